@@ -1,0 +1,86 @@
+# What wengert stands on, found the same way by its own build and by its installed package config.
+# Defines wengert::xtensor, wengert::xsimd, wengert::blas and Threads::Threads. What cannot be found is
+# named, with its Debian package, in WENGERT_MISSING.
+set(WENGERT_MISSING "")
+
+# wengert_dependency(name HEADERS header... DEBIAN package): by package config, else by a header of any layout.
+function(wengert_dependency name)
+    cmake_parse_arguments(arg "" "DEBIAN" "HEADERS" ${ARGN})
+    if(TARGET wengert::${name})
+        return()
+    endif()
+    set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)  # seen from the folder that did add_subdirectory, too
+    find_package(${name} CONFIG QUIET)
+    if(NOT TARGET ${name})
+        find_path(WENGERT_${name}_INCLUDE_DIR NAMES ${arg_HEADERS})
+        mark_as_advanced(WENGERT_${name}_INCLUDE_DIR)
+        if(NOT WENGERT_${name}_INCLUDE_DIR)
+            string(APPEND WENGERT_MISSING
+                "wengert needs ${name}, which was not found. On Debian or Ubuntu: apt-get install ${arg_DEBIAN}\n")
+            set(WENGERT_MISSING "${WENGERT_MISSING}" PARENT_SCOPE)
+            return()
+        endif()
+    endif()
+    add_library(wengert::${name} INTERFACE IMPORTED GLOBAL)
+    if(TARGET ${name})
+        set_property(TARGET wengert::${name} PROPERTY INTERFACE_LINK_LIBRARIES ${name})
+    else()
+        set_property(TARGET wengert::${name} PROPERTY
+            INTERFACE_INCLUDE_DIRECTORIES ${WENGERT_${name}_INCLUDE_DIR})
+    endif()
+endfunction()
+
+# 0.24 keeps its headers flat, later versions in containers/, core/, views/.
+wengert_dependency(xtl HEADERS xtl/xsequence.hpp DEBIAN xtl-dev)
+wengert_dependency(xtensor HEADERS xtensor/xarray.hpp xtensor/containers/xarray.hpp DEBIAN libxtensor-dev)
+wengert_dependency(xsimd HEADERS xsimd/xsimd.hpp DEBIAN libxsimd-dev)
+if(TARGET wengert::xtensor AND TARGET wengert::xtl)
+    set_property(TARGET wengert::xtensor APPEND PROPERTY INTERFACE_LINK_LIBRARIES wengert::xtl)
+endif()
+
+# The matrix product has a fallback of its own, so BLAS may be absent.
+function(wengert_find_blas)
+    if(TARGET wengert::blas)
+        return()
+    endif()
+    add_library(wengert::blas INTERFACE IMPORTED GLOBAL)
+    if(NOT WENGERT_NO_BLAS)
+        find_path(WENGERT_CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas openblas-pthread)
+        find_library(WENGERT_OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas openblas-pthread)
+        find_path(WENGERT_LAPACKE_INCLUDE_DIR lapacke.h PATH_SUFFIXES openblas lapacke)
+        find_library(WENGERT_LAPACKE_LIBRARY lapacke)
+        mark_as_advanced(WENGERT_CBLAS_INCLUDE_DIR WENGERT_OPENBLAS_LIBRARY WENGERT_LAPACKE_INCLUDE_DIR
+                         WENGERT_LAPACKE_LIBRARY)
+    endif()
+    if(NOT WENGERT_NO_BLAS AND WENGERT_CBLAS_INCLUDE_DIR AND WENGERT_OPENBLAS_LIBRARY)
+        set(libraries ${WENGERT_OPENBLAS_LIBRARY})
+        if(WENGERT_LAPACKE_LIBRARY)  # an OpenBLAS built from source carries LAPACKE itself
+            list(PREPEND libraries ${WENGERT_LAPACKE_LIBRARY})
+        endif()
+        set(include_dirs ${WENGERT_CBLAS_INCLUDE_DIR})
+        if(WENGERT_LAPACKE_INCLUDE_DIR)
+            list(APPEND include_dirs ${WENGERT_LAPACKE_INCLUDE_DIR})
+        endif()
+        list(REMOVE_DUPLICATES include_dirs)
+        set_target_properties(wengert::blas PROPERTIES
+            INTERFACE_LINK_LIBRARIES "${libraries}" INTERFACE_INCLUDE_DIRECTORIES "${include_dirs}")
+    else()
+        if(WENGERT_NO_BLAS)
+            set(reason "as asked")
+        else()
+            set(reason "OpenBLAS was not found (Debian: libopenblas-dev liblapacke-dev)")
+        endif()
+        message(STATUS "wengert: built-in matrix product, ${reason}")
+        set_property(TARGET wengert::blas PROPERTY INTERFACE_COMPILE_DEFINITIONS WENGERT_NO_BLAS)
+    endif()
+endfunction()
+wengert_find_blas()
+
+if(NOT TARGET Threads::Threads)
+    set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+    find_package(Threads QUIET)
+    unset(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL)
+endif()
+if(NOT TARGET Threads::Threads)
+    string(APPEND WENGERT_MISSING "wengert needs threads. On Debian or Ubuntu: apt-get install libc6-dev\n")
+endif()

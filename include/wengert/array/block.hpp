@@ -1,0 +1,126 @@
+// Block: the header of an array (shape, dtype, where its elements are) and, up to 64 bytes, the elements themselves.
+#pragma once
+
+#include <cstring>
+#include <new>
+#include <span>
+
+#include "../base/dtype.hpp"
+#include "../base/shape.hpp"
+#include "counted.hpp"
+
+namespace wengert {
+
+/// A type-erased array. A block either owns its elements (contiguous, row major) or is a view: `base` is then the
+/// owner, never another view, and `strides` tell where the elements are.
+struct Block : Counted {
+    static constexpr std::size_t inline_bytes = 64;
+
+    std::byte* data = nullptr;      ///< the first element
+    Block* base = nullptr;          ///< the owner of the elements that a view shows
+    std::size_t count = 0;          ///< elements
+    std::size_t capacity = 0;       ///< bytes taken from the pool; 0 when the elements are in line
+    DType dtype{};
+    bool strided = false;           ///< a view whose elements do not lie in row-major order
+    std::uint16_t writers = 0;      ///< scoped writers that live: recording from it throws
+    Shape shape;
+    union {
+        alignas(64) std::byte local[inline_bytes];
+        Strides view_strides;       ///< of views
+    };
+
+    static const Disposal disposal;
+
+    template <class T>
+    T* as() noexcept { return reinterpret_cast<T*>(data); }
+    template <class T>
+    const T* as() const noexcept { return reinterpret_cast<const T*>(data); }
+
+    bool is_view() const noexcept { return base != nullptr; }
+    Strides strides() const { return strided ? view_strides : row_major(shape); }
+    std::size_t bytes() const noexcept { return count * size_of(dtype); }
+
+private:
+    Block() noexcept {}
+    ~Block() {}
+    friend Ref<Block> make_block(Thread&, DType, const Shape&, std::size_t);
+    friend Ref<Block> make_view(const Ref<Block>&, const Shape&, const Strides*, std::int64_t);
+    friend void destroy_block(Counted*) noexcept;
+};
+
+inline void destroy_block(Counted* counted) noexcept
+{
+    auto* b = static_cast<Block*>(counted);
+    Thread* t = this_thread;
+    Block* base = b->base;
+    if (base) b->view_strides.~Strides();
+    else if (b->capacity) {
+        if (t) t->pool.give(b->data, b->capacity);
+        else std::free(b->data);
+    }
+    b->~Block();
+    if (t) t->blocks.give(b);
+    else std::free(b);
+    if (base) release(base, Block::disposal);  // one level deep: a base is no view
+}
+
+inline const Disposal Block::disposal{destroy_block, true};
+
+/// A new block with uninitialised elements. `count` must be the product of the shape.
+inline Ref<Block> make_block(Thread& t, DType dtype, const Shape& shape, std::size_t count)
+{
+    const std::size_t bytes = count * size_of(dtype);
+    std::size_t capacity = 0;
+    std::byte* elements = nullptr;
+    if (bytes > Block::inline_bytes) elements = static_cast<std::byte*>(t.pool.take(bytes, capacity));
+    Block* b = nullptr;
+    try {
+        b = new (t.blocks.take(sizeof(Block))) Block;
+        if (shape.size() > Extents::inline_rank) memory::maybe_fail();
+        b->shape = shape;
+    } catch (...) {
+        if (b) t.blocks.give(b);
+        if (capacity) t.pool.give(elements, capacity);
+        throw;
+    }
+    b->owner = &t;
+    b->data = capacity ? elements : b->local;
+    b->count = count;
+    b->capacity = capacity;
+    b->dtype = dtype;
+    return Ref<Block>::adopt(b);
+}
+
+inline Ref<Block> make_block(DType dtype, const Shape& shape)
+{
+    return make_block(current_thread(), dtype, shape, element_count(shape));
+}
+
+/// A view of `of` that starts `offset` elements after its first one. No strides: the elements are contiguous.
+inline Ref<Block> make_view(const Ref<Block>& of, const Shape& shape, const Strides* strides, std::int64_t offset)
+{
+    Thread& t = current_thread();
+    Block* b = new (t.blocks.take(sizeof(Block))) Block;
+    auto view = Ref<Block>::adopt(b);
+    b->owner = &t;
+    b->shape = shape;
+    b->count = element_count(shape);
+    b->dtype = of->dtype;
+    b->data = of->data + offset * static_cast<std::int64_t>(size_of(of->dtype));
+    new (&b->view_strides) Strides;
+    b->base = of->base ? of->base : of.get();
+    retain(b->base);
+    if (strides && *strides != row_major(shape) && b->count > 1) {
+        b->view_strides = *strides;
+        b->strided = true;
+    }
+    return view;
+}
+
+/// True when nobody else can see the elements: a unique owner, or the only view of an owner that nobody holds.
+inline bool may_write(const Block& b) noexcept
+{
+    return is_unique(&b) && (b.base == nullptr || is_unique(b.base));
+}
+
+}  // namespace wengert

@@ -1,0 +1,262 @@
+// Reference counts that cost a plain increment on the thread that made the object and are right on every other.
+//
+// Biased counting (Choi, Shull & Torrellas 2018): `local` is touched by the owner alone, `shared` by everyone
+// else. An atomic pair costs 12 ns here, a plain one less than 1. When other threads release more than they
+// took, the object goes to its owner's list and the owner adds the two counts when it next looks.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "pool.hpp"
+
+namespace wengert {
+
+struct Thread;
+struct Counted;
+
+/// What the owner does when the last reference has gone; `anywhere` says if other threads may do it themselves.
+struct Disposal {
+    void (*destroy)(Counted*) noexcept;
+    bool anywhere;
+};
+
+struct Counted {
+    Thread* owner = nullptr;
+    std::uint32_t local = 1;
+    std::atomic<std::int32_t> shared{0};  ///< count * 4 + flags
+    static constexpr std::int32_t merged = 1, queued = 2, one = 4;
+};
+
+/// What a thread owns. States are never freed: a thread that starts takes over one whose thread has ended, and
+/// with it the objects that outlived that thread.
+struct Thread {
+    struct Returned {
+        Counted* object;
+        const Disposal* disposal;
+    };
+
+    memory::Pool pool;
+    std::mutex mutex;
+    std::vector<Returned> returned;        ///< released by other threads, guarded by mutex
+    std::atomic<bool> has_returned{false};
+    bool ended = false;                    ///< guarded by mutex
+    Thread* next_ended = nullptr;          ///< guarded by the registry's mutex
+    void* tape = nullptr;                  ///< the current tape, see tape/tape.hpp
+    void (*at_exit)(Thread&) noexcept = nullptr;
+    memory::Cells blocks, nodes;           ///< array headers, tape nodes
+};
+
+/// The calling thread's state: one object across shared libraries, whatever their default visibility.
+inline constinit thread_local Thread* this_thread __attribute__((visibility("default"))) = nullptr;
+
+struct __attribute__((visibility("default"))) ThreadRegistry {
+    std::mutex mutex;
+    Thread* ended = nullptr;
+    /// Leaked on purpose: static objects may release tensors after everything else has been destroyed.
+    static ThreadRegistry& get()
+    {
+        static auto* registry = new ThreadRegistry;
+        return *registry;
+    }
+};
+
+void drain_returned(Thread& t) noexcept;
+
+/// Takes a thread's state down when the thread ends.
+struct ThreadEnd {
+    Thread* state;
+    ~ThreadEnd()
+    {
+        drain_returned(*state);
+        if (state->at_exit) state->at_exit(*state);
+        drain_returned(*state);
+        {
+            const std::lock_guard lock(state->mutex);
+            state->ended = true;
+        }
+        drain_returned(*state);
+        state->pool.trim();
+        state->blocks.trim();
+        state->nodes.trim();
+        this_thread = nullptr;
+        ThreadRegistry& registry = ThreadRegistry::get();
+        const std::lock_guard lock(registry.mutex);
+        state->next_ended = std::exchange(registry.ended, state);
+    }
+};
+
+__attribute__((noinline)) inline Thread& start_thread()
+{
+    ThreadRegistry& registry = ThreadRegistry::get();
+    Thread* t = nullptr;
+    {
+        const std::lock_guard lock(registry.mutex);
+        if (registry.ended) {
+            t = registry.ended;
+            registry.ended = t->next_ended;
+        }
+    }
+    if (!t) t = new Thread;
+    {
+        const std::lock_guard lock(t->mutex);
+        t->ended = false;
+    }
+    this_thread = t;
+    static thread_local ThreadEnd end{t};
+    (void)end;
+    return *t;
+}
+
+inline Thread& current_thread()
+{
+    Thread* t = this_thread;
+    if (t == nullptr) [[unlikely]]
+        return start_thread();
+    return *t;
+}
+
+/// The owner (or, once it has ended, whoever holds its mutex) adds the shared count to its own.
+/// True when no reference is left.
+inline bool merge_counts(Counted& x) noexcept
+{
+    std::int32_t old = x.shared.load(std::memory_order_acquire), next;
+    do next = old & Counted::merged ? old & ~Counted::queued : 0;
+    while (!x.shared.compare_exchange_weak(old, next, std::memory_order_acq_rel));
+    const std::int32_t count = old >> 2;
+    if (old & Counted::merged) return count == 0;      // local is 0 for good
+    x.local = static_cast<std::uint32_t>(static_cast<std::int32_t>(x.local) + count);
+    if (x.local != 0) return false;
+    old = x.shared.fetch_or(Counted::merged, std::memory_order_acq_rel);
+    return (old >> 2) == 0;
+}
+
+inline void drain_returned(Thread& t) noexcept
+{
+    while (t.has_returned.load(std::memory_order_acquire)) {
+        std::vector<Thread::Returned> list;
+        {
+            const std::lock_guard lock(t.mutex);
+            list.swap(t.returned);
+            t.has_returned.store(false, std::memory_order_release);
+        }
+        for (const auto& r : list)
+            if (merge_counts(*r.object)) r.disposal->destroy(r.object);
+    }
+}
+
+/// Hands an object to its owner; where the owner has ended, does the owner's work here.
+inline void return_to_owner(Counted* x, const Disposal& disposal) noexcept
+{
+    bool last = false;
+    {
+        const std::lock_guard lock(x->owner->mutex);
+        if (x->owner->ended) last = merge_counts(*x);
+        else {
+            x->owner->returned.push_back({x, &disposal});
+            x->owner->has_returned.store(true, std::memory_order_release);
+        }
+    }
+    if (last) disposal.destroy(x);
+}
+
+__attribute__((noinline)) inline void release_shared(Counted* x, const Disposal& disposal) noexcept
+{
+    std::int32_t old = x->shared.load(std::memory_order_acquire), next;
+    bool give_back, last;
+    do {
+        const std::int32_t count = (old >> 2) - 1;
+        const bool is_merged = old & Counted::merged, is_queued = old & Counted::queued;
+        last = count == 0 && is_merged && !is_queued;
+        give_back = (count < 0 && !is_merged && !is_queued) || (last && !disposal.anywhere);
+        next = count * Counted::one + (old & 3) + (give_back ? Counted::queued : 0);
+    } while (!x->shared.compare_exchange_weak(old, next, std::memory_order_acq_rel));
+    if (give_back) {
+        if (x->owner == this_thread) {
+            if (merge_counts(*x)) disposal.destroy(x);
+        } else {
+            return_to_owner(x, disposal);
+        }
+    } else if (last) {
+        disposal.destroy(x);
+    }
+}
+
+/// The owner let its last own reference go; others may still hold some.
+inline void release_last_local(Counted* x, const Disposal& disposal) noexcept
+{
+    if (x->shared.load(std::memory_order_acquire) != 0) {
+        const std::int32_t old = x->shared.fetch_or(Counted::merged, std::memory_order_acq_rel);
+        if ((old >> 2) != 0 || (old & Counted::queued)) return;
+    }
+    disposal.destroy(x);
+}
+
+inline void retain(Counted* x) noexcept
+{
+    if (x->owner == this_thread && x->local != 0) [[likely]]
+        ++x->local;
+    else
+        x->shared.fetch_add(Counted::one, std::memory_order_relaxed);
+}
+
+inline void release(Counted* x, const Disposal& disposal) noexcept
+{
+    if (x->owner == this_thread && x->local != 0) [[likely]] {
+        if (--x->local == 0) release_last_local(x, disposal);
+    } else {
+        release_shared(x, disposal);
+    }
+}
+
+/// True when the caller holds the only reference.
+inline bool is_unique(const Counted* x) noexcept
+{
+    return x->owner == this_thread && x->local == 1 && x->shared.load(std::memory_order_acquire) == 0;
+}
+
+/// An intrusive pointer; X has a static `disposal`.
+template <class X>
+class Ref {
+public:
+    Ref() noexcept = default;
+    Ref(std::nullptr_t) noexcept {}
+    /// Shares x.
+    explicit Ref(X* x) noexcept : x_(x)
+    {
+        if (x_) retain(x_);
+    }
+    /// Takes over a reference that the caller already holds.
+    static Ref adopt(X* x) noexcept
+    {
+        Ref r;
+        r.x_ = x;
+        return r;
+    }
+    Ref(const Ref& o) noexcept : Ref(o.x_) {}
+    Ref(Ref&& o) noexcept : x_(std::exchange(o.x_, nullptr)) {}
+    Ref& operator=(Ref o) noexcept
+    {
+        std::swap(x_, o.x_);
+        return *this;
+    }
+    ~Ref()
+    {
+        if (x_) release(x_, X::disposal);
+    }
+
+    X* get() const noexcept { return x_; }
+    X* operator->() const noexcept { return x_; }
+    X& operator*() const noexcept { return *x_; }
+    explicit operator bool() const noexcept { return x_ != nullptr; }
+    X* leak() noexcept { return std::exchange(x_, nullptr); }
+
+private:
+    X* x_ = nullptr;
+};
+
+}  // namespace wengert

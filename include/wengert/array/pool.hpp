@@ -1,0 +1,160 @@
+// Where every buffer comes from: a pool of size classes in each thread. Cold pages cost more than arithmetic,
+// so a buffer that was used before is worth more than a fresh one.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include "../base/error.hpp"
+
+namespace wengert::memory {
+
+/// Counts of one thread; `current` may be negative where buffers travel and die elsewhere.
+struct Stats {
+    std::int64_t current_bytes = 0, peak_bytes = 0;  ///< live buffers, rounded to their size class
+    std::int64_t pooled_bytes = 0;                   ///< free buffers kept for reuse
+    std::int64_t allocations = 0, reuses = 0;        ///< buffers taken from the system, and from the pool
+};
+
+/// Tests make allocation number `fail_at` (counted from here on) fail; 0 switches it off.
+struct Injection {
+    std::int64_t fail_at = 0, count = 0;
+};
+inline constinit thread_local Injection injection __attribute__((visibility("default")));
+
+inline void maybe_fail()
+{
+    if (injection.fail_at != 0 && ++injection.count == injection.fail_at) throw std::bad_alloc();
+}
+
+/// A pool of 64-byte aligned buffers in size classes, four to a doubling (at most 25 % is lost).
+class Pool {
+public:
+    static constexpr std::size_t alignment = 64, classes = 200, huge_page = std::size_t{1} << 21;
+
+    /// At least `bytes` bytes; `capacity` is set to the size class. Throws MemoryError.
+    void* take(std::size_t bytes, std::size_t& capacity)
+    {
+        const std::size_t c = class_of(bytes);
+        capacity = bytes_of(c);
+        maybe_fail();
+        void* p;
+        if (Free* head = free_[c]) {
+            free_[c] = head->next;
+            stats_.pooled_bytes -= static_cast<std::int64_t>(capacity);
+            ++stats_.reuses;
+            p = head;
+        } else {
+            p = from_system(capacity);
+            ++stats_.allocations;
+        }
+        stats_.current_bytes += static_cast<std::int64_t>(capacity);
+        if (stats_.current_bytes > stats_.peak_bytes) stats_.peak_bytes = stats_.current_bytes;
+        return p;
+    }
+
+    void give(void* p, std::size_t capacity) noexcept
+    {
+        stats_.current_bytes -= static_cast<std::int64_t>(capacity);
+        if (stats_.pooled_bytes + static_cast<std::int64_t>(capacity) > limit_) {
+            std::free(p);
+            return;
+        }
+        const std::size_t c = class_of(capacity);
+        free_[c] = new (p) Free{free_[c]};
+        stats_.pooled_bytes += static_cast<std::int64_t>(capacity);
+    }
+
+    /// Returns every free buffer to the system.
+    void trim() noexcept
+    {
+        for (Free*& head : free_)
+            while (head) {
+                Free* next = head->next;
+                std::free(head);
+                head = next;
+            }
+        stats_.pooled_bytes = 0;
+    }
+
+    Stats& stats() noexcept { return stats_; }
+    void set_limit(std::int64_t bytes) noexcept { limit_ = bytes; }
+
+    static std::size_t class_of(std::size_t bytes) noexcept
+    {
+        const std::size_t units = (bytes + 63) / 64;
+        if (units <= 4) return units == 0 ? 0 : units - 1;
+        const auto log = static_cast<std::size_t>(std::bit_width(units - 1)) - 1;  // 2^log < units <= 2^(log+1)
+        const std::size_t step = std::size_t{1} << (log - 2);
+        return 4 * (log - 1) + (units - 1 - (std::size_t{1} << log)) / step;
+    }
+    static std::size_t bytes_of(std::size_t c) noexcept
+    {
+        if (c < 4) return 64 * (c + 1);
+        const std::size_t log = c / 4 + 1, step = std::size_t{1} << (log - 2);
+        return 64 * ((std::size_t{1} << log) + (c % 4 + 1) * step);
+    }
+
+private:
+    struct Free {
+        Free* next;
+    };
+
+    static void* from_system(std::size_t capacity)
+    {
+        const bool big = capacity >= 2 * huge_page;
+        const std::size_t align = big ? huge_page : alignment;
+        void* p = std::aligned_alloc(align, (capacity + align - 1) / align * align);
+        if (!p) throw MemoryError("[memory] cannot allocate " + std::to_string(capacity) + " bytes");
+#ifdef __linux__
+        if (big) ::madvise(p, capacity, MADV_HUGEPAGE);
+#endif
+        return p;
+    }
+
+    Free* free_[classes] = {};
+    Stats stats_;
+    std::int64_t limit_ = std::int64_t{4} << 30;
+};
+
+/// Free cells of one size: headers and nodes come and go once an operation, so they get the shortest path.
+class Cells {
+public:
+    void* take(std::size_t bytes)
+    {
+        maybe_fail();
+        if (Free* head = free_) [[likely]] {
+            free_ = head->next;
+            return head;
+        }
+        void* p = std::aligned_alloc(Pool::alignment, bytes);
+        if (!p) throw MemoryError("[memory] cannot allocate " + std::to_string(bytes) + " bytes");
+        return p;
+    }
+    void give(void* p) noexcept { free_ = new (p) Free{free_}; }
+    void trim() noexcept
+    {
+        while (free_) {
+            Free* next = free_->next;
+            std::free(free_);
+            free_ = next;
+        }
+    }
+
+private:
+    struct Free {
+        Free* next;
+    };
+    Free* free_ = nullptr;
+};
+
+}  // namespace wengert::memory

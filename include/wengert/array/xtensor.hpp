@@ -1,0 +1,48 @@
+// The one place that names xtensor: its expressions come in, adaptors go out. Both header layouts are met here.
+#pragma once
+
+#if __has_include(<xtensor/containers/xarray.hpp>)  // xtensor 0.26 and later
+#include <xtensor/containers/xadapt.hpp>
+#include <xtensor/containers/xarray.hpp>
+#include <xtensor/core/xeval.hpp>
+#else
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xarray.hpp>
+#include <xtensor/xeval.hpp>
+#endif
+
+#include "block.hpp"
+
+namespace wengert {
+
+template <class E>
+concept XtensorExpression = std::is_base_of_v<xt::xexpression<std::decay_t<E>>, std::decay_t<E>>;
+
+/// Evaluates an xtensor expression into a new block, row major.
+template <class T, class E>
+Ref<Block> block_from_xtensor(const E& expression)
+{
+    Shape shape;
+    for (auto e : expression.shape()) shape.push_back(static_cast<std::int64_t>(e));
+    auto out = make_block(dtype_of<T>(), shape);
+    T* to = out->template as<T>();
+    for (auto it = expression.template begin<xt::layout_type::row_major>(),
+              end = expression.template end<xt::layout_type::row_major>();
+         it != end; ++it)
+        *to++ = static_cast<T>(*it);
+    return out;
+}
+
+/// A read-only xtensor adaptor over a block's elements, no copy; valid as long as the tensor lives unchanged.
+template <class T>
+auto xtensor_adaptor(const Block& b)
+{
+    std::vector<std::size_t> shape(b.shape.begin(), b.shape.end());
+    const Strides s = b.strides();
+    std::vector<std::ptrdiff_t> strides(s.begin(), s.end());
+    for (std::size_t i = 0; i < shape.size(); ++i)
+        if (shape[i] == 1) strides[i] = 0;  // xtensor's convention
+    return xt::adapt(b.as<T>(), b.count, xt::no_ownership(), shape, strides);
+}
+
+}  // namespace wengert

@@ -1,0 +1,35 @@
+// Every exception of the library. The text names the primitive, the operands, what was expected and the user's line.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "site.hpp"
+
+namespace wengert {
+
+struct Error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct ShapeError : Error { using Error::Error; };    ///< shapes or axes that do not fit
+struct IndexError : Error { using Error::Error; };    ///< an index outside of its axis
+struct DTypeError : Error { using Error::Error; };    ///< an element type that cannot serve here
+struct TapeError : Error { using Error::Error; };     ///< a tensor used where its tape cannot follow
+struct NumericError : Error { using Error::Error; };  ///< a NaN or Inf was born (AnomalyMode)
+struct DeviceError : Error { using Error::Error; };   ///< no such device, or operands on different ones
+struct MemoryError : Error { using Error::Error; };   ///< an allocation that failed
+
+/// Throws E with the text "[primitive] what (file:line)".
+template <class E>
+[[noreturn]] inline void fail(std::string_view primitive, const std::string& what, const Site& at)
+{
+    std::string text = "[";
+    text += primitive;
+    text += "] " + what;
+    if (at.line > 0) text += " (" + to_string(at) + ")";
+    throw E(text);
+}
+
+}  // namespace wengert

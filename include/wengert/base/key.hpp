@@ -1,0 +1,82 @@
+// Keys of counter-based random numbers: a draw is a pure function of (key, position), so that no state is
+// shared, the order of drawing does not matter, and any part of a stream can be made anywhere.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace wengert {
+
+namespace philox {
+
+using Block = std::array<std::uint32_t, 4>;
+
+inline constexpr std::uint32_t multiplier[2] = {0xD2511F53u, 0xCD9E8D57u};
+inline constexpr std::uint32_t weyl[2] = {0x9E3779B9u, 0xBB67AE85u};
+
+/// Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3", section
+/// 3.4): four words from a 128-bit counter, lowest word first, under a 64-bit key.
+constexpr Block block(Block counter, std::uint64_t key)
+{
+    auto k0 = static_cast<std::uint32_t>(key);
+    auto k1 = static_cast<std::uint32_t>(key >> 32);
+    for (int round = 0; round < 10; ++round) {
+        const std::uint64_t a = std::uint64_t{multiplier[0]} * counter[0];
+        const std::uint64_t b = std::uint64_t{multiplier[1]} * counter[2];
+        counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ k0, static_cast<std::uint32_t>(b),
+                   static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ k1, static_cast<std::uint32_t>(a)};
+        k0 += weyl[0];
+        k1 += weyl[1];
+    }
+    return counter;
+}
+
+}  // namespace philox
+
+/// 126 bits of identity: `secret` is Philox's key, `stream` (62 bits) the upper half of its counter. The two
+/// bits left over tell draws (0), split (1) and fold_in (2) apart, so that no child ever repeats a word that
+/// a fill has used. Two children of any kind are equal by chance only, 2^-126 a pair. Use a key once, split
+/// it first if it has to serve twice.
+struct Key {
+    std::uint64_t secret;
+    std::uint64_t stream;
+
+    /// Neighbouring seeds give unrelated keys.
+    explicit constexpr Key(std::uint64_t seed) : Key(philox::block({0, 0, 0, 3u << 30}, seed)) {}
+
+    friend constexpr bool operator==(const Key&, const Key&) = default;
+
+    /// The child number i of the kind `domain`.
+    constexpr Key child(std::uint64_t i, std::uint32_t domain) const
+    {
+        return Key(philox::block({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32),
+                                  static_cast<std::uint32_t>(stream),
+                                  static_cast<std::uint32_t>(stream >> 32) | domain << 30},
+                                 secret));
+    }
+
+private:
+    explicit constexpr Key(const philox::Block& b)
+        : secret(b[0] | std::uint64_t{b[1]} << 32), stream((b[2] | std::uint64_t{b[3]} << 32) >> 2)
+    {}
+};
+
+/// Two keys, independent of each other and of what is drawn from `key`: the first two of split(key, n).
+constexpr std::pair<Key, Key> split(const Key& key) { return {key.child(0, 1), key.child(1, 1)}; }
+
+/// n independent keys; the i-th does not depend on n.
+inline std::vector<Key> split(const Key& key, std::size_t n)
+{
+    std::vector<Key> keys;
+    keys.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) keys.push_back(key.child(i, 1));
+    return keys;
+}
+
+/// The key of step, layer or worker i: any of 2^64 children, without making the others.
+constexpr Key fold_in(const Key& key, std::uint64_t i) { return key.child(i, 2); }
+
+}  // namespace wengert

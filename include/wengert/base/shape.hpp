@@ -1,0 +1,221 @@
+// Shapes and strides: short lists of 64-bit extents that live in line up to rank 6.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+
+namespace wengert {
+
+/// Any integer, so that `{n, 3}` with a std::size_t n is a list of extents without a narrowing error.
+struct Extent {
+    template <class I>
+        requires std::is_integral_v<I>
+    constexpr Extent(I i) : value(static_cast<std::int64_t>(i)) {}
+    std::int64_t value;
+};
+
+/// A small vector of extents. No heap below rank 7; copies touch only the used entries.
+class Extents {
+public:
+    using value_type = std::int64_t;
+    static constexpr std::size_t inline_rank = 6;
+
+    Extents() noexcept {}
+    explicit Extents(std::size_t rank, std::int64_t fill = 0)
+    {
+        resize(rank);
+        for (auto& e : *this) e = fill;
+    }
+    Extents(std::initializer_list<Extent> list)
+    {
+        resize(list.size());
+        for (std::size_t i = 0; i < list.size(); ++i) data()[i] = list.begin()[i].value;
+    }
+    Extents(const std::int64_t* first, std::size_t rank) { assign(first, rank); }
+    Extents(const std::vector<std::int64_t>& v) { assign(v.data(), v.size()); }
+    Extents(const std::vector<std::size_t>& v)
+    {
+        resize(v.size());
+        for (std::size_t i = 0; i < v.size(); ++i) (*this)[i] = static_cast<std::int64_t>(v[i]);
+    }
+    Extents(const Extents& o) { assign(o.data(), o.rank_); }
+    Extents(Extents&& o) noexcept { take(o); }
+    Extents& operator=(const Extents& o)
+    {
+        if (this != &o) assign(o.data(), o.rank_);
+        return *this;
+    }
+    Extents& operator=(Extents&& o) noexcept
+    {
+        if (this != &o) {
+            release();
+            take(o);
+        }
+        return *this;
+    }
+    ~Extents() { release(); }
+
+    std::size_t size() const noexcept { return rank_; }
+    bool empty() const noexcept { return rank_ == 0; }
+    std::int64_t* data() noexcept { return on_heap() ? heap_ : inline_; }
+    const std::int64_t* data() const noexcept { return on_heap() ? heap_ : inline_; }
+    std::int64_t& operator[](std::size_t i) noexcept { return data()[i]; }
+    const std::int64_t& operator[](std::size_t i) const noexcept { return data()[i]; }
+    std::int64_t* begin() noexcept { return data(); }
+    std::int64_t* end() noexcept { return data() + rank_; }
+    const std::int64_t* begin() const noexcept { return data(); }
+    const std::int64_t* end() const noexcept { return data() + rank_; }
+    std::int64_t& back() noexcept { return data()[rank_ - 1]; }
+    const std::int64_t& back() const noexcept { return data()[rank_ - 1]; }
+    operator std::span<const std::int64_t>() const noexcept { return {data(), rank_}; }
+
+    void resize(std::size_t rank)
+    {
+        if (rank > inline_rank && rank > rank_) {
+            auto* grown = new std::int64_t[rank];
+            std::memcpy(grown, data(), rank_ * sizeof(std::int64_t));
+            release();
+            heap_ = grown;
+        } else if (on_heap() && rank <= inline_rank) {
+            std::int64_t* old = heap_;
+            std::memcpy(inline_, old, rank * sizeof(std::int64_t));
+            delete[] old;
+        }
+        rank_ = static_cast<std::uint32_t>(rank);
+    }
+    void push_back(std::int64_t e)
+    {
+        resize(rank_ + 1);
+        back() = e;
+    }
+
+    friend bool operator==(const Extents& a, const Extents& b) noexcept
+    {
+        if (a.rank_ != b.rank_) return false;
+        const std::int64_t *p = a.data(), *q = b.data();
+        for (std::size_t i = 0; i < a.rank_; ++i)
+            if (p[i] != q[i]) return false;
+        return true;
+    }
+
+private:
+    bool on_heap() const noexcept { return rank_ > inline_rank; }
+    void release() noexcept
+    {
+        if (on_heap()) delete[] heap_;
+        rank_ = 0;
+    }
+    void assign(const std::int64_t* first, std::size_t rank)
+    {
+        resize(rank);
+        std::int64_t* to = data();
+        for (std::size_t i = 0; i < rank; ++i) to[i] = first[i];
+    }
+    void take(Extents& o) noexcept
+    {
+        rank_ = o.rank_;
+        if (on_heap()) heap_ = o.heap_;
+        else
+            for (std::size_t i = 0; i < rank_; ++i) inline_[i] = o.inline_[i];
+        o.rank_ = 0;
+    }
+
+    std::uint32_t rank_ = 0;
+    union {
+        std::int64_t inline_[inline_rank];
+        std::int64_t* heap_;
+    };
+};
+
+using Shape = Extents;
+using Strides = Extents;  ///< in elements, zero along broadcast axes
+using Axes = Extents;
+
+/// "(3, 4)", "(3,)" is written "(3)", rank 0 "()".
+inline std::string to_string(const Extents& shape)
+{
+    std::string text = "(";
+    for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+    return text + ")";
+}
+
+inline std::size_t element_count(const Shape& shape) noexcept
+{
+    std::size_t n = 1;
+    for (auto e : shape) n *= static_cast<std::size_t>(e);
+    return n;
+}
+
+inline Strides row_major(const Shape& shape)
+{
+    Strides strides(shape.size());
+    std::int64_t step = 1;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+        strides[i] = step;
+        step *= shape[i];
+    }
+    return strides;
+}
+
+/// Non-negative extents whose product fits; anything else is the caller's mistake.
+inline void check_shape(std::string_view primitive, const Shape& shape, const Site& at)
+{
+    std::int64_t n = 1;
+    bool empty = false;
+    for (auto e : shape) {
+        if (e < 0) fail<ShapeError>(primitive, "a shape has no negative extents: " + to_string(shape), at);
+        empty = empty || e == 0;
+        if (!empty && __builtin_mul_overflow(n, e, &n))
+            fail<ShapeError>(primitive, "shape " + to_string(shape) + " has too many elements", at);
+    }
+}
+
+/// An axis in [-rank, rank) made non-negative.
+inline std::size_t normalize_axis(std::string_view primitive, std::int64_t axis, const Shape& shape, const Site& at)
+{
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    if (axis < -rank || axis >= rank)
+        fail<ShapeError>(primitive,
+                         "axis " + std::to_string(axis) + " is out of range for shape " + to_string(shape), at);
+    return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
+/// NumPy's rule: shapes are aligned at their ends; extents are equal or one of them is 1.
+inline Shape broadcast_shapes(std::string_view primitive, const Shape& a, const Shape& b, const Site& at)
+{
+    const Shape& longer = a.size() >= b.size() ? a : b;
+    const Shape& shorter = a.size() >= b.size() ? b : a;
+    Shape out = longer;
+    const std::size_t lead = longer.size() - shorter.size();
+    for (std::size_t i = 0; i < shorter.size(); ++i) {
+        std::int64_t& e = out[lead + i];
+        if (e == shorter[i] || shorter[i] == 1) continue;
+        if (e != 1)
+            fail<ShapeError>(primitive,
+                             "shapes " + to_string(a) + " and " + to_string(b) + " cannot be broadcast together", at);
+        e = shorter[i];
+    }
+    return out;
+}
+
+/// Strides that read an array of `shape` as if it had the larger shape `to`: 0 along broadcast axes.
+inline Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& to)
+{
+    Strides out(to.size());
+    const std::size_t lead = to.size() - shape.size();
+    for (std::size_t i = 0; i < shape.size(); ++i)
+        out[lead + i] = shape[i] == 1 && to[lead + i] != 1 ? 0 : strides[i];
+    return out;
+}
+
+}  // namespace wengert

@@ -1,0 +1,24 @@
+// The user's file and line, taken where a public function is called.
+#pragma once
+
+#include <string>
+
+namespace wengert {
+
+/// A place in the user's source. Public functions end with `Site at = {__builtin_FILE(), __builtin_LINE()}`:
+/// the builtins must stand in the default argument itself, or g++ 12 reports the line of this struct.
+/// (std::source_location does the same but does not exist with clang 14.)
+struct Site {
+    const char* file = "";
+    int line = 0;
+};
+
+/// "heat.cpp:42"; the folder is left out because a message should fit on a line.
+inline std::string to_string(const Site& at)
+{
+    const std::string file = at.file;
+    const auto slash = file.find_last_of('/');
+    return (slash == std::string::npos ? file : file.substr(slash + 1)) + ":" + std::to_string(at.line);
+}
+
+}  // namespace wengert

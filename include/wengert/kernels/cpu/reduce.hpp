@@ -1,0 +1,195 @@
+#pragma once
+
+#include "fold.hpp"
+
+#include <concepts>
+#include <type_traits>
+
+/// Reductions of a contiguous block x (outer, n, inner) to out (outer, inner).
+///
+/// Floats: bits do not depend on the instruction set (fold.hpp says how). Integers wrap like unsigned ones.
+/// n = 0 gives the identity (0, 1, ∓inf); that amax of nothing is an error is for the caller to say.
+namespace wengert::kernels {
+
+namespace detail {
+
+inline constexpr auto as_is = [](auto v) { return v; };
+inline constexpr auto squared = [](auto v) { return v * v; };
+
+template <class T>
+constexpr T lowest() {
+    if constexpr (std::floating_point<T>) return -std::numeric_limits<T>::infinity();
+    else return std::numeric_limits<T>::lowest();
+}
+template <class T>
+constexpr T highest() {
+    if constexpr (std::floating_point<T>) return std::numeric_limits<T>::infinity();
+    else return std::numeric_limits<T>::max();
+}
+
+/// For integers and bools: out[j] = step(out[j], x[k, j]), as plain loops that compilers vectorise.
+template <class A, class T, class Out, class Step>
+inline void fold_plain(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out start, Out* out,
+                       const Step& step) {
+    for (std::size_t o = 0; o < outer; ++o, out += inner) {
+        if (inner == 1) {
+            Out acc = start;
+            for (std::size_t k = 0; k < n; ++k) acc = step(acc, x[k]);
+            *out = acc;
+            x += n;
+            continue;
+        }
+        std::fill_n(out, inner, start);
+        for (std::size_t k = 0; k < n; ++k, x += inner)
+            for (std::size_t j = 0; j < inner; ++j) out[j] = step(out[j], x[j]);
+    }
+}
+
+template <std::integral T>
+constexpr T wrapping_add(T a, T b) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+}
+template <std::integral T>
+constexpr T wrapping_multiply(T a, T b) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+}  // namespace detail
+
+/// `Out` is T for floats; integers and bools may be summed into a wider integer.
+template <class T, class A = xsimd::default_arch, class Out>
+void sum(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* out) {
+    if constexpr (std::floating_point<T>) detail::fold<detail::Add, T, A>(x, outer, n, inner, detail::as_is, out);
+    else detail::fold_plain<A>(x, outer, n, inner, Out(0), out, [](Out a, T v) {
+        return detail::wrapping_add(a, static_cast<Out>(v));
+    });
+}
+
+template <class T, class A = xsimd::default_arch, class Out>
+void prod(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* out) {
+    if constexpr (std::floating_point<T>)
+        detail::fold<detail::Multiply, T, A>(x, outer, n, inner, detail::as_is, out);
+    else detail::fold_plain<A>(x, outer, n, inner, Out(1), out, [](Out a, T v) {
+        return detail::wrapping_multiply(a, static_cast<Out>(v));
+    });
+}
+
+/// NaN if any element is.
+template <class T, class A = xsimd::default_arch>
+void amax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out) {
+    if constexpr (std::floating_point<T>) detail::fold<detail::Max, T, A>(x, outer, n, inner, detail::as_is, out);
+    else detail::fold_plain<A>(x, outer, n, inner, detail::lowest<T>(), out, [](T a, T v) { return a > v ? a : v; });
+}
+
+template <class T, class A = xsimd::default_arch>
+void amin(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out) {
+    if constexpr (std::floating_point<T>) detail::fold<detail::Min, T, A>(x, outer, n, inner, detail::as_is, out);
+    else detail::fold_plain<A>(x, outer, n, inner, detail::highest<T>(), out, [](T a, T v) { return a < v ? a : v; });
+}
+
+template <class A = xsimd::default_arch>
+void all(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, bool* out) {
+    detail::fold_plain<A>(x, outer, n, inner, true, out, [](bool a, bool v) { return a && v; });
+}
+
+template <class A = xsimd::default_arch>
+void any(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, bool* out) {
+    detail::fold_plain<A>(x, outer, n, inner, false, out, [](bool a, bool v) { return a || v; });
+}
+
+template <std::floating_point T, class A = xsimd::default_arch>
+void sum_of_squares(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out) {
+    detail::fold<detail::Add, T, A>(x, outer, n, inner, detail::squared, out);
+}
+
+namespace detail {
+
+/// √Σx² of one strided row by way of its largest element: where the plain sum overflowed or lost its bits.
+template <class T>
+inline T scaled_norm(const T* x, std::size_t n, std::size_t stride) {
+    T largest = 0, total = 0;
+    for (std::size_t k = 0; k < n; ++k) largest = maximum(largest, std::abs(x[k * stride]));
+    if (!(largest > T(0)) || !is_finite(largest)) return largest;
+    for (std::size_t k = 0; k < n; ++k) total += square(x[k * stride] / largest);
+    return largest * std::sqrt(total);
+}
+
+}  // namespace detail
+
+/// 2-norm. Rows whose sum of squares is not a normal number are done again, scaled.
+template <std::floating_point T, class A = xsimd::default_arch>
+void norm(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out) {
+    sum_of_squares<T, A>(x, outer, n, inner, out);
+    constexpr T small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+    for (std::size_t i = 0; i < outer * inner; ++i) {
+        const bool fine = out[i] >= small && out[i] <= std::numeric_limits<T>::max();
+        out[i] = fine ? std::sqrt(out[i]) : detail::scaled_norm(x + (i / inner) * n * inner + i % inner, n, inner);
+    }
+}
+
+namespace detail {
+
+/// The first k with x[k] == value, or with x[k] ≠ x[k] when the value is NaN. There is one.
+template <class T, class A>
+inline std::int64_t find_first(const T* x, std::size_t n, T value) {
+    std::size_t k = 0;
+    const bool nan = value != value;
+    if constexpr (std::floating_point<T>) {
+        using L = Lane<T, A>;
+        for (const L v(value); k + L::width <= n; k += L::width) {
+            const L here = L::load(x + k);
+            if (any(nan ? is_nan(here) : here == v)) break;
+        }
+    }
+    while (k + 1 < n && !(nan ? x[k] != x[k] : x[k] == value)) ++k;
+    return static_cast<std::int64_t>(k);
+}
+
+template <class A, class T, class Better>
+inline void arg_columns(const T* x, std::size_t n, std::size_t inner, std::int64_t* out, const Better& better) {
+    T best[column_tile];
+    for (std::size_t j0 = 0; j0 < inner; j0 += column_tile) {
+        const std::size_t columns = std::min(column_tile, inner - j0);
+        std::copy_n(x + j0, columns, best);
+        std::fill_n(out + j0, columns, std::int64_t{0});
+        for (std::size_t k = 1; k < n; ++k)
+            for (std::size_t j = 0; j < columns; ++j) {
+                const T v = x[k * inner + j0 + j];
+                const bool take = better(v, best[j]) || (v != v && best[j] == best[j]);
+                best[j] = take ? v : best[j];
+                out[j0 + j] = take ? static_cast<std::int64_t>(k) : out[j0 + j];
+            }
+    }
+}
+
+}  // namespace detail
+
+/// Index along the middle axis of the first largest element; of the first NaN if there is one. n ≥ 1.
+template <class T, class A = xsimd::default_arch>
+void argmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::int64_t* out) {
+    for (std::size_t o = 0; o < outer; ++o, x += n * inner, out += inner) {
+        if (inner != 1) {
+            detail::arg_columns<A>(x, n, inner, out, [](T v, T best) { return v > best; });
+            continue;
+        }
+        T best;
+        amax<T, A>(x, 1, n, 1, &best);
+        *out = detail::find_first<T, A>(x, n, best);
+    }
+}
+
+template <class T, class A = xsimd::default_arch>
+void argmin(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::int64_t* out) {
+    for (std::size_t o = 0; o < outer; ++o, x += n * inner, out += inner) {
+        if (inner != 1) {
+            detail::arg_columns<A>(x, n, inner, out, [](T v, T best) { return v < best; });
+            continue;
+        }
+        T best;
+        amin<T, A>(x, 1, n, 1, &best);
+        *out = detail::find_first<T, A>(x, n, best);
+    }
+}
+
+}  // namespace wengert::kernels

@@ -1,0 +1,233 @@
+// The tile executor: brings strided and broadcast operands to contiguous tiles, calls one kernel, stores the result.
+//
+// Every primitive has one kernel per dtype that knows nothing but contiguous tiles (the ufunc model); all layouts are
+// met here, once. A tile is 512 elements, so that operands, result and adjoint stay in the first-level cache.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "../base/dtype.hpp"
+#include "../base/shape.hpp"
+
+namespace wengert {
+
+/// out[i] = kernel(in[0][i], in[1][i], …) for i < n. `out` may be one of the inputs.
+using TileKernel = void (*)(std::size_t n, const void* const* in, void* out);
+
+namespace kernels {
+
+inline constexpr std::size_t tile = 512, max_operands = 6;
+
+/// Elements in memory, read (or written) as if they had the shape of the loop.
+struct Operand {
+    std::byte* data = nullptr;
+    std::size_t size = 0;  ///< bytes of an element
+    Strides strides;       ///< in elements, 0 where broadcast
+};
+
+enum class Store { assign, accumulate };
+
+/// The loop's extents with neighbouring axes merged wherever every operand allows it.
+class Loop {
+public:
+    Loop(const Shape& shape, Operand* operands, std::size_t n) : operands_(operands), count_(n)
+    {
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+            if (shape[axis] == 1) continue;
+            if (rank_ > 0 && mergeable(axis, shape[axis])) extents_[rank_ - 1] *= shape[axis];
+            else extents_.push_back(shape[axis]), ++rank_;
+            for (std::size_t k = 0; k < n; ++k) operands[k].strides[rank_ - 1] = operands[k].strides[axis];
+        }
+        if (rank_ == 0) {
+            extents_.push_back(1);
+            rank_ = 1;
+            for (std::size_t k = 0; k < n; ++k) operands[k].strides = Strides(1, 1);
+        }
+    }
+    std::size_t rank() const { return rank_; }
+    std::int64_t extent(std::size_t axis) const { return extents_[axis]; }
+    std::int64_t inner() const { return extents_[rank_ - 1]; }
+    std::int64_t rows() const
+    {
+        std::int64_t n = 1;
+        for (std::size_t a = 0; a + 1 < rank_; ++a) n *= extents_[a];
+        return n;
+    }
+
+private:
+    bool mergeable(std::size_t axis, std::int64_t extent) const
+    {
+        for (std::size_t k = 0; k < count_; ++k) {
+            const Strides& s = operands_[k].strides;
+            if (s[rank_ - 1] != s[axis] * extent) return false;
+        }
+        return true;
+    }
+    Operand* operands_;
+    std::size_t count_;
+    Extents extents_;
+    std::size_t rank_ = 0;
+};
+
+/// Copies n elements of `size` bytes from a strided run.
+inline void gather(const std::byte* from, std::int64_t stride, std::size_t size, std::size_t n, std::byte* to)
+{
+    const auto run = [&]<class U>(U) {
+        auto* p = reinterpret_cast<const U*>(from);
+        auto* q = reinterpret_cast<U*>(to);
+        for (std::size_t i = 0; i < n; ++i) q[i] = p[static_cast<std::int64_t>(i) * stride];
+    };
+    if (size == 4) run(std::uint32_t{});
+    else if (size == 8) run(std::uint64_t{});
+    else run(std::uint8_t{});
+}
+
+inline void scatter(const std::byte* from, std::size_t size, std::size_t n, std::byte* to, std::int64_t stride)
+{
+    const auto run = [&]<class U>(U) {
+        auto* p = reinterpret_cast<const U*>(from);
+        auto* q = reinterpret_cast<U*>(to);
+        for (std::size_t i = 0; i < n; ++i) q[static_cast<std::int64_t>(i) * stride] = p[i];
+    };
+    if (size == 4) run(std::uint32_t{});
+    else if (size == 8) run(std::uint64_t{});
+    else run(std::uint8_t{});
+}
+
+/// to[i · stride] += from[i]; a stride of 0 adds the sum of the run.
+template <class T>
+void add_run(const T* from, std::size_t n, T* to, std::int64_t stride)
+{
+    if (stride == 1) {
+        for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
+    } else if (stride == 0) {
+        constexpr std::size_t lanes = 16;  // sixteen partial sums: as fast as SIMD, and more accurate than one
+        T part[lanes] = {};
+        std::size_t i = 0;
+        for (; i + lanes <= n; i += lanes)
+            for (std::size_t l = 0; l < lanes; ++l) part[l] += from[i + l];
+        T rest{};
+        for (; i < n; ++i) rest += from[i];
+        for (std::size_t step = lanes / 2; step > 0; step /= 2)
+            for (std::size_t l = 0; l < step; ++l) part[l] += part[l + step];
+        *to += part[0] + rest;
+    } else {
+        for (std::size_t i = 0; i < n; ++i) to[static_cast<std::int64_t>(i) * stride] += from[i];
+    }
+}
+
+inline void store_run(Store mode, DType dtype, const std::byte* from, std::size_t n, std::byte* to, std::int64_t stride)
+{
+    if (mode == Store::assign) scatter(from, size_of(dtype), n, to, stride);
+    else if (dtype == DType::float32)
+        add_run(reinterpret_cast<const float*>(from), n, reinterpret_cast<float*>(to), stride);
+    else add_run(reinterpret_cast<const double*>(from), n, reinterpret_cast<double*>(to), stride);
+}
+
+/// Runs one kernel over a shape. operands[0] is the result, the rest are the inputs.
+class Executor {
+public:
+    Executor(TileKernel kernel, const Shape& shape, DType dtype, Operand* operands, std::size_t n, Store mode)
+        : kernel_(kernel), dtype_(dtype), mode_(mode), op_(operands), n_(n), loop_(shape, operands, n)
+    {
+    }
+
+    void run()
+    {
+        const std::int64_t inner = loop_.inner(), rows = loop_.rows();
+        index_ = Extents(loop_.rank());
+        for (std::size_t k = 0; k < n_; ++k) at_[k] = op_[k].data;
+        if (inner >= 48 || rows == 1) {
+            for (std::int64_t r = 0; r < rows; ++r) {
+                run_row(static_cast<std::size_t>(inner));
+                next_row();
+            }
+        } else {
+            run_short_rows(inner, rows);
+        }
+    }
+
+private:
+    std::int64_t stride(std::size_t k) const { return op_[k].strides[loop_.rank() - 1]; }
+
+    /// Moves every operand to the next row: the odometer over all axes but the last.
+    void next_row()
+    {
+        for (std::size_t axis = loop_.rank() - 1; axis-- > 0;) {
+            const std::int64_t extent = loop_.extent(axis);
+            const bool wraps = ++index_[axis] == extent;
+            for (std::size_t k = 0; k < n_; ++k) {
+                const std::int64_t step = op_[k].strides[axis] * static_cast<std::int64_t>(op_[k].size);
+                at_[k] += wraps ? -step * (extent - 1) : step;
+            }
+            if (!wraps) return;
+            index_[axis] = 0;
+        }
+    }
+
+    /// One long row, tile by tile: contiguous operands are read in place, scalars fill a tile once.
+    void run_row(std::size_t inner)
+    {
+        for (std::size_t k = 1; k < n_; ++k)
+            if (stride(k) == 0) gather(at_[k], 0, op_[k].size, std::min(inner, tile), scratch_[k]);
+        const bool direct = mode_ == Store::assign && stride(0) == 1;
+        bool whole = direct;
+        for (std::size_t k = 1; k < n_; ++k) whole = whole && stride(k) == 1;
+        const std::size_t step = whole ? inner : tile;
+        for (std::size_t i = 0; i < inner; i += step) {
+            const std::size_t m = std::min(step, inner - i);
+            const auto offset = static_cast<std::int64_t>(i);
+            const void* in[max_operands] = {};
+            for (std::size_t k = 1; k < n_; ++k) {
+                const std::byte* from = at_[k] + offset * stride(k) * static_cast<std::int64_t>(op_[k].size);
+                if (stride(k) != 0 && stride(k) != 1) gather(from, stride(k), op_[k].size, m, scratch_[k]);
+                in[k - 1] = stride(k) == 1 ? from : scratch_[k];
+            }
+            std::byte* to = at_[0] + offset * stride(0) * static_cast<std::int64_t>(op_[0].size);
+            kernel_(m, in, direct ? to : scratch_[0]);
+            if (!direct) store_run(mode_, dtype_, scratch_[0], m, to, stride(0));
+        }
+    }
+
+    /// Rows shorter than a few registers: as many of them as fit are put into one tile.
+    void run_short_rows(std::int64_t inner, std::int64_t rows)
+    {
+        const auto width = static_cast<std::size_t>(inner);
+        const std::int64_t per_tile = std::max<std::int64_t>(1, static_cast<std::int64_t>(tile) / inner);
+        for (std::int64_t r = 0; r < rows; r += per_tile) {
+            const auto m = static_cast<std::size_t>(std::min(per_tile, rows - r));
+            std::byte* out_row[tile];
+            for (std::size_t j = 0; j < m; ++j) {
+                for (std::size_t k = 1; k < n_; ++k)
+                    gather(at_[k], stride(k), op_[k].size, width, scratch_[k] + j * width * op_[k].size);
+                out_row[j] = at_[0];
+                next_row();
+            }
+            const void* in[max_operands] = {};
+            for (std::size_t k = 1; k < n_; ++k) in[k - 1] = scratch_[k];
+            kernel_(m * width, in, scratch_[0]);
+            for (std::size_t j = 0; j < m; ++j)
+                store_run(mode_, dtype_, scratch_[0] + j * width * op_[0].size, width, out_row[j], stride(0));
+        }
+    }
+
+    TileKernel kernel_;
+    DType dtype_;
+    Store mode_;
+    Operand* op_;
+    std::size_t n_;
+    Loop loop_;
+    Extents index_;
+    std::byte* at_[max_operands] = {};
+    alignas(64) std::byte scratch_[max_operands][tile * 8];
+};
+
+/// operands[0] is the result. Nothing happens over an empty shape.
+inline void execute(TileKernel kernel, const Shape& shape, DType dtype, Operand* operands, std::size_t n, Store mode)
+{
+    if (element_count(shape) != 0) Executor(kernel, shape, dtype, operands, n, mode).run();
+}
+
+}  // namespace kernels
+}  // namespace wengert

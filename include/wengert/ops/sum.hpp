@@ -1,0 +1,182 @@
+// Sum and its transpose, broadcasting: what undoes one undoes the other. Every elementwise derivative needs them.
+#pragma once
+
+#include "../kernels/cpu/reduce.hpp"
+#include "structural.hpp"
+
+namespace wengert {
+
+/// How a reduction sees its operand: as (outer, n, inner), the axes to reduce brought together and contiguous.
+struct Reduction {
+    Ref<Block> x;           ///< contiguous
+    std::size_t outer = 1, n = 1, inner = 1;
+    Shape kept;             ///< the result's shape with extents of 1 in place of the reduced axes
+    Shape dropped;          ///< without them
+    const Shape& shape(bool keepdims) const { return keepdims ? kept : dropped; }
+};
+
+/// Axes sorted and non-negative; none given means all. Throws ShapeError for axes out of range or given twice.
+inline Axes normalize_axes(std::string_view primitive, const Axes& axes, bool all, const Shape& shape, const Site& at)
+{
+    std::vector<bool> chosen(shape.size(), all);
+    if (!all)
+        for (auto a : axes) {
+            const std::size_t axis = normalize_axis(primitive, a, shape, at);
+            if (chosen[axis]) fail<ShapeError>(primitive, "axis " + std::to_string(a) + " is given twice for shape " + to_string(shape), at);
+            chosen[axis] = true;
+        }
+    Axes out;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+        if (chosen[i]) out.push_back(static_cast<std::int64_t>(i));
+    return out;
+}
+
+/// Brings x into the form of a Reduction over `axes` (sorted). Adjacent axes need no copy of a contiguous x.
+inline Reduction reduction_of(const Ref<Block>& x, const Axes& axes)
+{
+    Reduction r;
+    r.kept = x->shape;
+    for (auto a : axes) r.kept[static_cast<std::size_t>(a)] = 1;
+    std::size_t next = 0;
+    Axes rest;
+    for (std::size_t i = 0; i < x->shape.size(); ++i) {
+        if (next < axes.size() && axes[next] == static_cast<std::int64_t>(i)) ++next;
+        else {
+            r.dropped.push_back(x->shape[i]);
+            rest.push_back(static_cast<std::int64_t>(i));
+        }
+    }
+    const bool adjacent = axes.empty() || axes.back() - axes[0] + 1 == static_cast<std::int64_t>(axes.size());
+    if (!adjacent) {  // bring the reduced axes to the end
+        Shape shape;
+        Strides strides;
+        const Strides from = x->strides();
+        for (const Axes* list : {static_cast<const Axes*>(&rest), &axes})
+            for (auto a : *list) {
+                shape.push_back(x->shape[static_cast<std::size_t>(a)]);
+                strides.push_back(from[static_cast<std::size_t>(a)]);
+            }
+        r.x = contiguous(make_view(x, shape, &strides, 0));
+        for (auto a : rest) r.outer *= static_cast<std::size_t>(x->shape[static_cast<std::size_t>(a)]);
+        for (auto a : axes) r.n *= static_cast<std::size_t>(x->shape[static_cast<std::size_t>(a)]);
+        return r;
+    }
+    r.x = contiguous(x);
+    for (std::size_t i = 0; i < x->shape.size(); ++i) {
+        const auto e = static_cast<std::size_t>(x->shape[i]);
+        const auto a = static_cast<std::int64_t>(i);
+        if (axes.empty() || a < axes[0]) r.outer *= e;
+        else if (a <= axes.back()) r.n *= e;
+        else r.inner *= e;
+    }
+    return r;
+}
+
+/// y = broadcast of x to a larger shape, a view;  x̄ = Σ ȳ over the broadcast axes
+struct BroadcastTo {
+    static constexpr std::string_view name = "broadcast_to";
+    static constexpr bool linear = true;
+    Shape to, from;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const { return broadcast_view(x, to); }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const { return sum_to(g, from); }
+};
+
+/// y = Σ x over axes;  x̄ = ȳ broadcast. Summed pairwise (Higham 1993).
+struct Sum {
+    static constexpr std::string_view name = "sum";
+    static constexpr bool linear = true;
+    Axes axes;
+    bool keepdims;
+    Shape from;
+    Shape kept() const
+    {
+        Shape s = from;
+        for (auto a : axes) s[static_cast<std::size_t>(a)] = 1;
+        return s;
+    }
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        const Reduction r = reduction_of(x, axes);
+        auto out = make_block(dtype_of<T>(), r.shape(keepdims));
+        kernels::sum(r.x->template as<T>(), r.outer, r.n, r.inner, out->template as<T>());
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return broadcast_to(keepdims ? g : reshape(g, kept()), from);
+    }
+};
+
+/// y = x with another shape, the same elements in row-major order; a view where x is contiguous;  x̄ = ȳ reshaped
+struct Reshape {
+    static constexpr std::string_view name = "reshape";
+    static constexpr bool linear = true;
+    Shape to, from;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const { return make_view(contiguous(x), to, nullptr, 0); }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const { return reshape(g, from); }
+};
+
+/// x with another shape of the same size; one extent may be −1. Throws ShapeError when the sizes differ.
+template <class T>
+Tensor<T> reshape(const Tensor<T>& x, Shape shape, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const Shape asked = shape;
+    std::int64_t known = 1, unknown = -1;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (shape[i] == -1 && unknown < 0) unknown = static_cast<std::int64_t>(i);
+        else if (shape[i] < 0) fail<ShapeError>("reshape", "negative extents in " + to_string(asked), at);
+        else known *= shape[i];
+    }
+    const auto size = static_cast<std::int64_t>(x.size());
+    if (unknown >= 0 && known > 0) shape[static_cast<std::size_t>(unknown)] = size / known;
+    if ((unknown >= 0 && known == 0) || element_count(shape) != x.size())
+        fail<ShapeError>("reshape", "cannot arrange the " + std::to_string(size) + " elements of shape " +
+                                        to_string(x.shape()) + " as " + to_string(asked), at);
+    return apply<Reshape, T>(Reshape{shape, x.shape()}, at, x);
+}
+
+/// x read as if it had the larger shape; no copy. Throws ShapeError when x does not broadcast to it.
+template <class T>
+Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape, Site at)
+{
+    if (x.shape() == shape) return x;
+    check_shape("broadcast_to", shape, at);
+    if (x.shape().size() > shape.size() || !(broadcast_shapes("broadcast_to", x.shape(), shape, at) == shape))
+        fail<ShapeError>("broadcast_to", "shape " + to_string(x.shape()) + " cannot be broadcast to " + to_string(shape), at);
+    return apply<BroadcastTo, T>(BroadcastTo{shape, x.shape()}, at, x);
+}
+
+/// The sum over every axis.
+template <class T>
+Tensor<T> sum(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return apply<Sum, T>(Sum{normalize_axes("sum", {}, true, x.shape(), at), false, x.shape()}, at, x);
+}
+
+/// The sum over the given axes, negative ones counted from the end. Throws ShapeError for an axis out of range.
+template <class T>
+Tensor<T> sum(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return apply<Sum, T>(Sum{normalize_axes("sum", axes, false, x.shape(), at), keepdims, x.shape()}, at, x);
+}
+
+/// Undoes a broadcast: sums x over the axes along which `shape` was broadcast to x's shape.
+template <class T>
+Tensor<T> sum_to(const Tensor<T>& x, const Shape& shape)
+{
+    if (x.shape() == shape) return x;
+    Axes axes;
+    const std::size_t lead = x.dimension() - shape.size();
+    for (std::size_t i = 0; i < x.dimension(); ++i)
+        if (i < lead || (shape[i - lead] == 1 && x.shape()[i] != 1)) axes.push_back(static_cast<std::int64_t>(i));
+    const Tensor<T> total = sum(x, axes, true, Site{});
+    return lead == 0 ? total : reshape(total, shape, Site{});
+}
+
+}  // namespace wengert

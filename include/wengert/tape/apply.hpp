@@ -1,0 +1,217 @@
+// Applying an operation: compute, record, push tangents. The one dispatch point of the library.
+#pragma once
+
+#include <memory>
+
+#include "../array/layout.hpp"
+#include "tape.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// "add" met a NaN: only what is born here is reported, so the inputs must be finite.
+inline void check_born(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Block& out, const Site& at)
+{
+    if (!differentiable(out.dtype) || all_finite(out)) return;
+    for (std::size_t i = 0; i < n; ++i)
+        if (differentiable(in[i]->value->dtype) && !all_finite(*in[i]->value)) return;
+    fail<NumericError>(p.name, "a NaN or Inf was born here from finite inputs, output shape " + to_string(out.shape), at);
+}
+
+inline void refuse_writers(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Site& at)
+{
+    for (std::size_t i = 0; i < n; ++i)
+        if (in[i]->value->writers)
+            fail<TapeError>(p.name, "an operand of shape " + to_string(in[i]->value->shape) +
+                                        " has a live writer (write(x)): end its scope before recording from it", at);
+}
+
+/// A node that holds what its derivative will need and nothing else.
+inline Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n, const Block& out,
+                           std::uint64_t mask, std::uint8_t saves, const Site& at)
+{
+    const bool reverse = (mask & ~tape.forward_levels) != 0;
+    auto node = Ref<Node>::adopt(tape.new_node(p, reverse ? n : 0, at));
+    node->dtype = out.dtype;
+    node->mask = mask;
+    node->shape = out.shape;
+    if (reverse)
+        for (std::size_t i = 0; i < n; ++i) {
+            Node* source = in[i]->node.get();
+            if (source && (source->mask & mask)) {
+                retain(source);
+                node->inputs[i] = source;
+            }
+            if (saves >> i & 1) {
+                retain(in[i]->value.get());
+                node->saved[i] = in[i]->value.get();
+            }
+        }
+    return node;
+}
+
+/// What the derivatives of the dependent inputs read, and no more.
+inline std::uint8_t needed(const Primitive& p, const AnyTensor* const* in, std::uint64_t mask)
+{
+    unsigned uses = 0;
+    for (std::size_t i = 0; i < p.arity; ++i)
+        if (const Node* source = in[i]->node.get(); source && (source->mask & mask)) uses |= p.pull[i].uses;
+    return static_cast<std::uint8_t>(uses);
+}
+
+/// The tangents of a result at every forward level of `mask`.
+inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const AnyTensor* const* in, std::size_t n,
+                          AnyTensor& out, std::uint64_t mask)
+{
+    memory::maybe_fail();
+    auto tangents = std::make_unique<std::vector<Tangent>>();
+    std::vector<AnyTensor> inputs(n), dots(n);
+    for (std::size_t i = 0; i < n; ++i) inputs[i] = *in[i];
+    for (std::uint64_t rest = mask & tape.forward_levels; rest; rest &= rest - 1) {
+        const auto l = static_cast<std::size_t>(std::countr_zero(rest));
+        bool any = false;
+        for (std::size_t i = 0; i < n; ++i) {
+            const AnyTensor* dot = in[i]->node ? in[i]->node->tangent(l) : nullptr;
+            dots[i] = dot ? *dot : AnyTensor{};
+            any = any || dot;
+        }
+        if (!any) continue;
+        const Restore<std::uint64_t> active(tape.active, tape.active & Tape::below(l));
+        const Restore<int> lowered(tape.lowered, tape.lowered + 1);
+        tangents->push_back({l, p.jvp(op, inputs.data(), dots.data(), n, out)});
+    }
+    out.node->tangents = tangents.release();
+}
+
+/// Calls the kernel over contiguous operands of `count` elements; those marked scalar have one element.
+inline void run_direct(TileKernel kernel, std::size_t count, const void* const* in, const std::uint8_t* scalar_size,
+                       std::size_t n, void* out, std::size_t out_size)
+{
+    alignas(64) std::byte fill[kernels::max_operands][kernels::tile * 8];
+    const void* now[kernels::max_operands] = {};
+    const std::size_t first = std::min(count, kernels::tile);
+    bool any = false;
+    for (std::size_t k = 0; k < n; ++k) {
+        now[k] = in[k];
+        if (!scalar_size[k]) continue;
+        kernels::gather(static_cast<const std::byte*>(in[k]), 0, scalar_size[k], first, fill[k]);
+        now[k] = fill[k];
+        any = true;
+    }
+    if (!any) return kernel(count, now, out);
+    for (std::size_t i = 0; i < count; i += kernels::tile) {
+        const std::size_t m = std::min(kernels::tile, count - i);
+        kernel(m, now, static_cast<std::byte*>(out) + i * out_size);
+        for (std::size_t k = 0; k < n; ++k)
+            if (!scalar_size[k]) now[k] = static_cast<const std::byte*>(now[k]) + kernels::tile * out_size;
+    }
+}
+
+}  // namespace detail
+
+/// The values of an elementwise primitive over operands of any layout.
+inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block* const* in, const Site& at)
+{
+    const std::size_t n = p.arity;
+    const Block* widest = in[0];
+    bool direct = true, same = true;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (in[i]->shape.size() > widest->shape.size() ||
+            (in[i]->count > widest->count && in[i]->shape.size() == widest->shape.size()))
+            widest = in[i];
+        direct = direct && !in[i]->strided;
+    }
+    for (std::size_t i = 0; i < n; ++i)
+        if (in[i] != widest && !(in[i]->shape == widest->shape)) {
+            same = false;
+            direct = direct && in[i]->count == 1 && in[i]->shape.size() == 0;
+        }
+    if (direct) {
+        auto out = make_block(t, p.dtype, widest->shape, widest->count);
+        const void* data[Primitive::max_elementwise];
+        if (same) {
+            for (std::size_t i = 0; i < n; ++i) data[i] = in[i]->data;
+            p.value(out->count, data, out->data);
+            return out;
+        }
+        std::uint8_t scalar[Primitive::max_elementwise] = {};
+        bool sizes_agree = true;
+        for (std::size_t i = 0; i < n; ++i) {
+            data[i] = in[i]->data;
+            if (in[i]->shape.size() == 0 && widest->shape.size() != 0)
+                scalar[i] = static_cast<std::uint8_t>(size_of(in[i]->dtype));
+            else sizes_agree = sizes_agree && size_of(in[i]->dtype) == size_of(p.dtype);
+        }
+        if (sizes_agree) {
+            detail::run_direct(p.value, out->count, data, scalar, n, out->data, size_of(p.dtype));
+            return out;
+        }
+    }
+    Shape shape = in[0]->shape;
+    for (std::size_t i = 1; i < n; ++i) shape = broadcast_shapes(p.name, shape, in[i]->shape, at);
+    auto out = make_block(t, p.dtype, shape, element_count(shape));
+    kernels::Operand operands[kernels::max_operands];
+    operands[0] = {out->data, size_of(p.dtype), row_major(shape)};
+    for (std::size_t i = 0; i < n; ++i) operands[i + 1] = operand(*in[i], shape);
+    kernels::execute(p.value, shape, p.dtype, operands, n + 1, kernels::Store::assign);
+    return out;
+}
+
+/// An elementwise primitive on type-erased tensors.
+inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* in, const Site& at)
+{
+    Tape& tape = Tape::current();
+    Thread& t = tape.thread();
+    if (t.has_returned.load(std::memory_order_relaxed)) [[unlikely]]
+        drain_returned(t);
+    const std::size_t n = p.arity;
+    const std::uint64_t mask = tape.dependence(in, n, p.name, at);
+    const Block* blocks[Primitive::max_elementwise];
+    for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value.get();
+    AnyTensor out{compute_elementwise(t, p, blocks, at), {}};
+    if (tape.anomaly) [[unlikely]]
+        detail::check_born(p, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
+    if (mask == 0 || !p.differentiable) return out;
+    detail::refuse_writers(p, in, n, at);
+    const std::uint8_t saves = detail::needed(p, in, mask);
+    out.node = detail::make_node(tape, p, in, n, *out.value, mask, saves, at);
+    if ((saves >> n & 1) && out.node->input_count) {
+        retain(out.value.get());
+        out.node->saved[n] = out.value.get();
+    }
+    tape.append(out.node.get());
+    if (mask & tape.forward_levels) [[unlikely]]
+        detail::push_tangents(tape, p, nullptr, in, n, out, mask);
+    return out;
+}
+
+/// Records a structural operation whose value has been computed. `op` holds its parameters; the node keeps a copy.
+inline AnyTensor record(const Primitive& p, const AnyTensor* const* in, std::size_t n, Ref<Block> value,
+                        const void* op, const Site& at)
+{
+    Tape& tape = Tape::current();
+    if (tape.thread().has_returned.load(std::memory_order_relaxed)) [[unlikely]]
+        drain_returned(tape.thread());
+    const std::uint64_t mask = tape.dependence(in, n, p.name, at);
+    AnyTensor out{std::move(value), {}};
+    if (tape.anomaly) [[unlikely]]
+        detail::check_born(p, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
+    if (mask == 0 || !p.differentiable) return out;
+    detail::refuse_writers(p, in, n, at);
+    out.node = detail::make_node(tape, p, in, n, *out.value, mask, p.arity ? p.saves : 0, at);
+    if (out.node->input_count) {
+        memory::maybe_fail();
+        out.node->op = p.clone(op);
+        if (p.arity && (p.saves >> n & 1)) {
+            retain(out.value.get());
+            out.node->saved[n] = out.value.get();
+        }
+    }
+    tape.append(out.node.get());
+    if (mask & tape.forward_levels) [[unlikely]]
+        detail::push_tangents(tape, p, op, in, n, out, mask);
+    return out;
+}
+
+}  // namespace wengert

@@ -1,0 +1,58 @@
+// Primitive: what the tape knows about an operation. One static object for each (primitive, dtypes); nodes point to it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "../array/block.hpp"
+#include "../base/site.hpp"
+#include "../kernels/executor.hpp"
+
+namespace wengert {
+
+struct Node;
+
+/// A type-erased tensor: its elements, and the node that made it when it depends on something differentiable.
+struct AnyTensor {
+    Ref<Block> value;
+    Ref<Node> node;
+};
+
+class Cotangents;
+
+/// One derivative of an elementwise primitive with respect to one of its inputs.
+struct Pull {
+    TileKernel kernel = nullptr;  ///< (g, used inputs and output) -> cotangent of the input, over a contiguous tile
+    std::uint8_t uses = 0;        ///< which values the kernel reads: bit i for input i, bit `arity` for the output
+    bool passes = false;          ///< the cotangent is g itself: nothing to compute
+};
+
+/// Plain function pointers and constants, so that no backtrace and no closure carries a template's name.
+struct Primitive {
+    static constexpr std::size_t max_elementwise = 4;
+
+    std::string_view name;
+    std::uint8_t arity = 0;       ///< inputs; 0 for a variable number
+    DType dtype{};                ///< of the result
+    std::uint8_t saves = 0;       ///< values the derivative reads: bit i for input i, bit `arity` for the output
+    bool elementwise = false;
+    bool differentiable = false;
+
+    TileKernel value = nullptr;                           ///< elementwise only
+    Pull pull[max_elementwise] = {};                      ///< elementwise only
+
+    /// Adds the cotangents of the inputs, given g; written in tensors, so it records where levels below ask for it.
+    void (*vjp)(const Node&, const AnyTensor& g, Cotangents&) = nullptr;
+    /// The tangent of the output; absent tangents (no value) are zero.
+    AnyTensor (*jvp)(const void* op, const AnyTensor* inputs, const AnyTensor* tangents, std::size_t n,
+                     const AnyTensor& out) = nullptr;
+    /// The sum of two cotangents of the result, recorded.
+    AnyTensor (*add)(const AnyTensor&, const AnyTensor&) = nullptr;
+    /// The parameters' end.
+    void (*destroy)(void* op) noexcept = nullptr;
+    std::string (*parameters)(const void* op) = nullptr;  ///< for printing: "axes=(0, 1)"
+    void* (*clone)(const void* op) = nullptr;
+};
+
+}  // namespace wengert

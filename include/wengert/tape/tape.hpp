@@ -1,0 +1,162 @@
+// The Wengert tape: the live nodes of a thread in time order, and the levels of the transforms in flight.
+//
+// Three things to know before reading on:
+//  - A node lives as long as a handle or a later node needs it (tape/node.hpp); the tape only threads a list through.
+//  - Level 0 belongs to requires_grad/backward; every transform in flight (grad, jvp, …) has a level of its own, and a
+//    node's mask says on which levels' variables it depends. `active` are the levels that record at the moment.
+//  - An operation is recorded when the masks of its inputs meet `active` (tape/apply.hpp).
+#pragma once
+
+#include <bit>
+#include <ostream>
+
+#include "node.hpp"
+
+namespace wengert {
+
+/// One transform in flight. Nodes older than `start` cannot depend on its variables.
+struct Level {
+    bool forward = false;
+    std::uint64_t start = 0;
+};
+
+class Tape {
+public:
+    static constexpr std::size_t max_levels = 64;
+
+    explicit Tape(Thread& owner) : owner_(&owner) {}
+    Tape(const Tape&) = delete;
+    Tape& operator=(const Tape&) = delete;
+    ~Tape();
+
+    /// The calling thread's tape: the one that the next operation is recorded on.
+    static Tape& current()
+    {
+        Thread& t = current_thread();
+        if (t.tape == nullptr) [[unlikely]]
+            start(t);
+        return *static_cast<Tape*>(t.tape);
+    }
+
+    /// Live nodes, leaves included.
+    std::size_t size() const noexcept { return size_; }
+    const Node* first() const noexcept { return first_; }
+    const Node* last() const noexcept { return last_; }
+    Thread& thread() const noexcept { return *owner_; }
+
+    Node* new_node(const Primitive& primitive, std::size_t inputs, const Site& at);
+    void append(Node* n) noexcept;
+    void unlink(Node* n) noexcept;
+
+    std::size_t push_level(bool forward)
+    {
+        if (depth_ == max_levels) throw TapeError("[tape] more than 63 nested transforms");
+        levels_[depth_] = Level{forward, next_sequence_};
+        active |= bit(depth_);
+        if (forward) forward_levels |= bit(depth_);
+        return depth_++;
+    }
+    void pop_level() noexcept
+    {
+        --depth_;
+        active &= ~bit(depth_);
+        forward_levels &= ~bit(depth_);
+    }
+    const Level& level(std::size_t l) const noexcept { return levels_[l]; }
+    std::size_t depth() const noexcept { return depth_; }
+    static constexpr std::uint64_t bit(std::size_t level) { return std::uint64_t{1} << level; }
+    static constexpr std::uint64_t below(std::size_t level) { return bit(level) - 1; }
+
+    /// The levels at which an operation on these inputs is recorded. Refuses tensors of other tapes.
+    std::uint64_t dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive, const Site& at)
+    {
+        std::uint64_t raw = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            if (const Node* node = in[i]->node.get()) {
+                if (node->tape != this) refuse(*node, primitive, at);
+                raw |= node->mask;
+            }
+        return raw <= 1 ? raw & active : nested_dependence(in, n, primitive, at);
+    }
+
+    std::uint64_t active = 1;          ///< levels that record
+    std::uint64_t forward_levels = 0;
+    int lowered = 0;                   ///< > 0 while a rule runs: values of inner levels are then legitimate
+    bool anomaly = false;
+    bool allow_nan = false;            ///< switches the zero-cotangent rule off
+    Site site_override;                ///< the user's line while a rule of his operation runs
+
+private:
+    static void start(Thread& t);
+    [[noreturn]] void refuse(const Node& n, std::string_view primitive, const Site& at) const;
+    std::uint64_t nested_dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive, const Site& at);
+
+    Thread* owner_;
+    Node* first_ = nullptr;
+    Node* last_ = nullptr;
+    std::size_t size_ = 0;
+    std::uint64_t next_sequence_ = 1;
+    std::size_t depth_ = 1;
+    Level levels_[max_levels] = {};
+};
+
+/// Restores a value when the scope ends.
+template <class T>
+class Restore {
+public:
+    Restore(T& variable, T value) : variable_(variable), old_(std::exchange(variable, value)) {}
+    Restore(const Restore&) = delete;
+    Restore& operator=(const Restore&) = delete;
+    ~Restore() { variable_ = old_; }
+
+private:
+    T& variable_;
+    T old_;
+};
+
+/// Nothing is recorded while it lives: for optimizers and measurements.
+class NoGrad {
+public:
+    NoGrad() : active_(Tape::current().active, 0), lowered_(Tape::current().lowered, Tape::current().lowered + 1) {}
+
+private:
+    Restore<std::uint64_t> active_;
+    Restore<int> lowered_;
+};
+
+/// While it lives, a NaN or Inf that an operation or a derivative makes throws a NumericError that names it.
+class AnomalyMode {
+public:
+    AnomalyMode() : on_(Tape::current().anomaly, true) {}
+
+private:
+    Restore<bool> on_;
+};
+
+/// Switches off the rule that a zero cotangent never makes a NaN (docs/design.md), as in libraries without it.
+class AllowNaN {
+public:
+    AllowNaN() : on_(Tape::current().allow_nan, true) {}
+
+private:
+    Restore<bool> on_;
+};
+
+/// A fresh tape for the time of a scope; tensors recorded on another tape are refused there, detached ones welcome.
+class TapeScope {
+public:
+    TapeScope() : tape_(current_thread()), outer_((Tape::current(), current_thread().tape), &tape_) {}
+    Tape& tape() { return tape_; }
+
+private:
+    Tape tape_;
+    struct Swap {
+        Swap(void*, Tape* inner) : outer(std::exchange(current_thread().tape, inner)) {}
+        ~Swap() { current_thread().tape = outer; }
+        void* outer;
+    } outer_;
+};
+
+}  // namespace wengert
+
+#include "tape_impl.hpp"

@@ -1,0 +1,164 @@
+// The tape's slower paths: nodes' birth and death, refusals, nested levels.
+#pragma once
+
+#include "tape.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// Releases everything that a node holds. Inputs whose last reference this was are pushed on `dead` instead of being
+/// destroyed here: a chain of ten million nodes must not recurse.
+inline void clear_saved(Node& n) noexcept
+{
+    for (std::size_t i = 0; i <= n.input_count; ++i)
+        if (Block* b = std::exchange(n.saved[i], nullptr)) release(b, Block::disposal);
+}
+
+inline void push_dead(Counted* counted) noexcept;
+
+/// Nodes to destroy, threaded through `next`; a thread destroys them in a loop.
+struct Graveyard {
+    Node* head = nullptr;
+    bool busy = false;
+};
+inline constinit thread_local Graveyard graveyard __attribute__((visibility("default")));
+
+inline void free_node(Node* n) noexcept
+{
+    if (n->tape) n->tape->unlink(n);
+    for (std::size_t i = 0; i < n->input_count; ++i)
+        if (n->inputs[i]) release(n->inputs[i], Node::disposal);
+    clear_saved(*n);
+    if (n->op) {
+        n->primitive->destroy(n->op);
+        n->op = nullptr;
+    }
+    if (n->inputs != n->inline_input) delete[] n->inputs;
+    if (n->saved != n->inline_saved) delete[] n->saved;
+    delete n->tangents;
+    n->~Node();
+    if (Thread* t = this_thread) t->nodes.give(n);
+    else std::free(n);
+}
+
+inline void destroy_node(Counted* counted) noexcept
+{
+    auto* n = static_cast<Node*>(counted);
+    Graveyard& g = graveyard;
+    if (n->tape) {                        // leave the tape at once: its list must hold only living nodes
+        n->tape->unlink(n);
+        n->tape = nullptr;
+    }
+    n->next = std::exchange(g.head, n);
+    if (g.busy) return;
+    g.busy = true;
+    while (Node* dead = g.head) {
+        g.head = dead->next;
+        free_node(dead);
+    }
+    g.busy = false;
+}
+
+/// At a thread's end its tape goes; nodes that handles elsewhere still hold are left without one.
+inline void end_tape(Thread& t) noexcept
+{
+    delete static_cast<Tape*>(t.tape);
+    t.tape = nullptr;
+}
+
+}  // namespace detail
+
+inline const Disposal Node::disposal{detail::destroy_node, false};
+
+inline Tape::~Tape()
+{
+    for (Node* n = first_; n;) {
+        Node* next = n->next;
+        n->tape = nullptr;
+        n->previous = n->next = nullptr;
+        n = next;
+    }
+}
+
+inline void Tape::start(Thread& t)
+{
+    t.tape = new Tape(t);
+    t.at_exit = detail::end_tape;
+}
+
+inline Node* Tape::new_node(const Primitive& primitive, std::size_t inputs, const Site& at)
+{
+    Node* n = new (owner_->nodes.take(sizeof(Node))) Node;
+    n->owner = owner_;
+    n->primitive = &primitive;
+    n->at = site_override.line ? site_override : at;
+    if (inputs > Node::inline_inputs) {
+        try {
+            memory::maybe_fail();
+            n->inputs = new Node*[inputs]{};
+            n->saved = new Block*[inputs + 1]{};
+        } catch (...) {
+            if (n->inputs != n->inline_input) delete[] n->inputs;
+            n->~Node();
+            owner_->nodes.give(n);
+            throw;
+        }
+    }
+    n->input_count = static_cast<std::uint32_t>(inputs);
+    return n;
+}
+
+inline void Tape::append(Node* n) noexcept
+{
+    n->tape = this;
+    n->sequence = next_sequence_++;
+    n->previous = last_;
+    n->next = nullptr;
+    (last_ ? last_->next : first_) = n;
+    last_ = n;
+    ++size_;
+}
+
+inline void Tape::unlink(Node* n) noexcept
+{
+    (n->previous ? n->previous->next : first_) = n->next;
+    (n->next ? n->next->previous : last_) = n->previous;
+    n->previous = n->next = nullptr;
+    --size_;
+}
+
+inline void Tape::refuse(const Node& n, std::string_view primitive, const Site& at) const
+{
+    std::string what = "the operand of shape " + to_string(n.shape) + ", made by " + std::string(n.primitive->name) +
+                       " at " + to_string(n.at) + ", was recorded on ";
+    if (n.tape == nullptr) what += "a tape that has ended";
+    else if (n.owner != owner_) what += "another thread's tape";
+    else what += "another tape of this thread (TapeScope)";
+    fail<TapeError>(primitive, what + "; use detach() to pass its value", at);
+}
+
+inline std::uint64_t Tape::nested_dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive,
+                                             const Site& at)
+{
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Node* node = in[i]->node.get();
+        if (!node) continue;
+        for (std::uint64_t rest = node->mask; rest; rest &= rest - 1) {
+            const auto l = static_cast<std::size_t>(std::countr_zero(rest));
+            const bool alive = l == 0 || (l < depth_ && node->sequence >= levels_[l].start);
+            if (alive) all |= bit(l);
+            else if (!lowered)
+                fail<TapeError>(primitive,
+                                "the operand of shape " + to_string(node->shape) + ", made by " +
+                                    std::string(node->primitive->name) + " at " + to_string(node->at) +
+                                    ", escaped from a transform (grad, jvp, …) that has ended; return it from the "
+                                    "transformed function or use detach()",
+                                at);
+        }
+    }
+    return all & active;
+}
+
+}  // namespace wengert

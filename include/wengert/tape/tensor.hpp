@@ -1,0 +1,218 @@
+// Tensor: a value that computes at once and remembers where it came from.
+#pragma once
+
+#include <initializer_list>
+
+#include "../array/xtensor.hpp"
+#include "../base/literal.hpp"
+#include "apply.hpp"
+
+namespace wengert {
+
+template <class T, class Device = cpu>
+class Tensor;
+
+namespace detail {
+struct Uninitialised {};
+}
+
+/// An element or a list of them: what nested braces are made of.
+template <class T>
+struct Elements {
+    template <class S>
+        requires std::is_arithmetic_v<S>
+    Elements(S s) : value(static_cast<T>(s)) {}
+    Elements(std::initializer_list<Elements> l) : list(l), is_list(true) {}
+    T value{};
+    std::initializer_list<Elements> list;
+    bool is_list = false;
+};
+
+/// The second operand of an operator: a tensor or a literal of its dtype, and the line of the expression.
+template <class T, class Device = cpu>
+class Operand {
+public:
+    Operand(const Tensor<T, Device>& t, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : tensor_(&t), at{file, line}
+    {
+    }
+    template <class S>
+        requires std::is_arithmetic_v<S>
+    Operand(S s, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : literal_(static_cast<T>(s)), tensor_(&literal_), at{file, line}
+    {
+    }
+    Operand(Literal l, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : Operand(l.value, file, line)
+    {
+    }
+    Operand(const Operand&) = delete;
+    Operand& operator=(const Operand&) = delete;
+    const Tensor<T, Device>& operator*() const noexcept { return *tensor_; }
+
+private:
+    Tensor<T, Device> literal_{detail::Uninitialised{}};
+    const Tensor<T, Device>* tensor_;
+    friend class Tensor<T, Device>;
+
+public:
+    Site at;
+};
+
+/// What only floating-point tensors have.
+template <class T>
+concept Differentiable = is_differentiable<T>;
+
+/// int ÷ int gives double.
+template <class T>
+using Quotient = Tensor<std::conditional_t<std::is_floating_point_v<T>, T, double>>;
+
+namespace ops {
+// clang-format off
+template <class T> Tensor<T> add(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Tensor<T> subtract(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Tensor<T> multiply(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Quotient<T> divide(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Tensor<T> negative(const Tensor<T>&, Site);
+template <class T> Tensor<bool> less(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Tensor<bool> less_equal(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Tensor<bool> equal(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Tensor<bool> not_equal(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Tensor<bool> logical_and(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Tensor<bool> logical_or(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Tensor<bool> logical_not(const Tensor<T>&, Site);
+template <class T> Tensor<T> element(const Tensor<T>&, std::span<const std::int64_t>);
+enum class Update { add, subtract, multiply, divide };
+template <class T> Tensor<T>& update(Tensor<T>&, Update, const Tensor<T>&, Site);
+// clang-format on
+}  // namespace ops
+
+template <class T, class Device>
+class Tensor {
+public:
+    using value_type = T;
+    using device_type = Device;
+    static_assert(std::is_same_v<Device, cpu>, "wengert: only the cpu device is here; others need their own header");
+
+    /// Shape (0): an empty list.
+    Tensor() : any_{make_block(dtype_of<T>(), Shape(1, 0)), {}} {}
+    /// Rank 0.
+    template <class S>
+        requires std::is_arithmetic_v<S>
+    explicit Tensor(S s) : any_{make_block(current_thread(), dtype_of<T>(), Shape(), 1), {}}
+    {
+        *any_.value->template as<T>() = static_cast<T>(s);
+    }
+    /// Nested braces are elements: {{1.0}, {2.0}} has shape (2, 1). Throws ShapeError when they are ragged.
+    Tensor(std::initializer_list<Elements<T>> list);
+    /// Any xtensor expression or container, evaluated now.
+    template <XtensorExpression E>
+    Tensor(const E& e) : any_{block_from_xtensor<T>(e), {}}
+    {
+    }
+    template <class S>
+        requires std::is_arithmetic_v<S>
+    Tensor(const std::vector<S>& v) : Tensor(Shape{v.size()}, v)
+    {
+    }
+    explicit Tensor(std::span<const T> s) : Tensor(Shape{s.size()}, s) {}
+    /// The elements of a range in row-major order. Throws ShapeError when their number is not the shape's.
+    template <class Range>
+    Tensor(const Shape& shape, const Range& values, Site at = {__builtin_FILE(), __builtin_LINE()});
+
+    Tensor(const Tensor&) = default;
+    Tensor(Tensor&&) noexcept = default;
+    /// Only an lvalue can be assigned to: x(0) = y would silently do nothing.
+    Tensor& operator=(const Tensor&) & = default;
+    Tensor& operator=(Tensor&&) & noexcept = default;
+    ~Tensor() = default;
+
+    const Shape& shape() const { return block().shape; }
+    std::size_t dimension() const { return block().shape.size(); }
+    std::size_t size() const { return block().count; }
+    static constexpr DType dtype() { return dtype_of<T>(); }
+    Strides strides() const { return block().strides(); }
+
+    /// The elements in row-major order, no copy. Throws ShapeError for a view whose elements lie otherwise
+    /// (copy(x) brings them in order; array() reads any layout).
+    const T* data() const;
+    /// A read-only xtensor adaptor, no copy, valid while this tensor lives unchanged.
+    auto array() const { return xtensor_adaptor<T>(std::as_const(block())); }
+
+    /// The only element. Throws ShapeError when there is not exactly one.
+    T item() const;
+    template <class S>
+        requires std::is_arithmetic_v<S>
+    explicit operator S() const
+    {
+        return static_cast<S>(item());
+    }
+
+    /// One element as a rank-0 tensor, recorded; fewer indices than axes give a slice.
+    template <class... I>
+        requires(sizeof...(I) > 0 && (std::is_integral_v<I> && ...))
+    const Tensor operator()(I... i) const
+    {
+        const std::int64_t index[] = {static_cast<std::int64_t>(i)...};
+        return ops::element<T>(*this, index);
+    }
+
+    // Iteration over the first axis.
+    class Iterator;
+    Iterator begin() const { return {this, 0}; }
+    Iterator end() const { return {this, dimension() ? shape()[0] : 0}; }
+
+    // Gradients (defined in tape/leaf.hpp).
+    /// Makes this tensor a variable (a leaf of the tape) or a constant again. Copies share its gradient.
+    Tensor& requires_grad(bool on = true, Site at = {__builtin_FILE(), __builtin_LINE()})
+        requires Differentiable<T>;
+    bool is_leaf() const noexcept;
+    /// What backward() has added up, zeros before any. Throws TapeError for what is no leaf.
+    Tensor grad(Site at = {__builtin_FILE(), __builtin_LINE()}) const
+        requires Differentiable<T>;
+    void zero_grad()
+        requires Differentiable<T>;
+    /// The same elements as a constant.
+    Tensor detach() const { return Tensor(AnyTensor{any_.value, {}}); }
+
+    // Arithmetic: literals take the tensor's dtype, shapes broadcast as in NumPy.
+    using Arg = Operand<T, Device>;
+    friend Tensor operator+(Arg a, Arg b) { return ops::add<T>(*a, *b, b.at); }
+    friend Tensor operator-(Arg a, Arg b) { return ops::subtract<T>(*a, *b, b.at); }
+    friend Tensor operator*(Arg a, Arg b) { return ops::multiply<T>(*a, *b, b.at); }
+    friend Quotient<T> operator/(Arg a, Arg b) { return ops::divide<T>(*a, *b, b.at); }
+    friend Tensor<bool> operator<(Arg a, Arg b) { return ops::less<T>(*a, *b, b.at); }
+    friend Tensor<bool> operator<=(Arg a, Arg b) { return ops::less_equal<T>(*a, *b, b.at); }
+    friend Tensor<bool> operator>(Arg a, Arg b) { return ops::less<T>(*b, *a, b.at); }
+    friend Tensor<bool> operator>=(Arg a, Arg b) { return ops::less_equal<T>(*b, *a, b.at); }
+    friend Tensor<bool> operator==(Arg a, Arg b) { return ops::equal<T>(*a, *b, b.at); }
+    friend Tensor<bool> operator!=(Arg a, Arg b) { return ops::not_equal<T>(*a, *b, b.at); }
+    friend Tensor<bool> operator&&(const Tensor& a, Arg b) { return ops::logical_and<T>(a, *b, b.at); }
+    friend Tensor<bool> operator||(const Tensor& a, Arg b) { return ops::logical_or<T>(a, *b, b.at); }
+    friend Tensor<bool> operator!(const Tensor& a) { return ops::logical_not<T>(a, {}); }
+    friend Tensor operator-(Arg a) { return ops::negative<T>(*a, a.at); }
+    friend Tensor operator+(Arg a) { return *a; }
+
+    // Writes: recorded, and invisible to every other handle and to what the tape saved.
+    Tensor& operator+=(Arg b) & { return ops::update<T>(*this, ops::Update::add, *b, b.at); }
+    Tensor& operator-=(Arg b) & { return ops::update<T>(*this, ops::Update::subtract, *b, b.at); }
+    Tensor& operator*=(Arg b) & { return ops::update<T>(*this, ops::Update::multiply, *b, b.at); }
+    Tensor& operator/=(Arg b) & { return ops::update<T>(*this, ops::Update::divide, *b, b.at); }
+
+    /// The type-erased tensor inside. Throws TapeError when this one has been moved from.
+    const AnyTensor& any() const
+    {
+        if (!any_.value) fail<TapeError>("tensor", "this tensor has been moved from", {});
+        return any_;
+    }
+    AnyTensor& any_unchecked() noexcept { return any_; }
+    explicit Tensor(AnyTensor any) noexcept : any_(std::move(any)) {}
+
+private:
+    friend class Operand<T, Device>;
+    explicit Tensor(detail::Uninitialised) noexcept {}
+    const Block& block() const { return *any().value; }
+    AnyTensor any_;
+};
+
+}  // namespace wengert

@@ -1,0 +1,158 @@
+// Tensor's members that need a body: construction from braces and ranges, reading, leaves.
+#pragma once
+
+#include "tensor.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+template <class T>
+void measure_list(const Elements<T>& e, Shape& shape, std::size_t depth)
+{
+    if (!e.is_list) return;
+    if (shape.size() == depth) shape.push_back(static_cast<std::int64_t>(e.list.size()));
+    if (e.list.size() > 0) measure_list(*e.list.begin(), shape, depth + 1);
+}
+
+/// Depth is that of the braces in the source.
+template <class T>
+T* fill_from_list(const Elements<T>& e, const Shape& shape, std::size_t depth, T* to)
+{
+    const bool leaf = depth == shape.size();
+    if (e.is_list == leaf || (!leaf && static_cast<std::int64_t>(e.list.size()) != shape[depth]))
+        fail<ShapeError>("tensor", "ragged braces: every list at depth " + std::to_string(depth) +
+                                       " must have the extents of the first one, " + to_string(shape), {});
+    if (leaf) {
+        *to = e.value;
+        return to + 1;
+    }
+    for (const auto& inner : e.list) to = fill_from_list(inner, shape, depth + 1, to);
+    return to;
+}
+
+inline constexpr Primitive leaf_primitive{.name = "leaf", .arity = 0};
+
+}  // namespace detail
+
+template <class T, class Device>
+Tensor<T, Device>::Tensor(std::initializer_list<Elements<T>> list)
+{
+    const Elements<T> all(list);
+    Shape shape;
+    detail::measure_list(all, shape, 0);
+    any_.value = make_block(dtype_of<T>(), shape);
+    detail::fill_from_list(all, shape, 0, any_.value->template as<T>());
+}
+
+template <class T, class Device>
+template <class Range>
+Tensor<T, Device>::Tensor(const Shape& shape, const Range& values, Site at)
+{
+    check_shape("tensor", shape, at);
+    if (values.size() != element_count(shape))
+        fail<ShapeError>("tensor", std::to_string(values.size()) + " elements given for shape " + to_string(shape), at);
+    any_.value = make_block(dtype_of<T>(), shape);
+    T* to = any_.value->template as<T>();
+    for (auto&& v : values) *to++ = static_cast<T>(v);
+}
+
+template <class T, class Device>
+const T* Tensor<T, Device>::data() const
+{
+    if (block().strided)
+        fail<ShapeError>("data", "this view of shape " + to_string(shape()) +
+                                     " does not lie in row-major order: use copy(x).data(), or x.array()", {});
+    return block().template as<T>();
+}
+
+template <class T, class Device>
+T Tensor<T, Device>::item() const
+{
+    const Block& b = block();
+    if (b.count != 1)
+        fail<ShapeError>("item", "a tensor of shape " + to_string(b.shape) + " has not exactly one element", {});
+    return *b.template as<T>();
+}
+
+template <class T, class Device>
+class Tensor<T, Device>::Iterator {
+public:
+    using value_type = Tensor;
+    using difference_type = std::int64_t;
+    Iterator(const Tensor* t, std::int64_t i) : tensor_(t), i_(i) {}
+    Tensor operator*() const { return (*tensor_)(i_); }
+    Iterator& operator++()
+    {
+        ++i_;
+        return *this;
+    }
+    bool operator==(const Iterator& o) const { return i_ == o.i_; }
+
+private:
+    const Tensor* tensor_;
+    std::int64_t i_;
+};
+
+template <class T, class Device>
+bool Tensor<T, Device>::is_leaf() const noexcept
+{
+    return any_.node && any_.node->leaf() && any_.node->level == 0;
+}
+
+namespace detail {
+
+inline Ref<Node> make_leaf(const Block& b, std::size_t level, const Site& at)
+{
+    Tape& tape = Tape::current();
+    auto node = Ref<Node>::adopt(tape.new_node(leaf_primitive, 0, at));
+    node->dtype = b.dtype;
+    node->mask = Tape::bit(level);
+    node->shape = b.shape;
+    node->flags = Node::is_leaf;
+    node->level = static_cast<std::uint8_t>(level);
+    tape.append(node.get());
+    return node;
+}
+
+}  // namespace detail
+
+template <class T, class Device>
+Tensor<T, Device>& Tensor<T, Device>::requires_grad(bool on, Site at)
+    requires Differentiable<T>
+{
+    if (on == is_leaf()) return *this;
+    if (any().node && !is_leaf())
+        fail<TapeError>("requires_grad",
+                        "this tensor of shape " + to_string(shape()) + " is the result of " +
+                            std::string(any_.node->primitive->name) + " at " + to_string(any_.node->at) +
+                            "; only a constant can become a variable (use detach() first)",
+                        at);
+    any_.node = on ? detail::make_leaf(block(), 0, at) : Ref<Node>();
+    return *this;
+}
+
+template <class T, class Device>
+Tensor<T, Device> Tensor<T, Device>::grad(Site at) const
+    requires Differentiable<T>
+{
+    if (!is_leaf()) {
+        std::string what = "only a variable (requires_grad) has a gradient; this tensor of shape " + to_string(shape());
+        if (!any_.node) what += " is a constant";
+        else if (any_.node->flags & Node::rewritten) what += " became an interior value by the write at " + to_string(any_.node->at);
+        else what += " is the result of " + std::string(any_.node->primitive->name) + " at " + to_string(any_.node->at);
+        fail<TapeError>("grad", what, at);
+    }
+    if (!any_.node->gradient) return Tensor(AnyTensor{zeros_block(dtype(), shape()), {}});
+    return Tensor(AnyTensor{any_.node->gradient, {}});
+}
+
+template <class T, class Device>
+void Tensor<T, Device>::zero_grad()
+    requires Differentiable<T>
+{
+    if (!is_leaf()) static_cast<void>(grad());  // throws, and says why
+    any_.node->gradient = {};
+}
+
+}  // namespace wengert

@@ -1,0 +1,278 @@
+// The reverse sweep: hands cotangents from a result back to the leaves of one level, newest node first.
+#pragma once
+
+#include "apply.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// What `backward` may add to; filled by the walk, committed at its end.
+struct WalkFailure {
+    std::uint64_t first = 0, last = 0;
+    std::string text;
+};
+inline WalkFailure& last_failure()
+{
+    static thread_local WalkFailure failure;
+    return failure;
+}
+
+}  // namespace detail
+
+/// A reverse sweep at one level. After run() the leaves' cotangents are in leaves().
+class Walk {
+public:
+    Walk(Tape& tape, std::size_t level, bool retain)
+        : tape_(tape), level_(level), bit_(Tape::bit(level)), start_(level ? tape.level(level).start : 0), keep_(retain)
+    {
+    }
+    Walk(const Walk&) = delete;
+    Walk& operator=(const Walk&) = delete;
+    ~Walk() { abandon(); }
+
+    /// Sweeps back from `out`, whose cotangent is g.
+    void run(const Ref<Node>& out, AnyTensor g)
+    {
+        current_ = out.get();
+        highest_ = current_->sequence;
+        try {
+            deliver(*current_, std::move(g));
+            while (pending_ > 0) step();
+        } catch (const std::exception& e) {
+            detail::last_failure() = {current_ ? current_->sequence : 0, highest_, e.what()};
+            throw;
+        }
+    }
+
+    /// True when n is a variable of this sweep or depends on one.
+    bool reaches(const Node* n) const noexcept { return n && (n->mask & bit_) && n->sequence >= start_; }
+
+    /// Adds g to n's cotangent, in place where nobody else can see it.
+    void deliver(Node& n, AnyTensor g)
+    {
+        if (tape_.anomaly && !all_finite(*g.value)) report_birth(*g.value);
+        if (n.cotangent.value) {
+            accumulate(n, std::move(g));
+            return;
+        }
+        announce(n);
+        n.cotangent = std::move(g);
+    }
+
+    /// The block to add a contribution into: n's cotangent made writable, zeros at first. Null where it is recorded.
+    Block* writable(Node& n)
+    {
+        AnyTensor& c = n.cotangent;
+        if (c.node) return nullptr;
+        if (!c.value) {
+            auto zeros = zeros_block(n.dtype, n.shape);
+            announce(n);
+            c.value = std::move(zeros);
+        } else if (!may_write(*c.value) || c.value->strided) {
+            c.value = copy_of(*c.value);
+        }
+        return c.value.get();
+    }
+
+    bool records(const Node& n, const AnyTensor& g) const
+    {
+        const std::uint64_t lower = tape_.active & Tape::below(level_);
+        return ((n.mask | (g.node ? g.node->mask : 0)) & lower) != 0;
+    }
+    const std::vector<Ref<Node>>& leaves() const noexcept { return leaves_; }
+    Tape& tape() noexcept { return tape_; }
+
+private:
+    void announce(Node& n)
+    {
+        if (n.leaf() && n.level == level_) {
+            leaves_.push_back(Ref<Node>(&n));
+        } else {
+            retain(&n);
+            n.pending = true;
+            ++pending_;
+        }
+    }
+
+    void accumulate(Node& n, AnyTensor g)
+    {
+        AnyTensor& c = n.cotangent;
+        if (c.node || g.node) {
+            c = n.primitive->add(c, g);
+            return;
+        }
+        if (!may_write(*c.value) || c.value->strided) {
+            if (may_write(*g.value) && !g.value->strided) std::swap(c.value, g.value);
+            else {
+                c.value = sum_of(*c.value, *g.value);
+                return;
+            }
+        }
+        add_into(*c.value, *g.value);
+    }
+
+    void step()
+    {
+        Node& n = *current_;
+        AnyTensor g = std::move(n.cotangent);
+        n.cotangent = {};
+        n.pending = false;
+        --pending_;
+        held_ = Ref<Node>::adopt(&n);  // the reference that announce() took, kept until the next step
+        if (n.flags & Node::consumed) refuse_consumed(n);
+        differentiate(n, g);
+        if (!keep_ && (n.mask & tape_.active & Tape::below(level_)) == 0 && !n.leaf()) consume(n);
+        if (pending_ > 0) {
+            Node* p = n.previous;
+            while (!p->pending) p = p->previous;
+            current_ = p;
+        }
+    }
+
+    void differentiate(Node& n, AnyTensor& g)
+    {
+        const bool recorded = records(n, g);
+        const Restore<std::uint64_t> active(tape_.active, tape_.active & Tape::below(level_));
+        const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
+        const Restore<Site> site(tape_.site_override, n.at);
+        if (n.primitive->elementwise && !recorded) pull_elementwise(n, g);
+        else differentiate_by_rule(n, g);
+    }
+
+    void differentiate_by_rule(Node& n, AnyTensor& g);
+    void pull_elementwise(Node& n, AnyTensor& g);
+    void pull_input(Node& n, std::size_t i, AnyTensor& g, bool last);
+
+    static void consume(Node& n) noexcept
+    {
+        n.flags |= Node::consumed;
+        detail::clear_saved(n);
+        for (std::size_t i = 0; i < n.input_count; ++i)
+            if (Node* in = std::exchange(n.inputs[i], nullptr)) release(in, Node::disposal);
+    }
+
+    [[noreturn]] void refuse_consumed(const Node& n) const
+    {
+        const auto& failure = detail::last_failure();
+        const bool failed = !failure.text.empty() && n.sequence >= failure.first && n.sequence <= failure.last;
+        fail<TapeError>("backward",
+                        "the derivative of " + std::string(n.primitive->name) + ", shape " + to_string(n.shape) +
+                            ", recorded at " + to_string(n.at) + ", has been used up by an earlier backward" +
+                            (failed ? " that failed: " + failure.text
+                                    : "; pass {.retain = true} to that one to retain it"),
+                        {});
+    }
+
+    [[noreturn]] void report_birth(const Block& g) const
+    {
+        const Node& n = *current_;
+        fail<NumericError>(n.primitive->name,
+                           "a NaN or Inf was born in the backward pass of this operation, cotangent shape " +
+                               to_string(g.shape),
+                           n.at);
+    }
+
+    /// After a failure nothing may stay behind on the nodes that were not reached.
+    void abandon() noexcept
+    {
+        for (Node* n = current_; n && pending_ > 0;) {
+            Node* before = n->previous;
+            while (before && !before->pending) before = before->previous;
+            if (n->pending) {
+                n->pending = false;
+                n->cotangent = {};
+                --pending_;
+                release(n, Node::disposal);
+            }
+            n = before;
+        }
+        for (const auto& leaf : leaves_) leaf->cotangent = {};
+    }
+
+    Tape& tape_;
+    std::size_t level_;
+    std::uint64_t bit_, start_;
+    bool keep_;
+    std::size_t pending_ = 0;
+    std::uint64_t highest_ = 0;
+    Node* current_ = nullptr;
+    Ref<Node> held_;
+    std::vector<Ref<Node>> leaves_;
+};
+
+inline void Walk::pull_elementwise(Node& n, AnyTensor& g)
+{
+    std::size_t last = n.input_count;
+    for (std::size_t i = 0; i < n.input_count; ++i)
+        if (reaches(n.inputs[i])) last = i;
+    for (std::size_t i = 0; i < n.input_count; ++i)
+        if (reaches(n.inputs[i])) pull_input(n, i, g, i == last);
+}
+
+/// x̄ᵢ += pullᵢ(g, x…, y), by the kernel of the rule; a broadcast input takes the sum over its axes.
+inline void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool last)
+{
+    Node& to = *n.inputs[i];
+    const Pull& pull = n.primitive->pull[i];
+    const bool same = to.shape == n.shape;
+    if (!pull.kernel) return;
+    if (pull.passes && same) return last ? deliver(to, std::move(g)) : deliver(to, g);
+
+    const Block* read[kernels::max_operands] = {g.value.get()};
+    std::size_t count = 1;
+    for (std::size_t k = 0; k <= n.input_count; ++k)
+        if (pull.uses >> k & 1) read[count++] = n.saved[k];
+
+    bool direct = same && !g.value->strided;
+    std::uint8_t scalar[kernels::max_operands] = {};
+    const void* data[kernels::max_operands] = {};
+    for (std::size_t k = 0; k < count; ++k) {
+        data[k] = read[k]->data;
+        const bool fits = read[k]->shape == n.shape, one = read[k]->shape.size() == 0 && n.shape.size() != 0;
+        if (one) scalar[k] = static_cast<std::uint8_t>(size_of(read[k]->dtype));
+        direct = direct && !read[k]->strided && ((fits && size_of(read[k]->dtype) == size_of(n.dtype)) || one);
+    }
+    if (direct) {
+        const bool fresh = !to.cotangent.value;
+        const bool in_place = last && fresh && may_write(*g.value);
+        auto out = in_place ? g.value : make_block(tape_.thread(), n.dtype, n.shape, g.value->count);
+        detail::run_direct(pull.kernel, out->count, data, scalar, count, out->data, size_of(n.dtype));
+        if (in_place) g.value = {};
+        return deliver(to, {std::move(out), {}});
+    }
+    Block* into = writable(to);
+    Ref<Block> apart;
+    if (!into) {
+        apart = zeros_block(to.dtype, to.shape);
+        into = apart.get();
+    }
+    kernels::Operand operands[kernels::max_operands] = {operand(*into, n.shape)};
+    for (std::size_t k = 0; k < count; ++k) operands[k + 1] = operand(*read[k], n.shape);
+    kernels::execute(pull.kernel, n.shape, n.dtype, operands, count + 1, kernels::Store::accumulate);
+    if (apart) deliver(to, {std::move(apart), {}});
+    else if (tape_.anomaly && !all_finite(*into)) report_birth(*into);
+}
+
+/// How a structural primitive's rule returns what it computed.
+class Cotangents {
+public:
+    Cotangents(Walk& walk, const Node& n) : walk_(walk), node_(n) {}
+    bool wanted(std::size_t i) const { return walk_.reaches(node_.inputs[i]); }
+    void add(std::size_t i, AnyTensor g) { walk_.deliver(*node_.inputs[i], std::move(g)); }
+    /// For rules that write a part only: the cotangent's own memory, or null when it has to be recorded.
+    Block* writable(std::size_t i) { return walk_.writable(*node_.inputs[i]); }
+    Walk& walk() { return walk_; }
+
+private:
+    Walk& walk_;
+    const Node& node_;
+};
+
+inline void Walk::differentiate_by_rule(Node& n, AnyTensor& g)
+{
+    Cotangents out(*this, n);
+    n.primitive->vjp(n, g, out);
+}
+
+}  // namespace wengert

@@ -1,0 +1,13 @@
+// x(0) is a value recorded from x; assigning to it would silently do nothing.
+// error: deleted|discards qualifiers|no viable|no match|not assignable|ref-qualifier
+#include <wengert/wengert.hpp>
+
+int main()
+{
+    wengert::Tensor<double> x = {1.0, 2.0};
+#ifdef OK
+    view(x, 0) = 5.0;
+#else
+    x(0) = 5.0;
+#endif
+}
