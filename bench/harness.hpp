@@ -1,8 +1,9 @@
 #pragma once
 
-// Every workload registers systems (wengert, floor, plain, libtorch) for its variants. All systems of a variant are
-// checked against the floor and then timed in turn, A B C A B C ..., so that a change of the machine's speed
-// meets all of them. A sample is as many runs as take 2 ms; the median of at least 15 samples is reported.
+// Every workload registers systems (wengert, floor, plain, libtorch) for its variants. All systems of a
+// variant are checked against the floor and then timed in turn, A B C A B C ..., so that a change of the
+// machine's speed meets all of them. A sample is as many runs as take 2 ms; the median of at least 15 samples
+// is reported.
 
 #include <algorithm>
 #include <chrono>
@@ -21,7 +22,8 @@ namespace bench {
 /// The loss first, then each gradient, flattened.
 using Results = std::vector<std::vector<double>>;
 
-/// One system, ready to run: `run` is what is timed, `results` is the same computation handed out for comparison.
+/// One system, ready to run: `run` is what is timed, `results` is the same computation handed out for
+/// comparison.
 struct Case {
     std::function<void()> run;
     std::function<Results()> results;
@@ -49,13 +51,13 @@ inline bool add(Entry entry)
     return true;
 }
 
-template <class Range>
-std::vector<double> flat(const Range& values)
+template <class Range> std::vector<double> flat(const Range& values)
 {
     return std::vector<double>(values.begin(), values.end());
 }
 
-/// Deterministic inputs, the same on every machine and for every system: a 64-bit LCG (Knuth's MMIX constants).
+/// Deterministic inputs, the same on every machine and for every system: a 64-bit LCG (Knuth's MMIX
+/// constants).
 class Numbers {
 public:
     explicit Numbers(std::uint64_t seed) : state_(seed * 2654435761u + 88172645463325252u) {}
@@ -66,8 +68,7 @@ public:
         return low + (high - low) * (static_cast<double>(state_ >> 11) * 0x1p-53);
     }
 
-    template <class T>
-    std::vector<T> vector(std::size_t n, double low, double high)
+    template <class T> std::vector<T> vector(std::size_t n, double low, double high)
     {
         std::vector<T> out(n);
         for (T& v : out) v = static_cast<T>(uniform(low, high));
@@ -113,12 +114,14 @@ inline double distance(const std::vector<double>& a, const std::vector<double>& 
 /// A system may hand out fewer results than the floor (`plain` has no gradient), never different ones.
 inline void check(const Entry& entry, const Results& got, const Results& expected)
 {
-    if (got.empty() || got.size() > expected.size()) throw std::runtime_error(entry.system + ": wrong number of results");
+    if (got.empty() || got.size() > expected.size())
+        throw std::runtime_error(entry.system + ": wrong number of results");
     for (std::size_t i = 0; i < got.size(); ++i) {
         const double d = distance(got[i], expected[i]);
         if (d <= entry.tolerance) continue;
         throw std::runtime_error(entry.workload + ' ' + entry.variant + ' ' + entry.system + ": result " +
-                                 std::to_string(i) + " differs from the floor by " + std::to_string(d) + " (relative)");
+                                 std::to_string(i) + " differs from the floor by " + std::to_string(d) +
+                                 " (relative)");
     }
 }
 
@@ -138,13 +141,17 @@ public:
         inner_ = static_cast<std::size_t>(std::ceil(std::max(1.0, 2e-3 / fastest)));
     }
 
-    void sample() { samples_.push_back(seconds_of(case_.run, inner_) / (static_cast<double>(inner_) * entry_.parts)); }
+    void sample()
+    {
+        samples_.push_back(seconds_of(case_.run, inner_) / (static_cast<double>(inner_) * entry_.parts));
+    }
 
     Row row() const
     {
         std::vector<double> s = samples_;
         std::sort(s.begin(), s.end());
-        return {entry_.workload, entry_.variant, entry_.system, s[s.size() / 2], s.front(), s.back(), entry_.per};
+        return {entry_.workload, entry_.variant, entry_.system, s[s.size() / 2],
+                s.front(),       s.back(),       entry_.per};
     }
 
     const Entry& entry() const { return entry_; }

@@ -1,12 +1,13 @@
-// wengert_bench [WORKLOAD...] [--systems a,b] [--out FILE] [--peak [FILE]] [--row W V S SECONDS MIN MAX PER]
-// One thread. libtorch's systems live in a plugin, so that no other system's memory or start-up time contains libtorch.
+// wengert_bench [WORKLOAD...] [--systems a,b] [--out FILE]   times, and merges rows into FILE
+//               [WORKLOAD...] [--systems a,b] --peak       cold call and peak memory, a process each
+//               --tape                                     bytes on the tape per operation
+//               --out FILE --compile COMMAND               time and memory of a compiler
+// One thread. libtorch's systems live in a plugin, so that no other system's memory or start-up contains it.
 
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <map>
 
@@ -14,7 +15,7 @@
 #include "memory.hpp"
 #include "report.hpp"
 
-extern "C" void openblas_set_num_threads(int);
+extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
 namespace {
 
@@ -22,17 +23,19 @@ using namespace bench;
 
 struct Options {
     std::vector<std::string> workloads, systems;
-    std::string out, peak;
-    std::vector<std::string> child, row;
-    bool peaks = false;
+    std::string out, compile;
+    std::vector<std::string> child;
+    bool peaks = false, tape = false;
 };
 
 std::vector<std::string> split(const std::string& text, char at)
 {
     std::vector<std::string> parts(1);
     for (char c : text)
-        if (c == at) parts.emplace_back();
-        else parts.back() += c;
+        if (c == at)
+            parts.emplace_back();
+        else
+            parts.back() += c;
     return parts;
 }
 
@@ -42,12 +45,20 @@ Options parse(int argc, char** argv)
     const std::vector<std::string> args(argv + 1, argv + argc);
     for (std::size_t i = 0; i < args.size(); ++i) {
         const auto rest = args.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-        if (args[i] == "--out" && i + 1 < args.size()) o.out = args[++i];
-        else if (args[i] == "--systems" && i + 1 < args.size()) o.systems = split(args[++i], ',');
-        else if (args[i] == "--peak") o.peaks = true;
-        else if (args[i] == "--child") return o.child.assign(rest, args.end()), o;
-        else if (args[i] == "--row") return o.row.assign(rest, args.end()), o;
-        else o.workloads.push_back(args[i]);
+        if (args[i] == "--out" && i + 1 < args.size())
+            o.out = args[++i];
+        else if (args[i] == "--systems" && i + 1 < args.size())
+            o.systems = split(args[++i], ',');
+        else if (args[i] == "--peak")
+            o.peaks = true;
+        else if (args[i] == "--child")
+            return o.child.assign(rest, args.end()), o;
+        else if (args[i] == "--tape")
+            o.tape = true;
+        else if (args[i] == "--compile" && i + 1 < args.size())
+            o.compile = args[++i];
+        else
+            o.workloads.push_back(args[i]);
     }
     return o;
 }
@@ -70,8 +81,7 @@ int place(const std::vector<std::string>& order, const std::string& name)
     return static_cast<int>(std::find(order.begin(), order.end(), name) - order.begin());
 }
 
-template <class Strings>
-bool wanted(const Strings& list, const std::string& name)
+template <class Strings> bool wanted(const Strings& list, const std::string& name)
 {
     return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
 }
@@ -79,8 +89,8 @@ bool wanted(const Strings& list, const std::string& name)
 /// The chosen entries, variant by variant, in the order of the table in workloads.md.
 std::vector<Registry> variants(const Options& o)
 {
-    const std::vector<std::string> workloads = {"small_op", "elementwise", "mlp", "rk4", "heat", "attention",
-                                                "gmm", "lstm", "hvp", "jvp"};
+    const std::vector<std::string> workloads = {"small_op",  "elementwise", "mlp",  "rk4", "heat",
+                                                "attention", "gmm",         "lstm", "hvp", "jvp"};
     const std::vector<std::string> systems = {"wengert", "floor", "floor_fused", "plain", "libtorch"};
     Registry all = registry();
     std::stable_sort(all.begin(), all.end(), [&](const Entry& a, const Entry& b) {
@@ -124,16 +134,19 @@ int child(const std::vector<std::string>& name)
 {
     if (name.size() == 3 && name[2] == "libtorch") load_libtorch();
     for (const Entry& e : registry())
-        if (name.size() == 3 && e.workload == name[0] && e.variant == name[1] && e.system == name[2]) return report_peak(e);
+        if (name.size() == 3 && e.workload == name[0] && e.variant == name[1] && e.system == name[2])
+            return report_peak(e);
     throw std::runtime_error("--child WORKLOAD VARIANT SYSTEM");
 }
 
 int dispatch(const Options& o)
 {
     if (!o.child.empty()) return child(o.child);
-    if (o.row.size() == 7) {
-        const auto number = [&](std::size_t i) { return std::strtod(o.row[i].c_str(), nullptr); };
-        write_json(o.out, {{o.row[0], o.row[1], o.row[2], number(3), number(4), number(5), o.row[6]}});
+    if (o.tape) return report_tape();
+    if (!o.compile.empty()) {
+        const std::vector<Row> rows = {time_compiler(o.compile)};
+        print_table(rows);
+        if (!o.out.empty()) write_json(o.out, rows);
         return 0;
     }
     load_libtorch();
@@ -144,7 +157,8 @@ int dispatch(const Options& o)
 
 int main(int argc, char** argv)
 {
-    openblas_set_num_threads(1);
+    setenv("OPENBLAS_NUM_THREADS", "1", 1), setenv("OMP_NUM_THREADS", "1", 1);  // for what the plugin loads
+    if (openblas_set_num_threads) openblas_set_num_threads(1);
     try {
         return dispatch(parse(argc, argv));
     } catch (const std::exception& e) {

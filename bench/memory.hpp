@@ -1,11 +1,13 @@
 #pragma once
 
-// Peak memory and the cold first call, each system in a fresh process of its own (`wengert_bench --peak`).
+// Peak memory and the cold first call, each system in a fresh process of its own (`wengert_bench --peak`);
+// bytes on the tape per operation; a compiler's time and memory.
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -38,20 +40,62 @@ inline int report_peak(const Entry& e)
 
 inline void print_peak_header()
 {
-    std::printf("%-12s %-20s %-12s %12s %12s %14s\n", "workload", "variant", "system", "cold", "warm", "peak MiB");
+    std::printf("%-12s %-20s %-12s %12s %12s %14s\n", "workload", "variant", "system", "cold", "warm",
+                "peak MiB");
 }
 
 inline void print_peak(const Entry& e)
 {
-    const std::string command = "/proc/" + std::to_string(getpid()) + "/exe --child " + e.workload + " '" + e.variant +
-                                "' " + e.system;
+    const std::string command = "/proc/" + std::to_string(getpid()) + "/exe --child " + e.workload + " '" +
+                                e.variant + "' " + e.system;
     FILE* pipe = popen(command.c_str(), "r");
     double cold = 0, warm = 0, peak = 0;
     const int read = pipe ? std::fscanf(pipe, "%lf %lf %lf", &cold, &warm, &peak) : 0;
     if (!pipe || pclose(pipe) != 0 || read != 3) throw std::runtime_error("failed: " + command);
-    std::printf("%-12s %-20s %-12s %12s %12s %14.1f\n", e.workload.c_str(), e.variant.c_str(), e.system.c_str(),
-                readable(cold).c_str(), readable(warm).c_str(), peak);
+    std::printf("%-12s %-20s %-12s %12s %12s %14.1f\n", e.workload.c_str(), e.variant.c_str(),
+                e.system.c_str(), readable(cold).c_str(), readable(warm).c_str(), peak);
     std::fflush(stdout);
+}
+
+/// A probe records many operations, keeps them and returns how many; registered by small_op_wengert.cpp.
+struct TapeProbe {
+    std::string name;
+    std::function<std::size_t(const std::function<void()>& recorded)> record;
+};
+
+inline std::vector<TapeProbe>& tape_probes()
+{
+    static std::vector<TapeProbe> probes;
+    return probes;
+}
+
+inline int report_tape()
+{
+    std::printf("%-28s %16s %14s\n", "bytes on the tape", "per operation", "operations");
+    for (const TapeProbe& p : tape_probes()) {
+        double kib = status_kib("VmRSS");
+        const std::size_t operations = p.record([&] { kib = status_kib("VmRSS") - kib; });
+        std::printf("%-28s %16.1f %14zu\n", p.name.c_str(), kib * 1024 / static_cast<double>(operations),
+                    operations);
+    }
+    return 0;
+}
+
+/// The median of three runs of a compiler's command line; prints its peak memory.
+inline Row time_compiler(const std::string& command)
+{
+    std::vector<double> seconds;
+    for (int i = 0; i < 3; ++i) {
+        const double start = now();
+        if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
+        seconds.push_back(now() - start);
+    }
+    std::sort(seconds.begin(), seconds.end());
+    rusage usage{};
+    getrusage(RUSAGE_CHILDREN, &usage);
+    std::printf("compile: %.2f s, %.0f MiB at most: %s\n", seconds[1],
+                static_cast<double>(usage.ru_maxrss) / 1024, command.c_str());
+    return {"compile", "quickstart", "wengert", seconds[1], seconds[0], seconds[2], "program"};
 }
 
 }  // namespace bench

@@ -1,6 +1,7 @@
 #pragma once
 
-// The table on the screen and build/bench/results.json: one row a line, so that rows can be replaced without a parser.
+// The table on the screen and build/bench/results.json: one row a line, so that rows can be replaced without
+// a parser.
 
 #include <cstdio>
 #include <filesystem>
@@ -19,7 +20,11 @@ inline std::string readable(double seconds)
     int u = 0;
     while (u < 3 && seconds < 1) seconds *= 1e3, ++u;
     char text[32];
-    std::snprintf(text, sizeof text, seconds < 10 ? "%.2f %s" : seconds < 100 ? "%.1f %s" : "%.0f %s", seconds, units[u]);
+    std::snprintf(text, sizeof text,
+                  seconds < 10    ? "%.2f %s"
+                  : seconds < 100 ? "%.1f %s"
+                                  : "%.0f %s",
+                  seconds, units[u]);
     return text;
 }
 
@@ -40,12 +45,13 @@ inline std::string ratio(double seconds, double reference)
 
 inline void print_table(const std::vector<Row>& rows)
 {
-    std::printf("%-12s %-20s %-12s %10s %10s %10s  %-10s %8s %8s %9s\n", "workload", "variant", "system", "median", "min",
-                "max", "per", "/floor", "/plain", "/libtorch");
+    std::printf("%-12s %-20s %-12s %10s %10s %10s  %-10s %8s %8s %9s\n", "workload", "variant", "system",
+                "median", "min", "max", "per", "/floor", "/plain", "/libtorch");
     for (const Row& r : rows)
-        std::printf("%-12s %-20s %-12s %10s %10s %10s  %-10s %8s %8s %9s\n", r.workload.c_str(), r.variant.c_str(),
-                    r.system.c_str(), readable(r.seconds).c_str(), readable(r.min).c_str(), readable(r.max).c_str(),
-                    r.per.c_str(), ratio(r.seconds, seconds_of(rows, r, "floor")).c_str(),
+        std::printf("%-12s %-20s %-12s %10s %10s %10s  %-10s %8s %8s %9s\n", r.workload.c_str(),
+                    r.variant.c_str(), r.system.c_str(), readable(r.seconds).c_str(), readable(r.min).c_str(),
+                    readable(r.max).c_str(), r.per.c_str(),
+                    ratio(r.seconds, seconds_of(rows, r, "floor")).c_str(),
                     ratio(r.seconds, seconds_of(rows, r, "plain")).c_str(),
                     ratio(r.seconds, seconds_of(rows, r, "libtorch")).c_str());
 }
@@ -53,15 +59,17 @@ inline void print_table(const std::vector<Row>& rows)
 inline std::string json(const Row& r)
 {
     char numbers[128];
-    std::snprintf(numbers, sizeof numbers, "\"seconds\": %.9g, \"min\": %.9g, \"max\": %.9g", r.seconds, r.min, r.max);
-    return "{\"workload\": \"" + r.workload + "\", \"variant\": \"" + r.variant + "\", \"system\": \"" + r.system + "\", " +
-           numbers + ", \"per\": \"" + r.per + "\"}";
+    std::snprintf(numbers, sizeof numbers, "\"seconds\": %.9g, \"min\": %.9g, \"max\": %.9g", r.seconds,
+                  r.min, r.max);
+    return "{\"workload\": \"" + r.workload + "\", \"variant\": \"" + r.variant + "\", \"system\": \"" +
+           r.system + "\", " + numbers + ", \"per\": \"" + r.per + "\"}";
 }
 
 inline std::string key(const std::string& workload) { return "{\"workload\": \"" + workload + '"'; }
 
 /// The rows of the file at `path` whose workload was not run again.
-inline std::vector<std::string> kept_lines(const std::filesystem::path& path, const std::set<std::string>& run)
+inline std::vector<std::string> kept_lines(const std::filesystem::path& path,
+                                           const std::set<std::string>& run)
 {
     std::vector<std::string> kept;
     std::ifstream in(path);

@@ -23,7 +23,8 @@ struct GmmInstance {
 
 struct LstmInstance {
     std::size_t layers = 0, chars = 0, bits = 0;
-    std::vector<double> main, extra, state, sequence;  // (layers, 8, bits), (3, bits), (layers, 2, bits), (chars, bits)
+    std::vector<double> main, extra, state,
+        sequence;  // (layers, 8, bits), (3, bits), (layers, 2, bits), (chars, bits)
 };
 
 /// Objective first, then the gradient in the file's parameter order.
@@ -62,7 +63,8 @@ inline LstmInstance read_lstm(const std::string& path)
 {
     std::ifstream in = open(path);
     LstmInstance l;
-    if (!(in >> l.layers >> l.chars >> l.bits)) throw std::runtime_error(path + ": expected `layers chars bits`");
+    if (!(in >> l.layers >> l.chars >> l.bits))
+        throw std::runtime_error(path + ": expected `layers chars bits`");
     l.main = read_numbers(in, l.layers * 8 * l.bits, path);
     l.extra = read_numbers(in, 3 * l.bits, path);
     l.state = read_numbers(in, l.layers * 2 * l.bits, path);
@@ -86,7 +88,8 @@ inline std::string instance(const std::string& name)
     return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / "adbench" / name).string();
 }
 
-/// W − n d/2 · log 2π: what does not depend on the data. `W` is the Wishart prior without its parameter terms.
+/// W − n d/2 · log 2π: what does not depend on the data. `W` is the Wishart prior without its parameter
+/// terms.
 inline double gmm_constant(const GmmInstance& g)
 {
     const double pi = std::acos(-1.0), d = static_cast<double>(g.d), nu = d + g.m + 1;
@@ -105,7 +108,8 @@ inline double logsumexp(const double* v, std::size_t n)
 }
 
 /// ‖Q (x − μ)‖², Q lower triangular: its diagonal, and its strict lower part column by column.
-inline double gmm_distance(std::size_t d, const double* diagonal, const double* lower, const double* centred, double* row)
+inline double gmm_distance(std::size_t d, const double* diagonal, const double* lower, const double* centred,
+                           double* row)
 {
     for (std::size_t i = 0; i < d; ++i) row[i] = diagonal[i] * centred[i];
     for (std::size_t j = 0; j < d; ++j)
@@ -134,7 +138,8 @@ inline double plain_gmm(const GmmInstance& g)
         for (std::size_t k = 0; k < K; ++k) {
             for (std::size_t j = 0; j < d; ++j) centred[j] = g.x[i * d + j] - g.mu[k * d + j];
             const double* lower = &g.icf[k * w] + d;
-            term[k] = g.alpha[k] + sum_q[k] - 0.5 * gmm_distance(d, &diagonal[k * d], lower, centred.data(), row.data());
+            term[k] = g.alpha[k] + sum_q[k] -
+                      0.5 * gmm_distance(d, &diagonal[k * d], lower, centred.data(), row.data());
         }
         total += logsumexp(term.data(), K);
     }
@@ -143,11 +148,13 @@ inline double plain_gmm(const GmmInstance& g)
 
 inline double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// One layer of one step: `w` holds four weights and four biases of `b` each; c and h are updated, a is the input.
+/// One layer of one step: `w` holds four weights and four biases of `b` each; c and h are updated, a is the
+/// input.
 inline void plain_lstm_layer(std::size_t b, const double* w, double* h, double* c, const double* a)
 {
     for (std::size_t j = 0; j < b; ++j) {
-        const double forget = sigmoid_of(a[j] * w[j] + w[4 * b + j]), in = sigmoid_of(h[j] * w[b + j] + w[5 * b + j]);
+        const double forget = sigmoid_of(a[j] * w[j] + w[4 * b + j]),
+                     in = sigmoid_of(h[j] * w[b + j] + w[5 * b + j]);
         const double out = sigmoid_of(a[j] * w[2 * b + j] + w[6 * b + j]);
         const double change = std::tanh(h[j] * w[3 * b + j] + w[7 * b + j]);
         c[j] = c[j] * forget + in * change;
@@ -169,7 +176,8 @@ inline double plain_lstm(const LstmInstance& l)
             a = h;
         }
         double norm = 2;
-        for (std::size_t j = 0; j < b; ++j) y[j] = a[j] * l.extra[b + j] + l.extra[2 * b + j], norm += std::exp(y[j]);
+        for (std::size_t j = 0; j < b; ++j)
+            y[j] = a[j] * l.extra[b + j] + l.extra[2 * b + j], norm += std::exp(y[j]);
         norm = std::log(norm);
         for (std::size_t j = 0; j < b; ++j) total += l.sequence[(t + 1) * b + j] * (y[j] - norm);
     }

@@ -16,8 +16,8 @@ void head_gemm(bool ta, bool tb, std::size_t n, std::size_t k, float alpha, cons
                const float* b, std::size_t ldb, float* c, std::size_t ldc)
 {
     const auto i = [](std::size_t v) { return static_cast<int>(v); };
-    cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, i(L), i(n), i(k), alpha,
-                a, i(lda), b, i(ldb), 0, c, i(ldc));
+    cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, i(L), i(n),
+                i(k), alpha, a, i(lda), b, i(ldb), 0, c, i(ldc));
 }
 
 float sum_row(const float* x, std::size_t n)
@@ -52,7 +52,8 @@ public:
     Results results()
     {
         run();
-        return {{loss_}, flat(gx_), flat(ggain_), flat(gbias_), flat(gwq_), flat(gwk_), flat(gwv_), flat(gwo_)};
+        return {{loss_},    flat(gx_),  flat(ggain_), flat(gbias_),
+                flat(gwq_), flat(gwk_), flat(gwv_),   flat(gwo_)};
     }
 
 private:
@@ -65,7 +66,8 @@ private:
             float* hat = &hat_[i * W];
             for (std::size_t j = 0; j < W; ++j) hat[j] = x[j] - mean;
             rstd_[i] = 1 / std::sqrt(dot_row(hat, hat, W) / W + Attention::epsilon);
-            for (std::size_t j = 0; j < W; ++j) hat[j] *= rstd_[i], n_[i * W + j] = hat[j] * p_.gain[j] + p_.bias[j];
+            for (std::size_t j = 0; j < W; ++j)
+                hat[j] *= rstd_[i], n_[i * W + j] = hat[j] * p_.gain[j] + p_.bias[j];
         }
     }
 
@@ -124,7 +126,8 @@ private:
                 g[j] *= p_.gain[j];
             }
             const float mean = sum_row(g, W) / W, slope = dot_row(g, hat, W) / W;
-            for (std::size_t j = 0; j < W; ++j) gx_[i * W + j] = gy_[i * W + j] + rstd_[i] * (g[j] - mean - hat[j] * slope);
+            for (std::size_t j = 0; j < W; ++j)
+                gx_[i * W + j] = gy_[i * W + j] + rstd_[i] * (g[j] - mean - hat[j] * slope);
         }
     }
 

@@ -7,9 +7,9 @@
 namespace bench {
 namespace {
 
-/// One fused pass: value and gradients of sum(tanh(x w + b) sigmoid(x) + x^2), the sum taken in blocks of 4,096.
-template <class T>
-class ElementwiseFloor {
+/// One fused pass: value and gradients of sum(tanh(x w + b) sigmoid(x) + x^2), the sum taken in blocks of
+/// 4,096.
+template <class T> class ElementwiseFloor {
 public:
     explicit ElementwiseFloor(std::size_t n) : n_(n)
     {
@@ -21,7 +21,8 @@ public:
     void run()
     {
         double total = 0;
-        for (std::size_t start = 0; start < n_; start += 4096) total += block(start, std::min<std::size_t>(4096, n_ - start));
+        for (std::size_t start = 0; start < n_; start += 4096)
+            total += block(start, std::min<std::size_t>(4096, n_ - start));
         loss_ = total;
     }
 
@@ -38,14 +39,15 @@ private:
         T tail = 0;
         for_batches<T>(n, [&]<class V>(std::size_t i) {
             const V y = point<V>(start + i);
-            if constexpr (std::is_same_v<V, T>) tail += y;
-            else sum += y;
+            if constexpr (std::is_same_v<V, T>)
+                tail += y;
+            else
+                sum += y;
         });
         return static_cast<double>(horizontal_sum(sum) + tail);
     }
 
-    template <class V>
-    V point(std::size_t i)
+    template <class V> V point(std::size_t i)
     {
         using std::exp;
         using std::tanh;
@@ -64,8 +66,7 @@ private:
     double loss_ = 0;
 };
 
-template <class T>
-Entry entry(const std::string& type, std::size_t n)
+template <class T> Entry entry(const std::string& type, std::size_t n)
 {
     const auto make = [n] {
         auto floor = std::make_shared<ElementwiseFloor<T>>(n);

@@ -1,4 +1,5 @@
-// The plain objective, and a floor that computes ‖Q (x − μ)‖² and its adjoint for a batch of points at a time.
+// The plain objective, and a floor that computes ‖Q (x − μ)‖² and its adjoint for a batch of points at a
+// time.
 
 #include <memory>
 
@@ -76,7 +77,8 @@ private:
             for (std::size_t r = 0; r < d; ++r) {
                 V sum = V(q[r]) * (load(&x_[r * n_ + i]) - V(mu[r]));
                 for (std::size_t j = 0; j < r; ++j)
-                    sum = xsimd::fma(V(lower[j * (2 * d - j - 1) / 2 + r - j - 1]), load(&x_[j * n_ + i]) - V(mu[j]), sum);
+                    sum = xsimd::fma(V(lower[j * (2 * d - j - 1) / 2 + r - j - 1]),
+                                     load(&x_[j * n_ + i]) - V(mu[j]), sum);
                 store(&rows[r * n_ + i], sum);
                 squares = xsimd::fma(sum, sum, squares);
             }
@@ -97,7 +99,8 @@ private:
             }
             const V weight = load(&weight_[i]), scale = weight / sum;
             total += weight * (top + xsimd::log(sum));
-            for (std::size_t k = 0; k < g_.K; ++k) store(&term_[k * n_ + i], V(load(&term_[k * n_ + i]) * scale));
+            for (std::size_t k = 0; k < g_.K; ++k)
+                store(&term_[k * n_ + i], V(load(&term_[k * n_ + i]) * scale));
         }
         loss_ += horizontal_sum(total);
     }
@@ -171,7 +174,8 @@ Case make_plain()
     return {[=] { *loss = plain_gmm(*g); }, [=] { return Results{{plain_gmm(*g)}}; }};
 }
 
-const bool added = add({"gmm", "d10_K25", "floor", make_floor, 1e-10}) && add({"gmm", "d10_K25", "plain", make_plain, 1e-10});
+const bool added = add({"gmm", "d10_K25", "floor", make_floor, 1e-10}) &&
+                   add({"gmm", "d10_K25", "plain", make_plain, 1e-10});
 
 }  // namespace
 }  // namespace bench

@@ -20,8 +20,8 @@ void stencil(const float* __restrict u, float* __restrict out)
     }
 }
 
-/// The step is linear, so nothing is saved. Its adjoint is the same stencil on the interior's cotangent with a ring of
-/// zeros around it; what the interior reads from the ring is added to the ring's own cotangent.
+/// The step is linear, so nothing is saved. Its adjoint is the same stencil on the interior's cotangent with
+/// a ring of zeros around it; what the interior reads from the ring is added to the ring's own cotangent.
 class HeatFloor {
 public:
     HeatFloor() : u_(buffer(p_.u)), v_(u_), g_(n * n), h_(n * n), ring_(n * n) {}

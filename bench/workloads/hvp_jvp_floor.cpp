@@ -1,5 +1,5 @@
-// Pearlmutter's R-operator by hand (1994, "Fast exact multiplication by the Hessian"): every line of the forward and
-// reverse sweep beside its derivative along the tangent.
+// Pearlmutter's R-operator by hand (1994, "Fast exact multiplication by the Hessian"): every line of the
+// forward and reverse sweep beside its derivative along the tangent.
 
 #include <memory>
 
@@ -14,15 +14,9 @@ struct MlpTangents {
     Buffer<float> r1, r2, rz, rg1, rg2, rgz;
 
     MlpTangents()
-        : f(64), v(MlpTangent()), hv(f.p), r1(f.h1.size()), r2(f.h1.size()), rz(f.z.size()), rg1(r1), rg2(r1), rgz(rz)
-    {
-    }
-
-    /// r = x v + vb (+ rx w)
-    void tangent(const Buffer<float>& x, const Buffer<float>& vw, const Buffer<float>& vb, Buffer<float>& r)
-    {
-        affine(f.p.batch, x, vw, vb, r);
-    }
+        : f(64), v(MlpTangent()), hv(f.p), r1(f.h1.size()), r2(f.h1.size()), rz(f.z.size()), rg1(r1), rg2(r1),
+          rgz(rz)
+    {}
 
     /// y += rx w, where w has n columns
     void add_product(const Buffer<float>& rx, const Buffer<float>& w, std::size_t n, Buffer<float>& y)
@@ -35,11 +29,11 @@ struct MlpTangents {
     {
         const std::size_t batch = f.p.batch;
         affine(batch, f.x, f.w.w1, f.w.b1, f.h1), relu(f.h1);
-        tangent(f.x, v.w1, v.b1, r1), mask(f.h1, r1);
+        affine(batch, f.x, v.w1, v.b1, r1), mask(f.h1, r1);
         affine(batch, f.h1, f.w.w2, f.w.b2, f.h2), relu(f.h2);
-        tangent(f.h1, v.w2, v.b2, r2), add_product(r1, f.w.w2, Mlp::hidden, r2), mask(f.h2, r2);
+        affine(batch, f.h1, v.w2, v.b2, r2), add_product(r1, f.w.w2, Mlp::hidden, r2), mask(f.h2, r2);
         affine(batch, f.h2, f.w.w3, f.w.b3, f.z);
-        tangent(f.h2, v.w3, v.b3, rz), add_product(r2, f.w.w3, Mlp::out, rz);
+        affine(batch, f.h2, v.w3, v.b3, rz), add_product(r2, f.w.w3, Mlp::out, rz);
         const float loss = softmax_cross_entropy(f.p, f.z);
         f.logits_back();
         float dot = 0;
@@ -76,8 +70,10 @@ struct MlpTangents {
         back_tangent(Mlp::out, rgz, f.w.w3, f.gz, v.w3, rg2), mask(f.h2, rg2);
         back_tangent(Mlp::hidden, rg2, f.w.w2, f.g2, v.w2, rg1), mask(f.h1, rg1);
         outer(batch, 1, f.x, rg1, 0, hv.w1), column_sums(batch, 1, rg1, 0, hv.b1);
-        outer(batch, 1, f.h1, rg2, 0, hv.w2), outer(batch, 1, r1, f.g2, 1, hv.w2), column_sums(batch, 1, rg2, 0, hv.b2);
-        outer(batch, 1, f.h2, rgz, 0, hv.w3), outer(batch, 1, r2, f.gz, 1, hv.w3), column_sums(batch, 1, rgz, 0, hv.b3);
+        outer(batch, 1, f.h1, rg2, 0, hv.w2), outer(batch, 1, r1, f.g2, 1, hv.w2),
+            column_sums(batch, 1, rg2, 0, hv.b2);
+        outer(batch, 1, f.h2, rgz, 0, hv.w3), outer(batch, 1, r2, f.gz, 1, hv.w3),
+            column_sums(batch, 1, rgz, 0, hv.b3);
         return loss;
     }
 };
@@ -104,7 +100,8 @@ Results jvp_results(MlpTangents& t)
 Results primal_results(MlpTangents& t) { return {{t.f.forward()}}; }
 
 template <class Run>
-Entry entry(const std::string& workload, const std::string& variant, Run run, Results (*results)(MlpTangents&))
+Entry entry(const std::string& workload, const std::string& variant, Run run,
+            Results (*results)(MlpTangents&))
 {
     const auto make = [=] {
         auto t = std::make_shared<MlpTangents>();
@@ -113,10 +110,14 @@ Entry entry(const std::string& workload, const std::string& variant, Run run, Re
     return {workload, variant, "floor", make, 1e-4};
 }
 
-const bool added = add(entry("hvp", "hvp", [](MlpTangents& t) { t.hvp(); }, hvp_results)) &&
-                   add(entry("hvp", "gradient", [](MlpTangents& t) { t.f.gradient(); }, gradient_results)) &&
-                   add(entry("jvp", "jvp", [](MlpTangents& t) { t.jvp(); }, jvp_results)) &&
-                   add(entry("jvp", "primal", [](MlpTangents& t) { t.f.forward(); }, primal_results));
+const bool added = add(entry(
+                       "hvp", "hvp", [](MlpTangents& t) { t.hvp(); }, hvp_results)) &&
+                   add(entry(
+                       "hvp", "gradient", [](MlpTangents& t) { t.f.gradient(); }, gradient_results)) &&
+                   add(entry(
+                       "jvp", "jvp", [](MlpTangents& t) { t.jvp(); }, jvp_results)) &&
+                   add(entry(
+                       "jvp", "primal", [](MlpTangents& t) { t.f.forward(); }, primal_results));
 
 }  // namespace
 }  // namespace bench

@@ -16,14 +16,12 @@ namespace {
 using torch::Tensor;
 using Tensors = std::vector<Tensor>;
 
-template <class T>
-Tensor constant(const std::vector<T>& v, torch::IntArrayRef shape)
+template <class T> Tensor constant(const std::vector<T>& v, torch::IntArrayRef shape)
 {
     return torch::tensor(v, torch::TensorOptions(torch::CppTypeToScalarType<T>::value)).reshape(shape);
 }
 
-template <class T>
-Tensor leaf(const std::vector<T>& v, torch::IntArrayRef shape)
+template <class T> Tensor leaf(const std::vector<T>& v, torch::IntArrayRef shape)
 {
     return constant(v, shape).requires_grad_(true);
 }
@@ -43,7 +41,8 @@ Case differentiate(Tensors leaves, std::function<Tensor()> loss)
         out.insert(out.begin(), value);
         return out;
     };
-    return {[=] { once(); }, [=] {
+    return {[=] { once(); },
+            [=] {
                 Results r;
                 for (const Tensor& t : once()) r.push_back(doubles(t));
                 return r;
@@ -57,18 +56,19 @@ Case small_op(std::size_t n)
     const Tensor x = constant(p.h, {size}), a = leaf(p.a, {size}), b = leaf(p.b, {size});
     return differentiate({a, b}, [=] {
         Tensor h = x;
-        for (int op = 0; op < SmallOp::operations; ++op) h = op % 3 == 0 ? h * a : op % 3 == 1 ? h + b : torch::tanh(h);
+        for (int op = 0; op < SmallOp::operations; ++op)
+            h = op % 3 == 0 ? h * a : op % 3 == 1 ? h + b : torch::tanh(h);
         return h.sum();
     });
 }
 
-template <class T>
-Case elementwise(std::size_t n)
+template <class T> Case elementwise(std::size_t n)
 {
     const Elementwise<T> p(n);
     const auto size = static_cast<std::int64_t>(n);
     const Tensor x = leaf(p.x, {size}), w = leaf(p.w, {size}), b = leaf(p.b, {size});
-    return differentiate({x, w, b}, [=] { return (torch::tanh(x * w + b) * torch::sigmoid(x) + x * x).sum(); });
+    return differentiate({x, w, b},
+                         [=] { return (torch::tanh(x * w + b) * torch::sigmoid(x) + x * x).sum(); });
 }
 
 struct Net {
@@ -82,8 +82,7 @@ struct Net {
         for (Tensor& t : w) t.requires_grad_(true);
     }
 
-    template <class Source>
-    static Tensors parameters(const Source& s)
+    template <class Source> static Tensors parameters(const Source& s)
     {
         return {constant(s.w1, {Mlp::in, Mlp::hidden}),     constant(s.b1, {Mlp::hidden}),
                 constant(s.w2, {Mlp::hidden, Mlp::hidden}), constant(s.b2, {Mlp::hidden}),
@@ -154,7 +153,8 @@ Case jvp()
         torch::NoGradGuard off;
         const std::uint64_t level = torch::autograd::ForwardADLevel::get_next_idx();
         Tensors dual;
-        for (std::size_t i = 0; i < v.size(); ++i) dual.push_back(at::_make_dual(net.w[i].detach(), v[i], static_cast<std::int64_t>(level)));
+        for (std::size_t i = 0; i < v.size(); ++i)
+            dual.push_back(at::_make_dual(net.w[i].detach(), v[i], static_cast<std::int64_t>(level)));
         const auto [value, tangent] = at::_unpack_dual(net.loss(dual), static_cast<std::int64_t>(level));
         Tensors out = {value.clone(), tangent.clone()};
         torch::autograd::ForwardADLevel::release_idx(level);
@@ -176,11 +176,16 @@ Case primal()
 Case rk4(std::size_t batch)
 {
     const Rk4 p(batch);
-    const Tensors w = {leaf(p.y, {-1, 2}), leaf(p.w1, {2, Rk4::hidden}), leaf(p.b1, {Rk4::hidden}),
-                       leaf(p.w2, {Rk4::hidden, Rk4::hidden}), leaf(p.b2, {Rk4::hidden}),
-                       leaf(p.w3, {Rk4::hidden, 2}), leaf(p.b3, {2})};
+    const Tensors w = {leaf(p.y, {-1, 2}),
+                       leaf(p.w1, {2, Rk4::hidden}),
+                       leaf(p.b1, {Rk4::hidden}),
+                       leaf(p.w2, {Rk4::hidden, Rk4::hidden}),
+                       leaf(p.b2, {Rk4::hidden}),
+                       leaf(p.w3, {Rk4::hidden, 2}),
+                       leaf(p.b3, {2})};
     const auto f = [=](const Tensor& y) {
-        return torch::addmm(w[6], torch::tanh(torch::addmm(w[4], torch::tanh(torch::addmm(w[2], y, w[1])), w[3])), w[5]);
+        return torch::addmm(
+            w[6], torch::tanh(torch::addmm(w[4], torch::tanh(torch::addmm(w[2], y, w[1])), w[3])), w[5]);
     };
     return differentiate(w, [=] {
         const float dt = Rk4::dt;
@@ -198,7 +203,9 @@ Case heat()
     const std::int64_t n = Heat::n, m = n - 2;
     const Tensor start = leaf(Heat().u, {n, n});
     return differentiate({start}, [=] {
-        const auto at = [=](const Tensor& u, std::int64_t i, std::int64_t j) { return u.narrow(0, i, m).narrow(1, j, m); };
+        const auto at = [=](const Tensor& u, std::int64_t i, std::int64_t j) {
+            return u.narrow(0, i, m).narrow(1, j, m);
+        };
         Tensor u = start.clone();
         for (int s = 0; s < Heat::steps; ++s) {
             const Tensor around = at(u, 0, 1) + at(u, 2, 1) + at(u, 1, 0) + at(u, 1, 2) - 4 * at(u, 1, 1);
@@ -210,7 +217,8 @@ Case heat()
 
 Case attention()
 {
-    constexpr std::int64_t L = Attention::length, W = Attention::width, H = Attention::heads, D = Attention::head;
+    constexpr std::int64_t L = Attention::length, W = Attention::width, H = Attention::heads,
+                           D = Attention::head;
     const Attention p;
     const Tensors w = {leaf(p.x, {L, W}),  leaf(p.gain, {W}),  leaf(p.bias, {W}), leaf(p.wq, {W, W}),
                        leaf(p.wk, {W, W}), leaf(p.wv, {W, W}), leaf(p.wo, {W, W})};
@@ -231,7 +239,8 @@ Case joined(Tensors leaves, std::function<Tensor()> loss)
     return {one.run, [=] {
                 const Results r = one.results();
                 Results out = {r[0], {}};
-                for (std::size_t i = 1; i < r.size(); ++i) out[1].insert(out[1].end(), r[i].begin(), r[i].end());
+                for (std::size_t i = 1; i < r.size(); ++i)
+                    out[1].insert(out[1].end(), r[i].begin(), r[i].end());
                 return out;
             }};
 }
@@ -239,8 +248,10 @@ Case joined(Tensors leaves, std::function<Tensor()> loss)
 Case gmm()
 {
     const GmmInstance g = read_gmm(instance("gmm_d10_K25.txt"));
-    const auto d = static_cast<std::int64_t>(g.d), K = static_cast<std::int64_t>(g.K), n = static_cast<std::int64_t>(g.n);
-    const Tensor alpha = leaf(g.alpha, {K}), mu = leaf(g.mu, {K, d}), icf = leaf(g.icf, {K, -1}), x = constant(g.x, {n, d});
+    const auto d = static_cast<std::int64_t>(g.d), K = static_cast<std::int64_t>(g.K),
+               n = static_cast<std::int64_t>(g.n);
+    const Tensor alpha = leaf(g.alpha, {K}), mu = leaf(g.mu, {K, d}), icf = leaf(g.icf, {K, -1}),
+                 x = constant(g.x, {n, d});
     std::vector<std::int64_t> order;  // the strict lower triangle, column by column
     for (std::int64_t j = 0; j < d; ++j)
         for (std::int64_t i = j + 1; i < d; ++i) order.push_back(i * d + j);
@@ -248,11 +259,13 @@ Case gmm()
     const double offset = gmm_constant(g);
     return joined({alpha, mu, icf}, [=] {
         const Tensor q = icf.narrow(1, 0, d), diagonal = q.exp(), lower = icf.narrow(1, d, d * (d - 1) / 2);
-        const Tensor strict = torch::zeros({K, d * d}, x.options()).index_copy(1, place, lower).reshape({K, d, d});
+        const Tensor strict =
+            torch::zeros({K, d * d}, x.options()).index_copy(1, place, lower).reshape({K, d, d});
         const Tensor Q = strict + torch::diag_embed(diagonal);
         const Tensor rows = torch::matmul(x.unsqueeze(0) - mu.unsqueeze(1), Q.transpose(1, 2));  // (K, n, d)
         const Tensor sum_q = q.sum(1), term = (alpha + sum_q).unsqueeze(1) - 0.5 * rows.square().sum(2);
-        const Tensor prior = 0.5 * g.gamma * g.gamma * (diagonal.square().sum() + lower.square().sum()) - g.m * sum_q.sum();
+        const Tensor prior =
+            0.5 * g.gamma * g.gamma * (diagonal.square().sum() + lower.square().sum()) - g.m * sum_q.sum();
         return term.logsumexp(0).sum() - static_cast<double>(n) * alpha.logsumexp(0) + prior + offset;
     });
 }
@@ -260,14 +273,17 @@ Case gmm()
 Case lstm()
 {
     const LstmInstance l = read_lstm(instance("lstm_l2_c1024.txt"));
-    const auto layers = static_cast<std::int64_t>(l.layers), chars = static_cast<std::int64_t>(l.chars), bits = static_cast<std::int64_t>(l.bits);
+    const auto layers = static_cast<std::int64_t>(l.layers), chars = static_cast<std::int64_t>(l.chars),
+               bits = static_cast<std::int64_t>(l.bits);
     const Tensor main = leaf(l.main, {layers, 8, bits}), extra = leaf(l.extra, {3, bits});
     const Tensor state = constant(l.state, {layers, 2, bits}), x = constant(l.sequence, {chars, bits});
     return joined({main, extra}, [=] {
         Tensor a = x.narrow(0, 0, chars - 1) * extra[0];
-        for (std::int64_t k = 0; k < layers; ++k) {  // what does not depend on h is computed for the whole sequence
+        for (std::int64_t k = 0; k < layers;
+             ++k) {  // what does not depend on h is computed for the whole sequence
             const Tensors w = main[k].unbind(0);
-            const Tensors f = torch::sigmoid(a * w[0] + w[4]).unbind(0), o = torch::sigmoid(a * w[2] + w[6]).unbind(0);
+            const Tensors f = torch::sigmoid(a * w[0] + w[4]).unbind(0),
+                          o = torch::sigmoid(a * w[2] + w[6]).unbind(0);
             Tensor h = state[k][0], c = state[k][1];
             Tensors hs;
             for (std::size_t t = 0; t < f.size(); ++t) {
@@ -289,11 +305,11 @@ void put(Registry& r, const std::string& workload, const std::string& variant, M
     r.push_back({workload, variant, "libtorch", make, tolerance, per, parts});
 }
 
-template <class T>
-void put_elementwise(Registry& r, const std::string& type, double tolerance)
+template <class T> void put_elementwise(Registry& r, const std::string& type, double tolerance)
 {
     for (std::size_t n = 1000; n <= 10000000; n *= 10)
-        put(r, "elementwise", type + '/' + std::to_string(n), [n] { return elementwise<T>(n); }, tolerance);
+        put(
+            r, "elementwise", type + '/' + std::to_string(n), [n] { return elementwise<T>(n); }, tolerance);
 }
 
 }  // namespace
@@ -305,10 +321,16 @@ extern "C" __attribute__((visibility("default"))) void bench_register(bench::Reg
     at::set_num_threads(1);
     at::set_num_interop_threads(1);
     for (std::size_t n : {1, 8, 64})
-        put(r, "small_op", "n=" + std::to_string(n), [n] { return small_op(n); }, 1e-9, "operation", SmallOp::operations);
+        put(
+            r, "small_op", "n=" + std::to_string(n), [n] { return small_op(n); }, 1e-9, "operation",
+            SmallOp::operations);
     put_elementwise<float>(r, "f32", 1e-5), put_elementwise<double>(r, "f64", 1e-9);
-    for (std::size_t b : {64, 1}) put(r, "mlp", "batch=" + std::to_string(b), [b] { return mlp(b); }, 1e-4, "step");
-    for (std::size_t b : {1, 32}) put(r, "rk4", "batch=" + std::to_string(b), [b] { return rk4(b); }, 1e-3);
+    for (std::size_t b : {64, 1})
+        put(
+            r, "mlp", "batch=" + std::to_string(b), [b] { return mlp(b); }, 1e-4, "step");
+    for (std::size_t b : {1, 32})
+        put(
+            r, "rk4", "batch=" + std::to_string(b), [b] { return rk4(b); }, 1e-3);
     put(r, "heat", "256x256", heat, 1e-4), put(r, "attention", "128x64", attention, 1e-3);
     put(r, "gmm", "d10_K25", gmm, 1e-10), put(r, "lstm", "l2_c1024", lstm, 1e-10);
     put(r, "hvp", "hvp", hvp, 1e-3), put(r, "hvp", "gradient", gradient, 1e-3);

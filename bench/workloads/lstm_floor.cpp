@@ -9,8 +9,7 @@
 namespace bench {
 namespace {
 
-template <class V>
-V sigmoid(const V& x)
+template <class V> V sigmoid(const V& x)
 {
     using std::exp;
     return V(1.0) / (V(1.0) + exp(-x));
@@ -67,8 +66,7 @@ private:
         return output(t);
     }
 
-    template <class V>
-    void layer(std::size_t t, std::size_t k, std::size_t j)
+    template <class V> void layer(std::size_t t, std::size_t k, std::size_t j)
     {
         using std::tanh;
         double *h = &state_[k * 2 * b_ + j], *c = h + b_;
@@ -116,8 +114,7 @@ private:
     }
 
     /// ga holds the cotangent of this layer's output and leaves with that of its input.
-    template <class V>
-    void layer_back(std::size_t t, std::size_t k, std::size_t j)
+    template <class V> void layer_back(std::size_t t, std::size_t k, std::size_t j)
     {
         double *gh = &gstate_[k * 2 * b_ + j], *gc = gh + b_;
         const double* w = &l_.main[k * 8 * b_ + j];
@@ -164,7 +161,8 @@ Case make_plain()
     return {[=] { *loss = plain_lstm(*l); }, [=] { return Results{{plain_lstm(*l)}}; }};
 }
 
-const bool added = add({"lstm", "l2_c1024", "floor", make_floor, 1e-10}) && add({"lstm", "l2_c1024", "plain", make_plain, 1e-10});
+const bool added = add({"lstm", "l2_c1024", "floor", make_floor, 1e-10}) &&
+                   add({"lstm", "l2_c1024", "plain", make_plain, 1e-10});
 
 }  // namespace
 }  // namespace bench

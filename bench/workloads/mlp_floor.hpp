@@ -14,9 +14,9 @@ struct MlpWeights {
 
     template <class Source>
     explicit MlpWeights(const Source& s)
-        : w1(buffer(s.w1)), b1(buffer(s.b1)), w2(buffer(s.w2)), b2(buffer(s.b2)), w3(buffer(s.w3)), b3(buffer(s.b3))
-    {
-    }
+        : w1(buffer(s.w1)), b1(buffer(s.b1)), w2(buffer(s.w2)), b2(buffer(s.b2)), w3(buffer(s.w3)),
+          b3(buffer(s.b3))
+    {}
 };
 
 inline Results flat(const MlpWeights& w)
@@ -27,32 +27,38 @@ inline Results flat(const MlpWeights& w)
 /// Each row of y (batch, n) = b, ready for a GEMM with beta = 1.
 inline void fill_rows(std::size_t batch, const Buffer<float>& b, Buffer<float>& y)
 {
-    for (std::size_t i = 0; i < batch; ++i) std::copy(b.begin(), b.end(), y.begin() + static_cast<std::ptrdiff_t>(i * b.size()));
+    for (std::size_t i = 0; i < batch; ++i)
+        std::copy(b.begin(), b.end(), y.begin() + static_cast<std::ptrdiff_t>(i * b.size()));
 }
 
 /// y (batch, n) = x (batch, k) w (k, n) + b; a single row is a matrix-vector product.
-inline void affine(std::size_t batch, const Buffer<float>& x, const Buffer<float>& w, const Buffer<float>& b, Buffer<float>& y)
+inline void affine(std::size_t batch, const Buffer<float>& x, const Buffer<float>& w, const Buffer<float>& b,
+                   Buffer<float>& y)
 {
     const std::size_t n = b.size(), k = w.size() / n;
     fill_rows(batch, b, y);
     if (batch == 1)
-        cblas_sgemv(CblasRowMajor, CblasTrans, static_cast<int>(k), static_cast<int>(n), 1, w.data(), static_cast<int>(n),
-                    x.data(), 1, 1, y.data(), 1);
-    else gemm(false, false, batch, n, k, 1, x.data(), w.data(), 1, y.data());
+        cblas_sgemv(CblasRowMajor, CblasTrans, static_cast<int>(k), static_cast<int>(n), 1, w.data(),
+                    static_cast<int>(n), x.data(), 1, 1, y.data(), 1);
+    else
+        gemm(false, false, batch, n, k, 1, x.data(), w.data(), 1, y.data());
 }
 
 /// gx (batch, k) = g (batch, n) wᵀ
-inline void affine_back(std::size_t batch, std::size_t n, const Buffer<float>& g, const Buffer<float>& w, Buffer<float>& gx)
+inline void affine_back(std::size_t batch, std::size_t n, const Buffer<float>& g, const Buffer<float>& w,
+                        Buffer<float>& gx)
 {
     const std::size_t k = w.size() / n;
     if (batch == 1)
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, static_cast<int>(k), static_cast<int>(n), 1, w.data(), static_cast<int>(n),
-                    g.data(), 1, 0, gx.data(), 1);
-    else gemm(false, true, batch, k, n, 1, g.data(), w.data(), 0, gx.data());
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, static_cast<int>(k), static_cast<int>(n), 1, w.data(),
+                    static_cast<int>(n), g.data(), 1, 0, gx.data(), 1);
+    else
+        gemm(false, true, batch, k, n, 1, g.data(), w.data(), 0, gx.data());
 }
 
 /// gw (k, n) = alpha xᵀ g + beta gw
-inline void outer(std::size_t batch, float alpha, const Buffer<float>& x, const Buffer<float>& g, float beta, Buffer<float>& gw)
+inline void outer(std::size_t batch, float alpha, const Buffer<float>& x, const Buffer<float>& g, float beta,
+                  Buffer<float>& gw)
 {
     const std::size_t k = x.size() / batch, n = g.size() / batch;
     if (batch > 1) return gemm(true, false, k, n, batch, alpha, x.data(), g.data(), beta, gw.data());
@@ -112,8 +118,7 @@ struct MlpFloor {
     explicit MlpFloor(std::size_t batch)
         : p(batch), w(p), g(p), x(buffer(p.x)), h1(batch * Mlp::hidden), h2(h1.size()), z(batch * Mlp::out),
           g1(h1.size()), g2(h1.size()), gz(z.size())
-    {
-    }
+    {}
 
     float forward()
     {
@@ -128,7 +133,8 @@ struct MlpFloor {
     {
         const float scale = 1 / static_cast<float>(p.batch);
         for (std::size_t i = 0; i < z.size(); ++i) gz[i] = z[i] * scale;
-        for (std::size_t i = 0; i < p.batch; ++i) gz[i * Mlp::out + static_cast<std::size_t>(p.labels[i])] -= scale;
+        for (std::size_t i = 0; i < p.batch; ++i)
+            gz[i * Mlp::out + static_cast<std::size_t>(p.labels[i])] -= scale;
     }
 
     void hidden_back()

@@ -1,6 +1,7 @@
 #pragma once
 
-// Shapes and inputs of the workloads; workloads.md gives the formulas. Every system starts from the same numbers.
+// Shapes and inputs of the workloads; workloads.md gives the formulas. Every system starts from the same
+// numbers.
 
 #include <cstdint>
 #include <vector>
@@ -20,8 +21,7 @@ struct SmallOp {
     }
 };
 
-template <class T>
-struct Elementwise {
+template <class T> struct Elementwise {
     std::vector<T> x, w, b;
 
     explicit Elementwise(std::size_t n)
@@ -57,7 +57,8 @@ struct MlpTangent {
     {
         Numbers r(4);
         w1 = r.vector<float>(Mlp::in * Mlp::hidden, -0.1, 0.1), b1 = r.vector<float>(Mlp::hidden, -0.1, 0.1);
-        w2 = r.vector<float>(Mlp::hidden * Mlp::hidden, -0.1, 0.1), b2 = r.vector<float>(Mlp::hidden, -0.1, 0.1);
+        w2 = r.vector<float>(Mlp::hidden * Mlp::hidden, -0.1, 0.1),
+        b2 = r.vector<float>(Mlp::hidden, -0.1, 0.1);
         w3 = r.vector<float>(Mlp::hidden * Mlp::out, -0.1, 0.1), b3 = r.vector<float>(Mlp::out, -0.1, 0.1);
     }
 };

@@ -37,9 +37,9 @@ struct Row32 {
     }
 };
 
-/// acc[r] += x[r] w for rows x[r] of 32 and w (32, 32). One row alone is summed in four parts to hide the FMA's latency.
-template <std::size_t R>
-void times_square(const float* x, const float* w, Row32 (&acc)[R])
+/// acc[r] += x[r] w for rows x[r] of 32 and w (32, 32). One row alone is summed in four parts to hide the
+/// FMA's latency.
+template <std::size_t R> void times_square(const float* x, const float* w, Row32 (&acc)[R])
 {
     constexpr std::size_t P = R == 1 ? 4 : 1;
     Row32 part[P][R];
@@ -59,14 +59,14 @@ void times_square(const float* x, const float* w, Row32 (&acc)[R])
     }
 }
 
-/// 100 steps, R rows of the batch at a time; weight gradients are GEMMs over the rows of several steps together.
-template <std::size_t R>
-class Rk4Floor {
+/// 100 steps, R rows of the batch at a time; weight gradients are GEMMs over the rows of several steps
+/// together.
+template <std::size_t R> class Rk4Floor {
 public:
     explicit Rk4Floor(std::size_t batch)
-        : p_(batch), rows_(stages * batch), chunk_(std::max<std::size_t>(1, 128 / batch)), w2t_(H * H), w3t_(2 * H),
-          y_(batch * 2), in_(all() * 2), h1_(all() * H), h2_(all() * H), k_(rows_ * 2), gy_(batch * 2), gk_(rows_ * 2),
-          gout_(chunk_ * rows_ * 2), g1_(chunk_ * rows_ * H), g2_(g1_)
+        : p_(batch), rows_(stages * batch), chunk_(std::max<std::size_t>(1, 128 / batch)), w2t_(H * H),
+          w3t_(2 * H), y_(batch * 2), in_(all() * 2), h1_(all() * H), h2_(all() * H), k_(rows_ * 2),
+          gy_(batch * 2), gk_(rows_ * 2), gout_(chunk_ * rows_ * 2), g1_(chunk_ * rows_ * H), g2_(g1_)
     {
         if (chunk_ > Rk4::steps) chunk_ = Rk4::steps;
         w1_ = buffer(p_.w1), w2_ = buffer(p_.w2);
@@ -142,7 +142,8 @@ private:
         for (std::size_t r = 0; r < R; ++r) {
             const Row32 h = Row32::at(&h2_[(row + r) * H]);
             for (std::size_t n = 0; n < N; ++n)
-                g[r].part[n] = (V(gk[r * 2]) * w30.part[n] + V(gk[r * 2 + 1]) * w31.part[n]) * (V(1.0f) - h.part[n] * h.part[n]);
+                g[r].part[n] = (V(gk[r * 2]) * w30.part[n] + V(gk[r * 2 + 1]) * w31.part[n]) *
+                               (V(1.0f) - h.part[n] * h.part[n]);
             g[r].to(&g2_[(slot + r) * H]);
             for (V& v : g[r].part) v = V(0.0f);
         }
@@ -157,14 +158,16 @@ private:
 
     void step_back(std::size_t s)
     {
-        constexpr float weight[stages] = {dt / 6, dt / 3, dt / 3, dt / 6}, reach[stages] = {0, dt / 2, dt / 2, dt};
+        constexpr float weight[stages] = {dt / 6, dt / 3, dt / 3, dt / 6},
+                        reach[stages] = {0, dt / 2, dt / 2, dt};
         const std::size_t n = p_.batch * 2, base = s % chunk_ * rows_;
         float* gk = &gout_[base * 2];
         for (std::size_t i = 0; i < n; ++i) gk[3 * n + i] = weight[3] * gy_[i];
         for (std::size_t stage = stages; stage-- > 0;) {
             const std::size_t first = stage * p_.batch;
             for (std::size_t i = 0; i < p_.batch; i += R)
-                field_back(s * rows_ + first + i, base + first + i, gk + stage * n + i * 2, &gk_[stage * n + i * 2]);
+                field_back(s * rows_ + first + i, base + first + i, gk + stage * n + i * 2,
+                           &gk_[stage * n + i * 2]);
             if (stage == 0) break;
             for (std::size_t i = 0; i < n; ++i)
                 gk[(stage - 1) * n + i] = weight[stage - 1] * gy_[i] + reach[stage] * gk_[stage * n + i];
@@ -201,8 +204,7 @@ private:
     float loss_ = 0;
 };
 
-template <std::size_t R>
-Entry entry(std::size_t batch)
+template <std::size_t R> Entry entry(std::size_t batch)
 {
     const auto make = [batch] {
         auto floor = std::make_shared<Rk4Floor<R>>(batch);

@@ -18,8 +18,10 @@ public:
         for_batches<double>(n_, [&]<class V>(std::size_t i) {
             const V a = get<V>(&p_.a[i]), b = get<V>(&p_.b[i]);
             const V h = forward(get<V>(&p_.h[i]), a, b, i);
-            if constexpr (std::is_same_v<V, double>) loss_ += h;
-            else loss_ += horizontal_sum(h);
+            if constexpr (std::is_same_v<V, double>)
+                loss_ += h;
+            else
+                loss_ += horizontal_sum(h);
             backward(a, i);
         });
     }
@@ -31,21 +33,22 @@ public:
     }
 
 private:
-    template <class V>
-    V forward(V h, const V& a, const V& b, std::size_t i)
+    template <class V> V forward(V h, const V& a, const V& b, std::size_t i)
     {
         using std::tanh;
         for (int op = 0; op < SmallOp::operations; ++op) {
             double* save = &saved_[static_cast<std::size_t>(op) * n_ + i];
-            if (op % 3 == 0) put(save, h), h = h * a;
-            else if (op % 3 == 1) h = h + b;
-            else h = tanh(h), put(save, h);
+            if (op % 3 == 0)
+                put(save, h), h = h * a;
+            else if (op % 3 == 1)
+                h = h + b;
+            else
+                h = tanh(h), put(save, h);
         }
         return h;
     }
 
-    template <class V>
-    void backward(const V& a, std::size_t i)
+    template <class V> void backward(const V& a, std::size_t i)
     {
         V g(1.0), ga(0.0), gb(0.0);
         for (int op = SmallOp::operations - 1; op >= 0; --op) {

@@ -11,7 +11,8 @@
 // `saves` (bit i for input i, bit n for the output) names the values that pull and push read; the others are empty
 // there. `linear` and `bilinear` operations need no `push`; others give ẏ = push(ẋ…, x…, y), absent tangents are zeros.
 // A rule that only touches a part of its input may add `accumulate(wrt<0>, Block& x̄, const Block& g)`, used in place
-// of pull when nothing is recorded.
+// of pull when nothing is recorded. A rule that can add as cheaply as it can write (gemm) may add
+// `bool accumulate(wrt<i>, Block& x̄, g, x…, y)`, used where a cotangent is there already; false means it cannot.
 #pragma once
 
 #include "arithmetic.hpp"
@@ -50,9 +51,16 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
 {
     if constexpr (pulls<Op, i, Out, In...>) {
         if (!out.wanted(i)) return;
-        if constexpr (requires(Block& b) { op.accumulate(wrt<i>{}, b, b); }) {
-            if (!out.walk().records(n, g.any()))
-                if (Block* into = out.writable(i)) return op.accumulate(wrt<i>{}, *into, *g.any().value);
+        constexpr bool part = requires(Block& b) { op.accumulate(wrt<i>{}, b, b); };
+        constexpr bool whole = requires(Block& b) { op.accumulate(wrt<i>{}, b, g, x..., y); };
+        if constexpr (part || whole) {
+            // a whole contribution is only added where there is something to add to
+            const bool useful = part || n.inputs[i]->cotangent.value;
+            if (useful && !out.walk().tape().anomaly && !out.walk().records(n, g.any()))
+                if (Block* into = out.writable(i)) {
+                    if constexpr (part) return op.accumulate(wrt<i>{}, *into, *g.any().value);
+                    else if (op.accumulate(wrt<i>{}, *into, g, x..., y)) return;
+                }
         }
         out.add(i, op.pull(wrt<i>{}, g, x..., y).any());
     }
@@ -120,6 +128,14 @@ AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTe
 }
 
 template <class Op, class Out, class... In>
+Ref<Block> structural_compute(const void* op, const Ref<Block>* x, const Site& at)
+{
+    return [&]<std::size_t... k>(std::index_sequence<k...>) {
+        return static_cast<const Op*>(op)->template value<Out>(x[k]..., at);
+    }(std::index_sequence_for<In...>());
+}
+
+template <class Op, class Out, class... In>
 constexpr Primitive make_structural()
 {
     Primitive p;
@@ -134,6 +150,7 @@ constexpr Primitive make_structural()
     if constexpr (is_differentiable<Out>) {
         if constexpr (requires { Op::flat; }) return p;
         p.differentiable = true;
+        p.compute = structural_compute<Op, Out, In...>;
         p.vjp = structural_vjp<Op, Out, In...>;
         p.jvp = structural_jvp<Op, Out, In...>;
         p.add = add_any<Out>;

@@ -32,6 +32,7 @@ inline Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* cons
                            std::uint64_t mask, std::uint8_t saves, const Site& at)
 {
     const bool reverse = (mask & ~tape.forward_levels) != 0;
+    if (tape.save_all) saves = 0xff;
     auto node = Ref<Node>::adopt(tape.new_node(p, reverse ? n : 0, at));
     node->dtype = out.dtype;
     node->mask = mask;
@@ -43,7 +44,7 @@ inline Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* cons
                 retain(source);
                 node->inputs[i] = source;
             }
-            if (saves >> i & 1) {
+            if (saves >> std::min<std::size_t>(i, 7) & 1) {
                 retain(in[i]->value.get());
                 node->saved[i] = in[i]->value.get();
             }
@@ -176,7 +177,7 @@ inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* i
     detail::refuse_writers(p, in, n, at);
     const std::uint8_t saves = detail::needed(p, in, mask);
     out.node = detail::make_node(tape, p, in, n, *out.value, mask, saves, at);
-    if ((saves >> n & 1) && out.node->input_count) {
+    if (((saves >> n & 1) || tape.save_all) && out.node->input_count) {
         retain(out.value.get());
         out.node->saved[n] = out.value.get();
     }
@@ -203,7 +204,7 @@ inline AnyTensor record(const Primitive& p, const AnyTensor* const* in, std::siz
     if (out.node->input_count) {
         memory::maybe_fail();
         out.node->op = p.clone(op);
-        if (p.arity && (p.saves >> n & 1)) {
+        if ((p.arity && (p.saves >> n & 1)) || tape.save_all) {
             retain(out.value.get());
             out.node->saved[n] = out.value.get();
         }

@@ -42,6 +42,9 @@ struct Primitive {
     TileKernel value = nullptr;                           ///< elementwise only
     Pull pull[max_elementwise] = {};                      ///< elementwise only
 
+    /// Structural only: the value again, from the parameters and the inputs.
+    Ref<Block> (*compute)(const void* op, const Ref<Block>* inputs, const Site& at) = nullptr;
+
     /// Adds the cotangents of the inputs, given g; written in tensors, so it records where levels below ask for it.
     void (*vjp)(const Node&, const AnyTensor& g, Cotangents&) = nullptr;
     /// The tangent of the output; absent tangents (no value) are zero.

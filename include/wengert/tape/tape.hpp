@@ -83,6 +83,7 @@ public:
     std::uint64_t forward_levels = 0;
     int lowered = 0;                   ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;
+    bool save_all = false;             ///< nodes keep every input and the output (audit)
     bool allow_nan = false;            ///< switches the zero-cotangent rule off
     Site site_override;                ///< the user's line while a rule of his operation runs
 

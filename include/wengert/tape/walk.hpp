@@ -23,8 +23,14 @@ inline WalkFailure& last_failure()
 /// A reverse sweep at one level. After run() the leaves' cotangents are in leaves().
 class Walk {
 public:
+    /// Within the level's scope; level 0 is always in scope.
     Walk(Tape& tape, std::size_t level, bool retain)
-        : tape_(tape), level_(level), bit_(Tape::bit(level)), start_(level ? tape.level(level).start : 0), keep_(retain)
+        : Walk(tape, level, level ? tape.level(level).start : 0, Tape::below(level), retain)
+    {
+    }
+    /// After it, too: `start` is the level's first sequence number, `lower` the levels that may record the sweep.
+    Walk(Tape& tape, std::size_t level, std::uint64_t start, std::uint64_t lower, bool retain)
+        : tape_(tape), level_(level), bit_(Tape::bit(level)), start_(start), lower_(tape.active & lower), keep_(retain)
     {
     }
     Walk(const Walk&) = delete;
@@ -77,8 +83,7 @@ public:
 
     bool records(const Node& n, const AnyTensor& g) const
     {
-        const std::uint64_t lower = tape_.active & Tape::below(level_);
-        return ((n.mask | (g.node ? g.node->mask : 0)) & lower) != 0;
+        return ((n.mask | (g.node ? g.node->mask : 0)) & lower_) != 0;
     }
     const std::vector<Ref<Node>>& leaves() const noexcept { return leaves_; }
     Tape& tape() noexcept { return tape_; }
@@ -122,7 +127,7 @@ private:
         held_ = Ref<Node>::adopt(&n);  // the reference that announce() took, kept until the next step
         if (n.flags & Node::consumed) refuse_consumed(n);
         differentiate(n, g);
-        if (!keep_ && (n.mask & tape_.active & Tape::below(level_)) == 0 && !n.leaf()) consume(n);
+        if (!keep_ && (n.mask & lower_) == 0 && !n.leaf()) consume(n);
         if (pending_ > 0) {
             Node* p = n.previous;
             while (!p->pending) p = p->previous;
@@ -133,7 +138,7 @@ private:
     void differentiate(Node& n, AnyTensor& g)
     {
         const bool recorded = records(n, g);
-        const Restore<std::uint64_t> active(tape_.active, tape_.active & Tape::below(level_));
+        const Restore<std::uint64_t> active(tape_.active, lower_);
         const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
         const Restore<Site> site(tape_.site_override, n.at);
         if (n.primitive->elementwise && !recorded) pull_elementwise(n, g);
@@ -192,7 +197,7 @@ private:
 
     Tape& tape_;
     std::size_t level_;
-    std::uint64_t bit_, start_;
+    std::uint64_t bit_, start_, lower_;
     bool keep_;
     std::size_t pending_ = 0;
     std::uint64_t highest_ = 0;

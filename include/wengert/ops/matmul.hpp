@@ -1,0 +1,240 @@
+// Products of matrices, batches of matrices and vectors, by NumPy's rules.
+#pragma once
+
+#include "../kernels/cpu/gemm.hpp"
+#include "sum.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// The matrices of an operand as gemm reads them: rows of `ld` elements, transposed or not, one for each place of
+/// `batch`.
+struct Matrices {
+    Ref<Block> x;
+    std::size_t rows = 0, columns = 0;  ///< of op(X)
+    bool transposed = false;            ///< op(X) is stored as its transpose
+    std::size_t ld = 1;
+    Strides batch;                      ///< of the leading axes, in elements
+};
+
+/// Can gemm read this layout as rows? An extent of 1 leaves the other stride free.
+inline bool reads_as_rows(std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column)
+{
+    return (columns <= 1 || column == 1) && (rows <= 1 || row >= std::max<std::int64_t>(columns, 1));
+}
+
+/// The operand's matrices op(X), without a copy unless neither its rows nor its columns are contiguous.
+inline Matrices matrices_of(Ref<Block> x, const Shape& shape, bool op)
+{
+    const std::size_t r = shape.size() - 2;
+    const std::int64_t rows = shape[r], columns = shape[r + 1];
+    Strides strides = x->strided && x->shape.size() == shape.size() ? x->strides() : row_major(shape);
+    if (x->strided && x->shape.size() == 1) strides[rows == 1 ? r + 1 : r] = x->strides()[0];
+    bool by_rows = reads_as_rows(rows, columns, strides[r], strides[r + 1]);
+    if (!by_rows && !reads_as_rows(columns, rows, strides[r + 1], strides[r])) {
+        x = copy_of(*x);
+        strides = row_major(shape);
+        by_rows = true;
+    }
+    Matrices m;
+    m.rows = static_cast<std::size_t>(op ? columns : rows);
+    m.columns = static_cast<std::size_t>(op ? rows : columns);
+    m.transposed = op == by_rows;
+    const std::int64_t lines = by_rows ? rows : columns, length = by_rows ? columns : rows;
+    m.ld = static_cast<std::size_t>(std::max<std::int64_t>(lines > 1 ? strides[by_rows ? r : r + 1] : length, 1));
+    m.batch = Strides(strides.data(), r);
+    m.x = std::move(x);
+    return m;
+}
+
+/// Integers: gemm of plain loops, C += op(A) op(B).
+template <class T>
+void multiply_plain(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, const T* a, std::size_t lda, const T* b,
+                    std::size_t ldb, T* c)
+{
+    for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t p = 0; p < k; ++p)
+            for (std::size_t j = 0; j < n; ++j) {
+                const T product = kernels::detail::wrapping_multiply(ta ? a[p * lda + i] : a[i * lda + p],
+                                                                     tb ? b[j * ldb + p] : b[p * ldb + j]);
+                c[i * n + j] = kernels::detail::wrapping_add(c[i * n + j], product);
+            }
+}
+
+/// C = op(A) op(B) + βC for one pair of matrices; C is contiguous.
+template <class T>
+void multiply_one(const Matrices& a, const T* pa, const Matrices& b, const T* pb, T beta, T* c)
+{
+    const std::size_t m = a.rows, n = b.columns, k = a.columns;
+    if constexpr (std::is_floating_point_v<T>) {
+        kernels::gemm<T>(a.transposed, b.transposed, m, n, k, T(1), pa, a.ld, pb, b.ld, beta, c, std::max<std::size_t>(n, 1));
+    } else {
+        if (beta == T(0)) std::fill_n(c, m * n, T(0));
+        multiply_plain<T>(a.transposed, b.transposed, m, n, k, pa, a.ld, pb, b.ld, c);
+    }
+}
+
+/// C = op(A) op(B) + βC over a batch of any rank; A and B are read broadcast.
+template <class T>
+void multiply_batch(const Matrices& a, const Shape& a_batch, const Matrices& b, const Shape& b_batch, const Shape& batch,
+                    T beta, T* c)
+{
+    const Strides sa = broadcast_strides(a_batch, a.batch, batch), sb = broadcast_strides(b_batch, b.batch, batch);
+    const T *pa = a.x->as<T>(), *pb = b.x->as<T>();
+    Shape place(batch.size());
+    for (std::size_t left = element_count(batch); left > 0; --left, c += a.rows * b.columns) {
+        multiply_one(a, pa, b, pb, beta, c);
+        for (std::size_t d = batch.size(); d-- > 0;) {  // an odometer
+            pa += sa[d];
+            pb += sb[d];
+            if (++place[d] < batch[d]) break;
+            pa -= sa[d] * batch[d];
+            pb -= sb[d] * batch[d];
+            place[d] = 0;
+        }
+    }
+}
+
+inline Shape leading(const Shape& s) { return Shape(s.data(), s.size() - 2); }
+
+}  // namespace detail
+
+/// y = op(a) op(b), op = transpose of the last two axes where ta, tb say so. With A = op(a) and B = op(b):
+/// Ā = Ȳ Bᵀ, B̄ = Aᵀ Ȳ, transposed back. Transposes are flags here, so gradients of any order make no views of them.
+struct MatMul {
+    static constexpr std::string_view name = "matmul";
+    static constexpr bool bilinear = true;
+    static constexpr unsigned saves = 0b011;
+    bool ta, tb;
+    Shape a, b;  ///< of the operands; rank 1 counts as one row (a), one column (b), which the result does not have
+
+    static Shape as_rows(const Shape& s) { return s.size() == 1 ? Shape{1, s[0]} : s; }
+    static Shape as_columns(const Shape& s) { return s.size() == 1 ? Shape{s[0], 1} : s; }
+
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Ref<Block>& y, const Site& at) const
+    {
+        const Shape sx = as_rows(x->shape), sy = as_columns(y->shape);
+        const detail::Matrices mx = detail::matrices_of(x, sx, ta), my = detail::matrices_of(y, sy, tb);
+        if (mx.columns != my.rows)
+            fail<ShapeError>(name, "shapes " + to_string(x->shape) + " and " + to_string(y->shape) + ": " +
+                                       std::to_string(mx.columns) + " columns do not meet " + std::to_string(my.rows) +
+                                       " rows", at);
+        Shape batch;
+        if (sx.size() > 2 || sy.size() > 2) batch = batch_of(x->shape, y->shape, sx, sy, at);
+        Shape shape = batch;
+        if (x->shape.size() > 1) shape.push_back(static_cast<std::int64_t>(mx.rows));
+        if (y->shape.size() > 1) shape.push_back(static_cast<std::int64_t>(my.columns));
+        auto out = make_block(dtype_of<T>(), shape);
+        T* c = out->template as<T>();
+        if (batch.empty()) detail::multiply_one<T>(mx, mx.x->template as<T>(), my, my.x->template as<T>(), T(0), c);
+        else detail::multiply_batch<T>(mx, detail::leading(sx), my, detail::leading(sy), batch, T(0), c);
+        return out;
+    }
+
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
+    {
+        const Tensor<T> c = promoted(g), d = as(y, as_columns(b));
+        return as(sum_to(ta ? product(d, tb, c, true) : product(c, false, d, !tb), as_rows(a)), a);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&, const Tensor<T>&) const
+    {
+        const Tensor<T> c = promoted(g), d = as(x, as_rows(a));
+        return as(sum_to(tb ? product(c, true, d, ta) : product(d, !ta, c, false), as_columns(b)), b);
+    }
+    /// The same into a cotangent that is there already: gemm with β = 1.
+    template <class T>
+    bool accumulate(wrt<0>, Block& into, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
+    {
+        return ta ? add_product<T>(into, y, tb, g, true) : add_product<T>(into, g, false, y, !tb);
+    }
+    template <class T>
+    bool accumulate(wrt<1>, Block& into, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return tb ? add_product<T>(into, g, true, x, ta) : add_product<T>(into, x, !ta, g, false);
+    }
+
+private:
+    static Shape batch_of(const Shape& x, const Shape& y, const Shape& sx, const Shape& sy, const Site& at)
+    {
+        try {
+            return broadcast_shapes(name, detail::leading(sx), detail::leading(sy), {});
+        } catch (const ShapeError&) {
+            fail<ShapeError>(name, "shapes " + to_string(x) + " and " + to_string(y) + ": the batches " +
+                                       to_string(detail::leading(sx)) + " and " + to_string(detail::leading(sy)) +
+                                       " cannot be broadcast together", at);
+        }
+    }
+    template <class T>
+    static Tensor<T> as(const Tensor<T>& x, const Shape& shape) { return x.shape() == shape ? x : reshape(x, shape, Site{}); }
+    template <class T>
+    static Tensor<T> product(const Tensor<T>& x, bool tx, const Tensor<T>& y, bool ty)
+    {
+        return apply<MatMul, T>(MatMul{tx, ty, x.shape(), y.shape()}, Site{}, x, y);
+    }
+    /// The result's cotangent with the axes that operands of rank 1 took from it.
+    template <class T>
+    Tensor<T> promoted(const Tensor<T>& g) const
+    {
+        if (a.size() > 1 && b.size() > 1) return g;
+        Shape s = g.shape();
+        if (b.size() == 1) s.push_back(1);
+        if (a.size() == 1) {
+            s.push_back(s.empty() ? 1 : s.back());
+            s[s.size() - 2] = 1;
+        }
+        return reshape(g, s, Site{});
+    }
+    template <class T>
+    static bool add_product(Block& into, const Tensor<T>& x, bool tx, const Tensor<T>& y, bool ty)
+    {
+        if (x.dimension() != 2 || y.dimension() != 2 || into.shape.size() != 2) return false;
+        const detail::Matrices mx = detail::matrices_of(x.any().value, x.shape(), tx);
+        const detail::Matrices my = detail::matrices_of(y.any().value, y.shape(), ty);
+        detail::multiply_one<T>(mx, mx.x->template as<T>(), my, my.x->template as<T>(), T(1), into.template as<T>());
+        return true;
+    }
+};
+
+/// The matrix product by NumPy's rules: rank 1 is a row on the left and a column on the right, higher ranks are batches
+/// that broadcast. Throws ShapeError when the inner extents differ, for rank 0, and for batches that do not fit.
+template <class T>
+Tensor<T> matmul(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
+                 Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    if (a.dimension() == 0 || b.dimension() == 0)
+        fail<ShapeError>("matmul", "shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) +
+                                       ": rank 0 has no rows or columns, use a * b", at);
+    if (a.dimension() > 2 && b.dimension() <= 2 && a.shape().back() == b.shape()[0]) {
+        // one product of all the rows, and one for b̄, in place of a batch
+        const std::int64_t k = a.shape().back();
+        Shape shape(a.shape().data(), a.dimension() - 1);
+        const std::size_t rows = element_count(shape);
+        if (b.dimension() == 2) shape.push_back(b.shape()[1]);
+        return reshape(matmul(reshape(a, {rows, k}, at), b, at), shape, at);
+    }
+    return apply<MatMul, T>(MatMul{false, false, a.shape(), b.shape()}, at, a, b);
+}
+
+/// Σ aᵢ bᵢ of two vectors. Throws ShapeError for other ranks: matmul is the product of matrices.
+template <class T>
+Tensor<T> dot(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    if (a.dimension() != 1 || b.dimension() != 1 || a.size() != b.size())
+        fail<ShapeError>("dot", "shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) +
+                                    ": two vectors of one length are expected", at);
+    return apply<MatMul, T>(MatMul{false, false, a.shape(), b.shape()}, at, a, b);
+}
+
+/// aᵢ bⱼ of two vectors; operands of other ranks are flattened.
+template <class T>
+Tensor<T> outer(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
+                Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return matmul(reshape(a, {a.size(), 1}, at), reshape(b, {1, b.size()}, at), at);
+}
+
+}  // namespace wengert

@@ -1,0 +1,218 @@
+// check_grads: the derivatives of any function against differences, by random projections, to any order.
+#pragma once
+
+#include <cmath>
+#include <functional>
+
+#include "derivatives.hpp"
+
+namespace wengert {
+
+enum class Modes { reverse = 1, forward = 2, both = 3 };
+
+struct CheckOptions {
+    int order = 1;             ///< derivatives of derivatives, in every mixture of the modes
+    Modes modes = Modes::both;
+    double eps = 0;            ///< step of the differences; 0: 1e-4 for double, 3e-2 for float
+    double tolerance = 0;      ///< relative; 0: 1e-7 for double, 3e-3 for float
+    std::uint64_t seed = 1;
+};
+
+struct CheckReport {
+    bool ok = true;
+    std::string message;       ///< which order and mode, which argument, which element, both numbers
+    std::size_t argument = 0, element = 0;
+    double analytic = 0, numeric = 0;
+    explicit operator bool() const noexcept { return ok; }
+};
+
+namespace detail {
+
+template <class T>
+using Tensors = std::vector<Tensor<T>>;
+template <class T>
+using TensorFunction = std::function<Tensors<T>(const Tensors<T>&)>;
+
+/// Uniform in (−1, 1), away from 0, from a counter (splitmix64; Steele et al. 2014).
+inline double projection_entry(std::uint64_t& state)
+{
+    std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    z ^= z >> 31;
+    const double u = static_cast<double>(z >> 11) * 0x1p-53;
+    return (z & 1 ? 1.0 : -1.0) * (0.1 + 0.9 * u);
+}
+
+template <class T>
+Tensors<T> random_like(const Tensors<T>& x, std::uint64_t& state)
+{
+    Tensors<T> out;
+    for (const auto& t : x) {
+        auto b = make_block(dtype_of<T>(), t.shape());
+        for (std::size_t i = 0; i < b->count; ++i) b->template as<T>()[i] = static_cast<T>(projection_entry(state));
+        out.push_back(Tensor<T>(AnyTensor{std::move(b), {}}));
+    }
+    return out;
+}
+
+template <class T>
+double inner(const Tensors<T>& a, const Tensors<T>& b, double* magnitude = nullptr)
+{
+    double total = 0, size = 0;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        const Ref<Block> p = contiguous(a[k].any().value), q = contiguous(b[k].any().value);
+        for (std::size_t i = 0; i < p->count; ++i) {
+            const double term = static_cast<double>(p->template as<T>()[i]) * static_cast<double>(q->template as<T>()[i]);
+            total += term;
+            size += std::abs(term);
+        }
+    }
+    if (magnitude) *magnitude = size;
+    return total;
+}
+
+template <class T>
+Tensors<T> moved(const Tensors<T>& x, const Tensors<T>& v, double h)
+{
+    Tensors<T> out;
+    for (std::size_t k = 0; k < x.size(); ++k) out.push_back(x[k].detach() + v[k] * static_cast<T>(h));
+    return out;
+}
+
+/// (f(x + h v) − f(x − h v)) · 2/(3h) − (f(x + 2h v) − f(x − 2h v)) / 12h, projected on u: exact to h⁴.
+template <class T>
+double difference(const TensorFunction<T>& f, const Tensors<T>& x, const Tensors<T>& v, const Tensors<T>& u, double h, double& size)
+{
+    double s[4];
+    const auto at = [&](double step, double& magnitude) { return inner(f(moved(x, v, step)), u, &magnitude); };
+    const double p1 = at(h, s[0]), m1 = at(-h, s[1]), p2 = at(2 * h, s[2]), m2 = at(-2 * h, s[3]);
+    size = s[0] + s[1];
+    return (8 * (p1 - m1) - (p2 - m2)) / (12 * h);
+}
+
+template <class T>
+class Checker {
+public:
+    explicit Checker(const CheckOptions& o)
+        : options_(o), single_(sizeof(T) == 4), h_(o.eps > 0 ? o.eps : single_ ? 3e-2 : 1e-4),
+          tolerance_(o.tolerance > 0 ? o.tolerance : single_ ? 3e-3 : 1e-7), state_(o.seed)
+    {
+    }
+
+    CheckReport check(const TensorFunction<T>& f, const Tensors<T>& x, int order, const std::string& path)
+    {
+        const Tensors<T> v = random_like(x, state_), u = random_like(f(x), state_);
+        double size = 0;
+        const double numeric = difference(f, x, v, u, h_, size);
+        const double slack = tolerance_ * (1 + std::abs(numeric)) + size * (single_ ? 1e-6 : 1e-14) / h_;
+        CheckReport report;
+        if (uses(Modes::forward)) {
+            const double got = inner(jvp(f, x, v).second, u);
+            if (!(std::abs(got - numeric) <= slack)) return describe(path + "forward", f, x, u, got, numeric, Modes::forward);
+        }
+        if (uses(Modes::reverse)) {
+            const double got = inner(vjp(f, x).second(u), v);
+            if (!(std::abs(got - numeric) <= slack)) return describe(path + "reverse", f, x, u, got, numeric, Modes::reverse);
+        }
+        if (order <= 1) return report;
+        if (uses(Modes::reverse)) {
+            report = check([&](const Tensors<T>& at) { return vjp(f, at).second(u); }, x, order - 1, path + "reverse, then ");
+            if (!report.ok) return report;
+        }
+        if (uses(Modes::forward))
+            report = check([&](const Tensors<T>& at) { return jvp(f, at, v).second; }, x, order - 1, path + "forward, then ");
+        return report;
+    }
+
+private:
+    bool uses(Modes m) const { return static_cast<int>(options_.modes) & static_cast<int>(m); }
+
+    /// Finds the element whose derivative is furthest off.
+    CheckReport describe(const std::string& mode, const TensorFunction<T>& f, const Tensors<T>& x, const Tensors<T>& u,
+                         double analytic, double numeric, Modes which)
+    {
+        CheckReport r{false, {}, 0, 0, analytic, numeric};
+        const Tensors<T> g = which == Modes::reverse ? vjp(f, x).second(u) : Tensors<T>{};
+        double worst = -1;
+        for (std::size_t a = 0; a < x.size(); ++a)
+            for (std::size_t e = 0; e < std::min<std::size_t>(x[a].size(), 256); ++e) {
+                Tensors<T> one;
+                for (std::size_t k = 0; k < x.size(); ++k)
+                    one.push_back(k == a ? unit<T>(x[k].shape(), e) : Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), x[k].shape()), {}}));
+                double size;
+                const double n = difference(f, x, one, u, h_, size);
+                const double d = which == Modes::reverse ? inner(g, one) : inner(jvp(f, x, one).second, u);
+                const double off = std::isfinite(d - n) ? std::abs(d - n) / (1 + std::abs(n)) : HUGE_VAL;
+                if (off > worst) {
+                    worst = off;
+                    r.argument = a, r.element = e, r.analytic = d, r.numeric = n;
+                }
+            }
+        r.message = "check_grads: " + mode + " mode, argument " + std::to_string(r.argument) + ", element " +
+                    std::to_string(r.element) + ": derivative " + std::to_string(r.analytic) + ", difference " + std::to_string(r.numeric);
+        return r;
+    }
+
+    CheckOptions options_;
+    bool single_;
+    double h_, tolerance_;
+    std::uint64_t state_;
+};
+
+/// The first floating-point dtype in a tree decides; all its floating-point tensors are of that one.
+template <class T, class X>
+Tensors<T> flat(const X& x)
+{
+    Tensors<T> out;
+    tree::for_each([&]<class U>(const Tensor<U>& t) {
+        if constexpr (std::is_same_v<U, T>) out.push_back(t);
+    }, x);
+    return out;
+}
+template <class T, class X>
+X unflat(const X& like, const Tensors<T>& tensors)
+{
+    X out = like;
+    std::size_t i = 0;
+    tree::for_each([&]<class U>(Tensor<U>& t) {
+        if constexpr (std::is_same_v<U, T>) t = tensors[i++];
+    }, out);
+    return out;
+}
+
+template <class X>
+bool holds_double(const X& x)
+{
+    bool any = false;
+    tree::for_each([&]<class U>(const Tensor<U>&) { any = any || std::is_same_v<U, double>; }, x);
+    return any;
+}
+
+template <class T, class F, class X>
+CheckReport check_grads_as(F& f, const X& args, const CheckOptions& options)
+{
+    const TensorFunction<T> fn = [&](const Tensors<T>& x) { return flat<T>(call_with(f, unflat<T>(args, x))); };
+    return Checker<T>(options).check(fn, flat<T>(args), options.order, "");
+}
+
+template <class X>
+inline constexpr bool is_float_tensor = false;
+template <>
+inline constexpr bool is_float_tensor<Tensor<float>> = true;
+
+}  // namespace detail
+
+/// Compares the derivatives of f at `args` (a tensor, a struct of tensors, or a tuple of several arguments) with
+/// differences, projected on random directions, in both modes and to the given order. Integers in args stay fixed.
+template <class F, class X>
+CheckReport check_grads(F&& f, const X& args, CheckOptions options = {})
+{
+    using A = detail::Argument<X>;
+    const A& x = detail::argument(args);
+    if constexpr (detail::is_float_tensor<A>) return detail::check_grads_as<float>(f, x, options);
+    else if constexpr (detail::is_tensor<A>) return detail::check_grads_as<double>(f, x, options);
+    else return detail::holds_double(x) ? detail::check_grads_as<double>(f, x, options) : detail::check_grads_as<float>(f, x, options);
+}
+
+}  // namespace wengert

@@ -1,0 +1,76 @@
+// jvp: forward mode. Tangents are computed beside the values, as each line runs; nothing is kept for a backward pass.
+#pragma once
+
+#include "level.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+template <class T>
+Tensor<T> lift_with_tangent(const Tensor<T>& x, const Tensor<T>& dot, std::size_t level, const Site& at)
+{
+    if (!(x.shape() == dot.shape()))
+        fail<ShapeError>("jvp", "the tangent's shape " + to_string(dot.shape()) + " is not that of its primal, " + to_string(x.shape()), at);
+    Tensor<T> variable = lift(x, level, "jvp");
+    if constexpr (is_differentiable<T>) {
+        Node& node = *variable.any().node;
+        if (!node.tangents) node.tangents = new std::vector<Tangent>;
+        node.tangents->push_back({level, dot.any()});
+    }
+    return variable;
+}
+
+/// Trees of primals and tangents of one type; the tree's tensors in order.
+template <class X>
+X lift_with_tangents(const X& x, const X& dot, std::size_t level, const Site& at)
+{
+    X variables = x;
+    std::vector<AnyTensor> tangents;
+    tree::zip_for_each([&]<class T>(const Tensor<T>&, const Tensor<T>& d) { tangents.push_back(d.any()); }, x, dot);
+    std::size_t i = 0;
+    tree::for_each([&]<class T>(Tensor<T>& v) { v = lift_with_tangent(v, Tensor<T>(tangents[i++]), level, at); }, variables);
+    return variables;
+}
+
+template <class T>
+Tensor<T> tangent_of(const Tensor<T>& y, std::size_t level)
+{
+    const AnyTensor& any = y.any();
+    if (any.node)
+        if (const AnyTensor* dot = any.node->tangent(level)) return Tensor<T>(*dot);
+    return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), y.shape()), {}});
+}
+
+template <class F, class X>
+auto call_with(F& f, const X& x)
+{
+    if constexpr (std::is_invocable_v<F&, const X&>) return Argument<decltype(f(x))>(f(x));
+    else return Argument<decltype(std::apply(f, x))>(std::apply(f, x));
+}
+
+template <class F, class X>
+auto forward(F& f, const X& x, const X& v, const Site& at)
+{
+    Tape& tape = Tape::current();
+    LevelScope scope(tape, true);
+    const std::size_t level = scope.level();
+    const X variables = lift_with_tangents(x, v, level, at);
+    const auto y = call_with(f, variables);
+    scope.close();
+    auto dot = tree::map([&]<class T>(const Tensor<T>& t) { return tangent_of(t, level); }, y);
+    return std::pair(lower_tree(y, level), std::move(dot));
+}
+
+}  // namespace detail
+
+/// (f(x), ∂f/∂x · v). Several primals are given as a tuple, their tangents likewise; x may be any struct of tensors.
+/// Throws ShapeError when a tangent's shape is not its primal's.
+template <class F, class X, class V>
+auto jvp(F&& f, const X& x, const V& v, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    static_assert(std::is_same_v<detail::Argument<X>, detail::Argument<V>>, "wengert: jvp: the tangent has the type of its primal");
+    return detail::forward(f, detail::argument(x), detail::argument(v), at);
+}
+
+}  // namespace wengert

@@ -1,0 +1,167 @@
+// elementwise(f): a lambda over scalars becomes one primitive, its derivative taken from the lambda itself.
+#pragma once
+
+#include "../ops/math.hpp"
+
+namespace wengert {
+
+/// A value and its derivative with respect to one input, over any V that rules run on: SIMD lanes give the backward
+/// loop, tensors the recorded derivative. Values that do not depend on that input stay plain V.
+template <class V>
+struct Dual {
+    V value, dot;
+};
+
+namespace detail {
+
+template <class X>
+inline constexpr bool is_dual = false;
+template <class V>
+inline constexpr bool is_dual<Dual<V>> = true;
+
+template <class V, class X>
+V as_value(const X& x)
+{
+    if constexpr (is_dual<X>) return x.value;
+    else if constexpr (std::is_same_v<X, V>) return x;
+    else if constexpr (requires { x.value; }) return V(x);
+    else return V(lit(x));
+}
+template <class X>
+struct dual_value { using type = void; };
+template <class V>
+struct dual_value<Dual<V>> { using type = V; };
+template <class A, class B>
+using dual_value_t = std::conditional_t<is_dual<A>, typename dual_value<A>::type, typename dual_value<B>::type>;
+
+/// One input in a rule: ẏ = pull(ẋ), since real elementwise Jacobians are diagonal.
+template <class P, class V>
+Dual<V> dual_unary(const Dual<V>& x)
+{
+    const V y = P::value(x.value);
+    return {y, P::pull(wrt<0>{}, x.dot, x.value, y)};
+}
+template <class P, class A, class B, class V = dual_value_t<A, B>>
+Dual<V> dual_binary(const A& a, const B& b)
+{
+    const V x = as_value<V>(a), z = as_value<V>(b), y = P::value(x, z);
+    if constexpr (is_dual<A> && is_dual<B>) return {y, P::pull(wrt<0>{}, a.dot, x, z, y) + P::pull(wrt<1>{}, b.dot, x, z, y)};
+    else if constexpr (is_dual<A>) return {y, P::pull(wrt<0>{}, a.dot, x, z, y)};
+    else return {y, P::pull(wrt<1>{}, b.dot, x, z, y)};
+}
+
+template <class A, class B>
+concept either_dual = is_dual<A> || is_dual<B>;
+
+}  // namespace detail
+
+// clang-format off
+template <class A, class B> requires detail::either_dual<A, B> auto operator+(const A& a, const B& b) { return detail::dual_binary<Add>(a, b); }
+template <class A, class B> requires detail::either_dual<A, B> auto operator-(const A& a, const B& b) { return detail::dual_binary<Subtract>(a, b); }
+template <class A, class B> requires detail::either_dual<A, B> auto operator*(const A& a, const B& b) { return detail::dual_binary<Multiply>(a, b); }
+template <class A, class B> requires detail::either_dual<A, B> auto operator/(const A& a, const B& b) { return detail::dual_binary<Divide>(a, b); }
+template <class V> Dual<V> operator-(const Dual<V>& x) { return detail::dual_unary<Negative>(x); }
+template <class A, class B> requires detail::either_dual<A, B>
+auto operator<(const A& a, const B& b) { using V = detail::dual_value_t<A, B>; return detail::as_value<V>(a) < detail::as_value<V>(b); }
+template <class A, class B> requires detail::either_dual<A, B>
+auto operator>(const A& a, const B& b) { using V = detail::dual_value_t<A, B>; return detail::as_value<V>(a) > detail::as_value<V>(b); }
+template <class A, class B> requires detail::either_dual<A, B>
+auto operator<=(const A& a, const B& b) { using V = detail::dual_value_t<A, B>; return detail::as_value<V>(a) <= detail::as_value<V>(b); }
+template <class A, class B> requires detail::either_dual<A, B>
+auto operator>=(const A& a, const B& b) { using V = detail::dual_value_t<A, B>; return detail::as_value<V>(a) >= detail::as_value<V>(b); }
+template <class A, class B> requires detail::either_dual<A, B> auto pow(const A& a, const B& b) { return detail::dual_binary<Pow>(a, b); }
+template <class A, class B> requires detail::either_dual<A, B> auto atan2(const A& a, const B& b) { return detail::dual_binary<Atan2>(a, b); }
+template <class A, class B> requires detail::either_dual<A, B> auto hypot(const A& a, const B& b) { return detail::dual_binary<Hypot>(a, b); }
+template <class A, class B> requires detail::either_dual<A, B> auto maximum(const A& a, const B& b) { return detail::dual_binary<Maximum>(a, b); }
+template <class A, class B> requires detail::either_dual<A, B> auto minimum(const A& a, const B& b) { return detail::dual_binary<Minimum>(a, b); }
+template <class V> Dual<V> square(const Dual<V>& x) { return detail::dual_unary<Square>(x); }
+template <class V> Dual<V> sqrt(const Dual<V>& x) { return detail::dual_unary<Sqrt>(x); }
+template <class V> Dual<V> exp(const Dual<V>& x) { return detail::dual_unary<Exp>(x); }
+template <class V> Dual<V> expm1(const Dual<V>& x) { return detail::dual_unary<Expm1>(x); }
+template <class V> Dual<V> log(const Dual<V>& x) { return detail::dual_unary<Log>(x); }
+template <class V> Dual<V> log1p(const Dual<V>& x) { return detail::dual_unary<Log1p>(x); }
+template <class V> Dual<V> log2(const Dual<V>& x) { return detail::dual_unary<Log2>(x); }
+template <class V> Dual<V> log10(const Dual<V>& x) { return detail::dual_unary<Log10>(x); }
+template <class V> Dual<V> sin(const Dual<V>& x) { return detail::dual_unary<Sin>(x); }
+template <class V> Dual<V> cos(const Dual<V>& x) { return detail::dual_unary<Cos>(x); }
+template <class V> Dual<V> tan(const Dual<V>& x) { return detail::dual_unary<Tan>(x); }
+template <class V> Dual<V> asin(const Dual<V>& x) { return detail::dual_unary<Asin>(x); }
+template <class V> Dual<V> acos(const Dual<V>& x) { return detail::dual_unary<Acos>(x); }
+template <class V> Dual<V> atan(const Dual<V>& x) { return detail::dual_unary<Atan>(x); }
+template <class V> Dual<V> sinh(const Dual<V>& x) { return detail::dual_unary<Sinh>(x); }
+template <class V> Dual<V> cosh(const Dual<V>& x) { return detail::dual_unary<Cosh>(x); }
+template <class V> Dual<V> tanh(const Dual<V>& x) { return detail::dual_unary<Tanh>(x); }
+template <class V> Dual<V> erf(const Dual<V>& x) { return detail::dual_unary<Erf>(x); }
+template <class V> Dual<V> abs(const Dual<V>& x) { return detail::dual_unary<Abs>(x); }
+// clang-format on
+
+/// Selection by a condition on values: both branches are computed, the derivative is that of the one selected.
+template <class C, class A, class B>
+    requires detail::either_dual<A, B>
+auto where(const C& c, const A& a, const B& b)
+{
+    using V = detail::dual_value_t<A, B>;
+    const auto dot = []<class X>(const X& x) {
+        if constexpr (detail::is_dual<X>) return x.dot;
+        else return V(lit(0));
+    };
+    return Dual<V>{where(c, detail::as_value<V>(a), detail::as_value<V>(b)), where(c, dot(a), dot(b))};
+}
+
+namespace detail {
+
+/// The primitive of a lambda without captures.
+template <class F>
+struct LambdaPrimitive {
+    static constexpr std::string_view name = "elementwise";
+    template <class... V>
+    static auto value(const V&... x)
+    {
+        using First = std::tuple_element_t<0, std::tuple<V...>>;
+        return as_value<First>(F{}(x...));
+    }
+    /// x̄ᵢ = ȳ ∂f/∂xᵢ, f evaluated on a dual number in its place.
+    template <std::size_t i, class V, class... X>
+    static constexpr V pull(wrt<i>, const V& g, const X&... xy)
+    {
+        if constexpr (std::is_same_v<V, Uses>) {
+            return Uses(0xff >> (8 - sizeof...(X) + 1));  // every input, not the output
+        } else {
+            const std::tuple<const X&...> all(xy...);
+            return [&]<std::size_t... k>(std::index_sequence<k...>) {
+                const auto r = F{}(seeded<k == i>(std::get<k>(all), g)...);
+                if constexpr (is_dual<std::remove_cvref_t<decltype(r)>>) return r.dot;
+                else return zero_like(g);  // f does not use this input
+            }(std::make_index_sequence<sizeof...(X) - 1>());
+        }
+    }
+
+private:
+    template <bool seed, class V>
+    static auto seeded(const V& x, const V& g)
+    {
+        if constexpr (seed) return Dual<V>{x, g};
+        else return x;
+    }
+};
+
+}  // namespace detail
+
+/// A user's generic lambda over scalars as one primitive: one fused SIMD loop forward, one backward for each input, and
+/// its derivative, to any order, from the lambda itself. Write it with `auto` parameters and `using std::exp;` before
+/// `exp(x)`; select with `where(x > 0.0, a, b)`. It must not capture: pass numbers as arguments.
+template <class F>
+auto elementwise(F)
+{
+    static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
+                  "wengert: elementwise(f): the lambda must not capture; pass what it needs as arguments");
+    return []<class T, class... X>(const Tensor<T>& x, const X&... more) {
+        const auto tensor = []<class Y>(const Y& y) {
+            if constexpr (std::is_arithmetic_v<Y>) return Tensor<T>(y);
+            else return Tensor<T>(y);
+        };
+        return apply_elementwise<detail::LambdaPrimitive<F>, T>(Site{}, x, tensor(more)...);
+    };
+}
+
+}  // namespace wengert

@@ -1,0 +1,130 @@
+// A transform in flight: its level, its variables, and how values enter and leave it.
+#pragma once
+
+#include "../tape/backward.hpp"
+#include "tree.hpp"
+
+namespace wengert {
+
+template <class T, class Device>
+inline constexpr bool tree::is_leaf<Tensor<T, Device>> = true;
+
+namespace detail {
+
+/// Opens a level of the tape for its lifetime (Siskind & Pearlmutter 2005: each derivative needs a tag of its own).
+class LevelScope {
+public:
+    LevelScope(Tape& tape, bool forward) : tape_(tape), level_(tape.push_level(forward)), start_(tape.level(level_).start) {}
+    LevelScope(const LevelScope&) = delete;
+    LevelScope& operator=(const LevelScope&) = delete;
+    ~LevelScope() { close(); }
+    void close() noexcept
+    {
+        if (std::exchange(open_, false)) tape_.pop_level();
+    }
+    std::size_t level() const noexcept { return level_; }
+    std::uint64_t start() const noexcept { return start_; }
+
+private:
+    Tape& tape_;
+    std::size_t level_;
+    std::uint64_t start_;
+    bool open_ = true;
+};
+
+inline void pass_cotangent(const Node&, const AnyTensor& g, Cotangents& out)
+{
+    if (out.wanted(0)) out.add(0, g);
+}
+template <class T>
+inline constexpr Primitive identity_primitive = [] {
+    Primitive p;
+    p.name = "identity";
+    p.arity = 1;
+    p.dtype = dtype_of<T>();
+    p.differentiable = true;
+    p.vjp = pass_cotangent;
+    p.add = add_any<T>;
+    return p;
+}();
+
+/// A node over x's elements for the levels in `mask`; outer derivatives pass through it unchanged.
+template <class T>
+Ref<Node> identity_node(const AnyTensor& x, std::uint64_t mask, std::uint64_t own, std::size_t level)
+{
+    Tape& tape = Tape::current();
+    const AnyTensor* in[] = {&x};
+    auto node = make_node(tape, identity_primitive<T>, in, 1, *x.value, mask, 0, Site{});
+    node->mask |= own;
+    if (own) {
+        node->flags = Node::is_leaf;
+        node->level = static_cast<std::uint8_t>(level);
+    }
+    if (x.node && x.node->tangents && (mask & tape.forward_levels))
+        node->tangents = new std::vector<Tangent>(*x.node->tangents);
+    tape.append(node.get());
+    return node;
+}
+
+/// x as a variable of `level`, still depending on what it depends on.
+template <class T>
+Tensor<T> lift(const Tensor<T>& x, std::size_t level, std::string_view transform)
+{
+    if constexpr (!is_differentiable<T>) return x;
+    else {
+        Tape& tape = Tape::current();
+        const AnyTensor* in[] = {&x.any()};
+        const std::uint64_t outer = tape.dependence(in, 1, transform, Site{}) & Tape::below(level);
+        return Tensor<T>(AnyTensor{x.any().value, identity_node<T>(x.any(), outer, Tape::bit(level), level)});
+    }
+}
+
+/// x as it is seen outside of `level`, after that level has been closed.
+template <class T>
+Tensor<T> lower(const Tensor<T>& x, std::size_t level)
+{
+    const AnyTensor& any = x.any();
+    if (!any.node || !(any.node->mask & Tape::bit(level))) return x;
+    Tape& tape = Tape::current();
+    const Restore<int> lowered(tape.lowered, tape.lowered + 1);
+    const AnyTensor* in[] = {&any};
+    const std::uint64_t outer = tape.dependence(in, 1, "identity", Site{});
+    if (outer == 0) return Tensor<T>(AnyTensor{any.value, {}});
+    return Tensor<T>(AnyTensor{any.value, identity_node<T>(any, outer, 0, 0)});
+}
+
+/// Every tensor of a tree, lifted or lowered.
+template <class X>
+X lift_tree(const X& x, std::size_t level, std::string_view transform)
+{
+    return tree::map([&]<class T>(const Tensor<T>& t) { return lift(t, level, transform); }, x);
+}
+template <class X>
+X lower_tree(const X& x, std::size_t level)
+{
+    return tree::map([&]<class T>(const Tensor<T>& t) { return lower(t, level); }, x);
+}
+
+/// A slice argument arrives as the tensor that it is.
+template <class T, class D>
+const Tensor<T, D>& argument(const Tensor<T, D>& x) { return x; }
+template <class X>
+    requires(!requires(const X& x) { x.any(); })
+const X& argument(const X& x) { return x; }
+
+template <class X>
+using Argument = std::remove_cvref_t<decltype(argument(std::declval<const X&>()))>;
+
+/// A user's function inside a const closure: it may be a mutable lambda.
+template <class F>
+struct Held {
+    mutable F function;
+};
+
+template <class X>
+inline constexpr bool is_tensor = false;
+template <class T, class D>
+inline constexpr bool is_tensor<Tensor<T, D>> = true;
+
+}  // namespace detail
+}  // namespace wengert
