@@ -75,7 +75,7 @@ TEMPLATE_TEST_CASE("gemm agrees with long double", "[gemm]", float, double) {
     std::vector<std::array<std::size_t, 3>> sizes = {{1, 1, 1}, {1, 7, 1},  {7, 1, 1},  {5, 9, 1},   {1, 1, 50},  {1, 100, 30},
                                                      {100, 1, 30}, {1, 3, 200}, {3, 1, 200}, {40, 50, 60}, {17, 3, 2}, {2, 2, 0},
                                                      {33, 1, 1000}, {1, 300, 2}};
-    for (std::size_t n : {2, 3, 4, 5, 7, 8, 11, 15, 16}) sizes.push_back({n, n, n}), sizes.push_back({16, n, 3});
+    for (const std::size_t n : {2U, 3U, 4U, 5U, 7U, 8U, 11U, 15U, 16U}) sizes.push_back({n, n, n}), sizes.push_back({16, n, 3});
     check_all<TestType>(sizes, [](auto... x) { wengert::kernels::gemm<TestType>(x...); });
 }
 

@@ -187,7 +187,7 @@ __attribute__((noinline)) inline void release_shared(Counted* x, const Disposal&
 }
 
 /// The owner let its last own reference go; others may still hold some.
-inline void release_last_local(Counted* x, const Disposal& disposal) noexcept
+__attribute__((noinline)) inline void release_last_local(Counted* x, const Disposal& disposal) noexcept
 {
     if (x->shared.load(std::memory_order_acquire) != 0) {
         const std::int32_t old = x->shared.fetch_or(Counted::merged, std::memory_order_acq_rel);
@@ -204,7 +204,7 @@ inline void retain(Counted* x) noexcept
         x->shared.fetch_add(Counted::one, std::memory_order_relaxed);
 }
 
-inline void release(Counted* x, const Disposal& disposal) noexcept
+[[gnu::always_inline]] inline void release(Counted* x, const Disposal& disposal) noexcept
 {
     if (x->owner == this_thread && x->local != 0) [[likely]] {
         if (--x->local == 0) release_last_local(x, disposal);
@@ -244,7 +244,7 @@ public:
         std::swap(x_, o.x_);
         return *this;
     }
-    ~Ref()
+    [[gnu::always_inline]] ~Ref()
     {
         if (x_) release(x_, X::disposal);
     }

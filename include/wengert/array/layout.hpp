@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../kernels/cpu/copy.hpp"
+#include "../kernels/cpu/elementwise.hpp"
 #include "../kernels/executor.hpp"
 #include "block.hpp"
 
@@ -67,12 +68,15 @@ inline bool all_finite(const Block& b)
 void add_into(Block& to, const Block& from);
 
 namespace kernels {
-template <class T>
-void add_tile(std::size_t n, const void* const* in, void* out)
+struct Plus {
+    template <class V>
+    static V apply(const V& a, const V& b) { return a + b; }
+};
+/// The kernel that adds two tiles of floats or doubles.
+template <class A = xsimd::default_arch>
+TileKernel add_tile(DType d)
 {
-    auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
-    auto* o = static_cast<T*>(out);
-    for (std::size_t i = 0; i < n; ++i) o[i] = a[i] + b[i];
+    return d == DType::float32 ? tile_kernel<Plus, A, float, float, float> : tile_kernel<Plus, A, double, double, double>;
 }
 template <class T>
 void copy_tile(std::size_t n, const void* const* in, void* out)
@@ -87,7 +91,7 @@ inline void add_into(Block& to, const Block& from)
     const bool single = to.dtype == DType::float32;
     if (!to.strided && !from.strided && to.shape == from.shape) {
         const void* in[] = {to.data, from.data};
-        (single ? kernels::add_tile<float> : kernels::add_tile<double>)(to.count, in, to.data);
+        kernels::add_tile(to.dtype)(to.count, in, to.data);
         return;
     }
     kernels::Operand operands[] = {operand(to, from.shape), operand(from, from.shape)};
@@ -100,8 +104,7 @@ inline Ref<Block> sum_of(const Block& a, const Block& b)
 {
     auto out = make_block(current_thread(), a.dtype, a.shape, a.count);
     kernels::Operand operands[] = {operand(*out, a.shape), operand(a, a.shape), operand(b, a.shape)};
-    kernels::execute(a.dtype == DType::float32 ? kernels::add_tile<float> : kernels::add_tile<double>, a.shape, a.dtype,
-                     operands, 3, kernels::Store::assign);
+    kernels::execute(kernels::add_tile(a.dtype), a.shape, a.dtype, operands, 3, kernels::Store::assign);
     return out;
 }
 

@@ -33,7 +33,8 @@ inline constinit thread_local Injection injection __attribute__((visibility("def
 
 inline void maybe_fail()
 {
-    if (injection.fail_at != 0 && ++injection.count == injection.fail_at) throw std::bad_alloc();
+    if (injection.fail_at != 0) [[unlikely]]
+        if (++injection.count == injection.fail_at) throw std::bad_alloc();
 }
 
 /// A pool of 64-byte aligned buffers in size classes, four to a doubling (at most 25 % is lost).

@@ -48,11 +48,19 @@ public:
         resize(v.size());
         for (std::size_t i = 0; i < v.size(); ++i) (*this)[i] = static_cast<std::int64_t>(v[i]);
     }
-    Extents(const Extents& o) { assign(o.data(), o.rank_); }
+    Extents(const Extents& o)
+    {
+        if (o.on_heap()) assign(o.heap_, o.rank_);
+        else copy_inline(o);
+    }
     Extents(Extents&& o) noexcept { take(o); }
     Extents& operator=(const Extents& o)
     {
-        if (this != &o) assign(o.data(), o.rank_);
+        if (on_heap() || o.on_heap()) {
+            if (this != &o) assign(o.data(), o.rank_);
+        } else {
+            copy_inline(o);
+        }
         return *this;
     }
     Extents& operator=(Extents&& o) noexcept
@@ -102,6 +110,7 @@ public:
     friend bool operator==(const Extents& a, const Extents& b) noexcept
     {
         if (a.rank_ != b.rank_) return false;
+        if (a.rank_ == 1) return a.inline_[0] == b.inline_[0];
         const std::int64_t *p = a.data(), *q = b.data();
         for (std::size_t i = 0; i < a.rank_; ++i)
             if (p[i] != q[i]) return false;
@@ -123,16 +132,19 @@ private:
     }
     void take(Extents& o) noexcept
     {
-        rank_ = o.rank_;
-        if (on_heap()) heap_ = o.heap_;
-        else
-            for (std::size_t i = 0; i < rank_; ++i) inline_[i] = o.inline_[i];
+        copy_inline(o);  // the pointer lies there, too
         o.rank_ = 0;
+    }
+    /// All six words, used or not: cheaper than a loop over the used ones.
+    void copy_inline(const Extents& o) noexcept
+    {
+        rank_ = o.rank_;
+        std::memcpy(inline_, o.inline_, sizeof inline_);
     }
 
     std::uint32_t rank_ = 0;
     union {
-        std::int64_t inline_[inline_rank];
+        std::int64_t inline_[inline_rank] = {};
         std::int64_t* heap_;
     };
 };

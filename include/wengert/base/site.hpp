@@ -1,6 +1,7 @@
 // The user's file and line, taken where a public function is called.
 #pragma once
 
+#include <concepts>
 #include <string>
 
 namespace wengert {
@@ -11,6 +12,11 @@ namespace wengert {
 struct Site {
     const char* file = "";
     int line = 0;
+
+    constexpr Site() = default;
+    /// From a const char* and nothing that converts to one: `{0}` and `{0, 1}` are lists of axes.
+    template <std::same_as<const char*> File>
+    constexpr Site(File f, int l) : file(f), line(l) {}
 };
 
 /// "heat.cpp:42"; the folder is left out because a message should fit on a line.

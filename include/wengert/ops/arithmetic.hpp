@@ -46,35 +46,35 @@ struct Negative {
 
 struct Less {
     static constexpr std::string_view name = "less";
-    template <class V> static bool value(const V& a, const V& b) { return a < b; }
+    template <class V> static auto value(const V& a, const V& b) { return a < b; }
 };
 struct LessEqual {
     static constexpr std::string_view name = "less_equal";
-    template <class V> static bool value(const V& a, const V& b) { return a <= b; }
+    template <class V> static auto value(const V& a, const V& b) { return a <= b; }
 };
 struct Equal {
     static constexpr std::string_view name = "equal";
-    template <class V> static bool value(const V& a, const V& b) { return a == b; }
+    template <class V> static auto value(const V& a, const V& b) { return a == b; }
 };
 struct NotEqual {
     static constexpr std::string_view name = "not_equal";
-    template <class V> static bool value(const V& a, const V& b) { return a != b; }
+    template <class V> static auto value(const V& a, const V& b) { return a != b; }
 };
 struct LogicalAnd {
     static constexpr std::string_view name = "logical_and";
-    template <class V> static bool value(const V& a, const V& b) { return a != V(0) && b != V(0); }
+    template <class V> static auto value(const V& a, const V& b) { return a != V(0) && b != V(0); }
 };
 struct LogicalOr {
     static constexpr std::string_view name = "logical_or";
-    template <class V> static bool value(const V& a, const V& b) { return a != V(0) || b != V(0); }
+    template <class V> static auto value(const V& a, const V& b) { return a != V(0) || b != V(0); }
 };
 struct LogicalNot {
     static constexpr std::string_view name = "logical_not";
-    template <class V> static bool value(const V& a) { return a == V(0); }
+    template <class V> static auto value(const V& a) { return a == V(0); }
 };
 struct IsFinite {
     static constexpr std::string_view name = "is_finite";
-    template <class V> static bool value(const V& a) { return is_finite(a); }
+    template <class V> static auto value(const V& a) { return is_finite(a); }
 };
 
 /// y = c ? a : b;  ā = c ? ȳ : 0,  b̄ = c ? 0 : ȳ. The unselected branch never reaches the gradient.

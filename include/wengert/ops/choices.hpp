@@ -46,21 +46,34 @@ struct RootFlatAtZero {
     }
 };
 
+template <class V>
+constexpr V weigh_by_exp(const V& a, const V& x, const V& s)
+{
+    using std::exp;
+    return where(x == lit(-std::numeric_limits<double>::infinity()), zero_like(a), a * exp(x - s));
+}
+template <class T>
+Tensor<T> weigh_by_exp(const Tensor<T>& a, const Tensor<T>& x, const Tensor<T>& s);
+
 /// y = a e^(x − s), or 0 where x = −inf;  ā = ȳ e^(x − s),  x̄ = ȳ y,  s̄ = −ȳ y
 struct WeighByExp {
     static constexpr std::string_view name = "weigh_by_exp";
+    template <class V> static V value(const V& a, const V& x, const V& s) { return weigh_by_exp(a, x, s); }
     template <class V>
-    static constexpr V value(const V& a, const V& x, const V& s)
+    static constexpr V pull(wrt<0>, const V& g, const V&, const V& x, const V& s, const V&)
     {
-        using std::exp;
-        return where(x == lit(-std::numeric_limits<double>::infinity()), zero_like(a), a * exp(x - s));
+        return weigh_by_exp(g, x, s);
     }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V&, const V& x, const V& s, const V&) { return value(g, x, s); }
     template <class V>
     static constexpr V pull(wrt<1>, const V& g, const V&, const V&, const V&, const V& y) { return g * y; }
     template <class V>
     static constexpr V pull(wrt<2>, const V& g, const V&, const V&, const V&, const V& y) { return -(g * y); }
 };
+
+template <class T>
+Tensor<T> weigh_by_exp(const Tensor<T>& a, const Tensor<T>& x, const Tensor<T>& s)
+{
+    return apply_elementwise<WeighByExp, T>({}, a, x, s);
+}
 
 }  // namespace wengert

@@ -128,7 +128,10 @@ constexpr Pull make_pull()
         using All = std::tuple<In..., Out>;
         return kernels::tile_kernel<F, A, Out, Out, std::tuple_element_t<nth_set(F::bits, k), All>...>;
     }(std::make_index_sequence<static_cast<std::size_t>(std::popcount(F::bits))>());
-    return {kernel, static_cast<std::uint8_t>(F::bits), uses.is_input};
+    Pull pull{kernel, static_cast<std::uint8_t>(F::bits), 0, {}, uses.is_input};
+    for (std::uint8_t k = 0; k <= sizeof...(In); ++k)
+        if (F::bits >> k & 1) pull.slots[pull.count++] = k;
+    return pull;
 }
 
 template <class T>

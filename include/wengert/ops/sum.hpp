@@ -101,7 +101,12 @@ struct Sum {
     {
         const Reduction r = reduction_of(x, axes);
         auto out = make_block(dtype_of<T>(), r.shape(keepdims));
-        kernels::sum(r.x->template as<T>(), r.outer, r.n, r.inner, out->template as<T>());
+        const auto run = [&]<class X>() {
+            if constexpr (std::is_same_v<X, T> || (std::is_integral_v<X> && std::is_integral_v<T>))
+                kernels::sum(r.x->template as<X>(), r.outer, r.n, r.inner, out->template as<T>());
+        };
+        if constexpr (std::is_floating_point_v<T>) run.template operator()<T>();
+        else with_dtype(x->dtype, run);
         return out;
     }
     template <class T>
@@ -152,18 +157,22 @@ Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape, Site at)
     return apply<BroadcastTo, T>(BroadcastTo{shape, x.shape()}, at, x);
 }
 
+/// Sums and products of integers and bools are std::int64_t, as in NumPy.
+template <class T>
+using Total = std::conditional_t<is_differentiable<T>, T, std::int64_t>;
+
 /// The sum over every axis.
 template <class T>
-Tensor<T> sum(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<Total<T>> sum(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply<Sum, T>(Sum{normalize_axes("sum", {}, true, x.shape(), at), false, x.shape()}, at, x);
+    return apply<Sum, Total<T>>(Sum{normalize_axes("sum", {}, true, x.shape(), at), false, x.shape()}, at, x);
 }
 
 /// The sum over the given axes, negative ones counted from the end. Throws ShapeError for an axis out of range.
 template <class T>
-Tensor<T> sum(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<Total<T>> sum(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply<Sum, T>(Sum{normalize_axes("sum", axes, false, x.shape(), at), keepdims, x.shape()}, at, x);
+    return apply<Sum, Total<T>>(Sum{normalize_axes("sum", axes, false, x.shape(), at), keepdims, x.shape()}, at, x);
 }
 
 /// Undoes a broadcast: sums x over the axes along which `shape` was broadcast to x's shape.

@@ -116,6 +116,12 @@ inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block
 {
     const std::size_t n = p.arity;
     const Block* widest = in[0];
+    if (!widest->strided && (n == 1 || (n == 2 && !in[1]->strided && in[1]->shape == widest->shape))) [[likely]] {
+        auto out = make_block(t, p.dtype, widest->shape, widest->count);
+        const void* data[] = {widest->data, n == 2 ? in[1]->data : nullptr};
+        p.value(out->count, data, out->data);
+        return out;
+    }
     bool direct = true, same = true;
     for (std::size_t i = 0; i < n; ++i) {
         if (in[i]->shape.size() > widest->shape.size() ||

@@ -25,6 +25,8 @@ class Cotangents;
 struct Pull {
     TileKernel kernel = nullptr;  ///< (g, used inputs and output) -> cotangent of the input, over a contiguous tile
     std::uint8_t uses = 0;        ///< which values the kernel reads: bit i for input i, bit `arity` for the output
+    std::uint8_t count = 0;       ///< how many those are, and which, in order
+    std::uint8_t slots[4] = {};
     bool passes = false;          ///< the cotangent is g itself: nothing to compute
 };
 

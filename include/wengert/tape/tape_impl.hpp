@@ -27,9 +27,11 @@ inline constinit thread_local Graveyard graveyard __attribute__((visibility("def
 inline void free_node(Node* n) noexcept
 {
     if (n->tape) n->tape->unlink(n);
-    for (std::size_t i = 0; i < n->input_count; ++i)
-        if (n->inputs[i]) release(n->inputs[i], Node::disposal);
-    clear_saved(*n);
+    if (!(n->flags & Node::consumed)) {
+        for (std::size_t i = 0; i < n->input_count; ++i)
+            if (n->inputs[i]) release(n->inputs[i], Node::disposal);
+        clear_saved(*n);
+    }
     if (n->op) {
         n->primitive->destroy(n->op);
         n->op = nullptr;

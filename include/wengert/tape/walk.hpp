@@ -137,17 +137,19 @@ private:
 
     void differentiate(Node& n, AnyTensor& g)
     {
-        const bool recorded = records(n, g);
+        if (n.primitive->elementwise && !records(n, g)) return pull_elementwise(n, g);
         const Restore<std::uint64_t> active(tape_.active, lower_);
         const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
         const Restore<Site> site(tape_.site_override, n.at);
-        if (n.primitive->elementwise && !recorded) pull_elementwise(n, g);
-        else differentiate_by_rule(n, g);
+        differentiate_by_rule(n, g);
     }
 
     void differentiate_by_rule(Node& n, AnyTensor& g);
     void pull_elementwise(Node& n, AnyTensor& g);
     void pull_input(Node& n, std::size_t i, AnyTensor& g, bool last);
+    void pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data, AnyTensor& g, bool last);
+    void pull_tiles(Node& n, Node& to, const Pull& pull, const Block* const* read, AnyTensor& g);
+    void pull_reduced(Node& n, Node& to, const Pull& pull, const Block* const* read);
 
     static void consume(Node& n) noexcept
     {
@@ -209,10 +211,13 @@ private:
 inline void Walk::pull_elementwise(Node& n, AnyTensor& g)
 {
     std::size_t last = n.input_count;
-    for (std::size_t i = 0; i < n.input_count; ++i)
-        if (reaches(n.inputs[i])) last = i;
-    for (std::size_t i = 0; i < n.input_count; ++i)
-        if (reaches(n.inputs[i])) pull_input(n, i, g, i == last);
+    for (std::size_t i = n.input_count; i-- > 0;)
+        if (reaches(n.inputs[i]) && n.primitive->pull[i].kernel) {
+            last = i;
+            break;
+        }
+    for (std::size_t i = 0; i <= last && i < n.input_count; ++i)
+        if (i == last || reaches(n.inputs[i])) pull_input(n, i, g, i == last);
 }
 
 /// x̄ᵢ += pullᵢ(g, x…, y), by the kernel of the rule; a broadcast input takes the sum over its axes.
@@ -220,32 +225,80 @@ inline void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool last)
 {
     Node& to = *n.inputs[i];
     const Pull& pull = n.primitive->pull[i];
-    const bool same = to.shape == n.shape;
     if (!pull.kernel) return;
+    const bool same = to.shape == n.shape;
     if (pull.passes && same) return last ? deliver(to, std::move(g)) : deliver(to, g);
 
-    const Block* read[kernels::max_operands] = {g.value.get()};
-    std::size_t count = 1;
-    for (std::size_t k = 0; k <= n.input_count; ++k)
-        if (pull.uses >> k & 1) read[count++] = n.saved[k];
+    const Block& cotangent = *g.value;
+    const Block* read[kernels::max_operands];
+    const void* data[kernels::max_operands];
+    read[0] = &cotangent;
+    data[0] = cotangent.data;
+    bool whole = same && !cotangent.strided;
+    for (std::size_t k = 0; k < pull.count; ++k) {
+        const Block* b = read[k + 1] = n.saved[pull.slots[k]];
+        data[k + 1] = b->data;
+        whole = whole && !b->strided && b->count == cotangent.count;  // equal counts: equal order
+    }
+    if (whole) pull_whole(n, to, pull, data, g, last);
+    else if (same) pull_tiles(n, to, pull, read, g);
+    else pull_reduced(n, to, pull, read);
+}
 
-    bool direct = same && !g.value->strided;
+/// Everything contiguous and of one size: one call of the kernel.
+inline void Walk::pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data, AnyTensor& g, bool last)
+{
+    const std::size_t count = g.value->count;
+    AnyTensor& sum = to.cotangent;
+    if (!sum.value) {
+        const bool in_place = last && may_write(*g.value);  // the kernel may write where it reads
+        if (!in_place) {
+            auto out = make_block(tape_.thread(), n.dtype, n.shape, count);
+            pull.kernel(count, data, out->data);
+            return deliver(to, {std::move(out), {}});
+        }
+        pull.kernel(count, data, g.value->data);
+        return deliver(to, std::move(g));
+    }
+    if (count <= kernels::tile && !sum.node && !sum.value->strided && may_write(*sum.value)) {
+        alignas(64) std::byte tile[kernels::tile * 8];
+        pull.kernel(count, data, tile);
+        const void* terms[] = {sum.value->data, tile};
+        kernels::add_tile(n.dtype)(count, terms, sum.value->data);
+        if (tape_.anomaly && !all_finite(*sum.value)) report_birth(*sum.value);
+        return;
+    }
+    auto out = make_block(tape_.thread(), n.dtype, n.shape, count);
+    pull.kernel(count, data, out->data);
+    deliver(to, {std::move(out), {}});
+}
+
+/// Some operand is a scalar or lies in another order.
+inline void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* const* read, AnyTensor& g)
+{
+    auto out = make_block(tape_.thread(), n.dtype, n.shape, g.value->count);
+    bool direct = !g.value->strided;
     std::uint8_t scalar[kernels::max_operands] = {};
-    const void* data[kernels::max_operands] = {};
-    for (std::size_t k = 0; k < count; ++k) {
-        data[k] = read[k]->data;
-        const bool fits = read[k]->shape == n.shape, one = read[k]->shape.size() == 0 && n.shape.size() != 0;
-        if (one) scalar[k] = static_cast<std::uint8_t>(size_of(read[k]->dtype));
-        direct = direct && !read[k]->strided && ((fits && size_of(read[k]->dtype) == size_of(n.dtype)) || one);
+    const void* data[kernels::max_operands] = {g.value->data};
+    for (std::size_t k = 1; k <= pull.count; ++k) {
+        const Block& b = *read[k];
+        data[k] = b.data;
+        if (b.count == 1) scalar[k] = static_cast<std::uint8_t>(size_of(b.dtype));
+        direct = direct && !b.strided && (b.count == 1 || (b.count == out->count && b.dtype == n.dtype));
     }
     if (direct) {
-        const bool fresh = !to.cotangent.value;
-        const bool in_place = last && fresh && may_write(*g.value);
-        auto out = in_place ? g.value : make_block(tape_.thread(), n.dtype, n.shape, g.value->count);
-        detail::run_direct(pull.kernel, out->count, data, scalar, count, out->data, size_of(n.dtype));
-        if (in_place) g.value = {};
-        return deliver(to, {std::move(out), {}});
+        detail::run_direct(pull.kernel, out->count, data, scalar, pull.count + 1U, out->data, size_of(n.dtype));
+    } else {
+        kernels::Operand operands[kernels::max_operands] = {operand(*out, n.shape)};
+        for (std::size_t k = 0; k <= pull.count; ++k) operands[k + 1] = operand(*read[k], n.shape);
+        kernels::execute(pull.kernel, n.shape, n.dtype, operands, pull.count + 2U, kernels::Store::assign);
     }
+    deliver(to, {std::move(out), {}});
+}
+
+/// The input was broadcast: contributions are added up tile by tile.
+inline void Walk::pull_reduced(Node& n, Node& to, const Pull& pull, const Block* const* read)
+{
     Block* into = writable(to);
     Ref<Block> apart;
     if (!into) {
@@ -253,8 +306,8 @@ inline void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool last)
         into = apart.get();
     }
     kernels::Operand operands[kernels::max_operands] = {operand(*into, n.shape)};
-    for (std::size_t k = 0; k < count; ++k) operands[k + 1] = operand(*read[k], n.shape);
-    kernels::execute(pull.kernel, n.shape, n.dtype, operands, count + 1, kernels::Store::accumulate);
+    for (std::size_t k = 0; k <= pull.count; ++k) operands[k + 1] = operand(*read[k], n.shape);
+    kernels::execute(pull.kernel, n.shape, n.dtype, operands, pull.count + 2U, kernels::Store::accumulate);
     if (apart) deliver(to, {std::move(apart), {}});
     else if (tape_.anomaly && !all_finite(*into)) report_birth(*into);
 }

@@ -15,6 +15,7 @@ struct CopyAxis {
 
 /// The loops that are left: axes of length 1 dropped, the destination's strides falling, neighbours that make one run
 /// in both layouts merged.
+template <class A>
 struct CopyPlan {
     CopyAxis axis[copy_max_rank];
     std::size_t rank = 0;
@@ -64,7 +65,7 @@ inline void odometer(const CopyAxis* axis, std::size_t rank, const std::byte* sr
     }
 }
 
-template <std::size_t Size>
+template <std::size_t Size, class A>
 inline void copy_run(CopyAxis run, const std::byte* src, std::byte* dst, std::size_t size) {
     if (run.src == static_cast<std::int64_t>(size) && run.dst == run.src) {
         std::memcpy(dst, src, static_cast<std::size_t>(run.dim) * size);
@@ -75,7 +76,7 @@ inline void copy_run(CopyAxis run, const std::byte* src, std::byte* dst, std::si
 }
 
 template <std::size_t Size, class A>
-inline void run_plan(CopyPlan& plan, const std::byte* src, std::byte* dst, std::size_t size) {
+inline void run_plan(CopyPlan<A>& plan, const std::byte* src, std::byte* dst, std::size_t size) {
     const std::int64_t bytes = static_cast<std::int64_t>(size);
     if (plan.rank == 0) return void(std::memcpy(dst, src, size));
     const std::size_t last = plan.rank - 1;
@@ -91,7 +92,7 @@ inline void run_plan(CopyPlan& plan, const std::byte* src, std::byte* dst, std::
             });
         }
     }
-    odometer(plan.axis, last, src, dst, [&](const std::byte* s, std::byte* d) { copy_run<Size>(run, s, d, size); });
+    odometer(plan.axis, last, src, dst, [&](const std::byte* s, std::byte* d) { copy_run<Size, A>(run, s, d, size); });
 }
 
 }  // namespace detail
@@ -102,7 +103,7 @@ inline void run_plan(CopyPlan& plan, const std::byte* src, std::byte* dst, std::
 template <class A = xsimd::default_arch>
 void copy_strided(std::size_t rank, const std::int64_t* dims, const std::int64_t* src_strides, const std::byte* src,
                   const std::int64_t* dst_strides, std::byte* dst, std::size_t size) {
-    detail::CopyPlan plan;
+    detail::CopyPlan<A> plan;
     const std::int64_t bytes = static_cast<std::int64_t>(size);
     for (std::size_t a = 0; a < rank; ++a) plan.add({dims[a], src_strides[a] * bytes, dst_strides[a] * bytes});
     if (plan.empty) return;

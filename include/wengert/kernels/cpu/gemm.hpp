@@ -15,7 +15,7 @@ namespace wengert::kernels {
 
 namespace detail {
 
-template <class T>
+template <class T, class A>
 inline void scale_rows(std::size_t m, std::size_t n, T beta, T* c, std::size_t ldc) {
     for (std::size_t i = 0; i < m; ++i, c += ldc)
         for (std::size_t j = 0; j < n; ++j) c[j] = beta == T(0) ? T(0) : beta * c[j];
@@ -65,7 +65,7 @@ void gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha
           std::size_t ldb, T beta, T* c, std::size_t ldc) {
     using namespace detail;
     if (m == 0 || n == 0) return;
-    if (k == 0) return scale_rows(m, n, beta, c, ldc);
+    if (k == 0) return scale_rows<T, A>(m, n, beta, c, ldc);
     const std::size_t a_row = ta ? 1 : lda, a_column = ta ? lda : 1, b_row = tb ? 1 : ldb, b_column = tb ? ldb : 1;
     const bool vector = m == 1 || n == 1 || k == 1;
     if (!vector && std::max({m, n, k}) <= small_edge)

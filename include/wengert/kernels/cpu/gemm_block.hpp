@@ -106,7 +106,7 @@ inline void run_columns(std::size_t m, std::size_t columns, std::size_t k, Opera
 }
 
 /// Panels of `Width` columns (rows of a) behind each other, the last one filled up with zeros.
-template <std::size_t Width, class T>
+template <std::size_t Width, class A, class T>
 inline void pack(Operand<T> x, std::size_t columns, std::size_t k, T* to) {
     for (std::size_t j = 0; j < columns; j += Width) {
         const std::size_t here = std::min(Width, columns - j);
@@ -140,11 +140,11 @@ inline void blocked_gemm(std::size_t m, std::size_t n, std::size_t k, Operand<T>
     for (std::size_t j = 0; j < n; j += block_n)
         for (std::size_t p = 0; p < k; p += block_k) {
             const std::size_t nb = std::min(block_n, n - j), kb = std::min(block_k, k - p);
-            pack<strip>(b.at(p, j), nb, kb, right);
+            pack<strip, A>(b.at(p, j), nb, kb, right);
             for (std::size_t i = 0; i < m; i += block_m) {
                 const std::size_t mb = std::min(block_m, m - i);
                 const Operand<T> rows = a.at(i, p);
-                pack<tile_rows<A>>(Operand<T>{rows.data, rows.column, rows.row}, mb, kb, left);
+                pack<tile_rows<A>, A>(Operand<T>{rows.data, rows.column, rows.row}, mb, kb, left);
                 Target<T> target = c.at(i, j);
                 if (p > 0) target.beta = T(1);
                 packed_block<T, A>(mb, nb, kb, left, right, target);

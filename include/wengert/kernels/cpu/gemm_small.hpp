@@ -17,7 +17,7 @@ template <std::size_t Rows, bool Part, class T, class A>
                                               const T* b, std::size_t ldb, T beta, T* c, std::size_t ldc,
                                               std::size_t count) {
     using L = Lane<T, A>;
-    const auto load = [count](const T* p) __attribute__((always_inline)) {
+    const auto load = [&](const T* p) __attribute__((always_inline)) {
         if constexpr (Part) return L::load_part(p, count);
         else return L::load(p);
     };

@@ -140,8 +140,9 @@ struct Lane {
     friend Lane abs(Lane x) { return xsimd::abs(x.batch); }
     friend Lane sqrt(Lane x) { return xsimd::sqrt(x.batch); }
     friend Lane square(Lane x) { return x * x; }
-    friend Lane floor(Lane x) { return xsimd::floor(x.batch); }
-    friend Lane ceil(Lane x) { return xsimd::ceil(x.batch); }
+    // copysign: without SSE 4.1 xsimd goes through integers, which have no −0.
+    friend Lane floor(Lane x) { return copysign(Lane(xsimd::floor(x.batch)), x); }
+    friend Lane ceil(Lane x) { return copysign(Lane(xsimd::ceil(x.batch)), x); }
     /// Halves go to the even neighbour, as NumPy's round.
     friend Lane round_even(Lane x) { return copysign(Lane(xsimd::nearbyint(x.batch)), x); }
     friend Lane round(Lane x) { return round_even(x); }

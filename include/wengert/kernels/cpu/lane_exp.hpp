@@ -26,7 +26,7 @@ struct FloatFormat<double> {
     static constexpr double rounder = 0x1.8p52;         ///< adding it rounds to an integer in the low bits
     static constexpr double ln2_hi = 0x1.62e42feep-1;   ///< 32 bits: k · ln2_hi is exact
     static constexpr double ln2_lo = 0x1.a39ef35793c76p-33;
-    static constexpr double exp_max = 710, exp_min = -746;
+    static constexpr double exp_max = 710, exp_min = -745.14;  ///< below exp_min eˣ rounds to 0
     static constexpr double expm1_min = -38;
     static constexpr double denormal_scale = 0x1p54, denormal_exponent = 54;
     static constexpr double exponent_magic = 0x1p52;
@@ -38,7 +38,7 @@ struct FloatFormat<float> {
     static constexpr float rounder = 0x1.8p23F;
     static constexpr float ln2_hi = 0x1.62e4p-1F;
     static constexpr float ln2_lo = 0x1.7f7d1cp-20F;
-    static constexpr float exp_max = 89, exp_min = -104;
+    static constexpr float exp_max = 89, exp_min = -103.98F;
     static constexpr float expm1_min = -18;
     static constexpr float denormal_scale = 0x1p25F, denormal_exponent = 25;
     static constexpr float exponent_magic = 0x1p23F;
@@ -81,15 +81,18 @@ struct ExpReduced {
     }
 };
 
-/// eˣ 2ˢ, without overflow on the way.
+/// eˣ 2ˢ, without overflow on the way. What rounds to 0 (a masked logit of −inf, say) is not computed: a product
+/// that underflows costs over a hundred cycles.
 template <class T, class A>
 [[gnu::always_inline]] inline Lane<T, A> exp_scaled(Lane<T, A> x, T s = 0) {
     using F = FloatFormat<T>;
     const Lane<T, A> hi(F::exp_max + T(0.7) * -s), lo(F::exp_min);
-    const ExpReduced<T, A> reduced(where(x > hi, hi, where(x < lo, lo, x)));
+    const auto vanishes = x < lo;
+    const ExpReduced<T, A> reduced(where(x > hi, hi, where(vanishes, Lane<T, A>(T(0)), x)));
     const Lane<T, A> n = reduced.n + Lane<T, A>(s);
     const Lane<T, A> half = round_small(n * Lane<T, A>(T(0.5)));
-    return (lit(1) + reduced.expm1()) * pow2(half) * pow2(n - half);
+    const Lane<T, A> y = (lit(1) + reduced.expm1()) * pow2(half) * pow2(n - half);
+    return where(vanishes, Lane<T, A>(T(0)), y);
 }
 
 /// ln(1 + f) + k ln 2 + c for √½ ≤ 1 + f < √2 (fdlibm e_log.c).

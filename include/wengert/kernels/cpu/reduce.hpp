@@ -106,7 +106,7 @@ void sum_of_squares(const T* x, std::size_t outer, std::size_t n, std::size_t in
 namespace detail {
 
 /// √Σx² of one strided row by way of its largest element: where the plain sum overflowed or lost its bits.
-template <class T>
+template <class T, class A>
 inline T scaled_norm(const T* x, std::size_t n, std::size_t stride) {
     T largest = 0, total = 0;
     for (std::size_t k = 0; k < n; ++k) largest = maximum(largest, std::abs(x[k * stride]));
@@ -124,7 +124,8 @@ void norm(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* ou
     constexpr T small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
     for (std::size_t i = 0; i < outer * inner; ++i) {
         const bool fine = out[i] >= small && out[i] <= std::numeric_limits<T>::max();
-        out[i] = fine ? std::sqrt(out[i]) : detail::scaled_norm(x + (i / inner) * n * inner + i % inner, n, inner);
+        out[i] = fine ? std::sqrt(out[i])
+                      : detail::scaled_norm<T, A>(x + (i / inner) * n * inner + i % inner, n, inner);
     }
 }
 

@@ -31,7 +31,8 @@ template <class L, class F>
 }
 
 /// What is subtracted before exp: the largest element, or 0 where that is infinite.
-template <class T>
+/// (Columns beyond a tile are filled with zeros, too: exp of left-over memory may be denormal, which is slow.)
+template <class T, class A>
 inline T finite_shift(T largest) {
     return is_finite(largest) || largest != largest ? largest : T(0);
 }
@@ -59,7 +60,7 @@ void var(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::s
         detail::fold_columns<detail::Add, L>(n, columns, inner, value, mean);
         for (std::size_t j = 0; j < columns; ++j) mean[j] /= count;
         detail::fold_columns<detail::Add, L>(n, columns, inner, [&](std::size_t k, std::size_t j, std::size_t c) {
-            return deviation(value(k, j, c), L::load(mean + j));
+            return deviation(value(k, j, c), L::load_part(mean + j, c));
         }, out + o);
         for (std::size_t j = 0; j < columns; ++j) out[o + j] /= freedom;
     });
@@ -77,7 +78,7 @@ template <class T, class A>
 inline ShiftedSum<T> shifted_row(const T* x, std::size_t n, T* e) {
     using L = Lane<T, A>;
     const T largest = fold_row<Max, L>(n, [&](std::size_t k, std::size_t c) { return L::load_part(x + k, c); });
-    const T shift = finite_shift(largest);
+    const T shift = finite_shift<T, A>(largest);
     const T sum = fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) {
         const L v = exp(L::load_part(x + k, c) - L(shift));
         if (e) v.store_part(e + k, c);
@@ -91,9 +92,9 @@ inline void shifted_columns(const T* x, std::size_t n, std::size_t columns, std:
     using L = Lane<T, A>;
     const auto value = [&](std::size_t k, std::size_t j, std::size_t c) { return L::load_part(x + k * inner + j, c); };
     fold_columns<Max, L>(n, columns, inner, value, shift);
-    for (std::size_t j = 0; j < columns; ++j) shift[j] = finite_shift(shift[j]);
+    for (std::size_t j = 0; j < columns; ++j) shift[j] = finite_shift<T, A>(shift[j]);
     fold_columns<Add, L>(n, columns, inner, [&](std::size_t k, std::size_t j, std::size_t c) {
-        const L v = exp(value(k, j, c) - L::load(shift + j));
+        const L v = exp(value(k, j, c) - L::load_part(shift + j, c));
         if (e) v.store_part(e + k * inner + j, c);
         return v;
     }, sum);
@@ -114,11 +115,25 @@ void logsumexp(const T* x, std::size_t outer, std::size_t n, std::size_t inner, 
     });
 }
 
-/// y = e^(x − m) / Σ e^(x − m). A row that holds +inf or only −inf gives NaN.
+namespace detail {
+
+/// A row that fits in one register: the same steps, without a visit to memory between them.
+template <class T, class A>
+inline void softmax_lane(const T* x, std::size_t n, T* y) {
+    using L = Lane<T, A>;
+    const L v = L::load_part(x, n, L(-std::numeric_limits<T>::infinity()));
+    const L e = exp(v - L(finite_shift<T, A>(fold_lane<Max>(v))));
+    (e * L(T(1) / fold_lane<Add>(e))).store_part(y, n);
+}
+
+}  // namespace detail
+
+/// y = e^(x − m) / Σ e^(x − m). NaN at elements of +inf and in rows of nothing but −inf.
 template <std::floating_point T, class A = xsimd::default_arch>
 void softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
     using L = Lane<T, A>;
     detail::each_row_or_tile(outer, n, inner, [&](std::size_t at, std::size_t) {
+        if (n <= L::width) return detail::softmax_lane<T, A>(x + at, n, y + at);
         const L scale(T(1) / detail::shifted_row<T, A>(x + at, n, y + at).sum);
         detail::each_lane<L>(n, [&](std::size_t k, std::size_t c) {
             (L::load_part(y + at + k, c) * scale).store_part(y + at + k, c);
@@ -130,7 +145,7 @@ void softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T*
         for (std::size_t k = 0; k < n; ++k)
             detail::each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
                 T* to = y + at + k * inner + j;
-                (L::load_part(to, c) * L::load(scale + j)).store_part(to, c);
+                (L::load_part(to, c) * L::load_part(scale + j, c)).store_part(to, c);
             });
     });
 }
@@ -151,8 +166,8 @@ void log_softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner
         for (std::size_t j = 0; j < columns; ++j) log_sum[j] = std::log(log_sum[j]);
         for (std::size_t k = 0; k < n; ++k)
             detail::each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
-                const L v = L::load_part(x + at + k * inner + j, c) - L::load(shift + j);
-                (v - L::load(log_sum + j)).store_part(y + at + k * inner + j, c);
+                const L v = L::load_part(x + at + k * inner + j, c) - L::load_part(shift + j, c);
+                (v - L::load_part(log_sum + j, c)).store_part(y + at + k * inner + j, c);
             });
     });
 }
@@ -185,7 +200,7 @@ inline void reduce_then_map(const T* y, const T* g, std::size_t outer, std::size
         }, total);
         for (std::size_t k = 0; k < n; ++k)
             each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
-                write(at + k * inner + j, c, L::load(total + j));
+                write(at + k * inner + j, c, L::load_part(total + j, c));
             });
     });
 }

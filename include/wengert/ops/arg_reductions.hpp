@@ -1,0 +1,113 @@
+// Reductions that have no derivative: argmax, argmin, all, any.
+#pragma once
+
+#include "reduction_rules.hpp"
+
+namespace wengert {
+
+/// The index of the first largest or smallest element; of the first NaN if there is one.
+template <bool largest>
+struct ArgExtremum {
+    static constexpr std::string_view name = largest ? "argmax" : "argmin";
+    Along along;
+    template <class Out>
+    Ref<Block> value(const Ref<Block>& x, const Site& at) const
+    {
+        detail::refuse_empty(name, along, at);
+        const Reduction r = reduction_of(x, along.axes);
+        auto out = make_block(DType::int64, r.shape(along.keepdims));
+        with_dtype(r.x->dtype, [&]<class T>() {
+            const T* p = r.x->template as<T>();
+            if constexpr (largest) kernels::argmax(p, r.outer, r.n, r.inner, out->template as<Out>());
+            else kernels::argmin(p, r.outer, r.n, r.inner, out->template as<Out>());
+        });
+        return out;
+    }
+};
+
+/// Do all, or does any, of the elements hold?
+template <bool every>
+struct Quantifier {
+    static constexpr std::string_view name = every ? "all" : "any";
+    Along along;
+    template <class>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        const Reduction r = reduction_of(x, along.axes);
+        auto out = make_block(DType::boolean, r.shape(along.keepdims));
+        const bool* p = r.x->as<bool>();
+        if constexpr (every) kernels::all(p, r.outer, r.n, r.inner, out->template as<bool>());
+        else kernels::any(p, r.outer, r.n, r.inner, out->template as<bool>());
+        return out;
+    }
+};
+
+namespace detail {
+
+template <class Op, class Out, class T>
+Tensor<Out> decided(const Tensor<T>& x, const Axes* axes, bool keepdims, const Site& at)
+{
+    return apply<Op, Out>(Op{along(Op::name, x, axes, keepdims, at)}, at, x);
+}
+template <class T>
+Tensor<bool> truth(const Tensor<T>& x, const Site& at)
+{
+    if constexpr (std::is_same_v<T, bool>) return x;
+    else return ops::not_equal<T>(x, Tensor<T>(0), at);
+}
+
+}  // namespace detail
+
+/// Where the largest element is: along an axis, or in row-major order over all of x. Throws ShapeError for no elements.
+template <class T>
+Tensor<std::int64_t> argmax(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::decided<ArgExtremum<true>, std::int64_t>(x, nullptr, false, at);
+}
+template <class T>
+Tensor<std::int64_t> argmax(const Tensor<T>& x, std::int64_t axis, bool keepdims = false,
+                            Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const Axes axes{axis};
+    return detail::decided<ArgExtremum<true>, std::int64_t>(x, &axes, keepdims, at);
+}
+
+/// Where the smallest element is: along an axis, or in row-major order over all of x. Throws ShapeError for no elements.
+template <class T>
+Tensor<std::int64_t> argmin(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::decided<ArgExtremum<false>, std::int64_t>(x, nullptr, false, at);
+}
+template <class T>
+Tensor<std::int64_t> argmin(const Tensor<T>& x, std::int64_t axis, bool keepdims = false,
+                            Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const Axes axes{axis};
+    return detail::decided<ArgExtremum<false>, std::int64_t>(x, &axes, keepdims, at);
+}
+
+/// Are all elements other than zero? True for none.
+template <class T>
+Tensor<bool> all(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::decided<Quantifier<true>, bool>(detail::truth(x, at), nullptr, false, at);
+}
+template <class T>
+Tensor<bool> all(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::decided<Quantifier<true>, bool>(detail::truth(x, at), &axes, keepdims, at);
+}
+
+/// Is any element other than zero? False for none.
+template <class T>
+Tensor<bool> any(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::decided<Quantifier<false>, bool>(detail::truth(x, at), nullptr, false, at);
+}
+template <class T>
+Tensor<bool> any(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::decided<Quantifier<false>, bool>(detail::truth(x, at), &axes, keepdims, at);
+}
+
+}  // namespace wengert

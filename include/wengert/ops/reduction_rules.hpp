@@ -1,0 +1,295 @@
+// The rules of the reductions that are differentiable: mean, prod, amax, amin, var, norm, logsumexp.
+#pragma once
+
+#include <algorithm>
+
+#include "../kernels/cpu/rows.hpp"
+#include "choices.hpp"
+#include "sum.hpp"
+
+namespace wengert {
+
+/// The axes of a reduction, as its rules need them.
+struct Along {
+    Axes axes;            ///< sorted, non-negative
+    bool keepdims = false;
+    Shape from;           ///< of the operand
+    Shape kept() const
+    {
+        Shape s = from;
+        for (auto a : axes) s[static_cast<std::size_t>(a)] = 1;
+        return s;
+    }
+    Shape dropped() const
+    {
+        Shape s;
+        for (std::size_t i = 0; i < from.size(); ++i)
+            if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end()) s.push_back(from[i]);
+        return s;
+    }
+    /// Elements for each one of the result.
+    std::size_t count() const
+    {
+        std::size_t n = 1;
+        for (auto a : axes) n *= static_cast<std::size_t>(from[static_cast<std::size_t>(a)]);
+        return n;
+    }
+    /// A result or its cotangent with extents of 1 at the reduced axes, so that it broadcasts against the operand.
+    template <class T>
+    Tensor<T> spread(const Tensor<T>& y) const
+    {
+        return keepdims ? y : reshape(y, kept(), Site{});
+    }
+    template <class T>
+    Tensor<T> sum(const Tensor<T>& x) const
+    {
+        return wengert::sum(x, axes, keepdims, Site{});
+    }
+};
+
+namespace detail {
+
+template <class T>
+Along along(std::string_view name, const Tensor<T>& x, const Axes* axes, bool keepdims, const Site& at)
+{
+    return {normalize_axes(name, axes ? *axes : Axes(), !axes, x.shape(), at), keepdims, x.shape()};
+}
+
+/// kernel(x, outer, n, inner, out) over the axes. Integers and bools are read as what they are.
+template <class Out, class Kernel>
+Ref<Block> reduce(const Ref<Block>& x, const Along& along, const Kernel& kernel)
+{
+    const Reduction r = reduction_of(x, along.axes);
+    auto out = make_block(dtype_of<Out>(), r.shape(along.keepdims));
+    const auto run = [&]<class T>() { kernel(static_cast<const T*>(r.x->template as<T>()), r.outer, r.n, r.inner, out->template as<Out>()); };
+    if constexpr (std::is_floating_point_v<Out>) {
+        run.template operator()<Out>();
+    } else {
+        with_dtype(r.x->dtype, [&]<class T>() {
+            if constexpr (std::is_integral_v<T> && sizeof(T) <= sizeof(Out)) run.template operator()<T>();
+        });
+    }
+    return out;
+}
+
+inline void refuse_empty(std::string_view name, const Along& along, const Site& at)
+{
+    if (along.count() == 0 && element_count(along.kept()) > 0)
+        fail<ShapeError>(name, "there is no largest or smallest of no elements: shape " + to_string(along.from) +
+                                   ", axes " + to_string(along.axes), at);
+}
+
+}  // namespace detail
+
+/// y = Σ x / n;  x̄ = ȳ / n
+struct Mean {
+    static constexpr std::string_view name = "mean";
+    static constexpr bool linear = true;
+    Along along;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        auto y = detail::reduce<T>(x, along, [](auto... a) { kernels::sum(a...); });
+        const T n = static_cast<T>(along.count());
+        for (std::size_t i = 0; i < y->count; ++i) y->template as<T>()[i] /= n;
+        return y;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return broadcast_to(along.spread(g / static_cast<double>(along.count())), along.from);
+    }
+};
+
+/// y = Π over the others along the middle axis of (outer, n, inner)
+struct ExclusiveProduct {
+    static constexpr std::string_view name = "exclusive_product";
+    static constexpr unsigned saves = 0b01;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& b, const Site&) const
+    {
+        const auto x = contiguous(b);
+        auto out = make_block(x->dtype, x->shape);
+        const auto n = static_cast<std::size_t>(x->shape[1]), inner = static_cast<std::size_t>(x->shape[2]);
+        const T* from = x->template as<T>();
+        T* to = out->template as<T>();
+        std::vector<T> run(inner);
+        for (std::size_t end = x->count; end > 0; end -= n * inner, from += n * inner, to += n * inner) {
+            const auto sweep = [&](std::size_t k, bool first) {
+                for (std::size_t i = k * inner; i < (k + 1) * inner; ++i) {
+                    T& r = run[i - k * inner];
+                    to[i] = first ? r : to[i] * r;
+                    r *= from[i];
+                }
+            };
+            std::fill(run.begin(), run.end(), T(1));
+            for (std::size_t k = 0; k < n; ++k) sweep(k, true);
+            std::fill(run.begin(), run.end(), T(1));
+            for (std::size_t k = n; k-- > 0;) sweep(k, false);
+        }
+        return out;
+    }
+    /// x̄ₖ = Σᵢ ȳᵢ Πⱼ xⱼ over the j other than i and k. An n × n table, in exchange for a rule of any order.
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
+    {
+        const std::int64_t outer = x.shape()[0], n = x.shape()[1], inner = x.shape()[2];
+        const Tensor<bool> same = diagonal_mask(n);
+        const Tensor<T> others = where(same, T(1), reshape(x, {outer, 1, n, inner}, Site{}), Site{});
+        const Tensor<T> pairs = apply<ExclusiveProduct, T>(*this, Site{}, reshape(others, {outer * n, n, inner}, Site{}));
+        const Tensor<T> terms = reshape(pairs, {outer, n, n, inner}, Site{}) * reshape(g, {outer, 1, n, inner}, Site{});
+        return sum(where(same, T(0), terms, Site{}), {2}, false, Site{});
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        return pull(wrt<0>{}, dot, x, y);  // a symmetric Jacobian
+    }
+
+private:
+    static Tensor<bool> diagonal_mask(std::int64_t n)
+    {
+        auto mask = zeros_block(DType::boolean, {1, n, n, 1});
+        for (std::int64_t k = 0; k < n; ++k) mask->as<bool>()[k * (n + 1)] = true;
+        return Tensor<bool>(AnyTensor{mask, {}});
+    }
+};
+
+/// y = Π x along the middle axis of (outer, n, inner);  x̄ᵢ = ȳ Π over the others, so that zeros are no special case
+struct Prod {
+    static constexpr std::string_view name = "prod";
+    static constexpr unsigned saves = 0b01;
+    template <class Out>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        return detail::reduce<Out>(x, Along{{1}, true, x->shape}, [](auto... a) { kernels::prod(a...); });
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
+    {
+        return g * apply<ExclusiveProduct, T>({}, Site{}, x);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>&) const
+    {
+        return sum(dot * apply<ExclusiveProduct, T>({}, Site{}, x), {1}, true, Site{});
+    }
+};
+
+/// y = max x or min x;  x̄ = ȳ shared equally by the elements that equal y: at ties that is one subgradient of many, the
+/// one that treats them alike. A NaN in x is the result and takes the gradient.
+template <bool largest>
+struct Extremum {
+    static constexpr std::string_view name = largest ? "amax" : "amin";
+    static constexpr unsigned saves = 0b11;
+    Along along;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site& at) const
+    {
+        detail::refuse_empty(name, along, at);
+        return detail::reduce<T>(x, along, []<class X>(const X* p, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
+            if constexpr (!std::is_same_v<X, T>) return;
+            else if constexpr (largest) kernels::amax(p, outer, n, inner, y);
+            else kernels::amin(p, outer, n, inner, y);
+        });
+    }
+    /// 1 / (number of ties) at the elements that equal the result, else 0: a constant.
+    template <class T>
+    Tensor<T> shares(const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        const Tensor<T> chosen = apply_elementwise<SameValue, T>({}, x.detach(), along.spread(y.detach()));
+        return chosen / sum(chosen, along.axes, true, Site{});
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        return along.spread(g) * shares(x, y);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        return along.sum(dot * shares(x, y));
+    }
+};
+
+/// y = Σ (x − mean)² / (n − ddof);  x̄ = 2 ȳ (x − mean) / (n − ddof)
+struct Var {
+    static constexpr std::string_view name = "var";
+    static constexpr unsigned saves = 0b01;
+    Along along;
+    std::size_t ddof;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        return detail::reduce<T>(x, along, [&](const T* p, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
+            kernels::var<T>(p, outer, n, inner, ddof, y);
+        });
+    }
+    template <class T>
+    Tensor<T> deviation(const Tensor<T>& x) const
+    {
+        return x - apply<Mean, T>(Mean{{along.axes, true, along.from}}, Site{}, x);
+    }
+    double scale() const { return 2.0 / std::max(0.0, static_cast<double>(along.count()) - static_cast<double>(ddof)); }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
+    {
+        return along.spread(g * scale()) * deviation(x);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>&) const
+    {
+        return along.sum(dot * deviation(x)) * scale();
+    }
+};
+
+/// y = √Σ x²;  x̄ = ȳ x / y, and 0 at the origin, where the norm has a kink and 0 is a subgradient
+struct Norm {
+    static constexpr std::string_view name = "norm";
+    static constexpr unsigned saves = 0b11;
+    Along along;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        return detail::reduce<T>(x, along, [](auto... a) { kernels::norm(a...); });
+    }
+    template <class T>
+    Tensor<T> direction(const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        return apply_elementwise<QuotientOrZero, T>({}, x, along.spread(y));
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        return along.spread(g) * direction(x, y);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        return along.sum(dot * direction(x, y));
+    }
+};
+
+/// y = ln Σ eˣ;  x̄ = ȳ e^(x − y), and 0 where x is −inf
+struct LogSumExp {
+    static constexpr std::string_view name = "logsumexp";
+    static constexpr unsigned saves = 0b11;
+    Along along;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        return detail::reduce<T>(x, along, [](auto... a) { kernels::logsumexp(a...); });
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        return weigh_by_exp(along.spread(g), x, along.spread(y));
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        return along.sum(weigh_by_exp(dot, x, along.spread(y)));
+    }
+};
+
+}  // namespace wengert

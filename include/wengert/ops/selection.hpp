@@ -1,0 +1,108 @@
+// Selections: which elements of an array a slice, a part or a split shows, as a strided view and as its transpose.
+#pragma once
+
+#include "sum.hpp"
+
+namespace wengert {
+
+/// Element j of the result is element start + Σₖ jₖ · stepₖ · (unit vector of axis fromₖ) of an array of shape `of`.
+struct Selection {
+    Shape of, shape;
+    Extents start;  ///< one for each axis of `of`
+    Extents from;   ///< one for each axis of the result: the axis that it runs along, −1 for a new one
+    Extents step;   ///< one for each axis of the result
+
+    /// Everything.
+    explicit Selection(const Shape& all) : of(all), shape(all), start(all.size()), step(all.size(), 1)
+    {
+        for (std::size_t i = 0; i < all.size(); ++i) from.push_back(static_cast<std::int64_t>(i));
+    }
+    /// Nothing yet; to be filled axis by axis.
+    struct Empty {};
+    Selection(Empty, const Shape& all) : of(all), start(all.size()) {}
+
+    void keep(std::size_t axis, std::int64_t first, std::int64_t stride, std::int64_t count)
+    {
+        start[axis] = first;
+        from.push_back(static_cast<std::int64_t>(axis));
+        step.push_back(stride);
+        shape.push_back(count);
+    }
+    void insert()
+    {
+        from.push_back(-1);
+        step.push_back(0);
+        shape.push_back(1);
+    }
+    /// The part [first, first + count) of an axis.
+    static Selection part(const Shape& of, std::size_t axis, std::int64_t first, std::int64_t count)
+    {
+        Selection s(of);
+        s.start[axis] = first;
+        s.shape[axis] = count;
+        return s;
+    }
+    /// Position i of an axis, which the result does not have.
+    static Selection at(const Shape& of, std::size_t axis, std::int64_t i)
+    {
+        Selection s(Empty{}, of);
+        for (std::size_t a = 0; a < of.size(); ++a)
+            if (a == axis) s.start[a] = i;
+            else s.keep(a, 0, 1, of[a]);
+        return s;
+    }
+
+    /// The selected elements of x (shape `of`), no copy.
+    Ref<Block> view(const Ref<Block>& x) const
+    {
+        const Strides s = x->strides();
+        Strides strides(shape.size());
+        std::int64_t offset = 0;
+        for (std::size_t i = 0; i < of.size(); ++i) offset += start[i] * s[i];
+        for (std::size_t k = 0; k < shape.size(); ++k)
+            strides[k] = from[k] < 0 ? 0 : step[k] * s[static_cast<std::size_t>(from[k])];
+        return make_view(x, shape, &strides, element_count(shape) ? offset : 0);
+    }
+    Ref<Block> view(Block& x) const { return view(Ref<Block>(&x)); }
+    bool everything() const { return of == shape; }
+};
+
+/// y = zeros of shape `of` with x at the selection, the transpose of a view;  x̄ = view of ȳ
+struct Embed {
+    static constexpr std::string_view name = "embed";
+    static constexpr bool linear = true;
+    Selection part;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        auto out = zeros_block(dtype_of<T>(), part.of);
+        copy_elements(*x, *part.view(out));
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
+};
+
+/// y = the selected elements of x, no copy;  x̄ = ȳ at the selection, added in place
+struct Select {
+    static constexpr std::string_view name = "view";
+    static constexpr bool linear = true;
+    Selection part;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const { return part.view(x); }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<Embed, T>(Embed{part}, Site{}, g);
+    }
+    void accumulate(wrt<0>, Block& into, const Block& g) const { add_into(*part.view(into), g); }
+    std::string parameters() const { return "start=" + to_string(part.start) + " step=" + to_string(part.step); }
+};
+
+template <class T>
+Tensor<T> Embed::pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+{
+    return apply<Select, T>(Select{part}, Site{}, g);
+}
+
+}  // namespace wengert

@@ -1,0 +1,261 @@
+// Rules of the operations that move elements without computing; the functions are in ops/shape.hpp.
+#pragma once
+
+#include "selection.hpp"
+#include "variadic.hpp"
+
+namespace wengert {
+
+/// yᵢ = x with axes permuted, a view: axis k of y is axis perm[k] of x;  x̄ = ȳ with the inverse permutation
+struct Transpose {
+    static constexpr std::string_view name = "transpose";
+    static constexpr bool linear = true;
+    Axes perm;
+    Axes inverse() const
+    {
+        Axes back(perm.size());
+        for (std::size_t k = 0; k < perm.size(); ++k) back[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
+        return back;
+    }
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        const Strides from = x->strides();
+        Shape shape(perm.size());
+        Strides strides(perm.size());
+        for (std::size_t k = 0; k < perm.size(); ++k) {
+            shape[k] = x->shape[static_cast<std::size_t>(perm[k])];
+            strides[k] = from[static_cast<std::size_t>(perm[k])];
+        }
+        return make_view(x, shape, &strides, 0);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<Transpose, T>(Transpose{inverse()}, Site{}, g);
+    }
+    std::string parameters() const { return "perm=" + to_string(perm); }
+};
+
+/// y = x with axes of extent 1 put in, a view; `axes` are y's, sorted.  x̄ = ȳ without them
+struct ExpandDims {
+    static constexpr std::string_view name = "expand_dims";
+    static constexpr bool linear = true;
+    Axes axes;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        const Strides from = x->strides();
+        Shape shape;
+        Strides strides;
+        std::size_t next = 0, taken = 0;
+        for (std::size_t k = 0; k < x->shape.size() + axes.size(); ++k) {
+            const bool fresh = next < axes.size() && axes[next] == static_cast<std::int64_t>(k);
+            shape.push_back(fresh ? 1 : x->shape[taken]);
+            strides.push_back(fresh ? 0 : from[taken]);
+            ++(fresh ? next : taken);
+        }
+        return make_view(x, shape, x->strided ? &strides : nullptr, 0);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
+    std::string parameters() const { return "axes=" + to_string(axes); }
+};
+
+/// y = x without some axes of extent 1, a view; `axes` are x's, sorted.  x̄ = ȳ with them put in
+struct Squeeze {
+    static constexpr std::string_view name = "squeeze";
+    static constexpr bool linear = true;
+    Axes axes;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        const Strides from = x->strides();
+        Shape shape;
+        Strides strides;
+        std::size_t next = 0;
+        for (std::size_t k = 0; k < x->shape.size(); ++k) {
+            if (next < axes.size() && axes[next] == static_cast<std::int64_t>(k)) {
+                ++next;
+                continue;
+            }
+            shape.push_back(x->shape[k]);
+            strides.push_back(from[k]);
+        }
+        return make_view(x, shape, x->strided ? &strides : nullptr, 0);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<ExpandDims, T>(ExpandDims{axes}, Site{}, g);
+    }
+    std::string parameters() const { return "axes=" + to_string(axes); }
+};
+
+template <class T>
+Tensor<T> ExpandDims::pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+{
+    return apply<Squeeze, T>(Squeeze{axes}, Site{}, g);
+}
+
+/// One of the parts of a split or a concatenation, a view.
+struct Split : Select {
+    static constexpr std::string_view name = "split";
+};
+
+/// y = the inputs one after another along an axis;  x̄ᵢ = its part of ȳ, a view
+struct Concatenate {
+    static constexpr std::string_view name = "concatenate";
+    std::size_t axis;
+    Shape shape;         ///< of the result
+    Extents extents{};   ///< of the inputs along the axis
+    Selection part(std::size_t i) const
+    {
+        std::int64_t first = 0;
+        for (std::size_t k = 0; k < i; ++k) first += extents[k];
+        return Selection::part(shape, axis, first, extents[i]);
+    }
+    template <class T>
+    Ref<Block> value(const AnyTensor* const* in, std::size_t n) const
+    {
+        auto out = make_block(dtype_of<T>(), shape);
+        for (std::size_t i = 0; i < n; ++i) copy_elements(*in[i]->value, *part(i).view(out));
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(std::size_t i, const Tensor<T>& g) const { return apply<Split, T>(Split{{part(i)}}, Site{}, g); }
+    std::string parameters() const { return "axis=" + std::to_string(axis); }
+};
+
+/// y = the inputs side by side along a new axis;  x̄ᵢ = its part of ȳ, a view
+struct Stack {
+    static constexpr std::string_view name = "stack";
+    std::size_t axis;
+    Shape shape;  ///< of the result
+    Selection part(std::size_t i) const { return Selection::at(shape, axis, static_cast<std::int64_t>(i)); }
+    template <class T>
+    Ref<Block> value(const AnyTensor* const* in, std::size_t n) const
+    {
+        auto out = make_block(dtype_of<T>(), shape);
+        for (std::size_t i = 0; i < n; ++i) copy_elements(*in[i]->value, *part(i).view(out));
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(std::size_t i, const Tensor<T>& g) const { return apply<Split, T>(Split{{part(i)}}, Site{}, g); }
+    std::string parameters() const { return "axis=" + std::to_string(axis); }
+};
+
+/// y = x surrounded by a constant;  x̄ = the inner part of ȳ, a view
+struct Pad {
+    static constexpr std::string_view name = "pad";
+    Selection inner;  ///< where x is in the result
+    double constant;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        auto out = make_block(dtype_of<T>(), inner.of);
+        std::fill_n(out->template as<T>(), out->count, static_cast<T>(constant));
+        copy_elements(*x, *inner.view(out));
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<Select, T>(Select{inner}, Site{}, g);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<Embed, T>(Embed{inner}, Site{}, dx);
+    }
+    std::string parameters() const { return "before=" + to_string(inner.start); }
+};
+
+/// yᵢⱼ = xᵢⱼ in one triangle of the last two axes, 0 in the other, whatever x is there;  x̄ = the same of ȳ
+struct Triangle {
+    static constexpr bool linear = true;
+    std::int64_t k;
+    /// Keeps j − i ≤ k (lower) or j − i ≥ k.
+    template <class T>
+    Ref<Block> keep(const Ref<Block>& x, bool lower) const
+    {
+        auto out = copy_of(*x);
+        const std::size_t rank = x->shape.size();
+        const std::int64_t rows = x->shape[rank - 2], columns = x->shape[rank - 1];
+        T* row = out->template as<T>();
+        const std::int64_t all = columns ? static_cast<std::int64_t>(out->count) / columns : 0;
+        for (std::int64_t r = 0; r < all; ++r, row += columns) {
+            const std::int64_t i = r % rows;
+            const std::int64_t edge = std::clamp(i + k + (lower ? 1 : 0), std::int64_t{0}, columns);
+            if (lower) std::fill(row + edge, row + columns, T(0));
+            else std::fill(row, row + edge, T(0));
+        }
+        return out;
+    }
+    std::string parameters() const { return "k=" + std::to_string(k); }
+};
+struct Tril : Triangle {
+    static constexpr std::string_view name = "tril";
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const { return keep<T>(x, true); }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const { return apply<Tril, T>(*this, Site{}, g); }
+};
+struct Triu : Triangle {
+    static constexpr std::string_view name = "triu";
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const { return keep<T>(x, false); }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const { return apply<Triu, T>(*this, Site{}, g); }
+};
+
+/// The main diagonal of the last two axes as a view.
+inline Ref<Block> diagonal_view(const Ref<Block>& x)
+{
+    const std::size_t rank = x->shape.size();
+    const Strides from = x->strides();
+    Shape shape(x->shape.data(), rank - 1);
+    Strides strides(from.data(), rank - 1);
+    shape.back() = std::min(x->shape[rank - 2], x->shape[rank - 1]);
+    strides.back() = from[rank - 2] + from[rank - 1];
+    return make_view(x, shape, &strides, 0);
+}
+
+/// y = zeros of shape `of` with x on the diagonal;  x̄ = ȳ's diagonal
+struct EmbedDiagonal {
+    static constexpr std::string_view name = "embed_diagonal";
+    static constexpr bool linear = true;
+    Shape of;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        auto out = zeros_block(dtype_of<T>(), of);
+        copy_elements(*x, *diagonal_view(out));
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
+};
+
+/// yᵢ = xᵢᵢ, a view;  x̄ = ȳ on the diagonal, added in place
+struct Diagonal {
+    static constexpr std::string_view name = "diagonal";
+    static constexpr bool linear = true;
+    Shape of;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const { return diagonal_view(x); }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<EmbedDiagonal, T>(EmbedDiagonal{of}, Site{}, g);
+    }
+    void accumulate(wrt<0>, Block& into, const Block& g) const { add_into(*diagonal_view(Ref<Block>(&into)), g); }
+};
+
+template <class T>
+Tensor<T> EmbedDiagonal::pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+{
+    return apply<Diagonal, T>(Diagonal{of}, Site{}, g);
+}
+
+}  // namespace wengert

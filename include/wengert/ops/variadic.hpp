@@ -1,0 +1,73 @@
+// Structural operations on any number of tensors of one type; all of them are linear in all inputs.
+//
+//     struct Concatenate {
+//         static constexpr std::string_view name = "concatenate";
+//         template <class T> Ref<Block> value(const AnyTensor* const* in, std::size_t n) const;
+//         template <class T> Tensor<T> pull(std::size_t i, const Tensor<T>& g) const;  // the cotangent of input i
+//     };
+//
+// Nothing is saved: what pull needs of the inputs' shapes is a member.
+#pragma once
+
+#include "structural.hpp"
+
+namespace wengert {
+
+template <class Op, class T>
+Tensor<T> apply_variadic(const Op& op, const Site& at, const AnyTensor* const* in, std::size_t n);
+
+namespace detail {
+
+template <class Op, class T>
+void variadic_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
+{
+    const Op& op = *static_cast<const Op*>(n.op);
+    const Tensor<T> cotangent(g);
+    for (std::size_t i = 0; i < n.input_count; ++i)
+        if (out.wanted(i)) out.add(i, op.pull(i, cotangent).any());
+}
+
+template <class Op, class T>
+AnyTensor variadic_jvp(const void* op, const AnyTensor* x, const AnyTensor* dot, std::size_t n, const AnyTensor&)
+{
+    std::vector<Tensor<T>> tangents;
+    std::vector<const AnyTensor*> in;
+    tangents.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) tangents.push_back(tangent_or_zeros<T>(dot[i], x[i]));
+    for (const auto& t : tangents) in.push_back(&t.any());
+    return apply_variadic<Op, T>(*static_cast<const Op*>(op), Site{}, in.data(), n).any();
+}
+
+template <class Op, class T>
+constexpr Primitive make_variadic()
+{
+    Primitive p;
+    p.name = Op::name;
+    p.arity = 0;
+    p.dtype = dtype_of<T>();
+    p.clone = [](const void* op) -> void* { return new Op(*static_cast<const Op*>(op)); };
+    p.destroy = [](void* op) noexcept { delete static_cast<Op*>(op); };
+    if constexpr (requires(const Op& op) { op.parameters(); })
+        p.parameters = [](const void* op) { return static_cast<const Op*>(op)->parameters(); };
+    if constexpr (is_differentiable<T>) {
+        p.differentiable = true;
+        p.vjp = variadic_vjp<Op, T>;
+        p.jvp = variadic_jvp<Op, T>;
+        p.add = add_any<T>;
+    }
+    return p;
+}
+
+}  // namespace detail
+
+template <class Op, class A, class T>
+inline constexpr Primitive variadic_primitive = detail::make_variadic<Op, T>();
+
+/// Computes a variadic operation and records it.
+template <class Op, class T>
+Tensor<T> apply_variadic(const Op& op, const Site& at, const AnyTensor* const* in, std::size_t n)
+{
+    return Tensor<T>(record(variadic_primitive<Op, xsimd::default_arch, T>, in, n, op.template value<T>(in, n), &op, at));
+}
+
+}  // namespace wengert

@@ -1,0 +1,26 @@
+// The umbrella: tensors, primitives, the tape and transforms, on the CPU. Start reading at tape/tensor.hpp (values),
+// tape/tape.hpp (what is recorded), ops/elementwise.hpp (how a rule becomes a primitive) and transforms/grad.hpp.
+#pragma once
+
+#include "ops/arithmetic.hpp"
+#include "ops/creation.hpp"
+#include "ops/indexing.hpp"
+#include "ops/losses.hpp"
+#include "ops/math.hpp"
+#include "ops/matmul.hpp"
+#include "ops/print.hpp"
+#include "ops/random.hpp"
+#include "ops/reductions.hpp"
+#include "ops/shape.hpp"
+#include "ops/softmax.hpp"
+#include "ops/sum.hpp"
+#include "tape/backward.hpp"
+#include "transforms/audit.hpp"
+#include "transforms/check_grads.hpp"
+#include "transforms/custom.hpp"
+#include "transforms/derivatives.hpp"
+#include "transforms/grad.hpp"
+#include "transforms/io.hpp"
+#include "transforms/jvp.hpp"
+#include "transforms/lambda.hpp"
+#include "version.hpp"

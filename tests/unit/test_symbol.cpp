@@ -1,0 +1,43 @@
+// The text of rules: evaluated on Symbol, a rule prints itself.
+#include "catch.hpp"
+
+#include <wengert/ops/activations.hpp>
+#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/rule_text.hpp>
+
+using namespace wengert;
+
+TEST_CASE("expressions keep their order of evaluation") {
+    const Symbol a("a"), b("b"), c("c");
+    CHECK((a + b + c).text() == "a + b + c");
+    CHECK((a + (b + c)).text() == "a + (b + c)");
+    CHECK((a - (b - c)).text() == "a - (b - c)");
+    CHECK((a / (b * c) * c).text() == "a / (b * c) * c");
+    CHECK((-(a * b) + -a * b).text() == "-(a * b) + -a * b");
+    CHECK((-(-a)).text() == "-(-a)");
+    CHECK((lit(1) - a * lit(-0.5)).text() == "1 - a * -0.5");
+    CHECK((a - lit(-2)).text() == "a - -2");
+    CHECK(where(a < b || !(a == c), a, lit(0)).text() == "where(a < b || !(a == c), a, 0)");
+}
+
+TEST_CASE("literals read back as the same double") {
+    for (const double x : {0.1, 1.0 / 3, 1e300, 5e-324, 1.1283791670955126})
+        CHECK(std::strtod(Symbol(lit(x)).text().c_str(), nullptr) == x);
+}
+
+TEST_CASE("rules print themselves") {
+    const auto tanh = rule_text<Tanh>();
+    CHECK(tanh.value == "tanh(x)");
+    CHECK(tanh.pulls == std::vector<std::string>{"g * (1 - y * y)"});
+    const auto divide = rule_text<Divide>();
+    CHECK(divide.value == "a / b");
+    CHECK(divide.pulls == std::vector<std::string>{"g / b", "-(g * (y / b))"});
+    CHECK(rule_text<Relu>().pulls[0] == "where(y > 0, g, 0)");
+    CHECK(rule_text<Pow>().pulls[1] == "where(a == 0 && b >= 0, 0, g * (y * log(a)))");
+    CHECK(rule_text<Where>().pulls == std::vector<std::string>{"", "where(a, g, 0)", "where(a, 0, g)"});
+    CHECK(rule_text<Less>().value == "a < b");
+    CHECK(rule_text<LogicalNot>().value == "x == 0");
+    CHECK(rule_text<Floor>().pulls == std::vector<std::string>{""});
+    CHECK(rule_text<Clip>().value == "minimum(maximum(a, b), c)");
+    CHECK(rule_text<Gelu>().value == "x * normal_cdf(x)");
+}
