@@ -44,11 +44,13 @@ template <class T> double distance_to_naive(const Tensor<T>& a, const Tensor<T>&
         for (std::size_t j = 0; j < got.shape(1); ++j) {
             long double total = 0, size = 1e-300L;
             for (std::size_t k = 0; k < z.shape(0); ++k) {
-                const long double term = static_cast<long double>(x(i, k)) * static_cast<long double>(z(k, j));
+                const long double term =
+                    static_cast<long double>(x(i, k)) * static_cast<long double>(z(k, j));
                 total += term;
                 size += std::abs(term);
             }
-            worst = std::max(worst, static_cast<double>(std::abs(static_cast<long double>(got(i, j)) - total) / size));
+            worst = std::max(
+                worst, static_cast<double>(std::abs(static_cast<long double>(got(i, j)) - total) / size));
         }
     return worst;
 }
@@ -69,17 +71,21 @@ TEMPLATE_TEST_CASE("products: fixtures", "", float, double)
 {
     using T = TestType;
     constexpr auto tolerance = of_products<T>();
-    fixtures::check_cases<T>("products", "matmul", [](const Inputs<T>& x) { return matmul(x[0], x[1]); }, tolerance);
-    fixtures::check_cases<T>("products", "dot", [](const Inputs<T>& x) { return dot(x[0], x[1]); }, tolerance);
-    fixtures::check_cases<T>("products", "outer", [](const Inputs<T>& x) { return outer(x[0], x[1]); }, tolerance);
+    fixtures::check_cases<T>(
+        "products", "matmul", [](const Inputs<T>& x) { return matmul(x[0], x[1]); }, tolerance);
+    fixtures::check_cases<T>(
+        "products", "dot", [](const Inputs<T>& x) { return dot(x[0], x[1]); }, tolerance);
+    fixtures::check_cases<T>(
+        "products", "outer", [](const Inputs<T>& x) { return outer(x[0], x[1]); }, tolerance);
 }
 
-TEMPLATE_TEST_CASE("matmul: sizes on both sides of every kernel's limits, in all four layouts", "", float, double)
+TEMPLATE_TEST_CASE("matmul: sizes on both sides of every kernel's limits, in all four layouts", "", float,
+                   double)
 {
     using T = TestType;
     const double bound = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    const std::size_t sizes[][3] = {{1, 1, 1}, {1, 33, 65}, {33, 65, 1}, {5, 1, 7}, {15, 16, 17}, {16, 16, 16},
-                                    {64, 31, 10}, {1, 512, 70}, {129, 67, 35}};
+    const std::size_t sizes[][3] = {{1, 1, 1},    {1, 33, 65},  {33, 65, 1},  {5, 1, 7},    {15, 16, 17},
+                                    {16, 16, 16}, {64, 31, 10}, {1, 512, 70}, {129, 67, 35}};
     for (const auto& [m, k, n] : sizes)
         for (int layout = 0; layout < 4; ++layout) {
             const auto a = layout & 1 ? transposed(noise<T>({k, m}, 1)) : noise<T>({m, k}, 1);
@@ -97,14 +103,15 @@ TEMPLATE_TEST_CASE("matmul: the gradient into a cotangent that is there already"
     w.requires_grad(true);
     backward(sum(matmul(x, w) * c) + sum(matmul(z, w) * c));
     const Tensor<T> want = matmul(transposed(x), c) + matmul(transposed(z), c);
-    for (std::size_t i = 0; i < want.size(); ++i) CHECK(w.grad().data()[i] == Approx(want.data()[i]).epsilon(1e-5));
+    for (std::size_t i = 0; i < want.size(); ++i)
+        CHECK(w.grad().data()[i] == Approx(want.data()[i]).epsilon(1e-5));
 }
 
 TEST_CASE("matmul: integers")
 {
     const Tensor<std::int64_t> a = {{1, 2}, {3, 4}}, b = {{5, 6}, {7, 8}};
     const auto y = matmul(a, b);
-    CHECK((y(0, 0).item() == 19 && y(0, 1).item() == 22 && y(1, 0).item() == 43 && y(1, 1).item() == 50));
+    CHECK(std::vector<std::int64_t>(y.data(), y.data() + 4) == std::vector<std::int64_t>{19, 22, 43, 50});
     CHECK(dot(Tensor<std::int32_t>{1, 2, 3}, Tensor<std::int32_t>{4, 5, 6}).item() == 32);
 }
 
@@ -113,10 +120,12 @@ TEST_CASE("matmul: what does not fit")
     const auto f = [](const Shape& a, const Shape& b) {
         return message_of([&] { matmul(noise<double>(a, 1), noise<double>(b, 2)); });
     };
-    CHECK_THAT(f({3, 4}, {5, 6}), contains("shapes (3, 4) and (5, 6): 4 columns do not meet 5 rows (test_products.cpp:"));
+    CHECK_THAT(f({3, 4}, {5, 6}),
+               contains("shapes (3, 4) and (5, 6): 4 columns do not meet 5 rows (test_products.cpp:"));
     CHECK_THAT(f({4}, {5}), contains("4 columns do not meet 5 rows"));
     CHECK_THAT(f({2, 3, 4}, {5, 6}), contains("shapes (2, 3, 4) and (5, 6)"));
     CHECK_THAT(f({2, 3, 4}, {3, 4, 5}), contains("the batches (2) and (3) cannot be broadcast together"));
     CHECK_THAT(f({}, {2, 2}), contains("rank 0"));
-    CHECK_THAT(message_of([] { dot(noise<double>({3}, 1), noise<double>({4}, 2)); }), contains("[dot] shapes (3) and (4)"));
+    CHECK_THAT(message_of([] { dot(noise<double>({3}, 1), noise<double>({4}, 2)); }),
+               contains("[dot] shapes (3) and (4)"));
 }

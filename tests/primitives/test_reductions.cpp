@@ -11,7 +11,8 @@ using fixtures::Inputs;
 namespace {
 
 /// A public reduction called as the case says: with and without axes.
-template <class T, class All, class Over> void check(const std::string& name, const All& all, const Over& over)
+template <class T, class All, class Over>
+void check(const std::string& name, const All& all, const Over& over)
 {
     const auto fn = [&](const Inputs<T>& x, const Case& c) {
         const bool keep = c.params.integer("keepdims", 0) != 0;
@@ -22,14 +23,17 @@ template <class T, class All, class Over> void check(const std::string& name, co
         return over(x[0], every, keep, c);
     };
     constexpr bool single = std::is_same_v<T, float>;
-    fixtures::check_cases<T>("reductions", name, fn, single ? fixtures::Tolerance{2e-6, 2e-5} : fixtures::Tolerance{1e-14, 1e-12});
+    fixtures::check_cases<T>("reductions", name, fn,
+                             single ? fixtures::Tolerance{2e-6, 2e-5} : fixtures::Tolerance{1e-14, 1e-12});
 }
 
 std::size_t ddof_of(const Case& c) { return static_cast<std::size_t>(c.params.integer("ddof", 0)); }
 
 }  // namespace
 
-#define OVER(f) [](const auto& x) { return f(x); }, [](const auto& x, const Axes& a, bool k, const Case&) { return f(x, a, k); }
+#define OVER(f)                                                                                              \
+    [](const auto& x) { return f(x); },                                                                      \
+        [](const auto& x, const Axes& a, bool k, const Case&) { return f(x, a, k); }
 
 TEMPLATE_TEST_CASE("reductions: sum, mean, prod against fixtures", "", float, double)
 {
@@ -53,8 +57,14 @@ TEMPLATE_TEST_CASE("reductions: norm, logsumexp against fixtures", "", float, do
 TEMPLATE_TEST_CASE("reductions: var, stddev against fixtures", "", float, double)
 {
     using T = TestType;
-    const auto var_over = [](const auto& x, const Axes& a, bool k, const Case& c) { return var(x, a, k, ddof_of(c)); };
-    const auto std_over = [](const auto& x, const Axes& a, bool k, const Case& c) { return stddev(x, a, k, ddof_of(c)); };
-    check<T>("var", [](const auto& x) { return var(x); }, var_over);
-    check<T>("stddev", [](const auto& x) { return stddev(x); }, std_over);
+    const auto var_over = [](const auto& x, const Axes& a, bool k, const Case& c) {
+        return var(x, a, k, ddof_of(c));
+    };
+    const auto std_over = [](const auto& x, const Axes& a, bool k, const Case& c) {
+        return stddev(x, a, k, ddof_of(c));
+    };
+    check<T>(
+        "var", [](const auto& x) { return var(x); }, var_over);
+    check<T>(
+        "stddev", [](const auto& x) { return stddev(x); }, std_over);
 }

@@ -23,10 +23,7 @@ template <class F> void check_all(const std::string& name, const F& fn)
     for_all_dtypes([&]<class T>(T) { fixtures::check_cases<T>("shapes", name, fn); });
 }
 
-template <class T> Tensor<T> matrix()
-{
-    return Tensor<T>(Shape{2, 3}, std::vector<int>{1, 2, 3, 4, 5, 6});
-}
+template <class T> Tensor<T> matrix() { return Tensor<T>(Shape{2, 3}, std::vector<int>{1, 2, 3, 4, 5, 6}); }
 
 }  // namespace
 

@@ -9,7 +9,8 @@ namespace {
 
 using Index = std::vector<std::int64_t>;
 
-Index row_major(const Index& dims) {
+Index row_major(const Index& dims)
+{
     Index strides(dims.size(), 1);
     for (std::size_t a = dims.size(); a-- > 1;) strides[a - 1] = strides[a] * dims[a];
     return strides;
@@ -18,7 +19,8 @@ Index row_major(const Index& dims) {
 /// Copies the slow way and through the kernel; the rest of both destinations must stay as it was.
 template <class T>
 bool agrees(const Index& dims, const Index& src_strides, std::int64_t src_offset, const Index& dst_strides,
-            std::size_t src_size, std::size_t dst_size) {
+            std::size_t src_size, std::size_t dst_size)
+{
     std::vector<T> src(src_size), want(dst_size, T(99)), got(dst_size, T(99));
     for (std::size_t i = 0; i < src_size; ++i) src[i] = static_cast<T>(i % 90);
     std::int64_t count = 1;
@@ -32,15 +34,16 @@ bool agrees(const Index& dims, const Index& src_strides, std::int64_t src_offset
         want[static_cast<std::size_t>(d)] = src[static_cast<std::size_t>(s)];
     }
     wengert::kernels::copy_strided(dims.size(), dims.data(), src_strides.data(),
-                                   reinterpret_cast<const std::byte*>(src.data() + src_offset), dst_strides.data(),
-                                   reinterpret_cast<std::byte*>(got.data()), sizeof(T));
+                                   reinterpret_cast<const std::byte*>(src.data() + src_offset),
+                                   dst_strides.data(), reinterpret_cast<std::byte*>(got.data()), sizeof(T));
     return want == got;
 }
 
 }  // namespace
 
 TEMPLATE_TEST_CASE("permuted, broadcast, reversed and stepped copies", "[copy]", float, double, std::int8_t,
-                   std::int16_t, long double) {
+                   std::int16_t, long double)
+{
     std::mt19937 random(3);
     const std::int64_t lengths[] = {1, 2, 3, 5, 8, 33, 70};
     for (int trial = 0; trial < 400; ++trial) {
@@ -67,14 +70,16 @@ TEMPLATE_TEST_CASE("permuted, broadcast, reversed and stepped copies", "[copy]",
             if (trial % 7 == 2 && a % 2 == 1) offset += src[a] * (dims[a] - 1), src[a] = -src[a];
         }
         Index dst = row_major(dims);
-        if (trial % 4 == 3) for (std::int64_t& d : dst) d *= 2;
+        if (trial % 4 == 3)
+            for (std::int64_t& d : dst) d *= 2;
         CAPTURE(dims, src, dst);
         REQUIRE(agrees<TestType>(dims, src, offset, dst, static_cast<std::size_t>(stride + 1),
                                  static_cast<std::size_t>(2 * size + 1)));
     }
 }
 
-TEST_CASE("an empty shape copies nothing and rank 32 is walked", "[copy]") {
+TEST_CASE("an empty shape copies nothing and rank 32 is walked", "[copy]")
+{
     CHECK(agrees<float>({3, 0, 2}, {1, 1, 1}, 0, {0, 2, 1}, 4, 4));
     Index dims(32, 1), src(32, 0), dst(32, 0);
     dims[0] = dims[15] = dims[31] = 3;

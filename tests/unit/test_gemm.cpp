@@ -9,8 +9,7 @@
 
 namespace {
 
-template <class T>
-struct Case {
+template <class T> struct Case {
     bool ta, tb;
     std::size_t m, n, k, extra;  ///< extra: how much longer stored rows are than they need to be
     T alpha, beta;
@@ -20,8 +19,8 @@ struct Case {
     std::size_t ldc() const { return n + extra; }
 };
 
-template <class T>
-std::vector<T> numbers(std::size_t count, unsigned seed) {
+template <class T> std::vector<T> numbers(std::size_t count, unsigned seed)
+{
     std::mt19937 generator(seed);
     std::uniform_real_distribution<double> uniform(-1, 1);
     std::vector<T> x(count);
@@ -30,14 +29,16 @@ std::vector<T> numbers(std::size_t count, unsigned seed) {
 }
 
 /// Largest error in units of eps · Σ|a||b|; elements between the rows of c must not change.
-template <class T, class Gemm>
-double error(const Case<T>& s, const Gemm& gemm) {
-    const auto a = numbers<T>((s.ta ? s.k : s.m) * s.lda(), 1), b = numbers<T>((s.tb ? s.n : s.k) * s.ldb(), 2);
+template <class T, class Gemm> double error(const Case<T>& s, const Gemm& gemm)
+{
+    const auto a = numbers<T>((s.ta ? s.k : s.m) * s.lda(), 1),
+               b = numbers<T>((s.tb ? s.n : s.k) * s.ldb(), 2);
     const auto before = numbers<T>(s.m * s.ldc(), 3);
     auto c = before;
     const T nan = std::numeric_limits<T>::quiet_NaN();
     if (s.beta == 0)
-        for (std::size_t i = 0; i < s.m; ++i) std::fill_n(c.begin() + static_cast<std::ptrdiff_t>(i * s.ldc()), s.n, nan);
+        for (std::size_t i = 0; i < s.m; ++i)
+            std::fill_n(c.begin() + static_cast<std::ptrdiff_t>(i * s.ldc()), s.n, nan);
     gemm(s.ta, s.tb, s.m, s.n, s.k, s.alpha, a.data(), s.lda(), b.data(), s.ldb(), s.beta, c.data(), s.ldc());
     double worst = 0;
     for (std::size_t i = 0; i < s.m; ++i)
@@ -59,7 +60,8 @@ double error(const Case<T>& s, const Gemm& gemm) {
 }
 
 template <class T, class Gemm>
-void check_all(const std::vector<std::array<std::size_t, 3>>& sizes, const Gemm& gemm) {
+void check_all(const std::vector<std::array<std::size_t, 3>>& sizes, const Gemm& gemm)
+{
     for (const auto& [m, n, k] : sizes)
         for (unsigned flags = 0; flags < 16; ++flags) {
             Case<T> s{(flags & 1) != 0, (flags & 2) != 0, m, n, k, flags & 4 ? 3U : 0U, T(1), T(0)};
@@ -71,22 +73,27 @@ void check_all(const std::vector<std::array<std::size_t, 3>>& sizes, const Gemm&
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("gemm agrees with long double", "[gemm]", float, double) {
-    std::vector<std::array<std::size_t, 3>> sizes = {{1, 1, 1}, {1, 7, 1},  {7, 1, 1},  {5, 9, 1},   {1, 1, 50},  {1, 100, 30},
-                                                     {100, 1, 30}, {1, 3, 200}, {3, 1, 200}, {40, 50, 60}, {17, 3, 2}, {2, 2, 0},
-                                                     {33, 1, 1000}, {1, 300, 2}};
-    for (const std::size_t n : {2U, 3U, 4U, 5U, 7U, 8U, 11U, 15U, 16U}) sizes.push_back({n, n, n}), sizes.push_back({16, n, 3});
+TEMPLATE_TEST_CASE("gemm agrees with long double", "[gemm]", float, double)
+{
+    std::vector<std::array<std::size_t, 3>> sizes = {
+        {1, 1, 1},   {1, 7, 1},   {7, 1, 1},    {5, 9, 1},  {1, 1, 50}, {1, 100, 30},  {100, 1, 30},
+        {1, 3, 200}, {3, 1, 200}, {40, 50, 60}, {17, 3, 2}, {2, 2, 0},  {33, 1, 1000}, {1, 300, 2}};
+    for (const std::size_t n : {2U, 3U, 4U, 5U, 7U, 8U, 11U, 15U, 16U})
+        sizes.push_back({n, n, n}), sizes.push_back({16, n, 3});
     check_all<TestType>(sizes, [](auto... x) { wengert::kernels::gemm<TestType>(x...); });
 }
 
-TEMPLATE_TEST_CASE("the blocked loops agree with long double", "[gemm]", float, double) {
+TEMPLATE_TEST_CASE("the blocked loops agree with long double", "[gemm]", float, double)
+{
     using T = TestType;
     using wengert::kernels::detail::Operand;
-    const auto blocked = [](bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a,
-                            std::size_t lda, const T* b, std::size_t ldb, T beta, T* c, std::size_t ldc) {
+    const auto blocked = [](bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha,
+                            const T* a, std::size_t lda, const T* b, std::size_t ldb, T beta, T* c,
+                            std::size_t ldc) {
         const Operand<T> left = ta ? Operand<T>{a, 1, lda} : Operand<T>{a, lda, 1};
         const Operand<T> right = tb ? Operand<T>{b, 1, ldb} : Operand<T>{b, ldb, 1};
-        wengert::kernels::detail::blocked_gemm<T, xsimd::default_arch>(m, n, k, left, right, {c, ldc, alpha, beta});
+        wengert::kernels::detail::blocked_gemm<T, xsimd::default_arch>(m, n, k, left, right,
+                                                                       {c, ldc, alpha, beta});
     };
     check_all<T>({{1, 1, 1}, {3, 40, 5}, {130, 35, 20}, {9, 530, 7}, {20, 20, 300}, {137, 70, 259}}, blocked);
 }

@@ -14,14 +14,15 @@ using wengert::lit;
 namespace {
 
 /// A rule as primitives write them.
-template <class V>
-constexpr V polynomial_pull(V g, V x, V y) {
+template <class V> constexpr V polynomial_pull(V g, V x, V y)
+{
     return g * (lit(1) - y * y) + x / lit(2) - lit(3);
 }
-template <class V>
-V mixed_rule(V g, V x) {
+template <class V> V mixed_rule(V g, V x)
+{
     using std::exp, std::pow, std::tanh, wengert::maximum, wengert::pow, wengert::where;
-    return where(x > lit(0), pow(x, lit(2)), exp(-x)) + maximum(g, lit(0)) * tanh(x) + where(x <= g, lit(1), x);
+    return where(x > lit(0), pow(x, lit(2)), exp(-x)) + maximum(g, lit(0)) * tanh(x) +
+           where(x <= g, lit(1), x);
 }
 
 /// A value type of one's own, for constant expressions.
@@ -30,23 +31,55 @@ struct Counted {
     int operations = 0;
     constexpr Counted(double v, int n = 0) : value(v), operations(n) {}
     constexpr Counted(wengert::Literal l) : value(l.value) {}
-    friend constexpr Counted operator+(Counted a, Counted b) { return {a.value + b.value, a.operations + b.operations + 1}; }
-    friend constexpr Counted operator-(Counted a, Counted b) { return {a.value - b.value, a.operations + b.operations + 1}; }
-    friend constexpr Counted operator*(Counted a, Counted b) { return {a.value * b.value, a.operations + b.operations + 1}; }
-    friend constexpr Counted operator/(Counted a, Counted b) { return {a.value / b.value, a.operations + b.operations + 1}; }
+    friend constexpr Counted operator+(Counted a, Counted b)
+    {
+        return {a.value + b.value, a.operations + b.operations + 1};
+    }
+    friend constexpr Counted operator-(Counted a, Counted b)
+    {
+        return {a.value - b.value, a.operations + b.operations + 1};
+    }
+    friend constexpr Counted operator*(Counted a, Counted b)
+    {
+        return {a.value * b.value, a.operations + b.operations + 1};
+    }
+    friend constexpr Counted operator/(Counted a, Counted b)
+    {
+        return {a.value / b.value, a.operations + b.operations + 1};
+    }
 };
 static_assert(polynomial_pull<Counted>(2, 4, 3).value == -17);
 static_assert(polynomial_pull<double>(2, 4, 3) == -17);
 static_assert(std::is_same_v<decltype(lit(1) - 1.0F), float> && std::is_same_v<decltype(2 * lit(0.5)), int>);
 
-template <class T>
-std::vector<T> arguments() {
+template <class T> std::vector<T> arguments()
+{
     using Limits = std::numeric_limits<T>;
     std::vector<T> x;
     for (T s : {T(1), T(-1)})
-        for (T v : {T(0), T(1), T(0.5), T(1.5), T(2.5), T(3.5), T(10), T(88.8), T(104), T(709.8), T(710.4), T(746),
-                    Limits::infinity(), Limits::quiet_NaN(), Limits::denorm_min(), Limits::min(), Limits::max(),
-                    Limits::epsilon(), T(1e-5), T(1e9), T(3.14159265358979323), T(1.5707963267948966), T(1e22)})
+        for (T v : {T(0),
+                    T(1),
+                    T(0.5),
+                    T(1.5),
+                    T(2.5),
+                    T(3.5),
+                    T(10),
+                    T(88.8),
+                    T(104),
+                    T(709.8),
+                    T(710.4),
+                    T(746),
+                    Limits::infinity(),
+                    Limits::quiet_NaN(),
+                    Limits::denorm_min(),
+                    Limits::min(),
+                    Limits::max(),
+                    Limits::epsilon(),
+                    T(1e-5),
+                    T(1e9),
+                    T(3.14159265358979323),
+                    T(1.5707963267948966),
+                    T(1e22)})
             x.push_back(s * v);
     std::mt19937 random(7);
     for (double range : {1.0, 10.0, 100.0, 800.0, 1e4, 1e9}) {
@@ -58,8 +91,8 @@ std::vector<T> arguments() {
 }
 
 /// Distance in units of the last place; 0 for NaN and NaN, huge when only one is NaN or infinite.
-template <class T>
-double ulps(T got, long double want) {
+template <class T> double ulps(T got, long double want)
+{
     if (std::isnan(want)) return std::isnan(got) ? 0 : 1e30;
     const T rounded = static_cast<T>(want);
     if (std::isnan(got) || std::isinf(got) || std::isinf(rounded)) return got == rounded ? 0 : 1e30;
@@ -69,8 +102,8 @@ double ulps(T got, long double want) {
     return static_cast<double>(std::abs(static_cast<long double>(got) - want) / unit);
 }
 
-template <class T, class F, class G>
-double worst(F f, G reference) {
+template <class T, class F, class G> double worst(F f, G reference)
+{
     using L = Lane<T>;
     double most = 0;
     const auto x = arguments<T>();
@@ -85,25 +118,28 @@ double worst(F f, G reference) {
     return most;
 }
 
-template <class T, class F, class G>
-double worst_of_pairs(F f, G reference) {
+template <class T, class F, class G> double worst_of_pairs(F f, G reference)
+{
     using L = Lane<T>;
     constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
-    std::vector<T> values = {0, T(-0.0), 1, -1, 2, -2, 3, -3, T(0.5), T(-0.5), T(0.1), T(7.3), T(-2.25), 30, inf, -inf, nan,
-                             T(1e30), T(-1e30), T(1e-30)};
+    std::vector<T> values = {0,      T(-0.0), 1,        -1, 2,   -2,   3,   -3,      T(0.5),   T(-0.5),
+                             T(0.1), T(7.3),  T(-2.25), 30, inf, -inf, nan, T(1e30), T(-1e30), T(1e-30)};
     double most = 0;
     for (T a : values)
         for (T b : values) {
             std::array<T, L::width> y;
             f(L(a), L(b)).store(y.data());
-            for (T v : y) most = std::max(most, ulps(v, reference(static_cast<long double>(a), static_cast<long double>(b))));
+            for (T v : y)
+                most = std::max(most,
+                                ulps(v, reference(static_cast<long double>(a), static_cast<long double>(b))));
         }
     return most;
 }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("one rule, every value type", "[lane]", float, double) {
+TEMPLATE_TEST_CASE("one rule, every value type", "[lane]", float, double)
+{
     using T = TestType;
     using L = Lane<T>;
     const T g = T(0.75), x = T(1.25), y = T(-0.5);
@@ -114,7 +150,8 @@ TEMPLATE_TEST_CASE("one rule, every value type", "[lane]", float, double) {
     }
 }
 
-TEMPLATE_TEST_CASE("functions are within the errors that lane_math.hpp states", "[lane]", float, double) {
+TEMPLATE_TEST_CASE("functions are within the errors that lane_math.hpp states", "[lane]", float, double)
+{
     using T = TestType;
     CHECK(worst<T>([](auto x) { return exp(x); }, [](long double x) { return std::exp(x); }) < 1.3);
     CHECK(worst<T>([](auto x) { return expm1(x); }, [](long double x) { return std::expm1(x); }) < 2.5);
@@ -132,12 +169,16 @@ TEMPLATE_TEST_CASE("functions are within the errors that lane_math.hpp states", 
     CHECK(worst<T>([](auto x) { return cosh(x); }, [](long double x) { return std::cosh(x); }) < 3);
     CHECK(worst<T>([](auto x) { return tanh(x); }, [](long double x) { return std::tanh(x); }) < 3);
     CHECK(worst<T>([](auto x) { return erf(x); }, [](long double x) { return std::erf(x); }) < 3);
-    CHECK(worst_of_pairs<T>([](auto a, auto b) { return pow(a, b); }, [](auto a, auto b) { return std::pow(a, b); }) < 1.1);
-    CHECK(worst_of_pairs<T>([](auto a, auto b) { return atan2(a, b); }, [](auto a, auto b) { return std::atan2(a, b); }) < 2);
-    CHECK(worst_of_pairs<T>([](auto a, auto b) { return hypot(a, b); }, [](auto a, auto b) { return std::hypot(a, b); }) < 2);
+    CHECK(worst_of_pairs<T>([](auto a, auto b) { return pow(a, b); },
+                            [](auto a, auto b) { return std::pow(a, b); }) < 1.1);
+    CHECK(worst_of_pairs<T>([](auto a, auto b) { return atan2(a, b); },
+                            [](auto a, auto b) { return std::atan2(a, b); }) < 2);
+    CHECK(worst_of_pairs<T>([](auto a, auto b) { return hypot(a, b); },
+                            [](auto a, auto b) { return std::hypot(a, b); }) < 2);
 }
 
-TEMPLATE_TEST_CASE("rounding, selection and signs are exact", "[lane]", float, double) {
+TEMPLATE_TEST_CASE("rounding, selection and signs are exact", "[lane]", float, double)
+{
     using T = TestType;
     const auto sign_of = [](long double x) { return x > 0 ? 1.0L : x < 0 ? -1.0L : x == 0 ? 0.0L : x; };
     const auto top = [](long double a, long double b) { return a != a || b != b ? a + b : a > b ? a : b; };
@@ -150,12 +191,16 @@ TEMPLATE_TEST_CASE("rounding, selection and signs are exact", "[lane]", float, d
     CHECK(worst<T>([](auto x) { return square(x); }, [](long double x) { return x * x; }) <= 0.51);
     CHECK(worst<T>([](auto x) { return sqrt(x); }, [](long double x) { return std::sqrt(x); }) <= 0.51);
     CHECK(worst<T>([](auto x) { return sign(x); }, sign_of) == 0);
-    CHECK(worst_of_pairs<T>([](auto a, auto b) { return maximum(a, b) + lit(0); }, [&](auto a, auto b) { return top(a, b) + 0.0L; }) == 0);
-    CHECK(worst_of_pairs<T>([](auto a, auto b) { return minimum(a, b) + lit(0); }, [&](auto a, auto b) { return low(a, b) + 0.0L; }) == 0);
-    CHECK(worst_of_pairs<T>([](auto a, auto b) { return copysign(a, b); }, [](auto a, auto b) { return std::copysign(a, b); }) == 0);
+    CHECK(worst_of_pairs<T>([](auto a, auto b) { return maximum(a, b) + lit(0); },
+                            [&](auto a, auto b) { return top(a, b) + 0.0L; }) == 0);
+    CHECK(worst_of_pairs<T>([](auto a, auto b) { return minimum(a, b) + lit(0); },
+                            [&](auto a, auto b) { return low(a, b) + 0.0L; }) == 0);
+    CHECK(worst_of_pairs<T>([](auto a, auto b) { return copysign(a, b); },
+                            [](auto a, auto b) { return std::copysign(a, b); }) == 0);
 }
 
-TEMPLATE_TEST_CASE("comparisons and masks agree with those of numbers", "[lane]", float, double) {
+TEMPLATE_TEST_CASE("comparisons and masks agree with those of numbers", "[lane]", float, double)
+{
     using T = TestType;
     using L = Lane<T>;
     constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
@@ -168,12 +213,15 @@ TEMPLATE_TEST_CASE("comparisons and masks agree with those of numbers", "[lane]"
             CHECK((same(L(a) >= L(b), a >= b) && same(L(a) == L(b), a == b) && same(L(a) != L(b), a != b)));
             CHECK((same(is_finite(L(a)), std::isfinite(a)) && same(is_nan(L(a)), std::isnan(a))));
             const bool p = a > 0, q = b > 0;
-            CHECK((same((L(a) > lit(0)) & (L(b) > lit(0)), p && q) && same((L(a) > lit(0)) | (L(b) > lit(0)), p || q)));
+            CHECK((same((L(a) > lit(0)) & (L(b) > lit(0)), p && q) &&
+                   same((L(a) > lit(0)) | (L(b) > lit(0)), p || q)));
             CHECK((same((L(a) > lit(0)) ^ (L(b) > lit(0)), p != q) && same(!(L(a) > lit(0)), !p)));
         }
 }
 
-TEMPLATE_TEST_CASE("the end of an array gets the bits of its middle, and nothing beyond is touched", "[lane]", float, double) {
+TEMPLATE_TEST_CASE("the end of an array gets the bits of its middle, and nothing beyond is touched", "[lane]",
+                   float, double)
+{
     using T = TestType;
     using L = Lane<T>;
     std::vector<T> x(L::width), whole(L::width);
@@ -191,12 +239,13 @@ TEMPLATE_TEST_CASE("the end of an array gets the bits of its middle, and nothing
     }
 }
 
-TEMPLATE_TEST_CASE("a product is rounded before it is added", "[lane]", float, double) {
+TEMPLATE_TEST_CASE("a product is rounded before it is added", "[lane]", float, double)
+{
     using T = TestType;
     using L = Lane<T>;
     const T e = std::numeric_limits<T>::epsilon();
     volatile T up = 1 + e, down = 1 - e;
     const L a(up), b(down);
-    CHECK((a * b - lit(1)).first() == 0);           // fused: −ε²
+    CHECK((a * b - lit(1)).first() == 0);  // fused: −ε²
     CHECK((L(T(-1)) + a * b).first() == 0);
 }

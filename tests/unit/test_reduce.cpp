@@ -12,13 +12,13 @@ namespace {
 struct Shape {
     std::size_t outer, n, inner;
 };
-constexpr Shape shapes[] = {{1, 1, 1},   {1, 2, 1},    {2, 3, 1},   {3, 4, 1},   {2, 5, 1},     {1, 8, 1},
-                            {2, 17, 1},  {1, 33, 1},   {3, 100, 1}, {1, 5000, 1}, {1, 20001, 1}, {2, 3, 4},
-                            {1, 7, 3},   {2, 50, 3},   {1, 100, 2}, {1, 999, 5}, {2, 10, 17},   {1, 300, 40},
-                            {1, 3, 300}, {2, 5, 1000}, {1, 600, 300}};
+constexpr Shape shapes[] = {
+    {1, 1, 1},   {1, 2, 1},   {2, 3, 1},    {3, 4, 1},     {2, 5, 1},   {1, 8, 1},    {2, 17, 1},
+    {1, 33, 1},  {3, 100, 1}, {1, 5000, 1}, {1, 20001, 1}, {2, 3, 4},   {1, 7, 3},    {2, 50, 3},
+    {1, 100, 2}, {1, 999, 5}, {2, 10, 17},  {1, 300, 40},  {1, 3, 300}, {2, 5, 1000}, {1, 600, 300}};
 
-template <class T>
-std::vector<T> numbers(std::size_t count, unsigned seed = 1) {
+template <class T> std::vector<T> numbers(std::size_t count, unsigned seed = 1)
+{
     std::mt19937 generator(seed);
     std::uniform_real_distribution<double> uniform(-2, 2);
     std::vector<T> x(count);
@@ -27,8 +27,8 @@ std::vector<T> numbers(std::size_t count, unsigned seed = 1) {
 }
 
 /// Calls check(out index, row as long doubles) for each row along the middle axis.
-template <class T, class Check>
-void each_row(const Shape& s, const std::vector<T>& x, const Check& check) {
+template <class T, class Check> void each_row(const Shape& s, const std::vector<T>& x, const Check& check)
+{
     for (std::size_t o = 0; o < s.outer; ++o)
         for (std::size_t j = 0; j < s.inner; ++j) {
             std::vector<long double> row;
@@ -37,13 +37,15 @@ void each_row(const Shape& s, const std::vector<T>& x, const Check& check) {
         }
 }
 
-bool near(double got, long double want, double eps, long double scale = 1) {
+bool near(double got, long double want, double eps, long double scale = 1)
+{
     return std::abs(static_cast<long double>(got) - want) <= eps * (std::abs(want) + scale);
 }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("reductions agree with long double", "[reduce]", float, double) {
+TEMPLATE_TEST_CASE("reductions agree with long double", "[reduce]", float, double)
+{
     using T = TestType;
     const double eps = 8 * std::numeric_limits<T>::epsilon();
     for (const Shape& s : shapes) {
@@ -74,7 +76,8 @@ TEMPLATE_TEST_CASE("reductions agree with long double", "[reduce]", float, doubl
     }
 }
 
-TEMPLATE_TEST_CASE("softmax and its backward agree with long double", "[reduce]", float, double) {
+TEMPLATE_TEST_CASE("softmax and its backward agree with long double", "[reduce]", float, double)
+{
     using T = TestType;
     const double eps = 16 * std::numeric_limits<T>::epsilon();
     for (const Shape& s : shapes) {
@@ -106,7 +109,8 @@ TEMPLATE_TEST_CASE("softmax and its backward agree with long double", "[reduce]"
     }
 }
 
-TEST_CASE("a row's sum does not depend on where it lies, and pairwise sums stay exact", "[reduce]") {
+TEST_CASE("a row's sum does not depend on where it lies, and pairwise sums stay exact", "[reduce]")
+{
     const auto x = numbers<float>(5 * 1003);
     std::vector<float> together(5), alone(5);
     k::sum(x.data(), 5, 1003, 1, together.data());
@@ -120,8 +124,10 @@ TEST_CASE("a row's sum does not depend on where it lies, and pairwise sums stay 
     CHECK(std::abs(static_cast<double>(total) - exact) < 2);  // one by one: 87937 off
 }
 
-TEST_CASE("NaN, infinities and empty axes", "[reduce]") {
-    const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+TEST_CASE("NaN, infinities and empty axes", "[reduce]")
+{
+    const double nan = std::numeric_limits<double>::quiet_NaN(),
+                 inf = std::numeric_limits<double>::infinity();
     double out = 0;
     std::int64_t at = -1;
     for (std::size_t place = 0; place < 40; ++place) {
@@ -158,7 +164,8 @@ TEST_CASE("NaN, infinities and empty axes", "[reduce]") {
     CHECK(std::abs(out / 5e-300 - 1) < 1e-15);
 }
 
-TEST_CASE("integers and bools", "[reduce]") {
+TEST_CASE("integers and bools", "[reduce]")
+{
     const std::int32_t x[] = {3, -1, 4, 1, -5, 9};
     std::int32_t narrow[3];
     std::int64_t wide = 0, at[3];

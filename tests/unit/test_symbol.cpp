@@ -7,7 +7,8 @@
 
 using namespace wengert;
 
-TEST_CASE("expressions keep their order of evaluation") {
+TEST_CASE("expressions keep their order of evaluation")
+{
     const Symbol a("a"), b("b"), c("c");
     CHECK((a + b + c).text() == "a + b + c");
     CHECK((a + (b + c)).text() == "a + (b + c)");
@@ -20,12 +21,14 @@ TEST_CASE("expressions keep their order of evaluation") {
     CHECK(where(a < b || !(a == c), a, lit(0)).text() == "where(a < b || !(a == c), a, 0)");
 }
 
-TEST_CASE("literals read back as the same double") {
+TEST_CASE("literals read back as the same double")
+{
     for (const double x : {0.1, 1.0 / 3, 1e300, 5e-324, 1.1283791670955126})
         CHECK(std::strtod(Symbol(lit(x)).text().c_str(), nullptr) == x);
 }
 
-TEST_CASE("rules print themselves") {
+TEST_CASE("rules print themselves")
+{
     const auto tanh = rule_text<Tanh>();
     CHECK(tanh.value == "tanh(x)");
     CHECK(tanh.pulls == std::vector<std::string>{"g * (1 - y * y)"});

@@ -43,7 +43,7 @@ struct Block : Counted {
 private:
     Block() noexcept {}
     ~Block() {}
-    friend Ref<Block> make_block(Thread&, DType, const Shape&, std::size_t);
+    friend Block* make_header(Thread&, DType, const Shape&, std::size_t);
     friend Ref<Block> make_view(const Ref<Block>&, const Shape&, const Strides*, std::int64_t);
     friend void destroy_block(Counted*) noexcept;
 };
@@ -66,28 +66,44 @@ inline void destroy_block(Counted* counted) noexcept
 
 inline const Disposal Block::disposal{destroy_block, true};
 
+/// A header without elements. Its own function, so that the short path below stays short.
+inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_t count)
+{
+    Block* b = new (t.blocks.take(sizeof(Block))) Block;
+    b->owner = &t;
+    b->dtype = dtype;
+    b->count = count;
+    if (shape.size() <= Extents::inline_rank) [[likely]] {
+        b->shape.copy_inline(shape);
+    } else {
+        try {
+            memory::maybe_fail();
+            b->shape = shape;
+        } catch (...) {
+            t.blocks.give(b);
+            throw;
+        }
+    }
+    return b;
+}
+
+__attribute__((noinline)) inline void take_elements(Thread& t, Block* b, std::size_t bytes)
+{
+    try {
+        b->data = static_cast<std::byte*>(t.pool.take(bytes, b->capacity));
+    } catch (...) {
+        destroy_block(b);
+        throw;
+    }
+}
+
 /// A new block with uninitialised elements. `count` must be the product of the shape.
 inline Ref<Block> make_block(Thread& t, DType dtype, const Shape& shape, std::size_t count)
 {
+    Block* b = make_header(t, dtype, shape, count);
     const std::size_t bytes = count * size_of(dtype);
-    std::size_t capacity = 0;
-    std::byte* elements = nullptr;
-    if (bytes > Block::inline_bytes) elements = static_cast<std::byte*>(t.pool.take(bytes, capacity));
-    Block* b = nullptr;
-    try {
-        b = new (t.blocks.take(sizeof(Block))) Block;
-        if (shape.size() > Extents::inline_rank) memory::maybe_fail();
-        b->shape = shape;
-    } catch (...) {
-        if (b) t.blocks.give(b);
-        if (capacity) t.pool.give(elements, capacity);
-        throw;
-    }
-    b->owner = &t;
-    b->data = capacity ? elements : b->local;
-    b->count = count;
-    b->capacity = capacity;
-    b->dtype = dtype;
+    if (bytes <= Block::inline_bytes) b->data = b->local;
+    else take_elements(t, b, bytes);
     return Ref<Block>::adopt(b);
 }
 

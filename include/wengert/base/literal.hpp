@@ -18,7 +18,8 @@ struct Literal {
 
 template <class N>
     requires std::is_arithmetic_v<N>
-constexpr Literal lit(N value) {
+constexpr Literal lit(N value)
+{
     return {static_cast<double>(value)};
 }
 

@@ -13,28 +13,19 @@ namespace wengert {
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
 
-template <Number T>
-constexpr T where(bool condition, T a, T b) {
-    return condition ? a : b;
-}
-template <Number T>
-constexpr T where(bool condition, T a, Literal b) {
+template <Number T> constexpr T where(bool condition, T a, T b) { return condition ? a : b; }
+template <Number T> constexpr T where(bool condition, T a, Literal b)
+{
     return condition ? a : static_cast<T>(b.value);
 }
-template <Number T>
-constexpr T where(bool condition, Literal a, T b) {
+template <Number T> constexpr T where(bool condition, Literal a, T b)
+{
     return condition ? static_cast<T>(a.value) : b;
 }
 
 /// NaN if either argument is (as NumPy's; std::fmax drops NaN).
-template <Number T>
-constexpr T maximum(T a, T b) {
-    return (a > b || a != a) ? a : b;
-}
-template <Number T>
-constexpr T minimum(T a, T b) {
-    return (a < b || a != a) ? a : b;
-}
+template <Number T> constexpr T maximum(T a, T b) { return (a > b || a != a) ? a : b; }
+template <Number T> constexpr T minimum(T a, T b) { return (a < b || a != a) ? a : b; }
 // clang-format off
 template <Number T> constexpr T maximum(T a, Literal b) { return maximum(a, static_cast<T>(b.value)); }
 template <Number T> constexpr T maximum(Literal a, T b) { return maximum(static_cast<T>(a.value), b); }
@@ -50,8 +41,8 @@ template <std::floating_point T> T atan2(Literal a, T b) { return std::atan2(sta
 // clang-format on
 
 /// −1, 0 or 1; 0 for ±0, NaN for NaN.
-template <Number T>
-constexpr T sign(T x) {
+template <Number T> constexpr T sign(T x)
+{
     if constexpr (std::floating_point<T>) {
         if (x != x) return x;
     }
@@ -59,29 +50,14 @@ constexpr T sign(T x) {
     return static_cast<T>(s);
 }
 
-template <Number T>
-constexpr T square(T x) {
-    return static_cast<T>(x * x);
-}
+template <Number T> constexpr T square(T x) { return static_cast<T>(x * x); }
 
 /// x − x is 0 for finite x and NaN for ±inf and NaN: needs no library call and vectorises.
-template <std::floating_point T>
-constexpr bool is_finite(T x) {
-    return x - x == T(0);
-}
-template <std::integral T>
-constexpr bool is_finite(T) {
-    return true;
-}
+template <std::floating_point T> constexpr bool is_finite(T x) { return x - x == T(0); }
+template <std::integral T> constexpr bool is_finite(T) { return true; }
 
 /// Halves go to the even neighbour (std::round takes them away from zero, NumPy does not).
-template <std::floating_point T>
-T round_even(T x) {
-    return std::nearbyint(x);
-}
-template <std::integral T>
-constexpr T round_even(T x) {
-    return x;
-}
+template <std::floating_point T> T round_even(T x) { return std::nearbyint(x); }
+template <std::integral T> constexpr T round_even(T x) { return x; }
 
 }  // namespace wengert

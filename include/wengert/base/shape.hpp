@@ -107,6 +107,13 @@ public:
         back() = e;
     }
 
+    /// Copies all six words, used or not: cheaper than a loop over the used ones. Neither side may be on the heap.
+    void copy_inline(const Extents& o) noexcept
+    {
+        rank_ = o.rank_;
+        std::memcpy(inline_, o.inline_, sizeof inline_);
+    }
+
     friend bool operator==(const Extents& a, const Extents& b) noexcept
     {
         if (a.rank_ != b.rank_) return false;
@@ -135,13 +142,6 @@ private:
         copy_inline(o);  // the pointer lies there, too
         o.rank_ = 0;
     }
-    /// All six words, used or not: cheaper than a loop over the used ones.
-    void copy_inline(const Extents& o) noexcept
-    {
-        rank_ = o.rank_;
-        std::memcpy(inline_, o.inline_, sizeof inline_);
-    }
-
     std::uint32_t rank_ = 0;
     union {
         std::int64_t inline_[inline_rank] = {};

@@ -18,7 +18,6 @@ public:
     explicit Symbol(std::string name, Binding binding = atom) : text_(std::move(name)), binding_(binding) {}
     Symbol(Literal value) : text_(number(value.value)), binding_(text_[0] == '-' ? unary : atom) {}
     explicit Symbol(int value) : Symbol(lit(value)) {}
-    explicit Symbol(bool value) : Symbol(std::string(value ? "true" : "false")) {}
 
     const std::string& text() const noexcept { return text_; }
 

@@ -90,6 +90,14 @@ inline void keep_range(Selection& out, const Slice& s, std::size_t axis, const S
     out.keep(axis, first, step, count);
 }
 
+/// How many subscripts there are before the first that was not given.
+inline std::size_t given(const Slice (&slices)[6])
+{
+    std::size_t n = 0;
+    while (n < 6 && slices[n].kind != Slice::Kind::none) ++n;
+    return n;
+}
+
 /// Which elements of an array the subscripts name. Throws IndexError.
 inline Selection resolve(const Slice* slices, std::size_t n, const Shape& shape, const Site& at)
 {

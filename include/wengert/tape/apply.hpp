@@ -36,7 +36,9 @@ inline Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* cons
     auto node = Ref<Node>::adopt(tape.new_node(p, reverse ? n : 0, at));
     node->dtype = out.dtype;
     node->mask = mask;
-    node->shape = out.shape;
+    if (out.shape.size() <= Extents::inline_rank) [[likely]]
+        node->shape.copy_inline(out.shape);
+    else node->shape = out.shape;
     if (reverse)
         for (std::size_t i = 0; i < n; ++i) {
             Node* source = in[i]->node.get();

@@ -89,24 +89,29 @@ inline void Tape::start(Thread& t)
     t.at_exit = detail::end_tape;
 }
 
+__attribute__((noinline)) inline void give_slots(Node* n, std::size_t inputs)
+{
+    try {
+        memory::maybe_fail();
+        n->inputs = new Node*[inputs]{};
+        n->saved = new Block*[inputs + 1]{};
+    } catch (...) {
+        if (n->inputs != n->inline_input) delete[] n->inputs;
+        Thread* t = n->owner;
+        n->~Node();
+        t->nodes.give(n);
+        throw;
+    }
+}
+
 inline Node* Tape::new_node(const Primitive& primitive, std::size_t inputs, const Site& at)
 {
     Node* n = new (owner_->nodes.take(sizeof(Node))) Node;
     n->owner = owner_;
     n->primitive = &primitive;
     n->at = site_override.line ? site_override : at;
-    if (inputs > Node::inline_inputs) {
-        try {
-            memory::maybe_fail();
-            n->inputs = new Node*[inputs]{};
-            n->saved = new Block*[inputs + 1]{};
-        } catch (...) {
-            if (n->inputs != n->inline_input) delete[] n->inputs;
-            n->~Node();
-            owner_->nodes.give(n);
-            throw;
-        }
-    }
+    if (inputs > Node::inline_inputs) [[unlikely]]
+        give_slots(n, inputs);
     n->input_count = static_cast<std::uint32_t>(inputs);
     return n;
 }

@@ -55,7 +55,7 @@ public:
     bool reaches(const Node* n) const noexcept { return n && (n->mask & bit_) && n->sequence >= start_; }
 
     /// Adds g to n's cotangent, in place where nobody else can see it.
-    void deliver(Node& n, AnyTensor g)
+    void deliver(Node& n, AnyTensor&& g)
     {
         if (tape_.anomaly && !all_finite(*g.value)) report_birth(*g.value);
         if (n.cotangent.value) {
@@ -121,7 +121,6 @@ private:
     {
         Node& n = *current_;
         AnyTensor g = std::move(n.cotangent);
-        n.cotangent = {};
         n.pending = false;
         --pending_;
         held_ = Ref<Node>::adopt(&n);  // the reference that announce() took, kept until the next step
@@ -227,7 +226,7 @@ inline void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool last)
     const Pull& pull = n.primitive->pull[i];
     if (!pull.kernel) return;
     const bool same = to.shape == n.shape;
-    if (pull.passes && same) return last ? deliver(to, std::move(g)) : deliver(to, g);
+    if (pull.passes && same) return deliver(to, last ? std::move(g) : AnyTensor(g));
 
     const Block& cotangent = *g.value;
     const Block* read[kernels::max_operands];

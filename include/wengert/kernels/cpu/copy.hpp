@@ -13,33 +13,36 @@ struct CopyAxis {
     std::int64_t dim, src, dst;  ///< strides in bytes
 };
 
-/// The loops that are left: axes of length 1 dropped, the destination's strides falling, neighbours that make one run
-/// in both layouts merged.
-template <class A>
-struct CopyPlan {
+/// The loops that are left: axes of length 1 dropped, the destination's strides falling, neighbours that make
+/// one run in both layouts merged.
+template <class A> struct CopyPlan {
     CopyAxis axis[copy_max_rank];
     std::size_t rank = 0;
     bool empty = false;
 
-    void add(CopyAxis a) {
+    void add(CopyAxis a)
+    {
         empty = empty || a.dim == 0;
         if (a.dim == 1) return;
         std::size_t at = rank++;
         for (; at > 0 && axis[at - 1].dst < a.dst; --at) axis[at] = axis[at - 1];
         axis[at] = a;
     }
-    void merge() {
+    void merge()
+    {
         std::size_t kept = 0;
         for (std::size_t i = 1; i < rank; ++i) {
             CopyAxis& outer = axis[kept];
             const CopyAxis& inner = axis[i];
             if (outer.src == inner.src * inner.dim && outer.dst == inner.dst * inner.dim)
                 outer = {outer.dim * inner.dim, inner.src, inner.dst};
-            else axis[++kept] = inner;
+            else
+                axis[++kept] = inner;
         }
         if (rank > 0) rank = kept + 1;
     }
-    void move_to(std::size_t from, std::size_t to) {
+    void move_to(std::size_t from, std::size_t to)
+    {
         const CopyAxis moved = axis[from];
         for (; from < to; ++from) axis[from] = axis[from + 1];
         axis[to] = moved;
@@ -48,7 +51,9 @@ struct CopyPlan {
 
 /// body(src, dst) at each position of the first `rank` axes.
 template <class Body>
-inline void odometer(const CopyAxis* axis, std::size_t rank, const std::byte* src, std::byte* dst, const Body& body) {
+inline void odometer(const CopyAxis* axis, std::size_t rank, const std::byte* src, std::byte* dst,
+                     const Body& body)
+{
     std::int64_t index[copy_max_rank];
     std::fill_n(index, rank, std::int64_t{0});
     for (;;) {
@@ -66,7 +71,8 @@ inline void odometer(const CopyAxis* axis, std::size_t rank, const std::byte* sr
 }
 
 template <std::size_t Size, class A>
-inline void copy_run(CopyAxis run, const std::byte* src, std::byte* dst, std::size_t size) {
+inline void copy_run(CopyAxis run, const std::byte* src, std::byte* dst, std::size_t size)
+{
     if (run.src == static_cast<std::int64_t>(size) && run.dst == run.src) {
         std::memcpy(dst, src, static_cast<std::size_t>(run.dim) * size);
         return;
@@ -76,7 +82,8 @@ inline void copy_run(CopyAxis run, const std::byte* src, std::byte* dst, std::si
 }
 
 template <std::size_t Size, class A>
-inline void run_plan(CopyPlan<A>& plan, const std::byte* src, std::byte* dst, std::size_t size) {
+inline void run_plan(CopyPlan<A>& plan, const std::byte* src, std::byte* dst, std::size_t size)
+{
     const std::int64_t bytes = static_cast<std::int64_t>(size);
     if (plan.rank == 0) return void(std::memcpy(dst, src, size));
     const std::size_t last = plan.rank - 1;
@@ -84,7 +91,8 @@ inline void run_plan(CopyPlan<A>& plan, const std::byte* src, std::byte* dst, st
     if constexpr (Size == 4 || Size == 8) {
         // Another axis is the dense one of the source: a transpose of that axis and the last.
         for (std::size_t a = 0; a < last; ++a) {
-            if (plan.axis[a].src != bytes || run.dst != bytes || run.src <= 0 || plan.axis[a].dim < 4) continue;
+            if (plan.axis[a].src != bytes || run.dst != bytes || run.src <= 0 || plan.axis[a].dim < 4)
+                continue;
             const CopyAxis dense = plan.axis[a];
             plan.move_to(a, last);
             return odometer(plan.axis, last - 1, src, dst, [&](const std::byte* s, std::byte* d) {
@@ -92,26 +100,33 @@ inline void run_plan(CopyPlan<A>& plan, const std::byte* src, std::byte* dst, st
             });
         }
     }
-    odometer(plan.axis, last, src, dst, [&](const std::byte* s, std::byte* d) { copy_run<Size, A>(run, s, d, size); });
+    odometer(plan.axis, last, src, dst,
+             [&](const std::byte* s, std::byte* d) { copy_run<Size, A>(run, s, d, size); });
 }
 
 }  // namespace detail
 
 /// dst[i] = src[i] for every index i of a shape `dims`; strides count elements of `size` bytes, may be 0 or
-/// negative in the source, and must not make elements of the destination coincide. src and dst do not overlap.
-/// rank ≤ copy_max_rank.
+/// negative in the source, and must not make elements of the destination coincide. src and dst do not
+/// overlap. rank ≤ copy_max_rank.
 template <class A = xsimd::default_arch>
-void copy_strided(std::size_t rank, const std::int64_t* dims, const std::int64_t* src_strides, const std::byte* src,
-                  const std::int64_t* dst_strides, std::byte* dst, std::size_t size) {
+void copy_strided(std::size_t rank, const std::int64_t* dims, const std::int64_t* src_strides,
+                  const std::byte* src, const std::int64_t* dst_strides, std::byte* dst, std::size_t size)
+{
     detail::CopyPlan<A> plan;
     const std::int64_t bytes = static_cast<std::int64_t>(size);
-    for (std::size_t a = 0; a < rank; ++a) plan.add({dims[a], src_strides[a] * bytes, dst_strides[a] * bytes});
+    for (std::size_t a = 0; a < rank; ++a)
+        plan.add({dims[a], src_strides[a] * bytes, dst_strides[a] * bytes});
     if (plan.empty) return;
     plan.merge();
-    if (size == 4) detail::run_plan<4, A>(plan, src, dst, size);
-    else if (size == 8) detail::run_plan<8, A>(plan, src, dst, size);
-    else if (size == 1) detail::run_plan<1, A>(plan, src, dst, size);
-    else detail::run_plan<0, A>(plan, src, dst, size);
+    if (size == 4)
+        detail::run_plan<4, A>(plan, src, dst, size);
+    else if (size == 8)
+        detail::run_plan<8, A>(plan, src, dst, size);
+    else if (size == 1)
+        detail::run_plan<1, A>(plan, src, dst, size);
+    else
+        detail::run_plan<0, A>(plan, src, dst, size);
 }
 
 }  // namespace wengert::kernels

@@ -16,27 +16,32 @@ namespace wengert::kernels {
 namespace detail {
 
 template <class T, class A>
-inline void scale_rows(std::size_t m, std::size_t n, T beta, T* c, std::size_t ldc) {
+inline void scale_rows(std::size_t m, std::size_t n, T beta, T* c, std::size_t ldc)
+{
     for (std::size_t i = 0; i < m; ++i, c += ldc)
         for (std::size_t j = 0; j < n; ++j) c[j] = beta == T(0) ? T(0) : beta * c[j];
 }
 
 #if defined(WENGERT_HAS_BLAS)
 template <class A, class T>
-inline void blas_gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a, std::size_t lda,
-                      const T* b, std::size_t ldb, T beta, T* c, std::size_t ldc) {
+inline void blas_gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a,
+                      std::size_t lda, const T* b, std::size_t ldb, T beta, T* c, std::size_t ldc)
+{
     const auto i = [](std::size_t v) { return static_cast<int>(v); };
     const CBLAS_TRANSPOSE op_a = ta ? CblasTrans : CblasNoTrans, op_b = tb ? CblasTrans : CblasNoTrans;
     if constexpr (std::same_as<T, float>)
-        cblas_sgemm(CblasRowMajor, op_a, op_b, i(m), i(n), i(k), alpha, a, i(lda), b, i(ldb), beta, c, i(ldc));
+        cblas_sgemm(CblasRowMajor, op_a, op_b, i(m), i(n), i(k), alpha, a, i(lda), b, i(ldb), beta, c,
+                    i(ldc));
     else
-        cblas_dgemm(CblasRowMajor, op_a, op_b, i(m), i(n), i(k), alpha, a, i(lda), b, i(ldb), beta, c, i(ldc));
+        cblas_dgemm(CblasRowMajor, op_a, op_b, i(m), i(n), i(k), alpha, a, i(lda), b, i(ldb), beta, c,
+                    i(ldc));
 }
 #endif
 
 /// Products with a size of 1; false where none of the loops fits the layout.
 template <class T, class A>
-inline bool gemv(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, Target<T> c) {
+inline bool gemv(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, Target<T> c)
+{
     // Short rows of C that are updated in place would load beside what the row before has just stored: slow.
     const bool long_rows = n >= (c.beta == T(0) ? 1 : 4) * Lane<T, A>::width || m == 1;
     if (k == 1 && b.column == 1 && long_rows) {
@@ -57,16 +62,18 @@ inline bool gemv(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Oper
 
 }  // namespace detail
 
-/// C = α op(A) op(B) + β C, row major: op(A) is (m, k), op(B) is (k, n), C is (m, n); `ta` and `tb` say that the
-/// operand is stored transposed, lda, ldb, ldc are the lengths of stored rows. With β = 0, C is not read.
+/// C = α op(A) op(B) + β C, row major: op(A) is (m, k), op(B) is (k, n), C is (m, n); `ta` and `tb` say that
+/// the operand is stored transposed, lda, ldb, ldc are the lengths of stored rows. With β = 0, C is not read.
 template <class T, class A = xsimd::default_arch>
     requires std::same_as<T, float> || std::same_as<T, double>
-void gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a, std::size_t lda, const T* b,
-          std::size_t ldb, T beta, T* c, std::size_t ldc) {
+void gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a, std::size_t lda,
+          const T* b, std::size_t ldb, T beta, T* c, std::size_t ldc)
+{
     using namespace detail;
     if (m == 0 || n == 0) return;
     if (k == 0) return scale_rows<T, A>(m, n, beta, c, ldc);
-    const std::size_t a_row = ta ? 1 : lda, a_column = ta ? lda : 1, b_row = tb ? 1 : ldb, b_column = tb ? ldb : 1;
+    const std::size_t a_row = ta ? 1 : lda, a_column = ta ? lda : 1, b_row = tb ? 1 : ldb,
+                      b_column = tb ? ldb : 1;
     const bool vector = m == 1 || n == 1 || k == 1;
     if (!vector && std::max({m, n, k}) <= small_edge)
         return small_gemm<T, A>(m, n, k, alpha, a, a_row, a_column, b, b_row, b_column, beta, c, ldc);

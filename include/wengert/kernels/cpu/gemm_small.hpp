@@ -5,23 +5,28 @@
 
 #include <utility>
 
-/// C = α A B + β C for sizes up to 16, where the cost is that of getting started: one function, everything in its
-/// own registers, bare pointers (a struct of them would be stored and loaded again).
+/// C = α A B + β C for sizes up to 16, where the cost is that of getting started: one function, everything in
+/// its own registers, bare pointers (a struct of them would be stored and loaded again).
 namespace wengert::kernels::detail {
 
 inline constexpr std::size_t small_edge = 16;
 
 /// Rows [i, i + Rows) of one lane of columns. Element (i, p) of A is a[i · a_row + p · a_column].
 template <std::size_t Rows, bool Part, class T, class A>
-[[gnu::always_inline]] inline void small_rows(std::size_t k, T alpha, const T* a, std::size_t a_row, std::size_t a_column,
-                                              const T* b, std::size_t ldb, T beta, T* c, std::size_t ldc,
-                                              std::size_t count) {
+[[gnu::always_inline]] inline void small_rows(std::size_t k, T alpha, const T* a, std::size_t a_row,
+                                              std::size_t a_column, const T* b, std::size_t ldb, T beta, T* c,
+                                              std::size_t ldc, std::size_t count)
+{
     using L = Lane<T, A>;
-    const auto load = [&](const T* p) __attribute__((always_inline)) {
-        if constexpr (Part) return L::load_part(p, count);
-        else return L::load(p);
+    const auto load = [&](const T* p) __attribute__((always_inline))
+    {
+        if constexpr (Part)
+            return L::load_part(p, count);
+        else
+            return L::load(p);
     };
-    [&]<std::size_t... R>(std::index_sequence<R...>) __attribute__((always_inline)) {
+    [&]<std::size_t... R>(std::index_sequence<R...>) __attribute__((always_inline))
+    {
         L acc[Rows] = {(static_cast<void>(R), L(T(0)))...};
         for (std::size_t p = 0; p < k; ++p, a += a_column, b += ldb) {
             const L row = load(b);
@@ -29,15 +34,20 @@ template <std::size_t Rows, bool Part, class T, class A>
         }
         ((acc[R] = L(alpha) * acc[R]), ...);
         if (beta != T(0)) ((acc[R] = fma(L(beta), load(c + R * ldc), acc[R])), ...);
-        if constexpr (Part) (acc[R].store_part(c + R * ldc, count), ...);
-        else (acc[R].store(c + R * ldc), ...);
-    }(std::make_index_sequence<Rows>{});
+        if constexpr (Part)
+            (acc[R].store_part(c + R * ldc, count), ...);
+        else
+            (acc[R].store(c + R * ldc), ...);
+    }
+    (std::make_index_sequence<Rows>{});
 }
 
 template <bool Part, class T, class A>
-[[gnu::always_inline]] inline void small_strip(std::size_t m, std::size_t k, T alpha, const T* a, std::size_t a_row,
-                                               std::size_t a_column, const T* b, std::size_t ldb, T beta, T* c,
-                                               std::size_t ldc, std::size_t count) {
+[[gnu::always_inline]] inline void small_strip(std::size_t m, std::size_t k, T alpha, const T* a,
+                                               std::size_t a_row, std::size_t a_column, const T* b,
+                                               std::size_t ldb, T beta, T* c, std::size_t ldc,
+                                               std::size_t count)
+{
     for (; m >= 4; m -= 4, a += 4 * a_row, c += 4 * ldc)
         small_rows<4, Part, T, A>(k, alpha, a, a_row, a_column, b, ldb, beta, c, ldc, count);
     if (m >= 2) {
@@ -47,17 +57,20 @@ template <bool Part, class T, class A>
     if (m == 1) small_rows<1, Part, T, A>(k, alpha, a, a_row, a_column, b, ldb, beta, c, ldc, count);
 }
 
-/// m, n, k ≤ small_edge; element (p, j) of B is b[p · b_row + j · b_column]. A transposed B is turned round on the
-/// stack first.
+/// m, n, k ≤ small_edge; element (p, j) of B is b[p · b_row + j · b_column]. A transposed B is turned round
+/// on the stack first.
 template <class T, class A>
-void small_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a, std::size_t a_row, std::size_t a_column,
-                const T* b, std::size_t b_row, std::size_t b_column, T beta, T* c, std::size_t ldc) {
+void small_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a, std::size_t a_row,
+                std::size_t a_column, const T* b, std::size_t b_row, std::size_t b_column, T beta, T* c,
+                std::size_t ldc)
+{
     constexpr std::size_t width = Lane<T, A>::width;
     T turned[small_edge * small_edge];
     if (b_column != 1) {
-        transpose<sizeof(T), A>(static_cast<std::int64_t>(k), static_cast<std::int64_t>(n),
-                                reinterpret_cast<const std::byte*>(b), static_cast<std::int64_t>(b_column * sizeof(T)),
-                                reinterpret_cast<std::byte*>(turned), static_cast<std::int64_t>(n * sizeof(T)));
+        transpose<sizeof(T), A>(
+            static_cast<std::int64_t>(k), static_cast<std::int64_t>(n), reinterpret_cast<const std::byte*>(b),
+            static_cast<std::int64_t>(b_column * sizeof(T)), reinterpret_cast<std::byte*>(turned),
+            static_cast<std::int64_t>(n * sizeof(T)));
         b = turned, b_row = n;
     }
     for (; n >= width; n -= width, b += width, c += width)

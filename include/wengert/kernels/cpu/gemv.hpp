@@ -3,19 +3,23 @@
 #include "fold.hpp"
 #include "gemm_block.hpp"
 
-/// Products in which one of the three sizes is 1: bound by memory, so each element of the matrix is read once.
+/// Products in which one of the three sizes is 1: bound by memory, so each element of the matrix is read
+/// once.
 namespace wengert::kernels::detail {
 
 /// y[j] = β y[j] + Σ_r w[r] b[r, j] for `Rows` rows of b.
 template <std::size_t Rows, class T, class A>
-inline void add_rows(std::size_t n, const T* w, const T* b, std::size_t ldb, T* y, T beta) {
+inline void add_rows(std::size_t n, const T* w, const T* b, std::size_t ldb, T* y, T beta)
+{
     using L = Lane<T, A>;
     [&]<std::size_t... R>(std::index_sequence<R...>) {
         const L weight[Rows] = {L(w[R])...}, scale(beta);
-        const auto put = [&](std::size_t j, std::size_t c) __attribute__((always_inline)) {
+        const auto put = [&](std::size_t j, std::size_t c) __attribute__((always_inline))
+        {
             L even = beta == T(0) ? L(T(0)) : scale * L::load_part(y + j, c), odd(T(0));
             ((R % 2 == 0 ? even = fma(weight[R], L::load_part(b + R * ldb + j, c), even)
-                         : odd = fma(weight[R], L::load_part(b + R * ldb + j, c), odd)), ...);
+                         : odd = fma(weight[R], L::load_part(b + R * ldb + j, c), odd)),
+             ...);
             (even + odd).store_part(y + j, c);
         };
         std::size_t j = 0;
@@ -26,30 +30,36 @@ inline void add_rows(std::size_t n, const T* w, const T* b, std::size_t ldb, T* 
 
 /// y[j] = α Σ_p x[p] b[p, j] + β y[j], with b's rows contiguous and read front to back, eight at a time.
 template <class T, class A>
-inline void vector_times_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step, const T* b, std::size_t ldb,
-                              T* y, T alpha, T beta) {
+inline void vector_times_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step, const T* b,
+                              std::size_t ldb, T* y, T alpha, T beta)
+{
     T weight[8];
     for (std::size_t p = 0; p < k;) {
         const std::size_t rows = k - p >= 8 ? 8 : k - p >= 4 ? 4 : 1;
         for (std::size_t r = 0; r < rows; ++r) weight[r] = alpha * x[(p + r) * x_step];
-        if (rows == 8) add_rows<8, T, A>(n, weight, b, ldb, y, beta);
-        else if (rows == 4) add_rows<4, T, A>(n, weight, b, ldb, y, beta);
-        else add_rows<1, T, A>(n, weight, b, ldb, y, beta);
+        if (rows == 8)
+            add_rows<8, T, A>(n, weight, b, ldb, y, beta);
+        else if (rows == 4)
+            add_rows<4, T, A>(n, weight, b, ldb, y, beta);
+        else
+            add_rows<1, T, A>(n, weight, b, ldb, y, beta);
         p += rows, b += rows * ldb, beta = T(1);
     }
 }
 
 /// Σ_p x[p] b[p].
-template <class T, class A>
-[[gnu::always_inline]] inline T dot(std::size_t k, const T* x, const T* b) {
+template <class T, class A> [[gnu::always_inline]] inline T dot(std::size_t k, const T* x, const T* b)
+{
     using L = Lane<T, A>;
-    return fold_row<Add, L>(k, [&](std::size_t p, std::size_t c) { return L::load_part(x + p, c) * L::load_part(b + p, c); });
+    return fold_row<Add, L>(
+        k, [&](std::size_t p, std::size_t c) { return L::load_part(x + p, c) * L::load_part(b + p, c); });
 }
 
 /// y[j] = α Σ_p x[p] b[j, p] + β y[j]: four rows of b share the loads of x.
 template <class T, class A>
 inline void rows_times_vector(std::size_t n, std::size_t k, const T* x, const T* b, std::size_t ldb, T* y,
-                              std::size_t y_step, T alpha, T beta) {
+                              std::size_t y_step, T alpha, T beta)
+{
     using L = Lane<T, A>;
     const auto put = [&](std::size_t j, T value) {
         T& to = y[j * y_step];
@@ -84,8 +94,9 @@ inline void rows_times_vector(std::size_t n, std::size_t k, const T* x, const T*
 
 /// c[i, j] = α a[i] b[j] + β c[i, j].
 template <class T, class A>
-inline void outer_product(std::size_t m, std::size_t n, const T* a, std::size_t a_step, const T* b, T* c, std::size_t ldc,
-                          T alpha, T beta) {
+inline void outer_product(std::size_t m, std::size_t n, const T* a, std::size_t a_step, const T* b, T* c,
+                          std::size_t ldc, T alpha, T beta)
+{
     using L = Lane<T, A>;
     for (std::size_t i = 0; i < m; ++i, c += ldc) {
         const L left(alpha * a[i * a_step]), scale(beta);
@@ -96,7 +107,8 @@ inline void outer_product(std::size_t m, std::size_t n, const T* a, std::size_t 
         };
         std::size_t j = 0;
         for (; j + L::width <= n; j += L::width) {
-            __builtin_prefetch(c + j + 2048 / sizeof(T), 1);  // without it plain stores are slower than updates
+            __builtin_prefetch(c + j + 2048 / sizeof(T),
+                               1);  // without it plain stores are slower than updates
             put(j, L::width);
         }
         if (j < n) put(j, n - j);

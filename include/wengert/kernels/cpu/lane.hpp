@@ -20,10 +20,8 @@
 /// product into a sum (`unfused` below). Where a fused multiply-add is wanted, `fma(a, b, c)` says so.
 namespace wengert {
 
-template <class T, class A = xsimd::default_arch>
-struct Lane;
-template <class T, class A>
-struct LaneMask;
+template <class T, class A = xsimd::default_arch> struct Lane;
+template <class T, class A> struct LaneMask;
 
 /// Functions whose code does not fit beside the operators: defined in lane_math.hpp.
 namespace lane_math {
@@ -34,10 +32,10 @@ template <class T, class A> Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y);
 
 namespace detail {
 
-/// `product` itself, in a form that the compiler will not fuse into a following sum. The empty asm keeps it in
-/// its register. (GCC 12's __builtin_assoc_barrier does the same but takes 16 floats apart one by one.)
-template <class Register>
-[[gnu::always_inline]] inline Register unfused(Register product) {
+/// `product` itself, in a form that the compiler will not fuse into a following sum. The empty asm keeps it
+/// in its register. (GCC 12's __builtin_assoc_barrier does the same but takes 16 floats apart one by one.)
+template <class Register> [[gnu::always_inline]] inline Register unfused(Register product)
+{
 #if defined(__clang__) || !(defined(__FMA__) || defined(__ARM_FEATURE_FMA))
     return product;
 #elif defined(__AVX512F__)
@@ -57,8 +55,7 @@ template <class Register>
 
 }  // namespace detail
 
-template <class T, class A>
-struct LaneMask {
+template <class T, class A> struct LaneMask {
     using Batch = xsimd::batch_bool<T, A>;
     Batch batch;
 
@@ -77,8 +74,7 @@ struct LaneMask {
     friend bool all(LaneMask a) { return xsimd::all(a.batch); }
 };
 
-template <class T, class A>
-struct Lane {
+template <class T, class A> struct Lane {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
     using value_type = T;
     using arch_type = A;
@@ -106,7 +102,8 @@ struct Lane {
 
     friend Lane operator+(Lane a, Lane b) { return a.batch + b.batch; }
     friend Lane operator-(Lane a, Lane b) { return a.batch - b.batch; }
-    friend Lane operator*(Lane a, Lane b) {
+    friend Lane operator*(Lane a, Lane b)
+    {
         return Batch(detail::unfused(static_cast<Register>(a.batch * b.batch)));
     }
     friend Lane operator/(Lane a, Lane b) { return a.batch / b.batch; }
@@ -130,9 +127,7 @@ struct Lane {
     friend Lane fma(Lane a, Lane b, Lane c) { return xsimd::fma(a.batch, b.batch, c.batch); }
     friend Lane maximum(Lane a, Lane b) { return where((a > b) | is_nan(a), a, b); }
     friend Lane minimum(Lane a, Lane b) { return where((a < b) | is_nan(a), a, b); }
-    friend Lane copysign(Lane magnitude, Lane s) {
-        return (s.batch & Batch(T(-0.0))) | abs(magnitude).batch;
-    }
+    friend Lane copysign(Lane magnitude, Lane s) { return (s.batch & Batch(T(-0.0))) | abs(magnitude).batch; }
     friend Lane pow(Lane x, Lane y) { return lane_math::pow(x, y); }
     friend Lane atan2(Lane y, Lane x) { return lane_math::atan2(y, x); }
     friend Lane hypot(Lane x, Lane y) { return lane_math::hypot(x, y); }
@@ -147,32 +142,37 @@ struct Lane {
     friend Lane round_even(Lane x) { return copysign(Lane(xsimd::nearbyint(x.batch)), x); }
     friend Lane round(Lane x) { return round_even(x); }
     friend Lane nearbyint(Lane x) { return round_even(x); }
-    friend Lane sign(Lane x) {
+    friend Lane sign(Lane x)
+    {
         const Lane one(T(1)), zero(T(0));
         return where(x > zero, one, where(x < zero, -one, where(x == zero, zero, x)));
     }
     friend Mask is_nan(Lane x) { return xsimd::isnan(x.batch); }
     friend Mask is_finite(Lane x) { return (x - x) == Lane(T(0)); }
 
-    IntBatch bits() const {
+    IntBatch bits() const
+    {
         using IntRegister = typename IntBatch::register_type;
         return IntBatch(std::bit_cast<IntRegister>(static_cast<Register>(batch)));
     }
-    static Lane from_bits(IntBatch b) {
+    static Lane from_bits(IntBatch b)
+    {
         using IntRegister = typename IntBatch::register_type;
         return Batch(std::bit_cast<Register>(static_cast<IntRegister>(b)));
     }
 };
 
 /// The first `count` elements at `p`, those of `fill` behind them. Reads nothing beyond.
-template <class T, class A>
-inline Lane<T, A> Lane<T, A>::load_part(const T* p, std::size_t count, Lane fill) {
+template <class T, class A> inline Lane<T, A> Lane<T, A>::load_part(const T* p, std::size_t count, Lane fill)
+{
     if (count >= width) return load(p);
 #if defined(__AVX512F__)
     if constexpr (sizeof(Register) == 64) {
         const unsigned bits = detail::first_bits(count);
-        if constexpr (sizeof(T) == 4) return Batch(_mm512_mask_loadu_ps(fill.batch, static_cast<__mmask16>(bits), p));
-        else return Batch(_mm512_mask_loadu_pd(fill.batch, static_cast<__mmask8>(bits), p));
+        if constexpr (sizeof(T) == 4)
+            return Batch(_mm512_mask_loadu_ps(fill.batch, static_cast<__mmask16>(bits), p));
+        else
+            return Batch(_mm512_mask_loadu_pd(fill.batch, static_cast<__mmask8>(bits), p));
     }
 #endif
     alignas(Batch) T buffer[width];
@@ -181,14 +181,16 @@ inline Lane<T, A> Lane<T, A>::load_part(const T* p, std::size_t count, Lane fill
     return load(buffer);
 }
 
-template <class T, class A>
-inline void Lane<T, A>::store_part(T* p, std::size_t count) const {
+template <class T, class A> inline void Lane<T, A>::store_part(T* p, std::size_t count) const
+{
     if (count >= width) return store(p);
 #if defined(__AVX512F__)
     if constexpr (sizeof(Register) == 64) {
         const unsigned bits = detail::first_bits(count);
-        if constexpr (sizeof(T) == 4) _mm512_mask_storeu_ps(p, static_cast<__mmask16>(bits), batch);
-        else _mm512_mask_storeu_pd(p, static_cast<__mmask8>(bits), batch);
+        if constexpr (sizeof(T) == 4)
+            _mm512_mask_storeu_ps(p, static_cast<__mmask16>(bits), batch);
+        else
+            _mm512_mask_storeu_pd(p, static_cast<__mmask8>(bits), batch);
         return;
     }
 #endif
@@ -198,8 +200,8 @@ inline void Lane<T, A>::store_part(T* p, std::size_t count) const {
 }
 
 /// `f` of each element by itself: for functions where no vector form is as good as the C library's.
-template <class F, class T, class A, class... More>
-inline Lane<T, A> by_lane(F f, Lane<T, A> x, More... more) {
+template <class F, class T, class A, class... More> inline Lane<T, A> by_lane(F f, Lane<T, A> x, More... more)
+{
     constexpr std::size_t width = Lane<T, A>::width;
     struct Elements {
         T value[width];

@@ -12,27 +12,27 @@ namespace lane_math {
 
 /// c₀ + x (c₁ + x (c₂ + …)).
 template <class T, class A, class... C>
-[[gnu::always_inline]] inline Lane<T, A> poly(Lane<T, A> x, T c0, C... more) {
-    if constexpr (sizeof...(more) == 0) return c0;
-    else return fma(poly(x, static_cast<T>(more)...), x, Lane<T, A>(c0));
+[[gnu::always_inline]] inline Lane<T, A> poly(Lane<T, A> x, T c0, C... more)
+{
+    if constexpr (sizeof...(more) == 0)
+        return c0;
+    else
+        return fma(poly(x, static_cast<T>(more)...), x, Lane<T, A>(c0));
 }
 
-template <class T>
-struct FloatFormat;
-template <>
-struct FloatFormat<double> {
+template <class T> struct FloatFormat;
+template <> struct FloatFormat<double> {
     static constexpr int mantissa_bits = 52;
     static constexpr double bias = 1023;
-    static constexpr double rounder = 0x1.8p52;         ///< adding it rounds to an integer in the low bits
-    static constexpr double ln2_hi = 0x1.62e42feep-1;   ///< 32 bits: k · ln2_hi is exact
+    static constexpr double rounder = 0x1.8p52;        ///< adding it rounds to an integer in the low bits
+    static constexpr double ln2_hi = 0x1.62e42feep-1;  ///< 32 bits: k · ln2_hi is exact
     static constexpr double ln2_lo = 0x1.a39ef35793c76p-33;
     static constexpr double exp_max = 710, exp_min = -745.14;  ///< below exp_min eˣ rounds to 0
     static constexpr double expm1_min = -38;
     static constexpr double denormal_scale = 0x1p54, denormal_exponent = 54;
     static constexpr double exponent_magic = 0x1p52;
 };
-template <>
-struct FloatFormat<float> {
+template <> struct FloatFormat<float> {
     static constexpr int mantissa_bits = 23;
     static constexpr float bias = 127;
     static constexpr float rounder = 0x1.8p23F;
@@ -45,29 +45,30 @@ struct FloatFormat<float> {
 };
 
 /// 2ⁿ for whole n within the normal exponents.
-template <class T, class A>
-[[gnu::always_inline]] inline Lane<T, A> pow2(Lane<T, A> n) {
+template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> pow2(Lane<T, A> n)
+{
     using F = FloatFormat<T>;
     return Lane<T, A>::from_bits((n + Lane<T, A>(F::rounder + F::bias)).bits() << F::mantissa_bits);
 }
 
-template <class T, class A>
-[[gnu::always_inline]] inline Lane<T, A> round_small(Lane<T, A> x) {
+template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> round_small(Lane<T, A> x)
+{
     const Lane<T, A> rounder(FloatFormat<T>::rounder);
     return (x + rounder) - rounder;
 }
 
 /// x = n ln 2 + r with whole n and |r| ≤ ln 2 / 2.
-template <class T, class A>
-struct ExpReduced {
+template <class T, class A> struct ExpReduced {
     Lane<T, A> n, r;
-    [[gnu::always_inline]] explicit ExpReduced(Lane<T, A> x) {
+    [[gnu::always_inline]] explicit ExpReduced(Lane<T, A> x)
+    {
         using F = FloatFormat<T>;
         n = round_small(x * lit(1.44269504088896340736));
         r = fma(n, Lane<T, A>(-F::ln2_lo), fma(n, Lane<T, A>(-F::ln2_hi), x));
     }
     /// eʳ − 1 = r + r² p(r); p interpolates at the Chebyshev nodes.
-    [[gnu::always_inline]] Lane<T, A> expm1() const {
+    [[gnu::always_inline]] Lane<T, A> expm1() const
+    {
         Lane<T, A> p;
         if constexpr (sizeof(T) == 8) {
             p = poly(r, 0.5, 0.166666666666666675, 0.0416666666666241279, 0.00833333333333006183,
@@ -81,10 +82,10 @@ struct ExpReduced {
     }
 };
 
-/// eˣ 2ˢ, without overflow on the way. What rounds to 0 (a masked logit of −inf, say) is not computed: a product
-/// that underflows costs over a hundred cycles.
-template <class T, class A>
-[[gnu::always_inline]] inline Lane<T, A> exp_scaled(Lane<T, A> x, T s = 0) {
+/// eˣ 2ˢ, without overflow on the way. What rounds to 0 (a masked logit of −inf, say) is not computed: a
+/// product that underflows costs over a hundred cycles.
+template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> exp_scaled(Lane<T, A> x, T s = 0)
+{
     using F = FloatFormat<T>;
     const Lane<T, A> hi(F::exp_max + T(0.7) * -s), lo(F::exp_min);
     const auto vanishes = x < lo;
@@ -97,7 +98,8 @@ template <class T, class A>
 
 /// ln(1 + f) + k ln 2 + c for √½ ≤ 1 + f < √2 (fdlibm e_log.c).
 template <class T, class A>
-[[gnu::always_inline]] inline Lane<T, A> log_kernel(Lane<T, A> f, Lane<T, A> k, Lane<T, A> c) {
+[[gnu::always_inline]] inline Lane<T, A> log_kernel(Lane<T, A> f, Lane<T, A> k, Lane<T, A> c)
+{
     using F = FloatFormat<T>;
     using L = Lane<T, A>;
     const L s = f / (lit(2) + f), z = s * s;
@@ -115,10 +117,10 @@ template <class T, class A>
 }
 
 /// x = 2ᵏ (1 + f), for positive normal and denormal x.
-template <class T, class A>
-struct LogReduced {
+template <class T, class A> struct LogReduced {
     Lane<T, A> k, f;
-    [[gnu::always_inline]] explicit LogReduced(Lane<T, A> x) {
+    [[gnu::always_inline]] explicit LogReduced(Lane<T, A> x)
+    {
         using F = FloatFormat<T>;
         using L = Lane<T, A>;
         using Int = typename L::Int;
@@ -144,7 +146,8 @@ struct LogReduced {
 
 /// The values of a logarithm where the formula does not hold: NaN below `origin`, −inf at it.
 template <class T, class A>
-[[gnu::always_inline]] inline Lane<T, A> log_edges(Lane<T, A> x, Lane<T, A> origin, Lane<T, A> inside) {
+[[gnu::always_inline]] inline Lane<T, A> log_edges(Lane<T, A> x, Lane<T, A> origin, Lane<T, A> inside)
+{
     constexpr T inf = std::numeric_limits<T>::infinity();
     const Lane<T, A> nan(std::numeric_limits<T>::quiet_NaN());
     const Lane<T, A> upper = where(x == Lane<T, A>(inf), x, inside);
@@ -153,14 +156,11 @@ template <class T, class A>
 
 }  // namespace lane_math
 
-template <class T, class A>
-Lane<T, A> exp(Lane<T, A> x) {
-    return lane_math::exp_scaled(x);
-}
+template <class T, class A> Lane<T, A> exp(Lane<T, A> x) { return lane_math::exp_scaled(x); }
 
 /// 2ᵏ (eʳ − 1) + (2ᵏ − 1), halved on the way so that k = 1024 does not overflow.
-template <class T, class A>
-Lane<T, A> expm1(Lane<T, A> x) {
+template <class T, class A> Lane<T, A> expm1(Lane<T, A> x)
+{
     using F = lane_math::FloatFormat<T>;
     const Lane<T, A> hi(F::exp_max), lo(F::expm1_min);
     const lane_math::ExpReduced<T, A> reduced(where(x > hi, hi, where(x < lo, lo, x)));
@@ -169,15 +169,16 @@ Lane<T, A> expm1(Lane<T, A> x) {
     return where(x == lit(0), x, y);
 }
 
-template <class T, class A>
-Lane<T, A> log(Lane<T, A> x) {
+template <class T, class A> Lane<T, A> log(Lane<T, A> x)
+{
     const lane_math::LogReduced<T, A> reduced(x);
-    return lane_math::log_edges(x, Lane<T, A>(T(0)), lane_math::log_kernel(reduced.f, reduced.k, Lane<T, A>(T(0))));
+    return lane_math::log_edges(x, Lane<T, A>(T(0)),
+                                lane_math::log_kernel(reduced.f, reduced.k, Lane<T, A>(T(0))));
 }
 
 /// With u = 1 + x rounded and c = (1 + x − u)/u: ln u + c. Near 0, u is not needed: f = x.
-template <class T, class A>
-Lane<T, A> log1p(Lane<T, A> x) {
+template <class T, class A> Lane<T, A> log1p(Lane<T, A> x)
+{
     using L = Lane<T, A>;
     const L u = lit(1) + x;
     const lane_math::LogReduced<T, A> reduced(u);
@@ -189,16 +190,16 @@ Lane<T, A> log1p(Lane<T, A> x) {
     return where(x == lit(0), x, y);
 }
 
-template <class T, class A>
-Lane<T, A> log2(Lane<T, A> x) {
+template <class T, class A> Lane<T, A> log2(Lane<T, A> x)
+{
     using L = Lane<T, A>;
     const lane_math::LogReduced<T, A> reduced(x);
     const L m = lane_math::log_kernel(reduced.f, L(T(0)), L(T(0)));
     return lane_math::log_edges(x, L(T(0)), fma(m, L(T(1.44269504088896340736)), reduced.k));
 }
 
-template <class T, class A>
-Lane<T, A> log10(Lane<T, A> x) {
+template <class T, class A> Lane<T, A> log10(Lane<T, A> x)
+{
     using L = Lane<T, A>;
     const lane_math::LogReduced<T, A> reduced(x);
     const L m = lane_math::log_kernel(reduced.f, L(T(0)), L(T(0)));
@@ -209,8 +210,8 @@ Lane<T, A> log10(Lane<T, A> x) {
 }
 
 /// t/(t + 2) with t = e²ˣ − 1.
-template <class T, class A>
-Lane<T, A> tanh(Lane<T, A> x) {
+template <class T, class A> Lane<T, A> tanh(Lane<T, A> x)
+{
     using L = Lane<T, A>;
     const L big(T(sizeof(T) == 8 ? 20 : 10)), a = abs(x);
     const lane_math::ExpReduced<T, A> reduced(where(a > big, big, a) * lit(2));
@@ -220,8 +221,8 @@ Lane<T, A> tanh(Lane<T, A> x) {
 }
 
 /// Odd Taylor polynomial below 1, (eˣ − e⁻ˣ)/2 above.
-template <class T, class A>
-Lane<T, A> sinh(Lane<T, A> x) {
+template <class T, class A> Lane<T, A> sinh(Lane<T, A> x)
+{
     using L = Lane<T, A>;
     const L a = abs(x), e = lane_math::exp_scaled(a, T(-1)), z = x * x;
     L p;
@@ -234,8 +235,8 @@ Lane<T, A> sinh(Lane<T, A> x) {
     return where(a < lit(1), fma(x * z, p, x), copysign(e - lit(0.25) / e, x));
 }
 
-template <class T, class A>
-Lane<T, A> cosh(Lane<T, A> x) {
+template <class T, class A> Lane<T, A> cosh(Lane<T, A> x)
+{
     const Lane<T, A> e = lane_math::exp_scaled(abs(x), T(-1));
     return e + lit(0.25) / e;
 }

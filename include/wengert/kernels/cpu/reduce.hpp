@@ -16,21 +16,26 @@ namespace detail {
 inline constexpr auto as_is = [](auto v) { return v; };
 inline constexpr auto squared = [](auto v) { return v * v; };
 
-template <class T>
-constexpr T lowest() {
-    if constexpr (std::floating_point<T>) return -std::numeric_limits<T>::infinity();
-    else return std::numeric_limits<T>::lowest();
+template <class T> constexpr T lowest()
+{
+    if constexpr (std::floating_point<T>)
+        return -std::numeric_limits<T>::infinity();
+    else
+        return std::numeric_limits<T>::lowest();
 }
-template <class T>
-constexpr T highest() {
-    if constexpr (std::floating_point<T>) return std::numeric_limits<T>::infinity();
-    else return std::numeric_limits<T>::max();
+template <class T> constexpr T highest()
+{
+    if constexpr (std::floating_point<T>)
+        return std::numeric_limits<T>::infinity();
+    else
+        return std::numeric_limits<T>::max();
 }
 
 /// For integers and bools: out[j] = step(out[j], x[k, j]), as plain loops that compilers vectorise.
 template <class A, class T, class Out, class Step>
 inline void fold_plain(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out start, Out* out,
-                       const Step& step) {
+                       const Step& step)
+{
     for (std::size_t o = 0; o < outer; ++o, out += inner) {
         if (inner == 1) {
             Out acc = start;
@@ -45,13 +50,13 @@ inline void fold_plain(const T* x, std::size_t outer, std::size_t n, std::size_t
     }
 }
 
-template <std::integral T>
-constexpr T wrapping_add(T a, T b) {
+template <std::integral T> constexpr T wrapping_add(T a, T b)
+{
     using U = std::make_unsigned_t<T>;
     return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
 }
-template <std::integral T>
-constexpr T wrapping_multiply(T a, T b) {
+template <std::integral T> constexpr T wrapping_multiply(T a, T b)
+{
     return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
@@ -59,55 +64,69 @@ constexpr T wrapping_multiply(T a, T b) {
 
 /// `Out` is T for floats; integers and bools may be summed into a wider integer.
 template <class T, class A = xsimd::default_arch, class Out>
-void sum(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* out) {
-    if constexpr (std::floating_point<T>) detail::fold<detail::Add, T, A>(x, outer, n, inner, detail::as_is, out);
-    else detail::fold_plain<A>(x, outer, n, inner, Out(0), out, [](Out a, T v) {
-        return detail::wrapping_add(a, static_cast<Out>(v));
-    });
+void sum(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* out)
+{
+    if constexpr (std::floating_point<T>)
+        detail::fold<detail::Add, T, A>(x, outer, n, inner, detail::as_is, out);
+    else
+        detail::fold_plain<A>(x, outer, n, inner, Out(0), out,
+                              [](Out a, T v) { return detail::wrapping_add(a, static_cast<Out>(v)); });
 }
 
 template <class T, class A = xsimd::default_arch, class Out>
-void prod(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* out) {
+void prod(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* out)
+{
     if constexpr (std::floating_point<T>)
         detail::fold<detail::Multiply, T, A>(x, outer, n, inner, detail::as_is, out);
-    else detail::fold_plain<A>(x, outer, n, inner, Out(1), out, [](Out a, T v) {
-        return detail::wrapping_multiply(a, static_cast<Out>(v));
-    });
+    else
+        detail::fold_plain<A>(x, outer, n, inner, Out(1), out,
+                              [](Out a, T v) { return detail::wrapping_multiply(a, static_cast<Out>(v)); });
 }
 
 /// NaN if any element is.
 template <class T, class A = xsimd::default_arch>
-void amax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out) {
-    if constexpr (std::floating_point<T>) detail::fold<detail::Max, T, A>(x, outer, n, inner, detail::as_is, out);
-    else detail::fold_plain<A>(x, outer, n, inner, detail::lowest<T>(), out, [](T a, T v) { return a > v ? a : v; });
+void amax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out)
+{
+    if constexpr (std::floating_point<T>)
+        detail::fold<detail::Max, T, A>(x, outer, n, inner, detail::as_is, out);
+    else
+        detail::fold_plain<A>(x, outer, n, inner, detail::lowest<T>(), out,
+                              [](T a, T v) { return a > v ? a : v; });
 }
 
 template <class T, class A = xsimd::default_arch>
-void amin(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out) {
-    if constexpr (std::floating_point<T>) detail::fold<detail::Min, T, A>(x, outer, n, inner, detail::as_is, out);
-    else detail::fold_plain<A>(x, outer, n, inner, detail::highest<T>(), out, [](T a, T v) { return a < v ? a : v; });
+void amin(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out)
+{
+    if constexpr (std::floating_point<T>)
+        detail::fold<detail::Min, T, A>(x, outer, n, inner, detail::as_is, out);
+    else
+        detail::fold_plain<A>(x, outer, n, inner, detail::highest<T>(), out,
+                              [](T a, T v) { return a < v ? a : v; });
 }
 
 template <class A = xsimd::default_arch>
-void all(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, bool* out) {
+void all(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, bool* out)
+{
     detail::fold_plain<A>(x, outer, n, inner, true, out, [](bool a, bool v) { return a && v; });
 }
 
 template <class A = xsimd::default_arch>
-void any(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, bool* out) {
+void any(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, bool* out)
+{
     detail::fold_plain<A>(x, outer, n, inner, false, out, [](bool a, bool v) { return a || v; });
 }
 
 template <std::floating_point T, class A = xsimd::default_arch>
-void sum_of_squares(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out) {
+void sum_of_squares(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out)
+{
     detail::fold<detail::Add, T, A>(x, outer, n, inner, detail::squared, out);
 }
 
 namespace detail {
 
 /// √Σx² of one strided row by way of its largest element: where the plain sum overflowed or lost its bits.
-template <class T, class A>
-inline T scaled_norm(const T* x, std::size_t n, std::size_t stride) {
+template <class T, class A> inline T scaled_norm(const T* x, std::size_t n, std::size_t stride)
+{
     T largest = 0, total = 0;
     for (std::size_t k = 0; k < n; ++k) largest = maximum(largest, std::abs(x[k * stride]));
     if (!(largest > T(0)) || !is_finite(largest)) return largest;
@@ -119,7 +138,8 @@ inline T scaled_norm(const T* x, std::size_t n, std::size_t stride) {
 
 /// 2-norm. Rows whose sum of squares is not a normal number are done again, scaled.
 template <std::floating_point T, class A = xsimd::default_arch>
-void norm(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out) {
+void norm(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out)
+{
     sum_of_squares<T, A>(x, outer, n, inner, out);
     constexpr T small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
     for (std::size_t i = 0; i < outer * inner; ++i) {
@@ -132,8 +152,8 @@ void norm(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* ou
 namespace detail {
 
 /// The first k with x[k] == value, or with x[k] ≠ x[k] when the value is NaN. There is one.
-template <class T, class A>
-inline std::int64_t find_first(const T* x, std::size_t n, T value) {
+template <class T, class A> inline std::int64_t find_first(const T* x, std::size_t n, T value)
+{
     std::size_t k = 0;
     const bool nan = value != value;
     if constexpr (std::floating_point<T>) {
@@ -148,7 +168,8 @@ inline std::int64_t find_first(const T* x, std::size_t n, T value) {
 }
 
 template <class A, class T, class Better>
-inline void arg_columns(const T* x, std::size_t n, std::size_t inner, std::int64_t* out, const Better& better) {
+inline void arg_columns(const T* x, std::size_t n, std::size_t inner, std::int64_t* out, const Better& better)
+{
     T best[column_tile];
     for (std::size_t j0 = 0; j0 < inner; j0 += column_tile) {
         const std::size_t columns = std::min(column_tile, inner - j0);
@@ -168,7 +189,8 @@ inline void arg_columns(const T* x, std::size_t n, std::size_t inner, std::int64
 
 /// Index along the middle axis of the first largest element; of the first NaN if there is one. n ≥ 1.
 template <class T, class A = xsimd::default_arch>
-void argmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::int64_t* out) {
+void argmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::int64_t* out)
+{
     for (std::size_t o = 0; o < outer; ++o, x += n * inner, out += inner) {
         if (inner != 1) {
             detail::arg_columns<A>(x, n, inner, out, [](T v, T best) { return v > best; });
@@ -181,7 +203,8 @@ void argmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std
 }
 
 template <class T, class A = xsimd::default_arch>
-void argmin(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::int64_t* out) {
+void argmin(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::int64_t* out)
+{
     for (std::size_t o = 0; o < outer; ++o, x += n * inner, out += inner) {
         if (inner != 1) {
             detail::arg_columns<A>(x, n, inner, out, [](T v, T best) { return v < best; });

@@ -8,10 +8,12 @@ namespace wengert::kernels {
 
 namespace detail {
 
-/// Calls row(x offset) for each row when inner is 1, tile(x offset, out offset, columns) for each tile of columns
-/// otherwise.
+/// Calls row(x offset) for each row when inner is 1, tile(x offset, out offset, columns) for each tile of
+/// columns otherwise.
 template <class Row, class Tile>
-inline void each_row_or_tile(std::size_t outer, std::size_t n, std::size_t inner, const Row& row, const Tile& tile) {
+inline void each_row_or_tile(std::size_t outer, std::size_t n, std::size_t inner, const Row& row,
+                             const Tile& tile)
+{
     for (std::size_t o = 0; o < outer; ++o) {
         if (inner == 1) {
             row(o * n, o);
@@ -23,17 +25,17 @@ inline void each_row_or_tile(std::size_t outer, std::size_t n, std::size_t inner
 }
 
 /// f(k, count) over the lanes of a row.
-template <class L, class F>
-[[gnu::always_inline]] inline void each_lane(std::size_t n, const F& f) {
+template <class L, class F> [[gnu::always_inline]] inline void each_lane(std::size_t n, const F& f)
+{
     std::size_t k = 0;
     for (; k + L::width <= n; k += L::width) f(k, L::width);
     if (k < n) f(k, n - k);
 }
 
-/// What is subtracted before exp: the largest element, or 0 where that is infinite.
-/// (Columns beyond a tile are filled with zeros, too: exp of left-over memory may be denormal, which is slow.)
-template <class T, class A>
-inline T finite_shift(T largest) {
+/// What is subtracted before exp: the largest element, or 0 where that is infinite. (Columns beyond a tile
+/// are filled with zeros, too: exp of left-over memory may be denormal, which is slow.)
+template <class T, class A> inline T finite_shift(T largest)
+{
     return is_finite(largest) || largest != largest ? largest : T(0);
 }
 
@@ -41,43 +43,51 @@ inline T finite_shift(T largest) {
 
 /// Σ (x − mean)² / (n − ddof), in two passes; NaN (0/0) or inf when ddof ≥ n.
 template <std::floating_point T, class A = xsimd::default_arch>
-void var(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t ddof, T* out) {
+void var(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t ddof, T* out)
+{
     using L = Lane<T, A>;
     const T count = static_cast<T>(n), freedom = n > ddof ? static_cast<T>(n - ddof) : T(0);
     const auto deviation = [](L v, L mean) { return square(v - mean); };
-    detail::each_row_or_tile(outer, n, inner, [&](std::size_t at, std::size_t o) {
-        const T mean = detail::fold_row<detail::Add, L>(n, [&](std::size_t k, std::size_t c) {
-            return L::load_part(x + at + k, c);
-        }) / count;
-        out[o] = detail::fold_row<detail::Add, L>(n, [&](std::size_t k, std::size_t c) {
-            return deviation(L::load_part(x + at + k, c), L(mean));
-        }) / freedom;
-    }, [&](std::size_t at, std::size_t o, std::size_t columns) {
-        alignas(L) T mean[detail::column_tile];
-        const auto value = [&](std::size_t k, std::size_t j, std::size_t c) {
-            return L::load_part(x + at + k * inner + j, c);
-        };
-        detail::fold_columns<detail::Add, L>(n, columns, inner, value, mean);
-        for (std::size_t j = 0; j < columns; ++j) mean[j] /= count;
-        detail::fold_columns<detail::Add, L>(n, columns, inner, [&](std::size_t k, std::size_t j, std::size_t c) {
-            return deviation(value(k, j, c), L::load_part(mean + j, c));
-        }, out + o);
-        for (std::size_t j = 0; j < columns; ++j) out[o + j] /= freedom;
-    });
+    detail::each_row_or_tile(
+        outer, n, inner,
+        [&](std::size_t at, std::size_t o) {
+            const T mean = detail::fold_row<detail::Add, L>(
+                               n, [&](std::size_t k, std::size_t c) { return L::load_part(x + at + k, c); }) /
+                           count;
+            out[o] = detail::fold_row<detail::Add, L>(
+                         n, [&](std::size_t k,
+                                std::size_t c) { return deviation(L::load_part(x + at + k, c), L(mean)); }) /
+                     freedom;
+        },
+        [&](std::size_t at, std::size_t o, std::size_t columns) {
+            alignas(L) T mean[detail::column_tile];
+            const auto value = [&](std::size_t k, std::size_t j, std::size_t c) {
+                return L::load_part(x + at + k * inner + j, c);
+            };
+            detail::fold_columns<detail::Add, L>(n, columns, inner, value, mean);
+            for (std::size_t j = 0; j < columns; ++j) mean[j] /= count;
+            detail::fold_columns<detail::Add, L>(
+                n, columns, inner,
+                [&](std::size_t k, std::size_t j, std::size_t c) {
+                    return deviation(value(k, j, c), L::load_part(mean + j, c));
+                },
+                out + o);
+            for (std::size_t j = 0; j < columns; ++j) out[o + j] /= freedom;
+        });
 }
 
 namespace detail {
 
 /// Largest element m and s = Σ exp(x − m) of a row; exp(x − m) is stored at e unless that is null.
-template <class T>
-struct ShiftedSum {
+template <class T> struct ShiftedSum {
     T shift, sum;
 };
 
-template <class T, class A>
-inline ShiftedSum<T> shifted_row(const T* x, std::size_t n, T* e) {
+template <class T, class A> inline ShiftedSum<T> shifted_row(const T* x, std::size_t n, T* e)
+{
     using L = Lane<T, A>;
-    const T largest = fold_row<Max, L>(n, [&](std::size_t k, std::size_t c) { return L::load_part(x + k, c); });
+    const T largest =
+        fold_row<Max, L>(n, [&](std::size_t k, std::size_t c) { return L::load_part(x + k, c); });
     const T shift = finite_shift<T, A>(largest);
     const T sum = fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) {
         const L v = exp(L::load_part(x + k, c) - L(shift));
@@ -88,38 +98,49 @@ inline ShiftedSum<T> shifted_row(const T* x, std::size_t n, T* e) {
 }
 
 template <class T, class A>
-inline void shifted_columns(const T* x, std::size_t n, std::size_t columns, std::size_t inner, T* e, T* shift, T* sum) {
+inline void shifted_columns(const T* x, std::size_t n, std::size_t columns, std::size_t inner, T* e, T* shift,
+                            T* sum)
+{
     using L = Lane<T, A>;
-    const auto value = [&](std::size_t k, std::size_t j, std::size_t c) { return L::load_part(x + k * inner + j, c); };
+    const auto value = [&](std::size_t k, std::size_t j, std::size_t c) {
+        return L::load_part(x + k * inner + j, c);
+    };
     fold_columns<Max, L>(n, columns, inner, value, shift);
     for (std::size_t j = 0; j < columns; ++j) shift[j] = finite_shift<T, A>(shift[j]);
-    fold_columns<Add, L>(n, columns, inner, [&](std::size_t k, std::size_t j, std::size_t c) {
-        const L v = exp(value(k, j, c) - L::load_part(shift + j, c));
-        if (e) v.store_part(e + k * inner + j, c);
-        return v;
-    }, sum);
+    fold_columns<Add, L>(
+        n, columns, inner,
+        [&](std::size_t k, std::size_t j, std::size_t c) {
+            const L v = exp(value(k, j, c) - L::load_part(shift + j, c));
+            if (e) v.store_part(e + k * inner + j, c);
+            return v;
+        },
+        sum);
 }
 
 }  // namespace detail
 
 /// ln Σ eˣ = m + ln Σ e^(x − m). −inf for n = 0 and for rows of −inf.
 template <std::floating_point T, class A = xsimd::default_arch>
-void logsumexp(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out) {
-    detail::each_row_or_tile(outer, n, inner, [&](std::size_t at, std::size_t o) {
-        const auto [shift, sum] = detail::shifted_row<T, A>(x + at, n, nullptr);
-        out[o] = shift + std::log(sum);
-    }, [&](std::size_t at, std::size_t o, std::size_t columns) {
-        alignas(64) T shift[detail::column_tile], sum[detail::column_tile];
-        detail::shifted_columns<T, A>(x + at, n, columns, inner, nullptr, shift, sum);
-        for (std::size_t j = 0; j < columns; ++j) out[o + j] = shift[j] + std::log(sum[j]);
-    });
+void logsumexp(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out)
+{
+    detail::each_row_or_tile(
+        outer, n, inner,
+        [&](std::size_t at, std::size_t o) {
+            const auto [shift, sum] = detail::shifted_row<T, A>(x + at, n, nullptr);
+            out[o] = shift + std::log(sum);
+        },
+        [&](std::size_t at, std::size_t o, std::size_t columns) {
+            alignas(64) T shift[detail::column_tile], sum[detail::column_tile];
+            detail::shifted_columns<T, A>(x + at, n, columns, inner, nullptr, shift, sum);
+            for (std::size_t j = 0; j < columns; ++j) out[o + j] = shift[j] + std::log(sum[j]);
+        });
 }
 
 namespace detail {
 
 /// A row that fits in one register: the same steps, without a visit to memory between them.
-template <class T, class A>
-inline void softmax_lane(const T* x, std::size_t n, T* y) {
+template <class T, class A> inline void softmax_lane(const T* x, std::size_t n, T* y)
+{
     using L = Lane<T, A>;
     const L v = L::load_part(x, n, L(-std::numeric_limits<T>::infinity()));
     const L e = exp(v - L(finite_shift<T, A>(fold_lane<Max>(v))));
@@ -130,54 +151,63 @@ inline void softmax_lane(const T* x, std::size_t n, T* y) {
 
 /// y = e^(x − m) / Σ e^(x − m). NaN at elements of +inf and in rows of nothing but −inf.
 template <std::floating_point T, class A = xsimd::default_arch>
-void softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
+void softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* y)
+{
     using L = Lane<T, A>;
-    detail::each_row_or_tile(outer, n, inner, [&](std::size_t at, std::size_t) {
-        if (n <= L::width) return detail::softmax_lane<T, A>(x + at, n, y + at);
-        const L scale(T(1) / detail::shifted_row<T, A>(x + at, n, y + at).sum);
-        detail::each_lane<L>(n, [&](std::size_t k, std::size_t c) {
-            (L::load_part(y + at + k, c) * scale).store_part(y + at + k, c);
-        });
-    }, [&](std::size_t at, std::size_t, std::size_t columns) {
-        alignas(64) T shift[detail::column_tile], scale[detail::column_tile];
-        detail::shifted_columns<T, A>(x + at, n, columns, inner, y + at, shift, scale);
-        for (std::size_t j = 0; j < columns; ++j) scale[j] = T(1) / scale[j];
-        for (std::size_t k = 0; k < n; ++k)
-            detail::each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
-                T* to = y + at + k * inner + j;
-                (L::load_part(to, c) * L::load_part(scale + j, c)).store_part(to, c);
+    detail::each_row_or_tile(
+        outer, n, inner,
+        [&](std::size_t at, std::size_t) {
+            if (n <= L::width) return detail::softmax_lane<T, A>(x + at, n, y + at);
+            const L scale(T(1) / detail::shifted_row<T, A>(x + at, n, y + at).sum);
+            detail::each_lane<L>(n, [&](std::size_t k, std::size_t c) {
+                (L::load_part(y + at + k, c) * scale).store_part(y + at + k, c);
             });
-    });
+        },
+        [&](std::size_t at, std::size_t, std::size_t columns) {
+            alignas(64) T shift[detail::column_tile], scale[detail::column_tile];
+            detail::shifted_columns<T, A>(x + at, n, columns, inner, y + at, shift, scale);
+            for (std::size_t j = 0; j < columns; ++j) scale[j] = T(1) / scale[j];
+            for (std::size_t k = 0; k < n; ++k)
+                detail::each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
+                    T* to = y + at + k * inner + j;
+                    (L::load_part(to, c) * L::load_part(scale + j, c)).store_part(to, c);
+                });
+        });
 }
 
 /// y = (x − m) − ln Σ e^(x − m).
 template <std::floating_point T, class A = xsimd::default_arch>
-void log_softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
+void log_softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* y)
+{
     using L = Lane<T, A>;
-    detail::each_row_or_tile(outer, n, inner, [&](std::size_t at, std::size_t) {
-        const auto [shift, sum] = detail::shifted_row<T, A>(x + at, n, nullptr);
-        const L m(shift), log_sum(std::log(sum));
-        detail::each_lane<L>(n, [&](std::size_t k, std::size_t c) {
-            (L::load_part(x + at + k, c) - m - log_sum).store_part(y + at + k, c);
-        });
-    }, [&](std::size_t at, std::size_t, std::size_t columns) {
-        alignas(64) T shift[detail::column_tile], log_sum[detail::column_tile];
-        detail::shifted_columns<T, A>(x + at, n, columns, inner, nullptr, shift, log_sum);
-        for (std::size_t j = 0; j < columns; ++j) log_sum[j] = std::log(log_sum[j]);
-        for (std::size_t k = 0; k < n; ++k)
-            detail::each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
-                const L v = L::load_part(x + at + k * inner + j, c) - L::load_part(shift + j, c);
-                (v - L::load_part(log_sum + j, c)).store_part(y + at + k * inner + j, c);
+    detail::each_row_or_tile(
+        outer, n, inner,
+        [&](std::size_t at, std::size_t) {
+            const auto [shift, sum] = detail::shifted_row<T, A>(x + at, n, nullptr);
+            const L m(shift), log_sum(std::log(sum));
+            detail::each_lane<L>(n, [&](std::size_t k, std::size_t c) {
+                (L::load_part(x + at + k, c) - m - log_sum).store_part(y + at + k, c);
             });
-    });
+        },
+        [&](std::size_t at, std::size_t, std::size_t columns) {
+            alignas(64) T shift[detail::column_tile], log_sum[detail::column_tile];
+            detail::shifted_columns<T, A>(x + at, n, columns, inner, nullptr, shift, log_sum);
+            for (std::size_t j = 0; j < columns; ++j) log_sum[j] = std::log(log_sum[j]);
+            for (std::size_t k = 0; k < n; ++k)
+                detail::each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
+                    const L v = L::load_part(x + at + k * inner + j, c) - L::load_part(shift + j, c);
+                    (v - L::load_part(log_sum + j, c)).store_part(y + at + k * inner + j, c);
+                });
+        });
 }
 
 namespace detail {
 
 /// dx = map(g, y, s) with s = Σ term(g, y) along the middle axis.
 template <class T, class A, class Term, class Map>
-inline void reduce_then_map(const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner, T* dx,
-                            const Term& term, const Map& map) {
+inline void reduce_then_map(const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner,
+                            T* dx, const Term& term, const Map& map)
+{
     using L = Lane<T, A>;
     const auto at_lane = [&](std::size_t i, std::size_t c) {
         return std::pair(L::load_part(g + i, c), L::load_part(y + i, c));
@@ -190,54 +220,69 @@ inline void reduce_then_map(const T* y, const T* g, std::size_t outer, std::size
         const auto [gi, yi] = at_lane(i, c);
         return L(term(gi, yi));
     };
-    each_row_or_tile(outer, n, inner, [&](std::size_t at, std::size_t) {
-        const L total(fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) { return term_at(at + k, c); }));
-        each_lane<L>(n, [&](std::size_t k, std::size_t c) { write(at + k, c, total); });
-    }, [&](std::size_t at, std::size_t, std::size_t columns) {
-        alignas(L) T total[column_tile];
-        fold_columns<Add, L>(n, columns, inner, [&](std::size_t k, std::size_t j, std::size_t c) {
-            return term_at(at + k * inner + j, c);
-        }, total);
-        for (std::size_t k = 0; k < n; ++k)
-            each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
-                write(at + k * inner + j, c, L::load_part(total + j, c));
-            });
-    });
+    each_row_or_tile(
+        outer, n, inner,
+        [&](std::size_t at, std::size_t) {
+            const L total(
+                fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) { return term_at(at + k, c); }));
+            each_lane<L>(n, [&](std::size_t k, std::size_t c) { write(at + k, c, total); });
+        },
+        [&](std::size_t at, std::size_t, std::size_t columns) {
+            alignas(L) T total[column_tile];
+            fold_columns<Add, L>(
+                n, columns, inner,
+                [&](std::size_t k, std::size_t j, std::size_t c) { return term_at(at + k * inner + j, c); },
+                total);
+            for (std::size_t k = 0; k < n; ++k)
+                each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
+                    write(at + k * inner + j, c, L::load_part(total + j, c));
+                });
+        });
 }
 
 }  // namespace detail
 
 /// dx = y (g − Σ g y).
 template <std::floating_point T, class A = xsimd::default_arch>
-void softmax_backward(const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner, T* dx) {
-    detail::reduce_then_map<T, A>(y, g, outer, n, inner, dx, [](auto gi, auto yi) { return gi * yi; },
-                                  [](auto gi, auto yi, auto total) { return yi * (gi - total); });
+void softmax_backward(const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner, T* dx)
+{
+    detail::reduce_then_map<T, A>(
+        y, g, outer, n, inner, dx, [](auto gi, auto yi) { return gi * yi; },
+        [](auto gi, auto yi, auto total) { return yi * (gi - total); });
 }
 
 /// dx = g − e^y Σ g.
 template <std::floating_point T, class A = xsimd::default_arch>
-void log_softmax_backward(const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner, T* dx) {
-    detail::reduce_then_map<T, A>(y, g, outer, n, inner, dx, [](auto gi, auto) { return gi; },
-                                  [](auto gi, auto yi, auto total) { return gi - exp(yi) * total; });
+void log_softmax_backward(const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner, T* dx)
+{
+    detail::reduce_then_map<T, A>(
+        y, g, outer, n, inner, dx, [](auto gi, auto) { return gi; },
+        [](auto gi, auto yi, auto total) { return gi - exp(yi) * total; });
 }
 
 /// dx = g e^(x − y), with y and g of shape (outer, inner); 0 where x is −inf.
 template <std::floating_point T, class A = xsimd::default_arch>
-void logsumexp_backward(const T* x, const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner, T* dx) {
+void logsumexp_backward(const T* x, const T* y, const T* g, std::size_t outer, std::size_t n,
+                        std::size_t inner, T* dx)
+{
     using L = Lane<T, A>;
     const L minus_inf(-std::numeric_limits<T>::infinity());
     const auto weigh = [&](L xi, L yi, L gi) { return where(xi == minus_inf, L(T(0)), gi * exp(xi - yi)); };
-    detail::each_row_or_tile(outer, n, inner, [&](std::size_t at, std::size_t o) {
-        detail::each_lane<L>(n, [&](std::size_t k, std::size_t c) {
-            weigh(L::load_part(x + at + k, c), L(y[o]), L(g[o])).store_part(dx + at + k, c);
-        });
-    }, [&](std::size_t at, std::size_t o, std::size_t columns) {
-        for (std::size_t k = 0; k < n; ++k)
-            detail::each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
-                const L yi = L::load_part(y + o + j, c), gi = L::load_part(g + o + j, c);
-                weigh(L::load_part(x + at + k * inner + j, c), yi, gi).store_part(dx + at + k * inner + j, c);
+    detail::each_row_or_tile(
+        outer, n, inner,
+        [&](std::size_t at, std::size_t o) {
+            detail::each_lane<L>(n, [&](std::size_t k, std::size_t c) {
+                weigh(L::load_part(x + at + k, c), L(y[o]), L(g[o])).store_part(dx + at + k, c);
             });
-    });
+        },
+        [&](std::size_t at, std::size_t o, std::size_t columns) {
+            for (std::size_t k = 0; k < n; ++k)
+                detail::each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
+                    const L yi = L::load_part(y + o + j, c), gi = L::load_part(g + o + j, c);
+                    weigh(L::load_part(x + at + k * inner + j, c), yi, gi)
+                        .store_part(dx + at + k * inner + j, c);
+                });
+        });
 }
 
 }  // namespace wengert::kernels

@@ -1,0 +1,154 @@
+// softmax and log_softmax along one axis. Their cotangents are operations of their own, one fused kernel each, so that
+// the first derivative costs one pass and the rules below give all the higher ones.
+#pragma once
+
+#include "../kernels/cpu/rows.hpp"
+#include "math.hpp"
+#include "sum.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// kernel(x…, outer, n, inner, y) along one axis of contiguous blocks of one shape.
+template <class T, class Kernel, class... B>
+Ref<Block> map_rows(std::size_t axis, const Kernel& kernel, const Ref<Block>& x, const B&... more)
+{
+    auto y = make_block(x->dtype, x->shape);
+    std::size_t outer = 1, inner = 1;
+    for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(x->shape[i]);
+    for (std::size_t i = axis + 1; i < x->shape.size(); ++i) inner *= static_cast<std::size_t>(x->shape[i]);
+    const auto run = [&](const auto&... c) {
+        kernel(static_cast<const T*>(c->template as<T>())..., outer, static_cast<std::size_t>(x->shape[axis]), inner,
+               y->template as<T>());
+    };
+    run(contiguous(x), contiguous(more)...);
+    return y;
+}
+
+/// Σ over the axis, kept as an extent of 1.
+template <class T>
+Tensor<T> sum_along(std::size_t axis, const Tensor<T>& x)
+{
+    return sum(x, {axis}, true, Site{});
+}
+
+}  // namespace detail
+
+/// v̄(g, y) = y (g − Σ g y), the Jacobian of softmax times g: it is symmetric, so this is the tangent too.
+/// ḡ = v̄(h, y),  ȳ = h (g − Σ g y) − g Σ h y
+struct SoftmaxPull {
+    static constexpr std::string_view name = "softmax_pull";
+    static constexpr unsigned saves = 0b011;
+    std::size_t axis;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
+    {
+        return detail::map_rows<T>(axis, [](const T* gi, const T* yi, auto... a) { kernels::softmax_backward(yi, gi, a...); },
+                                   g, y);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
+    {
+        return apply<SoftmaxPull, T>(*this, Site{}, h, y);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<1>, const Tensor<T>& h, const Tensor<T>& g, const Tensor<T>& y, const Tensor<T>&) const
+    {
+        return h * (g - detail::sum_along(axis, g * y)) - g * detail::sum_along(axis, h * y);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dg, const Tensor<T>& dy, const Tensor<T>& g, const Tensor<T>& y, const Tensor<T>&) const
+    {
+        return apply<SoftmaxPull, T>(*this, Site{}, dg, y) + dy * (g - detail::sum_along(axis, g * y)) -
+               y * detail::sum_along(axis, g * dy);
+    }
+};
+
+/// y = eˣ / Σ eˣ;  x̄ = y (ȳ − Σ ȳ y)
+struct Softmax {
+    static constexpr std::string_view name = "softmax";
+    static constexpr unsigned saves = 0b10;
+    std::size_t axis;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        return detail::map_rows<T>(axis, [](auto... a) { kernels::softmax(a...); }, x);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y) const
+    {
+        return apply<SoftmaxPull, T>(SoftmaxPull{axis}, Site{}, g, y);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>&, const Tensor<T>& y) const
+    {
+        return apply<SoftmaxPull, T>(SoftmaxPull{axis}, Site{}, dot, y);
+    }
+};
+
+/// v̄(g, y) = g − eʸ Σ g;  ḡ = h − Σ h eʸ,  ȳ = −h eʸ Σ g
+struct LogSoftmaxPull {
+    static constexpr std::string_view name = "log_softmax_pull";
+    static constexpr unsigned saves = 0b011;
+    std::size_t axis;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
+    {
+        return detail::map_rows<T>(
+            axis, [](const T* gi, const T* yi, auto... a) { kernels::log_softmax_backward(yi, gi, a...); }, g, y);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
+    {
+        return h - detail::sum_along(axis, h * exp(y));
+    }
+    template <class T>
+    Tensor<T> pull(wrt<1>, const Tensor<T>& h, const Tensor<T>& g, const Tensor<T>& y, const Tensor<T>&) const
+    {
+        return -(h * exp(y) * detail::sum_along(axis, g));
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dg, const Tensor<T>& dy, const Tensor<T>& g, const Tensor<T>& y, const Tensor<T>&) const
+    {
+        return apply<LogSoftmaxPull, T>(*this, Site{}, dg, y) - exp(y) * dy * detail::sum_along(axis, g);
+    }
+};
+
+/// y = x − ln Σ eˣ;  x̄ = ȳ − eʸ Σ ȳ,  ẏ = ẋ − Σ ẋ eʸ
+struct LogSoftmax {
+    static constexpr std::string_view name = "log_softmax";
+    static constexpr unsigned saves = 0b10;
+    std::size_t axis;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        return detail::map_rows<T>(axis, [](auto... a) { kernels::log_softmax(a...); }, x);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y) const
+    {
+        return apply<LogSoftmaxPull, T>(LogSoftmaxPull{axis}, Site{}, g, y);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>&, const Tensor<T>& y) const
+    {
+        return dot - detail::sum_along(axis, dot * exp(y));
+    }
+};
+
+/// eˣ / Σ eˣ along an axis, without overflow on the way. Throws ShapeError for an axis out of range.
+template <Differentiable T>
+Tensor<T> softmax(const Tensor<T>& x, std::int64_t axis = -1, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return apply<Softmax, T>(Softmax{normalize_axis("softmax", axis, x.shape(), at)}, at, x);
+}
+
+/// ln softmax(x) along an axis, exact where softmax would round to 0. Throws ShapeError for an axis out of range.
+template <Differentiable T>
+Tensor<T> log_softmax(const Tensor<T>& x, std::int64_t axis = -1, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return apply<LogSoftmax, T>(LogSoftmax{normalize_axis("log_softmax", axis, x.shape(), at)}, at, x);
+}
+
+}  // namespace wengert

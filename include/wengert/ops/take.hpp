@@ -1,0 +1,181 @@
+// Elements named by integer tensors: take (gather), scatter_add, one_hot.
+#pragma once
+
+#include "slices.hpp"
+
+namespace wengert {
+
+using Indices = Tensor<std::int64_t>;
+
+namespace detail {
+
+/// x seen as (outer, extent, inner) around an axis.
+struct Lines {
+    std::size_t outer = 1, extent = 1, inner = 1;
+    Lines(const Shape& shape, std::size_t axis)
+    {
+        for (std::size_t i = 0; i < shape.size(); ++i)
+            (i < axis ? outer : i > axis ? inner : extent) *= static_cast<std::size_t>(shape[i]);
+    }
+};
+
+/// The shape of take(x, indices, axis): the indices' axes stand in the place of `axis`.
+inline Shape taken_shape(const Shape& x, const Shape& indices, std::size_t axis)
+{
+    Shape out;
+    for (std::size_t i = 0; i < axis; ++i) out.push_back(x[i]);
+    for (auto e : indices) out.push_back(e);
+    for (std::size_t i = axis + 1; i < x.size(); ++i) out.push_back(x[i]);
+    return out;
+}
+
+/// fn(line of x, line of the taken array) for each index; lines are counted in units of `inner` elements.
+template <class F>
+void for_lines(const Lines& x, const Ref<Block>& indices, const F& fn)
+{
+    const Ref<Block> flat = contiguous(indices);
+    const std::int64_t* index = flat->as<std::int64_t>();
+    const std::size_t n = flat->count;
+    for (std::size_t o = 0; o < x.outer; ++o)
+        for (std::size_t k = 0; k < n; ++k) {
+            const std::int64_t i = index[k] < 0 ? index[k] + static_cast<std::int64_t>(x.extent) : index[k];
+            fn(o * x.extent + static_cast<std::size_t>(i), o * n + k);
+        }
+}
+
+inline void check_indices(std::string_view primitive, const Block& indices, std::size_t axis, const Shape& shape, const Site& at)
+{
+    const Ref<Block> flat = contiguous(Ref<Block>(const_cast<Block*>(&indices)));
+    for (std::size_t k = 0; k < flat->count; ++k)
+        static_cast<void>(normalize_index(primitive, flat->as<std::int64_t>()[k], axis, shape, at));
+}
+
+/// into[…, index, …] += updates, in place; equal indices add up in order.
+template <class T>
+void add_lines(Block& into, const Ref<Block>& indices, const Ref<Block>& updates, std::size_t axis)
+{
+    const Lines lines(into.shape, axis);
+    const Ref<Block> from = contiguous(updates);
+    const T* u = from->template as<T>();
+    T* x = into.as<T>();
+    for_lines(lines, indices, [&](std::size_t i, std::size_t k) {
+        for (std::size_t j = 0; j < lines.inner; ++j)
+            x[i * lines.inner + j] = static_cast<T>(x[i * lines.inner + j] + u[k * lines.inner + j]);
+    });
+}
+
+}  // namespace detail
+
+/// y = x with updates added at indices along an axis;  x̄ = ȳ,  ū = take of ȳ
+struct ScatterAdd {
+    static constexpr std::string_view name = "scatter_add";
+    static constexpr bool linear = true;
+    static constexpr unsigned saves = 2;
+    std::size_t axis;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Ref<Block>& updates, const Site&) const
+    {
+        auto out = copy_of(*x);
+        detail::add_lines<T>(*out, indices, updates, axis);
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Indices&, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return g;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<2>, const Tensor<T>& g, const Tensor<T>&, const Indices& indices, const Tensor<T>&, const Tensor<T>&) const;
+    std::string parameters() const { return "axis=" + std::to_string(axis); }
+};
+
+/// y = the slices of x at indices along an axis;  x̄ = ȳ scattered, equal indices added up, in place where it can be
+struct Take {
+    static constexpr std::string_view name = "take";
+    static constexpr bool linear = true;
+    static constexpr unsigned saves = 2;
+    std::size_t axis;
+    Shape of;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Site&) const
+    {
+        const detail::Lines lines(x->shape, axis);
+        auto out = make_block(dtype_of<T>(), detail::taken_shape(x->shape, indices->shape, axis));
+        const Ref<Block> from = contiguous(x);
+        const std::size_t bytes = lines.inner * sizeof(T);
+        detail::for_lines(lines, indices, [&](std::size_t i, std::size_t k) {
+            std::memcpy(out->data + k * bytes, from->data + i * bytes, bytes);
+        });
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Indices& indices, const Tensor<T>&) const
+    {
+        const Tensor<T> zeros(AnyTensor{zeros_block(dtype_of<T>(), of), {}});
+        return apply<ScatterAdd, T>(ScatterAdd{axis}, Site{}, zeros, indices, g);
+    }
+    template <class T>
+    bool accumulate(wrt<0>, Block& into, const Tensor<T>& g, const Tensor<T>&, const Indices& indices, const Tensor<T>&) const
+    {
+        detail::add_lines<T>(into, indices.any().value, g.any().value, axis);
+        return true;
+    }
+    std::string parameters() const { return "axis=" + std::to_string(axis); }
+};
+
+template <class T>
+Tensor<T> ScatterAdd::pull(wrt<2>, const Tensor<T>& g, const Tensor<T>&, const Indices& indices, const Tensor<T>&,
+                           const Tensor<T>&) const
+{
+    return apply<Take, T>(Take{axis, g.shape()}, Site{}, g, indices);
+}
+
+/// The slices of x at the given positions of an axis, as numpy.take: the indices' shape stands in that axis' place.
+/// Negative ones count from the end. Throws IndexError for one out of range.
+template <class T>
+Tensor<T> take(const Tensor<T>& x, const Indices& indices, std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const std::size_t k = normalize_axis("take", axis, x.shape(), at);
+    detail::check_indices("take", *indices.any().value, k, x.shape(), at);
+    return apply<Take, T>(Take{k, x.shape()}, at, x, indices);
+}
+/// Another name of take.
+template <class T>
+Tensor<T> gather(const Tensor<T>& x, const Indices& indices, std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return take(x, indices, axis, at);
+}
+
+/// x with updates, shaped like take(x, indices, axis), added at those places; equal indices add up. Throws IndexError for
+/// an index out of range, ShapeError for other updates.
+template <class T>
+Tensor<T> scatter_add(const Tensor<T>& x, const Indices& indices, const Tensor<T>& updates, std::int64_t axis,
+                      Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const std::size_t k = normalize_axis("scatter_add", axis, x.shape(), at);
+    const Shape wanted = detail::taken_shape(x.shape(), indices.shape(), k);
+    if (!(updates.shape() == wanted))
+        fail<ShapeError>("scatter_add", "updates of shape " + to_string(updates.shape()) + " where shape " + to_string(x.shape()) +
+                                            " and indices of shape " + to_string(indices.shape()) + " need " + to_string(wanted), at);
+    detail::check_indices("scatter_add", *indices.any().value, k, x.shape(), at);
+    return apply<ScatterAdd, T>(ScatterAdd{k}, at, x, indices, updates);
+}
+
+/// 1 where the last axis, of extent n, has the label's position, else 0. Throws IndexError for a label out of [0, n).
+template <class T>
+Tensor<T> one_hot(const Indices& labels, std::int64_t n, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    Shape shape = labels.shape();
+    shape.push_back(n);
+    check_shape("one_hot", shape, at);
+    auto out = zeros_block(dtype_of<T>(), shape);
+    const Ref<Block> flat = contiguous(labels.any().value);
+    for (std::size_t i = 0; i < flat->count; ++i) {
+        const std::int64_t label = flat->template as<std::int64_t>()[i];
+        if (label < 0 || label >= n) detail::index_out_of_range("one_hot", label, shape.size() - 1, shape, at);
+        out->template as<T>()[i * static_cast<std::size_t>(n) + static_cast<std::size_t>(label)] = T(1);
+    }
+    return Tensor<T>(AnyTensor{std::move(out), {}});
+}
+
+}  // namespace wengert

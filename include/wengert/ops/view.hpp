@@ -1,0 +1,196 @@
+// Parts of tensors: view(x, …) to read and to write, x(i, j).
+#pragma once
+
+#include "slices.hpp"
+#include "update.hpp"
+
+namespace wengert {
+
+/// y = base with a part replaced by v, broadcast;  b̄ = ȳ with zeros in the part,  v̄ = Σ of ȳ's part over broadcast axes
+struct AssignView {
+    static constexpr std::string_view name = "assign_view";
+    static constexpr bool linear = true;
+    Selection part;
+    Shape from;  ///< of v
+    template <class T>
+    Ref<Block> value(const Ref<Block>& base, const Ref<Block>& v, const Site&) const
+    {
+        auto out = copy_of(*base);
+        copy_elements(*broadcast_view(v, part.shape), *part.view(out));
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<AssignView, T>(AssignView{part, {}}, Site{}, g, Tensor<T>(T(0)));
+    }
+    template <class T>
+    Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return sum_to(apply<Select, T>(Select{part}, Site{}, g), from);
+    }
+};
+
+/// y = one element of x, copied;  x̄ = ȳ added there
+struct Element {
+    static constexpr std::string_view name = "element";
+    static constexpr bool linear = true;
+    std::size_t offset;  ///< in row-major order
+    Shape of;
+    Selection part() const
+    {
+        Selection s(Selection::Empty{}, of);
+        std::size_t rest = offset;
+        for (std::size_t axis = of.size(); axis-- > 0; rest /= static_cast<std::size_t>(of[axis]))
+            s.start[axis] = static_cast<std::int64_t>(rest % static_cast<std::size_t>(of[axis]));
+        return s;
+    }
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const { return copy_of(*part().view(x)); }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<Embed, T>(Embed{part()}, Site{}, g);
+    }
+    void accumulate(wrt<0>, Block& into, const Block& g) const
+    {
+        if (g.dtype == DType::float32) into.as<float>()[offset] += *g.as<float>();
+        else into.as<double>()[offset] += *g.as<double>();
+    }
+    std::string parameters() const { return "index=" + to_string(part().start); }
+};
+
+template <class T>
+Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index)
+{
+    const AnyTensor& any = x.any();
+    const Block& b = *any.value;
+    const std::size_t rank = b.shape.size();
+    if (index.size() > rank) detail::too_many_indices("element", index.size(), b.shape, {});
+    if (index.size() < rank) {
+        Selection part(Selection::Empty{}, b.shape);
+        for (std::size_t axis = 0; axis < rank; ++axis)
+            if (axis >= index.size()) part.keep(axis, 0, 1, b.shape[axis]);
+            else part.start[axis] = detail::normalize_index("element", index[axis], axis, b.shape, {});
+        return apply<Select, T>(Select{part}, Site{}, x);
+    }
+    std::int64_t flat = 0, at = 0;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+        const std::int64_t i = detail::normalize_index("element", index[axis], axis, b.shape, {});
+        flat = flat * b.shape[axis] + i;
+        if (b.strided) at += i * b.view_strides[axis];
+    }
+    auto out = make_block(current_thread(), dtype_of<T>(), Shape(), 1);
+    *out->template as<T>() = b.as<T>()[b.strided ? at : flat];
+    if (!any.node) return Tensor<T>(AnyTensor{std::move(out), {}});
+    const Element op{static_cast<std::size_t>(flat), b.shape};
+    const AnyTensor* const in[] = {&any};
+    return Tensor<T>(record(structural_primitive<Element, xsimd::default_arch, T, T>, in, 1, std::move(out), &op, {}));
+}
+
+namespace detail {
+
+/// x with `part` replaced by v, where v's memory is used if nobody can tell the difference. x is as before after a throw.
+template <class T>
+void assign_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Site& at)
+{
+    const AnyTensor* const in[] = {&x, &v.any()};
+    const AssignView op{part, v.shape()};
+    const std::uint64_t mask = Tape::current().dependence(in, 2, op.name, at);
+    refuse_writer(op.name, x, at);
+    check_stores(op.name, v.shape(), part.shape, at);
+    const Primitive& p = structural_primitive<AssignView, xsimd::default_arch, T, T, T>;
+    Ref<Node> kept = mask ? Ref<Node>() : node_kept(x, at);
+    if (!writable_in_place(x) || v.any().value.get() == x.value.get())
+        return commit_write(x, record(p, in, 2, op.value<T>(x.value, v.any().value, at), &op, at), std::move(kept));
+    const Ref<Block> to = part.view(x.value), from = broadcast_view(v.any().value, part.shape);
+    AnyTensor result = record(p, in, 2, x.value, &op, at);
+    copy_elements(*from, *to);  // the last step: it cannot fail
+    commit_write(x, std::move(result), std::move(kept));
+}
+
+}  // namespace detail
+
+/// A part of a tensor variable: a Tensor to read from, and a place to assign to, which writes the variable. It must not
+/// be written through after the variable's end.
+template <class T>
+class View : public Tensor<T> {
+public:
+    using Arg = Operand<T>;
+
+    View(Tensor<T>& target, const Selection& part, const Site& at)
+        : Tensor<T>(apply<Select, T>(Select{part}, at, target)), target_(&target), part_(part)
+    {
+    }
+    View(const View&) = default;
+
+    void operator=(Arg v) && { store(*v, v.at); }
+    void operator=(const View& v) && { store(v, {}); }
+    void operator+=(Arg v) && { store(ops::add<T>(*this, *v, v.at), v.at); }
+    void operator-=(Arg v) && { store(ops::subtract<T>(*this, *v, v.at), v.at); }
+    void operator*=(Arg v) && { store(ops::multiply<T>(*this, *v, v.at), v.at); }
+    void operator/=(Arg v) && { store(ops::divide<T>(*this, *v, v.at), v.at); }
+
+    // A view with a name shows what has been written through it.
+    View& operator=(Arg v) & { return again(*v, v.at); }
+    View& operator=(const View& v) & { return again(v, {}); }
+    View& operator+=(Arg v) & { return again(ops::add<T>(*this, *v, v.at), v.at); }
+    View& operator-=(Arg v) & { return again(ops::subtract<T>(*this, *v, v.at), v.at); }
+    View& operator*=(Arg v) & { return again(ops::multiply<T>(*this, *v, v.at), v.at); }
+    View& operator/=(Arg v) & { return again(ops::divide<T>(*this, *v, v.at), v.at); }
+
+private:
+    View& again(const Tensor<T>& v, const Site& at)
+    {
+        detail::assign_part(target_->any_unchecked(), part_, v, at);
+        this->any_unchecked() = View(*target_, part_, at).any();
+        return *this;
+    }
+    /// This view's own hold of the elements must go first, or it would force a copy.
+    void store(const Tensor<T>& v, const Site& at)
+    {
+        this->any_unchecked() = {};
+        detail::assign_part(target_->any_unchecked(), part_, v, at);
+    }
+
+    Tensor<T>* target_;
+    Selection part_;
+};
+
+/// Part of a tensor, as NumPy's x[a, b, …]: no copy. On a variable (a non-const tensor with a name) the part can also be
+/// assigned to. Throws IndexError for an index out of range and for more subscripts than axes.
+template <class T>
+Tensor<T> view(const Tensor<T>& x, const std::vector<Slice>& slices, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return apply<Select, T>(Select{detail::resolve(slices.data(), slices.size(), x.shape(), at)}, at, x);
+}
+template <class T>
+View<T> view(Tensor<T>& x, const std::vector<Slice>& slices, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return {x, detail::resolve(slices.data(), slices.size(), x.shape(), at), at};
+}
+
+/// The same with up to six subscripts.
+template <class T>
+Tensor<T> view(const Tensor<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {}, Slice f = {},
+               Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const Slice slices[] = {a, b, c, d, e, f};
+    return apply<Select, T>(Select{detail::resolve(slices, detail::given(slices), x.shape(), at)}, at, x);
+}
+template <class T>
+View<T> view(Tensor<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {}, Slice f = {},
+             Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const Slice slices[] = {a, b, c, d, e, f};
+    return {x, detail::resolve(slices, detail::given(slices), x.shape(), at), at};
+}
+/// A part of a part is only read: assigning to it would write a copy.
+template <class T>
+const Tensor<T> view(View<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {}, Slice f = {},
+                     Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return view(static_cast<const Tensor<T>&>(x), a, b, c, d, e, f, at);
+}
+
+}  // namespace wengert

@@ -1,0 +1,50 @@
+// write(x): a tensor's elements as plain memory, for the time of a scope.
+#pragma once
+
+#include "update.hpp"
+
+namespace wengert {
+
+/// Access to a tensor's elements. Nothing can be recorded from the tensor while it lives; copies of the tensor that are
+/// made in that time show what is written.
+template <class T>
+class Writer {
+public:
+    Writer(Tensor<T>& x, const Site& at)
+    {
+        static_cast<void>(x.any());
+        AnyTensor& any = x.any_unchecked();
+        detail::refuse_writer("write", any, at);
+        const AnyTensor* const in[] = {&any};
+        static_cast<void>(Tape::current().dependence(in, 1, "write", at));
+        Ref<Node> kept = detail::node_kept(any, at);
+        if (!detail::writable_in_place(any)) any.value = copy_of(*any.value);
+        any.node = std::move(kept);
+        block_ = any.value;
+        ++block_->writers;
+    }
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+    ~Writer() { --block_->writers; }
+
+    /// The elements in row-major order.
+    T* data() noexcept { return block_->template as<T>(); }
+    std::size_t size() const noexcept { return block_->count; }
+    std::span<T> span() noexcept { return {data(), size()}; }
+    /// An xtensor adaptor that can be assigned to.
+    auto array() { return xt::adapt(data(), size(), xt::no_ownership(), std::vector<std::size_t>(block_->shape.begin(), block_->shape.end())); }
+
+private:
+    Ref<Block> block_;
+};
+
+/// Detaches x and gives its elements to write: no other handle and nothing that the tape saved changes. A variable stays
+/// one (with a gradient of its own when other handles share it), anything else becomes a constant. Throws TapeError when
+/// x has a writer already or belongs to another thread's tape.
+template <class T>
+[[nodiscard]] Writer<T> write(Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return Writer<T>(x, at);
+}
+
+}  // namespace wengert

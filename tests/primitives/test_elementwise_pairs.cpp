@@ -1,0 +1,5 @@
+// Functions of two tensors against the fixtures.
+#include "list.hpp"
+
+TEST_CASE("pairs of double") { primitives::pairs(primitives::binary_cases<double>()); }
+TEST_CASE("pairs of float") { primitives::pairs(primitives::binary_cases<float>()); }

@@ -1,0 +1,11 @@
+// Powers, exponentials, logarithms against the fixtures.
+#include "list.hpp"
+
+TEST_CASE("powers, exponentials and logarithms of double")
+{
+    primitives::powers(primitives::unary_cases<double>());
+}
+TEST_CASE("powers, exponentials and logarithms of float")
+{
+    primitives::powers(primitives::unary_cases<float>());
+}
