@@ -1,6 +1,8 @@
 // Comparisons, logic and integer arithmetic against the fixtures.
 #include "list.hpp"
 
+#include <set>
+
 using namespace wengert;
 using fixtures::Inputs;
 using primitives::binary_cases;
@@ -51,4 +53,19 @@ TEST_CASE("integer powers")
     for (std::size_t i = 0; i < y.size(); ++i) CHECK(y.data()[i] == want[i]);
     CHECK(pow(Tensor<std::int32_t>{7}, 2).data()[0] == 49);
     CHECK(pow(2, Tensor<std::int64_t>{62}).data()[0] == std::int64_t(1) << 62);
+}
+
+TEST_CASE("every function of the fixtures is in the list")
+{
+    std::set<std::string> listed = {"logical_not", "clip", "where", "cast"}, known;
+    const auto add_name = [&](const char* name, auto) { listed.insert(name); };
+    primitives::powers(add_name);
+    primitives::trigonometry(add_name);
+    primitives::activations(add_name);
+    primitives::piecewise(add_name);
+    primitives::pairs(add_name);
+    primitives::comparisons(add_name);
+    primitives::logic(add_name);
+    for (const auto& c : fixtures::load("elementwise")) known.insert(c.name);
+    CHECK(listed == known);
 }

@@ -23,7 +23,8 @@ template <class F> std::vector<double> gradient(const F& f, Tensor<double> x)
 }
 
 using List = std::vector<double>;
-const double nan_value = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+const double nan_value = std::numeric_limits<double>::quiet_NaN(),
+             inf = std::numeric_limits<double>::infinity();
 Tensor<double> empty(const Shape& shape) { return Tensor<double>(shape, List()); }
 
 }  // namespace
@@ -47,7 +48,8 @@ TEST_CASE("norm: 0 at the origin, no overflow on the way")
     CHECK(norm(Tensor<double>{3e-200, 4e-200}).item() == Approx(5e-200));
     CHECK(gradient(f, {3e200, 4e200})[0] == Approx(0.6));
     CHECK(gradient(f, {3e-320, 0.0})[0] == 1);
-    CHECK(gradient([](const Tensor<double>& x) { return sum(norm(x, {1})); }, {{0.0, 0.0}, {0.0, -2.0}}) == List{0, 0, 0, -1});
+    CHECK(gradient([](const Tensor<double>& x) { return sum(norm(x, {1})); }, {{0.0, 0.0}, {0.0, -2.0}}) ==
+          List{0, 0, 0, -1});
 }
 
 TEST_CASE("stddev: a zero derivative at zero variance")
@@ -65,7 +67,8 @@ TEST_CASE("prod: zeros")
     CHECK(gradient(f, {2.0, 0.0, 4.0}) == List{0, 8, 0});
     CHECK(gradient(f, {0.0, 0.0, 4.0}) == List{0, 0, 0});
     const auto apart = [](const Tensor<double>& x) { return sum(prod(x, {0, 2})); };
-    CHECK(gradient(apart, {{{1.0, 2.0}, {3.0, 4.0}}, {{5.0, 6.0}, {7.0, 0.0}}}) == List{60, 30, 0, 0, 12, 10, 0, 84});
+    CHECK(gradient(apart, {{{1.0, 2.0}, {3.0, 4.0}}, {{5.0, 6.0}, {7.0, 0.0}}}) ==
+          List{60, 30, 0, 0, 12, 10, 0, 84});
 }
 
 TEST_CASE("logsumexp: rows of -inf, large elements")
@@ -84,7 +87,8 @@ TEST_CASE("reductions of nothing")
     CHECK(prod(empty({0})).item() == 1);
     CHECK(norm(empty({0})).item() == 0);
     CHECK(logsumexp(empty({0})).item() == -inf);
-    CHECK_THROWS_WITH(amax(empty({2, 0}), {1}), contains("[amax]") && contains("(2, 0)") && contains("test_reductions_choices.cpp"));
+    CHECK_THROWS_WITH(amax(empty({2, 0}), {1}),
+                      contains("[amax]") && contains("(2, 0)") && contains("test_reductions_choices.cpp"));
     CHECK_THROWS_AS(amin(empty({0})), ShapeError);
     CHECK(amax(empty({0, 3}), {1}).shape() == Shape{0});
     CHECK(gradient([](const Tensor<double>& x) { return sum(prod(x, {1})); }, empty({3, 0, 2})).empty());
@@ -112,13 +116,15 @@ TEST_CASE("sum, mean, var: ten million floats against long double")
     const Tensor<float> x(std::span<const float>(v.data(), v.size()));
     const long double n = static_cast<long double>(v.size()), average = total / n;
     for (float e : v) squares += (e - average) * (e - average);
-    const auto relative = [](float got, long double want) { return static_cast<double>(std::abs(got - want) / want); };
+    const auto relative = [](float got, long double want) {
+        return static_cast<double>(std::abs(got - want) / want);
+    };
     CHECK(relative(sum(x).item(), total) < 1.2e-7);
     CHECK(relative(mean(x).item(), average) < 1.8e-7);
     CHECK(relative(var(x).item(), squares / n) < 1e-6);
     CHECK(relative(sum(reshape(x, {1000, 10000}), {0}).data()[7], [&] {
-        long double column = 0;
-        for (std::size_t i = 0; i < 1000; ++i) column += v[i * 10000 + 7];
-        return column;
-    }()) < 1e-6);
+              long double column = 0;
+              for (std::size_t i = 0; i < 1000; ++i) column += v[i * 10000 + 7];
+              return column;
+          }()) < 1e-6);
 }

@@ -11,8 +11,12 @@ using fixtures::Inputs;
 TEMPLATE_TEST_CASE("argmax, argmin: fixtures", "", float, double, std::int64_t, std::int32_t)
 {
     using T = TestType;
-    fixtures::check_cases<T>("reductions", "argmax", [](const Inputs<T>& x, const Case& c) { return argmax(x[0], c.params.integer("axis", 0)); });
-    fixtures::check_cases<T>("reductions", "argmin", [](const Inputs<T>& x, const Case& c) { return argmin(x[0], c.params.integer("axis", 0)); });
+    fixtures::check_cases<T>("reductions", "argmax", [](const Inputs<T>& x, const Case& c) {
+        return argmax(x[0], c.params.integer("axis", 0));
+    });
+    fixtures::check_cases<T>("reductions", "argmin", [](const Inputs<T>& x, const Case& c) {
+        return argmin(x[0], c.params.integer("axis", 0));
+    });
 }
 
 TEST_CASE("argmax, argmin: over everything, ties, NaN, nothing")
@@ -39,10 +43,12 @@ TEST_CASE("all, any: fixtures")
         return f(x, axes, c.params.integer("keepdims", 0) != 0);
     };
     fixtures::check_cases<bool>("reductions", "all", [&](const Inputs<bool>& x, const Case& c) {
-        return over(c, [](const auto& t, const Axes& a, bool k) { return all(t, a, k); }, x[0]);
+        return over(
+            c, [](const auto& t, const Axes& a, bool k) { return all(t, a, k); }, x[0]);
     });
     fixtures::check_cases<bool>("reductions", "any", [&](const Inputs<bool>& x, const Case& c) {
-        return over(c, [](const auto& t, const Axes& a, bool k) { return any(t, a, k); }, x[0]);
+        return over(
+            c, [](const auto& t, const Axes& a, bool k) { return any(t, a, k); }, x[0]);
     });
     CHECK(all(Tensor<double>{1.0, -2.0}).item());
     CHECK_FALSE(all(Tensor<std::int64_t>{1, 0}).item());
@@ -52,19 +58,31 @@ TEST_CASE("all, any: fixtures")
 TEMPLATE_TEST_CASE("integers: amax, amin against fixtures", "", std::int64_t, std::int32_t)
 {
     using T = TestType;
-    const auto axes_of = [](const Case& c) { return c.params.has("axes") ? c.params.shape("axes") : Axes{0, 1, 2}; };
+    const auto axes_of = [](const Case& c) {
+        return c.params.has("axes") ? c.params.shape("axes") : Axes{0, 1, 2};
+    };
     const auto keep = [](const Case& c) { return c.params.integer("keepdims", 0) != 0; };
-    fixtures::check_cases<T>("reductions", "amax", [&](const Inputs<T>& x, const Case& c) { return amax(x[0], axes_of(c), keep(c)); });
-    fixtures::check_cases<T>("reductions", "amin", [&](const Inputs<T>& x, const Case& c) { return amin(x[0], axes_of(c), keep(c)); });
+    fixtures::check_cases<T>("reductions", "amax", [&](const Inputs<T>& x, const Case& c) {
+        return amax(x[0], axes_of(c), keep(c));
+    });
+    fixtures::check_cases<T>("reductions", "amin", [&](const Inputs<T>& x, const Case& c) {
+        return amin(x[0], axes_of(c), keep(c));
+    });
 }
 
 TEST_CASE("integers: sum, prod against fixtures, and the types that NumPy gives")
 {
     using T = std::int64_t;
-    const auto axes_of = [](const Case& c) { return c.params.has("axes") ? c.params.shape("axes") : Axes{0, 1, 2}; };
+    const auto axes_of = [](const Case& c) {
+        return c.params.has("axes") ? c.params.shape("axes") : Axes{0, 1, 2};
+    };
     const auto keep = [](const Case& c) { return c.params.integer("keepdims", 0) != 0; };
-    fixtures::check_cases<T>("reductions", "sum", [&](const Inputs<T>& x, const Case& c) { return sum(x[0], axes_of(c), keep(c)); });
-    fixtures::check_cases<T>("reductions", "prod", [&](const Inputs<T>& x, const Case& c) { return prod(x[0], axes_of(c), keep(c)); });
+    fixtures::check_cases<T>("reductions", "sum", [&](const Inputs<T>& x, const Case& c) {
+        return sum(x[0], axes_of(c), keep(c));
+    });
+    fixtures::check_cases<T>("reductions", "prod", [&](const Inputs<T>& x, const Case& c) {
+        return prod(x[0], axes_of(c), keep(c));
+    });
     static_assert(std::is_same_v<decltype(sum(Tensor<bool>())), Tensor<std::int64_t>>);
     static_assert(std::is_same_v<decltype(prod(Tensor<std::int32_t>())), Tensor<std::int64_t>>);
     static_assert(std::is_same_v<decltype(mean(Tensor<std::int32_t>())), Tensor<double>>);

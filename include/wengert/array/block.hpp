@@ -92,6 +92,7 @@ __attribute__((noinline)) inline void take_elements(Thread& t, Block* b, std::si
     try {
         b->data = static_cast<std::byte*>(t.pool.take(bytes, b->capacity));
     } catch (...) {
+        b->capacity = 0;  // set, but there are no elements
         destroy_block(b);
         throw;
     }

@@ -6,38 +6,38 @@
 namespace wengert {
 
 /// The index of the first largest or smallest element; of the first NaN if there is one.
-template <bool largest>
-struct ArgExtremum {
+template <bool largest> struct ArgExtremum {
     static constexpr std::string_view name = largest ? "argmax" : "argmin";
     Along along;
-    template <class Out>
-    Ref<Block> value(const Ref<Block>& x, const Site& at) const
+    template <class Out> Ref<Block> value(const Ref<Block>& x, const Site& at) const
     {
         detail::refuse_empty(name, along, at);
         const Reduction r = reduction_of(x, along.axes);
         auto out = make_block(DType::int64, r.shape(along.keepdims));
         with_dtype(r.x->dtype, [&]<class T>() {
             const T* p = r.x->template as<T>();
-            if constexpr (largest) kernels::argmax(p, r.outer, r.n, r.inner, out->template as<Out>());
-            else kernels::argmin(p, r.outer, r.n, r.inner, out->template as<Out>());
+            if constexpr (largest)
+                kernels::argmax(p, r.outer, r.n, r.inner, out->template as<Out>());
+            else
+                kernels::argmin(p, r.outer, r.n, r.inner, out->template as<Out>());
         });
         return out;
     }
 };
 
 /// Do all, or does any, of the elements hold?
-template <bool every>
-struct Quantifier {
+template <bool every> struct Quantifier {
     static constexpr std::string_view name = every ? "all" : "any";
     Along along;
-    template <class>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         const Reduction r = reduction_of(x, along.axes);
         auto out = make_block(DType::boolean, r.shape(along.keepdims));
         const bool* p = r.x->as<bool>();
-        if constexpr (every) kernels::all(p, r.outer, r.n, r.inner, out->template as<bool>());
-        else kernels::any(p, r.outer, r.n, r.inner, out->template as<bool>());
+        if constexpr (every)
+            kernels::all(p, r.outer, r.n, r.inner, out->template as<bool>());
+        else
+            kernels::any(p, r.outer, r.n, r.inner, out->template as<bool>());
         return out;
     }
 };
@@ -49,11 +49,12 @@ Tensor<Out> decided(const Tensor<T>& x, const Axes* axes, bool keepdims, const S
 {
     return apply<Op, Out>(Op{along(Op::name, x, axes, keepdims, at)}, at, x);
 }
-template <class T>
-Tensor<bool> truth(const Tensor<T>& x, const Site& at)
+template <class T> Tensor<bool> truth(const Tensor<T>& x, const Site& at)
 {
-    if constexpr (std::is_same_v<T, bool>) return x;
-    else return ops::not_equal<T>(x, Tensor<T>(0), at);
+    if constexpr (std::is_same_v<T, bool>)
+        return x;
+    else
+        return ops::not_equal<T>(x, Tensor<T>(0), at);
 }
 
 }  // namespace detail
@@ -87,25 +88,25 @@ Tensor<std::int64_t> argmin(const Tensor<T>& x, std::int64_t axis, bool keepdims
 }
 
 /// Are all elements other than zero? True for none.
-template <class T>
-Tensor<bool> all(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<bool> all(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<Quantifier<true>, bool>(detail::truth(x, at), nullptr, false, at);
 }
 template <class T>
-Tensor<bool> all(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<bool> all(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
+                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<Quantifier<true>, bool>(detail::truth(x, at), &axes, keepdims, at);
 }
 
 /// Is any element other than zero? False for none.
-template <class T>
-Tensor<bool> any(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<bool> any(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<Quantifier<false>, bool>(detail::truth(x, at), nullptr, false, at);
 }
 template <class T>
-Tensor<bool> any(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<bool> any(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
+                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<Quantifier<false>, bool>(detail::truth(x, at), &axes, keepdims, at);
 }

@@ -36,17 +36,16 @@ constexpr V zero_like(const V& g)
 
 namespace detail {
 
-/// A rule says which inputs pull is read from; one that cannot be evaluated at compile time saves all of them.
-template <class P, std::size_t i, class... In>
+/// A rule says which of its n inputs pull reads; one that cannot be evaluated at compile time names them in `saves`.
+template <class P, std::size_t i, std::size_t n>
 constexpr Uses uses_of()
 {
-    constexpr std::size_t n = sizeof...(In);
     if constexpr (requires { P::saves; }) {
         return Uses(P::saves);
     } else {
         return []<std::size_t... k>(std::index_sequence<k...>) {
             return P::pull(wrt<i>{}, Uses(1U << (n + 1), true), Uses(1U << k)..., Uses(1U << n));
-        }(std::index_sequence_for<In...>());
+        }(std::make_index_sequence<n>());
     }
 }
 
@@ -55,52 +54,72 @@ template <class P, std::size_t i, class Out, class... In>
 concept has_pull = std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out> &&
                    requires(Uses u) { P::pull(wrt<i>{}, u, (static_cast<void>(sizeof(In)), u)..., u); };
 
-/// A value that is never read.
-template <class V, class G>
-V unread(const G& g)
-{
-    if constexpr (std::is_same_v<V, G>) return g;
-    else return V{};
-}
-
 template <class P>
 struct ValueOf {
     template <class... V>
     static auto apply(const V&... x) { return P::value(x...); }
 };
 
-/// pull for input i as a function of g and of the values that it uses, with the zero-cotangent rule:
-/// where g is 0 and the derivative not finite, the result is 0.
-template <class P, std::size_t i, class... In>
+/// pull for input i over a tile, k… being 0 … n: the inputs and the output. Only what the rule uses is read. With the
+/// zero-cotangent rule: where g is 0 and the derivative not finite, the result is 0. A loop of its own, without lambdas:
+/// a debugger shows one frame between the walk and the rule, and its name is short.
+template <class P, std::size_t i, std::size_t... k>
 struct PullOf {
-    static constexpr std::size_t n = sizeof...(In);
-    static constexpr unsigned bits = uses_of<P, i, In...>().bits & ((1U << (n + 1)) - 1);
+    static constexpr unsigned bits = uses_of<P, i, sizeof...(k) - 1>().bits & ((1U << sizeof...(k)) - 1);
 
-    static constexpr std::size_t position(std::size_t k)
+    template <class A, class T>
+    static void lanes(std::size_t n, const void* const* in, void* to)
     {
-        std::size_t p = 0;
-        for (std::size_t j = 0; j < k; ++j) p += bits >> j & 1;
-        return p;
+        using V = Lane<T, A>;
+        T* out = static_cast<T*>(to);
+        std::size_t j = 0;
+        for (; j + V::width <= n; j += V::width) {
+            const V g = V::load(static_cast<const T*>(in[0]) + j);
+            guarded(g, P::pull(wrt<i>{}, g, lane<k>(g, in, j)...)).store(out + j);
+        }
+        if (j == n) return;
+        const V g = V::load_part(static_cast<const T*>(in[0]) + j, n - j);
+        guarded(g, P::pull(wrt<i>{}, g, part<k>(g, in, j, n - j)...)).store_part(out + j, n - j);
     }
-    template <class G, class... V>
-    static G apply(const G& g, const V&... used)
+    template <class A, class T, class... Value>
+    static void scalars(std::size_t n, const void* const* in, void* to)
     {
-        const std::tuple<const V&...> values(used...);
-        const auto pick = [&]<std::size_t k>(std::integral_constant<std::size_t, k>) {
-            if constexpr (bits >> k & 1) return std::get<position(k)>(values);
-            else return unread<G>(g);
-        };
-        return [&]<std::size_t... k>(std::index_sequence<k...>) {
-            const G r = P::pull(wrt<i>{}, g, pick(std::integral_constant<std::size_t, k>{})...);
-            if constexpr (bits == 0) return r;
-            else return without_nan(g, r);
-        }(std::make_index_sequence<n + 1>());
+        for (std::size_t j = 0; j < n; ++j) {
+            const T g = static_cast<const T*>(in[0])[j];
+            static_cast<T*>(to)[j] = guarded(g, static_cast<T>(P::pull(wrt<i>{}, g, scalar<k, Value>(in, j)...)));
+        }
+    }
+
+private:
+    /// Where the kernel finds value s: after g, in order.
+    static constexpr std::size_t slot(std::size_t s) { return 1 + static_cast<std::size_t>(std::popcount(bits & ((1U << s) - 1))); }
+
+    template <std::size_t s, class V>
+    static V lane(const V& g, const void* const* in, std::size_t j)
+    {
+        if constexpr (bits >> s & 1) return V::load(static_cast<const typename V::value_type*>(in[slot(s)]) + j);
+        else return g;  // never read
+    }
+    template <std::size_t s, class V>
+    static V part(const V& g, const void* const* in, std::size_t j, std::size_t m)
+    {
+        if constexpr (bits >> s & 1) return V::load_part(static_cast<const typename V::value_type*>(in[slot(s)]) + j, m);
+        else return g;
+    }
+    template <std::size_t s, class Value>
+    static Value scalar(const void* const* in, std::size_t j)
+    {
+        if constexpr (bits >> s & 1) return static_cast<const Value*>(in[slot(s)])[j];
+        else return Value{};
     }
     template <class G>
-    static G without_nan(const G& g, const G& r)
+    static G guarded(const G& g, const G& r)
     {
-        const G probe(static_cast<scalar_t<G>>(kernels::zero_cotangent));
-        return where((g == probe) & !is_finite(r), G(scalar_t<G>(0)), r);
+        if constexpr (bits == 0) return r;
+        else {
+            const G probe(static_cast<scalar_t<G>>(kernels::zero_cotangent));
+            return where((g == probe) & !is_finite(r), G(scalar_t<G>(0)), r);
+        }
     }
     template <class G>
     struct scalar_of { using type = G; };
@@ -111,26 +130,23 @@ struct PullOf {
     using scalar_t = typename scalar_of<G>::type;
 };
 
-constexpr std::size_t nth_set(unsigned bits, std::size_t n)
+/// Lanes hold one type. A value that is not read has no say.
+template <class Out, class... Value>
+constexpr bool reads_only(unsigned bits)
 {
-    std::size_t slot = 0;
-    while (!(bits >> slot & 1) || n-- > 0) ++slot;
-    return slot;
+    std::size_t s = 0;
+    return (((bits >> s++ & 1) == 0 || std::is_same_v<Out, Value>) && ...);
 }
 
-/// The types of the values that a pull kernel reads after g: the used inputs, then the output where used.
-template <class P, std::size_t i, class A, class Out, class... In>
-constexpr Pull make_pull()
+template <class P, std::size_t i, class A, class Out, class... In, std::size_t... k>
+constexpr Pull make_pull(std::index_sequence<k...>)
 {
-    constexpr Uses uses = uses_of<P, i, In...>();
-    using F = PullOf<P, i, In...>;
-    const auto kernel = []<std::size_t... k>(std::index_sequence<k...>) -> TileKernel {
-        using All = std::tuple<In..., Out>;
-        return kernels::tile_kernel<F, A, Out, Out, std::tuple_element_t<nth_set(F::bits, k), All>...>;
-    }(std::make_index_sequence<static_cast<std::size_t>(std::popcount(F::bits))>());
-    Pull pull{kernel, static_cast<std::uint8_t>(F::bits), 0, {}, uses.is_input};
-    for (std::uint8_t k = 0; k <= sizeof...(In); ++k)
-        if (F::bits >> k & 1) pull.slots[pull.count++] = k;
+    using F = PullOf<P, i, k...>;
+    Pull pull{nullptr, static_cast<std::uint8_t>(F::bits), 0, {}, uses_of<P, i, sizeof...(In)>().is_input};
+    if constexpr (reads_only<Out, In..., Out>(F::bits)) pull.kernel = F::template lanes<A, Out>;
+    else pull.kernel = F::template scalars<A, Out, In..., Out>;
+    for (std::uint8_t s = 0; s <= sizeof...(In); ++s)
+        if (F::bits >> s & 1) pull.slots[pull.count++] = s;
     return pull;
 }
 
@@ -149,51 +165,58 @@ inline AnyTensor saved_output(const Node& n)
 
 template <class T> Tensor<T> zero_where_undefined(const Tensor<T>& g, const Tensor<T>& r);
 
-/// Pull i evaluated on tensors: each of its operations is recorded where a level below asks for it.
-template <class P, std::size_t i, class Out, class... In, class... X>
-Tensor<Out> recorded_pull(const Tensor<Out>& g, const Tensor<Out>& y, const X&... x)
-{
-    const Tensor<Out> r = P::pull(wrt<i>{}, g, x..., y);
-    if constexpr (PullOf<P, i, In...>::bits == 0) return r;
-    else return Tape::current().allow_nan ? r : zero_where_undefined(g, r);
-}
-
+/// The rule evaluated on tensors: each of its operations is recorded where a level below asks for it. Packs k… are the
+/// inputs, as members and not as lambdas, so that a debugger's names stay short.
 template <class P, class Out, class... In>
-void elementwise_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
-{
-    const Tensor<Out> cotangent(g), y(saved_output(n));
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
-        const std::tuple<Tensor<In>...> x(typed<In>(saved_input(n, k))...);
-        const auto one = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
-            if constexpr (has_pull<P, i, Out, In...>) {
-                if (!out.wanted(i)) return;
-                auto r = recorded_pull<P, i, Out, In...>(cotangent, y, std::get<k>(x)...);
-                out.add(i, sum_to(r, n.inputs[i]->shape).any());
-            }
-        };
-        (one(std::integral_constant<std::size_t, k>{}), ...);
-    }(std::index_sequence_for<In...>());
-}
+struct RecordedRule {
+    using Inputs = std::tuple<Tensor<In>...>;
 
-template <class P, class Out, class... In>
-AnyTensor elementwise_jvp(const void*, const AnyTensor* inputs, const AnyTensor* tangents, std::size_t,
-                          const AnyTensor& out)
-{
-    const Tensor<Out> y(out);
-    AnyTensor total;
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
-        const std::tuple<Tensor<In>...> x(typed<In>(inputs[k])...);
-        const auto one = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
-            if constexpr (has_pull<P, i, Out, In...>) {
-                if (!tangents[i].value) return;
-                const auto dot = recorded_pull<P, i, Out, In...>(Tensor<Out>(tangents[i]), y, std::get<k>(x)...);
-                total = total.value ? (Tensor<Out>(total) + dot).any() : dot.any();
-            }
-        };
-        (one(std::integral_constant<std::size_t, k>{}), ...);
-    }(std::index_sequence_for<In...>());
-    return total.value ? broadcast_to(Tensor<Out>(total), y.shape()).any() : AnyTensor{zeros_block(y.dtype(), y.shape()), {}};
-}
+    template <std::size_t... k>
+    static void vjp(const Node& n, const AnyTensor& g, Cotangents& out)
+    {
+        const Tensor<Out> cotangent(g), y(saved_output(n));
+        const Inputs x{Tensor<In>(saved_input(n, k))...};
+        (vjp_input<k, k...>(n, cotangent, x, y, out), ...);
+    }
+    template <std::size_t... k>
+    static AnyTensor jvp(const void*, const AnyTensor* inputs, const AnyTensor* tangents, std::size_t, const AnyTensor& out)
+    {
+        const Tensor<Out> y(out);
+        const Inputs x{Tensor<In>(inputs[k])...};
+        AnyTensor total;
+        (jvp_input<k, k...>(tangents[k], x, y, total), ...);
+        if (!total.value) return {zeros_block(y.dtype(), y.shape()), {}};
+        return broadcast_to(Tensor<Out>(total), y.shape()).any();
+    }
+
+private:
+    template <std::size_t i, std::size_t... k>
+    static void vjp_input(const Node& n, const Tensor<Out>& g, const Inputs& x, const Tensor<Out>& y, Cotangents& out)
+    {
+        if constexpr (has_pull<P, i, Out, In...>) {
+            if (!out.wanted(i)) return;
+            const Tensor<Out> r = P::pull(wrt<i>{}, g, std::get<k>(x)..., y);
+            out.add(i, sum_to(guarded<i>(g, r), n.inputs[i]->shape).any());
+        }
+    }
+    template <std::size_t i, std::size_t... k>
+    static void jvp_input(const AnyTensor& dot, const Inputs& x, const Tensor<Out>& y, AnyTensor& total)
+    {
+        if constexpr (has_pull<P, i, Out, In...>) {
+            if (!dot.value) return;
+            const Tensor<Out> g(dot), r = guarded<i>(g, P::pull(wrt<i>{}, g, std::get<k>(x)..., y));
+            total = total.value ? (Tensor<Out>(total) + r).any() : r.any();
+        }
+    }
+    /// The zero-cotangent rule, itself recorded.
+    template <std::size_t i>
+    static Tensor<Out> guarded(const Tensor<Out>& g, const Tensor<Out>& r)
+    {
+        constexpr std::size_t n = sizeof...(In);
+        if constexpr ((uses_of<P, i, n>().bits & ((1U << (n + 1)) - 1)) == 0) return r;
+        else return Tape::current().allow_nan ? r : zero_where_undefined(g, r);
+    }
+};
 
 template <class T>
 AnyTensor add_any(const AnyTensor& a, const AnyTensor& b)
@@ -212,15 +235,16 @@ constexpr Primitive make_elementwise()
     p.value = kernels::tile_kernel<ValueOf<P>, A, Out, In...>;
     if constexpr (is_differentiable<Out> && (std::is_same_v<Out, In> || ...)) {
         p.differentiable = true;
+        p.add = add_any<Out>;
         [&]<std::size_t... k>(std::index_sequence<k...>) {
             const auto one = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
-                if constexpr (has_pull<P, i, Out, In...>) p.pull[i] = make_pull<P, i, A, Out, In...>();
+                if constexpr (has_pull<P, i, Out, In...>)
+                    p.pull[i] = make_pull<P, i, A, Out, In...>(std::make_index_sequence<sizeof...(In) + 1>());
             };
             (one(std::integral_constant<std::size_t, k>{}), ...);
+            p.vjp = RecordedRule<P, Out, In...>::template vjp<k...>;
+            p.jvp = RecordedRule<P, Out, In...>::template jvp<k...>;
         }(std::index_sequence_for<In...>());
-        p.vjp = elementwise_vjp<P, Out, In...>;
-        p.jvp = elementwise_jvp<P, Out, In...>;
-        p.add = add_any<Out>;
     }
     return p;
 }

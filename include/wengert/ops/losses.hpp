@@ -9,18 +9,20 @@ namespace wengert {
 namespace detail {
 
 /// The logits as rows of classes, and the label of each row. Throws IndexError for labels that name no class.
-template <class T>
-struct Labelled {
+template <class T> struct Labelled {
     Ref<Block> x, labels;
     std::size_t rows, classes;
     Labelled(const Ref<Block>& logits, const Ref<Block>& of, const Site& at)
-        : x(contiguous(logits)), labels(contiguous(of)), rows(of->count), classes(static_cast<std::size_t>(logits->shape.back()))
+        : x(contiguous(logits)), labels(contiguous(of)), rows(of->count),
+          classes(static_cast<std::size_t>(logits->shape.back()))
     {
         for (std::size_t i = 0; i < rows; ++i)
             if (const std::int64_t l = label(i); l < 0 || l >= logits->shape.back())
-                fail<IndexError>("cross_entropy", "label " + std::to_string(l) + " at position " + std::to_string(i) +
-                                                      " is none of the " + std::to_string(classes) +
-                                                      " classes of logits with shape " + to_string(logits->shape), at);
+                fail<IndexError>("cross_entropy",
+                                 "label " + std::to_string(l) + " at position " + std::to_string(i) +
+                                     " is none of the " + std::to_string(classes) +
+                                     " classes of logits with shape " + to_string(logits->shape),
+                                 at);
     }
     std::int64_t label(std::size_t i) const { return labels->as<std::int64_t>()[i]; }
     std::size_t place(std::size_t i) const { return i * classes + static_cast<std::size_t>(label(i)); }
@@ -31,12 +33,13 @@ struct Labelled {
 /// v̄(g, x) = g (softmax(x) − one_hot(labels)) / N, for a scalar g;  ḡ = Σ h v̄(1, x),  x̄ = g/N softmax'(x) h
 struct CrossEntropyPull {
     static constexpr std::string_view name = "cross_entropy_pull";
-    static constexpr unsigned saves = 0b011;
-    Tensor<std::int64_t> labels;
+    static constexpr unsigned saves = 0b0111;
+    using Labels = Tensor<std::int64_t>;
     template <class T>
-    Ref<Block> value(const Ref<Block>& g, const Ref<Block>& logits, const Site& at) const
+    Ref<Block> value(const Ref<Block>& g, const Ref<Block>& logits, const Ref<Block>& labels,
+                     const Site& at) const
     {
-        const detail::Labelled<T> c(logits, labels.any().value, at);
+        const detail::Labelled<T> c(logits, labels, at);
         auto out = make_block(logits->dtype, logits->shape);
         T* y = out->template as<T>();
         kernels::softmax<T>(c.x->template as<T>(), c.rows, c.classes, 1, y);
@@ -46,32 +49,36 @@ struct CrossEntropyPull {
         return out;
     }
     template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& x, const Tensor<T>&) const
+    Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& x, const Labels& labels,
+                   const Tensor<T>&) const
     {
-        return sum(h * apply<CrossEntropyPull, T>(*this, Site{}, Tensor<T>(1), x), Site{});
+        return sum(h * apply<CrossEntropyPull, T>(*this, Site{}, Tensor<T>(1), x, labels), Site{});
     }
     template <class T>
-    Tensor<T> pull(wrt<1>, const Tensor<T>& h, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
+    Tensor<T> pull(wrt<1>, const Tensor<T>& h, const Tensor<T>& g, const Tensor<T>& x, const Labels& labels,
+                   const Tensor<T>&) const
     {
         const SoftmaxPull along{x.dimension() - 1};
-        return g / static_cast<double>(labels.size()) * apply<SoftmaxPull, T>(along, Site{}, h, softmax(x, -1, Site{}));
+        return g / static_cast<double>(labels.size()) *
+               apply<SoftmaxPull, T>(along, Site{}, h, softmax(x, -1, Site{}));
     }
     template <class T>
-    Tensor<T> push(const Tensor<T>& dg, const Tensor<T>& dx, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
+    Tensor<T> push(const Tensor<T>& dg, const Tensor<T>& dx, const Labels&, const Tensor<T>& g,
+                   const Tensor<T>& x, const Labels& labels, const Tensor<T>&) const
     {
-        return apply<CrossEntropyPull, T>(*this, Site{}, dg, x) + pull(wrt<1>{}, dx, g, x, x);
+        return apply<CrossEntropyPull, T>(*this, Site{}, dg, x, labels) + pull(wrt<1>{}, dx, g, x, labels, x);
     }
 };
 
 /// y = −Σ log_softmax(x) at the labels, over N rows, / N;  x̄ = ȳ (softmax(x) − one_hot(labels)) / N
 struct CrossEntropy {
     static constexpr std::string_view name = "cross_entropy";
-    static constexpr unsigned saves = 0b01;
-    Tensor<std::int64_t> labels;
+    static constexpr unsigned saves = 0b011;
+    using Labels = Tensor<std::int64_t>;
     template <class T>
-    Ref<Block> value(const Ref<Block>& logits, const Site& at) const
+    Ref<Block> value(const Ref<Block>& logits, const Ref<Block>& labels, const Site& at) const
     {
-        const detail::Labelled<T> c(logits, labels.any().value, at);
+        const detail::Labelled<T> c(logits, labels, at);
         const auto each = make_block(logits->dtype, Shape{c.rows});
         auto out = make_block(logits->dtype, Shape());
         T *e = each->template as<T>(), *y = out->template as<T>();
@@ -83,14 +90,16 @@ struct CrossEntropy {
         return out;
     }
     template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Labels& labels,
+                   const Tensor<T>&) const
     {
-        return apply<CrossEntropyPull, T>(CrossEntropyPull{labels}, Site{}, g, x);
+        return apply<CrossEntropyPull, T>({}, Site{}, g, x, labels);
     }
     template <class T>
-    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>&) const
+    Tensor<T> push(const Tensor<T>& dot, const Labels&, const Tensor<T>& x, const Labels& labels,
+                   const Tensor<T>&) const
     {
-        return sum(dot * apply<CrossEntropyPull, T>(CrossEntropyPull{labels}, Site{}, Tensor<T>(1), x), Site{});
+        return sum(dot * apply<CrossEntropyPull, T>({}, Site{}, Tensor<T>(1), x, labels), Site{});
     }
 };
 
@@ -102,14 +111,15 @@ Tensor<T> cross_entropy(const Tensor<T>& logits, const Tensor<std::int64_t>& lab
 {
     const Shape& s = logits.shape();
     if (s.empty() || !(labels.shape() == Shape(s.data(), s.size() - 1)))
-        fail<ShapeError>("cross_entropy", "logits of shape " + to_string(s) + " do not fit labels of shape " +
-                                              to_string(labels.shape()) + ": one label a row is expected", at);
-    return apply<CrossEntropy, T>(CrossEntropy{labels}, at, logits);
+        fail<ShapeError>("cross_entropy",
+                         "logits of shape " + to_string(s) + " do not fit labels of shape " +
+                             to_string(labels.shape()) + ": one label a row is expected",
+                         at);
+    return apply<CrossEntropy, T>({}, at, logits, labels);
 }
 
 /// The mean of (a − b)² over all elements; a and b broadcast.
-template <Differentiable T>
-Tensor<T> mse(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b)
+template <Differentiable T> Tensor<T> mse(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b)
 {
     return mean(square(ops::subtract<T>(a, *b, b.at), b.at), b.at);
 }

@@ -15,7 +15,7 @@ struct Matrices {
     std::size_t rows = 0, columns = 0;  ///< of op(X)
     bool transposed = false;            ///< op(X) is stored as its transpose
     std::size_t ld = 1;
-    Strides batch;                      ///< of the leading axes, in elements
+    Strides batch;  ///< of the leading axes, in elements
 };
 
 /// Can gemm read this layout as rows? An extent of 1 leaves the other stride free.
@@ -42,7 +42,8 @@ inline Matrices matrices_of(Ref<Block> x, const Shape& shape, bool op)
     m.columns = static_cast<std::size_t>(op ? rows : columns);
     m.transposed = op == by_rows;
     const std::int64_t lines = by_rows ? rows : columns, length = by_rows ? columns : rows;
-    m.ld = static_cast<std::size_t>(std::max<std::int64_t>(lines > 1 ? strides[by_rows ? r : r + 1] : length, 1));
+    m.ld = static_cast<std::size_t>(
+        std::max<std::int64_t>(lines > 1 ? strides[by_rows ? r : r + 1] : length, 1));
     m.batch = Strides(strides.data(), r);
     m.x = std::move(x);
     return m;
@@ -50,8 +51,8 @@ inline Matrices matrices_of(Ref<Block> x, const Shape& shape, bool op)
 
 /// Integers: gemm of plain loops, C += op(A) op(B).
 template <class T>
-void multiply_plain(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, const T* a, std::size_t lda, const T* b,
-                    std::size_t ldb, T* c)
+void multiply_plain(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, const T* a,
+                    std::size_t lda, const T* b, std::size_t ldb, T* c)
 {
     for (std::size_t i = 0; i < m; ++i)
         for (std::size_t p = 0; p < k; ++p)
@@ -68,7 +69,8 @@ void multiply_one(const Matrices& a, const T* pa, const Matrices& b, const T* pb
 {
     const std::size_t m = a.rows, n = b.columns, k = a.columns;
     if constexpr (std::is_floating_point_v<T>) {
-        kernels::gemm<T>(a.transposed, b.transposed, m, n, k, T(1), pa, a.ld, pb, b.ld, beta, c, std::max<std::size_t>(n, 1));
+        kernels::gemm<T>(a.transposed, b.transposed, m, n, k, T(1), pa, a.ld, pb, b.ld, beta, c,
+                         std::max<std::size_t>(n, 1));
     } else {
         if (beta == T(0)) std::fill_n(c, m * n, T(0));
         multiply_plain<T>(a.transposed, b.transposed, m, n, k, pa, a.ld, pb, b.ld, c);
@@ -77,10 +79,11 @@ void multiply_one(const Matrices& a, const T* pa, const Matrices& b, const T* pb
 
 /// C = op(A) op(B) + βC over a batch of any rank; A and B are read broadcast.
 template <class T>
-void multiply_batch(const Matrices& a, const Shape& a_batch, const Matrices& b, const Shape& b_batch, const Shape& batch,
-                    T beta, T* c)
+void multiply_batch(const Matrices& a, const Shape& a_batch, const Matrices& b, const Shape& b_batch,
+                    const Shape& batch, T beta, T* c)
 {
-    const Strides sa = broadcast_strides(a_batch, a.batch, batch), sb = broadcast_strides(b_batch, b.batch, batch);
+    const Strides sa = broadcast_strides(a_batch, a.batch, batch),
+                  sb = broadcast_strides(b_batch, b.batch, batch);
     const T *pa = a.x->as<T>(), *pb = b.x->as<T>();
     Shape place(batch.size());
     for (std::size_t left = element_count(batch); left > 0; --left, c += a.rows * b.columns) {
@@ -107,20 +110,22 @@ struct MatMul {
     static constexpr bool bilinear = true;
     static constexpr unsigned saves = 0b011;
     bool ta, tb;
-    Shape a, b;  ///< of the operands; rank 1 counts as one row (a), one column (b), which the result does not have
+    Shape a,
+        b;  ///< of the operands; rank 1 counts as one row (a), one column (b), which the result does not have
 
     static Shape as_rows(const Shape& s) { return s.size() == 1 ? Shape{1, s[0]} : s; }
     static Shape as_columns(const Shape& s) { return s.size() == 1 ? Shape{s[0], 1} : s; }
 
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Ref<Block>& y, const Site& at) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Ref<Block>& y, const Site& at) const
     {
         const Shape sx = as_rows(x->shape), sy = as_columns(y->shape);
         const detail::Matrices mx = detail::matrices_of(x, sx, ta), my = detail::matrices_of(y, sy, tb);
         if (mx.columns != my.rows)
-            fail<ShapeError>(name, "shapes " + to_string(x->shape) + " and " + to_string(y->shape) + ": " +
-                                       std::to_string(mx.columns) + " columns do not meet " + std::to_string(my.rows) +
-                                       " rows", at);
+            fail<ShapeError>(name,
+                             "shapes " + to_string(x->shape) + " and " + to_string(y->shape) + ": " +
+                                 std::to_string(mx.columns) + " columns do not meet " +
+                                 std::to_string(my.rows) + " rows",
+                             at);
         Shape batch;
         if (sx.size() > 2 || sy.size() > 2) batch = batch_of(x->shape, y->shape, sx, sy, at);
         Shape shape = batch;
@@ -128,8 +133,10 @@ struct MatMul {
         if (y->shape.size() > 1) shape.push_back(static_cast<std::int64_t>(my.columns));
         auto out = make_block(dtype_of<T>(), shape);
         T* c = out->template as<T>();
-        if (batch.empty()) detail::multiply_one<T>(mx, mx.x->template as<T>(), my, my.x->template as<T>(), T(0), c);
-        else detail::multiply_batch<T>(mx, detail::leading(sx), my, detail::leading(sy), batch, T(0), c);
+        if (batch.empty())
+            detail::multiply_one<T>(mx, mx.x->template as<T>(), my, my.x->template as<T>(), T(0), c);
+        else
+            detail::multiply_batch<T>(mx, detail::leading(sx), my, detail::leading(sy), batch, T(0), c);
         return out;
     }
 
@@ -147,12 +154,14 @@ struct MatMul {
     }
     /// The same into a cotangent that is there already: gemm with β = 1.
     template <class T>
-    bool accumulate(wrt<0>, Block& into, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
+    bool accumulate(wrt<0>, Block& into, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y,
+                    const Tensor<T>&) const
     {
         return ta ? add_product<T>(into, y, tb, g, true) : add_product<T>(into, g, false, y, !tb);
     }
     template <class T>
-    bool accumulate(wrt<1>, Block& into, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&, const Tensor<T>&) const
+    bool accumulate(wrt<1>, Block& into, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&,
+                    const Tensor<T>&) const
     {
         return tb ? add_product<T>(into, g, true, x, ta) : add_product<T>(into, x, !ta, g, false);
     }
@@ -163,21 +172,23 @@ private:
         try {
             return broadcast_shapes(name, detail::leading(sx), detail::leading(sy), {});
         } catch (const ShapeError&) {
-            fail<ShapeError>(name, "shapes " + to_string(x) + " and " + to_string(y) + ": the batches " +
-                                       to_string(detail::leading(sx)) + " and " + to_string(detail::leading(sy)) +
-                                       " cannot be broadcast together", at);
+            fail<ShapeError>(name,
+                             "shapes " + to_string(x) + " and " + to_string(y) + ": the batches " +
+                                 to_string(detail::leading(sx)) + " and " + to_string(detail::leading(sy)) +
+                                 " cannot be broadcast together",
+                             at);
         }
     }
-    template <class T>
-    static Tensor<T> as(const Tensor<T>& x, const Shape& shape) { return x.shape() == shape ? x : reshape(x, shape, Site{}); }
-    template <class T>
-    static Tensor<T> product(const Tensor<T>& x, bool tx, const Tensor<T>& y, bool ty)
+    template <class T> static Tensor<T> as(const Tensor<T>& x, const Shape& shape)
+    {
+        return x.shape() == shape ? x : reshape(x, shape, Site{});
+    }
+    template <class T> static Tensor<T> product(const Tensor<T>& x, bool tx, const Tensor<T>& y, bool ty)
     {
         return apply<MatMul, T>(MatMul{tx, ty, x.shape(), y.shape()}, Site{}, x, y);
     }
     /// The result's cotangent with the axes that operands of rank 1 took from it.
-    template <class T>
-    Tensor<T> promoted(const Tensor<T>& g) const
+    template <class T> Tensor<T> promoted(const Tensor<T>& g) const
     {
         if (a.size() > 1 && b.size() > 1) return g;
         Shape s = g.shape();
@@ -194,7 +205,8 @@ private:
         if (x.dimension() != 2 || y.dimension() != 2 || into.shape.size() != 2) return false;
         const detail::Matrices mx = detail::matrices_of(x.any().value, x.shape(), tx);
         const detail::Matrices my = detail::matrices_of(y.any().value, y.shape(), ty);
-        detail::multiply_one<T>(mx, mx.x->template as<T>(), my, my.x->template as<T>(), T(1), into.template as<T>());
+        detail::multiply_one<T>(mx, mx.x->template as<T>(), my, my.x->template as<T>(), T(1),
+                                into.template as<T>());
         return true;
     }
 };
@@ -206,8 +218,10 @@ Tensor<T> matmul(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
                  Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (a.dimension() == 0 || b.dimension() == 0)
-        fail<ShapeError>("matmul", "shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) +
-                                       ": rank 0 has no rows or columns, use a * b", at);
+        fail<ShapeError>("matmul",
+                         "shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) +
+                             ": rank 0 has no rows or columns, use a * b",
+                         at);
     if (a.dimension() > 2 && b.dimension() <= 2 && a.shape().back() == b.shape()[0]) {
         // one product of all the rows, and one for b̄, in place of a batch
         const std::int64_t k = a.shape().back();
@@ -221,11 +235,14 @@ Tensor<T> matmul(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
 
 /// Σ aᵢ bᵢ of two vectors. Throws ShapeError for other ranks: matmul is the product of matrices.
 template <class T>
-Tensor<T> dot(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> dot(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
+              Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (a.dimension() != 1 || b.dimension() != 1 || a.size() != b.size())
-        fail<ShapeError>("dot", "shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) +
-                                    ": two vectors of one length are expected", at);
+        fail<ShapeError>("dot",
+                         "shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) +
+                             ": two vectors of one length are expected",
+                         at);
     return apply<MatMul, T>(MatMul{false, false, a.shape(), b.shape()}, at, a, b);
 }
 

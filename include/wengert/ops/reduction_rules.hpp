@@ -11,9 +11,9 @@ namespace wengert {
 
 /// The axes of a reduction, as its rules need them.
 struct Along {
-    Axes axes;            ///< sorted, non-negative
+    Axes axes;  ///< sorted, non-negative
     bool keepdims = false;
-    Shape from;           ///< of the operand
+    Shape from;  ///< of the operand
     Shape kept() const
     {
         Shape s = from;
@@ -24,7 +24,8 @@ struct Along {
     {
         Shape s;
         for (std::size_t i = 0; i < from.size(); ++i)
-            if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end()) s.push_back(from[i]);
+            if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end())
+                s.push_back(from[i]);
         return s;
     }
     /// Elements for each one of the result.
@@ -35,13 +36,11 @@ struct Along {
         return n;
     }
     /// A result or its cotangent with extents of 1 at the reduced axes, so that it broadcasts against the operand.
-    template <class T>
-    Tensor<T> spread(const Tensor<T>& y) const
+    template <class T> Tensor<T> spread(const Tensor<T>& y) const
     {
         return keepdims ? y : reshape(y, kept(), Site{});
     }
-    template <class T>
-    Tensor<T> sum(const Tensor<T>& x) const
+    template <class T> Tensor<T> sum(const Tensor<T>& x) const
     {
         return wengert::sum(x, axes, keepdims, Site{});
     }
@@ -61,7 +60,9 @@ Ref<Block> reduce(const Ref<Block>& x, const Along& along, const Kernel& kernel)
 {
     const Reduction r = reduction_of(x, along.axes);
     auto out = make_block(dtype_of<Out>(), r.shape(along.keepdims));
-    const auto run = [&]<class T>() { kernel(static_cast<const T*>(r.x->template as<T>()), r.outer, r.n, r.inner, out->template as<Out>()); };
+    const auto run = [&]<class T>() {
+        kernel(static_cast<const T*>(r.x->template as<T>()), r.outer, r.n, r.inner, out->template as<Out>());
+    };
     if constexpr (std::is_floating_point_v<Out>) {
         run.template operator()<Out>();
     } else {
@@ -75,8 +76,10 @@ Ref<Block> reduce(const Ref<Block>& x, const Along& along, const Kernel& kernel)
 inline void refuse_empty(std::string_view name, const Along& along, const Site& at)
 {
     if (along.count() == 0 && element_count(along.kept()) > 0)
-        fail<ShapeError>(name, "there is no largest or smallest of no elements: shape " + to_string(along.from) +
-                                   ", axes " + to_string(along.axes), at);
+        fail<ShapeError>(name,
+                         "there is no largest or smallest of no elements: shape " + to_string(along.from) +
+                             ", axes " + to_string(along.axes),
+                         at);
 }
 
 }  // namespace detail
@@ -86,16 +89,14 @@ struct Mean {
     static constexpr std::string_view name = "mean";
     static constexpr bool linear = true;
     Along along;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         auto y = detail::reduce<T>(x, along, [](auto... a) { kernels::sum(a...); });
         const T n = static_cast<T>(along.count());
         for (std::size_t i = 0; i < y->count; ++i) y->template as<T>()[i] /= n;
         return y;
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return broadcast_to(along.spread(g / static_cast<double>(along.count())), along.from);
     }
@@ -105,8 +106,7 @@ struct Mean {
 struct ExclusiveProduct {
     static constexpr std::string_view name = "exclusive_product";
     static constexpr unsigned saves = 0b01;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& b, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& b, const Site&) const
     {
         const auto x = contiguous(b);
         auto out = make_block(x->dtype, x->shape);
@@ -130,18 +130,18 @@ struct ExclusiveProduct {
         return out;
     }
     /// x̄ₖ = Σᵢ ȳᵢ Πⱼ xⱼ over the j other than i and k. An n × n table, in exchange for a rule of any order.
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
     {
         const std::int64_t outer = x.shape()[0], n = x.shape()[1], inner = x.shape()[2];
         const Tensor<bool> same = diagonal_mask(n);
         const Tensor<T> others = where(same, T(1), reshape(x, {outer, 1, n, inner}, Site{}), Site{});
-        const Tensor<T> pairs = apply<ExclusiveProduct, T>(*this, Site{}, reshape(others, {outer * n, n, inner}, Site{}));
-        const Tensor<T> terms = reshape(pairs, {outer, n, n, inner}, Site{}) * reshape(g, {outer, 1, n, inner}, Site{});
+        const Tensor<T> pairs =
+            apply<ExclusiveProduct, T>(*this, Site{}, reshape(others, {outer * n, n, inner}, Site{}));
+        const Tensor<T> terms =
+            reshape(pairs, {outer, n, n, inner}, Site{}) * reshape(g, {outer, 1, n, inner}, Site{});
         return sum(where(same, T(0), terms, Site{}), {2}, false, Site{});
     }
-    template <class T>
-    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
+    template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
     {
         return pull(wrt<0>{}, dot, x, y);  // a symmetric Jacobian
     }
@@ -159,18 +159,15 @@ private:
 struct Prod {
     static constexpr std::string_view name = "prod";
     static constexpr unsigned saves = 0b01;
-    template <class Out>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class Out> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         return detail::reduce<Out>(x, Along{{1}, true, x->shape}, [](auto... a) { kernels::prod(a...); });
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
     {
         return g * apply<ExclusiveProduct, T>({}, Site{}, x);
     }
-    template <class T>
-    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>&) const
+    template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>&) const
     {
         return sum(dot * apply<ExclusiveProduct, T>({}, Site{}, x), {1}, true, Site{});
     }
@@ -178,24 +175,25 @@ struct Prod {
 
 /// y = max x or min x;  x̄ = ȳ shared equally by the elements that equal y: at ties that is one subgradient of many, the
 /// one that treats them alike. A NaN in x is the result and takes the gradient.
-template <bool largest>
-struct Extremum {
+template <bool largest> struct Extremum {
     static constexpr std::string_view name = largest ? "amax" : "amin";
     static constexpr unsigned saves = 0b11;
     Along along;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site& at) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site& at) const
     {
         detail::refuse_empty(name, along, at);
-        return detail::reduce<T>(x, along, []<class X>(const X* p, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
-            if constexpr (!std::is_same_v<X, T>) return;
-            else if constexpr (largest) kernels::amax(p, outer, n, inner, y);
-            else kernels::amin(p, outer, n, inner, y);
-        });
+        return detail::reduce<T>(
+            x, along, []<class X>(const X* p, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
+                if constexpr (!std::is_same_v<X, T>)
+                    return;
+                else if constexpr (largest)
+                    kernels::amax(p, outer, n, inner, y);
+                else
+                    kernels::amin(p, outer, n, inner, y);
+            });
     }
     /// 1 / (number of ties) at the elements that equal the result, else 0: a constant.
-    template <class T>
-    Tensor<T> shares(const Tensor<T>& x, const Tensor<T>& y) const
+    template <class T> Tensor<T> shares(const Tensor<T>& x, const Tensor<T>& y) const
     {
         const Tensor<T> chosen = apply_elementwise<SameValue, T>({}, x.detach(), along.spread(y.detach()));
         return chosen / sum(chosen, along.axes, true, Site{});
@@ -205,8 +203,7 @@ struct Extremum {
     {
         return along.spread(g) * shares(x, y);
     }
-    template <class T>
-    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
+    template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
     {
         return along.sum(dot * shares(x, y));
     }
@@ -218,26 +215,26 @@ struct Var {
     static constexpr unsigned saves = 0b01;
     Along along;
     std::size_t ddof;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
-        return detail::reduce<T>(x, along, [&](const T* p, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
-            kernels::var<T>(p, outer, n, inner, ddof, y);
-        });
+        return detail::reduce<T>(x, along,
+                                 [&](const T* p, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
+                                     kernels::var<T>(p, outer, n, inner, ddof, y);
+                                 });
     }
-    template <class T>
-    Tensor<T> deviation(const Tensor<T>& x) const
+    template <class T> Tensor<T> deviation(const Tensor<T>& x) const
     {
         return x - apply<Mean, T>(Mean{{along.axes, true, along.from}}, Site{}, x);
     }
-    double scale() const { return 2.0 / std::max(0.0, static_cast<double>(along.count()) - static_cast<double>(ddof)); }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
+    double scale() const
+    {
+        return 2.0 / std::max(0.0, static_cast<double>(along.count()) - static_cast<double>(ddof));
+    }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
     {
         return along.spread(g * scale()) * deviation(x);
     }
-    template <class T>
-    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>&) const
+    template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>&) const
     {
         return along.sum(dot * deviation(x)) * scale();
     }
@@ -248,13 +245,11 @@ struct Norm {
     static constexpr std::string_view name = "norm";
     static constexpr unsigned saves = 0b11;
     Along along;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         return detail::reduce<T>(x, along, [](auto... a) { kernels::norm(a...); });
     }
-    template <class T>
-    Tensor<T> direction(const Tensor<T>& x, const Tensor<T>& y) const
+    template <class T> Tensor<T> direction(const Tensor<T>& x, const Tensor<T>& y) const
     {
         return apply_elementwise<QuotientOrZero, T>({}, x, along.spread(y));
     }
@@ -263,8 +258,7 @@ struct Norm {
     {
         return along.spread(g) * direction(x, y);
     }
-    template <class T>
-    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
+    template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
     {
         return along.sum(dot * direction(x, y));
     }
@@ -275,8 +269,7 @@ struct LogSumExp {
     static constexpr std::string_view name = "logsumexp";
     static constexpr unsigned saves = 0b11;
     Along along;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         return detail::reduce<T>(x, along, [](auto... a) { kernels::logsumexp(a...); });
     }
@@ -285,8 +278,7 @@ struct LogSumExp {
     {
         return weigh_by_exp(along.spread(g), x, along.spread(y));
     }
-    template <class T>
-    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
+    template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
     {
         return along.sum(weigh_by_exp(dot, x, along.spread(y)));
     }

@@ -47,8 +47,7 @@ Tensor<Total<T>> product_over(const Tensor<T>& x, const Axes* axes, bool keepdim
     return reshape(*y, keepdims ? a.kept() : a.dropped(), at);
 }
 
-template <class T>
-Tensor<T> root(const Tensor<T>& variance, const Site& at)
+template <class T> Tensor<T> root(const Tensor<T>& variance, const Site& at)
 {
     return apply_elementwise<RootFlatAtZero, T>(at, variance);
 }
@@ -56,58 +55,61 @@ Tensor<T> root(const Tensor<T>& variance, const Site& at)
 }  // namespace detail
 
 /// Σ x / n; integers and bools give double.
-template <class T>
-auto mean(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> auto mean(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if constexpr (is_differentiable<T>) return detail::reduced<Mean>(x, nullptr, false, at);
-    else return mean(cast<double>(x, at), at);
+    if constexpr (is_differentiable<T>)
+        return detail::reduced<Mean>(x, nullptr, false, at);
+    else
+        return mean(cast<double>(x, at), at);
 }
 template <class T>
-auto mean(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+auto mean(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
+          Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if constexpr (is_differentiable<T>) return detail::reduced<Mean>(x, &axes, keepdims, at);
-    else return mean(cast<double>(x, at), axes, keepdims, at);
+    if constexpr (is_differentiable<T>)
+        return detail::reduced<Mean>(x, &axes, keepdims, at);
+    else
+        return mean(cast<double>(x, at), axes, keepdims, at);
 }
 
 /// Π x; integers and bools give std::int64_t. Differentiable where elements are zero too.
-template <class T>
-Tensor<Total<T>> prod(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<Total<T>> prod(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::product_over(x, nullptr, false, at);
 }
 template <class T>
-Tensor<Total<T>> prod(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<Total<T>> prod(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
+                      Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::product_over(x, &axes, keepdims, at);
 }
 
 /// The largest element; NaN if there is one. Ties share the gradient equally.
-template <class T>
-Tensor<T> amax(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<T> amax(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Extremum<true>>(x, nullptr, false, at);
 }
 template <class T>
-Tensor<T> amax(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> amax(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
+               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Extremum<true>>(x, &axes, keepdims, at);
 }
 
 /// The smallest element; NaN if there is one. Ties share the gradient equally.
-template <class T>
-Tensor<T> amin(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<T> amin(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Extremum<false>>(x, nullptr, false, at);
 }
 template <class T>
-Tensor<T> amin(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> amin(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
+               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Extremum<false>>(x, &axes, keepdims, at);
 }
 
 /// Σ (x − mean)² / (n − ddof); NaN or infinite when ddof ≥ n.
-template <Differentiable T>
-Tensor<T> var(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T> Tensor<T> var(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Var, T>(Var{detail::along("var", x, nullptr, false, at), 0}, at, x);
 }
@@ -132,13 +134,13 @@ Tensor<T> stddev(const Tensor<T>& x, const Axes& axes, bool keepdims = false, st
 }
 
 /// The 2-norm √Σx², without overflow on the way. At the origin the derivative is taken to be 0.
-template <Differentiable T>
-Tensor<T> norm(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T> Tensor<T> norm(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Norm>(x, nullptr, false, at);
 }
 template <Differentiable T>
-Tensor<T> norm(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> norm(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
+               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Norm>(x, &axes, keepdims, at);
 }
@@ -150,7 +152,8 @@ Tensor<T> logsumexp(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_L
     return detail::reduced<LogSumExp>(x, nullptr, false, at);
 }
 template <Differentiable T>
-Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
+                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<LogSumExp>(x, &axes, keepdims, at);
 }

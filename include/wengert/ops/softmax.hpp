@@ -19,16 +19,15 @@ Ref<Block> map_rows(std::size_t axis, const Kernel& kernel, const Ref<Block>& x,
     for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(x->shape[i]);
     for (std::size_t i = axis + 1; i < x->shape.size(); ++i) inner *= static_cast<std::size_t>(x->shape[i]);
     const auto run = [&](const auto&... c) {
-        kernel(static_cast<const T*>(c->template as<T>())..., outer, static_cast<std::size_t>(x->shape[axis]), inner,
-               y->template as<T>());
+        kernel(static_cast<const T*>(c->template as<T>())..., outer, static_cast<std::size_t>(x->shape[axis]),
+               inner, y->template as<T>());
     };
     run(contiguous(x), contiguous(more)...);
     return y;
 }
 
 /// Σ over the axis, kept as an extent of 1.
-template <class T>
-Tensor<T> sum_along(std::size_t axis, const Tensor<T>& x)
+template <class T> Tensor<T> sum_along(std::size_t axis, const Tensor<T>& x)
 {
     return sum(x, {axis}, true, Site{});
 }
@@ -41,11 +40,10 @@ struct SoftmaxPull {
     static constexpr std::string_view name = "softmax_pull";
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
     {
-        return detail::map_rows<T>(axis, [](const T* gi, const T* yi, auto... a) { kernels::softmax_backward(yi, gi, a...); },
-                                   g, y);
+        return detail::map_rows<T>(
+            axis, [](const T* gi, const T* yi, auto... a) { kernels::softmax_backward(yi, gi, a...); }, g, y);
     }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
@@ -58,7 +56,8 @@ struct SoftmaxPull {
         return h * (g - detail::sum_along(axis, g * y)) - g * detail::sum_along(axis, h * y);
     }
     template <class T>
-    Tensor<T> push(const Tensor<T>& dg, const Tensor<T>& dy, const Tensor<T>& g, const Tensor<T>& y, const Tensor<T>&) const
+    Tensor<T> push(const Tensor<T>& dg, const Tensor<T>& dy, const Tensor<T>& g, const Tensor<T>& y,
+                   const Tensor<T>&) const
     {
         return apply<SoftmaxPull, T>(*this, Site{}, dg, y) + dy * (g - detail::sum_along(axis, g * y)) -
                y * detail::sum_along(axis, g * dy);
@@ -70,18 +69,16 @@ struct Softmax {
     static constexpr std::string_view name = "softmax";
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
-        return detail::map_rows<T>(axis, [](auto... a) { kernels::softmax(a...); }, x);
+        return detail::map_rows<T>(
+            axis, [](auto... a) { kernels::softmax(a...); }, x);
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y) const
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y) const
     {
         return apply<SoftmaxPull, T>(SoftmaxPull{axis}, Site{}, g, y);
     }
-    template <class T>
-    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>&, const Tensor<T>& y) const
+    template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>&, const Tensor<T>& y) const
     {
         return apply<SoftmaxPull, T>(SoftmaxPull{axis}, Site{}, dot, y);
     }
@@ -92,11 +89,11 @@ struct LogSoftmaxPull {
     static constexpr std::string_view name = "log_softmax_pull";
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
     {
         return detail::map_rows<T>(
-            axis, [](const T* gi, const T* yi, auto... a) { kernels::log_softmax_backward(yi, gi, a...); }, g, y);
+            axis, [](const T* gi, const T* yi, auto... a) { kernels::log_softmax_backward(yi, gi, a...); }, g,
+            y);
     }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
@@ -109,7 +106,8 @@ struct LogSoftmaxPull {
         return -(h * exp(y) * detail::sum_along(axis, g));
     }
     template <class T>
-    Tensor<T> push(const Tensor<T>& dg, const Tensor<T>& dy, const Tensor<T>& g, const Tensor<T>& y, const Tensor<T>&) const
+    Tensor<T> push(const Tensor<T>& dg, const Tensor<T>& dy, const Tensor<T>& g, const Tensor<T>& y,
+                   const Tensor<T>&) const
     {
         return apply<LogSoftmaxPull, T>(*this, Site{}, dg, y) - exp(y) * dy * detail::sum_along(axis, g);
     }
@@ -120,18 +118,16 @@ struct LogSoftmax {
     static constexpr std::string_view name = "log_softmax";
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
-        return detail::map_rows<T>(axis, [](auto... a) { kernels::log_softmax(a...); }, x);
+        return detail::map_rows<T>(
+            axis, [](auto... a) { kernels::log_softmax(a...); }, x);
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y) const
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y) const
     {
         return apply<LogSoftmaxPull, T>(LogSoftmaxPull{axis}, Site{}, g, y);
     }
-    template <class T>
-    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>&, const Tensor<T>& y) const
+    template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>&, const Tensor<T>& y) const
     {
         return dot - detail::sum_along(axis, dot * exp(y));
     }
@@ -146,7 +142,8 @@ Tensor<T> softmax(const Tensor<T>& x, std::int64_t axis = -1, Site at = {__built
 
 /// ln softmax(x) along an axis, exact where softmax would round to 0. Throws ShapeError for an axis out of range.
 template <Differentiable T>
-Tensor<T> log_softmax(const Tensor<T>& x, std::int64_t axis = -1, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> log_softmax(const Tensor<T>& x, std::int64_t axis = -1,
+                      Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<LogSoftmax, T>(LogSoftmax{normalize_axis("log_softmax", axis, x.shape(), at)}, at, x);
 }

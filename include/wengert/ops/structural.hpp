@@ -142,7 +142,9 @@ constexpr Primitive make_structural()
     p.name = Op::name;
     p.arity = sizeof...(In);
     p.dtype = dtype_of<Out>();
-    p.saves = static_cast<std::uint8_t>(saves_of<Op>());
+    static_assert(sizeof...(In) <= Primitive::max_elementwise);
+    for (std::size_t i = 0; i < sizeof...(In); ++i)  // a cotangent of a product reads the other factors only
+        p.pull[i].uses = static_cast<std::uint8_t>(saves_of<Op>() & ~(bilinear<Op>() ? 1U << i : 0U));
     p.clone = [](const void* op) -> void* { return new Op(*static_cast<const Op*>(op)); };
     p.destroy = [](void* op) noexcept { delete static_cast<Op*>(op); };
     if constexpr (requires(const Op& op) { op.parameters(); })

@@ -68,7 +68,7 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
                           AnyTensor& out, std::uint64_t mask)
 {
     memory::maybe_fail();
-    auto tangents = std::make_unique<std::vector<Tangent>>();
+    out.node->tangents = new std::vector<Tangent>;  // outer levels first: an inner one may read the outer one of `out`
     std::vector<AnyTensor> inputs(n), dots(n);
     for (std::size_t i = 0; i < n; ++i) inputs[i] = *in[i];
     for (std::uint64_t rest = mask & tape.forward_levels; rest; rest &= rest - 1) {
@@ -82,9 +82,9 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
         if (!any) continue;
         const Restore<std::uint64_t> active(tape.active, tape.active & Tape::below(l));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
-        tangents->push_back({l, p.jvp(op, inputs.data(), dots.data(), n, out)});
+        AnyTensor dot = p.jvp(op, inputs.data(), dots.data(), n, out);
+        out.node->tangents->push_back({l, std::move(dot)});
     }
-    out.node->tangents = tangents.release();
 }
 
 /// Calls the kernel over contiguous operands of `count` elements; those marked scalar have one element.

@@ -37,12 +37,11 @@ struct Primitive {
     std::string_view name;
     std::uint8_t arity = 0;       ///< inputs; 0 for a variable number
     DType dtype{};                ///< of the result
-    std::uint8_t saves = 0;       ///< values the derivative reads: bit i for input i, bit `arity` for the output
     bool elementwise = false;
     bool differentiable = false;
 
     TileKernel value = nullptr;                           ///< elementwise only
-    Pull pull[max_elementwise] = {};                      ///< elementwise only
+    Pull pull[max_elementwise] = {};                      ///< kernels for elementwise ones only, `uses` for all
 
     /// Structural only: the value again, from the parameters and the inputs.
     Ref<Block> (*compute)(const void* op, const Ref<Block>* inputs, const Site& at) = nullptr;

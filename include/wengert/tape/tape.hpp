@@ -8,8 +8,9 @@
 #pragma once
 
 #include <bit>
-#include <ostream>
+#include <limits>
 
+#include "../kernels/cpu/elementwise.hpp"
 #include "node.hpp"
 
 namespace wengert {
@@ -137,10 +138,11 @@ private:
 /// Switches off the rule that a zero cotangent never makes a NaN (docs/design.md), as in libraries without it.
 class AllowNaN {
 public:
-    AllowNaN() : on_(Tape::current().allow_nan, true) {}
+    AllowNaN() : on_(Tape::current().allow_nan, true), kernels_(kernels::zero_cotangent, std::numeric_limits<double>::quiet_NaN()) {}
 
 private:
     Restore<bool> on_;
+    Restore<double> kernels_;
 };
 
 /// A fresh tape for the time of a scope; tensors recorded on another tape are refused there, detached ones welcome.

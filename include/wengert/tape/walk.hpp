@@ -207,16 +207,17 @@ private:
     std::vector<Ref<Node>> leaves_;
 };
 
+/// The inputs one by one; last the one that has no cotangent yet, because it may take over g's memory.
 inline void Walk::pull_elementwise(Node& n, AnyTensor& g)
 {
-    std::size_t last = n.input_count;
-    for (std::size_t i = n.input_count; i-- > 0;)
-        if (reaches(n.inputs[i]) && n.primitive->pull[i].kernel) {
-            last = i;
-            break;
-        }
-    for (std::size_t i = 0; i <= last && i < n.input_count; ++i)
-        if (i == last || reaches(n.inputs[i])) pull_input(n, i, g, i == last);
+    std::size_t last = n.input_count, count = n.input_count;
+    for (std::size_t i = 0; i < count; ++i)
+        if (reaches(n.inputs[i]) && n.primitive->pull[i].kernel)
+            if (last == count || !n.inputs[i]->cotangent.value) last = i;
+    if (last == count) return;
+    for (std::size_t i = 0; i < count; ++i)
+        if (i != last && reaches(n.inputs[i])) pull_input(n, i, g, false);
+    pull_input(n, last, g, true);
 }
 
 /// x̄ᵢ += pullᵢ(g, x…, y), by the kernel of the rule; a broadcast input takes the sum over its axes.

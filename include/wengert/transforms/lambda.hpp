@@ -1,7 +1,10 @@
 // elementwise(f): a lambda over scalars becomes one primitive, its derivative taken from the lambda itself.
 #pragma once
 
-#include "../ops/math.hpp"
+#include "../ops/activations.hpp"
+#include "../ops/choices.hpp"
+#include "../ops/pairs.hpp"
+#include "../ops/selection.hpp"
 
 namespace wengert {
 

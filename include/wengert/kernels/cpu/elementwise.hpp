@@ -13,29 +13,34 @@ inline constinit thread_local double zero_cotangent __attribute__((visibility("d
 
 /// out[i] = F::apply(in...[i]): whole registers, the tail in a padded one, so that every element sees the same code.
 template <class F, class A, class T, std::size_t... k>
-void lane_loop(std::size_t n, const void* const* in, T* out, std::index_sequence<k...>)
+void lane_loop(std::size_t n, const void* const* in, void* to)
 {
     using V = Lane<T, A>;
+    T* out = static_cast<T*>(to);
     std::size_t i = 0;
     for (; i + V::width <= n; i += V::width) F::apply(V::load(static_cast<const T*>(in[k]) + i)...).store(out + i);
     if (i < n) F::apply(V::load_part(static_cast<const T*>(in[k]) + i, n - i)...).store_part(out + i, n - i);
 }
 
-template <class F, class Out, class... In, std::size_t... k>
-void scalar_loop(std::size_t n, const void* const* in, Out* out, std::index_sequence<k...>)
-{
-    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<Out>(F::apply(static_cast<const In*>(in[k])[i]...));
-}
-
-/// A TileKernel. Lanes serve where result and operands are of one floating-point type, plain loops elsewhere.
 template <class F, class A, class Out, class... In>
-void tile_kernel(std::size_t n, const void* const* in, void* out)
-{
-    constexpr auto indices = std::index_sequence_for<In...>();
-    if constexpr (std::is_floating_point_v<Out> && (std::is_same_v<Out, In> && ...))
-        lane_loop<F, A>(n, in, static_cast<Out*>(out), indices);
-    else
-        scalar_loop<F, Out, In...>(n, in, static_cast<Out*>(out), indices);
-}
+struct ScalarLoop {
+    template <std::size_t... k>
+    static void run(std::size_t n, const void* const* in, void* to)
+    {
+        Out* out = static_cast<Out*>(to);
+        for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<Out>(F::apply(static_cast<const In*>(in[k])[i]...));
+    }
+};
+
+/// Lanes serve where result and operands are of one floating-point type, plain loops elsewhere.
+template <class Out, class... In>
+inline constexpr bool in_lanes = std::is_floating_point_v<Out> && (std::is_same_v<Out, In> && ...);
+
+/// The TileKernel of F. It is chosen here and not called from here: one frame less between the user's line and F.
+template <class F, class A, class Out, class... In>
+inline constexpr auto tile_kernel = []<std::size_t... k>(std::index_sequence<k...>) {
+    if constexpr (in_lanes<Out, In...>) return &lane_loop<F, A, Out, k...>;
+    else return &ScalarLoop<F, A, Out, In...>::template run<k...>;
+}(std::index_sequence_for<In...>());
 
 }  // namespace wengert::kernels

@@ -24,7 +24,7 @@
 ///   sinh       1.55    1.58   1.39 (2.06)   0.51 (0.77)
 ///   cosh       1.53    1.43   1.00 (1.52)   0.39 (0.57)
 ///   tanh       2.31    2.23   0.81 (1.29)   0.30 (0.49)
-///   erf        1.79    2.53   0.35 (0.60)   0.12 (0.22)   where all |x| < 1; three times that elsewhere
+///   erf        1.79    2.53   0.35 (0.60)   0.12 (0.22)   where all |x| < 1; 1.30 and 0.50 elsewhere
 ///   hypot      1.13    1.16   0.77 (1.08)   0.25 (0.51)
 ///   pow        0.50    0.68   12.3          5.7           C library by element; x² in plain arithmetic
 ///   atan2      2.50    2.38   2.14 (-)      0.53 (-)      xsimd's, but for 0/0 and inf/inf

@@ -1,0 +1,121 @@
+// New tensors by shape and rule, copies, comparison.
+#pragma once
+
+#include "structural.hpp"
+
+namespace wengert {
+
+/// y = x in memory of its own;  x̄ = ȳ
+struct Copy {
+    static constexpr std::string_view name = "copy";
+    static constexpr bool linear = true;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Site&) const { return copy_of(*x); }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const { return g; }
+};
+
+/// Every element `value`. Throws ShapeError for a negative extent.
+template <class T, class Device = cpu>
+Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    check_shape("full", shape, at);
+    auto out = make_block(dtype_of<T>(), shape);
+    std::fill_n(out->template as<T>(), out->count, value);
+    return Tensor<T, Device>(AnyTensor{std::move(out), {}});
+}
+template <class T, class Device = cpu>
+Tensor<T, Device> zeros(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    check_shape("zeros", shape, at);
+    return Tensor<T, Device>(AnyTensor{zeros_block(dtype_of<T>(), shape), {}});
+}
+template <class T, class Device = cpu>
+Tensor<T, Device> ones(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return full<T, Device>(shape, T(1), at);
+}
+
+/// Shape and dtype of x; not recorded.
+template <class T, class Device>
+Tensor<T, Device> full_like(const Tensor<T, Device>& x, std::type_identity_t<T> value)
+{
+    return full<T, Device>(x.shape(), value, Site{});
+}
+template <class T, class Device>
+Tensor<T, Device> zeros_like(const Tensor<T, Device>& x) { return zeros<T, Device>(x.shape(), Site{}); }
+template <class T, class Device>
+Tensor<T, Device> ones_like(const Tensor<T, Device>& x) { return full<T, Device>(x.shape(), T(1), Site{}); }
+
+/// The unit matrix, shape (rows, columns); a square one without `columns`.
+template <class T, class Device = cpu>
+Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    if (columns < 0) columns = rows;
+    Tensor<T, Device> out = zeros<T, Device>({rows, columns}, at);
+    T* x = out.any().value->template as<T>();
+    for (std::int64_t i = 0; i < std::min(rows, columns); ++i) x[i * columns + i] = T(1);
+    return out;
+}
+
+/// start, start + step, … up to, but without, stop. Throws ShapeError when the step is 0 or not finite.
+template <class T, class Device = cpu>
+    requires(!std::is_same_v<T, bool>)
+Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> stop, std::type_identity_t<T> step = T(1),
+                         Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const double count = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
+    if (step == T(0) || !(std::abs(count) < 0x1p62))
+        fail<ShapeError>("arange", "from " + std::to_string(start) + " to " + std::to_string(stop) + " by " +
+                                       std::to_string(step) + " has no length", at);
+    auto out = make_block(dtype_of<T>(), Shape{static_cast<std::int64_t>(std::max(count, 0.0))});
+    T* x = out->template as<T>();
+    for (std::size_t i = 0; i < out->count; ++i) x[i] = static_cast<T>(start + static_cast<T>(i) * step);
+    return Tensor<T, Device>(AnyTensor{std::move(out), {}});
+}
+/// 0, 1, … up to, but without, stop.
+template <class T, class Device = cpu>
+    requires(!std::is_same_v<T, bool>)
+Tensor<T, Device> arange(std::type_identity_t<T> stop, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return arange<T, Device>(T(0), stop, T(1), at);
+}
+
+/// n numbers from `first` to `last`, both included, at equal distances.
+template <Differentiable T, class Device = cpu>
+Tensor<T, Device> linspace(std::type_identity_t<T> first, std::type_identity_t<T> last, std::int64_t n,
+                           Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const Shape shape{n};
+    check_shape("linspace", shape, at);
+    auto out = make_block(dtype_of<T>(), shape);
+    T* x = out->template as<T>();
+    const T step = n > 1 ? (last - first) / static_cast<T>(n - 1) : T(0);
+    for (std::int64_t i = 0; i < n; ++i) x[i] = n > 1 && i == n - 1 ? last : first + static_cast<T>(i) * step;
+    return Tensor<T, Device>(AnyTensor{std::move(out), {}});
+}
+
+/// x in row-major order in memory of its own, recorded.
+template <class T>
+Tensor<T> copy(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply<Copy, T>(Copy{}, at, x); }
+
+/// x as a constant: its derivative is 0.
+template <class T>
+Tensor<T> stop_gradient(const Tensor<T>& x) { return x.detach(); }
+
+/// Equal shapes and |a − b| ≤ tolerance (1 + |b|) everywhere; a NaN equals nothing.
+template <class T>
+bool allclose(const Tensor<T>& a, const Tensor<T>& b, double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-8)
+{
+    if (!(a.shape() == b.shape())) return false;
+    const Ref<Block> x = contiguous(a.any().value), y = contiguous(b.any().value);
+    for (std::size_t i = 0; i < x->count; ++i) {
+        const T p = x->template as<T>()[i], q = y->template as<T>()[i];
+        if (p == q) continue;
+        const auto u = static_cast<double>(p), v = static_cast<double>(q);
+        if (!(std::isfinite(u) && std::isfinite(v) && std::abs(u - v) <= tolerance * (1 + std::abs(v)))) return false;
+    }
+    return true;
+}
+
+}  // namespace wengert
