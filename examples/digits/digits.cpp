@@ -87,6 +87,15 @@ double accuracy(const Network& net, const Images& images)
     return mean(right).item();
 }
 
+/// The images moved by up to one pixel, all of them the same way: a shifted digit is still the same digit.
+Real shifted(const Real& pixels, wg::Key key)
+{
+    const wg::Tensor<std::int64_t> by = wg::randint<std::int64_t>(key, {2}, 0, 3);
+    const std::int64_t n = std::int64_t(pixels.shape()[0]), top = by(0).item(), left = by(1).item();
+    const Real padded = pad(reshape(pixels, {n, 8, 8}), {{0, 0}, {1, 1}, {1, 1}}, 0);
+    return reshape(view(padded, wg::all(), wg::range(top, top + 8), wg::range(left, left + 8)), {n, 64});
+}
+
 /// What one epoch left behind: mean loss, and the accuracies on both sets.
 struct Epoch {
     double loss, trained, held_out;
@@ -99,7 +108,8 @@ double train(Network& net, Network& velocity, const Images& images, wg::Key key,
     const Labels order = wg::permutation(key, images.count());
     double total = 0;
     for (std::int64_t i = 0; i < images.count(); i += batch) {
-        const Images some = images.at(view(order, wg::range(i, i + batch)));  // the last batch is smaller
+        Images some = images.at(view(order, wg::range(i, i + batch)));  // the last batch is smaller
+        some.pixels = shifted(some.pixels, wg::fold_in(key, std::uint64_t(i)));
         const auto [value, gradient] = wg::value_and_grad(loss)(net, some);
         step(net, velocity, gradient, rate);
         total += value.item() * double(some.count());
@@ -124,7 +134,7 @@ void draw_images(Plot& plot, const Network& net, const Images& test)
         view(mosaic, wg::range(top, top + 8), wg::range(left, left + 8)) = reshape(test.pixels(i), {8, 8});
         const std::int64_t as = read(i).item(), is = test.labels(i).item();
         plot.script << "set label '" << as << (as == is ? "'" : ", is " + std::to_string(is) + "'") << " at "
-                    << double(left) + 3.5 << ',' << double(top) - 2 << " center textcolor rgb '"
+                    << double(left) + 3.5 << ',' << double(top) - 2 << " center front textcolor rgb '"
                     << (as == is ? "#207020" : "#c02020") << "'\n";
     }
     plot.data("images", mosaic);

@@ -105,9 +105,9 @@ void draw(const std::filesystem::path& folder, const Field& truth, const Field& 
 {
     Plot plot(folder, "heat_inverse", 1100, 700);
     const auto hottest = [](const Field& u) { return amax(u, {0}); };
-    plot.data("profiles", stack({hottest(truth), hottest(observed), hottest(found)}, 1));
+    plot.data("profiles", wg::stack({hottest(truth), hottest(observed), hottest(found)}, 1));
     plot.script << "set multiplot; set palette rgb 34,35,36; set cbrange [0:1]; set xrange [-0.5:" << n
-                << "-0.5]; set yrange [-0.5:" << n << "-0.5]; set size ratio 1; set tics out nomirror\n";
+                << "-0.5]; set yrange [-0.5:" << n << "-0.5]; set size ratio 1; set xtics 10 out nomirror; set ytics 10 out nomirror\n";
     const std::vector<std::pair<const char*, const Field*>> maps = {
         {"true, step 0", &truth}, {"observed, step 100", &observed}, {"recovered, step 0", &found}};
     for (std::size_t i = 0; i < maps.size(); ++i) {

@@ -2,6 +2,7 @@
 // tape/tape.hpp (what is recorded), ops/elementwise.hpp (how a rule becomes a primitive) and transforms/grad.hpp.
 #pragma once
 
+#include "ops/arg_reductions.hpp"
 #include "ops/arithmetic.hpp"
 #include "ops/creation.hpp"
 #include "ops/indexing.hpp"

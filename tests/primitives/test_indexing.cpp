@@ -95,8 +95,10 @@ TEST_CASE("one_hot", "[indexing]")
         if (c.name != "one_hot") continue;
         const Indices labels = c.ins[0].tensor<std::int64_t>();
         const std::int64_t n = c.params.integer("n", 0);
-        if (c.out.dtype == DType::float64) fixtures::expect("value", one_hot<double>(labels, n), c.out, 0, 0);
-        else fixtures::expect("value", one_hot<float>(labels, n), c.out, 0, 0);
+        if (c.out.dtype == DType::float64)
+            fixtures::expect("value", one_hot<double>(labels, n), c.out, 0, 0);
+        else
+            fixtures::expect("value", one_hot<float>(labels, n), c.out, 0, 0);
     }
 }
 
@@ -119,7 +121,8 @@ TEST_CASE("what is out of range is refused with index, axis and shape", "[indexi
 {
     const Tensor<double> x = {{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}};
     CHECK_THROWS_AS(view(x, 2), IndexError);
-    CHECK_THROWS_WITH(view(x, 0, -4), contains("-4") && contains("axis 1") && contains("(2, 3)") && contains("test_indexing.cpp:"));
+    CHECK_THROWS_WITH(view(x, 0, -4), contains("-4") && contains("axis 1") && contains("(2, 3)") &&
+                                          contains("test_indexing.cpp:"));
     CHECK_THROWS_WITH(view(x, 0, 0, 0), contains("too many") && contains("(2, 3)"));
     CHECK_THROWS_AS(view(x, ellipsis(), ellipsis()), IndexError);
     CHECK_THROWS_AS(view(x, range(0, 2, 0)), IndexError);

@@ -94,10 +94,10 @@ TEST_CASE("memory is written in place only where nobody else looks", "[writes]")
     leaf.requires_grad(true);
     T y = leaf + 1.0;
     const double* own = y.data();
-    y += leaf;                      // an addition needs neither of its operands
+    y += leaf;  // an addition needs neither of its operands
     view(y, range(0, 3)) = 7.0;
     CHECK(y.data() == own);
-    const T square = y * y;         // saves y
+    const T square = y * y;  // saves y
     y += 1.0;
     CHECK(y.data() != own);
     backward(sum(square));
@@ -217,7 +217,8 @@ TEST_CASE("after a refused write everything is as before", "[writes][errors]")
 {
     T x = {1.0, 2.0, 3.0};
     const auto size = Tape::current().size();
-    CHECK_THROWS_WITH((x += T{1.0, 2.0}), contains("add") && contains("(2)") && contains("(3)") && contains("test_writes.cpp:"));
+    CHECK_THROWS_WITH((x += T{1.0, 2.0}),
+                      contains("add") && contains("(2)") && contains("(3)") && contains("test_writes.cpp:"));
     CHECK_THROWS_AS((x += T{{1.0, 2.0, 3.0}}), ShapeError);
     CHECK_THROWS_WITH((view(x, range(0, 2)) = T{1.0, 2.0, 3.0}), contains("assign_view") && contains("(3)"));
     CHECK_THROWS_AS((view(x, 7) = 1.0), IndexError);
@@ -323,10 +324,22 @@ TEST_CASE("memory failures leave a written tensor as it was", "[writes][errors]"
         }
         FAIL("never succeeded");
     };
-    SECTION("update") { attempt(y, [&] { y += x; }); }
-    SECTION("scaling") { attempt(y, [&] { y *= x; }); }
-    SECTION("part") { attempt(y, [&] { view(y, range(0, 9)) = view(x, range(9, 18)); }); }
-    SECTION("variable, recorded") { attempt(x, [&] { view(x, 0) = 1.0; }); }
+    SECTION("update")
+    {
+        attempt(y, [&] { y += x; });
+    }
+    SECTION("scaling")
+    {
+        attempt(y, [&] { y *= x; });
+    }
+    SECTION("part")
+    {
+        attempt(y, [&] { view(y, range(0, 9)) = view(x, range(9, 18)); });
+    }
+    SECTION("variable, recorded")
+    {
+        attempt(x, [&] { view(x, 0) = 1.0; });
+    }
     SECTION("variable, not recorded")
     {
         NoGrad off;

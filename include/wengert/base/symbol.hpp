@@ -32,8 +32,7 @@ public:
         const bool twice = x.text_[0] == op[0];  // -(-x), not --x
         return Symbol(op + (twice ? "(" + x.text_ + ")" : x.within(unary)), unary);
     }
-    template <class... S>
-    static Symbol call(const char* function, const Symbol& first, const S&... more)
+    template <class... S> static Symbol call(const char* function, const Symbol& first, const S&... more)
     {
         return Symbol(std::string(function) + "(" + (first.text_ + ... + (", " + more.text_)) + ")");
     }

@@ -7,8 +7,7 @@
 namespace wengert {
 
 /// 1/(1 + e⁻ˣ), of numbers and lanes; e^(−|x|) neither overflows nor loses the lower tail.
-template <class V>
-V logistic(const V& x)
+template <class V> V logistic(const V& x)
 {
     using std::abs, std::exp;
     const V e = exp(-abs(x));
@@ -17,35 +16,44 @@ V logistic(const V& x)
 template <class T, class A> Lane<T, A> sigmoid(Lane<T, A> x) { return logistic(x); }
 template <std::floating_point T> T sigmoid(T x) { return logistic(x); }
 
-template <std::floating_point T>
-T normal_cdf(T x) { return T(0.5) * std::erfc(-x * static_cast<T>(std::numbers::sqrt2 / 2)); }
+template <std::floating_point T> T normal_cdf(T x)
+{
+    return T(0.5) * std::erfc(-x * static_cast<T>(std::numbers::sqrt2 / 2));
+}
 
 /// y = 1/(1 + e⁻ˣ);  x̄ = ȳ y (1 − y)
 struct Sigmoid {
     static constexpr std::string_view name = "sigmoid";
     template <class V> static V value(const V& x) { return logistic(x); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y) { return g * (y * (lit(1) - y)); }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
+    {
+        return g * (y * (lit(1) - y));
+    }
 };
 
 /// y = ln(1 + eˣ) = max(x, 0) + ln(1 + e^(−|x|));  x̄ = ȳ (1 − e⁻ʸ), which is ȳ sigmoid x
 struct Softplus {
     static constexpr std::string_view name = "softplus";
-    template <class V>
-    static V value(const V& x)
+    template <class V> static V value(const V& x)
     {
         using std::abs, std::exp, std::log1p;
         return maximum(x, lit(0)) + log1p(exp(-abs(x)));
     }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V&, const V& y) { using std::expm1; return -(g * expm1(-y)); }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
+    {
+        using std::expm1;
+        return -(g * expm1(-y));
+    }
 };
 
 /// y = max(x, 0);  x̄ = ȳ where y > 0, else 0
 struct Relu {
     static constexpr std::string_view name = "relu";
     template <class V> static V value(const V& x) { return maximum(x, lit(0)); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V&, const V& y) { return where(y > lit(0), g, zero_like(g)); }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
+    {
+        return where(y > lit(0), g, zero_like(g));
+    }
 };
 
 /// y = x Φ(x);  x̄ = ȳ (Φ(x) + x φ(x)) with the normal distribution Φ = ½ + ½ erf(x/√2), its density φ
@@ -54,8 +62,7 @@ struct Gelu {
     static constexpr std::string_view name = "gelu";
     static constexpr double density_at_0 = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
     template <class V> static V value(const V& x) { return x * normal_cdf(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
         using std::erf, std::exp;
         const V density = lit(density_at_0) * exp(lit(-0.5) * (x * x));
@@ -67,8 +74,7 @@ struct Gelu {
 struct Silu {
     static constexpr std::string_view name = "silu";
     template <class V> static V value(const V& x) { return x * logistic(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
         const V s = sigmoid(x);
         return g * (s * (lit(1) + x * (lit(1) - s)));

@@ -7,8 +7,7 @@ namespace wengert {
 
 namespace detail {
 
-template <class U, class T>
-void cast_vjp(const Node&, const AnyTensor& g, Cotangents& out)
+template <class U, class T> void cast_vjp(const Node&, const AnyTensor& g, Cotangents& out)
 {
     if (out.wanted(0)) out.add(0, cast<T>(Tensor<U>(g), Site{}).any());
 }
@@ -20,8 +19,7 @@ AnyTensor cast_jvp(const void*, const AnyTensor*, const AnyTensor* tangents, std
 }
 
 /// Not marked elementwise: backward kernels have one dtype, this has two, so its vjp runs.
-template <class A, class U, class T>
-constexpr Primitive make_cast()
+template <class A, class U, class T> constexpr Primitive make_cast()
 {
     Primitive p = make_elementwise<Cast<U>, A, U, T>();
     if constexpr (is_differentiable<U> && is_differentiable<T>) {
@@ -38,13 +36,11 @@ constexpr Primitive make_cast()
     return p;
 }
 
-template <class A, class U, class T>
-inline constexpr Primitive cast_primitive = make_cast<A, U, T>();
+template <class A, class U, class T> inline constexpr Primitive cast_primitive = make_cast<A, U, T>();
 
 }  // namespace detail
 
-template <class U, class T>
-Tensor<U> cast(const Tensor<T>& x, Site at)
+template <class U, class T> Tensor<U> cast(const Tensor<T>& x, Site at)
 {
     if constexpr (std::is_same_v<U, T>) {
         return x;

@@ -9,15 +9,17 @@ namespace wengert {
 struct Copy {
     static constexpr std::string_view name = "copy";
     static constexpr bool linear = true;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const { return copy_of(*x); }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const { return g; }
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return copy_of(*x); }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return g;
+    }
 };
 
 /// Every element `value`. Throws ShapeError for a negative extent.
 template <class T, class Device = cpu>
-Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value,
+                       Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     check_shape("full", shape, at);
     auto out = make_block(dtype_of<T>(), shape);
@@ -42,14 +44,19 @@ Tensor<T, Device> full_like(const Tensor<T, Device>& x, std::type_identity_t<T> 
 {
     return full<T, Device>(x.shape(), value, Site{});
 }
-template <class T, class Device>
-Tensor<T, Device> zeros_like(const Tensor<T, Device>& x) { return zeros<T, Device>(x.shape(), Site{}); }
-template <class T, class Device>
-Tensor<T, Device> ones_like(const Tensor<T, Device>& x) { return full<T, Device>(x.shape(), T(1), Site{}); }
+template <class T, class Device> Tensor<T, Device> zeros_like(const Tensor<T, Device>& x)
+{
+    return zeros<T, Device>(x.shape(), Site{});
+}
+template <class T, class Device> Tensor<T, Device> ones_like(const Tensor<T, Device>& x)
+{
+    return full<T, Device>(x.shape(), T(1), Site{});
+}
 
 /// The unit matrix, shape (rows, columns); a square one without `columns`.
 template <class T, class Device = cpu>
-Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1,
+                      Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (columns < 0) columns = rows;
     Tensor<T, Device> out = zeros<T, Device>({rows, columns}, at);
@@ -61,13 +68,16 @@ Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1, Site at = {_
 /// start, start + step, … up to, but without, stop. Throws ShapeError when the step is 0 or not finite.
 template <class T, class Device = cpu>
     requires(!std::is_same_v<T, bool>)
-Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> stop, std::type_identity_t<T> step = T(1),
-                         Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> stop,
+                         std::type_identity_t<T> step = T(1), Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const double count = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
+    const double count =
+        std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
     if (step == T(0) || !(std::abs(count) < 0x1p62))
-        fail<ShapeError>("arange", "from " + std::to_string(start) + " to " + std::to_string(stop) + " by " +
-                                       std::to_string(step) + " has no length", at);
+        fail<ShapeError>("arange",
+                         "from " + std::to_string(start) + " to " + std::to_string(stop) + " by " +
+                             std::to_string(step) + " has no length",
+                         at);
     auto out = make_block(dtype_of<T>(), Shape{static_cast<std::int64_t>(std::max(count, 0.0))});
     T* x = out->template as<T>();
     for (std::size_t i = 0; i < out->count; ++i) x[i] = static_cast<T>(start + static_cast<T>(i) * step);
@@ -96,16 +106,18 @@ Tensor<T, Device> linspace(std::type_identity_t<T> first, std::type_identity_t<T
 }
 
 /// x in row-major order in memory of its own, recorded.
-template <class T>
-Tensor<T> copy(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply<Copy, T>(Copy{}, at, x); }
+template <class T> Tensor<T> copy(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return apply<Copy, T>(Copy{}, at, x);
+}
 
 /// x as a constant: its derivative is 0.
-template <class T>
-Tensor<T> stop_gradient(const Tensor<T>& x) { return x.detach(); }
+template <class T> Tensor<T> stop_gradient(const Tensor<T>& x) { return x.detach(); }
 
 /// Equal shapes and |a − b| ≤ tolerance (1 + |b|) everywhere; a NaN equals nothing.
 template <class T>
-bool allclose(const Tensor<T>& a, const Tensor<T>& b, double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-8)
+bool allclose(const Tensor<T>& a, const Tensor<T>& b,
+              double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-8)
 {
     if (!(a.shape() == b.shape())) return false;
     const Ref<Block> x = contiguous(a.any().value), y = contiguous(b.any().value);
@@ -113,7 +125,8 @@ bool allclose(const Tensor<T>& a, const Tensor<T>& b, double tolerance = std::is
         const T p = x->template as<T>()[i], q = y->template as<T>()[i];
         if (p == q) continue;
         const auto u = static_cast<double>(p), v = static_cast<double>(q);
-        if (!(std::isfinite(u) && std::isfinite(v) && std::abs(u - v) <= tolerance * (1 + std::abs(v)))) return false;
+        if (!(std::isfinite(u) && std::isfinite(v) && std::abs(u - v) <= tolerance * (1 + std::abs(v))))
+            return false;
     }
     return true;
 }

@@ -8,8 +8,7 @@ namespace wengert {
 
 namespace detail {
 
-template <class T>
-Tensor<T> tensor_from(const std::string& where, const NpyArray& a)
+template <class T> Tensor<T> tensor_from(const std::string& where, const NpyArray& a)
 {
     if (a.dtype != npy_dtype<T>())
         throw DTypeError("[load] '" + where + "' holds " + a.dtype + ", not " + npy_dtype<T>() + " (" +
@@ -24,26 +23,24 @@ inline std::vector<std::int64_t> shape_vector(const Shape& s) { return {s.begin(
 }  // namespace detail
 
 /// One tensor as a .npy file. Throws Error when it cannot be written; a file that was there is then as before.
-template <class T>
-void save_npy(const std::string& path, const Tensor<T>& x)
+template <class T> void save_npy(const std::string& path, const Tensor<T>& x)
 {
     const Ref<Block> b = contiguous(x.any().value);
     write_npy(path, npy_dtype<T>(), detail::shape_vector(b->shape), b->data, b->bytes());
 }
 
 /// The tensor in a .npy file. Throws Error for what cannot be read, DTypeError when its elements are no T.
-template <class T>
-Tensor<T> load_npy(const std::string& path)
+template <class T> Tensor<T> load_npy(const std::string& path)
 {
     return detail::tensor_from<T>(path, read_npy(path));
 }
 
 /// All tensors of a .npz file by name. Throws Error, DTypeError when one has other elements than T.
-template <class T>
-std::map<std::string, Tensor<T>> load_npz(const std::string& path)
+template <class T> std::map<std::string, Tensor<T>> load_npz(const std::string& path)
 {
     std::map<std::string, Tensor<T>> out;
-    for (const auto& [name, array] : read_npz(path)) out.emplace(name, detail::tensor_from<T>(path + ":" + name, array));
+    for (const auto& [name, array] : read_npz(path))
+        out.emplace(name, detail::tensor_from<T>(path + ":" + name, array));
     return out;
 }
 

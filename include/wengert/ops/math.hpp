@@ -1,4 +1,4 @@
-// Functions of one number: powers, exponentials, logarithms, trigonometry, rounding.
+// Functions of one number: powers, exponentials, logarithms, rounding.
 //
 // A rule saves what it reads and no more: of exp, sqrt, tanh and their like that is the result y alone.
 // Accuracy of the values is that of the SIMD functions (kernels/cpu/lane_*.hpp): a few ULP, those of <cmath> at the edges.
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <numbers>
 
-#include "arithmetic.hpp"
+#include "trigonometry.hpp"
 
 namespace wengert {
 
@@ -16,150 +16,123 @@ namespace wengert {
 struct Square {
     static constexpr std::string_view name = "square";
     template <class V> static V value(const V& x) { return static_cast<V>(x * x); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { return g * (lit(2) * x); }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
+    {
+        return g * (lit(2) * x);
+    }
 };
 
 /// y = √x;  x̄ = ȳ / 2y
 struct Sqrt {
     static constexpr std::string_view name = "sqrt";
-    template <class V> static V value(const V& x) { using std::sqrt; return sqrt(x); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y) { return g / (lit(2) * y); }
+    template <class V> static V value(const V& x)
+    {
+        using std::sqrt;
+        return sqrt(x);
+    }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
+    {
+        return g / (lit(2) * y);
+    }
 };
 
 /// y = 1/x;  x̄ = −ȳ y²
 struct Reciprocal {
     static constexpr std::string_view name = "reciprocal";
     template <class V> static V value(const V& x) { return lit(1) / x; }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y) { return -(g * y * y); }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
+    {
+        return -(g * y * y);
+    }
 };
 
 /// y = eˣ;  x̄ = ȳ y
 struct Exp {
     static constexpr std::string_view name = "exp";
-    template <class V> static V value(const V& x) { using std::exp; return exp(x); }
+    template <class V> static V value(const V& x)
+    {
+        using std::exp;
+        return exp(x);
+    }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y) { return g * y; }
 };
 
 /// y = eˣ − 1;  x̄ = ȳ (y + 1)
 struct Expm1 {
     static constexpr std::string_view name = "expm1";
-    template <class V> static V value(const V& x) { using std::expm1; return expm1(x); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y) { return g * (y + lit(1)); }
+    template <class V> static V value(const V& x)
+    {
+        using std::expm1;
+        return expm1(x);
+    }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
+    {
+        return g * (y + lit(1));
+    }
 };
 
 /// y = ln x;  x̄ = ȳ / x
 struct Log {
     static constexpr std::string_view name = "log";
-    template <class V> static V value(const V& x) { using std::log; return log(x); }
+    template <class V> static V value(const V& x)
+    {
+        using std::log;
+        return log(x);
+    }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { return g / x; }
 };
 
 /// y = ln(1 + x);  x̄ = ȳ / (1 + x)
 struct Log1p {
     static constexpr std::string_view name = "log1p";
-    template <class V> static V value(const V& x) { using std::log1p; return log1p(x); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { return g / (lit(1) + x); }
+    template <class V> static V value(const V& x)
+    {
+        using std::log1p;
+        return log1p(x);
+    }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
+    {
+        return g / (lit(1) + x);
+    }
 };
 
 /// y = log₂ x;  x̄ = ȳ / (x ln 2)
 struct Log2 {
     static constexpr std::string_view name = "log2";
-    template <class V> static V value(const V& x) { using std::log2; return log2(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { return g / (x * lit(std::numbers::ln2)); }
+    template <class V> static V value(const V& x)
+    {
+        using std::log2;
+        return log2(x);
+    }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
+    {
+        return g / (x * lit(std::numbers::ln2));
+    }
 };
 
 /// y = log₁₀ x;  x̄ = ȳ / (x ln 10)
 struct Log10 {
     static constexpr std::string_view name = "log10";
-    template <class V> static V value(const V& x) { using std::log10; return log10(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { return g / (x * lit(std::numbers::ln10)); }
-};
-
-/// y = sin x;  x̄ = ȳ cos x
-struct Sin {
-    static constexpr std::string_view name = "sin";
-    template <class V> static V value(const V& x) { using std::sin; return sin(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { using std::cos; return g * cos(x); }
-};
-
-/// y = cos x;  x̄ = −ȳ sin x
-struct Cos {
-    static constexpr std::string_view name = "cos";
-    template <class V> static V value(const V& x) { using std::cos; return cos(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { using std::sin; return -(g * sin(x)); }
-};
-
-/// y = tan x;  x̄ = ȳ (1 + y²)
-struct Tan {
-    static constexpr std::string_view name = "tan";
-    template <class V> static V value(const V& x) { using std::tan; return tan(x); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y) { return g * (lit(1) + y * y); }
-};
-
-/// y = arcsin x;  x̄ = ȳ / √(1 − x²), the root of a product because 1 − x² cancels near ±1
-struct Asin {
-    static constexpr std::string_view name = "asin";
-    template <class V> static V value(const V& x) { using std::asin; return asin(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
+    template <class V> static V value(const V& x)
     {
-        using std::sqrt;
-        return g / sqrt((lit(1) - x) * (lit(1) + x));
+        using std::log10;
+        return log10(x);
     }
-};
-
-/// y = arccos x;  x̄ = −ȳ / √(1 − x²)
-struct Acos {
-    static constexpr std::string_view name = "acos";
-    template <class V> static V value(const V& x) { using std::acos; return acos(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
-        using std::sqrt;
-        return -(g / sqrt((lit(1) - x) * (lit(1) + x)));
+        return g / (x * lit(std::numbers::ln10));
     }
-};
-
-/// y = arctan x;  x̄ = ȳ / (1 + x²)
-struct Atan {
-    static constexpr std::string_view name = "atan";
-    template <class V> static V value(const V& x) { using std::atan; return atan(x); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { return g / (lit(1) + x * x); }
-};
-
-/// y = sinh x;  x̄ = ȳ cosh x
-struct Sinh {
-    static constexpr std::string_view name = "sinh";
-    template <class V> static V value(const V& x) { using std::sinh; return sinh(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { using std::cosh; return g * cosh(x); }
-};
-
-/// y = cosh x;  x̄ = ȳ sinh x
-struct Cosh {
-    static constexpr std::string_view name = "cosh";
-    template <class V> static V value(const V& x) { using std::cosh; return cosh(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { using std::sinh; return g * sinh(x); }
-};
-
-/// y = tanh x;  x̄ = ȳ (1 − y²)
-struct Tanh {
-    static constexpr std::string_view name = "tanh";
-    template <class V> static V value(const V& x) { using std::tanh; return tanh(x); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y) { return g * (lit(1) - y * y); }
 };
 
 /// y = erf x;  x̄ = ȳ 2/√π e^(−x²)
 struct Erf {
     static constexpr std::string_view name = "erf";
-    template <class V> static V value(const V& x) { using std::erf; return erf(x); }
-    template <class V>
-    static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
+    template <class V> static V value(const V& x)
+    {
+        using std::erf;
+        return erf(x);
+    }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
         using std::exp;
         return g * (lit(2 * std::numbers::inv_sqrtpi) * exp(-(x * x)));
@@ -169,8 +142,15 @@ struct Erf {
 /// y = |x|;  x̄ = ȳ sign x, which is 0 at 0
 struct Abs {
     static constexpr std::string_view name = "abs";
-    template <class V> static V value(const V& x) { using std::abs; return abs(x); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&) { return g * sign(x); }
+    template <class V> static V value(const V& x)
+    {
+        using std::abs;
+        return abs(x);
+    }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
+    {
+        return g * sign(x);
+    }
 };
 
 /// −1, 0 or 1, NaN for NaN; flat: no gradient, as all that follow.
@@ -180,11 +160,19 @@ struct Sign {
 };
 struct Floor {
     static constexpr std::string_view name = "floor";
-    template <class V> static V value(const V& x) { using std::floor; return floor(x); }
+    template <class V> static V value(const V& x)
+    {
+        using std::floor;
+        return floor(x);
+    }
 };
 struct Ceil {
     static constexpr std::string_view name = "ceil";
-    template <class V> static V value(const V& x) { using std::ceil; return ceil(x); }
+    template <class V> static V value(const V& x)
+    {
+        using std::ceil;
+        return ceil(x);
+    }
 };
 struct Round {
     static constexpr std::string_view name = "round";
@@ -203,15 +191,6 @@ template <Differentiable T> Tensor<T> log(const Tensor<T>& x, Site at = {__built
 template <Differentiable T> Tensor<T> log1p(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Log1p, T>(at, x); }
 template <Differentiable T> Tensor<T> log2(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Log2, T>(at, x); }
 template <Differentiable T> Tensor<T> log10(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Log10, T>(at, x); }
-template <Differentiable T> Tensor<T> sin(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Sin, T>(at, x); }
-template <Differentiable T> Tensor<T> cos(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Cos, T>(at, x); }
-template <Differentiable T> Tensor<T> tan(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Tan, T>(at, x); }
-template <Differentiable T> Tensor<T> asin(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Asin, T>(at, x); }
-template <Differentiable T> Tensor<T> acos(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Acos, T>(at, x); }
-template <Differentiable T> Tensor<T> atan(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Atan, T>(at, x); }
-template <Differentiable T> Tensor<T> sinh(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Sinh, T>(at, x); }
-template <Differentiable T> Tensor<T> cosh(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Cosh, T>(at, x); }
-template <Differentiable T> Tensor<T> tanh(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Tanh, T>(at, x); }
 template <Differentiable T> Tensor<T> erf(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Erf, T>(at, x); }
 /// |x|; the gradient at 0 is 0.
 template <Scalar T> Tensor<T> abs(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Abs, T>(at, x); }

@@ -8,10 +8,11 @@ namespace wengert {
 
 namespace detail {
 
-/// The matrices of an operand as gemm reads them: rows of `ld` elements, transposed or not, one for each place of
-/// `batch`.
+/// The matrices of an operand as gemm reads them: rows of `ld` elements, transposed or not, one for each place of the
+/// leading axes.
 struct Matrices {
-    Ref<Block> x;
+    const Block* x = nullptr;
+    Ref<Block> copy;                    ///< what x is where the operand had to be copied
     std::size_t rows = 0, columns = 0;  ///< of op(X)
     bool transposed = false;            ///< op(X) is stored as its transpose
     std::size_t ld = 1;
@@ -24,28 +25,33 @@ inline bool reads_as_rows(std::int64_t rows, std::int64_t columns, std::int64_t 
     return (columns <= 1 || column == 1) && (rows <= 1 || row >= std::max<std::int64_t>(columns, 1));
 }
 
-/// The operand's matrices op(X), without a copy unless neither its rows nor its columns are contiguous.
-inline Matrices matrices_of(Ref<Block> x, const Shape& shape, bool op)
+/// The operand's matrices op(X), without a copy unless neither its rows nor its columns are contiguous. `shape` is the
+/// operand's, or that of a vector made a matrix.
+inline Matrices matrices_of(const Ref<Block>& x, const Shape& shape, bool op)
 {
     const std::size_t r = shape.size() - 2;
     const std::int64_t rows = shape[r], columns = shape[r + 1];
-    Strides strides = x->strided && x->shape.size() == shape.size() ? x->strides() : row_major(shape);
-    if (x->strided && x->shape.size() == 1) strides[rows == 1 ? r + 1 : r] = x->strides()[0];
-    bool by_rows = reads_as_rows(rows, columns, strides[r], strides[r + 1]);
-    if (!by_rows && !reads_as_rows(columns, rows, strides[r + 1], strides[r])) {
-        x = copy_of(*x);
-        strides = row_major(shape);
-        by_rows = true;
-    }
+    std::int64_t row = columns, column = 1;
     Matrices m;
+    m.x = x.get();
+    if (x->strided) {
+        const std::size_t last = x->shape.size() - 1;
+        row = x->view_strides[last == 0 ? 0 : last - 1];
+        column = x->view_strides[last];
+        if (!reads_as_rows(rows, columns, row, column) && !reads_as_rows(columns, rows, column, row)) {
+            m.copy = copy_of(*x);
+            m.x = m.copy.get();
+            row = columns;
+            column = 1;
+        }
+    }
+    const bool by_rows = reads_as_rows(rows, columns, row, column) || !m.x->strided;
     m.rows = static_cast<std::size_t>(op ? columns : rows);
     m.columns = static_cast<std::size_t>(op ? rows : columns);
     m.transposed = op == by_rows;
     const std::int64_t lines = by_rows ? rows : columns, length = by_rows ? columns : rows;
-    m.ld = static_cast<std::size_t>(
-        std::max<std::int64_t>(lines > 1 ? strides[by_rows ? r : r + 1] : length, 1));
-    m.batch = Strides(strides.data(), r);
-    m.x = std::move(x);
+    m.ld = static_cast<std::size_t>(std::max<std::int64_t>(lines > 1 ? (by_rows ? row : column) : length, 1));
+    if (r > 0) m.batch = Strides(m.x->strides().data(), r);
     return m;
 }
 
@@ -118,7 +124,9 @@ struct MatMul {
 
     template <class T> Ref<Block> value(const Ref<Block>& x, const Ref<Block>& y, const Site& at) const
     {
-        const Shape sx = as_rows(x->shape), sy = as_columns(y->shape);
+        const Shape row = x->shape.size() == 1 ? as_rows(x->shape) : Shape();
+        const Shape column = y->shape.size() == 1 ? as_columns(y->shape) : Shape();
+        const Shape &sx = row.empty() ? x->shape : row, &sy = column.empty() ? y->shape : column;
         const detail::Matrices mx = detail::matrices_of(x, sx, ta), my = detail::matrices_of(y, sy, tb);
         if (mx.columns != my.rows)
             fail<ShapeError>(name,

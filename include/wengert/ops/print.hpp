@@ -44,7 +44,8 @@ inline NumberFormat choose_format(const std::vector<double>& shown, bool integra
             smallest = std::min(smallest, std::abs(x));
             largest = std::max(largest, std::abs(x));
         }
-    f.scientific = !integral && largest > 0 && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1e6);
+    f.scientific =
+        !integral && largest > 0 && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1e6);
     for (double x : shown)
         if (std::isfinite(x) && !integral) f.digits = std::max({f.digits, 1, digits_needed(x, f.scientific)});
     for (double x : shown) f.width = std::max(f.width, static_cast<int>(format_number(x, f).size()));
@@ -67,8 +68,7 @@ struct TensorPrinter {
         return block.count > longest && block.shape[axis] > 2 * edge && i == edge;
     }
     /// fn(offset) for each element shown; its depth is the rank.
-    template <class F>
-    void visit(std::size_t axis, std::int64_t offset, const F& fn) const
+    template <class F> void visit(std::size_t axis, std::int64_t offset, const F& fn) const
     {
         if (axis == block.shape.size()) return fn(offset);
         for (std::int64_t i = 0; i < block.shape[axis]; ++i) {
@@ -82,9 +82,10 @@ struct TensorPrinter {
             text += words[next++];
             return;
         }
-        const std::string between = axis + 1 == block.shape.size()
-                                        ? " "
-                                        : std::string(block.shape.size() - axis - 1, '\n') + std::string(axis + 1, ' ');
+        const std::string between =
+            axis + 1 == block.shape.size()
+                ? " "
+                : std::string(block.shape.size() - axis - 1, '\n') + std::string(axis + 1, ' ');
         text += '[';
         for (std::int64_t i = 0; i < block.shape[axis]; ++i) {
             if (i) text += between;
@@ -98,8 +99,7 @@ struct TensorPrinter {
     }
 };
 
-template <class T>
-std::string elements_text(const Block& b)
+template <class T> std::string elements_text(const Block& b)
 {
     TensorPrinter printer{b};
     if (b.count == 0) return "[]";
@@ -112,8 +112,10 @@ std::string elements_text(const Block& b)
     } else {
         std::size_t width = 0;
         printer.visit(0, 0, [&](std::int64_t at) {
-            if constexpr (std::is_same_v<T, bool>) printer.words.push_back(x[at] ? "true" : "false");
-            else printer.words.push_back(std::to_string(x[at]));
+            if constexpr (std::is_same_v<T, bool>)
+                printer.words.push_back(x[at] ? "true" : "false");
+            else
+                printer.words.push_back(std::to_string(x[at]));
             width = std::max(width, printer.words.back().size());
         });
         for (auto& word : printer.words) word.insert(0, width - word.size(), ' ');
@@ -125,8 +127,7 @@ std::string elements_text(const Block& b)
 }  // namespace detail
 
 /// The elements, then shape, dtype, and where it is recorded the operation and its line.
-template <class T, class Device>
-std::ostream& operator<<(std::ostream& out, const Tensor<T, Device>& x)
+template <class T, class Device> std::ostream& operator<<(std::ostream& out, const Tensor<T, Device>& x)
 {
     const AnyTensor& any = x.any();
     std::string text = detail::elements_text<T>(*any.value);
@@ -145,7 +146,8 @@ inline std::string inputs_text(const Node& n)
 {
     std::string text;
     for (std::size_t i = 0; i < n.input_count; ++i)
-        text += (i ? " " : "") + (n.inputs[i] ? "#" + std::to_string(n.inputs[i]->sequence) : std::string("const"));
+        text += (i ? " " : "") +
+                (n.inputs[i] ? "#" + std::to_string(n.inputs[i]->sequence) : std::string("const"));
     return text;
 }
 
@@ -163,8 +165,13 @@ inline std::vector<std::string> tape_row(const Node& n)
     std::string primitive(n.primitive->name);
     if (n.op && n.primitive->parameters) primitive += " " + n.primitive->parameters(n.op);
     if (n.flags & Node::consumed) primitive += " (used up)";
-    return {"#" + std::to_string(n.sequence), primitive, inputs_text(n), to_string(n.shape), std::string(name_of(n.dtype)),
-            std::to_string(saved_bytes(n)), n.at.line > 0 ? to_string(n.at) : ""};
+    return {"#" + std::to_string(n.sequence),
+            primitive,
+            inputs_text(n),
+            to_string(n.shape),
+            std::string(name_of(n.dtype)),
+            std::to_string(saved_bytes(n)),
+            n.at.line > 0 ? to_string(n.at) : ""};
 }
 
 }  // namespace detail
@@ -172,14 +179,16 @@ inline std::vector<std::string> tape_row(const Node& n)
 /// One line for each live node in time order: sequence number, primitive, inputs, shape, dtype, saved bytes, file:line.
 inline std::ostream& operator<<(std::ostream& out, const Tape& tape)
 {
-    std::vector<std::vector<std::string>> rows = {{"#", "primitive", "inputs", "shape", "dtype", "saved", "where"}};
+    std::vector<std::vector<std::string>> rows = {
+        {"#", "primitive", "inputs", "shape", "dtype", "saved", "where"}};
     for (const Node* n = tape.first(); n; n = n->next) rows.push_back(detail::tape_row(*n));
     std::vector<std::size_t> width(rows[0].size());
     for (const auto& row : rows)
         for (std::size_t k = 0; k < row.size(); ++k) width[k] = std::max(width[k], row[k].size());
     std::string text;
     for (auto& row : rows) {
-        for (std::size_t k = 0; k + 1 < row.size(); ++k) text += row[k] + std::string(width[k] - row[k].size() + 2, ' ');
+        for (std::size_t k = 0; k + 1 < row.size(); ++k)
+            text += row[k] + std::string(width[k] - row[k].size() + 2, ' ');
         text += row.back() + '\n';
     }
     return out << text;

@@ -16,34 +16,35 @@ struct RuleText {
 
 namespace detail {
 
-template <class P, std::size_t n>
-constexpr bool takes()
+template <class P, std::size_t n> constexpr bool takes()
 {
     return []<std::size_t... k>(std::index_sequence<k...>) {
         return requires(const Symbol& s) { P::value((static_cast<void>(k), s)...); };
     }(std::make_index_sequence<n>());
 }
 
-template <class P>
-constexpr std::size_t arity_of()
+template <class P> constexpr std::size_t arity_of()
 {
-    if constexpr (takes<P, 1>()) return 1;
-    else if constexpr (takes<P, 2>()) return 2;
-    else return 3;
+    if constexpr (takes<P, 1>())
+        return 1;
+    else if constexpr (takes<P, 2>())
+        return 2;
+    else
+        return 3;
 }
 
-template <class P, std::size_t i, class... S>
-std::string pull_text(const S&... x)
+template <class P, std::size_t i, class... S> std::string pull_text(const S&... x)
 {
     const Symbol g("g"), y("y");
-    if constexpr (requires { P::pull(wrt<i>{}, g, x..., y); }) return P::pull(wrt<i>{}, g, x..., y).text();
-    else return {};
+    if constexpr (requires { P::pull(wrt<i>{}, g, x..., y); })
+        return P::pull(wrt<i>{}, g, x..., y).text();
+    else
+        return {};
 }
 
 }  // namespace detail
 
-template <class P>
-RuleText rule_text()
+template <class P> RuleText rule_text()
 {
     constexpr std::size_t n = detail::arity_of<P>();
     const Symbol names[] = {Symbol(n == 1 ? "x" : "a"), Symbol("b"), Symbol("c")};

@@ -47,8 +47,10 @@ struct Selection {
     {
         Selection s(Empty{}, of);
         for (std::size_t a = 0; a < of.size(); ++a)
-            if (a == axis) s.start[a] = i;
-            else s.keep(a, 0, 1, of[a]);
+            if (a == axis)
+                s.start[a] = i;
+            else
+                s.keep(a, 0, 1, of[a]);
         return s;
     }
 
@@ -72,15 +74,13 @@ struct Embed {
     static constexpr std::string_view name = "embed";
     static constexpr bool linear = true;
     Selection part;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         auto out = zeros_block(dtype_of<T>(), part.of);
         copy_elements(*x, *part.view(out));
         return out;
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
 };
 
 /// y = the selected elements of x, no copy;  x̄ = ȳ at the selection, added in place
@@ -88,19 +88,19 @@ struct Select {
     static constexpr std::string_view name = "view";
     static constexpr bool linear = true;
     Selection part;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const { return part.view(x); }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return part.view(x); }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<Embed, T>(Embed{part}, Site{}, g);
     }
     void accumulate(wrt<0>, Block& into, const Block& g) const { add_into(*part.view(into), g); }
-    std::string parameters() const { return "start=" + to_string(part.start) + " step=" + to_string(part.step); }
+    std::string parameters() const
+    {
+        return "start=" + to_string(part.start) + " step=" + to_string(part.step);
+    }
 };
 
-template <class T>
-Tensor<T> Embed::pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+template <class T> Tensor<T> Embed::pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
 {
     return apply<Select, T>(Select{part}, Site{}, g);
 }

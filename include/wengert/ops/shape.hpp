@@ -6,8 +6,7 @@
 namespace wengert {
 
 /// x as a vector, row by row; a view where x is contiguous.
-template <class T>
-Tensor<T> flatten(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<T> flatten(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return reshape(x, Shape{-1}, at);
 }
@@ -18,15 +17,16 @@ Tensor<T> transpose(const Tensor<T>& x, const Axes& perm, Site at = {__builtin_F
 {
     const Axes all = normalize_axes("transpose", perm, false, x.shape(), at);
     if (all.size() != x.dimension())
-        fail<ShapeError>("transpose", to_string(perm) + " is no permutation of the axes of shape " + to_string(x.shape()), at);
+        fail<ShapeError>("transpose",
+                         to_string(perm) + " is no permutation of the axes of shape " + to_string(x.shape()),
+                         at);
     Axes sane = perm;
     for (auto& a : sane) a = a < 0 ? a + static_cast<std::int64_t>(x.dimension()) : a;
     return apply<Transpose, T>(Transpose{sane}, at, x);
 }
 
 /// All axes reversed. A view.
-template <class T>
-Tensor<T> transpose(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<T> transpose(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     Axes perm(x.dimension());
     for (std::size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<std::int64_t>(perm.size() - 1 - k);
@@ -35,9 +35,11 @@ Tensor<T> transpose(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_L
 
 /// Two axes exchanged. A view. Throws ShapeError for an axis out of range.
 template <class T>
-Tensor<T> swapaxes(const Tensor<T>& x, std::int64_t a, std::int64_t b, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> swapaxes(const Tensor<T>& x, std::int64_t a, std::int64_t b,
+                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const std::size_t i = normalize_axis("swapaxes", a, x.shape(), at), j = normalize_axis("swapaxes", b, x.shape(), at);
+    const std::size_t i = normalize_axis("swapaxes", a, x.shape(), at),
+                      j = normalize_axis("swapaxes", b, x.shape(), at);
     Axes perm(x.dimension());
     for (std::size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<std::int64_t>(k);
     std::swap(perm[i], perm[j]);
@@ -50,8 +52,10 @@ Tensor<T> expand_dims(const Tensor<T>& x, std::int64_t axis, Site at = {__builti
 {
     const auto rank = static_cast<std::int64_t>(x.dimension()) + 1;
     if (axis < -rank || axis >= rank)
-        fail<ShapeError>("expand_dims", "position " + std::to_string(axis) + " is out of range for a new axis in shape " +
-                                            to_string(x.shape()), at);
+        fail<ShapeError>("expand_dims",
+                         "position " + std::to_string(axis) + " is out of range for a new axis in shape " +
+                             to_string(x.shape()),
+                         at);
     return apply<ExpandDims, T>(ExpandDims{{axis < 0 ? axis + rank : axis}}, at, x);
 }
 
@@ -62,13 +66,14 @@ Tensor<T> squeeze(const Tensor<T>& x, const Axes& axes, Site at = {__builtin_FIL
     const Axes drop = normalize_axes("squeeze", axes, false, x.shape(), at);
     for (auto a : drop)
         if (x.shape()[static_cast<std::size_t>(a)] != 1)
-            fail<ShapeError>("squeeze", "axis " + std::to_string(a) + " of shape " + to_string(x.shape()) + " has not extent 1", at);
+            fail<ShapeError>(
+                "squeeze",
+                "axis " + std::to_string(a) + " of shape " + to_string(x.shape()) + " has not extent 1", at);
     return apply<Squeeze, T>(Squeeze{drop}, at, x);
 }
 
 /// Without any axis of extent 1. A view.
-template <class T>
-Tensor<T> squeeze(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<T> squeeze(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     Axes drop;
     for (std::size_t k = 0; k < x.dimension(); ++k)
@@ -79,7 +84,8 @@ Tensor<T> squeeze(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LIN
 namespace detail {
 
 template <class T>
-std::vector<const AnyTensor*> operands(std::string_view primitive, const Tensor<T>* parts, std::size_t n, const Site& at)
+std::vector<const AnyTensor*> operands(std::string_view primitive, const Tensor<T>* parts, std::size_t n,
+                                       const Site& at)
 {
     if (n == 0) fail<ShapeError>(primitive, "needs at least one tensor", at);
     std::vector<const AnyTensor*> in(n);
@@ -99,22 +105,24 @@ Tensor<T> concatenate(const Tensor<T>* parts, std::size_t n, std::int64_t axis, 
         bool fits = shape.size() == first.size();
         for (std::size_t k = 0; fits && k < shape.size(); ++k) fits = k == op.axis || shape[k] == first[k];
         if (!fits)
-            fail<ShapeError>("concatenate", "shapes " + to_string(first) + " and " + to_string(shape) +
-                                                " differ in more than axis " + std::to_string(axis), at);
+            fail<ShapeError>("concatenate",
+                             "shapes " + to_string(first) + " and " + to_string(shape) +
+                                 " differ in more than axis " + std::to_string(axis),
+                             at);
         op.extents.push_back(shape[op.axis]);
         op.shape[op.axis] += shape[op.axis];
     }
     return apply_variadic<Concatenate, T>(op, at, in.data(), n);
 }
 
-template <class T>
-Tensor<T> stack(const Tensor<T>* parts, std::size_t n, std::int64_t axis, const Site& at)
+template <class T> Tensor<T> stack(const Tensor<T>* parts, std::size_t n, std::int64_t axis, const Site& at)
 {
     const auto in = operands("stack", parts, n, at);
     const Shape& first = parts[0].shape();
     for (const AnyTensor* x : in)
         if (!(x->value->shape == first))
-            fail<ShapeError>("stack", "shapes " + to_string(first) + " and " + to_string(x->value->shape) + " differ", at);
+            fail<ShapeError>(
+                "stack", "shapes " + to_string(first) + " and " + to_string(x->value->shape) + " differ", at);
     Shape shape = first;
     shape.push_back(1);
     const std::size_t k = normalize_axis("stack", axis, shape, at);
@@ -141,12 +149,14 @@ Tensor<T> concatenate(const std::vector<Tensor<T>>& parts, std::int64_t axis = 0
 
 /// The tensors side by side along a new axis. Throws ShapeError when their shapes differ.
 template <class T>
-Tensor<T> stack(std::initializer_list<Tensor<T>> parts, std::int64_t axis = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> stack(std::initializer_list<Tensor<T>> parts, std::int64_t axis = 0,
+                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::stack(parts.begin(), parts.size(), axis, at);
 }
 template <class T>
-Tensor<T> stack(const std::vector<Tensor<T>>& parts, std::int64_t axis = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> stack(const std::vector<Tensor<T>>& parts, std::int64_t axis = 0,
+                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::stack(parts.data(), parts.size(), axis, at);
 }
@@ -158,8 +168,10 @@ std::vector<Tensor<T>> split(const Tensor<T>& x, std::int64_t n, std::int64_t ax
 {
     const std::size_t k = normalize_axis("split", axis, x.shape(), at);
     if (n <= 0 || x.shape()[k] % n != 0)
-        fail<ShapeError>("split", "axis " + std::to_string(axis) + " of shape " + to_string(x.shape()) +
-                                      " has no " + std::to_string(n) + " equal parts", at);
+        fail<ShapeError>("split",
+                         "axis " + std::to_string(axis) + " of shape " + to_string(x.shape()) + " has no " +
+                             std::to_string(n) + " equal parts",
+                         at);
     const std::int64_t width = x.shape()[k] / n;
     std::vector<Tensor<T>> parts;
     parts.reserve(static_cast<std::size_t>(n));
@@ -173,12 +185,15 @@ using Padding = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 /// x surrounded by `value`. Throws ShapeError when there is not one non-negative pair for each axis.
 template <class T>
-Tensor<T> pad(const Tensor<T>& x, const Padding& widths, double value = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> pad(const Tensor<T>& x, const Padding& widths, double value = 0,
+              Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     bool valid = widths.size() == x.dimension();
     for (const auto& [before, after] : widths) valid = valid && before >= 0 && after >= 0;
     if (!valid)
-        fail<ShapeError>("pad", "needs one pair of non-negative widths for each axis of shape " + to_string(x.shape()), at);
+        fail<ShapeError>(
+            "pad", "needs one pair of non-negative widths for each axis of shape " + to_string(x.shape()),
+            at);
     Shape shape = x.shape();
     for (std::size_t k = 0; k < shape.size(); ++k) shape[k] += widths[k].first + widths[k].second;
     check_shape("pad", shape, at);
@@ -189,10 +204,10 @@ Tensor<T> pad(const Tensor<T>& x, const Padding& widths, double value = 0, Site 
 }
 
 namespace detail {
-template <class T>
-void needs_matrix(std::string_view primitive, const Tensor<T>& x, const Site& at)
+template <class T> void needs_matrix(std::string_view primitive, const Tensor<T>& x, const Site& at)
 {
-    if (x.dimension() < 2) fail<ShapeError>(primitive, "needs at least two axes, not shape " + to_string(x.shape()), at);
+    if (x.dimension() < 2)
+        fail<ShapeError>(primitive, "needs at least two axes, not shape " + to_string(x.shape()), at);
 }
 }  // namespace detail
 
@@ -211,8 +226,7 @@ Tensor<T> triu(const Tensor<T>& x, std::int64_t k = 0, Site at = {__builtin_FILE
     return apply<Triu, T>(Triu{{k}}, at, x);
 }
 /// The main diagonal of the last two axes, a view. Throws ShapeError for fewer than two axes.
-template <class T>
-Tensor<T> diagonal(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<T> diagonal(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::needs_matrix("diagonal", x, at);
     return apply<Diagonal, T>(Diagonal{x.shape()}, at, x);

@@ -14,11 +14,11 @@ struct Transpose {
     Axes inverse() const
     {
         Axes back(perm.size());
-        for (std::size_t k = 0; k < perm.size(); ++k) back[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
+        for (std::size_t k = 0; k < perm.size(); ++k)
+            back[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
         return back;
     }
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         const Strides from = x->strides();
         Shape shape(perm.size());
@@ -29,8 +29,7 @@ struct Transpose {
         }
         return make_view(x, shape, &strides, 0);
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<Transpose, T>(Transpose{inverse()}, Site{}, g);
     }
@@ -42,8 +41,7 @@ struct ExpandDims {
     static constexpr std::string_view name = "expand_dims";
     static constexpr bool linear = true;
     Axes axes;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         const Strides from = x->strides();
         Shape shape;
@@ -57,8 +55,7 @@ struct ExpandDims {
         }
         return make_view(x, shape, x->strided ? &strides : nullptr, 0);
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
     std::string parameters() const { return "axes=" + to_string(axes); }
 };
 
@@ -67,8 +64,7 @@ struct Squeeze {
     static constexpr std::string_view name = "squeeze";
     static constexpr bool linear = true;
     Axes axes;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         const Strides from = x->strides();
         Shape shape;
@@ -84,8 +80,7 @@ struct Squeeze {
         }
         return make_view(x, shape, x->strided ? &strides : nullptr, 0);
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<ExpandDims, T>(ExpandDims{axes}, Site{}, g);
     }
@@ -107,23 +102,24 @@ struct Split : Select {
 struct Concatenate {
     static constexpr std::string_view name = "concatenate";
     std::size_t axis;
-    Shape shape;         ///< of the result
-    Extents extents{};   ///< of the inputs along the axis
+    Shape shape;        ///< of the result
+    Extents extents{};  ///< of the inputs along the axis
     Selection part(std::size_t i) const
     {
         std::int64_t first = 0;
         for (std::size_t k = 0; k < i; ++k) first += extents[k];
         return Selection::part(shape, axis, first, extents[i]);
     }
-    template <class T>
-    Ref<Block> value(const AnyTensor* const* in, std::size_t n) const
+    template <class T> Ref<Block> value(const AnyTensor* const* in, std::size_t n) const
     {
         auto out = make_block(dtype_of<T>(), shape);
         for (std::size_t i = 0; i < n; ++i) copy_elements(*in[i]->value, *part(i).view(out));
         return out;
     }
-    template <class T>
-    Tensor<T> pull(std::size_t i, const Tensor<T>& g) const { return apply<Split, T>(Split{{part(i)}}, Site{}, g); }
+    template <class T> Tensor<T> pull(std::size_t i, const Tensor<T>& g) const
+    {
+        return apply<Split, T>(Split{{part(i)}}, Site{}, g);
+    }
     std::string parameters() const { return "axis=" + std::to_string(axis); }
 };
 
@@ -133,15 +129,16 @@ struct Stack {
     std::size_t axis;
     Shape shape;  ///< of the result
     Selection part(std::size_t i) const { return Selection::at(shape, axis, static_cast<std::int64_t>(i)); }
-    template <class T>
-    Ref<Block> value(const AnyTensor* const* in, std::size_t n) const
+    template <class T> Ref<Block> value(const AnyTensor* const* in, std::size_t n) const
     {
         auto out = make_block(dtype_of<T>(), shape);
         for (std::size_t i = 0; i < n; ++i) copy_elements(*in[i]->value, *part(i).view(out));
         return out;
     }
-    template <class T>
-    Tensor<T> pull(std::size_t i, const Tensor<T>& g) const { return apply<Split, T>(Split{{part(i)}}, Site{}, g); }
+    template <class T> Tensor<T> pull(std::size_t i, const Tensor<T>& g) const
+    {
+        return apply<Split, T>(Split{{part(i)}}, Site{}, g);
+    }
     std::string parameters() const { return "axis=" + std::to_string(axis); }
 };
 
@@ -150,21 +147,18 @@ struct Pad {
     static constexpr std::string_view name = "pad";
     Selection inner;  ///< where x is in the result
     double constant;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         auto out = make_block(dtype_of<T>(), inner.of);
         std::fill_n(out->template as<T>(), out->count, static_cast<T>(constant));
         copy_elements(*x, *inner.view(out));
         return out;
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<Select, T>(Select{inner}, Site{}, g);
     }
-    template <class T>
-    Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
+    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<Embed, T>(Embed{inner}, Site{}, dx);
     }
@@ -176,8 +170,7 @@ struct Triangle {
     static constexpr bool linear = true;
     std::int64_t k;
     /// Keeps j − i ≤ k (lower) or j − i ≥ k.
-    template <class T>
-    Ref<Block> keep(const Ref<Block>& x, bool lower) const
+    template <class T> Ref<Block> keep(const Ref<Block>& x, bool lower) const
     {
         auto out = copy_of(*x);
         const std::size_t rank = x->shape.size();
@@ -187,8 +180,10 @@ struct Triangle {
         for (std::int64_t r = 0; r < all; ++r, row += columns) {
             const std::int64_t i = r % rows;
             const std::int64_t edge = std::clamp(i + k + (lower ? 1 : 0), std::int64_t{0}, columns);
-            if (lower) std::fill(row + edge, row + columns, T(0));
-            else std::fill(row, row + edge, T(0));
+            if (lower)
+                std::fill(row + edge, row + columns, T(0));
+            else
+                std::fill(row, row + edge, T(0));
         }
         return out;
     }
@@ -196,17 +191,19 @@ struct Triangle {
 };
 struct Tril : Triangle {
     static constexpr std::string_view name = "tril";
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const { return keep<T>(x, true); }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const { return apply<Tril, T>(*this, Site{}, g); }
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return keep<T>(x, true); }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<Tril, T>(*this, Site{}, g);
+    }
 };
 struct Triu : Triangle {
     static constexpr std::string_view name = "triu";
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const { return keep<T>(x, false); }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const { return apply<Triu, T>(*this, Site{}, g); }
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return keep<T>(x, false); }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<Triu, T>(*this, Site{}, g);
+    }
 };
 
 /// The main diagonal of the last two axes as a view.
@@ -226,15 +223,13 @@ struct EmbedDiagonal {
     static constexpr std::string_view name = "embed_diagonal";
     static constexpr bool linear = true;
     Shape of;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         auto out = zeros_block(dtype_of<T>(), of);
         copy_elements(*x, *diagonal_view(out));
         return out;
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
 };
 
 /// yᵢ = xᵢᵢ, a view;  x̄ = ȳ on the diagonal, added in place
@@ -242,14 +237,15 @@ struct Diagonal {
     static constexpr std::string_view name = "diagonal";
     static constexpr bool linear = true;
     Shape of;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const { return diagonal_view(x); }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return diagonal_view(x); }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<EmbedDiagonal, T>(EmbedDiagonal{of}, Site{}, g);
     }
-    void accumulate(wrt<0>, Block& into, const Block& g) const { add_into(*diagonal_view(Ref<Block>(&into)), g); }
+    void accumulate(wrt<0>, Block& into, const Block& g) const
+    {
+        add_into(*diagonal_view(Ref<Block>(&into)), g);
+    }
 };
 
 template <class T>

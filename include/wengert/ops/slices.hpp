@@ -17,8 +17,7 @@ struct Bound {
     template <class I>
         requires std::is_integral_v<I>
     constexpr Bound(I i) : value(static_cast<std::int64_t>(i))
-    {
-    }
+    {}
     std::int64_t value = 0;
     bool open = false;
 };
@@ -32,9 +31,10 @@ struct Slice {
     template <class I>
         requires(std::is_integral_v<I> && !std::is_same_v<I, bool>)
     constexpr Slice(I i) : kind(Kind::index), start(static_cast<std::int64_t>(i))
-    {
-    }
-    constexpr Slice(Bound first, Bound last, std::int64_t by) : kind(Kind::range), start(first), stop(last), step(by) {}
+    {}
+    constexpr Slice(Bound first, Bound last, std::int64_t by)
+        : kind(Kind::range), start(first), stop(last), step(by)
+    {}
 
     Kind kind = Kind::none;
     Bound start = 0, stop = 0;
@@ -56,18 +56,22 @@ namespace detail {
 [[noreturn]] inline void index_out_of_range(std::string_view primitive, std::int64_t i, std::size_t axis,
                                             const Shape& shape, const Site& at)
 {
-    fail<IndexError>(primitive, "index " + std::to_string(i) + " is out of range for axis " + std::to_string(axis) +
-                                    " of shape " + to_string(shape), at);
+    fail<IndexError>(primitive,
+                     "index " + std::to_string(i) + " is out of range for axis " + std::to_string(axis) +
+                         " of shape " + to_string(shape),
+                     at);
 }
 
-[[noreturn]] inline void too_many_indices(std::string_view primitive, std::size_t n, const Shape& shape, const Site& at)
+[[noreturn]] inline void too_many_indices(std::string_view primitive, std::size_t n, const Shape& shape,
+                                          const Site& at)
 {
-    fail<IndexError>(primitive, std::to_string(n) + " indices are too many for shape " + to_string(shape), at);
+    fail<IndexError>(primitive, std::to_string(n) + " indices are too many for shape " + to_string(shape),
+                     at);
 }
 
 /// An index in [-extent, extent) made non-negative.
-inline std::int64_t normalize_index(std::string_view primitive, std::int64_t i, std::size_t axis, const Shape& shape,
-                                    const Site& at)
+inline std::int64_t normalize_index(std::string_view primitive, std::int64_t i, std::size_t axis,
+                                    const Shape& shape, const Site& at)
 {
     const std::int64_t extent = shape[axis];
     if (i < -extent || i >= extent) index_out_of_range(primitive, i, axis, shape, at);
@@ -83,10 +87,14 @@ inline void keep_range(Selection& out, const Slice& s, std::size_t axis, const S
     const auto place = [&](const Bound& b, std::int64_t open) {
         return b.open ? open : std::clamp(b.value < 0 ? b.value + n : b.value, low, high);
     };
-    const std::int64_t first = place(s.start, step > 0 ? low : high), last = place(s.stop, step > 0 ? high : low);
+    const std::int64_t first = place(s.start, step > 0 ? low : high),
+                       last = place(s.stop, step > 0 ? high : low);
     const std::int64_t span = step > 0 ? last - first : first - last;
-    const std::int64_t count = span <= 0 ? 0 : 1 + static_cast<std::int64_t>(static_cast<std::uint64_t>(span - 1) /
-                                                     (step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step)));
+    const std::int64_t count =
+        span <= 0 ? 0
+                  : 1 + static_cast<std::int64_t>(static_cast<std::uint64_t>(span - 1) /
+                                                  (step > 0 ? static_cast<std::uint64_t>(step)
+                                                            : -static_cast<std::uint64_t>(step)));
     out.keep(axis, first, step, count);
 }
 
@@ -115,10 +123,14 @@ inline Selection resolve(const Slice* slices, std::size_t n, const Shape& shape,
     };
     for (std::size_t k = 0; k < n; ++k) {
         const Slice& s = slices[k];
-        if (s.kind == Slice::Kind::newaxis) out.insert();
-        else if (s.kind == Slice::Kind::ellipsis) keep_whole(axis + shape.size() - used);
-        else if (s.kind == Slice::Kind::range) keep_range(out, s, axis, at), ++axis;
-        else out.start[axis] = normalize_index("view", s.start.value, axis, shape, at), ++axis;
+        if (s.kind == Slice::Kind::newaxis)
+            out.insert();
+        else if (s.kind == Slice::Kind::ellipsis)
+            keep_whole(axis + shape.size() - used);
+        else if (s.kind == Slice::Kind::range)
+            keep_range(out, s, axis, at), ++axis;
+        else
+            out.start[axis] = normalize_index("view", s.start.value, axis, shape, at), ++axis;
     }
     keep_whole(shape.size());
     return out;

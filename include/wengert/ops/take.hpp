@@ -30,8 +30,7 @@ inline Shape taken_shape(const Shape& x, const Shape& indices, std::size_t axis)
 }
 
 /// fn(line of x, line of the taken array) for each index; lines are counted in units of `inner` elements.
-template <class F>
-void for_lines(const Lines& x, const Ref<Block>& indices, const F& fn)
+template <class F> void for_lines(const Lines& x, const Ref<Block>& indices, const F& fn)
 {
     const Ref<Block> flat = contiguous(indices);
     const std::int64_t* index = flat->as<std::int64_t>();
@@ -43,7 +42,8 @@ void for_lines(const Lines& x, const Ref<Block>& indices, const F& fn)
         }
 }
 
-inline void check_indices(std::string_view primitive, const Block& indices, std::size_t axis, const Shape& shape, const Site& at)
+inline void check_indices(std::string_view primitive, const Block& indices, std::size_t axis,
+                          const Shape& shape, const Site& at)
 {
     const Ref<Block> flat = contiguous(Ref<Block>(const_cast<Block*>(&indices)));
     for (std::size_t k = 0; k < flat->count; ++k)
@@ -73,19 +73,22 @@ struct ScatterAdd {
     static constexpr unsigned saves = 2;
     std::size_t axis;
     template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Ref<Block>& updates, const Site&) const
+    Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Ref<Block>& updates,
+                     const Site&) const
     {
         auto out = copy_of(*x);
         detail::add_lines<T>(*out, indices, updates, axis);
         return out;
     }
     template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Indices&, const Tensor<T>&, const Tensor<T>&) const
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Indices&, const Tensor<T>&,
+                   const Tensor<T>&) const
     {
         return g;
     }
     template <class T>
-    Tensor<T> pull(wrt<2>, const Tensor<T>& g, const Tensor<T>&, const Indices& indices, const Tensor<T>&, const Tensor<T>&) const;
+    Tensor<T> pull(wrt<2>, const Tensor<T>& g, const Tensor<T>&, const Indices& indices, const Tensor<T>&,
+                   const Tensor<T>&) const;
     std::string parameters() const { return "axis=" + std::to_string(axis); }
 };
 
@@ -96,8 +99,7 @@ struct Take {
     static constexpr unsigned saves = 2;
     std::size_t axis;
     Shape of;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Site&) const
     {
         const detail::Lines lines(x->shape, axis);
         auto out = make_block(dtype_of<T>(), detail::taken_shape(x->shape, indices->shape, axis));
@@ -109,13 +111,15 @@ struct Take {
         return out;
     }
     template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Indices& indices, const Tensor<T>&) const
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Indices& indices,
+                   const Tensor<T>&) const
     {
         const Tensor<T> zeros(AnyTensor{zeros_block(dtype_of<T>(), of), {}});
         return apply<ScatterAdd, T>(ScatterAdd{axis}, Site{}, zeros, indices, g);
     }
     template <class T>
-    bool accumulate(wrt<0>, Block& into, const Tensor<T>& g, const Tensor<T>&, const Indices& indices, const Tensor<T>&) const
+    bool accumulate(wrt<0>, Block& into, const Tensor<T>& g, const Tensor<T>&, const Indices& indices,
+                    const Tensor<T>&) const
     {
         detail::add_lines<T>(into, indices.any().value, g.any().value, axis);
         return true;
@@ -124,8 +128,8 @@ struct Take {
 };
 
 template <class T>
-Tensor<T> ScatterAdd::pull(wrt<2>, const Tensor<T>& g, const Tensor<T>&, const Indices& indices, const Tensor<T>&,
-                           const Tensor<T>&) const
+Tensor<T> ScatterAdd::pull(wrt<2>, const Tensor<T>& g, const Tensor<T>&, const Indices& indices,
+                           const Tensor<T>&, const Tensor<T>&) const
 {
     return apply<Take, T>(Take{axis, g.shape()}, Site{}, g, indices);
 }
@@ -133,7 +137,8 @@ Tensor<T> ScatterAdd::pull(wrt<2>, const Tensor<T>& g, const Tensor<T>&, const I
 /// The slices of x at the given positions of an axis, as numpy.take: the indices' shape stands in that axis' place.
 /// Negative ones count from the end. Throws IndexError for one out of range.
 template <class T>
-Tensor<T> take(const Tensor<T>& x, const Indices& indices, std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> take(const Tensor<T>& x, const Indices& indices, std::int64_t axis,
+               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("take", axis, x.shape(), at);
     detail::check_indices("take", *indices.any().value, k, x.shape(), at);
@@ -141,7 +146,8 @@ Tensor<T> take(const Tensor<T>& x, const Indices& indices, std::int64_t axis, Si
 }
 /// Another name of take.
 template <class T>
-Tensor<T> gather(const Tensor<T>& x, const Indices& indices, std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> gather(const Tensor<T>& x, const Indices& indices, std::int64_t axis,
+                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return take(x, indices, axis, at);
 }
@@ -155,8 +161,11 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Indices& indices, const Tensor<T
     const std::size_t k = normalize_axis("scatter_add", axis, x.shape(), at);
     const Shape wanted = detail::taken_shape(x.shape(), indices.shape(), k);
     if (!(updates.shape() == wanted))
-        fail<ShapeError>("scatter_add", "updates of shape " + to_string(updates.shape()) + " where shape " + to_string(x.shape()) +
-                                            " and indices of shape " + to_string(indices.shape()) + " need " + to_string(wanted), at);
+        fail<ShapeError>("scatter_add",
+                         "updates of shape " + to_string(updates.shape()) + " where shape " +
+                             to_string(x.shape()) + " and indices of shape " + to_string(indices.shape()) +
+                             " need " + to_string(wanted),
+                         at);
     detail::check_indices("scatter_add", *indices.any().value, k, x.shape(), at);
     return apply<ScatterAdd, T>(ScatterAdd{k}, at, x, indices, updates);
 }
@@ -172,7 +181,8 @@ Tensor<T> one_hot(const Indices& labels, std::int64_t n, Site at = {__builtin_FI
     const Ref<Block> flat = contiguous(labels.any().value);
     for (std::size_t i = 0; i < flat->count; ++i) {
         const std::int64_t label = flat->template as<std::int64_t>()[i];
-        if (label < 0 || label >= n) detail::index_out_of_range("one_hot", label, shape.size() - 1, shape, at);
+        if (label < 0 || label >= n)
+            detail::index_out_of_range("one_hot", label, shape.size() - 1, shape, at);
         out->template as<T>()[i * static_cast<std::size_t>(n) + static_cast<std::size_t>(label)] = T(1);
     }
     return Tensor<T>(AnyTensor{std::move(out), {}});

@@ -9,15 +9,23 @@ namespace wengert {
 namespace detail {
 
 /// Nobody else sees x's elements: no other handle, no view, no saved value of the tape.
-inline bool writable_in_place(const AnyTensor& x) noexcept { return may_write(*x.value) && !x.value->strided; }
+inline bool writable_in_place(const AnyTensor& x) noexcept
+{
+    return may_write(*x.value) && !x.value->strided;
+}
 
-inline bool is_variable(const AnyTensor& x) noexcept { return x.node && x.node->leaf() && x.node->level == 0; }
+inline bool is_variable(const AnyTensor& x) noexcept
+{
+    return x.node && x.node->leaf() && x.node->level == 0;
+}
 
 inline void refuse_writer(std::string_view primitive, const AnyTensor& x, const Site& at)
 {
     if (x.value->writers)
-        fail<TapeError>(primitive, "the tensor of shape " + to_string(x.value->shape) +
-                                       " has a live writer (write(x)): end its scope before writing otherwise", at);
+        fail<TapeError>(primitive,
+                        "the tensor of shape " + to_string(x.value->shape) +
+                            " has a live writer (write(x)): end its scope before writing otherwise",
+                        at);
 }
 
 /// `from` can be stored into a place of shape `to`.
@@ -27,8 +35,11 @@ inline void check_stores(std::string_view primitive, const Shape& from, const Sh
     const std::size_t lead = to.size() - from.size();
     for (std::size_t i = 0; fits && i < from.size(); ++i) fits = from[i] == to[lead + i] || from[i] == 1;
     if (!fits)
-        fail<ShapeError>(primitive, "a value of shape " + to_string(from) + " does not broadcast to the place of shape " +
-                                        to_string(to) + " that it is written to", at);
+        fail<ShapeError>(primitive,
+                         "a value of shape " + to_string(from) +
+                             " does not broadcast to the place of shape " + to_string(to) +
+                             " that it is written to",
+                         at);
 }
 
 /// The node that x has after a write that is not recorded: a variable stays one. When other handles share its gradient,
@@ -45,8 +56,10 @@ inline Ref<Node> node_kept(const AnyTensor& x, const Site& at)
 /// x takes its new value. A variable that was written while recording is an interior value from here on.
 inline void commit_write(AnyTensor& x, AnyTensor result, Ref<Node> kept) noexcept
 {
-    if (!result.node) result.node = std::move(kept);
-    else if (x.node && (is_variable(x) || (x.node->flags & Node::rewritten))) result.node->flags |= Node::rewritten;
+    if (!result.node)
+        result.node = std::move(kept);
+    else if (x.node && (is_variable(x) || (x.node->flags & Node::rewritten)))
+        result.node->flags |= Node::rewritten;
     x = std::move(result);
 }
 
@@ -56,6 +69,11 @@ inline void compute_in_place(const Primitive& p, Block& x, const Block& y)
     if (!y.strided && y.shape == x.shape) {
         const void* in[] = {x.data, y.data};
         return p.value(x.count, in, x.data);
+    }
+    if (y.count == 1) {
+        const void* in[] = {x.data, y.data};
+        const std::uint8_t scalar[] = {0, static_cast<std::uint8_t>(size_of(y.dtype))};
+        return run_direct(p.value, x.count, in, scalar, 2, x.data, size_of(x.dtype));
     }
     kernels::Operand operands[] = {operand(x, x.shape), operand(x, x.shape), operand(y, x.shape)};
     kernels::execute(p.value, x.shape, p.dtype, operands, 3, kernels::Store::assign);
@@ -88,8 +106,7 @@ inline void update_any(AnyTensor& x, const Primitive& p, const AnyTensor& y, con
     commit_write(x, std::move(result), std::move(kept));
 }
 
-template <class T>
-const Primitive& update_primitive(ops::Update u)
+template <class T> const Primitive& update_primitive(ops::Update u)
 {
     using A = xsimd::default_arch;
     if (u == ops::Update::add) return elementwise_primitive<Add, A, T, T, T>;
@@ -100,15 +117,16 @@ const Primitive& update_primitive(ops::Update u)
 }  // namespace detail
 
 /// x = x op y. Throws ShapeError when y does not broadcast to x's shape; x is then as before.
-template <class T>
-Tensor<T>& ops::update(Tensor<T>& x, Update u, const Tensor<T>& y, Site at)
+template <class T> Tensor<T>& ops::update(Tensor<T>& x, Update u, const Tensor<T>& y, Site at)
 {
     const Primitive* p = &detail::update_primitive<T>(u);
     if constexpr (is_differentiable<T>) {
         if (u == Update::divide) p = &elementwise_primitive<Divide, xsimd::default_arch, T, T, T>;
     } else if (u == Update::divide) {
-        fail<DTypeError>("divide", "x /= y on " + std::string(name_of(dtype_of<T>())) +
-                                       ": a quotient is float64; write x = cast<…>(x / y)", at);
+        fail<DTypeError>("divide",
+                         "x /= y on " + std::string(name_of(dtype_of<T>())) +
+                             ": a quotient is float64; write x = cast<…>(x / y)",
+                         at);
     }
     static_cast<void>(x.any());  // refuses what has been moved from
     detail::update_any(x.any_unchecked(), *p, y.any(), at);

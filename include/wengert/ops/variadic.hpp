@@ -18,8 +18,7 @@ Tensor<T> apply_variadic(const Op& op, const Site& at, const AnyTensor* const* i
 
 namespace detail {
 
-template <class Op, class T>
-void variadic_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
+template <class Op, class T> void variadic_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 {
     const Op& op = *static_cast<const Op*>(n.op);
     const Tensor<T> cotangent(g);
@@ -28,7 +27,8 @@ void variadic_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 }
 
 template <class Op, class T>
-AnyTensor variadic_jvp(const void* op, const AnyTensor* x, const AnyTensor* dot, std::size_t n, const AnyTensor&)
+AnyTensor variadic_jvp(const void* op, const AnyTensor* x, const AnyTensor* dot, std::size_t n,
+                       const AnyTensor&)
 {
     std::vector<Tensor<T>> tangents;
     std::vector<const AnyTensor*> in;
@@ -38,8 +38,7 @@ AnyTensor variadic_jvp(const void* op, const AnyTensor* x, const AnyTensor* dot,
     return apply_variadic<Op, T>(*static_cast<const Op*>(op), Site{}, in.data(), n).any();
 }
 
-template <class Op, class T>
-constexpr Primitive make_variadic()
+template <class Op, class T> constexpr Primitive make_variadic()
 {
     Primitive p;
     p.name = Op::name;
@@ -67,7 +66,8 @@ inline constexpr Primitive variadic_primitive = detail::make_variadic<Op, T>();
 template <class Op, class T>
 Tensor<T> apply_variadic(const Op& op, const Site& at, const AnyTensor* const* in, std::size_t n)
 {
-    return Tensor<T>(record(variadic_primitive<Op, xsimd::default_arch, T>, in, n, op.template value<T>(in, n), &op, at));
+    return Tensor<T>(
+        record(variadic_primitive<Op, xsimd::default_arch, T>, in, n, op.template value<T>(in, n), &op, at));
 }
 
 }  // namespace wengert

@@ -12,8 +12,7 @@ struct AssignView {
     static constexpr bool linear = true;
     Selection part;
     Shape from;  ///< of v
-    template <class T>
-    Ref<Block> value(const Ref<Block>& base, const Ref<Block>& v, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& base, const Ref<Block>& v, const Site&) const
     {
         auto out = copy_of(*base);
         copy_elements(*broadcast_view(v, part.shape), *part.view(out));
@@ -45,23 +44,25 @@ struct Element {
             s.start[axis] = static_cast<std::int64_t>(rest % static_cast<std::size_t>(of[axis]));
         return s;
     }
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const { return copy_of(*part().view(x)); }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        return copy_of(*part().view(x));
+    }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<Embed, T>(Embed{part()}, Site{}, g);
     }
     void accumulate(wrt<0>, Block& into, const Block& g) const
     {
-        if (g.dtype == DType::float32) into.as<float>()[offset] += *g.as<float>();
-        else into.as<double>()[offset] += *g.as<double>();
+        if (g.dtype == DType::float32)
+            into.as<float>()[offset] += *g.as<float>();
+        else
+            into.as<double>()[offset] += *g.as<double>();
     }
     std::string parameters() const { return "index=" + to_string(part().start); }
 };
 
-template <class T>
-Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index)
+template <class T> Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index)
 {
     const AnyTensor& any = x.any();
     const Block& b = *any.value;
@@ -70,8 +71,10 @@ Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index)
     if (index.size() < rank) {
         Selection part(Selection::Empty{}, b.shape);
         for (std::size_t axis = 0; axis < rank; ++axis)
-            if (axis >= index.size()) part.keep(axis, 0, 1, b.shape[axis]);
-            else part.start[axis] = detail::normalize_index("element", index[axis], axis, b.shape, {});
+            if (axis >= index.size())
+                part.keep(axis, 0, 1, b.shape[axis]);
+            else
+                part.start[axis] = detail::normalize_index("element", index[axis], axis, b.shape, {});
         return apply<Select, T>(Select{part}, Site{}, x);
     }
     std::int64_t flat = 0, at = 0;
@@ -85,14 +88,14 @@ Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index)
     if (!any.node) return Tensor<T>(AnyTensor{std::move(out), {}});
     const Element op{static_cast<std::size_t>(flat), b.shape};
     const AnyTensor* const in[] = {&any};
-    return Tensor<T>(record(structural_primitive<Element, xsimd::default_arch, T, T>, in, 1, std::move(out), &op, {}));
+    return Tensor<T>(
+        record(structural_primitive<Element, xsimd::default_arch, T, T>, in, 1, std::move(out), &op, {}));
 }
 
 namespace detail {
 
 /// x with `part` replaced by v, where v's memory is used if nobody can tell the difference. x is as before after a throw.
-template <class T>
-void assign_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Site& at)
+template <class T> void assign_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Site& at)
 {
     const AnyTensor* const in[] = {&x, &v.any()};
     const AssignView op{part, v.shape()};
@@ -102,7 +105,8 @@ void assign_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const 
     const Primitive& p = structural_primitive<AssignView, xsimd::default_arch, T, T, T>;
     Ref<Node> kept = mask ? Ref<Node>() : node_kept(x, at);
     if (!writable_in_place(x) || v.any().value.get() == x.value.get())
-        return commit_write(x, record(p, in, 2, op.value<T>(x.value, v.any().value, at), &op, at), std::move(kept));
+        return commit_write(x, record(p, in, 2, op.value<T>(x.value, v.any().value, at), &op, at),
+                            std::move(kept));
     const Ref<Block> to = part.view(x.value), from = broadcast_view(v.any().value, part.shape);
     AnyTensor result = record(p, in, 2, x.value, &op, at);
     copy_elements(*from, *to);  // the last step: it cannot fail
@@ -113,15 +117,13 @@ void assign_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const 
 
 /// A part of a tensor variable: a Tensor to read from, and a place to assign to, which writes the variable. It must not
 /// be written through after the variable's end.
-template <class T>
-class View : public Tensor<T> {
+template <class T> class View : public Tensor<T> {
 public:
     using Arg = Operand<T>;
 
     View(Tensor<T>& target, const Selection& part, const Site& at)
         : Tensor<T>(apply<Select, T>(Select{part}, at, target)), target_(&target), part_(part)
-    {
-    }
+    {}
     View(const View&) = default;
 
     void operator=(Arg v) && { store(*v, v.at); }
@@ -160,7 +162,8 @@ private:
 /// Part of a tensor, as NumPy's x[a, b, …]: no copy. On a variable (a non-const tensor with a name) the part can also be
 /// assigned to. Throws IndexError for an index out of range and for more subscripts than axes.
 template <class T>
-Tensor<T> view(const Tensor<T>& x, const std::vector<Slice>& slices, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> view(const Tensor<T>& x, const std::vector<Slice>& slices,
+               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Select, T>(Select{detail::resolve(slices.data(), slices.size(), x.shape(), at)}, at, x);
 }
@@ -172,8 +175,8 @@ View<T> view(Tensor<T>& x, const std::vector<Slice>& slices, Site at = {__builti
 
 /// The same with up to six subscripts.
 template <class T>
-Tensor<T> view(const Tensor<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {}, Slice f = {},
-               Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> view(const Tensor<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
+               Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Slice slices[] = {a, b, c, d, e, f};
     return apply<Select, T>(Select{detail::resolve(slices, detail::given(slices), x.shape(), at)}, at, x);
@@ -187,8 +190,8 @@ View<T> view(Tensor<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Sl
 }
 /// A part of a part is only read: assigning to it would write a copy.
 template <class T>
-const Tensor<T> view(View<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {}, Slice f = {},
-                     Site at = {__builtin_FILE(), __builtin_LINE()})
+const Tensor<T> view(View<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
+                     Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return view(static_cast<const Tensor<T>&>(x), a, b, c, d, e, f, at);
 }

@@ -7,8 +7,7 @@ namespace wengert {
 
 /// Access to a tensor's elements. Nothing can be recorded from the tensor while it lives; copies of the tensor that are
 /// made in that time show what is written.
-template <class T>
-class Writer {
+template <class T> class Writer {
 public:
     Writer(Tensor<T>& x, const Site& at)
     {
@@ -32,7 +31,11 @@ public:
     std::size_t size() const noexcept { return block_->count; }
     std::span<T> span() noexcept { return {data(), size()}; }
     /// An xtensor adaptor that can be assigned to.
-    auto array() { return xt::adapt(data(), size(), xt::no_ownership(), std::vector<std::size_t>(block_->shape.begin(), block_->shape.end())); }
+    auto array()
+    {
+        return xt::adapt(data(), size(), xt::no_ownership(),
+                         std::vector<std::size_t>(block_->shape.begin(), block_->shape.end()));
+    }
 
 private:
     Ref<Block> block_;
@@ -41,8 +44,7 @@ private:
 /// Detaches x and gives its elements to write: no other handle and nothing that the tape saved changes. A variable stays
 /// one (with a gradient of its own when other handles share it), anything else becomes a constant. Throws TapeError when
 /// x has a writer already or belongs to another thread's tape.
-template <class T>
-[[nodiscard]] Writer<T> write(Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> [[nodiscard]] Writer<T> write(Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return Writer<T>(x, at);
 }

@@ -176,7 +176,7 @@ inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* i
         drain_returned(t);
     const std::size_t n = p.arity;
     const std::uint64_t mask = tape.dependence(in, n, p.name, at);
-    const Block* blocks[Primitive::max_elementwise];
+    const Block* blocks[Primitive::max_elementwise] = {};
     for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value.get();
     AnyTensor out{compute_elementwise(t, p, blocks, at), {}};
     if (tape.anomaly) [[unlikely]]
@@ -208,11 +208,12 @@ inline AnyTensor record(const Primitive& p, const AnyTensor* const* in, std::siz
         detail::check_born(p, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (mask == 0 || !p.differentiable) return out;
     detail::refuse_writers(p, in, n, at);
-    out.node = detail::make_node(tape, p, in, n, *out.value, mask, p.arity ? p.saves : 0, at);
+    const unsigned saves = p.arity ? detail::needed(p, in, mask) : 0;
+    out.node = detail::make_node(tape, p, in, n, *out.value, mask, static_cast<std::uint8_t>(saves), at);
     if (out.node->input_count) {
         memory::maybe_fail();
         out.node->op = p.clone(op);
-        if ((p.arity && (p.saves >> n & 1)) || tape.save_all) {
+        if ((saves >> n & 1) || tape.save_all) {
             retain(out.value.get());
             out.node->saved[n] = out.value.get();
         }

@@ -2,32 +2,37 @@
 #pragma once
 
 #include "../ops/io.hpp"
-#include "tree.hpp"
+#include "level.hpp"
 
 namespace wengert {
 
 namespace detail {
 
-inline std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
-
-template <class K>
-std::string key_text(const K& key)
+inline std::string joined(const std::string& path, const std::string& name)
 {
-    if constexpr (std::is_arithmetic_v<K>) return std::to_string(key);
-    else return std::string(key);
+    return path.empty() ? name : path + "." + name;
+}
+
+template <class K> std::string key_text(const K& key)
+{
+    if constexpr (std::is_arithmetic_v<K>)
+        return std::to_string(key);
+    else
+        return std::string(key);
 }
 
 /// fn(path, tensor) for all tensors of a tree. A path is made of field and element numbers and of keys: "0.2.weight".
-template <class F, class X>
-void walk_named(const std::string& path, F& fn, X& x)
+template <class F, class X> void walk_named(const std::string& path, F& fn, X& x)
 {
     using Plain = std::remove_const_t<X>;
     namespace td = tree::detail;
     const auto fields = [&](auto&& tuple) {
-        std::apply([&](auto&... field) {
-            std::size_t i = 0;
-            (walk_named(joined(path, std::to_string(i++)), fn, field), ...);
-        }, tuple);
+        std::apply(
+            [&](auto&... field) {
+                std::size_t i = 0;
+                (walk_named(joined(path, std::to_string(i++)), fn, field), ...);
+            },
+            tuple);
     };
     if constexpr (tree::is_leaf<Plain>) {
         fn(path.empty() ? std::string("arr_0") : path, x);
@@ -51,8 +56,7 @@ void walk_named(const std::string& path, F& fn, X& x)
 
 /// A tensor, or all tensors of a struct, tuple, vector or map of them, as one .npz file. Their names are their paths:
 /// numbers of fields and elements, keys of maps. Throws Error when it cannot be written.
-template <class X>
-void save_npz(const std::string& path, const X& x)
+template <class X> void save_npz(const std::string& path, const X& x)
 {
     std::vector<Ref<Block>> blocks;
     std::vector<std::pair<std::string, NpyView>> views;
@@ -66,8 +70,7 @@ void save_npz(const std::string& path, const X& x)
 
 /// A copy of `like` with its tensors read from a file that save_npz wrote, as constants. Throws Error when one is missing,
 /// ShapeError or DTypeError when it is another one than in `like`.
-template <class X>
-X load_npz(const std::string& path, const X& like)
+template <class X> X load_npz(const std::string& path, const X& like)
 {
     const auto arrays = read_npz(path);
     X out = like;
@@ -76,8 +79,8 @@ X load_npz(const std::string& path, const X& like)
         if (found == arrays.end()) throw Error("[load_npz] '" + path + "' has no array '" + name + "'");
         Tensor<T> loaded = detail::tensor_from<T>(path + ":" + name, found->second);
         if (!(loaded.shape() == t.shape()))
-            throw ShapeError("[load_npz] '" + path + ":" + name + "' has shape " + to_string(loaded.shape()) + ", not " +
-                             to_string(t.shape()));
+            throw ShapeError("[load_npz] '" + path + ":" + name + "' has shape " + to_string(loaded.shape()) +
+                             ", not " + to_string(t.shape()));
         t = std::move(loaded);
     };
     detail::walk_named("", read, out);

@@ -128,7 +128,7 @@ struct LambdaPrimitive {
     static constexpr V pull(wrt<i>, const V& g, const X&... xy)
     {
         if constexpr (std::is_same_v<V, Uses>) {
-            return Uses(0xff >> (8 - sizeof...(X) + 1));  // every input, not the output
+            return Uses(0xffU >> (8 - sizeof...(X) + 1));  // every input, not the output
         } else {
             const std::tuple<const X&...> all(xy...);
             return [&]<std::size_t... k>(std::index_sequence<k...>) {

@@ -12,8 +12,8 @@ namespace lane_math {
 
 /// e^(−x²/2) for |x| ≤ 64. What x² loses by rounding would be multiplied by x²/2 in the result, so it is computed
 /// (Dekker 1971: the product of x split in two halves, exact without FMA).
-template <class T, class A>
-[[gnu::always_inline]] inline Lane<T, A> exp_half_square(Lane<T, A> x) {
+template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> exp_half_square(Lane<T, A> x)
+{
     using L = Lane<T, A>;
     const L c = x * L(T(sizeof(T) == 8 ? 0x1p27 + 1 : 0x1p12 + 1));
     const L hi = c - (c - x), lo = x - hi;
@@ -26,8 +26,8 @@ template <class T, class A>
 }  // namespace lane_math
 
 /// ½ erfc(−x/√2): by erf's two polynomials, the far one continued by q ~ 1/a (1 − c/a²).
-template <class T, class A>
-Lane<T, A> normal_cdf(Lane<T, A> x) {
+template <class T, class A> Lane<T, A> normal_cdf(Lane<T, A> x)
+{
     using L = Lane<T, A>;
     const L far(T(sizeof(T) == 8 ? 6 : 4)), limit(T(64));
     const L s = where(abs(x) > limit, copysign(limit, x), x);

@@ -1,0 +1,252 @@
+"""gdb's view of wengert: printers for tensors, arrays, shapes and the tape, and the command `wengert tape`.
+
+    (gdb) source /usr/local/include/wengert/gdb/wengert_gdb.py        or put that line into ~/.gdbinit
+
+Only memory is read, no function of the program is called: it works on core files, and while a lock is held.
+`set print elements N` is the number of elements from which on an array is summarised, as NumPy does.
+"""
+import math
+import os
+import struct
+
+import gdb
+import gdb.printing
+
+# DType (base/dtype.hpp) in order: name, struct's letter, bytes
+DTYPES = (("float32", "f", 4), ("float64", "d", 8), ("int32", "i", 4), ("int64", "q", 8), ("bool", "?", 1))
+EDGE = 3             # elements at each end of a summarised axis
+MAX_RANK = 64        # beyond that it is no shape but memory that holds no tensor yet
+LEAF, CONSUMED, REWRITTEN = 1, 2, 4  # Node::Flag
+NOT_ALIVE = "<no live object here: not constructed yet, or destroyed>"
+
+
+def extents(value):
+    """A list of numbers from an Extents (Shape, Strides)."""
+    rank = int(value["rank_"])
+    if rank > MAX_RANK:
+        raise gdb.MemoryError("rank %d" % rank)
+    inline = value["inline_"]
+    entries = inline if rank <= inline.type.range()[1] + 1 else value["heap_"]
+    return [int(entries[i]) for i in range(rank)]
+
+
+def shape_text(shape):
+    return "(" + ", ".join(str(e) for e in shape) + ")"
+
+
+def site_text(site):
+    """heat.cpp:42, or nothing where the library has no line of the user's."""
+    line = int(site["line"])
+    return os.path.basename(site["file"].string()) + ":" + str(line) if line else ""
+
+
+def string_view(value):
+    names = {field.name for field in value.type.strip_typedefs().fields()}
+    data, size = ("_M_str", "_M_len") if "_M_str" in names else ("__data_", "__size_")  # libstdc++, libc++
+    return value[data].string(length=int(value[size]))
+
+
+def referred(ref):
+    """The object behind a Ref<X>, or None."""
+    pointer = ref["x_"]
+    return pointer.dereference() if int(pointer) else None
+
+
+def row_major(shape):
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.insert(0, step)
+        step *= extent
+    return strides
+
+
+class Elements:
+    """The elements of a Block, read one by one through its strides."""
+
+    def __init__(self, block):
+        self.shape = extents(block["shape"])
+        self.strides = extents(block["view_strides"]) if block["strided"] else row_major(self.shape)
+        if math.prod(self.shape) != int(block["count"]):
+            raise gdb.MemoryError("not a block")
+        self.name, self.letter, self.size = DTYPES[int(block["dtype"])]
+        self.data = int(block["data"])
+        limit = gdb.parameter("print elements")
+        self.summarised = limit and int(block["count"]) > limit
+        self.memory = gdb.selected_inferior()
+
+    def element(self, offset):
+        raw = bytes(self.memory.read_memory(self.data + offset * self.size, self.size))
+        value = struct.unpack("=" + self.letter, raw)[0]
+        if self.letter in "fd":
+            return "%.*g" % (6 if self.letter == "f" else 8, value)
+        return str(value).lower() if self.letter == "?" else str(value)
+
+    def text(self, axis=0, offset=0):
+        if axis == len(self.shape):
+            return self.element(offset)
+        extent = self.shape[axis]
+        at = list(range(extent))
+        if self.summarised and extent > 2 * EDGE:
+            at = at[:EDGE] + [None] + at[-EDGE:]
+        parts = ["..." if i is None else self.text(axis + 1, offset + i * self.strides[axis]) for i in at]
+        return "[" + ", ".join(parts) + "]"
+
+
+def block_text(block):
+    elements = Elements(block)
+    return "%s %s %s" % (shape_text(elements.shape), elements.name, elements.text())
+
+
+def origin_text(node):
+    """tanh at heat.cpp:42, and what a leaf has collected."""
+    text = string_view(node["primitive"]["name"])
+    site = site_text(node["at"])
+    if site:
+        text += " at " + site
+    if int(node["flags"]) & REWRITTEN:
+        text += ", rewritten"
+    gradient = referred(node["gradient"])
+    if gradient is not None:
+        text += ", grad " + Elements(gradient).text()
+    return text
+
+
+class Printer:
+    """What all have in common: a value that cannot be read is said to be so."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def to_string(self):
+        try:
+            return self.text()
+        except (gdb.MemoryError, IndexError, UnicodeDecodeError):
+            return NOT_ALIVE
+
+
+class ExtentsPrinter(Printer):
+    def text(self):
+        return shape_text(extents(self.value))
+
+
+class BlockPrinter(Printer):
+    def text(self):
+        block = self.value
+        text = block_text(block)
+        if int(block["base"]):
+            strides = extents(block["view_strides"]) if block["strided"] else row_major(extents(block["shape"]))
+            text += ", view of %#x, strides %s" % (int(block["base"]), shape_text(strides))
+        return text
+
+
+class AnyTensorPrinter(Printer):
+    def any(self):
+        return self.value
+
+    def text(self):
+        any_tensor = self.any()
+        block, node = referred(any_tensor["value"]), referred(any_tensor["node"])
+        if block is None:
+            return "<moved from>"
+        return block_text(block) + ", " + ("constant" if node is None else origin_text(node))
+
+
+class TensorPrinter(AnyTensorPrinter):
+    def any(self):
+        return self.value["any_"]
+
+
+HEADINGS = ("sequence", "primitive", "inputs", "shape", "dtype", "saved bytes", "file:line")
+
+
+def saved_bytes(node):
+    total, seen = 0, set()
+    for i in range(int(node["input_count"]) + 1):
+        block = node["saved"][i]
+        if int(block) and int(block) not in seen:
+            seen.add(int(block))
+            total += int(block["count"]) * DTYPES[int(block["dtype"])][2]
+    return total
+
+
+def node_row(node):
+    def name(pointer):
+        return "#%d" % int(pointer["sequence"]) if int(pointer) else "const"
+
+    inputs = [name(node["inputs"][i]) for i in range(int(node["input_count"]))]
+    primitive = string_view(node["primitive"]["name"])
+    if int(node["flags"]) & CONSUMED:
+        primitive, inputs = primitive + " (used up)", []
+    return ("#%d" % int(node["sequence"]), primitive, " ".join(inputs), shape_text(extents(node["shape"])),
+            DTYPES[int(node["dtype"])][0], str(saved_bytes(node)), site_text(node["at"]))
+
+
+def table(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows)
+
+
+class NodePrinter(Printer):
+    def text(self):
+        sequence, primitive, inputs, shape, dtype, saved, site = node_row(self.value)
+        text = "%s %s(%s) -> %s %s" % (sequence, primitive, inputs.replace(" ", ", "), shape, dtype)
+        return text + (", saves %s bytes" % saved if saved != "0" else "") + (" at " + site if site else "")
+
+
+def tape_text(tape, limit):
+    """The newest `limit` nodes in time order."""
+    size, rows, node = int(tape["size_"]), [], tape["last_"]
+    while int(node) and len(rows) < limit:
+        rows.insert(0, node_row(node.dereference()))
+        node = node["previous"]
+    head = "tape of %d node%s" % (size, "" if size == 1 else "s")
+    if size > len(rows):
+        head += ", the newest %d" % len(rows)
+    return head + ("\n" + table([HEADINGS] + rows) if rows else "")
+
+
+class TapePrinter(Printer):
+    def text(self):
+        return tape_text(self.value, 100)
+
+
+class WengertCommand(gdb.Command):
+    """wengert's state in the current thread."""
+
+    def __init__(self):
+        super().__init__("wengert", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+
+
+class TapeCommand(gdb.Command):
+    """wengert tape [N]: the newest N (100) operations that the current thread has recorded and that are alive."""
+
+    def __init__(self):
+        super().__init__("wengert tape", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        try:
+            thread = gdb.parse_and_eval("wengert::this_thread")
+            tape = thread["tape"] if int(thread) else thread
+            if not int(tape):
+                print("this thread has recorded nothing")
+                return
+            tape = tape.cast(gdb.lookup_type("wengert::Tape").pointer()).dereference()
+            print(tape_text(tape, int(argument or 100)))
+        except gdb.error as error:
+            raise gdb.GdbError("the tape cannot be read: %s" % error)
+
+
+def register(objfile=None):
+    printers = gdb.printing.RegexpCollectionPrettyPrinter("wengert")
+    printers.add_printer("Tensor", r"^wengert::Tensor<.*>$", TensorPrinter)
+    printers.add_printer("AnyTensor", r"^wengert::AnyTensor$", AnyTensorPrinter)
+    printers.add_printer("Array", r"^wengert::Block$", BlockPrinter)
+    printers.add_printer("Shape", r"^wengert::Extents$", ExtentsPrinter)
+    printers.add_printer("Node", r"^wengert::Node$", NodePrinter)
+    printers.add_printer("Tape", r"^wengert::Tape$", TapePrinter)
+    gdb.printing.register_pretty_printer(objfile, printers, replace=True)
+    WengertCommand()
+    TapeCommand()
+
+
+register()
