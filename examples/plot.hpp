@@ -1,4 +1,4 @@
-// Plots for the examples: a gnuplot script that carries its own data, and a PNG where gnuplot is installed.
+// Plots of the examples: a gnuplot script that carries its own data, and a PNG where gnuplot is installed.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ class Plot {
 public:
     /// Makes FOLDER/NAME.gnuplot now and FOLDER/NAME.png in show(), of the given size in pixels.
     Plot(const std::filesystem::path& folder, const std::string& name, int width, int height)
-        : script_path_(folder / (name + ".gnuplot")), png_path_(folder / (name + ".png"))
+        : script_path_(absolute(folder) / (name + ".gnuplot")), png_path_(absolute(folder) / (name + ".png"))
     {
         std::filesystem::create_directories(folder);
         script.open(script_path_);

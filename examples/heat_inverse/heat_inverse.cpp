@@ -107,7 +107,8 @@ void draw(const std::filesystem::path& folder, const Field& truth, const Field& 
     const auto hottest = [](const Field& u) { return amax(u, {0}); };
     plot.data("profiles", wg::stack({hottest(truth), hottest(observed), hottest(found)}, 1));
     plot.script << "set multiplot; set palette rgb 34,35,36; set cbrange [0:1]; set xrange [-0.5:" << n
-                << "-0.5]; set yrange [-0.5:" << n << "-0.5]; set size ratio 1; set xtics 10 out nomirror; set ytics 10 out nomirror\n";
+                << "-0.5]; set yrange [-0.5:" << n
+                << "-0.5]; set size ratio 1; set xtics 10 out nomirror; set ytics 10 out nomirror\n";
     const std::vector<std::pair<const char*, const Field*>> maps = {
         {"true, step 0", &truth}, {"observed, step 100", &observed}, {"recovered, step 0", &found}};
     for (std::size_t i = 0; i < maps.size(); ++i) {
@@ -117,7 +118,8 @@ void draw(const std::filesystem::path& folder, const Field& truth, const Field& 
                     << maps[i].first << "'\nplot $" << name << " matrix with image notitle\n";
     }
     plot.script
-        << "set size noratio 0.98,0.42; set origin 0.01,0.01; set yrange [-0.02:1.1]; set grid\n"
+        << "set size noratio 0.98,0.42; set origin 0.01,0.01; set yrange [-0.02:1.1]; set ytics 0.2; set "
+           "grid\n"
            "set title 'hottest cell of each column'; set xlabel 'column'\n"
            "plot $profiles using 0:1 with lines lw 3 lc 'gray' title 'true',"
            " '' using 0:2 with lines lw 2 title 'observed', '' using 0:3 with lines lw 2 title 'recovered'\n";

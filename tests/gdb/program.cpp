@@ -21,9 +21,10 @@ Tensor<double> norm2(const Tensor<double>& u)
 
 Tensor<double> slope(const Tensor<double>& u)
 {
-    return sum(wengert::grad(norm2)(u));  // mark: inner
+    return sum(wengert::grad(norm2)(u));
 }
 
+/// Where the debugger stops between two steps: with -O2, lines of main are no good places.
 [[gnu::noinline]] void look_here() { asm volatile(""); }
 
 int main()
@@ -33,13 +34,18 @@ int main()
     w.requires_grad();  // mark: leaf
     b.requires_grad();
     const Tensor<double> x = {1.0, 2.0, -1.0};
+    look_here();
     const Tensor<double> y = f(w, x, b);
     const Tensor<double> loss = sum(y * y);  // mark: loss
     look_here();
-    backward(loss);  // mark: pull
-    const Tensor<double> spread = b * Tensor<double>({{1.0, 2.0}, {3.0, 4.0}});  // mark: broadcast
-    backward(sum(spread));  // mark: pull_broadcast
-    const Tensor<double> second = wengert::grad(slope)(x);  // mark: second
+    backward(loss);
+    look_here();
+    const Tensor<double> spread = b * Tensor<double>({{1.0, 2.0}, {3.0, 4.0}});
+    const Tensor<double> total = sum(spread);
+    look_here();
+    backward(total);
+    look_here();
+    const Tensor<double> second = wengert::grad(slope)(x);
 
     const Tensor<float> turned = transpose(Tensor<float>({{1, 2}, {3, 4}, {5, 6}}));
     const auto row = view(turned, 1);

@@ -107,6 +107,18 @@ TEMPLATE_TEST_CASE("matmul: the gradient into a cotangent that is there already"
         CHECK(w.grad().data()[i] == Approx(want.data()[i]).epsilon(1e-5));
 }
 
+TEST_CASE("matmul: a constant factor is saved, its partner is not")
+{
+    const auto a = noise<double>({3, 4}, 1);
+    Tensor<double> x = noise<double>({4, 2}, 2);
+    x.requires_grad(true);
+    const auto y = matmul(a, x);
+    const Node& node = *y.any().node;
+    CHECK(node.saved[0] == a.any().value.get());
+    CHECK(node.saved[1] == nullptr);
+    CHECK(node.saved[2] == nullptr);
+}
+
 TEST_CASE("matmul: integers")
 {
     const Tensor<std::int64_t> a = {{1, 2}, {3, 4}}, b = {{5, 6}, {7, 8}};
