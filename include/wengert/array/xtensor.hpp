@@ -17,8 +17,8 @@
 // xtensor 0.24 guards this specialisation by `__cplusplus == 201703L`: with C++20 and g++ its small vectors then pass
 // for arrays of length 4, and xt::eval of an xarray expression returns a tensor of rank 4 with garbage extents.
 namespace xt::detail {
-template <class X, std::size_t N, class A, bool Init>
-struct xtype_for_shape<svector<X, N, A, Init>> {
+template <>
+struct xtype_for_shape<svector<std::size_t, 4>> {
     template <class T, layout_type L>
     using type = xarray<T, L>;
 };
