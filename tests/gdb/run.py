@@ -34,14 +34,14 @@ x = (3) float64 [1, 2, -1], constant
 y = (2) float64 [-0.52989561, 0.96258698], tanh at program.cpp:{value}
 loss = () float64 1.207363, sum at program.cpp:{loss}
 tape of 7 nodes
-sequence  primitive  inputs    shape   dtype    saved bytes  file:line
-#1        leaf                 (2, 3)  float64  0            program.cpp:{leaf}
-#2        leaf                 (2)     float64  0            program.cpp:{leaf_b}
-#3        matmul     #1 const  (2)     float64  24           program.cpp:{value}
-#4        add        #3 #2     (2)     float64  0            program.cpp:{value}
-#5        tanh       #4        (2)     float64  16           program.cpp:{value}
-#6        multiply   #5 #5     (2)     float64  16           program.cpp:{loss}
-#7        sum        #6        ()      float64  0            program.cpp:{loss}
+#   primitive  inputs    shape   dtype    saved  where
+#1  leaf                 (2, 3)  float64  0      program.cpp:{leaf}
+#2  leaf                 (2)     float64  0      program.cpp:{leaf_b}
+#3  matmul     #1 const  (2)     float64  24     program.cpp:{value}
+#4  add        #3 #2     (2)     float64  0      program.cpp:{value}
+#5  tanh       #4        (2)     float64  16     program.cpp:{value}
+#6  multiply   #5 #5     (2)     float64  16     program.cpp:{loss}
+#7  sum        #6        ()      float64  0      program.cpp:{loss}
 #7 sum(#6) -> () float64 at program.cpp:{loss}
 """
 AFTER = """\

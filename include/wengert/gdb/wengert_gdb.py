@@ -120,7 +120,7 @@ class Printer:
     def to_string(self):
         try:
             return self.text()
-        except (gdb.MemoryError, IndexError, UnicodeDecodeError):
+        except (gdb.MemoryError, IndexError, UnicodeDecodeError):  # pointers to anywhere
             return NOT_ALIVE
 
 
@@ -156,7 +156,7 @@ class TensorPrinter(AnyTensorPrinter):
         return self.value["any_"]
 
 
-HEADINGS = ("sequence", "primitive", "inputs", "shape", "dtype", "saved bytes", "file:line")
+HEADINGS = ("#", "primitive", "inputs", "shape", "dtype", "saved", "where")  # as std::cout << Tape::current()
 
 
 def saved_bytes(node):
@@ -186,11 +186,34 @@ def table(rows):
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows)
 
 
+def node_text(node):
+    sequence, primitive, inputs, shape, dtype, saved, site = node_row(node)
+    text = "%s %s(%s) -> %s %s" % (sequence, primitive, inputs.replace(" ", ", "), shape, dtype)
+    return text + (", saves %s bytes" % saved if saved != "0" else "") + (" at " + site if site else "")
+
+
 class NodePrinter(Printer):
     def text(self):
-        sequence, primitive, inputs, shape, dtype, saved, site = node_row(self.value)
-        text = "%s %s(%s) -> %s %s" % (sequence, primitive, inputs.replace(" ", ", "), shape, dtype)
-        return text + (", saves %s bytes" % saved if saved != "0" else "") + (" at " + site if site else "")
+        return node_text(self.value)
+
+
+class RefPrinter(Printer):
+    """Ref<Block>, Ref<Node>."""
+
+    def text(self):
+        pointed = referred(self.value)
+        if pointed is None:
+            return "null"
+        return node_text(pointed) if pointed.type.strip_typedefs().name == "wengert::Node" else block_text(pointed)
+
+
+class LanePrinter(Printer):
+    """A SIMD register inside a rule."""
+
+    def text(self):
+        scalar = self.value.type.strip_typedefs().template_argument(0)
+        first = self.value.address.cast(scalar.pointer())
+        return "{" + ", ".join("%.8g" % float(first[i]) for i in range(self.value.type.sizeof // scalar.sizeof)) + "}"
 
 
 def tape_text(tape, limit):
@@ -242,6 +265,8 @@ def register(objfile=None):
     printers.add_printer("AnyTensor", r"^wengert::AnyTensor$", AnyTensorPrinter)
     printers.add_printer("Array", r"^wengert::Block$", BlockPrinter)
     printers.add_printer("Shape", r"^wengert::Extents$", ExtentsPrinter)
+    printers.add_printer("Ref", r"^wengert::Ref<.*>$", RefPrinter)
+    printers.add_printer("Lane", r"^wengert::Lane<.*>$", LanePrinter)
     printers.add_printer("Node", r"^wengert::Node$", NodePrinter)
     printers.add_printer("Tape", r"^wengert::Tape$", TapePrinter)
     gdb.printing.register_pretty_printer(objfile, printers, replace=True)

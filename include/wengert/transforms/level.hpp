@@ -1,6 +1,7 @@
 // A transform in flight: its level, its variables, and how values enter and leave it.
 #pragma once
 
+#include "../ops/sum.hpp"
 #include "../tape/backward.hpp"
 #include "tree.hpp"
 
