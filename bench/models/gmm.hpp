@@ -31,11 +31,11 @@ public:
         const T q = view(c, all(), range(0, d_)), diagonal = exp(q),
                 lower = view(c, all(), range(d_, d_ * (d_ + 1) / 2));
         const T Q =
-            reshape(take(concatenate({diagonal, lower, wengert::zeros<double>({K_, 1})}, 1), place_, 1),
+            wengert::reshape(take(wengert::concatenate({diagonal, lower, wengert::zeros<double>({K_, 1})}, 1), place_, 1),
                     {K_, d_, d_});
         const T offset = matmul(Q, expand_dims(means, 2));
-        const T affine = reshape(concatenate({Q, -offset}, 2), {K_ * d_, d_ + 1});
-        const T rows = reshape(matmul(points_, transpose(affine)), {n_, K_, d_});
+        const T affine = wengert::reshape(wengert::concatenate({Q, -offset}, 2), {K_ * d_, d_ + 1});
+        const T rows = wengert::reshape(matmul(points_, transpose(affine)), {n_, K_, d_});
         const T sum_q = sum(q, {1});
         const T term = (a + sum_q) - 0.5 * sum(square(rows), {2});
         const T squares = sum(square(diagonal)) + sum(square(lower));
@@ -59,7 +59,7 @@ public:
 private:
     static T with_ones(const wengert::Shape& shape, const std::vector<double>& x)
     {
-        return concatenate({T(shape, x), wengert::ones<double>({shape[0], 1})}, 1);
+        return wengert::concatenate({T(shape, x), wengert::ones<double>({shape[0], 1})}, 1);
     }
 
     /// Where each entry of Q lies in (diagonal, strict lower part column by column, 0).

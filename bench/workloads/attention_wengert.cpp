@@ -14,14 +14,14 @@ F layer_norm(const F& x, const F& gain, const F& bias)
 }
 
 /// (L, W) -> (H, L, D)
-F heads(const F& t) { return swapaxes(reshape(t, {L, H, D}), 0, 1); }
+F heads(const F& t) { return swapaxes(wengert::reshape(t, {L, H, D}), 0, 1); }
 
 F loss(const std::vector<F>& w)
 {
     const F n = layer_norm(w[0], w[1], w[2]);
     const F q = heads(matmul(n, w[3])), k = heads(matmul(n, w[4])), v = heads(matmul(n, w[5]));
     const F a = softmax(0.25f * matmul(q, swapaxes(k, 1, 2)), -1);
-    const F y = w[0] + matmul(reshape(swapaxes(matmul(a, v), 0, 1), {L, W}), w[6]);
+    const F y = w[0] + matmul(wengert::reshape(swapaxes(matmul(a, v), 0, 1), {L, W}), w[6]);
     return sum(y * y);
 }
 

@@ -10,6 +10,7 @@
 #include "ops/math.hpp"
 #include "ops/matmul.hpp"
 #include "ops/activations.hpp"
+#include "ops/cast.hpp"
 #include "ops/choices.hpp"
 #include "ops/pairs.hpp"
 #include "ops/selection.hpp"

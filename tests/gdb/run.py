@@ -44,6 +44,7 @@ tape of 7 nodes
 #7  sum        #6        ()      float64  0      program.cpp:{loss}
 #7 sum(#6) -> () float64 at program.cpp:{loss}
 """
+INSIDE = "y = {{-0.52989561, 0.96258698}}"  # a register; optimised out at -O2
 AFTER = """\
 w = (2, 3) float64 [[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]], leaf at program.cpp:{leaf}, \
 grad [[-0.76221312, -1.5244262, 0.76221312], [0.14135841, 0.28271682, -0.14135841]]
@@ -56,6 +57,7 @@ deep = (1, 1, 1, 1, 1, 1, 1, 9)
 gone = <moved from>
 array = (3, 2) float32 [[1, 2], [3, 4], [5, 6]]
 """
+PRINTED = {"before": BEFORE, "inside": INSIDE, "after": AFTER}
 
 
 def marks():
@@ -86,6 +88,8 @@ def commands():
                 script += show(variable)
             script += ["wengert tape", "output *loss.any_.node.x_", "echo \\n== end\\n"]
         script += [f"tbreak {rule}", "continue", f"echo \\n== {name}\\n", "backtrace", "echo == end\\n"]
+        if name == "pull":
+            script += ["echo \\n== inside\\n", *show("y"), "echo == end\\n"]
     script += [*next_step, "up", "echo \\n== after\\n"]
     for variable in ("w", "turned", "row", "many", "flags", "shape", "deep", "gone"):
         script += show(variable)
@@ -128,11 +132,13 @@ def check(args, level, lines):
                     str(program), *args.link.split()], check=True)
     sections, output = session(program)
     failed = 0
-    for name in ["before", *RULES, "after"]:
+    for name in [*RULES, *PRINTED]:
+        if name == "inside" and level != "-O0":
+            continue
         if name not in sections:
             problems = ["gdb did not get there:\n" + output]
-        elif name in ("before", "after"):
-            problems = check_printers(sections[name], BEFORE if name == "before" else AFTER, lines)
+        elif name in PRINTED:
+            problems = check_printers(sections[name], PRINTED[name], lines)
         else:
             problems = check_backtrace(sections[name], RULES[name][1])
         failed += bool(problems)

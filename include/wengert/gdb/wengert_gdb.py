@@ -115,7 +115,8 @@ class Printer:
     """What all have in common: a value that cannot be read is said to be so."""
 
     def __init__(self, value):
-        self.value = value
+        is_reference = value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+        self.value = value.referenced_value() if is_reference else value
 
     def to_string(self):
         try:
@@ -211,9 +212,9 @@ class LanePrinter(Printer):
     """A SIMD register inside a rule."""
 
     def text(self):
-        scalar = self.value.type.strip_typedefs().template_argument(0)
-        first = self.value.address.cast(scalar.pointer())
-        return "{" + ", ".join("%.8g" % float(first[i]) for i in range(self.value.type.sizeof // scalar.sizeof)) + "}"
+        lane, register = self.value.type.strip_typedefs(), self.value["batch"]["data"]
+        width = lane.sizeof // lane.template_argument(0).sizeof
+        return "{" + ", ".join("%.8g" % float(register[i]) for i in range(width)) + "}"
 
 
 def tape_text(tape, limit):

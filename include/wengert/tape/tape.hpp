@@ -63,6 +63,8 @@ public:
         active &= ~bit(depth_);
         forward_levels &= ~bit(depth_);
     }
+    /// Takes the tangents of a closed level from every node recorded since `start`.
+    void drop_tangents(std::size_t level, std::uint64_t start) noexcept;
     const Level& level(std::size_t l) const noexcept { return levels_[l]; }
     std::size_t depth() const noexcept { return depth_; }
     static constexpr std::uint64_t bit(std::size_t level) { return std::uint64_t{1} << level; }

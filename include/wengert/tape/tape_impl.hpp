@@ -135,6 +135,17 @@ inline void Tape::unlink(Node* n) noexcept
     --size_;
 }
 
+/// A value and its tangent may hold each other (ẏ = ȧ y), and the next level has this one's number. Each node is held
+/// while its neighbour is looked up: letting go of a tangent may destroy nodes anywhere in the list.
+inline void Tape::drop_tangents(std::size_t level, std::uint64_t start) noexcept
+{
+    Ref<Node> held;
+    for (Node* n = last_; n && n->sequence >= start; n = n->previous) {
+        held = Ref<Node>(n);
+        if (n->tangents) std::erase_if(*n->tangents, [&](const Tangent& t) { return t.level == level; });
+    }
+}
+
 inline void Tape::refuse(const Node& n, std::string_view primitive, const Site& at) const
 {
     std::string what = "the operand of shape " + to_string(n.shape) + ", made by " + std::string(n.primitive->name) +

@@ -1,7 +1,6 @@
 // A transform in flight: its level, its variables, and how values enter and leave it.
 #pragma once
 
-#include "../ops/sum.hpp"
 #include "../tape/backward.hpp"
 #include "tree.hpp"
 
@@ -15,10 +14,14 @@ namespace detail {
 /// Opens a level of the tape for its lifetime (Siskind & Pearlmutter 2005: each derivative needs a tag of its own).
 class LevelScope {
 public:
-    LevelScope(Tape& tape, bool forward) : tape_(tape), level_(tape.push_level(forward)), start_(tape.level(level_).start) {}
+    LevelScope(Tape& tape, bool forward) : tape_(tape), level_(tape.push_level(forward)), start_(tape.level(level_).start), forward_(forward) {}
     LevelScope(const LevelScope&) = delete;
     LevelScope& operator=(const LevelScope&) = delete;
-    ~LevelScope() { close(); }
+    ~LevelScope()
+    {
+        close();
+        if (forward_) tape_.drop_tangents(level_, start_);
+    }
     void close() noexcept
     {
         if (std::exchange(open_, false)) tape_.pop_level();
@@ -30,7 +33,7 @@ private:
     Tape& tape_;
     std::size_t level_;
     std::uint64_t start_;
-    bool open_ = true;
+    bool forward_, open_ = true;
 };
 
 inline void pass_cotangent(const Node&, const AnyTensor& g, Cotangents& out)
