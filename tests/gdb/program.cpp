@@ -14,15 +14,9 @@ Tensor<double> f(const Tensor<double>& w, const Tensor<double>& x, const Tensor<
     return tanh(matmul(w, x) + b);  // mark: value
 }
 
-Tensor<double> norm2(const Tensor<double>& u)
-{
-    return sum(tanh(u) * u);
-}
+Tensor<double> norm2(const Tensor<double>& u) { return sum(tanh(u) * u); }
 
-Tensor<double> slope(const Tensor<double>& u)
-{
-    return sum(wengert::grad(norm2)(u));
-}
+Tensor<double> slope(const Tensor<double>& u) { return sum(wengert::grad(norm2)(u)); }
 
 /// Where the debugger stops between two steps: with -O2, lines of main are no good places.
 [[gnu::noinline]] void look_here() { asm volatile(""); }
@@ -55,6 +49,6 @@ int main()
     Tensor<double> gone = {1.0};
     const Tensor<double> taken = std::move(gone);
     look_here();
-    return static_cast<int>(second.size() + spread.size() + row.size() + many.size() + flags.size() + shape.size() +
-                            deep.size() + taken.size()) == 0;
+    return static_cast<int>(second.size() + spread.size() + row.size() + many.size() + flags.size() +
+                            shape.size() + deep.size() + taken.size()) == 0;
 }

@@ -19,26 +19,28 @@
 namespace wengert {
 
 /// Names an input in a rule.
-template <std::size_t i>
-struct wrt {};
+template <std::size_t i> struct wrt {};
 
 template <class T> Tensor<T> sum_to(const Tensor<T>& x, const Shape& shape);
-template <class T> Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()});
+template <class T>
+Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape,
+                       Site at = {__builtin_FILE(), __builtin_LINE()});
 
 /// A zero of g's kind: the derivative of what is flat almost everywhere.
-template <class V>
-constexpr V zero_like(const V& g)
+template <class V> constexpr V zero_like(const V& g)
 {
-    if constexpr (requires { g.any(); }) return V(AnyTensor{zeros_block(V::dtype(), g.shape()), {}});
-    else if constexpr (std::is_arithmetic_v<V>) return V(0);
-    else return V(lit(0));
+    if constexpr (requires { g.any(); })
+        return V(AnyTensor{zeros_block(V::dtype(), g.shape()), {}});
+    else if constexpr (std::is_arithmetic_v<V>)
+        return V(0);
+    else
+        return V(lit(0));
 }
 
 namespace detail {
 
 /// A rule says which of its n inputs pull reads; one that cannot be evaluated at compile time names them in `saves`.
-template <class P, std::size_t i, std::size_t n>
-constexpr Uses uses_of()
+template <class P, std::size_t i, std::size_t n> constexpr Uses uses_of()
 {
     if constexpr (requires { P::saves; }) {
         return Uses(P::saves);
@@ -54,21 +56,17 @@ template <class P, std::size_t i, class Out, class... In>
 concept has_pull = std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out> &&
                    requires(Uses u) { P::pull(wrt<i>{}, u, (static_cast<void>(sizeof(In)), u)..., u); };
 
-template <class P>
-struct ValueOf {
-    template <class... V>
-    static auto apply(const V&... x) { return P::value(x...); }
+template <class P> struct ValueOf {
+    template <class... V> static auto apply(const V&... x) { return P::value(x...); }
 };
 
 /// pull for input i over a tile, k… being 0 … n: the inputs and the output. Only what the rule uses is read. With the
 /// zero-cotangent rule: where g is 0 and the derivative not finite, the result is 0. A loop of its own, without lambdas:
 /// a debugger shows one frame between the walk and the rule, and its name is short.
-template <class P, std::size_t i, std::size_t... k>
-struct PullOf {
+template <class P, std::size_t i, std::size_t... k> struct PullOf {
     static constexpr unsigned bits = uses_of<P, i, sizeof...(k) - 1>().bits & ((1U << sizeof...(k)) - 1);
 
-    template <class A, class T>
-    static void lanes(std::size_t n, const void* const* in, void* to)
+    template <class A, class T> static void lanes(std::size_t n, const void* const* in, void* to)
     {
         using V = Lane<T, A>;
         T* out = static_cast<T*>(to);
@@ -86,56 +84,65 @@ struct PullOf {
     {
         for (std::size_t j = 0; j < n; ++j) {
             const T g = static_cast<const T*>(in[0])[j];
-            static_cast<T*>(to)[j] = guarded(g, static_cast<T>(P::pull(wrt<i>{}, g, scalar<k, Value>(in, j)...)));
+            static_cast<T*>(to)[j] =
+                guarded(g, static_cast<T>(P::pull(wrt<i>{}, g, scalar<k, Value>(in, j)...)));
         }
     }
 
 private:
     /// Where the kernel finds value s: after g, in order.
-    static constexpr std::size_t slot(std::size_t s) { return 1 + static_cast<std::size_t>(std::popcount(bits & ((1U << s) - 1))); }
-
-    template <std::size_t s, class V>
-    static V lane(const V& g, const void* const* in, std::size_t j)
+    static constexpr std::size_t slot(std::size_t s)
     {
-        if constexpr (bits >> s & 1) return V::load(static_cast<const typename V::value_type*>(in[slot(s)]) + j);
-        else return g;  // never read
+        return 1 + static_cast<std::size_t>(std::popcount(bits & ((1U << s) - 1)));
+    }
+
+    template <std::size_t s, class V> static V lane(const V& g, const void* const* in, std::size_t j)
+    {
+        if constexpr (bits >> s & 1)
+            return V::load(static_cast<const typename V::value_type*>(in[slot(s)]) + j);
+        else
+            return g;  // never read
     }
     template <std::size_t s, class V>
     static V part(const V& g, const void* const* in, std::size_t j, std::size_t m)
     {
-        if constexpr (bits >> s & 1) return V::load_part(static_cast<const typename V::value_type*>(in[slot(s)]) + j, m);
-        else return g;
+        if constexpr (bits >> s & 1)
+            return V::load_part(static_cast<const typename V::value_type*>(in[slot(s)]) + j, m);
+        else
+            return g;
     }
-    template <std::size_t s, class Value>
-    static Value scalar(const void* const* in, std::size_t j)
+    template <std::size_t s, class Value> static Value scalar(const void* const* in, std::size_t j)
     {
-        if constexpr (bits >> s & 1) return static_cast<const Value*>(in[slot(s)])[j];
-        else return Value{};
+        if constexpr (bits >> s & 1)
+            return static_cast<const Value*>(in[slot(s)])[j];
+        else
+            return Value{};
     }
-    template <class G>
-    static G guarded(const G& g, const G& r)
+    template <class G> static G guarded(const G& g, const G& r)
     {
-        if constexpr (bits == 0) return r;
+        if constexpr (bits == 0)
+            return r;
         else {
             const G probe(static_cast<scalar_t<G>>(kernels::zero_cotangent));
             return where((g == probe) & !is_finite(r), G(scalar_t<G>(0)), r);
         }
     }
-    template <class G>
-    struct scalar_of { using type = G; };
+    template <class G> struct scalar_of {
+        using type = G;
+    };
     template <class G>
         requires requires { typename G::value_type; }
-    struct scalar_of<G> { using type = typename G::value_type; };
-    template <class G>
-    using scalar_t = typename scalar_of<G>::type;
+    struct scalar_of<G> {
+        using type = typename G::value_type;
+    };
+    template <class G> using scalar_t = typename scalar_of<G>::type;
 };
 
 /// Lanes hold one type. A value that is not read has no say.
-template <class Out, class... Value>
-constexpr bool reads_only(unsigned bits)
+template <class Out, class... Value> constexpr bool reads_only(unsigned bits)
 {
     std::size_t s = 0;
-    return (((bits >> s++ & 1) == 0 || std::is_same_v<Out, Value>) && ...);
+    return (((bits >> s++ & 1) == 0 || std::is_same_v<Out, Value>)&&...);
 }
 
 template <class P, std::size_t i, class A, class Out, class... In, std::size_t... k>
@@ -143,15 +150,16 @@ constexpr Pull make_pull(std::index_sequence<k...>)
 {
     using F = PullOf<P, i, k...>;
     Pull pull{nullptr, static_cast<std::uint8_t>(F::bits), 0, {}, uses_of<P, i, sizeof...(In)>().is_input};
-    if constexpr (reads_only<Out, In..., Out>(F::bits)) pull.kernel = F::template lanes<A, Out>;
-    else pull.kernel = F::template scalars<A, Out, In..., Out>;
+    if constexpr (reads_only<Out, In..., Out>(F::bits))
+        pull.kernel = F::template lanes<A, Out>;
+    else
+        pull.kernel = F::template scalars<A, Out, In..., Out>;
     for (std::uint8_t s = 0; s <= sizeof...(In); ++s)
         if (F::bits >> s & 1) pull.slots[pull.count++] = s;
     return pull;
 }
 
-template <class T>
-Tensor<T> typed(const AnyTensor& any) { return Tensor<T>(any); }
+template <class T> Tensor<T> typed(const AnyTensor& any) { return Tensor<T>(any); }
 
 inline AnyTensor saved_input(const Node& n, std::size_t i)
 {
@@ -167,19 +175,18 @@ template <class T> Tensor<T> zero_where_undefined(const Tensor<T>& g, const Tens
 
 /// The rule evaluated on tensors: each of its operations is recorded where a level below asks for it. Packs k… are the
 /// inputs, as members and not as lambdas, so that a debugger's names stay short.
-template <class P, class Out, class... In>
-struct RecordedRule {
+template <class P, class Out, class... In> struct RecordedRule {
     using Inputs = std::tuple<Tensor<In>...>;
 
-    template <std::size_t... k>
-    static void vjp(const Node& n, const AnyTensor& g, Cotangents& out)
+    template <std::size_t... k> static void vjp(const Node& n, const AnyTensor& g, Cotangents& out)
     {
         const Tensor<Out> cotangent(g), y(saved_output(n));
         const Inputs x{Tensor<In>(saved_input(n, k))...};
         (vjp_input<k, k...>(n, cotangent, x, y, out), ...);
     }
     template <std::size_t... k>
-    static AnyTensor jvp(const void*, const AnyTensor* inputs, const AnyTensor* tangents, std::size_t, const AnyTensor& out)
+    static AnyTensor jvp(const void*, const AnyTensor* inputs, const AnyTensor* tangents, std::size_t,
+                         const AnyTensor& out)
     {
         const Tensor<Out> y(out);
         const Inputs x{Tensor<In>(inputs[k])...};
@@ -191,7 +198,8 @@ struct RecordedRule {
 
 private:
     template <std::size_t i, std::size_t... k>
-    static void vjp_input(const Node& n, const Tensor<Out>& g, const Inputs& x, const Tensor<Out>& y, Cotangents& out)
+    static void vjp_input(const Node& n, const Tensor<Out>& g, const Inputs& x, const Tensor<Out>& y,
+                          Cotangents& out)
     {
         if constexpr (has_pull<P, i, Out, In...>) {
             if (!out.wanted(i)) return;
@@ -209,23 +217,22 @@ private:
         }
     }
     /// The zero-cotangent rule, itself recorded.
-    template <std::size_t i>
-    static Tensor<Out> guarded(const Tensor<Out>& g, const Tensor<Out>& r)
+    template <std::size_t i> static Tensor<Out> guarded(const Tensor<Out>& g, const Tensor<Out>& r)
     {
         constexpr std::size_t n = sizeof...(In);
-        if constexpr ((uses_of<P, i, n>().bits & ((1U << (n + 1)) - 1)) == 0) return r;
-        else return Tape::current().allow_nan ? r : zero_where_undefined(g, r);
+        if constexpr ((uses_of<P, i, n>().bits & ((1U << (n + 1)) - 1)) == 0)
+            return r;
+        else
+            return Tape::current().allow_nan ? r : zero_where_undefined(g, r);
     }
 };
 
-template <class T>
-AnyTensor add_any(const AnyTensor& a, const AnyTensor& b)
+template <class T> AnyTensor add_any(const AnyTensor& a, const AnyTensor& b)
 {
     return (Tensor<T>(a) + Tensor<T>(b)).any();
 }
 
-template <class P, class A, class Out, class... In>
-constexpr Primitive make_elementwise()
+template <class P, class A, class Out, class... In> constexpr Primitive make_elementwise()
 {
     Primitive p;
     p.name = P::name;

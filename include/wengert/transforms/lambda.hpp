@@ -27,7 +27,8 @@ V as_value(const X& x)
 {
     if constexpr (is_dual<X>) return x.value;
     else if constexpr (std::is_same_v<X, V>) return x;
-    else if constexpr (requires { x.value; }) return V(x);
+    else if constexpr (std::is_same_v<X, Literal>) return as_value<V>(x.value);
+    else if constexpr (requires { typename V::device_type; }) return V(x);  // a tensor of rank 0
     else return V(lit(x));
 }
 template <class X>
@@ -106,7 +107,7 @@ auto where(const C& c, const A& a, const B& b)
     using V = detail::dual_value_t<A, B>;
     const auto dot = []<class X>(const X& x) {
         if constexpr (detail::is_dual<X>) return x.dot;
-        else return V(lit(0));
+        else return detail::as_value<V>(lit(0));
     };
     return Dual<V>{where(c, detail::as_value<V>(a), detail::as_value<V>(b)), where(c, dot(a), dot(b))};
 }

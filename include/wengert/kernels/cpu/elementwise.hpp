@@ -18,17 +18,17 @@ void lane_loop(std::size_t n, const void* const* in, void* to)
     using V = Lane<T, A>;
     T* out = static_cast<T*>(to);
     std::size_t i = 0;
-    for (; i + V::width <= n; i += V::width) F::apply(V::load(static_cast<const T*>(in[k]) + i)...).store(out + i);
+    for (; i + V::width <= n; i += V::width)
+        F::apply(V::load(static_cast<const T*>(in[k]) + i)...).store(out + i);
     if (i < n) F::apply(V::load_part(static_cast<const T*>(in[k]) + i, n - i)...).store_part(out + i, n - i);
 }
 
-template <class F, class A, class Out, class... In>
-struct ScalarLoop {
-    template <std::size_t... k>
-    static void run(std::size_t n, const void* const* in, void* to)
+template <class F, class A, class Out, class... In> struct ScalarLoop {
+    template <std::size_t... k> static void run(std::size_t n, const void* const* in, void* to)
     {
         Out* out = static_cast<Out*>(to);
-        for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<Out>(F::apply(static_cast<const In*>(in[k])[i]...));
+        for (std::size_t i = 0; i < n; ++i)
+            out[i] = static_cast<Out>(F::apply(static_cast<const In*>(in[k])[i]...));
     }
 };
 
@@ -39,8 +39,10 @@ inline constexpr bool in_lanes = std::is_floating_point_v<Out> && (std::is_same_
 /// The TileKernel of F. It is chosen here and not called from here: one frame less between the user's line and F.
 template <class F, class A, class Out, class... In>
 inline constexpr auto tile_kernel = []<std::size_t... k>(std::index_sequence<k...>) {
-    if constexpr (in_lanes<Out, In...>) return &lane_loop<F, A, Out, k...>;
-    else return &ScalarLoop<F, A, Out, In...>::template run<k...>;
+    if constexpr (in_lanes<Out, In...>)
+        return &lane_loop<F, A, Out, k...>;
+    else
+        return &ScalarLoop<F, A, Out, In...>::template run<k...>;
 }(std::index_sequence_for<In...>());
 
 }  // namespace wengert::kernels
