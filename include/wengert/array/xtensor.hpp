@@ -57,4 +57,11 @@ auto xtensor_adaptor(const Block& b)
     return xt::adapt(b.as<T>(), b.count, xt::no_ownership(), shape, strides);
 }
 
+/// An adaptor that can be assigned to, over a block in row-major order.
+template <class T>
+auto xtensor_writable(Block& b)
+{
+    return xt::adapt(b.as<T>(), b.count, xt::no_ownership(), std::vector<std::size_t>(b.shape.begin(), b.shape.end()));
+}
+
 }  // namespace wengert

@@ -138,7 +138,9 @@ public:
         const std::int64_t inner = loop_.inner(), rows = loop_.rows();
         index_ = Extents(loop_.rank());
         for (std::size_t k = 0; k < n_; ++k) at_[k] = op_[k].data;
-        if (inner >= 48 || rows == 1) {
+        if (inner >= 16 && rows > 1 && rows_are_direct()) {
+            run_direct_rows(static_cast<std::size_t>(inner), rows);
+        } else if (inner >= 48 || rows == 1) {
             for (std::int64_t r = 0; r < rows; ++r) {
                 run_row(static_cast<std::size_t>(inner));
                 next_row();
@@ -151,10 +153,51 @@ public:
 private:
     std::int64_t stride(std::size_t k) const { return op_[k].strides[loop_.rank() - 1]; }
 
-    /// Moves every operand to the next row: the odometer over all axes but the last.
-    void next_row()
+    /// True when the kernel can read and write each row in place: inner strides of 1, or scalars of the whole loop.
+    bool rows_are_direct() const
     {
-        for (std::size_t axis = loop_.rank() - 1; axis-- > 0;) {
+        if (mode_ != Store::assign || stride(0) != 1 || loop_.inner() > static_cast<std::int64_t>(tile)) return false;
+        for (std::size_t k = 1; k < n_; ++k)
+            if (stride(k) != 1 && !constant(k)) return false;
+        return true;
+    }
+    bool constant(std::size_t k) const
+    {
+        for (std::size_t axis = 0; axis < loop_.rank(); ++axis)
+            if (op_[k].strides[axis] != 0) return false;
+        return true;
+    }
+
+    /// Slices of a field: one call of the kernel a row, nothing else.
+    void run_direct_rows(std::size_t inner, std::int64_t rows)
+    {
+        for (std::size_t k = 1; k < n_; ++k)
+            if (constant(k)) {
+                gather(at_[k], 0, op_[k].size, inner, scratch_[k]);
+                at_[k] = scratch_[k];
+            }
+        const std::size_t outer = loop_.rank() - 2;
+        const std::int64_t count = loop_.extent(outer);
+        std::int64_t step[max_operands];
+        for (std::size_t k = 0; k < n_; ++k) step[k] = op_[k].strides[outer] * static_cast<std::int64_t>(op_[k].size);
+        for (std::int64_t r = 0; r < rows; r += count) {
+            const void* in[max_operands] = {};
+            std::byte* out = at_[0];
+            for (std::size_t k = 1; k < n_; ++k) in[k - 1] = at_[k];
+            for (std::int64_t i = 0; i < count; ++i) {
+                kernel_(inner, in, out);
+                out += step[0];
+                for (std::size_t k = 1; k < n_; ++k) in[k - 1] = static_cast<const std::byte*>(in[k - 1]) + step[k];
+            }
+            next_row(outer);
+        }
+    }
+
+    /// Moves every operand to the next row: the odometer over all axes but the last.
+    void next_row() { next_row(loop_.rank() - 1); }
+    void next_row(std::size_t inner_axis)
+    {
+        for (std::size_t axis = inner_axis; axis-- > 0;) {
             const std::int64_t extent = loop_.extent(axis);
             const bool wraps = ++index_[axis] == extent;
             for (std::size_t k = 0; k < n_; ++k) {

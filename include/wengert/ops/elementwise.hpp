@@ -149,13 +149,20 @@ template <class P, std::size_t i, class A, class Out, class... In, std::size_t..
 constexpr Pull make_pull(std::index_sequence<k...>)
 {
     using F = PullOf<P, i, k...>;
-    Pull pull{nullptr, static_cast<std::uint8_t>(F::bits), 0, {}, uses_of<P, i, sizeof...(In)>().is_input};
+    Pull pull;
+    pull.uses = static_cast<std::uint8_t>(F::bits);
+    pull.passes = uses_of<P, i, sizeof...(In)>().is_input;
     if constexpr (reads_only<Out, In..., Out>(F::bits))
         pull.kernel = F::template lanes<A, Out>;
     else
         pull.kernel = F::template scalars<A, Out, In..., Out>;
+    constexpr std::uint8_t sizes[] = {sizeof(In)..., sizeof(Out)};
+    pull.sizes[0] = sizeof(Out);
     for (std::uint8_t s = 0; s <= sizeof...(In); ++s)
-        if (F::bits >> s & 1) pull.slots[pull.count++] = s;
+        if (F::bits >> s & 1) {
+            pull.slots[pull.count++] = s;
+            pull.sizes[pull.count] = sizes[s];
+        }
     return pull;
 }
 

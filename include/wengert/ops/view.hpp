@@ -62,34 +62,34 @@ struct Element {
     std::string parameters() const { return "index=" + to_string(part().start); }
 };
 
-template <class T> Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index)
+template <class T> Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index, Site at)
 {
     const AnyTensor& any = x.any();
     const Block& b = *any.value;
     const std::size_t rank = b.shape.size();
-    if (index.size() > rank) detail::too_many_indices("element", index.size(), b.shape, {});
+    if (index.size() > rank) detail::too_many_indices("element", index.size(), b.shape, at);
     if (index.size() < rank) {
         Selection part(Selection::Empty{}, b.shape);
         for (std::size_t axis = 0; axis < rank; ++axis)
             if (axis >= index.size())
                 part.keep(axis, 0, 1, b.shape[axis]);
             else
-                part.start[axis] = detail::normalize_index("element", index[axis], axis, b.shape, {});
-        return apply<Select, T>(Select{part}, Site{}, x);
+                part.start[axis] = detail::normalize_index("element", index[axis], axis, b.shape, at);
+        return apply<Select, T>(Select{part}, at, x);
     }
-    std::int64_t flat = 0, at = 0;
+    std::int64_t flat = 0, offset = 0;
     for (std::size_t axis = 0; axis < rank; ++axis) {
-        const std::int64_t i = detail::normalize_index("element", index[axis], axis, b.shape, {});
+        const std::int64_t i = detail::normalize_index("element", index[axis], axis, b.shape, at);
         flat = flat * b.shape[axis] + i;
-        if (b.strided) at += i * b.view_strides[axis];
+        if (b.strided) offset += i * b.view_strides[axis];
     }
     auto out = make_block(current_thread(), dtype_of<T>(), Shape(), 1);
-    *out->template as<T>() = b.as<T>()[b.strided ? at : flat];
+    *out->template as<T>() = b.as<T>()[b.strided ? offset : flat];
     if (!any.node) return Tensor<T>(AnyTensor{std::move(out), {}});
     const Element op{static_cast<std::size_t>(flat), b.shape};
     const AnyTensor* const in[] = {&any};
     return Tensor<T>(
-        record(structural_primitive<Element, xsimd::default_arch, T, T>, in, 1, std::move(out), &op, {}));
+        record(structural_primitive<Element, xsimd::default_arch, T, T>, in, 1, std::move(out), &op, at));
 }
 
 namespace detail {

@@ -31,11 +31,7 @@ public:
     std::size_t size() const noexcept { return block_->count; }
     std::span<T> span() noexcept { return {data(), size()}; }
     /// An xtensor adaptor that can be assigned to.
-    auto array()
-    {
-        return xt::adapt(data(), size(), xt::no_ownership(),
-                         std::vector<std::size_t>(block_->shape.begin(), block_->shape.end()));
-    }
+    auto array() { return xtensor_writable<T>(*block_); }
 
 private:
     Ref<Block> block_;

@@ -82,6 +82,7 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
         if (!any) continue;
         const Restore<std::uint64_t> active(tape.active, tape.active & Tape::below(l));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
+        const Restore<Site> site(tape.site_override, out.node->at);
         AnyTensor dot = p.jvp(op, inputs.data(), dots.data(), n, out);
         out.node->tangents->push_back({l, std::move(dot)});
     }

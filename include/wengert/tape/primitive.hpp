@@ -27,6 +27,7 @@ struct Pull {
     std::uint8_t uses = 0;        ///< which values the kernel reads: bit i for input i, bit `arity` for the output
     std::uint8_t count = 0;       ///< how many those are, and which, in order
     std::uint8_t slots[4] = {};
+    std::uint8_t sizes[5] = {};   ///< bytes of an element: of g, then of those values
     bool passes = false;          ///< the cotangent is g itself: nothing to compute
 };
 

@@ -81,7 +81,7 @@ template <class T> Tensor<bool> not_equal(const Tensor<T>&, const Tensor<T>&, Si
 template <class T> Tensor<bool> logical_and(const Tensor<T>&, const Tensor<T>&, Site);
 template <class T> Tensor<bool> logical_or(const Tensor<T>&, const Tensor<T>&, Site);
 template <class T> Tensor<bool> logical_not(const Tensor<T>&, Site);
-template <class T> Tensor<T> element(const Tensor<T>&, std::span<const std::int64_t>);
+template <class T> Tensor<T> element(const Tensor<T>&, std::span<const std::int64_t>, Site);
 enum class Update { add, subtract, multiply, divide };
 template <class T> Tensor<T>& update(Tensor<T>&, Update, const Tensor<T>&, Site);
 // clang-format on
@@ -104,7 +104,7 @@ public:
         *any_.value->template as<T>() = static_cast<T>(s);
     }
     /// Nested braces are elements: {{1.0}, {2.0}} has shape (2, 1). Throws ShapeError when they are ragged.
-    Tensor(std::initializer_list<Elements<T>> list);
+    Tensor(std::initializer_list<Elements<T>> list, Site at = {__builtin_FILE(), __builtin_LINE()});
     /// Any xtensor expression or container, evaluated now.
     template <XtensorExpression E>
     Tensor(const E& e) : any_{block_from_xtensor<T>(e), {}}
@@ -130,31 +130,51 @@ public:
     const Shape& shape() const { return block().shape; }
     std::size_t dimension() const { return block().shape.size(); }
     std::size_t size() const { return block().count; }
+    /// The extent of one axis; −1 is the last. Throws ShapeError when there is no such axis.
+    template <std::integral I>
+    std::int64_t size(I axis, Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return shape()[normalize_axis("size", static_cast<std::int64_t>(axis), shape(), at)];
+    }
     static constexpr DType dtype() { return dtype_of<T>(); }
     Strides strides() const { return block().strides(); }
 
     /// The elements in row-major order, no copy. Throws ShapeError for a view whose elements lie otherwise
     /// (copy(x) brings them in order; array() reads any layout).
-    const T* data() const;
+    const T* data(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
     /// A read-only xtensor adaptor, no copy, valid while this tensor lives unchanged.
     auto array() const { return xtensor_adaptor<T>(std::as_const(block())); }
 
     /// The only element. Throws ShapeError when there is not exactly one.
-    T item() const;
+    T item(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
     template <class S>
         requires std::is_arithmetic_v<S>
     explicit operator S() const
     {
-        return static_cast<S>(item());
+        return static_cast<S>(item(Site{}));
     }
 
-    /// One element as a rank-0 tensor, recorded; fewer indices than axes give a slice.
-    template <class... I>
-        requires(sizeof...(I) > 0 && (std::is_integral_v<I> && ...))
+    /// One element as a rank-0 tensor, recorded; fewer indices than axes give a slice. Throws IndexError.
+    template <std::integral I>
+    const Tensor operator()(I i, Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return element(at, i);
+    }
+    template <std::integral I, std::integral J>
+    const Tensor operator()(I i, J j, Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return element(at, i, j);
+    }
+    template <std::integral I, std::integral J, std::integral K>
+    const Tensor operator()(I i, J j, K k, Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return element(at, i, j, k);
+    }
+    template <std::integral... I>
+        requires(sizeof...(I) > 3)
     const Tensor operator()(I... i) const
     {
-        const std::int64_t index[] = {static_cast<std::int64_t>(i)...};
-        return ops::element<T>(*this, index);
+        return element(Site{}, i...);
     }
 
     // Iteration over the first axis.
@@ -212,6 +232,12 @@ private:
     friend class Operand<T, Device>;
     explicit Tensor(detail::Uninitialised) noexcept {}
     const Block& block() const { return *any().value; }
+    template <class... I>
+    const Tensor element(const Site& at, I... i) const
+    {
+        const std::int64_t index[] = {static_cast<std::int64_t>(i)...};
+        return ops::element<T>(*this, index, at);
+    }
     AnyTensor any_;
 };
 

@@ -17,17 +17,17 @@ void measure_list(const Elements<T>& e, Shape& shape, std::size_t depth)
 
 /// Depth is that of the braces in the source.
 template <class T>
-T* fill_from_list(const Elements<T>& e, const Shape& shape, std::size_t depth, T* to)
+T* fill_from_list(const Elements<T>& e, const Shape& shape, std::size_t depth, T* to, const Site& at)
 {
     const bool leaf = depth == shape.size();
     if (e.is_list == leaf || (!leaf && static_cast<std::int64_t>(e.list.size()) != shape[depth]))
         fail<ShapeError>("tensor", "ragged braces: every list at depth " + std::to_string(depth) +
-                                       " must have the extents of the first one, " + to_string(shape), {});
+                                       " must have the extents of the first one, " + to_string(shape), at);
     if (leaf) {
         *to = e.value;
         return to + 1;
     }
-    for (const auto& inner : e.list) to = fill_from_list(inner, shape, depth + 1, to);
+    for (const auto& inner : e.list) to = fill_from_list(inner, shape, depth + 1, to, at);
     return to;
 }
 
@@ -36,13 +36,13 @@ inline constexpr Primitive leaf_primitive{.name = "leaf", .arity = 0};
 }  // namespace detail
 
 template <class T, class Device>
-Tensor<T, Device>::Tensor(std::initializer_list<Elements<T>> list)
+Tensor<T, Device>::Tensor(std::initializer_list<Elements<T>> list, Site at)
 {
     const Elements<T> all(list);
     Shape shape;
     detail::measure_list(all, shape, 0);
     any_.value = make_block(dtype_of<T>(), shape);
-    detail::fill_from_list(all, shape, 0, any_.value->template as<T>());
+    detail::fill_from_list(all, shape, 0, any_.value->template as<T>(), at);
 }
 
 template <class T, class Device>
@@ -58,20 +58,20 @@ Tensor<T, Device>::Tensor(const Shape& shape, const Range& values, Site at)
 }
 
 template <class T, class Device>
-const T* Tensor<T, Device>::data() const
+const T* Tensor<T, Device>::data(Site at) const
 {
     if (block().strided)
         fail<ShapeError>("data", "this view of shape " + to_string(shape()) +
-                                     " does not lie in row-major order: use copy(x).data(), or x.array()", {});
+                                     " does not lie in row-major order: use copy(x).data(), or x.array()", at);
     return block().template as<T>();
 }
 
 template <class T, class Device>
-T Tensor<T, Device>::item() const
+T Tensor<T, Device>::item(Site at) const
 {
     const Block& b = block();
     if (b.count != 1)
-        fail<ShapeError>("item", "a tensor of shape " + to_string(b.shape) + " has not exactly one element", {});
+        fail<ShapeError>("item", "a tensor of shape " + to_string(b.shape) + " has not exactly one element", at);
     return *b.template as<T>();
 }
 
@@ -81,7 +81,7 @@ public:
     using value_type = Tensor;
     using difference_type = std::int64_t;
     Iterator(const Tensor* t, std::int64_t i) : tensor_(t), i_(i) {}
-    Tensor operator*() const { return (*tensor_)(i_); }
+    Tensor operator*() const { return (*tensor_)(i_, Site{}); }
     Iterator& operator++()
     {
         ++i_;

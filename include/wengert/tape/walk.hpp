@@ -100,6 +100,13 @@ private:
         }
     }
 
+    /// The next node is most likely the one before: its lines come while this one is worked on.
+    static void prefetch(const Node& n) noexcept
+    {
+        for (std::size_t line = 0; line < sizeof(Node); line += 64)
+            __builtin_prefetch(reinterpret_cast<const char*>(&n) + line);
+    }
+
     void accumulate(Node& n, AnyTensor g)
     {
         AnyTensor& c = n.cotangent;
@@ -120,6 +127,7 @@ private:
     void step()
     {
         Node& n = *current_;
+        if (n.previous) prefetch(*n.previous);
         AnyTensor g = std::move(n.cotangent);
         n.pending = false;
         --pending_;
@@ -147,6 +155,7 @@ private:
     void pull_elementwise(Node& n, AnyTensor& g);
     void pull_input(Node& n, std::size_t i, AnyTensor& g, bool last);
     void pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data, AnyTensor& g, bool last);
+    static void add_tiles(const Pull& pull, const void* const* data, std::size_t count, Block& sum);
     void pull_tiles(Node& n, Node& to, const Pull& pull, const Block* const* read, AnyTensor& g);
     void pull_reduced(Node& n, Node& to, const Pull& pull, const Block* const* read);
 
@@ -260,17 +269,33 @@ inline void Walk::pull_whole(Node& n, Node& to, const Pull& pull, const void* co
         pull.kernel(count, data, g.value->data);
         return deliver(to, std::move(g));
     }
-    if (count <= kernels::tile && !sum.node && !sum.value->strided && may_write(*sum.value)) {
-        alignas(64) std::byte tile[kernels::tile * 8];
-        pull.kernel(count, data, tile);
-        const void* terms[] = {sum.value->data, tile};
-        kernels::add_tile(n.dtype)(count, terms, sum.value->data);
+    if (!sum.node && !sum.value->strided && may_write(*sum.value)) {
+        add_tiles(pull, data, count, *sum.value);
         if (tape_.anomaly && !all_finite(*sum.value)) report_birth(*sum.value);
         return;
     }
     auto out = make_block(tape_.thread(), n.dtype, n.shape, count);
     pull.kernel(count, data, out->data);
     deliver(to, {std::move(out), {}});
+}
+
+/// sum += kernel(data), through a tile that stays in the first-level cache.
+inline void Walk::add_tiles(const Pull& pull, const void* const* data, std::size_t count, Block& sum)
+{
+    alignas(64) std::byte tile[kernels::tile * 8];
+    const TileKernel add = kernels::add_tile(sum.dtype);
+    const std::size_t size = size_of(sum.dtype);
+    const void* from[kernels::max_operands];
+    for (std::size_t k = 0; k <= pull.count; ++k) from[k] = data[k];
+    for (std::size_t i = 0; i < count; i += kernels::tile) {
+        const std::size_t m = std::min(kernels::tile, count - i);
+        std::byte* to = sum.data + i * size;
+        const void* terms[] = {to, tile};
+        pull.kernel(m, from, tile);
+        add(m, terms, to);
+        for (std::size_t k = 0; k <= pull.count; ++k)
+            from[k] = static_cast<const std::byte*>(from[k]) + kernels::tile * pull.sizes[k];
+    }
 }
 
 /// Some operand is a scalar or lies in another order.

@@ -61,7 +61,8 @@ struct CustomVjp {
     template <class X, class... More>
     X push(const X&, const More&...) const
     {
-        fail<TapeError>(name, "a function with a custom_vjp rule has no forward mode; give it a custom_jvp rule", {});
+        fail<TapeError>(name, "a function with a custom_vjp rule has no forward mode; give it a custom_jvp rule",
+                        Tape::current().site_override);
     }
 };
 
@@ -84,7 +85,7 @@ struct CustomJvp {
     {
         return last_first([&](const auto& y, const auto&... x) {
             const auto linear = [&](const auto&... dot) { return functions->second(dot..., y, x...); };
-            return nth_result<i>(vjp(linear, zero_like(x)...).second(g));
+            return nth_result<i>(vjp_at(linear, Site{}, zero_like(x)...).second(g, Site{}));
         }, xy...);
     }
     template <class T, class... More>
@@ -99,28 +100,40 @@ struct CustomJvp {
 };
 
 template <template <class, class> class Op, class F, class R>
-auto with_rule(F f, R rule)
-{
-    return [functions = std::make_shared<const std::pair<F, R>>(std::move(f), std::move(rule))]<class T, class... X>(
-               const Tensor<T>& x, const X&... more) {
-        return apply<Op<F, R>, T>(Op<F, R>{functions}, Site{}, x, argument(more)...);
-    };
-}
+class WithRule : public Closure<WithRule<Op, F, R>> {
+public:
+    WithRule(F f, R rule, const Site& made)
+        : Closure<WithRule>(made), functions_(std::make_shared<const std::pair<F, R>>(std::move(f), std::move(rule)))
+    {
+    }
+    template <class... X>
+    static constexpr bool accepts() { return (is_tensor<Argument<X>> && ...); }
+    template <class First, class... X>
+    auto at_line(const Site& at, const First& x, const X&... more) const
+    {
+        using T = typename First::value_type;
+        return apply<Op<F, R>, T>(Op<F, R>{functions_}, at, argument(x), argument(more)...);
+    }
+
+private:
+    std::shared_ptr<const std::pair<F, R>> functions_;
+};
 
 }  // namespace detail
 
-/// f with a reverse rule of your own: rule(ȳ, y, x…) returns x̄ (a tuple for several arguments, tensors of one dtype). The rule may use any operation and is differentiated in turn. Under jvp it throws a TapeError that names it.
+/// f with a reverse rule of your own: rule(ȳ, y, x…) returns x̄ (a tuple for several arguments, tensors of one dtype).
+/// The rule may use any operation and is differentiated in turn. Under jvp it throws a TapeError that names it.
 template <class F, class R>
-auto custom_vjp(F f, R rule)
+auto custom_vjp(F f, R rule, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::with_rule<detail::CustomVjp>(std::move(f), std::move(rule));
+    return detail::WithRule<detail::CustomVjp, F, R>(std::move(f), std::move(rule), at);
 }
 
 /// f with a forward rule of your own: rule(ẋ…, y, x…) returns ẏ and must be linear in ẋ; reverse mode is its transpose.
 template <class F, class R>
-auto custom_jvp(F f, R rule)
+auto custom_jvp(F f, R rule, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::with_rule<detail::CustomJvp>(std::move(f), std::move(rule));
+    return detail::WithRule<detail::CustomJvp, F, R>(std::move(f), std::move(rule), at);
 }
 
 }  // namespace wengert

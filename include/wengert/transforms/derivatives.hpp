@@ -27,51 +27,82 @@ inline Shape joined(const Shape& a, const Shape& b)
 
 /// Row by row: one pullback for each element of the result.
 template <class T, class Pullback>
-Tensor<T> jacobian_by_rows(const Pullback& pullback, const Shape& y, const Shape& x)
+Tensor<T> jacobian_by_rows(const Pullback& pullback, const Shape& y, const Shape& x, const Site& at)
 {
     std::vector<Tensor<T>> rows;
-    for (std::size_t k = 0; k < element_count(y); ++k) rows.push_back(pullback(unit<T>(y, k)));
+    for (std::size_t k = 0; k < element_count(y); ++k) rows.push_back(pullback(unit<T>(y, k), at));
     if (rows.empty()) return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), joined(y, x)), {}});
-    return reshape(stack(rows, 0), joined(y, x), Site{});
+    return reshape(stack(rows, 0, at), joined(y, x), at);
 }
 
 /// Column by column: one tangent for each element of the argument.
 template <class T, class F>
-Tensor<T> jacobian_by_columns(F& f, const Tensor<T>& at, const Shape& y)
+Tensor<T> jacobian_by_columns(F& f, const Tensor<T>& x, const Shape& y, const Site& at)
 {
     std::vector<Tensor<T>> columns;
-    for (std::size_t k = 0; k < at.size(); ++k) columns.push_back(jvp(f, at, unit<T>(at.shape(), k)).second);
+    for (std::size_t k = 0; k < x.size(); ++k) columns.push_back(forward(f, x, unit<T>(x.shape(), k), at).second);
     const auto last = static_cast<std::int64_t>(y.size());
-    if (columns.empty()) return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), joined(y, at.shape())), {}});
-    return reshape(stack(columns, last), joined(y, at.shape()), Site{});
+    if (columns.empty()) return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), joined(y, x.shape())), {}});
+    return reshape(stack(columns, last, at), joined(y, x.shape()), at);
 }
+
+template <class F>
+class Jacobian : public Closure<Jacobian<F>> {
+public:
+    Jacobian(F f, const Site& made) : Closure<Jacobian>(made), function_(std::move(f)) {}
+    template <class... X>
+    static constexpr bool accepts()
+    {
+        return sizeof...(X) == 1 && (std::is_invocable_v<F&, Argument<X>&> && ...);
+    }
+    template <class T>
+    Tensor<T> at_line(const Site& at, const Tensor<T>& x) const
+    {
+        const auto [y, pullback] = vjp_at(function_, at, x);
+        if (x.size() < y.size()) return jacobian_by_columns(function_, x, y.shape(), at);
+        return jacobian_by_rows<T>(pullback, y.shape(), x.shape(), at);
+    }
+
+private:
+    mutable F function_;
+};
+
+template <class F>
+class Hvp : public Closure<Hvp<F>> {
+public:
+    Hvp(F f, const Site& made) : Closure<Hvp>(made), gradient_(std::move(f), made) {}
+    template <class... X>
+    static constexpr bool accepts() { return sizeof...(X) == 2; }
+    template <class X, class V>
+    auto at_line(const Site& at, const X& x, const V& v) const { return jvp(gradient_, x, v, at).second; }
+
+private:
+    Grad<F, std::index_sequence<0>> gradient_;
+};
 
 }  // namespace detail
 
 /// jacobian(f)(x): all derivatives of a tensor-valued f, shape (f(x).shape…, x.shape…). Forward mode where x has fewer
 /// elements than f(x), reverse mode otherwise.
 template <class F>
-auto jacobian(F f)
+auto jacobian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return [held = detail::Held<F>{std::move(f)}]<class T>(const Tensor<T>& x) {
-        const auto [y, pullback] = vjp(held.function, x);
-        if (x.size() < y.size()) return detail::jacobian_by_columns(held.function, x, y.shape());
-        return detail::jacobian_by_rows<T>(pullback, y.shape(), x.shape());
-    };
+    return detail::Jacobian<F>(std::move(f), at);
 }
 
 /// hessian(f)(x): second derivatives of a scalar f, shape (x.shape…, x.shape…).
 template <class F>
-auto hessian(F f)
+auto hessian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return jacobian(grad(std::move(f)));
+    return jacobian(grad(std::move(f), at), at);
 }
 
-/// hvp(f)(x, v): the Hessian of a scalar f times v, forward over reverse (Pearlmutter 1994). x may be any struct of tensors.
+/// hvp(f)(x, v): the Hessian of a scalar f times v, forward over reverse (Pearlmutter 1994). x may be any struct of tensors,
+/// or a tuple of several arguments.
 template <class F>
-auto hvp(F f)
+auto hvp(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return [g = grad(std::move(f))](const auto& x, const auto& v) { return jvp(g, x, v).second; };
+    return detail::Hvp<F>(std::move(f), at);
 }
 
 }  // namespace wengert

@@ -38,12 +38,12 @@ void check_scalar(const Y& y, std::string_view transform, const Site& at)
 
 /// f's arguments with those at I lifted to `level`.
 template <std::size_t... I, class... X, std::size_t... k>
-auto lift_arguments(std::size_t level, std::string_view transform, std::index_sequence<k...>, const X&... x)
+auto lift_arguments(std::size_t level, std::string_view transform, const Site& at, std::index_sequence<k...>, const X&... x)
 {
     static_assert(((I < sizeof...(X)) && ...), "wengert: grad<i>: there is no such argument");
     static_assert(((!one_of<k, I...> || tree::contains_leaf<X>) && ...), "wengert: grad<i>: this argument holds no tensors");
     return std::tuple<X...>([&] {
-        if constexpr (one_of<k, I...>) return lift_tree(x, level, transform);
+        if constexpr (one_of<k, I...>) return lift_tree(x, level, transform, at);
         else return x;
     }()...);
 }
@@ -63,8 +63,8 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
     Tape& tape = Tape::current();
     LevelScope scope(tape, false);
     const std::size_t level = scope.level();
-    auto variables = lift_arguments<I...>(level, transform, std::index_sequence_for<X...>(), x...);
-    auto y = Argument<decltype(std::apply(f, variables))>(std::apply(f, variables));
+    auto variables = lift_arguments<I...>(level, transform, at, std::index_sequence_for<X...>(), x...);
+    auto y = Argument<decltype(apply_at(f, at, variables))>(apply_at(f, at, variables));
     check_scalar(y, transform, at);
     using T = typename decltype(y)::value_type;
     std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients = [&] {
@@ -73,8 +73,48 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
         return std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>(cotangents_of(std::get<I>(variables))...);
     }();
     scope.close();
-    return std::pair(lower(y, level), std::move(gradients));
+    return std::pair(lower(y, level, at), std::move(gradients));
 }
+
+/// No indices: the first argument.
+template <std::size_t... I>
+using Indices = std::conditional_t<sizeof...(I) == 0, std::index_sequence<0>, std::index_sequence<I...>>;
+
+template <class F, class I>
+class ValueAndGrad;
+template <class F, std::size_t... I>
+class ValueAndGrad<F, std::index_sequence<I...>> : public Closure<ValueAndGrad<F, std::index_sequence<I...>>> {
+public:
+    ValueAndGrad(F f, const Site& made) : Closure<ValueAndGrad>(made), function_(std::move(f)) {}
+    template <class... X>
+    static constexpr bool accepts()
+    {
+        return std::is_invocable_v<F&, Argument<X>&...>;
+    }
+    template <class... X>
+    auto at_line(const Site& at, const X&... x) const
+    {
+        auto [value, gradients] = reverse<I...>(function_, "grad", at, argument(x)...);
+        if constexpr (sizeof...(I) == 1) return std::pair(std::move(value), std::move(std::get<0>(gradients)));
+        else return std::pair(std::move(value), std::move(gradients));
+    }
+
+private:
+    mutable F function_;  // it may be a mutable lambda
+};
+
+template <class F, class I>
+class Grad : public Closure<Grad<F, I>> {
+public:
+    Grad(F f, const Site& made) : Closure<Grad>(made), both_(std::move(f), made) {}
+    template <class... X>
+    static constexpr bool accepts() { return ValueAndGrad<F, I>::template accepts<X...>(); }
+    template <class... X>
+    auto at_line(const Site& at, const X&... x) const { return both_.at_line(at, x...).second; }
+
+private:
+    ValueAndGrad<F, I> both_;
+};
 
 }  // namespace detail
 
@@ -82,25 +122,16 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
 /// arguments are tensors or structs, tuples, vectors, maps of them, and a gradient has its argument's type.
 /// Throws TapeError when f's result is no scalar.
 template <std::size_t... I, class F>
-auto value_and_grad(F f)
+auto value_and_grad(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return [held = detail::Held<F>{std::move(f)}]<class... X>(const X&... x) {
-        F& f = held.function;
-        constexpr auto run = []<std::size_t... K>(F& g, std::index_sequence<K...>, const auto&... a) {
-            auto [value, gradients] = detail::reverse<K...>(g, "grad", Site{}, a...);
-            if constexpr (sizeof...(K) == 1) return std::pair(std::move(value), std::move(std::get<0>(gradients)));
-            else return std::pair(std::move(value), std::move(gradients));
-        };
-        if constexpr (sizeof...(I) == 0) return run(f, std::index_sequence<0>(), detail::argument(x)...);
-        else return run(f, std::index_sequence<I...>(), detail::argument(x)...);
-    };
+    return detail::ValueAndGrad<F, detail::Indices<I...>>(std::move(f), at);
 }
 
 /// grad<I...>(f)(x...): the gradient of f with respect to its arguments I (the first one when none is given).
 template <std::size_t... I, class F>
-auto grad(F f)
+auto grad(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return [both = value_and_grad<I...>(std::move(f))](const auto&... x) { return both(x...).second; };
+    return detail::Grad<F, detail::Indices<I...>>(std::move(f), at);
 }
 
 namespace detail {
@@ -143,20 +174,43 @@ private:
     std::uint64_t start_;
 };
 
+template <class F, class... X>
+auto vjp_at(F& f, const Site& at, const X&... x)
+{
+    Tape& tape = Tape::current();
+    LevelScope scope(tape, false);
+    std::tuple<X...> variables(lift_tree(x, scope.level(), "vjp", at)...);
+    using Y = Argument<decltype(apply_at(f, at, variables))>;
+    Y y = apply_at(f, at, variables);
+    scope.close();
+    return std::pair(lower_tree(y, scope.level(), at), Pullback<Y, X...>(y, variables, scope));
+}
+
 }  // namespace detail
 
 /// (f(x...), pullback): pullback(cotangent) gives the cotangent of x, a tuple of them for several arguments; it may be
 /// called repeatedly, also inside other transforms.
-template <class F, class... X>
+template <class F, detail::NoSite A>
+auto vjp(F&& f, const A& a, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::vjp_at(f, at, detail::argument(a));
+}
+template <class F, detail::NoSite A, detail::NoSite B>
+auto vjp(F&& f, const A& a, const B& b, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::vjp_at(f, at, detail::argument(a), detail::argument(b));
+}
+template <class F, detail::NoSite A, detail::NoSite B, detail::NoSite C>
+auto vjp(F&& f, const A& a, const B& b, const C& c, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::vjp_at(f, at, detail::argument(a), detail::argument(b), detail::argument(c));
+}
+/// With more arguments the line is not known: a default argument cannot follow a pack.
+template <class F, detail::NoSite... X>
+    requires(sizeof...(X) > 3)
 auto vjp(F&& f, const X&... x)
 {
-    Tape& tape = Tape::current();
-    detail::LevelScope scope(tape, false);
-    std::tuple<detail::Argument<X>...> variables(detail::lift_tree(detail::argument(x), scope.level(), "vjp")...);
-    using Y = detail::Argument<decltype(std::apply(f, variables))>;
-    Y y = std::apply(f, variables);
-    scope.close();
-    return std::pair(detail::lower_tree(y, scope.level()), detail::Pullback<Y, detail::Argument<X>...>(y, variables, scope));
+    return detail::vjp_at(f, Site{}, detail::argument(x)...);
 }
 
 }  // namespace wengert

@@ -12,7 +12,7 @@ Tensor<T> lift_with_tangent(const Tensor<T>& x, const Tensor<T>& dot, std::size_
 {
     if (!(x.shape() == dot.shape()))
         fail<ShapeError>("jvp", "the tangent's shape " + to_string(dot.shape()) + " is not that of its primal, " + to_string(x.shape()), at);
-    Tensor<T> variable = lift(x, level, "jvp");
+    Tensor<T> variable = lift(x, level, "jvp", at);
     if constexpr (is_differentiable<T>) {
         Node& node = *variable.any().node;
         if (!node.tangents) node.tangents = new std::vector<Tangent>;
@@ -42,11 +42,12 @@ Tensor<T> tangent_of(const Tensor<T>& y, std::size_t level)
     return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), y.shape()), {}});
 }
 
+/// f of one argument, or of the elements of a tuple of them.
 template <class F, class X>
-auto call_with(F& f, const X& x)
+auto call_with(F& f, const X& x, const Site& at)
 {
-    if constexpr (std::is_invocable_v<F&, const X&>) return Argument<decltype(f(x))>(f(x));
-    else return Argument<decltype(std::apply(f, x))>(std::apply(f, x));
+    if constexpr (std::is_invocable_v<F&, const X&>) return Argument<decltype(call_at(f, at, x))>(call_at(f, at, x));
+    else return Argument<decltype(apply_at(f, at, x))>(apply_at(f, at, x));
 }
 
 template <class F, class X>
@@ -56,10 +57,10 @@ auto forward(F& f, const X& x, const X& v, const Site& at)
     LevelScope scope(tape, true);
     const std::size_t level = scope.level();
     const X variables = lift_with_tangents(x, v, level, at);
-    const auto y = call_with(f, variables);
+    const auto y = call_with(f, variables, at);
     scope.close();
     auto dot = tree::map([&]<class T>(const Tensor<T>& t) { return tangent_of(t, level); }, y);
-    return std::pair(lower_tree(y, level), std::move(dot));
+    return std::pair(lower_tree(y, level, at), std::move(dot));
 }
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include "../ops/choices.hpp"
 #include "../ops/pairs.hpp"
 #include "../ops/selection.hpp"
+#include "level.hpp"
 
 namespace wengert {
 
@@ -149,23 +150,56 @@ private:
     }
 };
 
+/// The dtype of the first tensor among the arguments.
+template <class First, class... X>
+struct first_dtype : first_dtype<X...> {};
+template <class First, class... X>
+    requires requires(const First& x) { x.any(); }
+struct first_dtype<First, X...> {
+    using type = typename First::value_type;
+};
+
+template <class F>
+class ElementwiseLambda : public Closure<ElementwiseLambda<F>> {
+public:
+    explicit ElementwiseLambda(const Site& made) : Closure<ElementwiseLambda>(made) {}
+    template <class... X>
+    static constexpr bool accepts()
+    {
+        return (is_tensor<Argument<X>> || ...) && ((is_tensor<Argument<X>> || std::is_arithmetic_v<X>) && ...);
+    }
+    template <class... X>
+    auto at_line(const Site& at, const X&... x) const
+    {
+        static_assert(sizeof...(X) <= Primitive::max_elementwise, "wengert: elementwise: at most four arguments");
+        using T = typename first_dtype<X...>::type;
+        return apply_elementwise<LambdaPrimitive<F>, T>(at, operand<T>(x)...);
+    }
+
+private:
+    template <class T, class X>
+    static Tensor<T> operand(const X& x)
+    {
+        if constexpr (std::is_arithmetic_v<X>) return Tensor<T>(x);
+        else {
+            static_assert(std::is_same_v<typename X::value_type, T>, "wengert: elementwise: the tensors have one dtype; use cast");
+            return argument(x);
+        }
+    }
+};
+
 }  // namespace detail
 
 /// A user's generic lambda over scalars as one primitive: one fused SIMD loop forward, one backward for each input, and
 /// its derivative, to any order, from the lambda itself. Write it with `auto` parameters and `using std::exp;` before
-/// `exp(x)`; select with `where(x > 0.0, a, b)`. It must not capture: pass numbers as arguments.
+/// `exp(x)`; select with `where(x > 0.0, a, b)`. It must not capture: pass numbers as arguments, up to four in all. The
+/// recorded operation carries the line where the result is called.
 template <class F>
-auto elementwise(F)
+auto elementwise(F, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
                   "wengert: elementwise(f): the lambda must not capture; pass what it needs as arguments");
-    return []<class T, class... X>(const Tensor<T>& x, const X&... more) {
-        const auto tensor = []<class Y>(const Y& y) {
-            if constexpr (std::is_arithmetic_v<Y>) return Tensor<T>(y);
-            else return Tensor<T>(y);
-        };
-        return apply_elementwise<detail::LambdaPrimitive<F>, T>(Site{}, x, tensor(more)...);
-    };
+    return detail::ElementwiseLambda<F>(at);
 }
 
 }  // namespace wengert

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../tape/backward.hpp"
+#include "closure.hpp"
 #include "tree.hpp"
 
 namespace wengert {
@@ -54,11 +55,11 @@ inline constexpr Primitive identity_primitive = [] {
 
 /// A node over x's elements for the levels in `mask`; outer derivatives pass through it unchanged.
 template <class T>
-Ref<Node> identity_node(const AnyTensor& x, std::uint64_t mask, std::uint64_t own, std::size_t level)
+Ref<Node> identity_node(const AnyTensor& x, std::uint64_t mask, std::uint64_t own, std::size_t level, const Site& at)
 {
     Tape& tape = Tape::current();
     const AnyTensor* in[] = {&x};
-    auto node = make_node(tape, identity_primitive<T>, in, 1, *x.value, mask, 0, Site{});
+    auto node = make_node(tape, identity_primitive<T>, in, 1, *x.value, mask, 0, at);
     node->mask |= own;
     if (own) {
         node->flags = Node::is_leaf;
@@ -72,41 +73,41 @@ Ref<Node> identity_node(const AnyTensor& x, std::uint64_t mask, std::uint64_t ow
 
 /// x as a variable of `level`, still depending on what it depends on.
 template <class T>
-Tensor<T> lift(const Tensor<T>& x, std::size_t level, std::string_view transform)
+Tensor<T> lift(const Tensor<T>& x, std::size_t level, std::string_view transform, const Site& at)
 {
     if constexpr (!is_differentiable<T>) return x;
     else {
         Tape& tape = Tape::current();
         const AnyTensor* in[] = {&x.any()};
-        const std::uint64_t outer = tape.dependence(in, 1, transform, Site{}) & Tape::below(level);
-        return Tensor<T>(AnyTensor{x.any().value, identity_node<T>(x.any(), outer, Tape::bit(level), level)});
+        const std::uint64_t outer = tape.dependence(in, 1, transform, at) & Tape::below(level);
+        return Tensor<T>(AnyTensor{x.any().value, identity_node<T>(x.any(), outer, Tape::bit(level), level, at)});
     }
 }
 
 /// x as it is seen outside of `level`, after that level has been closed.
 template <class T>
-Tensor<T> lower(const Tensor<T>& x, std::size_t level)
+Tensor<T> lower(const Tensor<T>& x, std::size_t level, const Site& at)
 {
     const AnyTensor& any = x.any();
     if (!any.node || !(any.node->mask & Tape::bit(level))) return x;
     Tape& tape = Tape::current();
     const Restore<int> lowered(tape.lowered, tape.lowered + 1);
     const AnyTensor* in[] = {&any};
-    const std::uint64_t outer = tape.dependence(in, 1, "identity", Site{});
+    const std::uint64_t outer = tape.dependence(in, 1, "identity", at);
     if (outer == 0) return Tensor<T>(AnyTensor{any.value, {}});
-    return Tensor<T>(AnyTensor{any.value, identity_node<T>(any, outer, 0, 0)});
+    return Tensor<T>(AnyTensor{any.value, identity_node<T>(any, outer, 0, 0, at)});
 }
 
 /// Every tensor of a tree, lifted or lowered.
 template <class X>
-X lift_tree(const X& x, std::size_t level, std::string_view transform)
+X lift_tree(const X& x, std::size_t level, std::string_view transform, const Site& at)
 {
-    return tree::map([&]<class T>(const Tensor<T>& t) { return lift(t, level, transform); }, x);
+    return tree::map([&]<class T>(const Tensor<T>& t) { return lift(t, level, transform, at); }, x);
 }
 template <class X>
-X lower_tree(const X& x, std::size_t level)
+X lower_tree(const X& x, std::size_t level, const Site& at)
 {
-    return tree::map([&]<class T>(const Tensor<T>& t) { return lower(t, level); }, x);
+    return tree::map([&]<class T>(const Tensor<T>& t) { return lower(t, level, at); }, x);
 }
 
 /// A slice argument arrives as the tensor that it is.
@@ -118,12 +119,6 @@ const X& argument(const X& x) { return x; }
 
 template <class X>
 using Argument = std::remove_cvref_t<decltype(argument(std::declval<const X&>()))>;
-
-/// A user's function inside a const closure: it may be a mutable lambda.
-template <class F>
-struct Held {
-    mutable F function;
-};
 
 template <class X>
 inline constexpr bool is_tensor = false;

@@ -178,13 +178,13 @@ template <class Fn, class X, class... Y> void walk(Fn& fn, X& x, Y&... y)
 /// fn(leaf&) on every leaf, in a fixed order.
 template <class Fn, class X> void for_each(Fn&& fn, X&& x) { detail::walk(fn, x); }
 
-/// fn(leaf of x, leaf of y) on every pair. Throws ShapeError where the two differ in sizes or keys; leaves
-/// before that place have been visited then.
-template <class Fn, class X, class Y> void zip_for_each(Fn&& fn, X&& x, Y&& y)
+/// fn(leaf of x, leaf of y…) on the leaves of two or more structs together, as an optimizer does with parameters, gradients
+/// and moments. Throws ShapeError where they differ in sizes or keys; leaves before that place have been visited then.
+template <class Fn, class X, class... Y> void zip_for_each(Fn&& fn, X&& x, Y&&... y)
 {
-    static_assert(std::is_same_v<std::remove_cvref_t<X>, std::remove_cvref_t<Y>>,
-                  "wengert: zip_for_each walks two structs of the same type.");
-    detail::walk(fn, x, y);
+    static_assert((std::is_same_v<std::remove_cvref_t<X>, std::remove_cvref_t<Y>> && ...),
+                  "wengert: zip_for_each walks structs of the same type.");
+    detail::walk(fn, x, y...);
 }
 
 /// A copy of x in which each leaf is fn(leaf of x); everything else is copied unchanged.
