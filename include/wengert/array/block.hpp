@@ -1,4 +1,4 @@
-// Block: the header of an array (shape, dtype, where its elements are) and, up to 64 bytes, the elements themselves.
+// Block: the header of an array (shape, dtype, where its elements are) and, up to 128 bytes, the elements themselves.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,7 @@ namespace wengert {
 /// A type-erased array. A block either owns its elements (contiguous, row major) or is a view: `base` is then the
 /// owner, never another view, and `strides` tell where the elements are.
 struct Block : Counted {
-    static constexpr std::size_t inline_bytes = 64;
+    static constexpr std::size_t inline_bytes = 128;
 
     std::byte* data = nullptr;      ///< the first element
     Block* base = nullptr;          ///< the owner of the elements that a view shows

@@ -70,7 +70,7 @@ void add_into(Block& to, const Block& from);
 namespace kernels {
 struct Plus {
     template <class V>
-    static V apply(const V& a, const V& b) { return a + b; }
+    static V value(const V& a, const V& b) { return a + b; }
 };
 /// The kernel that adds two tiles of floats or doubles.
 template <class A = xsimd::default_arch>

@@ -129,28 +129,12 @@ inline void store_run(Store mode, DType dtype, const std::byte* from, std::size_
 class Executor {
 public:
     Executor(TileKernel kernel, const Shape& shape, DType dtype, Operand* operands, std::size_t n, Store mode)
-        : kernel_(kernel), dtype_(dtype), mode_(mode), op_(operands), n_(n), loop_(shape, operands, n)
+        : kernel_(kernel), dtype_(dtype), mode_(mode), op_(operands), n_(n), loop_(shape, operands, n), index_(loop_.rank())
     {
-    }
-
-    void run()
-    {
-        const std::int64_t inner = loop_.inner(), rows = loop_.rows();
-        index_ = Extents(loop_.rank());
         for (std::size_t k = 0; k < n_; ++k) at_[k] = op_[k].data;
-        if (inner >= 16 && rows > 1 && rows_are_direct()) {
-            run_direct_rows(static_cast<std::size_t>(inner), rows);
-        } else if (inner >= 48 || rows == 1) {
-            for (std::int64_t r = 0; r < rows; ++r) {
-                run_row(static_cast<std::size_t>(inner));
-                next_row();
-            }
-        } else {
-            run_short_rows(inner, rows);
-        }
     }
+    const Loop& loop() const { return loop_; }
 
-private:
     std::int64_t stride(std::size_t k) const { return op_[k].strides[loop_.rank() - 1]; }
 
     /// True when the kernel can read and write each row in place: inner strides of 1, or scalars of the whole loop.
@@ -255,6 +239,7 @@ private:
         }
     }
 
+private:
     TileKernel kernel_;
     DType dtype_;
     Store mode_;
@@ -269,7 +254,16 @@ private:
 /// operands[0] is the result. Nothing happens over an empty shape.
 inline void execute(TileKernel kernel, const Shape& shape, DType dtype, Operand* operands, std::size_t n, Store mode)
 {
-    if (element_count(shape) != 0) Executor(kernel, shape, dtype, operands, n, mode).run();
+    if (element_count(shape) == 0) return;
+    Executor executor(kernel, shape, dtype, operands, n, mode);
+    const std::int64_t inner = executor.loop().inner(), rows = executor.loop().rows();
+    if (inner >= 16 && rows > 1 && executor.rows_are_direct())
+        return executor.run_direct_rows(static_cast<std::size_t>(inner), rows);
+    if (inner < 48 && rows > 1) return executor.run_short_rows(inner, rows);
+    for (std::int64_t r = 0; r < rows; ++r) {
+        executor.run_row(static_cast<std::size_t>(inner));
+        executor.next_row();
+    }
 }
 
 }  // namespace kernels

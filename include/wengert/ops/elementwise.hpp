@@ -56,10 +56,6 @@ template <class P, std::size_t i, class Out, class... In>
 concept has_pull = std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out> &&
                    requires(Uses u) { P::pull(wrt<i>{}, u, (static_cast<void>(sizeof(In)), u)..., u); };
 
-template <class P> struct ValueOf {
-    template <class... V> static auto apply(const V&... x) { return P::value(x...); }
-};
-
 /// pull for input i over a tile, k… being 0 … n: the inputs and the output. Only what the rule uses is read. With the
 /// zero-cotangent rule: where g is 0 and the derivative not finite, the result is 0. A loop of its own, without lambdas:
 /// a debugger shows one frame between the walk and the rule, and its name is short.
@@ -246,7 +242,7 @@ template <class P, class A, class Out, class... In> constexpr Primitive make_ele
     p.arity = sizeof...(In);
     p.dtype = dtype_of<Out>();
     p.elementwise = true;
-    p.value = kernels::tile_kernel<ValueOf<P>, A, Out, In...>;
+    p.value = kernels::tile_kernel<P, A, Out, In...>;
     if constexpr (is_differentiable<Out> && (std::is_same_v<Out, In> || ...)) {
         p.differentiable = true;
         p.add = add_any<Out>;

@@ -1,6 +1,8 @@
 // Printing tensors, as NumPy does, and the tape, as a table.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ostream>
 
@@ -20,6 +22,7 @@ struct NumberFormat {
 inline std::string format_number(double x, const NumberFormat& f)
 {
     char text[400];  // the largest double has 309 digits before the point
+    if (std::isnan(x)) x = std::abs(x);  // printf would write a NaN's sign
     std::snprintf(text, sizeof text, f.scientific ? "%*.*e" : "%*.*f", f.width, f.digits, x);
     return text;
 }
@@ -56,6 +59,7 @@ inline NumberFormat choose_format(const std::vector<double>& shown, bool integra
 struct TensorPrinter {
     static constexpr std::int64_t edge = 3;
     static constexpr std::size_t longest = 1000;
+    static constexpr std::size_t line_width = 75;
 
     const Block& block;
     Strides strides = block.strides();
@@ -82,20 +86,28 @@ struct TensorPrinter {
             text += words[next++];
             return;
         }
-        const std::string between =
-            axis + 1 == block.shape.size()
-                ? " "
-                : std::string(block.shape.size() - axis - 1, '\n') + std::string(axis + 1, ' ');
         text += '[';
         for (std::int64_t i = 0; i < block.shape[axis]; ++i) {
-            if (i) text += between;
+            separate(axis, i);
             if (gap(axis, i)) {
-                text += "..." + between;
+                text += "...";
                 i = block.shape[axis] - edge;
+                separate(axis, i);
             }
             print(axis + 1);
         }
         text += ']';
+    }
+
+private:
+    /// What stands before element i of an axis. A row that grows too long goes on in the next line, below its first word.
+    void separate(std::size_t axis, std::int64_t i)
+    {
+        if (i == 0) return;
+        const std::size_t inner = block.shape.size() - axis - 1;
+        const std::size_t column = text.size() - (text.find_last_of('\n') + 1);  // npos + 1 is 0
+        if (inner == 0 && column + 1 + words[next].size() + 1 <= line_width) text += ' ';
+        else text += std::string(std::max<std::size_t>(inner, 1), '\n') + std::string(axis + 1, ' ');
     }
 };
 
@@ -126,7 +138,8 @@ template <class T> std::string elements_text(const Block& b)
 
 }  // namespace detail
 
-/// The elements, then shape, dtype, and where it is recorded the operation and its line.
+/// The elements as NumPy prints them, but true and false as in C++; rows longer than 75 characters wrap, and of more than
+/// 1000 elements only the ends are shown. Then shape, dtype, and where it is recorded the operation and its line.
 template <class T, class Device> std::ostream& operator<<(std::ostream& out, const Tensor<T, Device>& x)
 {
     const AnyTensor& any = x.any();
@@ -151,12 +164,12 @@ inline std::string inputs_text(const Node& n)
     return text;
 }
 
-/// Bytes that the node keeps for its derivative; what several nodes keep is counted at each.
+/// Bytes that the node keeps for its derivative, each block once; what several nodes keep is counted at each.
 inline std::size_t saved_bytes(const Node& n)
 {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i <= n.input_count; ++i)
-        if (n.saved[i]) bytes += n.saved[i]->bytes();
+        if (n.saved[i] && std::find(n.saved, n.saved + i, n.saved[i]) == n.saved + i) bytes += n.saved[i]->bytes();
     return bytes;
 }
 

@@ -66,15 +66,32 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
     }
 }
 
+/// A rule met an empty tensor: says which of its values it was.
+[[noreturn]] inline void refuse_unsaved(const Node& n, const EmptyTensor& e)
+{
+    std::string which;
+    for (std::size_t i = 0; i <= n.input_count; ++i) {
+        const bool result = i == n.input_count;
+        if (n.saved[i] || e.source != (result ? &n : n.inputs[i])) continue;
+        which += (which.empty() ? "" : " or ") + (result ? std::string("its result") : "input " + std::to_string(i));
+    }
+    if (which.empty()) throw;
+    fail<TapeError>(n.primitive->name, "the rule reads " + which + ", which it does not list in saves", n.at);
+}
+
 template <class Op, class Out, class... In>
 void structural_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 {
     const Op& op = *static_cast<const Op*>(n.op);
     const Tensor<Out> cotangent(g), y(saved_output(n));
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
-        const std::tuple<Tensor<In>...> x(typed<In>(saved_input(n, k))...);
-        (structural_vjp_one<Op, k, Out, In...>(op, n, cotangent, y, out, std::get<k>(x)...), ...);
-    }(std::index_sequence_for<In...>());
+    try {
+        [&]<std::size_t... k>(std::index_sequence<k...>) {
+            const std::tuple<Tensor<In>...> x(typed<In>(saved_input(n, k))...);
+            (structural_vjp_one<Op, k, Out, In...>(op, n, cotangent, y, out, std::get<k>(x)...), ...);
+        }(std::index_sequence_for<In...>());
+    } catch (const EmptyTensor& e) {
+        refuse_unsaved(n, e);
+    }
 }
 
 }  // namespace detail
@@ -135,6 +152,26 @@ Ref<Block> structural_compute(const void* op, const Ref<Block>* x, const Site& a
     }(std::index_sequence_for<In...>());
 }
 
+/// Parameters live in the pool: an operation is recorded without a call of malloc.
+template <class Op> void* clone_pooled(const void* op)
+{
+    Thread& t = current_thread();
+    std::size_t capacity;
+    void* p = t.pool.take(sizeof(Op), capacity);
+    try {
+        return new (p) Op(*static_cast<const Op*>(op));
+    } catch (...) {
+        t.pool.give(p, capacity);
+        throw;
+    }
+}
+template <class Op> void destroy_pooled(void* op) noexcept
+{
+    static_cast<Op*>(op)->~Op();
+    if (Thread* t = this_thread) t->pool.give(op, memory::Pool::bytes_of(memory::Pool::class_of(sizeof(Op))));
+    else std::free(op);
+}
+
 template <class Op, class Out, class... In>
 constexpr Primitive make_structural()
 {
@@ -145,8 +182,8 @@ constexpr Primitive make_structural()
     static_assert(sizeof...(In) <= Primitive::max_elementwise);
     for (std::size_t i = 0; i < sizeof...(In); ++i)  // a cotangent of a product reads the other factors only
         p.pull[i].uses = static_cast<std::uint8_t>(saves_of<Op>() & ~(bilinear<Op>() ? 1U << i : 0U));
-    p.clone = [](const void* op) -> void* { return new Op(*static_cast<const Op*>(op)); };
-    p.destroy = [](void* op) noexcept { delete static_cast<Op*>(op); };
+    p.clone = clone_pooled<Op>;
+    p.destroy = destroy_pooled<Op>;
     if constexpr (requires(const Op& op) { op.parameters(); })
         p.parameters = [](const void* op) { return static_cast<const Op*>(op)->parameters(); };
     if constexpr (is_differentiable<Out>) {

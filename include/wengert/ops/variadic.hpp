@@ -44,8 +44,8 @@ template <class Op, class T> constexpr Primitive make_variadic()
     p.name = Op::name;
     p.arity = 0;
     p.dtype = dtype_of<T>();
-    p.clone = [](const void* op) -> void* { return new Op(*static_cast<const Op*>(op)); };
-    p.destroy = [](void* op) noexcept { delete static_cast<Op*>(op); };
+    p.clone = clone_pooled<Op>;
+    p.destroy = destroy_pooled<Op>;
     if constexpr (requires(const Op& op) { op.parameters(); })
         p.parameters = [](const void* op) { return static_cast<const Op*>(op)->parameters(); };
     if constexpr (is_differentiable<T>) {

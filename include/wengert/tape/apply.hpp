@@ -10,6 +10,18 @@ namespace wengert {
 
 namespace detail {
 
+/// Thrown for a tensor without elements: one that has been moved from, or in a rule a value that the tape did not save.
+struct EmptyTensor : TapeError {
+    using TapeError::TapeError;
+    const Node* source = nullptr;  ///< the node of the value that was not saved; null for a constant
+};
+[[noreturn]] inline void refuse_empty(const AnyTensor& x)
+{
+    EmptyTensor error("[tensor] this tensor has been moved from");
+    error.source = x.node.get();
+    throw error;
+}
+
 /// "add" met a NaN: only what is born here is reported, so the inputs must be finite.
 inline void check_born(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Block& out, const Site& at)
 {

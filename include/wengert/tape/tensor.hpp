@@ -222,7 +222,7 @@ public:
     /// The type-erased tensor inside. Throws TapeError when this one has been moved from.
     const AnyTensor& any() const
     {
-        if (!any_.value) fail<TapeError>("tensor", "this tensor has been moved from", {});
+        if (!any_.value) detail::refuse_empty(any_);
         return any_;
     }
     AnyTensor& any_unchecked() noexcept { return any_; }

@@ -44,7 +44,13 @@ public:
         highest_ = current_->sequence;
         try {
             deliver(*current_, std::move(g));
-            while (pending_ > 0) step();
+            while (pending_ > 0) {
+                Node& n = *current_;
+                AnyTensor g = take(n);
+                if (n.primitive->elementwise && !records(n, g)) pull_elementwise(n, g);
+                else differentiate(n, g);
+                advance(n);
+            }
         } catch (const std::exception& e) {
             detail::last_failure() = {current_ ? current_->sequence : 0, highest_, e.what()};
             throw;
@@ -100,13 +106,6 @@ private:
         }
     }
 
-    /// The next node is most likely the one before: its lines come while this one is worked on.
-    static void prefetch(const Node& n) noexcept
-    {
-        for (std::size_t line = 0; line < sizeof(Node); line += 64)
-            __builtin_prefetch(reinterpret_cast<const char*>(&n) + line);
-    }
-
     void accumulate(Node& n, AnyTensor g)
     {
         AnyTensor& c = n.cotangent;
@@ -124,40 +123,37 @@ private:
         add_into(*c.value, *g.value);
     }
 
-    void step()
+    /// The cotangent of a pending node.
+    AnyTensor take(Node& n)
     {
-        Node& n = *current_;
-        if (n.previous) prefetch(*n.previous);
+        if (n.previous)  // most likely the next one; on a long tape it left the caches long ago
+            for (std::size_t line = 0; line < sizeof(Node); line += 64)
+                __builtin_prefetch(reinterpret_cast<const char*>(n.previous) + line);
         AnyTensor g = std::move(n.cotangent);
         n.pending = false;
         --pending_;
         held_ = Ref<Node>::adopt(&n);  // the reference that announce() took, kept until the next step
         if (n.flags & Node::consumed) refuse_consumed(n);
-        differentiate(n, g);
-        if (!keep_ && (n.mask & lower_) == 0 && !n.leaf()) consume(n);
-        if (pending_ > 0) {
-            Node* p = n.previous;
-            while (!p->pending) p = p->previous;
-            current_ = p;
-        }
+        return g;
     }
 
-    void differentiate(Node& n, AnyTensor& g)
+    /// Done with n, on to the newest pending node before it.
+    void advance(Node& n)
     {
-        if (n.primitive->elementwise && !records(n, g)) return pull_elementwise(n, g);
-        const Restore<std::uint64_t> active(tape_.active, lower_);
-        const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
-        const Restore<Site> site(tape_.site_override, n.at);
-        differentiate_by_rule(n, g);
+        if (!keep_ && (n.mask & lower_) == 0 && !n.leaf()) consume(n);
+        if (pending_ == 0) return;
+        Node* p = n.previous;
+        while (!p->pending) p = p->previous;
+        current_ = p;
     }
 
-    void differentiate_by_rule(Node& n, AnyTensor& g);
+    void differentiate(Node& n, AnyTensor& g);
     void pull_elementwise(Node& n, AnyTensor& g);
     void pull_input(Node& n, std::size_t i, AnyTensor& g, bool last);
     void pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data, AnyTensor& g, bool last);
     static void add_tiles(const Pull& pull, const void* const* data, std::size_t count, Block& sum);
     void pull_tiles(Node& n, Node& to, const Pull& pull, const Block* const* read, AnyTensor& g);
-    void pull_reduced(Node& n, Node& to, const Pull& pull, const Block* const* read);
+    void pull_reduced(Node& n, std::size_t i, const AnyTensor& g);
 
     static void consume(Node& n) noexcept
     {
@@ -224,34 +220,34 @@ inline void Walk::pull_elementwise(Node& n, AnyTensor& g)
         if (reaches(n.inputs[i]) && n.primitive->pull[i].kernel)
             if (last == count || !n.inputs[i]->cotangent.value) last = i;
     if (last == count) return;
-    for (std::size_t i = 0; i < count; ++i)
-        if (i != last && reaches(n.inputs[i])) pull_input(n, i, g, false);
-    pull_input(n, last, g, true);
+    for (std::size_t k = 0; k <= count; ++k) {
+        const std::size_t i = k < count ? k : last;
+        if (k < count && (i == last || !reaches(n.inputs[i]) || !n.primitive->pull[i].kernel)) continue;
+        if (n.inputs[i]->shape == n.shape) pull_input(n, i, g, k == count);
+        else pull_reduced(n, i, g);
+    }
 }
 
-/// x̄ᵢ += pullᵢ(g, x…, y), by the kernel of the rule; a broadcast input takes the sum over its axes.
+/// x̄ᵢ += pullᵢ(g, x…, y), by the kernel of the rule.
 inline void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool last)
 {
     Node& to = *n.inputs[i];
     const Pull& pull = n.primitive->pull[i];
-    if (!pull.kernel) return;
-    const bool same = to.shape == n.shape;
-    if (pull.passes && same) return deliver(to, last ? std::move(g) : AnyTensor(g));
+    if (pull.passes) return deliver(to, last ? std::move(g) : AnyTensor(g));
 
     const Block& cotangent = *g.value;
     const Block* read[kernels::max_operands];
     const void* data[kernels::max_operands];
     read[0] = &cotangent;
     data[0] = cotangent.data;
-    bool whole = same && !cotangent.strided;
+    bool whole = !cotangent.strided;
     for (std::size_t k = 0; k < pull.count; ++k) {
         const Block* b = read[k + 1] = n.saved[pull.slots[k]];
         data[k + 1] = b->data;
         whole = whole && !b->strided && b->count == cotangent.count;  // equal counts: equal order
     }
     if (whole) pull_whole(n, to, pull, data, g, last);
-    else if (same) pull_tiles(n, to, pull, read, g);
-    else pull_reduced(n, to, pull, read);
+    else pull_tiles(n, to, pull, read, g);
 }
 
 /// Everything contiguous and of one size: one call of the kernel.
@@ -322,16 +318,18 @@ inline void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* c
 }
 
 /// The input was broadcast: contributions are added up tile by tile.
-inline void Walk::pull_reduced(Node& n, Node& to, const Pull& pull, const Block* const* read)
+inline void Walk::pull_reduced(Node& n, std::size_t i, const AnyTensor& g)
 {
+    Node& to = *n.inputs[i];
+    const Pull& pull = n.primitive->pull[i];
     Block* into = writable(to);
     Ref<Block> apart;
     if (!into) {
         apart = zeros_block(to.dtype, to.shape);
         into = apart.get();
     }
-    kernels::Operand operands[kernels::max_operands] = {operand(*into, n.shape)};
-    for (std::size_t k = 0; k <= pull.count; ++k) operands[k + 1] = operand(*read[k], n.shape);
+    kernels::Operand operands[kernels::max_operands] = {operand(*into, n.shape), operand(*g.value, n.shape)};
+    for (std::size_t k = 0; k < pull.count; ++k) operands[k + 2] = operand(*n.saved[pull.slots[k]], n.shape);
     kernels::execute(pull.kernel, n.shape, n.dtype, operands, pull.count + 2U, kernels::Store::accumulate);
     if (apart) deliver(to, {std::move(apart), {}});
     else if (tape_.anomaly && !all_finite(*into)) report_birth(*into);
@@ -352,8 +350,12 @@ private:
     const Node& node_;
 };
 
-inline void Walk::differentiate_by_rule(Node& n, AnyTensor& g)
+/// By the rule on tensors, recorded where levels below ask for it.
+inline void Walk::differentiate(Node& n, AnyTensor& g)
 {
+    const Restore<std::uint64_t> active(tape_.active, lower_);
+    const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
+    const Restore<Site> site(tape_.site_override, n.at);
     Cotangents out(*this, n);
     n.primitive->vjp(n, g, out);
 }

@@ -1,6 +1,7 @@
 // audit: every operation that a function records, its derivative tested where it stands.
 #pragma once
 
+#include "../ops/cast.hpp"
 #include "check_grads.hpp"
 
 namespace wengert {
@@ -21,40 +22,61 @@ struct AuditReport {
 
 namespace detail {
 
-/// Applies the operation of a node again, to other inputs.
-inline AnyTensor apply_again(const Node& n, const std::vector<AnyTensor>& x)
+/// Can the operation be applied to other inputs? The identities at the borders of transforms cannot, and need not.
+inline bool applies_again(const Node& n)
 {
-    std::vector<const AnyTensor*> in;
-    for (const auto& t : x) in.push_back(&t);
-    if (n.primitive->elementwise) return apply_elementwise(*n.primitive, in.data(), n.at);
-    std::vector<Ref<Block>> blocks;
-    for (const auto& t : x) blocks.push_back(t.value);
-    return record(*n.primitive, in.data(), in.size(), n.primitive->compute(n.op, blocks.data(), n.at), n.op, n.at);
+    const Primitive& p = *n.primitive;
+    return p.elementwise || p.compute || (p.arity == 0 && p.jvp);
 }
 
-/// One node: its inputs' values and which of them have a derivative.
-template <class T>
-bool audit_node(const Node& n, std::uint64_t& state, AuditFinding& finding)
+/// Applies the operation of a node to other inputs.
+inline AnyTensor apply_again(const Node& n, const std::vector<AnyTensor>& x)
+{
+    const Primitive& p = *n.primitive;
+    std::vector<const AnyTensor*> in;
+    for (const auto& t : x) in.push_back(&t);
+    if (p.elementwise) return apply_elementwise(p, in.data(), n.at);
+    if (p.arity == 0) return p.jvp(n.op, x.data(), x.data(), x.size(), {});  // variadic operations are linear
+    std::vector<Ref<Block>> blocks;
+    for (const auto& t : x) blocks.push_back(t.value);
+    return record(p, in.data(), in.size(), p.compute(n.op, blocks.data(), n.at), n.op, n.at);
+}
+
+/// Inputs and result may be of different types (casts): the test runs in double, and converts on the way in and out.
+inline Tensor<double> to_double(const AnyTensor& x)
+{
+    if (x.value->dtype == DType::float32) return cast<double>(Tensor<float>(x), Site{});
+    return Tensor<double>(x);
+}
+inline AnyTensor from_double(const Tensor<double>& x, DType to)
+{
+    return to == DType::float32 ? cast<float>(x, Site{}).any() : x.any();
+}
+
+/// One node, differentiated with respect to those of its inputs that have a derivative.
+inline bool audit_node(const Node& n, std::uint64_t& state, AuditFinding& finding)
 {
     std::vector<AnyTensor> all(n.input_count);
-    Tensors<T> x;
+    Tensors<double> x;
+    bool single = n.dtype == DType::float32;
     for (std::size_t i = 0; i < n.input_count; ++i) {
         all[i].value = Ref<Block>(n.saved[i]);
-        if (n.inputs[i]) x.push_back(Tensor<T>(all[i]));
+        if (!n.inputs[i]) continue;
+        single = single || n.saved[i]->dtype == DType::float32;
+        x.push_back(to_double(all[i]));
     }
-    const TensorFunction<T> f = [&](const Tensors<T>& variables) {
+    const TensorFunction<double> f = [&](const Tensors<double>& variables) {
         std::vector<AnyTensor> in = all;
         std::size_t next = 0;
         for (std::size_t i = 0; i < in.size(); ++i)
-            if (n.inputs[i]) in[i] = variables[next++].any();
-        return Tensors<T>{Tensor<T>(apply_again(n, in))};
+            if (n.inputs[i]) in[i] = from_double(variables[next++], all[i].value->dtype);
+        return Tensors<double>{to_double(apply_again(n, in))};
     };
-    const Tensors<T> v = random_like(x, state), u = random_like(Tensors<T>{f(x)}, state);
-    constexpr bool single = sizeof(T) == 4;
+    const Tensors<double> v = random_like(x, state), u = random_like(Tensors<double>{f(x)}, state);
     const double h = single ? 1e-2 : 1e-5;
     double size = 0;
     finding.numeric = difference(f, x, v, u, h, size);
-    finding.analytic = inner(vjp(f, x).second(u), v);
+    finding.analytic = inner(vjp_at(f, n.at, x).second(u, n.at), v);
     return std::abs(finding.analytic - finding.numeric) <=
            (single ? 1e-2 : 1e-5) * (1 + std::abs(finding.numeric)) + size * (single ? 1e-6 : 1e-14) / h;
 }
@@ -64,23 +86,23 @@ bool audit_node(const Node& n, std::uint64_t& state, AuditFinding& finding)
 /// Runs f on `args` and tests each operation that it records by one dot product, ⟨u, J v⟩ against ⟨Jᵀu, v⟩ with random
 /// u and v: a wrong rule is named with the file and line of the user's call. Memory: every input of every operation.
 template <class F, class X>
-AuditReport audit(F&& f, const X& args)
+AuditReport audit(F&& f, const X& args, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     Tape& tape = Tape::current();
     AuditReport report;
     detail::LevelScope scope(tape, false);
     const Restore<bool> keep(tape.save_all, true);
-    const auto variables = detail::lift_tree(detail::argument(args), scope.level(), "audit");
-    const auto y = detail::call_with(f, variables);
+    const auto variables = detail::lift_tree(detail::argument(args), scope.level(), "audit", at);
+    const auto y = detail::call_with(f, variables, at);
     std::vector<const Node*> nodes;
     for (const Node* n = tape.first(); n; n = n->next)
-        if (n->sequence >= scope.start() && n->input_count > 0 && !n->leaf() && n->saved[0]) nodes.push_back(n);
+        if (n->sequence >= scope.start() && n->input_count > 0 && !n->leaf() && n->saved[0] &&
+            detail::applies_again(*n)) nodes.push_back(n);
     std::uint64_t state = 7;
     const Restore<std::uint64_t> active(tape.active, 0);
     for (const Node* n : nodes) {
         AuditFinding finding{std::string(n->primitive->name), n->at};
-        const bool ok = n->dtype == DType::float32 ? detail::audit_node<float>(*n, state, finding)
-                                                   : detail::audit_node<double>(*n, state, finding);
+        const bool ok = detail::audit_node(*n, state, finding);
         ++report.nodes;
         if (ok) continue;
         report.ok = false;

@@ -94,9 +94,9 @@ double difference(const TensorFunction<T>& f, const Tensors<T>& x, const Tensors
 template <class T>
 class Checker {
 public:
-    explicit Checker(const CheckOptions& o)
+    Checker(const CheckOptions& o, const Site& at)
         : options_(o), single_(sizeof(T) == 4), h_(o.eps > 0 ? o.eps : single_ ? 3e-2 : 1e-4),
-          tolerance_(o.tolerance > 0 ? o.tolerance : single_ ? 3e-3 : 1e-7), state_(o.seed)
+          tolerance_(o.tolerance > 0 ? o.tolerance : single_ ? 3e-3 : 1e-7), state_(o.seed), at_(at)
     {
     }
 
@@ -108,20 +108,20 @@ public:
         const double slack = tolerance_ * (1 + std::abs(numeric)) + size * (single_ ? 1e-6 : 1e-14) / h_;
         CheckReport report;
         if (uses(Modes::forward)) {
-            const double got = inner(jvp(f, x, v).second, u);
+            const double got = inner(jvp(f, x, v, at_).second, u);
             if (!(std::abs(got - numeric) <= slack)) return describe(path + "forward", f, x, u, got, numeric, Modes::forward);
         }
         if (uses(Modes::reverse)) {
-            const double got = inner(vjp(f, x).second(u), v);
+            const double got = inner(vjp(f, x, at_).second(u, at_), v);
             if (!(std::abs(got - numeric) <= slack)) return describe(path + "reverse", f, x, u, got, numeric, Modes::reverse);
         }
         if (order <= 1) return report;
         if (uses(Modes::reverse)) {
-            report = check([&](const Tensors<T>& at) { return vjp(f, at).second(u); }, x, order - 1, path + "reverse, then ");
+            report = check([&](const Tensors<T>& at) { return vjp(f, at, at_).second(u, at_); }, x, order - 1, path + "reverse, then ");
             if (!report.ok) return report;
         }
         if (uses(Modes::forward))
-            report = check([&](const Tensors<T>& at) { return jvp(f, at, v).second; }, x, order - 1, path + "forward, then ");
+            report = check([&](const Tensors<T>& at) { return jvp(f, at, v, at_).second; }, x, order - 1, path + "forward, then ");
         return report;
     }
 
@@ -133,7 +133,7 @@ private:
                          double analytic, double numeric, Modes which)
     {
         CheckReport r{false, {}, 0, 0, analytic, numeric};
-        const Tensors<T> g = which == Modes::reverse ? vjp(f, x).second(u) : Tensors<T>{};
+        const Tensors<T> g = which == Modes::reverse ? vjp(f, x, at_).second(u, at_) : Tensors<T>{};
         double worst = -1;
         for (std::size_t a = 0; a < x.size(); ++a)
             for (std::size_t e = 0; e < std::min<std::size_t>(x[a].size(), 256); ++e) {
@@ -142,7 +142,7 @@ private:
                     one.push_back(k == a ? unit<T>(x[k].shape(), e) : Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), x[k].shape()), {}}));
                 double size;
                 const double n = difference(f, x, one, u, h_, size);
-                const double d = which == Modes::reverse ? inner(g, one) : inner(jvp(f, x, one).second, u);
+                const double d = which == Modes::reverse ? inner(g, one) : inner(jvp(f, x, one, at_).second, u);
                 const double off = std::isfinite(d - n) ? std::abs(d - n) / (1 + std::abs(n)) : HUGE_VAL;
                 if (off > worst) {
                     worst = off;
@@ -158,6 +158,7 @@ private:
     bool single_;
     double h_, tolerance_;
     std::uint64_t state_;
+    Site at_;
 };
 
 /// The first floating-point dtype in a tree decides; all its floating-point tensors are of that one.
@@ -190,10 +191,10 @@ bool holds_double(const X& x)
 }
 
 template <class T, class F, class X>
-CheckReport check_grads_as(F& f, const X& args, const CheckOptions& options)
+CheckReport check_grads_as(F& f, const X& args, const CheckOptions& options, const Site& at)
 {
-    const TensorFunction<T> fn = [&](const Tensors<T>& x) { return flat<T>(call_with(f, unflat<T>(args, x))); };
-    return Checker<T>(options).check(fn, flat<T>(args), options.order, "");
+    const TensorFunction<T> fn = [&](const Tensors<T>& x) { return flat<T>(call_with(f, unflat<T>(args, x), at)); };
+    return Checker<T>(options, at).check(fn, flat<T>(args), options.order, "");
 }
 
 template <class X>
@@ -206,13 +207,13 @@ inline constexpr bool is_float_tensor<Tensor<float>> = true;
 /// Compares the derivatives of f at `args` (a tensor, a struct of tensors, or a tuple of several arguments) with
 /// differences, projected on random directions, in both modes and to the given order. Integers in args stay fixed.
 template <class F, class X>
-CheckReport check_grads(F&& f, const X& args, CheckOptions options = {})
+CheckReport check_grads(F&& f, const X& args, CheckOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     using A = detail::Argument<X>;
     const A& x = detail::argument(args);
-    if constexpr (detail::is_float_tensor<A>) return detail::check_grads_as<float>(f, x, options);
-    else if constexpr (detail::is_tensor<A>) return detail::check_grads_as<double>(f, x, options);
-    else return detail::holds_double(x) ? detail::check_grads_as<double>(f, x, options) : detail::check_grads_as<float>(f, x, options);
+    if constexpr (detail::is_float_tensor<A>) return detail::check_grads_as<float>(f, x, options, at);
+    else if constexpr (detail::is_tensor<A>) return detail::check_grads_as<double>(f, x, options, at);
+    else return detail::holds_double(x) ? detail::check_grads_as<double>(f, x, options, at) : detail::check_grads_as<float>(f, x, options, at);
 }
 
 }  // namespace wengert

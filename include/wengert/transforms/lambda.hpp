@@ -96,6 +96,7 @@ template <class V> Dual<V> atan(const Dual<V>& x) { return detail::dual_unary<At
 template <class V> Dual<V> sinh(const Dual<V>& x) { return detail::dual_unary<Sinh>(x); }
 template <class V> Dual<V> cosh(const Dual<V>& x) { return detail::dual_unary<Cosh>(x); }
 template <class V> Dual<V> tanh(const Dual<V>& x) { return detail::dual_unary<Tanh>(x); }
+template <class V> Dual<V> sigmoid(const Dual<V>& x) { return detail::dual_unary<Sigmoid>(x); }
 template <class V> Dual<V> erf(const Dual<V>& x) { return detail::dual_unary<Erf>(x); }
 template <class V> Dual<V> abs(const Dual<V>& x) { return detail::dual_unary<Abs>(x); }
 // clang-format on

@@ -11,7 +11,7 @@ namespace wengert::kernels {
 /// The value of a cotangent for which a derivative that is not finite counts as zero; NaN switches that off.
 inline constinit thread_local double zero_cotangent __attribute__((visibility("default"))) = 0.0;
 
-/// out[i] = F::apply(in...[i]): whole registers, the tail in a padded one, so that every element sees the same code.
+/// out[i] = F::value(in...[i]): whole registers, the tail in a padded one, so that every element sees the same code.
 template <class F, class A, class T, std::size_t... k>
 void lane_loop(std::size_t n, const void* const* in, void* to)
 {
@@ -19,8 +19,8 @@ void lane_loop(std::size_t n, const void* const* in, void* to)
     T* out = static_cast<T*>(to);
     std::size_t i = 0;
     for (; i + V::width <= n; i += V::width)
-        F::apply(V::load(static_cast<const T*>(in[k]) + i)...).store(out + i);
-    if (i < n) F::apply(V::load_part(static_cast<const T*>(in[k]) + i, n - i)...).store_part(out + i, n - i);
+        F::value(V::load(static_cast<const T*>(in[k]) + i)...).store(out + i);
+    if (i < n) F::value(V::load_part(static_cast<const T*>(in[k]) + i, n - i)...).store_part(out + i, n - i);
 }
 
 template <class F, class A, class Out, class... In> struct ScalarLoop {
@@ -28,7 +28,7 @@ template <class F, class A, class Out, class... In> struct ScalarLoop {
     {
         Out* out = static_cast<Out*>(to);
         for (std::size_t i = 0; i < n; ++i)
-            out[i] = static_cast<Out>(F::apply(static_cast<const In*>(in[k])[i]...));
+            out[i] = static_cast<Out>(F::value(static_cast<const In*>(in[k])[i]...));
     }
 };
 
