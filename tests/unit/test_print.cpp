@@ -44,6 +44,7 @@ TEST_CASE("numbers of any size", "[print]")
     CHECK(text_of(D(std::numeric_limits<double>::max())) == "1.79769313e+308 shape=() dtype=float64");
     CHECK(text_of(D{inf, -inf, 1.0}) == "[ inf -inf  1.0] shape=(3) dtype=float64");
     CHECK(text_of(D{nan}) == "[nan] shape=(1) dtype=float64");
+    CHECK(text_of(D{-nan, -1.0}) == "[ nan -1.0] shape=(2) dtype=float64");
     CHECK(text_of(D(1.0 / 3.0)) == "0.33333333 shape=() dtype=float64");
 }
 
@@ -54,6 +55,19 @@ TEST_CASE("long tensors show their ends", "[print]")
     const std::string square = text_of(zeros<double>({40, 40}));
     CHECK(std::count(square.begin(), square.end(), '\n') == 7);
     CHECK(text_of(zeros<double>({1000})).find("...") == std::string::npos);
+}
+
+TEST_CASE("rows that are too long wrap below their first word", "[print]")
+{
+    std::string row;
+    for (int i = 10; i < 34; ++i) row += std::to_string(i) + (i < 33 ? " " : "");
+    CHECK(text_of(arange<std::int64_t>(10, 34)) == "[" + row + "] shape=(24) dtype=int64");  // 73 characters
+    CHECK(text_of(arange<std::int64_t>(10, 35)) == "[" + row + "\n 34] shape=(25) dtype=int64");
+    const std::string matrix = text_of(zeros<double>({2, 40}));
+    CHECK(matrix.substr(0, 80).find("\n  0.0") != std::string::npos);
+    CHECK(matrix.find("\n [0.0") != std::string::npos);
+    std::istringstream lines(matrix);
+    for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 75);
 }
 
 TEST_CASE("a recorded tensor says what made it and where", "[print]")
@@ -80,7 +94,7 @@ TEST_CASE("the tape prints as a table", "[print]")
     CHECK_THAT(lines[0], contains("primitive") && contains("inputs") && contains("saved"));
     CHECK_THAT(lines[1], contains("#1") && contains("leaf") && contains("(2, 2)") && contains("float64"));
     CHECK_THAT(lines[2], contains("multiply") && contains("#1 const") && contains("8"));
-    CHECK_THAT(lines[3], contains("#2 #2") && contains("64"));
+    CHECK_THAT(lines[3], contains("#2 #2") && contains(" 32 "));
     CHECK_THAT(lines[4], contains("sum") && contains("#3") && contains("(2)") && contains("test_print.cpp:"));
     CHECK(lines[1].find("test_print") == lines[4].find("test_print"));
     backward(s, D{1.0, 1.0});

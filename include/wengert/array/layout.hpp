@@ -94,6 +94,10 @@ inline void add_into(Block& to, const Block& from)
         kernels::add_tile(to.dtype)(to.count, in, to.data);
         return;
     }
+    if (to.shape == from.shape) {
+        kernels::Operand operands[] = {operand(to, to.shape), operand(to, to.shape), operand(from, to.shape)};
+        return kernels::execute(kernels::add_tile(to.dtype), to.shape, to.dtype, operands, 3, kernels::Store::assign);
+    }
     kernels::Operand operands[] = {operand(to, from.shape), operand(from, from.shape)};
     kernels::execute(single ? kernels::copy_tile<float> : kernels::copy_tile<double>, from.shape, to.dtype, operands, 2,
                      kernels::Store::accumulate);

@@ -30,6 +30,38 @@ struct AssignView {
     }
 };
 
+/// y = base with v added to (or subtracted from) its part;  base̅ = ȳ,  v̅ = ± the part of ȳ. Nothing is copied backwards, so
+/// a time step written with slices costs what it touches.
+template <bool minus> struct AddView {
+    static constexpr std::string_view name = minus ? "subtract_view" : "add_view";
+    static constexpr bool linear = true;
+    Selection part;
+    Shape from;  ///< of v
+    template <class T> Ref<Block> value(const Ref<Block>& base, const Ref<Block>& v, const Site&) const
+    {
+        auto out = copy_of(*base);
+        update<T>(*part.view(out), *v);
+        return out;
+    }
+    template <class T> static void update(Block& place, const Block& v)
+    {
+        const TileKernel kernel = elementwise_primitive<std::conditional_t<minus, Subtract, Add>, xsimd::default_arch, T, T, T>.value;
+        kernels::Operand operands[] = {operand(place, place.shape), operand(place, place.shape), operand(v, place.shape)};
+        kernels::execute(kernel, place.shape, place.dtype, operands, 3, kernels::Store::assign);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return g;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
+    {
+        const Tensor<T> v = sum_to(apply<Select, T>(Select{part}, Site{}, g), from);
+        return minus ? -v : v;
+    }
+};
+
 /// y = one element of x, copied;  x̄ = ȳ added there
 struct Element {
     static constexpr std::string_view name = "element";
@@ -113,6 +145,25 @@ template <class T> void assign_part(AnyTensor& x, const Selection& part, const T
     commit_write(x, std::move(result), std::move(kept));
 }
 
+/// part of x += v, or −= v, in place like assign_part.
+template <bool minus, class T> void add_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Site& at)
+{
+    const AnyTensor* const in[] = {&x, &v.any()};
+    const AddView<minus> op{part, v.shape()};
+    Tape& tape = Tape::current();
+    const std::uint64_t mask = tape.dependence(in, 2, op.name, at);
+    refuse_writer(op.name, x, at);
+    check_stores(op.name, v.shape(), part.shape, at);
+    const Primitive& p = structural_primitive<AddView<minus>, xsimd::default_arch, T, T, T>;
+    Ref<Node> kept = mask ? Ref<Node>() : node_kept(x, at);
+    if (!writable_in_place(x) || tape.anomaly || (mask & tape.forward_levels))
+        return commit_write(x, record(p, in, 2, op.template value<T>(x.value, v.any().value, at), &op, at), std::move(kept));
+    const Ref<Block> place = part.view(x.value);
+    AnyTensor result = record(p, in, 2, x.value, &op, at);
+    if (element_count(part.shape) > 0) AddView<minus>::template update<T>(*place, *v.any().value);
+    commit_write(x, std::move(result), std::move(kept));
+}
+
 }  // namespace detail
 
 /// A part of a tensor variable: a Tensor to read from, and a place to assign to, which writes the variable. It must not
@@ -128,8 +179,8 @@ public:
 
     void operator=(Arg v) && { store(*v, v.at); }
     void operator=(const View& v) && { store(v, {}); }
-    void operator+=(Arg v) && { store(ops::add<T>(*this, *v, v.at), v.at); }
-    void operator-=(Arg v) && { store(ops::subtract<T>(*this, *v, v.at), v.at); }
+    void operator+=(Arg v) && { add<false>(*v, v.at); }
+    void operator-=(Arg v) && { add<true>(*v, v.at); }
     void operator*=(Arg v) && { store(ops::multiply<T>(*this, *v, v.at), v.at); }
     void operator/=(Arg v) && { store(ops::divide<T>(*this, *v, v.at), v.at); }
 
@@ -147,6 +198,11 @@ private:
         detail::assign_part(target_->any_unchecked(), part_, v, at);
         this->any_unchecked() = View(*target_, part_, at).any();
         return *this;
+    }
+    template <bool minus> void add(const Tensor<T>& v, const Site& at)
+    {
+        this->any_unchecked() = {};
+        detail::add_part<minus>(target_->any_unchecked(), part_, v, at);
     }
     /// This view's own hold of the elements must go first, or it would force a copy.
     void store(const Tensor<T>& v, const Site& at)
