@@ -107,9 +107,9 @@ struct Cast {
 };
 
 namespace ops {
-template <class T> Tensor<T> add(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<Add, T>(at, a, b); }
-template <class T> Tensor<T> subtract(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<Subtract, T>(at, a, b); }
-template <class T> Tensor<T> multiply(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<Multiply, T>(at, a, b); }
+template <class T> Tensor<T> add(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries) { return apply_operator<Add>(a, b, at, temporaries); }
+template <class T> Tensor<T> subtract(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries) { return apply_operator<Subtract>(a, b, at, temporaries); }
+template <class T> Tensor<T> multiply(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries) { return apply_operator<Multiply>(a, b, at, temporaries); }
 template <class T> Tensor<T> negative(const Tensor<T>& x, Site at) { return apply_elementwise<Negative, T>(at, x); }
 template <class T> Tensor<bool> less(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<Less, bool>(at, a, b); }
 template <class T> Tensor<bool> less_equal(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<LessEqual, bool>(at, a, b); }
@@ -125,9 +125,9 @@ template <class U, class T>
 Tensor<U> cast(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()});
 
 template <class T>
-Quotient<T> ops::divide(const Tensor<T>& a, const Tensor<T>& b, Site at)
+Quotient<T> ops::divide(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries)
 {
-    if constexpr (is_differentiable<T>) return apply_elementwise<Divide, T>(at, a, b);
+    if constexpr (is_differentiable<T>) return apply_operator<Divide>(a, b, at, temporaries);
     else return apply_elementwise<Divide, double>(at, cast<double>(a, at), cast<double>(b, at));
 }
 

@@ -273,4 +273,12 @@ Tensor<Out> apply_elementwise(const Site& at, const Tensor<In>&... x)
     return Tensor<Out>(apply_elementwise(elementwise_primitive<P, A, Out, In...>, in, at));
 }
 
+/// The same for operators, whose operands may be temporaries: the result may use their memory.
+template <class P, class T, class A = xsimd::default_arch>
+Tensor<T> apply_operator(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
+{
+    const AnyTensor* const in[] = {&a.any(), &b.any()};
+    return Tensor<T>(apply_elementwise(elementwise_primitive<P, A, T, T, T>, in, at, temporaries));
+}
+
 }  // namespace wengert

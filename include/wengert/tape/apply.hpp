@@ -127,12 +127,18 @@ inline void run_direct(TileKernel kernel, std::size_t count, const void* const* 
 }  // namespace detail
 
 /// The values of an elementwise primitive over operands of any layout.
-inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block* const* in, const Site& at)
+inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block* const* in, const Site& at,
+                                      const Block* dying = nullptr)
 {
+    // The memory of an operand that ends with this operation serves the result: a warm buffer less to touch.
+    const auto result = [&](const Shape& shape, std::size_t count) {
+        const bool fits = dying && dying->count == count && dying->dtype == p.dtype && dying->shape == shape;
+        return fits ? Ref<Block>(const_cast<Block*>(dying)) : make_block(t, p.dtype, shape, count);
+    };
     const std::size_t n = p.arity;
     const Block* widest = in[0];
     if (!widest->strided && (n == 1 || (n == 2 && !in[1]->strided && in[1]->shape == widest->shape))) [[likely]] {
-        auto out = make_block(t, p.dtype, widest->shape, widest->count);
+        auto out = result(widest->shape, widest->count);
         const void* data[] = {widest->data, n == 2 ? in[1]->data : nullptr};
         p.value(out->count, data, out->data);
         return out;
@@ -150,7 +156,7 @@ inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block
             direct = direct && in[i]->count == 1 && in[i]->shape.size() == 0;
         }
     if (direct) {
-        auto out = make_block(t, p.dtype, widest->shape, widest->count);
+        auto out = result(widest->shape, widest->count);
         const void* data[Primitive::max_elementwise];
         if (same) {
             for (std::size_t i = 0; i < n; ++i) data[i] = in[i]->data;
@@ -172,7 +178,7 @@ inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block
     }
     Shape shape = in[0]->shape;
     for (std::size_t i = 1; i < n; ++i) shape = broadcast_shapes(p.name, shape, in[i]->shape, at);
-    auto out = make_block(t, p.dtype, shape, element_count(shape));
+    auto out = result(shape, element_count(shape));
     kernels::Operand operands[kernels::max_operands];
     operands[0] = {out->data, size_of(p.dtype), row_major(shape)};
     for (std::size_t i = 0; i < n; ++i) operands[i + 1] = operand(*in[i], shape);
@@ -180,8 +186,26 @@ inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block
     return out;
 }
 
-/// An elementwise primitive on type-erased tensors.
-inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* in, const Site& at)
+namespace detail {
+
+/// An operand that nobody sees after this operation and that the derivative does not read, or null.
+inline const Block* dying_operand(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::uint64_t mask,
+                                  unsigned temporaries)
+{
+    if (tape.anomaly || tape.save_all || (mask & tape.forward_levels)) return nullptr;
+    const unsigned saves = mask && p.differentiable ? needed(p, in, mask) : 0U;
+    for (std::size_t i = 0; i < p.arity; ++i)
+        if ((temporaries >> i & 1) && !(saves >> i & 1)) {
+            const Block& b = *in[i]->value;
+            if (!b.strided && b.writers == 0 && may_write(b)) return &b;
+        }
+    return nullptr;
+}
+
+}  // namespace detail
+
+/// An elementwise primitive on type-erased tensors. `temporaries` has a bit for each operand that ends with the expression.
+inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* in, const Site& at, unsigned temporaries = 0)
 {
     Tape& tape = Tape::current();
     Thread& t = tape.thread();
@@ -191,7 +215,8 @@ inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* i
     const std::uint64_t mask = tape.dependence(in, n, p.name, at);
     const Block* blocks[Primitive::max_elementwise] = {};
     for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value.get();
-    AnyTensor out{compute_elementwise(t, p, blocks, at), {}};
+    const Block* dying = temporaries ? detail::dying_operand(tape, p, in, mask, temporaries) : nullptr;
+    AnyTensor out{compute_elementwise(t, p, blocks, at, dying), {}};
     if (tape.anomaly) [[unlikely]]
         detail::check_born(p, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (mask == 0 || !p.differentiable) return out;

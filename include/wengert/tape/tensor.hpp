@@ -36,6 +36,11 @@ public:
         : tensor_(&t), at{file, line}
     {
     }
+    /// A temporary: it ends with the expression, so the result may take over its memory.
+    Operand(Tensor<T, Device>&& t, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : tensor_(&t), temporary(true), at{file, line}
+    {
+    }
     template <class S>
         requires std::is_arithmetic_v<S>
     Operand(S s, const char* file = __builtin_FILE(), int line = __builtin_LINE())
@@ -56,6 +61,7 @@ private:
     friend class Tensor<T, Device>;
 
 public:
+    bool temporary = false;
     Site at;
 };
 
@@ -69,10 +75,10 @@ using Quotient = Tensor<std::conditional_t<std::is_floating_point_v<T>, T, doubl
 
 namespace ops {
 // clang-format off
-template <class T> Tensor<T> add(const Tensor<T>&, const Tensor<T>&, Site);
-template <class T> Tensor<T> subtract(const Tensor<T>&, const Tensor<T>&, Site);
-template <class T> Tensor<T> multiply(const Tensor<T>&, const Tensor<T>&, Site);
-template <class T> Quotient<T> divide(const Tensor<T>&, const Tensor<T>&, Site);
+template <class T> Tensor<T> add(const Tensor<T>&, const Tensor<T>&, Site, unsigned temporaries = 0);
+template <class T> Tensor<T> subtract(const Tensor<T>&, const Tensor<T>&, Site, unsigned temporaries = 0);
+template <class T> Tensor<T> multiply(const Tensor<T>&, const Tensor<T>&, Site, unsigned temporaries = 0);
+template <class T> Quotient<T> divide(const Tensor<T>&, const Tensor<T>&, Site, unsigned temporaries = 0);
 template <class T> Tensor<T> negative(const Tensor<T>&, Site);
 template <class T> Tensor<bool> less(const Tensor<T>&, const Tensor<T>&, Site);
 template <class T> Tensor<bool> less_equal(const Tensor<T>&, const Tensor<T>&, Site);
@@ -197,10 +203,14 @@ public:
 
     // Arithmetic: literals take the tensor's dtype, shapes broadcast as in NumPy.
     using Arg = Operand<T, Device>;
-    friend Tensor operator+(Arg a, Arg b) { return ops::add<T>(*a, *b, b.at); }
-    friend Tensor operator-(Arg a, Arg b) { return ops::subtract<T>(*a, *b, b.at); }
-    friend Tensor operator*(Arg a, Arg b) { return ops::multiply<T>(*a, *b, b.at); }
-    friend Quotient<T> operator/(Arg a, Arg b) { return ops::divide<T>(*a, *b, b.at); }
+    static unsigned temporaries(const Arg& a, const Arg& b) noexcept
+    {
+        return (a.temporary ? 1U : 0U) | (b.temporary ? 2U : 0U);
+    }
+    friend Tensor operator+(Arg a, Arg b) { return ops::add<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
+    friend Tensor operator-(Arg a, Arg b) { return ops::subtract<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
+    friend Tensor operator*(Arg a, Arg b) { return ops::multiply<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
+    friend Quotient<T> operator/(Arg a, Arg b) { return ops::divide<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
     friend Tensor<bool> operator<(Arg a, Arg b) { return ops::less<T>(*a, *b, b.at); }
     friend Tensor<bool> operator<=(Arg a, Arg b) { return ops::less_equal<T>(*a, *b, b.at); }
     friend Tensor<bool> operator>(Arg a, Arg b) { return ops::less<T>(*b, *a, b.at); }

@@ -42,37 +42,37 @@ inline AnyTensor apply_again(const Node& n, const std::vector<AnyTensor>& x)
     return record(p, in.data(), in.size(), p.compute(n.op, blocks.data(), n.at), n.op, n.at);
 }
 
-/// Inputs and result may be of different types (casts): the test runs in double, and converts on the way in and out.
-inline Tensor<double> to_double(const AnyTensor& x)
+/// Inputs and result may be of different types (casts): the test runs in one type T, and converts on the way in and out.
+template <class T> Tensor<T> converted_from(const AnyTensor& x)
 {
-    if (x.value->dtype == DType::float32) return cast<double>(Tensor<float>(x), Site{});
-    return Tensor<double>(x);
+    if (x.value->dtype == DType::float32) return cast<T>(Tensor<float>(x), Site{});
+    return cast<T>(Tensor<double>(x), Site{});
 }
-inline AnyTensor from_double(const Tensor<double>& x, DType to)
+template <class T> AnyTensor converted_to(DType to, const Tensor<T>& x)
 {
-    return to == DType::float32 ? cast<float>(x, Site{}).any() : x.any();
+    return to == DType::float32 ? cast<float>(x, Site{}).any() : cast<double>(x, Site{}).any();
 }
 
 /// One node, differentiated with respect to those of its inputs that have a derivative.
-inline bool audit_node(const Node& n, std::uint64_t& state, AuditFinding& finding)
+template <class T> bool audit_node(const Node& n, std::uint64_t& state, AuditFinding& finding)
 {
     std::vector<AnyTensor> all(n.input_count);
-    Tensors<double> x;
+    Tensors<T> x;
     bool single = n.dtype == DType::float32;
     for (std::size_t i = 0; i < n.input_count; ++i) {
         all[i].value = Ref<Block>(n.saved[i]);
         if (!n.inputs[i]) continue;
         single = single || n.saved[i]->dtype == DType::float32;
-        x.push_back(to_double(all[i]));
+        x.push_back(converted_from<T>(all[i]));
     }
-    const TensorFunction<double> f = [&](const Tensors<double>& variables) {
+    const TensorFunction<T> f = [&](const Tensors<T>& variables) {
         std::vector<AnyTensor> in = all;
         std::size_t next = 0;
         for (std::size_t i = 0; i < in.size(); ++i)
-            if (n.inputs[i]) in[i] = from_double(variables[next++], all[i].value->dtype);
-        return Tensors<double>{to_double(apply_again(n, in))};
+            if (n.inputs[i]) in[i] = converted_to(all[i].value->dtype, variables[next++]);
+        return Tensors<T>{converted_from<T>(apply_again(n, in))};
     };
-    const Tensors<double> v = random_like(x, state), u = random_like(Tensors<double>{f(x)}, state);
+    const Tensors<T> v = random_like(x, state), u = random_like(Tensors<T>{f(x)}, state);
     const double h = single ? 1e-2 : 1e-5;
     double size = 0;
     finding.numeric = difference(f, x, v, u, h, size);
@@ -102,7 +102,7 @@ AuditReport audit(F&& f, const X& args, Site at = {__builtin_FILE(), __builtin_L
     const Restore<std::uint64_t> active(tape.active, 0);
     for (const Node* n : nodes) {
         AuditFinding finding{std::string(n->primitive->name), n->at};
-        const bool ok = detail::audit_node(*n, state, finding);
+        const bool ok = detail::audit_node<double>(*n, state, finding);
         ++report.nodes;
         if (ok) continue;
         report.ok = false;
