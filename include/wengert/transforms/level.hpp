@@ -1,6 +1,7 @@
 // A transform in flight: its level, its variables, and how values enter and leave it.
 #pragma once
 
+#include "../ops/elementwise.hpp"
 #include "../tape/backward.hpp"
 #include "closure.hpp"
 #include "tree.hpp"
