@@ -26,11 +26,11 @@ template <class T>
 Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape,
                        Site at = {__builtin_FILE(), __builtin_LINE()});
 
-/// A zero of g's kind: the derivative of what is flat almost everywhere.
-template <class V> constexpr V zero_like(const V& g)
+/// A zero of g's kind: the derivative of what is flat almost everywhere. For tensors it has rank 0 and broadcasts.
+template <class V> constexpr V zero_like([[maybe_unused]] const V& g)
 {
     if constexpr (requires { g.any(); })
-        return V(AnyTensor{zeros_block(V::dtype(), g.shape()), {}});
+        return V(AnyTensor{zeros_block(V::dtype(), Shape()), {}});
     else if constexpr (std::is_arithmetic_v<V>)
         return V(0);
     else
@@ -216,7 +216,7 @@ private:
         if constexpr (has_pull<P, i, Out, In...>) {
             if (!dot.value) return;
             const Tensor<Out> g(dot), r = guarded<i>(g, P::pull(wrt<i>{}, g, std::get<k>(x)..., y));
-            total = total.value ? (Tensor<Out>(total) + r).any() : r.any();
+            total = total.value ? (Tensor<Out>(std::move(total)) + r).any() : r.any();
         }
     }
     /// The zero-cotangent rule, itself recorded.

@@ -109,7 +109,7 @@ AnyTensor push_bilinear(const Op& op, const AnyTensor* x, const AnyTensor* dot, 
     const auto one = [&](std::size_t i) {
         if (!dot[i].value) return;
         const Tensor<Out> term = apply<Op, Out>(op, Site{}, Tensor<In>(k == i ? dot[k] : x[k])...);
-        total = total.value ? (Tensor<Out>(total) + term).any() : term.any();
+        total = total.value ? (Tensor<Out>(std::move(total)) + Tensor<Out>(term)).any() : term.any();
     };
     (one(k), ...);
     return total;

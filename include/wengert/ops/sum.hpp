@@ -180,6 +180,7 @@ template <class T>
 Tensor<T> sum_to(const Tensor<T>& x, const Shape& shape)
 {
     if (x.shape() == shape) return x;
+    if (x.dimension() == 0) return broadcast_to(x, shape, Site{});  // zero_like
     Axes axes;
     const std::size_t lead = x.dimension() - shape.size();
     for (std::size_t i = 0; i < x.dimension(); ++i)

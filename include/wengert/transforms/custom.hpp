@@ -85,7 +85,7 @@ struct CustomJvp {
     {
         return last_first([&](const auto& y, const auto&... x) {
             const auto linear = [&](const auto&... dot) { return functions->second(dot..., y, x...); };
-            return nth_result<i>(vjp_at(linear, Site{}, zero_like(x)...).second(g, Site{}));
+            return nth_result<i>(vjp_at(linear, Site{}, broadcast_to(zero_like(x), x.shape(), Site{})...).second(g, Site{}));
         }, xy...);
     }
     template <class T, class... More>
