@@ -48,7 +48,8 @@ TEST_CASE("every kind of update", "[writes]")
     T x = {1.0, 2.0, 3.0};
     x += 1.0;
     x *= T{2.0, 3.0, 4.0};
-    x -= x;
+    const T& same = x;
+    x -= same;
     CHECK(values(x) == std::vector<double>{0, 0, 0});
     x += 6.0;
     x /= T(4.0);

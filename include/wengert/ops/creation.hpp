@@ -78,7 +78,7 @@ Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> 
                          "from " + std::to_string(start) + " to " + std::to_string(stop) + " by " +
                              std::to_string(step) + " has no length",
                          at);
-    auto out = make_block(dtype_of<T>(), Shape{static_cast<std::int64_t>(std::max(count, 0.0))});
+    auto out = make_block(dtype_of<T>(), Shape{static_cast<std::size_t>(std::max(count, 0.0))});
     T* x = out->template as<T>();
     for (std::size_t i = 0; i < out->count; ++i) x[i] = static_cast<T>(start + static_cast<T>(i) * step);
     return Tensor<T, Device>(AnyTensor{std::move(out), {}});

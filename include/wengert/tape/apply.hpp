@@ -126,6 +126,16 @@ inline void run_direct(TileKernel kernel, std::size_t count, const void* const* 
 
 }  // namespace detail
 
+/// a and b hold the same elements in the same order: (32) and (1, 32).
+inline bool equal_but_for_leading_ones(const Shape& a, const Shape& b) noexcept
+{
+    const Shape &longer = a.size() >= b.size() ? a : b, &shorter = a.size() >= b.size() ? b : a;
+    const std::size_t lead = longer.size() - shorter.size();
+    for (std::size_t i = 0; i < longer.size(); ++i)
+        if (longer[i] != (i < lead ? 1 : shorter[i - lead])) return false;
+    return true;
+}
+
 /// The values of an elementwise primitive over operands of any layout.
 inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block* const* in, const Site& at,
                                       const Block* dying = nullptr)
@@ -151,7 +161,7 @@ inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block
         direct = direct && !in[i]->strided;
     }
     for (std::size_t i = 0; i < n; ++i)
-        if (in[i] != widest && !(in[i]->shape == widest->shape)) {
+        if (in[i] != widest && !equal_but_for_leading_ones(in[i]->shape, widest->shape)) {
             same = false;
             direct = direct && in[i]->count == 1 && in[i]->shape.size() == 0;
         }

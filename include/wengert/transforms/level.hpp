@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../ops/elementwise.hpp"
+#include "../ops/elementwise.hpp"
 #include "../tape/backward.hpp"
 #include "closure.hpp"
 #include "tree.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lane.hpp"
+#include "lane_type.hpp"
 
 #include <limits>
 

@@ -1,0 +1,218 @@
+#pragma once
+
+#include "../../base/literal.hpp"
+#include "../../base/scalar_math.hpp"
+
+#include <xsimd/xsimd.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+/// One SIMD register of floats or doubles, as a value that the rules of primitives can be written over.
+///
+/// Every type and function here has the instruction set `A` in its name, so that two translation units
+/// compiled with different -march options can be linked and each keeps its own code.
+///
+/// Results of + − × ÷ are those of IEEE arithmetic, one rounding each: compilers are kept from fusing a
+/// product into a sum (`unfused` below). Where a fused multiply-add is wanted, `fma(a, b, c)` says so.
+namespace wengert {
+
+template <class T, class A = xsimd::default_arch> struct Lane;
+template <class T, class A> struct LaneMask;
+
+/// Functions whose code does not fit beside the operators: defined in lane_math.hpp.
+namespace lane_math {
+template <class T, class A> Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y);
+template <class T, class A> Lane<T, A> atan2(Lane<T, A> y, Lane<T, A> x);
+template <class T, class A> Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y);
+}  // namespace lane_math
+
+namespace detail {
+
+/// `product` itself, in a form that the compiler will not fuse into a following sum. The empty asm keeps it
+/// in its register. (GCC 12's __builtin_assoc_barrier does the same but takes 16 floats apart one by one.)
+template <class Register> [[gnu::always_inline]] inline Register unfused(Register product)
+{
+#if defined(__clang__) || !(defined(__FMA__) || defined(__ARM_FEATURE_FMA))
+    return product;
+#elif defined(__AVX512F__)
+    asm("" : "+v"(product));
+    return product;
+#elif defined(__x86_64__)
+    asm("" : "+x"(product));
+    return product;
+#else
+    asm("" : "+w"(product));
+    return product;
+#endif
+}
+
+/// The bits of the first `count` elements set: what AVX-512 takes as a mask.
+[[gnu::always_inline]] constexpr unsigned first_bits(std::size_t count) { return (1U << count) - 1U; }
+
+}  // namespace detail
+
+template <class T, class A> struct LaneMask {
+    using Batch = xsimd::batch_bool<T, A>;
+    Batch batch;
+
+    LaneMask() = default;
+    LaneMask(Batch b) : batch(b) {}
+    explicit LaneMask(bool value) : batch(value) {}
+
+    friend LaneMask operator&(LaneMask a, LaneMask b) { return a.batch & b.batch; }
+    friend LaneMask operator|(LaneMask a, LaneMask b) { return a.batch | b.batch; }
+    /// Spelled out: xsimd 8.1's ^ of AVX-512 masks is an "or".
+    friend LaneMask operator^(LaneMask a, LaneMask b) { return (a | b) & !(a & b); }
+    friend LaneMask operator&&(LaneMask a, LaneMask b) { return a.batch & b.batch; }
+    friend LaneMask operator||(LaneMask a, LaneMask b) { return a.batch | b.batch; }
+    friend LaneMask operator!(LaneMask a) { return ~a.batch; }
+    friend bool any(LaneMask a) { return xsimd::any(a.batch); }
+    friend bool all(LaneMask a) { return xsimd::all(a.batch); }
+};
+
+template <class T, class A> struct Lane {
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+    using value_type = T;
+    using arch_type = A;
+    using Batch = xsimd::batch<T, A>;
+    using Register = typename Batch::register_type;
+    using Mask = LaneMask<T, A>;
+    using Int = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    using IntBatch = xsimd::batch<Int, A>;
+    static constexpr std::size_t width = Batch::size;
+
+    Batch batch;
+
+    Lane() = default;
+    Lane(Batch b) : batch(b) {}
+    Lane(T value) : batch(value) {}
+    Lane(Literal value) : batch(static_cast<T>(value.value)) {}
+
+    static Lane load(const T* p) { return Batch::load_unaligned(p); }
+    void store(T* p) const { batch.store_unaligned(p); }
+    static Lane load_part(const T* p, std::size_t count) { return load_part(p, count, Lane(T(0))); }
+    static Lane load_part(const T* p, std::size_t count, Lane fill);
+    void store_part(T* p, std::size_t count) const;
+
+    T first() const { return batch.get(0); }
+
+    friend Lane operator+(Lane a, Lane b) { return a.batch + b.batch; }
+    friend Lane operator-(Lane a, Lane b) { return a.batch - b.batch; }
+    friend Lane operator*(Lane a, Lane b)
+    {
+        return Batch(detail::unfused(static_cast<Register>(a.batch * b.batch)));
+    }
+    friend Lane operator/(Lane a, Lane b) { return a.batch / b.batch; }
+    friend Lane operator+(Lane a) { return a; }
+    friend Lane operator-(Lane a) { return xsimd::bitwise_xor(a.batch, Batch(T(-0.0))); }
+    Lane& operator+=(Lane b) { return *this = *this + b; }
+    Lane& operator-=(Lane b) { return *this = *this - b; }
+    Lane& operator*=(Lane b) { return *this = *this * b; }
+    Lane& operator/=(Lane b) { return *this = *this / b; }
+
+    friend Mask operator==(Lane a, Lane b) { return a.batch == b.batch; }
+    /// Not xsimd's !=, which 8.1 has as "ordered and unequal" on AVX: false for NaN.
+    friend Mask operator!=(Lane a, Lane b) { return !(a == b); }
+    friend Mask operator<(Lane a, Lane b) { return a.batch < b.batch; }
+    friend Mask operator<=(Lane a, Lane b) { return a.batch <= b.batch; }
+    friend Mask operator>(Lane a, Lane b) { return a.batch > b.batch; }
+    friend Mask operator>=(Lane a, Lane b) { return a.batch >= b.batch; }
+
+    friend Lane where(Mask m, Lane a, Lane b) { return xsimd::select(m.batch, a.batch, b.batch); }
+    /// a·b + c in one rounding where the target has the instruction, in two where it has not.
+    friend Lane fma(Lane a, Lane b, Lane c) { return xsimd::fma(a.batch, b.batch, c.batch); }
+    friend Lane maximum(Lane a, Lane b) { return where((a > b) | is_nan(a), a, b); }
+    friend Lane minimum(Lane a, Lane b) { return where((a < b) | is_nan(a), a, b); }
+    friend Lane copysign(Lane magnitude, Lane s) { return (s.batch & Batch(T(-0.0))) | abs(magnitude).batch; }
+    friend Lane pow(Lane x, Lane y) { return lane_math::pow(x, y); }
+    friend Lane atan2(Lane y, Lane x) { return lane_math::atan2(y, x); }
+    friend Lane hypot(Lane x, Lane y) { return lane_math::hypot(x, y); }
+
+    friend Lane abs(Lane x) { return xsimd::abs(x.batch); }
+    friend Lane sqrt(Lane x) { return xsimd::sqrt(x.batch); }
+    friend Lane square(Lane x) { return x * x; }
+    // copysign: without SSE 4.1 xsimd goes through integers, which have no −0.
+    friend Lane floor(Lane x) { return copysign(Lane(xsimd::floor(x.batch)), x); }
+    friend Lane ceil(Lane x) { return copysign(Lane(xsimd::ceil(x.batch)), x); }
+    /// Halves go to the even neighbour, as NumPy's round.
+    friend Lane round_even(Lane x) { return copysign(Lane(xsimd::nearbyint(x.batch)), x); }
+    friend Lane round(Lane x) { return round_even(x); }
+    friend Lane nearbyint(Lane x) { return round_even(x); }
+    friend Lane sign(Lane x)
+    {
+        const Lane one(T(1)), zero(T(0));
+        return where(x > zero, one, where(x < zero, -one, where(x == zero, zero, x)));
+    }
+    friend Mask is_nan(Lane x) { return xsimd::isnan(x.batch); }
+    friend Mask is_finite(Lane x) { return (x - x) == Lane(T(0)); }
+
+    IntBatch bits() const
+    {
+        using IntRegister = typename IntBatch::register_type;
+        return IntBatch(std::bit_cast<IntRegister>(static_cast<Register>(batch)));
+    }
+    static Lane from_bits(IntBatch b)
+    {
+        using IntRegister = typename IntBatch::register_type;
+        return Batch(std::bit_cast<Register>(static_cast<IntRegister>(b)));
+    }
+};
+
+/// The first `count` elements at `p`, those of `fill` behind them. Reads nothing beyond.
+template <class T, class A> inline Lane<T, A> Lane<T, A>::load_part(const T* p, std::size_t count, Lane fill)
+{
+    if (count >= width) return load(p);
+#if defined(__AVX512F__)
+    if constexpr (sizeof(Register) == 64) {
+        const unsigned bits = detail::first_bits(count);
+        if constexpr (sizeof(T) == 4)
+            return Batch(_mm512_mask_loadu_ps(fill.batch, static_cast<__mmask16>(bits), p));
+        else
+            return Batch(_mm512_mask_loadu_pd(fill.batch, static_cast<__mmask8>(bits), p));
+    }
+#endif
+    alignas(Batch) T buffer[width];
+    fill.store(buffer);
+    for (std::size_t i = 0; i < count; ++i) buffer[i] = p[i];
+    return load(buffer);
+}
+
+template <class T, class A> inline void Lane<T, A>::store_part(T* p, std::size_t count) const
+{
+    if (count >= width) return store(p);
+#if defined(__AVX512F__)
+    if constexpr (sizeof(Register) == 64) {
+        const unsigned bits = detail::first_bits(count);
+        if constexpr (sizeof(T) == 4)
+            _mm512_mask_storeu_ps(p, static_cast<__mmask16>(bits), batch);
+        else
+            _mm512_mask_storeu_pd(p, static_cast<__mmask8>(bits), batch);
+        return;
+    }
+#endif
+    alignas(Batch) T buffer[width];
+    store(buffer);
+    for (std::size_t i = 0; i < count; ++i) p[i] = buffer[i];
+}
+
+/// `f` of each element by itself: for functions where no vector form is as good as the C library's.
+template <class F, class T, class A, class... More> inline Lane<T, A> by_lane(F f, Lane<T, A> x, More... more)
+{
+    constexpr std::size_t width = Lane<T, A>::width;
+    struct Elements {
+        T value[width];
+        explicit Elements(Lane<T, A> v) { v.store(value); }
+    };
+    Elements result(x);
+    const auto call = [&](const auto&... rest) {
+        for (std::size_t i = 0; i < width; ++i) result.value[i] = f(result.value[i], rest.value[i]...);
+    };
+    call(Elements(more)...);
+    return Lane<T, A>::load(result.value);
+}
+
+}  // namespace wengert
