@@ -72,6 +72,10 @@ TEST_CASE("errors of transforms name the line of the call")
     CHECK_THAT(message_of([&] { wg::jvp(g, x, x); }), contains("scalar") && contains(here(__LINE__)));
     CHECK_THAT(message_of([&] { wg::vjp(g, x); }), contains("scalar") && contains(here(__LINE__)));
     CHECK_THAT(message_of([&] { wg::vjp(twice, x).second(three); }), contains("cotangent") && contains(here(__LINE__)));
+    const auto total = [](const std::vector<Tensor<double>>& v) { return v; };
+    const std::vector<Tensor<double>> one(1, x), two(2, x);
+    CHECK_THAT(message_of([&] { wg::jvp(total, two, one); }), contains("jvp") && contains("sizes") && contains(here(__LINE__)));
+    CHECK_THAT(message_of([&] { wg::vjp(total, two).second(one); }), contains("vjp") && contains("sizes") && contains(here(__LINE__)));
     const auto product = wg::elementwise([](auto a, auto b) { return a * b; });
     CHECK_THAT(message_of([&] { product(x, three); }), contains("elementwise") && contains("(3)") && contains(here(__LINE__)));
 }

@@ -77,7 +77,7 @@ public:
     auto at_line(const Site& at, const X& x, const V& v) const { return jvp(gradient_, x, v, at).second; }
 
 private:
-    Grad<F, std::index_sequence<0>> gradient_;
+    Grad<F, 0> gradient_;
 };
 
 }  // namespace detail

@@ -1,6 +1,8 @@
 // grad, value_and_grad, vjp: reverse mode as functions from functions to functions.
 #pragma once
 
+#include <optional>
+
 #include "level.hpp"
 
 namespace wengert {
@@ -67,30 +69,22 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
     auto y = Argument<decltype(apply_at(f, at, variables))>(apply_at(f, at, variables));
     check_scalar(y, transform, at);
     using T = typename decltype(y)::value_type;
-    std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients = [&] {
-        Walk walk(tape, level, false);
-        if (walk.reaches(y.any().node.get())) walk.run(y.any().node, ones_of<T>(y.shape()).any());
-        return std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>(cotangents_of(std::get<I>(variables))...);
-    }();
+    std::optional<Walk> walk(std::in_place, tape, level, false);
+    if (walk->reaches(y.any().node.get())) walk->run(y.any().node, ones_of<T>(y.shape()).any());
+    std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients(cotangents_of(std::get<I>(variables))...);
+    walk.reset();
     scope.close();
     return std::pair(lower(y, level, at), std::move(gradients));
 }
 
-/// No indices: the first argument.
-template <std::size_t... I>
-using Indices = std::conditional_t<sizeof...(I) == 0, std::index_sequence<0>, std::index_sequence<I...>>;
+// What grad and value_and_grad return: classes with short names, because a debugger shows them on every call.
 
-template <class F, class I>
-class ValueAndGrad;
 template <class F, std::size_t... I>
-class ValueAndGrad<F, std::index_sequence<I...>> : public Closure<ValueAndGrad<F, std::index_sequence<I...>>> {
+class ValueAndGrad : public Closure<ValueAndGrad<F, I...>> {
 public:
     ValueAndGrad(F f, const Site& made) : Closure<ValueAndGrad>(made), function_(std::move(f)) {}
     template <class... X>
-    static constexpr bool accepts()
-    {
-        return std::is_invocable_v<F&, Argument<X>&...>;
-    }
+    static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
     template <class... X>
     auto at_line(const Site& at, const X&... x) const
     {
@@ -103,17 +97,22 @@ private:
     mutable F function_;  // it may be a mutable lambda
 };
 
-template <class F, class I>
-class Grad : public Closure<Grad<F, I>> {
+template <class F, std::size_t... I>
+class Grad : public Closure<Grad<F, I...>> {
 public:
-    Grad(F f, const Site& made) : Closure<Grad>(made), both_(std::move(f), made) {}
+    Grad(F f, const Site& made) : Closure<Grad>(made), function_(std::move(f)) {}
     template <class... X>
-    static constexpr bool accepts() { return ValueAndGrad<F, I>::template accepts<X...>(); }
+    static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
     template <class... X>
-    auto at_line(const Site& at, const X&... x) const { return both_.at_line(at, x...).second; }
+    auto at_line(const Site& at, const X&... x) const
+    {
+        auto gradients = reverse<I...>(function_, "grad", at, argument(x)...).second;
+        if constexpr (sizeof...(I) == 1) return std::move(std::get<0>(gradients));
+        else return gradients;
+    }
 
 private:
-    ValueAndGrad<F, I> both_;
+    mutable F function_;
 };
 
 }  // namespace detail
@@ -124,14 +123,16 @@ private:
 template <std::size_t... I, class F>
 auto value_and_grad(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::ValueAndGrad<F, detail::Indices<I...>>(std::move(f), at);
+    if constexpr (sizeof...(I) == 0) return detail::ValueAndGrad<F, 0>(std::move(f), at);
+    else return detail::ValueAndGrad<F, I...>(std::move(f), at);
 }
 
 /// grad<I...>(f)(x...): the gradient of f with respect to its arguments I (the first one when none is given).
 template <std::size_t... I, class F>
 auto grad(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::Grad<F, detail::Indices<I...>>(std::move(f), at);
+    if constexpr (sizeof...(I) == 0) return detail::Grad<F, 0>(std::move(f), at);
+    else return detail::Grad<F, I...>(std::move(f), at);
 }
 
 namespace detail {
@@ -149,7 +150,7 @@ public:
     {
         Tape& tape = Tape::current();
         Walk walk(tape, level_, start_, ~std::uint64_t{0}, true);
-        tree::zip_for_each([&]<class T>(const Tensor<T>& y, const Tensor<T>& g) { sweep(walk, y, g, at); }, y_, cotangent);
+        zip_at("vjp", at, [&]<class T>(const Tensor<T>& y, const Tensor<T>& g) { sweep(walk, y, g, at); }, y_, cotangent);
         if constexpr (sizeof...(X) == 1) return cotangents_of(std::get<0>(variables_));
         else return std::apply([](const X&... x) { return std::tuple<X...>(cotangents_of(x)...); }, variables_);
     }

@@ -27,7 +27,7 @@ X lift_with_tangents(const X& x, const X& dot, std::size_t level, const Site& at
 {
     X variables = x;
     std::vector<AnyTensor> tangents;
-    tree::zip_for_each([&]<class T>(const Tensor<T>&, const Tensor<T>& d) { tangents.push_back(d.any()); }, x, dot);
+    zip_at("jvp", at, [&]<class T>(const Tensor<T>&, const Tensor<T>& d) { tangents.push_back(d.any()); }, x, dot);
     std::size_t i = 0;
     tree::for_each([&]<class T>(Tensor<T>& v) { v = lift_with_tangent(v, Tensor<T>(tangents[i++]), level, at); }, variables);
     return variables;

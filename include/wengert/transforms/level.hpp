@@ -112,6 +112,17 @@ X lower_tree(const X& x, std::size_t level, const Site& at)
     return tree::map([&]<class T>(const Tensor<T>& t) { return lower(t, level, at); }, x);
 }
 
+/// tree::zip_for_each in the name of a transform and of the user's line.
+template <class Fn, class X>
+void zip_at(std::string_view transform, const Site& at, Fn&& fn, const X& x, const X& y)
+{
+    try {
+        tree::zip_for_each(fn, x, y);
+    } catch (const tree::Mismatch& e) {
+        fail<ShapeError>(transform, std::string("the two structs of tensors differ: ") + e.how, at);
+    }
+}
+
 /// A slice argument arrives as the tensor that it is.
 template <class T, class D>
 const Tensor<T, D>& argument(const Tensor<T, D>& x) { return x; }

@@ -83,12 +83,15 @@ template <class X, class... Seen> consteval bool search()
 /// strings, functions, classes with private members, and whatever is behind a pointer.
 template <class X> inline constexpr bool contains_leaf = detail::search<std::remove_cvref_t<X>>();
 
+/// Two structs that are walked together are not alike.
+struct Mismatch : ShapeError {
+    explicit Mismatch(const char* why) : ShapeError(std::string("[tree] two structs of tensors differ: ") + why), how(why) {}
+    const char* how;
+};
+
 namespace detail {
 
-[[noreturn]] inline void differ(const char* how)
-{
-    throw ShapeError(std::string("[tree] two structs of tensors differ: ") + how);
-}
+[[noreturn]] inline void differ(const char* how) { throw Mismatch(how); }
 
 template <class Fn, class X, class... Y> void walk(Fn& fn, X& x, Y&... y);
 
