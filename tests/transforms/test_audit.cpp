@@ -27,14 +27,17 @@ TEST_CASE("casts between float and double")
     const auto report = wg::audit(f, D{0.3, -1.2, 0.7});
     CHECK(report.message == "");
     CHECK(report.nodes == 6);  // cast, multiply, sin, cast, multiply, sum
-    const auto from_float = wg::audit([](const Tensor<float>& x) { return sum(wg::cast<double>(x * x)); }, Tensor<float>{0.5f, 1.5f});
+    const auto from_float = wg::audit([](const Tensor<float>& x) { return sum(wg::cast<double>(x * x)); },
+                                      Tensor<float>{0.5f, 1.5f});
     CHECK(from_float.message == "");
     CHECK(from_float.nodes == 3);
 }
 
 TEST_CASE("a wrong rule in float is found beside casts")
 {
-    const auto f = [](const D& x) { return sum(wg::apply_elementwise<Doubled, float>({}, wg::cast<float>(x))); };
+    const auto f = [](const D& x) {
+        return sum(wg::apply_elementwise<Doubled, float>({}, wg::cast<float>(x)));
+    };
     const auto report = wg::audit(f, D{0.3, -1.2});
     REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].primitive == "doubled");
@@ -69,7 +72,8 @@ TEST_CASE("indices, conditions, views, writes and products")
 
 TEST_CASE("transforms and custom rules inside")
 {
-    const auto square = wg::custom_vjp([](const D& t) { return t * t; }, [](const D& g, const D&, const D& t) { return 2.0 * g * t; });
+    const auto square = wg::custom_vjp([](const D& t) { return t * t; },
+                                       [](const D& g, const D&, const D& t) { return 2.0 * g * t; });
     const auto f = [&](const D& x) {
         const D g = wg::grad([&](const D& t) { return sum(sin(t) * x); })(x);
         const D dot = wg::jvp([](const D& t) { return exp(t); }, x, x).second;

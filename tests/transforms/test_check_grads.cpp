@@ -13,16 +13,19 @@ namespace {
 /// y = x³ with x̄ = ȳ·2x² instead of ȳ·3x².
 struct WrongCube {
     static constexpr std::string_view name = "wrong_cube";
-    template <class V>
-    static V value(const V& x) { return x * x * x; }
-    template <class V>
-    static constexpr V pull(wg::wrt<0>, const V& g, const V& x, const V&) { return g * (wg::lit(2) * x * x); }
+    template <class V> static V value(const V& x) { return x * x * x; }
+    template <class V> static constexpr V pull(wg::wrt<0>, const V& g, const V& x, const V&)
+    {
+        return g * (wg::lit(2) * x * x);
+    }
 };
 
 /// Right to first order, wrong to second: the derivative's own derivative is cut.
 const auto cut = [](const Tensor<double>& x) {
     return wg::custom_vjp([](const Tensor<double>& t) { return t * t; },
-                          [](const Tensor<double>& g, const Tensor<double>&, const Tensor<double>& t) { return g * 2.0 * t.detach(); })(x);
+                          [](const Tensor<double>& g, const Tensor<double>&, const Tensor<double>& t) {
+                              return g * 2.0 * t.detach();
+                          })(x);
 };
 
 }  // namespace
@@ -32,13 +35,18 @@ TEST_CASE("check_grads accepts right derivatives to third order")
     const Tensor<double> x = {0.3, -1.2, 2.0};
     const auto f = [](const Tensor<double>& t) { return sum(sin(t) * exp(t * 0.5)) + tanh(t); };
     CHECK(wg::check_grads(f, x, {.order = 3}).ok);
-    CHECK(wg::check_grads([](const Tensor<float>& t) { return sin(t) * t; }, Tensor<float>{0.3f, 1.0f}, {.order = 2}).ok);
+    CHECK(wg::check_grads([](const Tensor<float>& t) { return sin(t) * t; }, Tensor<float>{0.3f, 1.0f},
+                          {.order = 2})
+              .ok);
 }
 
 TEST_CASE("check_grads names the argument, the element and both numbers of a wrong rule")
 {
-    const auto f = [](const Tensor<double>& a, const Tensor<double>& b) { return a + wg::apply_elementwise<WrongCube, double>({}, b); };
-    const auto report = wg::check_grads(f, std::tuple(Tensor<double>{1.0, 2.0}, Tensor<double>{0.0, 3.0}), {});
+    const auto f = [](const Tensor<double>& a, const Tensor<double>& b) {
+        return a + wg::apply_elementwise<WrongCube, double>({}, b);
+    };
+    const auto report =
+        wg::check_grads(f, std::tuple(Tensor<double>{1.0, 2.0}, Tensor<double>{0.0, 3.0}), {});
     CHECK(!report.ok);
     CHECK(report.argument == 1);
     CHECK(report.element == 1);
@@ -57,14 +65,18 @@ TEST_CASE("audit names the operation and the line of a wrong rule")
 {
     const auto f = [](const Tensor<double>& x) {
         const auto good = sin(x) * x;
-        return sum(wg::apply_elementwise<WrongCube, double>({__builtin_FILE(), __builtin_LINE()}, good) + exp(x));
+        const auto wrong =
+            wg::apply_elementwise<WrongCube, double>({__builtin_FILE(), __builtin_LINE()}, good);
+        return sum(wrong + exp(x));
     };
-    const int line = __LINE__ - 2;
+    const int line = __LINE__ - 3;
     const auto report = wg::audit(f, Tensor<double>{0.4, 1.1});
     CHECK(report.nodes >= 5);
     REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].primitive == "wrong_cube");
     CHECK(report.findings[0].at.line == line);
     CHECK_THAT(report.message, contains("test_check_grads.cpp:" + std::to_string(line)));
-    CHECK(wg::audit([](const Tensor<double>& x) { return sum(tanh(x) * x, {0}, true); }, Tensor<double>{{1.0, 2.0}, {3.0, 4.0}}).ok);
+    CHECK(wg::audit([](const Tensor<double>& x) { return sum(tanh(x) * x, {0}, true); },
+                    Tensor<double>{{1.0, 2.0}, {3.0, 4.0}})
+              .ok);
 }

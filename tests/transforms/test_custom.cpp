@@ -39,10 +39,13 @@ TEST_CASE("custom_vjp: the rule replaces the derivative, of several arguments")
     const auto f = wg::custom_vjp(a_sin_b, reverse_rule);
     CHECK(f(a, b)(1).item() == Approx(-2 * std::sin(0.7)));
     CHECK(wg::check_grads(f, std::tuple(a, b), {.order = 3, .modes = wg::Modes::reverse}).ok);
-    const auto half = wg::custom_vjp([](const D& x) { return exp(x); }, [](const D& g, const D& y, const D&) { return 0.5 * g * y; });
-    CHECK(wg::grad([&](const D& x) { return sum(half(x)); })(D{1.0})(0).item() == Approx(0.5 * std::exp(1.0)));
+    const auto half = wg::custom_vjp([](const D& x) { return exp(x); },
+                                     [](const D& g, const D& y, const D&) { return 0.5 * g * y; });
+    CHECK(wg::grad([&](const D& x) { return sum(half(x)); })(D{1.0})(0).item() ==
+          Approx(0.5 * std::exp(1.0)));
     // only one of the arguments is a variable
-    CHECK(wg::grad<1>([&](const D& x, const D& y) { return sum(f(x, y)); })(a, b)(0).item() == Approx(std::cos(0.3)));
+    CHECK(wg::grad<1>([&](const D& x, const D& y) { return sum(f(x, y)); })(a, b)(0).item() ==
+          Approx(std::cos(0.3)));
 }
 
 TEST_CASE("custom_vjp works with backward() and for float")
@@ -74,10 +77,12 @@ TEST_CASE("custom_vjp under jvp throws, naming itself and the line of its call")
     const int line = __LINE__ + 1;
     const auto call = [&](const D& x) { return f(x, b); };
     const std::string text = message_of<wg::TapeError>([&] { wg::jvp(call, a, a); });
-    CHECK_THAT(text, contains("custom_vjp") && contains("forward mode") && contains("test_custom.cpp:" + std::to_string(line)));
+    CHECK_THAT(text, contains("custom_vjp") && contains("forward mode") &&
+                         contains("test_custom.cpp:" + std::to_string(line)));
     CHECK(wg::Tape::current().depth() == 1);
     CHECK_THROWS_AS(wg::hvp([&](const D& x) { return sum(f(x, b)); })(a, a), wg::TapeError);
-    CHECK(wg::jvp([&](const D& x) { return f(a, b) * x; }, a, a).second(0).item() == Approx(std::sin(2.0)));  // constants
+    CHECK(wg::jvp([&](const D& x) { return f(a, b) * x; }, a, a).second(0).item() ==
+          Approx(std::sin(2.0)));  // constants
 }
 
 TEST_CASE("a captured variable is refused, with a sentence and the line")
@@ -87,8 +92,10 @@ TEST_CASE("a captured variable is refused, with a sentence and the line")
     const auto rule = [](const D& g, const D&, const D&) { return g; };
     const auto f = wg::custom_vjp([&](const D& x) { return x * w; }, rule);
     const auto h = wg::custom_jvp([&](const D& x) { return x * w; }, rule);
-    for (const std::string& text : {message_of<wg::TapeError>([&] { f(D{1.0}); }), message_of<wg::TapeError>([&] { h(D{1.0}); })})
-        CHECK_THAT(text, contains("captures a variable") && contains("multiply") && contains("test_custom.cpp:"));
+    for (const std::string& text :
+         {message_of<wg::TapeError>([&] { f(D{1.0}); }), message_of<wg::TapeError>([&] { h(D{1.0}); })})
+        CHECK_THAT(text,
+                   contains("captures a variable") && contains("multiply") && contains("test_custom.cpp:"));
     w.requires_grad(false);
     CHECK(f(D{2.0})(0).item() == 6.0);
 }
@@ -98,14 +105,16 @@ TEST_CASE("custom_jvp: both modes and their mixtures, to third order")
     const D a = {1.0, -2.0}, b = {0.3, 0.7};
     const auto f = wg::custom_jvp(a_sin_b, forward_rule);
     CHECK(wg::check_grads(f, std::tuple(a, b), {.order = 3}).ok);
-    const auto one = wg::custom_jvp([](const D& x) { return exp(x); }, [](const D& dot, const D& y, const D&) { return dot * y; });
+    const auto one = wg::custom_jvp([](const D& x) { return exp(x); },
+                                    [](const D& dot, const D& y, const D&) { return dot * y; });
     CHECK(wg::check_grads(one, a, {.order = 3}).ok);
     CHECK(wg::hessian([&](const D& x) { return sum(one(x)); })(a)(1, 1).item() == Approx(std::exp(-2.0)));
 }
 
 TEST_CASE("custom_jvp: the rule replaces the derivative in both modes")
 {
-    const auto half = wg::custom_jvp([](const D& x) { return exp(x); }, [](const D& dot, const D& y, const D&) { return 0.5 * dot * y; });
+    const auto half = wg::custom_jvp([](const D& x) { return exp(x); },
+                                     [](const D& dot, const D& y, const D&) { return 0.5 * dot * y; });
     const D x = {1.0};
     const double want = 0.5 * std::exp(1.0);
     CHECK(wg::grad([&](const D& t) { return sum(half(t)); })(x)(0).item() == Approx(want));

@@ -78,7 +78,9 @@ TEST_CASE("float, long vectors and views")
     CHECK(wg::check_grads(f, std::tuple(x, x * 0.5f), {.order = 2}).message == "");
     CHECK(f(x, x).dtype() == wg::DType::float32);
     const D m = {{0.1, 0.2, 0.3}, {0.4, 0.5, 0.6}};
-    CHECK(wg::check_grads([&](const D& t) { return f(transpose(t), transpose(t)); }, m, {.order = 2}).message == "");
+    CHECK(
+        wg::check_grads([&](const D& t) { return f(transpose(t), transpose(t)); }, m, {.order = 2}).message ==
+        "");
 }
 
 TEST_CASE("one call is one node")

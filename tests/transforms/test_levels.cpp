@@ -8,33 +8,49 @@ namespace wg = wengert;
 using wg::Tensor;
 
 namespace {
-const auto forward = [](auto&& f, const Tensor<double>& x) { return wg::jvp(f, x, Tensor<double>(1.0)).second; };
+const auto forward = [](auto&& f, const Tensor<double>& x) {
+    return wg::jvp(f, x, Tensor<double>(1.0)).second;
+};
 const auto reverse = [](auto&& f, const Tensor<double>& x) { return wg::grad(f)(x); };
-const auto pulled = [](auto&& f, const Tensor<double>& x) { return wg::vjp(f, x).second(Tensor<double>(1.0)); };
+const auto pulled = [](auto&& f, const Tensor<double>& x) {
+    return wg::vjp(f, x).second(Tensor<double>(1.0));
+};
 
-template <class D1, class D2>
-double siskind_pearlmutter(const D1& outer, const D2& inner)
+template <class D1, class D2> double siskind_pearlmutter(const D1& outer, const D2& inner)
 {
     const Tensor<double> one(1.0);
-    return outer([&](const Tensor<double>& x) { return x * inner([&](const Tensor<double>& y) { return x + y; }, one); }, one).item();
+    return outer(
+               [&](const Tensor<double>& x) {
+                   return x * inner([&](const Tensor<double>& y) { return x + y; }, one);
+               },
+               one)
+        .item();
 }
 
 /// d/dx [x · d/dy (x y² )(x)] = d/dx [2 x³] = 6 x²: the inner derivative depends on the outer variable twice.
-template <class D1, class D2>
-double entangled(const D1& outer, const D2& inner, double at)
+template <class D1, class D2> double entangled(const D1& outer, const D2& inner, double at)
 {
-    return outer([&](const Tensor<double>& x) {
-        return x * inner([&](const Tensor<double>& y) { return x * y * y; }, x);
-    }, Tensor<double>(at)).item();
+    return outer(
+               [&](const Tensor<double>& x) {
+                   return x * inner([&](const Tensor<double>& y) { return x * y * y; }, x);
+               },
+               Tensor<double>(at))
+        .item();
 }
 
 /// d³/dx³ sin(x) = −cos(x)
-template <class D1, class D2, class D3>
-double third(const D1& a, const D2& b, const D3& c, double at)
+template <class D1, class D2, class D3> double third(const D1& a, const D2& b, const D3& c, double at)
 {
-    return a([&](const Tensor<double>& x) {
-        return b([&](const Tensor<double>& y) { return c([](const Tensor<double>& z) { return sin(z); }, y); }, x);
-    }, Tensor<double>(at)).item();
+    return a(
+               [&](const Tensor<double>& x) {
+                   return b(
+                       [&](const Tensor<double>& y) {
+                           return c([](const Tensor<double>& z) { return sin(z); }, y);
+                       },
+                       x);
+               },
+               Tensor<double>(at))
+        .item();
 }
 }  // namespace
 
@@ -85,7 +101,8 @@ TEST_CASE("gradients reach requires_grad variables through a transform")
 {
     Tensor<double> w(2.0);
     w.requires_grad();
-    const auto g = wg::grad([&](const Tensor<double>& x) { return w * x * x; })(Tensor<double>(3.0));  // 2 w x
+    const auto g =
+        wg::grad([&](const Tensor<double>& x) { return w * x * x; })(Tensor<double>(3.0));  // 2 w x
     wg::backward(g);
     CHECK(w.grad().item() == 6.0);
 }
@@ -105,14 +122,19 @@ TEST_CASE("a tensor that escapes its transform is refused, its value is not")
     }
     CHECK((leak.detach() + 1.0).item() == 10.0);
     // also inside of the next transform, which has the same level number
-    CHECK_THROWS_AS(wg::grad([&](const Tensor<double>& x) { return x * leak; })(Tensor<double>(1.0)), wg::TapeError);
+    CHECK_THROWS_AS(wg::grad([&](const Tensor<double>& x) { return x * leak; })(Tensor<double>(1.0)),
+                    wg::TapeError);
 }
 
 TEST_CASE("a transform leaves nothing on the tape")
 {
     const auto before = wg::Tape::current().size();
-    CHECK(wg::hvp([](const Tensor<double>& x) { return x * x * x; })(Tensor<double>(2.0), Tensor<double>(1.0)).item() == 12.0);
-    CHECK_THROWS_AS(wg::grad([](const Tensor<double>& x) { return x * Tensor<double>{1.0, 2.0}; })(Tensor<double>(1.0)), wg::TapeError);
+    CHECK(wg::hvp([](const Tensor<double>& x) { return x * x * x; })(Tensor<double>(2.0), Tensor<double>(1.0))
+              .item() == 12.0);
+    CHECK_THROWS_AS(wg::grad([](const Tensor<double>& x) {
+                        return x * Tensor<double>{1.0, 2.0};
+                    })(Tensor<double>(1.0)),
+                    wg::TapeError);
     CHECK(wg::Tape::current().size() == before);
     CHECK(wg::Tape::current().depth() == 1);
 }

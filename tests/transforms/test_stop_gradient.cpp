@@ -34,9 +34,11 @@ TEST_CASE("at all levels, in every mixture of modes")
     CHECK(wg::jvp(wg::grad(held), x, one).second.item() == 0.0);
     CHECK(wg::jvp(forward, x, one).second.item() == 0.0);
     // the inner function stops the outer level's variable
-    const auto outer = [&](const D& a) { return wg::grad([&](const D& b) { return b * b * wg::stop_gradient(a) * a; })(a); };
-    CHECK(outer(x).item() == 54.0);              // 2 a · a · a
-    CHECK(wg::grad(outer)(x).item() == 36.0);    // c · d/da (2 a²) = 3 · 12
+    const auto outer = [&](const D& a) {
+        return wg::grad([&](const D& b) { return b * b * wg::stop_gradient(a) * a; })(a);
+    };
+    CHECK(outer(x).item() == 54.0);            // 2 a · a · a
+    CHECK(wg::grad(outer)(x).item() == 36.0);  // c · d/da (2 a²) = 3 · 12
     CHECK(wg::jvp(outer, x, one).second.item() == 36.0);
 }
 

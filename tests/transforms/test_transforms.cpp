@@ -45,7 +45,9 @@ TEST_CASE("the gradient of a struct has its type; what is no tensor is copied")
         for (const Layer& l : m.layers) total = total + sum(l.weight * l.weight) + sum(l.bias);
         return total;
     };
-    const Model m{{{{1.0, 2.0}, {0.5}, 7}, {{3.0}, {0.5}, 8}}, {{"scale", Tensor<double>(2.0)}, {"unused", {1.0, 1.0}}}, "net"};
+    const Model m{{{{1.0, 2.0}, {0.5}, 7}, {{3.0}, {0.5}, 8}},
+                  {{"scale", Tensor<double>(2.0)}, {"unused", {1.0, 1.0}}},
+                  "net"};
     const Model g = wg::grad(loss)(m);
     REQUIRE(g.layers.size() == 2);
     CHECK(at(g.layers[0].weight, 1) == 4.0);
@@ -59,7 +61,9 @@ TEST_CASE("the gradient of a struct has its type; what is no tensor is copied")
 
 TEST_CASE("integer arguments stay what they are")
 {
-    const auto f = [](const std::pair<Tensor<double>, Tensor<std::int64_t>>& p) { return sum(p.first * 2.0); };
+    const auto f = [](const std::pair<Tensor<double>, Tensor<std::int64_t>>& p) {
+        return sum(p.first * 2.0);
+    };
     const auto g = wg::grad(f)(std::pair(Tensor<double>{1.0, 2.0}, Tensor<std::int64_t>{5, 6}));
     CHECK(at(g.first, 0) == 2.0);
     CHECK(g.second.size() == 2);
@@ -83,10 +87,13 @@ TEST_CASE("vjp: the pullback may be called repeatedly, for structured results")
 TEST_CASE("jvp of several primals, as a tuple")
 {
     const auto f = [](const Tensor<double>& a, const Tensor<double>& b) { return a * sin(b); };
-    const auto [y, dot] = wg::jvp(f, std::tuple(Tensor<double>{2.0}, Tensor<double>{0.5}), std::tuple(Tensor<double>{1.0}, Tensor<double>{3.0}));
+    const auto [y, dot] = wg::jvp(f, std::tuple(Tensor<double>{2.0}, Tensor<double>{0.5}),
+                                  std::tuple(Tensor<double>{1.0}, Tensor<double>{3.0}));
     CHECK(at(y, 0) == Approx(2 * std::sin(0.5)));
     CHECK(at(dot, 0) == Approx(std::sin(0.5) + 2 * std::cos(0.5) * 3));
-    CHECK_THROWS_AS(wg::jvp([](const Tensor<double>& x) { return x; }, Tensor<double>{1.0}, Tensor<double>{1.0, 2.0}), wg::ShapeError);
+    CHECK_THROWS_AS(
+        wg::jvp([](const Tensor<double>& x) { return x; }, Tensor<double>{1.0}, Tensor<double>{1.0, 2.0}),
+        wg::ShapeError);
 }
 
 TEST_CASE("jacobian by rows and by columns, hessian, hvp")
@@ -108,8 +115,10 @@ TEST_CASE("jacobian by rows and by columns, hessian, hvp")
 
 TEST_CASE("grad of what is no scalar, and of what is constant")
 {
-    CHECK_THROWS_AS(wg::grad([](const Tensor<double>& x) { return x; })(Tensor<double>{1.0, 2.0}), wg::TapeError);
-    const auto g = wg::grad([](const Tensor<double>&) { return Tensor<double>(1.0); })(Tensor<double>{1.0, 2.0});
+    CHECK_THROWS_AS(wg::grad([](const Tensor<double>& x) { return x; })(Tensor<double>{1.0, 2.0}),
+                    wg::TapeError);
+    const auto g =
+        wg::grad([](const Tensor<double>&) { return Tensor<double>(1.0); })(Tensor<double>{1.0, 2.0});
     CHECK(at(g, 1) == 0.0);
 }
 
@@ -128,7 +137,8 @@ TEST_CASE("a zero cotangent makes no NaN, to second order, unless AllowNaN")
 TEST_CASE("the derivative with respect to a zero cotangent survives")
 {
     // the Hessian of Σ tanh² x at 0 is 2·I: the cotangent of tanh is 0 there, its derivative is not
-    const auto H = wg::hessian([](const Tensor<double>& x) { return sum(square(tanh(x))); })(Tensor<double>{0.0, 0.0});
+    const auto H =
+        wg::hessian([](const Tensor<double>& x) { return sum(square(tanh(x))); })(Tensor<double>{0.0, 0.0});
     const auto values = wg::copy_of(*H.any().value);
     CHECK(values->as<double>()[0] == 2.0);
     CHECK(values->as<double>()[1] == 0.0);

@@ -63,7 +63,11 @@ TEST_CASE("jvp, vjp and hvp of a struct agree")
     const Net v = wg::tree::map([]<class T>(const Tensor<T>& t) { return t * T(2); }, net);
     const Net g = wg::grad(loss)(net);
     double want = 0;
-    wg::tree::zip_for_each([&]<class T>(const Tensor<T>& a, const Tensor<T>& b) { want += static_cast<double>(sum(a * b).item()); }, g, v);
+    wg::tree::zip_for_each(
+        [&]<class T>(const Tensor<T>& a, const Tensor<T>& b) {
+            want += static_cast<double>(sum(a * b).item());
+        },
+        g, v);
     CHECK(wg::jvp(loss, net, v).second.item() == Approx(want));
     const auto [y, pullback] = wg::vjp(loss, net);
     CHECK(pullback(D(1.0)).layers[1].weight(0).item() == Approx(g.layers[1].weight(0).item()));
@@ -103,7 +107,8 @@ TEST_CASE("zip_for_each over four structs: Adam")
                 if constexpr (wg::Differentiable<T>) {
                     mean = 0.9 * mean + 0.1 * dp;
                     square = 0.999 * square + 0.001 * dp * dp;
-                    p -= 0.05 * (mean / (1 - std::pow(0.9, step))) / (sqrt(square / (1 - std::pow(0.999, step))) + 1e-8);
+                    p -= 0.05 * (mean / (1 - std::pow(0.9, step))) /
+                         (sqrt(square / (1 - std::pow(0.999, step))) + 1e-8);
                 }
             },
             net, g, m, v);

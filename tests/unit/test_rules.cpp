@@ -48,7 +48,8 @@ TEST_CASE("a rule that reads an unsaved value is told which", "[rules]")
 {
     CHECK(message<0b011>(true, true) == "");
     CHECK_THAT(message<0b001>(true, true),
-               contains("[product] the rule reads input 1, which it does not list in saves") && contains("test_rules.cpp:"));
+               contains("[product] the rule reads input 1, which it does not list in saves") &&
+                   contains("test_rules.cpp:"));
     CHECK_THAT(message<0b010>(true, true), contains("reads input 0, which"));
     CHECK_THAT(message<0b001>(true, false), contains("reads input 1, which"));  // a constant
     CHECK_THAT((message<0b001, true>(true, false)), contains("reads its result, which"));

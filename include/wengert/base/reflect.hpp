@@ -22,21 +22,30 @@ concept tuple_like = requires { std::tuple_size<X>::value; };
 template <class S> struct AnyValue {
     template <class T>
         requires(!std::is_same_v<T, S>)
-    operator T() const noexcept { __builtin_trap(); }
+    operator T() const noexcept
+    {
+        __builtin_trap();
+    }
 };
 
 /// Binds to a field that is an lvalue reference, which no value does.
 template <class S> struct AnyLvalue {
     template <class T>
         requires(!std::is_same_v<T, S>)
-    operator T&() const noexcept { __builtin_trap(); }
+    operator T&() const noexcept
+    {
+        __builtin_trap();
+    }
 };
 
 /// Converts to bases of S only.
 template <class S> struct AnyBase {
     template <class T>
         requires(std::is_base_of_v<T, S> && !std::is_same_v<T, S>)
-    operator T() const noexcept { __builtin_trap(); }
+    operator T() const noexcept
+    {
+        __builtin_trap();
+    }
 };
 
 struct Nothing {};

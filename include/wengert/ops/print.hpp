@@ -21,7 +21,7 @@ struct NumberFormat {
 
 inline std::string format_number(double x, const NumberFormat& f)
 {
-    char text[400];  // the largest double has 309 digits before the point
+    char text[400];                      // the largest double has 309 digits before the point
     if (std::isnan(x)) x = std::abs(x);  // printf would write a NaN's sign
     std::snprintf(text, sizeof text, f.scientific ? "%*.*e" : "%*.*f", f.width, f.digits, x);
     return text;
@@ -106,8 +106,10 @@ private:
         if (i == 0) return;
         const std::size_t inner = block.shape.size() - axis - 1;
         const std::size_t column = text.size() - (text.find_last_of('\n') + 1);  // npos + 1 is 0
-        if (inner == 0 && column + 1 + words[next].size() + 1 <= line_width) text += ' ';
-        else text += std::string(std::max<std::size_t>(inner, 1), '\n') + std::string(axis + 1, ' ');
+        if (inner == 0 && column + 1 + words[next].size() + 1 <= line_width)
+            text += ' ';
+        else
+            text += std::string(std::max<std::size_t>(inner, 1), '\n') + std::string(axis + 1, ' ');
     }
 };
 
@@ -169,7 +171,8 @@ inline std::size_t saved_bytes(const Node& n)
 {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i <= n.input_count; ++i)
-        if (n.saved[i] && std::find(n.saved, n.saved + i, n.saved[i]) == n.saved + i) bytes += n.saved[i]->bytes();
+        if (n.saved[i] && std::find(n.saved, n.saved + i, n.saved[i]) == n.saved + i)
+            bytes += n.saved[i]->bytes();
     return bytes;
 }
 

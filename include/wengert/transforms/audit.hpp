@@ -9,14 +9,15 @@ namespace wengert {
 struct AuditFinding {
     std::string primitive;
     Site at;
-    double analytic = 0, numeric = 0;  ///< ⟨Jᵀu, v⟩ of the rule, ⟨u, J v⟩ by differences of the operation itself
+    double analytic = 0,
+           numeric = 0;  ///< ⟨Jᵀu, v⟩ of the rule, ⟨u, J v⟩ by differences of the operation itself
 };
 
 struct AuditReport {
     bool ok = true;
-    std::size_t nodes = 0;             ///< operations tested
+    std::size_t nodes = 0;  ///< operations tested
     std::vector<AuditFinding> findings;
-    std::string message;               ///< a line for each wrong rule: primitive, file:line, both numbers
+    std::string message;  ///< a line for each wrong rule: primitive, file:line, both numbers
     explicit operator bool() const noexcept { return ok; }
 };
 
@@ -97,7 +98,8 @@ AuditReport audit(F&& f, const X& args, Site at = {__builtin_FILE(), __builtin_L
     std::vector<const Node*> nodes;
     for (const Node* n = tape.first(); n; n = n->next)
         if (n->sequence >= scope.start() && n->input_count > 0 && !n->leaf() && n->saved[0] &&
-            detail::applies_again(*n)) nodes.push_back(n);
+            detail::applies_again(*n))
+            nodes.push_back(n);
     std::uint64_t state = 7;
     const Restore<std::uint64_t> active(tape.active, 0);
     for (const Node* n : nodes) {
@@ -107,7 +109,8 @@ AuditReport audit(F&& f, const X& args, Site at = {__builtin_FILE(), __builtin_L
         if (ok) continue;
         report.ok = false;
         report.message += "[" + finding.primitive + "] " + to_string(finding.at) + ": rule " +
-                          std::to_string(finding.analytic) + ", difference " + std::to_string(finding.numeric) + "\n";
+                          std::to_string(finding.analytic) + ", difference " +
+                          std::to_string(finding.numeric) + "\n";
         report.findings.push_back(std::move(finding));
     }
     return report;

@@ -11,16 +11,16 @@ namespace wengert {
 enum class Modes { reverse = 1, forward = 2, both = 3 };
 
 struct CheckOptions {
-    int order = 1;             ///< derivatives of derivatives, in every mixture of the modes
+    int order = 1;  ///< derivatives of derivatives, in every mixture of the modes
     Modes modes = Modes::both;
-    double eps = 0;            ///< step of the differences; 0: 1e-4 for double, 3e-2 for float
-    double tolerance = 0;      ///< relative; 0: 1e-7 for double, 3e-3 for float
+    double eps = 0;        ///< step of the differences; 0: 1e-4 for double, 3e-2 for float
+    double tolerance = 0;  ///< relative; 0: 1e-7 for double, 3e-3 for float
     std::uint64_t seed = 1;
 };
 
 struct CheckReport {
     bool ok = true;
-    std::string message;       ///< which order and mode, which argument, which element, both numbers
+    std::string message;  ///< which order and mode, which argument, which element, both numbers
     std::size_t argument = 0, element = 0;
     double analytic = 0, numeric = 0;
     explicit operator bool() const noexcept { return ok; }
@@ -28,10 +28,8 @@ struct CheckReport {
 
 namespace detail {
 
-template <class T>
-using Tensors = std::vector<Tensor<T>>;
-template <class T>
-using TensorFunction = std::function<Tensors<T>(const Tensors<T>&)>;
+template <class T> using Tensors = std::vector<Tensor<T>>;
+template <class T> using TensorFunction = std::function<Tensors<T>(const Tensors<T>&)>;
 
 /// Uniform in (−1, 1), away from 0, from a counter (splitmix64; Steele et al. 2014).
 inline double projection_entry(std::uint64_t& state)
@@ -44,26 +42,26 @@ inline double projection_entry(std::uint64_t& state)
     return (z & 1 ? 1.0 : -1.0) * (0.1 + 0.9 * u);
 }
 
-template <class T>
-Tensors<T> random_like(const Tensors<T>& x, std::uint64_t& state)
+template <class T> Tensors<T> random_like(const Tensors<T>& x, std::uint64_t& state)
 {
     Tensors<T> out;
     for (const auto& t : x) {
         auto b = make_block(dtype_of<T>(), t.shape());
-        for (std::size_t i = 0; i < b->count; ++i) b->template as<T>()[i] = static_cast<T>(projection_entry(state));
+        for (std::size_t i = 0; i < b->count; ++i)
+            b->template as<T>()[i] = static_cast<T>(projection_entry(state));
         out.push_back(Tensor<T>(AnyTensor{std::move(b), {}}));
     }
     return out;
 }
 
-template <class T>
-double inner(const Tensors<T>& a, const Tensors<T>& b, double* magnitude = nullptr)
+template <class T> double inner(const Tensors<T>& a, const Tensors<T>& b, double* magnitude = nullptr)
 {
     double total = 0, size = 0;
     for (std::size_t k = 0; k < a.size(); ++k) {
         const Ref<Block> p = contiguous(a[k].any().value), q = contiguous(b[k].any().value);
         for (std::size_t i = 0; i < p->count; ++i) {
-            const double term = static_cast<double>(p->template as<T>()[i]) * static_cast<double>(q->template as<T>()[i]);
+            const double term =
+                static_cast<double>(p->template as<T>()[i]) * static_cast<double>(q->template as<T>()[i]);
             total += term;
             size += std::abs(term);
         }
@@ -72,8 +70,7 @@ double inner(const Tensors<T>& a, const Tensors<T>& b, double* magnitude = nullp
     return total;
 }
 
-template <class T>
-Tensors<T> moved(const Tensors<T>& x, const Tensors<T>& v, double h)
+template <class T> Tensors<T> moved(const Tensors<T>& x, const Tensors<T>& v, double h)
 {
     Tensors<T> out;
     for (std::size_t k = 0; k < x.size(); ++k) out.push_back(x[k].detach() + v[k] * static_cast<T>(h));
@@ -82,23 +79,29 @@ Tensors<T> moved(const Tensors<T>& x, const Tensors<T>& v, double h)
 
 /// (f(x + h v) − f(x − h v)) · 2/(3h) − (f(x + 2h v) − f(x − 2h v)) / 12h, projected on u: exact to h⁴.
 template <class T>
-double difference(const TensorFunction<T>& f, const Tensors<T>& x, const Tensors<T>& v, const Tensors<T>& u, double h, double& size)
+double difference(const TensorFunction<T>& f, const Tensors<T>& x, const Tensors<T>& v, const Tensors<T>& u,
+                  double h, double& size)
 {
     double s[4];
-    const auto at = [&](double step, double& magnitude) { return inner(f(moved(x, v, step)), u, &magnitude); };
+    const auto at = [&](double step, double& magnitude) {
+        return inner(f(moved(x, v, step)), u, &magnitude);
+    };
     const double p1 = at(h, s[0]), m1 = at(-h, s[1]), p2 = at(2 * h, s[2]), m2 = at(-2 * h, s[3]);
     size = s[0] + s[1];
     return (8 * (p1 - m1) - (p2 - m2)) / (12 * h);
 }
 
-template <class T>
-class Checker {
+template <class T> class Checker {
 public:
     Checker(const CheckOptions& o, const Site& at)
-        : options_(o), single_(sizeof(T) == 4), h_(o.eps > 0 ? o.eps : single_ ? 3e-2 : 1e-4),
-          tolerance_(o.tolerance > 0 ? o.tolerance : single_ ? 3e-3 : 1e-7), state_(o.seed), at_(at)
-    {
-    }
+        : options_(o), single_(sizeof(T) == 4), h_(o.eps > 0 ? o.eps
+                                                   : single_ ? 3e-2
+                                                             : 1e-4),
+          tolerance_(o.tolerance > 0 ? o.tolerance
+                     : single_       ? 3e-3
+                                     : 1e-7),
+          state_(o.seed), at_(at)
+    {}
 
     CheckReport check(const TensorFunction<T>& f, const Tensors<T>& x, int order, const std::string& path)
     {
@@ -109,19 +112,23 @@ public:
         CheckReport report;
         if (uses(Modes::forward)) {
             const double got = inner(jvp(f, x, v, at_).second, u);
-            if (!(std::abs(got - numeric) <= slack)) return describe(path + "forward", f, x, u, got, numeric, Modes::forward);
+            if (!(std::abs(got - numeric) <= slack))
+                return describe(path + "forward", f, x, u, got, numeric, Modes::forward);
         }
         if (uses(Modes::reverse)) {
             const double got = inner(vjp(f, x, at_).second(u, at_), v);
-            if (!(std::abs(got - numeric) <= slack)) return describe(path + "reverse", f, x, u, got, numeric, Modes::reverse);
+            if (!(std::abs(got - numeric) <= slack))
+                return describe(path + "reverse", f, x, u, got, numeric, Modes::reverse);
         }
         if (order <= 1) return report;
         if (uses(Modes::reverse)) {
-            report = check([&](const Tensors<T>& at) { return vjp(f, at, at_).second(u, at_); }, x, order - 1, path + "reverse, then ");
+            report = check([&](const Tensors<T>& at) { return vjp(f, at, at_).second(u, at_); }, x, order - 1,
+                           path + "reverse, then ");
             if (!report.ok) return report;
         }
         if (uses(Modes::forward))
-            report = check([&](const Tensors<T>& at) { return jvp(f, at, v, at_).second; }, x, order - 1, path + "forward, then ");
+            report = check([&](const Tensors<T>& at) { return jvp(f, at, v, at_).second; }, x, order - 1,
+                           path + "forward, then ");
         return report;
     }
 
@@ -129,8 +136,8 @@ private:
     bool uses(Modes m) const { return static_cast<int>(options_.modes) & static_cast<int>(m); }
 
     /// Finds the element whose derivative is furthest off.
-    CheckReport describe(const std::string& mode, const TensorFunction<T>& f, const Tensors<T>& x, const Tensors<T>& u,
-                         double analytic, double numeric, Modes which)
+    CheckReport describe(const std::string& mode, const TensorFunction<T>& f, const Tensors<T>& x,
+                         const Tensors<T>& u, double analytic, double numeric, Modes which)
     {
         CheckReport r{false, {}, 0, 0, analytic, numeric};
         const Tensors<T> g = which == Modes::reverse ? vjp(f, x, at_).second(u, at_) : Tensors<T>{};
@@ -139,10 +146,13 @@ private:
             for (std::size_t e = 0; e < std::min<std::size_t>(x[a].size(), 256); ++e) {
                 Tensors<T> one;
                 for (std::size_t k = 0; k < x.size(); ++k)
-                    one.push_back(k == a ? unit<T>(x[k].shape(), e) : Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), x[k].shape()), {}}));
+                    one.push_back(k == a
+                                      ? unit<T>(x[k].shape(), e)
+                                      : Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), x[k].shape()), {}}));
                 double size;
                 const double n = difference(f, x, one, u, h_, size);
-                const double d = which == Modes::reverse ? inner(g, one) : inner(jvp(f, x, one, at_).second, u);
+                const double d =
+                    which == Modes::reverse ? inner(g, one) : inner(jvp(f, x, one, at_).second, u);
                 const double off = std::isfinite(d - n) ? std::abs(d - n) / (1 + std::abs(n)) : HUGE_VAL;
                 if (off > worst) {
                     worst = off;
@@ -150,7 +160,8 @@ private:
                 }
             }
         r.message = "check_grads: " + mode + " mode, argument " + std::to_string(r.argument) + ", element " +
-                    std::to_string(r.element) + ": derivative " + std::to_string(r.analytic) + ", difference " + std::to_string(r.numeric);
+                    std::to_string(r.element) + ": derivative " + std::to_string(r.analytic) +
+                    ", difference " + std::to_string(r.numeric);
         return r;
     }
 
@@ -162,28 +173,29 @@ private:
 };
 
 /// The first floating-point dtype in a tree decides; all its floating-point tensors are of that one.
-template <class T, class X>
-Tensors<T> flat(const X& x)
+template <class T, class X> Tensors<T> flat(const X& x)
 {
     Tensors<T> out;
-    tree::for_each([&]<class U>(const Tensor<U>& t) {
-        if constexpr (std::is_same_v<U, T>) out.push_back(t);
-    }, x);
+    tree::for_each(
+        [&]<class U>(const Tensor<U>& t) {
+            if constexpr (std::is_same_v<U, T>) out.push_back(t);
+        },
+        x);
     return out;
 }
-template <class T, class X>
-X unflat(const X& like, const Tensors<T>& tensors)
+template <class T, class X> X unflat(const X& like, const Tensors<T>& tensors)
 {
     X out = like;
     std::size_t i = 0;
-    tree::for_each([&]<class U>(Tensor<U>& t) {
-        if constexpr (std::is_same_v<U, T>) t = tensors[i++];
-    }, out);
+    tree::for_each(
+        [&]<class U>(Tensor<U>& t) {
+            if constexpr (std::is_same_v<U, T>) t = tensors[i++];
+        },
+        out);
     return out;
 }
 
-template <class X>
-bool holds_double(const X& x)
+template <class X> bool holds_double(const X& x)
 {
     bool any = false;
     tree::for_each([&]<class U>(const Tensor<U>&) { any = any || std::is_same_v<U, double>; }, x);
@@ -193,27 +205,32 @@ bool holds_double(const X& x)
 template <class T, class F, class X>
 CheckReport check_grads_as(F& f, const X& args, const CheckOptions& options, const Site& at)
 {
-    const TensorFunction<T> fn = [&](const Tensors<T>& x) { return flat<T>(call_with(f, unflat<T>(args, x), at)); };
+    const TensorFunction<T> fn = [&](const Tensors<T>& x) {
+        return flat<T>(call_with(f, unflat<T>(args, x), at));
+    };
     return Checker<T>(options, at).check(fn, flat<T>(args), options.order, "");
 }
 
-template <class X>
-inline constexpr bool is_float_tensor = false;
-template <>
-inline constexpr bool is_float_tensor<Tensor<float>> = true;
+template <class X> inline constexpr bool is_float_tensor = false;
+template <> inline constexpr bool is_float_tensor<Tensor<float>> = true;
 
 }  // namespace detail
 
 /// Compares the derivatives of f at `args` (a tensor, a struct of tensors, or a tuple of several arguments) with
 /// differences, projected on random directions, in both modes and to the given order. Integers in args stay fixed.
 template <class F, class X>
-CheckReport check_grads(F&& f, const X& args, CheckOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+CheckReport check_grads(F&& f, const X& args, CheckOptions options = {},
+                        Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     using A = detail::Argument<X>;
     const A& x = detail::argument(args);
-    if constexpr (detail::is_float_tensor<A>) return detail::check_grads_as<float>(f, x, options, at);
-    else if constexpr (detail::is_tensor<A>) return detail::check_grads_as<double>(f, x, options, at);
-    else return detail::holds_double(x) ? detail::check_grads_as<double>(f, x, options, at) : detail::check_grads_as<float>(f, x, options, at);
+    if constexpr (detail::is_float_tensor<A>)
+        return detail::check_grads_as<float>(f, x, options, at);
+    else if constexpr (detail::is_tensor<A>)
+        return detail::check_grads_as<double>(f, x, options, at);
+    else
+        return detail::holds_double(x) ? detail::check_grads_as<double>(f, x, options, at)
+                                       : detail::check_grads_as<float>(f, x, options, at);
 }
 
 }  // namespace wengert

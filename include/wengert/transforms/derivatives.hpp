@@ -10,8 +10,7 @@ namespace wengert {
 namespace detail {
 
 /// The k-th unit tensor of a shape.
-template <class T>
-Tensor<T> unit(const Shape& shape, std::size_t k)
+template <class T> Tensor<T> unit(const Shape& shape, std::size_t k)
 {
     auto b = zeros_block(dtype_of<T>(), shape);
     b->template as<T>()[k] = T(1);
@@ -40,23 +39,21 @@ template <class T, class F>
 Tensor<T> jacobian_by_columns(F& f, const Tensor<T>& x, const Shape& y, const Site& at)
 {
     std::vector<Tensor<T>> columns;
-    for (std::size_t k = 0; k < x.size(); ++k) columns.push_back(forward(f, x, unit<T>(x.shape(), k), at).second);
+    for (std::size_t k = 0; k < x.size(); ++k)
+        columns.push_back(forward(f, x, unit<T>(x.shape(), k), at).second);
     const auto last = static_cast<std::int64_t>(y.size());
     if (columns.empty()) return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), joined(y, x.shape())), {}});
     return reshape(stack(columns, last, at), joined(y, x.shape()), at);
 }
 
-template <class F>
-class Jacobian : public Closure<Jacobian<F>> {
+template <class F> class Jacobian : public Closure<Jacobian<F>> {
 public:
     Jacobian(F f, const Site& made) : Closure<Jacobian>(made), function_(std::move(f)) {}
-    template <class... X>
-    static constexpr bool accepts()
+    template <class... X> static constexpr bool accepts()
     {
         return sizeof...(X) == 1 && (std::is_invocable_v<F&, Argument<X>&> && ...);
     }
-    template <class T>
-    Tensor<T> at_line(const Site& at, const Tensor<T>& x) const
+    template <class T> Tensor<T> at_line(const Site& at, const Tensor<T>& x) const
     {
         const auto [y, pullback] = vjp_at(function_, at, x);
         if (x.size() < y.size()) return jacobian_by_columns(function_, x, y.shape(), at);
@@ -67,14 +64,14 @@ private:
     mutable F function_;
 };
 
-template <class F>
-class Hvp : public Closure<Hvp<F>> {
+template <class F> class Hvp : public Closure<Hvp<F>> {
 public:
     Hvp(F f, const Site& made) : Closure<Hvp>(made), gradient_(std::move(f), made) {}
-    template <class... X>
-    static constexpr bool accepts() { return sizeof...(X) == 2; }
-    template <class X, class V>
-    auto at_line(const Site& at, const X& x, const V& v) const { return jvp(gradient_, x, v, at).second; }
+    template <class... X> static constexpr bool accepts() { return sizeof...(X) == 2; }
+    template <class X, class V> auto at_line(const Site& at, const X& x, const V& v) const
+    {
+        return jvp(gradient_, x, v, at).second;
+    }
 
 private:
     Grad<F, 0> gradient_;
@@ -84,23 +81,20 @@ private:
 
 /// jacobian(f)(x): all derivatives of a tensor-valued f, shape (f(x).shape…, x.shape…). Forward mode where x has fewer
 /// elements than f(x), reverse mode otherwise.
-template <class F>
-auto jacobian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class F> auto jacobian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::Jacobian<F>(std::move(f), at);
 }
 
 /// hessian(f)(x): second derivatives of a scalar f, shape (x.shape…, x.shape…).
-template <class F>
-auto hessian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class F> auto hessian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return jacobian(grad(std::move(f), at), at);
 }
 
 /// hvp(f)(x, v): the Hessian of a scalar f times v, forward over reverse (Pearlmutter 1994). x may be any struct of tensors,
 /// or a tuple of several arguments.
-template <class F>
-auto hvp(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class F> auto hvp(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::Hvp<F>(std::move(f), at);
 }

@@ -10,8 +10,7 @@ namespace wengert {
 namespace detail {
 
 /// The cotangent that a sweep has left on a variable, zeros where none arrived.
-template <class T>
-Tensor<T> cotangent_of(const Tensor<T>& variable)
+template <class T> Tensor<T> cotangent_of(const Tensor<T>& variable)
 {
     const AnyTensor& any = variable.any();
     if constexpr (is_differentiable<T>)
@@ -19,39 +18,43 @@ Tensor<T> cotangent_of(const Tensor<T>& variable)
     return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), variable.shape()), {}});
 }
 
-template <class X>
-X cotangents_of(const X& variables)
+template <class X> X cotangents_of(const X& variables)
 {
     return tree::map([]<class T>(const Tensor<T>& t) { return cotangent_of(t); }, variables);
 }
 
-template <std::size_t k, std::size_t... I>
-inline constexpr bool one_of = ((k == I) || ...);
+template <std::size_t k, std::size_t... I> inline constexpr bool one_of = ((k == I) || ...);
 
-template <class Y>
-void check_scalar(const Y& y, std::string_view transform, const Site& at)
+template <class Y> void check_scalar(const Y& y, std::string_view transform, const Site& at)
 {
-    static_assert(is_tensor<Y>, "wengert: grad differentiates a function that returns one tensor with a single element");
-    static_assert(is_differentiable<typename Y::value_type>, "wengert: grad needs a floating-point result (float or double)");
+    static_assert(is_tensor<Y>,
+                  "wengert: grad differentiates a function that returns one tensor with a single element");
+    static_assert(is_differentiable<typename Y::value_type>,
+                  "wengert: grad needs a floating-point result (float or double)");
     if (y.size() != 1)
-        fail<TapeError>(transform, "the function must return a scalar, it returned shape " + to_string(y.shape()) +
-                                       "; sum it, or use vjp or jacobian", at);
+        fail<TapeError>(transform,
+                        "the function must return a scalar, it returned shape " + to_string(y.shape()) +
+                            "; sum it, or use vjp or jacobian",
+                        at);
 }
 
 /// f's arguments with those at I lifted to `level`.
 template <std::size_t... I, class... X, std::size_t... k>
-auto lift_arguments(std::size_t level, std::string_view transform, const Site& at, std::index_sequence<k...>, const X&... x)
+auto lift_arguments(std::size_t level, std::string_view transform, const Site& at, std::index_sequence<k...>,
+                    const X&... x)
 {
     static_assert(((I < sizeof...(X)) && ...), "wengert: grad<i>: there is no such argument");
-    static_assert(((!one_of<k, I...> || tree::contains_leaf<X>) && ...), "wengert: grad<i>: this argument holds no tensors");
+    static_assert(((!one_of<k, I...> || tree::contains_leaf<X>)&&...),
+                  "wengert: grad<i>: this argument holds no tensors");
     return std::tuple<X...>([&] {
-        if constexpr (one_of<k, I...>) return lift_tree(x, level, transform, at);
-        else return x;
+        if constexpr (one_of<k, I...>)
+            return lift_tree(x, level, transform, at);
+        else
+            return x;
     }()...);
 }
 
-template <class T>
-Tensor<T> ones_of(const Shape& shape)
+template <class T> Tensor<T> ones_of(const Shape& shape)
 {
     auto one = make_block(dtype_of<T>(), shape);
     std::fill_n(one->template as<T>(), one->count, T(1));
@@ -71,7 +74,8 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
     using T = typename decltype(y)::value_type;
     std::optional<Walk> walk(std::in_place, tape, level, false);
     if (walk->reaches(y.any().node.get())) walk->run(y.any().node, ones_of<T>(y.shape()).any());
-    std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients(cotangents_of(std::get<I>(variables))...);
+    std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients(
+        cotangents_of(std::get<I>(variables))...);
     walk.reset();
     scope.close();
     return std::pair(lower(y, level, at), std::move(gradients));
@@ -79,36 +83,34 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
 
 // What grad and value_and_grad return: classes with short names, because a debugger shows them on every call.
 
-template <class F, std::size_t... I>
-class ValueAndGrad : public Closure<ValueAndGrad<F, I...>> {
+template <class F, std::size_t... I> class ValueAndGrad : public Closure<ValueAndGrad<F, I...>> {
 public:
     ValueAndGrad(F f, const Site& made) : Closure<ValueAndGrad>(made), function_(std::move(f)) {}
-    template <class... X>
-    static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
-    template <class... X>
-    auto at_line(const Site& at, const X&... x) const
+    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
+    template <class... X> auto at_line(const Site& at, const X&... x) const
     {
         auto [value, gradients] = reverse<I...>(function_, "grad", at, argument(x)...);
-        if constexpr (sizeof...(I) == 1) return std::pair(std::move(value), std::move(std::get<0>(gradients)));
-        else return std::pair(std::move(value), std::move(gradients));
+        if constexpr (sizeof...(I) == 1)
+            return std::pair(std::move(value), std::move(std::get<0>(gradients)));
+        else
+            return std::pair(std::move(value), std::move(gradients));
     }
 
 private:
     mutable F function_;  // it may be a mutable lambda
 };
 
-template <class F, std::size_t... I>
-class Grad : public Closure<Grad<F, I...>> {
+template <class F, std::size_t... I> class Grad : public Closure<Grad<F, I...>> {
 public:
     Grad(F f, const Site& made) : Closure<Grad>(made), function_(std::move(f)) {}
-    template <class... X>
-    static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
-    template <class... X>
-    auto at_line(const Site& at, const X&... x) const
+    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
+    template <class... X> auto at_line(const Site& at, const X&... x) const
     {
         auto gradients = reverse<I...>(function_, "grad", at, argument(x)...).second;
-        if constexpr (sizeof...(I) == 1) return std::move(std::get<0>(gradients));
-        else return gradients;
+        if constexpr (sizeof...(I) == 1)
+            return std::move(std::get<0>(gradients));
+        else
+            return gradients;
     }
 
 private:
@@ -120,51 +122,59 @@ private:
 /// value_and_grad<I...>(f)(x...) = (f(x...), gradient), or (value, (g0, g1)) for several indices. f returns one element;
 /// arguments are tensors or structs, tuples, vectors, maps of them, and a gradient has its argument's type.
 /// Throws TapeError when f's result is no scalar.
-template <std::size_t... I, class F>
-auto value_and_grad(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <std::size_t... I, class F> auto value_and_grad(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if constexpr (sizeof...(I) == 0) return detail::ValueAndGrad<F, 0>(std::move(f), at);
-    else return detail::ValueAndGrad<F, I...>(std::move(f), at);
+    if constexpr (sizeof...(I) == 0)
+        return detail::ValueAndGrad<F, 0>(std::move(f), at);
+    else
+        return detail::ValueAndGrad<F, I...>(std::move(f), at);
 }
 
 /// grad<I...>(f)(x...): the gradient of f with respect to its arguments I (the first one when none is given).
-template <std::size_t... I, class F>
-auto grad(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <std::size_t... I, class F> auto grad(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if constexpr (sizeof...(I) == 0) return detail::Grad<F, 0>(std::move(f), at);
-    else return detail::Grad<F, I...>(std::move(f), at);
+    if constexpr (sizeof...(I) == 0)
+        return detail::Grad<F, 0>(std::move(f), at);
+    else
+        return detail::Grad<F, I...>(std::move(f), at);
 }
 
 namespace detail {
 
 /// What vjp returns: maps a cotangent of f's result to those of its arguments, as often as wanted.
-template <class Y, class... X>
-class Pullback {
+template <class Y, class... X> class Pullback {
 public:
     Pullback(Y y, std::tuple<X...> variables, const LevelScope& scope)
         : y_(std::move(y)), variables_(std::move(variables)), level_(scope.level()), start_(scope.start())
-    {
-    }
+    {}
 
     auto operator()(const Y& cotangent, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         Tape& tape = Tape::current();
         Walk walk(tape, level_, start_, ~std::uint64_t{0}, true);
-        zip_at("vjp", at, [&]<class T>(const Tensor<T>& y, const Tensor<T>& g) { sweep(walk, y, g, at); }, y_, cotangent);
-        if constexpr (sizeof...(X) == 1) return cotangents_of(std::get<0>(variables_));
-        else return std::apply([](const X&... x) { return std::tuple<X...>(cotangents_of(x)...); }, variables_);
+        zip_at(
+            "vjp", at, [&]<class T>(const Tensor<T>& y, const Tensor<T>& g) { sweep(walk, y, g, at); }, y_,
+            cotangent);
+        if constexpr (sizeof...(X) == 1)
+            return cotangents_of(std::get<0>(variables_));
+        else
+            return std::apply([](const X&... x) { return std::tuple<X...>(cotangents_of(x)...); },
+                              variables_);
     }
 
 private:
-    template <class T>
-    void sweep(Walk& walk, const Tensor<T>& y, const Tensor<T>& g, const Site& at) const
+    template <class T> void sweep(Walk& walk, const Tensor<T>& y, const Tensor<T>& g, const Site& at) const
     {
         if (!(g.shape() == y.shape()))
-            fail<ShapeError>("vjp", "the cotangent's shape " + to_string(g.shape()) + " is not the result's, " + to_string(y.shape()), at);
+            fail<ShapeError>("vjp",
+                             "the cotangent's shape " + to_string(g.shape()) + " is not the result's, " +
+                                 to_string(y.shape()),
+                             at);
         if constexpr (is_differentiable<T>)
             if (walk.reaches(y.any().node.get())) {
                 if (y.any().node->tape != &walk.tape())
-                    fail<TapeError>("vjp", "this pullback belongs to another thread or to a tape that has ended", at);
+                    fail<TapeError>(
+                        "vjp", "this pullback belongs to another thread or to a tape that has ended", at);
                 walk.run(y.any().node, g.any());
             }
     }
@@ -175,8 +185,7 @@ private:
     std::uint64_t start_;
 };
 
-template <class F, class... X>
-auto vjp_at(F& f, const Site& at, const X&... x)
+template <class F, class... X> auto vjp_at(F& f, const Site& at, const X&... x)
 {
     Tape& tape = Tape::current();
     LevelScope scope(tape, false);

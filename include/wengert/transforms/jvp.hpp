@@ -11,7 +11,10 @@ template <class T>
 Tensor<T> lift_with_tangent(const Tensor<T>& x, const Tensor<T>& dot, std::size_t level, const Site& at)
 {
     if (!(x.shape() == dot.shape()))
-        fail<ShapeError>("jvp", "the tangent's shape " + to_string(dot.shape()) + " is not that of its primal, " + to_string(x.shape()), at);
+        fail<ShapeError>("jvp",
+                         "the tangent's shape " + to_string(dot.shape()) + " is not that of its primal, " +
+                             to_string(x.shape()),
+                         at);
     Tensor<T> variable = lift(x, level, "jvp", at);
     if constexpr (is_differentiable<T>) {
         Node& node = *variable.any().node;
@@ -22,19 +25,21 @@ Tensor<T> lift_with_tangent(const Tensor<T>& x, const Tensor<T>& dot, std::size_
 }
 
 /// Trees of primals and tangents of one type; the tree's tensors in order.
-template <class X>
-X lift_with_tangents(const X& x, const X& dot, std::size_t level, const Site& at)
+template <class X> X lift_with_tangents(const X& x, const X& dot, std::size_t level, const Site& at)
 {
     X variables = x;
     std::vector<AnyTensor> tangents;
-    zip_at("jvp", at, [&]<class T>(const Tensor<T>&, const Tensor<T>& d) { tangents.push_back(d.any()); }, x, dot);
+    zip_at(
+        "jvp", at, [&]<class T>(const Tensor<T>&, const Tensor<T>& d) { tangents.push_back(d.any()); }, x,
+        dot);
     std::size_t i = 0;
-    tree::for_each([&]<class T>(Tensor<T>& v) { v = lift_with_tangent(v, Tensor<T>(tangents[i++]), level, at); }, variables);
+    tree::for_each(
+        [&]<class T>(Tensor<T>& v) { v = lift_with_tangent(v, Tensor<T>(tangents[i++]), level, at); },
+        variables);
     return variables;
 }
 
-template <class T>
-Tensor<T> tangent_of(const Tensor<T>& y, std::size_t level)
+template <class T> Tensor<T> tangent_of(const Tensor<T>& y, std::size_t level)
 {
     const AnyTensor& any = y.any();
     if (any.node)
@@ -43,15 +48,15 @@ Tensor<T> tangent_of(const Tensor<T>& y, std::size_t level)
 }
 
 /// f of one argument, or of the elements of a tuple of them.
-template <class F, class X>
-auto call_with(F& f, const X& x, const Site& at)
+template <class F, class X> auto call_with(F& f, const X& x, const Site& at)
 {
-    if constexpr (std::is_invocable_v<F&, const X&>) return Argument<decltype(call_at(f, at, x))>(call_at(f, at, x));
-    else return Argument<decltype(apply_at(f, at, x))>(apply_at(f, at, x));
+    if constexpr (std::is_invocable_v<F&, const X&>)
+        return Argument<decltype(call_at(f, at, x))>(call_at(f, at, x));
+    else
+        return Argument<decltype(apply_at(f, at, x))>(apply_at(f, at, x));
 }
 
-template <class F, class X>
-auto forward(F& f, const X& x, const X& v, const Site& at)
+template <class F, class X> auto forward(F& f, const X& x, const X& v, const Site& at)
 {
     Tape& tape = Tape::current();
     LevelScope scope(tape, true);
@@ -70,7 +75,8 @@ auto forward(F& f, const X& x, const X& v, const Site& at)
 template <class F, class X, class V>
 auto jvp(F&& f, const X& x, const V& v, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    static_assert(std::is_same_v<detail::Argument<X>, detail::Argument<V>>, "wengert: jvp: the tangent has the type of its primal");
+    static_assert(std::is_same_v<detail::Argument<X>, detail::Argument<V>>,
+                  "wengert: jvp: the tangent has the type of its primal");
     return detail::forward(f, detail::argument(x), detail::argument(v), at);
 }
 

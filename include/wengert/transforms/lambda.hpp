@@ -11,48 +11,53 @@ namespace wengert {
 
 /// A value and its derivative with respect to one input, over any V that rules run on: SIMD lanes give the backward
 /// loop, tensors the recorded derivative. Values that do not depend on that input stay plain V.
-template <class V>
-struct Dual {
+template <class V> struct Dual {
     V value, dot;
 };
 
 namespace detail {
 
-template <class X>
-inline constexpr bool is_dual = false;
-template <class V>
-inline constexpr bool is_dual<Dual<V>> = true;
+template <class X> inline constexpr bool is_dual = false;
+template <class V> inline constexpr bool is_dual<Dual<V>> = true;
 
-template <class V, class X>
-V as_value(const X& x)
+template <class V, class X> V as_value(const X& x)
 {
-    if constexpr (is_dual<X>) return x.value;
-    else if constexpr (std::is_same_v<X, V>) return x;
-    else if constexpr (std::is_same_v<X, Literal>) return as_value<V>(x.value);
-    else if constexpr (requires { typename V::device_type; }) return V(x);  // a tensor of rank 0
-    else return V(lit(x));
+    if constexpr (is_dual<X>)
+        return x.value;
+    else if constexpr (std::is_same_v<X, V>)
+        return x;
+    else if constexpr (std::is_same_v<X, Literal>)
+        return as_value<V>(x.value);
+    else if constexpr (requires { typename V::device_type; })
+        return V(x);  // a tensor of rank 0
+    else
+        return V(lit(x));
 }
-template <class X>
-struct dual_value { using type = void; };
-template <class V>
-struct dual_value<Dual<V>> { using type = V; };
+template <class X> struct dual_value {
+    using type = void;
+};
+template <class V> struct dual_value<Dual<V>> {
+    using type = V;
+};
 template <class A, class B>
-using dual_value_t = std::conditional_t<is_dual<A>, typename dual_value<A>::type, typename dual_value<B>::type>;
+using dual_value_t =
+    std::conditional_t<is_dual<A>, typename dual_value<A>::type, typename dual_value<B>::type>;
 
 /// One input in a rule: ẏ = pull(ẋ), since real elementwise Jacobians are diagonal.
-template <class P, class V>
-Dual<V> dual_unary(const Dual<V>& x)
+template <class P, class V> Dual<V> dual_unary(const Dual<V>& x)
 {
     const V y = P::value(x.value);
     return {y, P::pull(wrt<0>{}, x.dot, x.value, y)};
 }
-template <class P, class A, class B, class V = dual_value_t<A, B>>
-Dual<V> dual_binary(const A& a, const B& b)
+template <class P, class A, class B, class V = dual_value_t<A, B>> Dual<V> dual_binary(const A& a, const B& b)
 {
     const V x = as_value<V>(a), z = as_value<V>(b), y = P::value(x, z);
-    if constexpr (is_dual<A> && is_dual<B>) return {y, P::pull(wrt<0>{}, a.dot, x, z, y) + P::pull(wrt<1>{}, b.dot, x, z, y)};
-    else if constexpr (is_dual<A>) return {y, P::pull(wrt<0>{}, a.dot, x, z, y)};
-    else return {y, P::pull(wrt<1>{}, b.dot, x, z, y)};
+    if constexpr (is_dual<A> && is_dual<B>)
+        return {y, P::pull(wrt<0>{}, a.dot, x, z, y) + P::pull(wrt<1>{}, b.dot, x, z, y)};
+    else if constexpr (is_dual<A>)
+        return {y, P::pull(wrt<0>{}, a.dot, x, z, y)};
+    else
+        return {y, P::pull(wrt<1>{}, b.dot, x, z, y)};
 }
 
 template <class A, class B>
@@ -108,8 +113,10 @@ auto where(const C& c, const A& a, const B& b)
 {
     using V = detail::dual_value_t<A, B>;
     const auto dot = []<class X>(const X& x) {
-        if constexpr (detail::is_dual<X>) return x.dot;
-        else return detail::as_value<V>(lit(0));
+        if constexpr (detail::is_dual<X>)
+            return x.dot;
+        else
+            return detail::as_value<V>(lit(0));
     };
     return Dual<V>{where(c, detail::as_value<V>(a), detail::as_value<V>(b)), where(c, dot(a), dot(b))};
 }
@@ -117,18 +124,15 @@ auto where(const C& c, const A& a, const B& b)
 namespace detail {
 
 /// The primitive of a lambda without captures.
-template <class F>
-struct LambdaPrimitive {
+template <class F> struct LambdaPrimitive {
     static constexpr std::string_view name = "elementwise";
-    template <class... V>
-    static auto value(const V&... x)
+    template <class... V> static auto value(const V&... x)
     {
         using First = std::tuple_element_t<0, std::tuple<V...>>;
         return as_value<First>(F{}(x...));
     }
     /// x̄ᵢ = ȳ ∂f/∂xᵢ, f evaluated on a dual number in its place.
-    template <std::size_t i, class V, class... X>
-    static constexpr V pull(wrt<i>, const V& g, const X&... xy)
+    template <std::size_t i, class V, class... X> static constexpr V pull(wrt<i>, const V& g, const X&... xy)
     {
         if constexpr (std::is_same_v<V, Uses>) {
             return Uses(0xffU >> (8 - sizeof...(X) + 1));  // every input, not the output
@@ -136,54 +140,55 @@ struct LambdaPrimitive {
             const std::tuple<const X&...> all(xy...);
             return [&]<std::size_t... k>(std::index_sequence<k...>) {
                 const auto r = F{}(seeded<k == i>(std::get<k>(all), g)...);
-                if constexpr (is_dual<std::remove_cvref_t<decltype(r)>>) return r.dot;
-                else return zero_like(g);  // f does not use this input
+                if constexpr (is_dual<std::remove_cvref_t<decltype(r)>>)
+                    return r.dot;
+                else
+                    return zero_like(g);  // f does not use this input
             }(std::make_index_sequence<sizeof...(X) - 1>());
         }
     }
 
 private:
-    template <bool seed, class V>
-    static auto seeded(const V& x, const V& g)
+    template <bool seed, class V> static auto seeded(const V& x, const V& g)
     {
-        if constexpr (seed) return Dual<V>{x, g};
-        else return x;
+        if constexpr (seed)
+            return Dual<V>{x, g};
+        else
+            return x;
     }
 };
 
 /// The dtype of the first tensor among the arguments.
-template <class First, class... X>
-struct first_dtype : first_dtype<X...> {};
+template <class First, class... X> struct first_dtype : first_dtype<X...> {};
 template <class First, class... X>
     requires requires(const First& x) { x.any(); }
 struct first_dtype<First, X...> {
     using type = typename First::value_type;
 };
 
-template <class F>
-class ElementwiseLambda : public Closure<ElementwiseLambda<F>> {
+template <class F> class ElementwiseLambda : public Closure<ElementwiseLambda<F>> {
 public:
     explicit ElementwiseLambda(const Site& made) : Closure<ElementwiseLambda>(made) {}
-    template <class... X>
-    static constexpr bool accepts()
+    template <class... X> static constexpr bool accepts()
     {
-        return (is_tensor<Argument<X>> || ...) && ((is_tensor<Argument<X>> || std::is_arithmetic_v<X>) && ...);
+        return (is_tensor<Argument<X>> || ...) && ((is_tensor<Argument<X>> || std::is_arithmetic_v<X>)&&...);
     }
-    template <class... X>
-    auto at_line(const Site& at, const X&... x) const
+    template <class... X> auto at_line(const Site& at, const X&... x) const
     {
-        static_assert(sizeof...(X) <= Primitive::max_elementwise, "wengert: elementwise: at most four arguments");
+        static_assert(sizeof...(X) <= Primitive::max_elementwise,
+                      "wengert: elementwise: at most four arguments");
         using T = typename first_dtype<X...>::type;
         return apply_elementwise<LambdaPrimitive<F>, T>(at, operand<T>(x)...);
     }
 
 private:
-    template <class T, class X>
-    static Tensor<T> operand(const X& x)
+    template <class T, class X> static Tensor<T> operand(const X& x)
     {
-        if constexpr (std::is_arithmetic_v<X>) return Tensor<T>(x);
+        if constexpr (std::is_arithmetic_v<X>)
+            return Tensor<T>(x);
         else {
-            static_assert(std::is_same_v<typename X::value_type, T>, "wengert: elementwise: the tensors have one dtype; use cast");
+            static_assert(std::is_same_v<typename X::value_type, T>,
+                          "wengert: elementwise: the tensors have one dtype; use cast");
             return argument(x);
         }
     }
@@ -195,8 +200,7 @@ private:
 /// its derivative, to any order, from the lambda itself. Write it with `auto` parameters and `using std::exp;` before
 /// `exp(x)`; select with `where(x > 0.0, a, b)`. It must not capture: pass numbers as arguments, up to four in all. The
 /// recorded operation carries the line where the result is called.
-template <class F>
-auto elementwise(F, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class F> auto elementwise(F, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
                   "wengert: elementwise(f): the lambda must not capture; pass what it needs as arguments");

@@ -9,15 +9,16 @@
 
 namespace wengert {
 
-template <class T, class Device>
-inline constexpr bool tree::is_leaf<Tensor<T, Device>> = true;
+template <class T, class Device> inline constexpr bool tree::is_leaf<Tensor<T, Device>> = true;
 
 namespace detail {
 
 /// Opens a level of the tape for its lifetime (Siskind & Pearlmutter 2005: each derivative needs a tag of its own).
 class LevelScope {
 public:
-    LevelScope(Tape& tape, bool forward) : tape_(tape), level_(tape.push_level(forward)), start_(tape.level(level_).start), forward_(forward) {}
+    LevelScope(Tape& tape, bool forward)
+        : tape_(tape), level_(tape.push_level(forward)), start_(tape.level(level_).start), forward_(forward)
+    {}
     LevelScope(const LevelScope&) = delete;
     LevelScope& operator=(const LevelScope&) = delete;
     ~LevelScope()
@@ -57,7 +58,8 @@ inline constexpr Primitive identity_primitive = [] {
 
 /// A node over x's elements for the levels in `mask`; outer derivatives pass through it unchanged.
 template <class T>
-Ref<Node> identity_node(const AnyTensor& x, std::uint64_t mask, std::uint64_t own, std::size_t level, const Site& at)
+Ref<Node> identity_node(const AnyTensor& x, std::uint64_t mask, std::uint64_t own, std::size_t level,
+                        const Site& at)
 {
     Tape& tape = Tape::current();
     const AnyTensor* in[] = {&x};
@@ -77,18 +79,19 @@ Ref<Node> identity_node(const AnyTensor& x, std::uint64_t mask, std::uint64_t ow
 template <class T>
 Tensor<T> lift(const Tensor<T>& x, std::size_t level, std::string_view transform, const Site& at)
 {
-    if constexpr (!is_differentiable<T>) return x;
+    if constexpr (!is_differentiable<T>)
+        return x;
     else {
         Tape& tape = Tape::current();
         const AnyTensor* in[] = {&x.any()};
         const std::uint64_t outer = tape.dependence(in, 1, transform, at) & Tape::below(level);
-        return Tensor<T>(AnyTensor{x.any().value, identity_node<T>(x.any(), outer, Tape::bit(level), level, at)});
+        return Tensor<T>(
+            AnyTensor{x.any().value, identity_node<T>(x.any(), outer, Tape::bit(level), level, at)});
     }
 }
 
 /// x as it is seen outside of `level`, after that level has been closed.
-template <class T>
-Tensor<T> lower(const Tensor<T>& x, std::size_t level, const Site& at)
+template <class T> Tensor<T> lower(const Tensor<T>& x, std::size_t level, const Site& at)
 {
     const AnyTensor& any = x.any();
     if (!any.node || !(any.node->mask & Tape::bit(level))) return x;
@@ -101,13 +104,11 @@ Tensor<T> lower(const Tensor<T>& x, std::size_t level, const Site& at)
 }
 
 /// Every tensor of a tree, lifted or lowered.
-template <class X>
-X lift_tree(const X& x, std::size_t level, std::string_view transform, const Site& at)
+template <class X> X lift_tree(const X& x, std::size_t level, std::string_view transform, const Site& at)
 {
     return tree::map([&]<class T>(const Tensor<T>& t) { return lift(t, level, transform, at); }, x);
 }
-template <class X>
-X lower_tree(const X& x, std::size_t level, const Site& at)
+template <class X> X lower_tree(const X& x, std::size_t level, const Site& at)
 {
     return tree::map([&]<class T>(const Tensor<T>& t) { return lower(t, level, at); }, x);
 }
@@ -124,19 +125,18 @@ void zip_at(std::string_view transform, const Site& at, Fn&& fn, const X& x, con
 }
 
 /// A slice argument arrives as the tensor that it is.
-template <class T, class D>
-const Tensor<T, D>& argument(const Tensor<T, D>& x) { return x; }
+template <class T, class D> const Tensor<T, D>& argument(const Tensor<T, D>& x) { return x; }
 template <class X>
     requires(!requires(const X& x) { x.any(); })
-const X& argument(const X& x) { return x; }
+const X& argument(const X& x)
+{
+    return x;
+}
 
-template <class X>
-using Argument = std::remove_cvref_t<decltype(argument(std::declval<const X&>()))>;
+template <class X> using Argument = std::remove_cvref_t<decltype(argument(std::declval<const X&>()))>;
 
-template <class X>
-inline constexpr bool is_tensor = false;
-template <class T, class D>
-inline constexpr bool is_tensor<Tensor<T, D>> = true;
+template <class X> inline constexpr bool is_tensor = false;
+template <class T, class D> inline constexpr bool is_tensor<Tensor<T, D>> = true;
 
 }  // namespace detail
 }  // namespace wengert

@@ -85,7 +85,9 @@ template <class X> inline constexpr bool contains_leaf = detail::search<std::rem
 
 /// Two structs that are walked together are not alike.
 struct Mismatch : ShapeError {
-    explicit Mismatch(const char* why) : ShapeError(std::string("[tree] two structs of tensors differ: ") + why), how(why) {}
+    explicit Mismatch(const char* why)
+        : ShapeError(std::string("[tree] two structs of tensors differ: ") + why), how(why)
+    {}
     const char* how;
 };
 
