@@ -13,6 +13,7 @@ struct Error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// clang-format off
 struct ShapeError : Error { using Error::Error; };    ///< shapes or axes that do not fit
 struct IndexError : Error { using Error::Error; };    ///< an index outside of its axis
 struct DTypeError : Error { using Error::Error; };    ///< an element type that cannot serve here
@@ -20,6 +21,7 @@ struct TapeError : Error { using Error::Error; };     ///< a tensor used where i
 struct NumericError : Error { using Error::Error; };  ///< a NaN or Inf was born (AnomalyMode)
 struct DeviceError : Error { using Error::Error; };   ///< no such device, or operands on different ones
 struct MemoryError : Error { using Error::Error; };   ///< an allocation that failed
+// clang-format on
 
 /// Throws E with the text "[primitive] what (file:line)".
 template <class E>

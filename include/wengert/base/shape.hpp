@@ -20,7 +20,8 @@ namespace wengert {
 struct Extent {
     template <class I>
         requires std::is_integral_v<I>
-    constexpr Extent(I i) : value(static_cast<std::int64_t>(i)) {}
+    constexpr Extent(I i) : value(static_cast<std::int64_t>(i))
+    {}
     std::int64_t value;
 };
 
@@ -50,8 +51,10 @@ public:
     }
     Extents(const Extents& o)
     {
-        if (o.on_heap()) assign(o.heap_, o.rank_);
-        else copy_inline(o);
+        if (o.on_heap())
+            assign(o.heap_, o.rank_);
+        else
+            copy_inline(o);
     }
     Extents(Extents&& o) noexcept { take(o); }
     Extents& operator=(const Extents& o)
@@ -193,12 +196,13 @@ inline void check_shape(std::string_view primitive, const Shape& shape, const Si
 }
 
 /// An axis in [-rank, rank) made non-negative.
-inline std::size_t normalize_axis(std::string_view primitive, std::int64_t axis, const Shape& shape, const Site& at)
+inline std::size_t normalize_axis(std::string_view primitive, std::int64_t axis, const Shape& shape,
+                                  const Site& at)
 {
     const auto rank = static_cast<std::int64_t>(shape.size());
     if (axis < -rank || axis >= rank)
-        fail<ShapeError>(primitive,
-                         "axis " + std::to_string(axis) + " is out of range for shape " + to_string(shape), at);
+        fail<ShapeError>(
+            primitive, "axis " + std::to_string(axis) + " is out of range for shape " + to_string(shape), at);
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
@@ -213,8 +217,9 @@ inline Shape broadcast_shapes(std::string_view primitive, const Shape& a, const 
         std::int64_t& e = out[lead + i];
         if (e == shorter[i] || shorter[i] == 1) continue;
         if (e != 1)
-            fail<ShapeError>(primitive,
-                             "shapes " + to_string(a) + " and " + to_string(b) + " cannot be broadcast together", at);
+            fail<ShapeError>(
+                primitive,
+                "shapes " + to_string(a) + " and " + to_string(b) + " cannot be broadcast together", at);
         e = shorter[i];
     }
     return out;

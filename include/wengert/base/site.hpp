@@ -15,8 +15,7 @@ struct Site {
 
     constexpr Site() = default;
     /// From a const char* and nothing that converts to one: `{0}` and `{0, 1}` are lists of axes.
-    template <std::same_as<const char*> File>
-    constexpr Site(File f, int l) : file(f), line(l) {}
+    template <std::same_as<const char*> File> constexpr Site(File f, int l) : file(f), line(l) {}
 };
 
 /// "heat.cpp:42"; the folder is left out because a message should fit on a line.

@@ -7,8 +7,8 @@
 namespace wengert {
 
 struct Uses {
-    unsigned bits = 0;     ///< one for each input read
-    bool is_input = false; ///< an input itself, untouched
+    unsigned bits = 0;      ///< one for each input read
+    bool is_input = false;  ///< an input itself, untouched
 
     constexpr Uses() = default;
     constexpr Uses(Literal) {}
@@ -17,8 +17,7 @@ struct Uses {
 };
 
 namespace detail {
-template <class... U>
-constexpr Uses merge_uses(const U&... u) { return Uses((Uses(u).bits | ... | 0U)); }
+template <class... U> constexpr Uses merge_uses(const U&... u) { return Uses((Uses(u).bits | ... | 0U)); }
 }  // namespace detail
 
 // clang-format off

@@ -7,7 +7,7 @@
 namespace wengert {
 
 struct BackwardOptions {
-    bool retain = false;  ///< keep what the derivatives need, for another backward through the same operations
+    bool retain = false;  ///< keep what the derivatives need, for another backward of the same
 };
 
 namespace detail {
@@ -20,26 +20,34 @@ inline void commit_gradients(const Walk& walk)
     for (const auto& leaf : walk.leaves()) {
         const Ref<Block>& old = leaf->gradient;
         const Ref<Block>& add = leaf->cotangent.value;
-        if (!old) sums.push_back(add->is_view() ? copy_of(*add) : add);
-        else if (may_write(*old)) sums.push_back({});
-        else sums.push_back(sum_of(*old, *add));
+        if (!old)
+            sums.push_back(add->is_view() ? copy_of(*add) : add);
+        else if (may_write(*old))
+            sums.push_back({});
+        else
+            sums.push_back(sum_of(*old, *add));
     }
     for (std::size_t i = 0; i < sums.size(); ++i) {
         Node& leaf = *walk.leaves()[i];
-        if (sums[i]) leaf.gradient = std::move(sums[i]);
-        else add_into(*leaf.gradient, *leaf.cotangent.value);
+        if (sums[i])
+            leaf.gradient = std::move(sums[i]);
+        else
+            add_into(*leaf.gradient, *leaf.cotangent.value);
         leaf.cotangent = {};
     }
 }
 
-inline void backward_any(const AnyTensor& y, Ref<Block> cotangent, const BackwardOptions& options, const Site& at)
+inline void backward_any(const AnyTensor& y, Ref<Block> cotangent, const BackwardOptions& options,
+                         const Site& at)
 {
     Tape& tape = Tape::current();
     const AnyTensor* in[] = {&y};
     const std::uint64_t mask = tape.dependence(in, 1, "backward", at);
     if (!(mask & 1))
-        fail<TapeError>("backward", "this tensor of shape " + to_string(y.value->shape) +
-                                        " depends on no variable: call requires_grad(true) on one before computing it", at);
+        fail<TapeError>("backward",
+                        "this tensor of shape " + to_string(y.value->shape) +
+                            " depends on no variable: call requires_grad(true) on one before computing it",
+                        at);
     Walk walk(tape, 0, options.retain);
     walk.run(y.node, {std::move(cotangent), {}});
     commit_gradients(walk);
@@ -54,18 +62,23 @@ void backward(const Tensor<T>& y, const Tensor<T>& cotangent, BackwardOptions op
               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (!(y.shape() == cotangent.shape()))
-        fail<ShapeError>("backward", "the cotangent's shape " + to_string(cotangent.shape()) + " is not the result's, " +
-                                         to_string(y.shape()), at);
+        fail<ShapeError>("backward",
+                         "the cotangent's shape " + to_string(cotangent.shape()) + " is not the result's, " +
+                             to_string(y.shape()),
+                         at);
     detail::backward_any(y.any(), cotangent.any().value, options, at);
 }
 
 /// The same for a scalar loss, with cotangent 1. Throws TapeError when it has more than one element.
 template <Differentiable T>
-void backward(const Tensor<T>& loss, BackwardOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+void backward(const Tensor<T>& loss, BackwardOptions options = {},
+              Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (loss.size() != 1)
-        fail<TapeError>("backward", "a loss must be a scalar, this one has shape " + to_string(loss.shape()) +
-                                        "; give a cotangent of that shape as second argument", at);
+        fail<TapeError>("backward",
+                        "a loss must be a scalar, this one has shape " + to_string(loss.shape()) +
+                            "; give a cotangent of that shape as second argument",
+                        at);
     auto one = make_block(dtype_of<T>(), loss.shape());
     *one->template as<T>() = T(1);
     detail::backward_any(loss.any(), std::move(one), options, at);

@@ -20,22 +20,22 @@ struct Node : Counted {
     enum Flag : std::uint8_t { is_leaf = 1, consumed = 2, rewritten = 4 };
 
     const Primitive* primitive = nullptr;
-    Tape* tape = nullptr;              ///< null once the tape has gone
-    std::uint64_t sequence = 0;        ///< time order; the list below is in this order
-    std::uint64_t mask = 0;            ///< bit l: depends on a variable of level l
+    Tape* tape = nullptr;        ///< null once the tape has gone
+    std::uint64_t sequence = 0;  ///< time order; the list below is in this order
+    std::uint64_t mask = 0;      ///< bit l: depends on a variable of level l
     Node* previous = nullptr;
     Node* next = nullptr;
     Site at;
     std::uint32_t input_count = 0;
     DType dtype{};
     std::uint8_t flags = 0;
-    std::uint8_t level = 0;            ///< of leaves: the level whose variable this is
-    bool pending = false;              ///< holds a cotangent that the walk has not used yet
-    Node** inputs = inline_input;      ///< null entries are constants
-    Block** saved = inline_saved;      ///< input_count inputs, then the output; null where not needed
-    void* op = nullptr;                ///< parameters of a structural primitive
+    std::uint8_t level = 0;        ///< of leaves: the level whose variable this is
+    bool pending = false;          ///< holds a cotangent that the walk has not used yet
+    Node** inputs = inline_input;  ///< null entries are constants
+    Block** saved = inline_saved;  ///< input_count inputs, then the output; null where not needed
+    void* op = nullptr;            ///< parameters of a structural primitive
     AnyTensor cotangent;
-    Ref<Block> gradient;               ///< of leaves
+    Ref<Block> gradient;  ///< of leaves
     std::vector<Tangent>* tangents = nullptr;
     Shape shape;
     Node* inline_input[inline_inputs] = {};

@@ -23,12 +23,12 @@ class Cotangents;
 
 /// One derivative of an elementwise primitive with respect to one of its inputs.
 struct Pull {
-    TileKernel kernel = nullptr;  ///< (g, used inputs and output) -> cotangent of the input, over a contiguous tile
-    std::uint8_t uses = 0;        ///< which values the kernel reads: bit i for input i, bit `arity` for the output
-    std::uint8_t count = 0;       ///< how many those are, and which, in order
+    TileKernel kernel = nullptr;  ///< (g, used inputs and output) -> cotangent, over a contiguous tile
+    std::uint8_t uses = 0;   ///< which values the kernel reads: bit i for input i, bit `arity` for the output
+    std::uint8_t count = 0;  ///< how many those are, and which, in order
     std::uint8_t slots[4] = {};
-    std::uint8_t sizes[5] = {};   ///< bytes of an element: of g, then of those values
-    bool passes = false;          ///< the cotangent is g itself: nothing to compute
+    std::uint8_t sizes[5] = {};  ///< bytes of an element: of g, then of those values
+    bool passes = false;         ///< the cotangent is g itself: nothing to compute
 };
 
 /// Plain function pointers and constants, so that no backtrace and no closure carries a template's name.
@@ -36,13 +36,13 @@ struct Primitive {
     static constexpr std::size_t max_elementwise = 4;
 
     std::string_view name;
-    std::uint8_t arity = 0;       ///< inputs; 0 for a variable number
-    DType dtype{};                ///< of the result
+    std::uint8_t arity = 0;  ///< inputs; 0 for a variable number
+    DType dtype{};           ///< of the result
     bool elementwise = false;
     bool differentiable = false;
 
-    TileKernel value = nullptr;                           ///< elementwise only
-    Pull pull[max_elementwise] = {};                      ///< kernels for elementwise ones only, `uses` for all
+    TileKernel value = nullptr;       ///< elementwise only
+    Pull pull[max_elementwise] = {};  ///< kernels for elementwise ones only, `uses` for all
 
     /// Structural only: the value again, from the parameters and the inputs.
     Ref<Block> (*compute)(const void* op, const Ref<Block>* inputs, const Site& at) = nullptr;
