@@ -297,8 +297,10 @@ inline void Walk::add_tiles(const Pull& pull, const void* const* data, std::size
 /// Some operand is a scalar or lies in another order.
 inline void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* const* read, AnyTensor& g)
 {
-    auto out = make_block(tape_.thread(), n.dtype, n.shape, g.value->count);
-    bool direct = !g.value->strided;
+    const AnyTensor& sum = to.cotangent;
+    const bool add = sum.value && !sum.node && g.value->count > kernels::tile && may_write(*sum.value);
+    Ref<Block> out = add ? sum.value : make_block(tape_.thread(), n.dtype, n.shape, g.value->count);
+    bool direct = !add && !g.value->strided;
     std::uint8_t scalar[kernels::max_operands] = {};
     const void* data[kernels::max_operands] = {g.value->data};
     for (std::size_t k = 1; k <= pull.count; ++k) {
@@ -312,9 +314,11 @@ inline void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* c
     } else {
         kernels::Operand operands[kernels::max_operands] = {operand(*out, n.shape)};
         for (std::size_t k = 0; k <= pull.count; ++k) operands[k + 1] = operand(*read[k], n.shape);
-        kernels::execute(pull.kernel, n.shape, n.dtype, operands, pull.count + 2U, kernels::Store::assign);
+        const auto mode = add ? kernels::Store::accumulate : kernels::Store::assign;
+        kernels::execute(pull.kernel, n.shape, n.dtype, operands, pull.count + 2U, mode);
     }
-    deliver(to, {std::move(out), {}});
+    if (!add) return deliver(to, {std::move(out), {}});
+    if (tape_.anomaly && !all_finite(*out)) report_birth(*out);
 }
 
 /// The input was broadcast: contributions are added up tile by tile.
