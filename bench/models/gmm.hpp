@@ -30,9 +30,9 @@ public:
         using wengert::range;
         const T q = view(c, all(), range(0, d_)), diagonal = exp(q),
                 lower = view(c, all(), range(d_, d_ * (d_ + 1) / 2));
-        const T Q =
-            wengert::reshape(take(wengert::concatenate({diagonal, lower, wengert::zeros<double>({K_, 1})}, 1), place_, 1),
-                    {K_, d_, d_});
+        const T Q = wengert::reshape(
+            take(wengert::concatenate({diagonal, lower, wengert::zeros<double>({K_, 1})}, 1), place_, 1),
+            {K_, d_, d_});
         const T offset = matmul(Q, expand_dims(means, 2));
         const T affine = wengert::reshape(wengert::concatenate({Q, -offset}, 2), {K_ * d_, d_ + 1});
         const T rows = wengert::reshape(matmul(points_, transpose(affine)), {n_, K_, d_});

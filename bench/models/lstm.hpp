@@ -60,9 +60,16 @@ private:
         outputs.reserve(static_cast<std::size_t>(steps_));
         // one primitive a line: each lambda is one loop forward and one for each input backward
         const auto gate = wengert::elementwise([](auto x, auto v, auto b) { return sigmoid(x * v + b); });
-        const auto change = wengert::elementwise([](auto x, auto v, auto b) { using std::tanh; return tanh(x * v + b); });
-        const auto mix = wengert::elementwise([](auto old, auto f, auto i, auto d) { return old * f + i * d; });
-        const auto emit = wengert::elementwise([](auto o, auto cell) { using std::tanh; return o * tanh(cell); });
+        const auto change = wengert::elementwise([](auto x, auto v, auto b) {
+            using std::tanh;
+            return tanh(x * v + b);
+        });
+        const auto mix =
+            wengert::elementwise([](auto old, auto f, auto i, auto d) { return old * f + i * d; });
+        const auto emit = wengert::elementwise([](auto o, auto cell) {
+            using std::tanh;
+            return o * tanh(cell);
+        });
         for (std::int64_t t = 0; t < steps_; ++t) {
             c = mix(c, view(forget, t), gate(h, w_in, b_in), change(h, w_change, b_change));
             h = emit(view(out, t), c);

@@ -12,8 +12,7 @@ using wg::Tensor;
 
 namespace {
 
-template <class E, class F>
-std::string message_of(F&& f)
+template <class E, class F> std::string message_of(F&& f)
 {
     try {
         f();
@@ -36,9 +35,7 @@ TEST_CASE("dead results leave the tape")
     const auto before = wg::Tape::current().size();
     {
         const auto x = variable({1.0, 2.0});
-        for (int i = 0; i < 1000; ++i) {
-            const auto dead = sin(x) * x;
-        }
+        for (int i = 0; i < 1000; ++i) { const auto dead = sin(x) * x; }
         CHECK(wg::Tape::current().size() == before + 1);
     }
     CHECK(wg::Tape::current().size() == before);
@@ -61,7 +58,8 @@ TEST_CASE("a derivative keeps only the values that it reads")
     const auto z = exp(x);  // reads its result
     CHECK(z.any().node->saved[0] == nullptr);
     CHECK(z.any().node->saved[1] == z.any().value.get());
-    const auto w = x * Tensor<double>{3.0, 4.0};  // reads the constant, not x: nobody asks for the constant's gradient
+    const auto w =
+        x * Tensor<double>{3.0, 4.0};  // reads the constant, not x: nobody asks for the constant's gradient
     CHECK(w.any().node->saved[0] == nullptr);
     CHECK(w.any().node->saved[1] != nullptr);
 }
@@ -114,7 +112,8 @@ TEST_CASE("backward with a cotangent")
     auto x = variable({1.0, 2.0});
     wg::backward(x * x, Tensor<double>{1.0, 10.0});
     CHECK(x.grad().data()[1] == 40.0);
-    CHECK_THAT(message_of<wg::ShapeError>([&] { wg::backward(x * x, Tensor<double>{1.0}); }), contains("(1)"));
+    CHECK_THAT(message_of<wg::ShapeError>([&] { wg::backward(x * x, Tensor<double>{1.0}); }),
+               contains("(1)"));
 }
 
 TEST_CASE("nothing is recorded under NoGrad, and stop_gradient cuts")
@@ -132,7 +131,9 @@ TEST_CASE("a failed operation leaves the tape as it was")
 {
     auto x = variable({1.0, 2.0});
     const auto before = wg::Tape::current().size();
-    CHECK_THAT(message_of<wg::ShapeError>([&] { x + Tensor<double>{1.0, 2.0, 3.0}; }),
+    CHECK_THAT(message_of<wg::ShapeError>([&] {
+                   x + Tensor<double>{1.0, 2.0, 3.0};
+               }),
                contains("add") && contains("(2)") && contains("(3)") && contains("test_tape.cpp"));
     CHECK(wg::Tape::current().size() == before);
 }
@@ -173,7 +174,8 @@ TEST_CASE("a backward that fails says so when its part of the tape is used again
     const auto y = sum(a * 2.0);
     {
         const wg::AnomalyMode anomaly;
-        CHECK_THAT(message_of<wg::NumericError>([&] { wg::backward(y); }), contains("sqrt") && contains("test_tape.cpp"));
+        CHECK_THAT(message_of<wg::NumericError>([&] { wg::backward(y); }),
+                   contains("sqrt") && contains("test_tape.cpp"));
     }
     CHECK(x.grad().data()[0] == 0.0);
     CHECK_THAT(message_of<wg::TapeError>([&] { wg::backward(y); }), contains("sqrt"));

@@ -32,10 +32,13 @@ public:
     static constexpr std::size_t inline_rank = 6;
 
     Extents() noexcept {}
-    explicit Extents(std::size_t rank, std::int64_t fill = 0)
+    /// `rank` times `fill`. No constructor: in templates clang 16 would prefer it to a list of extents.
+    static Extents filled(std::size_t rank, std::int64_t fill = 0)
     {
-        resize(rank);
-        for (auto& e : *this) e = fill;
+        Extents result;
+        result.resize(rank);
+        for (auto& e : result) e = fill;
+        return result;
     }
     Extents(std::initializer_list<Extent> list)
     {
@@ -173,7 +176,7 @@ inline std::size_t element_count(const Shape& shape) noexcept
 
 inline Strides row_major(const Shape& shape)
 {
-    Strides strides(shape.size());
+    Strides strides = Strides::filled(shape.size());
     std::int64_t step = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
         strides[i] = step;
@@ -228,7 +231,7 @@ inline Shape broadcast_shapes(std::string_view primitive, const Shape& a, const 
 /// Strides that read an array of `shape` as if it had the larger shape `to`: 0 along broadcast axes.
 inline Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& to)
 {
-    Strides out(to.size());
+    Strides out = Strides::filled(to.size());
     const std::size_t lead = to.size() - shape.size();
     for (std::size_t i = 0; i < shape.size(); ++i)
         out[lead + i] = shape[i] == 1 && to[lead + i] != 1 ? 0 : strides[i];

@@ -42,7 +42,7 @@ public:
         if (rank_ == 0) {
             extents_.push_back(1);
             rank_ = 1;
-            for (std::size_t k = 0; k < n; ++k) operands[k].strides = Strides(1, 1);
+            for (std::size_t k = 0; k < n; ++k) operands[k].strides = Strides::filled(1, 1);
         }
     }
     std::size_t rank() const { return rank_; }
@@ -129,7 +129,7 @@ inline void store_run(Store mode, DType dtype, const std::byte* from, std::size_
 class Executor {
 public:
     Executor(TileKernel kernel, const Shape& shape, DType dtype, Operand* operands, std::size_t n, Store mode)
-        : kernel_(kernel), dtype_(dtype), mode_(mode), op_(operands), n_(n), loop_(shape, operands, n), index_(loop_.rank())
+        : kernel_(kernel), dtype_(dtype), mode_(mode), op_(operands), n_(n), loop_(shape, operands, n), index_(Extents::filled(loop_.rank()))
     {
         for (std::size_t k = 0; k < n_; ++k) at_[k] = op_[k].data;
     }

@@ -18,23 +18,38 @@ struct Subtract {
     static constexpr std::string_view name = "subtract";
     template <class V> static V value(const V& a, const V& b) { return static_cast<V>(a - b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V&, const V&) { return g; }
-    template <class V> static constexpr V pull(wrt<1>, const V& g, const V&, const V&, const V&) { return -g; }
+    template <class V> static constexpr V pull(wrt<1>, const V& g, const V&, const V&, const V&)
+    {
+        return -g;
+    }
 };
 
 /// y = a b;  ā = ȳ b,  b̄ = ȳ a
 struct Multiply {
     static constexpr std::string_view name = "multiply";
     template <class V> static V value(const V& a, const V& b) { return static_cast<V>(a * b); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& b, const V&) { return g * b; }
-    template <class V> static constexpr V pull(wrt<1>, const V& g, const V& a, const V&, const V&) { return g * a; }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& b, const V&)
+    {
+        return g * b;
+    }
+    template <class V> static constexpr V pull(wrt<1>, const V& g, const V& a, const V&, const V&)
+    {
+        return g * a;
+    }
 };
 
 /// y = a / b;  ā = ȳ / b,  b̄ = −ȳ y / b
 struct Divide {
     static constexpr std::string_view name = "divide";
     template <class V> static V value(const V& a, const V& b) { return static_cast<V>(a / b); }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& b, const V&) { return g / b; }
-    template <class V> static constexpr V pull(wrt<1>, const V& g, const V&, const V& b, const V& y) { return -(g * (y / b)); }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& b, const V&)
+    {
+        return g / b;
+    }
+    template <class V> static constexpr V pull(wrt<1>, const V& g, const V&, const V& b, const V& y)
+    {
+        return -(g * (y / b));
+    }
 };
 
 /// y = −x;  x̄ = −ȳ
@@ -82,42 +97,87 @@ struct Where {
     static constexpr std::string_view name = "where";
     template <class C, class V> static V value(const C& c, const V& a, const V& b) { return where(c, a, b); }
     template <class C, class V>
-    static constexpr V pull(wrt<1>, const V& g, const C& c, const V&, const V&, const V&) { return where(c, g, zero_like(g)); }
+    static constexpr V pull(wrt<1>, const V& g, const C& c, const V&, const V&, const V&)
+    {
+        return where(c, g, zero_like(g));
+    }
     template <class C, class V>
-    static constexpr V pull(wrt<2>, const V& g, const C& c, const V&, const V&, const V&) { return where(c, zero_like(g), g); }
+    static constexpr V pull(wrt<2>, const V& g, const C& c, const V&, const V&, const V&)
+    {
+        return where(c, zero_like(g), g);
+    }
 };
 
 /// r, or 0 where g is 0 and r is not finite: keeps a zero cotangent from making a NaN when rules are recorded. The
 /// derivative with respect to r survives where g is 0, so the Hessian of Σ tanh² x at 0 is 2·I.
 struct ZeroWhereUndefined {
     static constexpr std::string_view name = "zero_where_undefined";
-    template <class V> static V value(const V& g, const V& r) { return where(undefined(g, r), zero_like(r), r); }
-    template <class V>
-    static constexpr V pull(wrt<1>, const V& h, const V& g, const V& r, const V&) { return where(undefined(g, r), zero_like(h), h); }
-    template <class V>
-    static constexpr auto undefined(const V& g, const V& r) { return g == zero_like(g) && !is_finite(r); }
+    template <class V> static V value(const V& g, const V& r)
+    {
+        return where(undefined(g, r), zero_like(r), r);
+    }
+    template <class V> static constexpr V pull(wrt<1>, const V& h, const V& g, const V& r, const V&)
+    {
+        return where(undefined(g, r), zero_like(h), h);
+    }
+    template <class V> static constexpr auto undefined(const V& g, const V& r)
+    {
+        return g == zero_like(g) && !is_finite(r);
+    }
 };
 constexpr Uses is_finite(Uses a) { return Uses(a.bits); }
 
 /// Another element type; floating point to floating point is differentiable.
-template <class U>
-struct Cast {
+template <class U> struct Cast {
     static constexpr std::string_view name = "cast";
     template <class V> static U value(const V& x) { return static_cast<U>(x); }
 };
 
 namespace ops {
-template <class T> Tensor<T> add(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries) { return apply_operator<Add>(a, b, at, temporaries); }
-template <class T> Tensor<T> subtract(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries) { return apply_operator<Subtract>(a, b, at, temporaries); }
-template <class T> Tensor<T> multiply(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries) { return apply_operator<Multiply>(a, b, at, temporaries); }
-template <class T> Tensor<T> negative(const Tensor<T>& x, Site at) { return apply_elementwise<Negative, T>(at, x); }
-template <class T> Tensor<bool> less(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<Less, bool>(at, a, b); }
-template <class T> Tensor<bool> less_equal(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<LessEqual, bool>(at, a, b); }
-template <class T> Tensor<bool> equal(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<Equal, bool>(at, a, b); }
-template <class T> Tensor<bool> not_equal(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<NotEqual, bool>(at, a, b); }
-template <class T> Tensor<bool> logical_and(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<LogicalAnd, bool>(at, a, b); }
-template <class T> Tensor<bool> logical_or(const Tensor<T>& a, const Tensor<T>& b, Site at) { return apply_elementwise<LogicalOr, bool>(at, a, b); }
-template <class T> Tensor<bool> logical_not(const Tensor<T>& x, Site at) { return apply_elementwise<LogicalNot, bool>(at, x); }
+template <class T> Tensor<T> add(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries)
+{
+    return apply_operator<Add>(a, b, at, temporaries);
+}
+template <class T> Tensor<T> subtract(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries)
+{
+    return apply_operator<Subtract>(a, b, at, temporaries);
+}
+template <class T> Tensor<T> multiply(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries)
+{
+    return apply_operator<Multiply>(a, b, at, temporaries);
+}
+template <class T> Tensor<T> negative(const Tensor<T>& x, Site at)
+{
+    return apply_elementwise<Negative, T>(at, x);
+}
+template <class T> Tensor<bool> less(const Tensor<T>& a, const Tensor<T>& b, Site at)
+{
+    return apply_elementwise<Less, bool>(at, a, b);
+}
+template <class T> Tensor<bool> less_equal(const Tensor<T>& a, const Tensor<T>& b, Site at)
+{
+    return apply_elementwise<LessEqual, bool>(at, a, b);
+}
+template <class T> Tensor<bool> equal(const Tensor<T>& a, const Tensor<T>& b, Site at)
+{
+    return apply_elementwise<Equal, bool>(at, a, b);
+}
+template <class T> Tensor<bool> not_equal(const Tensor<T>& a, const Tensor<T>& b, Site at)
+{
+    return apply_elementwise<NotEqual, bool>(at, a, b);
+}
+template <class T> Tensor<bool> logical_and(const Tensor<T>& a, const Tensor<T>& b, Site at)
+{
+    return apply_elementwise<LogicalAnd, bool>(at, a, b);
+}
+template <class T> Tensor<bool> logical_or(const Tensor<T>& a, const Tensor<T>& b, Site at)
+{
+    return apply_elementwise<LogicalOr, bool>(at, a, b);
+}
+template <class T> Tensor<bool> logical_not(const Tensor<T>& x, Site at)
+{
+    return apply_elementwise<LogicalNot, bool>(at, x);
+}
 }  // namespace ops
 
 /// The elements of x as U. Gradients pass between float and double; into and out of integers there are none.
@@ -127,8 +187,10 @@ Tensor<U> cast(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()
 template <class T>
 Quotient<T> ops::divide(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries)
 {
-    if constexpr (is_differentiable<T>) return apply_operator<Divide>(a, b, at, temporaries);
-    else return apply_elementwise<Divide, double>(at, cast<double>(a, at), cast<double>(b, at));
+    if constexpr (is_differentiable<T>)
+        return apply_operator<Divide>(a, b, at, temporaries);
+    else
+        return apply_elementwise<Divide, double>(at, cast<double>(a, at), cast<double>(b, at));
 }
 
 /// Elements of a where the condition holds, of b elsewhere; all three broadcast.
@@ -139,18 +201,17 @@ Tensor<T> where(const Tensor<bool>& c, const Tensor<T>& a, const std::type_ident
 }
 template <class T, class S>
     requires std::is_arithmetic_v<S>
-Tensor<T> where(const Tensor<bool>& c, S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T> where(const Tensor<bool>& c, S a, const Tensor<T>& b,
+                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply_elementwise<Where, T>(at, c, Tensor<T>(a), b);
 }
-template <class T>
-Tensor<bool> is_finite(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<bool> is_finite(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply_elementwise<IsFinite, bool>(at, x);
 }
 
-template <class T>
-Tensor<T> detail::zero_where_undefined(const Tensor<T>& g, const Tensor<T>& r)
+template <class T> Tensor<T> detail::zero_where_undefined(const Tensor<T>& g, const Tensor<T>& r)
 {
     return apply_elementwise<ZeroWhereUndefined, T>({}, g, r);
 }

@@ -91,7 +91,7 @@ void multiply_batch(const Matrices& a, const Shape& a_batch, const Matrices& b, 
     const Strides sa = broadcast_strides(a_batch, a.batch, batch),
                   sb = broadcast_strides(b_batch, b.batch, batch);
     const T *pa = a.x->as<T>(), *pb = b.x->as<T>();
-    Shape place(batch.size());
+    Shape place = Shape::filled(batch.size());
     for (std::size_t left = element_count(batch); left > 0; --left, c += a.rows * b.columns) {
         multiply_one(a, pa, b, pb, beta, c);
         for (std::size_t d = batch.size(); d-- > 0;) {  // an odometer

@@ -13,13 +13,14 @@ struct Selection {
     Extents step;   ///< one for each axis of the result
 
     /// Everything.
-    explicit Selection(const Shape& all) : of(all), shape(all), start(all.size()), step(all.size(), 1)
+    explicit Selection(const Shape& all)
+        : of(all), shape(all), start(Extents::filled(all.size())), step(Extents::filled(all.size(), 1))
     {
         for (std::size_t i = 0; i < all.size(); ++i) from.push_back(static_cast<std::int64_t>(i));
     }
     /// Nothing yet; to be filled axis by axis.
     struct Empty {};
-    Selection(Empty, const Shape& all) : of(all), start(all.size()) {}
+    Selection(Empty, const Shape& all) : of(all), start(Extents::filled(all.size())) {}
 
     void keep(std::size_t axis, std::int64_t first, std::int64_t stride, std::int64_t count)
     {
@@ -58,7 +59,7 @@ struct Selection {
     Ref<Block> view(const Ref<Block>& x) const
     {
         const Strides s = x->strides();
-        Strides strides(shape.size());
+        Strides strides = Strides::filled(shape.size());
         std::int64_t offset = 0;
         for (std::size_t i = 0; i < of.size(); ++i) offset += start[i] * s[i];
         for (std::size_t k = 0; k < shape.size(); ++k)

@@ -28,7 +28,7 @@ Tensor<T> transpose(const Tensor<T>& x, const Axes& perm, Site at = {__builtin_F
 /// All axes reversed. A view.
 template <class T> Tensor<T> transpose(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    Axes perm(x.dimension());
+    Axes perm = Axes::filled(x.dimension());
     for (std::size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<std::int64_t>(perm.size() - 1 - k);
     return apply<Transpose, T>(Transpose{perm}, at, x);
 }
@@ -40,7 +40,7 @@ Tensor<T> swapaxes(const Tensor<T>& x, std::int64_t a, std::int64_t b,
 {
     const std::size_t i = normalize_axis("swapaxes", a, x.shape(), at),
                       j = normalize_axis("swapaxes", b, x.shape(), at);
-    Axes perm(x.dimension());
+    Axes perm = Axes::filled(x.dimension());
     for (std::size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<std::int64_t>(k);
     std::swap(perm[i], perm[j]);
     return apply<Transpose, T>(Transpose{perm}, at, x);

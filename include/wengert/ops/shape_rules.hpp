@@ -13,7 +13,7 @@ struct Transpose {
     Axes perm;
     Axes inverse() const
     {
-        Axes back(perm.size());
+        Axes back = Axes::filled(perm.size());
         for (std::size_t k = 0; k < perm.size(); ++k)
             back[static_cast<std::size_t>(perm[k])] = static_cast<std::int64_t>(k);
         return back;
@@ -21,8 +21,8 @@ struct Transpose {
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         const Strides from = x->strides();
-        Shape shape(perm.size());
-        Strides strides(perm.size());
+        Shape shape = Shape::filled(perm.size());
+        Strides strides = Strides::filled(perm.size());
         for (std::size_t k = 0; k < perm.size(); ++k) {
             shape[k] = x->shape[static_cast<std::size_t>(perm[k])];
             strides[k] = from[static_cast<std::size_t>(perm[k])];

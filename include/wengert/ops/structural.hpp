@@ -21,33 +21,37 @@ namespace wengert {
 
 namespace detail {
 
-template <class Op>
-constexpr unsigned saves_of()
+template <class Op> constexpr unsigned saves_of()
 {
-    if constexpr (requires { Op::saves; }) return Op::saves;
-    else return 0;
+    if constexpr (requires { Op::saves; })
+        return Op::saves;
+    else
+        return 0;
 }
-template <class Op>
-constexpr bool linear()
+template <class Op> constexpr bool linear()
 {
-    if constexpr (requires { Op::linear; }) return Op::linear;
-    else return false;
+    if constexpr (requires { Op::linear; })
+        return Op::linear;
+    else
+        return false;
 }
-template <class Op>
-constexpr bool bilinear()
+template <class Op> constexpr bool bilinear()
 {
-    if constexpr (requires { Op::bilinear; }) return Op::bilinear;
-    else return false;
+    if constexpr (requires { Op::bilinear; })
+        return Op::bilinear;
+    else
+        return false;
 }
 
 /// Has this operation a derivative with respect to input i?
 template <class Op, std::size_t i, class Out, class... In>
-concept pulls = is_differentiable<Out> && std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out> &&
-                requires(const Op& op, const Tensor<Out>& g, const Tensor<In>&... x) { op.pull(wrt<i>{}, g, x..., g); };
+concept pulls =
+    is_differentiable<Out> && std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out> &&
+    requires(const Op& op, const Tensor<Out>& g, const Tensor<In>&... x) { op.pull(wrt<i>{}, g, x..., g); };
 
 template <class Op, std::size_t i, class Out, class... In, class... X>
-void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const Tensor<Out>& y, Cotangents& out,
-                        const X&... x)
+void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const Tensor<Out>& y,
+                        Cotangents& out, const X&... x)
 {
     if constexpr (pulls<Op, i, Out, In...>) {
         if (!out.wanted(i)) return;
@@ -58,8 +62,10 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
             const bool useful = part || n.inputs[i]->cotangent.value;
             if (useful && !out.walk().tape().anomaly && !out.walk().records(n, g.any()))
                 if (Block* into = out.writable(i)) {
-                    if constexpr (part) return op.accumulate(wrt<i>{}, *into, *g.any().value);
-                    else if (op.accumulate(wrt<i>{}, *into, g, x..., y)) return;
+                    if constexpr (part)
+                        return op.accumulate(wrt<i>{}, *into, *g.any().value);
+                    else if (op.accumulate(wrt<i>{}, *into, g, x..., y))
+                        return;
                 }
         }
         out.add(i, op.pull(wrt<i>{}, g, x..., y).any());
@@ -73,7 +79,8 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
     for (std::size_t i = 0; i <= n.input_count; ++i) {
         const bool result = i == n.input_count;
         if (n.saved[i] || e.source != (result ? &n : n.inputs[i])) continue;
-        which += (which.empty() ? "" : " or ") + (result ? std::string("its result") : "input " + std::to_string(i));
+        which += (which.empty() ? "" : " or ") +
+                 (result ? std::string("its result") : "input " + std::to_string(i));
     }
     if (which.empty()) throw;
     fail<TapeError>(n.primitive->name, "the rule reads " + which + ", which it does not list in saves", n.at);
@@ -115,8 +122,7 @@ AnyTensor push_bilinear(const Op& op, const AnyTensor* x, const AnyTensor* dot, 
     return total;
 }
 
-template <class T>
-Tensor<T> tangent_or_zeros(const AnyTensor& dot, const AnyTensor& x)
+template <class T> Tensor<T> tangent_or_zeros(const AnyTensor& dot, const AnyTensor& x)
 {
     return dot.value ? Tensor<T>(dot) : Tensor<T>(AnyTensor{zeros_block(x.value->dtype, x.value->shape), {}});
 }
@@ -134,8 +140,10 @@ AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTe
             return apply<Op, Out>(op, Site{},
                                   [&] {
                                       using T = std::tuple_element_t<k, std::tuple<In...>>;
-                                      if constexpr (std::is_same_v<T, Out>) return tangent_or_zeros<T>(dot[k], x[k]);
-                                      else return Tensor<T>(x[k]);
+                                      if constexpr (std::is_same_v<T, Out>)
+                                          return tangent_or_zeros<T>(dot[k], x[k]);
+                                      else
+                                          return Tensor<T>(x[k]);
                                   }()...)
                 .any();
         } else {
@@ -168,12 +176,13 @@ template <class Op> void* clone_pooled(const void* op)
 template <class Op> void destroy_pooled(void* op) noexcept
 {
     static_cast<Op*>(op)->~Op();
-    if (Thread* t = this_thread) t->pool.give(op, memory::Pool::bytes_of(memory::Pool::class_of(sizeof(Op))));
-    else std::free(op);
+    if (Thread* t = this_thread)
+        t->pool.give(op, memory::Pool::bytes_of(memory::Pool::class_of(sizeof(Op))));
+    else
+        std::free(op);
 }
 
-template <class Op, class Out, class... In>
-constexpr Primitive make_structural()
+template <class Op, class Out, class... In> constexpr Primitive make_structural()
 {
     Primitive p;
     p.name = Op::name;

@@ -8,21 +8,25 @@ namespace wengert {
 
 /// How a reduction sees its operand: as (outer, n, inner), the axes to reduce brought together and contiguous.
 struct Reduction {
-    Ref<Block> x;           ///< contiguous
+    Ref<Block> x;  ///< contiguous
     std::size_t outer = 1, n = 1, inner = 1;
-    Shape kept;             ///< the result's shape with extents of 1 in place of the reduced axes
-    Shape dropped;          ///< without them
+    Shape kept;     ///< the result's shape with extents of 1 in place of the reduced axes
+    Shape dropped;  ///< without them
     const Shape& shape(bool keepdims) const { return keepdims ? kept : dropped; }
 };
 
 /// Axes sorted and non-negative; none given means all. Throws ShapeError for axes out of range or given twice.
-inline Axes normalize_axes(std::string_view primitive, const Axes& axes, bool all, const Shape& shape, const Site& at)
+inline Axes normalize_axes(std::string_view primitive, const Axes& axes, bool all, const Shape& shape,
+                           const Site& at)
 {
     std::vector<bool> chosen(shape.size(), all);
     if (!all)
         for (auto a : axes) {
             const std::size_t axis = normalize_axis(primitive, a, shape, at);
-            if (chosen[axis]) fail<ShapeError>(primitive, "axis " + std::to_string(a) + " is given twice for shape " + to_string(shape), at);
+            if (chosen[axis])
+                fail<ShapeError>(
+                    primitive, "axis " + std::to_string(a) + " is given twice for shape " + to_string(shape),
+                    at);
             chosen[axis] = true;
         }
     Axes out;
@@ -40,7 +44,8 @@ inline Reduction reduction_of(const Ref<Block>& x, const Axes& axes)
     std::size_t next = 0;
     Axes rest;
     for (std::size_t i = 0; i < x->shape.size(); ++i) {
-        if (next < axes.size() && axes[next] == static_cast<std::int64_t>(i)) ++next;
+        if (next < axes.size() && axes[next] == static_cast<std::int64_t>(i))
+            ++next;
         else {
             r.dropped.push_back(x->shape[i]);
             rest.push_back(static_cast<std::int64_t>(i));
@@ -65,9 +70,12 @@ inline Reduction reduction_of(const Ref<Block>& x, const Axes& axes)
     for (std::size_t i = 0; i < x->shape.size(); ++i) {
         const auto e = static_cast<std::size_t>(x->shape[i]);
         const auto a = static_cast<std::int64_t>(i);
-        if (axes.empty() || a < axes[0]) r.outer *= e;
-        else if (a <= axes.back()) r.n *= e;
-        else r.inner *= e;
+        if (axes.empty() || a < axes[0])
+            r.outer *= e;
+        else if (a <= axes.back())
+            r.n *= e;
+        else
+            r.inner *= e;
     }
     return r;
 }
@@ -77,10 +85,14 @@ struct BroadcastTo {
     static constexpr std::string_view name = "broadcast_to";
     static constexpr bool linear = true;
     Shape to, from;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const { return broadcast_view(x, to); }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const { return sum_to(g, from); }
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        return broadcast_view(x, to);
+    }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return sum_to(g, from);
+    }
 };
 
 /// y = Σ x over axes;  x̄ = ȳ broadcast. Summed pairwise (Higham 1993).
@@ -96,8 +108,7 @@ struct Sum {
         for (auto a : axes) s[static_cast<std::size_t>(a)] = 1;
         return s;
     }
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         const Reduction r = reduction_of(x, axes);
         auto out = make_block(dtype_of<T>(), r.shape(keepdims));
@@ -105,12 +116,13 @@ struct Sum {
             if constexpr (std::is_same_v<X, T> || (std::is_integral_v<X> && std::is_integral_v<T>))
                 kernels::sum(r.x->template as<X>(), r.outer, r.n, r.inner, out->template as<T>());
         };
-        if constexpr (std::is_floating_point_v<T>) run.template operator()<T>();
-        else with_dtype(x->dtype, run);
+        if constexpr (std::is_floating_point_v<T>)
+            run.template operator()<T>();
+        else
+            with_dtype(x->dtype, run);
         return out;
     }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return broadcast_to(keepdims ? g : reshape(g, kept()), from);
     }
@@ -121,10 +133,14 @@ struct Reshape {
     static constexpr std::string_view name = "reshape";
     static constexpr bool linear = true;
     Shape to, from;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& x, const Site&) const { return make_view(contiguous(x), to, nullptr, 0); }
-    template <class T>
-    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const { return reshape(g, from); }
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        return make_view(contiguous(x), to, nullptr, 0);
+    }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return reshape(g, from);
+    }
 };
 
 /// x with another shape of the same size; one extent may be −1. Throws ShapeError when the sizes differ.
@@ -134,57 +150,62 @@ Tensor<T> reshape(const Tensor<T>& x, Shape shape, Site at = {__builtin_FILE(), 
     const Shape asked = shape;
     std::int64_t known = 1, unknown = -1;
     for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (shape[i] == -1 && unknown < 0) unknown = static_cast<std::int64_t>(i);
-        else if (shape[i] < 0) fail<ShapeError>("reshape", "negative extents in " + to_string(asked), at);
-        else known *= shape[i];
+        if (shape[i] == -1 && unknown < 0)
+            unknown = static_cast<std::int64_t>(i);
+        else if (shape[i] < 0)
+            fail<ShapeError>("reshape", "negative extents in " + to_string(asked), at);
+        else
+            known *= shape[i];
     }
     const auto size = static_cast<std::int64_t>(x.size());
     if (unknown >= 0 && known > 0) shape[static_cast<std::size_t>(unknown)] = size / known;
     if ((unknown >= 0 && known == 0) || element_count(shape) != x.size())
-        fail<ShapeError>("reshape", "cannot arrange the " + std::to_string(size) + " elements of shape " +
-                                        to_string(x.shape()) + " as " + to_string(asked), at);
+        fail<ShapeError>("reshape",
+                         "cannot arrange the " + std::to_string(size) + " elements of shape " +
+                             to_string(x.shape()) + " as " + to_string(asked),
+                         at);
     return apply<Reshape, T>(Reshape{shape, x.shape()}, at, x);
 }
 
 /// x read as if it had the larger shape; no copy. Throws ShapeError when x does not broadcast to it.
-template <class T>
-Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape, Site at)
+template <class T> Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape, Site at)
 {
     if (x.shape() == shape) return x;
     check_shape("broadcast_to", shape, at);
     if (x.shape().size() > shape.size() || !(broadcast_shapes("broadcast_to", x.shape(), shape, at) == shape))
-        fail<ShapeError>("broadcast_to", "shape " + to_string(x.shape()) + " cannot be broadcast to " + to_string(shape), at);
+        fail<ShapeError>("broadcast_to",
+                         "shape " + to_string(x.shape()) + " cannot be broadcast to " + to_string(shape), at);
     return apply<BroadcastTo, T>(BroadcastTo{shape, x.shape()}, at, x);
 }
 
 /// Sums and products of integers and bools are std::int64_t, as in NumPy.
-template <class T>
-using Total = std::conditional_t<is_differentiable<T>, T, std::int64_t>;
+template <class T> using Total = std::conditional_t<is_differentiable<T>, T, std::int64_t>;
 
 /// The sum over every axis.
-template <class T>
-Tensor<Total<T>> sum(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T> Tensor<Total<T>> sum(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Sum, Total<T>>(Sum{normalize_axes("sum", {}, true, x.shape(), at), false, x.shape()}, at, x);
 }
 
 /// The sum over the given axes, negative ones counted from the end. Throws ShapeError for an axis out of range.
 template <class T>
-Tensor<Total<T>> sum(const Tensor<T>& x, const Axes& axes, bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<Total<T>> sum(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
+                     Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply<Sum, Total<T>>(Sum{normalize_axes("sum", axes, false, x.shape(), at), keepdims, x.shape()}, at, x);
+    return apply<Sum, Total<T>>(Sum{normalize_axes("sum", axes, false, x.shape(), at), keepdims, x.shape()},
+                                at, x);
 }
 
 /// Undoes a broadcast: sums x over the axes along which `shape` was broadcast to x's shape.
-template <class T>
-Tensor<T> sum_to(const Tensor<T>& x, const Shape& shape)
+template <class T> Tensor<T> sum_to(const Tensor<T>& x, const Shape& shape)
 {
     if (x.shape() == shape) return x;
     if (x.dimension() == 0) return broadcast_to(x, shape, Site{});  // zero_like
     Axes axes;
     const std::size_t lead = x.dimension() - shape.size();
     for (std::size_t i = 0; i < x.dimension(); ++i)
-        if (i < lead || (shape[i - lead] == 1 && x.shape()[i] != 1)) axes.push_back(static_cast<std::int64_t>(i));
+        if (i < lead || (shape[i - lead] == 1 && x.shape()[i] != 1))
+            axes.push_back(static_cast<std::int64_t>(i));
     const Tensor<T> total = sum(x, axes, true, Site{});
     return lead == 0 ? total : reshape(total, shape, Site{});
 }

@@ -45,8 +45,10 @@ template <bool minus> struct AddView {
     }
     template <class T> static void update(Block& place, const Block& v)
     {
-        const TileKernel kernel = elementwise_primitive<std::conditional_t<minus, Subtract, Add>, xsimd::default_arch, T, T, T>.value;
-        kernels::Operand operands[] = {operand(place, place.shape), operand(place, place.shape), operand(v, place.shape)};
+        const TileKernel kernel =
+            elementwise_primitive<std::conditional_t<minus, Subtract, Add>, xsimd::default_arch, T, T, T>.value;
+        kernels::Operand operands[] = {operand(place, place.shape), operand(place, place.shape),
+                                       operand(v, place.shape)};
         kernels::execute(kernel, place.shape, place.dtype, operands, 3, kernels::Store::assign);
     }
     template <class T>
@@ -146,7 +148,8 @@ template <class T> void assign_part(AnyTensor& x, const Selection& part, const T
 }
 
 /// part of x += v, or −= v, in place like assign_part.
-template <bool minus, class T> void add_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Site& at)
+template <bool minus, class T>
+void add_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Site& at)
 {
     const AnyTensor* const in[] = {&x, &v.any()};
     const AddView<minus> op{part, v.shape()};
@@ -157,7 +160,8 @@ template <bool minus, class T> void add_part(AnyTensor& x, const Selection& part
     const Primitive& p = structural_primitive<AddView<minus>, xsimd::default_arch, T, T, T>;
     Ref<Node> kept = mask ? Ref<Node>() : node_kept(x, at);
     if (!writable_in_place(x) || tape.anomaly || (mask & tape.forward_levels))
-        return commit_write(x, record(p, in, 2, op.template value<T>(x.value, v.any().value, at), &op, at), std::move(kept));
+        return commit_write(x, record(p, in, 2, op.template value<T>(x.value, v.any().value, at), &op, at),
+                            std::move(kept));
     const Ref<Block> place = part.view(x.value);
     AnyTensor result = record(p, in, 2, x.value, &op, at);
     if (element_count(part.shape) > 0) AddView<minus>::template update<T>(*place, *v.any().value);

@@ -71,7 +71,8 @@ public:
     static constexpr std::uint64_t below(std::size_t level) { return bit(level) - 1; }
 
     /// The levels at which an operation on these inputs is recorded. Refuses tensors of other tapes.
-    std::uint64_t dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive, const Site& at)
+    std::uint64_t dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive,
+                             const Site& at)
     {
         std::uint64_t raw = 0;
         for (std::size_t i = 0; i < n; ++i)
@@ -82,18 +83,19 @@ public:
         return raw <= 1 ? raw & active : nested_dependence(in, n, primitive, at);
     }
 
-    std::uint64_t active = 1;          ///< levels that record
+    std::uint64_t active = 1;  ///< levels that record
     std::uint64_t forward_levels = 0;
-    int lowered = 0;                   ///< > 0 while a rule runs: values of inner levels are then legitimate
+    int lowered = 0;  ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;
-    bool save_all = false;             ///< nodes keep every input and the output (audit)
-    bool allow_nan = false;            ///< switches the zero-cotangent rule off
-    Site site_override;                ///< the user's line while a rule of his operation runs
+    bool save_all = false;   ///< nodes keep every input and the output (audit)
+    bool allow_nan = false;  ///< switches the zero-cotangent rule off
+    Site site_override;      ///< the user's line while a rule of his operation runs
 
 private:
     static void start(Thread& t);
     [[noreturn]] void refuse(const Node& n, std::string_view primitive, const Site& at) const;
-    std::uint64_t nested_dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive, const Site& at);
+    std::uint64_t nested_dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive,
+                                    const Site& at);
 
     Thread* owner_;
     Node* first_ = nullptr;
@@ -105,8 +107,7 @@ private:
 };
 
 /// Restores a value when the scope ends.
-template <class T>
-class Restore {
+template <class T> class Restore {
 public:
     Restore(T& variable, T value) : variable_(variable), old_(std::exchange(variable, value)) {}
     Restore(const Restore&) = delete;
@@ -121,7 +122,9 @@ private:
 /// Nothing is recorded while it lives: for optimizers and measurements.
 class NoGrad {
 public:
-    NoGrad() : active_(Tape::current().active, 0), lowered_(Tape::current().lowered, Tape::current().lowered + 1) {}
+    NoGrad()
+        : active_(Tape::current().active, 0), lowered_(Tape::current().lowered, Tape::current().lowered + 1)
+    {}
 
 private:
     Restore<std::uint64_t> active_;
@@ -140,7 +143,10 @@ private:
 /// Switches off the rule that a zero cotangent never makes a NaN (docs/design.md), as in libraries without it.
 class AllowNaN {
 public:
-    AllowNaN() : on_(Tape::current().allow_nan, true), kernels_(kernels::zero_cotangent, std::numeric_limits<double>::quiet_NaN()) {}
+    AllowNaN()
+        : on_(Tape::current().allow_nan, true),
+          kernels_(kernels::zero_cotangent, std::numeric_limits<double>::quiet_NaN())
+    {}
 
 private:
     Restore<bool> on_;

@@ -9,19 +9,18 @@
 
 namespace wengert {
 
-template <class T, class Device = cpu>
-class Tensor;
+template <class T, class Device = cpu> class Tensor;
 
 namespace detail {
 struct Uninitialised {};
-}
+}  // namespace detail
 
 /// An element or a list of them: what nested braces are made of.
-template <class T>
-struct Elements {
+template <class T> struct Elements {
     template <class S>
         requires std::is_arithmetic_v<S>
-    Elements(S s) : value(static_cast<T>(s)) {}
+    Elements(S s) : value(static_cast<T>(s))
+    {}
     Elements(std::initializer_list<Elements> l) : list(l), is_list(true) {}
     T value{};
     std::initializer_list<Elements> list;
@@ -29,28 +28,23 @@ struct Elements {
 };
 
 /// The second operand of an operator: a tensor or a literal of its dtype, and the line of the expression.
-template <class T, class Device = cpu>
-class Operand {
+template <class T, class Device = cpu> class Operand {
 public:
     Operand(const Tensor<T, Device>& t, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : tensor_(&t), at{file, line}
-    {
-    }
+    {}
     /// A temporary: it ends with the expression, so the result may take over its memory.
     Operand(Tensor<T, Device>&& t, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : tensor_(&t), temporary(true), at{file, line}
-    {
-    }
+    {}
     template <class S>
         requires std::is_arithmetic_v<S>
     Operand(S s, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : literal_(static_cast<T>(s)), tensor_(&literal_), at{file, line}
-    {
-    }
+    {}
     Operand(Literal l, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : Operand(l.value, file, line)
-    {
-    }
+    {}
     Operand(const Operand&) = delete;
     Operand& operator=(const Operand&) = delete;
     const Tensor<T, Device>& operator*() const noexcept { return *tensor_; }
@@ -70,8 +64,7 @@ template <class T>
 concept Differentiable = is_differentiable<T>;
 
 /// int ÷ int gives double.
-template <class T>
-using Quotient = Tensor<std::conditional_t<std::is_floating_point_v<T>, T, double>>;
+template <class T> using Quotient = Tensor<std::conditional_t<std::is_floating_point_v<T>, T, double>>;
 
 namespace ops {
 // clang-format off
@@ -93,15 +86,15 @@ template <class T> Tensor<T>& update(Tensor<T>&, Update, const Tensor<T>&, Site)
 // clang-format on
 }  // namespace ops
 
-template <class T, class Device>
-class Tensor {
+template <class T, class Device> class Tensor {
 public:
     using value_type = T;
     using device_type = Device;
-    static_assert(std::is_same_v<Device, cpu>, "wengert: only the cpu device is here; others need their own header");
+    static_assert(std::is_same_v<Device, cpu>,
+                  "wengert: only the cpu device is here; others need their own header");
 
     /// Shape (0): an empty list.
-    Tensor() : any_{make_block(dtype_of<T>(), Shape(1, 0)), {}} {}
+    Tensor() : any_{make_block(dtype_of<T>(), Shape{0}), {}} {}
     /// Rank 0.
     template <class S>
         requires std::is_arithmetic_v<S>
@@ -112,15 +105,11 @@ public:
     /// Nested braces are elements: {{1.0}, {2.0}} has shape (2, 1). Throws ShapeError when they are ragged.
     Tensor(std::initializer_list<Elements<T>> list, Site at = {__builtin_FILE(), __builtin_LINE()});
     /// Any xtensor expression or container, evaluated now.
-    template <XtensorExpression E>
-    Tensor(const E& e) : any_{block_from_xtensor<T>(e), {}}
-    {
-    }
+    template <XtensorExpression E> Tensor(const E& e) : any_{block_from_xtensor<T>(e), {}} {}
     template <class S>
         requires std::is_arithmetic_v<S>
     Tensor(const std::vector<S>& v) : Tensor(Shape{v.size()}, v)
-    {
-    }
+    {}
     explicit Tensor(std::span<const T> s) : Tensor(Shape{s.size()}, s) {}
     /// The elements of a range in row-major order. Throws ShapeError when their number is not the shape's.
     template <class Range>
@@ -137,8 +126,7 @@ public:
     std::size_t dimension() const { return block().shape.size(); }
     std::size_t size() const { return block().count; }
     /// The extent of one axis; −1 is the last. Throws ShapeError when there is no such axis.
-    template <std::integral I>
-    std::int64_t size(I axis, Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    template <std::integral I> std::int64_t size(I axis, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return shape()[normalize_axis("size", static_cast<std::int64_t>(axis), shape(), at)];
     }
@@ -208,9 +196,18 @@ public:
         return (a.temporary ? 1U : 0U) | (b.temporary ? 2U : 0U);
     }
     friend Tensor operator+(Arg a, Arg b) { return ops::add<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
-    friend Tensor operator-(Arg a, Arg b) { return ops::subtract<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
-    friend Tensor operator*(Arg a, Arg b) { return ops::multiply<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
-    friend Quotient<T> operator/(Arg a, Arg b) { return ops::divide<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
+    friend Tensor operator-(Arg a, Arg b)
+    {
+        return ops::subtract<T>(*a, *b, b.at, Tensor::temporaries(a, b));
+    }
+    friend Tensor operator*(Arg a, Arg b)
+    {
+        return ops::multiply<T>(*a, *b, b.at, Tensor::temporaries(a, b));
+    }
+    friend Quotient<T> operator/(Arg a, Arg b)
+    {
+        return ops::divide<T>(*a, *b, b.at, Tensor::temporaries(a, b));
+    }
     friend Tensor<bool> operator<(Arg a, Arg b) { return ops::less<T>(*a, *b, b.at); }
     friend Tensor<bool> operator<=(Arg a, Arg b) { return ops::less_equal<T>(*a, *b, b.at); }
     friend Tensor<bool> operator>(Arg a, Arg b) { return ops::less<T>(*b, *a, b.at); }
@@ -242,8 +239,7 @@ private:
     friend class Operand<T, Device>;
     explicit Tensor(detail::Uninitialised) noexcept {}
     const Block& block() const { return *any().value; }
-    template <class... I>
-    const Tensor element(const Site& at, I... i) const
+    template <class... I> const Tensor element(const Site& at, I... i) const
     {
         const std::int64_t index[] = {static_cast<std::int64_t>(i)...};
         return ops::element<T>(*this, index, at);

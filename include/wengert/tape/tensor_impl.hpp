@@ -7,8 +7,7 @@ namespace wengert {
 
 namespace detail {
 
-template <class T>
-void measure_list(const Elements<T>& e, Shape& shape, std::size_t depth)
+template <class T> void measure_list(const Elements<T>& e, Shape& shape, std::size_t depth)
 {
     if (!e.is_list) return;
     if (shape.size() == depth) shape.push_back(static_cast<std::int64_t>(e.list.size()));
@@ -21,8 +20,10 @@ T* fill_from_list(const Elements<T>& e, const Shape& shape, std::size_t depth, T
 {
     const bool leaf = depth == shape.size();
     if (e.is_list == leaf || (!leaf && static_cast<std::int64_t>(e.list.size()) != shape[depth]))
-        fail<ShapeError>("tensor", "ragged braces: every list at depth " + std::to_string(depth) +
-                                       " must have the extents of the first one, " + to_string(shape), at);
+        fail<ShapeError>("tensor",
+                         "ragged braces: every list at depth " + std::to_string(depth) +
+                             " must have the extents of the first one, " + to_string(shape),
+                         at);
     if (leaf) {
         *to = e.value;
         return to + 1;
@@ -35,8 +36,7 @@ inline constexpr Primitive leaf_primitive{.name = "leaf", .arity = 0};
 
 }  // namespace detail
 
-template <class T, class Device>
-Tensor<T, Device>::Tensor(std::initializer_list<Elements<T>> list, Site at)
+template <class T, class Device> Tensor<T, Device>::Tensor(std::initializer_list<Elements<T>> list, Site at)
 {
     const Elements<T> all(list);
     Shape shape;
@@ -51,32 +51,33 @@ Tensor<T, Device>::Tensor(const Shape& shape, const Range& values, Site at)
 {
     check_shape("tensor", shape, at);
     if (values.size() != element_count(shape))
-        fail<ShapeError>("tensor", std::to_string(values.size()) + " elements given for shape " + to_string(shape), at);
+        fail<ShapeError>("tensor",
+                         std::to_string(values.size()) + " elements given for shape " + to_string(shape), at);
     any_.value = make_block(dtype_of<T>(), shape);
     T* to = any_.value->template as<T>();
     for (auto&& v : values) *to++ = static_cast<T>(v);
 }
 
-template <class T, class Device>
-const T* Tensor<T, Device>::data(Site at) const
+template <class T, class Device> const T* Tensor<T, Device>::data(Site at) const
 {
     if (block().strided)
-        fail<ShapeError>("data", "this view of shape " + to_string(shape()) +
-                                     " does not lie in row-major order: use copy(x).data(), or x.array()", at);
+        fail<ShapeError>("data",
+                         "this view of shape " + to_string(shape()) +
+                             " does not lie in row-major order: use copy(x).data(), or x.array()",
+                         at);
     return block().template as<T>();
 }
 
-template <class T, class Device>
-T Tensor<T, Device>::item(Site at) const
+template <class T, class Device> T Tensor<T, Device>::item(Site at) const
 {
     const Block& b = block();
     if (b.count != 1)
-        fail<ShapeError>("item", "a tensor of shape " + to_string(b.shape) + " has not exactly one element", at);
+        fail<ShapeError>("item", "a tensor of shape " + to_string(b.shape) + " has not exactly one element",
+                         at);
     return *b.template as<T>();
 }
 
-template <class T, class Device>
-class Tensor<T, Device>::Iterator {
+template <class T, class Device> class Tensor<T, Device>::Iterator {
 public:
     using value_type = Tensor;
     using difference_type = std::int64_t;
@@ -94,8 +95,7 @@ private:
     std::int64_t i_;
 };
 
-template <class T, class Device>
-bool Tensor<T, Device>::is_leaf() const noexcept
+template <class T, class Device> bool Tensor<T, Device>::is_leaf() const noexcept
 {
     return any_.node && any_.node->leaf() && any_.node->level == 0;
 }
@@ -137,10 +137,15 @@ Tensor<T, Device> Tensor<T, Device>::grad(Site at) const
     requires Differentiable<T>
 {
     if (!is_leaf()) {
-        std::string what = "only a variable (requires_grad) has a gradient; this tensor of shape " + to_string(shape());
-        if (!any_.node) what += " is a constant";
-        else if (any_.node->flags & Node::rewritten) what += " became an interior value by the write at " + to_string(any_.node->at);
-        else what += " is the result of " + std::string(any_.node->primitive->name) + " at " + to_string(any_.node->at);
+        std::string what =
+            "only a variable (requires_grad) has a gradient; this tensor of shape " + to_string(shape());
+        if (!any_.node)
+            what += " is a constant";
+        else if (any_.node->flags & Node::rewritten)
+            what += " became an interior value by the write at " + to_string(any_.node->at);
+        else
+            what += " is the result of " + std::string(any_.node->primitive->name) + " at " +
+                    to_string(any_.node->at);
         fail<TapeError>("grad", what, at);
     }
     if (!any_.node->gradient) return Tensor(AnyTensor{zeros_block(dtype(), shape()), {}});

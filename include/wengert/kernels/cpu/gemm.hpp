@@ -83,7 +83,8 @@ void gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha
 #if defined(WENGERT_HAS_BLAS)
     if (std::max({m, n, k, lda, ldb, ldc}) <= INT_MAX)
         return blas_gemm<A>(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    small_gemm<T, A>(m, n, k, alpha, a, a_row, a_column, b, b_row, b_column, beta, c, ldc);  // beyond BLAS's int
+    small_gemm<T, A>(m, n, k, alpha, a, a_row, a_column, b, b_row, b_column, beta, c,
+                     ldc);  // beyond BLAS's int
 #else
     blocked_gemm<T, A>(m, n, k, left, right, target);
 #endif
