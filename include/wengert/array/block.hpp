@@ -16,25 +16,23 @@ namespace wengert {
 struct Block : Counted {
     static constexpr std::size_t inline_bytes = 128;
 
-    std::byte* data = nullptr;      ///< the first element
-    Block* base = nullptr;          ///< the owner of the elements that a view shows
-    std::size_t count = 0;          ///< elements
-    std::size_t capacity = 0;       ///< bytes taken from the pool; 0 when the elements are in line
+    std::byte* data = nullptr;  ///< the first element
+    Block* base = nullptr;      ///< the owner of the elements that a view shows
+    std::size_t count = 0;      ///< elements
+    std::size_t capacity = 0;   ///< bytes taken from the pool; 0 when the elements are in line
     DType dtype{};
-    bool strided = false;           ///< a view whose elements do not lie in row-major order
-    std::uint16_t writers = 0;      ///< scoped writers that live: recording from it throws
+    bool strided = false;       ///< a view whose elements do not lie in row-major order
+    std::uint16_t writers = 0;  ///< scoped writers that live: recording from it throws
     Shape shape;
     union {
         alignas(64) std::byte local[inline_bytes];
-        Strides view_strides;       ///< of views
+        Strides view_strides;  ///< of views
     };
 
     static const Disposal disposal;
 
-    template <class T>
-    T* as() noexcept { return reinterpret_cast<T*>(data); }
-    template <class T>
-    const T* as() const noexcept { return reinterpret_cast<const T*>(data); }
+    template <class T> T* as() noexcept { return reinterpret_cast<T*>(data); }
+    template <class T> const T* as() const noexcept { return reinterpret_cast<const T*>(data); }
 
     bool is_view() const noexcept { return base != nullptr; }
     Strides strides() const { return strided ? view_strides : row_major(shape); }
@@ -53,14 +51,19 @@ inline void destroy_block(Counted* counted) noexcept
     auto* b = static_cast<Block*>(counted);
     Thread* t = this_thread;
     Block* base = b->base;
-    if (base) b->view_strides.~Strides();
+    if (base)
+        b->view_strides.~Strides();
     else if (b->capacity) {
-        if (t) t->pool.give(b->data, b->capacity);
-        else std::free(b->data);
+        if (t)
+            t->pool.give(b->data, b->capacity);
+        else
+            std::free(b->data);
     }
     b->~Block();
-    if (t) t->blocks.give(b);
-    else std::free(b);
+    if (t)
+        t->blocks.give(b);
+    else
+        std::free(b);
     if (base) release(base, Block::disposal);  // one level deep: a base is no view
 }
 
@@ -103,8 +106,10 @@ inline Ref<Block> make_block(Thread& t, DType dtype, const Shape& shape, std::si
 {
     Block* b = make_header(t, dtype, shape, count);
     const std::size_t bytes = count * size_of(dtype);
-    if (bytes <= Block::inline_bytes) b->data = b->local;
-    else take_elements(t, b, bytes);
+    if (bytes <= Block::inline_bytes)
+        b->data = b->local;
+    else
+        take_elements(t, b, bytes);
     return Ref<Block>::adopt(b);
 }
 
@@ -114,7 +119,8 @@ inline Ref<Block> make_block(DType dtype, const Shape& shape)
 }
 
 /// A view of `of` that starts `offset` elements after its first one. No strides: the elements are contiguous.
-inline Ref<Block> make_view(const Ref<Block>& of, const Shape& shape, const Strides* strides, std::int64_t offset)
+inline Ref<Block> make_view(const Ref<Block>& of, const Shape& shape, const Strides* strides,
+                            std::int64_t offset)
 {
     Thread& t = current_thread();
     Block* b = new (t.blocks.take(sizeof(Block))) Block;

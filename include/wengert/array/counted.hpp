@@ -42,13 +42,13 @@ struct Thread {
 
     memory::Pool pool;
     std::mutex mutex;
-    std::vector<Returned> returned;        ///< released by other threads, guarded by mutex
+    std::vector<Returned> returned;  ///< released by other threads, guarded by mutex
     std::atomic<bool> has_returned{false};
-    bool ended = false;                    ///< guarded by mutex
-    Thread* next_ended = nullptr;          ///< guarded by the registry's mutex
-    void* tape = nullptr;                  ///< the current tape, see tape/tape.hpp
+    bool ended = false;            ///< guarded by mutex
+    Thread* next_ended = nullptr;  ///< guarded by the registry's mutex
+    void* tape = nullptr;          ///< the current tape, see tape/tape.hpp
     void (*at_exit)(Thread&) noexcept = nullptr;
-    memory::Cells blocks, nodes;           ///< array headers, tape nodes
+    memory::Cells blocks, nodes;  ///< array headers, tape nodes
 };
 
 /// The calling thread's state: one object across shared libraries, whatever their default visibility.
@@ -128,7 +128,7 @@ inline bool merge_counts(Counted& x) noexcept
     do next = old & Counted::merged ? old & ~Counted::queued : 0;
     while (!x.shared.compare_exchange_weak(old, next, std::memory_order_acq_rel));
     const std::int32_t count = old >> 2;
-    if (old & Counted::merged) return count == 0;      // local is 0 for good
+    if (old & Counted::merged) return count == 0;  // local is 0 for good
     x.local = static_cast<std::uint32_t>(static_cast<std::int32_t>(x.local) + count);
     if (x.local != 0) return false;
     old = x.shared.fetch_or(Counted::merged, std::memory_order_acq_rel);
@@ -155,7 +155,8 @@ inline void return_to_owner(Counted* x, const Disposal& disposal) noexcept
     bool last = false;
     {
         const std::lock_guard lock(x->owner->mutex);
-        if (x->owner->ended) last = merge_counts(*x);
+        if (x->owner->ended)
+            last = merge_counts(*x);
         else {
             x->owner->returned.push_back({x, &disposal});
             x->owner->has_returned.store(true, std::memory_order_release);
@@ -220,8 +221,7 @@ inline bool is_unique(const Counted* x) noexcept
 }
 
 /// An intrusive pointer; X has a static `disposal`.
-template <class X>
-class Ref {
+template <class X> class Ref {
 public:
     Ref() noexcept = default;
     Ref(std::nullptr_t) noexcept {}

@@ -48,8 +48,7 @@ inline Ref<Block> broadcast_view(const Ref<Block>& b, const Shape& shape)
     return make_view(b, shape, &strides, 0);
 }
 
-template <class T>
-bool all_finite_run(const T* p, std::size_t n)
+template <class T> bool all_finite_run(const T* p, std::size_t n)
 {
     bool finite = true;
     for (std::size_t i = 0; i < n; ++i) finite &= (p[i] - p[i] == T(0));
@@ -69,17 +68,15 @@ void add_into(Block& to, const Block& from);
 
 namespace kernels {
 struct Plus {
-    template <class V>
-    static V value(const V& a, const V& b) { return a + b; }
+    template <class V> static V value(const V& a, const V& b) { return a + b; }
 };
 /// The kernel that adds two tiles of floats or doubles.
-template <class A = xsimd::default_arch>
-TileKernel add_tile(DType d)
+template <class A = xsimd::default_arch> TileKernel add_tile(DType d)
 {
-    return d == DType::float32 ? tile_kernel<Plus, A, float, float, float> : tile_kernel<Plus, A, double, double, double>;
+    return d == DType::float32 ? tile_kernel<Plus, A, float, float, float>
+                               : tile_kernel<Plus, A, double, double, double>;
 }
-template <class T>
-void copy_tile(std::size_t n, const void* const* in, void* out)
+template <class T> void copy_tile(std::size_t n, const void* const* in, void* out)
 {
     std::memcpy(out, in[0], n * sizeof(T));
 }
@@ -96,11 +93,12 @@ inline void add_into(Block& to, const Block& from)
     }
     if (to.shape == from.shape) {
         kernels::Operand operands[] = {operand(to, to.shape), operand(to, to.shape), operand(from, to.shape)};
-        return kernels::execute(kernels::add_tile(to.dtype), to.shape, to.dtype, operands, 3, kernels::Store::assign);
+        return kernels::execute(kernels::add_tile(to.dtype), to.shape, to.dtype, operands, 3,
+                                kernels::Store::assign);
     }
     kernels::Operand operands[] = {operand(to, from.shape), operand(from, from.shape)};
-    kernels::execute(single ? kernels::copy_tile<float> : kernels::copy_tile<double>, from.shape, to.dtype, operands, 2,
-                     kernels::Store::accumulate);
+    kernels::execute(single ? kernels::copy_tile<float> : kernels::copy_tile<double>, from.shape, to.dtype,
+                     operands, 2, kernels::Store::accumulate);
 }
 
 /// a + b, new.

@@ -95,7 +95,8 @@ public:
     {
         const std::size_t units = (bytes + 63) / 64;
         if (units <= 4) return units == 0 ? 0 : units - 1;
-        const auto log = static_cast<std::size_t>(std::bit_width(units - 1)) - 1;  // 2^log < units <= 2^(log+1)
+        // 2^log < units <= 2^(log+1)
+        const auto log = static_cast<std::size_t>(std::bit_width(units - 1)) - 1;
         const std::size_t step = std::size_t{1} << (log - 2);
         return 4 * (log - 1) + (units - 1 - (std::size_t{1} << log)) / step;
     }

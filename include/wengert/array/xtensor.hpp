@@ -17,10 +17,8 @@
 // xtensor 0.24 guards this specialisation by `__cplusplus == 201703L`: with C++20 and g++ its small vectors then pass
 // for arrays of length 4, and xt::eval of an xarray expression returns a tensor of rank 4 with garbage extents.
 namespace xt::detail {
-template <>
-struct xtype_for_shape<svector<std::size_t, 4>> {
-    template <class T, layout_type L>
-    using type = xarray<T, L>;
+template <> struct xtype_for_shape<svector<std::size_t, 4>> {
+    template <class T, layout_type L> using type = xarray<T, L>;
 };
 }  // namespace xt::detail
 #endif
@@ -31,8 +29,7 @@ template <class E>
 concept XtensorExpression = std::is_base_of_v<xt::xexpression<std::decay_t<E>>, std::decay_t<E>>;
 
 /// Evaluates an xtensor expression into a new block, row major.
-template <class T, class E>
-Ref<Block> block_from_xtensor(const E& expression)
+template <class T, class E> Ref<Block> block_from_xtensor(const E& expression)
 {
     Shape shape;
     for (auto e : expression.shape()) shape.push_back(static_cast<std::int64_t>(e));
@@ -46,8 +43,7 @@ Ref<Block> block_from_xtensor(const E& expression)
 }
 
 /// A read-only xtensor adaptor over a block's elements, no copy; valid as long as the tensor lives unchanged.
-template <class T>
-auto xtensor_adaptor(const Block& b)
+template <class T> auto xtensor_adaptor(const Block& b)
 {
     std::vector<std::size_t> shape(b.shape.begin(), b.shape.end());
     const Strides s = b.strides();
@@ -58,10 +54,10 @@ auto xtensor_adaptor(const Block& b)
 }
 
 /// An adaptor that can be assigned to, over a block in row-major order.
-template <class T>
-auto xtensor_writable(Block& b)
+template <class T> auto xtensor_writable(Block& b)
 {
-    return xt::adapt(b.as<T>(), b.count, xt::no_ownership(), std::vector<std::size_t>(b.shape.begin(), b.shape.end()));
+    return xt::adapt(b.as<T>(), b.count, xt::no_ownership(),
+                     std::vector<std::size_t>(b.shape.begin(), b.shape.end()));
 }
 
 }  // namespace wengert

@@ -35,8 +35,10 @@ public:
     {
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             if (shape[axis] == 1) continue;
-            if (rank_ > 0 && mergeable(axis, shape[axis])) extents_[rank_ - 1] *= shape[axis];
-            else extents_.push_back(shape[axis]), ++rank_;
+            if (rank_ > 0 && mergeable(axis, shape[axis]))
+                extents_[rank_ - 1] *= shape[axis];
+            else
+                extents_.push_back(shape[axis]), ++rank_;
             for (std::size_t k = 0; k < n; ++k) operands[k].strides[rank_ - 1] = operands[k].strides[axis];
         }
         if (rank_ == 0) {
@@ -78,31 +80,37 @@ inline void gather(const std::byte* from, std::int64_t stride, std::size_t size,
         auto* q = reinterpret_cast<U*>(to);
         for (std::size_t i = 0; i < n; ++i) q[i] = p[static_cast<std::int64_t>(i) * stride];
     };
-    if (size == 4) run(std::uint32_t{});
-    else if (size == 8) run(std::uint64_t{});
-    else run(std::uint8_t{});
+    if (size == 4)
+        run(std::uint32_t{});
+    else if (size == 8)
+        run(std::uint64_t{});
+    else
+        run(std::uint8_t{});
 }
 
-inline void scatter(const std::byte* from, std::size_t size, std::size_t n, std::byte* to, std::int64_t stride)
+inline void scatter(const std::byte* from, std::size_t size, std::size_t n, std::byte* to,
+                    std::int64_t stride)
 {
     const auto run = [&]<class U>(U) {
         auto* p = reinterpret_cast<const U*>(from);
         auto* q = reinterpret_cast<U*>(to);
         for (std::size_t i = 0; i < n; ++i) q[static_cast<std::int64_t>(i) * stride] = p[i];
     };
-    if (size == 4) run(std::uint32_t{});
-    else if (size == 8) run(std::uint64_t{});
-    else run(std::uint8_t{});
+    if (size == 4)
+        run(std::uint32_t{});
+    else if (size == 8)
+        run(std::uint64_t{});
+    else
+        run(std::uint8_t{});
 }
 
 /// to[i · stride] += from[i]; a stride of 0 adds the sum of the run.
-template <class T>
-void add_run(const T* from, std::size_t n, T* to, std::int64_t stride)
+template <class T> void add_run(const T* from, std::size_t n, T* to, std::int64_t stride)
 {
     if (stride == 1) {
         for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
     } else if (stride == 0) {
-        constexpr std::size_t lanes = 16;  // sixteen partial sums: as fast as SIMD, and more accurate than one
+        constexpr std::size_t lanes = 16;  // partial sums: as fast as SIMD, and more accurate than one
         T part[lanes] = {};
         std::size_t i = 0;
         for (; i + lanes <= n; i += lanes)
@@ -117,19 +125,23 @@ void add_run(const T* from, std::size_t n, T* to, std::int64_t stride)
     }
 }
 
-inline void store_run(Store mode, DType dtype, const std::byte* from, std::size_t n, std::byte* to, std::int64_t stride)
+inline void store_run(Store mode, DType dtype, const std::byte* from, std::size_t n, std::byte* to,
+                      std::int64_t stride)
 {
-    if (mode == Store::assign) scatter(from, size_of(dtype), n, to, stride);
+    if (mode == Store::assign)
+        scatter(from, size_of(dtype), n, to, stride);
     else if (dtype == DType::float32)
         add_run(reinterpret_cast<const float*>(from), n, reinterpret_cast<float*>(to), stride);
-    else add_run(reinterpret_cast<const double*>(from), n, reinterpret_cast<double*>(to), stride);
+    else
+        add_run(reinterpret_cast<const double*>(from), n, reinterpret_cast<double*>(to), stride);
 }
 
 /// Runs one kernel over a shape. operands[0] is the result, the rest are the inputs.
 class Executor {
 public:
     Executor(TileKernel kernel, const Shape& shape, DType dtype, Operand* operands, std::size_t n, Store mode)
-        : kernel_(kernel), dtype_(dtype), mode_(mode), op_(operands), n_(n), loop_(shape, operands, n), index_(Extents::filled(loop_.rank()))
+        : kernel_(kernel), dtype_(dtype), mode_(mode), op_(operands), n_(n), loop_(shape, operands, n),
+          index_(Extents::filled(loop_.rank()))
     {
         for (std::size_t k = 0; k < n_; ++k) at_[k] = op_[k].data;
     }
@@ -140,7 +152,8 @@ public:
     /// True when the kernel can read and write each row in place: inner strides of 1, or scalars of the whole loop.
     bool rows_are_direct() const
     {
-        if (mode_ != Store::assign || stride(0) != 1 || loop_.inner() > static_cast<std::int64_t>(tile)) return false;
+        if (mode_ != Store::assign || stride(0) != 1 || loop_.inner() > static_cast<std::int64_t>(tile))
+            return false;
         for (std::size_t k = 1; k < n_; ++k)
             if (stride(k) != 1 && !constant(k)) return false;
         return true;
@@ -163,7 +176,8 @@ public:
         const std::size_t outer = loop_.rank() - 2;
         const std::int64_t count = loop_.extent(outer);
         std::int64_t step[max_operands];
-        for (std::size_t k = 0; k < n_; ++k) step[k] = op_[k].strides[outer] * static_cast<std::int64_t>(op_[k].size);
+        for (std::size_t k = 0; k < n_; ++k)
+            step[k] = op_[k].strides[outer] * static_cast<std::int64_t>(op_[k].size);
         for (std::int64_t r = 0; r < rows; r += count) {
             const void* in[max_operands] = {};
             std::byte* out = at_[0];
@@ -171,7 +185,8 @@ public:
             for (std::int64_t i = 0; i < count; ++i) {
                 kernel_(inner, in, out);
                 out += step[0];
-                for (std::size_t k = 1; k < n_; ++k) in[k - 1] = static_cast<const std::byte*>(in[k - 1]) + step[k];
+                for (std::size_t k = 1; k < n_; ++k)
+                    in[k - 1] = static_cast<const std::byte*>(in[k - 1]) + step[k];
             }
             next_row(outer);
         }
@@ -252,7 +267,8 @@ private:
 };
 
 /// operands[0] is the result. Nothing happens over an empty shape.
-inline void execute(TileKernel kernel, const Shape& shape, DType dtype, Operand* operands, std::size_t n, Store mode)
+inline void execute(TileKernel kernel, const Shape& shape, DType dtype, Operand* operands, std::size_t n,
+                    Store mode)
 {
     if (element_count(shape) == 0) return;
     Executor executor(kernel, shape, dtype, operands, n, mode);

@@ -23,25 +23,29 @@ struct EmptyTensor : TapeError {
 }
 
 /// "add" met a NaN: only what is born here is reported, so the inputs must be finite.
-inline void check_born(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Block& out, const Site& at)
+inline void check_born(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Block& out,
+                       const Site& at)
 {
     if (!differentiable(out.dtype) || all_finite(out)) return;
     for (std::size_t i = 0; i < n; ++i)
         if (differentiable(in[i]->value->dtype) && !all_finite(*in[i]->value)) return;
-    fail<NumericError>(p.name, "a NaN or Inf was born here from finite inputs, output shape " + to_string(out.shape), at);
+    fail<NumericError>(
+        p.name, "a NaN or Inf was born here from finite inputs, output shape " + to_string(out.shape), at);
 }
 
 inline void refuse_writers(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Site& at)
 {
     for (std::size_t i = 0; i < n; ++i)
         if (in[i]->value->writers)
-            fail<TapeError>(p.name, "an operand of shape " + to_string(in[i]->value->shape) +
-                                        " has a live writer (write(x)): end its scope before recording from it", at);
+            fail<TapeError>(p.name,
+                            "an operand of shape " + to_string(in[i]->value->shape) +
+                                " has a live writer (write(x)): end its scope before recording from it",
+                            at);
 }
 
 /// A node that holds what its derivative will need and nothing else.
-inline Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n, const Block& out,
-                           std::uint64_t mask, std::uint8_t saves, const Site& at)
+inline Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,
+                           const Block& out, std::uint64_t mask, std::uint8_t saves, const Site& at)
 {
     const bool reverse = (mask & ~tape.forward_levels) != 0;
     if (tape.save_all) saves = 0xff;
@@ -50,7 +54,8 @@ inline Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* cons
     node->mask = mask;
     if (out.shape.size() <= Extents::inline_rank) [[likely]]
         node->shape.copy_inline(out.shape);
-    else node->shape = out.shape;
+    else
+        node->shape = out.shape;
     if (reverse)
         for (std::size_t i = 0; i < n; ++i) {
             Node* source = in[i]->node.get();
@@ -76,11 +81,12 @@ inline std::uint8_t needed(const Primitive& p, const AnyTensor* const* in, std::
 }
 
 /// The tangents of a result at every forward level of `mask`.
-inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const AnyTensor* const* in, std::size_t n,
-                          AnyTensor& out, std::uint64_t mask)
+inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const AnyTensor* const* in,
+                          std::size_t n, AnyTensor& out, std::uint64_t mask)
 {
     memory::maybe_fail();
-    out.node->tangents = new std::vector<Tangent>;  // outer levels first: an inner one may read the outer one of `out`
+    // Outer levels first: an inner one may read the outer one of `out`.
+    out.node->tangents = new std::vector<Tangent>;
     std::vector<AnyTensor> inputs(n), dots(n);
     for (std::size_t i = 0; i < n; ++i) inputs[i] = *in[i];
     for (std::uint64_t rest = mask & tape.forward_levels; rest; rest &= rest - 1) {
@@ -101,8 +107,8 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
 }
 
 /// Calls the kernel over contiguous operands of `count` elements; those marked scalar have one element.
-inline void run_direct(TileKernel kernel, std::size_t count, const void* const* in, const std::uint8_t* scalar_size,
-                       std::size_t n, void* out, std::size_t out_size)
+inline void run_direct(TileKernel kernel, std::size_t count, const void* const* in,
+                       const std::uint8_t* scalar_size, std::size_t n, void* out, std::size_t out_size)
 {
     alignas(64) std::byte fill[kernels::max_operands][kernels::tile * 8];
     const void* now[kernels::max_operands] = {};
@@ -147,7 +153,8 @@ inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block
     };
     const std::size_t n = p.arity;
     const Block* widest = in[0];
-    if (!widest->strided && (n == 1 || (n == 2 && !in[1]->strided && in[1]->shape == widest->shape))) [[likely]] {
+    if (!widest->strided && (n == 1 || (n == 2 && !in[1]->strided && in[1]->shape == widest->shape)))
+        [[likely]] {
         auto out = result(widest->shape, widest->count);
         const void* data[] = {widest->data, n == 2 ? in[1]->data : nullptr};
         p.value(out->count, data, out->data);
@@ -179,7 +186,8 @@ inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block
             data[i] = in[i]->data;
             if (in[i]->shape.size() == 0 && widest->shape.size() != 0)
                 scalar[i] = static_cast<std::uint8_t>(size_of(in[i]->dtype));
-            else sizes_agree = sizes_agree && size_of(in[i]->dtype) == size_of(p.dtype);
+            else
+                sizes_agree = sizes_agree && size_of(in[i]->dtype) == size_of(p.dtype);
         }
         if (sizes_agree) {
             detail::run_direct(p.value, out->count, data, scalar, n, out->data, size_of(p.dtype));
@@ -199,8 +207,8 @@ inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block
 namespace detail {
 
 /// An operand that nobody sees after this operation and that the derivative does not read, or null.
-inline const Block* dying_operand(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::uint64_t mask,
-                                  unsigned temporaries)
+inline const Block* dying_operand(const Tape& tape, const Primitive& p, const AnyTensor* const* in,
+                                  std::uint64_t mask, unsigned temporaries)
 {
     if (tape.anomaly || tape.save_all || (mask & tape.forward_levels)) return nullptr;
     const unsigned saves = mask && p.differentiable ? needed(p, in, mask) : 0U;
@@ -215,7 +223,8 @@ inline const Block* dying_operand(const Tape& tape, const Primitive& p, const An
 }  // namespace detail
 
 /// An elementwise primitive on type-erased tensors. `temporaries` has a bit for each operand that ends with the expression.
-inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* in, const Site& at, unsigned temporaries = 0)
+inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* in, const Site& at,
+                                   unsigned temporaries = 0)
 {
     Tape& tape = Tape::current();
     Thread& t = tape.thread();

@@ -40,15 +40,17 @@ inline void free_node(Node* n) noexcept
     if (n->saved != n->inline_saved) delete[] n->saved;
     delete n->tangents;
     n->~Node();
-    if (Thread* t = this_thread) t->nodes.give(n);
-    else std::free(n);
+    if (Thread* t = this_thread)
+        t->nodes.give(n);
+    else
+        std::free(n);
 }
 
 inline void destroy_node(Counted* counted) noexcept
 {
     auto* n = static_cast<Node*>(counted);
     Graveyard& g = graveyard;
-    if (n->tape) {                        // leave the tape at once: its list must hold only living nodes
+    if (n->tape) {  // leave the tape at once: its list must hold only living nodes
         n->tape->unlink(n);
         n->tape = nullptr;
     }
@@ -93,8 +95,8 @@ __attribute__((noinline)) inline void give_slots(Node* n, std::size_t inputs)
 {
     try {
         memory::maybe_fail();
-        n->inputs = new Node*[inputs]{};
-        n->saved = new Block*[inputs + 1]{};
+        n->inputs = new Node*[inputs]();
+        n->saved = new Block*[inputs + 1]();
     } catch (...) {
         if (n->inputs != n->inline_input) delete[] n->inputs;
         Thread* t = n->owner;
@@ -148,16 +150,19 @@ inline void Tape::drop_tangents(std::size_t level, std::uint64_t start) noexcept
 
 inline void Tape::refuse(const Node& n, std::string_view primitive, const Site& at) const
 {
-    std::string what = "the operand of shape " + to_string(n.shape) + ", made by " + std::string(n.primitive->name) +
-                       " at " + to_string(n.at) + ", was recorded on ";
-    if (n.tape == nullptr) what += "a tape that has ended";
-    else if (n.owner != owner_) what += "another thread's tape";
-    else what += "another tape of this thread (TapeScope)";
+    std::string what = "the operand of shape " + to_string(n.shape) + ", made by " +
+                       std::string(n.primitive->name) + " at " + to_string(n.at) + ", was recorded on ";
+    if (n.tape == nullptr)
+        what += "a tape that has ended";
+    else if (n.owner != owner_)
+        what += "another thread's tape";
+    else
+        what += "another tape of this thread (TapeScope)";
     fail<TapeError>(primitive, what + "; use detach() to pass its value", at);
 }
 
-inline std::uint64_t Tape::nested_dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive,
-                                             const Site& at)
+inline std::uint64_t Tape::nested_dependence(const AnyTensor* const* in, std::size_t n,
+                                             std::string_view primitive, const Site& at)
 {
     std::uint64_t all = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -166,14 +171,16 @@ inline std::uint64_t Tape::nested_dependence(const AnyTensor* const* in, std::si
         for (std::uint64_t rest = node->mask; rest; rest &= rest - 1) {
             const auto l = static_cast<std::size_t>(std::countr_zero(rest));
             const bool alive = l == 0 || (l < depth_ && node->sequence >= levels_[l].start);
-            if (alive) all |= bit(l);
+            if (alive)
+                all |= bit(l);
             else if (!lowered)
-                fail<TapeError>(primitive,
-                                "the operand of shape " + to_string(node->shape) + ", made by " +
-                                    std::string(node->primitive->name) + " at " + to_string(node->at) +
-                                    ", escaped from a transform (grad, jvp, …) that has ended; return it from the "
-                                    "transformed function or use detach()",
-                                at);
+                fail<TapeError>(
+                    primitive,
+                    "the operand of shape " + to_string(node->shape) + ", made by " +
+                        std::string(node->primitive->name) + " at " + to_string(node->at) +
+                        ", escaped from a transform (grad, jvp, …) that has ended; return it from the "
+                        "transformed function or use detach()",
+                    at);
         }
     }
     return all & active;

@@ -26,13 +26,12 @@ public:
     /// Within the level's scope; level 0 is always in scope.
     Walk(Tape& tape, std::size_t level, bool retain)
         : Walk(tape, level, level ? tape.level(level).start : 0, Tape::below(level), retain)
-    {
-    }
+    {}
     /// After it, too: `start` is the level's first sequence number, `lower` the levels that may record the sweep.
     Walk(Tape& tape, std::size_t level, std::uint64_t start, std::uint64_t lower, bool retain)
-        : tape_(tape), level_(level), bit_(Tape::bit(level)), start_(start), lower_(tape.active & lower), keep_(retain)
-    {
-    }
+        : tape_(tape), level_(level), bit_(Tape::bit(level)), start_(start), lower_(tape.active & lower),
+          keep_(retain)
+    {}
     Walk(const Walk&) = delete;
     Walk& operator=(const Walk&) = delete;
     ~Walk() { abandon(); }
@@ -47,8 +46,10 @@ public:
             while (pending_ > 0) {
                 Node& n = *current_;
                 AnyTensor g = take(n);
-                if (n.primitive->elementwise && !records(n, g)) pull_elementwise(n, g);
-                else differentiate(n, g);
+                if (n.primitive->elementwise && !records(n, g))
+                    pull_elementwise(n, g);
+                else
+                    differentiate(n, g);
                 advance(n);
             }
         } catch (const std::exception& e) {
@@ -114,7 +115,8 @@ private:
             return;
         }
         if (!may_write(*c.value) || c.value->strided) {
-            if (may_write(*g.value) && !g.value->strided) std::swap(c.value, g.value);
+            if (may_write(*g.value) && !g.value->strided)
+                std::swap(c.value, g.value);
             else {
                 c.value = sum_of(*c.value, *g.value);
                 return;
@@ -166,10 +168,12 @@ private:
     [[noreturn]] void refuse_consumed(const Node& n) const
     {
         const auto& failure = detail::last_failure();
-        const bool failed = !failure.text.empty() && n.sequence >= failure.first && n.sequence <= failure.last;
+        const bool failed =
+            !failure.text.empty() && n.sequence >= failure.first && n.sequence <= failure.last;
         fail<TapeError>("backward",
-                        "the derivative of " + std::string(n.primitive->name) + ", shape " + to_string(n.shape) +
-                            ", recorded at " + to_string(n.at) + ", has been used up by an earlier backward" +
+                        "the derivative of " + std::string(n.primitive->name) + ", shape " +
+                            to_string(n.shape) + ", recorded at " + to_string(n.at) +
+                            ", has been used up by an earlier backward" +
                             (failed ? " that failed: " + failure.text
                                     : "; pass {.retain = true} to that one to retain it"),
                         {});
@@ -223,8 +227,10 @@ inline void Walk::pull_elementwise(Node& n, AnyTensor& g)
     for (std::size_t k = 0; k <= count; ++k) {
         const std::size_t i = k < count ? k : last;
         if (k < count && (i == last || !reaches(n.inputs[i]) || !n.primitive->pull[i].kernel)) continue;
-        if (n.inputs[i]->shape == n.shape) pull_input(n, i, g, k == count);
-        else pull_reduced(n, i, g);
+        if (n.inputs[i]->shape == n.shape)
+            pull_input(n, i, g, k == count);
+        else
+            pull_reduced(n, i, g);
     }
 }
 
@@ -246,12 +252,15 @@ inline void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool last)
         data[k + 1] = b->data;
         whole = whole && !b->strided && b->count == cotangent.count;  // equal counts: equal order
     }
-    if (whole) pull_whole(n, to, pull, data, g, last);
-    else pull_tiles(n, to, pull, read, g);
+    if (whole)
+        pull_whole(n, to, pull, data, g, last);
+    else
+        pull_tiles(n, to, pull, read, g);
 }
 
 /// Everything contiguous and of one size: one call of the kernel.
-inline void Walk::pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data, AnyTensor& g, bool last)
+inline void Walk::pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data, AnyTensor& g,
+                             bool last)
 {
     const std::size_t count = g.value->count;
     AnyTensor& sum = to.cotangent;
@@ -310,7 +319,8 @@ inline void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* c
         direct = direct && !b.strided && (b.count == 1 || (b.count == out->count && b.dtype == n.dtype));
     }
     if (direct) {
-        detail::run_direct(pull.kernel, out->count, data, scalar, pull.count + 1U, out->data, size_of(n.dtype));
+        detail::run_direct(pull.kernel, out->count, data, scalar, pull.count + 1U, out->data,
+                           size_of(n.dtype));
     } else {
         kernels::Operand operands[kernels::max_operands] = {operand(*out, n.shape)};
         for (std::size_t k = 0; k <= pull.count; ++k) operands[k + 1] = operand(*read[k], n.shape);
@@ -339,8 +349,10 @@ inline void Walk::pull_reduced(Node& n, std::size_t i, const AnyTensor& g)
     kernels::Operand operands[kernels::max_operands] = {operand(*into, n.shape), operand(*g.value, n.shape)};
     for (std::size_t k = 0; k < pull.count; ++k) operands[k + 2] = operand(*n.saved[pull.slots[k]], n.shape);
     kernels::execute(pull.kernel, n.shape, n.dtype, operands, pull.count + 2U, kernels::Store::accumulate);
-    if (apart) deliver(to, {std::move(apart), {}});
-    else if (tape_.anomaly && !all_finite(*into)) report_birth(*into);
+    if (apart)
+        deliver(to, {std::move(apart), {}});
+    else if (tape_.anomaly && !all_finite(*into))
+        report_birth(*into);
 }
 
 /// How a structural primitive's rule returns what it computed.
