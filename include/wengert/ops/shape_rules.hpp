@@ -98,6 +98,18 @@ struct Split : Select {
     static constexpr std::string_view name = "split";
 };
 
+namespace detail {
+
+/// A block of op.shape with input i copied to op.part(i).
+template <class T, class Op> Ref<Block> put_together(const Op& op, const AnyTensor* const* in, std::size_t n)
+{
+    auto out = make_block(dtype_of<T>(), op.shape);
+    for (std::size_t i = 0; i < n; ++i) copy_elements(*in[i]->value, *op.part(i).view(out));
+    return out;
+}
+
+}  // namespace detail
+
 /// y = the inputs one after another along an axis;  x̄ᵢ = its part of ȳ, a view
 struct Concatenate {
     static constexpr std::string_view name = "concatenate";
@@ -112,9 +124,7 @@ struct Concatenate {
     }
     template <class T> Ref<Block> value(const AnyTensor* const* in, std::size_t n) const
     {
-        auto out = make_block(dtype_of<T>(), shape);
-        for (std::size_t i = 0; i < n; ++i) copy_elements(*in[i]->value, *part(i).view(out));
-        return out;
+        return detail::put_together<T>(*this, in, n);
     }
     template <class T> Tensor<T> pull(std::size_t i, const Tensor<T>& g) const
     {
@@ -131,9 +141,7 @@ struct Stack {
     Selection part(std::size_t i) const { return Selection::at(shape, axis, static_cast<std::int64_t>(i)); }
     template <class T> Ref<Block> value(const AnyTensor* const* in, std::size_t n) const
     {
-        auto out = make_block(dtype_of<T>(), shape);
-        for (std::size_t i = 0; i < n; ++i) copy_elements(*in[i]->value, *part(i).view(out));
-        return out;
+        return detail::put_together<T>(*this, in, n);
     }
     template <class T> Tensor<T> pull(std::size_t i, const Tensor<T>& g) const
     {

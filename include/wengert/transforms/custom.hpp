@@ -42,6 +42,15 @@ template <class Fn, class... X> auto last_first(const Fn& fn, const X&... x)
     }(std::make_index_sequence<sizeof...(X) - 1>());
 }
 
+/// f of the blocks, none of them recorded; the line of the call comes last.
+template <class T, class F, class... B>
+Ref<Block> call_on_constants(const F& f, std::string_view name, const B&... blocks)
+{
+    return last_first(
+        [&](const Site& at, const auto&... x) { return call_opaque(f, name, at, constant<T>(x)...); },
+        blocks...);
+}
+
 template <class F, class R> struct CustomVjp {
     static constexpr std::string_view name = "custom_vjp";
     static constexpr unsigned saves = 0xff;
@@ -49,11 +58,7 @@ template <class F, class R> struct CustomVjp {
 
     template <class T, class... B> Ref<Block> value(const B&... blocks) const
     {
-        return last_first(
-            [&](const Site& at, const auto&... x) {
-                return call_opaque(functions->first, name, at, constant<T>(x)...);
-            },
-            blocks...);
+        return call_on_constants<T>(functions->first, name, blocks...);
     }
     template <std::size_t i, class T, class... X>
     Tensor<T> pull(wrt<i>, const Tensor<T>& g, const X&... xy) const
@@ -78,11 +83,7 @@ template <class F, class R> struct CustomJvp {
 
     template <class T, class... B> Ref<Block> value(const B&... blocks) const
     {
-        return last_first(
-            [&](const Site& at, const auto&... x) {
-                return call_opaque(functions->first, name, at, constant<T>(x)...);
-            },
-            blocks...);
+        return call_on_constants<T>(functions->first, name, blocks...);
     }
     template <std::size_t i, class T, class... X>
     Tensor<T> pull(wrt<i>, const Tensor<T>& g, const X&... xy) const
