@@ -63,6 +63,19 @@ inline bool all_finite(const Block& b)
     return true;
 }
 
+/// Every element is ±0. Ends at the first that is not, so a cotangent that says something costs one look.
+inline bool all_zero(const Block& b)
+{
+    const auto none = [&]<class T>(const T* p, std::size_t n) {
+        return std::all_of(p, p + n, [](T v) { return v == T(0); });
+    };
+    const auto zero = [&]<class T>(T) {
+        return b.count == 0 || (*b.as<T>() == T(0) &&
+                                (b.strided ? none(copy_of(b)->as<T>(), b.count) : none(b.as<T>(), b.count)));
+    };
+    return b.dtype == DType::float32 ? zero(0.0F) : zero(0.0);
+}
+
 /// to += from, elementwise, where to's shape is that of `from` or one that broadcasts to it (then the sum is taken).
 void add_into(Block& to, const Block& from);
 

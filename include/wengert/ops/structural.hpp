@@ -55,11 +55,12 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
 {
     if constexpr (pulls<Op, i, Out, In...>) {
         if (!out.wanted(i)) return;
+        const bool silent = !linear<Op>() && !out.walk().tape().allow_nan && all_zero(*g.any().value);
         constexpr bool part = requires(Block& b) { op.accumulate(wrt<i>{}, b, b); };
         constexpr bool whole = requires(Block& b) { op.accumulate(wrt<i>{}, b, g, x..., y); };
         if constexpr (part || whole) {
             // a whole contribution is only added where there is something to add to
-            const bool useful = part || n.inputs[i]->cotangent.value;
+            const bool useful = !silent && (part || n.inputs[i]->cotangent.value);
             if (useful && !out.walk().tape().anomaly && !out.walk().records(n, g.any()))
                 if (Block* into = out.writable(i)) {
                     if constexpr (part)
@@ -68,7 +69,9 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
                         return;
                 }
         }
-        out.add(i, op.pull(wrt<i>{}, g, x..., y).any());
+        const Tensor<Out> r = op.pull(wrt<i>{}, g, x..., y);
+        // the zero-cotangent rule for operations whose elements cannot be told apart: all of g is 0
+        out.add(i, silent && !all_finite(*r.any().value) ? where(is_finite(r), r, lit(0)).any() : r.any());
     }
 }
 
