@@ -18,6 +18,7 @@ namespace wengert {
 
 struct Thread;
 struct Counted;
+class Recorder;
 
 /// What the owner does when the last reference has gone; `anywhere` says if other threads may do it themselves.
 struct Disposal {
@@ -47,6 +48,7 @@ struct Thread {
     bool ended = false;            ///< guarded by mutex
     Thread* next_ended = nullptr;  ///< guarded by the registry's mutex
     void* tape = nullptr;          ///< the current tape, see tape/tape.hpp
+    Recorder* recorder = nullptr;  ///< the trace in progress, see tape/recorder.hpp
     void (*at_exit)(Thread&) noexcept = nullptr;
     memory::Cells blocks, nodes;  ///< array headers, tape nodes
 };

@@ -28,7 +28,8 @@ template <class A, class U, class T> constexpr Primitive make_cast()
         p.vjp = cast_vjp<U, T>;
         p.jvp = cast_jvp<U, T>;
         p.add = add_any<U>;
-        p.compute = [](const void*, const Ref<Block>* x, const Site& at) {
+        p.sum_to = sum_to_any<U>;
+        p.compute = [](const void*, const Ref<Block>* x, std::size_t, const Site& at) {
             return cast<U>(Tensor<T>(AnyTensor{x[0], {}}), at).any().value;
         };
         p.clone = [](const void*) -> void* { return nullptr; };

@@ -120,6 +120,8 @@ bool allclose(const Tensor<T>& a, const Tensor<T>& b,
               double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-8)
 {
     if (!(a.shape() == b.shape())) return false;
+    note_read(*a.any().value, Read::elements, {});
+    note_read(*b.any().value, Read::elements, {});
     const Ref<Block> x = contiguous(a.any().value), y = contiguous(b.any().value);
     for (std::size_t i = 0; i < x->count; ++i) {
         const T p = x->template as<T>()[i], q = y->template as<T>()[i];

@@ -11,6 +11,8 @@
 // real elementwise Jacobians are diagonal, so ẏ = Σ pullᵢ(ẋᵢ).
 #pragma once
 
+#include <array>
+
 #include "../base/uses.hpp"
 #include "../kernels/cpu/elementwise.hpp"
 #include "../tape/tensor_impl.hpp"
@@ -134,12 +136,30 @@ private:
     template <class G> using scalar_t = typename scalar_of<G>::type;
 };
 
+/// "tanh.pull0", made at compile time.
+template <class P, std::size_t i> struct PullName {
+    static constexpr std::string_view suffix = ".pull";
+    static constexpr auto text = [] {
+        std::array<char, P::name.size() + suffix.size() + 1> t{};
+        std::size_t n = 0;
+        for (char c : P::name) t[n++] = c;
+        for (char c : suffix) t[n++] = c;
+        t[n] = static_cast<char>('0' + i);
+        return t;
+    }();
+};
+
+template <class P, std::size_t i, class A, class Out, class... In> constexpr Primitive make_pull_primitive();
+
 /// Lanes hold one type. A value that is not read has no say.
 template <class Out, class... Value> constexpr bool reads_only(unsigned bits)
 {
     std::size_t s = 0;
     return (((bits >> s++ & 1) == 0 || std::is_same_v<Out, Value>)&&...);
 }
+
+template <class P, std::size_t i, class A, class Out, class... In>
+inline constexpr Primitive pull_primitive = make_pull_primitive<P, i, A, Out, In...>();
 
 template <class P, std::size_t i, class A, class Out, class... In, std::size_t... k>
 constexpr Pull make_pull(std::index_sequence<k...>)
@@ -159,6 +179,7 @@ constexpr Pull make_pull(std::index_sequence<k...>)
             pull.slots[pull.count++] = s;
             pull.sizes[pull.count] = sizes[s];
         }
+    if (!pull.passes) pull.primitive = &pull_primitive<P, i, A, Out, In...>;
     return pull;
 }
 
@@ -199,6 +220,19 @@ template <class P, class Out, class... In> struct RecordedRule {
         return broadcast_to(Tensor<Out>(total), y.shape()).any();
     }
 
+    /// The cotangent of input i from (g, the values that its rule reads).
+    template <std::size_t i, std::size_t... k>
+    static AnyTensor expand(const void*, const AnyTensor* in, std::size_t)
+    {
+        constexpr unsigned bits = PullOf<P, i, k..., sizeof...(k)>::bits;
+        const auto value = [&](std::size_t s) {
+            const auto below = static_cast<unsigned>(std::popcount(bits & ((1U << s) - 1)));
+            return bits >> s & 1 ? in[1 + below] : AnyTensor{};
+        };
+        const Tensor<Out> g(in[0]);
+        return guarded<i>(g, P::pull(wrt<i>{}, g, Tensor<In>(value(k))..., Tensor<Out>(value(sizeof...(k))))).any();
+    }
+
 private:
     template <std::size_t i, std::size_t... k>
     static void vjp_input(const Node& n, const Tensor<Out>& g, const Inputs& x, const Tensor<Out>& y,
@@ -235,6 +269,30 @@ template <class T> AnyTensor add_any(const AnyTensor& a, const AnyTensor& b)
     return (Tensor<T>(a) + Tensor<T>(b)).any();
 }
 
+template <class T> AnyTensor sum_to_any(const AnyTensor& x, const Shape& shape)
+{
+    return sum_to(Tensor<T>(x), shape).any();
+}
+
+template <class P, std::size_t i, class A, class Out, class... In> constexpr Primitive make_pull_primitive()
+{
+    Primitive p;
+    p.name = {PullName<P, i>::text.data(), PullName<P, i>::text.size()};
+    p.dtype = dtype_of<Out>();
+    p.elementwise = true;
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+        using F = PullOf<P, i, k..., sizeof...(k)>;
+        p.arity = static_cast<std::uint8_t>(1 + std::popcount(F::bits));
+        if constexpr (reads_only<Out, In..., Out>(F::bits))
+            p.value = F::template lanes<A, Out>;
+        else
+            p.value = F::template scalars<A, Out, In..., Out>;
+        p.expand = RecordedRule<P, Out, In...>::template expand<i, k...>;
+    }(std::index_sequence_for<In...>());
+    p.add = add_any<Out>;
+    return p;
+}
+
 template <class P, class A, class Out, class... In> constexpr Primitive make_elementwise()
 {
     Primitive p;
@@ -246,6 +304,7 @@ template <class P, class A, class Out, class... In> constexpr Primitive make_ele
     if constexpr (is_differentiable<Out> && (std::is_same_v<Out, In> || ...)) {
         p.differentiable = true;
         p.add = add_any<Out>;
+        p.sum_to = sum_to_any<Out>;
         [&]<std::size_t... k>(std::index_sequence<k...>) {
             const auto one = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
                 if constexpr (has_pull<P, i, Out, In...>)

@@ -12,6 +12,8 @@ struct Selection {
     Extents from;   ///< one for each axis of the result: the axis that it runs along, −1 for a new one
     Extents step;   ///< one for each axis of the result
 
+    Selection() = default;
+    template <class F> void each(F&& f) { f(of), f(shape), f(start), f(from), f(step); }
     /// Everything.
     explicit Selection(const Shape& all)
         : of(all), shape(all), start(Extents::filled(all.size())), step(Extents::filled(all.size(), 1))

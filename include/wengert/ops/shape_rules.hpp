@@ -96,6 +96,7 @@ Tensor<T> ExpandDims::pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const T
 /// One of the parts of a split or a concatenation, a view.
 struct Split : Select {
     static constexpr std::string_view name = "split";
+    template <class F> void each(F&& f) { f(part); }
 };
 
 namespace detail {
@@ -177,6 +178,7 @@ struct Pad {
 struct Triangle {
     static constexpr bool linear = true;
     std::int64_t k;
+    template <class F> void each(F&& f) { f(k); }
     /// Keeps j − i ≤ k (lower) or j − i ≥ k.
     template <class T> Ref<Block> keep(const Ref<Block>& x, bool lower) const
     {

@@ -15,9 +15,13 @@
 // `bool accumulate(wrt<i>, Block& x̄, g, x…, y)`, used where a cotangent is there already; false means it cannot.
 #pragma once
 
+#include "../base/reflect.hpp"
 #include "arithmetic.hpp"
 
 namespace wengert {
+
+template <class Op, class Out, class... In>
+Tensor<Out> apply(const Op& op, const Site& at, const Tensor<In>&... x);
 
 namespace detail {
 
@@ -43,11 +47,73 @@ template <class Op> constexpr bool bilinear()
         return false;
 }
 
+/// What a kernel of `into` reads beside g: those of (inputs, output) that are saved for input i, in order.
+template <class Op, std::size_t i, std::size_t n> constexpr unsigned read_by_pull()
+{
+    return saves_of<Op>() & ((1U << (n + 1)) - 1) & ~(bilinear<Op>() ? 1U << i : 0U);
+}
+
 /// Has this operation a derivative with respect to input i?
 template <class Op, std::size_t i, class Out, class... In>
 concept pulls =
     is_differentiable<Out> && std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out> &&
     requires(const Op& op, const Tensor<Out>& g, const Tensor<In>&... x) { op.pull(wrt<i>{}, g, x..., g); };
+
+/// The zero-cotangent rule for operations whose elements cannot be told apart, as an operation of its own: v, or 0 where r
+/// is not finite when all of g is 0.
+struct ZeroWhereSilent {
+    static constexpr std::string_view name = "zero_where_silent";
+    static constexpr unsigned saves = 0b011;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& g, const Ref<Block>& r, const Ref<Block>& v, const Site&) const
+    {
+        if (!all_zero(*g) || all_finite(*r)) {
+            const Strides strides = v->strides();
+            return make_view(v, v->shape, &strides, 0);
+        }
+        const Ref<Block> from = contiguous(r);
+        auto out = copy_of(*v);
+        for (std::size_t i = 0; i < out->count; ++i)
+            if (!is_finite(from->template as<T>()[i])) out->template as<T>()[i] = T(0);
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<2>, const Tensor<T>& h, const Tensor<T>& g, const Tensor<T>& r, const Tensor<T>&,
+                   const Tensor<T>&) const
+    {
+        return apply<ZeroWhereSilent, T>(*this, Site{}, g, r, h);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>&, const Tensor<T>&, const Tensor<T>& dv, const Tensor<T>& g, const Tensor<T>& r,
+                   const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<ZeroWhereSilent, T>(*this, Site{}, g, r, dv);
+    }
+};
+
+/// All of g is 0, and that counts.
+inline bool silent(const Block& g) { return kernels::zero_cotangent == 0.0 && all_zero(g); }
+
+/// The cotangent of input i under a recorder: what the sweep would do in place is an operation of its own.
+template <class Op, std::size_t i, class Out, class... In, class... X>
+void recorded_pull(const Op& op, const Node& n, const Tensor<Out>& g, const Tensor<Out>& y, Cotangents& out,
+                   const X&... x)
+{
+    constexpr bool part = requires(Block& b) { op.accumulate(wrt<i>{}, b, b); };
+    const Primitive* add = n.primitive->pull[i].add;
+    const AnyTensor& so_far = n.inputs[i]->cotangent;
+    if (add && (part || so_far.value) && !so_far.node && !out.walk().records(n, g.any())) {
+        const Node& to = *n.inputs[i];
+        std::vector<AnyTensor> in{so_far.value ? so_far : AnyTensor{zeros_block(to.dtype, to.shape), {}}, g.any()};
+        const AnyTensor* values[] = {&x.any_unchecked()..., &y.any_unchecked()};
+        for (std::size_t s = 0; s <= sizeof...(In); ++s)
+            if (read_by_pull<Op, i, sizeof...(In)>() >> s & 1) in.push_back({values[s]->value, {}});
+        return out.replace(i, apply_any(*add, &op, in.data(), in.size(), n.at));
+    }
+    const Tensor<Out> r = op.pull(wrt<i>{}, g, x..., y);
+    if (linear<Op>() || out.walk().tape().allow_nan) return out.add(i, r.any());
+    out.add(i, apply<ZeroWhereSilent, Out>({}, Site{}, g, r, r).any());
+}
 
 template <class Op, std::size_t i, class Out, class... In, class... X>
 void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const Tensor<Out>& y,
@@ -55,6 +121,8 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
 {
     if constexpr (pulls<Op, i, Out, In...>) {
         if (!out.wanted(i)) return;
+        if (recorder()) [[unlikely]]
+            return recorded_pull<Op, i, Out, In...>(op, n, g, y, out, x...);
         const bool silent = !linear<Op>() && !out.walk().tape().allow_nan && all_zero(*g.any().value);
         constexpr bool part = requires(Block& b) { op.accumulate(wrt<i>{}, b, b); };
         constexpr bool whole = requires(Block& b) { op.accumulate(wrt<i>{}, b, g, x..., y); };
@@ -104,12 +172,6 @@ void structural_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
     }
 }
 
-}  // namespace detail
-
-template <class Op, class Out, class... In>
-Tensor<Out> apply(const Op& op, const Site& at, const Tensor<In>&... x);
-
-namespace detail {
 
 /// Σᵢ op(…, ẋᵢ, …): the product rule.
 template <class Op, class Out, class... In, std::size_t... k>
@@ -156,7 +218,7 @@ AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTe
 }
 
 template <class Op, class Out, class... In>
-Ref<Block> structural_compute(const void* op, const Ref<Block>* x, const Site& at)
+Ref<Block> structural_compute(const void* op, const Ref<Block>* x, std::size_t, const Site& at)
 {
     return [&]<std::size_t... k>(std::index_sequence<k...>) {
         return static_cast<const Op*>(op)->template value<Out>(x[k]..., at);
@@ -176,6 +238,11 @@ template <class Op> void* clone_pooled(const void* op)
         throw;
     }
 }
+template <class Op> void* make_pooled()
+{
+    const Op op{};
+    return clone_pooled<Op>(&op);
+}
 template <class Op> void destroy_pooled(void* op) noexcept
 {
     static_cast<Op*>(op)->~Op();
@@ -184,6 +251,122 @@ template <class Op> void destroy_pooled(void* op) noexcept
     else
         std::free(op);
 }
+
+/// The parameters one by one: members of an aggregate, or what `each` hands out.
+template <class X> void visit_field(X& x, FieldVisitor& visitor)
+{
+    if constexpr (std::is_same_v<X, bool>) {
+        visitor.boolean(x);
+    } else if constexpr (std::is_integral_v<X>) {
+        auto wide = static_cast<std::int64_t>(x);
+        visitor.integer(wide);
+        x = static_cast<X>(wide);
+    } else if constexpr (std::is_floating_point_v<X>) {
+        auto wide = static_cast<double>(x);
+        visitor.real(wide);
+        x = static_cast<X>(wide);
+    } else if constexpr (std::is_same_v<X, Extents>) {
+        visitor.extents(x);
+    } else if constexpr (requires { x.each([](auto&) {}); }) {
+        x.each([&](auto& field) { visit_field(field, visitor); });
+    } else if constexpr (requires { x.get(); *x; }) {
+        visitor.opaque(x.get(), "function");
+    } else if constexpr (!std::is_empty_v<X>) {
+        std::apply([&](auto&... field) { (visit_field(field, visitor), ...); }, reflect::tie(x));
+    }
+}
+template <class Op> void visit_fields(void* op, FieldVisitor& visitor)
+{
+    visit_field(*static_cast<Op*>(op), visitor);
+}
+/// A cotangent that is there already, plus that of input i: op.accumulate as an operation of its own.
+template <class Op, std::size_t i, class Out, class... In> struct Accumulation {
+    static constexpr unsigned bits = read_by_pull<Op, i, sizeof...(In)>();
+    static constexpr std::size_t n = sizeof...(In);
+
+    /// rest[0] is g, then the values read.
+    static void update(const void* op, Block& into, const Ref<Block>* rest, std::size_t, const Site& at)
+    {
+        if (!tried(op, into, rest)) add_into(into, *pulled(op, rest, at));
+    }
+    static Ref<Block> compute(const void* op, const Ref<Block>* in, std::size_t count, const Site& at)
+    {
+        auto out = copy_of(*in[0]);
+        update(op, *out, in + 1, count - 1, at);
+        return out;
+    }
+    static AnyTensor expand(const void* op, const AnyTensor* in, std::size_t)
+    {
+        return (Tensor<Out>(in[0]) + Tensor<Out>(pull(op, in + 1))).any();
+    }
+
+private:
+    static AnyTensor value(const AnyTensor* rest, std::size_t s)
+    {
+        const auto below = static_cast<unsigned>(std::popcount(bits & ((1U << s) - 1)));
+        return bits >> s & 1 ? rest[1 + below] : AnyTensor{};
+    }
+    static AnyTensor pull(const void* op, const AnyTensor* rest)
+    {
+        return [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return static_cast<const Op*>(op)->pull(wrt<i>{}, Tensor<Out>(rest[0]), Tensor<In>(value(rest, k))...,
+                                                    Tensor<Out>(value(rest, n))).any();
+        }(std::index_sequence_for<In...>());
+    }
+    static std::array<AnyTensor, n + 2> constants(const Ref<Block>* rest)
+    {
+        std::array<AnyTensor, n + 2> x;
+        for (std::size_t k = 0; k <= static_cast<std::size_t>(std::popcount(bits)); ++k) x[k].value = rest[k];
+        return x;
+    }
+    static Ref<Block> pulled(const void* op, const Ref<Block>* rest, const Site& at)
+    {
+        const Ref<Block> r = pull(op, constants(rest).data()).value;
+        if (linear<Op>() || !silent(*rest[0])) return r;
+        return ZeroWhereSilent{}.template value<Out>(rest[0], r, r, at);
+    }
+    static bool tried(const void* op, Block& into, const Ref<Block>* rest)
+    {
+        const Op& o = *static_cast<const Op*>(op);
+        if (!linear<Op>() && silent(*rest[0])) return false;
+        if constexpr (requires { o.accumulate(wrt<i>{}, into, into); }) {
+            o.accumulate(wrt<i>{}, into, *rest[0]);
+            return true;
+        } else {
+            const auto x = constants(rest);
+            return [&]<std::size_t... k>(std::index_sequence<k...>) {
+                return o.accumulate(wrt<i>{}, into, Tensor<Out>(x[0]), Tensor<In>(value(x.data(), k))...,
+                                    Tensor<Out>(value(x.data(), n)));
+            }(std::index_sequence_for<In...>());
+        }
+    }
+};
+
+template <class Op, std::size_t i, class Out, class... In> constexpr Primitive make_accumulation()
+{
+    using F = Accumulation<Op, i, Out, In...>;
+    Primitive p;
+    p.name = {PullName<Op, i>::text.data(), PullName<Op, i>::text.size()};
+    p.arity = static_cast<std::uint8_t>(2 + std::popcount(F::bits));
+    p.dtype = dtype_of<Out>();
+    p.compute = F::compute;
+    p.update = F::update;
+    p.expand = F::expand;
+    p.clone = clone_pooled<Op>;
+    p.destroy = destroy_pooled<Op>;
+    p.make = make_pooled<Op>;
+    p.fields = visit_fields<Op>;
+    return p;
+}
+template <class Op, std::size_t i, class Out, class... In>
+inline constexpr Primitive accumulation_primitive = make_accumulation<Op, i, Out, In...>();
+
+template <class Op, std::size_t i, class Out, class... In>
+concept accumulates = pulls<Op, i, Out, In...> &&
+                      (requires(const Op& op, Block& b) { op.accumulate(wrt<i>{}, b, b); } ||
+                       requires(const Op& op, Block& b, const Tensor<Out>& g, const Tensor<In>&... x) {
+                           op.accumulate(wrt<i>{}, b, g, x..., g);
+                       });
 
 template <class Op, class Out, class... In> constexpr Primitive make_structural()
 {
@@ -198,13 +381,26 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
     p.destroy = destroy_pooled<Op>;
     if constexpr (requires(const Op& op) { op.parameters(); })
         p.parameters = [](const void* op) { return static_cast<const Op*>(op)->parameters(); };
+    p.compute = structural_compute<Op, Out, In...>;
+    p.fields = visit_fields<Op>;
+    if constexpr (std::is_default_constructible_v<Op>) p.make = make_pooled<Op>;
+    if constexpr (requires(const Op& op, Block& b, const Ref<Block>* rest) { op.template update_any<Out>(b, rest); })
+        p.update = [](const void* op, Block& b, const Ref<Block>* rest, std::size_t, const Site&) {
+            static_cast<const Op*>(op)->template update_any<Out>(b, rest);
+        };
     if constexpr (is_differentiable<Out>) {
         if constexpr (requires { Op::flat; }) return p;
         p.differentiable = true;
-        p.compute = structural_compute<Op, Out, In...>;
         p.vjp = structural_vjp<Op, Out, In...>;
         p.jvp = structural_jvp<Op, Out, In...>;
         p.add = add_any<Out>;
+        p.sum_to = sum_to_any<Out>;
+        [&]<std::size_t... k>(std::index_sequence<k...>) {
+            const auto one = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+                if constexpr (accumulates<Op, i, Out, In...>) p.pull[i].add = &accumulation_primitive<Op, i, Out, In...>;
+            };
+            (one(std::integral_constant<std::size_t, k>{}), ...);
+        }(std::index_sequence_for<In...>());
     }
     return p;
 }

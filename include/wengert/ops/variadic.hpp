@@ -38,12 +38,27 @@ AnyTensor variadic_jvp(const void* op, const AnyTensor* x, const AnyTensor* dot,
     return apply_variadic<Op, T>(*static_cast<const Op*>(op), Site{}, in.data(), n).any();
 }
 
+template <class Op, class T>
+Ref<Block> variadic_compute(const void* op, const Ref<Block>* in, std::size_t n, const Site&)
+{
+    std::vector<AnyTensor> x(n);
+    std::vector<const AnyTensor*> operands(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        x[i].value = in[i];
+        operands[i] = &x[i];
+    }
+    return static_cast<const Op*>(op)->template value<T>(operands.data(), n);
+}
+
 template <class Op, class T> constexpr Primitive make_variadic()
 {
     Primitive p;
     p.name = Op::name;
     p.arity = 0;
     p.dtype = dtype_of<T>();
+    p.compute = variadic_compute<Op, T>;
+    p.fields = visit_fields<Op>;
+    p.make = make_pooled<Op>;
     p.clone = clone_pooled<Op>;
     p.destroy = destroy_pooled<Op>;
     if constexpr (requires(const Op& op) { op.parameters(); })
@@ -53,6 +68,7 @@ template <class Op, class T> constexpr Primitive make_variadic()
         p.vjp = variadic_vjp<Op, T>;
         p.jvp = variadic_jvp<Op, T>;
         p.add = add_any<T>;
+        p.sum_to = sum_to_any<T>;
     }
     return p;
 }

@@ -18,6 +18,10 @@ struct AssignView {
         copy_elements(*broadcast_view(v, part.shape), *part.view(out));
         return out;
     }
+    template <class T> void update_any(Block& base, const Ref<Block>* rest) const
+    {
+        copy_elements(*broadcast_view(rest[0], part.shape), *part.view(base));
+    }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
     {
@@ -42,6 +46,10 @@ template <bool minus> struct AddView {
         auto out = copy_of(*base);
         update<T>(*part.view(out), *v);
         return out;
+    }
+    template <class T> void update_any(Block& base, const Ref<Block>* rest) const
+    {
+        if (element_count(part.shape) > 0) update<T>(*part.view(base), *rest[0]);
     }
     template <class T> static void update(Block& place, const Block& v)
     {
@@ -119,7 +127,7 @@ template <class T> Tensor<T> ops::element(const Tensor<T>& x, std::span<const st
     }
     auto out = make_block(current_thread(), dtype_of<T>(), Shape(), 1);
     *out->template as<T>() = b.as<T>()[b.strided ? offset : flat];
-    if (!any.node) return Tensor<T>(AnyTensor{std::move(out), {}});
+    if (!any.node && !recorder()) return Tensor<T>(AnyTensor{std::move(out), {}});
     const Element op{static_cast<std::size_t>(flat), b.shape};
     const AnyTensor* const in[] = {&any};
     return Tensor<T>(

@@ -16,6 +16,7 @@ public:
         detail::refuse_writer("write", any, at);
         const AnyTensor* const in[] = {&any};
         static_cast<void>(Tape::current().dependence(in, 1, "write", at));
+        note_read(*any.value, Read::elements, at);
         Ref<Node> kept = detail::node_kept(any, at);
         if (!detail::writable_in_place(any)) any.value = copy_of(*any.value);
         any.node = std::move(kept);

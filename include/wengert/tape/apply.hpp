@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "../array/layout.hpp"
+#include "recorder.hpp"
 #include "tape.hpp"
 
 namespace wengert {
@@ -238,6 +239,8 @@ inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* i
     AnyTensor out{compute_elementwise(t, p, blocks, at, dying), {}};
     if (tape.anomaly) [[unlikely]]
         detail::check_born(p, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
+    if (t.recorder) [[unlikely]]
+        note(t.recorder, p, nullptr, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (mask == 0 || !p.differentiable) return out;
     detail::refuse_writers(p, in, n, at);
     const std::uint8_t saves = detail::needed(p, in, mask);
@@ -263,6 +266,8 @@ inline AnyTensor record(const Primitive& p, const AnyTensor* const* in, std::siz
     AnyTensor out{std::move(value), {}};
     if (tape.anomaly) [[unlikely]]
         detail::check_born(p, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
+    if (Recorder* r = tape.thread().recorder) [[unlikely]]
+        note(r, p, op, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (mask == 0 || !p.differentiable) return out;
     detail::refuse_writers(p, in, n, at);
     const unsigned saves = p.arity ? detail::needed(p, in, mask) : 0;
@@ -279,6 +284,22 @@ inline AnyTensor record(const Primitive& p, const AnyTensor* const* in, std::siz
     if (mask & tape.forward_levels) [[unlikely]]
         detail::push_tangents(tape, p, op, in, n, out, mask);
     return out;
+}
+
+/// Any operation by its description: what replays a graph, and what a sweep under a recorder is made of.
+inline AnyTensor apply_any(const Primitive& p, const void* op, const AnyTensor* in, std::size_t n, const Site& at)
+{
+    std::vector<const AnyTensor*> operands(n);
+    bool depends = false;
+    for (std::size_t i = 0; i < n; ++i) {
+        operands[i] = &in[i];
+        depends = depends || in[i].node;
+    }
+    if (depends && p.expand) return p.expand(op, in, n);
+    if (p.value) return apply_elementwise(p, operands.data(), at);
+    std::vector<Ref<Block>> blocks(n);
+    for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i].value;
+    return record(p, operands.data(), n, p.compute(op, blocks.data(), n, at), op, at);
 }
 
 }  // namespace wengert

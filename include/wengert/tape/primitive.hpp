@@ -20,6 +20,7 @@ struct AnyTensor {
 };
 
 class Cotangents;
+struct Primitive;
 
 /// One derivative of an elementwise primitive with respect to one of its inputs.
 struct Pull {
@@ -29,6 +30,22 @@ struct Pull {
     std::uint8_t slots[4] = {};
     std::uint8_t sizes[5] = {};  ///< bytes of an element: of g, then of those values
     bool passes = false;         ///< the cotangent is g itself: nothing to compute
+    /// The same as an operation of its own, on (g, the values that it reads): what a trace records of a sweep.
+    const Primitive* primitive = nullptr;
+    /// Structural: (cotangent so far, g, the values that it reads) -> their sum, where it can be had in one step.
+    const Primitive* add = nullptr;
+};
+
+/// Reads or writes the parameters of an operation, one by one: for printing, comparing, saving, loading.
+class FieldVisitor {
+public:
+    virtual ~FieldVisitor() = default;
+    virtual void boolean(bool&) = 0;
+    virtual void integer(std::int64_t&) = 0;
+    virtual void real(double&) = 0;
+    virtual void extents(Extents&) = 0;
+    /// What has no text: a function, a graph. Two of them are equal when they are the same object.
+    virtual void opaque(const void* identity, std::string_view what) = 0;
 };
 
 /// Plain function pointers and constants, so that no backtrace and no closure carries a template's name.
@@ -45,7 +62,12 @@ struct Primitive {
     Pull pull[max_elementwise] = {};  ///< kernels for elementwise ones only, `uses` for all
 
     /// Structural only: the value again, from the parameters and the inputs.
-    Ref<Block> (*compute)(const void* op, const Ref<Block>* inputs, const Site& at) = nullptr;
+    Ref<Block> (*compute)(const void* op, const Ref<Block>* inputs, std::size_t n, const Site& at) = nullptr;
+    /// The same, written where input 0 lies, which nobody else sees; `rest` are the inputs from 1 on. Null: no such way.
+    void (*update)(const void* op, Block& first, const Ref<Block>* rest, std::size_t n,
+                   const Site& at) = nullptr;
+    /// Operations of a sweep (pulls, accumulations) only: the rule on tensors, which differentiates again.
+    AnyTensor (*expand)(const void* op, const AnyTensor* inputs, std::size_t n) = nullptr;
 
     /// Adds the cotangents of the inputs, given g; written in tensors, so it records where levels below ask for it.
     void (*vjp)(const Node&, const AnyTensor& g, Cotangents&) = nullptr;
@@ -54,10 +76,14 @@ struct Primitive {
                      const AnyTensor& out) = nullptr;
     /// The sum of two cotangents of the result, recorded.
     AnyTensor (*add)(const AnyTensor&, const AnyTensor&) = nullptr;
+    /// Undoes a broadcast: the sum of a cotangent to a smaller shape.
+    AnyTensor (*sum_to)(const AnyTensor&, const Shape&) = nullptr;
     /// The parameters' end.
     void (*destroy)(void* op) noexcept = nullptr;
     std::string (*parameters)(const void* op) = nullptr;  ///< for printing: "axes=(0, 1)"
     void* (*clone)(const void* op) = nullptr;
+    void* (*make)() = nullptr;  ///< parameters to be filled in by `fields`
+    void (*fields)(void* op, FieldVisitor&) = nullptr;
 };
 
 }  // namespace wengert

@@ -137,7 +137,11 @@ public:
     /// (copy(x) brings them in order; array() reads any layout).
     const T* data(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
     /// A read-only xtensor adaptor, no copy, valid while this tensor lives unchanged.
-    auto array() const { return xtensor_adaptor<T>(std::as_const(block())); }
+    auto array() const
+    {
+        note_read(block(), Read::elements, {});
+        return xtensor_adaptor<T>(std::as_const(block()));
+    }
 
     /// The only element. Throws ShapeError when there is not exactly one.
     T item(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
@@ -233,6 +237,7 @@ public:
         return any_;
     }
     AnyTensor& any_unchecked() noexcept { return any_; }
+    const AnyTensor& any_unchecked() const noexcept { return any_; }
     explicit Tensor(AnyTensor any) noexcept : any_(std::move(any)) {}
 
 private:

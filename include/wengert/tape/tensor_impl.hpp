@@ -65,6 +65,7 @@ template <class T, class Device> const T* Tensor<T, Device>::data(Site at) const
                          "this view of shape " + to_string(shape()) +
                              " does not lie in row-major order: use copy(x).data(), or x.array()",
                          at);
+    note_read(block(), Read::elements, at);
     return block().template as<T>();
 }
 
@@ -74,6 +75,7 @@ template <class T, class Device> T Tensor<T, Device>::item(Site at) const
     if (b.count != 1)
         fail<ShapeError>("item", "a tensor of shape " + to_string(b.shape) + " has not exactly one element",
                          at);
+    note_read(b, std::is_same_v<T, bool> ? Read::truth : Read::item, at);
     return *b.template as<T>();
 }
 

@@ -77,7 +77,7 @@ public:
     Block* writable(Node& n)
     {
         AnyTensor& c = n.cotangent;
-        if (c.node) return nullptr;
+        if (c.node || tape_.thread().recorder) return nullptr;
         if (!c.value) {
             auto zeros = zeros_block(n.dtype, n.shape);
             announce(n);
@@ -110,7 +110,7 @@ private:
     void accumulate(Node& n, AnyTensor g)
     {
         AnyTensor& c = n.cotangent;
-        if (c.node || g.node) {
+        if (c.node || g.node || tape_.thread().recorder) {
             c = n.primitive->add(c, g);
             return;
         }
@@ -155,6 +155,7 @@ private:
     void pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data, AnyTensor& g, bool last);
     static void add_tiles(const Pull& pull, const void* const* data, std::size_t count, Block& sum);
     void pull_tiles(Node& n, Node& to, const Pull& pull, const Block* const* read, AnyTensor& g);
+    AnyTensor pull_recorded(Node& n, std::size_t i, const AnyTensor& g);
     void pull_reduced(Node& n, std::size_t i, const AnyTensor& g);
 
     static void consume(Node& n) noexcept
@@ -240,6 +241,7 @@ inline void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool last)
     Node& to = *n.inputs[i];
     const Pull& pull = n.primitive->pull[i];
     if (pull.passes) return deliver(to, last ? std::move(g) : AnyTensor(g));
+    if (tape_.thread().recorder) return deliver(to, pull_recorded(n, i, g));
 
     const Block& cotangent = *g.value;
     const Block* read[kernels::max_operands];
@@ -331,28 +333,22 @@ inline void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* c
     if (tape_.anomaly && !all_finite(*out)) report_birth(*out);
 }
 
-/// The input was broadcast: contributions are added up tile by tile.
+/// The pull as an operation of its own, on blocks: what a recorder sees, and what a broadcast input sums up.
+inline AnyTensor Walk::pull_recorded(Node& n, std::size_t i, const AnyTensor& g)
+{
+    const Pull& pull = n.primitive->pull[i];
+    AnyTensor in[kernels::max_operands] = {{g.value, {}}};
+    for (std::size_t k = 0; k < pull.count; ++k) in[k + 1].value = Ref<Block>(n.saved[pull.slots[k]]);
+    const Restore<Site> site(tape_.site_override, n.at);
+    return apply_any(*pull.primitive, nullptr, in, pull.count + 1U, n.at);
+}
+
+/// The input was broadcast: the contributions are added up, in the order of sum.
 inline void Walk::pull_reduced(Node& n, std::size_t i, const AnyTensor& g)
 {
-    Node& to = *n.inputs[i];
-    const Pull& pull = n.primitive->pull[i];
-    Block* into = writable(to);
-    if (into && pull.passes && !g.value->strided && g.value->count == into->count) {  // (1, 32) to (32)
-        const void* in[] = {into->data, g.value->data};
-        return kernels::add_tile(into->dtype)(into->count, in, into->data);
-    }
-    Ref<Block> apart;
-    if (!into) {
-        apart = zeros_block(to.dtype, to.shape);
-        into = apart.get();
-    }
-    kernels::Operand operands[kernels::max_operands] = {operand(*into, n.shape), operand(*g.value, n.shape)};
-    for (std::size_t k = 0; k < pull.count; ++k) operands[k + 2] = operand(*n.saved[pull.slots[k]], n.shape);
-    kernels::execute(pull.kernel, n.shape, n.dtype, operands, pull.count + 2U, kernels::Store::accumulate);
-    if (apart)
-        deliver(to, {std::move(apart), {}});
-    else if (tape_.anomaly && !all_finite(*into))
-        report_birth(*into);
+    const AnyTensor r = n.primitive->pull[i].passes ? AnyTensor{g.value, {}} : pull_recorded(n, i, g);
+    const Restore<Site> site(tape_.site_override, n.at);
+    deliver(*n.inputs[i], n.primitive->sum_to(r, n.inputs[i]->shape));
 }
 
 /// How a structural primitive's rule returns what it computed.
@@ -363,6 +359,16 @@ public:
     void add(std::size_t i, AnyTensor g) { walk_.deliver(*node_.inputs[i], std::move(g)); }
     /// For rules that write a part only: the cotangent's own memory, or null when it has to be recorded.
     Block* writable(std::size_t i) { return walk_.writable(*node_.inputs[i]); }
+    /// A cotangent that has the one so far in it.
+    void replace(std::size_t i, AnyTensor g)
+    {
+        AnyTensor so_far = std::exchange(node_.inputs[i]->cotangent, {});
+        if (so_far.value) {
+            node_.inputs[i]->cotangent = std::move(g);
+        } else {
+            add(i, std::move(g));
+        }
+    }
     Walk& walk() { return walk_; }
 
 private:

@@ -27,7 +27,7 @@ namespace detail {
 inline bool applies_again(const Node& n)
 {
     const Primitive& p = *n.primitive;
-    return p.elementwise || p.compute || (p.arity == 0 && p.jvp);
+    return p.elementwise || p.compute;
 }
 
 /// Applies the operation of a node to other inputs.
@@ -37,10 +37,9 @@ inline AnyTensor apply_again(const Node& n, const std::vector<AnyTensor>& x)
     std::vector<const AnyTensor*> in;
     for (const auto& t : x) in.push_back(&t);
     if (p.elementwise) return apply_elementwise(p, in.data(), n.at);
-    if (p.arity == 0) return p.jvp(n.op, x.data(), x.data(), x.size(), {});  // variadic operations are linear
     std::vector<Ref<Block>> blocks;
     for (const auto& t : x) blocks.push_back(t.value);
-    return record(p, in.data(), in.size(), p.compute(n.op, blocks.data(), n.at), n.op, n.at);
+    return record(p, in.data(), in.size(), p.compute(n.op, blocks.data(), blocks.size(), n.at), n.op, n.at);
 }
 
 /// Inputs and result may be of different types (casts): the test runs in one type T, and converts on the way in and out.

@@ -1,0 +1,30 @@
+// Executable: a graph made ready to run many times.
+#pragma once
+
+#include "graph.hpp"
+
+namespace wengert {
+
+/// What was planned.
+struct PlanStats {
+    std::size_t kernels = 0;      ///< steps of a run: fused loops and library calls
+    std::size_t arena_bytes = 0;  ///< one piece of memory for all that is neither input, output nor constant
+    std::size_t lower_bound = 0;  ///< the most that is alive at one time: no arena can be smaller
+};
+
+class Executable {
+public:
+    virtual ~Executable() = default;
+    /// Runs on inputs of the graph's dtypes and shapes, contiguous. Fills `outputs` and returns guards().size(); where a
+    /// guard fails it returns that one's number, `outputs` are as they were, and so are all inputs. An input that has an
+    /// update (Graph::updates) may lend its memory to that output when nobody else sees it: it is then left empty.
+    virtual std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) = 0;
+    PlanStats stats;
+};
+
+struct PlanOptions {
+    bool allow_reassociation = false;
+    unsigned threads = 1;
+};
+
+}  // namespace wengert

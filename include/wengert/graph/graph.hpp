@@ -1,0 +1,147 @@
+// Graph: a recorded program as data. Nodes are values in single static assignment, in an order in which they can run; each
+// is an input, a constant, or a primitive with its parameters applied to earlier values. Passes take a graph and return a
+// graph (graph/passes/), executors run one (graph/interpret.hpp, graph/tile/).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "../tape/recorder.hpp"
+
+namespace wengert {
+
+using ValueId = std::uint32_t;
+inline constexpr ValueId no_value = ~ValueId{0};
+
+/// Parameters of an operation, shared by the graphs that hold it.
+using Parameters = std::shared_ptr<const void>;
+
+struct GraphNode {
+    enum class Kind : std::uint8_t { input, constant, operation, result };
+
+    Kind kind = Kind::operation;
+    DType dtype{};
+    std::uint16_t segment = 0;             ///< values of different segments are not merged: what is to be recomputed
+    std::uint32_t index = 0;               ///< of an input, or of a result among those of its operation
+    const Primitive* primitive = nullptr;  ///< operations only
+    Parameters op;
+    std::vector<ValueId> inputs;  ///< all of them smaller than the node's own id
+    Shape shape;
+    Ref<Block> constant;
+    Site at;
+};
+
+/// An assumption under which a graph is right: `value` must hold exactly these elements.
+struct Guard {
+    ValueId value = no_value;
+    Ref<Block> expected;
+    Read what = Read::truth;
+    Site at;
+};
+
+class Graph {
+public:
+    using Kind = GraphNode::Kind;
+
+    const std::vector<GraphNode>& nodes() const noexcept { return nodes_; }
+    const GraphNode& node(ValueId v) const noexcept { return nodes_[v]; }
+    std::size_t size() const noexcept { return nodes_.size(); }
+    const std::vector<ValueId>& inputs() const noexcept { return inputs_; }
+    const std::vector<ValueId>& outputs() const noexcept { return outputs_; }
+    const std::vector<Guard>& guards() const noexcept { return guards_; }
+    /// For each input the output that takes over its memory when nobody else sees it, or no_value: live tensors.
+    const std::vector<ValueId>& updates() const noexcept { return updates_; }
+
+    ValueId input(DType dtype, const Shape& shape, const Site& at = {})
+    {
+        GraphNode n;
+        n.kind = Kind::input;
+        n.dtype = dtype;
+        n.shape = shape;
+        n.at = at;
+        n.index = static_cast<std::uint32_t>(inputs_.size());
+        inputs_.push_back(append(std::move(n)));
+        updates_.push_back(no_value);
+        return inputs_.back();
+    }
+    ValueId constant(Ref<Block> value, const Site& at = {})
+    {
+        GraphNode n;
+        n.kind = Kind::constant;
+        n.dtype = value->dtype;
+        n.shape = value->shape;
+        n.constant = std::move(value);
+        n.at = at;
+        return append(std::move(n));
+    }
+    /// An operation whose result's shape is known.
+    ValueId operation(const Primitive& p, Parameters op, std::vector<ValueId> inputs, const Shape& shape,
+                      const Site& at = {})
+    {
+        GraphNode n;
+        n.dtype = p.dtype;
+        n.primitive = &p;
+        n.op = std::move(op);
+        n.inputs = std::move(inputs);
+        n.shape = shape;
+        n.at = at;
+        return append(std::move(n));
+    }
+    ValueId append(GraphNode n)
+    {
+        nodes_.push_back(std::move(n));
+        return static_cast<ValueId>(nodes_.size() - 1);
+    }
+    void output(ValueId v) { outputs_.push_back(v); }
+    void guard(Guard g) { guards_.push_back(std::move(g)); }
+    /// The k-th output is the new value of input i.
+    void update(std::size_t i, std::size_t k) { updates_[i] = static_cast<ValueId>(k); }
+
+    /// A graph with the same inputs and none of the rest: where a pass begins. `map` gets the inputs' ids.
+    Graph like(std::vector<ValueId>& map) const
+    {
+        Graph g;
+        map.assign(nodes_.size(), no_value);
+        for (ValueId v : inputs_) {
+            map[v] = g.input(nodes_[v].dtype, nodes_[v].shape, nodes_[v].at);
+            g.nodes_[map[v]].segment = nodes_[v].segment;
+        }
+        g.updates_ = updates_;
+        return g;
+    }
+    /// Appends a copy of another graph's node whose inputs have been mapped.
+    ValueId copy(const GraphNode& n, const std::vector<ValueId>& map)
+    {
+        GraphNode c = n;
+        for (ValueId& v : c.inputs) v = map[v];
+        return append(std::move(c));
+    }
+    /// Ends a pass: outputs and guards of `from`, mapped.
+    void finish(const Graph& from, const std::vector<ValueId>& map)
+    {
+        for (ValueId v : from.outputs_) outputs_.push_back(map[v]);
+        for (Guard g : from.guards_) {
+            g.value = map[g.value];
+            guards_.push_back(std::move(g));
+        }
+    }
+
+private:
+    std::vector<GraphNode> nodes_;
+    std::vector<ValueId> inputs_, outputs_, updates_;
+    std::vector<Guard> guards_;
+};
+
+/// A copy of parameters that lives as long as anyone holds it.
+inline Parameters keep_parameters(const Primitive& p, const void* op)
+{
+    if (!op || !p.clone) return {};
+    const auto destroy = p.destroy;
+    void* copy = p.clone(op);
+    if (!copy) return {};
+    return Parameters(copy, [destroy](const void* x) {
+        if (destroy) destroy(const_cast<void*>(x));
+    });
+}
+
+}  // namespace wengert

@@ -1,0 +1,44 @@
+// Recorder: sees every operation that a thread carries out, whether or not anything is differentiated. The trace of a
+// frozen function is one (graph/trace.hpp). While one is there, it holds every block, so nothing is written in place.
+#pragma once
+
+#include "primitive.hpp"
+
+namespace wengert {
+
+/// What plain C++ learned from a tensor.
+enum class Read : std::uint8_t { truth, item, elements };
+
+class Recorder {
+public:
+    virtual ~Recorder() = default;
+    /// `out` has been computed from `in` by p. A block met for the first time as an operand is a constant.
+    virtual void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
+                           const Site& at) = 0;
+    /// The program has looked at elements.
+    virtual void read(const Block& x, Read what, const Site& at) = 0;
+    /// The block that stands for a random key of this trace (base/key.hpp), null for a constant one.
+    virtual Ref<Block> key(std::uint64_t origin) = 0;
+    /// The program does what no trace can hold.
+    [[noreturn]] virtual void refuse(std::string_view what, const Site& at) = 0;
+};
+
+/// The calling thread's recorder or null.
+inline Recorder* recorder() noexcept { return this_thread ? this_thread->recorder : nullptr; }
+
+/// An operation on tensors, for the recorder if there is one.
+inline void note(Recorder* r, const Primitive& p, const void* op, const AnyTensor* const* in, std::size_t n,
+                 Block& out, const Site& at)
+{
+    std::vector<const Block*> blocks(n);
+    for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value.get();
+    r->operation(p, op, blocks.data(), n, out, at);
+}
+
+inline void note_read(const Block& x, Read what, const Site& at)
+{
+    if (Recorder* r = recorder()) [[unlikely]]
+        r->read(x, what, at);
+}
+
+}  // namespace wengert
