@@ -1,6 +1,8 @@
 // Executable: a graph made ready to run many times.
 #pragma once
 
+#include <functional>
+
 #include "graph.hpp"
 
 namespace wengert {
@@ -22,9 +24,19 @@ public:
     PlanStats stats;
 };
 
+/// Called after each node with its value, in order.
+using NodeCallback = std::function<void(const GraphNode&, ValueId, const Block&)>;
+
 struct PlanOptions {
     bool allow_reassociation = false;
     unsigned threads = 1;
+    NodeCallback callback;  ///< for `interpret`
+};
+
+/// A way to run graphs: `tile`, `interpret`, `native`. Programs contain the code of those that they name.
+struct Backend {
+    const char* name;
+    std::unique_ptr<Executable> (*compile)(const Graph&, const PlanOptions&);
 };
 
 }  // namespace wengert

@@ -2,15 +2,11 @@
 // and what a debugger steps through.
 #pragma once
 
-#include <functional>
-
 #include "../tape/apply.hpp"
+#include "executable.hpp"
 #include "fields.hpp"
 
 namespace wengert {
-
-/// Called after each node with its value, in order.
-using NodeCallback = std::function<void(const GraphNode&, ValueId, const Block&)>;
 
 /// The value of one operation from those of its inputs.
 inline Ref<Block> compute_node(const GraphNode& n, const Ref<Block>* in)
@@ -24,10 +20,11 @@ inline Ref<Block> compute_node(const GraphNode& n, const Ref<Block>* in)
     return p.compute(n.op.get(), in, n.inputs.size(), n.at);
 }
 
-/// Runs a graph. Returns the values of all nodes that were wanted: with `keep` all of them, else outputs and guards only
-/// (others are let go after their last use).
-inline std::vector<Ref<Block>> interpret(const Graph& g, const std::vector<Ref<Block>>& inputs,
-                                         const NodeCallback& callback = {})
+namespace detail {
+
+/// The values of outputs and guards; others are let go after their last use.
+inline std::vector<Ref<Block>> interpret_graph(const Graph& g, const std::vector<Ref<Block>>& inputs,
+                                         const NodeCallback& callback)
 {
     std::vector<Ref<Block>> values(g.size());
     std::vector<std::uint32_t> last(g.size(), 0);
@@ -54,6 +51,8 @@ inline std::vector<Ref<Block>> interpret(const Graph& g, const std::vector<Ref<B
     return values;
 }
 
+}  // namespace detail
+
 /// The first guard that does not hold, or their number.
 inline std::size_t failed_guard(const Graph& g, const std::vector<Ref<Block>>& values)
 {
@@ -61,6 +60,46 @@ inline std::size_t failed_guard(const Graph& g, const std::vector<Ref<Block>>& v
         if (!same_elements(*contiguous(values[g.guards()[k].value]), *g.guards()[k].expected)) return k;
     return g.guards().size();
 }
+
+namespace detail {
+
+class InterpretedGraph : public Executable {
+public:
+    InterpretedGraph(const Graph& g, NodeCallback callback) : graph_(g), callback_(std::move(callback))
+    {
+        for (const GraphNode& n : g.nodes()) stats.kernels += n.kind == GraphNode::Kind::operation;
+    }
+    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
+    {
+        const auto values = interpret_graph(graph_, inputs, callback_);
+        const std::size_t failed = failed_guard(graph_, values);
+        if (failed < graph_.guards().size()) return failed;
+        outputs.clear();
+        for (ValueId v : graph_.outputs()) outputs.push_back(values[v]);
+        return failed;
+    }
+
+private:
+    Graph graph_;
+    NodeCallback callback_;
+};
+
+struct Interpreter : Backend {
+    std::vector<Ref<Block>> operator()(const Graph& g, const std::vector<Ref<Block>>& inputs,
+                                       const NodeCallback& callback = {}) const
+    {
+        return interpret_graph(g, inputs, callback);
+    }
+};
+
+}  // namespace detail
+
+/// The backend that runs node by node and calls PlanOptions::callback; interpret(graph, inputs) runs a graph once and
+/// returns its values by id.
+inline constexpr detail::Interpreter interpret{
+    {"interpret", [](const Graph& g, const PlanOptions& o) -> std::unique_ptr<Executable> {
+         return std::make_unique<detail::InterpretedGraph>(g, o.callback);
+     }}};
 
 /// A graph applied to tensors: each operation goes through the library's dispatch, so that it is recorded on the tape, and
 /// by a trace, where one of them asks for it. Guards are not looked at.

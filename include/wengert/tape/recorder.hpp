@@ -17,6 +17,8 @@ public:
                            const Site& at) = 0;
     /// The program has looked at elements.
     virtual void read(const Block& x, Read what, const Site& at) = 0;
+    /// Is this block a value of the trace, or of one that encloses it?
+    virtual bool knows(const Block& b) const = 0;
     /// The block that stands for a random key of this trace (base/key.hpp), null for a constant one.
     virtual Ref<Block> key(std::uint64_t origin) = 0;
     /// The program does what no trace can hold.

@@ -111,6 +111,7 @@ private:
     {
         AnyTensor& c = n.cotangent;
         if (c.node || g.node || tape_.thread().recorder) {
+            const Restore<Site> site(tape_.site_override, n.at);
             c = n.primitive->add(c, g);
             return;
         }

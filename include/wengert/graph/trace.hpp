@@ -1,0 +1,127 @@
+// Trace: the recorder that writes down everything a piece of code does, as a graph.
+//
+// Values are known by their blocks. A trace holds every block that it has seen, so no address comes twice and nothing is
+// written in place. A block that no operation of the trace has made is a constant, or, when an enclosing trace knows it, a
+// captured input.
+#pragma once
+
+#include <unordered_map>
+
+#include "../array/layout.hpp"
+#include "../base/key.hpp"
+#include "fields.hpp"
+
+namespace wengert {
+
+class Trace : public Recorder {
+public:
+    /// Records the calling thread's operations from here on; nested traces hide outer ones.
+    Trace() : outer_(std::exchange(current_thread().recorder, this)) { known_.reserve(256); }
+    Trace(const Trace&) = delete;
+    Trace& operator=(const Trace&) = delete;
+    ~Trace() override { stop(); }
+    void stop() noexcept
+    {
+        if (std::exchange(running_, false)) current_thread().recorder = outer_;
+    }
+
+    /// Declares a block as the next input.
+    ValueId input(const Ref<Block>& b, const Site& at) { return remember(b, graph_.input(b->dtype, b->shape, at)); }
+
+    void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
+                   const Site& at) override
+    {
+        if (known_.contains(&out)) return;  // handed through, or made of operations that have been seen
+        std::vector<ValueId> inputs(n);
+        for (std::size_t i = 0; i < n; ++i) inputs[i] = value_of(*in[i], at);
+        remember(Ref<Block>(&out), graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at));
+    }
+
+    void read(const Block& x, Read what, const Site& at) override
+    {
+        const ValueId v = value_of(x, at);
+        if (graph_.node(v).kind == Graph::Kind::constant) return;
+        for (const Guard& g : graph_.guards())
+            if (g.value == v) return;
+        graph_.guard({v, copy_of(x), what, at});
+    }
+
+    Ref<Block> key(std::uint64_t origin) override
+    {
+        const auto at = keys_.find(origin);
+        if (at != keys_.end()) return at->second;
+        return outer_ ? outer_->key(origin) : Ref<Block>();
+    }
+    /// Gives a key a block of this trace.
+    void remember_key(std::uint64_t origin, Ref<Block> b) { keys_[origin] = std::move(b); }
+
+    [[noreturn]] void refuse(std::string_view what, const Site& at) override
+    {
+        fail<TapeError>("freeze", std::string(what), at);
+    }
+
+    /// The value that a block holds: known, captured from an enclosing trace, or a constant.
+    ValueId value_of(const Block& b, const Site& at)
+    {
+        if (const auto found = known_.find(&b); found != known_.end()) return found->second;
+        const Ref<Block> block(const_cast<Block*>(&b));
+        if (outer_ && outer_->knows(b)) {
+            captured_.push_back(block);
+            return input(block, at);
+        }
+        return remember(block, graph_.constant(contiguous(block), at));
+    }
+    bool knows(const Block& b) const override { return known_.contains(&b) || (outer_ && outer_->knows(b)); }
+    void output(const Ref<Block>& b, const Site& at) { graph_.output(value_of(*b, at)); }
+
+    Graph& graph() noexcept { return graph_; }
+    const std::vector<Ref<Block>>& blocks() const noexcept { return blocks_; }
+    /// Values of the enclosing trace that this one met, in the order of the inputs added for them.
+    const std::vector<Ref<Block>>& captured() const noexcept { return captured_; }
+
+private:
+    ValueId remember(const Ref<Block>& b, ValueId v)
+    {
+        known_.emplace(b.get(), v);
+        blocks_.resize(graph_.size());
+        blocks_[v] = b;
+        return v;
+    }
+
+    Recorder* outer_;
+    bool running_ = true;
+    Graph graph_;
+    std::unordered_map<const Block*, ValueId> known_;
+    std::vector<Ref<Block>> blocks_;  ///< of every value
+    std::vector<Ref<Block>> captured_;
+    std::unordered_map<std::uint64_t, Ref<Block>> keys_;
+};
+
+/// Nothing is recorded while it lives: for work that is no part of the program traced.
+class Untraced {
+public:
+    Untraced() : recorder_(std::exchange(current_thread().recorder, nullptr)) {}
+    Untraced(const Untraced&) = delete;
+    Untraced& operator=(const Untraced&) = delete;
+    ~Untraced() { current_thread().recorder = recorder_; }
+
+private:
+    Recorder* recorder_;
+};
+
+/// The graph of f, a function from blocks to blocks made of the library's operations, on inputs like these.
+template <class F> Graph trace_graph(F&& f, const std::vector<Ref<Block>>& inputs, const Site& at = {})
+{
+    Trace trace;
+    std::vector<AnyTensor> in;
+    for (const auto& b : inputs) {
+        trace.input(b, at);
+        in.push_back({b, {}});
+    }
+    const std::vector<AnyTensor> out = f(in);
+    for (const AnyTensor& t : out) trace.output(t.value, at);
+    trace.stop();
+    return std::move(trace.graph());
+}
+
+}  // namespace wengert
