@@ -35,8 +35,8 @@ struct PlanOptions {
 
 /// A way to run graphs: `tile`, `interpret`, `native`. Programs contain the code of those that they name.
 struct Backend {
-    const char* name;
-    std::unique_ptr<Executable> (*compile)(const Graph&, const PlanOptions&);
+    const char* name = nullptr;
+    std::unique_ptr<Executable> (*compile)(const Graph&, const PlanOptions&) = nullptr;
 };
 
 }  // namespace wengert

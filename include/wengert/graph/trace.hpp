@@ -43,7 +43,7 @@ public:
         if (graph_.node(v).kind == Graph::Kind::constant) return;
         for (const Guard& g : graph_.guards())
             if (g.value == v) return;
-        graph_.guard({v, copy_of(x), what, at});
+        graph_.guard({v, copy_of(x), what, at.line ? at : graph_.node(v).at});
     }
 
     Ref<Block> key(std::uint64_t origin) override
@@ -51,6 +51,11 @@ public:
         const auto at = keys_.find(origin);
         if (at != keys_.end()) return at->second;
         return outer_ ? outer_->key(origin) : Ref<Block>();
+    }
+    static std::uint64_t new_origin()
+    {
+        static thread_local std::uint64_t last = 0;
+        return ++last;
     }
     /// Gives a key a block of this trace.
     void remember_key(std::uint64_t origin, Ref<Block> b) { keys_[origin] = std::move(b); }

@@ -8,10 +8,10 @@ namespace wengert {
 
 namespace detail {
 
-/// Nobody else sees x's elements: no other handle, no view, no saved value of the tape.
+/// Nobody else sees x's elements: no other handle, no view, no saved value of the tape, no trace that is to see the write.
 inline bool writable_in_place(const AnyTensor& x) noexcept
 {
-    return may_write(*x.value) && !x.value->strided;
+    return may_write(*x.value) && !x.value->strided && !recorder();
 }
 
 inline bool is_variable(const AnyTensor& x) noexcept

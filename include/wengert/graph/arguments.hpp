@@ -1,0 +1,155 @@
+// What a frozen function sees of its arguments and results: tensors and random keys, which are inputs of the graph, and
+// everything else, which is guarded by value.
+#pragma once
+
+#include <string>
+
+#include "../base/key.hpp"
+#include "../transforms/level.hpp"
+
+namespace wengert {
+
+template <> inline constexpr bool tree::is_opaque<Key> = true;
+
+namespace detail {
+
+template <class X>
+concept StringLike = requires(const X& x) {
+    x.c_str();
+    x.size();
+};
+
+template <class Visitor, class X> void visit_argument(Visitor& visitor, X& x);
+
+template <class Visitor, class X> void visit_elements(Visitor& visitor, X& x)
+{
+    visitor.number(static_cast<std::uint64_t>(x.size()));
+    if constexpr (tree::detail::map_like<std::remove_const_t<X>>)
+        for (auto* entry : tree::detail::entries_in_order(x)) {
+            visit_argument(visitor, entry->first);
+            visit_argument(visitor, entry->second);
+        }
+    else if constexpr (std::is_same_v<std::remove_const_t<X>, std::vector<bool>>)
+        for (std::size_t i = 0; i < x.size(); ++i) visitor.number(static_cast<std::uint64_t>(x[i]));
+    else
+        for (auto& element : x) visit_argument(visitor, element);
+}
+
+/// Calls visitor.tensor(t), .key(k), .number(n) or .text(s) for everything in x, in a fixed order.
+template <class Visitor, class X> void visit_argument(Visitor& visitor, X& x)
+{
+    using Plain = std::remove_const_t<X>;
+    if constexpr (tree::is_leaf<Plain>) {
+        visitor.tensor(x);
+    } else if constexpr (std::is_same_v<Plain, Key>) {
+        visitor.key(x);
+    } else if constexpr (std::is_arithmetic_v<Plain> || std::is_enum_v<Plain> || std::is_pointer_v<Plain>) {
+        visitor.number(x);
+    } else if constexpr (StringLike<Plain>) {
+        visitor.text(x);
+    } else if constexpr (tree::detail::optional_like<Plain>) {
+        visitor.number(static_cast<std::uint64_t>(x.has_value()));
+        if (x.has_value()) visit_argument(visitor, *x);
+    } else if constexpr (tree::detail::range_like<Plain>) {
+        visit_elements(visitor, x);
+    } else if constexpr (reflect::detail::tuple_like<Plain>) {
+        std::apply([&](auto&... element) { (visit_argument(visitor, element), ...); }, x);
+    } else if constexpr (std::is_empty_v<Plain> || tree::is_opaque<Plain>) {
+        return;
+    } else {
+        static_assert(std::is_aggregate_v<Plain>,
+                      "wengert: freeze cannot look into an argument or result of this class, so it cannot guard it: "
+                      "make it an aggregate of tensors, numbers and containers, capture it, or declare it irrelevant "
+                      "by specialising wengert::tree::is_opaque");
+        std::apply([&](auto&... field) { (visit_argument(visitor, field), ...); }, reflect::tie(x));
+    }
+}
+
+inline Ref<Block> block_of_key(const Key& key)
+{
+    auto b = make_block(DType::int64, Shape{2});
+    std::memcpy(b->data, &key.secret, 8);
+    std::memcpy(b->data + 8, &key.stream, 8);
+    return b;
+}
+inline Key key_of_block(const Block& b)
+{
+    Key key(0);
+    std::memcpy(&key.secret, b.data, 8);
+    std::memcpy(&key.stream, b.data + 8, 8);
+    return key;
+}
+
+/// One call's arguments: its inputs, and the words that must be the same for a graph to serve again.
+struct CallArguments {
+    std::vector<Ref<Block>> inputs;
+    std::string signature;
+    std::uint64_t mask = 0;  ///< levels that an argument depends on
+    void tensor(const AnyTensor& t)
+    {
+        if (t.node) mask |= t.node->mask;
+        inputs.push_back(t.value->strided ? contiguous(t.value) : t.value);
+        const Block& b = *t.value;
+        word(static_cast<std::uint64_t>(b.dtype) << 32 | b.shape.size());
+        for (auto e : b.shape) word(static_cast<std::uint64_t>(e));
+    }
+    template <class T> void tensor(const Tensor<T>& t) { tensor(t.any()); }
+    void key(const Key& k) { inputs.push_back(block_of_key(k)); }
+    template <class N> void number(const N& n)
+    {
+        std::uint64_t w = 0;
+        static_assert(sizeof(N) <= 16);
+        if constexpr (sizeof(N) <= 8) {
+            std::memcpy(&w, &n, sizeof n);
+            word(w);
+        } else {
+            signature.append(reinterpret_cast<const char*>(&n), 10);  // long double: the rest is padding
+        }
+    }
+    template <class S> void text(const S& s)
+    {
+        word(s.size());
+        signature.append(reinterpret_cast<const char*>(s.data()), s.size() * sizeof(*s.data()));
+    }
+
+private:
+    void word(std::uint64_t w) { signature.append(reinterpret_cast<const char*>(&w), sizeof w); }
+};
+
+/// Gives the keys of a copy of the arguments their place in a trace.
+struct KeyTagger {
+    std::uint64_t next;
+    std::vector<std::uint64_t> origins;
+    template <class T> void tensor(T&) { origins.push_back(0); }
+    void key(Key& k) { origins.push_back(k.origin = next++); }
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
+};
+
+/// The tensors and keys of a result.
+struct ResultBlocks {
+    std::vector<std::pair<const Key*, const AnyTensor*>> leaves;
+    template <class T> void tensor(const Tensor<T>& t) { leaves.push_back({nullptr, &t.any()}); }
+    void key(const Key& k) { leaves.push_back({&k, nullptr}); }
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
+};
+
+/// Takes the tensors out of a result: what is left says how to build the next one.
+struct ResultShell {
+    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(AnyTensor{}); }
+    void key(Key&) {}
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
+};
+struct ResultFiller {
+    std::vector<Ref<Block>>& outputs;
+    std::size_t next = 0;
+    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(AnyTensor{std::move(outputs[next++]), {}}); }
+    void key(Key& k) { k = key_of_block(*outputs[next++]); }
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
+};
+
+}  // namespace detail
+}  // namespace wengert

@@ -1,0 +1,264 @@
+// freeze(f): f traced once, replayed as an optimized graph for as long as its assumptions hold. docs/freezing.md tells what
+// is assumed; graph/trace.hpp records, graph/frozen.hpp keeps the paths, graph/tile/ runs them.
+#pragma once
+
+#include "../transforms/custom.hpp"
+#include "arguments.hpp"
+#include "check.hpp"
+#include "frozen.hpp"
+#include "optimize.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// Replaces the argument's tensors by headers of their own, which a trace can tell apart, and gives keys their place.
+struct TraceInputs {
+    Trace& trace;
+    const std::vector<Ref<Block>>& inputs;
+    Site at;
+    std::size_t next = 0;
+    std::vector<Ref<Block>> headers = {};
+
+    Ref<Block> take()
+    {
+        const Ref<Block>& b = inputs[next++];
+        headers.push_back(make_view(b, b->shape, nullptr, 0));
+        trace.input(headers.back(), at);
+        return headers.back();
+    }
+    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(AnyTensor{take(), {}}); }
+    void key(Key& k)
+    {
+        k.origin = trace.new_origin();
+        trace.remember_key(k.origin, take());
+    }
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
+};
+
+/// Live tensors stand for inputs while f is traced.
+class LiveInputs {
+public:
+    LiveInputs(TraceInputs& in, const std::vector<AnyTensor*>& live) : live_(live)
+    {
+        for (AnyTensor* t : live_) {
+            before_.push_back(t->value);
+            headers_.push_back(in.take());
+        }
+        for (std::size_t i = 0; i < live_.size(); ++i) live_[i]->value = headers_[i];
+    }
+    LiveInputs(const LiveInputs&) = delete;
+    LiveInputs& operator=(const LiveInputs&) = delete;
+    ~LiveInputs()
+    {
+        for (std::size_t i = 0; i < live_.size(); ++i)
+            if (!updated(i)) live_[i]->value = before_[i];
+    }
+    bool updated(std::size_t i) const { return live_[i]->value.get() != headers_[i].get(); }
+
+private:
+    const std::vector<AnyTensor*>& live_;
+    std::vector<Ref<Block>> before_, headers_;
+};
+
+/// References to a block that are not the trace's own, not a view's, and not in `held`.
+inline std::int64_t outside_references(const Trace& trace, const Block& b,
+                                       const std::unordered_map<const Block*, std::int64_t>& held)
+{
+    std::int64_t count = static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1;
+    static_cast<void>(trace);
+    if (const auto at = held.find(&b); at != held.end()) count -= at->second;
+    return count;
+}
+
+/// The first operation of a trace whose result something other than its outputs still holds, or no_value: a variable
+/// outside of f that a replay would leave as it was.
+inline ValueId escaped(const Trace& trace, std::unordered_map<const Block*, std::int64_t> held)
+{
+    for (const auto& b : trace.blocks())
+        if (b && b->base) ++held[b->base];
+    const Graph& g = const_cast<Trace&>(trace).graph();
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (g.node(v).kind == Graph::Kind::operation && outside_references(trace, *trace.blocks()[v], held) > 0) return v;
+    return no_value;
+}
+
+template <class F> class Frozen : public Closure<Frozen<F>> {
+public:
+    Frozen(F f, FreezeOptions options, const Site& made)
+        : Closure<Frozen>(made), function_(std::make_shared<F>(std::move(f))),
+          core_(std::make_shared<FrozenCore>(std::move(options)))
+    {}
+    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
+
+    template <class... X> auto at_line(const Site& at, const X&... x) const
+    {
+        return call<Result<X...>>(at, argument(x)...);
+    }
+
+    /// Tensors outside of f that it reads, and may assign to: each call uses what they hold then, and replays assign to them
+    /// as f does. They are referred to, so they must stay where they are.
+    template <class... Tree> Frozen& live(Tree&... trees)
+    {
+        const auto add = [&]<class T>(Tensor<T>& t) { core_->live.push_back(&t.any_unchecked()); };
+        (tree::for_each(add, trees), ...);
+        return *this;
+    }
+    const FreezeStats& stats() const noexcept { return core_->stats; }
+    /// Why the last call that was traced, or ran eagerly, did so.
+    const std::string& explain() const noexcept { return core_->reason; }
+    /// The optimized graph that answers these arguments; traces f when there is none. Valid until its path is evicted.
+    template <class... X> const Graph& graph(const X&... x) const { return path(x...).optimized; }
+    /// The same as it was recorded.
+    template <class... X> const Graph& recorded(const X&... x) const { return path(x...).recorded; }
+
+private:
+    template <class... X>
+    using Result = Argument<decltype(call_at(std::declval<F&>(), std::declval<const Site&>(), std::declval<Argument<X>&>()...))>;
+
+    template <class... X> CallArguments arguments(const X&... x) const
+    {
+        CallArguments a;
+        (visit_argument(a, x), ...);
+        for (const AnyTensor* t : core_->live) a.tensor(*t);
+        return a;
+    }
+
+    template <class Y, class... X> Y call(const Site& at, const X&... x) const
+    {
+        FrozenCore& core = *core_;
+        CallArguments a = arguments(x...);
+        if (runs_inside(a.mask)) {
+            ++core.stats.inlined;
+            return run_function<Y>(at, x...);
+        }
+        const Occupied occupied(core.busy);
+        if (!occupied) return run_eagerly<Y>(at, x...);  // called by itself, or by another thread at the same time
+        FrozenEntry& entry = core.entry(a.signature);
+        std::vector<Ref<Block>> outputs;
+        bool check = false;
+        if (FrozenPath* path = core.replay(entry, a.inputs, outputs, check)) {
+            if (check) return checked<Y>(*path, a, outputs, at, x...);
+            Y y = *static_cast<const Y*>(path->shell.get());
+            core.commit(*path, outputs);
+            ResultFiller filler{outputs};
+            visit_argument(filler, y);
+            return y;
+        }
+        if (!core.may_trace(entry)) return run_eagerly<Y>(at, x...);
+        return traced<Y>(a, at, x..., [&](FrozenTrace&& t) { core.add(entry, std::move(t)); });
+    }
+
+    /// Inside of a transform or of another trace f runs itself and becomes part of that; so it does where every operation
+    /// is to be looked at.
+    static bool runs_inside(std::uint64_t mask)
+    {
+        const Tape& tape = Tape::current();
+        return (mask & tape.active) || tape.anomaly || tape.save_all || recorder();
+    }
+
+    template <class Y, class... X> Y run_function(const Site& at, const X&... x) const
+    {
+        std::tuple<X...> copy(x...);
+        return Y(apply_at(*function_, at, copy));
+    }
+    template <class Y, class... X> Y run_eagerly(const Site& at, const X&... x) const
+    {
+        ++core_->stats.eager_calls;
+        return run_function<Y>(at, x...);
+    }
+
+    /// f's result, and what it did while it ran.
+    template <class Y, class... X, class Use>
+    Y traced_with(const CallArguments& a, const Use& use, const Site& at, const X&... x) const
+    {
+        FrozenTrace t;
+        Trace trace;
+        std::tuple<X...> copy(x...);
+        TraceInputs in{trace, a.inputs, at};
+        visit_argument(in, copy);
+        LiveInputs live(in, core_->live);
+        Y y(apply_at(*function_, at, copy));
+        std::unordered_map<const Block*, std::int64_t> held;
+        ResultBlocks result;
+        visit_argument(result, y);
+        for (const auto& [key, tensor] : result.leaves) add_output(trace, key, tensor, held, at);
+        t.results = result.leaves.size();
+        for (std::size_t i = 0; i < core_->live.size(); ++i)
+            if (live.updated(i)) {
+                t.live.push_back(i);
+                trace.graph().update(a.inputs.size() - core_->live.size() + i, trace.graph().outputs().size());
+                add_output(trace, nullptr, core_->live[i], held, at);
+            }
+        trace.stop();
+        t.escaped = escaped(trace, std::move(held));
+        t.graph = std::move(trace.graph());
+        auto shell = std::make_shared<Y>(y);
+        ResultShell empty;
+        visit_argument(empty, *shell);
+        t.shell = std::move(shell);
+        use(std::move(t));
+        return y;
+    }
+    template <class Y, class... Rest> Y traced(const CallArguments& a, const Site& at, const Rest&... rest) const
+    {
+        return last_first([&](const auto& use, const auto&... x) { return traced_with<Y>(a, use, at, x...); }, rest...);
+    }
+
+    static void add_output(Trace& trace, const Key* key, const AnyTensor* tensor,
+                           std::unordered_map<const Block*, std::int64_t>& held, const Site& at)
+    {
+        Ref<Block> b = tensor ? tensor->value : trace.key(key->origin);
+        if (!b) b = block_of_key(*key);
+        trace.output(b, at);
+        if (tensor) ++held[tensor->value.get()];
+    }
+
+    /// f beside the graph: its results count, the graph's are compared with them.
+    template <class Y, class... X>
+    Y checked(FrozenPath& path, const CallArguments& a, const std::vector<Ref<Block>>& outputs, const Site& at,
+              const X&... x) const
+    {
+        ++core_->stats.checks;
+        FrozenTrace now;
+        Y y = traced<Y>(a, at, x..., [&](FrozenTrace&& t) { now = std::move(t); });
+        compare_traces(path.recorded, now.graph, at);
+        ResultBlocks result;
+        visit_argument(result, y);
+        for (std::size_t i = 0; i < result.leaves.size(); ++i)
+            if (const AnyTensor* t = result.leaves[i].second) compare_outputs(path.recorded, i, *outputs[i], *t->value, at);
+        for (std::size_t k = 0; k < path.live.size(); ++k)
+            compare_outputs(path.recorded, path.results + k, *outputs[path.results + k], *core_->live[path.live[k]]->value, at);
+        return y;
+    }
+
+    template <class... X> const FrozenPath& path(const X&... x) const
+    {
+        const CallArguments a = arguments(argument(x)...);
+        FrozenEntry* e = &core_->entry(a.signature);
+        if (e->paths.empty()) {
+            static_cast<void>(call<Result<X...>>(Site{}, argument(x)...));
+            e = &core_->entry(a.signature);
+        }
+        if (e->paths.empty()) fail<Error>("freeze", "there is no graph for these arguments: " + core_->reason, {});
+        return *e->paths.front();
+    }
+
+    std::shared_ptr<F> function_;
+    std::shared_ptr<FrozenCore> core_;
+};
+
+}  // namespace detail
+
+/// A function that does what f does, several times faster: its first call with arguments of new shapes records f (gradients
+/// included: freeze(value_and_grad(f))), later calls run the graph. Branches and values that f takes from tensors to plain
+/// C++ are checked on each call, and f runs again where they differ; plain numbers among the arguments are compared;
+/// captured tensors are constants unless given to live(). Arguments and results: tensors, keys, numbers, strings, containers
+/// and aggregates of them. Throws TapeError when a check finds that f depends on something that a graph cannot see.
+template <class F> auto freeze(F f, FreezeOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::Frozen<F>(std::move(f), std::move(options), at);
+}
+
+}  // namespace wengert

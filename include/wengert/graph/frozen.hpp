@@ -1,0 +1,203 @@
+// What stands behind a frozen function: its traced paths, which of them a call may use, and what it has done so far.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <iosfwd>
+#include <ostream>
+
+#include "executable.hpp"
+#include "interpret.hpp"
+#include "trace.hpp"
+
+namespace wengert {
+
+/// What a frozen function has done. Of the plan: that of the last path traced.
+struct FreezeStats {
+    std::size_t traces = 0;          ///< calls that were recorded and made a graph
+    std::size_t replays = 0;         ///< calls that a graph answered
+    std::size_t checks = 0;          ///< of the replays, those with an eager run beside them
+    std::size_t eager_calls = 0;     ///< calls that ran f itself because nothing could be frozen
+    std::size_t inlined = 0;         ///< calls inside a transform, a trace or anomaly mode: f ran there, as part of it
+    std::size_t evictions = 0;       ///< graphs let go because the cache was full
+    std::size_t guard_failures = 0;  ///< graphs that did not fit a call
+    std::size_t recorded_ops = 0;    ///< operations recorded
+    std::size_t kernels = 0;         ///< steps of a replay
+    std::size_t arena_bytes = 0, arena_lower_bound = 0;
+    struct Failure {
+        Site at;
+        std::size_t count;
+    };
+    std::vector<Failure> failures;  ///< the lines whose guards failed
+};
+
+inline std::ostream& operator<<(std::ostream& out, const FreezeStats& s)
+{
+    out << s.traces << " traces, " << s.replays << " replays (" << s.checks << " checked), " << s.eager_calls
+        << " eager calls, " << s.inlined << " inlined, " << s.evictions << " evictions, " << s.guard_failures
+        << " guard failures; " << s.recorded_ops << " operations in " << s.kernels << " kernels, arena "
+        << s.arena_bytes << " bytes (at least " << s.arena_lower_bound << ")";
+    for (const auto& f : s.failures) out << "\n  guard at " << to_string(f.at) << " failed " << f.count << " times";
+    return out;
+}
+
+/// How a function is frozen.
+struct FreezeOptions {
+    Backend backend{};        ///< `tile` when not given
+    bool check = true;        ///< replays 1, 2, 4, 8, … run f beside the graph and compare
+    std::size_t paths = 8;    ///< for one set of argument shapes; with more branches than that the rest runs eagerly
+    std::size_t shapes = 16;  ///< sets of argument shapes kept, the least recently used one goes
+    bool allow_reassociation = false;
+    bool optimize = true;
+    unsigned threads = 1;
+    NodeCallback callback;  ///< for the backend `interpret`: called after each node
+};
+
+namespace detail {
+
+/// One way through the function, for arguments of certain shapes.
+struct FrozenPath {
+    Graph recorded, optimized;
+    std::unique_ptr<Executable> executable;
+    std::shared_ptr<const void> shell;  ///< the result without its tensors
+    std::vector<std::size_t> live;      ///< live tensors that the path updates, in the order of the outputs for them
+    std::size_t results = 0;            ///< outputs that are the result's
+    std::uint64_t replays = 0, used = 0;
+};
+
+/// All ways seen for certain arguments.
+struct FrozenTrace;
+
+struct FrozenEntry {
+    std::string signature;
+    std::vector<std::unique_ptr<FrozenPath>> paths;  ///< the one used last comes first
+    bool eager = false;
+    std::uint64_t used = 0;
+};
+
+class FrozenCore {
+public:
+    explicit FrozenCore(FreezeOptions o) : options(std::move(o)) {}
+
+    FreezeOptions options;
+    FreezeStats stats;
+    std::vector<AnyTensor*> live;
+    std::string reason = "it has not been called yet";
+    std::atomic<bool> busy{false};
+
+    /// The entry for a signature, made if there is none.
+    FrozenEntry& entry(const std::string& signature)
+    {
+        ++clock_;
+        for (auto& e : entries_)
+            if (e->signature == signature) {
+                e->used = clock_;
+                return *e;
+            }
+        if (entries_.size() >= std::max<std::size_t>(options.shapes, 1)) evict();
+        reason = entries_.empty() ? "this was the first call" : "no graph has these shapes, dtypes and numbers as arguments";
+        entries_.push_back(std::make_unique<FrozenEntry>());
+        entries_.back()->signature = signature;
+        entries_.back()->used = clock_;
+        return *entries_.back();
+    }
+
+    /// The path that answers this call, its outputs filled in, or null.
+    FrozenPath* replay(FrozenEntry& e, std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs, bool& check)
+    {
+        for (std::size_t k = 0; k < e.paths.size(); ++k) {
+            FrozenPath& p = *e.paths[k];
+            check = options.check && (((p.replays + 1) & p.replays) == 0);
+            const std::size_t failed = run(p, inputs, outputs, check);
+            if (failed < p.optimized.guards().size()) {
+                note_failure(p.optimized.guards()[failed]);
+                continue;
+            }
+            std::rotate(e.paths.begin(), e.paths.begin() + static_cast<std::ptrdiff_t>(k),
+                        e.paths.begin() + static_cast<std::ptrdiff_t>(k) + 1);
+            ++p.replays;
+            ++stats.replays;
+            return &p;
+        }
+        return nullptr;
+    }
+
+    /// May another path be traced for these arguments? A program whose numbers escape to plain C++ would be traced for
+    /// every number: it stays eager after a while.
+    bool may_trace(FrozenEntry& e)
+    {
+        if (e.eager) return false;
+        if (e.paths.size() < std::max<std::size_t>(options.paths, 1)) return true;
+        e.eager = true;
+        reason = "it has more paths than options.paths allows: it runs eagerly where none of them fits";
+        for (const auto& p : e.paths)
+            for (const Guard& g : p->recorded.guards())
+                if (g.what != Read::truth) {
+                    reason = "a value that changes escapes to plain C++ at " + to_string(g.at) + ": it runs eagerly";
+                    stats.evictions += e.paths.size();
+                    e.paths.clear();
+                    return false;
+                }
+        return false;
+    }
+
+    /// Takes a trace up as a new path.
+    void add(FrozenEntry& e, FrozenTrace t);
+
+    /// The updated live tensors take their new values.
+    void commit(const FrozenPath& p, std::vector<Ref<Block>>& outputs)
+    {
+        for (std::size_t k = 0; k < p.live.size(); ++k)
+            live[p.live[k]]->value = std::move(outputs[p.results + k]);
+    }
+
+private:
+    void evict()
+    {
+        const auto oldest = std::min_element(entries_.begin(), entries_.end(),
+                                             [](const auto& a, const auto& b) { return a->used < b->used; });
+        stats.evictions += (*oldest)->paths.size();
+        entries_.erase(oldest);
+    }
+    void note_failure(const Guard& g)
+    {
+        ++stats.guard_failures;
+        reason = std::string(g.what == Read::truth ? "the branch" : "the value read") + " at " + to_string(g.at) +
+                 " was another one";
+        for (auto& f : stats.failures)
+            if (f.at.line == g.at.line && f.at.file == g.at.file) {
+                ++f.count;
+                return;
+            }
+        stats.failures.push_back({g.at, 1});
+    }
+    /// Live tensors lend their memory to their own updates; where nothing comes of it they have it back.
+    std::size_t run(FrozenPath& p, std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs, bool check)
+    {
+        if (check || p.live.empty()) return p.executable->run(inputs, outputs);
+        const std::size_t first = inputs.size() - live.size();
+        std::vector<Ref<Block>> strided(p.live.size());  // what the input is only a copy of
+        for (std::size_t k = 0; k < p.live.size(); ++k) {
+            Ref<Block> lent = std::exchange(live[p.live[k]]->value, {});
+            if (lent.get() != inputs[first + p.live[k]].get()) strided[k] = std::move(lent);
+        }
+        const auto give_back = [&] {
+            for (std::size_t k = 0; k < p.live.size(); ++k)
+                live[p.live[k]]->value = strided[k] ? std::move(strided[k]) : inputs[first + p.live[k]];
+        };
+        try {
+            const std::size_t failed = p.executable->run(inputs, outputs);
+            if (failed < p.optimized.guards().size()) give_back();
+            return failed;
+        } catch (...) {
+            give_back();
+            throw;
+        }
+    }
+
+    std::vector<std::unique_ptr<FrozenEntry>> entries_;
+    std::uint64_t clock_ = 0;
+};
+
+}  // namespace detail
+}  // namespace wengert
