@@ -131,6 +131,7 @@ constexpr Uses is_finite(Uses a) { return Uses(a.bits); }
 template <class U> struct Cast {
     static constexpr std::string_view name = "cast";
     template <class V> static U value(const V& x) { return static_cast<U>(x); }
+    static Term value(const Term& x) { return x.cast(dtype_of<U>()); }
 };
 
 namespace ops {

@@ -13,6 +13,7 @@
 
 #include <array>
 
+#include "../base/term.hpp"
 #include "../base/uses.hpp"
 #include "../kernels/cpu/elementwise.hpp"
 #include "../tape/tensor_impl.hpp"
@@ -148,6 +149,34 @@ template <class P, std::size_t i> struct PullName {
         return t;
     }();
 };
+
+/// The rule as a program. One that does more than numbers can (a branch on a value, a call of a library) says
+/// `static constexpr bool opaque = true` and is called through its kernel by every executor.
+template <class P, std::size_t... k> Term describe_value(const Term* in) { return Term(P::value(in[k]...)); }
+
+/// That of pull i, from (g, the values that it reads), with the zero-cotangent rule as PullOf::guarded has it.
+template <class P, std::size_t i, std::size_t... k> Term describe_pull(const Term* in)
+{
+    constexpr unsigned bits = PullOf<P, i, k...>::bits;
+    const Term g = in[0];
+    const auto value = [&](std::size_t s) {
+        const auto below = static_cast<unsigned>(std::popcount(bits & ((1U << s) - 1)));
+        return bits >> s & 1 ? in[1 + below] : g;
+    };
+    const Term r = P::pull(wrt<i>{}, g, value(k)...);
+    if constexpr (bits == 0)
+        return r;
+    else
+        return where(g == Term::zero_cotangent() && !is_finite(r), Term(0), r);
+}
+
+template <class P> constexpr bool opaque()
+{
+    if constexpr (requires { P::opaque; })
+        return P::opaque;
+    else
+        return false;
+}
 
 template <class P, std::size_t i, class A, class Out, class... In> constexpr Primitive make_pull_primitive();
 
@@ -287,6 +316,7 @@ template <class P, std::size_t i, class A, class Out, class... In> constexpr Pri
             p.value = F::template lanes<A, Out>;
         else
             p.value = F::template scalars<A, Out, In..., Out>;
+        if constexpr (!opaque<P>()) p.describe = describe_pull<P, i, k..., sizeof...(k)>;
         p.expand = RecordedRule<P, Out, In...>::template expand<i, k...>;
     }(std::index_sequence_for<In...>());
     p.add = add_any<Out>;
@@ -301,6 +331,10 @@ template <class P, class A, class Out, class... In> constexpr Primitive make_ele
     p.dtype = dtype_of<Out>();
     p.elementwise = true;
     p.value = kernels::tile_kernel<P, A, Out, In...>;
+    if constexpr (!opaque<P>())
+        p.describe = []<std::size_t... k>(std::index_sequence<k...>) {
+            return &describe_value<P, k...>;
+        }(std::index_sequence_for<In...>());
     if constexpr (is_differentiable<Out> && (std::is_same_v<Out, In> || ...)) {
         p.differentiable = true;
         p.add = add_any<Out>;

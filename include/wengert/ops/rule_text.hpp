@@ -1,9 +1,7 @@
 // The text of an elementwise primitive's rules, from the rules themselves.
 #pragma once
 
-#include <vector>
-
-#include "../base/symbol.hpp"
+#include "../base/term_text.hpp"
 #include "elementwise.hpp"
 
 namespace wengert {
@@ -19,7 +17,7 @@ namespace detail {
 template <class P, std::size_t n> constexpr bool takes()
 {
     return []<std::size_t... k>(std::index_sequence<k...>) {
-        return requires(const Symbol& s) { P::value((static_cast<void>(k), s)...); };
+        return requires(const Term& s) { P::value((static_cast<void>(k), s)...); };
     }(std::make_index_sequence<n>());
 }
 
@@ -33,11 +31,11 @@ template <class P> constexpr std::size_t arity_of()
         return 3;
 }
 
-template <class P, std::size_t i, class... S> std::string pull_text(const S&... x)
+template <class P, std::size_t i, class... S>
+std::string pull_text(const TermProgram& program, const std::string* names, Term g, Term y, const S&... x)
 {
-    const Symbol g("g"), y("y");
     if constexpr (requires { P::pull(wrt<i>{}, g, x..., y); })
-        return P::pull(wrt<i>{}, g, x..., y).text();
+        return term_text(program, P::pull(wrt<i>{}, g, x..., y), names);
     else
         return {};
 }
@@ -47,11 +45,15 @@ template <class P, std::size_t i, class... S> std::string pull_text(const S&... 
 template <class P> RuleText rule_text()
 {
     constexpr std::size_t n = detail::arity_of<P>();
-    const Symbol names[] = {Symbol(n == 1 ? "x" : "a"), Symbol("b"), Symbol("c")};
+    const std::string names[] = {n == 1 ? "x" : "a", "b", "c", "g", "y"};
+    TermProgram program;
+    const TermScope scope(program);
+    Term in[5];
+    for (std::int32_t i = 0; i < 5; ++i) in[i] = Term::input(i);
     return [&]<std::size_t... k>(std::index_sequence<k...>) {
-        RuleText text{P::value(names[k]...).text(), {}};
+        RuleText text{term_text(program, P::value(in[k]...), names), {}};
         const auto pull = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
-            text.pulls.push_back(detail::pull_text<P, i>(names[k]...));
+            text.pulls.push_back(detail::pull_text<P, i>(program, names, in[3], in[4], in[k]...));
         };
         (pull(std::integral_constant<std::size_t, k>{}), ...);
         return text;

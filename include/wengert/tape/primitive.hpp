@@ -21,6 +21,7 @@ struct AnyTensor {
 
 class Cotangents;
 struct Primitive;
+struct Term;
 
 /// One derivative of an elementwise primitive with respect to one of its inputs.
 struct Pull {
@@ -59,6 +60,8 @@ struct Primitive {
     bool differentiable = false;
 
     TileKernel value = nullptr;       ///< elementwise only
+    /// The same as a program (base/term.hpp), from terms of the inputs; null where the rule is opaque.
+    Term (*describe)(const Term* in) = nullptr;
     Pull pull[max_elementwise] = {};  ///< kernels for elementwise ones only, `uses` for all
 
     /// Structural only: the value again, from the parameters and the inputs.

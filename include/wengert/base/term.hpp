@@ -1,0 +1,201 @@
+// Term: a number that remembers how it was computed. A rule evaluated on it writes a small program in single static
+// assignment, from which texts are printed and code is made (base/term_text.hpp, graph/emit/).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "dtype.hpp"
+#include "literal.hpp"
+
+namespace wengert {
+
+enum class TermKind : std::uint8_t {
+    input,           ///< the number `a` of those that the program is given
+    constant,        ///< `value`, of the type of its partner
+    zero_cotangent,  ///< what a cotangent is compared with by the zero-cotangent rule: 0, or NaN where that is off
+    cast,            ///< of `a` to `type`
+    negative,
+    logical_not,
+    sqrt,
+    square,
+    exp,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    sin,
+    cos,
+    tan,
+    asin,
+    acos,
+    atan,
+    sinh,
+    cosh,
+    tanh,
+    erf,
+    abs,
+    sign,
+    floor,
+    ceil,
+    round_even,
+    sigmoid,
+    normal_cdf,
+    is_finite,
+    is_nan,
+    add,
+    subtract,
+    multiply,
+    divide,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    equal,
+    not_equal,
+    logical_and,
+    logical_or,
+    maximum,
+    minimum,
+    pow,
+    hypot,
+    atan2,
+    copysign,
+    where,
+    fma
+};
+
+/// One step of a program: the operands are numbers of earlier steps.
+struct TermStep {
+    TermKind kind;
+    DType type;
+    std::int32_t a, b, c;
+    double value;
+};
+
+struct TermProgram {
+    std::vector<TermStep> steps;
+    /// The one that terms of this thread are written to.
+    static TermProgram*& current() noexcept { return current_; }
+
+private:
+    static inline constinit thread_local TermProgram* current_ __attribute__((visibility("default"))) =
+        nullptr;
+};
+
+/// While it lives, terms of this thread are steps of `program`.
+class TermScope {
+public:
+    explicit TermScope(TermProgram& program) noexcept : outer_(TermProgram::current())
+    {
+        TermProgram::current() = &program;
+    }
+    ~TermScope() { TermProgram::current() = outer_; }
+    TermScope(const TermScope&) = delete;
+    TermScope& operator=(const TermScope&) = delete;
+
+private:
+    TermProgram* outer_;
+};
+
+namespace detail {
+
+inline std::int32_t append_term(TermKind kind, std::int32_t a, std::int32_t b, std::int32_t c,
+                                double value = 0, DType type = DType::float64)
+{
+    auto& steps = TermProgram::current()->steps;
+    steps.push_back({kind, type, a, b, c, value});
+    return static_cast<std::int32_t>(steps.size() - 1);
+}
+
+}  // namespace detail
+
+/// The number of a step. All functions are found by their argument only, so that they are in nobody else's way.
+struct Term {
+    std::int32_t id;
+
+    Term() = default;
+    Term(Literal x) : id(detail::append_term(TermKind::constant, -1, -1, -1, x.value)) {}
+    template <class N>
+        requires std::is_arithmetic_v<N>
+    Term(N x) : Term(lit(x))
+    {}
+    Term(TermKind kind, Term x) : id(detail::append_term(kind, x.id, -1, -1)) {}
+    Term(TermKind kind, Term x, Term y) : id(detail::append_term(kind, x.id, y.id, -1)) {}
+    Term(TermKind kind, Term x, Term y, Term z) : id(detail::append_term(kind, x.id, y.id, z.id)) {}
+
+    static Term at(std::int32_t step)
+    {
+        Term t;
+        t.id = step;
+        return t;
+    }
+    static Term input(std::int32_t i) { return at(detail::append_term(TermKind::input, i, -1, -1)); }
+    static Term zero_cotangent() { return at(detail::append_term(TermKind::zero_cotangent, -1, -1, -1)); }
+    Term cast(DType type) const { return at(detail::append_term(TermKind::cast, id, -1, -1, 0, type)); }
+
+    // clang-format off
+    friend Term operator+(Term x) { return x; }
+    friend Term operator-(Term x) { return {TermKind::negative, x}; }
+    friend Term operator!(Term x) { return {TermKind::logical_not, x}; }
+    friend Term operator+(Term x, Term y) { return {TermKind::add, x, y}; }
+    friend Term operator-(Term x, Term y) { return {TermKind::subtract, x, y}; }
+    friend Term operator*(Term x, Term y) { return {TermKind::multiply, x, y}; }
+    friend Term operator/(Term x, Term y) { return {TermKind::divide, x, y}; }
+    friend Term operator<(Term x, Term y) { return {TermKind::less, x, y}; }
+    friend Term operator<=(Term x, Term y) { return {TermKind::less_equal, x, y}; }
+    friend Term operator>(Term x, Term y) { return {TermKind::greater, x, y}; }
+    friend Term operator>=(Term x, Term y) { return {TermKind::greater_equal, x, y}; }
+    friend Term operator==(Term x, Term y) { return {TermKind::equal, x, y}; }
+    friend Term operator!=(Term x, Term y) { return {TermKind::not_equal, x, y}; }
+    friend Term operator&&(Term x, Term y) { return {TermKind::logical_and, x, y}; }
+    friend Term operator||(Term x, Term y) { return {TermKind::logical_or, x, y}; }
+    friend Term operator&(Term x, Term y) { return {TermKind::logical_and, x, y}; }
+    friend Term operator|(Term x, Term y) { return {TermKind::logical_or, x, y}; }
+    friend Term where(Term c, Term x, Term y) { return {TermKind::where, c, x, y}; }
+    friend Term fma(Term x, Term y, Term z) { return {TermKind::fma, x, y, z}; }
+    friend Term sqrt(Term x) { return {TermKind::sqrt, x}; }
+    friend Term square(Term x) { return {TermKind::square, x}; }
+    friend Term exp(Term x) { return {TermKind::exp, x}; }
+    friend Term expm1(Term x) { return {TermKind::expm1, x}; }
+    friend Term log(Term x) { return {TermKind::log, x}; }
+    friend Term log1p(Term x) { return {TermKind::log1p, x}; }
+    friend Term log2(Term x) { return {TermKind::log2, x}; }
+    friend Term log10(Term x) { return {TermKind::log10, x}; }
+    friend Term sin(Term x) { return {TermKind::sin, x}; }
+    friend Term cos(Term x) { return {TermKind::cos, x}; }
+    friend Term tan(Term x) { return {TermKind::tan, x}; }
+    friend Term asin(Term x) { return {TermKind::asin, x}; }
+    friend Term acos(Term x) { return {TermKind::acos, x}; }
+    friend Term atan(Term x) { return {TermKind::atan, x}; }
+    friend Term sinh(Term x) { return {TermKind::sinh, x}; }
+    friend Term cosh(Term x) { return {TermKind::cosh, x}; }
+    friend Term tanh(Term x) { return {TermKind::tanh, x}; }
+    friend Term erf(Term x) { return {TermKind::erf, x}; }
+    friend Term abs(Term x) { return {TermKind::abs, x}; }
+    friend Term sign(Term x) { return {TermKind::sign, x}; }
+    friend Term floor(Term x) { return {TermKind::floor, x}; }
+    friend Term ceil(Term x) { return {TermKind::ceil, x}; }
+    friend Term round_even(Term x) { return {TermKind::round_even, x}; }
+    friend Term sigmoid(Term x) { return {TermKind::sigmoid, x}; }
+    friend Term normal_cdf(Term x) { return {TermKind::normal_cdf, x}; }
+    friend Term is_finite(Term x) { return {TermKind::is_finite, x}; }
+    friend Term is_nan(Term x) { return {TermKind::is_nan, x}; }
+    friend Term maximum(Term x, Term y) { return {TermKind::maximum, x, y}; }
+    friend Term minimum(Term x, Term y) { return {TermKind::minimum, x, y}; }
+    friend Term pow(Term x, Term y) { return {TermKind::pow, x, y}; }
+    friend Term hypot(Term x, Term y) { return {TermKind::hypot, x, y}; }
+    friend Term atan2(Term x, Term y) { return {TermKind::atan2, x, y}; }
+    friend Term copysign(Term x, Term y) { return {TermKind::copysign, x, y}; }
+    friend Term round(Term x) { return {TermKind::round_even, x}; }
+    friend Term nearbyint(Term x) { return {TermKind::round_even, x}; }
+    // clang-format on
+    Term& operator+=(Term x) { return *this = *this + x; }
+    Term& operator-=(Term x) { return *this = *this - x; }
+    Term& operator*=(Term x) { return *this = *this * x; }
+    Term& operator/=(Term x) { return *this = *this / x; }
+};
+
+}  // namespace wengert
