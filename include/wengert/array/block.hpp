@@ -19,7 +19,7 @@ struct Block : Counted {
     std::byte* data = nullptr;  ///< the first element
     Block* base = nullptr;      ///< the owner of the elements that a view shows
     std::size_t count = 0;      ///< elements
-    std::size_t capacity = 0;   ///< bytes taken from the pool; 0 when the elements are in line
+    std::size_t capacity = 0;   ///< bytes taken from the pool; 0 when the elements are in line or borrowed
     DType dtype{};
     bool strided = false;       ///< a view whose elements do not lie in row-major order
     std::uint16_t writers = 0;  ///< scoped writers that live: recording from it throws
@@ -92,6 +92,10 @@ inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_
 
 __attribute__((noinline)) inline void take_elements(Thread& t, Block* b, std::size_t bytes)
 {
+    if (t.place.data && t.place.bytes == bytes) [[unlikely]] {
+        b->data = std::exchange(t.place.data, nullptr);
+        return;
+    }
     try {
         b->data = static_cast<std::byte*>(t.pool.take(bytes, b->capacity));
     } catch (...) {
@@ -116,6 +120,14 @@ inline Ref<Block> make_block(Thread& t, DType dtype, const Shape& shape, std::si
 inline Ref<Block> make_block(DType dtype, const Shape& shape)
 {
     return make_block(current_thread(), dtype, shape, element_count(shape));
+}
+
+/// A block whose elements belong to somebody else, who keeps them as long as it or a view of it lives.
+inline Ref<Block> make_borrowed(DType dtype, const Shape& shape, std::byte* data)
+{
+    Block* b = make_header(current_thread(), dtype, shape, element_count(shape));
+    b->data = data;
+    return Ref<Block>::adopt(b);
 }
 
 /// A view of `of` that starts `offset` elements after its first one. No strides: the elements are contiguous.

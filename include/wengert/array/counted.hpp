@@ -33,6 +33,13 @@ struct Counted {
     static constexpr std::int32_t merged = 1, queued = 2, one = 4;
 };
 
+/// Planned memory for a result: the next buffer of exactly so many bytes that the thread takes from its pool lies there,
+/// owned by whoever planned it (graph/tile/). Whether the result is what took it must be looked at afterwards.
+struct Place {
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+};
+
 /// What a thread owns. States are never freed: a thread that starts takes over one whose thread has ended, and
 /// with it the objects that outlived that thread.
 struct Thread {
@@ -51,6 +58,7 @@ struct Thread {
     Recorder* recorder = nullptr;  ///< the trace in progress, see tape/recorder.hpp
     void (*at_exit)(Thread&) noexcept = nullptr;
     memory::Cells blocks, nodes;  ///< array headers, tape nodes
+    Place place;                  ///< see Place
 };
 
 /// The calling thread's state: one object across shared libraries, whatever their default visibility.

@@ -1,0 +1,77 @@
+// Layouts: which values of a graph are views of others, and how they lie in the others' memory. Known before anything has
+// a place.
+#pragma once
+
+#include "../graph.hpp"
+
+namespace wengert::tiling {
+
+/// How a value lies in memory while the graph runs. Values that are no views are contiguous (row major).
+struct Layout {
+    ValueId root =
+        no_value;  ///< whose memory it is: the value itself, or what it is a view of, which is no view
+    std::int64_t offset = 0;  ///< bytes from the root's first element to the value's
+    Strides strides;          ///< in elements, one for each axis, 0 along broadcast axes
+    bool strided = false;     ///< not in row-major order
+    bool is_view(ValueId v) const noexcept { return root != v; }
+};
+
+using Layouts = std::vector<Layout>;  ///< by value
+
+namespace detail {
+
+/// Primitives whose result shows elements of the operand, whatever these are.
+inline bool makes_view(std::string_view name)
+{
+    static constexpr std::string_view names[] = {"reshape",     "transpose", "view",  "broadcast_to",
+                                                 "expand_dims", "squeeze",   "split", "diagonal"};
+    for (std::string_view n : names)
+        if (n == name) return true;
+    return false;
+}
+
+/// Where elements would be: views are made of headers only, nothing is read.
+inline std::byte* nowhere() noexcept { return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 44); }
+
+/// The header of a value as its layout says, on top of its root's.
+inline Ref<Block> header_on(const Ref<Block>& root, const Shape& shape, const Layout& l)
+{
+    return make_view(root, shape, l.strided ? &l.strides : nullptr,
+                     l.offset / static_cast<std::int64_t>(size_of(root->dtype)));
+}
+
+/// The layout of a view of v, or false: the primitive has to copy.
+inline bool view_layout(const Graph& g, const GraphNode& n, const Layouts& layouts, Layout& out)
+{
+    if (!n.primitive || n.inputs.size() != 1 || !makes_view(n.primitive->name)) return false;
+    const ValueId v = n.inputs[0];
+    const Layout& from = layouts[v];
+    if (from.strided && n.primitive->name == "reshape") return false;
+    if (g.node(v).dtype != n.dtype) return false;
+    const Ref<Block> root = make_borrowed(n.dtype, g.node(from.root).shape, nowhere());
+    const Ref<Block> x = from.is_view(v) ? header_on(root, g.node(v).shape, from) : root;
+    const Ref<Block> y = n.primitive->compute(n.op.get(), &x, 1, n.at);
+    if (y->base != root.get() && y.get() != root.get()) return false;
+    out.root = from.root;
+    out.offset = y->data - root->data;
+    out.strided = y->strided;
+    out.strides = y->strides();
+    return true;
+}
+
+}  // namespace detail
+
+inline Layouts layouts_of(const Graph& g)
+{
+    Layouts layouts(g.size());
+    for (ValueId v = 0; v < g.size(); ++v) {
+        const GraphNode& n = g.node(v);
+        Layout& l = layouts[v];
+        if (n.kind == Graph::Kind::operation && detail::view_layout(g, n, layouts, l)) continue;
+        l.root = v;
+        l.strides = row_major(n.shape);
+    }
+    return layouts;
+}
+
+}  // namespace wengert::tiling
