@@ -57,10 +57,11 @@ template <class Visitor, class X> void visit_argument(Visitor& visitor, X& x)
     } else if constexpr (std::is_empty_v<Plain> || tree::is_opaque<Plain>) {
         return;
     } else {
-        static_assert(std::is_aggregate_v<Plain>,
-                      "wengert: freeze cannot look into an argument or result of this class, so it cannot guard it: "
-                      "make it an aggregate of tensors, numbers and containers, capture it, or declare it irrelevant "
-                      "by specialising wengert::tree::is_opaque");
+        static_assert(
+            std::is_aggregate_v<Plain>,
+            "wengert: freeze cannot look into an argument or result of this class, so it cannot guard it: "
+            "make it an aggregate of tensors, numbers and containers, capture it, or declare it irrelevant "
+            "by specialising wengert::tree::is_opaque");
         std::apply([&](auto&... field) { (visit_argument(visitor, field), ...); }, reflect::tie(x));
     }
 }
@@ -84,14 +85,21 @@ inline Key key_of_block(const Block& b)
 struct CallArguments {
     std::vector<Ref<Block>> inputs;
     std::string signature;
-    std::uint64_t mask = 0;  ///< levels that an argument depends on
+    std::string family;        ///< the same without the extent that varies, filled in when `dynamic` is set
+    std::int64_t extent = -1;  ///< that extent
+    bool dynamic = false;      ///< the argument being visited has such an extent
+    std::uint64_t mask = 0;    ///< levels that an argument depends on
     void tensor(const AnyTensor& t)
     {
         if (t.node) mask |= t.node->mask;
         inputs.push_back(t.value->strided ? contiguous(t.value) : t.value);
         const Block& b = *t.value;
         word(static_cast<std::uint64_t>(b.dtype) << 32 | b.shape.size());
-        for (auto e : b.shape) word(static_cast<std::uint64_t>(e));
+        for (std::size_t i = 0; i < b.shape.size(); ++i) {
+            const bool varies = dynamic && i == 0;
+            if (varies && extent < 0) extent = b.shape[0];
+            word(static_cast<std::uint64_t>(b.shape[i]), varies);
+        }
     }
     template <class T> void tensor(const Tensor<T>& t) { tensor(t.any()); }
     void key(const Key& k) { inputs.push_back(block_of_key(k)); }
@@ -103,27 +111,25 @@ struct CallArguments {
             std::memcpy(&w, &n, sizeof n);
             word(w);
         } else {
-            signature.append(reinterpret_cast<const char*>(&n), 10);  // long double: the rest is padding
+            std::uint64_t high = 0;
+            std::memcpy(&w, &n, 8);
+            std::memcpy(&high, reinterpret_cast<const char*>(&n) + 8, 2);  // long double: the rest is padding
+            word(w);
+            word(high);
         }
     }
     template <class S> void text(const S& s)
     {
         word(s.size());
-        signature.append(reinterpret_cast<const char*>(s.data()), s.size() * sizeof(*s.data()));
+        for (auto c : s) word(static_cast<std::uint64_t>(c));
     }
 
 private:
-    void word(std::uint64_t w) { signature.append(reinterpret_cast<const char*>(&w), sizeof w); }
-};
-
-/// Gives the keys of a copy of the arguments their place in a trace.
-struct KeyTagger {
-    std::uint64_t next;
-    std::vector<std::uint64_t> origins;
-    template <class T> void tensor(T&) { origins.push_back(0); }
-    void key(Key& k) { origins.push_back(k.origin = next++); }
-    template <class N> void number(const N&) {}
-    template <class S> void text(const S&) {}
+    void word(std::uint64_t w, bool varies = false)
+    {
+        signature.append(reinterpret_cast<const char*>(&w), sizeof w);
+        if (!varies) family.append(reinterpret_cast<const char*>(&w), sizeof w);
+    }
 };
 
 /// The tensors and keys of a result.
@@ -133,6 +139,15 @@ struct ResultBlocks {
     void key(const Key& k) { leaves.push_back({&k, nullptr}); }
     template <class N> void number(const N&) {}
     template <class S> void text(const S&) {}
+};
+
+/// The numbers and texts of a result.
+struct ResultNumbers {
+    CallArguments words;
+    template <class T> void tensor(const Tensor<T>&) {}
+    void key(const Key&) {}
+    template <class N> void number(const N& n) { words.number(n); }
+    template <class S> void text(const S& s) { words.text(s); }
 };
 
 /// Takes the tensors out of a result: what is left says how to build the next one.

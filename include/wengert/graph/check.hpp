@@ -18,30 +18,41 @@ inline const GraphNode& first_use(const Graph& g, ValueId v)
 
 inline std::string described(const GraphNode& n)
 {
-    return n.primitive ? std::string(n.primitive->name) + " of shape " + to_string(n.shape) + " at " + to_string(n.at)
-                       : "an operand of shape " + to_string(n.shape);
+    return n.primitive
+               ? std::string(n.primitive->name) + " of shape " + to_string(n.shape) + " at " + to_string(n.at)
+               : "an operand of shape " + to_string(n.shape);
 }
 
 /// The same operations on the same constants; anything else is a dependence that the graph cannot see. Throws TapeError.
 inline void compare_traces(const Graph& then, const Graph& now, const Site& at)
 {
-    constexpr const char* advice =
-        "; pass what it depends on as an argument, or as live() tensor, or use {.check = false} if this is meant";
+    constexpr const char* advice = "; pass what it depends on as an argument, or as live() tensor, or use "
+                                   "{.check = false} if this is meant";
     const std::size_t n = std::min(then.size(), now.size());
     for (ValueId v = 0; v < n; ++v) {
         const GraphNode &a = then.node(v), &b = now.node(v);
-        const bool same_operation = a.kind == b.kind && a.shape == b.shape && a.dtype == b.dtype && a.inputs == b.inputs &&
-                                    (!a.primitive || (same_primitive(*a.primitive, *b.primitive) && same_parameters(a, b)));
+        const bool same_operation =
+            a.kind == b.kind && a.shape == b.shape && a.dtype == b.dtype && a.inputs == b.inputs &&
+            (!a.primitive || (same_primitive(*a.primitive, *b.primitive) && same_parameters(a, b)));
         if (!same_operation)
-            fail<TapeError>("freeze", "the function did something else than when it was traced, without a tensor's value "
-                                      "having decided that: " + described(a) + " was then, " + described(b) + " is now" + advice, at);
+            fail<TapeError>(
+                "freeze",
+                "the function did something else than when it was traced, without a tensor's value "
+                "having decided that: " +
+                    described(a) + " was then, " + described(b) + " is now" + advice,
+                at);
         if (a.constant && !same_elements(*a.constant, *b.constant))
-            fail<TapeError>("freeze", "a tensor made of plain C++ data, an operand of " + described(first_use(then, v)) +
-                                          ", holds other elements than when it was traced" + advice, at);
+            fail<TapeError>("freeze",
+                            "a tensor made of plain C++ data, an operand of " +
+                                described(first_use(then, v)) +
+                                ", holds other elements than when it was traced" + advice,
+                            at);
     }
     if (then.size() != now.size())
-        fail<TapeError>("freeze", "the function did " + std::to_string(now.size()) + " operations where it did " +
-                                      std::to_string(then.size()) + " when it was traced" + advice, at);
+        fail<TapeError>("freeze",
+                        "the function did " + std::to_string(now.size()) + " operations where it did " +
+                            std::to_string(then.size()) + " when it was traced" + advice,
+                        at);
 }
 
 template <class T> double distance(const Block& a, const Block& b)
@@ -58,14 +69,18 @@ template <class T> double distance(const Block& a, const Block& b)
 }
 
 /// A result of the graph against that of f. Throws TapeError.
-inline void compare_outputs(const Graph& g, std::size_t k, const Block& graph, const Block& eager, const Site& at)
+inline void compare_outputs(const Graph& g, std::size_t k, const Block& graph, const Block& eager,
+                            const Site& at)
 {
-    const Ref<Block> a = contiguous(Ref<Block>(const_cast<Block*>(&graph))), b = contiguous(Ref<Block>(const_cast<Block*>(&eager)));
+    const Ref<Block> a = contiguous(Ref<Block>(const_cast<Block*>(&graph))),
+                     b = contiguous(Ref<Block>(const_cast<Block*>(&eager)));
     double d = 0;
     with_dtype(a->dtype, [&]<class T>() { d = distance<T>(*a, *b); });
     if (!(a->shape == b->shape) || a->dtype != b->dtype || d > (a->dtype == DType::float32 ? 1e-3 : 1e-9))
-        fail<TapeError>("freeze", "the graph's result " + std::to_string(k) + " differs from the function's by " +
-                                      std::to_string(d) + " (relative): " + described(g.node(g.outputs()[k])), at);
+        fail<TapeError>("freeze",
+                        "the graph's result " + std::to_string(k) + " differs from the function's by " +
+                            std::to_string(d) + " (relative): " + described(g.node(g.outputs()[k])),
+                        at);
 }
 
 }  // namespace wengert::detail

@@ -26,7 +26,8 @@ public:
     void opaque(const void* p, std::string_view what) override
     {
         char buffer[32];
-        const auto end = std::to_chars(buffer, buffer + sizeof buffer, reinterpret_cast<std::uintptr_t>(p), 16).ptr;
+        const auto end =
+            std::to_chars(buffer, buffer + sizeof buffer, reinterpret_cast<std::uintptr_t>(p), 16).ptr;
         word(std::string(what) + "@" + std::string(buffer, end));
     }
 

@@ -66,7 +66,8 @@ private:
 inline std::int64_t outside_references(const Trace& trace, const Block& b,
                                        const std::unordered_map<const Block*, std::int64_t>& held)
 {
-    std::int64_t count = static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1;
+    std::int64_t count =
+        static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1;
     static_cast<void>(trace);
     if (const auto at = held.find(&b); at != held.end()) count -= at->second;
     return count;
@@ -80,7 +81,9 @@ inline ValueId escaped(const Trace& trace, std::unordered_map<const Block*, std:
         if (b && b->base) ++held[b->base];
     const Graph& g = const_cast<Trace&>(trace).graph();
     for (ValueId v = 0; v < g.size(); ++v)
-        if (g.node(v).kind == Graph::Kind::operation && outside_references(trace, *trace.blocks()[v], held) > 0) return v;
+        if (g.node(v).kind == Graph::Kind::operation &&
+            outside_references(trace, *trace.blocks()[v], held) > 0)
+            return v;
     return no_value;
 }
 
@@ -115,12 +118,20 @@ public:
 
 private:
     template <class... X>
-    using Result = Argument<decltype(call_at(std::declval<F&>(), std::declval<const Site&>(), std::declval<Argument<X>&>()...))>;
+    using Result = Argument<decltype(call_at(std::declval<F&>(), std::declval<const Site&>(),
+                                             std::declval<Argument<X>&>()...))>;
 
     template <class... X> CallArguments arguments(const X&... x) const
     {
         CallArguments a;
-        (visit_argument(a, x), ...);
+        std::size_t number = 0;
+        const std::vector<std::size_t>& d = core_->options.dynamic;
+        const auto one = [&](const auto& argument) {
+            a.dynamic = !d.empty() && std::find(d.begin(), d.end(), number++) != d.end();
+            visit_argument(a, argument);
+        };
+        (one(x), ...);
+        a.dynamic = false;
         for (const AnyTensor* t : core_->live) a.tensor(*t);
         return a;
     }
@@ -134,8 +145,10 @@ private:
             return run_function<Y>(at, x...);
         }
         const Occupied occupied(core.busy);
-        if (!occupied) return run_eagerly<Y>(at, x...);  // called by itself, or by another thread at the same time
+        if (!occupied)
+            return run_eagerly<Y>(at, x...);  // called by itself, or by another thread at the same time
         FrozenEntry& entry = core.entry(a.signature);
+        if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
         std::vector<Ref<Block>> outputs;
         bool check = false;
         if (FrozenPath* path = core.replay(entry, a.inputs, outputs, check)) {
@@ -147,7 +160,8 @@ private:
             return y;
         }
         if (!core.may_trace(entry)) return run_eagerly<Y>(at, x...);
-        return traced<Y>(a, at, x..., [&](FrozenTrace&& t) { core.add(entry, std::move(t)); });
+        return traced<Y>(a, at, x...,
+                         [&](FrozenTrace&& t) { core.add(entry, std::move(t), a.family, a.extent); });
     }
 
     /// Inside of a transform or of another trace f runs itself and becomes part of that; so it does where every operation
@@ -188,7 +202,8 @@ private:
         for (std::size_t i = 0; i < core_->live.size(); ++i)
             if (live.updated(i)) {
                 t.live.push_back(i);
-                trace.graph().update(a.inputs.size() - core_->live.size() + i, trace.graph().outputs().size());
+                trace.graph().update(a.inputs.size() - core_->live.size() + i,
+                                     trace.graph().outputs().size());
                 add_output(trace, nullptr, core_->live[i], held, at);
             }
         trace.stop();
@@ -198,12 +213,17 @@ private:
         ResultShell empty;
         visit_argument(empty, *shell);
         t.shell = std::move(shell);
+        ResultNumbers numbers;
+        visit_argument(numbers, y);
+        t.numbers = std::move(numbers.words.signature);
         use(std::move(t));
         return y;
     }
-    template <class Y, class... Rest> Y traced(const CallArguments& a, const Site& at, const Rest&... rest) const
+    template <class Y, class... Rest>
+    Y traced(const CallArguments& a, const Site& at, const Rest&... rest) const
     {
-        return last_first([&](const auto& use, const auto&... x) { return traced_with<Y>(a, use, at, x...); }, rest...);
+        return last_first([&](const auto& use, const auto&... x) { return traced_with<Y>(a, use, at, x...); },
+                          rest...);
     }
 
     static void add_output(Trace& trace, const Key* key, const AnyTensor* tensor,
@@ -217,20 +237,34 @@ private:
 
     /// f beside the graph: its results count, the graph's are compared with them.
     template <class Y, class... X>
-    Y checked(FrozenPath& path, const CallArguments& a, const std::vector<Ref<Block>>& outputs, const Site& at,
-              const X&... x) const
+    Y checked(FrozenPath& path, const CallArguments& a, const std::vector<Ref<Block>>& outputs,
+              const Site& at, const X&... x) const
     {
         ++core_->stats.checks;
         FrozenTrace now;
         Y y = traced<Y>(a, at, x..., [&](FrozenTrace&& t) { now = std::move(t); });
-        compare_traces(path.recorded, now.graph, at);
+        try {
+            compare_traces(path.recorded, now.graph, at);
+            compare_results(path, outputs, y, at);
+        } catch (const TapeError&) {
+            if (!path.specialised) throw;
+            core_->drop(path, a.family);  // not a matter of the extent alone
+        }
+        return y;
+    }
+    template <class Y>
+    void compare_results(const FrozenPath& path, const std::vector<Ref<Block>>& outputs, const Y& y,
+                         const Site& at) const
+    {
         ResultBlocks result;
         visit_argument(result, y);
+        const auto compare = [&](std::size_t k, const AnyTensor& t) {
+            detail::compare_outputs(path.recorded, k, *outputs[k], *t.value, at);
+        };
         for (std::size_t i = 0; i < result.leaves.size(); ++i)
-            if (const AnyTensor* t = result.leaves[i].second) compare_outputs(path.recorded, i, *outputs[i], *t->value, at);
+            if (const AnyTensor* t = result.leaves[i].second) compare(i, *t);
         for (std::size_t k = 0; k < path.live.size(); ++k)
-            compare_outputs(path.recorded, path.results + k, *outputs[path.results + k], *core_->live[path.live[k]]->value, at);
-        return y;
+            compare(path.results + k, *core_->live[path.live[k]]);
     }
 
     template <class... X> const FrozenPath& path(const X&... x) const
@@ -241,7 +275,8 @@ private:
             static_cast<void>(call<Result<X...>>(Site{}, argument(x)...));
             e = &core_->entry(a.signature);
         }
-        if (e->paths.empty()) fail<Error>("freeze", "there is no graph for these arguments: " + core_->reason, {});
+        if (e->paths.empty())
+            fail<Error>("freeze", "there is no graph for these arguments: " + core_->reason, {});
         return *e->paths.front();
     }
 
@@ -256,7 +291,8 @@ private:
 /// C++ are checked on each call, and f runs again where they differ; plain numbers among the arguments are compared;
 /// captured tensors are constants unless given to live(). Arguments and results: tensors, keys, numbers, strings, containers
 /// and aggregates of them. Throws TapeError when a check finds that f depends on something that a graph cannot see.
-template <class F> auto freeze(F f, FreezeOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class F>
+auto freeze(F f, FreezeOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::Frozen<F>(std::move(f), std::move(options), at);
 }

@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <ostream>
 
+#include "dynamic.hpp"
 #include "executable.hpp"
 #include "interpret.hpp"
 #include "trace.hpp"
@@ -14,11 +15,13 @@ namespace wengert {
 
 /// What a frozen function has done. Of the plan: that of the last path traced.
 struct FreezeStats {
-    std::size_t traces = 0;          ///< calls that were recorded and made a graph
-    std::size_t replays = 0;         ///< calls that a graph answered
-    std::size_t checks = 0;          ///< of the replays, those with an eager run beside them
-    std::size_t eager_calls = 0;     ///< calls that ran f itself because nothing could be frozen
-    std::size_t inlined = 0;         ///< calls inside a transform, a trace or anomaly mode: f ran there, as part of it
+    std::size_t traces = 0;       ///< calls that were recorded and made a graph
+    std::size_t replays = 0;      ///< calls that a graph answered
+    std::size_t checks = 0;       ///< of the replays, those with an eager run beside them
+    std::size_t specialised = 0;  ///< graphs made for another batch size without a trace ({.dynamic})
+    std::size_t eager_calls = 0;  ///< calls that ran f itself because nothing could be frozen
+    std::size_t inlined =
+        0;  ///< calls inside a transform, a trace or anomaly mode: f ran there, as part of it
     std::size_t evictions = 0;       ///< graphs let go because the cache was full
     std::size_t guard_failures = 0;  ///< graphs that did not fit a call
     std::size_t recorded_ops = 0;    ///< operations recorded
@@ -33,24 +36,30 @@ struct FreezeStats {
 
 inline std::ostream& operator<<(std::ostream& out, const FreezeStats& s)
 {
-    out << s.traces << " traces, " << s.replays << " replays (" << s.checks << " checked), " << s.eager_calls
-        << " eager calls, " << s.inlined << " inlined, " << s.evictions << " evictions, " << s.guard_failures
-        << " guard failures; " << s.recorded_ops << " operations in " << s.kernels << " kernels, arena "
-        << s.arena_bytes << " bytes (at least " << s.arena_lower_bound << ")";
-    for (const auto& f : s.failures) out << "\n  guard at " << to_string(f.at) << " failed " << f.count << " times";
+    out << s.traces << " traces, " << s.specialised << " specialised, " << s.replays << " replays ("
+        << s.checks << " checked), " << s.eager_calls << " eager calls, " << s.inlined << " inlined, "
+        << s.evictions << " evictions, " << s.guard_failures << " guard failures; " << s.recorded_ops
+        << " operations in " << s.kernels << " kernels, arena " << s.arena_bytes << " bytes (at least "
+        << s.arena_lower_bound << ")";
+    for (const auto& f : s.failures)
+        out << "\n  guard at " << to_string(f.at) << " failed " << f.count << " times";
     return out;
 }
 
 /// How a function is frozen.
 struct FreezeOptions {
-    Backend backend{};        ///< `tile` when not given
-    bool check = true;        ///< replays 1, 2, 4, 8, … run f beside the graph and compare
-    std::size_t paths = 8;    ///< for one set of argument shapes; with more branches than that the rest runs eagerly
+    Backend backend{};  ///< `tile` when not given
+    bool check = true;  ///< replays 1, 2, 4, 8, … run f beside the graph and compare
+    std::size_t paths =
+        8;  ///< for one set of argument shapes; with more branches than that the rest runs eagerly
     std::size_t shapes = 16;  ///< sets of argument shapes kept, the least recently used one goes
+    /// Numbers of the arguments whose tensors have a leading extent that varies (a batch): after traces at two extents the
+    /// graphs for all others follow without one.
+    std::vector<std::size_t> dynamic = {};
     bool allow_reassociation = false;
     bool optimize = true;
     unsigned threads = 1;
-    NodeCallback callback;  ///< for the backend `interpret`: called after each node
+    NodeCallback callback = {};  ///< for the backend `interpret`: called after each node
 };
 
 namespace detail {
@@ -60,14 +69,35 @@ struct FrozenPath {
     Graph recorded, optimized;
     std::unique_ptr<Executable> executable;
     std::shared_ptr<const void> shell;  ///< the result without its tensors
-    std::vector<std::size_t> live;      ///< live tensors that the path updates, in the order of the outputs for them
-    std::size_t results = 0;            ///< outputs that are the result's
-    std::uint64_t replays = 0, used = 0;
+    std::vector<std::size_t>
+        live;                  ///< live tensors that the path updates, in the order of the outputs for them
+    std::size_t results = 0;   ///< outputs that are the result's
+    bool specialised = false;  ///< not traced but derived from traces at other extents
+    std::uint64_t replays = 0;
+};
+
+/// A call of f as it was recorded.
+struct FrozenTrace {
+    Graph graph;
+    std::shared_ptr<const void> shell;
+    std::string numbers;  ///< what the result holds beside tensors
+    std::vector<std::size_t> live;
+    std::size_t results = 0;
+    ValueId escaped = no_value;
+};
+
+/// Traces of the same arguments but for the extent that varies.
+struct FrozenFamily {
+    struct Sample {
+        std::int64_t extent;
+        FrozenTrace trace;
+    };
+    std::string signature;
+    std::vector<Sample> samples;
+    static constexpr std::size_t max_samples = 8;
 };
 
 /// All ways seen for certain arguments.
-struct FrozenTrace;
-
 struct FrozenEntry {
     std::string signature;
     std::vector<std::unique_ptr<FrozenPath>> paths;  ///< the one used last comes first
@@ -95,7 +125,8 @@ public:
                 return *e;
             }
         if (entries_.size() >= std::max<std::size_t>(options.shapes, 1)) evict();
-        reason = entries_.empty() ? "this was the first call" : "no graph has these shapes, dtypes and numbers as arguments";
+        reason = entries_.empty() ? "this was the first call"
+                                  : "no graph has these shapes, dtypes and numbers as arguments";
         entries_.push_back(std::make_unique<FrozenEntry>());
         entries_.back()->signature = signature;
         entries_.back()->used = clock_;
@@ -103,7 +134,8 @@ public:
     }
 
     /// The path that answers this call, its outputs filled in, or null.
-    FrozenPath* replay(FrozenEntry& e, std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs, bool& check)
+    FrozenPath* replay(FrozenEntry& e, std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs,
+                       bool& check)
     {
         for (std::size_t k = 0; k < e.paths.size(); ++k) {
             FrozenPath& p = *e.paths[k];
@@ -133,7 +165,8 @@ public:
         for (const auto& p : e.paths)
             for (const Guard& g : p->recorded.guards())
                 if (g.what != Read::truth) {
-                    reason = "a value that changes escapes to plain C++ at " + to_string(g.at) + ": it runs eagerly";
+                    reason = "a value that changes escapes to plain C++ at " + to_string(g.at) +
+                             ": it runs eagerly";
                     stats.evictions += e.paths.size();
                     e.paths.clear();
                     return false;
@@ -142,7 +175,15 @@ public:
     }
 
     /// Takes a trace up as a new path.
-    void add(FrozenEntry& e, FrozenTrace t);
+    void add(FrozenEntry& e, FrozenTrace t, const std::string& family, std::int64_t extent);
+    /// Paths for an extent that has not been traced, from those that have.
+    void specialise(FrozenEntry& e, const std::string& family, std::int64_t extent);
+    /// A derived path turned out to be wrong.
+    void drop(FrozenPath& path, const std::string& family)
+    {
+        for (auto& e : entries_) std::erase_if(e->paths, [&](const auto& p) { return p.get() == &path; });
+        std::erase_if(families_, [&](const FrozenFamily& f) { return f.signature == family; });
+    }
 
     /// The updated live tensors take their new values.
     void commit(const FrozenPath& p, std::vector<Ref<Block>>& outputs)
@@ -162,8 +203,8 @@ private:
     void note_failure(const Guard& g)
     {
         ++stats.guard_failures;
-        reason = std::string(g.what == Read::truth ? "the branch" : "the value read") + " at " + to_string(g.at) +
-                 " was another one";
+        reason = std::string(g.what == Read::truth ? "the branch" : "the value read") + " at " +
+                 to_string(g.at) + " was another one";
         for (auto& f : stats.failures)
             if (f.at.line == g.at.line && f.at.file == g.at.file) {
                 ++f.count;
@@ -172,7 +213,8 @@ private:
         stats.failures.push_back({g.at, 1});
     }
     /// Live tensors lend their memory to their own updates; where nothing comes of it they have it back.
-    std::size_t run(FrozenPath& p, std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs, bool check)
+    std::size_t run(FrozenPath& p, std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs,
+                    bool check)
     {
         if (check || p.live.empty()) return p.executable->run(inputs, outputs);
         const std::size_t first = inputs.size() - live.size();
@@ -195,7 +237,10 @@ private:
         }
     }
 
+    std::unique_ptr<FrozenPath> make_path(const FrozenTrace& t, Graph recorded) const;
+
     std::vector<std::unique_ptr<FrozenEntry>> entries_;
+    std::vector<FrozenFamily> families_;
     std::uint64_t clock_ = 0;
 };
 

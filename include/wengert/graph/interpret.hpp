@@ -24,7 +24,7 @@ namespace detail {
 
 /// The values of outputs and guards; others are let go after their last use.
 inline std::vector<Ref<Block>> interpret_graph(const Graph& g, const std::vector<Ref<Block>>& inputs,
-                                         const NodeCallback& callback)
+                                               const NodeCallback& callback)
 {
     std::vector<Ref<Block>> values(g.size());
     std::vector<std::uint32_t> last(g.size(), 0);

@@ -17,40 +17,69 @@ inline constexpr Backend tile = interpret;
 
 namespace detail {
 
-/// A call of f as it was recorded.
-struct FrozenTrace {
-    Graph graph;
-    std::shared_ptr<const void> shell;
-    std::vector<std::size_t> live;
-    std::size_t results = 0;
-    ValueId escaped = no_value;
-};
+inline Graph optimized(const Graph& g, const FreezeOptions& options)
+{
+    static_cast<void>(options);
+    return g;
+}
 
-inline void FrozenCore::add(FrozenEntry& e, FrozenTrace t)
+inline std::unique_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, Graph recorded) const
+{
+    auto p = std::make_unique<FrozenPath>();
+    p->recorded = std::move(recorded);
+    p->optimized = optimized(p->recorded, options);
+    p->live = t.live;
+    p->results = t.results;
+    p->shell = t.shell;
+    const Backend& backend = options.backend.compile ? options.backend : tile;
+    p->executable =
+        backend.compile(p->optimized, {options.allow_reassociation, options.threads, options.callback});
+    return p;
+}
+
+inline void FrozenCore::add(FrozenEntry& e, FrozenTrace t, const std::string& family, std::int64_t extent)
 {
     if (t.escaped != no_value) {
         const GraphNode& n = t.graph.node(t.escaped);
         e.eager = true;
-        reason = "a tensor outside of the function holds the result of " + std::string(n.primitive->name) + " at " +
-                 to_string(n.at) + ", which a replay could not give it: it runs eagerly (declare that tensor live)";
+        reason = "a tensor outside of the function holds the result of " + std::string(n.primitive->name) +
+                 " at " + to_string(n.at) +
+                 ", which a replay could not give it: it runs eagerly (declare that tensor live)";
         ++stats.eager_calls;
         return;
     }
-    auto p = std::make_unique<FrozenPath>();
-    p->recorded = std::move(t.graph);
-    p->optimized = p->recorded;
-    p->live = std::move(t.live);
-    p->results = t.results;
-    p->shell = std::move(t.shell);
-    const Backend& backend = options.backend.compile ? options.backend : tile;
-    p->executable = backend.compile(p->optimized, {options.allow_reassociation, options.threads, options.callback});
+    e.paths.insert(e.paths.begin(), make_path(t, t.graph));
+    const FrozenPath& p = *e.paths.front();
     ++stats.traces;
     stats.recorded_ops = 0;
-    for (const GraphNode& n : p->recorded.nodes()) stats.recorded_ops += n.kind == Graph::Kind::operation;
-    stats.kernels = p->executable->stats.kernels;
-    stats.arena_bytes = p->executable->stats.arena_bytes;
-    stats.arena_lower_bound = p->executable->stats.lower_bound;
-    e.paths.insert(e.paths.begin(), std::move(p));
+    for (const GraphNode& n : p.recorded.nodes()) stats.recorded_ops += n.kind == Graph::Kind::operation;
+    stats.kernels = p.executable->stats.kernels;
+    stats.arena_bytes = p.executable->stats.arena_bytes;
+    stats.arena_lower_bound = p.executable->stats.lower_bound;
+    if (options.dynamic.empty()) return;
+    auto f = std::find_if(families_.begin(), families_.end(),
+                          [&](const auto& x) { return x.signature == family; });
+    if (f == families_.end()) f = families_.insert(f, {family, {}});
+    if (f->samples.size() < FrozenFamily::max_samples) f->samples.push_back({extent, std::move(t)});
+}
+
+inline void FrozenCore::specialise(FrozenEntry& e, const std::string& family, std::int64_t extent)
+{
+    const auto f = std::find_if(families_.begin(), families_.end(),
+                                [&](const auto& x) { return x.signature == family; });
+    if (f == families_.end()) return;
+    for (std::size_t j = 1; j < f->samples.size(); ++j)
+        for (std::size_t i = 0; i < j; ++i) {
+            const auto &a = f->samples[i], &b = f->samples[j];
+            if (a.extent == b.extent || a.trace.numbers != b.trace.numbers || a.trace.live != b.trace.live)
+                continue;
+            auto graph = graph_for_extent(a.trace.graph, a.extent, b.trace.graph, b.extent, extent);
+            if (!graph) continue;
+            e.paths.push_back(make_path(a.trace, std::move(*graph)));
+            e.paths.back()->specialised = true;
+            ++stats.specialised;
+            break;
+        }
 }
 
 /// Holds a flag that only one call at a time may hold.

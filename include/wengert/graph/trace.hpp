@@ -26,7 +26,10 @@ public:
     }
 
     /// Declares a block as the next input.
-    ValueId input(const Ref<Block>& b, const Site& at) { return remember(b, graph_.input(b->dtype, b->shape, at)); }
+    ValueId input(const Ref<Block>& b, const Site& at)
+    {
+        return remember(b, graph_.input(b->dtype, b->shape, at));
+    }
 
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
                    const Site& at) override
@@ -34,7 +37,8 @@ public:
         if (known_.contains(&out)) return;  // handed through, or made of operations that have been seen
         std::vector<ValueId> inputs(n);
         for (std::size_t i = 0; i < n; ++i) inputs[i] = value_of(*in[i], at);
-        remember(Ref<Block>(&out), graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at));
+        remember(Ref<Block>(&out),
+                 graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at));
     }
 
     void read(const Block& x, Read what, const Site& at) override

@@ -84,8 +84,8 @@ struct ZeroWhereSilent {
         return apply<ZeroWhereSilent, T>(*this, Site{}, g, r, h);
     }
     template <class T>
-    Tensor<T> push(const Tensor<T>&, const Tensor<T>&, const Tensor<T>& dv, const Tensor<T>& g, const Tensor<T>& r,
-                   const Tensor<T>&, const Tensor<T>&) const
+    Tensor<T> push(const Tensor<T>&, const Tensor<T>&, const Tensor<T>& dv, const Tensor<T>& g,
+                   const Tensor<T>& r, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<ZeroWhereSilent, T>(*this, Site{}, g, r, dv);
     }
@@ -104,7 +104,8 @@ void recorded_pull(const Op& op, const Node& n, const Tensor<Out>& g, const Tens
     const AnyTensor& so_far = n.inputs[i]->cotangent;
     if (add && (part || so_far.value) && !so_far.node && !out.walk().records(n, g.any())) {
         const Node& to = *n.inputs[i];
-        std::vector<AnyTensor> in{so_far.value ? so_far : AnyTensor{zeros_block(to.dtype, to.shape), {}}, g.any()};
+        std::vector<AnyTensor> in{so_far.value ? so_far : AnyTensor{zeros_block(to.dtype, to.shape), {}},
+                                  g.any()};
         const AnyTensor* values[] = {&x.any_unchecked()..., &y.any_unchecked()};
         for (std::size_t s = 0; s <= sizeof...(In); ++s)
             if (read_by_pull<Op, i, sizeof...(In)>() >> s & 1) in.push_back({values[s]->value, {}});
@@ -171,7 +172,6 @@ void structural_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
         refuse_unsaved(n, e);
     }
 }
-
 
 /// Σᵢ op(…, ẋᵢ, …): the product rule.
 template <class Op, class Out, class... In, std::size_t... k>
@@ -269,7 +269,10 @@ template <class X> void visit_field(X& x, FieldVisitor& visitor)
         visitor.extents(x);
     } else if constexpr (requires { x.each([](auto&) {}); }) {
         x.each([&](auto& field) { visit_field(field, visitor); });
-    } else if constexpr (requires { x.get(); *x; }) {
+    } else if constexpr (requires {
+                             x.get();
+                             *x;
+                         }) {
         visitor.opaque(x.get(), "function");
     } else if constexpr (!std::is_empty_v<X>) {
         std::apply([&](auto&... field) { (visit_field(field, visitor), ...); }, reflect::tie(x));
@@ -309,8 +312,10 @@ private:
     static AnyTensor pull(const void* op, const AnyTensor* rest)
     {
         return [&]<std::size_t... k>(std::index_sequence<k...>) {
-            return static_cast<const Op*>(op)->pull(wrt<i>{}, Tensor<Out>(rest[0]), Tensor<In>(value(rest, k))...,
-                                                    Tensor<Out>(value(rest, n))).any();
+            return static_cast<const Op*>(op)
+                ->pull(wrt<i>{}, Tensor<Out>(rest[0]), Tensor<In>(value(rest, k))...,
+                       Tensor<Out>(value(rest, n)))
+                .any();
         }(std::index_sequence_for<In...>());
     }
     static std::array<AnyTensor, n + 2> constants(const Ref<Block>* rest)
@@ -363,10 +368,11 @@ inline constexpr Primitive accumulation_primitive = make_accumulation<Op, i, Out
 
 template <class Op, std::size_t i, class Out, class... In>
 concept accumulates = pulls<Op, i, Out, In...> &&
-                      (requires(const Op& op, Block& b) { op.accumulate(wrt<i>{}, b, b); } ||
-                       requires(const Op& op, Block& b, const Tensor<Out>& g, const Tensor<In>&... x) {
-                           op.accumulate(wrt<i>{}, b, g, x..., g);
-                       });
+                      (
+                          requires(const Op& op, Block& b) { op.accumulate(wrt<i>{}, b, b); } ||
+                          requires(const Op& op, Block& b, const Tensor<Out>& g, const Tensor<In>&... x) {
+                              op.accumulate(wrt<i>{}, b, g, x..., g);
+                          });
 
 template <class Op, class Out, class... In> constexpr Primitive make_structural()
 {
@@ -384,7 +390,9 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
     p.compute = structural_compute<Op, Out, In...>;
     p.fields = visit_fields<Op>;
     if constexpr (std::is_default_constructible_v<Op>) p.make = make_pooled<Op>;
-    if constexpr (requires(const Op& op, Block& b, const Ref<Block>* rest) { op.template update_any<Out>(b, rest); })
+    if constexpr (requires(const Op& op, Block& b, const Ref<Block>* rest) {
+                      op.template update_any<Out>(b, rest);
+                  })
         p.update = [](const void* op, Block& b, const Ref<Block>* rest, std::size_t, const Site&) {
             static_cast<const Op*>(op)->template update_any<Out>(b, rest);
         };
@@ -397,7 +405,8 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
         p.sum_to = sum_to_any<Out>;
         [&]<std::size_t... k>(std::index_sequence<k...>) {
             const auto one = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
-                if constexpr (accumulates<Op, i, Out, In...>) p.pull[i].add = &accumulation_primitive<Op, i, Out, In...>;
+                if constexpr (accumulates<Op, i, Out, In...>)
+                    p.pull[i].add = &accumulation_primitive<Op, i, Out, In...>;
             };
             (one(std::integral_constant<std::size_t, k>{}), ...);
         }(std::index_sequence_for<In...>());

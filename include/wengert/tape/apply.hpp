@@ -287,7 +287,8 @@ inline AnyTensor record(const Primitive& p, const AnyTensor* const* in, std::siz
 }
 
 /// Any operation by its description: what replays a graph, and what a sweep under a recorder is made of.
-inline AnyTensor apply_any(const Primitive& p, const void* op, const AnyTensor* in, std::size_t n, const Site& at)
+inline AnyTensor apply_any(const Primitive& p, const void* op, const AnyTensor* in, std::size_t n,
+                           const Site& at)
 {
     std::vector<const AnyTensor*> operands(n);
     bool depends = false;

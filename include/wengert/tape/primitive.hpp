@@ -59,7 +59,7 @@ struct Primitive {
     bool elementwise = false;
     bool differentiable = false;
 
-    TileKernel value = nullptr;       ///< elementwise only
+    TileKernel value = nullptr;  ///< elementwise only
     /// The same as a program (base/term.hpp), from terms of the inputs; null where the rule is opaque.
     Term (*describe)(const Term* in) = nullptr;
     Pull pull[max_elementwise] = {};  ///< kernels for elementwise ones only, `uses` for all

@@ -13,8 +13,8 @@ class Recorder {
 public:
     virtual ~Recorder() = default;
     /// `out` has been computed from `in` by p. A block met for the first time as an operand is a constant.
-    virtual void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
-                           const Site& at) = 0;
+    virtual void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n,
+                           Block& out, const Site& at) = 0;
     /// The program has looked at elements.
     virtual void read(const Block& x, Read what, const Site& at) = 0;
     /// Is this block a value of the trace, or of one that encloses it?

@@ -1,0 +1,173 @@
+// One trace for every batch size: the graph of a third size from the graphs of two.
+//
+// Shapes, and the parameters that come from them, are affine in the extent that varies: (B, 10), B·10, B − 1. Two traces of
+// the same structure give slope and offset of each number; where a number has none, or anything else differs, there is no
+// such graph and the caller traces again.
+#pragma once
+
+#include <cmath>
+#include <optional>
+
+#include "fields.hpp"
+
+namespace wengert::detail {
+
+/// n ↦ the number that is x at n = first and y at n = second.
+struct Affine {
+    std::int64_t first, second, n;
+    bool fits = true;
+
+    std::int64_t operator()(std::int64_t x, std::int64_t y)
+    {
+        if (x == y) return x;
+        const std::int64_t rise = y - x, run = second - first;
+        fits = fits && run != 0 && rise % run == 0;
+        return fits ? x + rise / run * (n - first) : x;
+    }
+    Shape operator()(const Shape& x, const Shape& y)
+    {
+        fits = fits && x.size() == y.size();
+        Shape out = x;
+        for (std::size_t i = 0; fits && i < x.size(); ++i) {
+            out[i] = (*this)(x[i], y[i]);
+            fits = fits && (x[i] < 0 || out[i] >= 0);
+        }
+        return out;
+    }
+    /// Numbers of elements turn up as floating-point constants.
+    double operator()(double x, double y)
+    {
+        if (x == y || (x != x && y != y)) return x;
+        fits =
+            fits && std::abs(x) < 0x1p52 && std::abs(y) < 0x1p52 && x == std::floor(x) && y == std::floor(y);
+        return fits ? static_cast<double>((*this)(static_cast<std::int64_t>(x), static_cast<std::int64_t>(y)))
+                    : x;
+    }
+};
+
+/// Takes down every field.
+class FieldReader : public FieldVisitor {
+public:
+    std::vector<Extents> lists;
+    std::vector<double> numbers;
+    std::vector<const void*> objects;
+    void boolean(bool& v) override { numbers.push_back(v ? 1 : 0); }
+    void integer(std::int64_t& v) override { lists.push_back(Extents{v}); }
+    void real(double& v) override { numbers.push_back(v); }
+    void extents(Extents& v) override { lists.push_back(v); }
+    void opaque(const void* p, std::string_view) override { objects.push_back(p); }
+};
+
+/// Fills fields with those of a third size.
+class FieldFitter : public FieldVisitor {
+public:
+    FieldFitter(Affine& affine, const FieldReader& other) : affine_(affine), other_(other) {}
+    void boolean(bool& v) override { same(v ? 1 : 0); }
+    void real(double& v) override { same(v); }
+    void integer(std::int64_t& v) override
+    {
+        if (next(lists_, other_.lists.size())) v = affine_(v, other_.lists[lists_ - 1][0]);
+    }
+    void extents(Extents& v) override
+    {
+        if (next(lists_, other_.lists.size())) v = affine_(v, other_.lists[lists_ - 1]);
+    }
+    void opaque(const void* p, std::string_view) override
+    {
+        if (next(objects_, other_.objects.size()))
+            affine_.fits = affine_.fits && other_.objects[objects_ - 1] == p;
+    }
+
+private:
+    bool next(std::size_t& position, std::size_t size)
+    {
+        affine_.fits = affine_.fits && position < size;
+        return affine_.fits && ++position;
+    }
+    void same(double v)
+    {
+        if (next(numbers_, other_.numbers.size()))
+            affine_.fits = affine_.fits && other_.numbers[numbers_ - 1] == v;
+    }
+    Affine& affine_;
+    const FieldReader& other_;
+    std::size_t lists_ = 0, numbers_ = 0, objects_ = 0;
+};
+
+inline Parameters fitted_parameters(Affine& affine, const GraphNode& a, const GraphNode& b)
+{
+    if (!a.op || !b.op || !a.primitive->fields) {
+        affine.fits = affine.fits && !a.op == !b.op;
+        return a.op;
+    }
+    FieldReader other;
+    a.primitive->fields(const_cast<void*>(b.op.get()), other);
+    Parameters copy = keep_parameters(*a.primitive, a.op.get());
+    FieldFitter fitter(affine, other);
+    a.primitive->fields(const_cast<void*>(copy.get()), fitter);
+    return copy;
+}
+
+/// The one value of all elements, or nothing.
+template <class T> std::optional<T> splat_of(const Block& b)
+{
+    const T* p = b.as<T>();
+    for (std::size_t i = 0; i < b.count; ++i)
+        if (std::memcmp(p + i, p, sizeof(T)) != 0) return {};
+    return b.count ? std::optional<T>(*p) : std::nullopt;
+}
+
+inline Ref<Block> fitted_constant(Affine& affine, const Block& a, const Block& b)
+{
+    if (same_elements(a, b)) return Ref<Block>(const_cast<Block*>(&a));
+    const Shape shape = affine(a.shape, b.shape);
+    Ref<Block> out;
+    with_dtype(a.dtype, [&]<class T>() {
+        const auto x = splat_of<T>(a), y = splat_of<T>(b);
+        affine.fits = affine.fits && x && y;
+        if (!affine.fits) return;
+        out = make_block(a.dtype, shape);
+        std::fill_n(out->template as<T>(), out->count,
+                    static_cast<T>(affine(static_cast<double>(*x), static_cast<double>(*y))));
+    });
+    return out;
+}
+
+/// The graph for extent n from those for two others. Nothing where they do not determine it.
+inline std::optional<Graph> graph_for_extent(const Graph& a, std::int64_t first, const Graph& b,
+                                             std::int64_t second, std::int64_t n)
+{
+    if (a.size() != b.size() || a.guards().size() != b.guards().size() || a.outputs() != b.outputs() ||
+        a.updates() != b.updates())
+        return {};
+    Affine affine{first, second, n};
+    Graph g;
+    for (ValueId v = 0; v < a.size() && affine.fits; ++v) {
+        const GraphNode &x = a.node(v), &y = b.node(v);
+        affine.fits = x.kind == y.kind && x.dtype == y.dtype && x.inputs == y.inputs &&
+                      (!x.primitive || same_primitive(*x.primitive, *y.primitive));
+        if (!affine.fits) break;
+        GraphNode c = x;
+        c.shape = affine(x.shape, y.shape);
+        if (x.kind == Graph::Kind::constant)
+            c.constant = fitted_constant(affine, *x.constant, *y.constant);
+        else if (x.kind == Graph::Kind::operation)
+            c.op = fitted_parameters(affine, x, y);
+        if (x.kind == Graph::Kind::input)
+            g.input(c.dtype, c.shape, c.at);
+        else
+            g.append(std::move(c));
+    }
+    for (std::size_t k = 0; k < a.guards().size() && affine.fits; ++k) {
+        affine.fits = a.guards()[k].value == b.guards()[k].value &&
+                      same_elements(*a.guards()[k].expected, *b.guards()[k].expected);
+        g.guard(a.guards()[k]);
+    }
+    if (!affine.fits) return {};
+    for (ValueId v : a.outputs()) g.output(v);
+    for (std::size_t i = 0; i < a.updates().size(); ++i)
+        if (a.updates()[i] != no_value) g.update(i, a.updates()[i]);
+    return g;
+}
+
+}  // namespace wengert::detail
