@@ -59,35 +59,62 @@ concept pulls =
     is_differentiable<Out> && std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out> &&
     requires(const Op& op, const Tensor<Out>& g, const Tensor<In>&... x) { op.pull(wrt<i>{}, g, x..., g); };
 
-/// The zero-cotangent rule for operations whose elements cannot be told apart, as an operation of its own: v, or 0 where r
-/// is not finite when all of g is 0.
+/// v, or 0 where r is not finite, when all of g is 0: ZeroWhereSilent's derivative.
+struct ZeroWhereOther {
+    static constexpr std::string_view name = "zero_where_other";
+    static constexpr unsigned saves = 0b110;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& v, const Ref<Block>& r, const Ref<Block>& g, const Site&) const
+    {
+        auto out = copy_of(*v);
+        if (all_zero(*g)) mask<T>(*out, *r);
+        return out;
+    }
+    template <class T> static void mask(Block& out, const Block& r)
+    {
+        const Ref<Block> from = contiguous(Ref<Block>(const_cast<Block*>(&r)));
+        for (std::size_t i = 0; i < out.count; ++i)
+            if (!is_finite(from->template as<T>()[i])) out.template as<T>()[i] = T(0);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& r, const Tensor<T>& g,
+                   const Tensor<T>&) const
+    {
+        return apply<ZeroWhereOther, T>(*this, Site{}, h, r, g);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dv, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&,
+                   const Tensor<T>& r, const Tensor<T>& g, const Tensor<T>&) const
+    {
+        return apply<ZeroWhereOther, T>(*this, Site{}, dv, r, g);
+    }
+};
+
+/// The zero-cotangent rule for operations whose elements cannot be told apart, as an operation of its own: r, with 0 for
+/// what is not finite in it when all of g is 0. Nearly always there is nothing to do, so it works in place.
 struct ZeroWhereSilent {
     static constexpr std::string_view name = "zero_where_silent";
     static constexpr unsigned saves = 0b011;
-    template <class T>
-    Ref<Block> value(const Ref<Block>& g, const Ref<Block>& r, const Ref<Block>& v, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& r, const Ref<Block>& g, const Site&) const
     {
-        if (!all_zero(*g) || all_finite(*r)) {
-            const Strides strides = v->strides();
-            return make_view(v, v->shape, &strides, 0);
-        }
-        const Ref<Block> from = contiguous(r);
-        auto out = copy_of(*v);
-        for (std::size_t i = 0; i < out->count; ++i)
-            if (!is_finite(from->template as<T>()[i])) out->template as<T>()[i] = T(0);
+        auto out = copy_of(*r);
+        update_any<T>(*out, &g);
         return out;
     }
-    template <class T>
-    Tensor<T> pull(wrt<2>, const Tensor<T>& h, const Tensor<T>& g, const Tensor<T>& r, const Tensor<T>&,
-                   const Tensor<T>&) const
+    template <class T> void update_any(Block& r, const Ref<Block>* g) const
     {
-        return apply<ZeroWhereSilent, T>(*this, Site{}, g, r, h);
+        if (all_zero(*g[0])) ZeroWhereOther::mask<T>(r, r);
     }
     template <class T>
-    Tensor<T> push(const Tensor<T>&, const Tensor<T>&, const Tensor<T>& dv, const Tensor<T>& g,
-                   const Tensor<T>& r, const Tensor<T>&, const Tensor<T>&) const
+    Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>& r, const Tensor<T>& g, const Tensor<T>&) const
     {
-        return apply<ZeroWhereSilent, T>(*this, Site{}, g, r, dv);
+        return apply<ZeroWhereOther, T>({}, Site{}, h, r, g);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dr, const Tensor<T>&, const Tensor<T>& r, const Tensor<T>& g,
+                   const Tensor<T>&) const
+    {
+        return apply<ZeroWhereOther, T>({}, Site{}, dr, r, g);
     }
 };
 
@@ -113,7 +140,7 @@ void recorded_pull(const Op& op, const Node& n, const Tensor<Out>& g, const Tens
     }
     const Tensor<Out> r = op.pull(wrt<i>{}, g, x..., y);
     if (linear<Op>() || out.walk().tape().allow_nan) return out.add(i, r.any());
-    out.add(i, apply<ZeroWhereSilent, Out>({}, Site{}, g, r, r).any());
+    out.add(i, apply<ZeroWhereSilent, Out>({}, Site{}, r, g).any());
 }
 
 template <class Op, std::size_t i, class Out, class... In, class... X>
@@ -328,7 +355,7 @@ private:
     {
         const Ref<Block> r = pull(op, constants(rest).data()).value;
         if (linear<Op>() || !silent(*rest[0])) return r;
-        return ZeroWhereSilent{}.template value<Out>(rest[0], r, r, at);
+        return ZeroWhereSilent{}.template value<Out>(r, rest[0], at);
     }
     static bool tried(const void* op, Block& into, const Ref<Block>* rest)
     {
