@@ -1,0 +1,234 @@
+// Program: a graph as a list of steps with every address worked out. What runs is a loop over plain function pointers.
+//
+// Steps and their operands lie in memory that never moves, so that the addresses of inputs and outputs, which change from
+// run to run, are written into them where they occur (Patch).
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+#include "../executable.hpp"
+#include "../fields.hpp"
+#include "layout.hpp"
+
+namespace wengert::tiling {
+
+/// What a step may ask for and say.
+struct Run {
+    Thread& thread;
+    std::size_t failed = 0;  ///< the guard that failed
+};
+
+/// A step: false where a guard has failed.
+struct Step {
+    bool (*run)(const void* self, Run& run);
+    const void* self;
+};
+
+/// kernel(n, in, out) on addresses that are known, the whole of a small elementwise operation. Records of this kind follow
+/// one another in memory, each with its operands' addresses behind it.
+struct Direct {
+    TileKernel kernel;
+    std::uint32_t n, arity;
+    void* out;
+    const void** in() noexcept { return reinterpret_cast<const void**>(this + 1); }
+    const void* const* in() const noexcept { return reinterpret_cast<const void* const*>(this + 1); }
+    static std::size_t bytes(std::size_t arity) noexcept { return sizeof(Direct) + arity * sizeof(void*); }
+    const Direct* next() const noexcept
+    {
+        return reinterpret_cast<const Direct*>(reinterpret_cast<const std::byte*>(this) + bytes(arity));
+    }
+};
+
+/// Direct records one after another.
+struct Segment {
+    const Direct* first;
+    std::size_t count;
+    static bool run(const void* self, Run&)
+    {
+        const auto& s = *static_cast<const Segment*>(self);
+        const Direct* d = s.first;
+        for (std::size_t left = s.count; left; --left, d = d->next()) d->kernel(d->n, d->in(), d->out);
+        return true;
+    }
+};
+
+/// Where a step's operand lies: at a fixed address, or so many bytes into an input or an output of the run.
+struct Spot {
+    enum Kind : std::uint8_t { fixed, input, output };
+    Kind kind = fixed;
+    std::uint32_t index = 0;
+    std::byte* address = nullptr;  ///< fixed
+    std::int64_t offset = 0;       ///< otherwise
+};
+
+/// Addresses within one input or output, wherever they are used.
+class Patches {
+public:
+    void add(std::byte** slot, std::int64_t offset) { slots_.push_back({slot, offset}); }
+    void set(std::byte* data) noexcept
+    {
+        if (data == now_) return;
+        now_ = data;
+        for (const Slot& s : slots_) *s.slot = data + s.offset;
+    }
+    /// The memory has another owner now: its address says nothing.
+    void forget() noexcept { now_ = nullptr; }
+
+private:
+    struct Slot {
+        std::byte** slot;
+        std::int64_t offset;
+    };
+    std::vector<Slot> slots_;
+    std::byte* now_ = nullptr;
+};
+
+/// Memory for steps: pieces that never move, given back together. What lies in it needs no destructor.
+class StepMemory {
+public:
+    std::byte* take(std::size_t bytes)
+    {
+        bytes = (bytes + 15) / 16 * 16;
+        if (bytes > left_) {
+            left_ = std::max<std::size_t>(bytes, std::size_t{1} << 16);
+            pieces_.push_back(std::make_unique<std::byte[]>(left_));
+            at_ = pieces_.back().get();
+        }
+        left_ -= bytes;
+        return std::exchange(at_, at_ + bytes);
+    }
+    template <class S> S* make()
+    {
+        static_assert(std::is_trivially_destructible_v<S> && alignof(S) <= 16);
+        return new (take(sizeof(S))) S{};
+    }
+    template <class S> S* array(std::size_t n)
+    {
+        static_assert(std::is_trivially_destructible_v<S> && alignof(S) <= 16);
+        auto* p = reinterpret_cast<S*>(take(n * sizeof(S)));
+        for (std::size_t i = 0; i < n; ++i) new (p + i) S{};
+        return p;
+    }
+
+private:
+    std::vector<std::unique_ptr<std::byte[]>> pieces_;
+    std::byte* at_ = nullptr;
+    std::size_t left_ = 0;
+};
+
+/// What becomes of an output when all steps have run.
+struct OutputRule {
+    enum Kind : std::uint8_t { input, constant, own, landed, view, same };
+    Kind kind = own;
+    std::uint32_t index = 0;  ///< of the input, or of the output that is the same value
+    DType dtype{};
+    Shape shape;
+    Ref<Block> block;          ///< the constant; the header of what is copied (landed, view)
+    ValueId donor = no_value;  ///< the input whose memory it may take
+};
+
+/// An input that is copied to a fixed place before the steps run, because it is small and read often.
+struct Staged {
+    std::uint32_t input;
+    std::byte* to;
+    std::size_t bytes;
+};
+
+class Program : public Executable {
+public:
+    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
+    {
+        for (std::size_t i = 0; i < inputs.size(); ++i) inputs_[i].set(inputs[i]->data);
+        for (const Staged& s : staged_) std::memcpy(s.to, inputs[s.input]->data, s.bytes);
+        prepare(inputs);
+        Run state{current_thread()};
+        for (const Step& s : steps_)
+            if (!s.run(s.self, state)) [[unlikely]] {
+                fresh_.clear();
+                return state.failed;
+            }
+        commit(inputs);
+        outputs.swap(fresh_);
+        fresh_.clear();
+        return guards_;
+    }
+
+    /// For whoever fills it.
+    StepMemory memory;
+    std::vector<Step>& steps() noexcept { return steps_; }
+    std::vector<Staged>& staged() noexcept { return staged_; }
+    std::vector<OutputRule>& rules() noexcept { return rules_; }
+    std::vector<Ref<Block>>& blocks() noexcept { return blocks_; }
+    std::vector<Parameters>& parameters() noexcept { return parameters_; }
+    std::vector<std::shared_ptr<const void>>& owned() noexcept { return owned_; }
+    void shape(std::size_t inputs, std::size_t outputs, std::size_t guards)
+    {
+        inputs_.resize(inputs);
+        outputs_.resize(outputs);
+        rules_.resize(outputs);
+        guards_ = guards;
+    }
+    /// The slot holds the spot's address at every run.
+    template <class P> void bind(P** slot, const Spot& spot)
+    {
+        auto** raw = reinterpret_cast<std::byte**>(const_cast<std::remove_const_t<P>**>(slot));
+        *raw = spot.address;
+        if (spot.kind == Spot::input) inputs_[spot.index].add(raw, spot.offset);
+        if (spot.kind == Spot::output) outputs_[spot.index].add(raw, spot.offset);
+    }
+
+private:
+    static bool lends(const OutputRule& r, const std::vector<Ref<Block>>& inputs) noexcept
+    {
+        if (r.donor == no_value) return false;
+        const Ref<Block>& b = inputs[r.donor];
+        return b && !b->strided && may_write(*b);
+    }
+    /// Memory for the outputs that steps write to. Inputs stay where they are until nothing can fail any more.
+    void prepare(const std::vector<Ref<Block>>& inputs)
+    {
+        fresh_.clear();
+        fresh_.resize(rules_.size());
+        for (std::size_t k = 0; k < rules_.size(); ++k) {
+            const OutputRule& r = rules_[k];
+            switch (r.kind) {
+            case OutputRule::input: fresh_[k] = inputs[r.index]; break;
+            case OutputRule::constant: fresh_[k] = r.block; break;
+            case OutputRule::same: fresh_[k] = fresh_[r.index]; break;
+            default:
+                if (lends(r, inputs)) {
+                    outputs_[k].set(inputs[r.donor]->data);
+                } else {
+                    fresh_[k] = make_block(r.dtype, r.shape);
+                    outputs_[k].set(fresh_[k]->data);
+                }
+            }
+        }
+    }
+    /// Nothing fails from here on.
+    void commit(std::vector<Ref<Block>>& inputs) noexcept
+    {
+        for (std::size_t k = 0; k < rules_.size(); ++k) {
+            const OutputRule& r = rules_[k];
+            if (!fresh_[k] && r.kind != OutputRule::same) fresh_[k] = std::move(inputs[r.donor]);
+            if (r.kind == OutputRule::landed && fresh_[k]->count)
+                std::memcpy(fresh_[k]->data, r.block->data, fresh_[k]->bytes());
+            if (r.kind == OutputRule::view) copy_elements(*r.block, *fresh_[k]);
+        }
+        for (std::size_t k = 0; k < rules_.size(); ++k)
+            if (!fresh_[k]) fresh_[k] = fresh_[rules_[k].index];
+    }
+
+    std::vector<Step> steps_;
+    std::vector<Patches> inputs_, outputs_;
+    std::vector<Staged> staged_;
+    std::vector<OutputRule> rules_;
+    std::vector<Ref<Block>> fresh_;
+    std::vector<Ref<Block>> blocks_;      ///< headers, constants, the arena
+    std::vector<Parameters> parameters_;  ///< of the operations that steps carry out
+    std::vector<std::shared_ptr<const void>> owned_;
+    std::size_t guards_ = 0;
+};
+
+}  // namespace wengert::tiling
