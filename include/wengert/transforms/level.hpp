@@ -53,7 +53,6 @@ inline constexpr Primitive identity_primitive = [] {
     p.differentiable = true;
     p.vjp = pass_cotangent;
     p.add = add_any<T>;
-    p.sum_to = sum_to_any<T>;
     return p;
 }();
 
