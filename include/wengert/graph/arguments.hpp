@@ -84,6 +84,7 @@ inline Key key_of_block(const Block& b)
 /// One call's arguments: its inputs, and the words that must be the same for a graph to serve again.
 struct CallArguments {
     std::vector<Ref<Block>> inputs;
+    std::vector<Ref<Node>> nodes;  ///< of the inputs, null for constants
     std::string signature;
     std::string family;        ///< the same without the extent that varies, filled in when `dynamic` is set
     std::int64_t extent = -1;  ///< that extent
@@ -92,6 +93,7 @@ struct CallArguments {
     void tensor(const AnyTensor& t)
     {
         if (t.node) mask |= t.node->mask;
+        nodes.push_back(t.node);
         inputs.push_back(t.value->strided ? contiguous(t.value) : t.value);
         const Block& b = *t.value;
         word(static_cast<std::uint64_t>(b.dtype) << 32 | b.shape.size());
@@ -102,7 +104,11 @@ struct CallArguments {
         }
     }
     template <class T> void tensor(const Tensor<T>& t) { tensor(t.any()); }
-    void key(const Key& k) { inputs.push_back(block_of_key(k)); }
+    void key(const Key& k)
+    {
+        inputs.push_back(block_of_key(k));
+        nodes.emplace_back();
+    }
     template <class N> void number(const N& n)
     {
         std::uint64_t w = 0;
@@ -158,10 +164,10 @@ struct ResultShell {
     template <class S> void text(const S&) {}
 };
 struct ResultFiller {
-    std::vector<Ref<Block>>& outputs;
+    std::vector<AnyTensor>& outputs;
     std::size_t next = 0;
-    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(AnyTensor{std::move(outputs[next++]), {}}); }
-    void key(Key& k) { k = key_of_block(*outputs[next++]); }
+    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(std::move(outputs[next++])); }
+    void key(Key& k) { k = key_of_block(*outputs[next++].value); }
     template <class N> void number(const N&) {}
     template <class S> void text(const S&) {}
 };

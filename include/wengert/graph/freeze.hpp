@@ -6,7 +6,7 @@
 #include "arguments.hpp"
 #include "check.hpp"
 #include "frozen.hpp"
-#include "optimize.hpp"
+#include "frozen_rule.hpp"
 
 namespace wengert {
 
@@ -79,6 +79,7 @@ inline ValueId escaped(const Trace& trace, std::unordered_map<const Block*, std:
 {
     for (const auto& b : trace.blocks())
         if (b && b->base) ++held[b->base];
+    for (const auto& b : trace.aliases()) ++held[b->base];
     const Graph& g = const_cast<Trace&>(trace).graph();
     for (ValueId v = 0; v < g.size(); ++v)
         if (g.node(v).kind == Graph::Kind::operation &&
@@ -139,8 +140,10 @@ private:
     template <class Y, class... X> Y call(const Site& at, const X&... x) const
     {
         FrozenCore& core = *core_;
-        CallArguments a = arguments(x...);
-        if (runs_inside(a.mask)) {
+        const CallArguments a = arguments(x...);
+        const Tape& tape = Tape::current();
+        const std::uint64_t levels = a.mask & tape.active;
+        if ((levels & tape.forward_levels) || tape.anomaly || tape.save_all || recorder()) {
             ++core.stats.inlined;
             return run_function<Y>(at, x...);
         }
@@ -149,27 +152,46 @@ private:
             return run_eagerly<Y>(at, x...);  // called by itself, or by another thread at the same time
         FrozenEntry& entry = core.entry(a.signature);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
-        std::vector<Ref<Block>> outputs;
+        std::vector<Ref<Block>> inputs = a.inputs, outputs;
         bool check = false;
-        if (FrozenPath* path = core.replay(entry, a.inputs, outputs, check)) {
-            if (check) return checked<Y>(*path, a, outputs, at, x...);
-            Y y = *static_cast<const Y*>(path->shell.get());
-            core.commit(*path, outputs);
-            ResultFiller filler{outputs};
-            visit_argument(filler, y);
-            return y;
-        }
-        if (!core.may_trace(entry)) return run_eagerly<Y>(at, x...);
-        return traced<Y>(a, at, x...,
-                         [&](FrozenTrace&& t) { core.add(entry, std::move(t), a.family, a.extent); });
+        std::shared_ptr<FrozenPath> path = core.replay(entry, inputs, outputs, check);
+        if (path && !check) return result<Y>(*path, a, std::move(outputs), levels ? path : nullptr, at);
+        if (!path && !core.may_trace(entry)) return run_eagerly<Y>(at, x...);
+        Y y = path ? checked<Y>(*path, a, outputs, at, x...) : traced<Y>(a, at, x..., [&](FrozenTrace&& t) {
+            path = core.add(entry, std::move(t), a.family, a.extent);
+        });
+        if (!levels) return y;
+        if (!path) fail<TapeError>("freeze", "under a derivative: " + core.reason, at);
+        ResultBlocks leaves;
+        visit_argument(leaves, y);
+        std::vector<Ref<Block>> values;
+        for (const auto& [key, tensor] : leaves.leaves)
+            values.push_back(tensor ? tensor->value : block_of_key(*key));
+        return result<Y>(*path, a, std::move(values), path, at);
     }
 
-    /// Inside of a transform or of another trace f runs itself and becomes part of that; so it does where every operation
-    /// is to be looked at.
-    static bool runs_inside(std::uint64_t mask)
+    /// The result around these values, recorded as one section where a derivative asks for it.
+    template <class Y>
+    Y result(const FrozenPath& path, const CallArguments& a, std::vector<Ref<Block>> values,
+             const std::shared_ptr<FrozenPath>& recorded, const Site& at) const
     {
-        const Tape& tape = Tape::current();
-        return (mask & tape.active) || tape.anomaly || tape.save_all || recorder();
+        Y y = *static_cast<const Y*>(path.shell.get());
+        if (values.size() > path.results) {
+            core_->commit(path, values);
+            values.resize(path.results);
+        }
+        std::vector<AnyTensor> tensors;
+        if (recorded) {
+            std::vector<AnyTensor> in;
+            for (std::size_t i = 0; i < a.inputs.size(); ++i) in.push_back({a.inputs[i], a.nodes[i]});
+            tensors =
+                record_section(in, values, std::make_shared<FrozenRule>(core_, recorded), part_primitive, at);
+        } else {
+            for (auto& v : values) tensors.push_back({std::move(v), {}});
+        }
+        ResultFiller filler{tensors};
+        visit_argument(filler, y);
+        return y;
     }
 
     template <class Y, class... X> Y run_function(const Site& at, const X&... x) const

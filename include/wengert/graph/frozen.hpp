@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iosfwd>
+#include <map>
 #include <ostream>
 
 #include "dynamic.hpp"
@@ -64,6 +65,12 @@ struct FreezeOptions {
 
 namespace detail {
 
+/// The derivative of a path with respect to some of its inputs.
+struct FrozenPullback {
+    std::unique_ptr<Executable> executable;
+    std::vector<std::size_t> inputs;  ///< whose cotangents the outputs are
+};
+
 /// One way through the function, for arguments of certain shapes.
 struct FrozenPath {
     Graph recorded, optimized;
@@ -74,6 +81,7 @@ struct FrozenPath {
     std::size_t results = 0;   ///< outputs that are the result's
     bool specialised = false;  ///< not traced but derived from traces at other extents
     std::uint64_t replays = 0;
+    std::map<std::string, std::unique_ptr<FrozenPullback>> pullbacks;
 };
 
 /// A call of f as it was recorded.
@@ -100,7 +108,7 @@ struct FrozenFamily {
 /// All ways seen for certain arguments.
 struct FrozenEntry {
     std::string signature;
-    std::vector<std::unique_ptr<FrozenPath>> paths;  ///< the one used last comes first
+    std::vector<std::shared_ptr<FrozenPath>> paths;  ///< the one used last comes first
     bool eager = false;
     std::uint64_t used = 0;
 };
@@ -134,8 +142,8 @@ public:
     }
 
     /// The path that answers this call, its outputs filled in, or null.
-    FrozenPath* replay(FrozenEntry& e, std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs,
-                       bool& check)
+    std::shared_ptr<FrozenPath> replay(FrozenEntry& e, std::vector<Ref<Block>>& inputs,
+                                       std::vector<Ref<Block>>& outputs, bool& check)
     {
         for (std::size_t k = 0; k < e.paths.size(); ++k) {
             FrozenPath& p = *e.paths[k];
@@ -149,7 +157,7 @@ public:
                         e.paths.begin() + static_cast<std::ptrdiff_t>(k) + 1);
             ++p.replays;
             ++stats.replays;
-            return &p;
+            return e.paths.front();
         }
         return nullptr;
     }
@@ -174,8 +182,10 @@ public:
         return false;
     }
 
-    /// Takes a trace up as a new path.
-    void add(FrozenEntry& e, FrozenTrace t, const std::string& family, std::int64_t extent);
+    /// Takes a trace up as a new path; null where it can be none.
+    std::shared_ptr<FrozenPath> add(FrozenEntry& e, FrozenTrace t, const std::string& family,
+                                    std::int64_t extent);
+    std::unique_ptr<Executable> compile(const Graph& g) const;
     /// Paths for an extent that has not been traced, from those that have.
     void specialise(FrozenEntry& e, const std::string& family, std::int64_t extent);
     /// A derived path turned out to be wrong.
@@ -237,7 +247,7 @@ private:
         }
     }
 
-    std::unique_ptr<FrozenPath> make_path(const FrozenTrace& t, Graph recorded) const;
+    std::shared_ptr<FrozenPath> make_path(const FrozenTrace& t, Graph recorded) const;
 
     std::vector<std::unique_ptr<FrozenEntry>> entries_;
     std::vector<FrozenFamily> families_;

@@ -23,21 +23,26 @@ inline Graph optimized(const Graph& g, const FreezeOptions& options)
     return g;
 }
 
-inline std::unique_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, Graph recorded) const
+inline std::unique_ptr<Executable> FrozenCore::compile(const Graph& g) const
 {
-    auto p = std::make_unique<FrozenPath>();
+    const Backend& backend = options.backend.compile ? options.backend : tile;
+    return backend.compile(g, {options.allow_reassociation, options.threads, options.callback});
+}
+
+inline std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, Graph recorded) const
+{
+    auto p = std::make_shared<FrozenPath>();
     p->recorded = std::move(recorded);
     p->optimized = optimized(p->recorded, options);
     p->live = t.live;
     p->results = t.results;
     p->shell = t.shell;
-    const Backend& backend = options.backend.compile ? options.backend : tile;
-    p->executable =
-        backend.compile(p->optimized, {options.allow_reassociation, options.threads, options.callback});
+    p->executable = compile(p->optimized);
     return p;
 }
 
-inline void FrozenCore::add(FrozenEntry& e, FrozenTrace t, const std::string& family, std::int64_t extent)
+inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t, const std::string& family,
+                                                   std::int64_t extent)
 {
     if (t.escaped != no_value) {
         const GraphNode& n = t.graph.node(t.escaped);
@@ -46,7 +51,7 @@ inline void FrozenCore::add(FrozenEntry& e, FrozenTrace t, const std::string& fa
                  " at " + to_string(n.at) +
                  ", which a replay could not give it: it runs eagerly (declare that tensor live)";
         ++stats.eager_calls;
-        return;
+        return nullptr;
     }
     e.paths.insert(e.paths.begin(), make_path(t, t.graph));
     const FrozenPath& p = *e.paths.front();
@@ -56,11 +61,12 @@ inline void FrozenCore::add(FrozenEntry& e, FrozenTrace t, const std::string& fa
     stats.kernels = p.executable->stats.kernels;
     stats.arena_bytes = p.executable->stats.arena_bytes;
     stats.arena_lower_bound = p.executable->stats.lower_bound;
-    if (options.dynamic.empty()) return;
+    if (options.dynamic.empty()) return e.paths.front();
     auto f = std::find_if(families_.begin(), families_.end(),
                           [&](const auto& x) { return x.signature == family; });
     if (f == families_.end()) f = families_.insert(f, {family, {}});
     if (f->samples.size() < FrozenFamily::max_samples) f->samples.push_back({extent, std::move(t)});
+    return e.paths.front();
 }
 
 inline void FrozenCore::specialise(FrozenEntry& e, const std::string& family, std::int64_t extent)

@@ -1,6 +1,8 @@
 // The reverse sweep: hands cotangents from a result back to the leaves of one level, newest node first.
 #pragma once
 
+#include <unordered_map>
+
 #include "apply.hpp"
 
 namespace wengert {
@@ -39,10 +41,20 @@ public:
     /// Sweeps back from `out`, whose cotangent is g.
     void run(const Ref<Node>& out, AnyTensor g)
     {
-        current_ = out.get();
+        std::pair<Node*, AnyTensor> root(out.get(), std::move(g));
+        run(&root, 1);
+    }
+    /// Sweeps back from several results at once.
+    void run(std::pair<Node*, AnyTensor>* roots, std::size_t n)
+    {
+        if (n == 0) return;
+        current_ = roots[0].first;
+        for (std::size_t k = 1; k < n; ++k)
+            if (roots[k].first->sequence > current_->sequence) current_ = roots[k].first;
         highest_ = current_->sequence;
         try {
-            deliver(*current_, std::move(g));
+            for (std::size_t k = 0; k < n; ++k) deliver(*roots[k].first, std::move(roots[k].second));
+            if (pending_ > 0) current_ = newest(current_);
             while (pending_ > 0) {
                 Node& n = *current_;
                 AnyTensor g = take(n);
@@ -86,6 +98,22 @@ public:
             c.value = copy_of(*c.value);
         }
         return c.value.get();
+    }
+
+    /// The cotangent of one result of a section, kept until the sweep reaches the section (tape/section.hpp).
+    void add_part(Node& hub, std::size_t k, const AnyTensor& g)
+    {
+        auto& parts = parts_[&hub];
+        if (parts.size() <= k) parts.resize(k + 1);
+        parts[k] = g;
+        if (!hub.cotangent.value) deliver(hub, {zeros_block(DType::float32, Shape()), {}});
+    }
+    std::vector<AnyTensor> take_parts(const Node& hub)
+    {
+        const auto at = parts_.find(&hub);
+        std::vector<AnyTensor> parts = at == parts_.end() ? std::vector<AnyTensor>() : std::move(at->second);
+        if (at != parts_.end()) parts_.erase(at);
+        return parts;
     }
 
     bool records(const Node& n, const AnyTensor& g) const
@@ -144,10 +172,12 @@ private:
     void advance(Node& n)
     {
         if (!keep_ && (n.mask & lower_) == 0 && !n.leaf()) consume(n);
-        if (pending_ == 0) return;
-        Node* p = n.previous;
-        while (!p->pending) p = p->previous;
-        current_ = p;
+        if (pending_ > 0) current_ = newest(n.previous);
+    }
+    static Node* newest(Node* n)
+    {
+        while (!n->pending) n = n->previous;
+        return n;
     }
 
     void differentiate(Node& n, AnyTensor& g);
@@ -216,6 +246,7 @@ private:
     Node* current_ = nullptr;
     Ref<Node> held_;
     std::vector<Ref<Node>> leaves_;
+    std::unordered_map<const Node*, std::vector<AnyTensor>> parts_;
 };
 
 /// The inputs one by one; last the one that has no cotangent yet, because it may take over g's memory.

@@ -1,0 +1,93 @@
+// A frozen function on the tape: one section, whose derivative is a graph as well.
+#pragma once
+
+#include <map>
+
+#include "../transforms/section.hpp"
+#include "optimize.hpp"
+
+namespace wengert::detail {
+
+class FrozenRule : public SectionRule {
+public:
+    FrozenRule(std::shared_ptr<FrozenCore> core, std::shared_ptr<FrozenPath> path)
+        : core_(std::move(core)), path_(std::move(path))
+    {}
+    std::string_view name() const override { return "frozen"; }
+
+    std::vector<AnyTensor> pull(const std::vector<AnyTensor>& inputs,
+                                const std::vector<AnyTensor>& cotangents, const std::vector<bool>& wanted,
+                                const Site& at) const override
+    {
+        const Occupied occupied(core_->busy);
+        if (!occupied || recorder() || depends(inputs) || depends(cotangents))
+            return sweep(inputs, cotangents, wanted, at);
+        FrozenPullback& p = pullback(inputs, cotangents, wanted, at);
+        std::vector<Ref<Block>> in, out;
+        for (const auto& x : inputs) in.push_back(contiguous(x.value));
+        for (const auto& g : cotangents)
+            if (g.value) in.push_back(contiguous(g.value));
+        p.executable->run(in, out);
+        std::vector<AnyTensor> result(inputs.size());
+        for (std::size_t k = 0; k < out.size(); ++k) result[p.inputs[k]].value = std::move(out[k]);
+        return result;
+    }
+
+private:
+    static bool depends(const std::vector<AnyTensor>& x)
+    {
+        const std::uint64_t active = Tape::current().active;
+        return std::any_of(x.begin(), x.end(),
+                           [&](const AnyTensor& t) { return t.node && (t.node->mask & active); });
+    }
+    /// The rule in tensors: the recorded operations again, each on the tape.
+    std::vector<AnyTensor> sweep(const std::vector<AnyTensor>& inputs, std::vector<AnyTensor> cotangents,
+                                 const std::vector<bool>& wanted, const Site& at) const
+    {
+        cotangents.resize(path_->recorded.outputs().size());
+        return pull_by_running([&](const std::vector<AnyTensor>& x) { return replay(path_->recorded, x); },
+                               inputs, cotangents, wanted, name(), at);
+    }
+    /// Made at the first sweep with cotangents of these results, for these inputs.
+    FrozenPullback& pullback(const std::vector<AnyTensor>& inputs, const std::vector<AnyTensor>& cotangents,
+                             const std::vector<bool>& wanted, const Site& at) const
+    {
+        std::string key;
+        for (bool w : wanted) key += w ? '1' : '0';
+        for (const auto& g : cotangents) key += g.value ? 'g' : '-';
+        auto& slot = path_->pullbacks[key];
+        if (slot) return *slot;
+        auto p = std::make_unique<FrozenPullback>();
+        std::vector<Ref<Block>> like;
+        for (const auto& x : inputs)
+            like.push_back(make_view(contiguous(x.value), x.value->shape, nullptr, 0));
+        for (const auto& g : cotangents)
+            if (g.value) like.push_back(make_view(contiguous(g.value), g.value->shape, nullptr, 0));
+        const Graph graph = trace_graph(
+            [&](const std::vector<AnyTensor>& x) {
+                const std::vector<AnyTensor> primal(x.begin(),
+                                                    x.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
+                std::vector<AnyTensor> g(cotangents.size());
+                std::size_t next = inputs.size();
+                for (std::size_t k = 0; k < g.size(); ++k)
+                    if (cotangents[k].value) g[k] = x[next++];
+                std::vector<AnyTensor> found;
+                const std::vector<AnyTensor> all = sweep(primal, g, wanted, at);
+                for (std::size_t i = 0; i < all.size(); ++i)
+                    if (all[i].value) {
+                        p->inputs.push_back(i);
+                        found.push_back(all[i]);
+                    }
+                return found;
+            },
+            like, at);
+        p->executable = core_->compile(optimized(graph, core_->options));
+        slot = std::move(p);
+        return *slot;
+    }
+
+    std::shared_ptr<FrozenCore> core_;
+    std::shared_ptr<FrozenPath> path_;
+};
+
+}  // namespace wengert::detail

@@ -1,0 +1,48 @@
+// The derivative of a section by running it again: what checkpoints and frozen functions have in common.
+#pragma once
+
+#include "../tape/section.hpp"
+#include "level.hpp"
+
+namespace wengert::detail {
+
+inline const Primitive& part_primitive(DType d)
+{
+    static const Primitive single = make_part_primitive(add_any<float>, sum_to_any<float>);
+    static const Primitive twice = make_part_primitive(add_any<double>, sum_to_any<double>);
+    return d == DType::float32 ? single : twice;
+}
+
+inline AnyTensor lift_any(const AnyTensor& x, std::size_t level, std::string_view transform, const Site& at)
+{
+    if (x.value->dtype == DType::float32) return lift(Tensor<float>(x), level, transform, at).any();
+    return lift(Tensor<double>(x), level, transform, at).any();
+}
+
+/// f, from tensors to tensors, run on `inputs` and swept back from all results that have a cotangent. Gives the cotangents
+/// of the wanted inputs, empty ones for zero.
+template <class F>
+std::vector<AnyTensor> pull_by_running(const F& f, const std::vector<AnyTensor>& inputs,
+                                       const std::vector<AnyTensor>& cotangents,
+                                       const std::vector<bool>& wanted, std::string_view name, const Site& at)
+{
+    Tape& tape = Tape::current();
+    const Restore<Site> site(tape.site_override, Site{});  // errors inside name the lines of f
+    LevelScope scope(tape, false);
+    std::vector<AnyTensor> variables = inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (wanted[i]) variables[i] = lift_any(inputs[i], scope.level(), name, at);
+    const std::vector<AnyTensor> y = f(variables);
+    Walk walk(tape, scope.level(), false);
+    std::vector<std::pair<Node*, AnyTensor>> roots;
+    for (std::size_t k = 0; k < y.size(); ++k)
+        if (cotangents[k].value && walk.reaches(y[k].node.get()))
+            roots.emplace_back(y[k].node.get(), cotangents[k]);
+    walk.run(roots.data(), roots.size());
+    std::vector<AnyTensor> out(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (wanted[i]) out[i] = variables[i].node->cotangent;
+    return out;
+}
+
+}  // namespace wengert::detail
