@@ -211,7 +211,7 @@ namespace detail {
 inline const Block* dying_operand(const Tape& tape, const Primitive& p, const AnyTensor* const* in,
                                   std::uint64_t mask, unsigned temporaries)
 {
-    if (tape.anomaly || tape.save_all || (mask & tape.forward_levels)) return nullptr;
+    if (tape.anomaly || tape.save_all || recorder() || (mask & tape.forward_levels)) return nullptr;
     const unsigned saves = mask && p.differentiable ? needed(p, in, mask) : 0U;
     for (std::size_t i = 0; i < p.arity; ++i)
         if ((temporaries >> i & 1) && !(saves >> i & 1)) {
