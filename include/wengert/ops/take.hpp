@@ -29,12 +29,24 @@ inline Shape taken_shape(const Shape& x, const Shape& indices, std::size_t axis)
     return out;
 }
 
+/// Positions along an axis of `shape`: in row-major order, and known to be there.
+struct CheckedIndices {
+    Ref<Block> flat;
+    /// Throws IndexError. A graph runs kernels on indices that no function has seen before, so each kernel looks.
+    CheckedIndices(std::string_view primitive, const Ref<Block>& indices, std::size_t axis,
+                   const Shape& shape, const Site& at)
+        : flat(contiguous(indices))
+    {
+        for (std::size_t k = 0; k < flat->count; ++k)
+            static_cast<void>(normalize_index(primitive, flat->as<std::int64_t>()[k], axis, shape, at));
+    }
+};
+
 /// fn(line of x, line of the taken array) for each index; lines are counted in units of `inner` elements.
-template <class F> void for_lines(const Lines& x, const Ref<Block>& indices, const F& fn)
+template <class F> void for_lines(const Lines& x, const CheckedIndices& indices, const F& fn)
 {
-    const Ref<Block> flat = contiguous(indices);
-    const std::int64_t* index = flat->as<std::int64_t>();
-    const std::size_t n = flat->count;
+    const std::int64_t* index = indices.flat->as<std::int64_t>();
+    const std::size_t n = indices.flat->count;
     for (std::size_t o = 0; o < x.outer; ++o)
         for (std::size_t k = 0; k < n; ++k) {
             const std::int64_t i = index[k] < 0 ? index[k] + static_cast<std::int64_t>(x.extent) : index[k];
@@ -42,23 +54,17 @@ template <class F> void for_lines(const Lines& x, const Ref<Block>& indices, con
         }
 }
 
-inline void check_indices(std::string_view primitive, const Block& indices, std::size_t axis,
-                          const Shape& shape, const Site& at)
-{
-    const Ref<Block> flat = contiguous(Ref<Block>(const_cast<Block*>(&indices)));
-    for (std::size_t k = 0; k < flat->count; ++k)
-        static_cast<void>(normalize_index(primitive, flat->as<std::int64_t>()[k], axis, shape, at));
-}
-
 /// into[…, index, …] += updates, in place; equal indices add up in order.
 template <class T>
-void add_lines(Block& into, const Ref<Block>& indices, const Ref<Block>& updates, std::size_t axis)
+void add_lines(std::string_view primitive, Block& into, const Ref<Block>& indices, const Ref<Block>& updates,
+               std::size_t axis, const Site& at)
 {
+    const CheckedIndices checked(primitive, indices, axis, into.shape, at);
     const Lines lines(into.shape, axis);
     const Ref<Block> from = contiguous(updates);
     const T* u = from->template as<T>();
     T* x = into.as<T>();
-    for_lines(lines, indices, [&](std::size_t i, std::size_t k) {
+    for_lines(lines, checked, [&](std::size_t i, std::size_t k) {
         for (std::size_t j = 0; j < lines.inner; ++j)
             x[i * lines.inner + j] = static_cast<T>(x[i * lines.inner + j] + u[k * lines.inner + j]);
     });
@@ -74,10 +80,10 @@ struct ScatterAdd {
     std::size_t axis;
     template <class T>
     Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Ref<Block>& updates,
-                     const Site&) const
+                     const Site& at) const
     {
         auto out = copy_of(*x);
-        detail::add_lines<T>(*out, indices, updates, axis);
+        detail::add_lines<T>(name, *out, indices, updates, axis, at);
         return out;
     }
     template <class T>
@@ -99,13 +105,14 @@ struct Take {
     static constexpr unsigned saves = 2;
     std::size_t axis;
     Shape of;
-    template <class T> Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Site& at) const
     {
+        const detail::CheckedIndices checked(name, indices, axis, x->shape, at);
         const detail::Lines lines(x->shape, axis);
         auto out = make_block(dtype_of<T>(), detail::taken_shape(x->shape, indices->shape, axis));
         const Ref<Block> from = contiguous(x);
         const std::size_t bytes = lines.inner * sizeof(T);
-        detail::for_lines(lines, indices, [&](std::size_t i, std::size_t k) {
+        detail::for_lines(lines, checked, [&](std::size_t i, std::size_t k) {
             std::memcpy(out->data + k * bytes, from->data + i * bytes, bytes);
         });
         return out;
@@ -121,7 +128,7 @@ struct Take {
     bool accumulate(wrt<0>, Block& into, const Tensor<T>& g, const Tensor<T>&, const Indices& indices,
                     const Tensor<T>&) const
     {
-        detail::add_lines<T>(into, indices.any().value, g.any().value, axis);
+        detail::add_lines<T>(name, into, indices.any().value, g.any().value, axis, Site{});
         return true;
     }
     std::string parameters() const { return "axis=" + std::to_string(axis); }
@@ -141,7 +148,6 @@ Tensor<T> take(const Tensor<T>& x, const Indices& indices, std::int64_t axis,
                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("take", axis, x.shape(), at);
-    detail::check_indices("take", *indices.any().value, k, x.shape(), at);
     return apply<Take, T>(Take{k, x.shape()}, at, x, indices);
 }
 /// Another name of take.
@@ -166,9 +172,29 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Indices& indices, const Tensor<T
                              to_string(x.shape()) + " and indices of shape " + to_string(indices.shape()) +
                              " need " + to_string(wanted),
                          at);
-    detail::check_indices("scatter_add", *indices.any().value, k, x.shape(), at);
     return apply<ScatterAdd, T>(ScatterAdd{k}, at, x, indices, updates);
 }
+
+/// y = 1 at the labels along a new last axis, else 0.
+struct OneHot {
+    static constexpr std::string_view name = "one_hot";
+    std::int64_t classes;
+    template <class T> Ref<Block> value(const Ref<Block>& labels, const Site& at) const
+    {
+        Shape shape = labels->shape;
+        shape.push_back(classes);
+        auto out = zeros_block(dtype_of<T>(), shape);
+        const Ref<Block> flat = contiguous(labels);
+        const auto n = static_cast<std::size_t>(classes);
+        for (std::size_t i = 0; i < flat->count; ++i) {
+            const std::int64_t label = flat->as<std::int64_t>()[i];
+            if (label < 0 || label >= classes)
+                detail::index_out_of_range(name, label, shape.size() - 1, shape, at);
+            out->template as<T>()[i * n + static_cast<std::size_t>(label)] = T(1);
+        }
+        return out;
+    }
+};
 
 /// 1 where the last axis, of extent n, has the label's position, else 0. Throws IndexError for a label out of [0, n).
 template <class T>
@@ -177,15 +203,7 @@ Tensor<T> one_hot(const Indices& labels, std::int64_t n, Site at = {__builtin_FI
     Shape shape = labels.shape();
     shape.push_back(n);
     check_shape("one_hot", shape, at);
-    auto out = zeros_block(dtype_of<T>(), shape);
-    const Ref<Block> flat = contiguous(labels.any().value);
-    for (std::size_t i = 0; i < flat->count; ++i) {
-        const std::int64_t label = flat->template as<std::int64_t>()[i];
-        if (label < 0 || label >= n)
-            detail::index_out_of_range("one_hot", label, shape.size() - 1, shape, at);
-        out->template as<T>()[i * static_cast<std::size_t>(n) + static_cast<std::size_t>(label)] = T(1);
-    }
-    return Tensor<T>(AnyTensor{std::move(out), {}});
+    return apply<OneHot, T>(OneHot{n}, at, labels);
 }
 
 }  // namespace wengert
