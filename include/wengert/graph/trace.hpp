@@ -23,6 +23,7 @@ public:
     void stop() noexcept
     {
         if (std::exchange(running_, false)) current_thread().recorder = outer_;
+        effect = {};
     }
 
     /// Declares a block as the next input.
@@ -39,6 +40,17 @@ public:
         for (std::size_t i = 0; i < n; ++i) inputs[i] = value_of(*in[i], at);
         remember(Ref<Block>(&out),
                  graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at));
+    }
+
+    void variable(const AnyTensor& t) override
+    {
+        if (outer_ && !known_.contains(t.value.get()) && outer_->knows(*t.value)) capture(t, {});
+    }
+    void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
+    {
+        if (of.node) variable(of);
+        known_.emplace(as.get(), value_of(*of.value, at));
+        aliases_.push_back(as);
     }
 
     void read(const Block& x, Read what, const Site& at) override
@@ -74,10 +86,8 @@ public:
     {
         if (const auto found = known_.find(&b); found != known_.end()) return found->second;
         const Ref<Block> block(const_cast<Block*>(&b));
-        if (outer_ && outer_->knows(b)) {
-            captured_.push_back(block);
-            return input(block, at);
-        }
+        if (outer_ && outer_->knows(b)) return capture({block, {}}, at);
+        if (b.writers) return graph_.constant(copy_of(b), at);  // its elements may change
         return remember(block, graph_.constant(contiguous(block), at));
     }
     bool knows(const Block& b) const override { return known_.contains(&b) || (outer_ && outer_->knows(b)); }
@@ -86,9 +96,15 @@ public:
     Graph& graph() noexcept { return graph_; }
     const std::vector<Ref<Block>>& blocks() const noexcept { return blocks_; }
     /// Values of the enclosing trace that this one met, in the order of the inputs added for them.
-    const std::vector<Ref<Block>>& captured() const noexcept { return captured_; }
+    const std::vector<AnyTensor>& captured() const noexcept { return captured_; }
+    const std::vector<Ref<Block>>& aliases() const noexcept { return aliases_; }
 
 private:
+    ValueId capture(const AnyTensor& t, const Site& at)
+    {
+        captured_.push_back(t);
+        return input(t.value, at);
+    }
     ValueId remember(const Ref<Block>& b, ValueId v)
     {
         known_.emplace(b.get(), v);
@@ -102,7 +118,8 @@ private:
     Graph graph_;
     std::unordered_map<const Block*, ValueId> known_;
     std::vector<Ref<Block>> blocks_;  ///< of every value
-    std::vector<Ref<Block>> captured_;
+    std::vector<AnyTensor> captured_;
+    std::vector<Ref<Block>> aliases_;
     std::unordered_map<std::uint64_t, Ref<Block>> keys_;
 };
 

@@ -59,6 +59,12 @@ struct Negative {
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V&) { return -g; }
 };
 
+/// y = x, as a constant.
+struct StopGradient {
+    static constexpr std::string_view name = "stop_gradient";
+    template <class V> static V value(const V& x) { return x; }
+};
+
 struct Less {
     static constexpr std::string_view name = "less";
     template <class V> static auto value(const V& a, const V& b) { return a < b; }
@@ -150,6 +156,10 @@ template <class T> Tensor<T> multiply(const Tensor<T>& a, const Tensor<T>& b, Si
 template <class T> Tensor<T> negative(const Tensor<T>& x, Site at)
 {
     return apply_elementwise<Negative, T>(at, x);
+}
+template <class T> Tensor<T> detached(const Tensor<T>& x)
+{
+    return apply_elementwise<StopGradient, T>({}, x);
 }
 template <class T> Tensor<bool> less(const Tensor<T>& a, const Tensor<T>& b, Site at)
 {

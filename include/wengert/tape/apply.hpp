@@ -270,12 +270,12 @@ inline AnyTensor record(const Primitive& p, const AnyTensor* const* in, std::siz
         note(r, p, op, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (mask == 0 || !p.differentiable) return out;
     detail::refuse_writers(p, in, n, at);
-    const unsigned saves = p.arity ? detail::needed(p, in, mask) : 0;
+    const unsigned saves = p.arity ? detail::needed(p, in, mask) : p.saves;
     out.node = detail::make_node(tape, p, in, n, *out.value, mask, static_cast<std::uint8_t>(saves), at);
     if (out.node->input_count) {
         memory::maybe_fail();
         out.node->op = p.clone(op);
-        if ((saves >> n & 1) || tape.save_all) {
+        if ((saves >> std::min<std::size_t>(n, 7) & 1) || tape.save_all) {
             retain(out.value.get());
             out.node->saved[n] = out.value.get();
         }

@@ -15,6 +15,10 @@ public:
     /// `out` has been computed from `in` by p. A block met for the first time as an operand is a constant.
     virtual void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n,
                            Block& out, const Site& at) = 0;
+    /// An operand that depends on the tape: what a loop's body captures keeps its derivative.
+    virtual void variable(const AnyTensor&) {}
+    /// `as` is another handle on a value, told apart from it by the tape: a variable of an inner transform.
+    virtual void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) = 0;
     /// The program has looked at elements.
     virtual void read(const Block& x, Read what, const Site& at) = 0;
     /// Is this block a value of the trace, or of one that encloses it?
@@ -23,6 +27,8 @@ public:
     virtual Ref<Block> key(std::uint64_t origin) = 0;
     /// The program does what no trace can hold.
     [[noreturn]] virtual void refuse(std::string_view what, const Site& at) = 0;
+
+    Ref<Block> effect;  ///< result of the last operation with effects: the next one takes it as an operand, which orders them
 };
 
 /// The calling thread's recorder or null.
@@ -33,7 +39,10 @@ inline void note(Recorder* r, const Primitive& p, const void* op, const AnyTenso
                  Block& out, const Site& at)
 {
     std::vector<const Block*> blocks(n);
-    for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value.get();
+    for (std::size_t i = 0; i < n; ++i) {
+        blocks[i] = in[i]->value.get();
+        if (in[i]->node) r->variable(*in[i]);
+    }
     r->operation(p, op, blocks.data(), n, out, at);
 }
 

@@ -73,6 +73,7 @@ template <class T> Tensor<T> subtract(const Tensor<T>&, const Tensor<T>&, Site, 
 template <class T> Tensor<T> multiply(const Tensor<T>&, const Tensor<T>&, Site, unsigned temporaries = 0);
 template <class T> Quotient<T> divide(const Tensor<T>&, const Tensor<T>&, Site, unsigned temporaries = 0);
 template <class T> Tensor<T> negative(const Tensor<T>&, Site);
+template <class T> Tensor<T> detached(const Tensor<T>&);
 template <class T> Tensor<bool> less(const Tensor<T>&, const Tensor<T>&, Site);
 template <class T> Tensor<bool> less_equal(const Tensor<T>&, const Tensor<T>&, Site);
 template <class T> Tensor<bool> equal(const Tensor<T>&, const Tensor<T>&, Site);
@@ -191,7 +192,12 @@ public:
     void zero_grad()
         requires Differentiable<T>;
     /// The same elements as a constant.
-    Tensor detach() const { return Tensor(AnyTensor{any_.value, {}}); }
+    Tensor detach() const
+    {
+        if (recorder()) [[unlikely]]
+            return ops::detached<T>(*this);  // in a graph, which may be differentiated later, it is an operation
+        return Tensor(AnyTensor{any_.value, {}});
+    }
 
     // Arithmetic: literals take the tensor's dtype, shapes broadcast as in NumPy.
     using Arg = Operand<T, Device>;

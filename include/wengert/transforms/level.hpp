@@ -85,8 +85,15 @@ Tensor<T> lift(const Tensor<T>& x, std::size_t level, std::string_view transform
         Tape& tape = Tape::current();
         const AnyTensor* in[] = {&x.any()};
         const std::uint64_t outer = tape.dependence(in, 1, transform, at) & Tape::below(level);
-        return Tensor<T>(
-            AnyTensor{x.any().value, identity_node<T>(x.any(), outer, Tape::bit(level), level, at)});
+        auto node = identity_node<T>(x.any(), outer, Tape::bit(level), level, at);
+        Recorder* r = recorder();
+        if (!r) [[likely]]
+            return Tensor<T>(AnyTensor{x.any().value, std::move(node)});
+        const Ref<Block>& b = x.any().value;
+        const Strides strides = b->strides();
+        AnyTensor variable{make_view(b, b->shape, &strides, 0), std::move(node)};
+        r->alias(x.any(), variable.value, at);
+        return Tensor<T>(std::move(variable));
     }
 }
 
