@@ -51,6 +51,8 @@ template <class Visitor, class X> void visit_argument(Visitor& visitor, X& x)
         visitor.number(static_cast<std::uint64_t>(x.has_value()));
         if (x.has_value()) visit_argument(visitor, *x);
     } else if constexpr (tree::detail::range_like<Plain>) {
+        static_assert(tree::detail::owns_elements<Plain> || !tree::contains_leaf<typename Plain::value_type>,
+                      "wengert: a view does not own its tensors; use a std::vector or std::array of them.");
         visit_elements(visitor, x);
     } else if constexpr (reflect::detail::tuple_like<Plain>) {
         std::apply([&](auto&... element) { (visit_argument(visitor, element), ...); }, x);

@@ -18,14 +18,13 @@ struct TraceInputs {
     const std::vector<Ref<Block>>& inputs;
     Site at;
     std::size_t next = 0;
-    std::vector<Ref<Block>> headers = {};
 
     Ref<Block> take()
     {
         const Ref<Block>& b = inputs[next++];
-        headers.push_back(make_view(b, b->shape, nullptr, 0));
-        trace.input(headers.back(), at);
-        return headers.back();
+        Ref<Block> header = make_view(b, b->shape, nullptr, 0);
+        trace.input(header, at);
+        return header;
     }
     template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(AnyTensor{take(), {}}); }
     void key(Key& k)
@@ -37,7 +36,7 @@ struct TraceInputs {
     template <class S> void text(const S&) {}
 };
 
-/// Live tensors stand for inputs while f is traced.
+/// Live tensors stand for inputs while f is traced. They keep what f assigned to them when it has come to its end.
 class LiveInputs {
 public:
     LiveInputs(TraceInputs& in, const std::vector<AnyTensor*>& live) : live_(live)
@@ -53,37 +52,50 @@ public:
     ~LiveInputs()
     {
         for (std::size_t i = 0; i < live_.size(); ++i)
-            if (!updated(i)) live_[i]->value = before_[i];
+            if (!ended_ || !updated(i)) live_[i]->value = before_[i];
     }
     bool updated(std::size_t i) const { return live_[i]->value.get() != headers_[i].get(); }
+    void end() noexcept { ended_ = true; }
+    const std::vector<Ref<Block>>& headers() const noexcept { return headers_; }
 
 private:
     const std::vector<AnyTensor*>& live_;
     std::vector<Ref<Block>> before_, headers_;
+    bool ended_ = false;
+};
+
+/// How often a block is held by what ends with the trace.
+struct HeldBlocks {
+    std::unordered_map<const Block*, std::int64_t> count = {};
+    template <class T> void tensor(const Tensor<T>& t)
+    {
+        if (t.any_unchecked().value) ++count[t.any_unchecked().value.get()];
+    }
+    void key(const Key&) {}
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
 };
 
 /// References to a block that are not the trace's own, not a view's, and not in `held`.
-inline std::int64_t outside_references(const Trace& trace, const Block& b,
-                                       const std::unordered_map<const Block*, std::int64_t>& held)
+inline std::int64_t outside_references(const Block& b, const HeldBlocks& held)
 {
     std::int64_t count =
         static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1;
-    static_cast<void>(trace);
-    if (const auto at = held.find(&b); at != held.end()) count -= at->second;
+    if (const auto at = held.count.find(&b); at != held.count.end()) count -= at->second;
     return count;
 }
 
-/// The first operation of a trace whose result something other than its outputs still holds, or no_value: a variable
-/// outside of f that a replay would leave as it was.
-inline ValueId escaped(const Trace& trace, std::unordered_map<const Block*, std::int64_t> held)
+/// The first value of a trace, argument or result of an operation, that something outside of it still holds, or no_value:
+/// a variable that a replay would leave as it was.
+inline ValueId escaped(Trace& trace, HeldBlocks held)
 {
     for (const auto& b : trace.blocks())
-        if (b && b->base) ++held[b->base];
-    for (const auto& b : trace.aliases()) ++held[b->base];
-    const Graph& g = const_cast<Trace&>(trace).graph();
+        if (b && b->base) ++held.count[b->base];
+    for (const auto& b : trace.aliases()) ++held.count[b->base];
+    const Graph& g = trace.graph();
     for (ValueId v = 0; v < g.size(); ++v)
-        if (g.node(v).kind == Graph::Kind::operation &&
-            outside_references(trace, *trace.blocks()[v], held) > 0)
+        if (g.node(v).kind != Graph::Kind::constant && trace.blocks()[v] &&
+            outside_references(*trace.blocks()[v], held) > 0)
             return v;
     return no_value;
 }
@@ -134,17 +146,18 @@ private:
         (one(x), ...);
         a.dynamic = false;
         for (const AnyTensor* t : core_->live) a.tensor(*t);
+        a.number(Tape::current().active != 0);  // what f captures may be a variable
         return a;
     }
 
     template <class Y, class... X> Y call(const Site& at, const X&... x) const
     {
         FrozenCore& core = *core_;
-        const CallArguments a = arguments(x...);
+        CallArguments a = arguments(x...);
         const Tape& tape = Tape::current();
         const std::uint64_t levels = a.mask & tape.active;
         if ((levels & tape.forward_levels) || tape.anomaly || tape.save_all || recorder()) {
-            ++core.stats.inlined;
+            count_one(core.stats.inlined);
             return run_function<Y>(at, x...);
         }
         const Occupied occupied(core.busy);
@@ -152,15 +165,17 @@ private:
             return run_eagerly<Y>(at, x...);  // called by itself, or by another thread at the same time
         FrozenEntry& entry = core.entry(a.signature);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
-        std::vector<Ref<Block>> inputs = a.inputs, outputs;
+        std::vector<Ref<Block>> outputs, kept;
+        if (levels) kept = a.inputs;  // a derivative reads them: nothing is written there
         bool check = false;
-        std::shared_ptr<FrozenPath> path = core.replay(entry, inputs, outputs, check);
+        std::shared_ptr<FrozenPath> path = core.replay(entry, a.inputs, outputs, check);
         if (path && !check) return result<Y>(*path, a, std::move(outputs), levels ? path : nullptr, at);
         if (!path && !core.may_trace(entry)) return run_eagerly<Y>(at, x...);
         Y y = path ? checked<Y>(*path, a, outputs, at, x...) : traced<Y>(a, at, x..., [&](FrozenTrace&& t) {
             path = core.add(entry, std::move(t), a.family, a.extent);
         });
         if (!levels) return y;
+        if (!path && entry.depends) return run_eagerly<Y>(at, x...);
         if (!path) fail<TapeError>("freeze", "under a derivative: " + core.reason, at);
         ResultBlocks leaves;
         visit_argument(leaves, y);
@@ -201,7 +216,7 @@ private:
     }
     template <class Y, class... X> Y run_eagerly(const Site& at, const X&... x) const
     {
-        ++core_->stats.eager_calls;
+        count_one(core_->stats.eager_calls);
         return run_function<Y>(at, x...);
     }
 
@@ -216,17 +231,26 @@ private:
         visit_argument(in, copy);
         LiveInputs live(in, core_->live);
         Y y(apply_at(*function_, at, copy));
-        std::unordered_map<const Block*, std::int64_t> held;
+        live.end();
+        HeldBlocks held;
+        visit_argument(held, y);
+        visit_argument(held, copy);
+        for (const auto& header : live.headers()) ++held.count[header.get()];
+        for (const AnyTensor* l : core_->live) ++held.count[l->value.get()];
+        for (const auto& [origin, block] : trace.keys()) ++held.count[block.get()];
         ResultBlocks result;
         visit_argument(result, y);
-        for (const auto& [key, tensor] : result.leaves) add_output(trace, key, tensor, held, at);
+        for (const auto& [key, tensor] : result.leaves) {
+            t.depends = t.depends || (tensor && depends_now(*tensor));
+            add_output(trace, key, tensor, at);
+        }
         t.results = result.leaves.size();
         for (std::size_t i = 0; i < core_->live.size(); ++i)
             if (live.updated(i)) {
                 t.live.push_back(i);
                 trace.graph().update(a.inputs.size() - core_->live.size() + i,
                                      trace.graph().outputs().size());
-                add_output(trace, nullptr, core_->live[i], held, at);
+                add_output(trace, nullptr, core_->live[i], at);
             }
         trace.stop();
         t.escaped = escaped(trace, std::move(held));
@@ -248,14 +272,14 @@ private:
                           rest...);
     }
 
-    static void add_output(Trace& trace, const Key* key, const AnyTensor* tensor,
-                           std::unordered_map<const Block*, std::int64_t>& held, const Site& at)
+    static void add_output(Trace& trace, const Key* key, const AnyTensor* tensor, const Site& at)
     {
         Ref<Block> b = tensor ? tensor->value : trace.key(key->origin);
         if (!b) b = block_of_key(*key);
         trace.output(b, at);
-        if (tensor) ++held[tensor->value.get()];
     }
+    /// A result of f on constants: what it depends on is something that f captures.
+    static bool depends_now(const AnyTensor& t) { return t.node && (t.node->mask & Tape::current().active); }
 
     /// f beside the graph: its results count, the graph's are compared with them.
     template <class Y, class... X>
@@ -267,6 +291,14 @@ private:
         Y y = traced<Y>(a, at, x..., [&](FrozenTrace&& t) { now = std::move(t); });
         try {
             compare_traces(path.recorded, now.graph, at);
+            if (now.numbers != path.numbers || now.depends)
+                fail<TapeError>("freeze",
+                                now.depends ? "a tensor that the function captures is a variable now, it was "
+                                              "none when the function was traced"
+                                            : "a number or text in the result is another one than when the "
+                                              "function was traced, without a tensor's value having decided "
+                                              "that; return it as a tensor, or pass what it depends on",
+                                at);
             compare_results(path, outputs, y, at);
         } catch (const TapeError&) {
             if (!path.specialised) throw;

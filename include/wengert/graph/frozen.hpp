@@ -76,6 +76,7 @@ struct FrozenPath {
     Graph recorded, optimized;
     std::unique_ptr<Executable> executable;
     std::shared_ptr<const void> shell;  ///< the result without its tensors
+    std::string numbers;                ///< the numbers and texts in it
     std::vector<std::size_t>
         live;                  ///< live tensors that the path updates, in the order of the outputs for them
     std::size_t results = 0;   ///< outputs that are the result's
@@ -92,6 +93,7 @@ struct FrozenTrace {
     std::vector<std::size_t> live;
     std::size_t results = 0;
     ValueId escaped = no_value;
+    bool depends = false;  ///< the result does, on a variable that f captures
 };
 
 /// Traces of the same arguments but for the extent that varies.
@@ -110,6 +112,7 @@ struct FrozenEntry {
     std::string signature;
     std::vector<std::shared_ptr<FrozenPath>> paths;  ///< the one used last comes first
     bool eager = false;
+    bool depends = false;  ///< the result depends on a variable that f captures
     std::uint64_t used = 0;
 };
 
@@ -148,7 +151,13 @@ public:
         for (std::size_t k = 0; k < e.paths.size(); ++k) {
             FrozenPath& p = *e.paths[k];
             check = options.check && (((p.replays + 1) & p.replays) == 0);
-            const std::size_t failed = run(p, inputs, outputs, check);
+            std::size_t failed = 0;
+            try {
+                failed = run(p, inputs, outputs, check);
+            } catch (const Error& error) {  // f itself says whether that is so, or would not have come here
+                reason = std::string("the graph threw: ") + error.what();
+                continue;
+            }
             if (failed < p.optimized.guards().size()) {
                 note_failure(p.optimized.guards()[failed]);
                 continue;

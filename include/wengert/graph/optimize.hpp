@@ -37,6 +37,7 @@ inline std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, G
     p->live = t.live;
     p->results = t.results;
     p->shell = t.shell;
+    p->numbers = t.numbers;
     p->executable = compile(p->optimized);
     return p;
 }
@@ -44,12 +45,22 @@ inline std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, G
 inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t, const std::string& family,
                                                    std::int64_t extent)
 {
+    if (t.depends) {
+        e.eager = e.depends = true;
+        reason =
+            "its result depends on a variable that it captures, which a graph would take for a constant: it "
+            "runs eagerly (pass that variable as an argument)";
+        ++stats.eager_calls;
+        return nullptr;
+    }
     if (t.escaped != no_value) {
         const GraphNode& n = t.graph.node(t.escaped);
         e.eager = true;
-        reason = "a tensor outside of the function holds the result of " + std::string(n.primitive->name) +
-                 " at " + to_string(n.at) +
-                 ", which a replay could not give it: it runs eagerly (declare that tensor live)";
+        reason =
+            "a tensor outside of the function holds " +
+            (n.primitive ? "the result of " + std::string(n.primitive->name) : std::string("an argument")) +
+            " at " + to_string(n.at) +
+            ", which a replay could not give it: it runs eagerly (declare that tensor live)";
         ++stats.eager_calls;
         return nullptr;
     }
@@ -87,6 +98,9 @@ inline void FrozenCore::specialise(FrozenEntry& e, const std::string& family, st
             break;
         }
 }
+
+/// Calls of several threads at once are counted as well.
+inline void count_one(std::size_t& n) { std::atomic_ref(n).fetch_add(1, std::memory_order_relaxed); }
 
 /// Holds a flag that only one call at a time may hold.
 class Occupied {

@@ -97,6 +97,7 @@ public:
     const std::vector<Ref<Block>>& blocks() const noexcept { return blocks_; }
     /// Values of the enclosing trace that this one met, in the order of the inputs added for them.
     const std::vector<AnyTensor>& captured() const noexcept { return captured_; }
+    const std::unordered_map<std::uint64_t, Ref<Block>>& keys() const noexcept { return keys_; }
     const std::vector<Ref<Block>>& aliases() const noexcept { return aliases_; }
 
 private:
