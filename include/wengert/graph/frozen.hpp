@@ -112,6 +112,7 @@ struct FrozenEntry {
     std::string signature;
     std::vector<std::shared_ptr<FrozenPath>> paths;  ///< the one used last comes first
     bool eager = false;
+    std::string why;       ///< it is eager
     bool depends = false;  ///< the result depends on a variable that f captures
     std::uint64_t used = 0;
 };
@@ -175,19 +176,24 @@ public:
     /// every number: it stays eager after a while.
     bool may_trace(FrozenEntry& e)
     {
-        if (e.eager) return false;
+        if (e.eager) {
+            reason = e.why;
+            return false;
+        }
         if (e.paths.size() < std::max<std::size_t>(options.paths, 1)) return true;
         e.eager = true;
-        reason = "it has more paths than options.paths allows: it runs eagerly where none of them fits";
+        e.why = "it has more paths than options.paths allows: it runs eagerly where none of them fits";
         for (const auto& p : e.paths)
             for (const Guard& g : p->recorded.guards())
                 if (g.what != Read::truth) {
-                    reason = "a value that changes escapes to plain C++ at " + to_string(g.at) +
-                             ": it runs eagerly";
+                    e.why = "a value that changes escapes to plain C++ at " + to_string(g.at) +
+                            ": it runs eagerly";
                     stats.evictions += e.paths.size();
                     e.paths.clear();
+                    reason = e.why;
                     return false;
                 }
+        reason = e.why;
         return false;
     }
 

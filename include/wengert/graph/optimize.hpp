@@ -47,7 +47,7 @@ inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t
 {
     if (t.depends) {
         e.eager = e.depends = true;
-        reason =
+        reason = e.why =
             "its result depends on a variable that it captures, which a graph would take for a constant: it "
             "runs eagerly (pass that variable as an argument)";
         ++stats.eager_calls;
@@ -56,7 +56,7 @@ inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t
     if (t.escaped != no_value) {
         const GraphNode& n = t.graph.node(t.escaped);
         e.eager = true;
-        reason =
+        reason = e.why =
             "a tensor outside of the function holds " +
             (n.primitive ? "the result of " + std::string(n.primitive->name) : std::string("an argument")) +
             " at " + to_string(n.at) +
