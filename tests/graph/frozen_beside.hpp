@@ -1,0 +1,42 @@
+/// A frozen function beside the function itself: the same bits, call after call.
+#pragma once
+
+#include <wengert/wengert.hpp>
+#include <wengert/graph/freeze.hpp>
+
+#include <cstring>
+
+#include "catch.hpp"
+
+namespace wg = wengert;
+using wg::Tensor;
+
+/// Shape and bits; a NaN equals a NaN.
+template <class T> bool same_bits(const Tensor<T>& a, const Tensor<T>& b)
+{
+    const wg::Ref<wg::Block> x = wg::contiguous(a.any().value), y = wg::contiguous(b.any().value);
+    if (!(x->shape == y->shape)) return false;
+    for (std::size_t i = 0; i < x->count; ++i) {
+        const T p = x->template as<T>()[i], q = y->template as<T>()[i];
+        if (!(p != p && q != q) && std::memcmp(&p, &q, sizeof p) != 0) return false;
+    }
+    return true;
+}
+
+/// Calls `frozen` and `f` on each of the arguments, three times over. f may not have effects.
+template <class Frozen, class F, class... X>
+void check_beside(Frozen& frozen, F&& f, const std::vector<std::tuple<X...>>& calls)
+{
+    for (int round = 0; round < 3; ++round)
+        for (std::size_t k = 0; k < calls.size(); ++k) {
+            INFO("round " << round << ", call " << k);
+            CHECK(same_bits(std::apply(frozen, calls[k]), std::apply(f, calls[k])));
+        }
+}
+template <class Frozen, class F, class T>
+void check_beside(Frozen& frozen, F&& f, const std::vector<Tensor<T>>& calls)
+{
+    std::vector<std::tuple<Tensor<T>>> tuples;
+    for (const auto& x : calls) tuples.emplace_back(x);
+    check_beside(frozen, f, tuples);
+}
