@@ -58,7 +58,7 @@ struct Spot {
     enum Kind : std::uint8_t { fixed, input, output };
     Kind kind = fixed;
     std::uint32_t index = 0;
-    std::byte* address = nullptr;  ///< fixed
+    std::byte* address = nullptr;  ///< fixed ones; of the others a stand-in
     std::int64_t offset = 0;       ///< otherwise
 };
 
@@ -72,8 +72,6 @@ public:
         now_ = data;
         for (const Slot& s : slots_) *s.slot = data + s.offset;
     }
-    /// The memory has another owner now: its address says nothing.
-    void forget() noexcept { now_ = nullptr; }
 
 private:
     struct Slot {
@@ -119,12 +117,12 @@ private:
 
 /// What becomes of an output when all steps have run.
 struct OutputRule {
-    enum Kind : std::uint8_t { input, constant, own, landed, view, same };
+    enum Kind : std::uint8_t { input, constant, own, landed, same };
     Kind kind = own;
     std::uint32_t index = 0;  ///< of the input, or of the output that is the same value
     DType dtype{};
     Shape shape;
-    Ref<Block> block;          ///< the constant; the header of what is copied (landed, view)
+    Ref<Block> block;          ///< the constant; the header of what is copied at the end (landed)
     ValueId donor = no_value;  ///< the input whose memory it may take
 };
 
@@ -139,18 +137,16 @@ class Program : public Executable {
 public:
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
     {
+        const Empties empties{fresh_};
         for (std::size_t i = 0; i < inputs.size(); ++i) inputs_[i].set(inputs[i]->data);
-        for (const Staged& s : staged_) std::memcpy(s.to, inputs[s.input]->data, s.bytes);
         prepare(inputs);
+        for (const Staged& s : staged_) std::memcpy(s.to, inputs[s.input]->data, s.bytes);
         Run state{current_thread()};
         for (const Step& s : steps_)
-            if (!s.run(s.self, state)) [[unlikely]] {
-                fresh_.clear();
+            if (!s.run(s.self, state)) [[unlikely]]
                 return state.failed;
-            }
         commit(inputs);
         outputs.swap(fresh_);
-        fresh_.clear();
         return guards_;
     }
 
@@ -179,6 +175,10 @@ public:
     }
 
 private:
+    struct Empties {
+        std::vector<Ref<Block>>& list;
+        ~Empties() { list.clear(); }
+    };
     static bool lends(const OutputRule& r, const std::vector<Ref<Block>>& inputs) noexcept
     {
         if (r.donor == no_value) return false;
@@ -214,7 +214,6 @@ private:
             if (!fresh_[k] && r.kind != OutputRule::same) fresh_[k] = std::move(inputs[r.donor]);
             if (r.kind == OutputRule::landed && fresh_[k]->count)
                 std::memcpy(fresh_[k]->data, r.block->data, fresh_[k]->bytes());
-            if (r.kind == OutputRule::view) copy_elements(*r.block, *fresh_[k]);
         }
         for (std::size_t k = 0; k < rules_.size(); ++k)
             if (!fresh_[k]) fresh_[k] = fresh_[rules_[k].index];

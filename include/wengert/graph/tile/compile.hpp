@@ -1,0 +1,127 @@
+// The default executor of graphs: plans once, then runs kernels on addresses that are known.
+//
+// Start at compile_tile, below. Plan decides order and memory (plan.hpp), Emitter turns the plan into steps (emit.hpp,
+// elementwise_steps.hpp, library_steps.hpp), Program runs them (program.hpp).
+#pragma once
+
+#include "elementwise_steps.hpp"
+#include "library_steps.hpp"
+
+namespace wengert {
+
+namespace tiling::detail {
+
+/// A guard, looked at as soon as its value is there.
+struct Checked {
+    const Block *value = nullptr, *expected = nullptr;
+    std::size_t index = 0;
+
+    static bool run(const void* self, Run& run)
+    {
+        const auto& c = *static_cast<const Checked*>(self);
+        const bool holds = c.value->strided ? same_elements(*copy_of(*c.value), *c.expected)
+                                            : same_elements(*c.value, *c.expected);
+        if (!holds) run.failed = c.index;
+        return holds;
+    }
+};
+
+inline void emit_guard(Emitter& e, std::size_t k)
+{
+    const Guard& guard = e.plan.graph.guards()[k];
+    e.program.blocks().push_back(guard.expected);
+    auto& c = *e.step<Checked>();
+    c.value = e.header(guard.value).get();
+    c.expected = guard.expected.get();
+    c.index = k;
+}
+
+inline void emit_task(Emitter& e, const Task& t)
+{
+    if (t.group.fused)
+        emit_elementwise(e, t.group.nodes[0]);
+    else
+        emit_library(e, t.group.nodes[0]);
+}
+
+inline void emit_outputs(Emitter& e)
+{
+    const Graph& g = e.plan.graph;
+    for (std::size_t k = 0; k < g.outputs().size(); ++k) {
+        const ValueId v = g.outputs()[k], from = e.plan.root(v);
+        OutputRule& r = e.program.rules()[k];
+        r.dtype = g.node(v).dtype;
+        r.shape = g.node(v).shape;
+        r.donor = e.plan.donors[k];
+        const auto before =
+            std::find(g.outputs().begin(), g.outputs().begin() + static_cast<std::ptrdiff_t>(k), v);
+        const Placed& p = e.plan.values[from];
+        const bool made = g.node(from).kind == Graph::Kind::operation;
+        if (before != g.outputs().begin() + static_cast<std::ptrdiff_t>(k)) {
+            r.kind = OutputRule::same;
+            r.index = static_cast<std::uint32_t>(before - g.outputs().begin());
+        } else if (v == from && g.node(v).kind == Graph::Kind::input) {
+            r.kind = OutputRule::input;
+            r.index = g.node(v).index;
+        } else if (v == from && g.node(v).kind == Graph::Kind::constant) {
+            r.kind = OutputRule::constant;
+            r.block = e.header(v);
+        } else if (made && e.plan.stores[p.store].output == k) {
+            if (!e.plan.stores[p.store].landed) continue;
+            r.kind = OutputRule::landed;
+            r.block = e.header(from);
+        } else if (element_count(r.shape) > 0) {
+            auto& copy = *e.step<Copied>();
+            copy.from = e.header(v).get();
+            Ref<Block> to = make_borrowed(r.dtype, r.shape, nowhere());
+            e.bind(&to->data, Spot{Spot::output, static_cast<std::uint32_t>(k), nowhere(), 0});
+            copy.to = to.get();
+            e.program.blocks().push_back(std::move(to));
+        }
+    }
+}
+
+}  // namespace tiling::detail
+
+namespace tiling {
+
+/// The steps of a plan; `emit(t)` writes those of task t.
+template <class F> void emit_plan(Emitter& e, const F& emit)
+{
+    const Plan& plan = e.plan;
+    const Graph& g = plan.graph;
+    std::vector<std::vector<std::uint32_t>> guards(plan.tasks.size() +
+                                                   1);  // by the task after which they hold
+    std::vector<std::uint32_t> made(g.size(), 0);
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t)
+        for (ValueId r : plan.tasks[t].group.results) made[r] = static_cast<std::uint32_t>(t + 1);
+    for (std::size_t k = 0; k < g.guards().size(); ++k)
+        guards[made[plan.root(g.guards()[k].value)]].push_back(static_cast<std::uint32_t>(k));
+    for (std::size_t t = 0; t <= plan.tasks.size(); ++t) {
+        if (t > 0) emit(t - 1);
+        for (std::uint32_t k : guards[t]) detail::emit_guard(e, k);
+    }
+    detail::emit_outputs(e);
+    e.end_segment();
+    for (std::uint32_t i : plan.staged) {
+        const ValueId v = g.inputs()[i];
+        e.program.staged().push_back({i, nullptr, plan.bytes_of(v)});
+    }
+    for (Staged& s : e.program.staged()) e.bind(&s.to, g.inputs()[s.input]);
+    e.program.stats = {plan.tasks.size(), plan.arena.bytes, plan.arena.lower_bound};
+}
+
+}  // namespace tiling
+
+/// The graph as steps, its memory planned. Results have the bits of interpret().
+inline std::unique_ptr<Executable> compile_tile(const Graph& g, const PlanOptions& options)
+{
+    using namespace tiling;
+    const Plan plan(g, options);
+    auto program = std::make_unique<Program>();
+    Emitter e(plan, *program);
+    emit_plan(e, [&](std::size_t t) { tiling::detail::emit_task(e, plan.tasks[t]); });
+    return program;
+}
+
+}  // namespace wengert

@@ -1,0 +1,175 @@
+// Emitter: from a plan to the steps of a program. Knows where each value lies and writes its address wherever it is used.
+#pragma once
+
+#include "../../tape/apply.hpp"
+#include "plan.hpp"
+#include "program.hpp"
+
+namespace wengert::tiling {
+
+class Emitter {
+public:
+    Emitter(const Plan& p, Program& to) : plan(p), program(to), headers_(p.graph.size())
+    {
+        program.shape(p.graph.inputs().size(), p.graph.outputs().size(), p.graph.guards().size());
+        if (p.arena.bytes == 0) return;
+        const Ref<Block> memory = make_block(DType::boolean, Shape{p.arena.bytes});
+        std::memset(memory->data, 0, p.arena.bytes);
+        arena_ = memory->data;
+        program.blocks().push_back(memory);
+    }
+
+    const Plan& plan;
+    Program& program;
+
+    /// Where the value's first element lies.
+    Spot spot(ValueId v)
+    {
+        const ValueId from = plan.root(v);
+        const Placed& p = plan.values[from];
+        const std::int64_t offset = plan.layouts[v].offset;
+        switch (p.home) {
+        case Home::input:
+            return {Spot::input, plan.graph.node(from).index, detail::nowhere() + offset, offset};
+        case Home::output:
+            return {Spot::output, plan.stores[p.store].output, detail::nowhere() + offset, offset};
+        case Home::constant: return {Spot::fixed, 0, constant(from)->data + offset, 0};
+        default: return {Spot::fixed, 0, arena_ + plan.stores[p.store].offset + offset, 0};
+        }
+    }
+    template <class P> void bind(P** slot, const Spot& s) { program.bind(slot, s); }
+    template <class P> void bind(P** slot, ValueId v) { program.bind(slot, spot(v)); }
+
+    /// The value as an array: a block that owns nothing and is there for all runs.
+    const Ref<Block>& header(ValueId v)
+    {
+        Ref<Block>& h = headers_[v];
+        if (h) return h;
+        const GraphNode& n = plan.graph.node(v);
+        const ValueId from = plan.root(v);
+        if (from != v)
+            h = detail::header_on(header(from), n.shape, plan.layouts[v]);
+        else if (n.kind == Graph::Kind::constant)
+            return h = constant(v);
+        else
+            h = make_borrowed(n.dtype, n.shape, detail::nowhere());
+        bind(&h->data, spot(v));
+        program.blocks().push_back(h);
+        return h;
+    }
+    /// The same for a view of v's header that somebody made: it lies `offset` bytes on from v, whatever v's address.
+    const Ref<Block>& keep(ValueId v, Ref<Block> view)
+    {
+        Spot s = spot(v);
+        const std::int64_t offset = view->data - header(v)->data;
+        if (s.kind == Spot::fixed)
+            s.address += offset;
+        else
+            s.offset += offset;
+        bind(&view->data, s);
+        program.blocks().push_back(std::move(view));
+        return program.blocks().back();
+    }
+
+    void step(bool (*run)(const void*, Run&), const void* self)
+    {
+        end_segment();
+        program.steps().push_back({run, self});
+    }
+    /// A step with parameters of its own type, which has a static `run`.
+    template <class S> S* step()
+    {
+        S* s = program.memory.make<S>();
+        step(S::run, s);
+        return s;
+    }
+    /// The same for parameters that have destructors.
+    template <class S> S* owning_step()
+    {
+        auto s = std::make_shared<S>();
+        program.owned().push_back(s);
+        step(S::run, s.get());
+        return s.get();
+    }
+    /// kernel(n, in, out), its operands' addresses still to be bound.
+    Direct* direct(TileKernel kernel, std::size_t n, std::size_t arity)
+    {
+        const std::size_t bytes = Direct::bytes(arity);
+        if (room_ < bytes) {
+            end_segment();
+            room_ = std::size_t{1} << 14;
+            records_ = program.memory.take(room_);
+        }
+        if (!segment_) start_segment();
+        auto* d = new (records_)
+            Direct{kernel, static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(arity), nullptr};
+        records_ += bytes;
+        room_ -= bytes;
+        ++segment_->count;
+        return d;
+    }
+    void start_segment()
+    {
+        segment_ = program.memory.make<Segment>();
+        segment_->first = reinterpret_cast<const Direct*>(records_);
+    }
+    void end_segment()
+    {
+        if (segment_) program.steps().push_back({Segment::run, segment_});
+        segment_ = nullptr;
+    }
+
+    /// Room that every step may use while it runs.
+    std::byte* scratch(std::size_t bytes)
+    {
+        if (bytes > scratch_bytes_) {
+            const Ref<Block> b = make_block(DType::boolean, Shape{bytes});
+            program.blocks().push_back(b);
+            scratch_ = b->data;
+            scratch_bytes_ = bytes;
+        }
+        return scratch_;
+    }
+    /// n elements that are all the constant's only one.
+    const std::byte* filled(ValueId v, std::size_t n)
+    {
+        const Ref<Block> c = constant(plan.root(v));
+        const std::size_t size = size_of(c->dtype);
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, c->data + plan.layouts[v].offset, size);
+        Filled& f = filled_[{bits, size}];
+        if (f.n >= n) return f.data;
+        std::byte* to = program.memory.take(n * size + 64);
+        to += (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64;
+        kernels::gather(reinterpret_cast<const std::byte*>(&bits), 0, size, n, to);
+        f = {n, to};
+        return to;
+    }
+
+private:
+    struct Filled {
+        std::size_t n = 0;
+        const std::byte* data = nullptr;
+    };
+
+    const Ref<Block>& constant(ValueId v)
+    {
+        Ref<Block>& h = headers_[v];
+        if (!h) {
+            h = contiguous(plan.graph.node(v).constant);
+            program.blocks().push_back(h);
+        }
+        return h;
+    }
+
+    std::vector<Ref<Block>> headers_;
+    std::map<std::pair<std::uint64_t, std::size_t>, Filled> filled_;  ///< by bits and size of an element
+    std::byte* arena_ = nullptr;
+    std::byte* scratch_ = nullptr;
+    std::size_t scratch_bytes_ = 0;
+    Segment* segment_ = nullptr;
+    std::byte* records_ = nullptr;
+    std::size_t room_ = 0;
+};
+
+}  // namespace wengert::tiling

@@ -1,0 +1,136 @@
+// Which operations run on addresses that are worked out when the graph is planned, and what holds for each: may it fail, may
+// its result lie where an operand does?
+#pragma once
+
+#include "../../ops/matmul.hpp"
+#include "../../ops/reduction_rules.hpp"
+#include "../../ops/shape_rules.hpp"
+#include "../../ops/view.hpp"
+#include "layout.hpp"
+
+namespace wengert::tiling {
+
+/// How an operation that is not fused runs.
+enum class Rule : std::uint8_t {
+    elementwise,  ///< one tile kernel
+    gemm,         ///< a product of two matrices or vectors
+    add_gemm,     ///< the same, added to what is there
+    sum,
+    mean,
+    copy,   ///< other layout, same elements
+    embed,  ///< zeros with the operand in a part
+    assign_part,
+    add_part,
+    subtract_part,
+    join,     ///< concatenate, stack
+    silent,   ///< zero_where_silent
+    update,   ///< Primitive::update, in place
+    compute,  ///< Primitive::compute, all the rest
+};
+
+namespace detail {
+
+inline bool real(DType d) noexcept { return d == DType::float32 || d == DType::float64; }
+
+inline bool same_dtypes(const Graph& g, const GraphNode& n)
+{
+    for (ValueId i : n.inputs)
+        if (g.node(i).dtype != n.dtype) return false;
+    return true;
+}
+
+/// gemm can read the operand as it lies: its last two axes are rows or columns.
+inline bool gemm_reads(const Graph& g, const Layouts& layouts, ValueId v)
+{
+    const Shape& shape = g.node(v).shape;
+    const Strides& s = layouts[v].strides;
+    const std::size_t r = shape.size();
+    if (r == 0 || r > 2) return false;
+    if (!layouts[v].strided) return true;
+    if (r == 1) return s[0] > 0;
+    return wengert::detail::reads_as_rows(shape[0], shape[1], s[0], s[1]) ||
+           wengert::detail::reads_as_rows(shape[1], shape[0], s[1], s[0]);
+}
+
+inline bool adjacent(const Axes& axes)
+{
+    return axes.empty() || axes.back() - axes[0] + 1 == static_cast<std::int64_t>(axes.size());
+}
+
+inline Rule rule_by_name(const Graph& g, const Layouts& layouts, const GraphNode& n)
+{
+    const std::string_view name = n.primitive->name;
+    const void* op = n.op.get();
+    const auto plain = [&](ValueId v) { return !layouts[v].strided; };
+    if (name == "copy" || name == "reshape") return Rule::copy;
+    if (name == "embed") return Rule::embed;
+    if (name == "assign_view") return Rule::assign_part;
+    if (name == "concatenate" || name == "stack") return Rule::join;
+    if (!real(n.dtype)) return n.primitive->update ? Rule::update : Rule::compute;
+    if (name == "matmul" && gemm_reads(g, layouts, n.inputs[0]) && gemm_reads(g, layouts, n.inputs[1]))
+        return Rule::gemm;
+    if ((name == "matmul.pull0" || name == "matmul.pull1") && n.shape.size() == 2 && n.inputs.size() == 3 &&
+        g.node(n.inputs[1]).shape.size() == 2 && g.node(n.inputs[2]).shape.size() == 2 &&
+        plain(n.inputs[1]) && gemm_reads(g, layouts, n.inputs[2]))
+        return Rule::add_gemm;
+    if (name == "sum" && plain(n.inputs[0]) && adjacent(static_cast<const Sum*>(op)->axes)) return Rule::sum;
+    if (name == "mean" && plain(n.inputs[0]) && adjacent(static_cast<const Mean*>(op)->along.axes))
+        return Rule::mean;
+    if (name == "add_view") return Rule::add_part;
+    if (name == "subtract_view") return Rule::subtract_part;
+    if (name == "zero_where_silent" && plain(n.inputs[0]) && plain(n.inputs[1]) && plain(n.inputs[2]))
+        return Rule::silent;
+    return n.primitive->update ? Rule::update : Rule::compute;
+}
+
+}  // namespace detail
+
+inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
+{
+    const GraphNode& n = g.node(v);
+    if (n.primitive->value) return Rule::elementwise;
+    if (n.shape.size() > Shape::inline_rank || !detail::same_dtypes(g, n))
+        return n.primitive->update ? Rule::update : Rule::compute;
+    for (ValueId i : n.inputs)
+        if (g.node(i).shape.size() > Shape::inline_rank)
+            return n.primitive->update ? Rule::update : Rule::compute;
+    return detail::rule_by_name(g, layouts, n);
+}
+
+/// An operation whose value comes about where input 0 lies.
+inline bool updates_first(Rule r) noexcept
+{
+    return r == Rule::add_gemm || r == Rule::assign_part || r == Rule::add_part || r == Rule::subtract_part ||
+           r == Rule::update;
+}
+
+/// Does it allocate or look at what it is given?
+inline bool may_throw(const Graph& g, const Layouts& layouts, ValueId v)
+{
+    const Rule r = rule_of(g, layouts, v);
+    return r == Rule::add_gemm || r == Rule::update || r == Rule::compute ||
+           (r == Rule::elementwise && g.node(v).shape.size() > Shape::inline_rank);
+}
+
+/// May v, the result of an operation that is not fused, lie where its operand o does? Both are whole and of the same size.
+inline bool overwrites(const Graph& g, const Layouts& layouts, ValueId v, ValueId o)
+{
+    const GraphNode& n = g.node(v);
+    const Rule r = rule_of(g, layouts, v);
+    const auto meets = [&](ValueId i) { return layouts[i].root == layouts[o].root; };
+    if (r == Rule::elementwise) {
+        if (!(g.node(o).shape == n.shape) || size_of(g.node(o).dtype) != size_of(n.dtype)) return false;
+        for (ValueId i : n.inputs)
+            if (meets(i) && i != o) return false;
+        return true;
+    }
+    if (r == Rule::silent)
+        return n.inputs[2] == o && !meets(n.inputs[0]) && (!meets(n.inputs[1]) || n.inputs[1] == o);
+    if (r == Rule::copy) return g.node(o).dtype == n.dtype;
+    if (!updates_first(r) || n.inputs[0] != o || !(g.node(o).shape == n.shape)) return false;
+    for (std::size_t i = 1; i < n.inputs.size(); ++i)
+        if (meets(n.inputs[i])) return false;
+    return true;
+}
+
+}  // namespace wengert::tiling

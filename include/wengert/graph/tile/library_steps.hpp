@@ -1,0 +1,384 @@
+// Operations that are not fused, as steps: the kernels that eager uses, on addresses that are known, or where there is none
+// such the primitive itself, told where to put its result.
+#pragma once
+
+#include "emit.hpp"
+
+namespace wengert::tiling {
+
+namespace detail {
+
+/// C = op(A) op(B) + βC.
+template <class T> struct Gemm {
+    bool ta = false, tb = false;
+    std::size_t m = 0, n = 0, k = 0, lda = 1, ldb = 1;
+    T beta{};
+    const T *a = nullptr, *b = nullptr;
+    T* c = nullptr;
+
+    static void multiply(const Gemm& g)
+    {
+        kernels::gemm<T>(g.ta, g.tb, g.m, g.n, g.k, T(1), g.a, g.lda, g.b, g.ldb, g.beta, g.c,
+                         std::max<std::size_t>(g.n, 1));
+    }
+    static bool run(const void* self, Run&)
+    {
+        multiply(*static_cast<const Gemm*>(self));
+        return true;
+    }
+};
+
+/// An operand as gemm reads it. Nothing is read here: rule_of has seen to it that no copy is needed.
+inline wengert::detail::Matrices matrices(Emitter& e, ValueId v, bool op, bool column)
+{
+    const Ref<Block>& x = e.header(v);
+    const Shape shape = x->shape.size() == 2 ? x->shape
+                        : column             ? MatMul::as_columns(x->shape)
+                                             : MatMul::as_rows(x->shape);
+    return wengert::detail::matrices_of(x, shape, op);
+}
+
+template <class T>
+void set_gemm(Emitter& e, Gemm<T>& g, ValueId a, bool ta, ValueId b, bool tb, T beta, ValueId c)
+{
+    const auto ma = matrices(e, a, ta, false), mb = matrices(e, b, tb, true);
+    g.ta = ma.transposed;
+    g.tb = mb.transposed;
+    g.m = ma.rows;
+    g.n = mb.columns;
+    g.k = ma.columns;
+    g.lda = ma.ld;
+    g.ldb = mb.ld;
+    g.beta = beta;
+    e.bind(&g.a, a);
+    e.bind(&g.b, b);
+    e.bind(&g.c, c);
+}
+
+/// The primitive's own function, for what the fast path leaves out.
+struct Call {
+    const Primitive* primitive = nullptr;
+    const void* op = nullptr;
+    std::vector<Ref<Block>> in;
+    Ref<Block> out;
+    Site at;
+
+    /// The result comes to lie where `out` does: as a rule the primitive puts it there itself.
+    void compute(Thread& t) const
+    {
+        struct Planned {
+            Thread& t;
+            ~Planned() { t.place = {}; }
+        } planned{t};
+        t.place = {out->data, out->bytes()};
+        const Ref<Block> r = primitive->compute(op, in.data(), in.size(), at);
+        if (r->count != out->count || r->dtype != out->dtype)
+            fail<TapeError>(primitive->name, "gave a result of another shape than when it was traced", at);
+        if (r->data == out->data && !r->strided) return;
+        t.place = {};
+        if (r->strided) return copy_elements(*copy_of(*r), *out);
+        std::memmove(out->data, r->data, out->bytes());
+    }
+    void update() const { primitive->update(op, *out, in.data() + 1, in.size() - 1, at); }
+
+    static bool run_compute(const void* self, Run& run)
+    {
+        static_cast<const Call*>(self)->compute(run.thread);
+        return true;
+    }
+    static bool run_update(const void* self, Run&)
+    {
+        static_cast<const Call*>(self)->update();
+        return true;
+    }
+};
+
+inline Call* make_call(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    auto call = std::make_shared<Call>();
+    call->primitive = n.primitive;
+    call->op = n.op.get();
+    call->at = n.at;
+    call->out = e.header(v);
+    for (ValueId i : n.inputs) call->in.push_back(e.header(i));
+    e.program.owned().push_back(call);
+    e.program.parameters().push_back(n.op);
+    return call.get();
+}
+
+/// Ā += … of a matrix product: gemm with β = 1. A cotangent of zeros goes the primitive's own way (the zero-cotangent rule).
+template <class T> struct AddGemm {
+    Gemm<T> gemm;
+    const Call* call = nullptr;
+    const Block* g = nullptr;
+
+    static bool run(const void* self, Run&)
+    {
+        const auto& s = *static_cast<const AddGemm*>(self);
+        if (wengert::detail::silent(*s.g))
+            s.call->update();
+        else
+            Gemm<T>::multiply(s.gemm);
+        return true;
+    }
+};
+
+template <class T> struct Summed {
+    const T* x = nullptr;
+    T* y = nullptr;
+    std::size_t outer = 1, n = 1, inner = 1;
+    std::size_t divisor = 0;  ///< of a mean
+
+    static bool run(const void* self, Run&)
+    {
+        const auto& s = *static_cast<const Summed*>(self);
+        kernels::sum(s.x, s.outer, s.n, s.inner, s.y);
+        if (s.divisor) {
+            const T d = static_cast<T>(s.divisor);
+            for (std::size_t i = 0; i < s.outer * s.inner; ++i) s.y[i] /= d;
+        }
+        return true;
+    }
+};
+
+/// Elements of one block to another of the same shape.
+struct Copied {
+    const Block *from = nullptr, *to = nullptr;
+    bool clear = false;  ///< the whole of `all` is 0 otherwise
+    const Block* all = nullptr;
+
+    static bool run(const void* self, Run&)
+    {
+        const auto& s = *static_cast<const Copied*>(self);
+        if (s.clear) std::memset(s.all->data, 0, s.all->bytes());
+        copy_elements(*s.from, const_cast<Block&>(*s.to));
+        return true;
+    }
+};
+
+/// Contiguous memory to contiguous memory, unless it is the same.
+struct Moved {
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    std::size_t bytes = 0;
+
+    static bool run(const void* self, Run&)
+    {
+        const auto& s = *static_cast<const Moved*>(self);
+        if (s.from != s.to) std::memcpy(s.to, s.from, s.bytes);
+        return true;
+    }
+};
+
+/// part += or −= x.
+struct AddedPart {
+    TileKernel kernel = nullptr;
+    const Block *part = nullptr, *x = nullptr;
+
+    static bool run(const void* self, Run&)
+    {
+        const auto& s = *static_cast<const AddedPart*>(self);
+        kernels::Operand operands[] = {operand(*s.part, s.part->shape), operand(*s.part, s.part->shape),
+                                       operand(*s.x, s.part->shape)};
+        kernels::execute(s.kernel, s.part->shape, s.part->dtype, operands, 3, kernels::Store::assign);
+        return true;
+    }
+};
+
+/// zero_where_silent in the memory of the value: where all of g is 0, what is not finite becomes 0.
+template <class T> struct Silenced {
+    const Block *g = nullptr, *r = nullptr, *out = nullptr;
+
+    static bool run(const void* self, Run&)
+    {
+        const auto& s = *static_cast<const Silenced*>(self);
+        if (!all_zero(*s.g) || all_finite(*s.r)) return true;
+        for (std::size_t i = 0; i < s.out->count; ++i)
+            if (!is_finite(s.r->template as<T>()[i])) reinterpret_cast<T*>(s.out->data)[i] = T(0);
+        return true;
+    }
+};
+
+/// Input 0 comes to lie where the result is to be, unless the plan has put it there.
+inline void bring(Emitter& e, ValueId from, ValueId v)
+{
+    const Spot a = e.spot(from), b = e.spot(v);
+    const bool plain = !e.plan.layouts[from].strided;
+    if (plain && a.kind == b.kind && a.index == b.index && a.address == b.address && a.offset == b.offset)
+        return;
+    if (element_count(e.plan.graph.node(v).shape) == 0) return;
+    if (!plain) {
+        auto& s = *e.step<Copied>();
+        s.from = e.header(from).get();
+        s.to = e.header(v).get();
+        return;
+    }
+    auto& s = *e.step<Moved>();
+    s.bytes = e.plan.bytes_of(v);
+    e.bind(&s.from, a);
+    e.bind(&s.to, b);
+}
+
+template <class T> void emit_gemm(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    const auto& op = *static_cast<const MatMul*>(n.op.get());
+    set_gemm<T>(e, *e.step<Gemm<T>>(), n.inputs[0], op.ta, n.inputs[1], op.tb, T(0), v);
+}
+
+/// (Ā, Ȳ, B) or (B̄, Ȳ, A): the four forms of MatMul::accumulate.
+template <class T> void emit_add_gemm(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    const auto& op = *static_cast<const MatMul*>(n.op.get());
+    const ValueId g = n.inputs[1], x = n.inputs[2];
+    bring(e, n.inputs[0], v);
+    const Call* call = make_call(e, v);
+    auto& s = *e.step<AddGemm<T>>();
+    s.call = call;
+    s.g = e.header(g).get();
+    if (n.primitive->name.back() == '0')
+        op.ta ? set_gemm<T>(e, s.gemm, x, op.tb, g, true, T(1), v)
+              : set_gemm<T>(e, s.gemm, g, false, x, !op.tb, T(1), v);
+    else
+        op.tb ? set_gemm<T>(e, s.gemm, g, true, x, op.ta, T(1), v)
+              : set_gemm<T>(e, s.gemm, x, !op.ta, g, false, T(1), v);
+}
+
+template <class T> void emit_sum(Emitter& e, ValueId v, const Axes& axes, bool mean)
+{
+    const ValueId x = e.plan.graph.node(v).inputs[0];
+    const Reduction r = reduction_of(e.header(x), axes);
+    auto& s = *e.step<Summed<T>>();
+    s.outer = r.outer;
+    s.n = r.n;
+    s.inner = r.inner;
+    s.divisor = mean ? r.n : 0;
+    e.bind(&s.x, x);
+    e.bind(&s.y, v);
+}
+
+/// A part of v and x read as if it had the part's shape.
+template <class S> void set_part(Emitter& e, S& s, ValueId v, const Selection& part, ValueId x)
+{
+    const Block* place = e.keep(v, part.view(e.header(v))).get();
+    const Block* from = e.keep(x, broadcast_view(e.header(x), part.shape)).get();
+    if constexpr (std::is_same_v<S, Copied>) {
+        s.from = from;
+        s.to = place;
+    } else {
+        s.part = place;
+        s.x = from;
+    }
+}
+
+template <class T> TileKernel part_kernel(bool minus)
+{
+    using A = xsimd::default_arch;
+    return minus ? elementwise_primitive<Subtract, A, T, T, T>.value
+                 : elementwise_primitive<Add, A, T, T, T>.value;
+}
+
+template <class T> void emit_add_part(Emitter& e, ValueId v, bool minus)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    // AddView<true> and <false> have the same members
+    const Selection& part = minus ? static_cast<const AddView<true>*>(n.op.get())->part
+                                  : static_cast<const AddView<false>*>(n.op.get())->part;
+    bring(e, n.inputs[0], v);
+    if (element_count(part.shape) == 0) return;
+    auto& s = *e.step<AddedPart>();
+    s.kernel = part_kernel<T>(minus);
+    set_part(e, s, v, part, n.inputs[1]);
+}
+
+inline void emit_assign_part(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    const Selection& part = static_cast<const AssignView*>(n.op.get())->part;
+    bring(e, n.inputs[0], v);
+    if (element_count(part.shape) > 0) set_part(e, *e.step<Copied>(), v, part, n.inputs[1]);
+}
+
+inline void emit_embed(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    auto& s = *e.step<Copied>();
+    s.clear = true;
+    s.all = e.header(v).get();
+    set_part(e, s, v, static_cast<const Embed*>(n.op.get())->part, n.inputs[0]);
+}
+
+template <class Op> void emit_join(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    const Op& op = *static_cast<const Op*>(n.op.get());
+    for (std::size_t i = 0; i < n.inputs.size(); ++i)
+        if (element_count(e.plan.graph.node(n.inputs[i]).shape) > 0)
+            set_part(e, *e.step<Copied>(), v, op.part(i), n.inputs[i]);
+}
+
+/// copy, and reshape of what does not lie in order.
+inline void emit_copy(Emitter& e, ValueId v)
+{
+    const ValueId x = e.plan.graph.node(v).inputs[0];
+    if (!e.plan.layouts[x].strided) return bring(e, x, v);
+    auto& s = *e.step<Copied>();
+    s.from = e.header(x).get();
+    s.to = e.keep(v, make_view(e.header(v), e.plan.graph.node(x).shape, nullptr, 0)).get();
+}
+
+template <class T> void emit_silent(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    bring(e, n.inputs[2], v);
+    auto& s = *e.step<Silenced<T>>();
+    s.g = e.header(n.inputs[0]).get();
+    s.r = e.header(n.inputs[1]).get();
+    s.out = e.header(v).get();
+}
+
+template <class T> bool emit_real(Emitter& e, ValueId v, Rule r)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    switch (r) {
+    case Rule::gemm: emit_gemm<T>(e, v); return true;
+    case Rule::add_gemm: emit_add_gemm<T>(e, v); return true;
+    case Rule::sum: emit_sum<T>(e, v, static_cast<const Sum*>(n.op.get())->axes, false); return true;
+    case Rule::mean: emit_sum<T>(e, v, static_cast<const Mean*>(n.op.get())->along.axes, true); return true;
+    case Rule::add_part: emit_add_part<T>(e, v, false); return true;
+    case Rule::subtract_part: emit_add_part<T>(e, v, true); return true;
+    case Rule::silent: emit_silent<T>(e, v); return true;
+    default: return false;
+    }
+}
+
+inline void emit_call(Emitter& e, ValueId v, bool update)
+{
+    if (update) bring(e, e.plan.graph.node(v).inputs[0], v);
+    const Call* call = make_call(e, v);
+    e.step(update ? Call::run_update : Call::run_compute, call);
+}
+
+}  // namespace detail
+
+inline void emit_library(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    const Rule r = rule_of(e.plan.graph, e.plan.layouts, v);
+    if (n.dtype == DType::float32 ? detail::emit_real<float>(e, v, r)
+                                  : n.dtype == DType::float64 && detail::emit_real<double>(e, v, r))
+        return;
+    switch (r) {
+    case Rule::copy: return detail::emit_copy(e, v);
+    case Rule::embed: return detail::emit_embed(e, v);
+    case Rule::assign_part: return detail::emit_assign_part(e, v);
+    case Rule::join:
+        return n.primitive->name == "stack" ? detail::emit_join<Stack>(e, v)
+                                            : detail::emit_join<Concatenate>(e, v);
+    default: return detail::emit_call(e, v, r == Rule::update);
+    }
+}
+
+}  // namespace wengert::tiling

@@ -1,0 +1,328 @@
+// Plan: in which order the groups of a graph run, and in whose memory each value lies.
+#pragma once
+
+#include "../executable.hpp"
+#include "arena.hpp"
+#include "group.hpp"
+#include "library_rules.hpp"
+
+namespace wengert::tiling {
+
+/// A group in its place among the steps.
+struct Task {
+    Group group;
+    bool throws = false;        ///< it may fail: nothing of the caller's has been written before it
+    std::vector<ValueId> over;  ///< for each result the value whose memory it takes over, or no_value
+};
+
+/// Whose memory a value has.
+enum class Home : std::uint8_t { nowhere, input, constant, arena, output };
+
+/// What is planned for a value that is no view.
+struct Placed {
+    Home home = Home::nowhere;
+    std::uint32_t first = 0, last = 0;  ///< times of its making and of its last reading
+    std::uint32_t reads = 0;
+    std::uint32_t store = 0;  ///< values that lie in one another's place share a store
+};
+
+/// The memory of a chain of values, each of which is written over the one before.
+struct Store {
+    std::size_t bytes = 0;
+    std::uint32_t first = 0, last = 0;
+    std::uint32_t values = 0;
+    ValueId begin = no_value;    ///< the first value in it
+    std::uint32_t output = ~0U;  ///< the output that it becomes
+    bool landed = false;         ///< that output is copied out of the arena at the end
+    std::size_t offset = 0;      ///< in the arena
+};
+
+class Plan {
+public:
+    /// Time 0 is before the first task, task t runs at time t + 1, and outputs live until the end.
+    Plan(const Graph& g, const PlanOptions& options) : Plan(g, options, single_groups(g, layouts_of(g))) {}
+    /// The same for groups that somebody else has made, in an order in which they can run.
+    Plan(const Graph& g, const PlanOptions& options, std::vector<Group> groups)
+        : graph(g), layouts(layouts_of(g)), values(g.size()), donors(g.outputs().size(), no_value)
+    {
+        static_cast<void>(options);
+        for (Group& group : groups) add_task(std::move(group));
+        sink_updates();
+        find_lifetimes();
+        make_stores();
+        claim_outputs();
+        find_donors();
+        place();
+    }
+
+    const Graph& graph;
+    Layouts layouts;
+    std::vector<Task> tasks;
+    std::vector<Placed> values;  ///< by root
+    std::vector<Store> stores;
+    std::vector<ValueId> donors;        ///< for each output the input whose memory it may take
+    std::vector<std::uint32_t> staged;  ///< inputs that are copied into the arena first
+    ArenaSize arena;
+
+    ValueId root(ValueId v) const { return layouts[v].root; }
+    std::size_t bytes_of(ValueId v) const
+    {
+        const GraphNode& n = graph.node(v);
+        return element_count(n.shape) * size_of(n.dtype);
+    }
+    /// The same elements as its root's, in the same order.
+    bool whole(ValueId v) const
+    {
+        return !layouts[v].strided && layouts[v].offset == 0 && bytes_of(v) == bytes_of(root(v));
+    }
+    std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(tasks.size()) + 1; }
+
+private:
+    void add_task(Group group)
+    {
+        Task t;
+        t.over.assign(group.results.size(), no_value);
+        t.throws = !group.fused && may_throw(graph, layouts, group.nodes[0]);
+        t.group = std::move(group);
+        tasks.push_back(std::move(t));
+    }
+
+    /// Updates of the caller's memory are to come when nothing can fail any more: those that nothing else waits for go
+    /// behind the last task that may.
+    void sink_updates()
+    {
+        last_risk_ = no_value;
+        if (graph.outputs().empty()) return;
+        std::vector<bool> guarded(graph.size(), false);
+        for (const Guard& guard : graph.guards()) guarded[root(guard.value)] = true;
+        std::vector<bool> blocked(tasks.size(), false);
+        for (std::size_t t = 0; t < tasks.size(); ++t) {
+            blocked[t] = tasks[t].throws;
+            for (ValueId r : tasks[t].group.results) blocked[t] = blocked[t] || guarded[r];
+            if (blocked[t]) last_risk_ = static_cast<ValueId>(t);
+        }
+        bool any = false;
+        for (ValueId k : graph.updates()) any = any || k != no_value;
+        if (!any || last_risk_ == no_value) return;
+        const std::vector<bool> moved = behind_the_risks(blocked);
+        std::vector<Task> order;
+        order.reserve(tasks.size());
+        std::uint32_t kept = 0;
+        for (std::size_t t = 0; t <= last_risk_; ++t)
+            if (!moved[t]) {
+                order.push_back(std::move(tasks[t]));
+                ++kept;
+            }
+        for (std::size_t t = 0; t <= last_risk_; ++t)
+            if (moved[t]) order.push_back(std::move(tasks[t]));
+        for (std::size_t t = last_risk_ + 1; t < tasks.size(); ++t) order.push_back(std::move(tasks[t]));
+        tasks = std::move(order);
+        last_risk_ = kept - 1;
+    }
+    std::vector<bool> behind_the_risks(std::vector<bool>& blocked) const
+    {
+        const auto maker = makers();
+        for (std::size_t t = tasks.size(); t-- > 0;)
+            if (blocked[t])
+                for (ValueId o : tasks[t].group.operands)
+                    if (maker[root(o)] != no_value) blocked[maker[root(o)]] = true;
+        std::vector<bool> moved(tasks.size(), false);
+        for (ValueId k : graph.updates()) {
+            if (k == no_value) continue;
+            const ValueId t = maker[root(graph.outputs()[k])];
+            if (t != no_value && !blocked[t]) moved[t] = true;
+        }
+        for (std::size_t t = 0; t < tasks.size(); ++t)
+            for (ValueId o : tasks[t].group.operands)
+                if (const ValueId m = maker[root(o)]; m != no_value && moved[m]) moved[t] = true;
+        return moved;
+    }
+    /// The task that makes each value.
+    std::vector<ValueId> makers() const
+    {
+        std::vector<ValueId> maker(graph.size(), no_value);
+        for (std::size_t t = 0; t < tasks.size(); ++t)
+            for (ValueId r : tasks[t].group.results) maker[r] = static_cast<ValueId>(t);
+        return maker;
+    }
+
+    void find_lifetimes()
+    {
+        for (std::size_t t = 0; t < tasks.size(); ++t) {
+            const auto time = static_cast<std::uint32_t>(t + 1);
+            for (ValueId o : tasks[t].group.operands) {
+                Placed& v = values[root(o)];
+                v.last = std::max(v.last, time);
+                ++v.reads;
+            }
+            for (ValueId r : tasks[t].group.results) values[r].first = values[r].last = time;
+        }
+        for (ValueId v : graph.outputs()) values[root(v)].last = end();
+    }
+
+    /// Small inputs that are read more than once: to copy them is cheaper than to write their address everywhere.
+    bool is_staged(ValueId v) const
+    {
+        const std::size_t bytes = bytes_of(v);
+        return bytes <= 64 || (bytes <= 1024 && values[v].reads > 1);
+    }
+    std::uint32_t new_store(ValueId v)
+    {
+        Store s;
+        s.bytes = bytes_of(v);
+        s.first = values[v].first;
+        s.last = values[v].last;
+        s.values = 1;
+        s.begin = v;
+        stores.push_back(s);
+        return static_cast<std::uint32_t>(stores.size() - 1);
+    }
+    void make_stores()
+    {
+        for (ValueId v = 0; v < graph.size(); ++v)
+            if (graph.node(v).kind == Graph::Kind::constant) values[v].home = Home::constant;
+        for (ValueId v : graph.inputs()) {
+            values[v].home = Home::input;
+            if (!is_staged(v) || values[v].reads == 0) continue;
+            values[v].home = Home::arena;
+            values[v].first = 0;
+            values[v].store = new_store(v);
+            staged.push_back(graph.node(v).index);
+        }
+        for (std::size_t t = 0; t < tasks.size(); ++t)
+            make_stores(tasks[t], static_cast<std::uint32_t>(t + 1));
+    }
+    void make_stores(Task& task, std::uint32_t time)
+    {
+        std::vector<ValueId> taken;
+        for (std::size_t r = 0; r < task.group.results.size(); ++r) {
+            const ValueId v = task.group.results[r];
+            values[v].home = Home::arena;
+            const ValueId over = is_update(v) ? no_value : successor_of(task, r, time, taken);
+            if (over == no_value) {
+                values[v].store = new_store(v);
+                continue;
+            }
+            task.over[r] = over;
+            taken.push_back(over);
+            values[v].store = values[over].store;
+            Store& s = stores[values[v].store];
+            s.last = values[v].last;
+            ++s.values;
+        }
+    }
+    /// An output that may take over an input's memory does not take that of an intermediate value.
+    bool is_update(ValueId v) const
+    {
+        for (std::size_t i = 0; i < graph.updates().size(); ++i) {
+            const ValueId k = graph.updates()[i];
+            if (k != no_value && graph.outputs()[k] == v && values[graph.inputs()[i]].home == Home::input)
+                return true;
+        }
+        return false;
+    }
+    /// An operand that ends with this task and in whose memory the result may lie.
+    ValueId successor_of(const Task& task, std::size_t r, std::uint32_t time,
+                         const std::vector<ValueId>& taken) const
+    {
+        for (std::size_t k = 0; k < task.group.operands.size(); ++k) {
+            const ValueId o = task.group.operands[k], from = root(o);
+            const Placed& p = values[from];
+            if (p.home != Home::arena || p.last != time || stores[p.store].last != time) continue;
+            if (std::find(taken.begin(), taken.end(), from) != taken.end()) continue;
+            if (fits(task, r, k)) return from;
+        }
+        return no_value;
+    }
+    /// May result r lie where operand k does?
+    bool fits(const Task& task, std::size_t r, std::size_t k) const
+    {
+        const ValueId v = task.group.results[r], o = task.group.operands[k];
+        if (!whole(o) || bytes_of(o) != bytes_of(v) || bytes_of(v) == 0) return false;
+        if (task.group.nodes.size() > 1) return overwrites_fused(task, v, o);
+        return overwrites(graph, layouts, v, o);
+    }
+    /// The loop reads o's memory only where it writes v's.
+    bool overwrites_fused(const Task& task, ValueId v, ValueId o) const
+    {
+        const GraphNode& n = graph.node(v);
+        if (!n.primitive->value || size_of(graph.node(o).dtype) != size_of(n.dtype)) return false;
+        for (ValueId i : task.group.operands)
+            if (root(i) == root(o) && !(whole(i) && graph.node(i).shape == n.shape)) return false;
+        return true;
+    }
+
+    void claim_outputs()
+    {
+        constexpr std::size_t inline_bytes = Block::inline_bytes, short_bytes = 16384;
+        for (std::size_t k = 0; k < graph.outputs().size(); ++k) {
+            const ValueId v = graph.outputs()[k], from = root(v);
+            if (values[from].home != Home::arena || graph.node(from).kind == Graph::Kind::input || !whole(v))
+                continue;
+            Store& s = stores[values[from].store];
+            if (s.output != ~0U) continue;
+            s.output = static_cast<std::uint32_t>(k);
+            s.landed = s.bytes <= inline_bytes || (s.values >= 8 && s.bytes <= short_bytes) ||
+                       graph.node(s.begin).kind == Graph::Kind::input;
+        }
+        for (Placed& p : values)
+            if (p.home == Home::arena && stores[p.store].output != ~0U && !stores[p.store].landed)
+                p.home = Home::output;
+    }
+
+    void find_donors()
+    {
+        for (std::size_t i = 0; i < graph.updates().size(); ++i) {
+            const ValueId k = graph.updates()[i], in = graph.inputs()[i];
+            if (k == no_value || donors[k] != no_value || handed_out(in)) continue;
+            const GraphNode &x = graph.node(in), &y = graph.node(graph.outputs()[k]);
+            if (!(x.shape == y.shape) || x.dtype != y.dtype) continue;
+            const ValueId from = root(graph.outputs()[k]);
+            const Placed& p = values[from];
+            if (graph.node(from).kind != Graph::Kind::operation) continue;
+            if (p.home != Home::output && !(p.home == Home::arena && stores[p.store].landed)) continue;
+            if (stores[p.store].output != k) continue;
+            if (p.home == Home::output && !survives(in, stores[p.store])) continue;
+            donors[k] = static_cast<ValueId>(i);
+        }
+    }
+    bool handed_out(ValueId in) const
+    {
+        for (ValueId v : graph.outputs())
+            if (root(v) == in) return true;
+        return false;
+    }
+    /// The input is not read after the store is first written, and nothing fails after that.
+    bool survives(ValueId in, const Store& s) const
+    {
+        if (last_risk_ != no_value && s.first <= last_risk_ + 1) return false;
+        if (values[in].home == Home::arena) return true;  // its copy is read
+        if (values[in].last != s.first) return values[in].last < s.first;
+        const Task& task = tasks[s.first - 1];
+        std::size_t r = 0, meetings = 0;
+        while (task.group.results[r] != s.begin) ++r;
+        bool fit = false;
+        for (std::size_t k = 0; k < task.group.operands.size(); ++k)
+            if (root(task.group.operands[k]) == in) {
+                ++meetings;
+                fit = fits(task, r, k);
+            }
+        return meetings == 1 && fit;
+    }
+
+    void place()
+    {
+        std::vector<Buffer> buffers(stores.size());
+        for (std::size_t b = 0; b < stores.size(); ++b) {
+            const Store& s = stores[b];
+            const bool outside = s.output != ~0U && !s.landed;
+            buffers[b] = {outside ? 0 : aligned(s.bytes), s.first, s.landed ? end() : s.last, 0};
+        }
+        arena = place_buffers(buffers, end() + 1);
+        for (std::size_t b = 0; b < stores.size(); ++b) stores[b].offset = buffers[b].offset;
+    }
+
+    ValueId last_risk_ = no_value;  ///< the last task that may fail or whose result is guarded
+};
+
+}  // namespace wengert::tiling
