@@ -21,6 +21,7 @@ struct Block : Counted {
     std::size_t count = 0;      ///< elements
     std::size_t capacity = 0;   ///< bytes taken from the pool; 0 when the elements are in line or borrowed
     DType dtype{};
+    bool computed = false;      ///< made by an operation that a recorder has seen
     bool strided = false;       ///< a view whose elements do not lie in row-major order
     std::uint16_t writers = 0;  ///< scoped writers that live: recording from it throws
     Shape shape;

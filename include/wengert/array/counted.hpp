@@ -130,6 +130,27 @@ inline Thread& current_thread()
     return *t;
 }
 
+namespace memory {
+
+/// The calling thread's counts.
+inline Stats stats() { return current_thread().pool.stats(); }
+/// The peak counts from what is live now.
+inline void reset_peak()
+{
+    Stats& s = current_thread().pool.stats();
+    s.peak_bytes = s.current_bytes;
+}
+/// Returns the calling thread's free buffers to the system.
+inline void trim()
+{
+    Thread& t = current_thread();
+    t.pool.trim();
+    t.blocks.trim();
+    t.nodes.trim();
+}
+
+}  // namespace memory
+
 /// The owner (or, once it has ended, whoever holds its mutex) adds the shared count to its own.
 /// True when no reference is left.
 inline bool merge_counts(Counted& x) noexcept

@@ -76,9 +76,10 @@ public:
     }
     /// An operation whose result's shape is known.
     ValueId operation(const Primitive& p, Parameters op, std::vector<ValueId> inputs, const Shape& shape,
-                      const Site& at = {})
+                      const Site& at = {}, std::uint16_t segment = 0)
     {
         GraphNode n;
+        n.segment = segment;
         n.dtype = p.dtype;
         n.primitive = &p;
         n.op = std::move(op);

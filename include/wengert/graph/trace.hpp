@@ -39,7 +39,7 @@ public:
         std::vector<ValueId> inputs(n);
         for (std::size_t i = 0; i < n; ++i) inputs[i] = value_of(*in[i], at);
         remember(Ref<Block>(&out),
-                 graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at));
+                 graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at, segment));
     }
 
     void variable(const AnyTensor& t) override

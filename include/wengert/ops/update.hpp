@@ -11,7 +11,7 @@ namespace detail {
 /// Nobody else sees x's elements: no other handle, no view, no saved value of the tape, no trace that is to see the write.
 inline bool writable_in_place(const AnyTensor& x) noexcept
 {
-    return may_write(*x.value) && !x.value->strided && !recorder();
+    return may_write(*x.value) && !x.value->strided && !(recorder() && recorder()->holds());
 }
 
 inline bool is_variable(const AnyTensor& x) noexcept
@@ -92,6 +92,8 @@ inline void update_any(AnyTensor& x, const Primitive& p, const AnyTensor& y, con
     const unsigned own = y.value.get() == x.value.get() ? 3 : 1;
     if (!writable_in_place(x) || (uses & own) || tape.anomaly || (mask & tape.forward_levels))
         return commit_write(x, apply_elementwise(p, in, at), std::move(kept));
+    if (Recorder* r = recorder()) [[unlikely]]
+        note(r, p, nullptr, in, 2, *x.value, at);
     AnyTensor result{x.value, {}};
     if (mask && p.differentiable) {
         refuse_writers(p, in, 2, at);

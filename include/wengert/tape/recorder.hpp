@@ -28,7 +28,12 @@ public:
     /// The program does what no trace can hold.
     [[noreturn]] virtual void refuse(std::string_view what, const Site& at) = 0;
 
-    Ref<Block> effect;  ///< result of the last operation with effects: the next one takes it as an operand, which orders them
+    /// Does it keep the blocks that it sees? Then nothing may be written in place.
+    virtual bool holds() const { return true; }
+
+    std::uint16_t segment = 0;  ///< operations of different segments are not to be merged (checkpoint)
+    Ref<Block>
+        effect;  ///< result of the last operation with effects: the next one takes it as an operand, which orders them
 };
 
 /// The calling thread's recorder or null.

@@ -18,9 +18,19 @@ public:
     virtual std::string_view name() const = 0;
     /// The cotangents of the inputs from those of the results; results without one, and inputs that do not want one, are
     /// empty. Written in tensors, so that it differentiates again.
-    virtual std::vector<AnyTensor> pull(const std::vector<AnyTensor>& inputs,
-                                        const std::vector<AnyTensor>& cotangents,
-                                        const std::vector<bool>& wanted, const Site& at) const = 0;
+    virtual std::vector<AnyTensor> pull(const std::vector<AnyTensor>& /*inputs*/,
+                                        const std::vector<AnyTensor>& /*cotangents*/,
+                                        const std::vector<bool>& /*wanted*/, const Site& /*at*/) const
+    {
+        return {};
+    }
+    /// Another way: the section recorded again, from inputs that still depend on what they came from. The sweep goes on from
+    /// the results, so that it also reaches what the section captures.
+    virtual bool reruns() const { return false; }
+    virtual std::vector<AnyTensor> rerun(const std::vector<AnyTensor>& /*inputs*/, const Site& /*at*/) const
+    {
+        return {};
+    }
 };
 
 namespace detail {
@@ -36,8 +46,15 @@ inline void section_vjp(const Node& n, const AnyTensor&, Cotangents& out)
     std::vector<AnyTensor> parts = out.walk().take_parts(n), inputs(n.input_count);
     std::vector<bool> wanted(n.input_count);
     parts.resize(op.results);
+    const auto input = [&](std::size_t i) {
+        return AnyTensor{Ref<Block>(n.saved[i]), Ref<Node>(n.inputs[i])};
+    };
+    if (op.rule->reruns()) {
+        for (std::size_t i = 0; i < n.input_count; ++i) inputs[i] = input(i);
+        return out.walk().rerun([&] { return op.rule->rerun(inputs, n.at); }, std::move(parts));
+    }
     for (std::size_t i = 0; i < n.input_count; ++i) {
-        inputs[i] = {Ref<Block>(n.saved[i]), Ref<Node>(n.inputs[i])};
+        inputs[i] = input(i);
         wanted[i] = n.inputs[i] && out.wanted(i);
     }
     std::vector<AnyTensor> cotangents = op.rule->pull(inputs, parts, wanted, n.at);
@@ -82,16 +99,17 @@ inline Primitive make_part_primitive(AnyTensor (*add)(const AnyTensor&, const An
 }  // namespace detail
 
 /// Records results that have been computed from `in` without a recording. `part` gives the descriptor of a result by its
-/// dtype. Results stay constants where nothing that records depends on the inputs, and where they are no numbers.
+/// dtype, `captured` the levels that what the section captures depends on. Results stay constants where nothing that records
+/// depends on the inputs, and where they are no numbers.
 template <class Part>
 std::vector<AnyTensor> record_section(const std::vector<AnyTensor>& in, const std::vector<Ref<Block>>& out,
                                       std::shared_ptr<const SectionRule> rule, const Part& part,
-                                      const Site& at)
+                                      const Site& at, std::uint64_t captured = 0)
 {
     Tape& tape = Tape::current();
     std::vector<const AnyTensor*> operands;
     for (const AnyTensor& x : in) operands.push_back(&x);
-    const std::uint64_t mask = tape.dependence(operands.data(), in.size(), rule->name(), at);
+    const std::uint64_t mask = captured | tape.dependence(operands.data(), in.size(), rule->name(), at);
     std::vector<AnyTensor> results;
     for (const auto& b : out) results.push_back({b, {}});
     if (mask == 0) return results;

@@ -63,6 +63,16 @@ public:
         active &= ~bit(depth_);
         forward_levels &= ~bit(depth_);
     }
+    /// Opens a closed level again, for a sweep that records at it; gives the depth to go back to. Levels between are dead.
+    std::size_t reopen(std::size_t level, std::uint64_t start) noexcept
+    {
+        const std::size_t before = depth_;
+        for (; depth_ < level; ++depth_)
+            levels_[depth_] = Level{false, std::numeric_limits<std::uint64_t>::max()};
+        if (depth_ == level) levels_[depth_++] = Level{false, start};
+        return before;
+    }
+    void go_back(std::size_t depth) noexcept { depth_ = depth; }
     /// Takes the tangents of a closed level from every node recorded since `start`.
     void drop_tangents(std::size_t level, std::uint64_t start) noexcept;
     const Level& level(std::size_t l) const noexcept { return levels_[l]; }

@@ -116,6 +116,31 @@ public:
         return parts;
     }
 
+    /// Records operations at this level in the middle of the sweep and goes on from their results.
+    template <class F> void rerun(const F& f, std::vector<AnyTensor> cotangents)
+    {
+        const std::size_t depth = tape_.reopen(level_, start_);
+        struct Close {
+            Tape& tape;
+            std::size_t depth;
+            ~Close() { tape.go_back(depth); }
+        } const close{tape_, depth};
+        if (level_ > 0 && tape_.level(level_).start != start_)
+            fail<TapeError>("checkpoint",
+                            "a pullback (vjp) with a checkpoint inside cannot be called inside another "
+                            "transform that was "
+                            "begun after it: use grad",
+                            {});
+        const Restore<std::uint64_t> active(tape_.active, lower_ | bit_);
+        const Restore<Site> site(tape_.site_override, Site{});  // errors inside name their own lines
+        const std::vector<AnyTensor> y = f();
+        extended_ = true;
+        current_ = const_cast<Node*>(tape_.last());
+        for (std::size_t k = 0; k < y.size(); ++k)
+            if (cotangents[k].value && reaches(y[k].node.get()))
+                deliver(*y[k].node, std::move(cotangents[k]));
+    }
+
     bool records(const Node& n, const AnyTensor& g) const
     {
         return ((n.mask | (g.node ? g.node->mask : 0)) & lower_) != 0;
@@ -172,12 +197,12 @@ private:
     void advance(Node& n)
     {
         if (!keep_ && (n.mask & lower_) == 0 && !n.leaf()) consume(n);
-        if (pending_ > 0) current_ = newest(n.previous);
+        if (pending_ > 0) current_ = newest(std::exchange(extended_, false) ? tape_.last() : n.previous);
     }
-    static Node* newest(Node* n)
+    static Node* newest(const Node* n)
     {
         while (!n->pending) n = n->previous;
-        return n;
+        return const_cast<Node*>(n);
     }
 
     void differentiate(Node& n, AnyTensor& g);
@@ -241,6 +266,7 @@ private:
     std::size_t level_;
     std::uint64_t bit_, start_, lower_;
     bool keep_;
+    bool extended_ = false;  ///< there are newer nodes than the one being differentiated
     std::size_t pending_ = 0;
     std::uint64_t highest_ = 0;
     Node* current_ = nullptr;

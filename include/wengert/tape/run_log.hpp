@@ -1,0 +1,167 @@
+// What a piece of code took from outside while it ran: values that none of its operations made, and what it learned from
+// tensors in plain C++. A second run that takes the same does the same.
+#pragma once
+
+#include <vector>
+
+#include "../array/layout.hpp"
+#include "recorder.hpp"
+#include "tape.hpp"
+
+namespace wengert {
+
+/// One run's list, in order. Large values that live on elsewhere are held, all others kept as a hash of their bits.
+class RunLog {
+public:
+    struct Entry {
+        Ref<Block> held;
+        std::uint64_t bits = 0;
+        DType dtype{};
+        Shape shape;
+        std::string_view primitive;  ///< whose operand it is, or what was read
+        Site at;
+    };
+    std::vector<Entry> entries;
+
+    /// Values that nobody but the list holds were temporaries of the run.
+    void close()
+    {
+        for (Entry& e : entries)
+            if (e.held && is_unique(e.held.get())) {
+                e.bits = hash(*e.held);
+                e.held = {};
+            }
+    }
+
+    /// FNV-1a over the words of the elements (Fowler, Noll & Vo 1991), eight streams wide.
+    static std::uint64_t hash(const Block& block)
+    {
+        const Ref<Block> b = contiguous(Ref<Block>(const_cast<Block*>(&block)));
+        constexpr std::size_t lanes = 8;
+        constexpr std::uint64_t prime = 0x100000001b3;
+        std::uint64_t h[lanes], w = 0;
+        for (std::size_t l = 0; l < lanes; ++l) h[l] = 0xcbf29ce484222325 + l;
+        std::size_t i = 0;
+        for (; i + 8 * lanes <= b->bytes(); i += 8 * lanes)
+            for (std::size_t l = 0; l < lanes; ++l) {
+                std::memcpy(&w, b->data + i + 8 * l, 8);
+                h[l] = (h[l] ^ w) * prime;
+                h[l] ^= h[l] >> 29;
+            }
+        for (; i < b->bytes(); ++i) h[0] = (h[0] ^ static_cast<std::uint64_t>(b->data[i])) * prime;
+        for (std::size_t l = 1; l < lanes; ++l) h[0] = (h[0] ^ h[l]) * prime;
+        return h[0];
+    }
+};
+
+/// Writes a log, or compares a run with one. Everything is handed on to an enclosing recorder.
+class RunRecorder : public Recorder {
+public:
+    /// The first run.
+    explicit RunRecorder(RunLog& log) : log_(log), checks_(false) { install(); }
+    /// A run that must be like the first. Differences throw a TapeError in the name of `who`.
+    RunRecorder(const RunLog& log, std::string_view who)
+        : log_(const_cast<RunLog&>(log)), checks_(true), who_(who)
+    {
+        install();
+    }
+    RunRecorder(const RunRecorder&) = delete;
+    RunRecorder& operator=(const RunRecorder&) = delete;
+    ~RunRecorder() override { current_thread().recorder = outer_; }
+
+    /// Levels that the operands seen depend on.
+    std::uint64_t mask() const noexcept { return mask_; }
+    void finish(const Site& at) const
+    {
+        if (checks_ && next_ < log_.entries.size()) differ(log_.entries[next_], "is not reached", at);
+    }
+
+    void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
+                   const Site& at) override
+    {
+        for (std::size_t i = 0; i < n; ++i)
+            if (!in[i]->computed) take(*in[i], p.name, at);
+        out.computed = true;
+        if (outer_) outer_->operation(p, op, in, n, out, at);
+    }
+    void read(const Block& x, Read what, const Site& at) override
+    {
+        constexpr std::string_view names[] = {"branch", "item", "elements read"};
+        enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at});
+        if (outer_) outer_->read(x, what, at);
+    }
+    void variable(const AnyTensor& t) override
+    {
+        mask_ |= t.node->mask;
+        if (outer_) outer_->variable(t);
+    }
+    void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
+    {
+        as->computed = true;
+        if (outer_) outer_->alias(of, as, at);
+    }
+    bool knows(const Block& b) const override { return outer_ && outer_->knows(b); }
+    bool holds() const override { return outer_ && outer_->holds(); }
+    Ref<Block> key(std::uint64_t origin) override { return outer_ ? outer_->key(origin) : Ref<Block>(); }
+    [[noreturn]] void refuse(std::string_view what, const Site& at) override
+    {
+        if (outer_) outer_->refuse(what, at);
+        fail<TapeError>(who_.empty() ? "checkpoint" : who_, std::string(what), at);
+    }
+
+private:
+    void install()
+    {
+        outer_ = std::exchange(current_thread().recorder, this);
+        if (outer_) segment = outer_->segment;
+    }
+    void take(const Block& b, std::string_view primitive, const Site& at)
+    {
+        if (b.bytes() <= sizeof(std::uint64_t)) {
+            RunLog::Entry e{{}, 0, b.dtype, b.shape, primitive, at};
+            std::memcpy(&e.bits, b.data, b.bytes());
+            return enter(std::move(e));
+        }
+        for (const auto& h : held_)
+            if (h.get() == &b) return;
+        held_.emplace_back(const_cast<Block*>(&b));
+        enter({held_.back(), 0, b.dtype, b.shape, primitive, at});
+    }
+    void enter(RunLog::Entry e)
+    {
+        if (!checks_) {
+            log_.entries.push_back(std::move(e));
+            return;
+        }
+        if (next_ == log_.entries.size()) differ(e, "was not there", e.at);
+        const RunLog::Entry& then = log_.entries[next_++];
+        if (then.dtype != e.dtype || !(then.shape == e.shape) || then.primitive != e.primitive)
+            differ(e,
+                   "was an operand of " + std::string(then.primitive) + ", shape " + to_string(then.shape) +
+                       ", at " + to_string(then.at),
+                   e.at);
+        if (then.held && then.held.get() == e.held.get()) return;
+        if (bits_of(then) != bits_of(e)) differ(e, "had other elements", e.at);
+    }
+    static std::uint64_t bits_of(const RunLog::Entry& e) { return e.held ? RunLog::hash(*e.held) : e.bits; }
+    [[noreturn]] void differ(const RunLog::Entry& e, const std::string& how, const Site& at) const
+    {
+        fail<TapeError>(
+            who_,
+            "the recomputation does not do what the first run did: a value from outside (" +
+                std::string(e.primitive) + ", shape " + to_string(e.shape) + ", at " + to_string(e.at) +
+                ") " + how +
+                " in the first run; what the function reads must not change before the backward pass",
+            at);
+    }
+
+    RunLog& log_;
+    bool checks_;
+    std::string_view who_;
+    Recorder* outer_ = nullptr;
+    std::size_t next_ = 0;
+    std::uint64_t mask_ = 0;
+    std::vector<Ref<Block>> held_;
+};
+
+}  // namespace wengert

@@ -1,0 +1,136 @@
+// checkpoint(f): f's inputs are kept, everything inside is dropped and computed again when the backward pass needs it
+// (Griewank & Walther 2008, chapter 12; Chen et al. 2016).
+#pragma once
+
+#include "../tape/run_log.hpp"
+#include "section.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// Calls fn on every tensor of some arguments or of a result, as AnyTensor&.
+template <class Fn, class X> void each_tensor(Fn&& fn, X& x)
+{
+    tree::for_each([&]<class T>(T& t) { fn(const_cast<Tensor<typename T::value_type>&>(t).any_unchecked()); },
+                   x);
+}
+template <class X> std::vector<AnyTensor> tensors_of(X& x)
+{
+    std::vector<AnyTensor> out;
+    each_tensor([&](AnyTensor& t) { out.push_back(t); }, x);
+    return out;
+}
+
+/// Work of a trace that is to be done again keeps apart from what was done before: common subexpressions are not merged.
+class RecomputedSegment {
+public:
+    RecomputedSegment() : recorder_(recorder())
+    {
+        if (recorder_) before_ = std::exchange(recorder_->segment, ++last());
+    }
+    RecomputedSegment(const RecomputedSegment&) = delete;
+    RecomputedSegment& operator=(const RecomputedSegment&) = delete;
+    ~RecomputedSegment()
+    {
+        if (recorder_) recorder_->segment = before_;
+    }
+
+private:
+    static std::uint16_t& last()
+    {
+        static thread_local std::uint16_t n = 0;
+        return n;
+    }
+    Recorder* recorder_;
+    std::uint16_t before_ = 0;
+};
+
+template <class F, class Arguments> class CheckpointRule : public SectionRule {
+public:
+    CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log)
+        : function_(std::move(f)), shell_(arguments), log_(std::move(log))
+    {
+        each_tensor([](AnyTensor& t) { t = {}; }, shell_);
+    }
+    std::string_view name() const override { return "checkpoint"; }
+    bool reruns() const override { return true; }
+    std::vector<AnyTensor> rerun(const std::vector<AnyTensor>& inputs, const Site& at) const override
+    {
+        const RecomputedSegment segment;
+        RunRecorder run(log_, name());
+        Arguments x = shell_;
+        std::size_t i = 0;
+        each_tensor([&](AnyTensor& t) { t = inputs[i++]; }, x);
+        auto y = Argument<decltype(apply_at(*function_, at, x))>(apply_at(*function_, at, x));
+        run.finish(at);
+        return tensors_of(y);
+    }
+
+private:
+    std::shared_ptr<F> function_;
+    Arguments shell_;
+    RunLog log_;
+};
+
+template <class F> class Checkpoint : public Closure<Checkpoint<F>> {
+public:
+    Checkpoint(F f, const Site& made)
+        : Closure<Checkpoint>(made), function_(std::make_shared<F>(std::move(f)))
+    {}
+    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
+    template <class... X> auto at_line(const Site& at, const X&... x) const
+    {
+        return run(at, std::tuple<Argument<X>...>(argument(x)...));
+    }
+
+private:
+    template <class Arguments> auto run(const Site& at, Arguments x) const
+    {
+        using Y = Argument<decltype(apply_at(*function_, at, x))>;
+        Tape& tape = Tape::current();
+        // forward mode keeps nothing anyway
+        if (tape.active == 0 || (tape.active & tape.forward_levels)) return Y(apply_at(*function_, at, x));
+        std::vector<AnyTensor> inputs = tensors_of(x);
+        RunLog log;
+        std::uint64_t captured = 0;
+        Y y = first_run<Y>(x, log, captured, at);
+        captured &= tape.active;
+        log.close();
+        auto rule = std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log));
+        std::vector<Ref<Block>> values;
+        each_tensor([&](AnyTensor& t) { values.push_back(t.value); }, y);
+        const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at, captured);
+        std::size_t k = 0;
+        each_tensor(
+            [&](AnyTensor& t) {
+                if (!t.node) t = recorded[k];  // else it has been handed through
+                ++k;
+            },
+            y);
+        return y;
+    }
+    template <class Y, class Arguments>
+    Y first_run(Arguments x, RunLog& log, std::uint64_t& captured, const Site& at) const
+    {
+        const NoGrad nothing_recorded;
+        RunRecorder run(log);
+        Y y(apply_at(*function_, at, x));
+        captured = run.mask();
+        return y;
+    }
+
+    std::shared_ptr<F> function_;
+};
+
+}  // namespace detail
+
+/// checkpoint(f)(x…) = f(x…), with memory for x… alone: what happens inside is computed again in the backward pass. f is
+/// moved in; gradients reach the tensors that it captures. The second run must do what the first did: a value from outside
+/// that has changed, or another branch, throws a TapeError that names it. Under forward mode f simply runs.
+template <class F> auto checkpoint(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::Checkpoint<F>(std::move(f), at);
+}
+
+}  // namespace wengert
