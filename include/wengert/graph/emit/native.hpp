@@ -1,0 +1,159 @@
+// The backend `native`: the loops of a graph as C++ text, compiled by the system's compiler into a shared object; everything
+// else runs as in the default executor, from which order, memory and library calls come (graph/tile/).
+//
+// Results: + − × ÷ √, comparisons, selections and sums have the bits of interpret(); functions differ by a few ULP
+// (vector_math_text.hpp). Without a compiler, or where it fails, the graph runs as tiles and note() says why.
+#pragma once
+
+#include <unordered_map>
+
+#include "../tile/compile.hpp"
+#include "fold_text.hpp"
+#include "native_groups.hpp"
+#include "shared_object.hpp"
+#include "vector_math_text.hpp"
+#include "vector_text.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// (addresses of operands and results, kernels::zero_cotangent)
+using NativeLoop = void (*)(void* const* addresses, double zero);
+
+/// A call of a loop; the addresses lie behind it.
+struct NativeStep {
+    NativeLoop loop = nullptr;
+    void** addresses = nullptr;
+    static bool run(const void* self, tiling::Run&)
+    {
+        const auto& s = *static_cast<const NativeStep*>(self);
+        s.loop(s.addresses, kernels::zero_cotangent);
+        return true;
+    }
+};
+
+/// The loops of a graph as one text; those that differ in their addresses only are one function.
+class NativeText {
+public:
+    NativeText() : text_(std::string(vector_text) + vector_math_text + fold_text) {}
+
+    /// The number of the function.
+    std::size_t add(const std::string& body)
+    {
+        const auto [at, fresh] = numbers_.emplace(body, numbers_.size());
+        if (fresh) text_ += "#line 1 \"wengert\"\nextern \"C\" void wg_" + std::to_string(at->second) + body;
+        return at->second;
+    }
+    const std::string& text() const noexcept { return text_; }
+    std::size_t functions() const noexcept { return numbers_.size(); }
+
+private:
+    std::string text_;
+    std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+inline std::vector<std::string> native_flags(const Compiler& compiler)
+{
+    std::vector<std::string> flags = {"-std=c++17",
+                                      "-O2",
+                                      "-march=native",
+                                      "-ffp-contract=off",
+                                      "-fno-math-errno",
+                                      "-fno-trapping-math",
+                                      "-fwrapv",
+                                      "-fno-strict-aliasing",
+                                      "-g1",
+                                      "-w",
+                                      "-shared",
+                                      "-fPIC"};
+    if (compiler.identity.find("clang") == std::string::npos) flags.emplace_back("-Wno-psabi");
+    return flags;
+}
+
+/// A result of the task lies where an operand does.
+inline bool overwrites_operand(const tiling::Plan& plan, const tiling::Task& t)
+{
+    for (ValueId over : t.over)
+        if (over != no_value) return true;
+    for (ValueId r : t.group.results) {
+        const tiling::Placed& p = plan.values[r];
+        if (p.home == tiling::Home::output && plan.donors[plan.stores[p.store].output] != no_value)
+            return true;
+    }
+    return false;
+}
+
+inline void emit_native(tiling::Emitter& e, const tiling::Task& t, NativeLoop loop)
+{
+    NativeStep& s = *e.step<NativeStep>();
+    s.loop = loop;
+    const std::size_t n = t.group.operands.size();
+    s.addresses = e.program.memory.array<void*>(n + t.group.results.size());
+    for (std::size_t k = 0; k < n; ++k) e.bind(&s.addresses[k], t.group.operands[k]);
+    for (std::size_t k = 0; k < t.group.results.size(); ++k) e.bind(&s.addresses[n + k], t.group.results[k]);
+}
+
+}  // namespace detail
+
+/// What a native executable says about itself: "" when all is well, else why the graph runs as tiles.
+class NativeProgram : public tiling::Program {
+public:
+    const std::string& note() const noexcept { return note_; }
+    void set_note(std::string n) { note_ = std::move(n); }
+
+private:
+    std::string note_;
+};
+
+/// The C++ text of a graph's loops, for whoever wants to read it.
+inline std::string native_text(const Graph& g, const PlanOptions& options)
+{
+    const tiling::Plan plan(g, options, detail::NativeGroups(g, tiling::layouts_of(g)).take());
+    detail::NativeText text;
+    for (const tiling::Task& t : plan.tasks)
+        if (t.group.fused)
+            text.add(detail::LoopText(g, plan.layouts, t.group, detail::overwrites_operand(plan, t)).text());
+    return text.text();
+}
+
+inline std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options)
+{
+    using namespace tiling;
+    const Plan plan(g, options, wengert::detail::NativeGroups(g, layouts_of(g)).take());
+    wengert::detail::NativeText text;
+    std::vector<std::size_t> functions(plan.tasks.size());
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+        const Task& task = plan.tasks[t];
+        if (task.group.fused)
+            functions[t] = text.add(wengert::detail::LoopText(g, plan.layouts, task.group,
+                                                              wengert::detail::overwrites_operand(plan, task))
+                                        .text());
+    }
+    wengert::detail::Compiled compiled;
+    std::vector<wengert::detail::NativeLoop> loops;
+    if (text.functions() > 0) {
+        compiled = wengert::detail::compile_text(
+            text.text(), wengert::detail::native_flags(wengert::detail::compiler_now()));
+        if (!compiled.object) return compile_tile(g, options);
+        for (std::size_t k = 0; k < text.functions(); ++k)
+            loops.push_back(reinterpret_cast<wengert::detail::NativeLoop>(
+                compiled.object->symbol(("wg_" + std::to_string(k)).c_str())));
+    }
+    auto program = std::make_unique<NativeProgram>();
+    program->owned().push_back(compiled.object);
+    Emitter e(plan, *program);
+    emit_plan(e, [&](std::size_t t) {
+        const Task& task = plan.tasks[t];
+        if (task.group.fused)
+            wengert::detail::emit_native(e, task, loops[functions[t]]);
+        else
+            tiling::detail::emit_task(e, task);
+    });
+    return program;
+}
+
+/// `freeze(f, {.backend = wengert::native})`: loops as machine code.
+inline constexpr Backend native{"native", &compile_native};
+
+}  // namespace wengert

@@ -1,0 +1,281 @@
+// Statements of C++ for the program of an elementwise operation: over vectors (vector_text.hpp) for native code, over
+// plain numbers for headers that stand alone.
+#pragma once
+
+#include "../../base/term_text.hpp"
+#include "../graph.hpp"
+
+namespace wengert::detail {
+
+enum class Dialect : std::uint8_t { vectors, numbers };
+
+/// The C++ name of an element type in generated text.
+constexpr const char* c_type(DType d, Dialect dialect)
+{
+    constexpr const char* vectors[] = {"f32", "f64", "i32", "i64", "u8"};
+    constexpr const char* numbers[] = {"float", "double", "int32_t", "int64_t", "unsigned char"};
+    return (dialect == Dialect::vectors ? vectors : numbers)[static_cast<std::size_t>(d)];
+}
+
+/// A number as a literal of its type: hexadecimal, so that it is exactly that number.
+inline std::string literal_text(double value, DType type)
+{
+    if (!differentiable(type)) return std::to_string(static_cast<std::int64_t>(value));
+    const bool narrow = type == DType::float32;
+    if (narrow) value = static_cast<double>(static_cast<float>(value));
+    if (value != value) return narrow ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")";
+    if (value - value != 0)
+        return std::string(value < 0 ? "-" : "") + (narrow ? "__builtin_inff()" : "__builtin_inf()");
+    char buffer[40];
+    std::snprintf(buffer, sizeof buffer, narrow ? "%aF" : "%a", value);
+    return buffer;
+}
+
+/// The program of an elementwise node, with the type of every step; empty where it cannot be told or written.
+class TypedProgram {
+public:
+    TypedProgram() = default;
+    /// `known` are inputs that are numbers, or null.
+    TypedProgram(const GraphNode& n, const DType* inputs, const double* const* known)
+    {
+        if (!n.primitive || !n.primitive->describe) return;
+        const TermScope scope(program_);
+        std::vector<Term> in;
+        for (std::size_t i = 0; i < n.inputs.size(); ++i)
+            in.push_back(Term::input(static_cast<std::int32_t>(i)));
+        root_ = n.primitive->describe(in.data()).id;
+        for (std::size_t i = 0; i < n.inputs.size(); ++i)
+            if (default_ == DType::boolean) default_ = inputs[i];
+        for (TermStep& s : program_.steps)
+            if (s.kind == TermKind::input && known[s.a] && inputs[s.a] != DType::boolean)
+                s = {TermKind::constant, DType::float64, -1, -1, -1, *known[s.a]};
+        known_ = infer(inputs) && root_type() == n.dtype;
+    }
+    explicit operator bool() const noexcept { return known_; }
+    const std::vector<TermStep>& steps() const noexcept { return program_.steps; }
+    std::int32_t root() const noexcept { return root_; }
+    /// The type of a step; of a constant that of its partner, or that of the operation's numbers.
+    DType type(std::int32_t i) const { return types_[static_cast<std::size_t>(i)]; }
+    DType partner(std::int32_t a, std::int32_t b) const
+    {
+        return is_constant(a) ? (is_constant(b) ? default_ : type(b)) : type(a);
+    }
+    bool is_constant(std::int32_t i) const
+    {
+        const TermKind k = step(i).kind;
+        return k == TermKind::constant || k == TermKind::zero_cotangent;
+    }
+    const TermStep& step(std::int32_t i) const { return program_.steps[static_cast<std::size_t>(i)]; }
+
+private:
+    DType root_type() const { return type(root_); }
+    bool infer(const DType* inputs)
+    {
+        for (const TermStep& s : program_.steps) {
+            types_.push_back(type_of(s, inputs));
+            if (!writable(s)) return false;
+        }
+        return true;
+    }
+    DType type_of(const TermStep& s, const DType* inputs) const
+    {
+        switch (s.kind) {
+        case TermKind::input: return inputs[s.a];
+        case TermKind::constant:
+        case TermKind::zero_cotangent: return default_;
+        case TermKind::cast: return s.type;
+        case TermKind::logical_not:
+        case TermKind::is_finite:
+        case TermKind::is_nan: return DType::boolean;
+        case TermKind::where: return partner(s.b, s.c);
+        default: break;
+        }
+        if (s.kind >= TermKind::less && s.kind <= TermKind::logical_or) return DType::boolean;
+        return s.b < 0 ? type(s.a) : partner(s.a, s.b);
+    }
+    /// Bools take part in logic and selection only, whole numbers in what needs no approximation and no division.
+    bool writable(const TermStep& s) const
+    {
+        if (s.a < 0 || s.kind == TermKind::input) return true;
+        const DType a = s.b < 0 ? type(s.a) : partner(s.a, s.b);
+        switch (s.kind) {
+        case TermKind::cast: return true;
+        case TermKind::where: return type(s.a) == DType::boolean && type(s.b) == type(s.c);
+        case TermKind::logical_not:
+        case TermKind::logical_and:
+        case TermKind::logical_or: return a == DType::boolean && (s.b < 0 || type(s.b) == DType::boolean);
+        case TermKind::equal:
+        case TermKind::not_equal: return true;
+        case TermKind::negative:
+        case TermKind::square:
+        case TermKind::abs:
+        case TermKind::sign:
+        case TermKind::floor:
+        case TermKind::ceil:
+        case TermKind::round_even:
+        case TermKind::is_finite:
+        case TermKind::add:
+        case TermKind::subtract:
+        case TermKind::multiply:
+        case TermKind::less:
+        case TermKind::less_equal:
+        case TermKind::greater:
+        case TermKind::greater_equal:
+        case TermKind::maximum:
+        case TermKind::minimum: return a != DType::boolean;
+        default: return differentiable(a);
+        }
+    }
+
+    TermProgram program_;
+    std::vector<DType> types_;
+    std::int32_t root_ = -1;
+    DType default_ = DType::boolean;
+    bool known_ = false;
+};
+
+/// Writes the statements of programs into one block of code, each step a constant of its own.
+class TermCode {
+public:
+    TermCode(Dialect dialect, std::string& out)
+        : vectors_(dialect == Dialect::vectors), dialect_(dialect), out_(out)
+    {}
+
+    /// Appends the statements and returns the name of the result; `in` are the operands' names.
+    std::string write(const TypedProgram& p, const std::vector<std::string>& in)
+    {
+        program_ = &p;
+        names_.assign(p.steps().size(), {});
+        const std::vector<bool> live = needed(p);
+        for (std::size_t i = 0; i < live.size(); ++i) {
+            const TermStep& s = p.steps()[i];
+            if (s.kind == TermKind::input)
+                names_[i] = in[static_cast<std::size_t>(s.a)];
+            else if (s.kind != TermKind::constant && s.kind != TermKind::zero_cotangent && live[i])
+                define(i, expression(s));
+        }
+        return operand(p.root(), p.type(p.root()));
+    }
+
+private:
+    /// The steps that the result needs; of the zero-cotangent rule, which is one call, its two operands.
+    static std::vector<bool> needed(const TypedProgram& p)
+    {
+        std::vector<bool> live(p.steps().size(), false);
+        live[static_cast<std::size_t>(p.root())] = true;
+        for (std::size_t i = live.size(); i-- > 0;) {
+            const TermStep& s = p.steps()[i];
+            if (!live[i] || s.kind == TermKind::input) continue;
+            const bool guard = guard_of(p, s);
+            for (const std::int32_t k : {guard ? p.step(p.step(s.a).a).a : s.a, guard ? s.c : s.b, s.c})
+                if (k >= 0) live[static_cast<std::size_t>(k)] = true;
+        }
+        return live;
+    }
+    /// where(g == zero_cotangent && !is_finite(r), 0, r)
+    static bool guard_of(const TypedProgram& p, const TermStep& s)
+    {
+        if (s.kind != TermKind::where) return false;
+        const TermStep& c = p.step(s.a);
+        if (c.kind != TermKind::logical_and) return false;
+        const TermStep& same = p.step(c.a);
+        return same.kind == TermKind::equal && p.step(same.b).kind == TermKind::zero_cotangent;
+    }
+
+    void define(std::size_t i, const std::string& expression)
+    {
+        names_[i] = "t" + std::to_string(count_++);
+        out_ += "        const ";
+        out_ += vectors_ ? "auto" : c_type(program_->type(static_cast<std::int32_t>(i)), dialect_);
+        out_ += " " + names_[i] + " = " + expression + ";\n";
+    }
+    std::string vector(DType d) const { return std::string(c_type(d, dialect_)) + "v"; }
+    std::string constant(double value, DType type) const
+    {
+        const std::string number = literal_text(value, type);
+        return vectors_ ? "K<" + vector(type) + ">(" + number + ")" : number;
+    }
+    std::string operand(std::int32_t i, DType type) const
+    {
+        const TermStep& s = program_->step(i);
+        if (s.kind == TermKind::constant) return constant(s.value, type);
+        return s.kind == TermKind::zero_cotangent ? constant(0, type) : names_[static_cast<std::size_t>(i)];
+    }
+    std::string expression(const TermStep& s) const
+    {
+        const TypedProgram& p = *program_;
+        if (guard_of(p, s)) return guard(s);
+        const DType type = s.kind == TermKind::where ? p.partner(s.b, s.c)
+                           : s.b < 0                 ? p.type(s.a)
+                                                     : p.partner(s.a, s.b);
+        if (s.kind == TermKind::where) {
+            const std::string c = names_[static_cast<std::size_t>(s.a)], a = operand(s.b, type),
+                              b = operand(s.c, type);
+            return vectors_ ? "sel(" + c + ", " + a + ", " + b + ")" : c + " ? " + a + " : " + b;
+        }
+        const std::string a = operand(s.a, type), b = s.b < 0 ? "" : operand(s.b, type);
+        if (s.kind == TermKind::cast) return cast(a, type, s.type);
+        if (type == DType::boolean && vectors_) return mask(s, a, b);
+        if (const Infix op = infix_of(s.kind); op.sign) return a + op.sign + b;
+        if (s.kind == TermKind::square) return a + " * " + a;
+        if (s.kind == TermKind::negative) return (vectors_ ? "neg(" : "-(") + a + ")";
+        if (s.kind == TermKind::logical_not) return "!" + a;
+        if (s.kind == TermKind::pow) return power(s, a, b);
+        std::string call = function(s.kind) + "(" + a;
+        if (s.b >= 0) call += ", " + b;
+        if (s.c >= 0) call += ", " + operand(s.c, type);
+        return call + ")";
+    }
+    std::string function(TermKind kind) const
+    {
+        return (vectors_ ? "" : "wg_") + std::string(name_of(kind)) + (vectors_ ? "_" : "");
+    }
+    std::string guard(const TermStep& s) const
+    {
+        const TypedProgram& p = *program_;
+        const TermStep& same = p.step(p.step(s.a).a);
+        const DType type = p.partner(s.b, s.c);
+        return (vectors_ ? "guarded(" : "wg_guarded(") + operand(same.a, type) +
+               (vectors_ ? ", zero, " : ", ") + operand(s.c, type) + ")";
+    }
+    /// aᵇ for the exponents that are multiplications.
+    std::string power(const TermStep& s, const std::string& a, const std::string& b) const
+    {
+        const TermStep& e = program_->step(s.b);
+        if (e.kind == TermKind::constant && e.value == 2) return a + " * " + a;
+        return function(TermKind::pow) + "(" + a + ", " + b + ")";
+    }
+    std::string mask(const TermStep& s, const std::string& a, const std::string& b) const
+    {
+        const auto value = [&](std::int32_t i) { return program_->step(i).value != 0; };
+        const bool a_known = program_->is_constant(s.a), b_known = s.b >= 0 && program_->is_constant(s.b);
+        switch (s.kind) {
+        case TermKind::logical_not: return "negate(" + a + ")";
+        case TermKind::logical_and: return "both(" + a + ", " + b + ")";
+        case TermKind::logical_or: return "either(" + a + ", " + b + ")";
+        default: break;
+        }
+        const bool equal = s.kind == TermKind::equal;
+        if (b_known) return value(s.b) == equal ? a : "negate(" + a + ")";
+        if (a_known) return value(s.a) == equal ? b : "negate(" + b + ")";
+        const std::string differ = "differ(" + a + ", " + b + ")";
+        return equal ? "negate(" + differ + ")" : differ;
+    }
+    std::string cast(const std::string& a, DType from, DType to) const
+    {
+        if (from == to) return a;
+        if (!vectors_)
+            return to == DType::boolean ? a + " != 0" : "(" + std::string(c_type(to, dialect_)) + ")" + a;
+        if (to == DType::boolean) return a + " != K<" + vector(from) + ">(0)";
+        return "convert<" + vector(to) + ">(" + a + (from == DType::boolean ? " & 1)" : ")");
+    }
+
+    bool vectors_;
+    Dialect dialect_;
+    std::string& out_;
+    const TypedProgram* program_ = nullptr;
+    std::vector<std::string> names_;
+    std::size_t count_ = 0;
+};
+
+}  // namespace wengert::detail

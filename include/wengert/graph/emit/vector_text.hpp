@@ -1,0 +1,206 @@
+// The text that native code begins with: vectors as GCC and clang have them, without any include. A vector of N lanes is
+// one register of the widest type that a loop reads; what is narrower takes a part of one.
+#pragma once
+
+namespace wengert::detail {
+
+inline constexpr const char vector_text[] = R"wg(
+typedef signed char i8; typedef unsigned char u8; typedef int i32; typedef long i64;
+typedef unsigned u32; typedef unsigned long u64; typedef float f32; typedef double f64;
+#if defined(__AVX512F__)
+enum { register_bytes = 64 };
+#elif defined(__AVX__)
+enum { register_bytes = 32 };
+#else
+enum { register_bytes = 16 };
+#endif
+#define FN static inline __attribute__((always_inline))
+template <class T, int N> struct Vec { typedef T type __attribute__((vector_size(N * sizeof(T)))); };
+template <class T, int N> using V = typename Vec<T, N>::type;
+template <class T> struct bare { typedef T type; };
+template <class T> struct bare<T&> { typedef T type; };
+template <class T> struct bare<const T> { typedef T type; };
+template <class T> struct bare<const T&> { typedef T type; };
+template <class X> struct Of {
+    static X& x();
+    typedef typename bare<decltype(x()[0])>::type T;
+    enum { N = sizeof(X) / sizeof(T) };
+    typedef typename bare<decltype(x() < x())>::type M;
+};
+template <class X> using El = typename Of<X>::T;
+template <class X> using Mask = typename Of<X>::M;
+
+/* the same number in all lanes; subtracting keeps -0 */
+template <class X> FN X K(El<X> c) { return c - X{}; }
+template <class X, class T> FN X load(const T* p) { X x; __builtin_memcpy(&x, p, sizeof x); return x; }
+template <class X, class T> FN void store(T* p, X x) { __builtin_memcpy(p, &x, sizeof x); }
+template <class X, int C, class T> FN X load_part(const T* p)
+{
+    X x = {};
+    __builtin_memcpy(&x, p, C * sizeof(T));
+    return x;
+}
+template <int C> struct Count { enum { value = C }; };
+template <class X, class T, int C> FN X get(const T* p, Count<C>)
+{
+    if constexpr (C == Of<X>::N) return load<X>(p);
+    else return load_part<X, C>(p);
+}
+template <int C, class X, class T> FN void store_part(T* p, X x) { __builtin_memcpy(p, &x, C * sizeof(T)); }
+template <class X, class T, int C> FN void put(T* p, Count<C>, X x)
+{
+    if constexpr (C == Of<X>::N) store(p, x);
+    else store_part<C>(p, x);
+}
+/* body(j, count) over [0, n): whole vectors, the last of them again over what the one before has done; fewer than N at once */
+template <int N, long n, class F> FN void along(F body)
+{
+    if constexpr (n < N)
+        body(0L, Count<(int)n>());
+    else
+        for (long i = 0; i < n; i += N) body(n % N == 0 || i + N <= n ? i : n - N, Count<N>());
+}
+/* the same for loops that write where they read */
+template <int N, long n, class F> FN void along_once(F body)
+{
+    for (long i = 0; i + N <= n; i += N) body(i, Count<N>());
+    if constexpr (n % N != 0) body(n / N * N, Count<(int)(n % N)>());
+}
+template <class X, class T> FN X gather(const T* p, long stride, int count)
+{
+    X x = {};
+    for (int l = 0; l < count; ++l) x[l] = p[l * stride];
+    return x;
+}
+template <class X, class T> FN void scatter(T* p, long stride, int count, X x)
+{
+    for (int l = 0; l < count; ++l) p[l * stride] = x[l];
+}
+template <class Y, class X> FN Y convert(X x) { return __builtin_convertvector(x, Y); }
+
+/* masks are -1 or 0 in each lane, as wide as what was compared; bools in memory are bytes of 1 or 0 */
+template <class M, class X> FN M mask_as(X m)
+{
+    if constexpr (__is_same(M, X)) return m;
+    else return __builtin_convertvector(m, M);
+}
+template <class X> FN auto mask_of_bytes(X bytes) { return bytes != 0; }
+template <int N, class M> FN V<i8, N> bytes_of_mask(M m) { return mask_as<V<i8, N>>(m) & 1; }
+template <class C, class X> FN X sel(C c, X a, X b) { return mask_as<Mask<X>>(c) ? a : b; }
+template <class A, class B> FN A both(A a, B b) { return a & mask_as<A>(b); }
+template <class A, class B> FN A either(A a, B b) { return a | mask_as<A>(b); }
+template <class A, class B> FN A differ(A a, B b) { return a ^ mask_as<A>(b); }
+template <class M> FN M negate(M m) { return ~m; }
+
+template <class X> FN Mask<X> bits(X x) { return (Mask<X>)x; }
+template <class X> FN X from_bits(Mask<X> b) { return (X)b; }
+template <class X> FN X low_zero() { return K<X>(El<X>(-0.0)); }
+template <class X> FN X abs_(X x)
+{
+    if constexpr (El<X>(0.5) == El<X>(0)) return x < 0 ? -x : x;
+    else return from_bits<X>(bits(x) & ~bits(low_zero<X>()));
+}
+template <class X> FN X copysign_(X m, X s)
+{
+    return from_bits<X>((bits(s) & bits(low_zero<X>())) | bits(abs_(m)));
+}
+template <class X> FN X neg(X x)
+{
+    if constexpr (El<X>(0.5) == El<X>(0)) return -x;
+    else return from_bits<X>(bits(x) ^ bits(low_zero<X>()));
+}
+template <class X> FN Mask<X> is_nan_(X x) { return x != x; }
+template <class X> FN Mask<X> is_finite_(X x)
+{
+    if constexpr (El<X>(0.5) == El<X>(0)) return x == x;
+    else return (x - x) == K<X>(0);
+}
+template <class X> FN X max_(X a, X b) { return ((a > b) | (a != a)) ? a : b; }
+template <class X> FN X min_(X a, X b) { return ((a < b) | (a != a)) ? a : b; }
+template <class X> FN X sign_(X x)
+{
+    return x > 0 ? K<X>(1) : (x < 0 ? K<X>(-1) : (x == 0 ? K<X>(0) : x));
+}
+/* r, or 0 where g is 0 and r is not finite: the zero-cotangent rule; zero is NaN where it is switched off */
+template <class X> FN X guarded(X g, El<X> zero, X r)
+{
+    return g == K<X>(zero) ? ((r - r) == K<X>(0) ? r : K<X>(0)) : r;
+}
+
+template <class X> FN X fma_each(X a, X b, X c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    for (int l = 0; l < Of<X>::N; ++l) c[l] = sizeof(c[0]) == 8 ? __builtin_fma(a[l], b[l], c[l]) : __builtin_fmaf(a[l], b[l], c[l]);
+    return c;
+#else
+    return a * b + c;
+#endif
+}
+template <class X> FN X sqrt_each(X x)
+{
+    for (int l = 0; l < Of<X>::N; ++l) x[l] = sizeof(x[0]) == 8 ? __builtin_sqrt(x[l]) : __builtin_sqrtf(x[l]);
+    return x;
+}
+#if defined(__clang__)
+template <class X> FN X fma_(X a, X b, X c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#pragma clang fp contract(fast)
+    return a * b + c;
+#else
+    return a * b + c;
+#endif
+}
+template <class X> FN X sqrt_(X x)
+{
+#if __has_builtin(__builtin_elementwise_sqrt)
+    return __builtin_elementwise_sqrt(x);
+#else
+#if __has_builtin(__builtin_ia32_sqrtps512) && defined(__AVX512F__)
+    if constexpr (__is_same(X, V<f32, 16>)) return (X)__builtin_ia32_sqrtps512(x, 4);
+    else if constexpr (__is_same(X, V<f64, 8>)) return (X)__builtin_ia32_sqrtpd512(x, 4);
+    else
+#endif
+    return sqrt_each(x);
+#endif
+}
+#else
+template <class X> FN X fma_(X a, X b, X c)
+{
+#if defined(__AVX512F__)
+    if constexpr (__is_same(X, V<f32, 16>)) return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+    else if constexpr (__is_same(X, V<f64, 8>)) return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4);
+    else
+#endif
+#if defined(__FMA__) && defined(__x86_64__)
+    if constexpr (__is_same(X, V<f32, 8>)) return __builtin_ia32_vfmaddps256(a, b, c);
+    else if constexpr (__is_same(X, V<f64, 4>)) return __builtin_ia32_vfmaddpd256(a, b, c);
+    else if constexpr (__is_same(X, V<f32, 4>)) return __builtin_ia32_vfmaddps(a, b, c);
+    else if constexpr (__is_same(X, V<f64, 2>)) return __builtin_ia32_vfmaddpd(a, b, c);
+    else
+#endif
+    return fma_each(a, b, c);
+}
+template <class X> FN X sqrt_(X x)
+{
+#if defined(__AVX512F__)
+    if constexpr (__is_same(X, V<f32, 16>)) return __builtin_ia32_sqrtps512_mask(x, x, -1, 4);
+    else if constexpr (__is_same(X, V<f64, 8>)) return __builtin_ia32_sqrtpd512_mask(x, x, -1, 4);
+    else
+#endif
+#if defined(__AVX__)
+    if constexpr (__is_same(X, V<f32, 8>)) return __builtin_ia32_sqrtps256(x);
+    else if constexpr (__is_same(X, V<f64, 4>)) return __builtin_ia32_sqrtpd256(x);
+    else
+#endif
+#if defined(__SSE2__)
+    if constexpr (__is_same(X, V<f32, 4>)) return __builtin_ia32_sqrtps(x);
+    else if constexpr (__is_same(X, V<f64, 2>)) return __builtin_ia32_sqrtpd(x);
+    else
+#endif
+    return sqrt_each(x);
+}
+#endif
+)wg";
+
+}  // namespace wengert::detail
