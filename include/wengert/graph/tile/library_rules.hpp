@@ -78,8 +78,7 @@ inline Rule rule_by_name(const Graph& g, const Layouts& layouts, const GraphNode
         return Rule::mean;
     if (name == "add_view") return Rule::add_part;
     if (name == "subtract_view") return Rule::subtract_part;
-    if (name == "zero_where_silent" && plain(n.inputs[0]) && plain(n.inputs[1]) && plain(n.inputs[2]))
-        return Rule::silent;
+    if (name == "zero_where_silent" && plain(n.inputs[1])) return Rule::silent;
     return n.primitive->update ? Rule::update : Rule::compute;
 }
 
@@ -101,7 +100,7 @@ inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
 inline bool updates_first(Rule r) noexcept
 {
     return r == Rule::add_gemm || r == Rule::assign_part || r == Rule::add_part || r == Rule::subtract_part ||
-           r == Rule::update;
+           r == Rule::silent || r == Rule::update;
 }
 
 /// Does it allocate or look at what it is given?
@@ -124,8 +123,6 @@ inline bool overwrites(const Graph& g, const Layouts& layouts, ValueId v, ValueI
             if (meets(i) && i != o) return false;
         return true;
     }
-    if (r == Rule::silent)
-        return n.inputs[2] == o && !meets(n.inputs[0]) && (!meets(n.inputs[1]) || n.inputs[1] == o);
     if (r == Rule::copy) return g.node(o).dtype == n.dtype;
     if (!updates_first(r) || n.inputs[0] != o || !(g.node(o).shape == n.shape)) return false;
     for (std::size_t i = 1; i < n.inputs.size(); ++i)

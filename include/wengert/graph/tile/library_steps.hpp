@@ -186,16 +186,14 @@ struct AddedPart {
     }
 };
 
-/// zero_where_silent in the memory of the value: where all of g is 0, what is not finite becomes 0.
+/// zero_where_silent in the memory of its input: where all of g is 0, what is not finite becomes 0.
 template <class T> struct Silenced {
-    const Block *g = nullptr, *r = nullptr, *out = nullptr;
+    const Block *g = nullptr, *out = nullptr;
 
     static bool run(const void* self, Run&)
     {
         const auto& s = *static_cast<const Silenced*>(self);
-        if (!all_zero(*s.g) || all_finite(*s.r)) return true;
-        for (std::size_t i = 0; i < s.out->count; ++i)
-            if (!is_finite(s.r->template as<T>()[i])) reinterpret_cast<T*>(s.out->data)[i] = T(0);
+        if (all_zero(*s.g)) wengert::detail::ZeroWhereOther::mask<T>(const_cast<Block&>(*s.out), *s.out);
         return true;
     }
 };
@@ -332,10 +330,9 @@ inline void emit_copy(Emitter& e, ValueId v)
 template <class T> void emit_silent(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
-    bring(e, n.inputs[2], v);
+    bring(e, n.inputs[0], v);
     auto& s = *e.step<Silenced<T>>();
-    s.g = e.header(n.inputs[0]).get();
-    s.r = e.header(n.inputs[1]).get();
+    s.g = e.header(n.inputs[1]).get();
     s.out = e.header(v).get();
 }
 
