@@ -1,0 +1,93 @@
+// Graphs as text for Graphviz: operations are boxes, fusion groups clusters. dot -Tsvg graph.dot > graph.svg
+#pragma once
+
+#include <map>
+
+#include "text.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// Text inside of a label in quotes; what is no ASCII stays, Graphviz reads UTF-8.
+inline std::string dot_text(std::string_view text)
+{
+    std::string out;
+    for (char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        if (static_cast<unsigned char>(c) < 32)
+            out += ' ';
+        else
+            out += c;
+    }
+    return out;
+}
+
+inline std::string shortened(std::string text, std::size_t most = 48)
+{
+    if (text.size() <= most) return text;
+    text.resize(most);
+    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
+    return text + "...";
+}
+
+/// "%3 tanh", "f32(64, 10)", "heat.cpp:34": the lines of a node's label.
+inline std::vector<std::string> label_lines(const GraphNode& n, ValueId v)
+{
+    std::string head = "%" + std::to_string(v) + " ";
+    if (n.kind == GraphNode::Kind::constant)
+        head += n.constant->count > 4 ? std::string("constant") : elements_text(*n.constant);
+    else
+        head += n.primitive ? std::string(n.primitive->name) : "input " + std::to_string(n.index);
+    std::vector<std::string> lines{std::move(head), type_text(n.dtype, n.shape)};
+    if (const std::string fields = fields_text(n); !fields.empty())
+        lines.insert(lines.begin() + 1, shortened(fields));
+    if (n.at.line > 0) lines.push_back(to_string(n.at));
+    return lines;
+}
+
+inline std::string dot_node(const GraphNode& n, ValueId v)
+{
+    std::string label;
+    for (const std::string& line : label_lines(n, v)) label += (label.empty() ? "" : "\\n") + dot_text(line);
+    const char* style = "shape=box";
+    if (n.kind == GraphNode::Kind::input) style = "shape=oval, style=filled, fillcolor=\"#dceefb\"";
+    if (n.kind == GraphNode::Kind::constant) style = "shape=oval, style=filled, fillcolor=\"#eeeeee\"";
+    return "n" + std::to_string(v) + " [label=\"" + label + "\", " + style + "];\n";
+}
+
+}  // namespace detail
+
+/// The graph in Graphviz' language. Throws nothing but bad_alloc.
+inline std::string to_dot(const Graph& g, const Annotations& notes = {})
+{
+    std::string out = "digraph wengert {\nnode [fontname=\"Helvetica\", fontsize=10];\n";
+    std::map<std::int32_t, std::string> clusters;
+    for (ValueId v = 0; v < g.size(); ++v) {
+        const std::int32_t group = detail::group_of(notes, v);
+        (group < 0 ? out : clusters[group]) += detail::dot_node(g.node(v), v);
+    }
+    for (const auto& [group, nodes] : clusters) {
+        const auto at = static_cast<std::size_t>(group);
+        const std::string name = at < notes.group_name.size() ? " " + notes.group_name[at] : std::string();
+        out += "subgraph cluster_" + std::to_string(group) + " {\nlabel=\"group " + std::to_string(group) +
+               detail::dot_text(name) + "\"; style=rounded; color=\"#4477aa\";\n" + nodes + "}\n";
+    }
+    for (ValueId v = 0; v < g.size(); ++v)
+        for (ValueId from : g.node(v).inputs)
+            out += "n" + std::to_string(from) + " -> n" + std::to_string(v) + ";\n";
+    for (std::size_t k = 0; k < g.outputs().size(); ++k) {
+        const std::string name = "out" + std::to_string(k);
+        out += name + " [label=\"output " + std::to_string(k) +
+               "\", shape=oval, style=filled, fillcolor=\"#dff3dc\"];\nn" + std::to_string(g.outputs()[k]) +
+               " -> " + name + ";\n";
+    }
+    for (std::size_t k = 0; k < g.guards().size(); ++k)
+        out += "guard" + std::to_string(k) + " [label=\"guard = " +
+               detail::dot_text(detail::shortened(detail::elements_text(*g.guards()[k].expected))) +
+               "\", shape=diamond, fontsize=9];\nn" + std::to_string(g.guards()[k].value) + " -> guard" +
+               std::to_string(k) + " [style=dashed];\n";
+    return out + "}\n";
+}
+
+}  // namespace wengert

@@ -1,0 +1,120 @@
+// Graphs as text, one line a node. graph/look/parse.hpp reads it back; the text may be edited in between.
+//
+//     wengert graph 1                                              the format and its version
+//     %0 = input : f32(64, 10)                                     inputs count in the order of their lines
+//     %1 = constant splat 0 : f32(10)                              or 0.5, or [1, 2, 3], or base64 AACAPw==
+//     %2 = add(%0, %1) : f32(64, 10)  # heat.cpp:34                result's type; the comment is the user's line
+//     %3 = sum(%2) {(0, 1) false (64, 10)} : f32()                 in braces the parameters, as graph/fields.hpp writes them
+//     %4 = tanh(%3) : f32() segment 1                              not merged with other segments
+//     guard truth %5 = true                                        the graph is right where value %5 is this one
+//     output %3                                                    in order
+//     update 0 by 1                                                output 1 is the new value of input 0, a live tensor
+//     end
+//
+// Labels behind % are letters, digits and _, and each is defined before it is used. What follows a # is a comment; of
+// those only a leading "file:line" is read. Types of operations may be left out where the operands decide them. A loop's
+// body is a graph of its own, "graph @0" to "end", before its first use as @0.
+#pragma once
+
+#include <ostream>
+
+#include "../fields.hpp"
+#include "annotations.hpp"
+#include "elements.hpp"
+
+namespace wengert {
+
+inline constexpr int graph_text_version = 1;
+
+namespace detail {
+
+inline constexpr std::string_view read_names[] = {"truth", "item", "elements"};
+
+/// A name as it is where it is a plain word, else in quotes.
+inline std::string word_text(std::string_view name)
+{
+    const auto plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+               c == '.';
+    };
+    bool quoted = name.empty();
+    for (char c : name) quoted = quoted || !plain(c);
+    if (!quoted) return std::string(name);
+    std::string out = "\"";
+    for (char c : name) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c == '\n' || c == '\r' ? ' ' : c;
+    }
+    return out + "\"";
+}
+
+inline std::string list_text(const std::vector<ValueId>& ids)
+{
+    std::string out = "(";
+    for (std::size_t i = 0; i < ids.size(); ++i) out += (i ? ", %" : "%") + std::to_string(ids[i]);
+    return out + ")";
+}
+
+inline std::string comment_text(const Site& at, const std::string& note)
+{
+    if (at.line <= 0 && note.empty()) return {};
+    std::string out = "  #";
+    if (at.line > 0) out += " " + to_string(at);
+    return note.empty() ? out : out + " | " + note;
+}
+
+/// What stands between "%3 = " and the type.
+inline std::string node_text(const GraphNode& n, std::size_t inlined = 32)
+{
+    switch (n.kind) {
+    case GraphNode::Kind::input: return "input";
+    case GraphNode::Kind::constant: return "constant " + elements_text(*n.constant, inlined);
+    case GraphNode::Kind::result:
+        return "result" + list_text(n.inputs) + " {" + std::to_string(n.index) + "}";
+    default: break;
+    }
+    const std::string fields = fields_text(n);
+    return word_text(n.primitive->name) + list_text(n.inputs) + (fields.empty() ? "" : " {" + fields + "}");
+}
+
+inline std::string line_text(const GraphNode& n, ValueId v, const std::string& note)
+{
+    std::string out = "%" + std::to_string(v) + " = " + node_text(n) + " : " + type_text(n.dtype, n.shape);
+    if (n.segment) out += " segment " + std::to_string(n.segment);
+    return out + comment_text(n.at, note) + "\n";
+}
+
+/// Calls line(text) for each line of a graph behind its head.
+template <class Line> void write_graph(const Graph& g, const Annotations& notes, const Line& line)
+{
+    for (ValueId v = 0; v < g.size(); ++v) line(line_text(g.node(v), v, annotation_text(notes, v)));
+    for (const Guard& guard : g.guards())
+        line("guard " + std::string(read_names[static_cast<std::size_t>(guard.what)]) + " %" +
+             std::to_string(guard.value) + " = " + elements_text(*guard.expected) +
+             comment_text(guard.at, {}) + "\n");
+    for (ValueId v : g.outputs()) line("output %" + std::to_string(v) + "\n");
+    for (std::size_t i = 0; i < g.updates().size(); ++i)
+        if (g.updates()[i] != no_value)
+            line("update " + std::to_string(i) + " by " + std::to_string(g.updates()[i]) + "\n");
+    line("end\n");
+}
+inline std::string head_text() { return "wengert graph " + std::to_string(graph_text_version) + "\n"; }
+
+}  // namespace detail
+
+/// The text of a graph, with what a plan knows about it as comments.
+inline std::string to_text(const Graph& g, const Annotations& notes = {})
+{
+    std::string out = detail::head_text();
+    detail::write_graph(g, notes, [&](const std::string& line) { out += line; });
+    return out;
+}
+
+inline std::ostream& operator<<(std::ostream& s, const Graph& g)
+{
+    s << detail::head_text();
+    detail::write_graph(g, {}, [&](const std::string& line) { s << line; });
+    return s;
+}
+
+}  // namespace wengert
