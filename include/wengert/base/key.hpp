@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -43,26 +44,48 @@ constexpr Block block(Block counter, std::uint64_t key)
 struct Key {
     std::uint64_t secret;
     std::uint64_t stream;
+    /// Which key of a running trace this is, which copies keep; 0: a constant. No part of the key's value.
+    std::uint64_t origin = 0;
 
     /// Neighbouring seeds give unrelated keys.
     explicit constexpr Key(std::uint64_t seed) : Key(philox::block({0, 0, 0, 3u << 30}, seed)) {}
 
-    friend constexpr bool operator==(const Key&, const Key&) = default;
+    friend constexpr bool operator==(const Key& a, const Key& b)
+    {
+        return a.secret == b.secret && a.stream == b.stream;
+    }
 
     /// The child number i of the kind `domain`.
-    constexpr Key child(std::uint64_t i, std::uint32_t domain) const
-    {
-        return Key(philox::block({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32),
-                                  static_cast<std::uint32_t>(stream),
-                                  static_cast<std::uint32_t>(stream >> 32) | domain << 30},
-                                 secret));
-    }
+    constexpr Key child(std::uint64_t i, std::uint32_t domain) const;
 
 private:
     explicit constexpr Key(const philox::Block& b)
         : secret(b[0] | std::uint64_t{b[1]} << 32), stream((b[2] | std::uint64_t{b[3]} << 32) >> 2)
     {}
 };
+
+/// Sees what a thread makes of the keys that are inputs of a trace.
+struct KeyHook {
+    /// The origin of `child`, which is parent.child(i, domain).
+    virtual std::uint64_t child(const Key& parent, std::uint64_t i, std::uint32_t domain,
+                                const Key& child) = 0;
+
+protected:
+    ~KeyHook() = default;
+};
+/// The calling thread's hook or null: one for all libraries of a process.
+inline constinit thread_local KeyHook* key_hook __attribute__((visibility("default"))) = nullptr;
+
+constexpr Key Key::child(std::uint64_t i, std::uint32_t domain) const
+{
+    Key made(philox::block({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32),
+                            static_cast<std::uint32_t>(stream),
+                            static_cast<std::uint32_t>(stream >> 32) | domain << 30},
+                           secret));
+    if (origin != 0 && !std::is_constant_evaluated() && key_hook)
+        made.origin = key_hook->child(*this, i, domain, made);
+    return made;
+}
 
 /// Two keys, independent of each other and of what is drawn from `key`: the first two of split(key, n).
 constexpr std::pair<Key, Key> split(const Key& key) { return {key.child(0, 1), key.child(1, 1)}; }

@@ -1,34 +1,174 @@
 // Random tensors: pure functions of a key. The same key gives the same elements; split(key) gives fresh ones.
+//
+// A draw is an operation on its key, which a graph holds as an int64 tensor of shape (2): the bits of secret and stream.
+// A recorder is told of it when the key is an input of its trace or a child of one; other draws are constants there.
 #pragma once
 
 #include "../base/key.hpp"
 #include "../kernels/cpu/random.hpp"
-#include "creation.hpp"
+#include "structural.hpp"
 
 namespace wengert {
 
 namespace detail {
-template <class T, class F>
-Tensor<T> drawn(std::string_view name, const Shape& shape, const Site& at, const F& fill)
+
+/// The key in a tensor. Throws ShapeError for one that holds none.
+inline Key key_of(std::string_view primitive, const Ref<Block>& b, const Site& at)
 {
-    check_shape(name, shape, at);
-    auto out = make_block(dtype_of<T>(), shape);
-    fill(out->template as<T>(), out->count);
-    return Tensor<T>(AnyTensor{std::move(out), {}});
+    if (b->dtype != DType::int64 || !(b->shape == Shape{2}))
+        fail<ShapeError>(primitive, "a key has shape (2), not " + to_string(b->shape), at);
+    const Ref<Block> flat = contiguous(b);
+    Key key(0);
+    std::memcpy(&key.secret, flat->data, sizeof key.secret);
+    std::memcpy(&key.stream, flat->data + sizeof key.secret, sizeof key.stream);
+    return key;
 }
+inline Ref<Block> tensor_of(const Key& key)
+{
+    auto b = make_block(DType::int64, Shape{2});
+    std::memcpy(b->data, &key.secret, sizeof key.secret);
+    std::memcpy(b->data + sizeof key.secret, &key.stream, sizeof key.stream);
+    return b;
+}
+
+/// What a recorder is told: an operation on the tensor that stands for a key.
+template <class Op, class T>
+void note_drawn(Recorder& r, const Op& op, const Ref<Block>& key, Block& out, const Site& at)
+{
+    const Block* const in[] = {key.get()};
+    const Site& outer = Tape::current().site_override;
+    r.operation(structural_primitive<Op, xsimd::default_arch, T, std::int64_t>, &op, in, 1, out,
+                outer.line ? outer : at);
+}
+
 inline void check_probability(std::string_view name, double p, bool below_one, const Site& at)
 {
     if (!(p >= 0 && p <= 1) || (below_one && p == 1))
         fail<Error>(name, "a probability of " + std::to_string(p) + " is none that this can have", at);
 }
+
+struct NormalFill {
+    static constexpr std::string_view name = "normal";
+    Shape shape;
+    void check(const Site&) const {}
+    template <class T> void fill(const Key& key, T* x, std::size_t n) const
+    {
+        kernels::fill_normal(key, x, n);
+    }
+};
+
+template <class T> struct UniformFill {
+    static constexpr std::string_view name = "uniform";
+    Shape shape;
+    T low, high;
+    void check(const Site&) const {}
+    void fill(const Key& key, T* x, std::size_t n) const
+    {
+        kernels::fill_uniform(key, x, n);
+        if (low == T(0) && high == T(1)) return;
+        for (std::size_t i = 0; i < n; ++i)
+            x[i] = std::fma(x[i], high - low, low);  // the same bits everywhere
+    }
+};
+
+struct BernoulliFill {
+    static constexpr std::string_view name = "bernoulli";
+    Shape shape;
+    double p;
+    void check(const Site& at) const { check_probability(name, p, false, at); }
+    void fill(const Key& key, bool* x, std::size_t n) const { kernels::fill_bernoulli(key, p, x, n); }
+};
+
+template <class T> struct RandintFill {
+    static constexpr std::string_view name = "randint";
+    Shape shape;
+    T low, high;
+    void check(const Site& at) const
+    {
+        if (low >= high)
+            fail<Error>(name, "no integers in [" + std::to_string(low) + ", " + std::to_string(high) + ")",
+                        at);
+    }
+    void fill(const Key& key, T* x, std::size_t n) const { kernels::fill_integers<T>(key, low, high, x, n); }
+};
+
+struct PermutationFill {
+    static constexpr std::string_view name = "permutation";
+    Shape shape;
+    void check(const Site&) const {}
+    void fill(const Key& key, std::int64_t* x, std::size_t n) const { kernels::fill_permutation(key, x, n); }
+};
+
+struct DropoutFill {
+    static constexpr std::string_view name = "dropout_mask";
+    Shape shape;
+    double p;
+    void check(const Site& at) const { check_probability(name, p, true, at); }
+    template <class T> void fill(const Key& key, T* x, std::size_t n) const
+    {
+        kernels::fill_dropout(key, p, x, n);
+    }
+};
+
+}  // namespace detail
+
+/// A child of a key: what split (domain 1) and fold_in (domain 2) make.
+struct KeyChild {
+    static constexpr std::string_view name = "key_child";
+    std::uint64_t i;
+    std::uint32_t domain;
+    template <class> Ref<Block> value(const Ref<Block>& key, const Site& at) const
+    {
+        return detail::tensor_of(detail::key_of(name, key, at).child(i, domain));
+    }
+};
+
+/// The elements that a Fill (its parameters are shape, bounds, probabilities) makes of a key. No derivative.
+template <class Fill> struct Draw {
+    static constexpr std::string_view name = Fill::name;
+    static constexpr bool flat = true;
+    Fill fill;
+    template <class T> Ref<Block> value(const Ref<Block>& key, const Site& at) const
+    {
+        return drawn<T>(detail::key_of(name, key, at), at);
+    }
+    template <class T> Ref<Block> drawn(const Key& key, const Site& at) const
+    {
+        fill.check(at);
+        check_shape(name, fill.shape, at);
+        auto out = make_block(dtype_of<T>(), fill.shape);
+        fill.fill(key, out->template as<T>(), out->count);
+        return out;
+    }
+};
+
+namespace detail {
+
+template <class T, class Fill> Tensor<T> draw(Fill fill, const Key& key, const Site& at)
+{
+    const Draw<Fill> op{std::move(fill)};
+    Ref<Block> out = op.template drawn<T>(key, at);
+    if (Recorder* r = recorder(); r && key.origin != 0) [[unlikely]]
+        if (const Ref<Block> k = r->key(key.origin)) note_drawn<Draw<Fill>, T>(*r, op, k, *out, at);
+    return Tensor<T>(AnyTensor{std::move(out), {}});
+}
+
+/// The tensor of parent.child(i, domain), as an operation on that of its parent: for a recorder's KeyHook.
+inline Ref<Block> draw_key(Recorder& r, const Ref<Block>& parent, std::uint64_t i, std::uint32_t domain,
+                           const Key& child)
+{
+    Ref<Block> out = tensor_of(child);
+    note_drawn<KeyChild, std::int64_t>(r, KeyChild{i, domain}, parent, *out, {});
+    return out;
+}
+
 }  // namespace detail
 
 /// The normal distribution of mean 0 and variance 1.
 template <Differentiable T>
 Tensor<T> normal(const Key& key, const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::drawn<T>("normal", shape, at,
-                            [&](T* x, std::size_t n) { kernels::fill_normal(key, x, n); });
+    return detail::draw<T>(detail::NormalFill{shape}, key, at);
 }
 
 /// Uniform in [low, high); high itself only where low + u (high − low) rounds to it.
@@ -36,21 +176,14 @@ template <Differentiable T>
 Tensor<T> uniform(const Key& key, const Shape& shape, std::type_identity_t<T> low = T(0),
                   std::type_identity_t<T> high = T(1), Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::drawn<T>("uniform", shape, at, [&](T* x, std::size_t n) {
-        kernels::fill_uniform(key, x, n);
-        if (low == T(0) && high == T(1)) return;
-        for (std::size_t i = 0; i < n; ++i)
-            x[i] = std::fma(x[i], high - low, low);  // the same bits everywhere
-    });
+    return detail::draw<T>(detail::UniformFill<T>{shape, low, high}, key, at);
 }
 
 /// True with probability p. Throws Error for a p outside of [0, 1].
 inline Tensor<bool> bernoulli(const Key& key, const Shape& shape, double p = 0.5,
                               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    detail::check_probability("bernoulli", p, false, at);
-    return detail::drawn<bool>("bernoulli", shape, at,
-                               [&](bool* x, std::size_t n) { kernels::fill_bernoulli(key, p, x, n); });
+    return detail::draw<bool>(detail::BernoulliFill{shape, p}, key, at);
 }
 
 /// Integers of [low, high), all as likely. Throws Error for an empty interval.
@@ -59,20 +192,14 @@ template <class T = std::int64_t>
 Tensor<T> randint(const Key& key, const Shape& shape, std::type_identity_t<T> low,
                   std::type_identity_t<T> high, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if (low >= high)
-        fail<Error>("randint", "no integers in [" + std::to_string(low) + ", " + std::to_string(high) + ")",
-                    at);
-    return detail::drawn<T>("randint", shape, at,
-                            [&](T* x, std::size_t n) { kernels::fill_integers<T>(key, low, high, x, n); });
+    return detail::draw<T>(detail::RandintFill<T>{shape, low, high}, key, at);
 }
 
 /// 0 … n − 1 in random order.
 inline Tensor<std::int64_t> permutation(const Key& key, std::int64_t n,
                                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::drawn<std::int64_t>("permutation", Shape{n}, at, [&](std::int64_t* x, std::size_t count) {
-        kernels::fill_permutation(key, x, count);
-    });
+    return detail::draw<std::int64_t>(detail::PermutationFill{Shape{n}}, key, at);
 }
 
 /// What dropout multiplies by: 0 with the drop probability p, else 1/(1 − p). Throws Error for a p outside of [0, 1).
@@ -80,9 +207,7 @@ template <Differentiable T>
 Tensor<T> dropout_mask(const Key& key, const Shape& shape, double p,
                        Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    detail::check_probability("dropout_mask", p, true, at);
-    return detail::drawn<T>("dropout_mask", shape, at,
-                            [&](T* x, std::size_t n) { kernels::fill_dropout(key, p, x, n); });
+    return detail::draw<T>(detail::DropoutFill{shape, p}, key, at);
 }
 
 }  // namespace wengert

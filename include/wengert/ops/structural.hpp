@@ -423,8 +423,7 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
         p.update = [](const void* op, Block& b, const Ref<Block>* rest, std::size_t, const Site&) {
             static_cast<const Op*>(op)->template update_any<Out>(b, rest);
         };
-    if constexpr (is_differentiable<Out>) {
-        if constexpr (requires { Op::flat; }) return p;
+    if constexpr (is_differentiable<Out> && !requires { Op::flat; }) {
         p.differentiable = true;
         p.vjp = structural_vjp<Op, Out, In...>;
         p.jvp = structural_jvp<Op, Out, In...>;

@@ -178,7 +178,7 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Indices& indices, const Tensor<T
 /// y = 1 at the labels along a new last axis, else 0.
 struct OneHot {
     static constexpr std::string_view name = "one_hot";
-    static constexpr bool linear = true;  // nothing that it reads has a derivative
+    static constexpr bool flat = true;  // nothing that it reads has a derivative
     std::int64_t classes;
     template <class T> Ref<Block> value(const Ref<Block>& labels, const Site& at) const
     {
