@@ -1,0 +1,226 @@
+// FusedKernel: a group of operations as one pass, tile by tile, over their elements. The same kernels as eager in the same
+// order for each element, so the same bits.
+#pragma once
+
+#include <memory>
+
+#include "fused_compile.hpp"
+
+namespace wengert::tiling {
+
+class FusedKernel {
+public:
+    using Direct = FusedProgram::Direct;
+
+    /// Null where it cannot be done: the nodes are then run one by one.
+    static std::unique_ptr<FusedKernel> compile(const Graph& g, const Layouts& layouts, const Group& group,
+                                                const PlanOptions&)
+    {
+        auto kernel = std::unique_ptr<FusedKernel>(new FusedKernel);
+        if (!detail::FusedCompiler<>(g, layouts, group, kernel->p_).run()) return nullptr;
+        return kernel;
+    }
+
+    /// operands[k] and results[r] are the first elements of those of the group. `scratch`: scratch_bytes(), aligned to 64.
+    void run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch) const noexcept
+    {
+        run_tiles(0, tiles(), operands, results, scratch);
+    }
+    std::size_t scratch_bytes() const noexcept { return p_.scratch; }
+
+    /// May result r be written where operand k lies? Every element is then read before it is written.
+    bool may_share(std::size_t result, std::size_t operand) const noexcept
+    {
+        const std::uint32_t last = p_.last_read[operand];
+        return last != FusedProgram::unshared && p_.written[result] != FusedProgram::unshared &&
+               last <= p_.written[result] && p_.operand_size[operand] == p_.result_size[result];
+    }
+
+    /// The same as calls of kernels one after the other; empty where there is more than one tile or something to gather.
+    const std::vector<Direct>& direct() const noexcept { return p_.direct; }
+    const std::byte* literal(std::size_t index) const noexcept { return p_.literals[index].get(); }
+
+    /// Tiles that do not need each other, to be run by any thread with scratch of its own.
+    std::size_t tiles() const noexcept { return p_.totals.empty() ? p_.tiles : 1; }
+    void run_tiles(std::size_t first, std::size_t last, const std::byte* const* operands,
+                   std::byte* const* results, std::byte* scratch) const noexcept
+    {
+        Table table = start(operands, results, scratch);
+        if (!p_.totals.empty()) last = p_.tiles;
+        switch (p_.mode) {
+        case FusedProgram::Mode::flat: return run_flat(table, first, last);
+        case FusedProgram::Mode::rows: return run_rows(table, first, last);
+        default: return run_packed(table, first, last);
+        }
+    }
+
+private:
+    using Source = FusedProgram::Source;
+
+    FusedKernel() = default;
+
+    /// Addresses during a run: of every place in this tile, and of every stream's first element.
+    struct Table {
+        const void* at[FusedProgram::max_places];
+        std::byte* base[FusedProgram::max_streams];
+        std::byte* scratch;
+    };
+
+    Table start(const std::byte* const* operands, std::byte* const* results,
+                std::byte* scratch) const noexcept
+    {
+        Table t;
+        t.scratch = scratch;
+        for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+            const Source& s = p_.streams[k];
+            t.base[k] = s.result ? results[s.number] : const_cast<std::byte*>(operands[s.number]);
+            t.at[k] = scratch + s.scratch;
+            if (s.kind == Source::fixed)
+                kernels::gather(t.base[k], 0, s.size, p_.tile, scratch + s.scratch);
+            else if (s.kind == Source::periodic)
+                for (std::size_t r = 0; r < p_.rows_per_tile; ++r)
+                    kernels::gather(t.base[k], s.strides.back(), s.size, p_.inner,
+                                    scratch + s.scratch + r * p_.inner * s.size);
+        }
+        std::size_t place = p_.streams.size();
+        for (const auto& literal : p_.literals) t.at[place++] = literal.get();
+        for (std::size_t offset : p_.registers) t.at[place++] = scratch + offset;
+        for (const Total& total : p_.totals) start_total(total, results[total.result], scratch);
+        return t;
+    }
+
+    static void start_total(const Total& total, std::byte* out, std::byte* scratch) noexcept
+    {
+        if (total.dtype == DType::float32)
+            (new (scratch + total.scratch) SumStream<float>)->start(out, total.rows.length, total.rows.mean);
+        else
+            (new (scratch + total.scratch) SumStream<double>)->start(out, total.rows.length, total.rows.mean);
+    }
+
+    /// One tile of n elements, whose operands are in their places.
+    void run_program(const Table& t, std::size_t n) const noexcept
+    {
+        for (const Instruction& i : p_.program) {
+            const void* in[kernels::max_operands] = {t.at[i.in[0]], t.at[i.in[1]], t.at[i.in[2]],
+                                                     t.at[i.in[3]]};
+            for (std::size_t k = 4; k < i.arity; ++k) in[k] = t.at[i.in[k]];
+            i.kernel(n, in, const_cast<void*>(t.at[i.out]));
+        }
+        for (const Total& total : p_.totals) {
+            const void* x = t.at[total.from];
+            if (total.dtype == DType::float32)
+                reinterpret_cast<SumStream<float>*>(t.scratch + total.scratch)
+                    ->add(static_cast<const float*>(x), n);
+            else
+                reinterpret_cast<SumStream<double>*>(t.scratch + total.scratch)
+                    ->add(static_cast<const double*>(x), n);
+        }
+    }
+
+    /// Brings n elements of a stream that starts at `from` to its place.
+    static void bring(const Source& s, const std::byte* from, std::size_t n, std::byte* to) noexcept
+    {
+        kernels::gather(from, s.strides.back(), s.size, n, to);
+    }
+
+    void run_flat(Table& t, std::size_t first, std::size_t last) const noexcept
+    {
+        for (std::size_t tile = first; tile < last; ++tile) {
+            const std::size_t begin = tile * p_.tile, n = std::min(p_.tile, p_.count - begin);
+            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+                const Source& s = p_.streams[k];
+                const auto offset = static_cast<std::int64_t>(begin * s.size);
+                if (s.kind == Source::linear)
+                    t.at[k] = t.base[k] + offset;
+                else if (s.kind == Source::gathered)
+                    bring(s, t.base[k] + offset * s.strides.back(), n, t.scratch + s.scratch);
+            }
+            run_program(t, n);
+        }
+    }
+
+    /// The position of a row: each stream's first element in it.
+    class Rows {
+    public:
+        Rows(const FusedProgram& p, const Table& t, std::size_t row) : p_(p)
+        {
+            std::size_t rest = row;
+            for (std::size_t axis = p.extents.size() - 1; axis-- > 0;) {
+                const auto extent = static_cast<std::size_t>(p.extents[axis]);
+                index_.push_back(static_cast<std::int64_t>(rest % extent));
+                rest /= extent;
+            }
+            for (std::size_t k = 0; k < p.streams.size(); ++k) {
+                at_[k] = t.base[k];
+                const Source& s = p.streams[k];
+                for (std::size_t i = 0; i < index_.size(); ++i)
+                    at_[k] += index_[i] * s.strides[index_.size() - 1 - i] * s.size;
+            }
+        }
+        std::byte* at(std::size_t k) const { return at_[k]; }
+        void next()
+        {
+            for (std::size_t i = 0; i < index_.size(); ++i) {
+                const std::size_t axis = index_.size() - 1 - i;
+                const bool wraps = ++index_[i] == p_.extents[axis];
+                for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+                    const std::int64_t step = p_.streams[k].strides[axis] * p_.streams[k].size;
+                    at_[k] += wraps ? -step * (p_.extents[axis] - 1) : step;
+                }
+                if (!wraps) return;
+                index_[i] = 0;
+            }
+        }
+
+    private:
+        const FusedProgram& p_;
+        Extents index_;  ///< the innermost axis first
+        std::byte* at_[FusedProgram::max_streams];
+    };
+
+    void run_rows(Table& t, std::size_t first, std::size_t last) const noexcept
+    {
+        const std::size_t per_row = (p_.inner + p_.tile - 1) / p_.tile;
+        if (first >= last) return;
+        Rows rows(p_, t, first / per_row);
+        for (std::size_t tile = first; tile < last; ++tile) {
+            const std::size_t begin = tile % per_row * p_.tile, n = std::min(p_.tile, p_.inner - begin);
+            if (tile != first && begin == 0) rows.next();
+            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+                const Source& s = p_.streams[k];
+                const auto offset = static_cast<std::int64_t>(begin * s.size);
+                if (s.kind == Source::linear || s.kind == Source::row)
+                    t.at[k] = rows.at(k) + offset;
+                else if (s.kind == Source::gathered)
+                    bring(s, rows.at(k) + offset * s.strides.back(), n, t.scratch + s.scratch);
+            }
+            run_program(t, n);
+        }
+    }
+
+    void run_packed(Table& t, std::size_t first, std::size_t last) const noexcept
+    {
+        if (first >= last) return;
+        const std::size_t rows_in_all = p_.count / p_.inner;
+        Rows rows(p_, t, first * p_.rows_per_tile);
+        for (std::size_t tile = first; tile < last; ++tile) {
+            const std::size_t row = tile * p_.rows_per_tile,
+                              m = std::min(p_.rows_per_tile, rows_in_all - row);
+            for (std::size_t k = 0; k < p_.streams.size(); ++k)
+                if (p_.streams[k].kind == Source::linear)
+                    t.at[k] = t.base[k] + row * p_.inner * p_.streams[k].size;
+            if (p_.gathers)
+                for (std::size_t j = 0; j < m; ++j, rows.next())
+                    for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+                        const Source& s = p_.streams[k];
+                        if (s.kind == Source::gathered)
+                            bring(s, rows.at(k), p_.inner, t.scratch + s.scratch + j * p_.inner * s.size);
+                    }
+            run_program(t, m * p_.inner);
+        }
+    }
+
+    FusedProgram p_;
+};
+
+}  // namespace wengert::tiling

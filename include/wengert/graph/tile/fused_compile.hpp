@@ -1,0 +1,390 @@
+// From a group to its program: the loop, where operands come from, combined instructions, registers.
+#pragma once
+
+#include "fused_program.hpp"
+#include "fused_sum.hpp"
+
+namespace wengert::tiling {
+
+namespace detail {
+
+/// A view that shows all elements of its operand in their order is read as the operand.
+inline ValueId read_as(const Graph& g, const Layouts& layouts, ValueId v)
+{
+    while (layouts[v].is_view(v) && !layouts[v].strided) {
+        const ValueId u = g.node(v).inputs[0];
+        if (layouts[u].strided || element_count(g.node(u).shape) != element_count(g.node(v).shape)) break;
+        v = u;
+    }
+    return v;
+}
+
+template <class U> void spread_tile(std::size_t n, const void* const* in, void* out)
+{
+    std::fill_n(static_cast<U*>(out), n, *static_cast<const U*>(in[0]));
+}
+inline TileKernel spread_kernel(std::size_t size)
+{
+    return size == 8   ? spread_tile<std::uint64_t>
+           : size == 4 ? spread_tile<std::uint32_t>
+                       : spread_tile<std::uint8_t>;
+}
+
+template <class T, class A, bool mean> void sum_tile(std::size_t n, const void* const* in, void* out)
+{
+    T* to = static_cast<T*>(out);
+    kernels::sum<T, A>(static_cast<const T*>(in[0]), 1, n, 1, to);
+    if constexpr (mean) *to /= static_cast<T>(n);
+}
+template <class A> TileKernel sum_kernel(DType d, bool mean)
+{
+    if (d == DType::float32) return mean ? sum_tile<float, A, true> : sum_tile<float, A, false>;
+    return mean ? sum_tile<double, A, true> : sum_tile<double, A, false>;
+}
+
+template <class A = xsimd::default_arch> class FusedCompiler {
+public:
+    FusedCompiler(const Graph& g, const Layouts& layouts, const Group& group, FusedProgram& p)
+        : g_(g), layouts_(layouts), group_(group), p_(p)
+    {}
+
+    bool run()
+    {
+        if (!group_.fused || group_.nodes.size() < 2 || !find_nodes() || !find_streams()) return false;
+        find_loop();
+        Combiner<A> combiner(
+            g_, nodes_, [&](ValueId v) { return source(v); }, [&](ValueId v) { return wanted_[v]; });
+        items_ = std::move(combiner.items);
+        find_lives();
+        choose_tile();
+        choose_sources();
+        if (!place_all()) return false;
+        find_sharing();
+        write_direct();
+        p_.scratch = memory_.size();
+        return true;
+    }
+
+private:
+    using Source = FusedProgram::Source;
+    using Mode = FusedProgram::Mode;
+    using Direct = FusedProgram::Direct;
+    static constexpr std::size_t cache = 32768;
+
+    const GraphNode& node(ValueId v) const { return g_.node(v); }
+    bool member(ValueId v) const { return members_.count(v) != 0; }
+    ValueId source(ValueId v) const
+    {
+        const ValueId u = read_as(g_, layouts_, v);
+        return member(u) ? u : v;
+    }
+
+    /// Elementwise nodes, and the sums at the end.
+    bool find_nodes()
+    {
+        for (std::size_t r = 0; r < group_.results.size(); ++r) wanted_[group_.results[r]] = true;
+        for (ValueId v : group_.nodes) {
+            Total total;
+            if (node(v).primitive->value) {
+                nodes_.push_back(v);
+                members_[v] = 0;
+            } else if (row_sum<A>(g_, node(v), total.rows)) {
+                total.value = v;
+                total.of = read_as(g_, layouts_, node(v).inputs[0]);
+                total.dtype = node(v).dtype;
+                wanted_[total.of] = true;
+                const auto at = std::find(group_.results.begin(), group_.results.end(), v);
+                if (at == group_.results.end() || !member(total.of)) return false;
+                total.result = static_cast<std::uint32_t>(at - group_.results.begin());
+                p_.totals.push_back(total);
+            } else {
+                return false;
+            }
+        }
+        if (nodes_.empty()) return false;
+        shape_ = squeezed(node(nodes_[0]).shape);
+        p_.count = element_count(shape_);
+        for (ValueId v : nodes_)
+            if (!(squeezed(node(v).shape) == shape_)) return false;
+        return p_.count > 0;
+    }
+
+    /// Strides of u as v reads it, along the axes of the group.
+    Strides strides_of(ValueId u, ValueId v) const
+    {
+        const Shape& shape = node(v).shape;
+        const Strides all = broadcast_strides(node(u).shape, layouts_[u].strides, shape);
+        Strides s;
+        for (std::size_t i = 0; i < shape.size(); ++i)
+            if (shape[i] != 1) s.push_back(all[i]);
+        return s;
+    }
+
+    bool find_streams()
+    {
+        for (ValueId v : nodes_)
+            for (ValueId i : node(v).inputs) {
+                if (member(source(i))) continue;
+                if (is_literal(i)) continue;
+                const Strides strides = strides_of(i, v);
+                const auto [it, fresh] = stream_of_.try_emplace(i, p_.streams.size());
+                if (!fresh) {
+                    if (!(p_.streams[it->second].strides == strides)) return false;
+                    continue;
+                }
+                const auto at = std::find(group_.operands.begin(), group_.operands.end(), i);
+                if (at == group_.operands.end()) return false;
+                add_stream(false, static_cast<std::size_t>(at - group_.operands.begin()), node(i).dtype,
+                           strides);
+            }
+        for (std::size_t r = 0; r < group_.results.size(); ++r) {
+            const ValueId v = group_.results[r];
+            if (!member(v)) continue;
+            stream_of_[v] = p_.streams.size();
+            add_stream(true, r, node(v).dtype, row_major(shape_));
+        }
+        return p_.streams.size() <= FusedProgram::max_streams;
+    }
+    bool is_literal(ValueId v) const
+    {
+        return node(v).kind == Graph::Kind::constant && node(v).constant->count == 1;
+    }
+    void add_stream(bool result, std::size_t number, DType dtype, const Strides& strides)
+    {
+        Source s;
+        s.result = result;
+        s.number = static_cast<std::uint32_t>(number);
+        s.size = static_cast<std::uint8_t>(size_of(dtype));
+        s.strides = strides;
+        p_.streams.push_back(s);
+    }
+
+    /// Axes merged where every stream allows it.
+    void find_loop()
+    {
+        std::vector<kernels::Operand> operands;
+        for (const Source& s : p_.streams) operands.push_back({nullptr, s.size, s.strides});
+        const kernels::Loop loop(shape_, operands.data(), operands.size());
+        for (std::size_t a = 0; a < loop.rank(); ++a) p_.extents.push_back(loop.extent(a));
+        for (std::size_t k = 0; k < operands.size(); ++k) {
+            Strides& s = p_.streams[k].strides;
+            s = operands[k].strides;
+            s.resize(loop.rank());
+            if (shape_.empty()) s[0] = 1;
+        }
+        p_.inner = static_cast<std::size_t>(loop.inner());
+        p_.mode = loop.rank() == 1 ? Mode::flat : p_.inner < 48 ? Mode::packed : Mode::rows;
+    }
+
+    void find_lives()
+    {
+        for (std::uint32_t i = 0; i < items_.size(); ++i)
+            for (std::size_t k = 0; k < items_[i].arity; ++k) last_use_[items_[i].in[k]] = i;
+        for (const Total& t : p_.totals) last_use_[t.of] = static_cast<std::uint32_t>(items_.size());
+    }
+
+    /// The largest tile of which all that is alive at one time fits the first-level cache, 128 at least.
+    void choose_tile()
+    {
+        std::size_t bytes = 0, most = 0, streamed = 0;
+        for (const Source& s : p_.streams) streamed += s.size;
+        for (std::uint32_t i = 0; i < items_.size(); ++i) {
+            if (!stream_of_.count(items_[i].value)) bytes += items_[i].size;
+            most = std::max(most, bytes);
+            for (std::size_t k = 0; k < items_[i].arity; ++k) {
+                const ValueId v = items_[i].in[k];
+                const bool repeated = std::find(items_[i].in, items_[i].in + k, v) != items_[i].in + k;
+                if (!repeated && member(v) && !stream_of_.count(v) && last_use_[v] == i)
+                    bytes -= size_of(node(v).dtype);
+            }
+        }
+        std::size_t tile = kernels::tile;
+        while (tile > 128 && tile * (most + streamed) > cache) tile /= 2;
+        if (p_.mode == Mode::packed) {
+            const std::size_t rows = p_.count / p_.inner;
+            p_.rows_per_tile = std::min(rows, std::max<std::size_t>(1, tile / p_.inner));
+            p_.tile = p_.rows_per_tile * p_.inner;
+            p_.tiles = (rows + p_.rows_per_tile - 1) / p_.rows_per_tile;
+            return;
+        }
+        p_.tile = std::min(tile, p_.inner);
+        p_.tiles = p_.count / p_.inner * ((p_.inner + p_.tile - 1) / p_.tile);
+    }
+
+    void choose_sources()
+    {
+        for (Source& s : p_.streams) {
+            s.kind = kind_of(s);
+            if (s.kind == Source::linear || s.kind == Source::row) continue;
+            s.scratch = memory_.reserve(p_.tile * s.size);
+            p_.gathers = p_.gathers || s.kind == Source::gathered;
+        }
+    }
+    Source::Kind kind_of(const Source& s) const
+    {
+        if (s.strides == row_major(p_.extents)) return Source::linear;
+        const std::size_t last = s.strides.size() - 1;
+        bool same_rows = true;
+        for (std::size_t a = 0; a < last; ++a) same_rows = same_rows && s.strides[a] == 0;
+        if (same_rows && s.strides[last] == 0) return Source::fixed;
+        if (p_.mode == Mode::packed) return same_rows ? Source::periodic : Source::gathered;
+        return p_.mode == Mode::rows && s.strides[last] == 1 ? Source::row : Source::gathered;
+    }
+
+    Place literal_place(ValueId v)
+    {
+        const auto [it, fresh] = literal_of_.try_emplace(v, p_.literals.size());
+        if (fresh) {
+            const std::size_t size = size_of(node(v).dtype);
+            auto* memory = static_cast<std::byte*>(::operator new[](p_.tile* size, std::align_val_t{64}));
+            kernels::gather(node(v).constant->data, 0, size, p_.tile, memory);
+            p_.literals.emplace_back(memory);
+        }
+        return static_cast<Place>(it->second);
+    }
+
+    /// Places are numbered streams first, then literals, then registers: two passes, since all literals must be known.
+    bool place_all()
+    {
+        for (const Item& item : items_)
+            for (std::size_t k = 0; k < item.arity; ++k)
+                if (!member(item.in[k]) && is_literal(item.in[k])) literal_place(item.in[k]);
+        for (std::uint32_t i = 0; i < items_.size(); ++i) place_item(i);
+        for (Total& t : p_.totals) {
+            t.from = place_of(t.of);
+            t.scratch = memory_.reserve(std::max(sizeof(SumStream<float, A>), sizeof(SumStream<double, A>)));
+        }
+        return p_.streams.size() + p_.literals.size() + p_.registers.size() <= FusedProgram::max_places;
+    }
+    Place place_of(ValueId v)
+    {
+        if (const auto it = stream_of_.find(v); it != stream_of_.end()) return static_cast<Place>(it->second);
+        if (const auto it = register_of_.find(v); it != register_of_.end()) return it->second;
+        return static_cast<Place>(p_.streams.size() + literal_place(v));
+    }
+    void place_item(std::uint32_t i)
+    {
+        const Item& item = items_[i];
+        Instruction o;
+        o.kernel = item.kernel;
+        o.arity = item.arity;
+        for (std::size_t k = 0; k < item.arity; ++k) o.in[k] = place_of(item.in[k]);
+        for (std::size_t k = 0; k < item.arity; ++k) {
+            const auto it = register_of_.find(item.in[k]);
+            if (it == register_of_.end() || last_use_[item.in[k]] != i) continue;
+            free_.emplace_back(it->second, node(item.in[k]).dtype);
+            register_of_.erase(it);
+        }
+        const auto outside = stream_of_.find(item.value);
+        o.out = outside != stream_of_.end() ? static_cast<Place>(outside->second) : new_register(item);
+        p_.program.push_back(o);
+    }
+    Place new_register(const Item& item)
+    {
+        Place place = no_place;
+        for (std::size_t k = free_.size(); k-- > 0 && place == no_place;)
+            if (size_of(free_[k].second) == item.size) {
+                place = free_[k].first;
+                free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(k));
+            }
+        if (place == no_place) {
+            place = static_cast<Place>(p_.streams.size() + p_.literals.size() + p_.registers.size());
+            p_.registers.push_back(memory_.reserve(p_.tile * item.size));
+        }
+        register_of_[item.value] = place;
+        return place;
+    }
+
+    void find_sharing()
+    {
+        p_.last_read.assign(group_.operands.size(), FusedProgram::unshared);
+        p_.written.assign(group_.results.size(), FusedProgram::unshared);
+        p_.operand_size.assign(group_.operands.size(), 0);
+        p_.result_size.assign(group_.results.size(), 0);
+        for (const auto& [v, k] : stream_of_) {
+            const Source& s = p_.streams[k];
+            if (s.kind != Source::linear) continue;
+            (s.result ? p_.result_size : p_.operand_size)[s.number] = s.size;
+            if (!s.result && !alone(v)) continue;
+            std::uint32_t& when = (s.result ? p_.written : p_.last_read)[s.number];
+            for (std::uint32_t i = 0; i < items_.size(); ++i) {
+                const Item& item = items_[i];
+                const bool here = s.result
+                                      ? item.value == v
+                                      : std::find(item.in, item.in + item.arity, v) != item.in + item.arity;
+                if (here) when = i;
+            }
+        }
+    }
+    /// No other operand shows the same memory.
+    bool alone(ValueId v) const
+    {
+        for (ValueId u : group_.operands)
+            if (u != v && layouts_[u].root == layouts_[v].root) return false;
+        return true;
+    }
+
+    Direct::Where where(Place place) const
+    {
+        using Where = Direct::Where;
+        const auto index = [](std::size_t i) { return static_cast<std::uint32_t>(i); };
+        if (place < p_.streams.size()) {
+            const Source& s = p_.streams[place];
+            if (s.kind == Source::fixed) return {Where::scratch, index(s.scratch)};
+            return {s.result ? Where::result : Where::operand, s.number};
+        }
+        const std::size_t rest = place - p_.streams.size();
+        if (rest < p_.literals.size()) return {Where::literal, index(rest)};
+        return {Where::scratch, index(p_.registers[rest - p_.literals.size()])};
+    }
+
+    void write_direct()
+    {
+        if (p_.mode != Mode::flat || p_.tiles > 1) return;
+        for (const Source& s : p_.streams)
+            if (s.kind != Source::linear && s.kind != Source::fixed) return;
+        for (const Total& t : p_.totals)
+            if (t.rows.length != p_.count) return;
+        for (const Source& s : p_.streams)
+            if (s.kind == Source::fixed)
+                add_direct(spread_kernel(s.size), {{Direct::Where::operand, s.number}},
+                           {Direct::Where::scratch, static_cast<std::uint32_t>(s.scratch)});
+        for (const Instruction& i : p_.program) {
+            std::vector<Direct::Where> in;
+            for (std::size_t k = 0; k < i.arity; ++k) in.push_back(where(i.in[k]));
+            add_direct(i.kernel, in, where(i.out));
+        }
+        for (const Total& t : p_.totals)
+            add_direct(sum_kernel<A>(t.dtype, t.rows.mean), {where(t.from)},
+                       {Direct::Where::result, t.result});
+    }
+    void add_direct(TileKernel kernel, const std::vector<Direct::Where>& in, Direct::Where out)
+    {
+        Direct d;
+        d.kernel = kernel;
+        d.n = p_.count;
+        d.arity = static_cast<std::uint8_t>(in.size());
+        std::copy(in.begin(), in.end(), d.in);
+        d.out = out;
+        p_.direct.push_back(d);
+    }
+
+    const Graph& g_;
+    const Layouts& layouts_;
+    const Group& group_;
+    FusedProgram& p_;
+    Shape shape_;
+    std::vector<ValueId> nodes_;
+    std::vector<Item> items_;
+    std::unordered_map<ValueId, char> members_;
+    std::unordered_map<ValueId, bool> wanted_;
+    std::unordered_map<ValueId, std::size_t> stream_of_, literal_of_;
+    std::unordered_map<ValueId, std::uint32_t> last_use_;
+    std::unordered_map<ValueId, Place> register_of_;
+    std::vector<std::pair<Place, DType>> free_;
+    Scratch memory_;
+};
+
+}  // namespace detail
+
+}  // namespace wengert::tiling

@@ -1,0 +1,351 @@
+// Fusion: which operations run in one pass over their elements.
+//
+// Elementwise operations over the same elements (their shapes agree but for extents of 1) may share a pass unless something
+// that must be complete first lies between them. Every value gets a level: along an edge between two of the same elements
+// it does not fall, along every other edge that ends in an elementwise operation it rises by one. All operations of one
+// level and the same elements can then run together, in any groups, without a cycle: a path that leaves a group comes back
+// on a higher level only. Of those, groups are the ones connected by a value that they pass on or by an operand that they
+// both read. Sums whose operand is made in a group are taken in its pass.
+#pragma once
+
+#include <queue>
+#include <unordered_map>
+
+#include "../../ops/reduction_rules.hpp"
+#include "../executable.hpp"
+#include "group.hpp"
+
+namespace wengert::tiling {
+
+/// What decides whether a value is stored for other passes or made again in them. Nanoseconds for 16 floats in the
+/// first-level cache and in memory beyond it; measured by hand on one machine, a tuner may set others.
+struct FusionCosts {
+    double load = 0.15, store = 0.29,
+           far = 0.6;              ///< an operand read, a result written, either beyond the caches
+    double cheap = 0.1;            ///< an addition or multiplication
+    std::size_t cache = 1U << 20;  ///< bytes from which `far` counts
+    std::size_t nodes = 96;        ///< of a group: its program and tiles stay in the caches
+    std::size_t operands = 32;
+};
+
+namespace detail {
+
+/// Extents other than 1: what the elements of a value are, whatever its shape.
+inline Shape squeezed(const Shape& shape)
+{
+    Shape s;
+    for (auto e : shape)
+        if (e != 1) s.push_back(e);
+    return s;
+}
+
+struct SameElements {
+    Shape shape;
+    std::uint16_t segment;
+    bool operator==(const SameElements& o) const { return segment == o.segment && shape == o.shape; }
+};
+struct SameElementsHash {
+    std::size_t operator()(const SameElements& s) const
+    {
+        std::size_t h = s.segment + 1469598103934665603U;
+        for (auto e : s.shape) h = (h ^ static_cast<std::size_t>(e)) * 1099511628211U;
+        return h;
+    }
+};
+
+/// A sum or mean over all axes or over the last ones, of floats: its operand's rows of `length` elements, one after the other.
+struct RowSum {
+    std::size_t length = 0;
+    bool mean = false;
+};
+
+template <class T, class A> inline bool is_sum(const Primitive& p)
+{
+    return p.compute == structural_primitive<Sum, A, T, T>.compute;
+}
+template <class T, class A> inline bool is_mean(const Primitive& p)
+{
+    return p.compute == structural_primitive<Mean, A, T, T>.compute;
+}
+
+template <class A = xsimd::default_arch> inline bool row_sum(const Graph& g, const GraphNode& n, RowSum& r)
+{
+    if (!n.primitive || n.inputs.size() != 1 || g.node(n.inputs[0]).dtype != n.dtype) return false;
+    const Primitive& p = *n.primitive;
+    const Axes* axes = nullptr;
+    if (p.name == "sum" && (is_sum<float, A>(p) || is_sum<double, A>(p)))
+        axes = &static_cast<const Sum*>(n.op.get())->axes;
+    else if (p.name == "mean" && (is_mean<float, A>(p) || is_mean<double, A>(p)))
+        axes = &static_cast<const Mean*>(n.op.get())->along.axes, r.mean = true;
+    if (!axes) return false;
+    const Shape& shape = g.node(n.inputs[0]).shape;
+    std::vector<bool> summed(shape.size(), false);
+    for (auto a : *axes) summed[static_cast<std::size_t>(a)] = true;
+    r.length = 1;
+    bool inside = false;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (shape[i] != 1 && inside && !summed[i]) return false;
+        if (summed[i]) r.length *= static_cast<std::size_t>(shape[i]);
+        inside = inside || (summed[i] && shape[i] != 1);
+    }
+    return true;
+}
+
+class Fusion {
+public:
+    Fusion(const Graph& g, const Layouts& layouts, const FusionCosts& costs)
+        : g_(g), layouts_(layouts), costs_(costs), source_(g.size()), kind_(g.size(), 0),
+          level_(g.size(), -1), needed_(g.size(), false), parent_(g.size()), group_(g.size(), none)
+    {}
+
+    std::vector<Group> run()
+    {
+        find_needed();
+        find_levels();
+        sink();
+        connect();
+        make_groups();
+        for (Group& group : groups_) find_operands(group);
+        return ordered();
+    }
+
+private:
+    static constexpr std::uint32_t none = ~0U;
+
+    const GraphNode& node(ValueId v) const { return g_.node(v); }
+    bool operation(ValueId v) const { return node(v).kind == Graph::Kind::operation; }
+    /// Can it run in a pass over elements?
+    bool fusible(ValueId v) const { return kind_[v] != 0; }
+    /// Are these two passes over the same elements?
+    bool together(ValueId a, ValueId b) const { return kind_[a] != 0 && kind_[a] == kind_[b]; }
+
+    void find_needed()
+    {
+        for (ValueId v : g_.outputs()) needed_[v] = true;
+        for (const Guard& guard : g_.guards()) needed_[guard.value] = true;
+        for (ValueId v = static_cast<ValueId>(g_.size()); v-- > 0;) {
+            const GraphNode& n = node(v);
+            if (n.kind == Graph::Kind::operation && n.primitive->compute && !layouts_[v].is_view(v))
+                needed_[v] = true;
+            if (needed_[v])
+                for (ValueId i : n.inputs) needed_[i] = true;
+        }
+    }
+
+    /// A view that shows all elements of its operand in their order is the operand.
+    ValueId source_of(ValueId v) const
+    {
+        if (!operation(v) || !layouts_[v].is_view(v) || layouts_[v].strided) return v;
+        const ValueId u = node(v).inputs[0];
+        const bool whole =
+            !layouts_[u].strided && element_count(node(u).shape) == element_count(node(v).shape);
+        return whole ? source_[u] : v;
+    }
+
+    std::uint32_t elements_of(ValueId v)
+    {
+        const GraphNode& n = node(v);
+        if (n.kind != Graph::Kind::operation || !needed_[v] || !n.primitive->value) return 0;
+        if (n.inputs.empty() || n.inputs.size() > kernels::max_operands || element_count(n.shape) == 0)
+            return 0;
+        const auto next = static_cast<std::uint32_t>(kinds_.size() + 1);
+        return kinds_.try_emplace({squeezed(n.shape), n.segment}, next).first->second;
+    }
+
+    void find_levels()
+    {
+        for (ValueId v = 0; v < g_.size(); ++v) {
+            source_[v] = source_of(v);
+            kind_[v] = elements_of(v);
+            for (ValueId i : node(v).inputs) {
+                const ValueId u = source_[i];
+                level_[v] = std::max(level_[v], level_[u] + (fusible(v) && !together(u, v)));
+            }
+        }
+    }
+
+    /// What is read on one higher level only, by others over the same elements, is made there: it then needs no memory.
+    /// Not where that would keep more than one operand alive in its place.
+    void sink()
+    {
+        std::vector<std::int32_t> latest(g_.size(), std::numeric_limits<std::int32_t>::max());
+        std::vector<std::uint8_t> elsewhere(g_.size(), 0);
+        for (ValueId v : g_.outputs()) elsewhere[source_[v]] = 1;
+        for (const Guard& guard : g_.guards()) elsewhere[source_[guard.value]] = 1;
+        for (ValueId v = static_cast<ValueId>(g_.size()); v-- > 0;) {
+            if (!needed_[v]) continue;
+            if (source_[v] != v) continue;
+            if (fusible(v) && !elsewhere[v] && latest[v] != std::numeric_limits<std::int32_t>::max() &&
+                large_operands(v) <= 1)
+                level_[v] = std::max(level_[v], latest[v]);
+            for (ValueId i : node(v).inputs) {
+                const ValueId u = source_[i];
+                latest[u] = std::min(latest[u], level_[v]);
+                if (!together(u, v)) elsewhere[u] = 1;
+            }
+        }
+    }
+    std::size_t large_operands(ValueId v) const
+    {
+        std::size_t n = 0;
+        for (ValueId i : node(v).inputs)
+            n += node(i).kind == Graph::Kind::operation && element_count(node(i).shape) > 1;
+        return n;
+    }
+
+    ValueId find(ValueId v)
+    {
+        while (parent_[v] != v) v = parent_[v] = parent_[parent_[v]];
+        return v;
+    }
+
+    void connect()
+    {
+        for (ValueId v = 0; v < g_.size(); ++v) parent_[v] = v;
+        std::unordered_map<std::uint64_t, ValueId> readers;  // the last one of an operand on a level
+        for (ValueId v = 0; v < g_.size(); ++v) {
+            if (!fusible(v)) continue;
+            for (ValueId i : node(v).inputs) {
+                const ValueId u = source_[i];
+                if (together(u, v) && level_[u] == level_[v]) {
+                    parent_[find(v)] = find(u);
+                    continue;
+                }
+                if (element_count(node(u).shape) == 1) continue;
+                const std::uint64_t key =
+                    (std::uint64_t{layouts_[u].root} << 32) ^
+                    (std::uint64_t{kind_[v]} * 0x9e3779b9U + static_cast<std::uint32_t>(level_[v]));
+                const auto [it, first] = readers.try_emplace(key, v);
+                if (!first && together(it->second, v) && level_[it->second] == level_[v])
+                    parent_[find(v)] = find(it->second);
+                it->second = v;
+            }
+        }
+    }
+
+    bool full(const Group& group) const
+    {
+        return group.nodes.size() >= costs_.nodes || group.operands.size() >= costs_.operands;
+    }
+    /// Operands counted while a group grows, with repetitions.
+    void count_operands(ValueId v, std::uint32_t k)
+    {
+        for (ValueId i : node(v).inputs)
+            if (group_[source_[i]] != k && element_count(node(i).shape) > 1) groups_[k].operands.push_back(i);
+    }
+
+    void make_groups()
+    {
+        std::vector<std::uint32_t> open(g_.size(), none);
+        for (ValueId v = 0; v < g_.size(); ++v) {
+            if (!operation(v) || !needed_[v] || layouts_[v].is_view(v)) continue;
+            if (fusible(v)) {
+                std::uint32_t& k = open[find(v)];
+                if (k == none || full(groups_[k])) k = new_group(true);
+                put(v, k);
+                count_operands(v, k);
+            } else if (RowSum r; row_sum(g_, node(v), r) && sums_with(v)) {
+                put(v, group_[source_[node(v).inputs[0]]]);
+            } else {
+                put(v, new_group(node(v).primitive->value != nullptr));
+            }
+        }
+    }
+    bool sums_with(ValueId v) const
+    {
+        const ValueId u = source_[node(v).inputs[0]];
+        return fusible(u) && node(u).segment == node(v).segment && element_count(node(v).shape) > 0;
+    }
+    std::uint32_t new_group(bool fused)
+    {
+        groups_.emplace_back();
+        groups_.back().fused = fused;
+        return static_cast<std::uint32_t>(groups_.size() - 1);
+    }
+    void put(ValueId v, std::uint32_t k)
+    {
+        groups_[k].nodes.push_back(v);
+        group_[v] = k;
+    }
+
+    void find_operands(Group& group)
+    {
+        group.operands.clear();
+        const std::uint32_t k = group_[group.nodes[0]];
+        for (ValueId v : group.nodes)
+            for (ValueId i : node(v).inputs) {
+                if (group.fused && group_[source_[i]] == k) continue;
+                if (std::find(group.operands.begin(), group.operands.end(), i) == group.operands.end())
+                    group.operands.push_back(i);
+            }
+        if (!group.fused) group.results = group.nodes;
+    }
+
+    /// Values of fused groups that others read.
+    void find_results(std::vector<std::uint8_t>& read_outside)
+    {
+        for (ValueId v : g_.outputs()) read_outside[layouts_[v].root] = 1;
+        for (const Guard& guard : g_.guards()) read_outside[layouts_[guard.value].root] = 1;
+        for (Group& group : groups_)
+            for (ValueId i : group.operands) read_outside[layouts_[i].root] = 1;
+        for (Group& group : groups_)
+            if (group.fused)
+                for (ValueId v : group.nodes)
+                    if (read_outside[v]) group.results.push_back(v);
+    }
+
+    /// Topological order, of those that can run the one whose last node comes first in the graph.
+    std::vector<Group> ordered()
+    {
+        std::vector<std::uint8_t> read_outside(g_.size(), 0);
+        find_results(read_outside);
+        std::vector<std::uint32_t> waits(groups_.size(), 0);
+        std::vector<std::vector<std::uint32_t>> next(groups_.size());
+        for (std::uint32_t k = 0; k < groups_.size(); ++k)
+            for (ValueId i : groups_[k].operands) {
+                const std::uint32_t from = group_[layouts_[i].root];
+                if (from == none || from == k) continue;
+                next[from].push_back(k);
+                ++waits[k];
+            }
+        using Entry = std::pair<ValueId, std::uint32_t>;
+        std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+        const auto push = [&](std::uint32_t k) { ready.push({groups_[k].nodes.back(), k}); };
+        for (std::uint32_t k = 0; k < groups_.size(); ++k)
+            if (waits[k] == 0) push(k);
+        std::vector<Group> out;
+        out.reserve(groups_.size());
+        while (!ready.empty()) {
+            const std::uint32_t k = ready.top().second;
+            ready.pop();
+            for (std::uint32_t j : next[k])
+                if (--waits[j] == 0) push(j);
+            out.push_back(std::move(groups_[k]));
+        }
+        return out;
+    }
+
+    const Graph& g_;
+    const Layouts& layouts_;
+    const FusionCosts& costs_;
+    std::vector<ValueId> source_;
+    std::vector<std::uint32_t> kind_;  ///< number of the elements that a fusible value has, 0 for others
+    std::vector<std::int32_t> level_;
+    std::vector<bool> needed_;
+    std::vector<ValueId> parent_;       ///< of the disjoint sets that `connect` makes
+    std::vector<std::uint32_t> group_;  ///< by value
+    std::unordered_map<SameElements, std::uint32_t, SameElementsHash> kinds_;
+    std::vector<Group> groups_;
+};
+
+}  // namespace detail
+
+/// All operations that need a step, as groups in an order in which they can run.
+inline std::vector<Group> fuse(const Graph& g, const Layouts& layouts, const PlanOptions& options,
+                               const FusionCosts& costs = {})
+{
+    static_cast<void>(options);
+    return detail::Fusion(g, layouts, costs).run();
+}
+
+}  // namespace wengert::tiling

@@ -1,0 +1,175 @@
+// Runs a graph group by group, as the plan of the tile executor does, but each value in memory of its own; compares with
+// `interpret`.
+#pragma once
+
+#include "catch.hpp"
+
+#include <wengert/graph/interpret.hpp>
+#include <wengert/graph/tile/fused.hpp>
+#include <wengert/ops/activations.hpp>
+#include <wengert/ops/cast.hpp>
+#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/selection.hpp>
+
+namespace fused_test {
+
+using namespace wengert;
+
+/// The same bits, but that any NaN is like any other: which operand's NaN survives is the compiler's choice.
+template <class T> bool same_bits(const Block& a, const Block& b)
+{
+    for (std::size_t i = 0; i < a.count; ++i) {
+        const T x = a.as<T>()[i], y = b.as<T>()[i];
+        if (x != x && y != y) continue;
+        if (std::memcmp(&x, &y, sizeof x) != 0) return false;
+    }
+    return true;
+}
+inline bool same(const Block& a, const Block& b)
+{
+    if (a.dtype != b.dtype || !(a.shape == b.shape)) return false;
+    return with_dtype(a.dtype, [&]<class T>() { return same_bits<T>(a, b); });
+}
+
+struct Counts {
+    std::size_t kernels = 0, singles = 0, nodes = 0, straight = 0;
+};
+
+class Runner {
+public:
+    Runner(const Graph& g, const std::vector<Ref<Block>>& inputs)
+        : g_(g), layouts_(tiling::layouts_of(g)), groups_(tiling::fuse(g, layouts_, {})), values_(g.size())
+    {
+        for (ValueId v = 0; v < g.size(); ++v) {
+            if (g.node(v).kind == Graph::Kind::input) values_[v] = inputs[g.node(v).index];
+            if (g.node(v).kind == Graph::Kind::constant) values_[v] = g.node(v).constant;
+        }
+    }
+
+    Counts counts;
+
+    void run()
+    {
+        for (const tiling::Group& group : groups_) {
+            const auto kernel = tiling::FusedKernel::compile(g_, layouts_, group, {});
+            if (kernel)
+                run_kernel(group, *kernel);
+            else
+                for (ValueId v : group.nodes) run_node(v), ++counts.singles;
+        }
+    }
+    const Ref<Block>& value(ValueId v)
+    {
+        const tiling::Layout& l = layouts_[v];
+        if (!values_[v] && l.is_view(v)) {
+            REQUIRE(values_[l.root]);
+            values_[v] = make_view(values_[l.root], g_.node(v).shape, &l.strides,
+                                   l.offset / static_cast<std::int64_t>(size_of(g_.node(v).dtype)));
+        }
+        REQUIRE(values_[v]);
+        return values_[v];
+    }
+
+private:
+    void run_node(ValueId v)
+    {
+        std::vector<Ref<Block>> in;
+        for (ValueId i : g_.node(v).inputs) in.push_back(value(i));
+        values_[v] = compute_node(g_.node(v), in.data());
+    }
+
+    void run_kernel(const tiling::Group& group, const tiling::FusedKernel& kernel)
+    {
+        ++counts.kernels;
+        counts.nodes += group.nodes.size();
+        std::vector<const std::byte*> operands;
+        for (ValueId v : group.operands) operands.push_back(value(v)->data);
+        const auto memory = make_block(DType::float64, {kernel.scratch_bytes() / 8 + 8});
+        REQUIRE(reinterpret_cast<std::uintptr_t>(memory->data) % 64 == 0);
+        std::vector<Ref<Block>> first = results(group), split = results(group), straight = results(group);
+        kernel.run(operands.data(), addresses(first).data(), memory->data);
+        for (std::size_t t = 0; t < kernel.tiles(); ++t)
+            kernel.run_tiles(t, t + 1, operands.data(), addresses(split).data(), memory->data);
+        for (std::size_t r = 0; r < first.size(); ++r) REQUIRE(same(*first[r], *split[r]));
+        if (!kernel.direct().empty()) {
+            ++counts.straight;
+            run_direct(kernel, operands, addresses(straight), memory->data);
+            for (std::size_t r = 0; r < first.size(); ++r) REQUIRE(same(*first[r], *straight[r]));
+        }
+        share(group, kernel, first, memory->data);
+        for (std::size_t r = 0; r < first.size(); ++r) values_[group.results[r]] = first[r];
+    }
+
+    std::vector<Ref<Block>> results(const tiling::Group& group) const
+    {
+        std::vector<Ref<Block>> out;
+        for (ValueId v : group.results) {
+            out.push_back(make_block(g_.node(v).dtype, g_.node(v).shape));
+            std::memset(out.back()->data, 0x55, out.back()->bytes());
+        }
+        return out;
+    }
+    static std::vector<std::byte*> addresses(const std::vector<Ref<Block>>& blocks)
+    {
+        std::vector<std::byte*> out;
+        for (const auto& b : blocks) out.push_back(b->data);
+        return out;
+    }
+
+    /// With every result where an operand lies that it may share with.
+    void share(const tiling::Group& group, const tiling::FusedKernel& kernel,
+               const std::vector<Ref<Block>>& expected, std::byte* scratch)
+    {
+        std::vector<Ref<Block>> out = results(group);
+        std::vector<const std::byte*> operands;
+        for (ValueId v : group.operands) operands.push_back(value(v)->data);
+        std::vector<bool> taken(group.operands.size(), false);
+        for (std::size_t r = 0; r < out.size(); ++r)
+            for (std::size_t k = 0; k < operands.size(); ++k)
+                if (!taken[k] && kernel.may_share(r, k)) {
+                    REQUIRE(element_count(g_.node(group.operands[k]).shape) == out[r]->count);
+                    std::memcpy(out[r]->data, operands[k], out[r]->bytes());
+                    operands[k] = out[r]->data;
+                    taken[k] = true;
+                    break;
+                }
+        kernel.run(operands.data(), addresses(out).data(), scratch);
+        for (std::size_t r = 0; r < out.size(); ++r) REQUIRE(same(*expected[r], *out[r]));
+    }
+
+    static void run_direct(const tiling::FusedKernel& kernel, const std::vector<const std::byte*>& operands,
+                           const std::vector<std::byte*>& results, std::byte* scratch)
+    {
+        using Where = tiling::FusedKernel::Direct::Where;
+        const auto address = [&](const Where& w) -> std::byte* {
+            if (w.kind == Where::operand) return const_cast<std::byte*>(operands[w.index]);
+            if (w.kind == Where::result) return results[w.index];
+            if (w.kind == Where::scratch) return scratch + w.index;
+            return const_cast<std::byte*>(kernel.literal(w.index));
+        };
+        for (const auto& d : kernel.direct()) {
+            const void* in[kernels::max_operands] = {};
+            for (std::size_t k = 0; k < d.arity; ++k) in[k] = address(d.in[k]);
+            d.kernel(d.n, in, address(d.out));
+        }
+    }
+
+    const Graph& g_;
+    tiling::Layouts layouts_;
+    std::vector<tiling::Group> groups_;
+    std::vector<Ref<Block>> values_;
+};
+
+inline Counts check_fused(const Graph& g, const std::vector<Ref<Block>>& inputs)
+{
+    const std::vector<Ref<Block>> expected = interpret(g, inputs);
+    Runner runner(g, inputs);
+    runner.run();
+    for (ValueId v : g.outputs()) {
+        CAPTURE(v);
+        REQUIRE(same(*contiguous(expected[v]), *contiguous(runner.value(v))));
+    }
+    return runner.counts;
+}
+
+}  // namespace fused_test
