@@ -40,22 +40,25 @@ TEST_CASE("small operations in a chain, forwards and backwards")
 
 TEST_CASE("a network's gradients add up in place")
 {
-    const Blocks in{random_block<double>({4, 6}), random_block<double>({6, 9}, 2), random_block<double>({9}, 3),
-                    random_block<double>({9, 6}, 4)};
+    const Blocks in{random_block<double>({4, 6}), random_block<double>({6, 9}, 2),
+                    random_block<double>({9}, 3), random_block<double>({9, 6}, 4)};
     const auto loss = [](const List& w) {
         D y = w[0];
         for (int s = 0; s < 3; ++s) y = y + 0.1 * matmul(tanh(matmul(y, w[1]) + w[2]), w[3]);
         return mean(y * y);
     };
     const auto program = check<double>(with_gradients(loss), in);
-    REQUIRE(static_cast<double>(program->stats.arena_bytes) <= 1.15 * static_cast<double>(program->stats.lower_bound));
+    REQUIRE(static_cast<double>(program->stats.arena_bytes) <=
+            1.15 * static_cast<double>(program->stats.lower_bound));
 }
 
 TEST_CASE("products of transposed operands")
 {
-    const Blocks in{random_block<double>({6, 4}), random_block<double>({9, 6}, 2), random_block<double>({6}, 3)};
+    const Blocks in{random_block<double>({6, 4}), random_block<double>({9, 6}, 2),
+                    random_block<double>({6}, 3)};
     const auto loss = [](const List& w) {
-        const D a = matmul(transpose(w[0]), transpose(w[1])), b = matmul(transpose(w[0]), transpose(w[1]) * 2.0);
+        const D a = matmul(transpose(w[0]), transpose(w[1])),
+                b = matmul(transpose(w[0]), transpose(w[1]) * 2.0);
         return sum(a * b) + sum(matmul(w[1], w[2])) + sum(matmul(w[2], w[0])) + sum(a * a);
     };
     check<double>(with_gradients(loss), in);
@@ -67,7 +70,8 @@ TEST_CASE("parts that are written and read")
     const auto loss = [](const List& w) {
         D u = w[0] * 2.0;
         for (int s = 0; s < 3; ++s) {
-            view(u, range(1, 7), range(1, 8)) += 0.1 * (view(u, range(0, 6), range(1, 8)) + view(u, range(2, 8), range(1, 8)));
+            view(u, range(1, 7), range(1, 8)) +=
+                0.1 * (view(u, range(0, 6), range(1, 8)) + view(u, range(2, 8), range(1, 8)));
             view(u, 0) = w[1] * u(3, 3);
             view(u, all(), 2) -= view(u, all(), 3);
         }
@@ -82,8 +86,9 @@ TEST_CASE("softmax, extrema and concatenation")
     const auto loss = [](const List& w) {
         const D both = concatenate(List{w[0], w[1]}, 1);
         const D attention = softmax(both, 1);
-        return sum(attention * both) + sum(amax(both, {0})) + sum(log_softmax(both, 1) * stack(List{both, both}, 0)) +
-               logsumexp(both) + sum(norm(w[1], {1}));
+        return sum(attention * both) + sum(amax(both, {0})) +
+               sum(log_softmax(both, 1) * stack(List{both, both}, 0)) + logsumexp(both) +
+               sum(norm(w[1], {1}));
     };
     check<double>(with_gradients(loss), in);
 }
