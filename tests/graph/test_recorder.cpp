@@ -1,13 +1,19 @@
 // What a recorder is told: every operation with operands that it knows, and nothing else.
+#include <unistd.h>
+
+#include <cstdio>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include <wengert/graph/fields.hpp>
 #include <wengert/ops/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/cast.hpp>
 #include <wengert/ops/creation.hpp>
+#include <wengert/ops/io.hpp>
 #include <wengert/ops/losses.hpp>
+#include <wengert/ops/print.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/take.hpp>
 
@@ -78,7 +84,7 @@ public:
     }
 
     std::vector<std::string> names, constants, reads;
-    std::vector<unsigned> lines;
+    std::vector<int> lines;
     std::vector<std::string> other_bits;  ///< operations that did not give the same when done again
 
 private:
@@ -126,7 +132,7 @@ TEST_CASE("every operation of a small program is seen, its operands are known")
     CHECK(notes.other_bits.empty());
     CHECK(z.item() == Approx(2 - 0 + 2 * std::tanh(1.0) + 2 * std::tanh(3.0)));
     CHECK(notes.reads == Names{"sum"});
-    for (unsigned line : notes.lines) CHECK(line > 0);
+    for (int line : notes.lines) CHECK(line > 0);
 }
 
 TEST_CASE("labels, casts and positions are operands, not constants")
@@ -145,6 +151,20 @@ TEST_CASE("labels, casts and positions are operands, not constants")
     CHECK(notes.other_bits.empty());
     CHECK(static_cast<bool>(wg::allclose(hot, Tensor<double>{{0.0, 1.0}, {1.0, 0.0}, {0.0, 1.0}})));
     CHECK(notes.reads == Names{"one_hot", ""});
+}
+
+TEST_CASE("printing and saving are reads")
+{
+    const Tensor<double> x{1.0, 2.0};
+    Notes notes;
+    notes.input(x.any().value);
+    std::ostringstream out;
+    out << wg::exp(x);
+    CHECK(notes.reads == Names{"exp"});
+    const std::string path = "/tmp/wengert_recorder_" + std::to_string(getpid()) + ".npy";
+    wg::save_npy(path, wg::square(x));
+    static_cast<void>(std::remove(path.c_str()));
+    CHECK(notes.reads == Names{"exp", "square"});
 }
 
 TEST_CASE("draws from a key of the trace are operations on it, with the same elements as outside")

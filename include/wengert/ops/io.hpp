@@ -25,6 +25,7 @@ inline std::vector<std::int64_t> shape_vector(const Shape& s) { return {s.begin(
 /// One tensor as a .npy file. Throws Error when it cannot be written; a file that was there is then as before.
 template <class T> void save_npy(const std::string& path, const Tensor<T>& x)
 {
+    note_read(*x.any().value, Read::elements, {});
     const Ref<Block> b = contiguous(x.any().value);
     write_npy(path, npy_dtype<T>(), detail::shape_vector(b->shape), b->data, b->bytes());
 }

@@ -145,6 +145,7 @@ template <class T> std::string elements_text(const Block& b)
 template <class T, class Device> std::ostream& operator<<(std::ostream& out, const Tensor<T, Device>& x)
 {
     const AnyTensor& any = x.any();
+    note_read(*any.value, Read::elements, {});
     std::string text = detail::elements_text<T>(*any.value);
     text += any.value->shape.size() > 1 ? '\n' : ' ';
     text += "shape=" + to_string(any.value->shape) + " dtype=" + std::string(name_of(any.value->dtype));

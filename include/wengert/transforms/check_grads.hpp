@@ -59,6 +59,8 @@ template <class T> double inner(const Tensors<T>& a, const Tensors<T>& b, double
     double total = 0, size = 0;
     for (std::size_t k = 0; k < a.size(); ++k) {
         const Ref<Block> p = contiguous(a[k].any().value), q = contiguous(b[k].any().value);
+        note_read(*a[k].any().value, Read::elements, {});
+        note_read(*b[k].any().value, Read::elements, {});
         for (std::size_t i = 0; i < p->count; ++i) {
             const double term =
                 static_cast<double>(p->template as<T>()[i]) * static_cast<double>(q->template as<T>()[i]);

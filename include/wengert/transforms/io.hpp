@@ -61,6 +61,7 @@ template <class X> void save_npz(const std::string& path, const X& x)
     std::vector<Ref<Block>> blocks;
     std::vector<std::pair<std::string, NpyView>> views;
     auto add = [&]<class T>(const std::string& name, const Tensor<T>& t) {
+        note_read(*t.any().value, Read::elements, {});
         const Block& b = *blocks.emplace_back(contiguous(t.any().value));
         views.push_back({name, {npy_dtype<T>(), detail::shape_vector(b.shape), {b.data, b.bytes()}}});
     };
