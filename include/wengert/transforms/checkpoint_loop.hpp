@@ -1,0 +1,227 @@
+// checkpoint_loop: a loop of many steps with memory for few.
+#pragma once
+
+#include <variant>
+
+#include "../ops/shape.hpp"
+#include "checkpoint.hpp"
+#include "loop_sections.hpp"
+
+namespace wengert {
+
+/// How a loop with checkpoints runs. State is the type of its state.
+template <class State> struct LoopOptions {
+    std::uint64_t steps = 0;                        ///< with `while_`: at most so many, 0 for no bound
+    std::uint64_t snapshots = 0;                    ///< states kept in memory, the initial one included
+    std::uint64_t memory = 0;                       ///< bytes for them, in place of their number
+    std::function<bool(const State&)> while_ = {};  ///< go on? The number of steps need not be known then
+    std::string folder = {};                        ///< keeps states at every `chunk` steps on disk, here
+    std::uint64_t chunk = 0;                        ///< 0: √(steps · snapshots) or so
+    LoopReport* report = nullptr;
+};
+
+namespace detail {
+
+/// What step(state, …) is given: the state, then the step's part of xs if there are any, then its number if it wants it.
+template <class F, class State, class Xs> auto call_step(F& f, const State& s, const Xs& xs, std::uint64_t i)
+{
+    if constexpr (std::is_same_v<Xs, std::monostate>) {
+        if constexpr (std::is_invocable_v<F&, const State&, std::uint64_t>)
+            return f(s, i);
+        else
+            return f(s);
+    } else {
+        const Xs x = tree::map(
+            [&]<class T>(const Tensor<T>& t) { return Tensor<T>(t(static_cast<std::int64_t>(i), Site{})); },
+            xs);
+        if constexpr (std::is_invocable_v<F&, const State&, const Xs&, std::uint64_t>)
+            return f(s, x, i);
+        else
+            return f(s, x);
+    }
+}
+
+template <class X> X filled(const X& like, const AnyTensor* tensors)
+{
+    X x = like;
+    each_tensor([&](AnyTensor& t) { t = *tensors++; }, x);
+    return x;
+}
+template <class X> X emptied(X x)
+{
+    each_tensor([](AnyTensor& t) { t = {}; }, x);
+    return x;
+}
+
+/// The outputs of all steps, each stacked along a new first axis. A loop of no steps has none to tell the shapes.
+template <class Y> Y stacked(const Y& like, const AnyTensor* outputs, std::size_t steps, const Site& at)
+{
+    Y y = like;
+    const std::size_t width = tree::count(like);
+    std::size_t k = 0;
+    tree::for_each(
+        [&]<class T>(Tensor<T>& t) {
+            std::vector<Tensor<T>> parts;
+            for (std::size_t i = 0; i < steps; ++i) parts.push_back(Tensor<T>(outputs[i * width + k]));
+            t = parts.empty() ? Tensor<T>() : stack(parts, 0, at);
+            ++k;
+        },
+        y);
+    return y;
+}
+
+template <class F, class State, class Xs> class CheckpointedLoop {
+public:
+    using Result = std::remove_cvref_t<decltype(call_step(std::declval<F&>(), std::declval<State&>(),
+                                                          std::declval<Xs&>(), 0U))>;
+    static constexpr bool plain = std::is_convertible_v<Result, State>;
+
+    CheckpointedLoop(F f, const State& state, Xs xs, LoopOptions<State> o, const Site& at)
+        : state_(state), options_(std::move(o)), at_(at)
+    {
+        auto function = std::make_shared<F>(std::move(f));
+        const State shell = emptied(state);
+        steps_ = std::make_shared<LoopSteps>();
+        steps_->step = [function, shell, xs = std::move(xs), at](std::uint64_t i, const AnyTensors& now) {
+            const State s = filled(shell, now.data());
+            Result r = call_step(*function, s, xs, i);
+            if constexpr (plain)
+                return checked(shell, now, State(std::move(r)), std::monostate{}, at);
+            else
+                return checked(shell, now, r.first, r.second, at);
+        };
+        steps_->state_size = tree::count(state);
+        steps_->report = options_.report;
+        steps_->folder = options_.folder;
+        steps_->at = at;
+    }
+
+    auto run()
+    {
+        const Tape& tape = Tape::current();
+        AnyTensors state = tensors_of(state_);
+        std::uint64_t n = options_.steps;
+        if (options_.report) *options_.report = {};
+        if (tape.active == 0 || (tape.active & tape.forward_levels)) return finish(plain_loop(state, n), n);
+        steps_->active = tape.active;
+        const std::uint64_t s = snapshots(state);
+        AnyTensors all = options_.while_
+                             ? extend_while(
+                                   steps_, state, [&](const AnyTensors& t) { return more(t); }, s, most(), n)
+                         : !options_.folder.empty() ? extend_on_disk(steps_, state, n, chunk(n, s), s)
+                                                    : extend_loop(steps_, state, 0, n, s);
+        if (options_.report) {
+            options_.report->steps = n;
+            options_.report->planned = revolve::forward_steps(n, s);
+        }
+        return finish(std::move(all), n);
+    }
+
+private:
+    /// The leaves of what a step returned. Throws ShapeError when the state has changed its form.
+    template <class Y>
+    static AnyTensors checked(const State&, const AnyTensors& before, State after, Y y, const Site& at)
+    {
+        AnyTensors out = tensors_of(after);
+        bool same = out.size() == before.size();
+        for (std::size_t i = 0; same && i < out.size(); ++i)
+            same = out[i].value->shape == before[i].value->shape;
+        if (!same)
+            fail<ShapeError>("checkpoint_loop",
+                             "a step must return a state of the same shapes as it is given", at);
+        const AnyTensors outputs = tensors_of(y);
+        out.insert(out.end(), outputs.begin(), outputs.end());
+        return out;
+    }
+    bool more(const AnyTensors& t) const
+    {
+        if (!options_.while_) return true;
+        const NoGrad looking;
+        return options_.while_(filled(state_, t.data()));
+    }
+    std::uint64_t most() const { return options_.steps ? options_.steps : ~std::uint64_t{0}; }
+    std::uint64_t snapshots(const AnyTensors& state) const
+    {
+        std::uint64_t bytes = 0;
+        for (const AnyTensor& t : state) bytes += t.value->bytes();
+        if (options_.snapshots) return options_.snapshots;
+        if (!options_.memory)
+            fail<Error>("checkpoint_loop",
+                        "give .snapshots, the states to keep, or .memory, the bytes for them", at_);
+        if (options_.memory < bytes)
+            fail<MemoryError>("checkpoint_loop",
+                              ".memory of " + std::to_string(options_.memory) +
+                                  " bytes is less than one state of " + std::to_string(bytes),
+                              at_);
+        return std::max<std::uint64_t>(options_.memory / std::max<std::uint64_t>(bytes, 1), 1);
+    }
+    std::uint64_t chunk(std::uint64_t n, std::uint64_t s) const
+    {
+        if (options_.chunk) return options_.chunk;
+        std::uint64_t c = 1;
+        while (c * c < n * s) ++c;
+        return c;
+    }
+    AnyTensors plain_loop(AnyTensors state, std::uint64_t& n) const
+    {
+        AnyTensors outputs;
+        std::uint64_t i = 0;
+        for (; i < (options_.while_ ? most() : n) && more(state); ++i) {
+            AnyTensors next = steps_->make(i, state, &LoopReport::forward);
+            const auto end = next.begin() + static_cast<std::ptrdiff_t>(steps_->state_size);
+            outputs.insert(outputs.end(), end, next.end());
+            next.erase(end, next.end());
+            state = std::move(next);
+        }
+        n = i;
+        state.insert(state.end(), outputs.begin(), outputs.end());
+        return state;
+    }
+    auto finish(AnyTensors all, std::uint64_t n) const
+    {
+        State s = filled(state_, all.data());
+        if constexpr (plain) {
+            static_cast<void>(n);
+            return s;
+        } else {
+            using Y = std::remove_cvref_t<decltype(std::declval<Result>().second)>;
+            return std::pair(std::move(s), stacked(Y{}, all.data() + steps_->state_size, n, at_));
+        }
+    }
+
+    State state_;
+    LoopOptions<State> options_;
+    Site at_;
+    std::shared_ptr<LoopSteps> steps_;
+};
+
+}  // namespace detail
+
+/// The state after options.steps times state = step(state), with memory for options.snapshots states: the backward pass
+/// computes the others again, by the binomial schedule, in the least number of forward steps. step(state) or
+/// step(state, number) returns the new state, or a pair (state, output) whose outputs come back stacked; gradients reach what
+/// it captures. The state may be any struct of tensors; its shapes stay as they are. Throws ShapeError when they do not.
+template <class F, class S>
+auto checkpoint_loop(F step, const S& state, LoopOptions<detail::Argument<S>> options,
+                     Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    using State = detail::Argument<S>;
+    return detail::CheckpointedLoop<F, State, std::monostate>(std::move(step), detail::argument(state), {},
+                                                              std::move(options), at)
+        .run();
+}
+
+/// The same with something for each step, a forcing, controls, keys' data: step(state, x) or step(state, x, number) is given
+/// the part of xs (tensors with a first axis for the steps) that belongs to its step.
+template <class F, class S, class Xs>
+    requires(tree::contains_leaf<Xs>)
+auto checkpoint_loop(F step, const S& state, const Xs& xs, LoopOptions<detail::Argument<S>> options,
+                     Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    using State = detail::Argument<S>;
+    return detail::CheckpointedLoop<F, State, detail::Argument<Xs>>(
+               std::move(step), detail::argument(state), detail::argument(xs), std::move(options), at)
+        .run();
+}
+
+}  // namespace wengert

@@ -1,0 +1,212 @@
+// A loop of many steps on the tape: sections that are cut in two when the sweep comes to them, so that few states are alive
+// at a time (Griewank & Walther 2000).
+//
+// A section [a, b) keeps the state before step a. To sweep it, states are computed up to the middle m without a recording,
+// [a, m) becomes a section of its own, [m, b) is cut further until one step is left, and that one is recorded. The sweep
+// goes on from there and comes to the sections from the last to the first.
+#pragma once
+
+#include <functional>
+
+#include "../tape/run_log.hpp"
+#include "revolve.hpp"
+#include "section.hpp"
+#include "snapshot_file.hpp"
+
+namespace wengert {
+
+/// What a loop with checkpoints has done; filled in while it runs and while it is swept.
+struct LoopReport {
+    std::uint64_t steps = 0;
+    std::uint64_t planned = 0;   ///< forward steps that the schedule needs in all, recorded ones not counted
+    std::uint64_t forward = 0;   ///< forward steps made so far
+    std::uint64_t recorded = 0;  ///< steps recorded so far
+};
+
+namespace detail {
+
+using AnyTensors = std::vector<AnyTensor>;
+
+/// A loop's step on type-erased state: (number, state) -> state, outputs.
+struct LoopSteps {
+    std::function<AnyTensors(std::uint64_t, const AnyTensors&)> step;
+    std::size_t state_size = 0;
+    std::uint64_t active = 0;    ///< levels that record while the loop is made
+    std::uint64_t captured = 0;  ///< those of them that the step depends on beside its state
+    bool looked = false;         ///< `captured` is known
+    LoopReport* report = nullptr;
+    std::string folder;
+    Site at;
+
+    AnyTensors make(std::uint64_t i, const AnyTensors& state, std::uint64_t LoopReport::*count) const
+    {
+        if (report) ++(report->*count);
+        return step(i, state);
+    }
+    /// The first step ever made tells what it depends on.
+    AnyTensors look(std::uint64_t i, const AnyTensors& state)
+    {
+        RunLog log;
+        RunRecorder run(log);
+        AnyTensors next = make(i, state, &LoopReport::forward);
+        captured = run.mask() & active;
+        looked = true;
+        return next;
+    }
+};
+
+AnyTensors extend_loop(const std::shared_ptr<LoopSteps>& loop, AnyTensors state, std::uint64_t a,
+                       std::uint64_t b, std::uint64_t snapshots);
+
+class LoopSection : public SectionRule {
+public:
+    LoopSection(std::shared_ptr<LoopSteps> loop, std::uint64_t a, std::uint64_t b, std::uint64_t snapshots)
+        : loop_(std::move(loop)), a_(a), b_(b), snapshots_(snapshots)
+    {}
+    std::string_view name() const override { return "checkpoint_loop"; }
+    bool reruns() const override { return true; }
+    AnyTensors rerun(const AnyTensors& inputs, const Site&) const override
+    {
+        if (!file_) return extend_loop(loop_, inputs, a_, b_, snapshots_);
+        AnyTensors state = inputs;
+        for (std::size_t i = 0; i < state.size(); ++i) state[i].value = file_->read(i);
+        return extend_loop(loop_, std::move(state), a_, b_, snapshots_);
+    }
+    void keep_on_disk(std::shared_ptr<SnapshotFile> file) { file_ = std::move(file); }
+
+private:
+    std::shared_ptr<LoopSteps> loop_;
+    std::uint64_t a_, b_, snapshots_;
+    std::shared_ptr<SnapshotFile> file_;
+};
+
+/// State and outputs of the steps [a, b), nothing recorded.
+inline AnyTensors advance_loop(LoopSteps& loop, AnyTensors state, std::uint64_t a, std::uint64_t b)
+{
+    const NoGrad nothing_recorded;
+    for (AnyTensor& t : state) t.node = {};
+    AnyTensors outputs;
+    for (std::uint64_t i = a; i < b; ++i) {
+        AnyTensors next = loop.looked ? loop.make(i, state, &LoopReport::forward) : loop.look(i, state);
+        outputs.insert(outputs.end(), next.begin() + static_cast<std::ptrdiff_t>(loop.state_size),
+                       next.end());
+        next.resize(loop.state_size);
+        state = std::move(next);
+    }
+    state.insert(state.end(), outputs.begin(), outputs.end());
+    return state;
+}
+
+/// Cuts `section` off the front of a loop: state becomes what it leaves, outputs are appended.
+inline void cut_loop(const std::shared_ptr<LoopSteps>& loop, AnyTensors& state, AnyTensors& outputs,
+                     std::uint64_t a, std::uint64_t m, std::uint64_t snapshots, AnyTensors values,
+                     bool on_disk = false)
+{
+    std::vector<Ref<Block>> blocks;
+    for (const AnyTensor& t : values) blocks.push_back(t.value);
+    auto section = std::make_shared<LoopSection>(loop, a, m, snapshots);
+    if (on_disk) {
+        std::vector<Ref<Block>> kept;
+        for (AnyTensor& t : state) kept.push_back(t.value);
+        section->keep_on_disk(std::make_shared<SnapshotFile>(loop->folder, kept, loop->at));
+        for (AnyTensor& t : state) t.value = stand_in(t.value->dtype, t.value->shape);
+    }
+    AnyTensors results =
+        record_section(state, blocks, std::move(section), part_primitive, loop->at, loop->captured);
+    const auto end = results.begin() + static_cast<std::ptrdiff_t>(loop->state_size);
+    outputs.insert(outputs.end(), end, results.end());
+    results.erase(end, results.end());
+    state = std::move(results);
+}
+
+/// The last state of the steps [a, b) and all their outputs, depending on `state`; at most `snapshots` states are kept, that
+/// one included.
+inline AnyTensors extend_loop(const std::shared_ptr<LoopSteps>& loop, AnyTensors state, std::uint64_t a,
+                              std::uint64_t b, std::uint64_t snapshots)
+{
+    AnyTensors outputs;
+    while (b - a > 1) {
+        const std::uint64_t m = a + revolve::split(b - a, snapshots);
+        cut_loop(loop, state, outputs, a, m, snapshots, advance_loop(*loop, state, a, m));
+        a = m;
+        snapshots = std::max<std::uint64_t>(snapshots, 2) - 1;
+    }
+    if (b > a) {
+        AnyTensors last = loop->make(a, state, &LoopReport::recorded);
+        const auto end = last.begin() + static_cast<std::ptrdiff_t>(loop->state_size);
+        outputs.insert(outputs.end(), end, last.end());
+        last.erase(end, last.end());
+        state = std::move(last);
+    }
+    state.insert(state.end(), outputs.begin(), outputs.end());
+    return state;
+}
+
+/// The same with the states at every `chunk` steps on disk.
+inline AnyTensors extend_on_disk(const std::shared_ptr<LoopSteps>& loop, AnyTensors state,
+                                 std::uint64_t steps, std::uint64_t chunk, std::uint64_t snapshots)
+{
+    AnyTensors outputs;
+    std::uint64_t a = 0;
+    for (; steps - a > chunk; a += chunk)
+        cut_loop(loop, state, outputs, a, a + chunk, snapshots, advance_loop(*loop, state, a, a + chunk),
+                 true);
+    AnyTensors rest = extend_loop(loop, std::move(state), a, steps, snapshots);
+    rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(loop->state_size), outputs.begin(), outputs.end());
+    return rest;
+}
+
+/// A loop of unknown length: states are kept at every k-th step, k doubled whenever there are too many of them, so that one
+/// pass leaves between snapshots/2 and snapshots states at equal distances (after Stumm & Walther 2010).
+template <class Condition>
+AnyTensors extend_while(const std::shared_ptr<LoopSteps>& loop, AnyTensors state, const Condition& more,
+                        std::uint64_t snapshots, std::uint64_t most, std::uint64_t& steps)
+{
+    struct Kept {
+        std::uint64_t at;
+        AnyTensors state, outputs;  ///< outputs of the steps from here on to the next one kept
+    };
+    std::vector<Kept> kept;
+    std::uint64_t distance = 1, i = 0;
+    AnyTensors now = state;
+    const auto tail = [&](AnyTensors& t) {
+        AnyTensors rest(t.begin() + static_cast<std::ptrdiff_t>(loop->state_size), t.end());
+        t.resize(loop->state_size);
+        return rest;
+    };
+    for (; i < most && more(now); ++i) {
+        if (i % distance == 0) {
+            if (kept.size() == std::max<std::uint64_t>(snapshots, 1)) {
+                std::size_t to = 0;
+                distance *= 2;
+                for (std::size_t k = 0; k < kept.size(); ++k)
+                    if (kept[k].at % distance == 0)
+                        kept[to] = std::move(kept[k]), ++to;
+                    else
+                        kept[to - 1].outputs.insert(kept[to - 1].outputs.end(), kept[k].outputs.begin(),
+                                                    kept[k].outputs.end());
+                kept.resize(to);
+            }
+            if (i % distance == 0) kept.push_back({i, now, {}});
+        }
+        AnyTensors next = advance_loop(*loop, now, i, i + 1);
+        const AnyTensors y = tail(next);
+        kept.back().outputs.insert(kept.back().outputs.end(), y.begin(), y.end());
+        now = std::move(next);
+    }
+    steps = i;
+    AnyTensors outputs;
+    for (std::size_t k = 0; k < kept.size(); ++k) {
+        const bool last = k + 1 == kept.size();
+        AnyTensors values = last ? now : kept[k + 1].state;
+        for (AnyTensor& t : values) t.node = {};
+        values.insert(values.end(), kept[k].outputs.begin(), kept[k].outputs.end());
+        cut_loop(loop, state, outputs, kept[k].at, last ? i : kept[k + 1].at,
+                 snapshots - std::min<std::uint64_t>(k, snapshots - 1), std::move(values));
+    }
+    state.insert(state.end(), outputs.begin(), outputs.end());
+    return state;
+}
+
+}  // namespace detail
+}  // namespace wengert
