@@ -1,0 +1,167 @@
+// Common subexpressions: what has been computed already is not computed again.
+#pragma once
+
+#include "rewrite.hpp"
+
+namespace wengert::passes {
+
+namespace detail {
+
+/// Parameters as words, to be hashed and compared.
+class FieldWords : public FieldVisitor {
+public:
+    std::vector<std::uint64_t> words;
+    void boolean(bool& v) override { words.push_back(v); }
+    void integer(std::int64_t& v) override { words.push_back(static_cast<std::uint64_t>(v)); }
+    void real(double& v) override
+    {
+        std::uint64_t bits;
+        std::memcpy(&bits, &v, sizeof bits);
+        words.push_back(bits);
+    }
+    void extents(Extents& v) override
+    {
+        words.push_back(v.size());
+        for (auto e : v) words.push_back(static_cast<std::uint64_t>(e));
+    }
+    void opaque(const void* p, std::string_view) override
+    {
+        words.push_back(reinterpret_cast<std::uintptr_t>(p));
+    }
+
+    void read(const GraphNode& n)
+    {
+        words.clear();
+        if (!n.op) return;
+        if (n.primitive->fields)
+            n.primitive->fields(const_cast<void*>(n.op.get()), *this);
+        else
+            words.push_back(reinterpret_cast<std::uintptr_t>(n.op.get()));
+    }
+};
+
+inline FieldWords& words_of(const GraphNode& n, int which)
+{
+    static thread_local FieldWords scratch[2];
+    scratch[which].read(n);
+    return scratch[which];
+}
+
+constexpr std::uint64_t mix(std::uint64_t h, std::uint64_t x)
+{
+    h = (h ^ x) * 0x9E3779B97F4A7C15ULL;
+    return h ^ h >> 29;
+}
+
+/// The functions whose result IEEE 754 determines to the bit: two descriptors of one are the same operation.
+inline bool determined(Fn fn) noexcept
+{
+    switch (fn) {
+    case Fn::add:
+    case Fn::subtract:
+    case Fn::multiply:
+    case Fn::divide:
+    case Fn::negative:
+    case Fn::where:
+    case Fn::guarded_multiply:
+    case Fn::guarded_divide: return true;
+    default: return false;
+    }
+}
+inline bool commutes(Fn fn) noexcept { return fn == Fn::add || fn == Fn::multiply; }
+
+/// Constants by their first and last bytes and size: equal ones are compared whole.
+inline std::uint64_t hash_constant(const Block& b)
+{
+    if (b.strided) return reinterpret_cast<std::uintptr_t>(&b);
+    std::uint64_t h = mix(static_cast<std::uint64_t>(b.dtype), b.count);
+    for (auto e : b.shape) h = mix(h, static_cast<std::uint64_t>(e));
+    const std::size_t bytes = b.bytes(), part = std::min<std::size_t>(bytes, 64);
+    for (std::size_t i = 0; i < part; ++i) h = mix(h, static_cast<std::uint64_t>(b.data[i]));
+    for (std::size_t i = bytes - part; i < bytes; ++i) h = mix(h, static_cast<std::uint64_t>(b.data[i]));
+    return h;
+}
+
+inline std::uint64_t hash_node(const GraphNode& n, Fn fn)
+{
+    if (n.kind == Graph::Kind::constant) return hash_constant(*n.constant);
+    const bool by_function = determined(fn);
+    std::uint64_t h =
+        by_function ? static_cast<std::uint64_t>(fn) : reinterpret_cast<std::uintptr_t>(n.primitive);
+    h = mix(mix(h, static_cast<std::uint64_t>(n.dtype)), n.segment);
+    if (commutes(fn)) {
+        h = mix(mix(h, std::min(n.inputs[0], n.inputs[1])), std::max(n.inputs[0], n.inputs[1]));
+    } else {
+        for (ValueId v : n.inputs) h = mix(h, v);
+    }
+    if (n.op)
+        for (std::uint64_t w : words_of(n, 0).words) h = mix(h, w);
+    return h;
+}
+
+inline bool same_inputs(const GraphNode& a, const GraphNode& b, Fn fn)
+{
+    return a.inputs == b.inputs || (commutes(fn) && a.inputs[0] == b.inputs[1] && a.inputs[1] == b.inputs[0]);
+}
+
+inline bool same_node(const GraphNode& a, Fn fa, const GraphNode& b, Fn fb)
+{
+    if (a.kind != b.kind || a.dtype != b.dtype || !(a.shape == b.shape)) return false;
+    if (a.kind == Graph::Kind::constant)
+        return a.constant.get() == b.constant.get() || same_elements(*a.constant, *b.constant);
+    if (a.segment != b.segment || fa != fb) return false;
+    if (a.primitive != b.primitive && !determined(fa)) return false;
+    if (!same_inputs(a, b, fa)) return false;
+    return a.op == b.op || words_of(a, 0).words == words_of(b, 1).words;
+}
+
+/// Places of values by hash, linear probing, at most half full.
+inline void insert_hash(Rewrite& r, ValueId v, std::uint64_t h)
+{
+    const std::size_t mask = r.table.size() - 1;
+    std::size_t i = h & mask;
+    while (r.table[i] != no_value) i = (i + 1) & mask;
+    r.table[i] = v;
+}
+
+inline void remember_value(Rewrite& r, ValueId v)
+{
+    const GraphNode& n = r.node(v);
+    r.hashes.resize(v + 1, 0);
+    if (n.kind == Graph::Kind::input || n.kind == Graph::Kind::result) return;
+    if (n.primitive && has_effect(*n.primitive)) return;
+    if (r.table.size() < 2 * r.hashes.size() + 2) {
+        r.table.assign(std::bit_ceil(4 * r.hashes.size() + 64), no_value);
+        for (ValueId u = 0; u < v; ++u)
+            if (r.hashes[u]) insert_hash(r, u, r.hashes[u]);
+    }
+    r.hashes[v] = hash_node(n, r.fn(v)) | 1;
+    insert_hash(r, v, r.hashes[v]);
+}
+
+inline ValueId common_rule(Rewrite& r, GraphNode& n)
+{
+    if (n.kind == Graph::Kind::input || r.table.empty()) return no_value;
+    const Fn fn = n.primitive ? function_of(*n.primitive) : Fn::unknown;
+    const std::uint64_t h = hash_node(n, fn) | 1;
+    const std::size_t mask = r.table.size() - 1;
+    for (std::size_t i = h & mask; r.table[i] != no_value; i = (i + 1) & mask) {
+        const ValueId v = r.table[i];
+        if (r.hashes[v] == h && same_node(r.node(v), r.fn(v), n, fn)) return v;
+    }
+    return no_value;
+}
+
+}  // namespace detail
+
+/// Two nodes of one segment with the same operation, parameters and inputs become one, as do constants with the same
+/// bits. a + b is b + a, a b is b a: exact but for the payload of a NaN, which no processor promises. Values of different
+/// segments are never merged: one of them is there to be computed again.
+inline Graph common_subexpressions(const Graph& g, const PassOptions& options = {})
+{
+    Rewrite r(g, options);
+    r.remember = detail::remember_value;
+    return r.sweep({detail::common_rule}, false);
+}
+
+}  // namespace wengert::passes

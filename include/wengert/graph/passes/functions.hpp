@@ -1,0 +1,186 @@
+// Which function a primitive computes. Elementwise ones are known by the program of their rule (base/term.hpp), so a name
+// means nothing: a user's x + y is an addition and a user's `add` that multiplies is none. Structural ones are known by
+// the type of their parameters.
+#pragma once
+
+#include "../../ops/creation.hpp"
+#include "../../ops/math.hpp"
+#include "../../ops/matmul.hpp"
+#include "../../ops/shape_rules.hpp"
+#include "../../ops/view.hpp"
+#include "../graph.hpp"
+
+namespace wengert::passes {
+
+enum class Fn : std::uint8_t {
+    unknown,
+    // elementwise
+    identity,
+    add,
+    subtract,
+    multiply,
+    divide,
+    negative,
+    maximum,
+    minimum,
+    abs,
+    square,
+    exp,
+    sqrt,
+    tanh,
+    where,
+    relu,
+    logical_not,
+    cast,
+    guarded_multiply,           ///< g b, or 0 where g is 0 and that is not finite: multiply.pull0, exp.pull0
+    guarded_divide,             ///< the same of g / b
+    guarded_square,             ///< the same of g (2 x)
+    zero_where_undefined,       ///< of (g, r)
+    zero_where_undefined_pull,  ///< of (h, g, r)
+    // structural
+    reshape,
+    transpose,
+    broadcast_to,
+    expand_dims,
+    squeeze,
+    select,
+    copy,
+    sum,
+    matmul,
+    zero_where_silent,  ///< of (r, g)
+    zero_where_other,   ///< of (v, r, g)
+    view_accumulate,    ///< cotangent so far + g at a selection
+    element_accumulate
+};
+
+namespace detail {
+
+/// A rule written out, the number of its result at the end.
+using Program = std::vector<TermStep>;
+
+template <class F> Program written(std::size_t arity, const F& rule)
+{
+    TermProgram program;
+    const TermScope scope(program);
+    std::array<Term, Primitive::max_elementwise + 2> in{};
+    for (std::size_t i = 0; i < arity; ++i) in[i] = Term::input(static_cast<std::int32_t>(i));
+    const Term out = rule(in.data());
+    program.steps.push_back({TermKind::input, DType::float64, out.id, -1, -1, 0});
+    return std::move(program.steps);
+}
+
+inline bool same_program(const Program& a, const Program& b)
+{
+    const auto same = [](const TermStep& x, const TermStep& y) {
+        return x.kind == y.kind && x.a == y.a && x.b == y.b && x.c == y.c && (x.value == y.value) &&
+               (x.kind == TermKind::cast || x.type == y.type);
+    };
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), same);
+}
+
+struct Reference {
+    Fn fn;
+    std::size_t arity;
+    Program program;
+};
+
+template <class P> Program pull_program()
+{
+    return written(2, [](const Term* in) { return wengert::detail::describe_pull<P, 0, 0, 1, 2>(in); });
+}
+
+/// The functions that passes know, as the library's own rules write them.
+inline const std::vector<Reference>& references()
+{
+    static const auto* const table = [] {
+        auto* t =
+            new std::vector<Reference>;  // for the program's life: rules are asked for by thread_local caches
+        const auto say = [&](Fn fn, std::size_t n, auto rule) { t->push_back({fn, n, written(n, rule)}); };
+        using T = const Term*;
+        say(Fn::identity, 1, [](T x) { return x[0]; });
+        say(Fn::add, 2, [](T x) { return Add::value(x[0], x[1]); });
+        say(Fn::subtract, 2, [](T x) { return Subtract::value(x[0], x[1]); });
+        say(Fn::multiply, 2, [](T x) { return Multiply::value(x[0], x[1]); });
+        say(Fn::divide, 2, [](T x) { return Divide::value(x[0], x[1]); });
+        say(Fn::negative, 1, [](T x) { return Negative::value(x[0]); });
+        say(Fn::maximum, 2, [](T x) { return maximum(x[0], x[1]); });
+        say(Fn::minimum, 2, [](T x) { return minimum(x[0], x[1]); });
+        say(Fn::abs, 1, [](T x) { return abs(x[0]); });
+        say(Fn::square, 1, [](T x) { return x[0] * x[0]; });
+        say(Fn::exp, 1, [](T x) { return exp(x[0]); });
+        say(Fn::sqrt, 1, [](T x) { return sqrt(x[0]); });
+        say(Fn::tanh, 1, [](T x) { return tanh(x[0]); });
+        say(Fn::where, 3, [](T x) { return Where::value(x[0], x[1], x[2]); });
+        say(Fn::relu, 1, [](T x) { return maximum(x[0], Term(lit(0))); });
+        say(Fn::logical_not, 1, [](T x) { return !x[0]; });
+        say(Fn::cast, 1, [](T x) { return x[0].cast(DType::float64); });
+        t->push_back({Fn::guarded_multiply, 2, pull_program<Multiply>()});
+        t->push_back({Fn::guarded_divide, 2, pull_program<Divide>()});
+        say(Fn::guarded_square, 2, [](T in) { return wengert::detail::describe_pull<Square, 0, 0, 1>(in); });
+        say(Fn::zero_where_undefined, 2, [](T x) { return ZeroWhereUndefined::value(x[0], x[1]); });
+        say(Fn::zero_where_undefined_pull, 3,
+            [](T in) { return wengert::detail::describe_pull<ZeroWhereUndefined, 1, 0, 1, 2>(in); });
+        return t;
+    }();
+    return *table;
+}
+
+template <class Op> bool is_op(const Primitive& p, std::string_view name = Op::name)
+{
+    return p.clone == wengert::detail::clone_pooled<Op> && p.name == name;
+}
+
+inline Fn structural_function(const Primitive& p)
+{
+    if (is_op<Reshape>(p)) return Fn::reshape;
+    if (is_op<Transpose>(p)) return Fn::transpose;
+    if (is_op<BroadcastTo>(p)) return Fn::broadcast_to;
+    if (is_op<ExpandDims>(p)) return Fn::expand_dims;
+    if (is_op<Squeeze>(p)) return Fn::squeeze;
+    if (is_op<Select>(p)) return Fn::select;
+    if (is_op<Copy>(p)) return Fn::copy;
+    if (is_op<Sum>(p)) return Fn::sum;
+    if (is_op<MatMul>(p)) return Fn::matmul;
+    if (is_op<wengert::detail::ZeroWhereSilent>(p)) return Fn::zero_where_silent;
+    if (is_op<wengert::detail::ZeroWhereOther>(p)) return Fn::zero_where_other;
+    if (is_op<Select>(p, "view.pull0")) return Fn::view_accumulate;
+    if (is_op<Element>(p, "element.pull0")) return Fn::element_accumulate;
+    return Fn::unknown;
+}
+
+inline Fn recognise(const Primitive& p)
+{
+    if (!p.value) return structural_function(p);
+    if (!p.describe || p.arity > Primitive::max_elementwise) return Fn::unknown;
+    const Program program = written(p.arity, p.describe);
+    for (const Reference& r : references())
+        if (r.arity == p.arity && same_program(r.program, program)) return r.fn;
+    return Fn::unknown;
+}
+
+}  // namespace detail
+
+/// What p computes. Remembered for each descriptor.
+inline Fn function_of(const Primitive& p)
+{
+    struct Entry {
+        const Primitive* p;
+        TileKernel value;
+        std::string_view name;
+        Fn fn;
+    };
+    static thread_local std::array<Entry, 512> cache{};
+    Entry& e = cache[(reinterpret_cast<std::uintptr_t>(&p) >> 6) * 0x9E3779B97F4A7C15ULL >> 55];
+    // a library that has been unloaded may have left its descriptor's address to another one
+    const bool same = e.p == &p && e.value == p.value && e.name.data() == p.name.data();
+    if (!same) e = {&p, p.value, p.name, detail::recognise(p)};
+    return e.fn;
+}
+
+/// The parameters of a structural node whose function is known.
+template <class Op> const Op& parameters_of(const GraphNode& n)
+{
+    return *static_cast<const Op*>(n.op.get());
+}
+
+}  // namespace wengert::passes

@@ -1,0 +1,201 @@
+// What sweeps leave behind: cotangents that are one number, broadcasts before operations that broadcast by themselves,
+// guards against 0 · ∞ where there can be none, sums into zeros.
+#pragma once
+
+#include "simplify.hpp"
+
+namespace wengert::passes {
+
+namespace detail {
+
+/// A smaller value that broadcasts to the same elements as v, or v.
+inline ValueId peeled(Rewrite& r, const GraphNode& n, ValueId v)
+{
+    if (r.node(v).shape.empty()) return v;
+    if (const ValueId c = r.literal(v, n.at); c != no_value) return c;
+    for (;;) {
+        const Fn fn = r.fn_for(n, v);
+        if (fn != Fn::broadcast_to && !keeps_order(fn)) return v;
+        const ValueId x = r.node(v).inputs[0];
+        const bool one = r.node(x).shape.empty() && element_count(r.node(v).shape) == 1;
+        if (fn != Fn::broadcast_to && !one && !equal_but_for_leading_ones(r.node(x).shape, r.node(v).shape))
+            return v;
+        v = x;
+    }
+}
+
+/// The shape that these values broadcast to.
+inline Shape broadcast_of(const Rewrite& r, const std::vector<ValueId>& values)
+{
+    Shape s = r.node(values[0]).shape;
+    for (std::size_t k = 1; k < values.size(); ++k)
+        s = broadcast_shapes("optimize", s, r.node(values[k]).shape, {});
+    return s;
+}
+
+/// f(broadcast x) = broadcast f(x): the smaller one is computed.
+inline ValueId push_down(Rewrite& r, const GraphNode& n, std::vector<ValueId> inputs, const Shape& small)
+{
+    GraphNode f = n, b = n;
+    f.shape = small;
+    f.inputs = std::move(inputs);
+    const ValueId v = r.add(std::move(f));
+    const BroadcastTo op{n.shape, r.node(v).shape};
+    b.primitive = &structural_for<BroadcastTo>(n.dtype);
+    b.op = keep_parameters(*b.primitive, &op);
+    b.inputs = {v};
+    return r.add(std::move(b));
+}
+
+/// Operands need no broadcast: elementwise operations do that by themselves.
+inline ValueId drop_broadcasts(Rewrite& r, GraphNode& n)
+{
+    std::vector<ValueId> small;
+    bool differs = false;
+    for (ValueId v : n.inputs) {
+        small.push_back(peeled(r, n, v));
+        differs = differs || small.back() != v;
+    }
+    if (!differs) return no_value;
+    const Shape all = broadcast_of(r, small);
+    if (all == n.shape) {
+        n.inputs = std::move(small);
+        r.edited = true;
+        return no_value;
+    }
+    if (element_count(all) < element_count(n.shape) && !r.is_output)
+        return push_down(r, n, std::move(small), all);
+    for (std::size_t k = 0; k < small.size(); ++k) {  // one operand has to keep the shape
+        std::vector<ValueId> some = n.inputs;
+        some[k] = small[k];
+        if (some[k] == n.inputs[k] || !(broadcast_of(r, some) == n.shape)) continue;
+        n.inputs[k] = small[k];
+        r.edited = true;
+    }
+    return no_value;
+}
+
+/// A number that is everywhere in v and neither 0 nor NaN.
+inline bool speaks(const Rewrite& r, ValueId v)
+{
+    if (!r.facts(v).one) return false;
+    const double x = number(*r.facts(v).one);
+    return x != 0 && x == x;
+}
+inline bool finite_number(const Rewrite& r, ValueId v)
+{
+    return r.facts(v).one && std::isfinite(number(*r.facts(v).one));
+}
+
+/// Where g is not 0, or b is a finite number (and, for a quotient, not 0), there is nothing to guard.
+inline ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn)
+{
+    const ValueId g = n.inputs[0], b = n.inputs[1];
+    if (fn == Fn::guarded_multiply && (speaks(r, g) || finite_number(r, b)))
+        turn_into<Multiply>(r, n, {g, b});
+    else if (fn == Fn::guarded_divide && (speaks(r, g) || speaks(r, b)))
+        turn_into<Divide>(r, n, {g, b});
+    else if (fn == Fn::guarded_square && r.is(g, 1))
+        turn_into<Multiply>(r, n, {number_like(r, n, 2), b});
+    return no_value;
+}
+
+/// zero_where_undefined(g, r) = r where g is not 0, r is finite, or r has been through it.
+inline ValueId drop_undefined(Rewrite& r, const GraphNode& n)
+{
+    const ValueId g = n.inputs[0], x = n.inputs[1];
+    const bool again = r.fn_for(n, x) == Fn::zero_where_undefined && r.node(x).inputs[0] == g;
+    return speaks(r, g) || r.facts(x).has(Facts::finite) || again ? instead(r, n, x) : no_value;
+}
+
+/// The same of (h, g, r): h where g is not 0 or r finite, but for its own guard, which is of h against h.
+inline ValueId drop_undefined_pull(Rewrite& r, const GraphNode& n)
+{
+    return speaks(r, n.inputs[1]) || r.facts(n.inputs[2]).has(Facts::finite) ? instead(r, n, n.inputs[0])
+                                                                             : no_value;
+}
+
+/// zero_where_silent(r, g) = r where g has something to say or r is finite; zero_where_other(v, r, g) = v likewise.
+inline ValueId drop_silent(const Rewrite& r, const GraphNode& n)
+{
+    const ValueId v = n.inputs[0], x = n.inputs[n.inputs.size() - 2], g = n.inputs.back();
+    const bool again = v == x && r.fn_for(n, x) == Fn::zero_where_silent && r.node(x).inputs[1] == g;
+    const bool speaking = speaks(r, g) && element_count(r.node(g).shape) > 0;
+    return speaking || r.facts(x).has(Facts::finite) || again ? instead(r, n, v) : no_value;
+}
+
+/// Zeros plus g at a place: g put there. 0 + g is g but for −0, so that g + 0 is put there where g can be −0.
+inline ValueId embed_first(Rewrite& r, const GraphNode& n, Fn fn)
+{
+    const ValueId c = n.inputs[0], g = n.inputs[1];
+    if (!r.is(c, 0) || r.is_minus_zero(c)) return no_value;
+    const Embed op{fn == Fn::view_accumulate ? parameters_of<Select>(n).part
+                                             : parameters_of<Element>(n).part()};
+    if (!(r.node(g).shape == op.part.shape)) return no_value;
+    GraphNode e = n;
+    e.primitive = &structural_for<Embed>(n.dtype);
+    e.op = keep_parameters(*e.primitive, &op);
+    e.inputs = {g};
+    if (!r.facts(g).has(Facts::no_minus_zero)) {
+        GraphNode a = n;
+        a.shape = op.part.shape;
+        turn_into<Add>(r, a, {g, number_like(r, n, 0)});
+        e.inputs[0] = r.add(std::move(a));
+    }
+    return r.add(std::move(e));
+}
+
+/// Σ of a broadcast is a product with the count, where that is allowed.
+inline ValueId sum_of_broadcast(Rewrite& r, GraphNode& n)
+{
+    const ValueId x = n.inputs[0];
+    if (!r.options.allow_reassociation || !wengert::differentiable(n.dtype)) return no_value;
+    if (r.fn_for(n, x) != Fn::broadcast_to) return no_value;
+    const ValueId y = r.node(x).inputs[0];
+    if (!r.node(y).shape.empty()) return no_value;
+    double count = 1;
+    const Sum op = parameters_of<Sum>(n);
+    for (auto a : op.axes) count *= static_cast<double>(op.from[static_cast<std::size_t>(a)]);
+    GraphNode product = n;
+    product.shape = Shape();
+    turn_into<Multiply>(r, product, {y, number_like(r, n, count)});
+    const ValueId v = r.add(std::move(product));
+    if (n.shape.empty()) return v;
+    n.primitive = &structural_for<BroadcastTo>(n.dtype);
+    set_parameters(r, n, BroadcastTo{n.shape, Shape()}, v);
+    return no_value;
+}
+
+inline ValueId gradient_rule(Rewrite& r, GraphNode& n)
+{
+    if (n.kind != Graph::Kind::operation) return no_value;
+    if (n.primitive->value)
+        if (const ValueId v = drop_broadcasts(r, n); v != no_value || r.edited) return v;
+    const Fn fn = function_of(*n.primitive);
+    switch (fn) {
+    case Fn::guarded_multiply:
+    case Fn::guarded_divide:
+    case Fn::guarded_square: return unguarded(r, n, fn);
+    case Fn::zero_where_undefined: return drop_undefined(r, n);
+    case Fn::zero_where_undefined_pull: return drop_undefined_pull(r, n);
+    case Fn::zero_where_silent:
+    case Fn::zero_where_other: return drop_silent(r, n);
+    case Fn::view_accumulate:
+    case Fn::element_accumulate: return embed_first(r, n, fn);
+    case Fn::sum: return sum_of_broadcast(r, n);
+    default: return no_value;
+    }
+}
+
+}  // namespace detail
+
+/// Exact: broadcasts dropped before elementwise operations, which broadcast by themselves, and put after those of which
+/// all operands are broadcast; guards of the zero-cotangent rule dropped where the cotangent is a number other than 0;
+/// the first sum into zeros replaced by what is added. With allow_reassociation the sum of a broadcast number becomes a
+/// product.
+inline Graph gradients(const Graph& g, const PassOptions& options = {})
+{
+    return Rewrite(g, options).sweep({detail::gradient_rule}, false);
+}
+
+}  // namespace wengert::passes

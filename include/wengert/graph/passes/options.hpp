@@ -1,0 +1,50 @@
+// What passes may do, and who watches them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../graph.hpp"
+
+namespace wengert {
+
+/// Called by optimize() after a pass that changed something, with the graph before and after.
+using PassObserver = std::function<void(std::string_view name, const Graph& before, const Graph& after)>;
+
+struct PassOptions {
+    bool allow_reassociation = false;  ///< rules that change rounding
+    bool fold_updates = false;         ///< c ± α op(A) op(B) as one GEMM: the sum is rounded otherwise
+    bool lower = false;                ///< softmax and its like as maps and reductions
+    std::size_t fold_bytes = 4096;  ///< a folded constant is no larger than this, or than what it is made of
+    std::vector<std::string> off;   ///< names of passes that are not to run
+    PassObserver observer;          ///< where there is one, passes run one by one
+};
+
+namespace passes {
+
+/// Does it do more than compute its result? Such operations are kept, in order, and never merged.
+inline bool has_effect(const Primitive& p) noexcept
+{
+    for (std::string_view name : {"host_callback", "scan", "while_loop", "cond"})
+        if (p.name.starts_with(name)) return true;
+    return false;
+}
+
+/// For each value whether an output, a guard or an effect needs it. Linear.
+inline std::vector<bool> live_values(const Graph& g)
+{
+    std::vector<bool> live(g.size(), false);
+    for (ValueId v : g.outputs()) live[v] = true;
+    for (const Guard& guard : g.guards()) live[guard.value] = true;
+    for (auto v = static_cast<ValueId>(g.size()); v-- > 0;) {
+        const GraphNode& n = g.node(v);
+        if (!live[v] && n.primitive && has_effect(*n.primitive)) live[v] = true;
+        if (live[v])
+            for (ValueId i : n.inputs) live[i] = true;
+    }
+    return live;
+}
+
+}  // namespace passes
+}  // namespace wengert

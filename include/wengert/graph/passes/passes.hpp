@@ -1,0 +1,111 @@
+// The passes by name, and optimize(): all of them until nothing changes. docs/passes.md says what each does.
+#pragma once
+
+#include "common_subexpressions.hpp"
+#include "constant_folding.hpp"
+#include "dead_code.hpp"
+#include "gradients.hpp"
+#include "products.hpp"
+#include "simplify.hpp"
+
+namespace wengert::passes {
+
+/// A pass. Each is a function from graph to graph, right in any order, and the same again changes nothing.
+struct Pass {
+    std::string_view name;
+    Graph (*run)(const Graph&, const PassOptions&);
+    Rule rule;  ///< what it does to one node; null for dead code
+};
+
+/// In the order in which optimize() tries them on a node.
+inline constexpr Pass all[] = {
+    {"dead_code", [](const Graph& g, const PassOptions& o) { return dead_code(g, o); }, nullptr},
+    {"constant_folding", [](const Graph& g, const PassOptions& o) { return constant_folding(g, o); },
+     detail::fold_rule},
+    {"gradients", [](const Graph& g, const PassOptions& o) { return gradients(g, o); },
+     detail::gradient_rule},
+    {"simplify", [](const Graph& g, const PassOptions& o) { return simplify(g, o); }, detail::simplify_rule},
+    {"products", [](const Graph& g, const PassOptions& o) { return products(g, o); }, detail::product_rule},
+    {"common_subexpressions",
+     [](const Graph& g, const PassOptions& o) { return common_subexpressions(g, o); }, detail::common_rule},
+};
+
+namespace detail {
+
+/// More sweeps than this are not made: the first does nearly everything, the second finds that nothing is left.
+inline constexpr int max_sweeps = 6;
+
+inline bool is_on(const PassOptions& o, std::string_view name)
+{
+    for (const std::string& off : o.off)
+        if (off == name) return false;
+    return true;
+}
+
+inline void check_names(const PassOptions& o)
+{
+    for (const std::string& off : o.off) {
+        bool known = false;
+        for (const Pass& p : all) known = known || p.name == off;
+        if (!known) fail<Error>("optimize", "there is no pass named \"" + off + "\"", {});
+    }
+}
+
+/// One pass with its frame. `changes` counts what it did.
+inline Graph run_rules(const Graph& g, const PassOptions& o, const std::vector<Rule>& rules, bool drop_dead,
+                       std::size_t& changes)
+{
+    Rewrite r(g, o);
+    if (!rules.empty() && rules.back() == common_rule) r.remember = remember_value;
+    Graph out = r.sweep(rules, drop_dead);
+    changes = r.changes;
+    return out;
+}
+
+/// Pass after pass, so that each can be watched.
+inline Graph optimize_watched(Graph g, const PassOptions& o)
+{
+    bool changed = true;
+    for (int sweep = 0; changed && sweep < max_sweeps; ++sweep) {
+        changed = false;
+        for (const Pass& p : all) {
+            if (!is_on(o, p.name)) continue;
+            std::size_t changes = 0;
+            Graph after = p.rule ? run_rules(g, o, {p.rule}, false, changes) : p.run(g, o);
+            if (changes == 0 && after.size() == g.size()) continue;
+            o.observer(p.name, g, after);
+            g = std::move(after);
+            changed = true;
+        }
+    }
+    return g;
+}
+
+}  // namespace detail
+}  // namespace wengert::passes
+
+namespace wengert {
+
+/// The graph with all passes applied until nothing changes, but those in PassOptions::off. All rules are tried on each node
+/// in one sweep; with an observer the passes run one after another. Throws Error for an unknown name in `off`.
+inline Graph optimize(const Graph& g, const PassOptions& options = {})
+{
+    passes::detail::check_names(options);
+    if (options.observer) return passes::detail::optimize_watched(g, options);
+    std::vector<passes::Rule> rules;
+    bool drop_dead = false;
+    for (const passes::Pass& p : passes::all)
+        if (passes::detail::is_on(options, p.name)) {
+            if (p.rule)
+                rules.push_back(p.rule);
+            else
+                drop_dead = true;
+        }
+    std::size_t changes = 1;
+    Graph out = passes::detail::run_rules(g, options, rules, drop_dead, changes);
+    for (int sweep = 1; changes > 0 && sweep < passes::detail::max_sweeps; ++sweep)
+        out = passes::detail::run_rules(out, options, rules, drop_dead, changes);
+    return out;
+}
+
+}  // namespace wengert

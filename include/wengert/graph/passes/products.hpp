@@ -1,0 +1,124 @@
+// Matrix products: transposes become flags, sums with a product become part of it.
+#pragma once
+
+#include "../../ops/gemm.hpp"
+#include "simplify.hpp"
+
+namespace wengert::passes {
+
+namespace detail {
+
+/// Only the last two axes change places.
+inline bool swaps_rows(const Axes& perm)
+{
+    const std::size_t rank = perm.size();
+    if (rank < 2) return false;
+    for (std::size_t k = 0; k + 2 < rank; ++k)
+        if (perm[k] != static_cast<std::int64_t>(k)) return false;
+    return perm[rank - 2] == static_cast<std::int64_t>(rank - 1);
+}
+
+/// matmul(xᵀ, y): the flag says it, no view is made.
+inline ValueId flag_transposes(Rewrite& r, GraphNode& n)
+{
+    MatMul op = parameters_of<MatMul>(n);
+    for (std::size_t k = 0; k < 2; ++k) {
+        const ValueId x = n.inputs[k];
+        if (r.fn_for(n, x) != Fn::transpose || !swaps_rows(parameters_of<Transpose>(r.node(x)).perm))
+            continue;
+        bool& flag = k == 0 ? op.ta : op.tb;
+        flag = !flag;
+        n.inputs[k] = r.node(x).inputs[0];
+        (k == 0 ? op.a : op.b) = r.node(n.inputs[k]).shape;
+        r.edited = true;
+    }
+    if (r.edited) n.op = keep_parameters(*n.primitive, &op);
+    return no_value;
+}
+
+/// A product of two matrices that only the node at hand uses, guarded by the zero-cotangent rule or not.
+struct FoundProduct {
+    ValueId product = no_value;
+    std::int64_t silent = 0;
+};
+inline FoundProduct found_product(const Rewrite& r, const GraphNode& n, ValueId v)
+{
+    FoundProduct f;
+    ValueId g = no_value;
+    if (r.fn_for(n, v) == Fn::zero_where_silent && r.used_once(v)) {
+        g = r.node(v).inputs[1];
+        v = r.node(v).inputs[0];
+    }
+    if (!r.used_once(v)) return f;
+    if (r.fn_for(n, v) != Fn::matmul || !(r.node(v).shape == n.shape)) return f;
+    const GraphNode& m = r.node(v);
+    if (r.node(m.inputs[0]).shape.size() != 2 || r.node(m.inputs[1]).shape.size() != 2) return f;
+    if (g != no_value && g != m.inputs[0] && g != m.inputs[1]) return f;
+    f.product = v;
+    f.silent = g == no_value ? 0 : g == m.inputs[0] ? 1 : 2;
+    return f;
+}
+
+/// v = α p: the product p and its factor; α is no_value where there is none.
+inline FoundProduct scaled_product(const Rewrite& r, const GraphNode& n, ValueId v, ValueId& alpha)
+{
+    alpha = no_value;
+    if (r.fn_for(n, v) != Fn::multiply || !r.used_once(v)) return found_product(r, n, v);
+    for (std::size_t k = 0; k < 2; ++k) {
+        const ValueId p = r.node(v).inputs[k], s = r.node(v).inputs[1 - k];
+        if (!r.node(s).shape.empty()) continue;
+        alpha = s;
+        if (const FoundProduct f = found_product(r, n, p); f.product != no_value) return f;
+    }
+    return {};
+}
+
+/// c + α (a b) and c − α (a b) as one GEMM, which rounds c + α Σ in its own order.
+inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
+{
+    if (!r.options.fold_updates && !r.options.allow_reassociation) return no_value;
+    if (!wengert::differentiable(n.dtype) || n.shape.size() != 2) return no_value;
+    for (std::size_t k = 1; k <= (fn == Fn::add ? 2U : 1U); ++k) {
+        const ValueId p = n.inputs[k % 2], c = n.inputs[1 - k % 2];
+        ValueId alpha;
+        const FoundProduct f = scaled_product(r, n, p, alpha);
+        if (f.product == no_value || !(r.node(c).shape == n.shape)) continue;
+        if (alpha == no_value && !r.used_once(c)) continue;  // c would be copied
+        const std::vector<ValueId> in = r.node(f.product).inputs;
+        const MatMul m = parameters_of<MatMul>(r.node(f.product));
+        if (alpha == no_value) alpha = number_like(r, n, 1);
+        const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.silent, m.a, m.b};
+        GraphNode y = n;
+        y.primitive =
+            n.dtype == DType::float32
+                ? &structural_primitive<Gemm, xsimd::default_arch, float, float, float, float, float>
+                : &structural_primitive<Gemm, xsimd::default_arch, double, double, double, double, double>;
+        y.op = keep_parameters(*y.primitive, &op);
+        y.inputs = {c, in[0], in[1], alpha};
+        return r.add(std::move(y));
+    }
+    return no_value;
+}
+
+inline ValueId product_rule(Rewrite& r, GraphNode& n)
+{
+    if (n.kind != Graph::Kind::operation) return no_value;
+    switch (const Fn fn = function_of(*n.primitive)) {
+    case Fn::matmul: return flag_transposes(r, n);
+    case Fn::add:
+    case Fn::subtract: return fold_sum(r, n, fn);
+    default: return no_value;
+    }
+}
+
+}  // namespace detail
+
+/// Transposes of a product's operands become its flags: exact. With fold_updates or allow_reassociation, c ± α (a b)
+/// becomes one GEMM: its rounding is that of c added to the product's partial sums. Differences are at most those of
+/// another order of summation, (k + 2) ε (|c| + |α| Σ |aᵢₚ bₚⱼ|) with k the inner extent and ε the unit roundoff.
+inline Graph products(const Graph& g, const PassOptions& options = {})
+{
+    return Rewrite(g, options).sweep({detail::product_rule}, false);
+}
+
+}  // namespace wengert::passes
