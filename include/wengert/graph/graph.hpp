@@ -52,13 +52,14 @@ public:
     /// For each input the output that takes over its memory when nobody else sees it, or no_value: live tensors.
     const std::vector<ValueId>& updates() const noexcept { return updates_; }
 
-    ValueId input(DType dtype, const Shape& shape, const Site& at = {})
+    ValueId input(DType dtype, const Shape& shape, const Site& at = {}, std::uint16_t segment = 0)
     {
         GraphNode n;
         n.kind = Kind::input;
         n.dtype = dtype;
         n.shape = shape;
         n.at = at;
+        n.segment = segment;
         n.index = static_cast<std::uint32_t>(inputs_.size());
         inputs_.push_back(append(std::move(n)));
         updates_.push_back(no_value);
