@@ -1,7 +1,11 @@
-// The umbrella: tensors, primitives, the tape and transforms, on the CPU. Start reading at tape/tensor.hpp (values),
+// The umbrella: tensors, primitives, the tape, transforms and frozen graphs, on the CPU. Start reading at tape/tensor.hpp (values),
 // tape/tape.hpp (what is recorded), ops/elementwise.hpp (how a rule becomes a primitive) and transforms/grad.hpp.
 #pragma once
 
+#include "graph/control.hpp"
+#include "graph/freeze.hpp"
+#include "graph/look/dot.hpp"
+#include "graph/look/text.hpp"
 #include "ops/arg_reductions.hpp"
 #include "ops/arithmetic.hpp"
 #include "ops/creation.hpp"
@@ -23,6 +27,7 @@
 #include "tape/backward.hpp"
 #include "transforms/audit.hpp"
 #include "transforms/check_grads.hpp"
+#include "transforms/checkpoint_loop.hpp"
 #include "transforms/custom.hpp"
 #include "transforms/derivatives.hpp"
 #include "transforms/grad.hpp"

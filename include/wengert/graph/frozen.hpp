@@ -10,6 +10,7 @@
 #include "dynamic.hpp"
 #include "executable.hpp"
 #include "interpret.hpp"
+#include "passes/options.hpp"
 #include "trace.hpp"
 
 namespace wengert {
@@ -59,6 +60,7 @@ struct FreezeOptions {
     std::vector<std::size_t> dynamic = {};
     bool allow_reassociation = false;
     bool optimize = true;
+    PassOptions passes = {.fold_updates = true};  ///< which passes run, and who watches them
     unsigned threads = 1;
     NodeCallback callback = {};  ///< for the backend `interpret`: called after each node
 };

@@ -2,25 +2,22 @@
 #pragma once
 
 #include "frozen.hpp"
-#if __has_include("tile/compile.hpp")
+#include "passes/passes.hpp"
 #include "tile/compile.hpp"
-#endif
 
 namespace wengert {
 
 /// The default backend: kernels tile by tile, no compiler needed.
-#if __has_include("tile/compile.hpp")
 inline constexpr Backend tile{"tile", compile_tile};
-#else
-inline constexpr Backend tile = interpret;
-#endif
 
 namespace detail {
 
 inline Graph optimized(const Graph& g, const FreezeOptions& options)
 {
-    static_cast<void>(options);
-    return g;
+    if (!options.optimize) return g;
+    PassOptions passes = options.passes;
+    passes.allow_reassociation = passes.allow_reassociation || options.allow_reassociation;
+    return optimize(g, passes);
 }
 
 inline std::unique_ptr<Executable> FrozenCore::compile(const Graph& g) const

@@ -9,20 +9,27 @@
 
 #include "../array/layout.hpp"
 #include "../base/key.hpp"
+#include "../ops/random.hpp"
 #include "fields.hpp"
 
 namespace wengert {
 
-class Trace : public Recorder {
+class Trace : public Recorder, public KeyHook {
 public:
     /// Records the calling thread's operations from here on; nested traces hide outer ones.
-    Trace() : outer_(std::exchange(current_thread().recorder, this)) { known_.reserve(256); }
+    Trace() : outer_(std::exchange(current_thread().recorder, this)), outer_keys_(std::exchange(key_hook, this))
+    {
+        known_.reserve(256);
+    }
     Trace(const Trace&) = delete;
     Trace& operator=(const Trace&) = delete;
     ~Trace() override { stop(); }
     void stop() noexcept
     {
-        if (std::exchange(running_, false)) current_thread().recorder = outer_;
+        if (std::exchange(running_, false)) {
+            current_thread().recorder = outer_;
+            key_hook = outer_keys_;
+        }
         effect = {};
     }
 
@@ -67,6 +74,15 @@ public:
         const auto at = keys_.find(origin);
         if (at != keys_.end()) return at->second;
         return outer_ ? outer_->key(origin) : Ref<Block>();
+    }
+    /// A child of a key of this trace is an operation on it.
+    std::uint64_t child(const Key& parent, std::uint64_t i, std::uint32_t domain, const Key& made) override
+    {
+        const Ref<Block> from = key(parent.origin);
+        if (!from) return 0;
+        const std::uint64_t origin = new_origin();
+        keys_[origin] = detail::draw_key(*this, from, i, domain, made);
+        return origin;
     }
     static std::uint64_t new_origin()
     {
@@ -115,6 +131,7 @@ private:
     }
 
     Recorder* outer_;
+    KeyHook* outer_keys_;
     bool running_ = true;
     Graph graph_;
     std::unordered_map<const Block*, ValueId> known_;

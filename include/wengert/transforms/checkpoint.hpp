@@ -15,7 +15,7 @@ template <class Fn, class X> void each_tensor(Fn&& fn, X& x)
     tree::for_each([&]<class T>(T& t) { fn(const_cast<Tensor<typename T::value_type>&>(t).any_unchecked()); },
                    x);
 }
-template <class X> std::vector<AnyTensor> tensors_of(X& x)
+template <class X> std::vector<AnyTensor> leaves_of(X& x)
 {
     std::vector<AnyTensor> out;
     each_tensor([&](AnyTensor& t) { out.push_back(t); }, x);
@@ -64,7 +64,7 @@ public:
         each_tensor([&](AnyTensor& t) { t = inputs[i++]; }, x);
         auto y = Argument<decltype(apply_at(*function_, at, x))>(apply_at(*function_, at, x));
         run.finish(at);
-        return tensors_of(y);
+        return leaves_of(y);
     }
 
 private:
@@ -91,7 +91,7 @@ private:
         Tape& tape = Tape::current();
         // forward mode keeps nothing anyway
         if (tape.active == 0 || (tape.active & tape.forward_levels)) return Y(apply_at(*function_, at, x));
-        std::vector<AnyTensor> inputs = tensors_of(x);
+        std::vector<AnyTensor> inputs = leaves_of(x);
         RunLog log;
         std::uint64_t captured = 0;
         Y y = first_run<Y>(x, log, captured, at);

@@ -99,7 +99,7 @@ public:
     auto run()
     {
         const Tape& tape = Tape::current();
-        AnyTensors state = tensors_of(state_);
+        AnyTensors state = leaves_of(state_);
         std::uint64_t n = options_.steps;
         if (options_.report) *options_.report = {};
         if (tape.active == 0 || (tape.active & tape.forward_levels)) return finish(plain_loop(state, n), n);
@@ -122,14 +122,14 @@ private:
     template <class Y>
     static AnyTensors checked(const State&, const AnyTensors& before, State after, Y y, const Site& at)
     {
-        AnyTensors out = tensors_of(after);
+        AnyTensors out = leaves_of(after);
         bool same = out.size() == before.size();
         for (std::size_t i = 0; same && i < out.size(); ++i)
             same = out[i].value->shape == before[i].value->shape;
         if (!same)
             fail<ShapeError>("checkpoint_loop",
                              "a step must return a state of the same shapes as it is given", at);
-        const AnyTensors outputs = tensors_of(y);
+        const AnyTensors outputs = leaves_of(y);
         out.insert(out.end(), outputs.begin(), outputs.end());
         return out;
     }
