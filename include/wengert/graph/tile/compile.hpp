@@ -1,10 +1,11 @@
 // The default executor of graphs: plans once, then runs kernels on addresses that are known.
 //
 // Start at compile_tile, below. Plan decides order and memory (plan.hpp), Emitter turns the plan into steps (emit.hpp,
-// elementwise_steps.hpp, library_steps.hpp), Program runs them (program.hpp).
+// fused_steps.hpp, elementwise_steps.hpp, library_steps.hpp), Program runs them (program.hpp).
 #pragma once
 
 #include "elementwise_steps.hpp"
+#include "fused_steps.hpp"
 #include "library_steps.hpp"
 
 namespace wengert {
@@ -38,10 +39,9 @@ inline void emit_guard(Emitter& e, std::size_t k)
 
 inline void emit_task(Emitter& e, const Task& t)
 {
-    if (t.group.fused)
-        emit_elementwise(e, t.group.nodes[0]);
-    else
-        emit_library(e, t.group.nodes[0]);
+    if (t.kernel) return emit_fused(e, t);
+    const ValueId v = t.group.nodes[0];
+    return e.plan.graph.node(v).primitive->value ? emit_elementwise(e, v) : emit_library(e, v);
 }
 
 inline void emit_outputs(Emitter& e)

@@ -122,7 +122,7 @@ public:
     /// Room that every step may use while it runs.
     std::byte* scratch(std::size_t bytes)
     {
-        if (bytes > scratch_bytes_) {
+        if (bytes > scratch_bytes_ || !scratch_) {
             const Ref<Block> b = make_block(DType::boolean, Shape{bytes});
             program.blocks().push_back(b);
             scratch_ = b->data;

@@ -314,6 +314,8 @@ private:
                                       : std::find(item.in, item.in + item.arity, v) != item.in + item.arity;
                 if (here) when = i;
             }
+            for (const Total& t : p_.totals)  // they come after the program
+                if (t.of == v && !s.result) when = static_cast<std::uint32_t>(items_.size());
         }
     }
     /// No other operand shows the same memory.

@@ -15,6 +15,17 @@ struct Group {
     bool fused = true;  ///< false: one node, run by a library kernel
 };
 
+/// An operation by itself.
+inline Group single_group(const Graph& g, ValueId v)
+{
+    const GraphNode& n = g.node(v);
+    Group one{{v}, {}, {v}, n.primitive->value != nullptr};
+    for (ValueId i : n.inputs)
+        if (std::find(one.operands.begin(), one.operands.end(), i) == one.operands.end())
+            one.operands.push_back(i);
+    return one;
+}
+
 /// Every operation that is no view as a group of its own, in the graph's order; those that nothing needs are left out.
 inline std::vector<Group> single_groups(const Graph& g, const Layouts& layouts)
 {
@@ -32,11 +43,7 @@ inline std::vector<Group> single_groups(const Graph& g, const Layouts& layouts)
     for (ValueId v = 0; v < g.size(); ++v) {
         const GraphNode& n = g.node(v);
         if (n.kind != Graph::Kind::operation || !needed[v] || layouts[v].is_view(v)) continue;
-        Group one{{v}, {}, {v}, n.primitive->value != nullptr};
-        for (ValueId i : n.inputs)
-            if (std::find(one.operands.begin(), one.operands.end(), i) == one.operands.end())
-                one.operands.push_back(i);
-        groups.push_back(std::move(one));
+        groups.push_back(single_group(g, v));
     }
     return groups;
 }

@@ -3,7 +3,8 @@
 
 #include "../executable.hpp"
 #include "arena.hpp"
-#include "group.hpp"
+#include "fused.hpp"
+#include "fusion.hpp"
 #include "library_rules.hpp"
 
 namespace wengert::tiling {
@@ -11,6 +12,7 @@ namespace wengert::tiling {
 /// A group in its place among the steps.
 struct Task {
     Group group;
+    std::shared_ptr<const FusedKernel> kernel;  ///< null: one operation by itself
     bool throws = false;        ///< it may fail: nothing of the caller's has been written before it
     std::vector<ValueId> over;  ///< for each result the value whose memory it takes over, or no_value
 };
@@ -40,19 +42,16 @@ struct Store {
 class Plan {
 public:
     /// Time 0 is before the first task, task t runs at time t + 1, and outputs live until the end.
-    Plan(const Graph& g, const PlanOptions& options) : Plan(g, options, single_groups(g, layouts_of(g))) {}
-    /// The same for groups that somebody else has made, in an order in which they can run.
-    Plan(const Graph& g, const PlanOptions& options, std::vector<Group> groups)
-        : graph(g), layouts(layouts_of(g)), values(g.size()), donors(g.outputs().size(), no_value)
+    Plan(const Graph& g, const PlanOptions& options) : Plan(g)
     {
-        static_cast<void>(options);
+        for (Group& group : fuse(g, layouts, options)) add_fused(std::move(group), options);
+        work_out();
+    }
+    /// The same for groups that somebody else has made and runs, in an order in which they can run.
+    Plan(const Graph& g, const PlanOptions&, std::vector<Group> groups) : Plan(g)
+    {
         for (Group& group : groups) add_task(std::move(group));
-        sink_updates();
-        find_lifetimes();
-        make_stores();
-        claim_outputs();
-        find_donors();
-        place();
+        work_out();
     }
 
     const Graph& graph;
@@ -78,13 +77,38 @@ public:
     std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(tasks.size()) + 1; }
 
 private:
-    void add_task(Group group)
+    explicit Plan(const Graph& g)
+        : graph(g), layouts(layouts_of(g)), values(g.size()), donors(g.outputs().size(), no_value)
+    {}
+    void work_out()
+    {
+        sink_updates();
+        find_lifetimes();
+        make_stores();
+        claim_outputs();
+        find_donors();
+        place();
+    }
+
+    Task& add_task(Group group)
     {
         Task t;
         t.over.assign(group.results.size(), no_value);
         t.throws = !group.fused && may_throw(graph, layouts, group.nodes[0]);
         t.group = std::move(group);
         tasks.push_back(std::move(t));
+        return tasks.back();
+    }
+    void add_fused(Group group, const PlanOptions& options)
+    {
+        std::shared_ptr<const FusedKernel> kernel;
+        if (group.fused) kernel = FusedKernel::compile(graph, layouts, group, options);
+        if (kernel || !group.fused) {
+            add_task(std::move(group)).kernel = std::move(kernel);
+            return;
+        }
+        for (ValueId v : group.nodes)
+            if (!layouts[v].is_view(v)) add_task(single_group(graph, v));
     }
 
     /// Updates of the caller's memory are to come when nothing can fail any more: those that nothing else waits for go
@@ -239,8 +263,11 @@ private:
     {
         const ValueId v = task.group.results[r], o = task.group.operands[k];
         if (!whole(o) || bytes_of(o) != bytes_of(v) || bytes_of(v) == 0) return false;
-        if (task.group.nodes.size() > 1) return overwrites_fused(task, v, o);
-        return overwrites(graph, layouts, v, o);
+        if (task.group.fused)
+            for (std::size_t i = 0; i < task.group.operands.size(); ++i)
+                if (i != k && root(task.group.operands[i]) == root(o)) return false;
+        if (task.kernel) return task.kernel->may_share(r, k);
+        return task.group.nodes.size() > 1 ? overwrites_fused(task, v, o) : overwrites(graph, layouts, v, o);
     }
     /// The loop reads o's memory only where it writes v's.
     bool overwrites_fused(const Task& task, ValueId v, ValueId o) const
