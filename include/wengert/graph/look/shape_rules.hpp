@@ -1,0 +1,390 @@
+// The shape of an operation's result from its parameters and its operands' types, without computing anything, and whether the
+// parameters fit the operands at all. The library's functions check what programs give them; graphs that are read or built
+// by hand come past those functions, so each kind of operation has a rule here: an overload of
+//
+//     Shape result_shape(const Op&, ValueTypes operands);    throws ShapeError
+//
+// which is found by argument-dependent lookup, also beside a user's own operation. Dtypes have been looked at before.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "../../ops/arg_reductions.hpp"
+#include "../../ops/creation.hpp"
+#include "../../ops/gemm.hpp"
+#include "../../ops/losses.hpp"
+#include "../../ops/random.hpp"
+#include "../../ops/shape.hpp"
+#include "../../ops/take.hpp"
+#include "../../ops/view.hpp"
+#include "value_type.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+inline void demand(bool fits, const std::string& otherwise)
+{
+    if (!fits) throw ShapeError(otherwise);
+}
+inline const Shape& same_shape(const Shape& a, const Shape& b, const char* what)
+{
+    demand(a == b, std::string(what) + " of shape " + to_string(b) + " where " + to_string(a) + " is needed");
+    return a;
+}
+/// The parameters name the shape that the operand has.
+inline const Shape& stated(const Shape& parameter, const Shape& operand)
+{
+    demand(parameter == operand,
+           "the parameters say shape " + to_string(parameter) + ", the operand has " + to_string(operand));
+    return operand;
+}
+inline void demand_axis(std::size_t axis, const Shape& s)
+{
+    demand(axis < s.size(), "axis " + std::to_string(axis) + " is out of range for shape " + to_string(s));
+}
+/// Ascending and in [0, rank).
+inline void demand_axes(const Axes& axes, std::size_t rank)
+{
+    std::int64_t before = -1;
+    for (auto a : axes) {
+        demand(a > before && a < static_cast<std::int64_t>(rank),
+               "axes " + to_string(axes) + " are not in order and in range for rank " + std::to_string(rank));
+        before = a;
+    }
+}
+inline void demand_rank(const Shape& s, std::size_t rank, bool more)
+{
+    demand(more ? s.size() >= rank : s.size() == rank, "rank " + std::to_string(rank) +
+                                                           (more ? " or more" : "") +
+                                                           " is needed, not shape " + to_string(s));
+}
+inline Shape broadcast(const Shape& a, const Shape& b) { return broadcast_shapes("graph", a, b, {}); }
+inline void demand_broadcast(const Shape& from, const Shape& to)
+{
+    demand(broadcast(from, to) == to, "shape " + to_string(from) + " does not broadcast to " + to_string(to));
+}
+
+/// Positions start + j·step of one axis of a selection, j < count, are in [0, extent).
+inline bool in_axis(std::int64_t start, std::int64_t step, std::int64_t count, std::int64_t extent)
+{
+    std::int64_t way, last;
+    return start >= 0 && start < extent && !__builtin_mul_overflow(step, count - 1, &way) &&
+           !__builtin_add_overflow(start, way, &last) && last >= 0 && last < extent;
+}
+
+/// Every element of a selection is one of `of`, and no two of them are the same.
+inline bool sound(const Selection& s)
+{
+    const std::size_t rank = s.shape.size();
+    if (s.start.size() != s.of.size() || s.from.size() != rank || s.step.size() != rank) return false;
+    bool none = false;
+    for (auto e : s.shape) none = none || e == 0;
+    std::vector<bool> taken(s.of.size());
+    const Strides strides = row_major(s.of);
+    for (std::size_t k = 0; k < rank; ++k) {
+        const std::int64_t step = s.step[k], count = s.shape[k];
+        if (s.from[k] < -1 || s.from[k] >= static_cast<std::int64_t>(s.of.size())) return false;
+        if (s.from[k] < 0) {
+            if (count != 1) return false;
+            continue;
+        }
+        const auto axis = static_cast<std::size_t>(s.from[k]);
+        std::int64_t stride;
+        if (taken[axis] || __builtin_mul_overflow(step, strides[axis], &stride)) return false;
+        if (!none &&
+            (!in_axis(s.start[axis], count > 1 ? step : 1, count, s.of[axis]) || (count > 1 && step == 0)))
+            return false;
+        taken[axis] = true;
+    }
+    for (std::size_t axis = 0; axis < s.of.size() && !none; ++axis)
+        if (!taken[axis] && !in_axis(s.start[axis], 1, 1, s.of[axis])) return false;
+    return true;
+}
+/// A selection of an array of shape x.
+inline const Shape& selected(const Selection& s, const Shape& x)
+{
+    stated(s.of, x);
+    check_extents(s.shape);
+    demand(sound(s), "the part start=" + to_string(s.start) + " step=" + to_string(s.step) + " shape " +
+                         to_string(s.shape) + " does not lie in shape " + to_string(x));
+    return s.shape;
+}
+
+inline Shape reduced_shape(const Axes& axes, bool keepdims, const Shape& from, const Shape& x)
+{
+    stated(from, x);
+    demand_axes(axes, x.size());
+    Shape out;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const bool reduced = next < axes.size() && axes[next] == static_cast<std::int64_t>(i);
+        next += reduced;
+        if (!reduced || keepdims) out.push_back(reduced ? 1 : x[i]);
+    }
+    return out;
+}
+inline Shape reduced_shape(const Along& a, const Shape& x)
+{
+    return reduced_shape(a.axes, a.keepdims, a.from, x);
+}
+
+inline Shape without_axis(const Shape& s, std::size_t axis)
+{
+    Shape out;
+    for (std::size_t i = 0; i < s.size(); ++i)
+        if (i != axis) out.push_back(s[i]);
+    return out;
+}
+inline Shape diagonal_shape(const Shape& x)
+{
+    demand_rank(x, 2, true);
+    Shape out(x.data(), x.size() - 1);
+    out.back() = std::min(x[x.size() - 2], x.back());
+    return out;
+}
+
+}  // namespace detail
+
+// Reductions.
+// clang-format off
+inline Shape result_shape(const Sum& op, ValueTypes x) { return detail::reduced_shape(op.axes, op.keepdims, op.from, x[0].shape); }
+inline Shape result_shape(const Mean& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
+inline Shape result_shape(const Var& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
+inline Shape result_shape(const Norm& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
+inline Shape result_shape(const LogSumExp& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
+template <bool largest> Shape result_shape(const Extremum<largest>& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
+template <bool largest> Shape result_shape(const ArgExtremum<largest>& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
+template <bool every> Shape result_shape(const Quantifier<every>& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
+// clang-format on
+inline Shape result_shape(const ExclusiveProduct&, ValueTypes x)
+{
+    detail::demand_rank(x[0].shape, 3, false);
+    return x[0].shape;
+}
+inline Shape result_shape(const Prod&, ValueTypes x)
+{
+    detail::demand_rank(x[0].shape, 3, false);
+    return {x[0].shape[0], 1, x[0].shape[2]};
+}
+
+// Views and what undoes them.
+inline Shape result_shape(const BroadcastTo& op, ValueTypes x)
+{
+    detail::stated(op.from, x[0].shape);
+    check_extents(op.to);
+    detail::demand_broadcast(op.from, op.to);
+    return op.to;
+}
+inline Shape result_shape(const Reshape& op, ValueTypes x)
+{
+    detail::stated(op.from, x[0].shape);
+    check_extents(op.to);
+    detail::demand(element_count(op.to) == element_count(op.from),
+                   "shape " + to_string(op.from) + " has no elements for " + to_string(op.to));
+    return op.to;
+}
+inline Shape result_shape(const Transpose& op, ValueTypes x)
+{
+    Axes sorted = op.perm;
+    std::sort(sorted.begin(), sorted.end());
+    detail::demand(sorted.size() == x[0].shape.size(),
+                   "perm " + to_string(op.perm) + " does not fit shape " + to_string(x[0].shape));
+    detail::demand_axes(sorted, x[0].shape.size());
+    Shape out;
+    for (auto a : op.perm) out.push_back(x[0].shape[static_cast<std::size_t>(a)]);
+    return out;
+}
+inline Shape result_shape(const ExpandDims& op, ValueTypes x)
+{
+    const std::size_t rank = x[0].shape.size() + op.axes.size();
+    detail::demand_axes(op.axes, rank);
+    Shape out;
+    std::size_t next = 0, taken = 0;
+    for (std::size_t k = 0; k < rank; ++k) {
+        const bool fresh = next < op.axes.size() && op.axes[next] == static_cast<std::int64_t>(k);
+        out.push_back(fresh ? 1 : x[0].shape[taken]);
+        ++(fresh ? next : taken);
+    }
+    return out;
+}
+inline Shape result_shape(const Squeeze& op, ValueTypes x)
+{
+    const Shape& s = x[0].shape;
+    detail::demand_axes(op.axes, s.size());
+    for (auto a : op.axes)
+        detail::demand(s[static_cast<std::size_t>(a)] == 1,
+                       "axis " + std::to_string(a) + " of shape " + to_string(s) + " is not 1");
+    return detail::reduced_shape(op.axes, false, s, s);
+}
+inline Shape result_shape(const Select& op, ValueTypes x) { return detail::selected(op.part, x[0].shape); }
+inline Shape result_shape(const Embed& op, ValueTypes x)
+{
+    check_extents(op.part.of);
+    detail::same_shape(detail::selected(op.part, op.part.of), x[0].shape, "an operand");
+    return op.part.of;
+}
+inline Shape result_shape(const Pad& op, ValueTypes x)
+{
+    const DType d = x[0].dtype;
+    const double most = d == DType::boolean ? 1 : d == DType::int32 ? 0x1p31 - 1 : 0x1p62;
+    detail::demand(differentiable(d) || (op.constant >= -most && op.constant <= most),
+                   "the constant is no " + std::string(name_of(d)));
+    return result_shape(Embed{op.inner}, x);
+}
+inline Shape result_shape(const Diagonal& op, ValueTypes x)
+{
+    return detail::diagonal_shape(detail::stated(op.of, x[0].shape));
+}
+inline Shape result_shape(const EmbedDiagonal& op, ValueTypes x)
+{
+    check_extents(op.of);
+    detail::same_shape(detail::diagonal_shape(op.of), x[0].shape, "an operand");
+    return op.of;
+}
+inline Shape result_shape(const Element& op, ValueTypes x)
+{
+    detail::stated(op.of, x[0].shape);
+    detail::demand(op.offset < element_count(op.of),
+                   "element " + std::to_string(op.offset) + " is not in shape " + to_string(op.of));
+    return {};
+}
+/// Of assign_view, add_view, subtract_view.
+template <class Op>
+    requires requires(const Op& op) { op.part.of, op.from; }
+Shape result_shape(const Op& op, ValueTypes x)
+{
+    const Shape& part = detail::selected(op.part, x[0].shape);
+    detail::demand_broadcast(detail::stated(op.from, x[1].shape), part);
+    return x[0].shape;
+}
+
+// Elements moved.
+inline Shape result_shape(const Copy&, ValueTypes x) { return x[0].shape; }
+inline Shape result_shape(const Concatenate& op, ValueTypes x)
+{
+    check_extents(op.shape);
+    detail::demand_axis(op.axis, op.shape);
+    detail::demand(!x.empty() && op.extents.size() == x.size(),
+                   "the parameters are for " + std::to_string(op.extents.size()) + " operands, not " +
+                       std::to_string(x.size()));
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        Shape part = op.shape;
+        part[op.axis] = op.extents[i];
+        detail::same_shape(part, x[i].shape, "an operand");
+        detail::demand(!__builtin_add_overflow(total, op.extents[i], &total), "too many elements");
+    }
+    detail::demand(total == op.shape[op.axis], "the operands do not fill shape " + to_string(op.shape));
+    return op.shape;
+}
+inline Shape result_shape(const Stack& op, ValueTypes x)
+{
+    check_extents(op.shape);
+    detail::demand_axis(op.axis, op.shape);
+    detail::demand(!x.empty() && op.shape[op.axis] == static_cast<std::int64_t>(x.size()),
+                   std::to_string(x.size()) + " operands do not fill shape " + to_string(op.shape));
+    for (const ValueType& v : x)
+        detail::same_shape(detail::without_axis(op.shape, op.axis), v.shape, "an operand");
+    return op.shape;
+}
+inline Shape result_shape(const Triangle& op, ValueTypes x)
+{
+    detail::demand_rank(x[0].shape, 2, true);
+    detail::demand(op.k > -(std::int64_t{1} << 60) && op.k < (std::int64_t{1} << 60),
+                   "a diagonal that no matrix has");
+    return x[0].shape;
+}
+inline Shape result_shape(const Take& op, ValueTypes x)
+{
+    detail::stated(op.of, x[0].shape);
+    detail::demand_axis(op.axis, op.of);
+    return detail::taken_shape(op.of, x[1].shape, op.axis);
+}
+inline Shape result_shape(const ScatterAdd& op, ValueTypes x)
+{
+    detail::demand_axis(op.axis, x[0].shape);
+    detail::same_shape(detail::taken_shape(x[0].shape, x[1].shape, op.axis), x[2].shape, "updates");
+    return x[0].shape;
+}
+inline Shape result_shape(const OneHot& op, ValueTypes x)
+{
+    Shape out = x[0].shape;
+    out.push_back(op.classes);
+    return out;
+}
+
+// Products.
+inline Shape result_shape(const MatMul& op, ValueTypes x)
+{
+    const Shape &a = detail::stated(op.a, x[0].shape), &b = detail::stated(op.b, x[1].shape);
+    detail::demand_rank(a, op.ta ? 2 : 1, true);
+    detail::demand_rank(b, op.tb ? 2 : 1, true);
+    const Shape sa = MatMul::as_rows(a), sb = MatMul::as_columns(b);
+    const std::size_t la = sa.size() - 2, lb = sb.size() - 2;
+    const auto extent = [](const Shape& s, std::size_t lead, bool second) {
+        return s[lead + (second ? 1 : 0)];
+    };
+    detail::demand(extent(sa, la, !op.ta) == extent(sb, lb, op.tb),
+                   "shapes " + to_string(a) + " and " + to_string(b) + ": columns do not meet rows");
+    Shape out = detail::broadcast(detail::leading(sa), detail::leading(sb));
+    if (a.size() > 1) out.push_back(extent(sa, la, op.ta));
+    if (b.size() > 1) out.push_back(extent(sb, lb, !op.tb));
+    return out;
+}
+inline Shape result_shape(const Gemm& op, ValueTypes x)
+{
+    detail::demand(op.silent >= 0 && op.silent <= 2, "no operand " + std::to_string(op.silent));
+    for (std::size_t i = 0; i < 3; ++i) detail::demand_rank(x[i].shape, 2, false);
+    detail::demand_rank(x[3].shape, 0, false);
+    return detail::same_shape(result_shape(MatMul{op.ta, op.tb, op.a, op.b}, x.subspan(1, 2)), x[0].shape,
+                              "a sum");
+}
+
+// Rows.
+namespace detail {
+template <class Op>
+constexpr bool along_rows = std::is_same_v<Op, Softmax> || std::is_same_v<Op, LogSoftmax> ||
+                            std::is_same_v<Op, SoftmaxPull> || std::is_same_v<Op, LogSoftmaxPull>;
+}
+template <class Op>
+    requires detail::along_rows<Op>
+Shape result_shape(const Op& op, ValueTypes x)
+{
+    detail::demand_axis(op.axis, x[0].shape);
+    return detail::same_shape(x[0].shape, x.back().shape, "an operand");
+}
+inline Shape result_shape(const CrossEntropy&, ValueTypes x)
+{
+    detail::demand_rank(x[0].shape, 1, true);
+    detail::same_shape(Shape(x[0].shape.data(), x[0].shape.size() - 1), x[1].shape, "labels");
+    return {};
+}
+inline Shape result_shape(const CrossEntropyPull&, ValueTypes x)
+{
+    detail::demand_rank(x[0].shape, 0, false);
+    static_cast<void>(result_shape(CrossEntropy{}, x.subspan(1)));
+    return x[1].shape;
+}
+
+// Random numbers, and rules of sweeps.
+inline Shape result_shape(const KeyChild&, ValueTypes x)
+{
+    return detail::same_shape({2}, x[0].shape, "a key");
+}
+template <class Fill> Shape result_shape(const Draw<Fill>& op, ValueTypes x)
+{
+    detail::same_shape({2}, x[0].shape, "a key");
+    op.fill.check({});
+    return op.fill.shape;
+}
+namespace detail {
+inline Shape result_shape(const ZeroWhereSilent&, ValueTypes x) { return x[0].shape; }
+inline Shape result_shape(const ZeroWhereOther&, ValueTypes x)
+{
+    return same_shape(x[0].shape, x[1].shape, "an operand");
+}
+}  // namespace detail
+
+}  // namespace wengert
