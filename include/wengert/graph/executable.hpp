@@ -22,6 +22,7 @@ public:
     /// update (Graph::updates) may lend its memory to that output when nobody else sees it: it is then left empty.
     virtual std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) = 0;
     PlanStats stats;
+    std::string note;  ///< why it is not what was asked for: "" or one sentence
 };
 
 /// Called after each node with its value, in order.

@@ -4,6 +4,15 @@
 namespace wengert::detail {
 
 inline constexpr const char fold_text[] = R"wg(
+template <int h, class T> FN T fold_lanes(T* lane)
+{
+    if constexpr (h == 0) return lane[0];
+    else {
+#pragma GCC unroll 16
+        for (int i = 0; i < h; ++i) lane[i] += lane[i + h];
+        return fold_lanes<h / 2>(lane);
+    }
+}
 /* the sum of up to 16 KiB: element i goes to lane i mod 64 (float) or 32 (double), lanes are folded in halves */
 template <long n, class T> FN T fold_block(const T* x)
 {
@@ -30,9 +39,7 @@ template <long n, class T> FN T fold_block(const T* x)
             for (int r = 0; r < h; ++r) acc[r] += acc[r + h];
         T lane[N];
         store(lane, acc[0]);
-        for (int h = N / 2; h > 0; h /= 2)
-            for (int i = 0; i < h; ++i) lane[i] += lane[i + h];
-        return lane[0];
+        return fold_lanes<N / 2>(lane);
     }
 }
 /* blocks are added pairwise, like the carries of a binary counter */

@@ -11,21 +11,21 @@
 
 namespace wengert::detail {
 
-/// A number that is written into the text: halves and small whole numbers. Others are read from memory, so that a program
-/// with another learning rate is the same program.
-inline const double* text_literal(const GraphNode& n, double& value)
+/// A number that is written into the text, however it is reshaped or broadcast: halves and small whole numbers. Others are
+/// read from memory, so that a program with another learning rate is the same program.
+inline const double* text_literal(const Graph& g, const tiling::Layouts& layouts, ValueId v, double& value)
 {
-    if (n.kind != Graph::Kind::constant || n.shape.size() != 0 || n.dtype == DType::boolean) return nullptr;
+    const GraphNode& n = g.node(layouts[v].root);
+    if (n.kind != Graph::Kind::constant || n.constant->count != 1 || n.dtype == DType::boolean)
+        return nullptr;
     const Block& b = *n.constant;
     value = with_dtype(n.dtype, [&]<class T>() { return static_cast<double>(*b.as<T>()); });
-    return std::abs(value) <= 1024 && value * 8 == std::trunc(value * 8) &&
-                   !(value == 0 && std::signbit(value))
-               ? &value
-               : nullptr;
+    const bool simple = std::abs(value) <= 1024 && value * 8 == std::trunc(value * 8);
+    return simple && !(value == 0 && std::signbit(value)) ? &value : nullptr;
 }
 
 /// The program of a node of a graph.
-inline TypedProgram program_of(const Graph& g, ValueId v)
+inline TypedProgram program_of(const Graph& g, const tiling::Layouts& layouts, ValueId v)
 {
     const GraphNode& n = g.node(v);
     DType types[Primitive::max_elementwise + 1] = {};
@@ -33,7 +33,7 @@ inline TypedProgram program_of(const Graph& g, ValueId v)
     const double* known[Primitive::max_elementwise + 1] = {};
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
         types[i] = g.node(n.inputs[i]).dtype;
-        known[i] = text_literal(g.node(n.inputs[i]), values[i]);
+        known[i] = text_literal(g, layouts, n.inputs[i], values[i]);
     }
     return TypedProgram(n, types, known);
 }
@@ -99,7 +99,7 @@ private:
     bool is_literal(ValueId v) const
     {
         double value;
-        return text_literal(g_.node(v), value) != nullptr;
+        return text_literal(g_, layouts_, v, value) != nullptr;
     }
     bool is_sum(ValueId v) const { return std::find(sums_.begin(), sums_.end(), v) != sums_.end(); }
 
@@ -220,13 +220,13 @@ private:
             if (n.at.line) out_ += "#line " + number(n.at.line) + " \"" + escaped(n.at.file) + "\"\n";
             std::vector<std::string> in;
             for (ValueId i : n.inputs) in.push_back(is_literal(i) ? literal(i) : names_[i]);
-            names_[v] = code.write(program_of(g_, v), in);
+            names_[v] = code.write(program_of(g_, layouts_, v), in);
         }
     }
     std::string literal(ValueId v) const
     {
         double value = 0;
-        text_literal(g_.node(v), value);
+        text_literal(g_, layouts_, v, value);
         return std::string("K<") + type(v) + "v>(" + literal_text(value, g_.node(v).dtype) + ")";
     }
     static std::string escaped(const char* file)

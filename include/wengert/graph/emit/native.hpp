@@ -2,7 +2,7 @@
 // else runs as in the default executor, from which order, memory and library calls come (graph/tile/).
 //
 // Results: + − × ÷ √, comparisons, selections and sums have the bits of interpret(); functions differ by a few ULP
-// (vector_math_text.hpp). Without a compiler, or where it fails, the graph runs as tiles and note() says why.
+// (vector_math_text.hpp). Without a compiler, or where it fails, the graph runs as tiles and Executable::note says why.
 #pragma once
 
 #include <unordered_map>
@@ -96,16 +96,6 @@ inline void emit_native(tiling::Emitter& e, const tiling::Task& t, NativeLoop lo
 
 }  // namespace detail
 
-/// What a native executable says about itself: "" when all is well, else why the graph runs as tiles.
-class NativeProgram : public tiling::Program {
-public:
-    const std::string& note() const noexcept { return note_; }
-    void set_note(std::string n) { note_ = std::move(n); }
-
-private:
-    std::string note_;
-};
-
 /// The C++ text of a graph's loops, for whoever wants to read it.
 inline std::string native_text(const Graph& g, const PlanOptions& options)
 {
@@ -135,12 +125,16 @@ inline std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOpti
     if (text.functions() > 0) {
         compiled = wengert::detail::compile_text(
             text.text(), wengert::detail::native_flags(wengert::detail::compiler_now()));
-        if (!compiled.object) return compile_tile(g, options);
+        if (!compiled.object) {
+            auto tiles = compile_tile(g, options);
+            tiles->note = compiled.message;
+            return tiles;
+        }
         for (std::size_t k = 0; k < text.functions(); ++k)
             loops.push_back(reinterpret_cast<wengert::detail::NativeLoop>(
                 compiled.object->symbol(("wg_" + std::to_string(k)).c_str())));
     }
-    auto program = std::make_unique<NativeProgram>();
+    auto program = std::make_unique<Program>();
     program->owned().push_back(compiled.object);
     Emitter e(plan, *program);
     emit_plan(e, [&](std::size_t t) {

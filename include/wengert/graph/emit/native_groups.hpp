@@ -77,7 +77,7 @@ private:
     {
         const GraphNode& n = g_.node(v);
         if (n.primitive->value && element_count(n.shape) > 0)
-            if (const TypedProgram p = program_of(g_, v))
+            if (const TypedProgram p = program_of(g_, layouts_, v))
                 return assign_loop(v, p.steps().size() - n.inputs.size());
         if (n.primitive->name == "sum" && assign_sum(v)) return;
         open(v, level_below(v) + 1, 0);

@@ -235,6 +235,7 @@ private:
         const TypedProgram& p = *program_;
         const TermStep& same = p.step(p.step(s.a).a);
         const DType type = p.partner(s.b, s.c);
+        if (p.step(same.a).kind == TermKind::constant && p.step(same.a).value != 0) return operand(s.c, type);
         return (vectors_ ? "guarded(" : "wg_guarded(") + operand(same.a, type) +
                (vectors_ ? ", zero, " : ", ") + operand(s.c, type) + ")";
     }

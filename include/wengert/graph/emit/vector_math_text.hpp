@@ -47,7 +47,9 @@ template <class X> FN X round_small(X x) { const X r = K<X>(Format<X>::rounder);
 template <class X> FN void exp_reduce(X x, X& n, X& r)
 {
     typedef Format<X> F;
-    n = round_small(x * K<X>(El<X>(1.44269504088896340736)));
+    n = x * K<X>(El<X>(1.44269504088896340736));
+    if constexpr (full_register<X>) n = nearest(n);
+    else n = round_small(n);
     r = fma_(n, K<X>(-F::ln2_lo), fma_(n, K<X>(-F::ln2_hi), x));
 }
 template <class X> FN X exp_rest(X r)
@@ -66,8 +68,12 @@ template <class X> FN X exp_scaled(X x, El<X> s)
     typedef Format<X> F;
     typedef El<X> T;
     const X hi = K<X>(F::exp_max + T(0.7) * -s), lo = K<X>(F::exp_min);
-    const Mask<X> vanishes = x < lo;
     X n, r;
+    if constexpr (full_register<X>) {
+        exp_reduce<X>(high_of(K<X>(2 * F::exp_min), low_of(hi, x)), n, r);
+        return times_power(K<X>(1) + exp_rest(r), s == 0 ? n : n + K<X>(s));
+    }
+    const Mask<X> vanishes = x < lo;
     exp_reduce<X>(x > hi ? hi : (vanishes ? K<X>(0) : x), n, r);
     n = n + K<X>(s);
     const X half = round_small(n * K<X>(T(0.5)));
@@ -157,8 +163,10 @@ template <class X> FN X log10_(X x)
 template <class X> FN X tanh_(X x)
 {
     const X big = K<X>(wide<X> ? 20 : 10), a = abs_(x);
-    X n, r;
-    exp_reduce<X>((a > big ? big : a) * K<X>(2), n, r);
+    X n, r, b;
+    if constexpr (full_register<X>) b = low_of(big, a);
+    else b = a > big ? big : a;
+    exp_reduce<X>(b * K<X>(2), n, r);
     const X scale = pow2(n), t = fma_(exp_rest(r), scale, scale - K<X>(1));
     return copysign_(t / (t + K<X>(2)), x);
 }
