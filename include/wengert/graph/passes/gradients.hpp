@@ -8,30 +8,43 @@ namespace wengert::passes {
 
 namespace detail {
 
-/// A smaller value that broadcasts to the same elements as v, or v.
-inline ValueId peeled(Rewrite& r, const GraphNode& n, ValueId v)
+/// A smaller value that broadcasts to the same elements, or the one number that they are.
+struct Peeled {
+    ValueId v;
+    bool number;  ///< it is to be read as a rank-0 constant, which is made when it is used
+};
+
+inline Peeled peeled(const Rewrite& r, const GraphNode& n, ValueId v)
 {
-    if (r.node(v).shape.empty()) return v;
-    if (const ValueId c = r.literal(v, n.at); c != no_value) return c;
+    if (!r.node(v).shape.empty() && r.facts(v).one) return {v, true};
     for (;;) {
         const Fn fn = r.fn_for(n, v);
-        if (fn != Fn::broadcast_to && !keeps_order(fn)) return v;
+        if (fn != Fn::broadcast_to && !keeps_order(fn)) return {v, false};
         const ValueId x = r.node(v).inputs[0];
         const bool one = r.node(x).shape.empty() && element_count(r.node(v).shape) == 1;
         if (fn != Fn::broadcast_to && !one && !equal_but_for_leading_ones(r.node(x).shape, r.node(v).shape))
-            return v;
+            return {v, false};
         v = x;
     }
 }
 
-/// The shape that these values broadcast to.
-inline Shape broadcast_of(const Rewrite& r, const std::vector<ValueId>& values)
-{
-    Shape s = r.node(values[0]).shape;
-    for (std::size_t k = 1; k < values.size(); ++k)
-        s = broadcast_shapes("optimize", s, r.node(values[k]).shape, {});
-    return s;
-}
+/// The operands of an elementwise operation, some of them peeled.
+struct Operands {
+    std::vector<Peeled> all;
+    Shape shape(const Rewrite& r) const
+    {
+        Shape s;
+        for (const Peeled& p : all)
+            if (!p.number) s = broadcast_shapes("optimize", s, r.node(p.v).shape, {});
+        return s;
+    }
+    std::vector<ValueId> values(Rewrite& r, const Site& at) const
+    {
+        std::vector<ValueId> v;
+        for (const Peeled& p : all) v.push_back(p.number ? r.literal(p.v, at) : p.v);
+        return v;
+    }
+};
 
 /// f(broadcast x) = broadcast f(x): the smaller one is computed.
 inline ValueId push_down(Rewrite& r, const GraphNode& n, std::vector<ValueId> inputs, const Shape& small)
@@ -39,7 +52,7 @@ inline ValueId push_down(Rewrite& r, const GraphNode& n, std::vector<ValueId> in
     GraphNode f = n, b = n;
     f.shape = small;
     f.inputs = std::move(inputs);
-    const ValueId v = r.add(std::move(f));
+    const ValueId v = r.add_inner(std::move(f));
     const BroadcastTo op{n.shape, r.node(v).shape};
     b.primitive = &structural_for<BroadcastTo>(n.dtype);
     b.op = keep_parameters(*b.primitive, &op);
@@ -47,31 +60,37 @@ inline ValueId push_down(Rewrite& r, const GraphNode& n, std::vector<ValueId> in
     return r.add(std::move(b));
 }
 
+/// As many operands peeled as leave the result its shape.
+inline Operands kept_shape(const Rewrite& r, const GraphNode& n, const Operands& small)
+{
+    Operands some;
+    for (ValueId v : n.inputs) some.all.push_back({v, false});
+    for (std::size_t k = 0; k < small.all.size(); ++k) {
+        const Peeled before = std::exchange(some.all[k], small.all[k]);
+        if (!(some.shape(r) == n.shape)) some.all[k] = before;
+    }
+    return some;
+}
+
 /// Operands need no broadcast: elementwise operations do that by themselves.
 inline ValueId drop_broadcasts(Rewrite& r, GraphNode& n)
 {
-    std::vector<ValueId> small;
+    Operands small;
     bool differs = false;
     for (ValueId v : n.inputs) {
-        small.push_back(peeled(r, n, v));
-        differs = differs || small.back() != v;
+        small.all.push_back(peeled(r, n, v));
+        differs = differs || small.all.back().v != v || small.all.back().number;
     }
     if (!differs) return no_value;
-    const Shape all = broadcast_of(r, small);
-    if (all == n.shape) {
-        n.inputs = std::move(small);
-        r.edited = true;
-        return no_value;
-    }
+    const Shape all = small.shape(r);
     if (element_count(all) < element_count(n.shape) && !r.is_output)
-        return push_down(r, n, std::move(small), all);
-    for (std::size_t k = 0; k < small.size(); ++k) {  // one operand has to keep the shape
-        std::vector<ValueId> some = n.inputs;
-        some[k] = small[k];
-        if (some[k] == n.inputs[k] || !(broadcast_of(r, some) == n.shape)) continue;
-        n.inputs[k] = small[k];
-        r.edited = true;
-    }
+        return push_down(r, n, small.values(r, n.at), all);
+    const Operands some = all == n.shape ? small : kept_shape(r, n, small);
+    for (std::size_t k = 0; k < some.all.size(); ++k)
+        if (some.all[k].number || some.all[k].v != n.inputs[k]) r.edited = true;
+    if (!r.edited) return no_value;
+    n.inputs = some.values(r, n.at);
+    r.edited = true;
     return no_value;
 }
 
@@ -140,7 +159,7 @@ inline ValueId embed_first(Rewrite& r, const GraphNode& n, Fn fn)
         GraphNode a = n;
         a.shape = op.part.shape;
         turn_into<Add>(r, a, {g, number_like(r, n, 0)});
-        e.inputs[0] = r.add(std::move(a));
+        e.inputs[0] = r.add_inner(std::move(a));
     }
     return r.add(std::move(e));
 }
@@ -159,7 +178,7 @@ inline ValueId sum_of_broadcast(Rewrite& r, GraphNode& n)
     GraphNode product = n;
     product.shape = Shape();
     turn_into<Multiply>(r, product, {y, number_like(r, n, count)});
-    const ValueId v = r.add(std::move(product));
+    const ValueId v = r.add_inner(std::move(product));
     if (n.shape.empty()) return v;
     n.primitive = &structural_for<BroadcastTo>(n.dtype);
     set_parameters(r, n, BroadcastTo{n.shape, Shape()}, v);

@@ -127,6 +127,14 @@ public:
         }
         return append(std::move(n));
     }
+    /// A part of what takes a node's place: no output shows it.
+    ValueId add_inner(GraphNode n)
+    {
+        const bool outer = std::exchange(is_output, false);
+        const ValueId v = add(std::move(n));
+        is_output = outer;
+        return v;
+    }
     ValueId constant(Ref<Block> value, const Site& at)
     {
         GraphNode n;
