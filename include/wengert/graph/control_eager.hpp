@@ -1,0 +1,174 @@
+// Control flow as the plain loops and branches that it stands for, recorded operation by operation.
+#pragma once
+
+#include "control_trace.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// The tensors of a tree, in order.
+template <class X> std::vector<AnyTensor> tensors_of(const X& x)
+{
+    std::vector<AnyTensor> out;
+    tree::for_each([&](const auto& t) { out.push_back(t.any()); }, x);
+    return out;
+}
+
+/// The step that every leaf of xs can be sliced for. Throws ShapeError for a leaf of rank 0 and for different extents.
+inline std::int64_t steps_of(const std::vector<AnyTensor>& xs, const Site& at)
+{
+    for (const AnyTensor& x : xs) {
+        const Shape &shape = x.value->shape, &first = xs.front().value->shape;
+        if (shape.size() == 0)
+            fail<ShapeError>("scan", "xs are sliced along axis 0, but one of them has shape ()", at);
+        if (shape[0] != first[0])
+            fail<ShapeError>("scan",
+                             "xs are sliced along axis 0, but their shapes " + to_string(first) + " and " +
+                                 to_string(shape) + " differ there",
+                             at);
+    }
+    return xs.front().value->shape[0];
+}
+
+/// What a body returns must have the shapes that it was given, or had before.
+inline void check_same_shapes(std::string_view primitive, const char* what,
+                              const std::vector<AnyTensor>& before, const std::vector<AnyTensor>& after,
+                              const Site& at)
+{
+    if (before.size() != after.size())
+        fail<ShapeError>(primitive,
+                         std::string(what) + ": " + std::to_string(after.size()) +
+                             " tensors where there were " + std::to_string(before.size()),
+                         at);
+    for (std::size_t i = 0; i < before.size(); ++i)
+        if (!(before[i].value->shape == after[i].value->shape))
+            fail<ShapeError>(primitive,
+                             std::string(what) + ": tensor " + std::to_string(i) + " has shape " +
+                                 to_string(after[i].value->shape) + " where it had " +
+                                 to_string(before[i].value->shape),
+                             at);
+}
+inline constexpr const char* state_changes = "the body must return a state of the shapes that it is given";
+inline constexpr const char* result_changes = "the body must return results of the same shapes in every step";
+
+/// Every tensor of xs at position k of axis 0.
+template <class Xs> Xs slice_of(const Xs& xs, std::int64_t k, const Site& at)
+{
+    return tree::map([&]<class T>(const Tensor<T>& x) { return Tensor<T>(x(k, at)); }, xs);
+}
+/// The same with zeros: an example where there is no step.
+template <class Xs> Xs zero_slice(const Xs& xs)
+{
+    return tree::map(
+        [&]<class T>(const Tensor<T>& x) {
+            Shape shape;
+            for (std::size_t i = 1; i < x.dimension(); ++i) shape.push_back(x.shape()[i]);
+            return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), shape), {}});
+        },
+        xs);
+}
+
+/// The results of all steps stacked along a new axis 0, in a tree like one of them.
+template <class Y> Y stacked(const Y& like, const std::vector<std::vector<AnyTensor>>& steps, const Site& at)
+{
+    std::size_t j = 0;
+    return tree::map(
+        [&]<class T>(const Tensor<T>& y) {
+            std::vector<Tensor<T>> parts;
+            parts.reserve(steps.size());
+            for (const auto& step : steps) parts.push_back(Tensor<T>(step[j]));
+            ++j;
+            if (!parts.empty()) return stack(parts, 0, at);
+            Shape shape{0};
+            for (auto e : y.shape()) shape.push_back(e);
+            return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), shape), {}});
+        },
+        like);
+}
+
+template <class R>
+concept PairOfResults = requires { requires std::tuple_size<R>::value == 2; };
+
+struct KeyCounter {
+    std::size_t keys = 0;
+    template <class T> void tensor(const Tensor<T>&) {}
+    void key(const Key&) { ++keys; }
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
+};
+/// Keys cannot be stacked.
+template <class Y> void refuse_keys(const Y& y, const Site& at)
+{
+    KeyCounter counter;
+    visit_argument(counter, y);
+    if (counter.keys)
+        fail<TapeError>(
+            "scan", "a body's result holds a random key, which cannot be stacked: put it into the state", at);
+}
+
+/// What a body of a scan returns, by type.
+template <class Call, class State, class Xs> struct ScanTypes {
+    using Result = std::remove_cvref_t<decltype(std::declval<const Call&>()(std::declval<const State&>(),
+                                                                            std::declval<const Xs&>()))>;
+    static_assert(PairOfResults<Result>,
+                  "wengert: scan: the body returns a pair (state, y); y may be a std::tuple<>");
+    static_assert(std::is_same_v<Argument<std::tuple_element_t<0, Result>>, State>,
+                  "wengert: scan: the body must return a state of the type that it is given");
+    using Y = Argument<std::tuple_element_t<1, Result>>;
+};
+
+/// call(state, x) -> (state, y) in a plain loop.
+template <class Y, class Call, class State, class Xs>
+std::pair<State, Y> scan_eagerly(const Call& call, State state, const Xs& xs, std::int64_t steps,
+                                 const Site& at)
+{
+    std::vector<std::vector<AnyTensor>> results;
+    std::optional<Y> like;
+    for (std::int64_t k = 0; k < steps; ++k) {
+        auto r = call(std::as_const(state), slice_of(xs, k, at));
+        check_same_shapes("scan", state_changes, tensors_of(state), tensors_of(std::get<0>(r)), at);
+        results.push_back(tensors_of(std::get<1>(r)));
+        check_same_shapes("scan", result_changes, results.front(), results.back(), at);
+        if (k == 0) like.emplace(std::get<1>(r));
+        state = std::move(std::get<0>(r));
+    }
+    if (!like) {  // an example says what there would have been
+        const NoGrad unrecorded;
+        auto r = call(std::as_const(state), zero_slice(xs));
+        check_same_shapes("scan", state_changes, tensors_of(state), tensors_of(std::get<0>(r)), at);
+        like.emplace(std::move(std::get<1>(r)));
+    }
+    refuse_keys(*like, at);
+    Y ys = stacked(*like, results, at);
+    return {std::move(state), std::move(ys)};
+}
+
+inline void check_condition(std::string_view primitive, const Block& b, const Site& at)
+{
+    if (b.shape.size() != 0)
+        fail<ShapeError>(primitive,
+                         "the condition must be one truth value, shape (), not shape " + to_string(b.shape),
+                         at);
+}
+
+template <class Test, class Body, class State>
+State while_eagerly(Test& test, Body& body, State state, const Site& at)
+{
+    static_assert(std::is_same_v<Argument<decltype(test(std::as_const(state)))>, Tensor<bool>>,
+                  "wengert: while_loop: the condition returns a Tensor<bool> of rank 0");
+    static_assert(std::is_same_v<Argument<decltype(body(std::as_const(state)))>, State>,
+                  "wengert: while_loop: the body must return a state of the type that it is given");
+    for (;;) {
+        const Tensor<bool> go_on = test(std::as_const(state));
+        check_condition("while_loop", *go_on.any().value, at);
+        if (!go_on.item(at)) return state;
+        State next = body(std::as_const(state));
+        check_same_shapes("while_loop", state_changes, tensors_of(state), tensors_of(next), at);
+        state = std::move(next);
+        if (Speculation::active()) return state;  // on values that nobody reads a loop might not end
+    }
+}
+
+}  // namespace detail
+}  // namespace wengert

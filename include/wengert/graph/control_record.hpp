@@ -1,0 +1,234 @@
+// Loops and branches recorded as one operation: what a trace in progress sees of scan, while_loop and cond.
+#pragma once
+
+#include "control_eager.hpp"
+
+namespace wengert::detail {
+
+template <class V> std::vector<V> joined_lists(std::vector<V> a, const std::vector<V>& b)
+{
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+inline std::vector<AnyTensor> part_of(const std::vector<AnyTensor>& all, std::size_t first, std::size_t last)
+{
+    return {all.begin() + static_cast<std::ptrdiff_t>(first),
+            all.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+inline AnyTensor true_flag() { return Tensor<bool>(true).any(); }
+
+/// Null where the loop cannot be one operation: its body decides by values in plain C++, differently from step to step.
+template <class Y, class Call, class State, class Xs>
+std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call, const State& state,
+                                                 const Xs& xs, std::int64_t steps, const Site& at)
+{
+    const TreeReader s = read_tree(outer, state), x = read_tree(outer, xs);
+    const std::size_t n = s.leaves.size();
+    const auto one_step = [&](const std::vector<AnyTensor>& in, Trace& trace,
+                              std::optional<Y>& shell) -> std::optional<std::vector<AnyTensor>> {
+        State before = state;
+        Xs slice = xs;
+        write_tree(&trace, before, part_of(in, 0, n));
+        write_tree(&trace, slice, part_of(in, n, in.size()));
+        auto r = call(std::as_const(before), std::as_const(slice));
+        shell.emplace(std::get<1>(r));
+        refuse_keys(*shell, at);
+        const State after = std::move(std::get<0>(r));
+        const TreeReader next = read_tree(trace, after), y = read_tree(trace, *shell);
+        check_same_shapes("scan", state_changes, s.leaves, next.leaves, at);
+        if (next.plain.signature != s.plain.signature) return {};  // numbers in the state that change
+        return joined_lists(next.leaves, y.leaves);
+    };
+    const auto traced =
+        trace_body<Y>(outer, joined_lists(s.leaves, example_slices(x.leaves)), steps > 0, true, one_step, at);
+    if (!traced) return {};
+    auto p = std::make_shared<LoopParameters>();
+    p->body = shared_graph(with_flag(traced->graph, n, traced->flag));
+    p->steps = steps;
+    p->effects = traced->effects;
+    p->states = n + traced->flag;
+    p->xs = x.leaves.size();
+    if (traced->flag) p->guard = n;
+    for (std::size_t k = 0; k < p->body->outputs().size(); ++k) {
+        const GraphNode& node = p->body->node(p->body->outputs()[k]);
+        p->results.push_back({node.dtype, k < p->states ? node.shape : stacked_shape(steps, node.shape), 0});
+    }
+    std::vector<AnyTensor> in = s.leaves;
+    if (traced->flag) in.push_back(true_flag());
+    in = joined_lists(joined_lists(std::move(in), x.leaves), traced->captured);
+    drop_unused(*p, in);
+    const std::size_t first = p->states;
+    const std::vector<AnyTensor> out = record_loop(std::move(p), std::move(in), at);
+    if (traced->flag && !flag_holds(out[n], traced->guard)) return {};
+    std::pair<State, Y> results(state, *traced->shell);
+    write_tree(&outer, results.first, part_of(out, 0, n));
+    write_tree(nullptr, results.second, part_of(out, first, out.size()));
+    return results;
+}
+
+/// Captured values of two graphs as one list, and where each graph finds its own.
+struct MergedCaptures {
+    std::vector<AnyTensor> all;
+    std::vector<const GraphNode*> inputs;  ///< those before the captured ones, then these
+    std::vector<std::size_t> place[2];
+
+    void add(std::size_t which, const Graph& g, const std::vector<AnyTensor>& captured, std::size_t before)
+    {
+        const std::size_t own =
+            g.inputs().size() - captured.size();  // inputs of this graph that are not captured
+        for (std::size_t i = 0; i < own; ++i) place[which].push_back(i);
+        for (std::size_t i = 0; i < captured.size(); ++i) {
+            std::size_t k = 0;
+            while (k < all.size() && all[k].value.get() != captured[i].value.get()) ++k;
+            if (k == all.size()) {
+                all.push_back(captured[i]);
+                inputs.push_back(&g.node(g.inputs()[own + i]));
+            } else if (!all[k].node) {
+                all[k].node = captured[i].node;
+            }
+            place[which].push_back(before + k);
+        }
+    }
+};
+
+template <class Test, class Body, class State>
+std::optional<State> while_recorded(Trace& outer, Test& test, Body& body, const State& state, const Site& at)
+{
+    using Nothing = std::tuple<>;
+    const TreeReader s = read_tree(outer, state);
+    const std::size_t n = s.leaves.size();
+    const auto entered = [&](const std::vector<AnyTensor>& in, Trace& trace) {
+        State before = state;
+        write_tree(&trace, before, in);
+        return before;
+    };
+    bool goes_on = false;
+    const auto look = [&](const std::vector<AnyTensor>& in, Trace& trace,
+                          std::optional<Nothing>&) -> std::optional<std::vector<AnyTensor>> {
+        const State before = entered(in, trace);
+        const Tensor<bool> go_on = test(before);
+        check_condition("while_loop", *go_on.any().value, at);
+        goes_on = *contiguous(go_on.any().value)->template as<bool>();
+        return std::vector<AnyTensor>{go_on.any()};
+    };
+    const auto one_step = [&](const std::vector<AnyTensor>& in, Trace& trace,
+                              std::optional<Nothing>&) -> std::optional<std::vector<AnyTensor>> {
+        const State before = entered(in, trace), after = body(before);
+        const TreeReader next = read_tree(trace, after);
+        check_same_shapes("while_loop", state_changes, s.leaves, next.leaves, at);
+        if (next.plain.signature != s.plain.signature) return {};
+        return next.leaves;
+    };
+    const auto tested = trace_body<Nothing>(outer, s.leaves, true, false, look, at);
+    if (!tested) return {};
+    const auto traced = trace_body<Nothing>(outer, s.leaves, goes_on, true, one_step, at);
+    if (!traced) return {};
+
+    const Graph step = with_flag(traced->graph, n, traced->flag);
+    auto p = std::make_shared<LoopParameters>();
+    p->kind = Kind::while_loop;
+    p->states = n + traced->flag;
+    if (traced->flag) p->guard = n;
+    MergedCaptures constants;
+    for (std::size_t i = 0; i < p->states; ++i) constants.inputs.push_back(&step.node(step.inputs()[i]));
+    constants.add(0, step, traced->captured, p->states);
+    constants.add(1, tested->graph, tested->captured, p->states);
+    p->body = shared_graph(with_inputs(step, constants.inputs, constants.place[0]));
+    p->other = shared_graph(with_inputs(tested->graph, constants.inputs, constants.place[1]));
+    p->effects = traced->effects || tested->effects;
+    for (std::size_t k = 0; k < p->states; ++k)
+        p->results.push_back({constants.inputs[k]->dtype, constants.inputs[k]->shape, 0});
+    std::vector<AnyTensor> in = s.leaves;
+    if (traced->flag) in.push_back(true_flag());
+    const std::vector<AnyTensor> out =
+        record_loop(std::move(p), joined_lists(std::move(in), constants.all), at);
+    if (traced->flag && !flag_holds(out[n], traced->guard)) return {};
+    State result = state;
+    write_tree(&outer, result, part_of(out, 0, n));
+    return result;
+}
+
+/// How deeply branches lie in each other, and how many have been traced: a recursion that only data end has no graph of all
+/// its branches, so that from some depth on the branch is taken by value, and guarded.
+struct BranchCount {
+    static constexpr int deepest = 24, most = 1000;
+    static int& depth()
+    {
+        static thread_local int n = 0;
+        return n;
+    }
+    static int& traced()
+    {
+        static thread_local int n = 0;
+        return n;
+    }
+    BranchCount()
+    {
+        if (depth()++ == 0) traced() = 0;
+        traced() += 2;
+    }
+    BranchCount(const BranchCount&) = delete;
+    BranchCount& operator=(const BranchCount&) = delete;
+    ~BranchCount() { --depth(); }
+    static bool too_many() { return depth() >= deepest || (depth() > 0 && traced() >= most); }
+};
+
+template <class R, class F, class... Args>
+std::optional<TracedBody<R>> trace_branch(Trace& outer, F& f, const std::vector<AnyTensor>& examples,
+                                          bool taken, const Site& at, const Args&... args)
+{
+    const auto run = [&](const std::vector<AnyTensor>& in, Trace& trace,
+                         std::optional<R>& shell) -> std::optional<std::vector<AnyTensor>> {
+        std::tuple<Args...> copy(args...);
+        write_tree(&trace, copy, in);
+        shell.emplace(std::apply([&](const auto&... x) { return R(f(x...)); }, copy));
+        return read_tree(trace, *shell).leaves;
+    };
+    if (taken) return trace_body<R>(outer, examples, true, true, run, at);
+    try {
+        return trace_body<R>(outer, examples, false, true, run, at);
+    } catch (const ShapeError&) {
+        throw;
+    } catch (const Error&) {
+        return {};  // on the values of another branch it may fail: then the branch is guarded
+    }
+}
+
+/// Null where the branches cannot be one operation; then the branch is taken by value.
+template <class R, class F, class G, class... Args>
+std::optional<R> cond_recorded(Trace& outer, const Tensor<bool>& pred, F& f, G& g, const Site& at,
+                               const Args&... args)
+{
+    if (BranchCount::too_many()) return {};
+    const BranchCount count;
+    const TreeReader x = read_tree(outer, std::tuple<const Args&...>(args...));
+    const bool taken = *contiguous(pred.any().value)->template as<bool>();
+    auto yes = trace_branch<R>(outer, f, x.leaves, taken, at, args...);
+    if (!yes) return {};
+    auto no = trace_branch<R>(outer, g, x.leaves, !taken, at, args...);
+    if (!no) return {};
+    const TreeReader a = read_tree(outer, *yes->shell), b = read_tree(outer, *no->shell);
+    check_same_shapes("cond", "both functions must return the same shapes", a.leaves, b.leaves, at);
+    if (a.plain.signature != b.plain.signature) return {};
+
+    const bool flag = yes->flag || no->flag;
+    for (auto* branch : {&*yes, &*no})
+        if (flag && !branch->flag) branch->graph.output(branch->graph.constant(true_flag().value));
+    MergedCaptures constants;
+    for (std::size_t i = 0; i < x.leaves.size(); ++i)
+        constants.inputs.push_back(&yes->graph.node(yes->graph.inputs()[i]));
+    constants.add(0, yes->graph, yes->captured, x.leaves.size());
+    constants.add(1, no->graph, no->captured, x.leaves.size());
+    auto p = branch_of(with_inputs(yes->graph, constants.inputs, constants.place[0]),
+                       with_inputs(no->graph, constants.inputs, constants.place[1]));
+    p->effects = yes->effects || no->effects;
+    p->size = 0;
+    const std::vector<AnyTensor> out =
+        record_loop(std::move(p), joined_lists(joined_lists({pred.any()}, x.leaves), constants.all), at);
+    if (flag && !flag_holds(out.back(), yes->flag ? yes->guard : no->guard)) return {};
+    R result = *yes->shell;
+    write_tree(&outer, result, out);
+    return result;
+}
+
+}  // namespace wengert::detail

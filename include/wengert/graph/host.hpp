@@ -1,0 +1,130 @@
+// host_callback: plain C++ in the middle of a program, called in order, also by graphs.
+#pragma once
+
+#include "control_trace.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// A call of the host as an operation. Operands are what it reads, and last, if there was one, the result of the operation with
+/// effects before it, which keeps them in order.
+struct HostCall {
+    using Function = std::function<Ref<Block>(const Ref<Block>*)>;
+    std::shared_ptr<const Function> call;
+    DType dtype;
+    Shape shape;
+};
+
+inline Ref<Block> run_host_call(const void* op, const Ref<Block>* in, std::size_t, const Site&)
+{
+    const HostCall& h = *static_cast<const HostCall*>(op);
+    if (BodyTrace::depth() > 0 || Speculation::active()) return zeros_block(h.dtype, h.shape);
+    const NoGrad unrecorded;
+    const Untraced untraced;
+    return (*h.call)(in);
+}
+
+template <DType dtype> constexpr Primitive make_host_primitive()
+{
+    Primitive p;
+    p.name = "host_callback";
+    p.dtype = dtype;
+    p.effects = true;
+    p.compute = run_host_call;
+    p.clone = clone_pooled<HostCall>;
+    p.destroy = destroy_pooled<HostCall>;
+    p.fields = [](void* op, FieldVisitor& visitor) { visitor.extents(static_cast<HostCall*>(op)->shape); };
+    return p;
+}
+template <DType dtype> inline constexpr Primitive host_primitive = make_host_primitive<dtype>();
+
+/// fn(args…) on blocks: the tensors and keys of args in order.
+template <class F, class... Args> auto host_function(F fn, const Args&... args)
+{
+    std::tuple<Args...> shell(args...);
+    ResultShell empty;
+    visit_argument(empty, shell);
+    return [fn = std::move(fn), shell = std::move(shell)](const std::vector<AnyTensor>& in) {
+        std::tuple<Args...> copy = shell;
+        write_tree(nullptr, copy, in);
+        return std::apply([&](const auto&... x) { return fn(x...); }, copy);
+    };
+}
+
+/// Calls the host, or records that it is to be called. `leaves` are the tensors of the arguments.
+inline AnyTensor call_host(const Primitive& p, const HostCall& op, std::vector<AnyTensor> leaves,
+                           const Site& at)
+{
+    for (AnyTensor& t : leaves) t.node = {};
+    Recorder* r = recorder();
+    if (r && r->effect) leaves.push_back({r->effect, {}});
+    const AnyTensor out = apply_any(p, &op, leaves.data(), leaves.size(), at);
+    if (r) r->effect = out.value;
+    return out;
+}
+
+struct LeafReader {
+    std::vector<AnyTensor> leaves = {};
+    template <class T> void tensor(const Tensor<T>& t) { leaves.push_back(t.any()); }
+    void key(const Key& k)
+    {
+        Recorder* r = recorder();
+        const Ref<Block> b = r && k.origin ? r->key(k.origin) : Ref<Block>();
+        leaves.push_back({b ? b : block_of_key(k), {}});
+    }
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
+};
+
+template <class T, class F, class... Args>
+AnyTensor call_host_with(const Shape& shape, F fn, const Args&... args)
+{
+    LeafReader reader;
+    const std::tuple<const Args&...> all(args...);
+    visit_argument(reader, all);
+    const std::size_t n = reader.leaves.size();
+    HostCall op;
+    op.dtype = dtype_of<T>();
+    op.shape = shape;
+    op.call = std::make_shared<const HostCall::Function>(
+        [n, shape, call = host_function(std::move(fn), args...)](const Ref<Block>* in) -> Ref<Block> {
+            std::vector<AnyTensor> leaves(n);
+            for (std::size_t i = 0; i < n; ++i) leaves[i].value = in[i];
+            if constexpr (std::is_void_v<decltype(call(leaves))>) {
+                call(leaves);
+                return zeros_block(dtype_of<T>(), shape);
+            } else {
+                const Tensor<T> y = call(leaves);
+                if (!(y.shape() == shape))
+                    fail<ShapeError>("host_callback",
+                                     "the function returned shape " + to_string(y.shape()) + " where " +
+                                         to_string(shape) + " was declared",
+                                     {});
+                return copy_of(*y.any().value);
+            }
+        });
+    return call_host(host_primitive<dtype_of<T>()>, op, std::move(reader.leaves), {});
+}
+
+}  // namespace detail
+
+/// Calls fn(args…), plain C++, with the values of the arguments: for printing, logging, reading external state. Calls are
+/// made in program order, also by a frozen graph, once in every step of a loop. Nothing is differentiated.
+template <class F, class... Args>
+    requires std::is_void_v<std::invoke_result_t<const F&, detail::Argument<Args>...>>
+void host_callback(F fn, const Args&... args)
+{
+    detail::call_host_with<bool>(Shape(), std::move(fn), detail::argument(args)...);
+}
+
+/// The same for an fn that returns a Tensor<T>, whose shape is declared. Its derivative is 0. Throws ShapeError for another
+/// shape.
+template <class T, class F, class... Args>
+    requires std::is_invocable_r_v<Tensor<T>, const F&, detail::Argument<Args>...>
+Tensor<T> host_callback(const Shape& shape, F fn, const Args&... args)
+{
+    return Tensor<T>(detail::call_host_with<T>(shape, std::move(fn), detail::argument(args)...));
+}
+
+}  // namespace wengert

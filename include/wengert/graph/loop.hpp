@@ -1,0 +1,309 @@
+// Loops and branches as operations of a graph: one node, whose parameters hold the body as a graph of its own, however many
+// steps there are. An operation has one result, so the results of a loop lie one after the other in a packed block, from
+// which `unpack` takes them. graph/loop_run.hpp runs loops, graph/loop_rules.hpp differentiates them.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "../ops/cast.hpp"
+#include "../ops/structural.hpp"
+#include "fields.hpp"
+
+namespace wengert {
+
+namespace detail {
+class LoopCode;
+}
+
+/// What a loop or a branch does. The inputs of the operation are
+///   scan         the initial states, the xs (slices along axis 0 go to the steps), the constants of the body
+///   while_loop   the initial states, the constants
+///   cond         the condition, then the constants
+///   while_pull   the initial states, the constants, the cotangents of the final `active_states`
+/// and those of its graphs
+///   body         states, slices of xs, constants -> states, results of the step; of a cond: constants -> results
+///   other        of a while_loop and a while_pull: states, constants -> whether to go on; of a cond: where pred is false
+///   pull         of a while_pull, one step back: cotangents of the active states after the step, sums of the cotangents of the
+///                active constants so far, states before the step, constants -> the same cotangents before the step
+/// None of these graphs has guards or updates.
+struct LoopParameters {
+    enum class Kind : std::uint8_t { scan, while_loop, cond, while_pull };
+    /// Where a result lies in the packed block, in units of its elements; floats in a block of doubles are converted, which is
+    /// exact, and what is no floating-point number is there bit by bit.
+    struct Result {
+        DType dtype{};
+        Shape shape;
+        std::int64_t offset = 0;
+    };
+
+    Kind kind = Kind::scan;
+    std::shared_ptr<const Graph> body, other, pull;
+    std::int64_t steps = 0;  ///< of a scan
+    bool backwards = false;  ///< from the last slice to the first
+    bool effects = false;    ///< the body calls the host
+    std::size_t states = 0, xs = 0;
+    std::size_t ignored = 0;  ///< inputs at the end that only put operations with effects in order
+    std::size_t kept =
+        0;  ///< the last results of a scan are its first `kept` states before each step, for the reverse rule
+    std::size_t guard = npos;  ///< a boolean state that ends the loop where it is false
+    std::vector<std::size_t> active_states, active_constants;  ///< of a while_pull
+    std::vector<Result>
+        results;    ///< final states, then the steps' results, stacked; of a while_pull: the cotangents
+    DType dtype{};  ///< of the packed block
+    std::int64_t size = 0;  ///< its elements
+
+    static constexpr std::size_t npos = ~std::size_t{0};
+    std::shared_ptr<detail::LoopCode> code;  ///< the graphs, made ready to run when they first do
+    /// A derivative that may be differentiated again has read the kept states: they have cotangents, too.
+    mutable std::atomic<bool> kept_read{false};
+
+    LoopParameters() = default;
+    LoopParameters(const LoopParameters& o)
+        : kind(o.kind), body(o.body), other(o.other), pull(o.pull), steps(o.steps), backwards(o.backwards),
+          effects(o.effects), states(o.states), xs(o.xs), ignored(o.ignored), kept(o.kept), guard(o.guard),
+          active_states(o.active_states), active_constants(o.active_constants), results(o.results),
+          dtype(o.dtype), size(o.size), code(o.code)
+    {}
+};
+
+namespace detail {
+
+/// The parameters as the tape and graphs hold them.
+struct Loop {
+    std::shared_ptr<const LoopParameters> parameters;
+};
+
+/// Elements of the packed block that a result takes.
+inline std::int64_t packed_extent(DType packed, const LoopParameters::Result& r)
+{
+    const std::size_t n = element_count(r.shape);
+    if (differentiable(r.dtype)) return static_cast<std::int64_t>(n);
+    return static_cast<std::int64_t>((n * size_of(r.dtype) + size_of(packed) - 1) / size_of(packed));
+}
+
+/// Gives the results from `first` on their places, after those before.
+inline void place_results(LoopParameters& p, std::size_t first)
+{
+    for (std::size_t i = first; i < p.results.size(); ++i) {
+        p.results[i].offset = p.size;
+        p.size += packed_extent(p.dtype, p.results[i]);
+    }
+}
+inline DType packed_dtype(const std::vector<LoopParameters::Result>& results)
+{
+    DType d = DType::int64;
+    for (const auto& r : results)
+        if (differentiable(r.dtype) && d != DType::float64) d = r.dtype;
+    return d;
+}
+
+/// Graphs that are equal are one object, so that loops can be compared by their bodies' addresses, and what has been compiled
+/// for one of them serves all.
+inline bool same_graph(const Graph& a, const Graph& b)
+{
+    if (a.size() != b.size() || a.inputs() != b.inputs() || a.outputs() != b.outputs()) return false;
+    for (ValueId v = 0; v < a.size(); ++v) {
+        const GraphNode &m = a.node(v), &n = b.node(v);
+        if (m.kind != n.kind || m.dtype != n.dtype || !(m.shape == n.shape) || m.inputs != n.inputs ||
+            m.segment != n.segment || m.at.line != n.at.line)
+            return false;
+        if (m.constant && !same_elements(*m.constant, *n.constant)) return false;
+        if (m.primitive && !(same_primitive(*m.primitive, *n.primitive) && same_parameters(m, n)))
+            return false;
+    }
+    return true;
+}
+
+inline std::shared_ptr<const Graph> shared_graph(Graph g)
+{
+    static std::mutex mutex;
+    static std::vector<std::weak_ptr<const Graph>> known;
+    const std::lock_guard lock(mutex);
+    std::erase_if(known, [](const auto& w) { return w.expired(); });
+    for (const auto& w : known)
+        if (auto other = w.lock(); other && same_graph(*other, g)) return other;
+    auto fresh = std::make_shared<const Graph>(std::move(g));
+    known.push_back(fresh);
+    return fresh;
+}
+
+// The operation's description; the functions are in the two other headers.
+inline Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
+inline void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
+inline AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents, std::size_t n,
+                          const AnyTensor& out);
+
+inline void visit_loop(void* op, FieldVisitor& visitor)
+{
+    const LoopParameters& p = *static_cast<const Loop*>(op)->parameters;
+    const auto number = [&](auto n) {
+        auto wide = static_cast<std::int64_t>(n);
+        visitor.integer(wide);
+    };
+    for (const auto& g : {p.body, p.other, p.pull})
+        if (g) visitor.opaque(g.get(), "graph");
+    number(p.steps), number(p.backwards), number(p.states), number(p.xs), number(p.kept), number(p.guard);
+    for (const auto& r : p.results) number(r.offset);
+    for (std::size_t i : p.active_states) number(i);
+    for (std::size_t i : p.active_constants) number(i);
+}
+
+template <LoopParameters::Kind kind, DType dtype, bool effects> constexpr Primitive make_loop_primitive()
+{
+    constexpr std::string_view names[] = {"scan", "while_loop", "cond", "while_pull"};
+    Primitive p;
+    p.name = names[static_cast<std::size_t>(kind)];
+    p.dtype = dtype;
+    p.effects = effects;
+    p.compute = run_loop;
+    p.clone = clone_pooled<Loop>;
+    p.destroy = destroy_pooled<Loop>;
+    p.fields = visit_loop;
+    p.parameters = [](const void* op) {
+        const LoopParameters& l = *static_cast<const Loop*>(op)->parameters;
+        return kind == LoopParameters::Kind::scan ? "steps=" + std::to_string(l.steps) : std::string();
+    };
+    if constexpr (differentiable(dtype)) {
+        using T = std::conditional_t<dtype == DType::float32, float, double>;
+        p.differentiable = true;
+        p.saves = 0xff;
+        p.vjp = loop_vjp;
+        p.jvp = loop_jvp;
+        p.add = add_any<T>;
+        p.sum_to = sum_to_any<T>;
+    }
+    return p;
+}
+template <LoopParameters::Kind kind, DType dtype, bool effects>
+inline constexpr Primitive loop_primitive = make_loop_primitive<kind, dtype, effects>();
+
+template <LoopParameters::Kind kind, bool effects> const Primitive& loop_primitive_for(DType d)
+{
+    if (d == DType::float64) return loop_primitive<kind, DType::float64, effects>;
+    if (d == DType::float32) return loop_primitive<kind, DType::float32, effects>;
+    return loop_primitive<kind, DType::int64, effects>;
+}
+template <LoopParameters::Kind kind> const Primitive& loop_primitive_for(const LoopParameters& p)
+{
+    return p.effects ? loop_primitive_for<kind, true>(p.dtype) : loop_primitive_for<kind, false>(p.dtype);
+}
+inline const Primitive& primitive_of(const LoopParameters& p)
+{
+    using Kind = LoopParameters::Kind;
+    switch (p.kind) {
+    case Kind::scan: return loop_primitive_for<Kind::scan>(p);
+    case Kind::while_loop: return loop_primitive_for<Kind::while_loop>(p);
+    case Kind::cond: return loop_primitive_for<Kind::cond>(p);
+    default: return loop_primitive_for<Kind::while_pull>(p);
+    }
+}
+
+}  // namespace detail
+
+/// The parameters of a node that is a loop or a branch, null for all others.
+inline const LoopParameters* loop_parameters(const GraphNode& n)
+{
+    return n.primitive && n.primitive->compute == detail::run_loop
+               ? static_cast<const detail::Loop*>(n.op.get())->parameters.get()
+               : nullptr;
+}
+
+/// y = zeros of shape (of) with x, flattened, from element `offset` on: the transpose of Unpack;  x̄ = unpack of ȳ
+struct Pack {
+    static constexpr std::string_view name = "pack";
+    static constexpr bool linear = true;
+    std::int64_t offset;
+    Shape shape;  ///< of x
+    std::int64_t of;
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        auto y = zeros_block(dtype_of<T>(), Shape{of});
+        copy_elements(*x, *make_view(y, shape, nullptr, offset));
+        return y;
+    }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
+};
+
+/// y = the elements of x from `offset` on, in a shape of their own: a view, or where the dtypes differ, a copy of their bits;
+/// x̄ = ȳ in its place, added in place
+struct Unpack {
+    static constexpr std::string_view name = "unpack";
+    static constexpr bool linear = true;
+    std::int64_t offset;
+    Shape shape;
+    std::int64_t of;  ///< elements of x
+    template <class T> Ref<Block> value(const Ref<Block>& packed, const Site&) const
+    {
+        const Ref<Block> x = contiguous(packed);
+        if (x->dtype == dtype_of<T>()) return make_view(x, shape, nullptr, offset);
+        auto y = make_block(dtype_of<T>(), shape);
+        std::memcpy(y->data, x->data + static_cast<std::size_t>(offset) * size_of(x->dtype), y->bytes());
+        return y;
+    }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<Pack, T>(Pack{offset, shape, of}, Site{}, g);
+    }
+    void accumulate(wrt<0>, Block& into, const Block& g) const
+    {
+        add_into(*make_view(Ref<Block>(&into), shape, nullptr, offset), g);
+    }
+    std::string parameters() const { return "offset=" + std::to_string(offset); }
+};
+
+template <class T> Tensor<T> Pack::pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+{
+    return apply<Unpack, T>(Unpack{offset, shape, of}, Site{}, g);
+}
+
+namespace detail {
+
+/// One result of a loop.
+template <class Packed>
+AnyTensor unpacked_from(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
+{
+    const Tensor<Packed> x(block);
+    const Unpack op{r.offset, r.shape, static_cast<std::int64_t>(x.size())};
+    if constexpr (std::is_same_v<Packed, double>)
+        if (r.dtype == DType::float32) return cast<float>(apply<Unpack, double>(op, at, x), at).any();
+    switch (r.dtype) {
+    case DType::int32: return apply<Unpack, std::int32_t>(op, at, x).any();
+    case DType::int64: return apply<Unpack, std::int64_t>(op, at, x).any();
+    case DType::boolean: return apply<Unpack, bool>(op, at, x).any();
+    default: return apply<Unpack, Packed>(op, at, x).any();
+    }
+}
+inline AnyTensor unpacked(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
+{
+    switch (block.value->dtype) {
+    case DType::float64: return unpacked_from<double>(block, r, at);
+    case DType::float32: return unpacked_from<float>(block, r, at);
+    default: return unpacked_from<std::int64_t>(block, r, at);
+    }
+}
+
+/// Writes a result to its place.
+inline void pack_result(const Block& from, std::byte* to, DType packed)
+{
+    if (from.strided) return pack_result(*copy_of(from), to, packed);
+    if (from.dtype == DType::float32 && packed == DType::float64) {
+        double* wide = reinterpret_cast<double*>(to);
+        for (std::size_t i = 0; i < from.count; ++i) wide[i] = static_cast<double>(from.as<float>()[i]);
+    } else {
+        std::memcpy(to, from.data, from.bytes());
+    }
+}
+
+/// The operation on tensors: computed, and recorded where somebody asks for it. The packed block.
+inline AnyTensor apply_loop(std::shared_ptr<const LoopParameters> p, const std::vector<AnyTensor>& in,
+                            const Site& at)
+{
+    const Primitive& primitive = primitive_of(*p);
+    const Loop op{std::move(p)};
+    return apply_any(primitive, &op, in.data(), in.size(), at);
+}
+
+}  // namespace detail
+}  // namespace wengert
