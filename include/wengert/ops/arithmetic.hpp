@@ -62,6 +62,7 @@ struct Negative {
 /// y = x, as a constant.
 struct StopGradient {
     static constexpr std::string_view name = "stop_gradient";
+    static constexpr bool constant = true;  // no node, not even a zero tangent: −0 + 0 is not −0
     template <class V> static V value(const V& x) { return x; }
 };
 

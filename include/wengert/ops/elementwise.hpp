@@ -335,7 +335,7 @@ template <class P, class A, class Out, class... In> constexpr Primitive make_ele
         p.describe = []<std::size_t... k>(std::index_sequence<k...>) {
             return &describe_value<P, k...>;
         }(std::index_sequence_for<In...>());
-    if constexpr (is_differentiable<Out> && (std::is_same_v<Out, In> || ...)) {
+    if constexpr (is_differentiable<Out> && !requires { P::constant; } && (std::is_same_v<Out, In> || ...)) {
         p.differentiable = true;
         p.add = add_any<Out>;
         p.sum_to = sum_to_any<Out>;
