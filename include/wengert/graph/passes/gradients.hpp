@@ -114,7 +114,7 @@ inline ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn)
         turn_into<Multiply>(r, n, {g, b});
     else if (fn == Fn::guarded_divide && (speaks(r, g) || speaks(r, b)))
         turn_into<Divide>(r, n, {g, b});
-    else if (fn == Fn::guarded_square && r.is(g, 1))
+    else if (fn == Fn::guarded_square && r.is(g, 1) && r.node(b).shape == n.shape)
         turn_into<Multiply>(r, n, {number_like(r, n, 2), b});
     return no_value;
 }
@@ -214,7 +214,7 @@ inline ValueId gradient_rule(Rewrite& r, GraphNode& n)
 /// product.
 inline Graph gradients(const Graph& g, const PassOptions& options = {})
 {
-    return Rewrite(g, options).sweep({detail::gradient_rule}, false);
+    return settled(g, options, {detail::gradient_rule});
 }
 
 }  // namespace wengert::passes

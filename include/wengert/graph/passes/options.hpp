@@ -17,8 +17,8 @@ struct PassOptions {
     bool fold_updates = false;         ///< c ± α op(A) op(B) as one GEMM: the sum is rounded otherwise
     bool lower = false;                ///< softmax and its like as maps and reductions
     std::size_t fold_bytes = 4096;  ///< a folded constant is no larger than this, or than what it is made of
-    std::vector<std::string> off = {}; ///< names of passes that are not to run
-    PassObserver observer = {};        ///< where there is one, passes run one by one
+    std::vector<std::string> off = {};  ///< names of passes that are not to run
+    PassObserver observer = {};         ///< where there is one, passes run one by one
 };
 
 namespace passes {

@@ -18,6 +18,13 @@ inline bool swaps_rows(const Axes& perm)
     return perm[rank - 2] == static_cast<std::int64_t>(rank - 1);
 }
 
+/// Rows and columns are told apart by their strides: with an extent of 1 either could be either, and a product of vectors
+/// is summed in another order.
+inline bool is_proper_matrix(const Shape& s)
+{
+    return s.size() >= 2 && s[s.size() - 1] > 1 && s[s.size() - 2] > 1;
+}
+
 /// matmul(xᵀ, y): the flag says it, no view is made.
 inline ValueId flag_transposes(Rewrite& r, GraphNode& n)
 {
@@ -26,6 +33,7 @@ inline ValueId flag_transposes(Rewrite& r, GraphNode& n)
         const ValueId x = n.inputs[k];
         if (r.fn_for(n, x) != Fn::transpose || !swaps_rows(parameters_of<Transpose>(r.node(x)).perm))
             continue;
+        if (!is_proper_matrix(r.node(x).shape) && !r.options.allow_reassociation) continue;
         bool& flag = k == 0 ? op.ta : op.tb;
         flag = !flag;
         n.inputs[k] = r.node(x).inputs[0];
@@ -118,7 +126,7 @@ inline ValueId product_rule(Rewrite& r, GraphNode& n)
 /// another order of summation, (k + 2) ε (|c| + |α| Σ |aᵢₚ bₚⱼ|) with k the inner extent and ε the unit roundoff.
 inline Graph products(const Graph& g, const PassOptions& options = {})
 {
-    return Rewrite(g, options).sweep({detail::product_rule}, false);
+    return settled(g, options, {detail::product_rule});
 }
 
 }  // namespace wengert::passes

@@ -290,4 +290,20 @@ inline Graph Rewrite::sweep(const std::vector<Rule>& rules, bool drop_dead)
     return std::move(to_);
 }
 
+/// Rules in sweep after sweep until nothing changes: what a node's users become can make room for another rule. The first
+/// sweep does nearly everything.
+inline Graph settled(const Graph& g, const PassOptions& o, const std::vector<Rule>& rules)
+{
+    constexpr int most = 6;
+    std::size_t changes = 1;
+    Graph out;
+    for (int sweep = 0; changes > 0 && sweep < most; ++sweep) {
+        Rewrite r(sweep ? out : g, o);
+        Graph next = r.sweep(rules, false);
+        out = std::move(next);
+        changes = r.changes;
+    }
+    return out;
+}
+
 }  // namespace wengert::passes
