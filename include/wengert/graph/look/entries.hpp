@@ -38,6 +38,15 @@ template <class Op>
 concept has_shape_rule = requires(const Op& op, ValueTypes x) { Shape(result_shape(op, x)); };
 template <class Op> Shape call_shape_rule(const Op& op, ValueTypes x) { return result_shape(op, x); }
 
+/// The overload of result_shape for Op, null where there is none.
+template <class Op> ShapeRule shape_rule_of()
+{
+    if constexpr (has_shape_rule<Op>)
+        return [](const void* op, ValueTypes x) { return call_shape_rule(*static_cast<const Op*>(op), x); };
+    else
+        return nullptr;
+}
+
 inline std::string types_text(ValueTypes x)
 {
     std::string out = "(";
@@ -101,11 +110,12 @@ public:
     /// The structural struct Op, with result_shape(op, operands) as its rule where that is declared.
     template <class Op, class Out, class... In> void add_structural()
     {
-        add(structural_primitive<Op, xsimd::default_arch, Out, In...>, {dtype_of<In>()...}, rule_of<Op>());
+        add(structural_primitive<Op, xsimd::default_arch, Out, In...>, {dtype_of<In>()...},
+            detail::shape_rule_of<Op>());
     }
     template <class Op, class T> void add_variadic()
     {
-        add(variadic_primitive<Op, xsimd::default_arch, T>, {dtype_of<T>()}, rule_of<Op>());
+        add(variadic_primitive<Op, xsimd::default_arch, T>, {dtype_of<T>()}, detail::shape_rule_of<Op>());
     }
 
     /// The primitive of that name on such operands, with results of dtype `out` where that is said. Throws DTypeError when
@@ -158,16 +168,6 @@ public:
     }
 
 private:
-    /// Not a member's name, so that the rule is looked up where Op is.
-    template <class Op> static ShapeRule rule_of()
-    {
-        if constexpr (detail::has_shape_rule<Op>)
-            return [](const void* op, ValueTypes x) {
-                return detail::call_shape_rule(*static_cast<const Op*>(op), x);
-            };
-        else
-            return nullptr;
-    }
     void insert(RegistryEntry e) { entries_[std::string(e.primitive->name)].push_back(std::move(e)); }
 
     void add_pull(const Primitive& p, const std::vector<DType>& operands, ShapeRule shape, std::size_t i)

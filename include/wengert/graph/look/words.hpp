@@ -1,0 +1,148 @@
+// Numbers, types, elements and parameters from text: the inverse of graph/look/elements.hpp and graph/fields.hpp.
+#pragma once
+
+#include "../fields.hpp"
+#include "cursor.hpp"
+#include "elements.hpp"
+#include "value_type.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+template <class T> T read_number(Cursor& c)
+{
+    const std::string_view w = c.word();
+    const auto whole = [&](auto r) {
+        return !w.empty() && r.ec == std::errc() && r.ptr == w.data() + w.size();
+    };
+    if constexpr (std::is_same_v<T, bool>) {
+        if (w != "true" && w != "false") c.fail("true or false is expected, not " + quoted(w));
+        return w == "true";
+    } else if constexpr (std::is_integral_v<T>) {
+        T v{};
+        if (!whole(std::from_chars(w.data(), w.data() + w.size(), v)))
+            c.fail("a whole number is expected, not " + quoted(w.empty() ? c.rest() : w));
+        return v;
+    } else {
+        if (w == "nan") {
+            if (!c.accept(':')) return std::numeric_limits<T>::quiet_NaN();
+            using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+            const std::string_view hex = c.word();
+            Bits bits{};
+            const auto r = std::from_chars(hex.data(), hex.data() + hex.size(), bits, 16);
+            const T v = std::bit_cast<T>(bits);
+            if (hex.empty() || r.ec != std::errc() || r.ptr != hex.data() + hex.size() || !std::isnan(v))
+                c.fail("these are no bits of a NaN: " + quoted(hex));
+            return v;
+        }
+        T v{};
+        if (!whole(std::from_chars(w.data(), w.data() + w.size(), v)))
+            c.fail("a number is expected, not " + quoted(w.empty() ? c.rest() : w));
+        return v;
+    }
+}
+
+inline Extents read_extents(Cursor& c)
+{
+    Extents out;
+    c.expect('(');
+    while (!c.accept(')')) {
+        out.push_back(c.integer<std::int64_t>("an extent is expected"));
+        if (!c.accept(',')) {
+            c.expect(')');
+            break;
+        }
+    }
+    return out;
+}
+/// "f32(64, 10)"
+inline ValueType read_type(Cursor& c)
+{
+    const std::string_view w = c.word();
+    for (std::size_t d = 0; d < std::size(short_names); ++d)
+        if (w == short_names[d]) {
+            ValueType t{static_cast<DType>(d), read_extents(c)};
+            check_extents(t.shape);
+            return t;
+        }
+    c.fail("a type such as f32(64, 10) is expected, not " + quoted(w.empty() ? c.rest() : w));
+}
+
+/// Elements in words behind "constant" or "=". `splat_bytes` is what may still be made of splats.
+inline Ref<Block> read_elements(Cursor& c, const ValueType& t, std::size_t& splat_bytes)
+{
+    const std::size_t n = element_count(t.shape), bytes = n * size_of(t.dtype);
+    if (c.accept_word("base64")) {
+        const std::string_view text = c.rest();
+        if (text.size() != (bytes + 2) / 3 * 4) c.fail("base64 of another length than the shape needs");
+        auto b = make_block(t.dtype, t.shape);
+        if (!from_base64(text, b->data, bytes)) c.fail("this is no base64");
+        for (std::size_t i = 0; t.dtype == DType::boolean && i < n; ++i)
+            if (std::to_integer<int>(b->data[i]) > 1) c.fail("a bool that is neither true nor false");
+        return b;
+    }
+    const bool splat = c.accept_word("splat"), list = !splat && c.accept('[');
+    if (splat && n == 0) c.fail("splat needs elements");
+    if (!splat && !list && n != 1)
+        c.fail("one number for " + std::to_string(n) + " elements; splat or a list is expected");
+    if (splat && bytes > splat_bytes)
+        c.fail("a constant of " + std::to_string(bytes) + " bytes is more than the limit (ReadLimits)");
+    if (splat) splat_bytes -= bytes;
+    if (list && n > c.rest().size()) c.fail("fewer elements than the shape needs");
+    auto b = make_block(t.dtype, t.shape);
+    with_dtype(t.dtype, [&]<class T>() {
+        T* x = b->as<T>();
+        for (std::size_t i = 0; i < (splat ? 1 : n); ++i) {
+            if (i) c.expect(',');
+            x[i] = read_number<T>(c);
+        }
+        if (splat) std::fill_n(x, n, T(x[0]));
+    });
+    if (list) c.expect(']');
+    c.expect_end();
+    return b;
+}
+
+/// Fills in the parameters of an operation, word by word.
+class FieldParser : public FieldVisitor {
+public:
+    explicit FieldParser(Cursor& c) : c_(c) {}
+    void boolean(bool& v) override { v = read_number<bool>(c_); }
+    void integer(std::int64_t& v) override
+    {
+        v = c_.integer<std::int64_t>("a whole number is expected as a parameter");
+    }
+    void real(double& v) override
+    {
+        const bool negative = c_.rest().starts_with("-nan");
+        v = negative ? (c_.word(), -std::numeric_limits<double>::quiet_NaN()) : read_number<double>(c_);
+    }
+    void extents(Extents& v) override { v = read_extents(c_); }
+    void opaque(const void*, std::string_view what) override
+    {
+        c_.fail("it holds a " + std::string(what) + ", which has no text");
+    }
+
+private:
+    Cursor& c_;
+};
+
+inline Parameters read_parameters(const Primitive& p, Cursor& c)
+{
+    Parameters op;
+    const bool braces = c.accept('{');
+    if (p.fields) {
+        if (!p.make) c.fail("its parameters have no text");
+        void* fresh = p.make();
+        op = Parameters(fresh, [destroy = p.destroy](const void* x) { destroy(const_cast<void*>(x)); });
+        Cursor none("", c.line());
+        FieldParser reader(braces ? c : none);
+        p.fields(fresh, reader);
+    }
+    if (braces) c.expect('}');
+    return op;
+}
+
+}  // namespace detail
+}  // namespace wengert
