@@ -1,6 +1,7 @@
 // Control flow as the plain loops and branches that it stands for, recorded operation by operation.
 #pragma once
 
+#include "../ops/shape.hpp"
 #include "control_trace.hpp"
 
 namespace wengert {

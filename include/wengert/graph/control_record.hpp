@@ -223,6 +223,7 @@ std::optional<R> cond_recorded(Trace& outer, const Tensor<bool>& pred, F& f, G& 
                        with_inputs(no->graph, constants.inputs, constants.place[1]));
     p->effects = yes->effects || no->effects;
     p->size = 0;
+    if (flag) p->guard = p->results.size() - 1;
     const std::vector<AnyTensor> out =
         record_loop(std::move(p), joined_lists(joined_lists({pred.any()}, x.leaves), constants.all), at);
     if (flag && !flag_holds(out.back(), yes->flag ? yes->guard : no->guard)) return {};

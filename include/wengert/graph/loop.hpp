@@ -47,7 +47,8 @@ struct LoopParameters {
     std::size_t ignored = 0;  ///< inputs at the end that only put operations with effects in order
     std::size_t kept =
         0;  ///< the last results of a scan are its first `kept` states before each step, for the reverse rule
-    std::size_t guard = npos;  ///< a boolean state that ends the loop where it is false
+    std::size_t guard = npos;  ///< a boolean state that ends the loop where it is false; of a
+                               ///< cond, the result that says whether its guards held
     std::vector<std::size_t> active_states, active_constants;  ///< of a while_pull
     std::vector<Result>
         results;    ///< final states, then the steps' results, stacked; of a while_pull: the cotangents

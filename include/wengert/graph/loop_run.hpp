@@ -247,6 +247,8 @@ inline Ref<Block> packed_example(const LoopParameters& p, const Ref<Block>* in)
             pack_result(*in[i],
                         packed->data + static_cast<std::size_t>(p.results[i].offset) * size_of(p.dtype),
                         p.dtype);
+    if (p.kind == Kind::cond && p.guard != LoopParameters::npos)
+        packed->data[static_cast<std::size_t>(p.results[p.guard].offset) * size_of(p.dtype)] = std::byte{1};
     return packed;
 }
 

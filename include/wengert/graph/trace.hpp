@@ -144,13 +144,20 @@ private:
 /// Nothing is recorded while it lives: for work that is no part of the program traced.
 class Untraced {
 public:
-    Untraced() : recorder_(std::exchange(current_thread().recorder, nullptr)) {}
+    Untraced()
+        : recorder_(std::exchange(current_thread().recorder, nullptr)), keys_(std::exchange(key_hook, nullptr))
+    {}
     Untraced(const Untraced&) = delete;
     Untraced& operator=(const Untraced&) = delete;
-    ~Untraced() { current_thread().recorder = recorder_; }
+    ~Untraced()
+    {
+        current_thread().recorder = recorder_;
+        key_hook = keys_;
+    }
 
 private:
     Recorder* recorder_;
+    KeyHook* keys_;
 };
 
 /// The graph of f, a function from blocks to blocks made of the library's operations, on inputs like these.
