@@ -34,4 +34,5 @@
 #include "transforms/io.hpp"
 #include "transforms/jvp.hpp"
 #include "transforms/lambda.hpp"
+#include "transforms/saved_tensor_hooks.hpp"
 #include "version.hpp"

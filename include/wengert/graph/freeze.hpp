@@ -156,7 +156,7 @@ private:
         CallArguments a = arguments(x...);
         const Tape& tape = Tape::current();
         const std::uint64_t levels = a.mask & tape.active;
-        if ((levels & tape.forward_levels) || tape.anomaly || tape.save_all || recorder()) {
+        if ((levels & tape.forward_levels) || tape.anomaly || tape.save_all || tape.hooks || recorder()) {
             count_one(core.stats.inlined);
             return run_function<Y>(at, x...);
         }

@@ -103,6 +103,8 @@ inline void update_any(AnyTensor& x, const Primitive& p, const AnyTensor& y, con
             result.node->saved[2] = x.value.get();
         }
     }
+    if (result.node && tape.hooks) [[unlikely]]
+        tape.pack(*result.node);
     compute_in_place(p, *x.value, *y.value);
     if (result.node) tape.append(result.node.get());
     commit_write(x, std::move(result), std::move(kept));

@@ -249,6 +249,8 @@ inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* i
         retain(out.value.get());
         out.node->saved[n] = out.value.get();
     }
+    if (tape.hooks) [[unlikely]]
+        tape.pack(*out.node);
     tape.append(out.node.get());
     if (mask & tape.forward_levels) [[unlikely]]
         detail::push_tangents(tape, p, nullptr, in, n, out, mask);
@@ -280,6 +282,8 @@ inline AnyTensor record(const Primitive& p, const AnyTensor* const* in, std::siz
             out.node->saved[n] = out.value.get();
         }
     }
+    if (tape.hooks) [[unlikely]]
+        tape.pack(*out.node);
     tape.append(out.node.get());
     if (mask & tape.forward_levels) [[unlikely]]
         detail::push_tangents(tape, p, op, in, n, out, mask);

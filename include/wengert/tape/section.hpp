@@ -119,6 +119,7 @@ std::vector<AnyTensor> record_section(const std::vector<AnyTensor>& in, const st
                                  0xff, at);
     const detail::SectionOp op{std::move(rule), out.size()};
     hub->op = detail::section_primitive.clone(&op);
+    if (tape.hooks) tape.pack(*hub);
     tape.append(hub.get());
     const AnyTensor source{token, hub};
     const AnyTensor* const from[] = {&source};

@@ -9,8 +9,10 @@
 
 #include <bit>
 #include <limits>
+#include <unordered_map>
 
 #include "../kernels/cpu/elementwise.hpp"
+#include "hooks.hpp"
 #include "node.hpp"
 
 namespace wengert {
@@ -45,6 +47,10 @@ public:
     const Node* last() const noexcept { return last_; }
     Thread& thread() const noexcept { return *owner_; }
 
+    /// Hands what a new node has saved to the hooks.
+    void pack(Node& n);
+    /// Brings it back for as long as the derivative needs it.
+    void unpack(Node& n);
     Node* new_node(const Primitive& primitive, std::size_t inputs, const Site& at);
     void append(Node* n) noexcept;
     void unlink(Node* n) noexcept;
@@ -97,9 +103,12 @@ public:
     std::uint64_t forward_levels = 0;
     int lowered = 0;  ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;
-    bool save_all = false;   ///< nodes keep every input and the output (audit)
-    bool allow_nan = false;  ///< switches the zero-cotangent rule off
-    Site site_override;      ///< the user's line while a rule of his operation runs
+    bool save_all = false;              ///< nodes keep every input and the output (audit)
+    bool allow_nan = false;             ///< switches the zero-cotangent rule off
+    std::shared_ptr<SavedHooks> hooks;  ///< what is saved goes through them
+    /// Values that nodes flagged `packed` have packed.
+    std::unordered_map<const Node*, PackedValues> packed;
+    Site site_override;  ///< the user's line while a rule of his operation runs
 
 private:
     static void start(Thread& t);

@@ -13,6 +13,10 @@ inline void clear_saved(Node& n) noexcept
 {
     for (std::size_t i = 0; i <= n.input_count; ++i)
         if (Block* b = std::exchange(n.saved[i], nullptr)) release(b, Block::disposal);
+    if ((n.flags & Node::packed) && n.tape) {
+        n.tape->packed.erase(&n);
+        n.flags &= static_cast<std::uint8_t>(~Node::packed);
+    }
 }
 
 inline void push_dead(Counted* counted) noexcept;
@@ -51,6 +55,7 @@ inline void destroy_node(Counted* counted) noexcept
     auto* n = static_cast<Node*>(counted);
     Graveyard& g = graveyard;
     if (n->tape) {  // leave the tape at once: its list must hold only living nodes
+        if (n->flags & Node::packed) n->tape->packed.erase(n);
         n->tape->unlink(n);
         n->tape = nullptr;
     }
@@ -116,6 +121,44 @@ inline Node* Tape::new_node(const Primitive& primitive, std::size_t inputs, cons
         give_slots(n, inputs);
     n->input_count = static_cast<std::uint32_t>(inputs);
     return n;
+}
+
+inline void Tape::pack(Node& n)
+{
+    const std::shared_ptr<SavedHooks> now = hooks;
+    const Restore<std::shared_ptr<SavedHooks>> without(hooks, nullptr);  // they may compute with tensors
+    PackedValues p{now, std::vector<PackedValues::Value>(n.input_count + 1U)};
+    bool any = false;
+    const NoGrad nothing_recorded;
+    for (std::size_t i = 0; i <= n.input_count; ++i) {
+        if (!n.saved[i]) continue;
+        auto& v = p.values[i];
+        v = {now->pack(Ref<Block>(n.saved[i])), n.saved[i]->dtype, n.saved[i]->shape};
+        any = any || v.packed;
+    }
+    if (!any) return;
+    packed.emplace(&n, p);
+    n.flags |= Node::packed;
+    for (std::size_t i = 0; i <= n.input_count; ++i)
+        if (p.values[i].packed) release(std::exchange(n.saved[i], nullptr), Block::disposal);
+}
+
+inline void Tape::unpack(Node& n)
+{
+    const PackedValues p = packed.at(&n);
+    const Restore<std::shared_ptr<SavedHooks>> without(hooks, nullptr);
+    const NoGrad nothing_recorded;
+    for (std::size_t i = 0; i < p.values.size(); ++i) {
+        const auto& v = p.values[i];
+        if (!v.packed || n.saved[i]) continue;
+        Ref<Block> b = p.hooks->unpack(v.packed, v.dtype, v.shape);
+        if (!b || b->dtype != v.dtype || !(b->shape == v.shape))
+            fail<TapeError>("SavedTensorHooks",
+                            "unpack must return what was packed: shape " + to_string(v.shape) + " of " +
+                                std::string(name_of(v.dtype)),
+                            n.at);
+        n.saved[i] = b.leak();
+    }
 }
 
 inline void Tape::append(Node* n) noexcept

@@ -58,6 +58,8 @@ public:
             while (pending_ > 0) {
                 Node& n = *current_;
                 AnyTensor g = take(n);
+                if (n.flags & Node::packed) [[unlikely]]
+                    tape_.unpack(n);
                 if (n.primitive->elementwise && !records(n, g))
                     pull_elementwise(n, g);
                 else
@@ -197,7 +199,17 @@ private:
     void advance(Node& n)
     {
         if (!keep_ && (n.mask & lower_) == 0 && !n.leaf()) consume(n);
+        if (n.flags & Node::packed) [[unlikely]]
+            drop_unpacked(n);
         if (pending_ > 0) current_ = newest(std::exchange(extended_, false) ? tape_.last() : n.previous);
+    }
+    /// What was unpacked for the derivative, and stays packed for another one.
+    void drop_unpacked(Node& n) noexcept
+    {
+        const auto& values = tape_.packed.at(&n).values;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            if (Block* b = values[i].packed ? std::exchange(n.saved[i], nullptr) : nullptr)
+                release(b, Block::disposal);
     }
     static Node* newest(const Node* n)
     {

@@ -1,0 +1,143 @@
+// SavedTensorHooks: what the tape saves, packed and unpacked by functions of the user's, or by ready-made ones.
+#pragma once
+
+#include "../ops/cast.hpp"
+#include "snapshot_file.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// pack and unpack for those dtypes that they accept; the packed thing is whatever pack returns.
+template <class P, class U> class FunctionHooks : public SavedHooks {
+public:
+    FunctionHooks(P pack, U unpack) : pack_(std::move(pack)), unpack_(std::move(unpack)) {}
+    std::shared_ptr<void> pack(const Ref<Block>& b) override
+    {
+        std::shared_ptr<void> packed;
+        with_dtype(b->dtype, [&]<class T>() {
+            if constexpr (std::is_invocable_v<P&, const Tensor<T>&>) {
+                using Packed = std::remove_cvref_t<std::invoke_result_t<P&, const Tensor<T>&>>;
+                packed = std::make_shared<Packed>(pack_(Tensor<T>(AnyTensor{b, {}})));
+            }
+        });
+        return packed;
+    }
+    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType dtype, const Shape&) override
+    {
+        Ref<Block> b;
+        with_dtype(dtype, [&]<class T>() {
+            if constexpr (std::is_invocable_v<P&, const Tensor<T>&>) {
+                using Packed = std::remove_cvref_t<std::invoke_result_t<P&, const Tensor<T>&>>;
+                b = unpack_(*static_cast<const Packed*>(packed.get())).any().value;
+            }
+        });
+        return b;
+    }
+
+private:
+    P pack_;
+    U unpack_;
+};
+
+/// Arrays of less than this many bytes are not worth the trouble.
+inline constexpr std::size_t least_packed = 1024;
+
+/// Every array in a file of its own, without a name, in a folder.
+class DiskHooks : public SavedHooks {
+public:
+    explicit DiskHooks(std::string folder) : folder_(std::move(folder)) {}
+    std::shared_ptr<void> pack(const Ref<Block>& b) override
+    {
+        if (b->bytes() < least_packed) return nullptr;
+        return std::make_shared<SnapshotFile>(folder_, std::vector<Ref<Block>>{b}, Site{});
+    }
+    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override
+    {
+        return static_cast<const SnapshotFile*>(packed.get())->read(0);
+    }
+
+private:
+    std::string folder_;
+};
+
+/// Doubles as floats: 24 bits of each value.
+class SingleHooks : public SavedHooks {
+public:
+    std::shared_ptr<void> pack(const Ref<Block>& b) override
+    {
+        if (b->dtype != DType::float64 || b->bytes() < least_packed) return nullptr;
+        return std::make_shared<Tensor<float>>(cast<float>(Tensor<double>(AnyTensor{b, {}}), Site{}));
+    }
+    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override
+    {
+        return cast<double>(*static_cast<const Tensor<float>*>(packed.get()), Site{}).any().value;
+    }
+};
+
+/// The upper half of a float, rounded to nearest even: 8 bits of each value, float's range.
+class BrainHooks : public SavedHooks {
+public:
+    std::shared_ptr<void> pack(const Ref<Block>& b) override
+    {
+        if (!differentiable(b->dtype) || b->bytes() < least_packed) return nullptr;
+        const Ref<Block> x = contiguous(b);
+        auto packed = std::make_shared<std::vector<std::uint16_t>>(x->count);
+        for (std::size_t i = 0; i < x->count; ++i)
+            (*packed)[i] = halved(x->dtype == DType::float32 ? x->as<float>()[i]
+                                                             : static_cast<float>(x->as<double>()[i]));
+        return packed;
+    }
+    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType dtype, const Shape& shape) override
+    {
+        const auto& half = *static_cast<const std::vector<std::uint16_t>*>(packed.get());
+        auto b = make_block(dtype, shape);
+        for (std::size_t i = 0; i < b->count; ++i) {
+            const float v = std::bit_cast<float>(static_cast<std::uint32_t>(half[i]) << 16);
+            if (dtype == DType::float32)
+                b->as<float>()[i] = v;
+            else
+                b->as<double>()[i] = static_cast<double>(v);
+        }
+        return b;
+    }
+
+private:
+    static std::uint16_t halved(float v)
+    {
+        const auto bits = std::bit_cast<std::uint32_t>(v);
+        if (v != v) return static_cast<std::uint16_t>(bits >> 16 | 0x40);  // stays a NaN
+        return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    }
+};
+
+}  // namespace detail
+
+/// While it lives, every value that the calling thread's tape saves is handed to pack(tensor), and what that returns, of any
+/// type, is kept in its place; unpack(packed) must give the same tensor back when the derivative needs it. Functions that
+/// take some dtypes only leave the others alone. Frozen functions run eagerly in that time. Scopes nest, the inner one counts.
+class SavedTensorHooks {
+public:
+    template <class P, class U>
+    SavedTensorHooks(P pack, U unpack)
+        : SavedTensorHooks(std::make_shared<detail::FunctionHooks<P, U>>(std::move(pack), std::move(unpack)))
+    {}
+    explicit SavedTensorHooks(std::shared_ptr<SavedHooks> hooks)
+        : hooks_(Tape::current().hooks, std::move(hooks))
+    {}
+
+private:
+    Restore<std::shared_ptr<SavedHooks>> hooks_;
+};
+
+/// Ready-made hooks: SavedTensorHooks hooks(save_on_disk("/tmp")). Exact; arrays below 1 KiB stay in memory.
+inline std::shared_ptr<SavedHooks> save_on_disk(std::string folder)
+{
+    return std::make_shared<detail::DiskHooks>(std::move(folder));
+}
+/// Doubles are saved as floats: gradients lose about half of their digits (relative error 6e-8 in each saved value).
+inline std::shared_ptr<SavedHooks> save_as_float32() { return std::make_shared<detail::SingleHooks>(); }
+/// Floats and doubles are saved as bfloat16: two or three digits (relative error 4e-3 in each saved value).
+inline std::shared_ptr<SavedHooks> save_as_bfloat16() { return std::make_shared<detail::BrainHooks>(); }
+
+}  // namespace wengert
