@@ -27,6 +27,7 @@ public:
         run_tiles(0, tiles(), operands, results, scratch);
     }
     std::size_t scratch_bytes() const noexcept { return p_.scratch; }
+    const FusedProgram& program() const noexcept { return p_; }
 
     /// May result r be written where operand k lies? Every element is then read before it is written.
     bool may_share(std::size_t result, std::size_t operand) const noexcept
@@ -64,6 +65,7 @@ private:
         const void* at[FusedProgram::max_places];
         std::byte* base[FusedProgram::max_streams];
         std::byte* scratch;
+        bool shared;  ///< a result may lie where an operand does
     };
 
     Table start(const std::byte* const* operands, std::byte* const* results,
@@ -76,17 +78,26 @@ private:
             t.base[k] = s.result ? results[s.number] : const_cast<std::byte*>(operands[s.number]);
             t.at[k] = scratch + s.scratch;
             if (s.kind == Source::fixed)
-                kernels::gather(t.base[k], 0, s.size, p_.tile, scratch + s.scratch);
+                detail::spread(t.base[k], s.size, p_.fill, scratch + s.scratch);
             else if (s.kind == Source::periodic)
                 for (std::size_t r = 0; r < p_.rows_per_tile; ++r)
                     kernels::gather(t.base[k], s.strides.back(), s.size, p_.inner,
                                     scratch + s.scratch + r * p_.inner * s.size);
         }
+        t.shared = p_.sharing && shares(t);
         std::size_t place = p_.streams.size();
         for (const auto& literal : p_.literals) t.at[place++] = literal.get();
         for (std::size_t offset : p_.registers) t.at[place++] = scratch + offset;
         for (const Total& total : p_.totals) start_total(total, results[total.result], scratch);
         return t;
+    }
+
+    bool shares(const Table& t) const noexcept
+    {
+        for (std::size_t k = 0; k < p_.streams.size(); ++k)
+            for (std::size_t j = 0; j < k; ++j)
+                if (t.base[k] == t.base[j] && p_.streams[k].result != p_.streams[j].result) return true;
+        return false;
     }
 
     static void start_total(const Total& total, std::byte* out, std::byte* scratch) noexcept
@@ -101,6 +112,10 @@ private:
     void run_program(const Table& t, std::size_t n) const noexcept
     {
         for (const Instruction& i : p_.program) {
+            if (!i.kernel) {
+                run_segment(t, p_.segments[i.segment], n);
+                continue;
+            }
             const void* in[kernels::max_operands] = {t.at[i.in[0]], t.at[i.in[1]], t.at[i.in[2]],
                                                      t.at[i.in[3]]};
             for (std::size_t k = 4; k < i.arity; ++k) in[k] = t.at[i.in[k]];
@@ -115,6 +130,59 @@ private:
                 reinterpret_cast<SumStream<double>*>(t.scratch + total.scratch)
                     ->add(static_cast<const double*>(x), n);
         }
+    }
+
+    static void run_segment(const Table& t, const FusedProgram::Segment& s, std::size_t n) noexcept
+    {
+        if (s.dtype == DType::float32)
+            run_blocks<float>(t, s, n);
+        else
+            run_blocks<double>(t, s, n);
+    }
+    /// Block by block. What remains is done as a whole block that ends with the last element, unless that could read what
+    /// has been written, or there is no whole block: then in copies.
+    template <class T>
+    static void run_blocks(const Table& t, const FusedProgram::Segment& s, std::size_t n) noexcept
+    {
+        using Machine = MicroMachine<T>;
+        std::byte* at[256];
+        std::size_t step[256];
+        const std::size_t count = s.at.size();
+        for (std::size_t k = 0; k < count; ++k) {
+            at[k] = static_cast<std::byte*>(const_cast<void*>(t.at[s.at[k]]));
+            step[k] = s.moves[k] ? Machine::block * sizeof(T) : 0;
+        }
+        for (std::size_t k = 0; k < s.spills; ++k)
+            at[count + k] = t.scratch + s.spill + k * Machine::block * sizeof(T);
+        const std::size_t whole = n / Machine::block, rest = n % Machine::block;
+        for (std::size_t b = 0; b < whole; ++b) {
+            Machine::run(s.ops.data(), at);
+            for (std::size_t k = 0; k < count; ++k) at[k] += step[k];
+        }
+        if (rest == 0) return;
+        if (whole > 0 && !t.shared) {
+            for (std::size_t k = 0; k < count; ++k)
+                if (step[k]) at[k] -= (Machine::block - rest) * sizeof(T);
+            return Machine::run(s.ops.data(), at);
+        }
+        run_padded<T>(t, s, at, rest);
+    }
+    template <class T>
+    static void run_padded(const Table& t, const FusedProgram::Segment& s, std::byte** at,
+                           std::size_t n) noexcept
+    {
+        using Machine = MicroMachine<T>;
+        std::byte* now[256];
+        const std::size_t count = s.at.size();
+        for (std::size_t k = 0; k < count + s.spills; ++k) {
+            now[k] = at[k];
+            if (k >= count || !s.moves[k]) continue;
+            now[k] = t.scratch + s.pad + k * Machine::block * sizeof(T);
+            if (!s.stored[k]) std::memcpy(now[k], at[k], n * sizeof(T));
+        }
+        Machine::run(s.ops.data(), now);
+        for (std::size_t k = 0; k < count; ++k)
+            if (s.stored[k]) std::memcpy(at[k], now[k], n * sizeof(T));
     }
 
     /// Brings n elements of a stream that starts at `from` to its place.

@@ -1,7 +1,7 @@
 // From a group to its program: the loop, where operands come from, combined instructions, registers.
 #pragma once
 
-#include "fused_program.hpp"
+#include "fused_segments.hpp"
 #include "fused_sum.hpp"
 
 namespace wengert::tiling {
@@ -30,6 +30,13 @@ inline TileKernel spread_kernel(std::size_t size)
                        : spread_tile<std::uint8_t>;
 }
 
+/// One element everywhere.
+inline void spread(const std::byte* from, std::size_t size, std::size_t n, std::byte* to)
+{
+    const void* in[] = {from};
+    spread_kernel(size)(n, in, to);
+}
+
 template <class T, class A, bool mean> void sum_tile(std::size_t n, const void* const* in, void* out)
 {
     T* to = static_cast<T*>(out);
@@ -52,13 +59,14 @@ public:
     {
         if (!group_.fused || group_.nodes.size() < 2 || !find_nodes() || !find_streams()) return false;
         find_loop();
-        Combiner<A> combiner(
-            g_, nodes_, [&](ValueId v) { return source(v); }, [&](ValueId v) { return wanted_[v]; });
-        items_ = std::move(combiner.items);
+        Segmenter<A> segmenter(
+            g_, nodes_, long_enough(), [&](ValueId v) { return source(v); },
+            [&](ValueId v) { return wanted_[v]; });
+        items_ = segmenter.items;
         find_lives();
         choose_tile();
         choose_sources();
-        if (!place_all()) return false;
+        if (!place_all(segmenter)) return false;
         find_sharing();
         write_direct();
         p_.scratch = memory_.size();
@@ -176,39 +184,72 @@ private:
         p_.mode = loop.rank() == 1 ? Mode::flat : p_.inner < 48 ? Mode::packed : Mode::rows;
     }
 
+    /// Is there a block of the machine in every tile?
+    bool long_enough() const
+    {
+        const std::size_t run = p_.mode == Mode::packed ? std::min(p_.count, kernels::tile / 2) : p_.inner;
+        return run >= MicroMachine<float, A>::block;
+    }
+
     void find_lives()
     {
         for (std::uint32_t i = 0; i < items_.size(); ++i)
-            for (std::size_t k = 0; k < items_[i].arity; ++k) last_use_[items_[i].in[k]] = i;
+            for (ValueId v : items_[i].in) last_use_[v] = i;
         for (const Total& t : p_.totals) last_use_[t.of] = static_cast<std::uint32_t>(items_.size());
     }
+    std::size_t register_bytes(const std::vector<ValueId>& values) const
+    {
+        std::size_t bytes = 0;
+        for (ValueId v : values)
+            if (member(v) && !stream_of_.count(v)) bytes += size_of(node(v).dtype);
+        return bytes;
+    }
+    /// Bytes an element of all that is alive at one time, at most.
+    std::size_t live_bytes()
+    {
+        std::size_t bytes = 0, most = 0;
+        for (const Source& s : p_.streams) most += s.size;
+        const std::size_t streamed = most;
+        for (std::uint32_t i = 0; i < items_.size(); ++i) {
+            bytes += register_bytes(items_[i].out);
+            most = std::max(most, streamed + bytes);
+            std::vector<ValueId> dead;
+            for (ValueId v : items_[i].in)
+                if (last_use_[v] == i && std::find(dead.begin(), dead.end(), v) == dead.end())
+                    dead.push_back(v);
+            bytes -= register_bytes(dead);
+        }
+        return most;
+    }
 
-    /// The largest tile of which all that is alive at one time fits the first-level cache, 128 at least.
+    /// The largest tile of which all that is alive at one time fits the first-level cache, 128 at least. A group that is
+    /// nothing but one segment keeps no tiles.
     void choose_tile()
     {
-        std::size_t bytes = 0, most = 0, streamed = 0;
-        for (const Source& s : p_.streams) streamed += s.size;
-        for (std::uint32_t i = 0; i < items_.size(); ++i) {
-            if (!stream_of_.count(items_[i].value)) bytes += items_[i].size;
-            most = std::max(most, bytes);
-            for (std::size_t k = 0; k < items_[i].arity; ++k) {
-                const ValueId v = items_[i].in[k];
-                const bool repeated = std::find(items_[i].in, items_[i].in + k, v) != items_[i].in + k;
-                if (!repeated && member(v) && !stream_of_.count(v) && last_use_[v] == i)
-                    bytes -= size_of(node(v).dtype);
-            }
-        }
+        const std::size_t bytes = live_bytes();
         std::size_t tile = kernels::tile;
-        while (tile > 128 && tile * (most + streamed) > cache) tile /= 2;
+        while (tile > 128 && tile * bytes > cache) tile /= 2;
+        const bool arithmetic = items_.size() == 1 && items_[0].segment && p_.totals.empty();
         if (p_.mode == Mode::packed) {
             const std::size_t rows = p_.count / p_.inner;
             p_.rows_per_tile = std::min(rows, std::max<std::size_t>(1, tile / p_.inner));
             p_.tile = p_.rows_per_tile * p_.inner;
             p_.tiles = (rows + p_.rows_per_tile - 1) / p_.rows_per_tile;
-            return;
+        } else {
+            if (arithmetic && !gathers_any()) tile = 8192;
+            const std::size_t parts = (p_.inner + tile - 1) / tile;  // of about the same size
+            p_.tile = std::min(p_.inner, ((p_.inner + parts - 1) / parts + 127) / 128 * 128);
+            p_.tiles = p_.count / p_.inner * ((p_.inner + p_.tile - 1) / p_.tile);
         }
-        p_.tile = std::min(tile, p_.inner);
-        p_.tiles = p_.count / p_.inner * ((p_.inner + p_.tile - 1) / p_.tile);
+        p_.fill = std::min(p_.tile, arithmetic ? MicroMachine<float, A>::block : kernels::tile);
+    }
+    bool gathers_any() const
+    {
+        for (const Source& s : p_.streams) {
+            const Source::Kind k = kind_of(s);
+            if (k != Source::linear && k != Source::row && k != Source::fixed) return true;
+        }
+        return false;
     }
 
     void choose_sources()
@@ -216,7 +257,7 @@ private:
         for (Source& s : p_.streams) {
             s.kind = kind_of(s);
             if (s.kind == Source::linear || s.kind == Source::row) continue;
-            s.scratch = memory_.reserve(p_.tile * s.size);
+            s.scratch = memory_.reserve((s.kind == Source::fixed ? p_.fill : p_.tile) * s.size);
             p_.gathers = p_.gathers || s.kind == Source::gathered;
         }
     }
@@ -237,19 +278,23 @@ private:
         if (fresh) {
             const std::size_t size = size_of(node(v).dtype);
             auto* memory = static_cast<std::byte*>(::operator new[](p_.tile* size, std::align_val_t{64}));
-            kernels::gather(node(v).constant->data, 0, size, p_.tile, memory);
+            spread(node(v).constant->data, size, p_.fill, memory);
             p_.literals.emplace_back(memory);
         }
         return static_cast<Place>(it->second);
     }
 
     /// Places are numbered streams first, then literals, then registers: two passes, since all literals must be known.
-    bool place_all()
+    bool place_all(Segmenter<A>& segmenter)
     {
         for (const Item& item : items_)
-            for (std::size_t k = 0; k < item.arity; ++k)
-                if (!member(item.in[k]) && is_literal(item.in[k])) literal_place(item.in[k]);
-        for (std::uint32_t i = 0; i < items_.size(); ++i) place_item(i);
+            for (ValueId v : item.in)
+                if (!member(v) && is_literal(v)) literal_place(v);
+        for (std::uint32_t i = 0; i < items_.size(); ++i)
+            if (items_[i].segment)
+                place_segment(i, segmenter.machine_nodes(items_[i]));
+            else
+                place_item(i);
         for (Total& t : p_.totals) {
             t.from = place_of(t.of);
             t.scratch = memory_.reserve(std::max(sizeof(SumStream<float, A>), sizeof(SumStream<double, A>)));
@@ -262,36 +307,85 @@ private:
         if (const auto it = register_of_.find(v); it != register_of_.end()) return it->second;
         return static_cast<Place>(p_.streams.size() + literal_place(v));
     }
+    /// Kernels may write where they read, the machine may not: it may go over the last elements twice.
     void place_item(std::uint32_t i)
     {
         const Item& item = items_[i];
         Instruction o;
-        o.kernel = item.kernel;
-        o.arity = item.arity;
-        for (std::size_t k = 0; k < item.arity; ++k) o.in[k] = place_of(item.in[k]);
-        for (std::size_t k = 0; k < item.arity; ++k) {
-            const auto it = register_of_.find(item.in[k]);
-            if (it == register_of_.end() || last_use_[item.in[k]] != i) continue;
-            free_.emplace_back(it->second, node(item.in[k]).dtype);
-            register_of_.erase(it);
+        o.kernel = node(item.nodes[0]).primitive->value;
+        o.arity = static_cast<std::uint8_t>(item.in.size());
+        for (std::size_t k = 0; k < item.in.size(); ++k) {
+            o.in[k] = place_of(item.in[k]);
+            last_read_[item.in[k]] = position_;
         }
-        const auto outside = stream_of_.find(item.value);
-        o.out = outside != stream_of_.end() ? static_cast<Place>(outside->second) : new_register(item);
+        free_dead(i);
+        o.out = place_out(item.nodes[0]);
+        written_[item.nodes[0]] = position_++;
         p_.program.push_back(o);
     }
-    Place new_register(const Item& item)
+    void free_dead(std::uint32_t i)
     {
+        for (ValueId v : items_[i].in) {
+            const auto it = register_of_.find(v);
+            if (it == register_of_.end() || last_use_[v] != i) continue;
+            free_.emplace_back(it->second, node(v).dtype);
+            register_of_.erase(it);
+        }
+    }
+    void place_segment(std::uint32_t i, const std::vector<MachineNode>& nodes)
+    {
+        const Item& item = items_[i];
+        FusedProgram::Segment s;
+        s.dtype = node(item.nodes[0]).dtype;
+        std::unordered_map<ValueId, std::size_t> number;
+        const auto add = [&](ValueId v, Place place, bool out) {
+            number[v] = s.at.size();
+            s.at.push_back(place);
+            s.moves.push_back(!same_everywhere(place));
+            s.stored.push_back(out);
+        };
+        for (ValueId v : item.in) add(v, place_of(v), false);
+        for (ValueId v : item.out) add(v, place_out(v), true);
+        MachineProgram program(nodes, s.at.size());
+        program.write([&](ValueId v) { return number[v]; });
+        for (const auto& [v, at] : program.last_load) last_read_[v] = position_ + at;
+        for (const auto& [v, at] : program.stored_at) written_[v] = position_ + at;
+        position_ += static_cast<std::uint32_t>(program.ops.size());
+        s.ops = std::move(program.ops);
+        s.spills = program.spills;
+        const std::size_t block = 8 * sizeof(typename Lane<float, A>::Register);
+        s.spill = memory_.reserve(s.spills * block);
+        s.pad = memory_.reserve(s.at.size() * block);
+        free_dead(i);
+        Instruction o;
+        o.segment = static_cast<std::uint16_t>(p_.segments.size());
+        p_.segments.push_back(std::move(s));
+        p_.program.push_back(o);
+    }
+    bool same_everywhere(Place place) const
+    {
+        if (place < p_.streams.size()) return p_.streams[place].kind == Source::fixed;
+        return place < p_.streams.size() + p_.literals.size();
+    }
+    Place place_out(ValueId v)
+    {
+        const auto outside = stream_of_.find(v);
+        return outside != stream_of_.end() ? static_cast<Place>(outside->second) : new_register(v);
+    }
+    Place new_register(ValueId v)
+    {
+        const std::size_t size = size_of(node(v).dtype);
         Place place = no_place;
         for (std::size_t k = free_.size(); k-- > 0 && place == no_place;)
-            if (size_of(free_[k].second) == item.size) {
+            if (size_of(free_[k].second) == size) {
                 place = free_[k].first;
                 free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(k));
             }
         if (place == no_place) {
             place = static_cast<Place>(p_.streams.size() + p_.literals.size() + p_.registers.size());
-            p_.registers.push_back(memory_.reserve(p_.tile * item.size));
+            p_.registers.push_back(memory_.reserve(p_.tile * size));
         }
-        register_of_[item.value] = place;
+        register_of_[v] = place;
         return place;
     }
 
@@ -306,17 +400,13 @@ private:
             if (s.kind != Source::linear) continue;
             (s.result ? p_.result_size : p_.operand_size)[s.number] = s.size;
             if (!s.result && !alone(v)) continue;
-            std::uint32_t& when = (s.result ? p_.written : p_.last_read)[s.number];
-            for (std::uint32_t i = 0; i < items_.size(); ++i) {
-                const Item& item = items_[i];
-                const bool here = s.result
-                                      ? item.value == v
-                                      : std::find(item.in, item.in + item.arity, v) != item.in + item.arity;
-                if (here) when = i;
-            }
-            for (const Total& t : p_.totals)  // they come after the program
-                if (t.of == v && !s.result) when = static_cast<std::uint32_t>(items_.size());
+            const auto& times = s.result ? written_ : last_read_;
+            const auto at = times.find(v);
+            if (at != times.end()) (s.result ? p_.written : p_.last_read)[s.number] = at->second;
         }
+        for (std::uint32_t r : p_.written)
+            for (std::uint32_t k : p_.last_read)
+                p_.sharing = p_.sharing || (r != FusedProgram::unshared && k <= r);
     }
     /// No other operand shows the same memory.
     bool alone(ValueId v) const
@@ -342,7 +432,7 @@ private:
 
     void write_direct()
     {
-        if (p_.mode != Mode::flat || p_.tiles > 1) return;
+        if (p_.mode != Mode::flat || p_.tiles > 1 || !p_.segments.empty()) return;
         for (const Source& s : p_.streams)
             if (s.kind != Source::linear && s.kind != Source::fixed) return;
         for (const Total& t : p_.totals)
@@ -381,7 +471,10 @@ private:
     std::unordered_map<ValueId, char> members_;
     std::unordered_map<ValueId, bool> wanted_;
     std::unordered_map<ValueId, std::size_t> stream_of_, literal_of_;
-    std::unordered_map<ValueId, std::uint32_t> last_use_;
+    std::unordered_map<ValueId, std::uint32_t> last_use_;  ///< as items
+    std::unordered_map<ValueId, std::uint32_t> last_read_,
+        written_;  ///< as steps, those of the machine among them
+    std::uint32_t position_ = 0;
     std::unordered_map<ValueId, Place> register_of_;
     std::vector<std::pair<Place, DType>> free_;
     Scratch memory_;
