@@ -31,6 +31,7 @@ inline std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, G
     auto p = std::make_shared<FrozenPath>();
     p->recorded = std::move(recorded);
     p->optimized = optimized(p->recorded, options);
+    for (const GraphNode& n : p->recorded.nodes()) p->effects = p->effects || (n.primitive && n.primitive->effects);
     p->live = t.live;
     p->results = t.results;
     p->shell = t.shell;
