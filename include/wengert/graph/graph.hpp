@@ -94,6 +94,9 @@ public:
         nodes_.push_back(std::move(n));
         return static_cast<ValueId>(nodes_.size() - 1);
     }
+    void reserve(std::size_t n) { nodes_.reserve(n); }
+    /// Moves a node out of a graph that is given up: what passes do that own their operand.
+    GraphNode take(ValueId v) { return std::move(nodes_[v]); }
     void output(ValueId v) { outputs_.push_back(v); }
     void guard(Guard g) { guards_.push_back(std::move(g)); }
     /// The k-th output is the new value of input i.
