@@ -1,0 +1,268 @@
+// Graphs written as text and read back: the same graph, bit for bit, and clear errors for what is none.
+#include <wengert/graph/look/parse.hpp>
+
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+
+#include "look_graphs.hpp"
+
+using namespace look;
+
+namespace {
+
+std::string first_difference(const Graph& a, const Graph& b)
+{
+    std::string d = wg::difference(a, b);
+    for (wg::ValueId v = 0; d.empty() && v < a.size(); ++v)
+        if (a.node(v).primitive != b.node(v).primitive) d = "another descriptor of %" + std::to_string(v);
+    return d;
+}
+
+/// The error of a text that is no graph.
+struct Refusal {
+    std::size_t line = 0;
+    std::string what;
+};
+Refusal refusal(const std::string& text)
+{
+    try {
+        wg::parse_graph(text);
+    } catch (const wg::GraphTextError& e) {
+        return {e.line, e.what()};
+    }
+    return {};
+}
+
+/// A user's operation: x times a factor.
+struct Half {
+    static constexpr std::string_view name = "half of it";
+    static constexpr bool flat = true;
+    double factor = 0.5;
+    template <class T> wg::Ref<wg::Block> value(const wg::Ref<wg::Block>& x, const wg::Site&) const
+    {
+        auto out = wg::copy_of(*x);
+        for (std::size_t i = 0; i < out->count; ++i) out->template as<T>()[i] *= static_cast<T>(factor);
+        return out;
+    }
+};
+
+const std::string head = "wengert graph 1\n";
+
+}  // namespace
+
+TEST_CASE("graphs of programs and their gradients read back as they were")
+{
+    for (const auto& [name, graph] : graphs()) {
+        INFO(name << "\n" << graph);
+        REQUIRE(graph.size() > 1);
+        const std::string text = wg::to_text(graph);
+        const Graph read = wg::parse_graph(text);
+        CHECK(first_difference(graph, read) == "");
+        CHECK(wg::to_text(read) == text);
+    }
+}
+
+TEST_CASE("what has been read computes the same bits")
+{
+    for (const auto& [name, graph] : graphs()) {
+        INFO(name);
+        const Graph read = wg::parse_graph(wg::to_text(graph));
+        std::vector<wg::Ref<wg::Block>> in;
+        for (wg::ValueId v : graph.inputs()) {
+            const auto& n = graph.node(v);
+            in.push_back(wg::zeros_block(n.dtype, n.shape));
+            if (n.dtype == wg::DType::float64) in.back() = numbers<double>(n.shape, 0.4).any().value;
+            if (n.dtype == wg::DType::float32) in.back() = numbers<float>(n.shape, 0.4).any().value;
+        }
+        const auto a = wg::interpret(graph, in), b = wg::interpret(read, in);
+        for (wg::ValueId v : graph.outputs())
+            CHECK(wg::same_elements(*wg::contiguous(a[v]), *wg::contiguous(b[v])));
+    }
+}
+
+TEST_CASE("every primitive of the registry reads back; those with parameters are all in the graphs above")
+{
+    std::set<std::string> seen;
+    for (const auto& named : graphs())
+        for (const auto& n : named.graph.nodes())
+            if (n.primitive) seen.insert(std::string(n.primitive->name));
+    std::string missing;
+    wg::registry().each([&](const wg::RegistryEntry& e) {
+        const wg::Primitive& p = *e.primitive;
+        if (p.value) {
+            Graph g;
+            std::vector<wg::ValueId> in;
+            for (wg::DType d : e.operands) in.push_back(g.input(d, {2, 3}));
+            g.output(g.operation(p, {}, in, {2, 3}));
+            CHECK(first_difference(g, wg::parse_graph(wg::to_text(g))) == "");
+        } else if (!seen.contains(std::string(p.name)))
+            missing += " " + std::string(p.name);
+    });
+    CHECK(missing == "");
+}
+
+TEST_CASE("every number reads back to the same bits")
+{
+    using Limits = std::numeric_limits<double>;
+    const auto odd = std::bit_cast<double>(std::uint64_t{0xfff800000000beefULL});
+    const auto quiet = std::bit_cast<float>(std::uint32_t{0xffc00001U});
+    const Tensor<double> d{0.1,
+                           -0.0,
+                           0.0,
+                           Limits::denorm_min(),
+                           -Limits::denorm_min(),
+                           Limits::max(),
+                           Limits::lowest(),
+                           Limits::infinity(),
+                           -Limits::infinity(),
+                           Limits::quiet_NaN(),
+                           -Limits::quiet_NaN(),
+                           odd,
+                           1.0 / 3};
+    const Tensor<float> f{0.1f, -0.0f, 1e-45f, 3e38f, quiet, -1.0f / 3};
+    Graph g;
+    const auto add = [&](const auto& x) { g.output(g.constant(x.any().value)); };
+    add(d), add(f);
+    add(Tensor<std::int64_t>{std::numeric_limits<std::int64_t>::min(),
+                             std::numeric_limits<std::int64_t>::max(), -1});
+    add(Tensor<std::int32_t>{std::numeric_limits<std::int32_t>::min(), 7});
+    add(Tensor<bool>{true, false, true});
+    add(Tensor<double>(odd)), add(Tensor<bool>(true)), add(Tensor<float>(-0.0f));
+    add(wg::zeros<float>({0, 3})), add(wg::zeros<bool>({2, 0}));
+    add(wg::full<double>({40, 50}, -0.0)), add(wg::full<float>({1000}, quiet)), add(wg::ones<bool>({3, 3}));
+    for (std::int64_t n : {33, 34, 35, 200}) {
+        add(wg::arange<double>(static_cast<double>(n)) / 7.0);
+        add(wg::arange<float>(static_cast<float>(n)));
+        add(wg::arange<double>(static_cast<double>(n)) < 20.0);
+        add(wg::arange<std::int64_t>(n));
+    }
+    add(wg::transpose(wg::reshape(wg::arange<double>(60.0), {6, 10})));
+    const std::string text = wg::to_text(g);
+    const Graph read = wg::parse_graph(text);
+    CHECK(wg::difference(g, read) == "");
+    CHECK_THAT(text, contains("constant splat -0 : f64(40, 50)"));
+    CHECK_THAT(text, contains("constant true : bool()"));
+    CHECK_THAT(text, contains("constant [] : f32(0, 3)"));
+}
+
+TEST_CASE("guards, updates, segments and lines of source read back")
+{
+    Graph g;
+    const auto x = g.input(wg::DType::float32, {2}, {"/home/someone/heat.cpp", 3});
+    const auto y = g.input(wg::DType::float32, {2});
+    const auto& add = wg::elementwise_primitive<wg::Add, xsimd::default_arch, float, float, float>;
+    const auto z = g.operation(add, {}, {x, y}, {2}, {"step.cpp", 12}, 3);
+    g.output(y), g.output(z);
+    g.update(0, 1);
+    g.guard({z, Tensor<float>{1.0f, 2.5f}.any().value, wg::Read::elements, {"step.cpp", 14}});
+    const Graph read = wg::parse_graph(wg::to_text(g));
+    CHECK(wg::difference(g, read) == "");
+    CHECK(wg::to_string(read.node(x).at) == "heat.cpp:3");
+    CHECK(wg::to_string(read.node(z).at) == "step.cpp:12");
+    CHECK(wg::to_string(read.guards().at(0).at) == "step.cpp:14");
+    CHECK(read.node(z).segment == 3);
+    CHECK(read.updates() == std::vector<wg::ValueId>{1, wg::no_value});
+}
+
+TEST_CASE("text written by hand: labels, types left out, comments")
+{
+    const Graph g = wg::parse_graph(R"(
+# the sum of squares
+wengert graph 1
+%weights = input : f64(2, 2)
+
+%s=square( %weights )  # heat.cpp:7 | group 3
+   %total = sum(%s) {(0, 1) false (2, 2)}
+output %total
+end # of it
+)");
+    REQUIRE(g.size() == 3);
+    CHECK(wg::to_string(g.node(1).at) == "heat.cpp:7");
+    const auto out = wg::run(g, Tensor<double>{{1.0, 2.0}, {3.0, 4.0}});
+    CHECK(out.get<double>(0).item() == 30.0);
+}
+
+TEST_CASE("an edited graph computes what the edit says")
+{
+    std::string text = wg::to_text(
+        with_gradients<double>([](const Many<double>& v) { return wg::sin(v[0]); }, {numbers<double>({3})}));
+    const auto at = text.find("sin(");
+    REQUIRE(at != std::string::npos);
+    text.replace(at, 4, "cos(");
+    const auto x = Tensor<double>{0.1, 0.2, 0.3};
+    const auto out = wg::run(wg::parse_graph(text), x);
+    CHECK(out.get<double>(0).item() == Approx(wg::sum(wg::square(wg::cos(x))).item()));
+}
+
+TEST_CASE("errors name the line and what is wrong")
+{
+    const auto check = [](const std::string& text, std::size_t line, const std::string& what) {
+        const Refusal r = refusal(text);
+        CAPTURE(text);
+        CHECK(r.line == line);
+        CHECK_THAT(r.what, contains(what));
+    };
+    check("", 1, "empty");
+    check("hello\n", 1, "not a graph");
+    check("wengert graph 2\nend\n", 1, "newer");
+    check("wengert graph 99999999999999999999\nend\n", 1, "version");
+    check(head, 1, "before 'end'");
+    check(head + "end\nend\n", 3, "behind the graph's end");
+    check(head + "%0 = input : f16(3)\nend\n", 2, "a type such as");
+    check(head + "%0 = input : f32(-3)\nend\n", 2, "negative");
+    check(head + "%0 = input : f32(99999999999, 99999999999)\nend\n", 2, "too many elements");
+    check(head + "%0 = input : f32(3)\n%0 = input : f32(3)\nend\n", 3, "%0 is defined twice");
+    check(head + "%0 = tanh(%1) : f32(3)\nend\n", 2, "%1 is not defined");
+    check(head + "%0 = input : f32(3)\n%1 = tan(%0) : f32(4)\nend\n", 3, "shape (3), not (4)");
+    check(head + "%0 = input : f32(3)\n%1 = frobnicate(%0)\nend\n", 3, "no primitive has this name");
+    check(head + "%0 = input : i64(3)\n%1 = tanh(%0)\nend\n", 3, "none that it takes");
+    check(head + "%0 = input : f32(3)\n%1 = cast(%0)\nend\n", 3, "do not tell the result's dtype");
+    check(head + "%0 = input : f32(3)\n%1 = tanh(%0, %0)\nend\n", 3, "none that it takes");
+    check(head + "%0 = input : f32(3)\n%1 = input : f32(4)\n%2 = add(%0, %1)\nend\n", 4, "broadcast");
+    check(head + "%0 = input : f32(3)\n%1 = sum(%0) {(1) false (3)}\nend\n", 3, "axes (1)");
+    check(head + "%0 = input : f32(3)\n%1 = sum(%0) {(0) false (4)}\nend\n", 3, "say shape (4)");
+    check(head + "%0 = input : f32(3)\n%1 = sum(%0) {(0) maybe (3)}\nend\n", 3, "true or false");
+    check(head + "%0 = input : f32(3)\n%1 = sum(%0)\nend\n", 3, "is missing");
+    check(head + "%0 = input : f32(3)\n%1 = tanh(%0) {1}\nend\n", 3, "is missing");
+    check(head + "%0 = constant splat 0 : f64(10000000000)\nend\n", 2, "limit");
+    check(head + "%0 = constant [1, 2] : f64(3)\nend\n", 2, "','");
+    check(head + "%0 = constant [1, 2, 3, 4] : f64(3)\nend\n", 2, "']'");
+    check(head + "%0 = constant [1, 2, 3] : f64(10000000000)\nend\n", 2, "fewer elements");
+    check(head + "%0 = constant base64 AAAA : f64(10000000000)\nend\n", 2, "length");
+    check(head + "%0 = constant base64 AAA* : i32()\nend\n", 2, "length");
+    check(head + "%0 = constant base64 AAAAA*== : i32()\nend\n", 2, "no base64");
+    check(head + "%0 = constant base64 Ag== : bool()\nend\n", 2, "neither true nor false");
+    check(head + "%0 = input : f32(3)\noutput %1\nend\n", 3, "%1 is not defined");
+    check(head + "%0 = input : f32(3)\nupdate 0 by 0\nend\n", 3, "no output 0");
+    check(head + "%0 = input : f32(3)\nguard hope %0 = [1, 2, 3]\nend\n", 3, "truth, item or elements");
+}
+
+TEST_CASE("files: saved, loaded; truncated at any byte they are refused")
+{
+    const std::string path = "look_parse." + std::to_string(::getpid()) + ".graph";
+    const Graph g = graphs().front().graph;
+    wg::save_graph(g, path);
+    CHECK(wg::difference(g, wg::load_graph(path)) == "");
+    std::remove(path.c_str());
+    CHECK_THROWS_AS(wg::load_graph(path), wg::Error);
+    const std::string text = wg::to_text(g);
+    for (std::size_t n = 0; n + 1 < text.size(); ++n)
+        CHECK_THROWS_AS(wg::parse_graph(text.substr(0, n)), wg::GraphTextError);
+}
+
+TEST_CASE("a program's own primitives can be registered")
+{
+    wg::Registry own = wg::registry();
+    own.add(wg::structural_primitive<Half, xsimd::default_arch, double, double>, {wg::DType::float64});
+    Graph g;
+    const Half half{0.25};
+    const auto& p = wg::structural_primitive<Half, xsimd::default_arch, double, double>;
+    g.output(g.operation(p, wg::keep_parameters(p, &half), {g.input(wg::DType::float64, {2})}, {2}));
+    const std::string text = wg::to_text(g);
+    CHECK_THROWS_AS(wg::parse_graph(text), wg::GraphTextError);
+    const Graph read = wg::parse_graph(text, own);
+    CHECK(wg::difference(g, read) == "");
+    CHECK(wg::run(read, Tensor<double>{4.0, 8.0}).get<double>(0)(1).item() == 2.0);
+}
