@@ -115,8 +115,8 @@ template <class X> FN Mask<X> is_finite_(X x)
     if constexpr (El<X>(0.5) == El<X>(0)) return x == x;
     else return (x - x) == K<X>(0);
 }
-template <class X> FN X max_(X a, X b) { return ((a > b) | (a != a)) ? a : b; }
-template <class X> FN X min_(X a, X b) { return ((a < b) | (a != a)) ? a : b; }
+template <class X> FN X maximum_(X a, X b) { return ((a > b) | (a != a)) ? a : b; }
+template <class X> FN X minimum_(X a, X b) { return ((a < b) | (a != a)) ? a : b; }
 template <class X> FN X sign_(X x)
 {
     return x > 0 ? K<X>(1) : (x < 0 ? K<X>(-1) : (x == 0 ? K<X>(0) : x));
