@@ -304,7 +304,12 @@ inline AnyTensor apply_any(const Primitive& p, const void* op, const AnyTensor* 
     if (p.value) return apply_elementwise(p, operands.data(), at);
     std::vector<Ref<Block>> blocks(n);
     for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i].value;
-    return record(p, operands.data(), n, p.compute(op, blocks.data(), n, at), op, at);
+    Ref<Block> out;
+    {
+        const Restore<Recorder*> one_operation(current_thread().recorder, nullptr);  // not what it is made of
+        out = p.compute(op, blocks.data(), n, at);
+    }
+    return record(p, operands.data(), n, std::move(out), op, at);
 }
 
 }  // namespace wengert
