@@ -7,10 +7,13 @@ namespace wengert {
 
 namespace detail {
 
-/// f on constants. A variable that f captures would silently get no gradient, so it is refused.
+/// f on constants. A variable that f captures would silently get no gradient, so it is refused. In a trace f is one
+/// operation: were it what f does, a derivative of the graph would not know of the rule.
 template <class F, class... X>
 auto call_opaque(const F& f, std::string_view name, const Site& at, const X&... x)
 {
+    Recorder* const recorder = current_thread().recorder;
+    const Restore<Recorder*> one_operation(current_thread().recorder, nullptr);
     auto y = f(x...);
     static_assert(is_tensor<decltype(y)>, "wengert: a function with a custom rule returns one tensor");
     if (y.any().node)
@@ -19,7 +22,10 @@ auto call_opaque(const F& f, std::string_view name, const Site& at, const X&... 
                             std::string(y.any().node->primitive->name) +
                             "), which its rule cannot reach: pass it as an argument",
                         at);
-    return y.any().value;
+    const Ref<Block>& b = y.any().value;
+    if (recorder && ((b.get() == x.any().value.get()) || ...))  // an identity with a rule
+        return make_view(b, b->shape, b->strided ? &b->view_strides : nullptr, 0);
+    return b;
 }
 
 template <class T> Tensor<T> constant(const Ref<Block>& b) { return Tensor<T>(AnyTensor{b, {}}); }
