@@ -104,6 +104,21 @@ inline Spot spread(Emitter& e, ValueId i, std::size_t k, std::size_t width)
     return {Spot::fixed, 0, to, 0};
 }
 
+/// The elements to work on, whole registers where all operands may be read so far. Constants are then read from copies.
+inline std::size_t padded_count(Emitter& e, ValueId v, Spot* spots)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    const std::size_t count = element_count(n.shape), size = size_of(n.dtype);
+    const std::size_t more = Emitter::whole_registers(count, size);
+    bool safe = real(n.dtype) && e.spot(v).kind == Spot::fixed && more > count;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+        safe = safe && e.plan.graph.node(n.inputs[k]).dtype == n.dtype && spots[k].kind == Spot::fixed;
+    if (!safe) return count;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+        if (e.is_constant(n.inputs[k])) spots[k] = e.padded(spots[k].address, count * size);
+    return more;
+}
+
 }  // namespace detail
 
 inline void emit_elementwise(Emitter& e, ValueId v)
@@ -123,8 +138,9 @@ inline void emit_elementwise(Emitter& e, ValueId v)
     for (std::size_t k = 0; k < arity; ++k)
         spots[k] =
             reads[k] == detail::Reads::one ? detail::spread(e, n.inputs[k], k, width) : e.spot(n.inputs[k]);
+    const std::size_t registers = scalars ? count : detail::padded_count(e, v, spots);
     if (count <= kernels::tile || (!scalars && count <= ~std::uint32_t{0})) {
-        Direct* d = e.direct(n.primitive->value, count, arity);
+        Direct* d = e.direct(n.primitive->value, registers, arity);
         for (std::size_t k = 0; k < arity; ++k) e.bind(d->in() + k, spots[k]);
         return e.bind(&d->out, v);
     }

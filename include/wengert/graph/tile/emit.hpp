@@ -13,8 +13,8 @@ public:
     {
         program.shape(p.graph.inputs().size(), p.graph.outputs().size(), p.graph.guards().size());
         if (p.arena.bytes == 0) return;
-        const Ref<Block> memory = make_block(DType::boolean, Shape{p.arena.bytes});
-        std::memset(memory->data, 0, p.arena.bytes);
+        const Ref<Block> memory = make_block(DType::boolean, Shape{p.arena.bytes + Buffer::alignment});
+        std::memset(memory->data, 0, memory->bytes());
         arena_ = memory->data;
         program.blocks().push_back(memory);
     }
@@ -130,6 +130,24 @@ public:
         }
         return scratch_;
     }
+    /// Short operands are read and written by whole registers, since what a masked store wrote is not at once to be had by
+    /// a load. This is the number of elements for a kernel that works on n of `size` bytes, all in places of the arena's
+    /// alignment or padded().
+    static std::size_t whole_registers(std::size_t n, std::size_t size) noexcept
+    {
+        return n * size > 2 * Buffer::alignment ? n : aligned(n * size) / size;
+    }
+    /// A copy of a short constant that may be read beyond its end.
+    Spot padded(const std::byte* data, std::size_t bytes)
+    {
+        std::byte*& to = padded_[data];
+        if (!to) {
+            to = program.memory.take(aligned(bytes) + Buffer::alignment);
+            std::memcpy(to, data, bytes);
+        }
+        return {Spot::fixed, 0, to, 0};
+    }
+    bool is_constant(ValueId v) const { return plan.values[plan.root(v)].home == Home::constant; }
     /// n elements that are all the constant's only one.
     const std::byte* filled(ValueId v, std::size_t n)
     {
@@ -164,6 +182,7 @@ private:
 
     std::vector<Ref<Block>> headers_;
     std::map<std::pair<std::uint64_t, std::size_t>, Filled> filled_;  ///< by bits and size of an element
+    std::map<const std::byte*, std::byte*> padded_;
     std::byte* arena_ = nullptr;
     std::byte* scratch_ = nullptr;
     std::size_t scratch_bytes_ = 0;

@@ -21,16 +21,57 @@ struct FusedPass {
     }
 };
 
-inline Spot spot_of(Emitter& e, const Task& t, const FusedKernel::Direct::Where& w, std::byte* scratch)
-{
-    using Where = FusedKernel::Direct::Where;
-    switch (w.kind) {
-    case Where::operand: return e.spot(t.group.operands[w.index]);
-    case Where::result: return e.spot(t.group.results[w.index]);
-    case Where::scratch: return {Spot::fixed, 0, scratch + w.index, 0};
-    default: return {Spot::fixed, 0, const_cast<std::byte*>(t.kernel->literal(w.index)), 0};
+/// The straight-line form of a small group.
+class DirectGroup {
+public:
+    using Call = FusedKernel::Direct;
+    using Where = Call::Where;
+
+    DirectGroup(Emitter& e, const Task& t, std::byte* scratch) : e_(e), t_(t), scratch_(scratch)
+    {
+        const Graph& g = e.plan.graph;
+        const DType dtype = g.node(t.group.nodes[0]).dtype;
+        bool same = real(dtype);
+        for (const auto* list : {&t.group.nodes, &t.group.operands})
+            for (ValueId v : *list) same = same && g.node(v).dtype == dtype;
+        for (const auto* list : {&t.group.results, &t.group.operands})
+            for (ValueId v : *list) same = same && e.spot(v).kind == Spot::fixed;
+        size_ = same ? size_of(dtype) : 0;
     }
-}
+    void emit(const Call& call) const
+    {
+        const bool sums = call.out.kind == Where::result &&
+                          e_.plan.graph.node(t_.group.results[call.out.index]).primitive->compute;
+        const std::size_t n = size_ && !sums ? Emitter::whole_registers(call.n, size_) : call.n;
+        Direct* d = e_.direct(call.kernel, n, call.arity);
+        for (std::size_t k = 0; k < call.arity; ++k)
+            e_.bind(d->in() + k, spot(call.in[k], call.n, n > call.n));
+        e_.bind(&d->out, spot(call.out, call.n, false));
+    }
+
+private:
+    Spot spot(const Where& w, std::size_t n, bool padded) const
+    {
+        switch (w.kind) {
+        case Where::operand: {
+            const Spot s = e_.spot(t_.group.operands[w.index]);
+            return padded && e_.is_constant(t_.group.operands[w.index]) ? e_.padded(s.address, n * size_) : s;
+        }
+        case Where::result: return e_.spot(t_.group.results[w.index]);
+        case Where::scratch: return {Spot::fixed, 0, scratch_ + w.index, 0};
+        default: {
+            const std::byte* data = t_.kernel->literal(w.index);
+            if (padded) return e_.padded(data, n * size_);
+            return {Spot::fixed, 0, const_cast<std::byte*>(data), 0};
+        }
+        }
+    }
+
+    Emitter& e_;
+    const Task& t_;
+    std::byte* scratch_;
+    std::size_t size_ = 0;  ///< of all elements where they may be read and written by whole registers
+};
 
 }  // namespace detail
 
@@ -39,12 +80,8 @@ inline void emit_fused(Emitter& e, const Task& t)
     e.program.owned().push_back(t.kernel);
     std::byte* scratch = e.scratch(t.kernel->scratch_bytes());
     if (!t.kernel->direct().empty()) {
-        for (const auto& call : t.kernel->direct()) {
-            Direct* d = e.direct(call.kernel, call.n, call.arity);
-            for (std::size_t k = 0; k < call.arity; ++k)
-                e.bind(d->in() + k, detail::spot_of(e, t, call.in[k], scratch));
-            e.bind(&d->out, detail::spot_of(e, t, call.out, scratch));
-        }
+        const detail::DirectGroup group(e, t, scratch);
+        for (const auto& call : t.kernel->direct()) group.emit(call);
         return;
     }
     auto& pass = *e.step<detail::FusedPass>();
