@@ -135,15 +135,16 @@ inline void remember_value(Rewrite& r, ValueId v)
         for (ValueId u = 0; u < v; ++u)
             if (r.hashes[u]) insert_hash(r, u, r.hashes[u]);
     }
-    r.hashes[v] = hash_node(n, r.fn(v)) | 1;
+    r.hashes[v] = r.hash ? std::exchange(r.hash, 0) : hash_node(n, r.fn(v)) | 1;
     insert_hash(r, v, r.hashes[v]);
 }
 
 inline ValueId common_rule(Rewrite& r, GraphNode& n)
 {
-    if (n.kind == Graph::Kind::input || r.table.empty()) return no_value;
+    if (n.kind == Graph::Kind::input) return no_value;
     const Fn fn = n.primitive ? function_of(*n.primitive) : Fn::unknown;
-    const std::uint64_t h = hash_node(n, fn) | 1;
+    const std::uint64_t h = r.hash = hash_node(n, fn) | 1;
+    if (r.table.empty()) return no_value;
     const std::size_t mask = r.table.size() - 1;
     for (std::size_t i = h & mask; r.table[i] != no_value; i = (i + 1) & mask) {
         const ValueId v = r.table[i];
@@ -159,9 +160,7 @@ inline ValueId common_rule(Rewrite& r, GraphNode& n)
 /// segments are never merged: one of them is there to be computed again.
 inline Graph common_subexpressions(const Graph& g, const PassOptions& options = {})
 {
-    Rewrite r(g, options);
-    r.remember = detail::remember_value;
-    return r.sweep({detail::common_rule}, false);
+    return settled(g, options, {{detail::common_rule}, false, detail::remember_value});
 }
 
 }  // namespace wengert::passes

@@ -69,7 +69,7 @@ inline ValueId fold_rule(Rewrite& r, GraphNode& n)
 /// constants already.
 inline Graph constant_folding(const Graph& g, const PassOptions& options = {})
 {
-    return Rewrite(g, options).sweep({detail::fold_rule}, false);
+    return settled(g, options, {{detail::fold_rule}});
 }
 
 }  // namespace wengert::passes

@@ -6,9 +6,6 @@
 namespace wengert::passes {
 
 /// The graph without operations and constants that nothing needs. Inputs stay, needed or not. Exact.
-inline Graph dead_code(const Graph& g, const PassOptions& options = {})
-{
-    return Rewrite(g, options).sweep({}, true);
-}
+inline Graph dead_code(const Graph& g, const PassOptions& = {}) { return compacted(g); }
 
 }  // namespace wengert::passes

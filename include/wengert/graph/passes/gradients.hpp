@@ -75,13 +75,14 @@ inline Operands kept_shape(const Rewrite& r, const GraphNode& n, const Operands&
 /// Operands need no broadcast: elementwise operations do that by themselves.
 inline ValueId drop_broadcasts(Rewrite& r, GraphNode& n)
 {
-    Operands small;
     bool differs = false;
     for (ValueId v : n.inputs) {
-        small.all.push_back(peeled(r, n, v));
-        differs = differs || small.all.back().v != v || small.all.back().number;
+        const Peeled p = peeled(r, n, v);
+        differs = differs || p.v != v || p.number;
     }
     if (!differs) return no_value;
+    Operands small;
+    for (ValueId v : n.inputs) small.all.push_back(peeled(r, n, v));
     const Shape all = small.shape(r);
     if (element_count(all) < element_count(n.shape) && !r.is_output)
         return push_down(r, n, small.values(r, n.at), all);
@@ -214,7 +215,7 @@ inline ValueId gradient_rule(Rewrite& r, GraphNode& n)
 /// product.
 inline Graph gradients(const Graph& g, const PassOptions& options = {})
 {
-    return settled(g, options, {detail::gradient_rule});
+    return settled(g, options, {{detail::gradient_rule}});
 }
 
 }  // namespace wengert::passes

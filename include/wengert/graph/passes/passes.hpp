@@ -32,9 +32,6 @@ inline constexpr Pass all[] = {
 
 namespace detail {
 
-/// More sweeps than this are not made: the first does nearly everything, the second finds that nothing is left.
-inline constexpr int max_sweeps = 6;
-
 inline bool is_on(const PassOptions& o, std::string_view name)
 {
     for (const std::string& off : o.off)
@@ -51,27 +48,32 @@ inline void check_names(const PassOptions& o)
     }
 }
 
-/// One pass with its frame. `changes` counts what it did.
-inline Graph run_rules(const Graph& g, const PassOptions& o, const std::vector<Rule>& rules, bool drop_dead,
-                       std::size_t& changes)
+/// The passes that are on, as one set of rules.
+inline RuleSet rules_of(const PassOptions& o)
 {
-    Rewrite r(g, o);
-    if (!rules.empty() && rules.back() == common_rule) r.remember = remember_value;
-    Graph out = r.sweep(rules, drop_dead);
-    changes = r.changes;
-    return out;
+    RuleSet set;
+    for (const Pass& p : all) {
+        if (!is_on(o, p.name)) continue;
+        if (p.rule)
+            set.rules.push_back(p.rule);
+        else
+            set.drop_dead = true;
+        if (p.rule == common_rule) set.remember = remember_value;
+    }
+    return set;
 }
 
 /// Pass after pass, so that each can be watched.
 inline Graph optimize_watched(Graph g, const PassOptions& o)
 {
     bool changed = true;
-    for (int sweep = 0; changed && sweep < max_sweeps; ++sweep) {
+    for (int round = 0; changed && round < 8; ++round) {
         changed = false;
         for (const Pass& p : all) {
             if (!is_on(o, p.name)) continue;
+            const RuleSet set{{p.rule}, false, p.rule == common_rule ? remember_value : nullptr};
             std::size_t changes = 0;
-            Graph after = p.rule ? run_rules(g, o, {p.rule}, false, changes) : p.run(g, o);
+            Graph after = p.rule ? settled(g, o, set, changes) : p.run(g, o);
             if (changes == 0 && after.size() == g.size()) continue;
             o.observer(p.name, g, after);
             g = std::move(after);
@@ -92,20 +94,7 @@ inline Graph optimize(const Graph& g, const PassOptions& options = {})
 {
     passes::detail::check_names(options);
     if (options.observer) return passes::detail::optimize_watched(g, options);
-    std::vector<passes::Rule> rules;
-    bool drop_dead = false;
-    for (const passes::Pass& p : passes::all)
-        if (passes::detail::is_on(options, p.name)) {
-            if (p.rule)
-                rules.push_back(p.rule);
-            else
-                drop_dead = true;
-        }
-    std::size_t changes = 1;
-    Graph out = passes::detail::run_rules(g, options, rules, drop_dead, changes);
-    for (int sweep = 1; changes > 0 && sweep < passes::detail::max_sweeps; ++sweep)
-        out = passes::detail::run_rules(out, options, rules, drop_dead, changes);
-    return out;
+    return passes::settled(g, options, passes::detail::rules_of(options));
 }
 
 }  // namespace wengert

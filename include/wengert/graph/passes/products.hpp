@@ -126,7 +126,7 @@ inline ValueId product_rule(Rewrite& r, GraphNode& n)
 /// another order of summation, (k + 2) ε (|c| + |α| Σ |aᵢₚ bₚⱼ|) with k the inner extent and ε the unit roundoff.
 inline Graph products(const Graph& g, const PassOptions& options = {})
 {
-    return settled(g, options, {detail::product_rule});
+    return settled(g, options, {{detail::product_rule}});
 }
 
 }  // namespace wengert::passes

@@ -85,6 +85,8 @@ public:
     bool edited = false;     ///< set by a rule that has changed its node
     bool is_output = false;  ///< of the node at hand: an output or a guard shows it
     std::size_t changes = 0;
+    mutable bool blocked =
+        false;  ///< a rule would have applied, had its operand no other user: another sweep may find that
 
     const GraphNode& node(ValueId v) const noexcept { return to_.node(v); }
     const Facts& facts(ValueId v) const noexcept { return facts_[v]; }
@@ -95,7 +97,12 @@ public:
         return node(v).segment == n.segment ? facts_[v].fn : Fn::unknown;
     }
     /// Nothing but the node at hand needs v.
-    bool used_once(ValueId v) const noexcept { return facts_[v].uses <= 1; }
+    bool used_once(ValueId v) const noexcept
+    {
+        if (facts_[v].uses <= 1) return true;
+        blocked = true;
+        return false;
+    }
     /// Is v this number everywhere? Zeros of both signs are 0.
     bool is(ValueId v, double x) const { return facts_[v].one && detail::number(*facts_[v].one) == x; }
     bool is_minus_zero(ValueId v) const { return is(v, 0) && !facts_[v].has(Facts::no_minus_zero); }
@@ -103,9 +110,7 @@ public:
     /// The operation as it is.
     ValueId append(GraphNode n)
     {
-        Facts f = facts_for(n);
-        const ValueId v = to_.append(std::move(n));
-        facts_.push_back(std::move(f));
+        const ValueId v = append_unknown(std::move(n));
         if (remember) remember(*this, v);
         return v;
     }
@@ -114,6 +119,7 @@ public:
     {
         for (int round = 0; round < 16; ++round) {
             edited = false;
+            hash = 0;
             for (Rule rule : *rules_) {
                 const ValueId v = rule(*this, n);
                 if (v != no_value) {
@@ -158,15 +164,25 @@ public:
         return facts_[v].literal;
     }
 
-    /// The old graph with these rules applied to everything that is needed. The rest is copied, or left out.
-    Graph sweep(const std::vector<Rule>& rules, bool drop_dead);
+    /// The old graph with these rules applied to everything that is needed. The rest is copied, or left out. `owned` is
+    /// the old graph where it is not needed any more: its nodes are moved.
+    Graph sweep(const std::vector<Rule>& rules, bool drop_dead, Graph* owned = nullptr);
 
     /// Called for each value appended; `table` is the rule's own.
     void (*remember)(Rewrite&, ValueId) = nullptr;
     std::vector<std::uint32_t> table;
     std::vector<std::uint64_t> hashes;
+    std::uint64_t hash = 0;  ///< of the node at hand, when the rule has computed it
 
 private:
+    /// One that no rule is to find.
+    ValueId append_unknown(GraphNode n)
+    {
+        Facts f = facts_for(n);
+        const ValueId v = to_.append(std::move(n));
+        facts_.push_back(std::move(f));
+        return v;
+    }
     Facts facts_for(const GraphNode& n) const;
     unsigned elementwise_bits(const GraphNode& n, Fn fn) const;
     void count_uses(const std::vector<bool>& live);
@@ -263,7 +279,7 @@ inline void Rewrite::count_uses(const std::vector<bool>& live)
     for (const Guard& g : from_.guards()) ++uses_[g.value], shown_[g.value] = true;
 }
 
-inline Graph Rewrite::sweep(const std::vector<Rule>& rules, bool drop_dead)
+inline Graph Rewrite::sweep(const std::vector<Rule>& rules, bool drop_dead, Graph* owned)
 {
     rules_ = &rules;
     const std::vector<bool> live = live_values(from_);
@@ -271,6 +287,7 @@ inline Graph Rewrite::sweep(const std::vector<Rule>& rules, bool drop_dead)
     std::vector<ValueId> map;
     to_ = from_.like(map);
     facts_.reserve(from_.size() + 16);
+    to_.reserve(from_.size() + 16);
     facts_.resize(to_.size());
     for (ValueId v : from_.inputs()) {
         facts_[map[v]].uses = uses_[v];
@@ -278,32 +295,64 @@ inline Graph Rewrite::sweep(const std::vector<Rule>& rules, bool drop_dead)
     }
     for (ValueId v = 0; v < from_.size(); ++v) {
         if (map[v] != no_value || (drop_dead && !live[v])) continue;
-        GraphNode n = from_.node(v);
+        GraphNode n = owned ? owned->take(v) : from_.node(v);
         for (ValueId& i : n.inputs) i = map[i];
         is_output = shown_[v];
         const bool plain =
             !live[v] || n.kind == Graph::Kind::result || (n.primitive && has_effect(*n.primitive));
-        map[v] = plain ? append(std::move(n)) : add(std::move(n));
+        map[v] = !live[v] ? append_unknown(std::move(n)) : plain ? append(std::move(n)) : add(std::move(n));
         facts_[map[v]].uses += uses_[v];
     }
     to_.finish(from_, map);
     return std::move(to_);
 }
 
-/// Rules in sweep after sweep until nothing changes: what a node's users become can make room for another rule. The first
-/// sweep does nearly everything.
-inline Graph settled(const Graph& g, const PassOptions& o, const std::vector<Rule>& rules)
+/// The graph without what nothing needs, nodes moved.
+inline Graph compacted(Graph g)
+{
+    const std::vector<bool> live = live_values(g);
+    if (std::find(live.begin(), live.end(), false) == live.end()) return g;
+    std::vector<ValueId> map;
+    Graph out = g.like(map);
+    out.reserve(g.size());
+    for (ValueId v = 0; v < g.size(); ++v) {
+        if (!live[v] || map[v] != no_value) continue;
+        GraphNode n = g.take(v);
+        for (ValueId& i : n.inputs) i = map[i];
+        map[v] = out.append(std::move(n));
+    }
+    out.finish(g, map);
+    return out;
+}
+
+/// What one or more passes do together.
+struct RuleSet {
+    std::vector<Rule> rules;
+    bool drop_dead = false;
+    void (*remember)(Rewrite&, ValueId) = nullptr;  ///< of the rule that keeps a table
+};
+
+/// The rules in sweep after sweep until nothing changes. A sweep sees operands in their final form, so that only
+/// rules that ask for the number of users can find more in another one. `changes` counts what has been done.
+inline Graph settled(const Graph& g, const PassOptions& o, const RuleSet& set, std::size_t& changes)
 {
     constexpr int most = 6;
-    std::size_t changes = 1;
     Graph out;
-    for (int sweep = 0; changes > 0 && sweep < most; ++sweep) {
+    bool again = true;
+    for (int sweep = 0; again && sweep < most; ++sweep) {
         Rewrite r(sweep ? out : g, o);
-        Graph next = r.sweep(rules, false);
-        out = std::move(next);
-        changes = r.changes;
+        r.remember = set.remember;
+        Graph next = r.sweep(set.rules, set.drop_dead, sweep ? &out : nullptr);
+        out = set.drop_dead && r.changes ? compacted(std::move(next)) : std::move(next);
+        changes += r.changes;
+        again = r.changes > 0 && r.blocked;
     }
     return out;
+}
+inline Graph settled(const Graph& g, const PassOptions& o, const RuleSet& set)
+{
+    std::size_t changes = 0;
+    return settled(g, o, set, changes);
 }
 
 }  // namespace wengert::passes

@@ -220,7 +220,7 @@ inline ValueId simplify_rule(Rewrite& r, GraphNode& n)
 /// gathered, x (c d) for (x c) d, and divisions by a constant as products.
 inline Graph simplify(const Graph& g, const PassOptions& options = {})
 {
-    return settled(g, options, {detail::simplify_rule});
+    return settled(g, options, {{detail::simplify_rule}});
 }
 
 }  // namespace wengert::passes
