@@ -34,5 +34,6 @@
 #include "transforms/io.hpp"
 #include "transforms/jvp.hpp"
 #include "transforms/lambda.hpp"
+#include "transforms/preaccumulate.hpp"
 #include "transforms/saved_tensor_hooks.hpp"
 #include "version.hpp"

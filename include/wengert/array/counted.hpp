@@ -133,7 +133,13 @@ inline Thread& current_thread()
 namespace memory {
 
 /// The calling thread's counts.
-inline Stats stats() { return current_thread().pool.stats(); }
+inline Stats stats()
+{
+    Thread& t = current_thread();
+    Stats s = t.pool.stats();
+    if (t.tape) s.tape_nodes = static_cast<std::int64_t>(tape_size.load()(t.tape));
+    return s;
+}
 /// The peak counts from what is live now.
 inline void reset_peak()
 {

@@ -23,7 +23,14 @@ struct Stats {
     std::int64_t current_bytes = 0, peak_bytes = 0;  ///< live buffers, rounded to their size class
     std::int64_t pooled_bytes = 0;                   ///< free buffers kept for reuse
     std::int64_t allocations = 0, reuses = 0;        ///< buffers taken from the system, and from the pool
+    std::int64_t tape_nodes = 0;                     ///< operations on the current tape
 };
+
+/// Set by the tape: which lines hold most, for the text of an error; how many nodes a tape has.
+using HoldersText = std::string (*)() noexcept;
+using TapeSize = std::size_t (*)(const void* tape) noexcept;
+inline constinit std::atomic<HoldersText> holders{nullptr};
+inline constinit std::atomic<TapeSize> tape_size{nullptr};
 
 /// Tests make allocation number `fail_at` (counted from here on) fail; 0 switches it off.
 struct Injection {
@@ -57,6 +64,11 @@ public:
             p = head;
         } else {
             p = from_system(capacity);
+            if (!p) {  // what lies free in other sizes may be what is missing
+                trim();
+                p = from_system(capacity);
+            }
+            if (!p) refuse(capacity);
             ++stats_.allocations;
         }
         stats_.current_bytes += static_cast<std::int64_t>(capacity);
@@ -112,14 +124,20 @@ private:
         Free* next;
     };
 
+    [[noreturn]] void refuse(std::size_t capacity) const
+    {
+        throw MemoryError("[memory] cannot allocate " + std::to_string(capacity) + " bytes; " +
+                          std::to_string(stats_.current_bytes) + " bytes of this thread's tensors are live" +
+                          (holders.load() ? holders.load()() : std::string()));
+    }
+
     static void* from_system(std::size_t capacity)
     {
         const bool big = capacity >= 2 * huge_page;
         const std::size_t align = big ? huge_page : alignment;
         void* p = std::aligned_alloc(align, (capacity + align - 1) / align * align);
-        if (!p) throw MemoryError("[memory] cannot allocate " + std::to_string(capacity) + " bytes");
 #ifdef __linux__
-        if (big) ::madvise(p, capacity, MADV_HUGEPAGE);
+        if (big && p) ::madvise(p, capacity, MADV_HUGEPAGE);
 #endif
         return p;
     }

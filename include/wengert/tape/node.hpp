@@ -17,7 +17,7 @@ struct Tangent {
 
 struct Node : Counted {
     static constexpr std::size_t inline_inputs = 3;
-    enum Flag : std::uint8_t { is_leaf = 1, consumed = 2, rewritten = 4, packed = 8 };
+    enum Flag : std::uint8_t { is_leaf = 1, consumed = 2, rewritten = 4, packed = 8, rewound = 16 };
 
     const Primitive* primitive = nullptr;
     Tape* tape = nullptr;        ///< null once the tape has gone

@@ -23,6 +23,8 @@ struct Level {
     std::uint64_t start = 0;
 };
 
+struct TapeReport;
+
 class Tape {
 public:
     static constexpr std::size_t max_levels = 64;
@@ -41,6 +43,17 @@ public:
         return *static_cast<Tape*>(t.tape);
     }
 
+    /// A position to come back to.
+    struct Position {
+        std::uint64_t sequence = 0;
+    };
+    Position mark() const noexcept { return {next_sequence_}; }
+    /// Drops everything that has been recorded since `position`: for loops that record, use and discard. Tensors made since
+    /// then keep their values; using one as a variable throws a TapeError. Throws TapeError inside a transform that was
+    /// begun since then.
+    void rewind(Position position, Site at = {__builtin_FILE(), __builtin_LINE()});
+    /// Saved bytes by primitive and source line (tape/report.hpp).
+    TapeReport report() const;
     /// Live nodes, leaves included.
     std::size_t size() const noexcept { return size_; }
     const Node* first() const noexcept { return first_; }
@@ -190,3 +203,4 @@ private:
 }  // namespace wengert
 
 #include "tape_impl.hpp"
+#include "report.hpp"

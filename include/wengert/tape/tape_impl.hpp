@@ -90,9 +90,15 @@ inline Tape::~Tape()
     }
 }
 
+namespace detail {
+std::string holders_of_this_thread() noexcept;
+}
+
 inline void Tape::start(Thread& t)
 {
     t.tape = new Tape(t);
+    memory::holders = detail::holders_of_this_thread;
+    memory::tape_size = [](const void* tape) noexcept { return static_cast<const Tape*>(tape)->size(); };
     t.at_exit = detail::end_tape;
 }
 
@@ -161,6 +167,23 @@ inline void Tape::unpack(Node& n)
     }
 }
 
+inline void Tape::rewind(Position position, Site at)
+{
+    if (depth_ > 1 && levels_[depth_ - 1].start >= position.sequence)
+        fail<TapeError>("rewind", "a transform that was begun after this position is still running", at);
+    while (last_ && last_->sequence >= position.sequence) {
+        const Ref<Node> n(last_);  // letting go of its inputs must not destroy it, or nodes on the way
+        for (std::size_t i = 0; i < n->input_count; ++i)
+            if (Node* in = std::exchange(n->inputs[i], nullptr)) release(in, Node::disposal);
+        detail::clear_saved(*n);
+        n->flags |= Node::consumed | Node::rewound;
+        delete std::exchange(n->tangents, nullptr);
+        n->gradient = {};
+        if (n->tape) unlink(n.get());
+        n->tape = nullptr;
+    }
+}
+
 inline void Tape::append(Node* n) noexcept
 {
     n->tape = this;
@@ -195,7 +218,9 @@ inline void Tape::refuse(const Node& n, std::string_view primitive, const Site& 
 {
     std::string what = "the operand of shape " + to_string(n.shape) + ", made by " +
                        std::string(n.primitive->name) + " at " + to_string(n.at) + ", was recorded on ";
-    if (n.tape == nullptr)
+    if (n.flags & Node::rewound)
+        what += "a part of the tape that has been rewound";
+    else if (n.tape == nullptr)
         what += "a tape that has ended";
     else if (n.owner != owner_)
         what += "another thread's tape";

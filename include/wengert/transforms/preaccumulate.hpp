@@ -1,0 +1,163 @@
+// preaccumulate(f): a section of few inputs and results kept as its local Jacobian (Griewank & Walther 2008, section 10.2).
+#pragma once
+
+#include "../ops/matmul.hpp"
+#include "checkpoint.hpp"
+#include "derivatives.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// x̄ᵢ = Σₖ Jₖᵢᵀ ȳₖ, with the Jacobian of every result for every input, shapes (result…, input…).
+class JacobianRule : public SectionRule {
+public:
+    std::vector<std::vector<AnyTensor>> jacobians;  ///< [result][input], empty where there is none
+    std::string_view name() const override { return "preaccumulate"; }
+    std::vector<AnyTensor> pull(const std::vector<AnyTensor>& inputs,
+                                const std::vector<AnyTensor>& cotangents, const std::vector<bool>& wanted,
+                                const Site& at) const override
+    {
+        std::vector<AnyTensor> out(inputs.size());
+        for (std::size_t k = 0; k < cotangents.size(); ++k)
+            for (std::size_t i = 0; i < inputs.size(); ++i) {
+                if (!cotangents[k].value || !wanted[i] || !jacobians[k][i].value) continue;
+                const AnyTensor term =
+                    inputs[i].value->dtype == DType::float32
+                        ? contracted<float>(cotangents[k], jacobians[k][i], inputs[i], at)
+                        : contracted<double>(cotangents[k], jacobians[k][i], inputs[i], at);
+                out[i] = out[i].value ? sum_of_any(out[i], term) : term;
+            }
+        return out;
+    }
+
+private:
+    template <class T>
+    static AnyTensor contracted(const AnyTensor& g, const AnyTensor& jacobian, const AnyTensor& x,
+                                const Site& at)
+    {
+        const Tensor<T> row = reshape(Tensor<T>(g), {1, g.value->count}, at);
+        const Tensor<T> all = reshape(Tensor<T>(jacobian), {g.value->count, x.value->count}, at);
+        return reshape(matmul(row, all, at), x.value->shape, at).any();
+    }
+    static AnyTensor sum_of_any(const AnyTensor& a, const AnyTensor& b)
+    {
+        return a.value->dtype == DType::float32 ? add_any<float>(a, b) : add_any<double>(a, b);
+    }
+};
+
+template <class F> class Preaccumulate : public Closure<Preaccumulate<F>> {
+public:
+    Preaccumulate(F f, const Site& made)
+        : Closure<Preaccumulate>(made), function_(std::make_shared<F>(std::move(f)))
+    {}
+    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
+    template <class... X> auto at_line(const Site& at, const X&... x) const
+    {
+        return run(at, std::tuple<Argument<X>...>(argument(x)...));
+    }
+
+private:
+    template <class Arguments> auto run(const Site& at, Arguments x) const
+    {
+        using Y = Argument<decltype(apply_at(*function_, at, x))>;
+        Tape& tape = Tape::current();
+        const std::vector<AnyTensor> inputs = leaves_of(x);
+        if (!kept_as_jacobian(tape, inputs, at)) return Y(apply_at(*function_, at, x));
+        auto rule = std::make_shared<JacobianRule>();
+        Y y = local<Y>(tape, x, inputs, *rule, at);
+        std::vector<Ref<Block>> values;
+        each_tensor([&](AnyTensor& t) { values.push_back(t.value); }, y);
+        const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at);
+        std::size_t k = 0;
+        each_tensor([&](AnyTensor& t) { t = recorded[k++]; }, y);
+        return y;
+    }
+    /// One reverse level alone is what a Jacobian serves; derivatives of derivatives and tangents need f itself.
+    static bool kept_as_jacobian(Tape& tape, const std::vector<AnyTensor>& inputs, const Site& at)
+    {
+        std::vector<const AnyTensor*> operands;
+        for (const AnyTensor& t : inputs) operands.push_back(&t);
+        const std::uint64_t mask = tape.dependence(operands.data(), operands.size(), "preaccumulate", at);
+        return mask != 0 && (mask & (mask - 1)) == 0 && !(mask & tape.forward_levels) && !recorder();
+    }
+    /// f's value and its Jacobian: f recorded once on a level of its own, swept once for each element of its results.
+    template <class Y, class Arguments>
+    Y local(Tape& tape, Arguments x, const std::vector<AnyTensor>& inputs, JacobianRule& rule,
+            const Site& at) const
+    {
+        const Restore<std::uint64_t> only_here(tape.active, 0);
+        LevelScope scope(tape, false);
+        std::vector<AnyTensor> variables = inputs;
+        for (AnyTensor& t : variables)
+            t = differentiable(t.value->dtype) ? lift_any({t.value, {}}, scope.level(), "preaccumulate", at)
+                                               : AnyTensor{t.value, {}};
+        Y y = watched<Y>(x, variables, scope.level(), at);
+        each_tensor(
+            [&](AnyTensor& t) {
+                rule.jacobians.push_back(jacobian_of(tape, scope, t, variables));
+                t.node = {};
+            },
+            y);
+        return y;
+    }
+    /// f on its variables. What it captures must depend on nothing.
+    template <class Y, class Arguments>
+    Y watched(Arguments x, const std::vector<AnyTensor>& variables, std::size_t level, const Site& at) const
+    {
+        RunLog log;
+        RunRecorder run(log);
+        std::size_t i = 0;
+        each_tensor([&](AnyTensor& t) { t = variables[i++]; }, x);
+        Y y(apply_at(*function_, at, x));
+        if (run.mask() & ~Tape::bit(level))
+            fail<TapeError>(
+                "preaccumulate",
+                "the function captures a variable: pass it as an argument, so that its Jacobian is kept", at);
+        return y;
+    }
+    static std::vector<AnyTensor> jacobian_of(Tape& tape, const LevelScope& scope, const AnyTensor& y,
+                                              const std::vector<AnyTensor>& variables)
+    {
+        std::vector<AnyTensor> out(variables.size());
+        if (!y.node) return out;
+        for (std::size_t i = 0; i < variables.size(); ++i)
+            if (variables[i].node)
+                out[i].value = zeros_block(y.value->dtype, joined(y.value->shape, variables[i].value->shape));
+        for (std::size_t e = 0; e < y.value->count; ++e) {
+            Walk walk(tape, scope.level(), scope.start(), 0, true);
+            if (!walk.reaches(y.node.get())) return out;
+            walk.run(y.node, {unit_block(*y.value, e), {}});
+            for (std::size_t i = 0; i < variables.size(); ++i)
+                if (variables[i].node && variables[i].node->cotangent.value) {
+                    const Ref<Block> g = contiguous(variables[i].node->cotangent.value);
+                    std::memcpy(out[i].value->data + e * g->bytes(), g->data, g->bytes());
+                }
+        }
+        return out;
+    }
+    static Ref<Block> unit_block(const Block& like, std::size_t e)
+    {
+        auto b = zeros_block(like.dtype, like.shape);
+        if (like.dtype == DType::float32)
+            b->as<float>()[e] = 1;
+        else
+            b->as<double>()[e] = 1;
+        return b;
+    }
+
+    std::shared_ptr<F> function_;
+};
+
+}  // namespace detail
+
+/// preaccumulate(f)(x…) = f(x…), recorded as the Jacobian of f alone: memory |f(x)|·|x| in place of what happens inside, and
+/// one sweep of f for each element of its result, at once. For sections with few inputs and results and much work between.
+/// Under forward mode, and where a derivative of a derivative is taken, f is recorded as it is. All of what f depends on must
+/// be among its arguments: a captured variable throws a TapeError.
+template <class F> auto preaccumulate(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::Preaccumulate<F>(std::move(f), at);
+}
+
+}  // namespace wengert
