@@ -13,19 +13,21 @@ namespace wengert::detail {
 
 /// A number that is written into the text, however it is reshaped or broadcast: halves and small whole numbers. Others are
 /// read from memory, so that a program with another learning rate is the same program.
-inline const double* text_literal(const Graph& g, const tiling::Layouts& layouts, ValueId v, double& value)
+inline const double* text_literal(const Graph& g, const tiling::Layouts& layouts, ValueId v, double& value,
+                                  bool any = false)
 {
     const GraphNode& n = g.node(layouts[v].root);
     if (n.kind != Graph::Kind::constant || n.constant->count != 1 || n.dtype == DType::boolean)
         return nullptr;
     const Block& b = *n.constant;
     value = with_dtype(n.dtype, [&]<class T>() { return static_cast<double>(*b.as<T>()); });
+    if (any) return &value;
     const bool simple = std::abs(value) <= 1024 && value * 8 == std::trunc(value * 8);
     return simple && !(value == 0 && std::signbit(value)) ? &value : nullptr;
 }
 
 /// The program of a node of a graph.
-inline TypedProgram program_of(const Graph& g, const tiling::Layouts& layouts, ValueId v)
+inline TypedProgram program_of(const Graph& g, const tiling::Layouts& layouts, ValueId v, bool any = false)
 {
     const GraphNode& n = g.node(v);
     DType types[Primitive::max_elementwise + 1] = {};
@@ -33,7 +35,7 @@ inline TypedProgram program_of(const Graph& g, const tiling::Layouts& layouts, V
     const double* known[Primitive::max_elementwise + 1] = {};
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
         types[i] = g.node(n.inputs[i]).dtype;
-        known[i] = text_literal(g, layouts, n.inputs[i], values[i]);
+        known[i] = text_literal(g, layouts, n.inputs[i], values[i], any);
     }
     return TypedProgram(n, types, known);
 }

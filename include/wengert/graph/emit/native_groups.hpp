@@ -14,8 +14,9 @@ public:
     /// Operations in one loop: more of them need more registers than there are, and take the compiler long.
     static constexpr std::size_t most_steps = 160, most_operands = 40;
 
-    NativeGroups(const Graph& g, const tiling::Layouts& layouts)
-        : g_(g), layouts_(layouts), home_(g.size(), none), level_(g.size(), 0), needed_(needed())
+    NativeGroups(const Graph& g, const tiling::Layouts& layouts, bool with_sums = true)
+        : g_(g), layouts_(layouts), with_sums_(with_sums), home_(g.size(), none), level_(g.size(), 0),
+          needed_(needed())
     {
         for (ValueId v = 0; v < g.size(); ++v)
             if (needed_[v] && g.node(v).kind == Graph::Kind::operation && !layouts[v].is_view(v)) assign(v);
@@ -79,7 +80,7 @@ private:
         if (n.primitive->value && element_count(n.shape) > 0)
             if (const TypedProgram p = program_of(g_, layouts_, v))
                 return assign_loop(v, p.steps().size() - n.inputs.size());
-        if (n.primitive->name == "sum" && assign_sum(v)) return;
+        if (with_sums_ && n.primitive->name == "sum" && assign_sum(v)) return;
         open(v, level_below(v) + 1, 0);
         loops_.back().group.fused = false;
         loops_.back().steps = most_steps;
@@ -225,6 +226,7 @@ private:
 
     const Graph& g_;
     const tiling::Layouts& layouts_;
+    bool with_sums_;
     std::vector<std::uint32_t> home_;  ///< the loop that makes a value
     std::vector<std::uint32_t> level_;
     std::vector<bool> needed_;

@@ -2,6 +2,9 @@
 // plain numbers for headers that stand alone.
 #pragma once
 
+#include <cstdio>
+#include <set>
+
 #include "../../base/term_text.hpp"
 #include "../graph.hpp"
 
@@ -137,6 +140,11 @@ private:
 /// Writes the statements of programs into one block of code, each step a constant of its own.
 class TermCode {
 public:
+    /// Numbers: functions that <math.h> does not have are named `prefix` + name + type, and noted in `helpers`.
+    TermCode(std::string& out, std::string indent, std::string prefix, std::set<std::string>& helpers)
+        : vectors_(false), dialect_(Dialect::numbers), out_(out), indent_(std::move(indent)),
+          prefix_(std::move(prefix)), helpers_(&helpers)
+    {}
     TermCode(Dialect dialect, std::string& out)
         : vectors_(dialect == Dialect::vectors), dialect_(dialect), out_(out)
     {}
@@ -185,7 +193,7 @@ private:
     void define(std::size_t i, const std::string& expression)
     {
         names_[i] = "t" + std::to_string(count_++);
-        out_ += "        const ";
+        out_ += indent_ + "const ";
         out_ += vectors_ ? "auto" : c_type(program_->type(static_cast<std::int32_t>(i)), dialect_);
         out_ += " " + names_[i] + " = " + expression + ";\n";
     }
@@ -221,14 +229,40 @@ private:
         if (s.kind == TermKind::negative) return (vectors_ ? "neg(" : "-(") + a + ")";
         if (s.kind == TermKind::logical_not) return "!" + a;
         if (s.kind == TermKind::pow) return power(s, a, b);
-        std::string call = function(s.kind) + "(" + a;
+        if (!vectors_ && !differentiable(type) && rounds(s.kind)) return a;
+        std::string call = function(s.kind, type) + "(" + a;
         if (s.b >= 0) call += ", " + b;
         if (s.c >= 0) call += ", " + operand(s.c, type);
         return call + ")";
     }
-    std::string function(TermKind kind) const
+    static bool rounds(TermKind k)
     {
-        return (vectors_ ? "" : "wg_") + std::string(name_of(kind)) + (vectors_ ? "_" : "");
+        return k == TermKind::floor || k == TermKind::ceil || k == TermKind::round_even;
+    }
+    std::string function(TermKind kind, DType type) const
+    {
+        if (vectors_) return std::string(name_of(kind)) + "_";
+        return number_function(name_of(kind), type);
+    }
+    /// What <math.h> has under this name or another, or a helper.
+    std::string number_function(std::string_view name, DType type) const
+    {
+        static constexpr std::string_view own[] = {"maximum",    "minimum",   "sign",   "sigmoid",
+                                                   "normal_cdf", "is_finite", "is_nan", "guarded"};
+        const bool real = differentiable(type);
+        bool helper = !real;
+        for (std::string_view o : own) helper = helper || name == o;
+        if (helper) {
+            const std::string full = std::string(name) + "_" +
+                                     (type == DType::float32   ? "f32"
+                                      : type == DType::float64 ? "f64"
+                                      : type == DType::int32   ? "i32"
+                                                               : "i64");
+            helpers_->insert(full);
+            return prefix_ + full;
+        }
+        const std::string c(name == "abs" ? "fabs" : name == "round_even" ? "nearbyint" : name);
+        return type == DType::float32 ? c + "f" : c;
     }
     std::string guard(const TermStep& s) const
     {
@@ -236,7 +270,7 @@ private:
         const TermStep& same = p.step(p.step(s.a).a);
         const DType type = p.partner(s.b, s.c);
         if (p.step(same.a).kind == TermKind::constant && p.step(same.a).value != 0) return operand(s.c, type);
-        return (vectors_ ? "guarded(" : "wg_guarded(") + operand(same.a, type) +
+        return (vectors_ ? "guarded" : number_function("guarded", type)) + "(" + operand(same.a, type) +
                (vectors_ ? ", zero, " : ", ") + operand(s.c, type) + ")";
     }
     /// aᵇ for the exponents that are multiplications.
@@ -244,7 +278,7 @@ private:
     {
         const TermStep& e = program_->step(s.b);
         if (e.kind == TermKind::constant && e.value == 2) return a + " * " + a;
-        return function(TermKind::pow) + "(" + a + ", " + b + ")";
+        return function(TermKind::pow, program_->partner(s.a, s.b)) + "(" + a + ", " + b + ")";
     }
     std::string mask(const TermStep& s, const std::string& a, const std::string& b) const
     {
@@ -274,6 +308,8 @@ private:
     bool vectors_;
     Dialect dialect_;
     std::string& out_;
+    std::string indent_ = "        ", prefix_;
+    std::set<std::string>* helpers_ = nullptr;
     const TypedProgram* program_ = nullptr;
     std::vector<std::string> names_;
     std::size_t count_ = 0;

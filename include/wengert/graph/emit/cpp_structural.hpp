@@ -1,0 +1,574 @@
+// Operations that are not elementwise, as loops of C: sums and their like, products, parts, selections by index, softmax.
+#pragma once
+
+#include "../../ops/arg_reductions.hpp"
+#include "../../ops/gemm.hpp"
+#include "../../ops/losses.hpp"
+#include "../../ops/reduction_rules.hpp"
+#include "../../ops/shape_rules.hpp"
+#include "../../ops/take.hpp"
+#include "../../ops/view.hpp"
+#include "cpp_writer.hpp"
+
+namespace wengert::detail {
+
+class CppStructural {
+public:
+    explicit CppStructural(CppWriter& w) : w_(w) {}
+
+    /// Writes node v; `over`: its result lies where input 0 does.
+    void write(ValueId v, bool over)
+    {
+        v_ = v;
+        n_ = &w_.graph.node(v);
+        over_ = over;
+        const std::string_view name = n_->primitive->name;
+        w_.line("/* " + std::string(name) + (n_->at.line ? ", line " + std::to_string(n_->at.line) : "") +
+                " */");
+        if (!(moves(name) || reduces(name) || multiplies(name) || selects(name) || normalizes(name)))
+            w_.refuse(v, "this operation has no form in emitted C++");
+    }
+
+private:
+    template <class Op> const Op& op() const { return *static_cast<const Op*>(n_->op.get()); }
+    ValueId in(std::size_t i) const { return n_->inputs[i]; }
+    CppOperand input(std::size_t i) { return w_.operand(in(i)); }
+    CppOperand result() { return w_.operand(v_); }
+    static std::string number(std::int64_t n) { return std::to_string(n); }
+    bool real() const { return differentiable(n_->dtype); }
+    std::string math(const char* f) const
+    {
+        return std::string(f) + (n_->dtype == DType::float32 ? "f" : "");
+    }
+
+    /// The value of input 0, unless it lies here already.
+    void begin_with_first()
+    {
+        if (over_) return;
+        const CppOperand x = input(0);
+        w_.copy(x, w_.pointer(v_), row_major(x.shape));
+    }
+    /// Strides and place of a part of the result.
+    struct Part {
+        std::string pointer;
+        Strides strides;
+    };
+    Part part_of(const Selection& s)
+    {
+        const Strides rows = row_major(s.of);
+        std::int64_t offset = 0;
+        for (std::size_t i = 0; i < s.of.size(); ++i) offset += s.start[i] * rows[i];
+        Part p{w_.pointer(v_) + (offset ? " + " + number(offset) : ""), Strides::filled(s.shape.size())};
+        for (std::size_t k = 0; k < s.shape.size(); ++k)
+            p.strides[k] = s.from[k] < 0 ? 0 : s.step[k] * rows[static_cast<std::size_t>(s.from[k])];
+        return p;
+    }
+    void into_part(const Selection& s, std::size_t i, const char* how)
+    {
+        if (element_count(s.shape) == 0) return;
+        const Part p = part_of(s);
+        CppOperand x = input(i);
+        x.strides = broadcast_strides(x.shape, x.strides, s.shape);
+        x.shape = s.shape;
+        w_.copy(x, p.pointer, p.strides, how);
+    }
+
+    bool moves(std::string_view name)
+    {
+        if (name == "copy" || name == "identity" || name == "transpose" || name == "view" ||
+            name == "split" || name == "broadcast_to" || name == "reshape" || name == "expand_dims" ||
+            name == "squeeze" || name == "stop_gradient") {
+            const CppOperand x = input(0);
+            if (x.shape == n_->shape || name == "reshape" ||
+                element_count(x.shape) == element_count(n_->shape)) {
+                if (name == "transpose") w_.refuse(v_, "a transpose that is no view");
+                w_.copy(x, w_.pointer(v_), row_major(x.shape));
+                return true;
+            }
+            w_.refuse(v_, "a view that cannot be one");
+        }
+        if (name == "embed" || name == "pad") {
+            const Selection& s = name == "embed" ? op<Embed>().part : op<Pad>().inner;
+            w_.fill(v_, name == "embed" ? "0" : literal_text(op<Pad>().constant, n_->dtype));
+            into_part(s, 0, "=");
+        } else if (name == "assign_view") {
+            begin_with_first();
+            into_part(op<AssignView>().part, 1, "=");
+        } else if (name == "add_view") {
+            begin_with_first();
+            into_part(op<AddView<false>>().part, 1, "+=");
+        } else if (name == "subtract_view") {
+            begin_with_first();
+            into_part(op<AddView<true>>().part, 1, "-=");
+        } else if (name == "view.pull0" || name == "split.pull0") {
+            begin_with_first();
+            into_part(op<Select>().part, 1, "+=");
+        } else if (name == "element.pull0") {
+            begin_with_first();
+            into_part(op<Element>().part(), 1, "+=");
+        } else if (name == "element") {
+            const CppOperand x = input(0);
+            const Selection s = op<Element>().part();
+            std::int64_t at = 0;
+            for (std::size_t i = 0; i < s.of.size(); ++i) at += s.start[i] * x.strides[i];
+            w_.line("*(" + w_.pointer(v_) + ") = (" + x.pointer + ")[" + number(at) + "];");
+        } else if (name == "concatenate") {
+            for (std::size_t i = 0; i < n_->inputs.size(); ++i) into_part(op<Concatenate>().part(i), i, "=");
+        } else if (name == "stack") {
+            for (std::size_t i = 0; i < n_->inputs.size(); ++i) into_part(op<Stack>().part(i), i, "=");
+        } else if (name == "tril" || name == "triu") {
+            triangle(name == "tril", static_cast<const Triangle*>(n_->op.get())->k);
+        } else {
+            return false;
+        }
+        return true;
+    }
+    void triangle(bool lower, std::int64_t k)
+    {
+        const CppOperand x = input(0), y = result();
+        const std::size_t r = x.shape.size();
+        w_.open("{");
+        w_.declare("x", x, false);
+        w_.declare("y", y, true);
+        w_.open_loops(x.shape);
+        const auto axis = [&](std::size_t d) {
+            return x.shape[d] == 1 ? std::string("0") : "i" + number(static_cast<std::int64_t>(d));
+        };
+        w_.line("y[" + w_.index(y.shape, y.strides) + "] = " + axis(r - 1) + " - " + axis(r - 2) +
+                (lower ? " <= " : " >= ") + number(k) + " ? x[" + w_.index(x.shape, x.strides) + "] : 0;");
+        w_.close_loops(x.shape);
+        w_.close();
+    }
+
+    /// Shape with an extent of 1 in place of the axes, and only those.
+    static std::pair<Shape, Shape> split_axes(const Shape& s, const Axes& axes)
+    {
+        Shape kept = s, reduced = Shape::filled(s.size(), 1);
+        for (auto a : axes) {
+            const auto i = static_cast<std::size_t>(a);
+            reduced[i] = s[i];
+            kept[i] = 1;
+        }
+        return {kept, reduced};
+    }
+    bool reduces(std::string_view name)
+    {
+        const auto along = [&](const Along& a) { reduction(name, a.axes); };
+        if (name == "sum")
+            reduction(name, op<Sum>().axes);
+        else if (name == "mean")
+            along(op<Mean>().along);
+        else if (name == "amax" || name == "amin")
+            along(op<Extremum<true>>().along);
+        else if (name == "argmax" || name == "argmin")
+            along(*static_cast<const Along*>(n_->op.get()));
+        else if (name == "all" || name == "any")
+            along(*static_cast<const Along*>(n_->op.get()));
+        else if (name == "var")
+            along(op<Var>().along);
+        else if (name == "norm")
+            along(op<Norm>().along);
+        else if (name == "logsumexp")
+            along(op<LogSumExp>().along);
+        else if (name == "prod")
+            reduction(name, Axes{1});
+        else
+            return false;
+        return true;
+    }
+    /// For each element of the result, loops over the reduced axes.
+    void reduction(std::string_view name, const Axes& axes)
+    {
+        const CppOperand x = input(0);
+        const auto [kept, reduced] = split_axes(x.shape, axes);
+        const std::int64_t count = static_cast<std::int64_t>(element_count(reduced));
+        w_.open("{");
+        w_.declare("x", x, false);
+        w_.declare("y", result(), true);
+        w_.open_loops(kept);
+        w_.line("const " + x.type + "* const r = x + " + w_.index(kept, x.strides) + ";");
+        const std::string to = "y[" + w_.index(kept, row_major(kept)) + "]";
+        const auto over = [&](const std::string& statement) {
+            w_.open_loops(reduced, 'k');
+            w_.line(statement);
+            w_.close_loops(reduced);
+        };
+        const std::string e = "r[" + w_.index(reduced, x.strides, 'k') + "]", T = w_.type(v_);
+        if (name == "sum" || name == "mean" || name == "var") {
+            std::string sum = total(x, reduced, e, T, over);
+            if (name == "mean") sum += " / " + number(count);
+            if (name != "var") {
+                w_.line(to + " = " + sum + ";");
+            } else {
+                w_.line("const " + T + " mean = " + sum + " / " + number(count) + ";");
+                w_.line(T + " v = 0;");
+                over("v += (" + e + " - mean) * (" + e + " - mean);");
+                w_.line(to + " = v / " +
+                        number(std::max<std::int64_t>(0, count - static_cast<std::int64_t>(op<Var>().ddof))) +
+                        ";");
+            }
+        } else {
+            other(name, x, reduced, e, T, to, over);
+        }
+        w_.close_loops(kept);
+        w_.close();
+    }
+    template <class Over>
+    std::string total(const CppOperand& x, const Shape& reduced, const std::string& e, const std::string& T,
+                      const Over& over)
+    {
+        std::int64_t stride = 0, n = 1;
+        bool run = real();
+        for (std::size_t d = reduced.size(); d-- > 0;) {
+            if (reduced[d] == 1) continue;
+            if (n == 1) stride = x.strides[d];
+            run = run && x.strides[d] == stride * n;
+            n *= reduced[d];
+        }
+        if (run && n > 1)
+            return w_.helper("sum", n_->dtype) + "(r, " + number(n) + ", " + number(stride) + ")";
+        w_.line(T + " s = 0;");
+        over("s += " + e + ";");
+        return "s";
+    }
+    template <class Over>
+    void other(std::string_view name, const CppOperand& x, const Shape& reduced, const std::string& e,
+               const std::string& T, const std::string& to, const Over& over)
+    {
+        const DType d = w_.graph.node(in(0)).dtype;
+        const auto extreme = [&](bool largest) {
+            w_.line(x.type + " m = *r;");
+            over("m = " + w_.helper(largest ? "maximum" : "minimum", d) + "(m, " + e + ");");
+        };
+        if (name == "prod") {
+            w_.line(T + " s = 1;");
+            over("s *= " + e + ";");
+            w_.line(to + " = s;");
+        } else if (name == "all" || name == "any") {
+            w_.line(std::string("int s = ") + (name == "all" ? "1;" : "0;"));
+            over(std::string("s = s ") + (name == "all" ? "&& " : "|| ") + e + ";");
+            w_.line(to + " = (unsigned char)s;");
+        } else if (name == "amax" || name == "amin") {
+            extreme(name == "amax");
+            w_.line(to + " = m;");
+        } else if (name == "argmax" || name == "argmin") {
+            w_.line(x.type + " m = *r;");
+            w_.line("int64_t best = 0, place = 0;");
+            w_.open_loops(reduced, 'k');
+            w_.line("const " + x.type + " now = " + e + ";");
+            w_.line(std::string("if (now ") + (name == "argmax" ? ">" : "<") +
+                    " m || (now != now && m == m)) m = now, best = place;");
+            w_.line("++place;");
+            w_.close_loops(reduced);
+            w_.line(to + " = best;");
+        } else if (name == "norm") {
+            w_.line(T + " m = 0, s = 0;");
+            over("m = " + w_.helper("maximum", d) + "(m, " + math("fabs") + "(" + e + "));");
+            w_.open("if (m > 0 && m - m == 0) {");
+            over("s += (" + e + " / m) * (" + e + " / m);");
+            w_.close();
+            w_.line(to + " = m > 0 && m - m == 0 ? m * " + math("sqrt") + "(s) : m;");
+        } else {  // logsumexp
+            extreme(true);
+            w_.line(T + " s = 0;");
+            w_.line("const " + T + " from = m - m == 0 ? m : 0;");
+            over("s += " + math("exp") + "(" + e + " - from);");
+            w_.line(to + " = from + " + math("log") + "(s);");
+        }
+    }
+
+    /// An operand of a product: rows and columns of op(X) and how far apart they are.
+    struct Matrix {
+        std::string pointer;
+        std::int64_t rows, columns, row, column;
+    };
+    Matrix matrix(std::size_t i, bool transposed, bool as_column)
+    {
+        const CppOperand x = input(i);
+        const std::size_t r = x.shape.size();
+        Matrix m{x.pointer, 1, 1, 1, 1};
+        if (r == 1) {
+            (as_column ? m.rows : m.columns) = x.shape[0];
+            (as_column ? m.row : m.column) = x.strides[0];
+        } else {
+            m = {x.pointer, x.shape[r - 2], x.shape[r - 1], x.strides[r - 2], x.strides[r - 1]};
+        }
+        if (transposed) {
+            std::swap(m.rows, m.columns);
+            std::swap(m.row, m.column);
+        }
+        return m;
+    }
+    void gemm(const Matrix& a, const Matrix& b, const std::string& alpha, const char* beta,
+              const std::string& at_a = "", const std::string& at_b = "", const std::string& at_c = "")
+    {
+        if (!real()) w_.refuse(v_, "a product of whole numbers");
+        w_.line(w_.helper("gemm", n_->dtype) + "(" + number(a.rows) + ", " + number(b.columns) + ", " +
+                number(a.columns) + ", " + alpha + ", " + a.pointer + at_a + ", " + number(a.row) + ", " +
+                number(a.column) + ", " + b.pointer + at_b + ", " + number(b.row) + ", " + number(b.column) +
+                ", " + beta + ", " + w_.pointer(v_) + at_c + ");");
+    }
+    bool multiplies(std::string_view name)
+    {
+        if (name == "matmul") {
+            matmul();
+        } else if (name == "matmul.pull0" || name == "matmul.pull1") {
+            if (n_->shape.size() != 2 || w_.graph.node(in(1)).shape.size() != 2 ||
+                w_.graph.node(in(2)).shape.size() != 2)
+                w_.refuse(v_, "a product added to a batch");
+            begin_with_first();
+            const MatMul& m = op<MatMul>();
+            if (name == "matmul.pull0")
+                m.ta ? gemm(matrix(2, m.tb, false), matrix(1, true, true), "1", "1")
+                     : gemm(matrix(1, false, false), matrix(2, !m.tb, true), "1", "1");
+            else
+                m.tb ? gemm(matrix(1, true, false), matrix(2, m.ta, true), "1", "1")
+                     : gemm(matrix(2, !m.ta, false), matrix(1, false, true), "1", "1");
+        } else if (name == "gemm") {
+            const Gemm& m = op<Gemm>();
+            begin_with_first();
+            gemm(matrix(1, m.ta, false), matrix(2, m.tb, true),
+                 (m.minus ? "-*(" : "*(") + w_.pointer(in(3)) + ")", "1");
+        } else {
+            return false;
+        }
+        return true;
+    }
+    void matmul()
+    {
+        const MatMul& m = op<MatMul>();
+        const CppOperand x = input(0), y = input(1);
+        const std::size_t rank = std::max(x.shape.size(), y.shape.size());
+        if (rank <= 2) return gemm(matrix(0, m.ta, false), matrix(1, m.tb, true), "1", "0");
+        if (x.shape.size() < 2 || y.shape.size() < 2) w_.refuse(v_, "a batch of matrices and a vector");
+        const Shape batch(n_->shape.data(), n_->shape.size() - 2);
+        const auto leading = [&](const CppOperand& o) {
+            return broadcast_strides(Shape(o.shape.data(), o.shape.size() - 2),
+                                     Strides(o.strides.data(), o.shape.size() - 2), batch);
+        };
+        const Strides sx = leading(x), sy = leading(y), whole = row_major(n_->shape),
+                      sc(whole.data(), batch.size());
+        w_.open("{");
+        w_.open_loops(batch);
+        gemm(matrix(0, m.ta, false), matrix(1, m.tb, true), "1", "0", " + " + w_.index(batch, sx),
+             " + " + w_.index(batch, sy), " + " + w_.index(batch, sc));
+        w_.close_loops(batch);
+        w_.close();
+    }
+
+    bool selects(std::string_view name)
+    {
+        if (name == "take") {
+            lines(input(0).shape, op<Take>().axis, 1,
+                  "y[(o * n + k) * inner + j] = x[(o * extent + at) * inner + j];", 0, v_);
+        } else if (name == "scatter_add") {
+            begin_with_first();
+            lines(n_->shape, op<ScatterAdd>().axis, 1,
+                  "y[(o * extent + at) * inner + j] += x[(o * n + k) * inner + j];", 2, v_);
+        } else if (name == "take.pull0") {
+            begin_with_first();
+            lines(n_->shape, op<Take>().axis, 2,
+                  "y[(o * extent + at) * inner + j] += x[(o * n + k) * inner + j];", 1, v_);
+        } else if (name == "one_hot") {
+            w_.fill(v_, "0");
+            w_.open("{");
+            w_.declare("x", contiguous_input(0), false);
+            w_.declare("y", result(), true);
+            w_.open("for (ptrdiff_t k = 0; k < " +
+                    number(static_cast<std::int64_t>(element_count(w_.graph.node(in(0)).shape))) +
+                    "; ++k) {");
+            w_.line("if (x[k] < 0 || x[k] >= " + number(op<OneHot>().classes) + ") return " + number(v_) +
+                    ";");
+            w_.line("y[k * " + number(op<OneHot>().classes) + " + x[k]] = 1;");
+            w_.close();
+            w_.close();
+        } else if (name == "zero_where_silent" || name == "zero_where_other") {
+            silence(name == "zero_where_silent");
+        } else {
+            return false;
+        }
+        return true;
+    }
+    CppOperand contiguous_input(std::size_t i)
+    {
+        if (w_.plan.layouts[in(i)].strided) w_.refuse(v_, "an operand that is not contiguous");
+        return input(i);
+    }
+    /// Lines of x along an axis by index: `statement` for each element of one.
+    void lines(const Shape& shape, std::size_t axis, std::size_t indices, const std::string& statement,
+               std::size_t from, ValueId)
+    {
+        const Lines l(shape, axis);
+        const auto whole = [](std::size_t n) { return std::to_string(n); };
+        w_.open("{");
+        w_.declare("x", contiguous_input(from), false);
+        w_.declare("index", contiguous_input(indices), false);
+        w_.declare("y", result(), true);
+        w_.line("const ptrdiff_t extent = " + whole(l.extent) + ", inner = " + whole(l.inner) +
+                ", n = " + whole(element_count(w_.graph.node(in(indices)).shape)) + ";");
+        w_.open("for (ptrdiff_t o = 0; o < " + whole(l.outer) + "; ++o)");
+        w_.open("for (ptrdiff_t k = 0; k < n; ++k) {");
+        w_.line("const ptrdiff_t at = (ptrdiff_t)(index[k] < 0 ? index[k] + extent : index[k]);");
+        w_.line("if (at < 0 || at >= extent) return " + number(v_) + ";");
+        w_.line("for (ptrdiff_t j = 0; j < inner; ++j) " + statement);
+        w_.close();
+        w_.undent();
+        w_.close();
+    }
+    /// (r, g) or (v, r, g): what r is not finite for becomes 0 when all of g is.
+    void silence(bool own)
+    {
+        begin_with_first();
+        const CppOperand g = w_.operand(n_->inputs.back());
+        w_.open("{");
+        w_.declare("g", g, false);
+        w_.declare("y", result(), true);
+        if (!own) w_.declare("r", contiguous_input(1), false);
+        w_.line("int silent = 1;");
+        w_.open_loops(g.shape);
+        w_.line("silent = silent && g[" + w_.index(g.shape, g.strides) + "] == 0;");
+        w_.close_loops(g.shape);
+        const std::string r = own ? "y[i]" : "r[i]";
+        w_.line("if (silent)");
+        w_.line("    for (ptrdiff_t i = 0; i < " +
+                number(static_cast<std::int64_t>(element_count(n_->shape))) + "; ++i)");
+        w_.line("        if (" + r + " - " + r + " != 0) y[i] = 0;");
+        w_.close();
+    }
+
+    bool normalizes(std::string_view name)
+    {
+        if (name == "softmax")
+            softmax(op<Softmax>().axis, false);
+        else if (name == "log_softmax")
+            softmax(op<LogSoftmax>().axis, true);
+        else if (name == "softmax_pull")
+            softmax_pull(op<SoftmaxPull>().axis, false);
+        else if (name == "log_softmax_pull")
+            softmax_pull(op<LogSoftmaxPull>().axis, true);
+        else if (name == "cross_entropy")
+            cross_entropy();
+        else if (name == "cross_entropy_pull")
+            cross_entropy_pull();
+        else
+            return false;
+        return true;
+    }
+    /// Loops over all axes but one, along which the statements inside run.
+    void open_lines(const Shape& shape, std::size_t axis)
+    {
+        Shape others = shape;
+        others[axis] = 1;
+        w_.open_loops(others);
+    }
+    std::string along(const char* name, const CppOperand& x, std::size_t axis)
+    {
+        return std::string(name) + "[k * " + number(x.strides[axis]) + "]";
+    }
+    void line_of(const char* name, const char* from, const CppOperand& x, std::size_t axis, bool writes)
+    {
+        Shape others = x.shape;
+        others[axis] = 1;
+        w_.line((writes ? "" : "const ") + x.type + "* const " + name + " = " + from + " + " +
+                w_.index(others, x.strides) + ";");
+    }
+    std::string each(std::int64_t n) const { return "for (ptrdiff_t k = 0; k < " + number(n) + "; ++k) "; }
+    void softmax(std::size_t axis, bool logarithm)
+    {
+        const CppOperand x = input(0), y = result();
+        Shape others = x.shape;
+        others[axis] = 1;
+        const std::int64_t n = x.shape[axis];
+        const std::string xk = along("a", x, axis), yk = along("b", y, axis), e = math("exp"),
+                          T = w_.type(v_);
+        w_.open("{");
+        w_.declare("x", x, false);
+        w_.declare("y", y, true);
+        w_.open_loops(others);
+        line_of("a", "x", x, axis, false);
+        line_of("b", "y", y, axis, true);
+        w_.line(T + " m = *a, s = 0;");
+        w_.line(each(n) + "m = " + w_.helper("maximum", n_->dtype) + "(m, " + xk + ");");
+        if (logarithm) {
+            w_.line(each(n) + "s += " + e + "(" + xk + " - m);");
+            w_.line("const " + T + " l = " + math("log") + "(s);");
+            w_.line(each(n) + yk + " = " + xk + " - m - l;");
+        } else {
+            w_.line(each(n) + "s += " + yk + " = " + e + "(" + xk + " - m);");
+            w_.line(each(n) + yk + " /= s;");
+        }
+        w_.close_loops(others);
+        w_.close();
+    }
+    /// y (g − Σ g y), or g − eʸ Σ g.
+    void softmax_pull(std::size_t axis, bool logarithm)
+    {
+        const CppOperand g = input(0), y = input(1), to = result();
+        Shape others = g.shape;
+        others[axis] = 1;
+        const std::int64_t n = g.shape[axis];
+        const std::string gk = along("a", g, axis), yk = along("b", y, axis), rk = along("c", to, axis);
+        w_.open("{");
+        w_.declare("g", g, false);
+        w_.declare("y", y, false);
+        w_.declare("z", to, true);
+        w_.open_loops(others);
+        line_of("a", "g", g, axis, false);
+        line_of("b", "y", y, axis, false);
+        line_of("c", "z", to, axis, true);
+        w_.line(std::string(w_.type(v_)) + " s = 0;");
+        w_.line(each(n) + "s += " + gk + (logarithm ? "" : " * " + yk) + ";");
+        w_.line(each(n) + rk + " = " +
+                (logarithm ? gk + " - " + math("exp") + "(" + yk + ") * s;" : yk + " * (" + gk + " - s);"));
+        w_.close_loops(others);
+        w_.close();
+    }
+    void labelled_rows(std::int64_t classes, std::size_t labels)
+    {
+        w_.declare("label", contiguous_input(labels), false);
+        w_.open("for (ptrdiff_t r = 0; r < " +
+                number(static_cast<std::int64_t>(element_count(w_.graph.node(in(labels)).shape))) +
+                "; ++r) {");
+        w_.line("const " + std::string(w_.type(in(labels - 1))) + "* const a = x + r * " + number(classes) +
+                ";");
+        w_.line("if (label[r] < 0 || label[r] >= " + number(classes) + ") return " + number(v_) + ";");
+        w_.line(std::string(w_.type(v_)) + " m = *a, s = 0;");
+        w_.line(each(classes) + "m = " + w_.helper("maximum", n_->dtype) + "(m, a[k]);");
+        w_.line(each(classes) + "s += " + math("exp") + "(a[k] - m);");
+    }
+    void cross_entropy()
+    {
+        const std::int64_t classes = w_.graph.node(in(0)).shape.back();
+        const auto rows = static_cast<std::int64_t>(element_count(w_.graph.node(in(1)).shape));
+        w_.open("{");
+        w_.declare("x", contiguous_input(0), false);
+        w_.line(std::string(w_.type(v_)) + " total = 0;");
+        labelled_rows(classes, 1);
+        w_.line("total += m + " + math("log") + "(s) - a[label[r]];");
+        w_.close();
+        w_.line("*(" + w_.pointer(v_) + ") = total / " + number(rows) + ";");
+        w_.close();
+    }
+    void cross_entropy_pull()
+    {
+        const std::int64_t classes = n_->shape.back();
+        const auto rows = static_cast<std::int64_t>(element_count(w_.graph.node(in(2)).shape));
+        w_.open("{");
+        w_.declare("x", contiguous_input(1), false);
+        w_.declare("y", result(), true);
+        w_.line("const " + std::string(w_.type(v_)) + " scale = *(" + w_.pointer(in(0)) + ") / " +
+                number(rows) + ";");
+        labelled_rows(classes, 2);
+        w_.line(each(classes) + "y[r * " + number(classes) + " + k] = (" + math("exp") +
+                "(a[k] - m) / s - (k == label[r])) * scale;");
+        w_.close();
+        w_.close();
+    }
+
+    CppWriter& w_;
+    ValueId v_ = 0;
+    const GraphNode* n_ = nullptr;
+    bool over_ = false;
+};
+
+}  // namespace wengert::detail
