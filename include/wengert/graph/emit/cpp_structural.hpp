@@ -287,6 +287,7 @@ private:
         const CppOperand x = input(i);
         const std::size_t r = x.shape.size();
         Matrix m{x.pointer, 1, 1, 1, 1};
+        if (r == 0) return m;
         if (r == 1) {
             (as_column ? m.rows : m.columns) = x.shape[0];
             (as_column ? m.row : m.column) = x.strides[0];
@@ -313,17 +314,15 @@ private:
         if (name == "matmul") {
             matmul();
         } else if (name == "matmul.pull0" || name == "matmul.pull1") {
-            if (n_->shape.size() != 2 || w_.graph.node(in(1)).shape.size() != 2 ||
-                w_.graph.node(in(2)).shape.size() != 2)
-                w_.refuse(v_, "a product added to a batch");
             begin_with_first();
             const MatMul& m = op<MatMul>();
+            const Matrix g = matrix(1, false, m.b.size() == 1), gt = matrix(1, true, m.b.size() == 1);
             if (name == "matmul.pull0")
-                m.ta ? gemm(matrix(2, m.tb, false), matrix(1, true, true), "1", "1")
-                     : gemm(matrix(1, false, false), matrix(2, !m.tb, true), "1", "1");
+                m.ta ? add_product(matrix(2, m.tb, true), 2, gt, 1)
+                     : add_product(g, 1, matrix(2, !m.tb, true), 2);
             else
-                m.tb ? gemm(matrix(1, true, false), matrix(2, m.ta, true), "1", "1")
-                     : gemm(matrix(2, !m.ta, false), matrix(1, false, true), "1", "1");
+                m.tb ? add_product(gt, 1, matrix(2, m.ta, false), 2)
+                     : add_product(matrix(2, !m.ta, false), 2, g, 1);
         } else if (name == "gemm") {
             const Gemm& m = op<Gemm>();
             begin_with_first();
@@ -334,6 +333,28 @@ private:
         }
         return true;
     }
+    Strides leading(const CppOperand& o, const Shape& batch) const
+    {
+        const std::size_t rank = o.shape.size() < 2 ? 0 : o.shape.size() - 2;
+        return broadcast_strides(Shape(o.shape.data(), rank), Strides(o.strides.data(), rank), batch);
+    }
+    /// Added to the result for each place of the cotangent's batch: where the result has none, that is their sum.
+    void add_product(const Matrix& a, std::size_t i, const Matrix& b, std::size_t k)
+    {
+        const CppOperand g = input(1);
+        const std::size_t rank = std::max(op<MatMul>().a.size(), op<MatMul>().b.size());
+        if (rank <= 2) return gemm(a, b, "1", "1");
+        if (op<MatMul>().a.size() < 2 || op<MatMul>().b.size() < 2)
+            w_.refuse(v_, "a batch of matrices and a vector");
+        const Shape batch(g.shape.data(), g.shape.size() - 2);
+        w_.open("{");
+        w_.open_loops(batch);
+        gemm(a, b, "1", "1", " + " + w_.index(batch, leading(input(i), batch)),
+             " + " + w_.index(batch, leading(input(k), batch)),
+             " + " + w_.index(batch, leading(result(), batch)));
+        w_.close_loops(batch);
+        w_.close();
+    }
     void matmul()
     {
         const MatMul& m = op<MatMul>();
@@ -342,11 +363,7 @@ private:
         if (rank <= 2) return gemm(matrix(0, m.ta, false), matrix(1, m.tb, true), "1", "0");
         if (x.shape.size() < 2 || y.shape.size() < 2) w_.refuse(v_, "a batch of matrices and a vector");
         const Shape batch(n_->shape.data(), n_->shape.size() - 2);
-        const auto leading = [&](const CppOperand& o) {
-            return broadcast_strides(Shape(o.shape.data(), o.shape.size() - 2),
-                                     Strides(o.strides.data(), o.shape.size() - 2), batch);
-        };
-        const Strides sx = leading(x), sy = leading(y), whole = row_major(n_->shape),
+        const Strides sx = leading(x, batch), sy = leading(y, batch), whole = row_major(n_->shape),
                       sc(whole.data(), batch.size());
         w_.open("{");
         w_.open_loops(batch);
