@@ -1,5 +1,5 @@
 // Graphs written as text and read back: the same graph, bit for bit, and clear errors for what is none.
-#include <wengert/graph/look/parse.hpp>
+#include "look_registry.hpp"
 
 #include <unistd.h>
 

@@ -3,33 +3,12 @@
 
 #include <map>
 
+#include "escape.hpp"
 #include "text.hpp"
 
 namespace wengert {
 
 namespace detail {
-
-/// Text inside of a label in quotes; what is no ASCII stays, Graphviz reads UTF-8.
-inline std::string dot_text(std::string_view text)
-{
-    std::string out;
-    for (char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        if (static_cast<unsigned char>(c) < 32)
-            out += ' ';
-        else
-            out += c;
-    }
-    return out;
-}
-
-inline std::string shortened(std::string text, std::size_t most = 48)
-{
-    if (text.size() <= most) return text;
-    text.resize(most);
-    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
-    return text + "...";
-}
 
 /// "%3 tanh", "f32(64, 10)", "heat.cpp:34": the lines of a node's label.
 inline std::vector<std::string> label_lines(const GraphNode& n, ValueId v)
@@ -49,7 +28,8 @@ inline std::vector<std::string> label_lines(const GraphNode& n, ValueId v)
 inline std::string dot_node(const GraphNode& n, ValueId v)
 {
     std::string label;
-    for (const std::string& line : label_lines(n, v)) label += (label.empty() ? "" : "\\n") + dot_text(line);
+    for (const std::string& line : label_lines(n, v))
+        label += (label.empty() ? "" : "\\n") + quoted_text(line);
     const char* style = "shape=box";
     if (n.kind == GraphNode::Kind::input) style = "shape=oval, style=filled, fillcolor=\"#dceefb\"";
     if (n.kind == GraphNode::Kind::constant) style = "shape=oval, style=filled, fillcolor=\"#eeeeee\"";
@@ -71,7 +51,7 @@ inline std::string to_dot(const Graph& g, const Annotations& notes = {})
         const auto at = static_cast<std::size_t>(group);
         const std::string name = at < notes.group_name.size() ? " " + notes.group_name[at] : std::string();
         out += "subgraph cluster_" + std::to_string(group) + " {\nlabel=\"group " + std::to_string(group) +
-               detail::dot_text(name) + "\"; style=rounded; color=\"#4477aa\";\n" + nodes + "}\n";
+               detail::quoted_text(name) + "\"; style=rounded; color=\"#4477aa\";\n" + nodes + "}\n";
     }
     for (ValueId v = 0; v < g.size(); ++v)
         for (ValueId from : g.node(v).inputs)
@@ -84,7 +64,7 @@ inline std::string to_dot(const Graph& g, const Annotations& notes = {})
     }
     for (std::size_t k = 0; k < g.guards().size(); ++k)
         out += "guard" + std::to_string(k) + " [label=\"guard = " +
-               detail::dot_text(detail::shortened(detail::elements_text(*g.guards()[k].expected))) +
+               detail::quoted_text(detail::shortened(detail::elements_text(*g.guards()[k].expected))) +
                "\", shape=diamond, fontsize=9];\nn" + std::to_string(g.guards()[k].value) + " -> guard" +
                std::to_string(k) + " [style=dashed];\n";
     return out + "}\n";

@@ -1,0 +1,60 @@
+// A profiled run as Chrome trace JSON: open it in https://ui.perfetto.dev or chrome://tracing.
+#pragma once
+
+#include <vector>
+
+#include "memory_plan.hpp"
+
+namespace wengert {
+
+/// One run of one kernel; times in seconds, from any beginning.
+struct ProfileEvent {
+    std::string name;
+    double start = 0, seconds = 0;
+    std::uint32_t thread = 0;
+    std::string site;  ///< "heat.cpp:34"
+};
+
+/// What a kernel took in all.
+struct KernelTime {
+    std::string name;
+    double seconds = 0;
+    std::uint64_t calls = 0;
+};
+
+/// The trace as JSON (Trace Event Format, complete events; microseconds).
+inline std::string to_chrome_trace(const std::vector<ProfileEvent>& events)
+{
+    std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+    for (std::size_t k = 0; k < events.size(); ++k) {
+        const ProfileEvent& e = events[k];
+        out += k ? ",\n" : "\n";
+        out += "{\"name\":\"" + detail::quoted_text(e.name) +
+               "\",\"cat\":\"kernel\",\"ph\":\"X\",\"ts\":" + detail::decimal(e.start * 1e6) +
+               ",\"dur\":" + detail::decimal(std::max(e.seconds, 0.0) * 1e6) +
+               ",\"pid\":1,\"tid\":" + std::to_string(e.thread);
+        if (!e.site.empty()) out += ",\"args\":{\"at\":\"" + detail::quoted_text(e.site) + "\"}";
+        out += "}";
+    }
+    return out + "\n]}\n";
+}
+
+/// The same events summed up by name, the most expensive first.
+inline std::vector<KernelTime> kernel_times(const std::vector<ProfileEvent>& events)
+{
+    std::vector<KernelTime> times;
+    std::vector<const ProfileEvent*> sorted;
+    for (const ProfileEvent& e : events) sorted.push_back(&e);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto* a, const auto* b) { return a->name < b->name; });
+    for (const ProfileEvent* e : sorted) {
+        if (times.empty() || times.back().name != e->name) times.push_back({e->name, 0, 0});
+        times.back().seconds += e->seconds;
+        ++times.back().calls;
+    }
+    std::stable_sort(times.begin(), times.end(),
+                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    return times;
+}
+
+}  // namespace wengert
