@@ -1,0 +1,190 @@
+// checkpoint: the bits of the plain run, less memory, and no silent difference between the two runs.
+#include "catch.hpp"
+
+#include <wengert/ops/creation.hpp>
+#include <wengert/ops/indexing.hpp>
+#include <wengert/ops/math.hpp>
+#include <wengert/ops/matmul.hpp>
+#include <wengert/ops/random.hpp>
+#include <wengert/transforms/check_grads.hpp>
+#include <wengert/transforms/checkpoint.hpp>
+
+using namespace wengert;
+
+namespace {
+
+using D = Tensor<double>;
+
+struct Layer {
+    D w, b;
+};
+
+D apply_layer(const Layer& l, const D& x) { return tanh(matmul(x, l.w) + l.b); }
+
+const auto twice = [](const D& x) { return sin(x * x) + x; };
+
+}  // namespace
+
+TEST_CASE("checkpoint gives the gradient's bits of the plain run")
+{
+    const D x = normal<double>(Key(1), {5, 3});
+    const Layer l{normal<double>(Key(2), {3, 3}), normal<double>(Key(3), {3})};
+    const auto plain = [](const Layer& l, const D& x) { return sum(square(apply_layer(l, apply_layer(l, x)))); };
+    const auto kept = [](const Layer& l, const D& x) {
+        const auto layer = checkpoint(apply_layer);
+        return sum(square(layer(l, layer(l, x))));
+    };
+    const auto [a, ga] = value_and_grad<0, 1>(plain)(l, x);
+    const auto [b, gb] = value_and_grad<0, 1>(kept)(l, x);
+    CHECK(a.item() == b.item());
+    CHECK(allclose(std::get<0>(ga).w, std::get<0>(gb).w, 0.0));
+    CHECK(allclose(std::get<0>(ga).b, std::get<0>(gb).b, 0.0));
+    CHECK(allclose(std::get<1>(ga), std::get<1>(gb), 0.0));
+}
+
+TEST_CASE("checkpoint reaches what the function captures")
+{
+    const D x{0.5, -1.0}, w{2.0, 3.0};
+    const auto f = [&](const D& w) { return sum(checkpoint([w](const D& x) { return tanh(x * w); })(x)); };
+    const auto plain = [&](const D& w) { return sum(tanh(x * w)); };
+    CHECK(allclose(grad(f)(w), grad(plain)(w), 0.0));
+    CHECK(allclose(hessian(f)(w), hessian(plain)(w), 1e-14));
+    CHECK(check_grads(f, w, {.order = 2}).ok);
+}
+
+TEST_CASE("checkpoints nest and differentiate to any order, in both modes")
+{
+    const D x{0.3, -0.7, 1.1};
+    const auto f = [](const D& x) {
+        return sum(checkpoint([](const D& x) { return checkpoint(twice)(checkpoint(twice)(x)) * x; })(x));
+    };
+    const auto plain = [](const D& x) { return sum(twice(twice(x)) * x); };
+    CHECK(allclose(grad(f)(x), grad(plain)(x), 0.0));
+    CHECK(allclose(hessian(f)(x), hessian(plain)(x), 1e-13));
+    CHECK(allclose(hvp(f)(x, x), hvp(plain)(x, x), 1e-13));
+    CHECK(check_grads(f, x, {.order = 2}).ok);
+}
+
+TEST_CASE("several results, some of them handed through or without a derivative")
+{
+    const D x{1.0, 2.0};
+    const auto f = [](const D& x) {
+        auto [y, same, large] =
+            checkpoint([](const D& x) { return std::tuple(x * x, x, x > 1.5); })(x);
+        return sum(where(large, y, same * 3.0));
+    };
+    const D g = grad(f)(x);
+    CHECK(g(0).item() == 3.0);
+    CHECK(g(1).item() == 4.0);
+}
+
+TEST_CASE("backward of a variable goes through a checkpoint")
+{
+    D x{0.5, 0.25};
+    x.requires_grad(true);
+    backward(sum(checkpoint([](const D& x) { return exp(x); })(x)));
+    CHECK(allclose(x.grad(), exp(x.detach()), 0.0));
+}
+
+TEST_CASE("memory: segments are dropped and computed again")
+{
+    const D x = normal<double>(Key(4), {1000});
+    const auto chain = [](D s, int n) {
+        for (int i = 0; i < n; ++i) s = s + 0.01 * sin(s);
+        return s;
+    };
+    const auto peak = [&](const auto& f) {
+        const auto before = memory::stats().current_bytes;
+        memory::reset_peak();
+        static_cast<void>(grad(f)(x));
+        return memory::stats().peak_bytes - before;
+    };
+    const auto plain = peak([&](const D& x) { return sum(chain(x, 256)); });
+    const auto kept = peak([&](const D& x) {
+        D s = x;
+        for (int i = 0; i < 16; ++i) s = checkpoint([&](const D& s) { return chain(s, 16); })(s);
+        return sum(s);
+    });
+    // 256 saved arrays against 16 inputs and one segment of 16 steps
+    CHECK(kept * 6 < plain);
+}
+
+TEST_CASE("another value from outside, or another branch, is refused")
+{
+    const D x{1.0, 2.0};
+    SECTION("a captured tensor")
+    {
+        D k{1.0, 2.0};
+        const auto f = [&](const D& x) {
+            const D y = checkpoint([&](const D& x) { return x * x * k; })(x);
+            k = k * 2.0;
+            return sum(y);
+        };
+        CHECK_THROWS_WITH(grad(f)(x), contains("checkpoint") && contains("multiply") &&
+                                          contains("test_checkpoint.cpp"));
+    }
+    SECTION("a number")
+    {
+        double k = 1;
+        const auto f = [&](const D& x) {
+            const D y = checkpoint([&](const D& x) { return x * x * k; })(x);
+            k = 2;
+            return sum(y);
+        };
+        CHECK_THROWS_AS(grad(f)(x), TapeError);
+    }
+    SECTION("a path")
+    {
+        bool first = true;
+        const auto f = [&](const D& x) {
+            const D y = checkpoint([&](const D& x) { return first ? x * x : sin(x); })(x);
+            first = false;
+            return sum(y);
+        };
+        CHECK_THROWS_AS(grad(f)(x), TapeError);
+        CHECK(allclose(grad([](const D& x) { return sum(x * x); })(x), 2.0 * x, 0.0));  // all is as before
+    }
+    SECTION("a shorter path")
+    {
+        int n = 3;
+        const auto f = [&](const D& x) {
+            const D y = checkpoint([&](D x) {
+                for (int i = 0; i < n; ++i) x = x * 1.5;
+                return x;
+            })(x);
+            n = 2;
+            return sum(y);
+        };
+        CHECK_THROWS_AS(grad(f)(x), TapeError);
+    }
+}
+
+TEST_CASE("a branch on data and random numbers are what they were")
+{
+    const D x{1.0, -2.0};
+    const auto body = [](const D& x) {
+        const D y = x * dropout_mask<double>(Key(3), x.shape(), 0.5);
+        return sum(x) > 0.0 ? y * y : y + x;
+    };
+    const auto f = [&](const D& x) { return sum(checkpoint(body)(x)); };
+    const auto plain = [&](const D& x) { return sum(body(x)); };
+    CHECK(allclose(grad(f)(x), grad(plain)(x), 0.0));
+    CHECK(allclose(grad(f)(-x), grad(plain)(-x), 0.0));
+}
+
+TEST_CASE("an exception inside leaves the tape as it was")
+{
+    D x{1.0, 2.0};
+    x.requires_grad(true);
+    const auto size = Tape::current().size();
+    CHECK_THROWS_AS(checkpoint([](const D& x) { return matmul(x, D{{1.0}}); })(x), ShapeError);
+    CHECK(Tape::current().size() == size);
+    CHECK(recorder() == nullptr);
+}
+
+TEST_CASE("anomaly mode names the line inside a checkpoint")
+{
+    const AnomalyMode on;
+    const D x{0.0, 1.0};
+    CHECK_THROWS_WITH(checkpoint([](const D& x) { return log(x); })(x), contains("[log]"));
+}
