@@ -140,7 +140,7 @@ TEST_CASE("sums")
 {
     CHECK(left([](auto& b, auto x, auto) { return b.reshape(b.sum(b.reshape(x, {3, 4}), {0}, true), {4}); }) == "reshape sum");
     CHECK(left([](auto& b, auto x, auto) { return b.reshape(b.sum(b.reshape(x, {3, 4}), {1}, false), {3, 1}); }) == "reshape sum");
-    CHECK(left([](auto& b, auto x, auto) { return b.sum(b.reshape(x, {1, 12}), {0}, false); }) == "reshape sum");  // 0 + −0
+    CHECK(left([](auto& b, auto x, auto) { return b.sum(b.reshape(x, {1, 12}), {0}, false); }).empty());
     CHECK(left([](auto& b, auto x, auto) { return b.sum(b.reshape(b.template one<wg::Exp>(x), {1, 12}), {0}, false); }) == "exp");
 }
 // clang-format on

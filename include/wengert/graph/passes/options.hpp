@@ -24,12 +24,7 @@ struct PassOptions {
 namespace passes {
 
 /// Does it do more than compute its result? Such operations are kept, in order, and never merged.
-inline bool has_effect(const Primitive& p) noexcept
-{
-    for (std::string_view name : {"host_callback", "scan", "while_loop", "cond"})
-        if (p.name.starts_with(name)) return true;
-    return false;
-}
+inline bool has_effect(const Primitive& p) noexcept { return p.effects; }
 
 /// For each value whether an output, a guard or an effect needs it. Linear.
 inline std::vector<bool> live_values(const Graph& g)

@@ -126,7 +126,7 @@ inline ValueId simplify_select(Rewrite& r, GraphNode& n)
     return no_value;
 }
 
-/// A sum over axes of extent 1 is its operand. Adding to 0 makes +0 of −0.
+/// A sum over axes of extent 1 is its operand: sums of one number are not begun with 0.
 inline ValueId simplify_sum(Rewrite& r, GraphNode& n)
 {
     const Sum& op = parameters_of<Sum>(n);
@@ -134,7 +134,6 @@ inline ValueId simplify_sum(Rewrite& r, GraphNode& n)
     for (auto a : op.axes)
         if (op.from[static_cast<std::size_t>(a)] != 1) return no_value;
     if (r.node(x).dtype != n.dtype) return no_value;
-    if (!r.facts(x).has(Facts::no_minus_zero) && !r.options.allow_reassociation) return no_value;
     n.primitive = &structural_for<Reshape>(n.dtype);
     set_parameters(r, n, Reshape{n.shape, r.node(x).shape}, x);
     return no_value;

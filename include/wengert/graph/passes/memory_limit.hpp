@@ -1,0 +1,318 @@
+// Automatic rematerialisation: values that wait long for their next use are let go and computed again before it, until what
+// is alive at one time fits a limit (Chen, Xu, Zhang, Guestrin 2016, "Training deep nets with sublinear memory cost", for
+// the idea; the choice is greedy, by work for each byte).
+#pragma once
+
+#include "../tile/layout.hpp"
+#include "functions.hpp"
+#include "options.hpp"
+
+namespace wengert {
+
+/// What rematerialise() did.
+struct RematReport {
+    std::size_t peak_before = 0, peak_after = 0;  ///< bytes, as liveness_peak counts them
+    std::size_t recomputed = 0;                   ///< operations that run once more
+    double work = 0, extra_work = 0;  ///< of all operations before, of those that were added: element
+                                      ///< operations, multiplications for products
+};
+
+namespace passes::detail {
+
+inline bool is_random(std::string_view name)
+{
+    for (std::string_view n : {"normal", "uniform", "bernoulli", "randint", "permutation", "dropout_mask"})
+        if (n == name) return true;
+    return false;
+}
+
+/// How much an operation computes. Views compute nothing.
+inline double work_of(const Graph& g, const GraphNode& n)
+{
+    auto work = static_cast<double>(element_count(n.shape));
+    for (ValueId v : n.inputs) work = std::max(work, static_cast<double>(element_count(g.node(v).shape)));
+    if (function_of(*n.primitive) != Fn::matmul) return work;
+    const MatMul& m = parameters_of<MatMul>(n);
+    const Shape rows = MatMul::as_rows(m.a);
+    return static_cast<double>(element_count(n.shape)) *
+           static_cast<double>(rows[rows.size() - (m.ta ? 2 : 1)]);
+}
+
+/// A graph as a list of steps in which operations can appear more than once.
+class Schedule {
+public:
+    explicit Schedule(const Graph& g) : graph_(g)
+    {
+        const tiling::Layouts layouts = tiling::layouts_of(g);
+        kept_.assign(g.size(), false);
+        for (ValueId v : g.outputs()) kept_[layouts[v].root] = true;
+        for (ValueId v = 0; v < g.size(); ++v) {
+            const GraphNode& n = g.node(v);
+            Step s{v, layouts[v].root, 0, {n.inputs.begin(), n.inputs.end()}};
+            const bool counts = n.kind == Graph::Kind::operation && s.root == v && !kept_[v];
+            if (counts) s.bytes = (element_count(n.shape) * size_of(n.dtype) + 63) / 64 * 64;
+            steps_.push_back(std::move(s));
+            order_.push_back(v);
+        }
+    }
+
+    /// What is alive at most, where, and at how many places.
+    struct Peak {
+        std::size_t bytes = 0, place = 0, places = 0;
+        bool below(const Peak& o) const { return bytes < o.bytes || (bytes == o.bytes && places < o.places); }
+    };
+    Peak peak()
+    {
+        find_uses();
+        std::vector<std::int64_t> change(order_.size() + 1, 0);
+        for (std::size_t i = 0; i < order_.size(); ++i) {
+            const Step& s = steps_[order_[i]];
+            if (!s.bytes) continue;
+            change[i] += static_cast<std::int64_t>(s.bytes);
+            change[std::min(last_[order_[i]], order_.size() - 1) + 1] -= static_cast<std::int64_t>(s.bytes);
+        }
+        Peak p;
+        std::int64_t now = 0;
+        for (std::size_t i = 0; i < order_.size(); ++i) {
+            now += change[i];
+            const auto bytes = static_cast<std::size_t>(now);
+            if (bytes > p.bytes) p = {bytes, i, 0};
+            p.places += bytes == p.bytes;
+        }
+        return p;
+    }
+
+    /// Lets one value go across the peak, such that the peak becomes lower. False when there is none.
+    bool lower(Peak& p);
+    /// The graph, what is recomputed in segments of its own.
+    Graph graph(RematReport& report) const;
+
+private:
+    struct Step {
+        ValueId node;
+        std::uint32_t root;  ///< the step whose memory the value has
+        std::size_t bytes;   ///< that it takes itself
+        std::vector<std::uint32_t> inputs;
+        std::uint16_t segment = 0;
+    };
+    struct Candidate {
+        std::uint32_t step;
+        std::size_t next;  ///< the place of the first use after the peak
+        double cost;       ///< work for each byte
+        std::vector<std::uint32_t> again;
+    };
+    struct Change {
+        std::uint32_t user;
+        std::size_t input;
+        std::uint32_t before;
+    };
+
+    const GraphNode& node(std::uint32_t s) const { return graph_.node(steps_[s].node); }
+    bool available(std::uint32_t s, std::size_t place) const;
+    bool may_repeat(std::uint32_t s, bool products) const;
+    bool gather(Candidate& c, bool products) const;
+    std::vector<Candidate> candidates(const Peak& p, bool products) const;
+    std::vector<Change> apply(const Candidate& c, const Peak& p);
+    void undo(const Candidate& c, const std::vector<Change>& changes, std::size_t inserted,
+              std::size_t steps);
+    void find_uses();
+
+    const Graph& graph_;
+    std::vector<bool> kept_;  ///< of nodes: their memory is an output's
+    std::vector<Step> steps_;
+    std::vector<std::uint32_t> order_;
+    std::vector<std::size_t> place_, last_;  ///< of steps: where they are, where their memory is needed last
+    std::uint16_t segment_ = 0;
+};
+
+inline void Schedule::find_uses()
+{
+    place_.assign(steps_.size(), 0);
+    last_.assign(steps_.size(), 0);
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+        place_[order_[i]] = last_[order_[i]] = i;
+        for (std::uint32_t s : steps_[order_[i]].inputs) last_[steps_[s].root] = i;
+        last_[steps_[order_[i]].root] = i;
+    }
+    for (const Guard& g : graph_.guards()) last_[steps_[g.value].root] = order_.size();
+}
+
+/// Nothing has to be done to have this value at that place.
+inline bool Schedule::available(std::uint32_t s, std::size_t place) const
+{
+    const std::uint32_t root = steps_[s].root;
+    return steps_[root].bytes == 0 || (place_[root] < place && last_[root] >= place);
+}
+
+inline bool Schedule::may_repeat(std::uint32_t s, bool products) const
+{
+    const GraphNode& n = node(s);
+    if (n.kind != Graph::Kind::operation || n.primitive->effects || is_random(n.primitive->name))
+        return false;
+    if (products || n.primitive->value || steps_[s].root != s) return true;
+    const Fn fn = function_of(*n.primitive);
+    return fn != Fn::matmul && !n.primitive->name.starts_with("matmul") && n.primitive->name != "gemm" &&
+           !n.primitive->name.starts_with("scan") && !n.primitive->name.starts_with("while");
+}
+
+/// The steps that give c.step once more from what is there at that place, in order; false when that is too much.
+inline bool Schedule::gather(Candidate& c, bool products) const
+{
+    constexpr std::size_t most = 64;
+    std::vector<std::uint32_t> todo = {c.step};
+    double work = 0;
+    while (!todo.empty()) {
+        const std::uint32_t s = todo.back();
+        todo.pop_back();
+        if (std::find(c.again.begin(), c.again.end(), s) != c.again.end()) continue;
+        if (!may_repeat(s, products) || c.again.size() == most) return false;
+        c.again.push_back(s);
+        if (steps_[s].root == s) work += work_of(graph_, node(s));
+        for (std::uint32_t i : steps_[s].inputs)
+            if (!available(i, c.next)) todo.push_back(i);
+    }
+    std::sort(c.again.begin(), c.again.end(), [&](auto a, auto b) { return place_[a] < place_[b]; });
+    c.cost = work / static_cast<double>(steps_[c.step].bytes);
+    return true;
+}
+
+/// Values that are alive at the peak only because they are used later, the cheapest first.
+inline std::vector<Schedule::Candidate> Schedule::candidates(const Peak& p, bool products) const
+{
+    std::vector<std::size_t> next(steps_.size(), 0);
+    std::vector<bool> held(steps_.size(), false);
+    for (std::size_t i = order_.size(); i-- > p.place;)
+        for (std::uint32_t s : steps_[order_[i]].inputs) next[steps_[s].root] = i;
+    for (std::uint32_t s : steps_[order_[p.place]].inputs) held[steps_[s].root] = true;
+    for (const Guard& g : graph_.guards()) held[steps_[g.value].root] = true;
+    std::vector<Candidate> found;
+    for (std::size_t i = 0; i < p.place; ++i) {
+        const std::uint32_t s = order_[i];
+        if (!steps_[s].bytes || held[s] || next[s] <= p.place) continue;
+        Candidate c{s, next[s], 0, {}};
+        if (gather(c, products)) found.push_back(std::move(c));
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.cost < b.cost; });
+    return found;
+}
+
+/// Copies of c.again before the first late use; late users read them.
+inline std::vector<Schedule::Change> Schedule::apply(const Candidate& c, const Peak& p)
+{
+    std::vector<std::uint32_t> copy(steps_.size(), no_value), fresh;
+    if (++segment_ == 0) segment_ = 1;  // 0 is where nothing is recomputed
+    const auto repeat = [&](std::uint32_t s) {
+        Step again = steps_[s];
+        again.segment = segment_;
+        for (std::uint32_t& i : again.inputs)
+            if (copy[i] != no_value) i = copy[i];
+        const auto made = static_cast<std::uint32_t>(steps_.size());
+        again.root = steps_[s].root == s                ? made
+                     : copy[steps_[s].root] != no_value ? copy[steps_[s].root]
+                                                        : again.root;
+        copy[s] = made;
+        copy.push_back(no_value);
+        fresh.push_back(made);
+        steps_.push_back(std::move(again));
+    };
+    for (std::uint32_t s : c.again) repeat(s);
+    for (std::size_t i = 0; i < p.place; ++i)  // views of it that are read late
+        if (const std::uint32_t s = order_[i]; s != c.step && steps_[s].root == c.step && copy[s] == no_value)
+            repeat(s);
+    std::vector<Change> changes;
+    for (std::size_t i = p.place + 1; i < order_.size(); ++i)
+        for (std::size_t k = 0; k < steps_[order_[i]].inputs.size(); ++k) {
+            std::uint32_t& in = steps_[order_[i]].inputs[k];
+            const bool late = copy[in] != no_value && (in == c.step || steps_[in].root == c.step);
+            if (!late) continue;
+            changes.push_back({order_[i], k, in});
+            in = copy[in];
+        }
+    order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(c.next), fresh.begin(), fresh.end());
+    return changes;
+}
+
+inline void Schedule::undo(const Candidate& c, const std::vector<Change>& changes, std::size_t inserted,
+                           std::size_t steps)
+{
+    for (const Change& x : changes) steps_[x.user].inputs[x.input] = x.before;
+    const auto first = order_.begin() + static_cast<std::ptrdiff_t>(c.next);
+    order_.erase(first, first + static_cast<std::ptrdiff_t>(inserted));
+    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(steps), steps_.end());
+    --segment_;
+}
+
+inline bool Schedule::lower(Peak& p)
+{
+    constexpr std::size_t tries = 12;
+    for (const bool products : {false, true}) {
+        const std::vector<Candidate> found = candidates(p, products);
+        for (std::size_t k = 0; k < std::min(tries, found.size()); ++k) {
+            const std::size_t steps = steps_.size();
+            const std::vector<Change> changes = apply(found[k], p);
+            if (const Peak q = peak(); q.below(p)) {
+                p = q;
+                return true;
+            }
+            undo(found[k], changes, steps_.size() - steps, steps);
+        }
+        if (!found.empty()) find_uses();
+    }
+    return false;
+}
+
+inline Graph Schedule::graph(RematReport& report) const
+{
+    std::vector<ValueId> map;
+    Graph out = graph_.like(map);
+    std::uint16_t first = 0;
+    for (const GraphNode& n : graph_.nodes()) first = std::max(first, n.segment);
+    map.resize(steps_.size(), no_value);
+    for (std::uint32_t s : order_) {
+        if (map[s] != no_value) continue;
+        GraphNode n = node(s);
+        if (steps_[s].segment) n.segment = static_cast<std::uint16_t>(first + steps_[s].segment);
+        for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = map[steps_[s].inputs[k]];
+        const bool view = steps_[s].root != s;
+        if (n.primitive && !view) {
+            const double work = work_of(graph_, node(s));
+            (s < graph_.size() ? report.work : report.extra_work) += work;
+            report.recomputed += s >= graph_.size();
+        }
+        map[s] = out.append(std::move(n));
+    }
+    out.finish(graph_, map);
+    return out;
+}
+
+}  // namespace passes::detail
+
+/// The most bytes that results of operations take at one time when nodes run in order, each result from its node to its
+/// last use, in units of 64 bytes. Views take nothing and keep alive what they show. Inputs, constants and outputs, which
+/// the caller holds, do not count; nor does it count that an executor may fuse operations or write results over operands.
+inline std::size_t liveness_peak(const Graph& g) { return passes::detail::Schedule(g).peak().bytes; }
+
+/// The graph with values computed again near their later uses, so that liveness_peak() is at most `limit_bytes`.
+/// Elementwise operations, reductions and views first, products only where these are not enough, random draws and calls of
+/// the host never. Values keep their bits. What is computed again has a segment of its own, which no pass merges. Throws
+/// MemoryError with the smallest limit that it can reach.
+inline Graph rematerialise(const Graph& g, std::size_t limit_bytes, RematReport& report)
+{
+    passes::detail::Schedule schedule(g);
+    auto peak = schedule.peak();
+    report = {};
+    report.peak_before = peak.bytes;
+    while (peak.bytes > limit_bytes)
+        if (!schedule.lower(peak))
+            fail<MemoryError>("freeze",
+                              "a memory limit of " + std::to_string(limit_bytes) + " bytes cannot be kept: " +
+                                  std::to_string(peak.bytes) + " is the smallest that can be reached, " +
+                                  std::to_string(report.peak_before) +
+                                  " are needed when nothing is computed twice",
+                              {});
+    report.peak_after = peak.bytes;
+    return schedule.graph(report);
+}
+
+}  // namespace wengert
