@@ -3,7 +3,6 @@
 // which `unpack` takes them. graph/loop_run.hpp runs loops, graph/loop_rules.hpp differentiates them.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -35,7 +34,10 @@ struct LoopParameters {
     struct Result {
         DType dtype{};
         Shape shape;
-        std::int64_t offset = 0;
+        std::int64_t offset = 0;  ///< `nowhere` for one that nobody wants
+
+        static constexpr std::int64_t nowhere = -1;
+        bool wanted() const noexcept { return offset != nowhere; }
     };
 
     Kind kind = Kind::scan;
@@ -57,16 +59,6 @@ struct LoopParameters {
 
     static constexpr std::size_t npos = ~std::size_t{0};
     std::shared_ptr<detail::LoopCode> code;  ///< the graphs, made ready to run when they first do
-    /// A derivative that may be differentiated again has read the kept states: they have cotangents, too.
-    mutable std::atomic<bool> kept_read{false};
-
-    LoopParameters() = default;
-    LoopParameters(const LoopParameters& o)
-        : kind(o.kind), body(o.body), other(o.other), pull(o.pull), steps(o.steps), backwards(o.backwards),
-          effects(o.effects), states(o.states), xs(o.xs), ignored(o.ignored), kept(o.kept), guard(o.guard),
-          active_states(o.active_states), active_constants(o.active_constants), results(o.results),
-          dtype(o.dtype), size(o.size), code(o.code)
-    {}
 };
 
 namespace detail {
@@ -88,6 +80,7 @@ inline std::int64_t packed_extent(DType packed, const LoopParameters::Result& r)
 inline void place_results(LoopParameters& p, std::size_t first)
 {
     for (std::size_t i = first; i < p.results.size(); ++i) {
+        if (!p.results[i].wanted()) continue;
         p.results[i].offset = p.size;
         p.size += packed_extent(p.dtype, p.results[i]);
     }
@@ -247,6 +240,8 @@ struct Unpack {
     {
         return apply<Pack, T>(Pack{offset, shape, of}, Site{}, g);
     }
+    /// A loop takes the cotangents of its results one by one: the packed block has none.
+    bool hands_over(const Node& n, const AnyTensor& g, Cotangents& out) const;
     void accumulate(wrt<0>, Block& into, const Block& g) const
     {
         add_into(*make_view(Ref<Block>(&into), shape, nullptr, offset), g);
@@ -257,6 +252,17 @@ struct Unpack {
 template <class T> Tensor<T> Pack::pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
 {
     return apply<Unpack, T>(Unpack{offset, shape, of}, Site{}, g);
+}
+
+inline bool Unpack::hands_over(const Node& n, const AnyTensor& g, Cotangents& out) const
+{
+    Node* loop = n.inputs[0];
+    if (!loop || loop->primitive->compute != detail::run_loop) return false;
+    if (!out.wanted(0) || !loop->op || g.value->count == 0) return true;
+    const auto& results = static_cast<const detail::Loop*>(loop->op)->parameters->results;
+    for (std::size_t k = 0; k < results.size(); ++k)
+        if (results[k].offset == offset && results[k].shape == shape) out.walk().add_part(*loop, k, g);
+    return true;
 }
 
 namespace detail {

@@ -85,15 +85,25 @@ inline void drop_unused(LoopParameters& p, std::vector<AnyTensor>& in)
 
 // A scan, backwards.
 
-/// Which of the outputs of a scan's body have cotangents: active states, active results.
-inline std::vector<bool> given_cotangents(const LoopParameters& p, const std::vector<bool>& active,
-                                          bool history)
+/// Cotangents of a loop's results, empty where there are none.
+inline std::vector<AnyTensor> cotangents_of_results(const Node& n, const AnyTensor& g, Cotangents& out)
 {
-    std::vector<bool> given = active_outputs(*p.body, active);
-    for (std::size_t k = 0; k < p.states; ++k) given[k] = active[k];
-    if (!history)
-        for (std::size_t k = given.size() - p.kept; k < given.size(); ++k) given[k] = false;
-    return given;
+    const LoopParameters& p = *static_cast<const Loop*>(n.op)->parameters;
+    std::vector<AnyTensor> parts = out.walk().take_parts(n);
+    parts.resize(p.results.size());
+    if (g.value->dtype == p.dtype && g.value->shape == Shape{p.size})  // of the packed block as a whole
+        for (std::size_t k = 0; k < p.results.size(); ++k)
+            if (differentiable(p.results[k].dtype) && p.results[k].wanted())
+                parts[k] = unpacked(g, p.results[k], n.at);
+    for (std::size_t k = 0; k < p.results.size(); ++k)
+        if (parts[k].value && p.results[k].dtype == DType::float32 && parts[k].value->dtype == DType::float64)
+            parts[k] = cast<float>(Tensor<double>(parts[k]), n.at).any();
+    return parts;
+}
+/// A cotangent or tangent, zeros where it is absent.
+inline AnyTensor or_zeros(const AnyTensor& t, DType dtype, const Shape& shape)
+{
+    return t.value ? t : filled(dtype, shape, 0.0);
 }
 
 struct ScanPull {
@@ -101,11 +111,15 @@ struct ScanPull {
     std::vector<bool> active, given;
     std::vector<std::size_t> states, xs, constants;  ///< active inputs
 
-    ScanPull(const LoopParameters& parameters, const std::vector<bool>& wanted, bool history)
-        : p(parameters), active(active_in_loop(p, wanted)), given(given_cotangents(p, active, history)),
+    ScanPull(const LoopParameters& parameters, const std::vector<bool>& wanted,
+             const std::vector<AnyTensor>& cotangents)
+        : p(parameters), active(active_in_loop(p, wanted)), given(active_outputs(*p.body, active)),
           states(chosen(active, 0, p.states)), xs(chosen(active, p.states, p.states + p.xs)),
           constants(chosen(active, p.states + p.xs, active.size()))
-    {}
+    {
+        for (std::size_t k = 0; k < given.size(); ++k)
+            given[k] = k < p.states ? active[k] : given[k] && k < cotangents.size() && cotangents[k].value;
+    }
 
     /// One step: cotangents of states, sums; states, slices, cotangents of results; constants.
     Graph body() const
@@ -125,17 +139,17 @@ struct ScanPull {
         append(out, all_of(states.size(), states.size() + xs.size()));
         return rearranged(g, in, out);
     }
-    std::vector<AnyTensor> operands(const AnyTensor& g, const AnyTensor& y, const std::vector<AnyTensor>& in,
-                                    const Site& at) const
+    std::vector<AnyTensor> operands(const std::vector<AnyTensor>& g, const AnyTensor& y,
+                                    const std::vector<AnyTensor>& in, const Site& at) const
     {
         std::vector<AnyTensor> out;
-        for (std::size_t k : states) out.push_back(unpacked(g, p.results[k], at));
+        for (std::size_t k : states) out.push_back(or_zeros(g[k], p.results[k].dtype, p.results[k].shape));
         for (std::size_t i : constants) out.push_back(filled(in[i].value->dtype, in[i].value->shape, -0.0));
         for (std::size_t k = p.results.size() - p.kept; k < p.results.size(); ++k)
             out.push_back(unpacked(y, p.results[k], at));
         for (std::size_t i = p.states; i < p.states + p.xs; ++i) out.push_back(in[i]);
         for (std::size_t k = p.states; k < given.size(); ++k)
-            if (given[k]) out.push_back(unpacked(g, p.results[k], at));
+            if (given[k]) out.push_back(g[k]);
         for (std::size_t i = p.states + p.xs; i < in.size(); ++i) out.push_back(in[i]);
         return out;
     }
@@ -167,25 +181,20 @@ inline void scan_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
     AnyTensor y = saved_output(n);
     std::vector<bool> wanted;
     for (std::size_t i = 0; i < in.size(); ++i) wanted.push_back(out.wanted(i));
-    const bool again = recorder() || out.walk().records(n, g);
-    auto& read = static_cast<const Loop*>(n.op)->parameters->kept_read;
-    bool history = again ? read.exchange(true) : read.load();
+    const std::vector<AnyTensor> cotangents = cotangents_of_results(n, g, out);
     if (p->steps == 0) {
         for (std::size_t i = 0; i < p->states; ++i)
-            if (wanted[i] && differentiable(p->results[i].dtype))
-                out.add(i, unpacked(g, p->results[i], n.at));
+            if (wanted[i] && cotangents[i].value) out.add(i, cotangents[i]);
         return;
     }
     if (p->kept < p->states) {
         p = with_history(*p);
-        p->kept_read = again;
         y = apply_loop(p, in, n.at);
-        history = false;
     }
-    const ScanPull pull(*p, wanted, history);
+    const ScanPull pull(*p, wanted, cotangents);
     if (pull.states.empty() && pull.xs.empty() && pull.constants.empty()) return;
     auto q = pull.parameters();
-    std::vector<AnyTensor> operands = pull.operands(g, y, in, n.at);
+    std::vector<AnyTensor> operands = pull.operands(cotangents, y, in, n.at);
     drop_unused(*q, operands);
     const AnyTensor packed = apply_loop(q, operands, n.at);
     std::size_t k = 0;
@@ -250,17 +259,6 @@ struct Joint {
     }
 };
 
-template <class T> AnyTensor first_elements(const AnyTensor& x, std::int64_t n)
-{
-    const Tensor<T> t(x);
-    return apply<Unpack, T>(Unpack{0, Shape{n}, static_cast<std::int64_t>(t.size())}, Site{}, t).any();
-}
-/// The first n elements of a packed block.
-inline AnyTensor head(const AnyTensor& x, std::int64_t n)
-{
-    return x.value->dtype == DType::float32 ? first_elements<float>(x, n) : first_elements<double>(x, n);
-}
-
 inline std::vector<bool> have_tangents(const AnyTensor* tangents, std::size_t n)
 {
     std::vector<bool> out;
@@ -268,7 +266,7 @@ inline std::vector<bool> have_tangents(const AnyTensor* tangents, std::size_t n)
     return out;
 }
 
-/// Scans and while_loops: tangents lie in the packed block where the values lie in that of p, the values after them.
+/// Scans and while_loops: tangents lie in the packed block where the values lie in that of p; the values are left out.
 inline AnyTensor joint_jvp(const LoopParameters& p, const AnyTensor* in, const AnyTensor* tangents,
                            std::size_t n)
 {
@@ -283,13 +281,10 @@ inline AnyTensor joint_jvp(const LoopParameters& p, const AnyTensor* in, const A
     q->kept = 0;
     q->code = std::make_shared<LoopCode>();
     q->results.assign(p.results.begin(), p.results.begin() + static_cast<std::ptrdiff_t>(p.states));
-    for (auto& r : q->results) {
-        r.offset = q->size;
-        q->size += packed_extent(p.dtype, r);
-    }
+    for (auto& r : q->results) r.offset = LoopParameters::Result::nowhere;
     for (std::size_t k = 0; k < p.results.size(); ++k)
         if (k < p.states ? joint.active[k] : wanted[k]) q->results.push_back(p.results[k]);
-    return head(apply_loop(q, joint.operands(in, tangents), Tape::current().site_override), p.size);
+    return apply_loop(q, joint.operands(in, tangents), Tape::current().site_override);
 }
 
 // A while_loop, backwards.
@@ -333,7 +328,9 @@ inline void while_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
     for (std::size_t i = 0; i < in.size(); ++i) wanted.push_back(out.wanted(i));
     auto q = while_pull(*p, wanted);
     if (q->results.empty()) return;
-    for (std::size_t i : q->active_states) in.push_back(unpacked(g, p->results[i], n.at));
+    const std::vector<AnyTensor> cotangents = cotangents_of_results(n, g, out);
+    for (std::size_t i : q->active_states)
+        in.push_back(or_zeros(cotangents[i], p->results[i].dtype, p->results[i].shape));
     const AnyTensor packed = apply_loop(q, in, n.at);
     std::size_t k = 0;
     for (const auto* which : {&q->active_states, &q->active_constants})
@@ -444,14 +441,14 @@ private:
     }
 };
 
-/// The tangents (or cotangents) of a while_pull's results, by the inputs of the while_loop that they belong to.
-inline std::vector<AnyTensor> by_input(const LoopParameters& p, const AnyTensor& packed, std::size_t n,
-                                       const Site& at)
+/// The cotangents of a while_pull's results, by the inputs of the while_loop that they belong to.
+inline std::vector<AnyTensor> by_input(const LoopParameters& p, const std::vector<AnyTensor>& results,
+                                       std::size_t n)
 {
     std::vector<AnyTensor> out(n);
     std::size_t k = 0;
     for (const auto* which : {&p.active_states, &p.active_constants})
-        for (std::size_t i : *which) out[i] = unpacked(packed, p.results[k++], at);
+        for (std::size_t i : *which) out[i] = results[k++];
     return out;
 }
 
@@ -460,7 +457,7 @@ inline void while_pull_vjp(const Node& node, const AnyTensor& h, Cotangents& out
 {
     const std::vector<AnyTensor> in = saved_inputs(node);
     const std::size_t n = in.size() - p->active_states.size();
-    const std::vector<AnyTensor> tangents = by_input(*p, h, n, node.at);
+    const std::vector<AnyTensor> tangents = by_input(*p, cotangents_of_results(node, h, out), n);
     const PullOfPull rule(*p, in, tangents);
     std::vector<bool> wanted(n);
     bool values = false, cotangents = false;
@@ -550,13 +547,15 @@ inline void cond_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
     std::vector<bool> wanted;
     for (std::size_t i = 1; i < in.size(); ++i)
         wanted.push_back(out.wanted(i) && differentiable(in[i].value->dtype));
-    const std::vector<bool> given = active_in_either(*p, wanted), none(wanted.size());
+    const std::vector<AnyTensor> cotangents = cotangents_of_results(n, g, out);
+    std::vector<bool> given = active_in_either(*p, wanted), none(wanted.size());
+    for (std::size_t k = 0; k < given.size(); ++k) given[k] = given[k] && cotangents[k].value;
     const auto q =
         branch_of(vjp_graph(*p->body, wanted, given, none), vjp_graph(*p->other, wanted, given, none));
     if (q->results.empty()) return;
     std::vector<AnyTensor> operands{in[0]};
     for (std::size_t k = 0; k < given.size(); ++k)
-        if (given[k]) operands.push_back(unpacked(g, p->results[k], n.at));
+        if (given[k]) operands.push_back(cotangents[k]);
     operands.insert(operands.end(), in.begin() + 1, in.end());
     const AnyTensor packed = apply_loop(q, operands, n.at);
     std::size_t k = 0;

@@ -34,8 +34,10 @@ struct LoopPlans {
     Thread* owner;
     StepPlan body, other, pull;
     explicit LoopPlans(const LoopParameters& p)
-        : owner(&current_thread()), body(optimized(p.body), p.states), other(optimized(p.other), 0),
-          pull(optimized(p.pull), p.active_states.size() + p.active_constants.size())
+        : owner(&current_thread()), body(optimized(p.body), p.states, p.states + p.xs),
+          other(optimized(p.other), 0, p.kind == LoopParameters::Kind::cond ? 0 : p.states),
+          pull(optimized(p.pull), p.active_states.size() + p.active_constants.size(),
+               p.active_states.size() + p.active_constants.size() + p.states)
     {}
     static std::shared_ptr<const Graph> optimized(const std::shared_ptr<const Graph>& g)
     {
@@ -95,9 +97,12 @@ public:
     }
 
 private:
-    std::byte* place(std::size_t result) const
+    /// Writes a result, or `skip` bytes into it, unless nobody wants it.
+    void put(const Block& from, std::size_t result, std::size_t skip = 0) const
     {
-        return packed_->data + static_cast<std::size_t>(p_.results[result].offset) * unit_;
+        const auto& r = p_.results[result];
+        if (r.wanted())
+            pack_result(from, packed_->data + static_cast<std::size_t>(r.offset) * unit_ + skip, p_.dtype);
     }
     void bind_constants(StepPlan& plan, std::size_t to, std::size_t from, std::size_t n) const
     {
@@ -123,9 +128,9 @@ private:
         if (has_gaps()) std::memset(packed_->data, 0, packed_->bytes());
         load_states(body);
         bind_constants(body, p_.states + p_.xs, p_.states + p_.xs, in_.size() - p_.states - p_.xs);
+        body.begin();
         const auto keep = [&](const std::vector<std::size_t>& which, std::size_t k) {
-            for (std::size_t j : which)
-                pack_result(body.output(p_.states + j), place(p_.states + j) + k * strides[j], p_.dtype);
+            for (std::size_t j : which) put(body.output(p_.states + j), p_.states + j, k * strides[j]);
         };
         for (std::int64_t step = 0; step < p_.steps; ++step) {
             const auto k = static_cast<std::size_t>(p_.backwards ? p_.steps - 1 - step : step);
@@ -137,14 +142,15 @@ private:
             body.advance();
             if (stopped()) break;
         }
-        for (std::size_t i = 0; i < p_.states; ++i) pack_result(body.input(i), place(i), p_.dtype);
+        for (std::size_t i = 0; i < p_.states; ++i) put(body.input(i), i);
     }
     /// Are there elements that nothing is written to?
     bool has_gaps() const
     {
         std::int64_t written = 0;
         for (const auto& r : p_.results)
-            written += differentiable(r.dtype) ? static_cast<std::int64_t>(element_count(r.shape)) : 0;
+            written +=
+                differentiable(r.dtype) && r.wanted() ? static_cast<std::int64_t>(element_count(r.shape)) : 0;
         return written < p_.size || p_.guard != LoopParameters::npos;
     }
     bool stopped() const
@@ -161,8 +167,10 @@ private:
         load_states(body);
         bind_constants(body, p_.states, p_.states, constants);
         bind_constants(test, p_.states, p_.states, constants);
-        for (std::size_t i = 0; i < p_.states; ++i) test.bind(i, body.input(i).data);
+        body.begin();
+        test.begin();
         for (;;) {
+            for (std::size_t i = 0; i < p_.states; ++i) test.bind(i, body.input(i).data);
             test.run();
             if (!*test.output(0).as<bool>()) break;
             if (history) remember();
@@ -170,8 +178,7 @@ private:
             body.advance();
             if (stopped()) break;
         }
-        for (std::size_t i = 0; i < p_.states && !history; ++i)
-            pack_result(body.input(i), place(i), p_.dtype);
+        for (std::size_t i = 0; i < p_.states && !history; ++i) put(body.input(i), i);
     }
 
     void branch()
@@ -180,8 +187,9 @@ private:
         const bool taken = *in_[0]->as<bool>();
         StepPlan& plan = taken ? plans_.body : plans_.other;
         bind_constants(plan, 0, 1, in_.size() - 1);
+        plan.begin();
         plan.run();
-        for (std::size_t k = 0; k < p_.results.size(); ++k) pack_result(plan.output(k), place(k), p_.dtype);
+        for (std::size_t k = 0; k < p_.results.size(); ++k) put(plan.output(k), k);
     }
 
     /// Bytes of a state in the history, where all of them are aligned.
@@ -210,6 +218,7 @@ private:
         for (std::size_t i = states; i < states + sums; ++i)
             fill(pull.own(i), pull.input(i), none ? 0.0 : -0.0);
         bind_constants(pull, states + sums + p_.states, p_.states, constants);
+        pull.begin();
         for (std::size_t end = history_.size(); end > 0;) {
             for (std::size_t i = p_.states; i-- > 0;) {
                 end -= padded(plans_.body.input(i));
@@ -218,7 +227,7 @@ private:
             pull.run();
             pull.advance();
         }
-        for (std::size_t i = 0; i < states + sums; ++i) pack_result(pull.input(i), place(i), p_.dtype);
+        for (std::size_t i = 0; i < states + sums; ++i) put(pull.input(i), i);
     }
     /// A sum that begins with −0 has the bits of one that begins with its first term.
     static void fill(std::byte* to, const Block& like, double v)
@@ -244,9 +253,10 @@ inline Ref<Block> packed_example(const LoopParameters& p, const Ref<Block>* in)
     using Kind = LoopParameters::Kind;
     if (p.kind == Kind::scan || p.kind == Kind::while_loop)
         for (std::size_t i = 0; i < p.states; ++i)
-            pack_result(*in[i],
-                        packed->data + static_cast<std::size_t>(p.results[i].offset) * size_of(p.dtype),
-                        p.dtype);
+            if (p.results[i].wanted())
+                pack_result(*in[i],
+                            packed->data + static_cast<std::size_t>(p.results[i].offset) * size_of(p.dtype),
+                            p.dtype);
     if (p.kind == Kind::cond && p.guard != LoopParameters::npos)
         packed->data[static_cast<std::size_t>(p.results[p.guard].offset) * size_of(p.dtype)] = std::byte{1};
     return packed;

@@ -102,12 +102,12 @@ public:
         return c.value.get();
     }
 
-    /// The cotangent of one result of a section, kept until the sweep reaches the section (tape/section.hpp).
+    /// The cotangent of one of several results, kept until the sweep reaches the operation (tape/section.hpp, graph/loop.hpp).
     void add_part(Node& hub, std::size_t k, const AnyTensor& g)
     {
         auto& parts = parts_[&hub];
         if (parts.size() <= k) parts.resize(k + 1);
-        parts[k] = g;
+        parts[k] = parts[k].value ? hub.primitive->add(parts[k], g) : g;
         if (!hub.cotangent.value) deliver(hub, {zeros_block(DType::float32, Shape()), {}});
     }
     std::vector<AnyTensor> take_parts(const Node& hub)
