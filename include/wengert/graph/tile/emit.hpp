@@ -91,6 +91,17 @@ public:
         step(S::run, s.get());
         return s.get();
     }
+    /// The step before, where it is of type S, works on the same memory and may take up more of it.
+    template <class S> S* continued(std::uint32_t store) const
+    {
+        const bool there = open_.self && open_.run == S::run && open_.store == store && !segment_ &&
+                           program.steps().size() == open_.at;
+        return there ? static_cast<S*>(open_.self) : nullptr;
+    }
+    template <class S> void may_continue(S* s, std::uint32_t store)
+    {
+        open_ = {s, S::run, store, program.steps().size()};
+    }
     /// kernel(n, in, out), its operands' addresses still to be bound.
     Direct* direct(TileKernel kernel, std::size_t n, std::size_t arity)
     {
@@ -182,6 +193,13 @@ private:
 
     std::vector<Ref<Block>> headers_;
     std::map<std::pair<std::uint64_t, std::size_t>, Filled> filled_;  ///< by bits and size of an element
+    struct Open {
+        void* self = nullptr;
+        bool (*run)(const void*, Run&) = nullptr;
+        std::uint32_t store = 0;
+        std::size_t at = 0;  ///< steps by then
+    };
+    Open open_;
     std::map<const std::byte*, std::byte*> padded_;
     std::byte* arena_ = nullptr;
     std::byte* scratch_ = nullptr;

@@ -63,6 +63,7 @@ public:
             g_, nodes_, long_enough(), [&](ValueId v) { return source(v); },
             [&](ValueId v) { return wanted_[v]; });
         items_ = segmenter.items;
+        machine_dtype_ = segmenter.dtype();
         find_lives();
         choose_tile();
         choose_sources();
@@ -155,7 +156,7 @@ private:
     }
     bool is_literal(ValueId v) const
     {
-        return node(v).kind == Graph::Kind::constant && node(v).constant->count == 1;
+        return is_recipe_number(v) || (node(v).kind == Graph::Kind::constant && node(v).constant->count == 1);
     }
     void add_stream(bool result, std::size_t number, DType dtype, const Strides& strides)
     {
@@ -276,9 +277,14 @@ private:
     {
         const auto [it, fresh] = literal_of_.try_emplace(v, p_.literals.size());
         if (fresh) {
-            const std::size_t size = size_of(node(v).dtype);
-            auto* memory = static_cast<std::byte*>(::operator new[](p_.tile* size, std::align_val_t{64}));
-            spread(node(v).constant->data, size, p_.fill, memory);
+            const bool number = is_recipe_number(v);
+            const std::size_t size = size_of(number ? machine_dtype_ : node(v).dtype);
+            auto* memory = static_cast<std::byte*>(::operator new[](p_.fill* size, std::align_val_t{64}));
+            const double x = number ? recipe_numbers[no_value - 1 - v] : 0;
+            const auto single = static_cast<float>(x);
+            const void* element = size == 4 ? static_cast<const void*>(&single) : &x;
+            spread(number ? static_cast<const std::byte*>(element) : node(v).constant->data, size, p_.fill,
+                   memory);
             p_.literals.emplace_back(memory);
         }
         return static_cast<Place>(it->second);
@@ -475,6 +481,7 @@ private:
     std::unordered_map<ValueId, std::uint32_t> last_read_,
         written_;  ///< as steps, those of the machine among them
     std::uint32_t position_ = 0;
+    DType machine_dtype_{};
     std::unordered_map<ValueId, Place> register_of_;
     std::vector<std::pair<Place, DType>> free_;
     Scratch memory_;

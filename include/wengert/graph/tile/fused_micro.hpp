@@ -10,8 +10,21 @@
 
 namespace wengert::tiling {
 
-/// Of an accumulator x and an operand y. `reversed` is y − x.
-enum class Arith : std::uint8_t { add, subtract, multiply, reversed, none };
+/// Of an accumulator x and an operand y: x + y, x − y, x y, y − x; and x y, y x with the zero-cotangent rule for the first
+/// factor: where it is 0 and the product not finite the result is 0.
+enum class Arith : std::uint8_t { add, subtract, multiply, reversed, scale, scale_by, none };
+
+/// x ∘ y as y ∘ x.
+constexpr Arith turned(Arith op)
+{
+    switch (op) {
+    case Arith::subtract: return Arith::reversed;
+    case Arith::reversed: return Arith::subtract;
+    case Arith::scale: return Arith::scale_by;
+    case Arith::scale_by: return Arith::scale;
+    default: return op;
+    }
+}
 
 struct MicroOp {
     std::uint8_t code = 0;
@@ -20,22 +33,25 @@ struct MicroOp {
 
 /// Numbers of the instructions.
 struct MicroCode {
-    static constexpr std::size_t accumulators = 3, memory = 3;
+    static constexpr std::size_t accumulators = 3, memory = 3, operations = 6;
+    static constexpr std::uint8_t two = accumulators * operations * 4, loads = two + 9, stores = loads + 3,
+                                  moves = stores + 3, end = moves + 9;
+
     static constexpr std::uint8_t arith(std::size_t x, Arith op, std::size_t y)
     {
-        return static_cast<std::uint8_t>(x * 16 + static_cast<std::size_t>(op) * 4 + y);
+        return static_cast<std::uint8_t>((x * operations + static_cast<std::size_t>(op)) * 4 + y);
     }
+    /// Sums, differences, products only.
     static constexpr std::uint8_t both(std::size_t x, Arith op)
     {
-        return static_cast<std::uint8_t>(48 + x * 3 + static_cast<std::size_t>(op));
+        return static_cast<std::uint8_t>(two + x * 3 + static_cast<std::size_t>(op));
     }
-    static constexpr std::uint8_t load(std::size_t x) { return static_cast<std::uint8_t>(57 + x); }
-    static constexpr std::uint8_t store(std::size_t x) { return static_cast<std::uint8_t>(60 + x); }
+    static constexpr std::uint8_t load(std::size_t x) { return static_cast<std::uint8_t>(loads + x); }
+    static constexpr std::uint8_t store(std::size_t x) { return static_cast<std::uint8_t>(stores + x); }
     static constexpr std::uint8_t move(std::size_t x, std::size_t y)
     {
-        return static_cast<std::uint8_t>(63 + x * 3 + y);
+        return static_cast<std::uint8_t>(moves + x * 3 + y);
     }
-    static constexpr std::uint8_t end = 72, count = 73;
 };
 
 template <class T, class A = xsimd::default_arch> class MicroMachine {
@@ -56,7 +72,7 @@ private:
         L x[3][width];
     };
 
-    template <Arith op> [[gnu::always_inline]] static L step(L x, L y)
+    template <Arith op> [[gnu::always_inline]] static L step(L x, L y, L probe)
     {
         if constexpr (op == Arith::add)
             return x + y;
@@ -64,8 +80,14 @@ private:
             return x - y;
         else if constexpr (op == Arith::multiply)
             return x * y;
-        else
+        else if constexpr (op == Arith::reversed)
             return y - x;
+        else if constexpr (op == Arith::scale_by)
+            return step<Arith::scale>(y, x, probe);
+        else {
+            const L r = x * y;
+            return where((x == probe) & !is_finite(r), L(T(0)), r);
+        }
     }
 
     template <std::size_t code, std::size_t... v>
@@ -74,24 +96,25 @@ private:
     {
         using C = MicroCode;
         T* p = reinterpret_cast<T*>(at[o.operand]);
-        if constexpr (code < C::both(0, Arith::add)) {
-            constexpr std::size_t x = code / 16, y = code % 4;
-            constexpr auto op = static_cast<Arith>(code / 4 % 4);
+        if constexpr (code < C::two) {
+            constexpr std::size_t x = code / 4 / C::operations, y = code % 4;
+            constexpr auto op = static_cast<Arith>(code / 4 % C::operations);
+            const L probe(op < Arith::scale ? T(0) : static_cast<T>(kernels::zero_cotangent));
             if constexpr (y == C::memory)
-                ((a.x[x][v] = step<op>(a.x[x][v], L::load(p + v * L::width))), ...);
+                ((a.x[x][v] = step<op>(a.x[x][v], L::load(p + v * L::width), probe)), ...);
             else
-                ((a.x[x][v] = step<op>(a.x[x][v], a.x[y][v])), ...);
-        } else if constexpr (code < C::load(0)) {
-            constexpr std::size_t x = (code - 48) / 3;
-            constexpr auto op = static_cast<Arith>((code - 48) % 3);
+                ((a.x[x][v] = step<op>(a.x[x][v], a.x[y][v], probe)), ...);
+        } else if constexpr (code < C::loads) {
+            constexpr std::size_t x = (code - C::two) / 3;
+            constexpr auto op = static_cast<Arith>((code - C::two) % 3);
             const T* q = reinterpret_cast<const T*>(at[o.second]);
-            ((a.x[x][v] = step<op>(L::load(p + v * L::width), L::load(q + v * L::width))), ...);
-        } else if constexpr (code < C::store(0)) {
-            ((a.x[code - 57][v] = L::load(p + v * L::width)), ...);
-        } else if constexpr (code < C::move(0, 0)) {
-            (a.x[code - 60][v].store(p + v * L::width), ...);
+            ((a.x[x][v] = step<op>(L::load(p + v * L::width), L::load(q + v * L::width), L())), ...);
+        } else if constexpr (code < C::stores) {
+            ((a.x[code - C::loads][v] = L::load(p + v * L::width)), ...);
+        } else if constexpr (code < C::moves) {
+            (a.x[code - C::stores][v].store(p + v * L::width), ...);
         } else {
-            ((a.x[(code - 63) / 3][v] = a.x[(code - 63) % 3][v]), ...);
+            ((a.x[(code - C::moves) / 3][v] = a.x[(code - C::moves) % 3][v]), ...);
         }
     }
 

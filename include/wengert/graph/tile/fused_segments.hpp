@@ -1,31 +1,75 @@
 // Which of a group's operations run on the arithmetic machine together, and the machine's programs.
 #pragma once
 
-#include "../../ops/math.hpp"
+#include "../../ops/activations.hpp"
 #include "fused_program.hpp"
 
 namespace wengert::tiling {
 
 namespace detail {
 
-template <class A, class T> Arith arith_of(TileKernel kernel)
+/// Numbers that recipes need, as values that no graph has.
+inline constexpr double recipe_numbers[] = {1, 2, -1};
+constexpr ValueId recipe_number(std::size_t k) { return no_value - 1 - static_cast<ValueId>(k); }
+constexpr bool is_recipe_number(ValueId v)
 {
-    if (kernel == elementwise_primitive<Add, A, T, T, T>.value) return Arith::add;
-    if (kernel == elementwise_primitive<Subtract, A, T, T, T>.value) return Arith::subtract;
-    if (kernel == elementwise_primitive<Multiply, A, T, T, T>.value) return Arith::multiply;
-    return Arith::none;
+    return v < no_value && v >= recipe_number(std::size(recipe_numbers) - 1);
 }
-/// Which operation of the machine a primitive is. Told by the kernel, so that another primitive of the same name is not.
-template <class A> Arith arith_of(const Primitive& p)
+
+/// A primitive as operations of the machine, each as the primitive's own kernel has it.
+struct Recipe {
+    /// Of operations: the primitive's inputs are 0 to 3, results of steps before 4, 5, …, and `one`, `two`, `minus_one`.
+    enum : std::uint8_t { g = 0, y = 1, first = 4, second = 5, one = 8, two = 9, minus_one = 10 };
+    struct Step {
+        Arith op = Arith::none;
+        std::uint8_t left = 0, right = 0;
+    };
+    TileKernel kernel = nullptr;
+    Step steps[3];
+    std::size_t count() const
+    {
+        std::size_t n = 0;
+        while (n < 3 && steps[n].op != Arith::none) ++n;
+        return n;
+    }
+};
+
+template <class A, class T>
+inline constexpr auto recipes = [] {
+    using R = Recipe;
+    using O = Arith;
+    constexpr auto unary = []<class P>(P) { return elementwise_primitive<P, A, T, T>; };
+    constexpr auto binary = []<class P>(P) { return elementwise_primitive<P, A, T, T, T>; };
+    return std::array{
+        R{binary(Add{}).value, {{O::add, 0, 1}}},
+        R{binary(Subtract{}).value, {{O::subtract, 0, 1}}},
+        R{binary(Multiply{}).value, {{O::multiply, 0, 1}}},
+        R{unary(Negative{}).value, {{O::multiply, 0, R::minus_one}}},
+        R{unary(Square{}).value, {{O::multiply, 0, 0}}},
+        R{binary(Subtract{}).pull[1].kernel, {{O::multiply, R::g, R::minus_one}}},
+        R{unary(Negative{}).pull[0].kernel, {{O::multiply, R::g, R::minus_one}}},
+        R{binary(Multiply{}).pull[0].kernel, {{O::scale, R::g, R::y}}},
+        R{binary(Multiply{}).pull[1].kernel, {{O::scale, R::g, R::y}}},
+        R{unary(Exp{}).pull[0].kernel, {{O::scale, R::g, R::y}}},
+        R{unary(Square{}).pull[0].kernel, {{O::multiply, R::two, R::y}, {O::scale, R::g, R::first}}},
+        R{unary(Tanh{}).pull[0].kernel,
+          {{O::multiply, R::y, R::y}, {O::subtract, R::one, R::first}, {O::scale, R::g, R::second}}},
+        R{unary(Sigmoid{}).pull[0].kernel,
+          {{O::subtract, R::one, R::y}, {O::multiply, R::y, R::first}, {O::scale, R::g, R::second}}},
+    };
+}();
+
+/// How the machine computes a primitive, or null. Told by the kernel, so that another primitive of the same name is not meant.
+template <class A> const Recipe* recipe_of(const Primitive& p)
 {
-    if (p.dtype == DType::float32) return arith_of<A, float>(p.value);
-    if (p.dtype == DType::float64) return arith_of<A, double>(p.value);
-    return Arith::none;
-}
-template <class A> bool is_square(const Primitive& p)
-{
-    return p.value == elementwise_primitive<Square, A, float, float>.value ||
-           p.value == elementwise_primitive<Square, A, double, double>.value;
+    const auto find = [&](const auto& all) -> const Recipe* {
+        for (const Recipe& r : all)
+            if (r.kernel == p.value) return &r;
+        return nullptr;
+    };
+    if (p.dtype == DType::float32) return find(recipes<A, float>);
+    if (p.dtype == DType::float64) return find(recipes<A, double>);
+    return nullptr;
 }
 
 /// One step of a group: a primitive's kernel, or several operations on the machine.
@@ -117,14 +161,13 @@ private:
     template <class Place> void step(const MachineNode& n, const Place& place)
     {
         const std::size_t l = accumulator_of(n.left), r = accumulator_of(n.right);
-        const bool commutes = n.op != Arith::subtract;
         std::size_t x = none;
         if (l != none && may_overwrite(n.left)) {
             x = l;
             apply(x, n.op, r, n.right, place);
         } else if (r != none && may_overwrite(n.right)) {
             x = r;
-            apply(x, commutes ? n.op : Arith::reversed, l, n.left, place);
+            apply(x, turned(n.op), l, n.left, place);
         } else if (l != none) {
             x = take(l, r);
             emit(MicroCode::move(x, l));
@@ -132,11 +175,13 @@ private:
         } else if (r != none) {
             x = take(r, none);
             emit(MicroCode::move(x, r));
-            apply(x, commutes ? n.op : Arith::reversed, none, n.left, place);
+            apply(x, turned(n.op), none, n.left, place);
         } else {
             x = take(none, none);
-            const std::uint8_t a = load_from(n.left, place), b = load_from(n.right, place);
-            emit(MicroCode::both(x, n.op), a, b);
+            const std::uint8_t a = load_from(n.left, place);
+            const bool two = n.op <= Arith::multiply;
+            emit(two ? MicroCode::both(x, n.op) : MicroCode::load(x), a, two ? load_from(n.right, place) : a);
+            if (!two) apply(x, n.op, none, n.right, place);
         }
         finish(x, n, place);
     }
@@ -178,17 +223,14 @@ public:
     template <class Source, class Wanted>
     Segmenter(const Graph& g, const std::vector<ValueId>& nodes, bool machine, const Source& source,
               const Wanted& wanted)
-        : g_(g), nodes_(nodes)
+        : nodes_(nodes)
     {
         for (std::uint32_t k = 0; k < nodes.size(); ++k) {
             Member m;
-            m.op = machine ? arith_of<A>(*g.node(nodes[k]).primitive) : Arith::none;
             for (ValueId i : g.node(nodes[k]).inputs) m.in.push_back(source(i));
-            if (machine && is_square<A>(*g.node(nodes[k]).primitive))
-                m.op = Arith::multiply, m.in.push_back(m.in[0]);
-            if (m.op != Arith::none && dtype_set_ && g.node(nodes[k]).dtype != dtype_) m.op = Arith::none;
-            if (m.op != Arith::none) dtype_ = g.node(nodes[k]).dtype, dtype_set_ = true;
-            if (m.op == Arith::none && m.in.size() > g.node(nodes[k]).inputs.size()) m.in.pop_back();
+            const DType dtype = g.node(nodes[k]).dtype;
+            if (machine && (!any_ || dtype == dtype_)) m.recipe = recipe_of<A>(*g.node(nodes[k]).primitive);
+            if (m.recipe) dtype_ = dtype, any_ = true;
             m.wanted = wanted(nodes[k]);
             number_[nodes[k]] = k;
             members_.push_back(std::move(m));
@@ -197,24 +239,38 @@ public:
         make_items();
     }
     std::vector<Item> items;
-    const std::vector<MachineNode>& machine_nodes(const Item& item)
+    DType dtype() const { return dtype_; }  ///< of the machine's operations
+
+    std::vector<MachineNode> machine_nodes(const Item& item)
     {
-        scratch_.clear();
+        std::vector<MachineNode> out;
+        ValueId between = first_between;
         for (ValueId v : item.nodes) {
             const Member& m = members_[number_[v]];
-            const bool outside = std::find(item.out.begin(), item.out.end(), v) != item.out.end();
-            scratch_.push_back({m.op, v, m.in[0], m.in[1], outside});
+            const std::size_t n = m.recipe->count();
+            ValueId made[3];
+            for (std::size_t k = 0; k < n; ++k) {
+                made[k] = k + 1 == n ? v : between++;
+                const auto operand = [&](std::uint8_t i) {
+                    return i >= Recipe::one     ? recipe_number(i - Recipe::one)
+                           : i >= Recipe::first ? made[i - Recipe::first]
+                                                : m.in[i];
+                };
+                const Recipe::Step& s = m.recipe->steps[k];
+                out.push_back({s.op, made[k], operand(s.left), operand(s.right), false});
+            }
+            out.back().wanted = std::binary_search(item.out.begin(), item.out.end(), v);
         }
-        return scratch_;
+        return out;
     }
 
 private:
     struct Member {
-        Arith op = Arith::none;
+        const Recipe* recipe = nullptr;
         bool wanted = false;
         std::uint32_t phase = 0, item = 0;
         std::vector<ValueId> in;
-        bool light() const { return op != Arith::none; }
+        bool light() const { return recipe != nullptr; }
     };
     Member* member(ValueId v)
     {
@@ -270,25 +326,34 @@ private:
         for (ValueId v : item.nodes) {
             const Member& m = members_[number_[v]];
             if (m.wanted) item.out.push_back(v);
-            const std::size_t arity = item.segment ? m.in.size() : g_.node(v).inputs.size();
-            for (std::size_t j = 0; j < arity; ++j) {
-                const Member* u = member(m.in[j]);
+            for (ValueId i : m.in) {
+                const Member* u = member(i);
                 if (u && u->item == k) continue;
-                if (u) items[u->item].out.push_back(m.in[j]);
-                const bool known =
-                    item.segment && std::find(item.in.begin(), item.in.end(), m.in[j]) != item.in.end();
-                if (!known) item.in.push_back(m.in[j]);
+                if (u) items[u->item].out.push_back(i);
+                add_input(item, i);
             }
+            if (!item.segment) continue;
+            for (std::size_t j = 0; j < m.recipe->count(); ++j)
+                for (std::uint8_t i : {m.recipe->steps[j].left, m.recipe->steps[j].right})
+                    if (i >= Recipe::one) add_input(item, recipe_number(i - Recipe::one));
         }
     }
 
-    const Graph& g_;
+    /// A kernel's inputs are in order, a segment's are operands, each once.
+    static void add_input(Item& item, ValueId v)
+    {
+        const bool known = item.segment && std::find(item.in.begin(), item.in.end(), v) != item.in.end();
+        if (!known) item.in.push_back(v);
+    }
+
+    static constexpr ValueId first_between =
+        0xf0000000;  ///< values within recipes: numbers that no graph reaches
+
     const std::vector<ValueId>& nodes_;
     std::vector<Member> members_;
     std::unordered_map<ValueId, std::uint32_t> number_;
-    std::vector<MachineNode> scratch_;
     DType dtype_{};
-    bool dtype_set_ = false;
+    bool any_ = false;
 };
 
 }  // namespace detail

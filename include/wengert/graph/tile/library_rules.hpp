@@ -2,7 +2,7 @@
 // its result lie where an operand does?
 #pragma once
 
-#include "../../ops/matmul.hpp"
+#include "../../ops/gemm.hpp"
 #include "../../ops/reduction_rules.hpp"
 #include "../../ops/shape_rules.hpp"
 #include "../../ops/view.hpp"
@@ -14,7 +14,8 @@ namespace wengert::tiling {
 enum class Rule : std::uint8_t {
     elementwise,  ///< one tile kernel
     gemm,         ///< a product of two matrices or vectors
-    add_gemm,     ///< the same, added to what is there
+    add_gemm,     ///< the same, added to what is there: a cotangent of matmul
+    scaled_gemm,  ///< the same with a factor: gemm
     sum,
     mean,
     copy,   ///< other layout, same elements
@@ -73,10 +74,13 @@ inline Rule rule_by_name(const Graph& g, const Layouts& layouts, const GraphNode
         g.node(n.inputs[1]).shape.size() == 2 && g.node(n.inputs[2]).shape.size() == 2 &&
         plain(n.inputs[1]) && gemm_reads(g, layouts, n.inputs[2]))
         return Rule::add_gemm;
+    if (name == "gemm" && gemm_reads(g, layouts, n.inputs[1]) && gemm_reads(g, layouts, n.inputs[2]) &&
+        plain(n.inputs[1]) && plain(n.inputs[2]))
+        return Rule::scaled_gemm;
     if (name == "sum" && plain(n.inputs[0]) && adjacent(static_cast<const Sum*>(op)->axes)) return Rule::sum;
     if (name == "mean" && plain(n.inputs[0]) && adjacent(static_cast<const Mean*>(op)->along.axes))
         return Rule::mean;
-    if (name == "add_view") return Rule::add_part;
+    if (name == "add_view" || name == "view.pull0") return Rule::add_part;
     if (name == "subtract_view") return Rule::subtract_part;
     if (name == "zero_where_silent" && plain(n.inputs[1])) return Rule::silent;
     return n.primitive->update ? Rule::update : Rule::compute;
@@ -99,15 +103,15 @@ inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
 /// An operation whose value comes about where input 0 lies.
 inline bool updates_first(Rule r) noexcept
 {
-    return r == Rule::add_gemm || r == Rule::assign_part || r == Rule::add_part || r == Rule::subtract_part ||
-           r == Rule::silent || r == Rule::update;
+    return r == Rule::add_gemm || r == Rule::scaled_gemm || r == Rule::assign_part || r == Rule::add_part ||
+           r == Rule::subtract_part || r == Rule::silent || r == Rule::update;
 }
 
-/// Does it allocate or look at what it is given?
+/// Does it allocate or look at what it is given? Rules with addresses that are known do neither.
 inline bool may_throw(const Graph& g, const Layouts& layouts, ValueId v)
 {
     const Rule r = rule_of(g, layouts, v);
-    return r == Rule::add_gemm || r == Rule::update || r == Rule::compute ||
+    return r == Rule::update || r == Rule::compute ||
            (r == Rule::elementwise && g.node(v).shape.size() > Shape::inline_rank);
 }
 

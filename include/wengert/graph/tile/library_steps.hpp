@@ -8,22 +8,22 @@ namespace wengert::tiling {
 
 namespace detail {
 
-/// C = op(A) op(B) + βC.
-template <class T> struct Gemm {
+/// C = α op(A) op(B) + βC.
+template <class T> struct Product {
     bool ta = false, tb = false;
     std::size_t m = 0, n = 0, k = 0, lda = 1, ldb = 1;
     T beta{};
     const T *a = nullptr, *b = nullptr;
     T* c = nullptr;
 
-    static void multiply(const Gemm& g)
+    void multiply(T alpha, T scale, T* to) const
     {
-        kernels::gemm<T>(g.ta, g.tb, g.m, g.n, g.k, T(1), g.a, g.lda, g.b, g.ldb, g.beta, g.c,
-                         std::max<std::size_t>(g.n, 1));
+        kernels::gemm<T>(ta, tb, m, n, k, alpha, a, lda, b, ldb, scale, to, std::max<std::size_t>(n, 1));
     }
     static bool run(const void* self, Run&)
     {
-        multiply(*static_cast<const Gemm*>(self));
+        const auto& p = *static_cast<const Product*>(self);
+        p.multiply(T(1), p.beta, p.c);
         return true;
     }
 };
@@ -39,7 +39,7 @@ inline wengert::detail::Matrices matrices(Emitter& e, ValueId v, bool op, bool c
 }
 
 template <class T>
-void set_gemm(Emitter& e, Gemm<T>& g, ValueId a, bool ta, ValueId b, bool tb, T beta, ValueId c)
+void set_gemm(Emitter& e, Product<T>& g, ValueId a, bool ta, ValueId b, bool tb, T beta, ValueId c)
 {
     const auto ma = matrices(e, a, ta, false), mb = matrices(e, b, tb, true);
     g.ta = ma.transposed;
@@ -107,20 +107,41 @@ inline Call* make_call(Emitter& e, ValueId v)
     return call.get();
 }
 
-/// Ā += … of a matrix product: gemm with β = 1. A cotangent of zeros goes the primitive's own way (the zero-cotangent rule).
-template <class T> struct AddGemm {
-    Gemm<T> gemm;
-    const Call* call = nullptr;
-    const Block* g = nullptr;
+/// C += ± α op(A) op(B). Where all of g is 0, elements of the product that are not finite count as 0 (the zero-cotangent
+/// rule); `room` is memory for the product then.
+template <class T> struct AddedProduct {
+    Product<T> product;
+    const T* alpha = nullptr;  ///< 1 where there is none
+    bool minus = false;
+    const Block* g = nullptr;  ///< null: the rule does not hold
+    bool always = true;        ///< the rule holds whatever kernels::zero_cotangent says
+    T* room = nullptr;
 
     static bool run(const void* self, Run&)
     {
-        const auto& s = *static_cast<const AddGemm*>(self);
-        if (wengert::detail::silent(*s.g))
-            s.call->update();
+        const auto& s = *static_cast<const AddedProduct*>(self);
+        const T factor = !s.alpha ? T(1) : s.minus ? -*s.alpha : *s.alpha;
+        if (s.g && (s.always || kernels::zero_cotangent == 0.0) && all_zero(*s.g))
+            s.add_quietly(factor);
         else
-            Gemm<T>::multiply(s.gemm);
+            s.product.multiply(factor, T(1), s.product.c);
         return true;
+    }
+
+private:
+    /// As Gemm and ZeroWhereSilent have it: a product of zeros leaves −0 as it is, a cotangent of 0 is added.
+    void add_quietly(T factor) const
+    {
+        const std::size_t count = product.m * product.n;
+        product.multiply(T(1), T(0), room);
+        for (std::size_t i = 0; i < count; ++i) {
+            const bool finite = is_finite(room[i]);
+            if (alpha) {
+                if (finite) product.c[i] += factor * room[i];
+            } else {
+                product.c[i] += finite ? room[i] : T(0);
+            }
+        }
     }
 };
 
@@ -186,6 +207,52 @@ struct AddedPart {
     }
 };
 
+/// Parts that are added to one array, one after the other: row by row of it, so that a row is in the cache for all of
+/// them. Each element has its sums in the order of the parts.
+struct AddedRows {
+    static constexpr std::size_t max_axes = Shape::inline_rank;
+    struct Part {
+        TileKernel kernel = nullptr;
+        const std::byte* x = nullptr;
+        std::size_t n = 0;        ///< elements of a row
+        std::int64_t column = 0;  ///< bytes from the array's row to the part's
+        std::int64_t first[max_axes] = {}, count[max_axes] = {},
+                     step[max_axes] = {};  ///< of the leading axes; step in bytes of x
+        Part* next = nullptr;
+    };
+    std::byte* to = nullptr;
+    std::size_t axes = 0;  ///< but the last
+    std::int64_t extents[max_axes] = {};
+    std::int64_t row = 0;  ///< bytes
+    Part *parts = nullptr, *last = nullptr;
+
+    static bool run(const void* self, Run&)
+    {
+        const auto& s = *static_cast<const AddedRows*>(self);
+        std::int64_t index[max_axes] = {};
+        for (std::byte* row = s.to;; row += s.row) {
+            for (const Part* p = s.parts; p; p = p->next) s.add(*p, index, row);
+            std::size_t a = s.axes;
+            for (; a-- > 0; index[a] = 0)
+                if (++index[a] < s.extents[a]) break;
+            if (a == ~std::size_t{0}) return true;
+        }
+    }
+
+private:
+    void add(const Part& p, const std::int64_t* index, std::byte* row) const
+    {
+        const std::byte* x = p.x;
+        for (std::size_t a = 0; a < axes; ++a) {
+            const std::int64_t i = index[a] - p.first[a];
+            if (i < 0 || i >= p.count[a]) return;
+            x += i * p.step[a];
+        }
+        const void* in[] = {row + p.column, x};
+        p.kernel(p.n, in, row + p.column);
+    }
+};
+
 /// zero_where_silent in the memory of its input: where all of g is 0, what is not finite becomes 0.
 template <class T> struct Silenced {
     const Block *g = nullptr, *out = nullptr;
@@ -222,7 +289,17 @@ template <class T> void emit_gemm(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
     const auto& op = *static_cast<const MatMul*>(n.op.get());
-    set_gemm<T>(e, *e.step<Gemm<T>>(), n.inputs[0], op.ta, n.inputs[1], op.tb, T(0), v);
+    set_gemm<T>(e, *e.step<Product<T>>(), n.inputs[0], op.ta, n.inputs[1], op.tb, T(0), v);
+}
+
+template <class T> AddedProduct<T>& added_product(Emitter& e, ValueId v, ValueId g)
+{
+    bring(e, e.plan.graph.node(v).inputs[0], v);
+    T* room = g == no_value ? nullptr : reinterpret_cast<T*>(e.scratch(e.plan.bytes_of(v)));
+    auto& s = *e.step<AddedProduct<T>>();
+    s.g = g == no_value ? nullptr : e.header(g).get();
+    s.room = room;
+    return s;
 }
 
 /// (Ā, Ȳ, B) or (B̄, Ȳ, A): the four forms of MatMul::accumulate.
@@ -231,17 +308,25 @@ template <class T> void emit_add_gemm(Emitter& e, ValueId v)
     const GraphNode& n = e.plan.graph.node(v);
     const auto& op = *static_cast<const MatMul*>(n.op.get());
     const ValueId g = n.inputs[1], x = n.inputs[2];
-    bring(e, n.inputs[0], v);
-    const Call* call = make_call(e, v);
-    auto& s = *e.step<AddGemm<T>>();
-    s.call = call;
-    s.g = e.header(g).get();
+    auto& s = added_product<T>(e, v, g);
+    s.always = false;
     if (n.primitive->name.back() == '0')
-        op.ta ? set_gemm<T>(e, s.gemm, x, op.tb, g, true, T(1), v)
-              : set_gemm<T>(e, s.gemm, g, false, x, !op.tb, T(1), v);
+        op.ta ? set_gemm<T>(e, s.product, x, op.tb, g, true, T(1), v)
+              : set_gemm<T>(e, s.product, g, false, x, !op.tb, T(1), v);
     else
-        op.tb ? set_gemm<T>(e, s.gemm, g, true, x, op.ta, T(1), v)
-              : set_gemm<T>(e, s.gemm, x, !op.ta, g, false, T(1), v);
+        op.tb ? set_gemm<T>(e, s.product, g, true, x, op.ta, T(1), v)
+              : set_gemm<T>(e, s.product, x, !op.ta, g, false, T(1), v);
+}
+
+/// (C, A, B, α).
+template <class T> void emit_scaled_gemm(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    const auto& op = *static_cast<const wengert::Gemm*>(n.op.get());
+    auto& s = added_product<T>(e, v, op.silent ? n.inputs[static_cast<std::size_t>(op.silent)] : no_value);
+    s.minus = op.minus;
+    e.bind(&s.alpha, n.inputs[3]);
+    set_gemm<T>(e, s.product, n.inputs[1], op.ta, n.inputs[2], op.tb, T(1), v);
 }
 
 template <class T> void emit_sum(Emitter& e, ValueId v, const Axes& axes, bool mean)
@@ -278,14 +363,58 @@ template <class T> TileKernel part_kernel(bool minus)
                  : elementwise_primitive<Add, A, T, T, T>.value;
 }
 
+/// Where add_view, subtract_view and the cotangent of a view add.
+inline const Selection& part_of(const GraphNode& n)
+{
+    if (n.primitive->name == "view.pull0") return static_cast<const Select*>(n.op.get())->part;
+    if (n.primitive->name == "subtract_view") return static_cast<const AddView<true>*>(n.op.get())->part;
+    return static_cast<const AddView<false>*>(n.op.get())->part;
+}
+
+/// A part whose rows are rows of the array and of x.
+inline bool by_rows(const Emitter& e, ValueId v, const Selection& part, ValueId x)
+{
+    const std::size_t rank = e.plan.graph.node(v).shape.size();
+    if (rank == 0 || part.shape.size() != rank || !(e.plan.graph.node(x).shape == part.shape)) return false;
+    for (std::size_t a = 0; a < rank; ++a)
+        if (part.from[a] != static_cast<std::int64_t>(a) || part.step[a] != 1) return false;
+    return e.plan.layouts[x].strides[rank - 1] == 1;
+}
+
+inline void add_rows(Emitter& e, ValueId v, const Selection& part, ValueId x, TileKernel kernel)
+{
+    const Shape& shape = e.plan.graph.node(v).shape;
+    const auto size = static_cast<std::int64_t>(size_of(e.plan.graph.node(v).dtype));
+    auto* rows = e.continued<AddedRows>(e.plan.values[v].store);
+    if (!rows) {
+        rows = e.step<AddedRows>();
+        rows->axes = shape.size() - 1;
+        std::copy_n(shape.data(), rows->axes, rows->extents);
+        rows->row = shape.back() * size;
+        e.bind(&rows->to, v);
+        e.may_continue(rows, e.plan.values[v].store);
+    }
+    auto& p = *e.program.memory.make<AddedRows::Part>();
+    p.kernel = kernel;
+    p.n = static_cast<std::size_t>(part.shape.back());
+    p.column = part.start[rows->axes] * size;
+    for (std::size_t a = 0; a < rows->axes; ++a) {
+        p.first[a] = part.start[a];
+        p.count[a] = part.shape[a];
+        p.step[a] = e.plan.layouts[x].strides[a] * size;
+    }
+    e.bind(&p.x, x);
+    (rows->last ? rows->last->next : rows->parts) = &p;
+    rows->last = &p;
+}
+
 template <class T> void emit_add_part(Emitter& e, ValueId v, bool minus)
 {
     const GraphNode& n = e.plan.graph.node(v);
-    // AddView<true> and <false> have the same members
-    const Selection& part = minus ? static_cast<const AddView<true>*>(n.op.get())->part
-                                  : static_cast<const AddView<false>*>(n.op.get())->part;
+    const Selection& part = part_of(n);
     bring(e, n.inputs[0], v);
     if (element_count(part.shape) == 0) return;
+    if (by_rows(e, v, part, n.inputs[1])) return add_rows(e, v, part, n.inputs[1], part_kernel<T>(minus));
     auto& s = *e.step<AddedPart>();
     s.kernel = part_kernel<T>(minus);
     set_part(e, s, v, part, n.inputs[1]);
@@ -342,6 +471,7 @@ template <class T> bool emit_real(Emitter& e, ValueId v, Rule r)
     switch (r) {
     case Rule::gemm: emit_gemm<T>(e, v); return true;
     case Rule::add_gemm: emit_add_gemm<T>(e, v); return true;
+    case Rule::scaled_gemm: emit_scaled_gemm<T>(e, v); return true;
     case Rule::sum: emit_sum<T>(e, v, static_cast<const Sum*>(n.op.get())->axes, false); return true;
     case Rule::mean: emit_sum<T>(e, v, static_cast<const Mean*>(n.op.get())->along.axes, true); return true;
     case Rule::add_part: emit_add_part<T>(e, v, false); return true;
