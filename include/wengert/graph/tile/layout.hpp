@@ -24,7 +24,7 @@ namespace detail {
 inline bool makes_view(std::string_view name)
 {
     static constexpr std::string_view names[] = {"reshape",     "transpose", "view",  "broadcast_to",
-                                                 "expand_dims", "squeeze",   "split", "diagonal"};
+                                                 "expand_dims", "squeeze",   "split", "diagonal",     "unpack"};
     for (std::string_view n : names)
         if (n == name) return true;
     return false;
