@@ -1,0 +1,2 @@
+/* The emitted functions, compiled once, for whoever links them. */
+#include "rod.h"
