@@ -29,7 +29,9 @@ TEST_CASE("checkpoint gives the gradient's bits of the plain run")
 {
     const D x = normal<double>(Key(1), {5, 3});
     const Layer l{normal<double>(Key(2), {3, 3}), normal<double>(Key(3), {3})};
-    const auto plain = [](const Layer& l, const D& x) { return sum(square(apply_layer(l, apply_layer(l, x)))); };
+    const auto plain = [](const Layer& l, const D& x) {
+        return sum(square(apply_layer(l, apply_layer(l, x))));
+    };
     const auto kept = [](const Layer& l, const D& x) {
         const auto layer = checkpoint(apply_layer);
         return sum(square(layer(l, layer(l, x))));
@@ -69,8 +71,7 @@ TEST_CASE("several results, some of them handed through or without a derivative"
 {
     const D x{1.0, 2.0};
     const auto f = [](const D& x) {
-        auto [y, same, large] =
-            checkpoint([](const D& x) { return std::tuple(x * x, x, x > 1.5); })(x);
+        auto [y, same, large] = checkpoint([](const D& x) { return std::tuple(x * x, x, x > 1.5); })(x);
         return sum(where(large, y, same * 3.0));
     };
     const D g = grad(f)(x);
@@ -120,8 +121,8 @@ TEST_CASE("another value from outside, or another branch, is refused")
             k = k * 2.0;
             return sum(y);
         };
-        CHECK_THROWS_WITH(grad(f)(x), contains("checkpoint") && contains("multiply") &&
-                                          contains("test_checkpoint.cpp"));
+        CHECK_THROWS_WITH(grad(f)(x),
+                          contains("checkpoint") && contains("multiply") && contains("test_checkpoint.cpp"));
     }
     SECTION("a number")
     {

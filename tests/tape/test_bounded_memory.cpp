@@ -1,0 +1,198 @@
+// What lets the tape hold less: hooks on what it saves, local Jacobians, positions to go back to; and who holds how much.
+#include "catch.hpp"
+
+#include <cmath>
+#include <sstream>
+
+#include <wengert/ops/creation.hpp>
+#include <wengert/ops/indexing.hpp>
+#include <wengert/ops/math.hpp>
+#include <wengert/ops/random.hpp>
+#include <wengert/ops/reductions.hpp>
+#include <wengert/transforms/preaccumulate.hpp>
+#include <wengert/transforms/saved_tensor_hooks.hpp>
+
+using namespace wengert;
+
+namespace {
+
+using D = Tensor<double>;
+
+D chain(D s)
+{
+    for (int i = 0; i < 8; ++i) s = sin(s) * s + exp(-(s * s));
+    return s;
+}
+const auto loss = [](const D& x) { return sum(chain(x)); };
+
+}  // namespace
+
+TEST_CASE("hooks see each saved value once and each is asked back once")
+{
+    const D x = normal<double>(Key(1), {5});
+    const D plain = grad(loss)(x);
+    int packed = 0, unpacked = 0;
+    {
+        const SavedTensorHooks hooks([&](const auto& t) { return ++packed, t; },
+                                     [&](const auto& t) { return ++unpacked, t; });
+        CHECK(allclose(grad(loss)(x), plain, 0.0));
+        CHECK(allclose(hessian(loss)(x), hessian(loss)(x), 0.0));
+    }
+    CHECK(packed > 0);
+    const int before = packed;
+    static_cast<void>(grad(loss)(x));  // the scope has ended
+    CHECK(packed == before);
+}
+
+TEST_CASE("hooks may keep anything; other dtypes than theirs are left alone")
+{
+    const D x = normal<double>(Key(1), {5});
+    const SavedTensorHooks hooks(
+        [](const D& t) { return std::vector<double>(t.data(), t.data() + t.size()); },
+        [&](const std::vector<double>& v) { return D({v.size()}, v); });
+    const auto f = [](const D& x) { return sum(where(x > 0.0, x * x, 0.5 * x)); };
+    const D g = grad(f)(x);
+    for (int i = 0; i < 5; ++i) CHECK(g(i).item() == (x(i).item() > 0 ? 2 * x(i).item() : 0.5));
+}
+
+TEST_CASE("unpack must give back what was packed")
+{
+    const D x{1.0, 2.0};
+    const SavedTensorHooks hooks([](const D& t) { return t; }, [](const D&) { return D{1.0}; });
+    CHECK_THROWS_WITH(grad(loss)(x),
+                      contains("SavedTensorHooks") && contains("(2)") && contains("test_bounded_memory"));
+}
+
+TEST_CASE("an exception while packing leaves the tape as it was")
+{
+    D x{1.0, 2.0};
+    x.requires_grad(true);
+    const auto size = Tape::current().size();
+    {
+        const SavedTensorHooks hooks(
+            [](const D& t) -> D {
+                throw std::runtime_error("no");
+                return t;
+            },
+            [](const D& t) { return t; });
+        CHECK_THROWS_WITH(sin(x), "no");
+    }
+    CHECK(Tape::current().size() == size);
+    CHECK(Tape::current().packed.empty());
+}
+
+TEST_CASE("ready-made hooks: disk is exact, shorter formats lose what they say")
+{
+    const D x = normal<double>(Key(2), {500});
+    const D plain = grad(loss)(x);
+    const auto with = [&](std::shared_ptr<SavedHooks> h) {
+        const SavedTensorHooks hooks(std::move(h));
+        return grad(loss)(x);
+    };
+    CHECK(allclose(with(save_on_disk("/tmp")), plain, 0.0));
+    const auto distance = [&](const D& g) { return norm(g - plain).item() / norm(plain).item(); };
+    const double single = distance(with(save_as_float32())), brain = distance(with(save_as_bfloat16()));
+    CHECK((single > 0 && single < 1e-5));
+    CHECK((brain > single && brain < 0.1));
+}
+
+TEST_CASE("packed values of results that die are let go")
+{
+    D x = normal<double>(Key(2), {500});
+    x.requires_grad(true);
+    const SavedTensorHooks hooks(save_as_float32());
+    for (int i = 0; i < 100; ++i) static_cast<void>(sin(x) * x);
+    CHECK(Tape::current().packed.empty());
+}
+
+TEST_CASE("preaccumulate: one node for each result, the same gradient")
+{
+    const D a{0.3, 0.2, 0.5}, b(0.7);
+    const auto f = [](const D& a, const D& b) {
+        D s = a;
+        for (int i = 0; i < 20; ++i) s = sin(s * b) + 0.5 * s;
+        return std::pair(sum(s), s * s);
+    };
+    std::size_t nodes = 0;
+    const auto use = [&](const auto& f) {
+        return [&](const D& a, const D& b) {
+            const auto before = Tape::current().size();
+            const auto [x, y] = f(a, b);
+            nodes = Tape::current().size() - before;
+            return x * x + sum(y * a);
+        };
+    };
+    const auto plain = grad<0, 1>(use(f))(a, b), kept = grad<0, 1>(use(preaccumulate(f)))(a, b);
+    CHECK(nodes == 3);  // the section and its two results
+    CHECK(allclose(std::get<0>(kept), std::get<0>(plain), 1e-13));
+    CHECK(allclose(std::get<1>(kept), std::get<1>(plain), 1e-13));
+    const auto first = [&](const auto& f) { return [&](const D& a) { return f(a, b).first; }; };
+    CHECK(allclose(hessian(first(preaccumulate(f)))(a), hessian(first(f))(a), 1e-12));
+    CHECK_THROWS_WITH(
+        grad([&](const D& b) { return preaccumulate([b](const D& a) { return sum(a * b); })(b * a); })(b),
+        contains("preaccumulate") && contains("argument"));
+}
+
+TEST_CASE("a tape goes back to a position")
+{
+    D x{1.0, 2.0};
+    x.requires_grad(true);
+    Tape& tape = Tape::current();
+    const auto before = tape.size();
+    for (int i = 0; i < 3; ++i) {
+        const auto here = tape.mark();
+        const D y = sin(x), z = sum(y * y);
+        tape.rewind(here);
+        CHECK(tape.size() == before);
+        CHECK(y.detach()(0).item() == std::sin(1.0));  // values stay
+        CHECK_THROWS_WITH(backward(z), contains("rewound") && contains("test_bounded_memory.cpp"));
+        CHECK_THROWS_WITH(y + 1.0, contains("sin") && contains("rewound"));
+    }
+    backward(sum(x * x));
+    CHECK(allclose(x.grad(), 2.0 * x.detach(), 0.0));
+    CHECK_THROWS_AS(grad([&](const D& v) { return Tape::current().rewind({1}), sum(v); })(D{1.0}), TapeError);
+}
+
+TEST_CASE("the report finds the line that holds the memory")
+{
+    D x = normal<double>(Key(3), {10000});
+    x.requires_grad(true);
+    const D small = sin(x(0));
+    const int line = __LINE__ + 1;
+    const D large = sin(x + 1.0);
+    const TapeReport report = Tape::current().report();
+    REQUIRE(report.rows.size() >= 4);
+    CHECK(report.rows[0].at.line == line);
+    CHECK(report.rows[0].primitive == "sin");
+    CHECK(report.rows[0].bytes >= 80000);
+    CHECK(report.saved_bytes >= 80000);
+    std::ostringstream text;
+    text << report;
+    CHECK(text.str().find("test_bounded_memory.cpp:" + std::to_string(line)) != std::string::npos);
+    CHECK_THROWS_WITH(zeros<float>({std::int64_t{1} << 40, 1 << 10}),
+                      contains("sin") && contains("test_bounded_memory.cpp:" + std::to_string(line)));
+    CHECK(memory::stats().tape_nodes == static_cast<std::int64_t>(Tape::current().size()));
+}
+
+TEST_CASE("an allocation that fails anywhere in a checkpointed gradient leaves all as before")
+{
+    const D x{0.5, 0.25};
+    const D right = grad(loss)(x);
+    const auto f = [](const D& x) { return sum(checkpoint(chain)(x)); };
+    const auto size = Tape::current().size();
+    for (int k = 1; k < 10000; ++k) {
+        bool failed = false;
+        memory::injection = {k, 0};
+        try {
+            static_cast<void>(grad(f)(x));
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+        memory::injection = {};
+        CHECK(Tape::current().size() == size);
+        CHECK(recorder() == nullptr);
+        CHECK(allclose(grad(f)(x), right, 0.0));
+        if (!failed) break;
+        REQUIRE(k < 9999);
+    }
+}

@@ -1,0 +1,191 @@
+// checkpoint_loop: the plain loop's bits, in the least number of forward steps that the snapshots allow.
+#include "catch.hpp"
+
+#include <dirent.h>
+#include <stdlib.h>
+
+#include <map>
+
+#include <wengert/ops/creation.hpp>
+#include <wengert/ops/indexing.hpp>
+#include <wengert/ops/math.hpp>
+#include <wengert/ops/random.hpp>
+#include <wengert/transforms/check_grads.hpp>
+#include <wengert/transforms/checkpoint_loop.hpp>
+
+using namespace wengert;
+
+namespace {
+
+using D = Tensor<double>;
+
+/// t(l, s) = min over m of m + t(l − m, s − 1) + t(m, s): the definition, by trying all m.
+std::uint64_t least(std::uint64_t l, std::uint64_t s,
+                    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t>& known)
+{
+    if (l <= 1) return 0;
+    if (s == 1) return l * (l - 1) / 2;
+    auto& t = known[{l, s}];
+    if (t > 0) return t;
+    std::uint64_t best = ~std::uint64_t{0};
+    for (std::uint64_t m = 1; m < l; ++m)
+        best = std::min(best, m + least(l - m, s - 1, known) + least(m, s, known));
+    return known[{l, s}] = best;
+}
+
+const auto step = [](const D& u) { return u + 0.1 * sin(u); };
+
+D plain_loop(D u, int n)
+{
+    for (int i = 0; i < n; ++i) u = step(u);
+    return u;
+}
+
+struct Particle {
+    D position, velocity;
+};
+
+std::size_t files_in(const std::string& folder)
+{
+    std::size_t n = 0;
+    DIR* d = ::opendir(folder.c_str());
+    while (const dirent* e = ::readdir(d)) n += e->d_name[0] != '.';
+    ::closedir(d);
+    return n;
+}
+
+}  // namespace
+
+TEST_CASE("the binomial schedule needs the least number of forward steps")
+{
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> known;
+    for (std::uint64_t l = 1; l <= 60; ++l)
+        for (std::uint64_t s = 1; s <= 8; ++s) CHECK(revolve::forward_steps(l, s) == least(l, s, known));
+    CHECK(revolve::forward_steps(512, 10) == 1684);
+    CHECK(revolve::forward_steps(10000, 20) == 37976);
+}
+
+TEST_CASE("a loop makes as many forward steps as planned and has the plain loop's bits")
+{
+    const D u{0.3, -1.2, 2.0};
+    for (int n : {0, 1, 2, 7, 40})
+        for (std::uint64_t s : {1, 2, 3, 50}) {
+            LoopReport report;
+            const auto kept = [&](const D& u) {
+                return sum(square(checkpoint_loop(
+                    step, u, {.steps = static_cast<std::uint64_t>(n), .snapshots = s, .report = &report})));
+            };
+            const auto plain = [&](const D& u) { return sum(square(plain_loop(u, n))); };
+            CHECK(allclose(grad(kept)(u), grad(plain)(u), 0.0));
+            CHECK(report.forward == report.planned);
+            CHECK(report.recorded == static_cast<std::uint64_t>(n));
+        }
+}
+
+TEST_CASE("no more states are alive than snapshots were asked for")
+{
+    const D u = normal<double>(Key(1), {4096});
+    const auto before = memory::stats().current_bytes;
+    memory::reset_peak();
+    static_cast<void>(
+        grad([&](const D& u) { return sum(checkpoint_loop(step, u, {.steps = 100, .snapshots = 5})); })(u));
+    const auto state = static_cast<std::int64_t>(u.size() * sizeof(double));
+    // five snapshots (one of them u itself), what one step records and computes, cotangents
+    CHECK(memory::stats().peak_bytes - before <= (5 + 8) * state);
+}
+
+TEST_CASE("a struct as state, outputs at each step, something for each step, and captured variables")
+{
+    const Particle start{D{1.0, 0.5}, D{0.0, 0.3}};
+    const D stiffness{2.0, 3.0}, force = normal<double>(Key(2), {9, 2});
+    const auto move = [](const D& k) {
+        return [k](const Particle& p, const D& f, std::uint64_t i) {
+            const D v = p.velocity + 0.1 * (f - k * p.position);
+            const Particle next{p.position + 0.1 * v, v};
+            return std::pair(next, sum(next.position) * static_cast<double>(i + 1));
+        };
+    };
+    const auto kept = [&](const Particle& p, const D& k, const D& f) {
+        const auto [end, y] = checkpoint_loop(move(k), p, f, {.steps = 9, .snapshots = 3});
+        return sum(end.position * end.velocity) + sum(y * y);
+    };
+    const auto plain = [&](Particle p, const D& k, const D& f) {
+        std::vector<D> y;
+        for (std::uint64_t i = 0; i < 9; ++i) {
+            auto [next, out] = move(k)(p, f(static_cast<std::int64_t>(i)), i);
+            p = next;
+            y.push_back(out);
+        }
+        const D all = stack(y);
+        return sum(p.position * p.velocity) + sum(all * all);
+    };
+    const auto a = grad<0, 1, 2>(kept)(start, stiffness, force),
+               b = grad<0, 1, 2>(plain)(start, stiffness, force);
+    CHECK(allclose(std::get<0>(a).position, std::get<0>(b).position, 1e-15));
+    CHECK(allclose(std::get<0>(a).velocity, std::get<0>(b).velocity, 1e-15));
+    CHECK(allclose(std::get<1>(a), std::get<1>(b), 1e-15));
+    CHECK(allclose(std::get<2>(a), std::get<2>(b), 1e-15));
+    CHECK(check_grads(kept, std::tuple(start, stiffness, force), {.order = 2}).ok);
+}
+
+TEST_CASE("a loop of unknown length")
+{
+    const D u{0.1, 0.2};
+    const auto more = [](const D& u) { return sum(u).item() < 4.0; };
+    int n = 0;
+    for (D v = u; more(v); v = step(v)) ++n;
+    REQUIRE(n > 10);
+    for (std::uint64_t s : {1, 2, 4, 100}) {
+        LoopReport report;
+        const auto kept = [&](const D& u) {
+            return sum(square(checkpoint_loop(step, u, {.snapshots = s, .while_ = more, .report = &report})));
+        };
+        CHECK(
+            allclose(grad(kept)(u), grad([&](const D& u) { return sum(square(plain_loop(u, n))); })(u), 0.0));
+        CHECK(report.steps == static_cast<std::uint64_t>(n));
+    }
+}
+
+TEST_CASE("states on disk, and nothing left there")
+{
+    char folder[] = "/tmp/wengert-test-XXXXXX";
+    REQUIRE(::mkdtemp(folder));
+    const D u{0.3, -1.2};
+    const auto kept = [&](const D& u) {
+        return sum(
+            square(checkpoint_loop(step, u, {.steps = 30, .snapshots = 2, .folder = folder, .chunk = 7})));
+    };
+    CHECK(allclose(grad(kept)(u), grad([](const D& u) { return sum(square(plain_loop(u, 30))); })(u), 0.0));
+    const auto throwing = [&](const D& u) {
+        const auto fails = [](const D& u, std::uint64_t i) {
+            if (i == 20) throw std::runtime_error("enough");
+            return step(u);
+        };
+        return sum(checkpoint_loop(fails, u, {.steps = 30, .snapshots = 2, .folder = folder, .chunk = 7}));
+    };
+    CHECK_THROWS_WITH(grad(throwing)(u), "enough");
+    CHECK(files_in(folder) == 0);
+    ::rmdir(folder);
+    CHECK_THROWS_AS(grad(kept)(u), MemoryError);  // the folder has gone
+}
+
+TEST_CASE("a full disk is an error")
+{
+    const D u = normal<double>(Key(1), {1000});
+    CHECK_THROWS_AS(detail::SnapshotFile("/dev/full", {u.any().value}, {}), MemoryError);
+}
+
+TEST_CASE("loops that cannot be")
+{
+    const D u{1.0, 2.0};
+    const auto with = [&](LoopOptions<D> o) {
+        return grad([&](const D& u) { return sum(checkpoint_loop(step, u, o)); })(u);
+    };
+    CHECK_THROWS_WITH(with({.steps = 3}), contains("snapshots"));
+    CHECK_THROWS_AS(with({.steps = 3, .memory = 8}), MemoryError);
+    CHECK(allclose(with({.steps = 3, .memory = 64}), with({.steps = 3, .snapshots = 4}), 0.0));
+    const auto grows = [](const D& u) { return u(0); };
+    CHECK_THROWS_AS(
+        grad([&](const D& u) { return sum(checkpoint_loop(grows, u, {.steps = 3, .snapshots = 2})); })(u),
+        ShapeError);
+}
