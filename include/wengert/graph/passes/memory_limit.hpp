@@ -95,11 +95,20 @@ private:
         std::vector<std::uint32_t> inputs;
         std::uint16_t segment = 0;
     };
+    /// Values to let go, and what has to run before the first use after the peak to have them again.
     struct Candidate {
-        std::uint32_t step;
-        std::size_t next;  ///< the place of the first use after the peak
-        double cost;       ///< work for each byte
+        std::vector<std::uint32_t> values;
+        std::size_t next = 0;  ///< the place of that use
+        double cost = 0;       ///< work for each byte
         std::vector<std::uint32_t> again;
+    };
+    /// What is known of one peak while its candidates are looked for.
+    struct Search {
+        Peak peak;
+        bool products = false;          ///< may they be repeated?
+        std::vector<std::size_t> next;  ///< of memory: the place of its first use after the peak
+        std::vector<bool> held;         ///< used at the peak, or looked at by a guard
+        std::vector<std::vector<std::uint32_t>> users = {};  ///< of steps, before the peak
     };
     struct Change {
         std::uint32_t user;
@@ -110,8 +119,15 @@ private:
     const GraphNode& node(std::uint32_t s) const { return graph_.node(steps_[s].node); }
     bool available(std::uint32_t s, std::size_t place) const;
     bool may_repeat(std::uint32_t s, bool products) const;
-    bool gather(Candidate& c, bool products) const;
-    std::vector<Candidate> candidates(const Peak& p, bool products) const;
+    Search search(const Peak& p, bool products) const;
+    bool waits(const Search& x, std::uint32_t s) const
+    {
+        return steps_[s].bytes && !x.held[s] && x.next[s] > x.peak.place;
+    }
+    bool gather(const Search& x, Candidate& c) const;
+    bool derive(const Search& x, std::uint32_t base, std::size_t most, Candidate& c) const;
+    void keep_needed(const Search& x, const std::vector<std::uint32_t>& derived, Candidate& c) const;
+    std::vector<Candidate> candidates(const Search& x) const;
     std::vector<Change> apply(const Candidate& c, const Peak& p);
     void undo(const Candidate& c, const std::vector<Change>& changes, std::size_t inserted,
               std::size_t steps);
@@ -155,42 +171,111 @@ inline bool Schedule::may_repeat(std::uint32_t s, bool products) const
            !n.primitive->name.starts_with("scan") && !n.primitive->name.starts_with("while");
 }
 
-/// The steps that give c.step once more from what is there at that place, in order; false when that is too much.
-inline bool Schedule::gather(Candidate& c, bool products) const
+/// The steps that give a value once more from what is there at that place, in order; false when that is too much.
+inline bool Schedule::gather(const Search& x, Candidate& c) const
 {
     constexpr std::size_t most = 64;
-    std::vector<std::uint32_t> todo = {c.step};
+    std::vector<std::uint32_t> todo = c.values;
     double work = 0;
     while (!todo.empty()) {
         const std::uint32_t s = todo.back();
         todo.pop_back();
         if (std::find(c.again.begin(), c.again.end(), s) != c.again.end()) continue;
-        if (!may_repeat(s, products) || c.again.size() == most) return false;
+        if (!may_repeat(s, x.products) || c.again.size() == most) return false;
         c.again.push_back(s);
         if (steps_[s].root == s) work += work_of(graph_, node(s));
         for (std::uint32_t i : steps_[s].inputs)
             if (!available(i, c.next)) todo.push_back(i);
     }
     std::sort(c.again.begin(), c.again.end(), [&](auto a, auto b) { return place_[a] < place_[b]; });
-    c.cost = work / static_cast<double>(steps_[c.step].bytes);
+    c.cost = work / static_cast<double>(steps_[c.values[0]].bytes);
     return true;
 }
 
-/// Values that are alive at the peak only because they are used later, the cheapest first.
-inline std::vector<Schedule::Candidate> Schedule::candidates(const Peak& p, bool products) const
+/// Of the derived steps those that waiting values are made of.
+inline void Schedule::keep_needed(const Search& x, const std::vector<std::uint32_t>& derived,
+                                  Candidate& c) const
 {
-    std::vector<std::size_t> next(steps_.size(), 0);
-    std::vector<bool> held(steps_.size(), false);
+    std::vector<std::uint32_t> needed;
+    for (std::size_t k = derived.size(); k-- > 0;) {
+        const std::uint32_t s = derived[k];
+        const bool wanted = waits(x, s);
+        if (!wanted && std::find(needed.begin(), needed.end(), s) == needed.end()) continue;
+        if (wanted) c.values.push_back(s);
+        c.again.push_back(s);
+        needed.insert(needed.end(), steps_[s].inputs.begin(), steps_[s].inputs.end());
+    }
+    std::reverse(c.again.begin(), c.again.end());
+}
+
+/// Several values at once: those that follow from one value, which is kept in their place.
+inline bool Schedule::derive(const Search& x, std::uint32_t base, std::size_t most, Candidate& c) const
+{
+    std::vector<std::uint32_t> derived, todo = x.users[base];
+    const auto has = [&](std::uint32_t s) {
+        return s == base || steps_[steps_[s].root].bytes == 0 || last_[steps_[s].root] > x.peak.place ||
+               std::find(derived.begin(), derived.end(), s) != derived.end();
+    };
+    const auto later = [&](std::uint32_t a, std::uint32_t b) { return place_[a] > place_[b]; };
+    std::make_heap(todo.begin(), todo.end(), later);
+    while (!todo.empty() && derived.size() < most) {
+        std::pop_heap(todo.begin(), todo.end(), later);
+        const std::uint32_t s = todo.back();
+        todo.pop_back();
+        if (!derived.empty() && derived.back() == s) continue;
+        const auto& in = steps_[s].inputs;
+        if (!may_repeat(s, x.products) || !std::all_of(in.begin(), in.end(), has)) continue;
+        derived.push_back(s);
+        for (std::uint32_t u : x.users[s]) {
+            todo.push_back(u);
+            std::push_heap(todo.begin(), todo.end(), later);
+        }
+    }
+    keep_needed(x, derived, c);
+    if (c.values.size() < 2) return false;
+    double bytes = 0, work = 0;
+    c.next = order_.size();
+    for (std::uint32_t s : c.values) {
+        bytes += static_cast<double>(steps_[s].bytes);
+        c.next = std::min(c.next, x.next[s]);
+    }
+    const std::uint32_t root = steps_[base].root;
+    if (last_[root] <= x.peak.place) bytes -= static_cast<double>(steps_[root].bytes);
+    for (std::uint32_t s : c.again) work += steps_[s].root == s ? work_of(graph_, node(s)) : 0;
+    c.cost = work / bytes;
+    return bytes > 0;
+}
+
+inline Schedule::Search Schedule::search(const Peak& p, bool products) const
+{
+    Search x{p, products, std::vector<std::size_t>(steps_.size(), 0),
+             std::vector<bool>(steps_.size(), false)};
+    x.users.resize(steps_.size());
     for (std::size_t i = order_.size(); i-- > p.place;)
-        for (std::uint32_t s : steps_[order_[i]].inputs) next[steps_[s].root] = i;
-    for (std::uint32_t s : steps_[order_[p.place]].inputs) held[steps_[s].root] = true;
-    for (const Guard& g : graph_.guards()) held[steps_[g.value].root] = true;
+        for (std::uint32_t s : steps_[order_[i]].inputs) x.next[steps_[s].root] = i;
+    for (std::uint32_t s : steps_[order_[p.place]].inputs) x.held[steps_[s].root] = true;
+    for (const Guard& g : graph_.guards()) x.held[steps_[g.value].root] = true;
+    for (std::size_t i = 0; i < p.place; ++i)
+        for (std::uint32_t s : steps_[order_[i]].inputs) x.users[s].push_back(order_[i]);
+    return x;
+}
+
+/// Ways to lower the peak, the cheapest first: values that are alive there only because they are used later, one by one, and
+/// together with those that follow from the same.
+inline std::vector<Schedule::Candidate> Schedule::candidates(const Search& x) const
+{
     std::vector<Candidate> found;
-    for (std::size_t i = 0; i < p.place; ++i) {
+    for (std::size_t i = 0; i < x.peak.place; ++i) {
         const std::uint32_t s = order_[i];
-        if (!steps_[s].bytes || held[s] || next[s] <= p.place) continue;
-        Candidate c{s, next[s], 0, {}};
-        if (gather(c, products)) found.push_back(std::move(c));
+        if (waits(x, s)) {
+            Candidate c{{s}, x.next[s], 0, {}};
+            if (gather(x, c)) found.push_back(std::move(c));
+        }
+        for (const std::size_t most : {std::size_t{8}, std::size_t{48}}) {
+            Candidate c;
+            if (x.users[s].size() > 0 && x.users[s].size() < 64 && derive(x, s, most, c))
+                found.push_back(std::move(c));
+        }
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.cost < b.cost; });
@@ -216,16 +301,16 @@ inline std::vector<Schedule::Change> Schedule::apply(const Candidate& c, const P
         fresh.push_back(made);
         steps_.push_back(std::move(again));
     };
+    std::vector<bool> let_go(steps_.size(), false);
+    for (std::uint32_t s : c.values) let_go[s] = true;
     for (std::uint32_t s : c.again) repeat(s);
-    for (std::size_t i = 0; i < p.place; ++i)  // views of it that are read late
-        if (const std::uint32_t s = order_[i]; s != c.step && steps_[s].root == c.step && copy[s] == no_value)
-            repeat(s);
+    for (std::size_t i = 0; i < p.place; ++i)  // views that are read late
+        if (const std::uint32_t s = order_[i]; let_go[steps_[s].root] && copy[s] == no_value) repeat(s);
     std::vector<Change> changes;
     for (std::size_t i = p.place + 1; i < order_.size(); ++i)
         for (std::size_t k = 0; k < steps_[order_[i]].inputs.size(); ++k) {
             std::uint32_t& in = steps_[order_[i]].inputs[k];
-            const bool late = copy[in] != no_value && (in == c.step || steps_[in].root == c.step);
-            if (!late) continue;
+            if (in >= let_go.size() || !let_go[steps_[in].root] || copy[in] == no_value) continue;
             changes.push_back({order_[i], k, in});
             in = copy[in];
         }
@@ -245,9 +330,9 @@ inline void Schedule::undo(const Candidate& c, const std::vector<Change>& change
 
 inline bool Schedule::lower(Peak& p)
 {
-    constexpr std::size_t tries = 12;
+    constexpr std::size_t tries = 24;
     for (const bool products : {false, true}) {
-        const std::vector<Candidate> found = candidates(p, products);
+        const std::vector<Candidate> found = candidates(search(p, products));
         for (std::size_t k = 0; k < std::min(tries, found.size()); ++k) {
             const std::size_t steps = steps_.size();
             const std::vector<Change> changes = apply(found[k], p);
@@ -257,7 +342,7 @@ inline bool Schedule::lower(Peak& p)
             }
             undo(found[k], changes, steps_.size() - steps, steps);
         }
-        if (!found.empty()) find_uses();
+        find_uses();
     }
     return false;
 }
