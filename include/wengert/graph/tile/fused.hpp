@@ -59,6 +59,8 @@ private:
     using Source = FusedProgram::Source;
 
     FusedKernel() = default;
+    static constexpr std::size_t far_bytes =
+        1U << 20;  ///< of streams, from which on they come from beyond the second-level cache
 
     /// Addresses during a run: of every place in this tile, and of every stream's first element.
     struct Table {
@@ -108,10 +110,15 @@ private:
             (new (scratch + total.scratch) SumStream<double>)->start(out, total.rows.length, total.rows.mean);
     }
 
-    /// One tile of n elements, whose operands are in their places.
-    void run_program(const Table& t, std::size_t n) const noexcept
+    /// One tile of n elements, whose operands are in their places. The next `ahead` elements are asked for meanwhile.
+    void run_program(const Table& t, std::size_t n, std::size_t ahead = 0) const noexcept
     {
-        for (const Instruction& i : p_.program) {
+        for (std::size_t step = 0; step < p_.program.size(); ++step) {
+            const Instruction& i = p_.program[step];
+            if (ahead)
+                for (std::size_t k = step; k < p_.streams.size(); k += p_.program.size())
+                    ask_for(p_.streams[k], static_cast<const std::byte*>(t.at[k]) + n * p_.streams[k].size,
+                            ahead);
             if (!i.kernel) {
                 run_segment(t, p_.segments[i.segment], n);
                 continue;
@@ -130,6 +137,17 @@ private:
                 reinterpret_cast<SumStream<double>*>(t.scratch + total.scratch)
                     ->add(static_cast<const double*>(x), n);
         }
+    }
+
+    /// Kernels work on one tile for a while and touch no other: what comes next from far away is on its way then.
+    static void ask_for(const Source& s, const std::byte* p, std::size_t n) noexcept
+    {
+        if (s.kind != Source::linear) return;
+        for (const std::byte* end = p + n * s.size; p < end; p += 64)
+            if (s.result)
+                __builtin_prefetch(p, 1, 2);
+            else
+                __builtin_prefetch(p, 0, 2);
     }
 
     static void run_segment(const Table& t, const FusedProgram::Segment& s, std::size_t n) noexcept
@@ -193,6 +211,7 @@ private:
 
     void run_flat(Table& t, std::size_t first, std::size_t last) const noexcept
     {
+        const bool far = p_.streamed > far_bytes && p_.program.size() > 1;
         for (std::size_t tile = first; tile < last; ++tile) {
             const std::size_t begin = tile * p_.tile, n = std::min(p_.tile, p_.count - begin);
             for (std::size_t k = 0; k < p_.streams.size(); ++k) {
@@ -203,7 +222,7 @@ private:
                 else if (s.kind == Source::gathered)
                     bring(s, t.base[k] + offset * s.strides.back(), n, t.scratch + s.scratch);
             }
-            run_program(t, n);
+            run_program(t, n, far && tile + 1 < last ? std::min(p_.tile, p_.count - begin - n) : 0);
         }
     }
 

@@ -257,6 +257,7 @@ private:
     {
         for (Source& s : p_.streams) {
             s.kind = kind_of(s);
+            if (s.kind == Source::linear) p_.streamed += p_.count * s.size;
             if (s.kind == Source::linear || s.kind == Source::row) continue;
             s.scratch = memory_.reserve((s.kind == Source::fixed ? p_.fill : p_.tile) * s.size);
             p_.gathers = p_.gathers || s.kind == Source::gathered;

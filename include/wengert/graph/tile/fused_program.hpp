@@ -85,6 +85,7 @@ struct FusedProgram {
     bool gathers = false;
     Extents extents;
     std::size_t count = 0, inner = 0, tile = 0, tiles = 0, rows_per_tile = 1, scratch = 0;
+    std::size_t streamed = 0;            ///< bytes of all that is read and written element after element
     std::size_t fill = 0;                ///< elements of a tile that holds one element everywhere
     std::vector<Source> streams;         ///< places 0, 1, …
     std::vector<Literal> literals;       ///< the places after them
