@@ -33,7 +33,7 @@ inline constexpr CppHelper cpp_helpers[] = {
             "        T s[8] = {0, 0, 0, 0, 0, 0, 0, 0};\n        ptrdiff_t i = b;\n"
             "        for (; i + 8 <= end; i += 8)\n            for (ptrdiff_t k = 0; k < 8; ++k) s[k] += "
             "x[(i + k) * stride];\n"
-            "        for (ptrdiff_t k = 0; k < (end - i) % 8; ++k) s[k] += x[(i + k) * stride];\n"
+            "        for (ptrdiff_t k = 0; k < 8 && i < end; ++i, ++k) s[k] += x[i * stride];\n"
             "        total += ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));\n    }\n    "
             "return total;\n}\n"},
     {"gemm",
