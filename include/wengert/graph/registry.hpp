@@ -137,6 +137,19 @@ inline void add_decisions(Registry& r)
     r.add_structural<Draw<PermutationFill>, std::int64_t, std::int64_t>();
 }
 
+/// Results of loops in packed blocks of T.
+template <class T, class... U> void add_unpacks(Registry& r)
+{
+    const auto rule = [](const auto& type) -> ShapeRule {
+        using Result = std::remove_cvref_t<decltype(type)>;
+        return [](const void* op, ValueTypes x) {
+            return unpacked_shape<Result>(*static_cast<const Unpack*>(op), x);
+        };
+    };
+    r.add_structural<Pack, T, T>();
+    (r.add(structural_primitive<Unpack, xsimd::default_arch, U, T>, {dtype_of<T>()}, rule(U())), ...);
+}
+
 template <class... T> void add_for(Registry& r, List<T...>)
 {
     (add_elementwise_primitives<T>(r), ...);
@@ -158,6 +171,9 @@ template <class A> Registry make_registry()
     Registry r;
     add_for(r, List<float, double, std::int32_t, std::int64_t, bool>{});
     add_decisions(r);
+    add_unpacks<float, float, std::int32_t, std::int64_t, bool>(r);
+    add_unpacks<double, double, std::int32_t, std::int64_t, bool>(r);
+    add_unpacks<std::int64_t, std::int64_t, std::int32_t, bool>(r);
     return r;
 }
 

@@ -19,8 +19,9 @@ inline std::vector<std::string> label_lines(const GraphNode& n, ValueId v)
     else
         head += n.primitive ? std::string(n.primitive->name) : "input " + std::to_string(n.index);
     std::vector<std::string> lines{std::move(head), type_text(n.dtype, n.shape)};
-    if (const std::string fields = fields_text(n); !fields.empty())
-        lines.insert(lines.begin() + 1, shortened(fields));
+    const LoopParameters* loop = loop_of(n);
+    const std::string fields = loop ? n.primitive->parameters(n.op.get()) : fields_text(n);
+    if (!fields.empty()) lines.insert(lines.begin() + 1, shortened(fields));
     if (n.at.line > 0) lines.push_back(to_string(n.at));
     return lines;
 }

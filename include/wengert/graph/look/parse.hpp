@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "../../base/file.hpp"
+#include "loop_words.hpp"
 #include "named.hpp"
 #include "text.hpp"
 
@@ -26,7 +27,7 @@ public:
     Graph read()
     {
         read_head();
-        read_graph();
+        while (!read_graph()) {}
         if (lines_.next()) lines_.cursor().fail("text behind the graph's end");
         return std::move(graph_);
     }
@@ -47,13 +48,17 @@ private:
         if (version < 1) c.fail("there is no version " + std::to_string(version));
     }
 
-    /// Up to "end".
-    void read_graph()
+    /// Up to "end". False for the graph of a loop, which is put aside.
+    bool read_graph()
     {
+        std::optional<std::size_t> number;
         while (lines_.next()) {
             Cursor c = lines_.cursor();
             try {
-                if (!read_line(c)) return;
+                if (c.accept_word("graph"))
+                    number = read_number(c, number);
+                else if (!read_line(c))
+                    return finish(c, number);
             } catch (const GraphTextError&) {
                 throw;
             } catch (const Error& e) {
@@ -61,6 +66,25 @@ private:
             }
         }
         throw GraphTextError(lines_.line(), "the text ends before 'end'");
+    }
+    /// "@3": a graph of a loop begins.
+    std::size_t read_number(Cursor& c, const std::optional<std::size_t>& inside)
+    {
+        c.expect('@');
+        const auto k = c.integer<std::size_t>("a graph's number is expected");
+        c.expect_end();
+        if (inside || graph_.size() > 0) c.fail("a graph begins inside of another one; 'end' is missing");
+        if (graphs_.contains(k)) c.fail("graph @" + std::to_string(k) + " is defined twice");
+        return k;
+    }
+    bool finish(const Cursor& c, const std::optional<std::size_t>& number)
+    {
+        if (!number) return true;
+        if (depth_ > max_depth) c.fail("loops are nested too deep");
+        graphs_[*number] = {shared_graph(std::exchange(graph_, Graph())), depth_};
+        depth_ = 1;
+        labels_.clear();
+        return false;
     }
     /// False at the end.
     bool read_line(Cursor& c)
@@ -95,7 +119,7 @@ private:
         else if (plain && name == "constant")
             v = read_constant(c);
         else
-            v = read_operation(name, c);
+            v = loop_kind(name) ? read_loop(name, c) : read_operation(name, c);
         if (!labels_.emplace(label, v).second) c.fail("%" + label + " is defined twice");
     }
     std::string_view read_label(Cursor& c)
@@ -147,10 +171,9 @@ private:
         n.at = site();
         return graph_.append(std::move(n));
     }
-    ValueId read_operation(const std::string& name, Cursor& c)
+    std::vector<ValueId> read_operands(Cursor& c, std::vector<ValueType>& types)
     {
         std::vector<ValueId> inputs;
-        std::vector<ValueType> types;
         c.expect('(');
         while (!c.accept(')')) {
             inputs.push_back(read_value(c));
@@ -160,6 +183,12 @@ private:
                 break;
             }
         }
+        return inputs;
+    }
+    ValueId read_operation(const std::string& name, Cursor& c)
+    {
+        std::vector<ValueType> types;
+        std::vector<ValueId> inputs = read_operands(c, types);
         const Cursor parameters = c;
         if (c.accept('{')) skip_braces(c);
         std::optional<ValueType> said;
@@ -173,6 +202,34 @@ private:
         if (said && !(said->shape == shape))
             c.fail(name + ": the result has shape " + to_string(shape) + ", not " + to_string(said->shape));
         return graph_.operation(*e.primitive, std::move(op), std::move(inputs), shape, site(), segment);
+    }
+    static std::optional<LoopParameters::Kind> loop_kind(std::string_view name)
+    {
+        static constexpr std::string_view names[] = {"scan", "while_loop", "cond", "while_pull"};
+        const auto at = std::find(std::begin(names), std::end(names), name);
+        if (at == std::end(names)) return {};
+        return static_cast<LoopParameters::Kind>(at - std::begin(names));
+    }
+    ValueId read_loop(const std::string& name, Cursor& c)
+    {
+        auto p = std::make_shared<LoopParameters>();
+        p->kind = *loop_kind(name);
+        p->code = std::make_shared<LoopCode>();
+        std::vector<ValueType> types;
+        std::vector<ValueId> inputs = read_operands(c, types);
+        depth_ = std::max(depth_, 1 + LoopReader(*p, c, graphs_).read());
+        LoopCheck(*p, types).check();
+        const ValueType type{p->dtype, {p->size}};
+        if (c.accept(':')) {
+            const ValueType said = read_type(c);
+            if (said.dtype != type.dtype || !(said.shape == type.shape))
+                c.fail(name + ": the packed results are " + type_text(type.dtype, type.shape));
+        }
+        const std::uint16_t segment = read_segment(c);
+        const Primitive& primitive = primitive_of(*p);
+        const Loop op{std::move(p)};
+        return graph_.operation(primitive, keep_parameters(primitive, &op), std::move(inputs), type.shape,
+                                site(), segment);
     }
     static void skip_braces(Cursor& c)
     {
@@ -230,6 +287,9 @@ private:
     std::size_t splat_bytes_;
     Graph graph_;
     std::unordered_map<std::string, ValueId> labels_;
+    static constexpr std::size_t max_depth = 64;
+    std::map<std::size_t, ReadGraph> graphs_;  ///< of loops, by number
+    std::size_t depth_ = 1;
 };
 
 }  // namespace detail

@@ -18,6 +18,7 @@
 #include "../../ops/shape.hpp"
 #include "../../ops/take.hpp"
 #include "../../ops/view.hpp"
+#include "../loop.hpp"
 #include "value_type.hpp"
 
 namespace wengert {
@@ -366,6 +367,30 @@ inline Shape result_shape(const CrossEntropyPull&, ValueTypes x)
     detail::demand_rank(x[0].shape, 0, false);
     static_cast<void>(result_shape(CrossEntropy{}, x.subspan(1)));
     return x[1].shape;
+}
+
+// Results of loops.
+namespace detail {
+/// Elements from `offset` on in a packed block.
+inline void demand_packed(std::int64_t offset, std::size_t bytes, std::int64_t of, std::size_t unit)
+{
+    check_extents({of});
+    demand(offset >= 0 && offset <= of && bytes <= static_cast<std::size_t>(of - offset) * unit,
+           "what begins at " + std::to_string(offset) + " does not lie in a block of " + std::to_string(of));
+}
+}  // namespace detail
+inline Shape result_shape(const Pack& op, ValueTypes x)
+{
+    detail::stated(op.shape, x[0].shape);
+    detail::demand_packed(op.offset, element_count(op.shape), op.of, 1);
+    return {op.of};
+}
+template <class T> Shape unpacked_shape(const Unpack& op, ValueTypes x)
+{
+    detail::stated({op.of}, x[0].shape);
+    check_extents(op.shape);
+    detail::demand_packed(op.offset, element_count(op.shape) * sizeof(T), op.of, size_of(x[0].dtype));
+    return op.shape;
 }
 
 // Random numbers, and rules of sweeps.

@@ -21,6 +21,7 @@
 #include "../fields.hpp"
 #include "annotations.hpp"
 #include "elements.hpp"
+#include "loop_text.hpp"
 
 namespace wengert {
 
@@ -64,7 +65,7 @@ inline std::string comment_text(const Site& at, const std::string& note)
 }
 
 /// What stands between "%3 = " and the type.
-inline std::string node_text(const GraphNode& n, std::size_t inlined = 32)
+inline std::string node_text(const GraphNode& n, std::size_t inlined = 32, const GraphNumbers& numbers = {})
 {
     switch (n.kind) {
     case GraphNode::Kind::input: return "input";
@@ -73,21 +74,25 @@ inline std::string node_text(const GraphNode& n, std::size_t inlined = 32)
         return "result" + list_text(n.inputs) + " {" + std::to_string(n.index) + "}";
     default: break;
     }
-    const std::string fields = fields_text(n);
+    const LoopParameters* loop = loop_of(n);
+    const std::string fields = loop ? loop_text(*loop, numbers) : fields_text(n);
     return word_text(n.primitive->name) + list_text(n.inputs) + (fields.empty() ? "" : " {" + fields + "}");
 }
 
-inline std::string line_text(const GraphNode& n, ValueId v, const std::string& note)
+inline std::string line_text(const GraphNode& n, ValueId v, const std::string& note,
+                             const GraphNumbers& numbers = {})
 {
-    std::string out = "%" + std::to_string(v) + " = " + node_text(n) + " : " + type_text(n.dtype, n.shape);
+    std::string out =
+        "%" + std::to_string(v) + " = " + node_text(n, 32, numbers) + " : " + type_text(n.dtype, n.shape);
     if (n.segment) out += " segment " + std::to_string(n.segment);
     return out + comment_text(n.at, note) + "\n";
 }
 
-/// Calls line(text) for each line of a graph behind its head.
-template <class Line> void write_graph(const Graph& g, const Annotations& notes, const Line& line)
+/// Calls line(text) for each line of a graph up to its end.
+template <class Line>
+void write_one_graph(const Graph& g, const Annotations& notes, const GraphNumbers& numbers, const Line& line)
 {
-    for (ValueId v = 0; v < g.size(); ++v) line(line_text(g.node(v), v, annotation_text(notes, v)));
+    for (ValueId v = 0; v < g.size(); ++v) line(line_text(g.node(v), v, annotation_text(notes, v), numbers));
     for (const Guard& guard : g.guards())
         line("guard " + std::string(read_names[static_cast<std::size_t>(guard.what)]) + " %" +
              std::to_string(guard.value) + " = " + elements_text(*guard.expected) +
@@ -97,6 +102,16 @@ template <class Line> void write_graph(const Graph& g, const Annotations& notes,
         if (g.updates()[i] != no_value)
             line("update " + std::to_string(i) + " by " + std::to_string(g.updates()[i]) + "\n");
     line("end\n");
+}
+/// The same for all that is behind the head: the graphs of loops, then the graph itself.
+template <class Line> void write_graph(const Graph& g, const Annotations& notes, const Line& line)
+{
+    GraphNumbers numbers;
+    number_graphs(g, numbers, [&](const Graph& inner) {
+        line("graph @" + std::to_string(numbers.at(&inner)) + "\n");
+        write_one_graph(inner, {}, numbers, line);
+    });
+    write_one_graph(g, notes, numbers, line);
 }
 inline std::string head_text() { return "wengert graph " + std::to_string(graph_text_version) + "\n"; }
 
