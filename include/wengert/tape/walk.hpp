@@ -379,7 +379,8 @@ inline void Walk::add_tiles(const Pull& pull, const void* const* data, std::size
 inline void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* const* read, AnyTensor& g)
 {
     const AnyTensor& sum = to.cotangent;
-    const bool add = sum.value && !sum.node && g.value->count > kernels::tile && may_write(*sum.value);
+    const bool add = sum.value && !sum.node && !sum.value->strided && g.value->count > kernels::tile &&
+                     may_write(*sum.value);
     Ref<Block> out = add ? sum.value : make_block(tape_.thread(), n.dtype, n.shape, g.value->count);
     bool direct = !add && !g.value->strided;
     std::uint8_t scalar[kernels::max_operands] = {};
