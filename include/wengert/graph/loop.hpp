@@ -234,6 +234,8 @@ struct Unpack {
         if (x->dtype == dtype_of<T>()) return make_view(x, shape, nullptr, offset);
         auto y = make_block(dtype_of<T>(), shape);
         std::memcpy(y->data, x->data + static_cast<std::size_t>(offset) * size_of(x->dtype), y->bytes());
+        if constexpr (std::is_same_v<T, bool>)  // of a graph that somebody has written by hand: any bytes
+            for (std::size_t i = 0; i < y->bytes(); ++i) y->data[i] = std::byte{y->data[i] != std::byte{0}};
         return y;
     }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
