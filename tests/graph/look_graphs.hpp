@@ -1,6 +1,7 @@
 /// Graphs of programs that together use every structural primitive, derivatives included.
 #pragma once
 
+#include <wengert/graph/control.hpp>
 #include <wengert/graph/functions.hpp>
 #include <wengert/ops/gemm.hpp>
 #include <wengert/wengert.hpp>
@@ -196,6 +197,28 @@ inline Graph random()
     return std::move(trace.graph());
 }
 
+/// Loops and branches, their derivatives, and a loop in a loop.
+template <class T> Graph loops()
+{
+    return with_gradients<T>(
+        [](const Many<T>& v) {
+            const Tensor<T>&a = v[0], &b = v[1];
+            const auto step = [&](const Tensor<T>& s, const Tensor<T>& x) {
+                const auto inner =
+                    wg::scan([&](const Tensor<T>& t) { return std::pair(wg::sin(t) * a, wg::sum(t)); }, s, 3);
+                return std::pair(inner.first + x, wg::tanh(inner.first));
+            };
+            const auto [last, all] = wg::scan(step, a, b);
+            const auto grown = wg::while_loop([](const Tensor<T>& s) { return wg::sum(wg::abs(s)) < T(10); },
+                                              [](const Tensor<T>& s) { return s * T(2) + T(0.1); }, last);
+            return grown + wg::sum(all, {0}) +
+                   wg::cond(
+                       wg::sum(a) > T(0), [](const Tensor<T>& x) { return wg::exp(x); },
+                       [](const Tensor<T>& x) { return wg::cos(x); }, b(0));
+        },
+        {numbers<T>({4}), numbers<T>({2, 4}, 0.1)});
+}
+
 inline std::vector<Named> graphs()
 {
     std::vector<Named> out;
@@ -204,6 +227,8 @@ inline std::vector<Named> graphs()
     add_shapes<double>(out);
     add_shapes<float>(out);
     add_second<double>(out);
+    out.push_back({"loops", loops<double>()});
+    out.push_back({"loops f32", loops<float>()});
     out.push_back({"discrete", discrete()});
     out.push_back({"random", random()});
     return out;

@@ -44,9 +44,26 @@ std::string joined(const std::vector<std::string>& lines)
 /// Another number in the place of one of them.
 void edit_number(std::string& text, Chance& chance)
 {
-    static const char* numbers[] = {"0",  "1",   "2",     "3",          "4",          "-1",          "5",
-                                    "12", "100", "65536", "4294967296", "1000000000", "99999999999", "-9223372036854775808",
-                                    "9223372036854775807", "18446744073709551616", "true", "1e308", "nan", ""};
+    static const char* numbers[] = {"0",
+                                    "1",
+                                    "2",
+                                    "3",
+                                    "4",
+                                    "-1",
+                                    "5",
+                                    "12",
+                                    "100",
+                                    "65536",
+                                    "4294967296",
+                                    "1000000000",
+                                    "99999999999",
+                                    "-9223372036854775808",
+                                    "9223372036854775807",
+                                    "18446744073709551616",
+                                    "true",
+                                    "1e308",
+                                    "nan",
+                                    ""};
     std::vector<std::pair<std::size_t, std::size_t>> found;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto digit = [&](std::size_t k) { return k < text.size() && text[k] >= '0' && text[k] <= '9'; };
@@ -80,7 +97,8 @@ void edit_word(std::string& text, Chance& chance)
     auto lines = lines_of(text);
     const std::size_t i = chance.below(lines.size()), k = chance.below(lines.size());
     const char *open = chance.below(2) ? "= " : "{", *close = *open == '{' ? "}" : "(";
-    const std::size_t a = lines[i].find(open), b = lines[i].find(close), c = lines[k].find(open), d = lines[k].find(close);
+    const std::size_t a = lines[i].find(open), b = lines[i].find(close), c = lines[k].find(open),
+                      d = lines[k].find(close);
     if (std::max({a, b, c, d}) == std::string::npos || b < a || d < c) return;
     lines[i].replace(a, b - a, lines[k].substr(c, d - c));
     text = joined(lines);
@@ -101,12 +119,25 @@ void mutate(std::string& text, Chance& chance)
     }
 }
 
-/// Runs what is small.
-void run_it(const Graph& g)
+/// Few elements, few steps, and no loop that may have no end.
+bool small(const Graph& g)
 {
     std::size_t elements = 0;
-    for (const auto& n : g.nodes()) elements += std::min<std::size_t>(wg::element_count(n.shape), 1 << 20);
-    if (elements > 20000) return;
+    bool ends = true;
+    for (const auto& n : g.nodes()) {
+        elements += std::min<std::size_t>(wg::element_count(n.shape), 1 << 20);
+        const auto* loop = wg::detail::loop_of(n);
+        if (!loop) continue;
+        ends = ends && loop->kind != wg::LoopParameters::Kind::while_loop &&
+               loop->kind != wg::LoopParameters::Kind::while_pull && loop->steps < 30;
+        for (const Graph* inner : wg::detail::graphs_of(*loop)) ends = ends && small(*inner);
+    }
+    return ends && elements < 20000;
+}
+
+void run_it(const Graph& g)
+{
+    if (!small(g)) return;
     std::vector<wg::Ref<wg::Block>> in;
     for (wg::ValueId v : g.inputs()) in.push_back(wg::zeros_block(g.node(v).dtype, g.node(v).shape));
     static_cast<void>(wg::interpret(g, in));

@@ -236,6 +236,19 @@ TEST_CASE("errors name the line and what is wrong")
     check(head + "%0 = constant base64 Ag== : bool()\nend\n", 2, "neither true nor false");
     check(head + "%0 = input : f32(3)\noutput %1\nend\n", 3, "%1 is not defined");
     check(head + "%0 = input : f32(3)\nupdate 0 by 0\nend\n", 3, "no output 0");
+    check(head + "graph @0\n%0 = input : f32(3)\n", 3, "before 'end'");
+    check(head + "graph @0\nend\ngraph @0\nend\nend\n", 4, "defined twice");
+    check(head + "graph @0\ngraph @1\nend\nend\nend\n", 3, "inside of another");
+    const std::string body =
+        "graph @0\n%0 = input : f32(3)\n%1 = sin(%0)\noutput %1\nend\n%0 = input : f32(3)\n";
+    check(head + body + "%1 = scan(%0) {body @1 steps 3 states 1 xs 0 results (f32(3) at 0) size 3}\nend\n",
+          8, "not defined above");
+    check(head + body + "%1 = scan(%0) {body @0 steps 3 states 2 xs 0 results (f32(3) at 0) size 3}\nend\n",
+          8, "operands are missing");
+    check(head + body + "%1 = scan(%0) {body @0 steps 3 states 1 xs 0 results (f32(3) at 1) size 3}\nend\n",
+          8, "does not lie in the packed block");
+    check(head + body + "%1 = scan(%0) {body @0 steps 3 states 1 xs 0 results (f32(4) at 0) size 9}\nend\n",
+          8, "another type");
     check(head + "%0 = input : f32(3)\nguard hope %0 = [1, 2, 3]\nend\n", 3, "truth, item or elements");
 }
 

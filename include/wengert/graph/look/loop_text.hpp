@@ -11,7 +11,7 @@
 
 #include <map>
 
-#include "../loop.hpp"
+#include "../loop_rules.hpp"
 #include "elements.hpp"
 
 namespace wengert::detail {
