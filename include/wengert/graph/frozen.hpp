@@ -29,6 +29,8 @@ struct FreezeStats {
     std::size_t recorded_ops = 0;    ///< operations recorded
     std::size_t kernels = 0;         ///< steps of a replay
     std::size_t arena_bytes = 0, arena_lower_bound = 0;
+    std::size_t recomputed_ops = 0;  ///< operations that run a second time to keep the memory limit
+    double extra_work = 0;           ///< theirs, relative to all others'
     struct Failure {
         Site at;
         std::size_t count;
@@ -61,6 +63,8 @@ struct FreezeOptions {
     bool allow_reassociation = false;
     bool optimize = true;
     PassOptions passes = {.fold_updates = true};  ///< which passes run, and who watches them
+    /// Bytes that the plan's intermediate values may take: cheap ones are computed again to keep to it. 0 for no limit.
+    std::size_t memory_limit = 0;
     unsigned threads = 1;
     NodeCallback callback = {};  ///< for the backend `interpret`: called after each node
 };
@@ -80,8 +84,10 @@ struct FrozenPath {
     std::shared_ptr<const void> shell;  ///< the result without its tensors
     std::string numbers;                ///< the numbers and texts in it
     std::vector<std::size_t>
-        live;                  ///< live tensors that the path updates, in the order of the outputs for them
-    std::size_t results = 0;   ///< outputs that are the result's
+        live;                 ///< live tensors that the path updates, in the order of the outputs for them
+    std::size_t results = 0;  ///< outputs that are the result's
+    std::size_t recomputed = 0;
+    double extra_work = 0;
     bool specialised = false;  ///< not traced but derived from traces at other extents
     bool effects = false;      ///< it calls the host, which a checked replay would call twice
     std::uint64_t replays = 0;
@@ -265,6 +271,7 @@ private:
         }
     }
 
+    void fit_memory(FrozenPath& p) const;
     std::shared_ptr<FrozenPath> make_path(const FrozenTrace& t, Graph recorded) const;
 
     std::vector<std::unique_ptr<FrozenEntry>> entries_;

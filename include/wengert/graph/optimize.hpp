@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frozen.hpp"
+#include "passes/memory_limit.hpp"
 #include "passes/passes.hpp"
 #include "tile/compile.hpp"
 
@@ -31,13 +32,48 @@ inline std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, G
     auto p = std::make_shared<FrozenPath>();
     p->recorded = std::move(recorded);
     p->optimized = optimized(p->recorded, options);
-    for (const GraphNode& n : p->recorded.nodes()) p->effects = p->effects || (n.primitive && n.primitive->effects);
+    for (const GraphNode& n : p->recorded.nodes())
+        p->effects = p->effects || (n.primitive && n.primitive->effects);
     p->live = t.live;
     p->results = t.results;
     p->shell = t.shell;
     p->numbers = t.numbers;
     p->executable = compile(p->optimized);
+    if (options.memory_limit && p->executable->stats.arena_bytes > options.memory_limit) fit_memory(*p);
     return p;
+}
+
+/// Fusion and memory shared in place make a plan smaller than what is alive node by node, so the aim of the
+/// rematerialisation moves until the plan fits.
+inline void FrozenCore::fit_memory(FrozenPath& p) const
+{
+    const Graph whole = p.optimized;
+    std::size_t aim = options.memory_limit, least = p.executable->stats.arena_bytes;
+    for (int attempt = 0; attempt < 8; ++attempt) {
+        RematReport report;
+        try {
+            p.optimized = rematerialise(whole, aim, report);
+        } catch (const MemoryError&) {
+            if (report.peak_after == 0 || report.peak_after == aim) break;
+            aim =
+                report
+                    .peak_after;  // the plan for the least that can be reached tells the limit that can be kept
+            continue;
+        }
+        p.executable = compile(p.optimized);
+        p.recomputed = report.recomputed;
+        p.extra_work = report.work > 0 ? report.extra_work / report.work : 0;
+        const std::size_t arena = p.executable->stats.arena_bytes;
+        if (arena <= options.memory_limit) return;
+        least = std::min(least, arena);
+        aim =
+            static_cast<std::size_t>(0.95 * static_cast<double>(aim) *
+                                     static_cast<double>(options.memory_limit) / static_cast<double>(arena));
+    }
+    fail<MemoryError>("freeze",
+                      "a memory limit of " + std::to_string(options.memory_limit) +
+                          " bytes cannot be kept: " + std::to_string(least) + " is the smallest plan found",
+                      {});
 }
 
 inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t, const std::string& family,
@@ -70,6 +106,9 @@ inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t
     stats.kernels = p.executable->stats.kernels;
     stats.arena_bytes = p.executable->stats.arena_bytes;
     stats.arena_lower_bound = p.executable->stats.lower_bound;
+    stats.recomputed_ops = p.recomputed;
+    stats.extra_work = p.extra_work;
+    if (!p.executable->note.empty()) reason += "; " + p.executable->note;
     if (options.dynamic.empty()) return e.paths.front();
     auto f = std::find_if(families_.begin(), families_.end(),
                           [&](const auto& x) { return x.signature == family; });

@@ -389,13 +389,15 @@ inline Graph rematerialise(const Graph& g, std::size_t limit_bytes, RematReport&
     report = {};
     report.peak_before = peak.bytes;
     while (peak.bytes > limit_bytes)
-        if (!schedule.lower(peak))
+        if (!schedule.lower(peak)) {
+            report.peak_after = peak.bytes;
             fail<MemoryError>("freeze",
                               "a memory limit of " + std::to_string(limit_bytes) + " bytes cannot be kept: " +
                                   std::to_string(peak.bytes) + " is the smallest that can be reached, " +
                                   std::to_string(report.peak_before) +
                                   " are needed when nothing is computed twice",
                               {});
+        }
     report.peak_after = peak.bytes;
     return schedule.graph(report);
 }
