@@ -2,6 +2,7 @@
 // such the primitive itself, told where to put its result.
 #pragma once
 
+#include "added_rows.hpp"
 #include "emit.hpp"
 
 namespace wengert::tiling {
@@ -193,63 +194,17 @@ struct Moved {
 };
 
 /// part += or −= x.
-struct AddedPart {
+struct Added {
     TileKernel kernel = nullptr;
     const Block *part = nullptr, *x = nullptr;
 
     static bool run(const void* self, Run&)
     {
-        const auto& s = *static_cast<const AddedPart*>(self);
+        const auto& s = *static_cast<const Added*>(self);
         kernels::Operand operands[] = {operand(*s.part, s.part->shape), operand(*s.part, s.part->shape),
                                        operand(*s.x, s.part->shape)};
         kernels::execute(s.kernel, s.part->shape, s.part->dtype, operands, 3, kernels::Store::assign);
         return true;
-    }
-};
-
-/// Parts that are added to one array, one after the other: row by row of it, so that a row is in the cache for all of
-/// them. Each element has its sums in the order of the parts.
-struct AddedRows {
-    static constexpr std::size_t max_axes = Shape::inline_rank;
-    struct Part {
-        TileKernel kernel = nullptr;
-        const std::byte* x = nullptr;
-        std::size_t n = 0;        ///< elements of a row
-        std::int64_t column = 0;  ///< bytes from the array's row to the part's
-        std::int64_t first[max_axes] = {}, count[max_axes] = {},
-                     step[max_axes] = {};  ///< of the leading axes; step in bytes of x
-        Part* next = nullptr;
-    };
-    std::byte* to = nullptr;
-    std::size_t axes = 0;  ///< but the last
-    std::int64_t extents[max_axes] = {};
-    std::int64_t row = 0;  ///< bytes
-    Part *parts = nullptr, *last = nullptr;
-
-    static bool run(const void* self, Run&)
-    {
-        const auto& s = *static_cast<const AddedRows*>(self);
-        std::int64_t index[max_axes] = {};
-        for (std::byte* row = s.to;; row += s.row) {
-            for (const Part* p = s.parts; p; p = p->next) s.add(*p, index, row);
-            std::size_t a = s.axes;
-            for (; a-- > 0; index[a] = 0)
-                if (++index[a] < s.extents[a]) break;
-            if (a == ~std::size_t{0}) return true;
-        }
-    }
-
-private:
-    void add(const Part& p, const std::int64_t* index, std::byte* row) const
-    {
-        const std::byte* x = p.x;
-        for (std::size_t a = 0; a < axes; ++a) {
-            const std::int64_t i = index[a] - p.first[a];
-            if (i < 0 || i >= p.count[a]) return;
-            x += i * p.step[a];
-        }
-        const void* in[] = {row + p.column, x};
-        p.kernel(p.n, in, row + p.column);
     }
 };
 
@@ -381,31 +336,29 @@ inline bool by_rows(const Emitter& e, ValueId v, const Selection& part, ValueId 
     return e.plan.layouts[x].strides[rank - 1] == 1;
 }
 
-inline void add_rows(Emitter& e, ValueId v, const Selection& part, ValueId x, TileKernel kernel)
+template <class T> void add_rows(Emitter& e, ValueId v, const Selection& part, ValueId x, bool minus)
 {
     const Shape& shape = e.plan.graph.node(v).shape;
-    const auto size = static_cast<std::int64_t>(size_of(e.plan.graph.node(v).dtype));
-    auto* rows = e.continued<AddedRows>(e.plan.values[v].store);
+    auto* rows = e.continued<AddedRows<T>>(e.plan.values[v].store);
     if (!rows) {
-        rows = e.step<AddedRows>();
+        rows = e.step<AddedRows<T>>();
         rows->axes = shape.size() - 1;
         std::copy_n(shape.data(), rows->axes, rows->extents);
-        rows->row = shape.back() * size;
+        rows->row = shape.back();
         e.bind(&rows->to, v);
         e.may_continue(rows, e.plan.values[v].store);
     }
-    auto& p = *e.program.memory.make<AddedRows::Part>();
-    p.kernel = kernel;
-    p.n = static_cast<std::size_t>(part.shape.back());
-    p.column = part.start[rows->axes] * size;
+    auto& p = *e.program.memory.make<AddedPart<T>>();
+    p.minus = minus;
+    p.n = part.shape.back();
+    p.column = part.start[rows->axes];
     for (std::size_t a = 0; a < rows->axes; ++a) {
         p.first[a] = part.start[a];
         p.count[a] = part.shape[a];
-        p.step[a] = e.plan.layouts[x].strides[a] * size;
+        p.step[a] = e.plan.layouts[x].strides[a];
     }
     e.bind(&p.x, x);
-    (rows->last ? rows->last->next : rows->parts) = &p;
-    rows->last = &p;
+    rows->add(&p);
 }
 
 template <class T> void emit_add_part(Emitter& e, ValueId v, bool minus)
@@ -414,8 +367,8 @@ template <class T> void emit_add_part(Emitter& e, ValueId v, bool minus)
     const Selection& part = part_of(n);
     bring(e, n.inputs[0], v);
     if (element_count(part.shape) == 0) return;
-    if (by_rows(e, v, part, n.inputs[1])) return add_rows(e, v, part, n.inputs[1], part_kernel<T>(minus));
-    auto& s = *e.step<AddedPart>();
+    if (by_rows(e, v, part, n.inputs[1])) return add_rows<T>(e, v, part, n.inputs[1], minus);
+    auto& s = *e.step<Added>();
     s.kernel = part_kernel<T>(minus);
     set_part(e, s, v, part, n.inputs[1]);
 }
