@@ -15,7 +15,8 @@ using PassObserver = std::function<void(std::string_view name, const Graph& befo
 struct PassOptions {
     bool allow_reassociation = false;  ///< rules that change rounding
     bool fold_updates = false;         ///< c ± α op(A) op(B) as one GEMM: the sum is rounded otherwise
-    bool lower = false;                ///< softmax and its like as maps and reductions
+    /// passes::lowering where softmax and its like are to become maps and reductions (lowering.hpp); it rounds otherwise.
+    Graph (*lower)(const Graph&, const PassOptions&) = nullptr;
     std::size_t fold_bytes = 4096;  ///< a folded constant is no larger than this, or than what it is made of
     std::vector<std::string> off = {};  ///< names of passes that are not to run
     PassObserver observer = {};         ///< where there is one, passes run one by one

@@ -93,6 +93,11 @@ namespace wengert {
 inline Graph optimize(const Graph& g, const PassOptions& options = {})
 {
     passes::detail::check_names(options);
+    if (options.lower) {
+        PassOptions rest = options;
+        rest.lower = nullptr;
+        return optimize(options.lower(g, options), rest);
+    }
     if (options.observer) return passes::detail::optimize_watched(g, options);
     return passes::settled(g, options, passes::detail::rules_of(options));
 }
