@@ -85,7 +85,7 @@ public:
         for (ValueId v : group.nodes)
             if (g.node(v).primitive->value)
                 shape_ = g.node(v).shape;
-            else
+            else if (std::find(group.results.begin(), group.results.end(), v) != group.results.end())
                 sums_.push_back(v);
         find_space();
         head();
@@ -103,7 +103,7 @@ private:
         double value;
         return text_literal(g_, layouts_, v, value) != nullptr;
     }
-    bool is_sum(ValueId v) const { return std::find(sums_.begin(), sums_.end(), v) != sums_.end(); }
+    bool is_sum(ValueId v) const { return !g_.node(v).primitive->value; }
 
     void find_space()
     {
