@@ -150,14 +150,14 @@ template <class T> struct Summed {
     const T* x = nullptr;
     T* y = nullptr;
     std::size_t outer = 1, n = 1, inner = 1;
-    std::size_t divisor = 0;  ///< of a mean
+    bool mean = false;  ///< divided by n, which may be 0
 
     static bool run(const void* self, Run&)
     {
         const auto& s = *static_cast<const Summed*>(self);
         kernels::sum(s.x, s.outer, s.n, s.inner, s.y);
-        if (s.divisor) {
-            const T d = static_cast<T>(s.divisor);
+        if (s.mean) {
+            const T d = static_cast<T>(s.n);
             for (std::size_t i = 0; i < s.outer * s.inner; ++i) s.y[i] /= d;
         }
         return true;
@@ -292,7 +292,7 @@ template <class T> void emit_sum(Emitter& e, ValueId v, const Axes& axes, bool m
     s.outer = r.outer;
     s.n = r.n;
     s.inner = r.inner;
-    s.divisor = mean ? r.n : 0;
+    s.mean = mean;
     e.bind(&s.x, x);
     e.bind(&s.y, v);
 }
