@@ -13,6 +13,16 @@ using fused_test::check_fused;
 constexpr auto A_f32 = DType::float32;
 using Arch = xsimd::default_arch;
 
+/// A primitive of the user's.
+struct MultiplyAdd {
+    static constexpr std::string_view name = "multiply_add";
+    template <class V> static V value(const V& x, const V& y, const V& z)
+    {
+        using std::fma;
+        return fma(x, y, z);
+    }
+};
+
 template <class T> struct Ops {
     template <class P> static const Primitive* un() { return &elementwise_primitive<P, Arch, T, T>; }
     template <class P> static const Primitive* bin() { return &elementwise_primitive<P, Arch, T, T, T>; }
@@ -41,7 +51,10 @@ template <class T> struct Ops {
                 bin<Maximum>(),
                 pull<Multiply, 0>(),
                 pull<Multiply, 1>(),
-                un<Tanh>()->pull[0].primitive};
+                un<Tanh>()->pull[0].primitive,
+                un<Sigmoid>()->pull[0].primitive,
+                bin<Divide>()->pull[0].primitive,
+                un<Square>()->pull[0].primitive};
     }
 };
 
@@ -153,8 +166,8 @@ template <class T> void random_program(unsigned seed, const Shape& shape, std::s
         return s;
     };
     for (std::size_t i = 0; i < length; ++i) {
-        const std::size_t kind = r.below(12);
-        const ValueId a = operand(), b = operand();
+        const std::size_t kind = r.below(13);
+        const ValueId a = operand(), b = operand(), c = operand();
         if (kind < 2) {
             all.push_back(g.operation(*r.pick(Ops<T>::unary()), {}, {a}, g.node(a).shape));
         } else if (kind == 2) {
@@ -163,6 +176,9 @@ template <class T> void random_program(unsigned seed, const Shape& shape, std::s
             const ValueId m = r.pick(masks);
             all.push_back(g.operation(elementwise_primitive<Where, Arch, T, bool, T, T>, {}, {m, a, b},
                                       shape_of({m, a, b})));
+        } else if (kind == 4 || kind == 12) {
+            const Primitive& p = elementwise_primitive<MultiplyAdd, Arch, T, T, T, T>;
+            all.push_back(g.operation(p, {}, {a, b, c}, shape_of({a, b, c})));
         } else {
             all.push_back(g.operation(*r.pick(Ops<T>::binary()), {}, {a, b}, shape_of({a, b})));
         }

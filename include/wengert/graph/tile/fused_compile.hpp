@@ -64,6 +64,7 @@ public:
             [&](ValueId v) { return wanted_[v]; });
         items_ = segmenter.items;
         machine_dtype_ = segmenter.dtype();
+        numbers_ = segmenter.numbers;
         find_lives();
         choose_tile();
         choose_sources();
@@ -281,7 +282,7 @@ private:
             const bool number = is_recipe_number(v);
             const std::size_t size = size_of(number ? machine_dtype_ : node(v).dtype);
             auto* memory = static_cast<std::byte*>(::operator new[](p_.fill* size, std::align_val_t{64}));
-            const double x = number ? recipe_numbers[no_value - 1 - v] : 0;
+            const double x = number ? numbers_[v - first_number] : 0;
             const auto single = static_cast<float>(x);
             const void* element = size == 4 ? static_cast<const void*>(&single) : &x;
             spread(number ? static_cast<const std::byte*>(element) : node(v).constant->data, size, p_.fill,
@@ -483,6 +484,7 @@ private:
         written_;  ///< as steps, those of the machine among them
     std::uint32_t position_ = 0;
     DType machine_dtype_{};
+    std::vector<double> numbers_;  ///< that recipes need
     std::unordered_map<ValueId, Place> register_of_;
     std::vector<std::pair<Place, DType>> free_;
     Scratch memory_;

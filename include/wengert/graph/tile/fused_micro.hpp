@@ -10,19 +10,34 @@
 
 namespace wengert::tiling {
 
-/// Of an accumulator x and an operand y: x + y, x − y, x y, y − x; and x y, y x with the zero-cotangent rule for the first
-/// factor: where it is 0 and the product not finite the result is 0.
-enum class Arith : std::uint8_t { add, subtract, multiply, reversed, scale, scale_by, none };
+/// Of an accumulator x and an operand y: x + y, x − y, x y, y − x; x y and y x with the zero-cotangent rule for the first
+/// factor (where it is 0 and the product not finite the result is 0); x / y, y / x; the larger one; x with that rule for the
+/// cotangent y. `fma` is x y + z, rounded once.
+enum class Arith : std::uint8_t {
+    add,
+    subtract,
+    multiply,
+    reversed,
+    scale,
+    scale_by,
+    divide,
+    divided,
+    maximum,
+    guard,
+    fma,
+    none
+};
 
-/// x ∘ y as y ∘ x.
+/// x ∘ y as y ∘ x; none where there is no such operation.
 constexpr Arith turned(Arith op)
 {
     switch (op) {
+    case Arith::add:
+    case Arith::multiply: return op;
     case Arith::subtract: return Arith::reversed;
-    case Arith::reversed: return Arith::subtract;
     case Arith::scale: return Arith::scale_by;
-    case Arith::scale_by: return Arith::scale;
-    default: return op;
+    case Arith::divide: return Arith::divided;
+    default: return Arith::none;
     }
 }
 
@@ -33,8 +48,9 @@ struct MicroOp {
 
 /// Numbers of the instructions.
 struct MicroCode {
-    static constexpr std::size_t accumulators = 3, memory = 3, operations = 6;
-    static constexpr std::uint8_t two = accumulators * operations * 4, loads = two + 9, stores = loads + 3,
+    static constexpr std::size_t accumulators = 3, memory = 3, operations = 10;
+    static constexpr std::uint8_t two = accumulators * operations * 4, products = two + 9,
+                                  sums = products + 48, loads = sums + 12, stores = loads + 3,
                                   moves = stores + 3, end = moves + 9;
 
     static constexpr std::uint8_t arith(std::size_t x, Arith op, std::size_t y)
@@ -45,6 +61,16 @@ struct MicroCode {
     static constexpr std::uint8_t both(std::size_t x, Arith op)
     {
         return static_cast<std::uint8_t>(two + x * 3 + static_cast<std::size_t>(op));
+    }
+    /// x y + z
+    static constexpr std::uint8_t product(std::size_t x, std::size_t y, std::size_t z)
+    {
+        return static_cast<std::uint8_t>(products + x * 16 + y * 4 + z);
+    }
+    /// y · memory + x; where y is memory as well, that is the first operand.
+    static constexpr std::uint8_t sum(std::size_t x, std::size_t y)
+    {
+        return static_cast<std::uint8_t>(sums + x * 4 + y);
     }
     static constexpr std::uint8_t load(std::size_t x) { return static_cast<std::uint8_t>(loads + x); }
     static constexpr std::uint8_t store(std::size_t x) { return static_cast<std::uint8_t>(stores + x); }
@@ -82,12 +108,28 @@ private:
             return x * y;
         else if constexpr (op == Arith::reversed)
             return y - x;
+        else if constexpr (op == Arith::divide)
+            return x / y;
+        else if constexpr (op == Arith::divided)
+            return y / x;
+        else if constexpr (op == Arith::maximum)
+            return maximum(x, y);
+        else if constexpr (op == Arith::scale)
+            return step<Arith::guard>(x * y, x, probe);
         else if constexpr (op == Arith::scale_by)
-            return step<Arith::scale>(y, x, probe);
-        else {
-            const L r = x * y;
-            return where((x == probe) & !is_finite(r), L(T(0)), r);
-        }
+            return step<Arith::guard>(x * y, y, probe);
+        else
+            return where((y == probe) & !is_finite(x), L(T(0)), x);
+    }
+
+    /// Lane v of accumulator y, or of what lies at p.
+    template <std::size_t y, std::size_t v>
+    [[gnu::always_inline]] static L operand(const Accumulators& a, const T* p)
+    {
+        if constexpr (y == MicroCode::memory)
+            return L::load(p + v * L::width);
+        else
+            return a.x[y][v];
     }
 
     template <std::size_t code, std::size_t... v>
@@ -99,18 +141,26 @@ private:
         if constexpr (code < C::two) {
             constexpr std::size_t x = code / 4 / C::operations, y = code % 4;
             constexpr auto op = static_cast<Arith>(code / 4 % C::operations);
-            const L probe(op < Arith::scale ? T(0) : static_cast<T>(kernels::zero_cotangent));
-            if constexpr (y == C::memory)
-                ((a.x[x][v] = step<op>(a.x[x][v], L::load(p + v * L::width), probe)), ...);
-            else
-                ((a.x[x][v] = step<op>(a.x[x][v], a.x[y][v], probe)), ...);
-        } else if constexpr (code < C::loads) {
+            constexpr bool guarded = op == Arith::scale || op == Arith::scale_by || op == Arith::guard;
+            const L probe(guarded ? static_cast<T>(kernels::zero_cotangent) : T(0));
+            ((a.x[x][v] = step<op>(a.x[x][v], operand<y, v>(a, p), probe)), ...);
+        } else if constexpr (code < C::products) {
             constexpr std::size_t x = (code - C::two) / 3;
             constexpr auto op = static_cast<Arith>((code - C::two) % 3);
             const T* q = reinterpret_cast<const T*>(at[o.second]);
-            ((a.x[x][v] = step<op>(L::load(p + v * L::width), L::load(q + v * L::width), L())), ...);
+            ((a.x[x][v] = step<op>(operand<C::memory, v>(a, p), operand<C::memory, v>(a, q), L())), ...);
+        } else if constexpr (code < C::sums) {
+            constexpr std::size_t x = (code - C::products) / 16, y = (code - C::products) / 4 % 4,
+                                  z = (code - C::products) % 4;
+            static_assert(C::product(x, y, z) == code);
+            const T* q = reinterpret_cast<const T*>(at[o.second]);
+            ((a.x[x][v] = fma(a.x[x][v], operand<y, v>(a, p), operand<z, v>(a, q))), ...);
+        } else if constexpr (code < C::loads) {
+            constexpr std::size_t x = (code - C::sums) / 4, y = (code - C::sums) % 4;
+            const T* q = reinterpret_cast<const T*>(at[o.second]);
+            ((a.x[x][v] = fma(operand<y, v>(a, p), operand<C::memory, v>(a, q), a.x[x][v])), ...);
         } else if constexpr (code < C::stores) {
-            ((a.x[code - C::loads][v] = L::load(p + v * L::width)), ...);
+            ((a.x[code - C::loads][v] = operand<C::memory, v>(a, p)), ...);
         } else if constexpr (code < C::moves) {
             (a.x[code - C::stores][v].store(p + v * L::width), ...);
         } else {

@@ -1,76 +1,17 @@
 // Which of a group's operations run on the arithmetic machine together, and the machine's programs.
 #pragma once
 
-#include "../../ops/activations.hpp"
-#include "fused_program.hpp"
+#include <bit>
+
+#include "fused_recipe.hpp"
 
 namespace wengert::tiling {
 
 namespace detail {
 
-/// Numbers that recipes need, as values that no graph has.
-inline constexpr double recipe_numbers[] = {1, 2, -1};
-constexpr ValueId recipe_number(std::size_t k) { return no_value - 1 - static_cast<ValueId>(k); }
-constexpr bool is_recipe_number(ValueId v)
-{
-    return v < no_value && v >= recipe_number(std::size(recipe_numbers) - 1);
-}
-
-/// A primitive as operations of the machine, each as the primitive's own kernel has it.
-struct Recipe {
-    /// Of operations: the primitive's inputs are 0 to 3, results of steps before 4, 5, …, and `one`, `two`, `minus_one`.
-    enum : std::uint8_t { g = 0, y = 1, first = 4, second = 5, one = 8, two = 9, minus_one = 10 };
-    struct Step {
-        Arith op = Arith::none;
-        std::uint8_t left = 0, right = 0;
-    };
-    TileKernel kernel = nullptr;
-    Step steps[3];
-    std::size_t count() const
-    {
-        std::size_t n = 0;
-        while (n < 3 && steps[n].op != Arith::none) ++n;
-        return n;
-    }
-};
-
-template <class A, class T>
-inline constexpr auto recipes = [] {
-    using R = Recipe;
-    using O = Arith;
-    constexpr auto unary = []<class P>(P) { return elementwise_primitive<P, A, T, T>; };
-    constexpr auto binary = []<class P>(P) { return elementwise_primitive<P, A, T, T, T>; };
-    return std::array{
-        R{binary(Add{}).value, {{O::add, 0, 1}}},
-        R{binary(Subtract{}).value, {{O::subtract, 0, 1}}},
-        R{binary(Multiply{}).value, {{O::multiply, 0, 1}}},
-        R{unary(Negative{}).value, {{O::multiply, 0, R::minus_one}}},
-        R{unary(Square{}).value, {{O::multiply, 0, 0}}},
-        R{binary(Subtract{}).pull[1].kernel, {{O::multiply, R::g, R::minus_one}}},
-        R{unary(Negative{}).pull[0].kernel, {{O::multiply, R::g, R::minus_one}}},
-        R{binary(Multiply{}).pull[0].kernel, {{O::scale, R::g, R::y}}},
-        R{binary(Multiply{}).pull[1].kernel, {{O::scale, R::g, R::y}}},
-        R{unary(Exp{}).pull[0].kernel, {{O::scale, R::g, R::y}}},
-        R{unary(Square{}).pull[0].kernel, {{O::multiply, R::two, R::y}, {O::scale, R::g, R::first}}},
-        R{unary(Tanh{}).pull[0].kernel,
-          {{O::multiply, R::y, R::y}, {O::subtract, R::one, R::first}, {O::scale, R::g, R::second}}},
-        R{unary(Sigmoid{}).pull[0].kernel,
-          {{O::subtract, R::one, R::y}, {O::multiply, R::y, R::first}, {O::scale, R::g, R::second}}},
-    };
-}();
-
-/// How the machine computes a primitive, or null. Told by the kernel, so that another primitive of the same name is not meant.
-template <class A> const Recipe* recipe_of(const Primitive& p)
-{
-    const auto find = [&](const auto& all) -> const Recipe* {
-        for (const Recipe& r : all)
-            if (r.kernel == p.value) return &r;
-        return nullptr;
-    };
-    if (p.dtype == DType::float32) return find(recipes<A, float>);
-    if (p.dtype == DType::float64) return find(recipes<A, double>);
-    return nullptr;
-}
+/// Values that no graph has: numbers that recipes need, and what is between the steps of a recipe.
+inline constexpr ValueId first_number = 0xf8000000, first_between = 0xf0000000;
+constexpr bool is_recipe_number(ValueId v) { return v >= first_number && v != no_value; }
 
 /// One step of a group: a primitive's kernel, or several operations on the machine.
 struct Item {
@@ -83,7 +24,7 @@ struct Item {
 /// An operation of the machine.
 struct MachineNode {
     Arith op{};
-    ValueId value = no_value, left = no_value, right = no_value;
+    ValueId value = no_value, left = no_value, right = no_value, third = no_value;
     bool wanted = false;  ///< its value is read outside of the segment
 };
 
@@ -99,8 +40,9 @@ public:
     template <class Place> void write(const Place& place)
     {
         for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-            readings_[nodes_[i].left].push_back(i);
-            if (nodes_[i].right != nodes_[i].left) readings_[nodes_[i].right].push_back(i);
+            for (ValueId v : {nodes_[i].left, nodes_[i].right, nodes_[i].third})
+                if (v != no_value && (readings_[v].empty() || readings_[v].back() != i))
+                    readings_[v].push_back(i);
         }
         for (now_ = 0; now_ < nodes_.size(); ++now_) step(nodes_[now_], place);
         ops.push_back({MicroCode::end, 0, 0});
@@ -138,14 +80,16 @@ private:
     }
     bool in_memory(ValueId v) const { return !made_.count(v) || spilled_.count(v) || stored_at.count(v); }
 
-    /// An accumulator whose value may go; neither `keep` nor `also`.
-    std::size_t take(std::size_t keep, std::size_t also)
+    /// An accumulator whose value may go; none of those that the present step reads.
+    std::size_t take()
     {
+        const MachineNode& n = nodes_[now_];
         std::size_t best = none;
         std::uint32_t farthest = 0;
         for (std::size_t x = 0; x < none; ++x) {
-            if (x == keep || x == also) continue;
-            const std::uint32_t when = holds_[x] == no_value ? ~0U : next(holds_[x]);
+            const ValueId v = holds_[x];
+            if (v != no_value && (v == n.left || v == n.right || v == n.third)) continue;
+            const std::uint32_t when = v == no_value ? ~0U : next(v);
             if (best == none || when > farthest) best = x, farthest = when;
         }
         const ValueId v = holds_[best];
@@ -158,32 +102,63 @@ private:
     }
     bool may_overwrite(ValueId v) const { return next(v) == ~0U || in_memory(v); }
 
+    /// Puts v into an accumulator that may be written.
+    template <class Place> std::size_t copy(ValueId v, const Place& place)
+    {
+        const std::size_t from = accumulator_of(v);
+        if (from != none && may_overwrite(v)) return from;
+        const std::size_t x = take();
+        if (from != none)
+            emit(MicroCode::move(x, from));
+        else
+            emit(MicroCode::load(x), load_from(v, place));
+        return x;
+    }
+    bool ready(ValueId v) const { return accumulator_of(v) != none && may_overwrite(v); }
+
     template <class Place> void step(const MachineNode& n, const Place& place)
     {
+        if (n.op == Arith::fma) return finish(fma(n, place), n, place);
         const std::size_t l = accumulator_of(n.left), r = accumulator_of(n.right);
+        const Arith other = turned(n.op);
         std::size_t x = none;
-        if (l != none && may_overwrite(n.left)) {
-            x = l;
-            apply(x, n.op, r, n.right, place);
-        } else if (r != none && may_overwrite(n.right)) {
-            x = r;
-            apply(x, turned(n.op), l, n.left, place);
-        } else if (l != none) {
-            x = take(l, r);
-            emit(MicroCode::move(x, l));
-            apply(x, n.op, r == l ? x : r, n.right, place);
+        if (ready(n.left) || other == Arith::none || (l != none && !ready(n.right))) {
+            x = copy(n.left, place);
+            apply(x, n.op, n.right == n.left ? x : r, n.right, place);
         } else if (r != none) {
-            x = take(r, none);
-            emit(MicroCode::move(x, r));
-            apply(x, turned(n.op), none, n.left, place);
+            x = copy(n.right, place);
+            apply(x, other, l, n.left, place);
         } else {
-            x = take(none, none);
+            x = take();
             const std::uint8_t a = load_from(n.left, place);
             const bool two = n.op <= Arith::multiply;
             emit(two ? MicroCode::both(x, n.op) : MicroCode::load(x), a, two ? load_from(n.right, place) : a);
             if (!two) apply(x, n.op, none, n.right, place);
         }
         finish(x, n, place);
+    }
+
+    /// left · right + third
+    template <class Place> std::size_t fma(const MachineNode& n, const Place& place)
+    {
+        const std::size_t l = accumulator_of(n.left), r = accumulator_of(n.right);
+        const bool adds =
+            ready(n.third) && n.third != n.left && n.third != n.right && (l == none || r == none);
+        if (adds && !ready(n.left) && !ready(n.right)) {
+            const std::size_t x = accumulator_of(n.third), y = l != none ? l : r;
+            const ValueId factor = r == none ? n.right : n.left;  // one that is in memory
+            const std::uint8_t p = y == none ? load_from(n.left, place) : std::uint8_t{0};
+            emit(MicroCode::sum(x, y), p, load_from(factor, place));
+            return x;
+        }
+        const bool swap = !ready(n.left) && (ready(n.right) || (l == none && r != none));
+        const ValueId a = swap ? n.right : n.left, b = swap ? n.left : n.right;
+        const std::size_t x = copy(a, place);
+        const std::size_t y = b == a ? x : accumulator_of(b), z = n.third == a ? x : accumulator_of(n.third);
+        const std::uint8_t p = y == none ? load_from(b, place) : std::uint8_t{0};
+        const std::uint8_t q = z == none ? load_from(n.third, place) : std::uint8_t{0};
+        emit(MicroCode::product(x, y, z), p, q);
+        return x;
     }
     template <class Place>
     void apply(std::size_t x, Arith op, std::size_t y, ValueId other, const Place& place)
@@ -229,8 +204,8 @@ public:
             Member m;
             for (ValueId i : g.node(nodes[k]).inputs) m.in.push_back(source(i));
             const DType dtype = g.node(nodes[k]).dtype;
-            if (machine && (!any_ || dtype == dtype_)) m.recipe = recipe_of<A>(*g.node(nodes[k]).primitive);
-            if (m.recipe) dtype_ = dtype, any_ = true;
+            if (machine && (!any_ || dtype == dtype_)) m.recipe = recipe_of(g, g.node(nodes[k]));
+            if (m.light()) dtype_ = dtype, any_ = true;
             m.wanted = wanted(nodes[k]);
             number_[nodes[k]] = k;
             members_.push_back(std::move(m));
@@ -241,23 +216,33 @@ public:
     std::vector<Item> items;
     DType dtype() const { return dtype_; }  ///< of the machine's operations
 
+    std::vector<double> numbers;  ///< value first_number + k is the k-th
+    ValueId number(double x)
+    {
+        const auto same = [x](double y) {
+            return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+        };
+        const auto at = std::find_if(numbers.begin(), numbers.end(), same) - numbers.begin();
+        if (static_cast<std::size_t>(at) == numbers.size()) numbers.push_back(x);
+        return first_number + static_cast<ValueId>(at);
+    }
+
     std::vector<MachineNode> machine_nodes(const Item& item)
     {
         std::vector<MachineNode> out;
         ValueId between = first_between;
         for (ValueId v : item.nodes) {
             const Member& m = members_[number_[v]];
-            const std::size_t n = m.recipe->count();
-            ValueId made[3];
-            for (std::size_t k = 0; k < n; ++k) {
-                made[k] = k + 1 == n ? v : between++;
-                const auto operand = [&](std::uint8_t i) {
-                    return i >= Recipe::one     ? recipe_number(i - Recipe::one)
-                           : i >= Recipe::first ? made[i - Recipe::first]
-                                                : m.in[i];
-                };
-                const Recipe::Step& s = m.recipe->steps[k];
-                out.push_back({s.op, made[k], operand(s.left), operand(s.right), false});
+            std::vector<ValueId> made;
+            const auto value = [&](const Recipe::Operand& o) {
+                if (o.kind == Recipe::Operand::number) return number(o.value);
+                return o.kind == Recipe::Operand::step ? made[o.index] : m.in[o.index];
+            };
+            for (const Recipe::Step& s : m.recipe.steps) {
+                const ValueId third = s.op == Arith::fma ? value(s.third) : no_value;
+                const ValueId left = value(s.left), right = value(s.right);
+                made.push_back(&s == &m.recipe.steps.back() ? v : between++);
+                out.push_back({s.op, made.back(), left, right, third, false});
             }
             out.back().wanted = std::binary_search(item.out.begin(), item.out.end(), v);
         }
@@ -266,11 +251,11 @@ public:
 
 private:
     struct Member {
-        const Recipe* recipe = nullptr;
+        Recipe recipe;
         bool wanted = false;
         std::uint32_t phase = 0, item = 0;
         std::vector<ValueId> in;
-        bool light() const { return recipe != nullptr; }
+        bool light() const { return !recipe.steps.empty(); }
     };
     Member* member(ValueId v)
     {
@@ -333,9 +318,9 @@ private:
                 add_input(item, i);
             }
             if (!item.segment) continue;
-            for (std::size_t j = 0; j < m.recipe->count(); ++j)
-                for (std::uint8_t i : {m.recipe->steps[j].left, m.recipe->steps[j].right})
-                    if (i >= Recipe::one) add_input(item, recipe_number(i - Recipe::one));
+            for (const Recipe::Step& s : m.recipe.steps)
+                for (const Recipe::Operand& o : {s.left, s.right, s.third})
+                    if (o.kind == Recipe::Operand::number) add_input(item, number(o.value));
         }
     }
 
@@ -345,9 +330,6 @@ private:
         const bool known = item.segment && std::find(item.in.begin(), item.in.end(), v) != item.in.end();
         if (!known) item.in.push_back(v);
     }
-
-    static constexpr ValueId first_between =
-        0xf0000000;  ///< values within recipes: numbers that no graph reaches
 
     const std::vector<ValueId>& nodes_;
     std::vector<Member> members_;

@@ -1,0 +1,161 @@
+// Recipes: what a primitive does, as operations of the arithmetic machine. Read off its rule (base/term.hpp), so that the
+// user's own primitives and all derivatives have one, too, as far as the machine has the operations.
+#pragma once
+
+#include "fused_program.hpp"
+
+namespace wengert::tiling::detail {
+
+struct Recipe {
+    /// An input of the primitive, the result of an earlier step, or a number.
+    struct Operand {
+        enum Kind : std::uint8_t { input, step, number } kind = input;
+        std::uint32_t index = 0;
+        double value = 0;
+    };
+    struct Step {
+        Arith op = Arith::none;
+        Operand left, right, third;
+    };
+    std::vector<Step> steps;  ///< none: the machine cannot do it
+};
+
+/// Writes a recipe from the steps of a rule.
+class RecipeWriter {
+public:
+    static constexpr std::size_t most =
+        6;  ///< steps: longer rules have kernels that keep all in registers anyhow
+
+    explicit RecipeWriter(const Primitive& p)
+    {
+        if (!p.describe || p.arity > kernels::max_operands) return;
+        {
+            const TermScope scope(program_);
+            Term in[kernels::max_operands];
+            for (std::int32_t i = 0; i < p.arity; ++i) in[i] = Term::input(i);
+            result_ = p.describe(in).id;
+        }
+        number_.assign(program_.steps.size(), -1);
+        if (!write(result_) || recipe.steps.size() > most) recipe.steps.clear();
+    }
+    Recipe recipe;
+
+private:
+    using Operand = Recipe::Operand;
+
+    const TermStep& step(std::int32_t i) const { return program_.steps[static_cast<std::size_t>(i)]; }
+
+    static Arith operation(TermKind kind)
+    {
+        switch (kind) {
+        case TermKind::add: return Arith::add;
+        case TermKind::subtract: return Arith::subtract;
+        case TermKind::multiply:
+        case TermKind::square:
+        case TermKind::negative: return Arith::multiply;
+        case TermKind::divide: return Arith::divide;
+        case TermKind::maximum: return Arith::maximum;
+        case TermKind::fma: return Arith::fma;
+        default: return Arith::none;
+        }
+    }
+
+    /// Is step i the zero-cotangent rule, r or 0 where g is 0 and r not finite?
+    bool is_guard(std::int32_t i, std::int32_t& g, std::int32_t& r) const
+    {
+        if (step(i).kind != TermKind::where) return false;
+        r = step(i).c;
+        const TermStep &both = step(step(i).a), &zero = step(step(i).b);
+        if (both.kind != TermKind::logical_and || zero.kind != TermKind::constant || zero.value != 0)
+            return false;
+        const TermStep &silent = step(both.a), &broken = step(both.b);
+        if (silent.kind != TermKind::equal || broken.kind != TermKind::logical_not) return false;
+        g = silent.a;
+        return step(silent.b).kind == TermKind::zero_cotangent &&
+               step(broken.a).kind == TermKind::is_finite && step(broken.a).a == r;
+    }
+
+    /// The steps of a rule are in order and few; those that the result does not need are not reached.
+    bool write(std::int32_t i)
+    {
+        std::vector<std::int32_t> wanted{i};
+        std::vector<bool> needed(program_.steps.size(), false);
+        while (!wanted.empty()) {
+            const std::int32_t k = wanted.back();
+            wanted.pop_back();
+            if (needed[static_cast<std::size_t>(k)]) continue;
+            needed[static_cast<std::size_t>(k)] = true;
+            if (!inputs_of(k, wanted)) return false;
+        }
+        for (std::size_t k = 0; k < needed.size(); ++k)
+            if (needed[k]) append(static_cast<std::int32_t>(k));
+        return !recipe.steps.empty();
+    }
+    bool inputs_of(std::int32_t k, std::vector<std::int32_t>& out) const
+    {
+        const TermStep& s = step(k);
+        std::int32_t g = 0, r = 0;
+        if (s.kind == TermKind::input || s.kind == TermKind::constant) return true;
+        if (is_guard(k, g, r)) {
+            out.insert(out.end(), {g, r});
+            return true;
+        }
+        if (operation(s.kind) == Arith::none) return false;
+        for (std::int32_t i : {s.a, s.b, s.c})
+            if (i >= 0) out.push_back(i);
+        return true;
+    }
+    void append(std::int32_t k)
+    {
+        const TermStep& s = step(k);
+        if (s.kind == TermKind::input || s.kind == TermKind::constant) return;
+        Recipe::Step o;
+        std::int32_t g = 0, r = 0;
+        if (is_guard(k, g, r)) {
+            if (scales(g, r))
+                return void(number_[static_cast<std::size_t>(k)] = number_[static_cast<std::size_t>(r)]);
+            o = {Arith::guard, operand(r), operand(g), {}};
+        } else {
+            o.op = operation(s.kind);
+            o.left = operand(s.a);
+            o.right = s.kind == TermKind::square     ? o.left
+                      : s.kind == TermKind::negative ? Operand{Operand::number, 0, -1}
+                                                     : operand(s.b);
+            if (o.op == Arith::fma) o.third = operand(s.c);
+        }
+        number_[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(recipe.steps.size());
+        recipe.steps.push_back(o);
+    }
+    /// The product just written, of g and something, gets the rule itself.
+    bool scales(std::int32_t g, std::int32_t r)
+    {
+        const std::int32_t at = number_[static_cast<std::size_t>(r)];
+        if (at < 0 || at + 1 != static_cast<std::int32_t>(recipe.steps.size())) return false;
+        Recipe::Step& product = recipe.steps.back();
+        if (step(r).kind != TermKind::multiply || step(r).a != g) return false;
+        product.op = Arith::scale;
+        return true;
+    }
+    Operand operand(std::int32_t i) const
+    {
+        const TermStep& s = step(i);
+        if (s.kind == TermKind::input) return {Operand::input, static_cast<std::uint32_t>(s.a), 0};
+        if (s.kind == TermKind::constant) return {Operand::number, 0, s.value};
+        return {Operand::step, static_cast<std::uint32_t>(number_[static_cast<std::size_t>(i)]), 0};
+    }
+
+    TermProgram program_;
+    std::int32_t result_ = -1;
+    std::vector<std::int32_t> number_;  ///< of the recipe's steps
+};
+
+/// How the machine computes an operation, all of whose operands have its dtype.
+inline Recipe recipe_of(const Graph& g, const GraphNode& n)
+{
+    if (!differentiable(n.dtype)) return {};
+    for (ValueId i : n.inputs)
+        if (g.node(i).dtype != n.dtype) return {};
+    return RecipeWriter(*n.primitive).recipe;
+}
+
+}  // namespace wengert::tiling::detail
