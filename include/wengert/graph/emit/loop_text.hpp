@@ -213,9 +213,19 @@ private:
             out_ += "        const auto x" + n + " = " + wrapped(v, load) + ";\n";
         }
     }
+    std::size_t long_functions() const
+    {
+        std::size_t count = 0;
+        for (ValueId v : group_.nodes) {
+            if (is_sum(v)) continue;
+            const TypedProgram p = program_of(g_, layouts_, v);
+            for (const TermStep& s : p.steps()) count += TermCode::long_function(s.kind);
+        }
+        return count;
+    }
     void statements()
     {
-        TermCode code(Dialect::vectors, out_);
+        TermCode code(out_, long_functions() > 3);
         for (ValueId v : group_.nodes) {
             const GraphNode& n = g_.node(v);
             if (is_sum(v)) continue;

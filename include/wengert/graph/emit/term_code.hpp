@@ -145,8 +145,9 @@ public:
         : vectors_(false), dialect_(Dialect::numbers), out_(out), indent_(std::move(indent)),
           prefix_(std::move(prefix)), helpers_(&helpers)
     {}
-    TermCode(Dialect dialect, std::string& out)
-        : vectors_(dialect == Dialect::vectors), dialect_(dialect), out_(out)
+    /// Vectors; `calls`: functions are called and not inlined.
+    explicit TermCode(std::string& out, bool calls = false)
+        : vectors_(true), calls_(calls), dialect_(Dialect::vectors), out_(out)
     {}
 
     /// Appends the statements and returns the name of the result; `in` are the operands' names.
@@ -235,13 +236,25 @@ private:
         if (s.c >= 0) call += ", " + operand(s.c, type);
         return call + ")";
     }
+public:
+    /// Takes more than a few instructions.
+    static bool long_function(TermKind k)
+    {
+        return (k >= TermKind::exp && k <= TermKind::erf) || k == TermKind::sigmoid ||
+               k == TermKind::normal_cdf || k == TermKind::pow || k == TermKind::atan2;
+    }
+
+private:
     static bool rounds(TermKind k)
     {
         return k == TermKind::floor || k == TermKind::ceil || k == TermKind::round_even;
     }
     std::string function(TermKind kind, DType type) const
     {
-        if (vectors_) return std::string(name_of(kind)) + "_";
+        const std::string name = std::string(name_of(kind)) + "_";
+        if (vectors_ && calls_ && long_function(kind))
+            return (kind >= TermKind::add ? "called2<" : "called<") + name + "<" + vector(type) + ">>";
+        if (vectors_) return name;
         return number_function(name_of(kind), type);
     }
     /// What <math.h> has under this name or another, or a helper.
@@ -305,7 +318,7 @@ private:
         return "convert<" + vector(to) + ">(" + a + (from == DType::boolean ? " & 1)" : ")");
     }
 
-    bool vectors_;
+    bool vectors_, calls_ = false;
     Dialect dialect_;
     std::string& out_;
     std::string indent_ = "        ", prefix_;

@@ -92,6 +92,10 @@ template <class A, class B> FN A either(A a, B b) { return a | mask_as<A>(b); }
 template <class A, class B> FN A differ(A a, B b) { return a ^ mask_as<A>(b); }
 template <class M> FN M negate(M m) { return ~m; }
 
+/* f as a function that is called and not inlined, for loops that need it often */
+template <auto f, class X> static __attribute__((noinline)) X called(X x) { return f(x); }
+template <auto f, class X> static __attribute__((noinline)) X called2(X x, X y) { return f(x, y); }
+
 template <class X> FN Mask<X> bits(X x) { return (Mask<X>)x; }
 template <class X> FN X from_bits(Mask<X> b) { return (X)b; }
 template <class X> FN X low_zero() { return K<X>(El<X>(-0.0)); }
