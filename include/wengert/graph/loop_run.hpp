@@ -2,7 +2,7 @@
 #pragma once
 
 #include "loop.hpp"
-#include "step_plan.hpp"
+#include "compiled_step.hpp"
 #include "trace.hpp"
 
 namespace wengert::detail {
@@ -22,27 +22,23 @@ private:
     Restore<bool> before_;
 };
 
-/// What is done to bodies before they run; set by whoever has passes (graph/optimize.hpp).
-inline Graph (*&body_optimizer() noexcept)(const Graph&)
-{
-    static Graph (*optimize)(const Graph&) = nullptr;
-    return optimize;
-}
-
 /// The graphs of a loop, ready to run.
 struct LoopPlans {
     Thread* owner;
-    StepPlan body, other, pull;
+    std::unique_ptr<BodyPlan> body, other, pull;
     explicit LoopPlans(const LoopParameters& p)
-        : owner(&current_thread()), body(optimized(p.body), p.states, p.states + p.xs),
-          other(optimized(p.other), 0, p.kind == LoopParameters::Kind::cond ? 0 : p.states),
-          pull(optimized(p.pull), p.active_states.size() + p.active_constants.size(),
-               p.active_states.size() + p.active_constants.size() + p.states)
+        : owner(&current_thread()), body(plan(p.body, p.states, p.states + p.xs)),
+          other(plan(p.other, 0, p.kind == LoopParameters::Kind::cond ? 0 : p.states)),
+          pull(plan(p.pull, p.active_states.size() + p.active_constants.size(),
+                    p.active_states.size() + p.active_constants.size() + p.states))
     {}
-    static std::shared_ptr<const Graph> optimized(const std::shared_ptr<const Graph>& g)
+    static std::unique_ptr<BodyPlan> plan(std::shared_ptr<const Graph> g, std::size_t states,
+                                          std::size_t fixed)
     {
-        if (!g) return std::make_shared<const Graph>();
-        return body_optimizer() ? std::make_shared<const Graph>(body_optimizer()(*g)) : g;
+        if (!g) return nullptr;
+        if (body_compiler().optimize) g = std::make_shared<const Graph>(body_compiler().optimize(*g));
+        if (CompiledStep::worthwhile(*g)) return std::make_unique<CompiledStep>(std::move(g), states);
+        return std::make_unique<StepPlan>(std::move(g), states, fixed);
     }
 };
 
@@ -104,18 +100,18 @@ private:
         if (r.wanted())
             pack_result(from, packed_->data + static_cast<std::size_t>(r.offset) * unit_ + skip, p_.dtype);
     }
-    void bind_constants(StepPlan& plan, std::size_t to, std::size_t from, std::size_t n) const
+    void bind_constants(BodyPlan& plan, std::size_t to, std::size_t from, std::size_t n) const
     {
         for (std::size_t i = 0; i < n; ++i) plan.bind(to + i, in_[from + i]->data);
     }
-    void load_states(StepPlan& plan) const
+    void load_states(BodyPlan& plan) const
     {
         for (std::size_t i = 0; i < p_.states; ++i) std::memcpy(plan.own(i), in_[i]->data, in_[i]->bytes());
     }
 
     void scan()
     {
-        StepPlan& body = plans_.body;
+        BodyPlan& body = *plans_.body;
         const std::size_t ys = p_.results.size() - p_.states;
         std::vector<std::size_t> strides(ys);  // bytes from one step's result to the next one's
         std::vector<std::size_t> early, late;
@@ -155,13 +151,13 @@ private:
     }
     bool stopped() const
     {
-        return p_.guard != LoopParameters::npos && !*plans_.body.input(p_.guard).as<bool>();
+        return p_.guard != LoopParameters::npos && !*plans_.body->input(p_.guard).as<bool>();
     }
 
     /// A while_loop, whose final states are results unless their history is wanted.
     void repeat(bool history)
     {
-        StepPlan &body = plans_.body, &test = plans_.other;
+        BodyPlan &body = *plans_.body, &test = *plans_.other;
         const std::size_t constants = in_.size() - p_.states - (history ? p_.active_states.size() : 0);
         if (!history && has_gaps()) std::memset(packed_->data, 0, packed_->bytes());
         load_states(body);
@@ -185,7 +181,7 @@ private:
     {
         if (has_gaps()) std::memset(packed_->data, 0, packed_->bytes());
         const bool taken = *in_[0]->as<bool>();
-        StepPlan& plan = taken ? plans_.body : plans_.other;
+        BodyPlan& plan = taken ? *plans_.body : *plans_.other;
         bind_constants(plan, 0, 1, in_.size() - 1);
         plan.begin();
         plan.run();
@@ -197,7 +193,7 @@ private:
     void remember()
     {
         for (std::size_t i = 0; i < p_.states; ++i) {
-            const Block& s = plans_.body.input(i);
+            const Block& s = plans_.body->input(i);
             const std::size_t at = history_.size();
             history_.resize(at + padded(s));
             std::memcpy(history_.data() + at, s.data, s.bytes());
@@ -206,7 +202,7 @@ private:
     /// The derivative of a while_loop: forwards with all states kept, then back.
     void pull_back()
     {
-        StepPlan& pull = plans_.pull;
+        BodyPlan& pull = *plans_.pull;
         const std::size_t states = p_.active_states.size(), sums = p_.active_constants.size();
         const std::size_t constants = in_.size() - p_.states - states;
         repeat(true);
@@ -221,7 +217,7 @@ private:
         pull.begin();
         for (std::size_t end = history_.size(); end > 0;) {
             for (std::size_t i = p_.states; i-- > 0;) {
-                end -= padded(plans_.body.input(i));
+                end -= padded(plans_.body->input(i));
                 pull.bind(states + sums + i, history_.data() + end);
             }
             pull.run();

@@ -1,6 +1,7 @@
 // From a trace to something that runs: passes, then a backend.
 #pragma once
 
+#include "compiled_step.hpp"
 #include "frozen.hpp"
 #include "passes/memory_limit.hpp"
 #include "passes/passes.hpp"
@@ -20,6 +21,12 @@ inline Graph optimized(const Graph& g, const FreezeOptions& options)
     passes.allow_reassociation = passes.allow_reassociation || options.allow_reassociation;
     return optimize(g, passes);
 }
+
+/// Bodies of loops are optimized and compiled, too.
+inline const bool bodies_are_compiled = [] {
+    body_compiler() = {[](const Graph& g) { return optimize(g, PassOptions{}); }, compile_tile};
+    return true;
+}();
 
 inline std::unique_ptr<Executable> FrozenCore::compile(const Graph& g) const
 {

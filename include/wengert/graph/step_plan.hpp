@@ -9,7 +9,26 @@
 
 namespace wengert::detail {
 
-class StepPlan {
+/// One step of a loop, ready to be repeated. Headers of inputs and outputs stay where they are.
+class BodyPlan {
+public:
+    virtual ~BodyPlan() = default;
+    /// Input i has those elements from now on. They stay where they are, but small ones are copied.
+    virtual void bind(std::size_t i, std::byte* data) = 0;
+    /// Input i in memory of the plan.
+    virtual std::byte* own(std::size_t i) = 0;
+    virtual const Block& input(std::size_t i) const = 0;
+    virtual const Block& output(std::size_t k) const = 0;
+    /// Does an output show an input, so that it is to be read before the step?
+    virtual bool known_before(std::size_t k) const = 0;
+    /// What does not change from step to step, once the inputs are bound.
+    virtual void begin() {}
+    virtual void run() = 0;
+    /// The next values become the present ones.
+    virtual void advance() = 0;
+};
+
+class StepPlan : public BodyPlan {
 public:
     /// The first `states` outputs are the next values of the first `states` inputs, and may be computed where these lie.
     /// Other outputs that show an input are to be read before the step. Inputs from number `fixed` on, and what depends on
@@ -28,8 +47,7 @@ public:
     StepPlan(const StepPlan&) = delete;
     StepPlan& operator=(const StepPlan&) = delete;
 
-    /// Input i has those elements from now on. They stay where they are, but small ones are copied.
-    void bind(std::size_t i, std::byte* data)
+    void bind(std::size_t i, std::byte* data) override
     {
         const ValueId v = graph_->inputs()[i];
         if (memory_[v])
@@ -37,32 +55,28 @@ public:
         else
             move(v, data);
     }
-    /// Input i in memory of the plan.
-    std::byte* own(std::size_t i)
+    std::byte* own(std::size_t i) override
     {
         const ValueId v = graph_->inputs()[i];
         if (!memory_[v]) give_memory(v);
         return values_[v]->data;
     }
-    const Block& input(std::size_t i) const { return *values_[graph_->inputs()[i]]; }
-    const Block& output(std::size_t k) const { return *values_[graph_->outputs()[k]]; }
-    /// Does an output show an input, so that it is to be read before the step?
-    bool known_before(std::size_t k) const
+    const Block& input(std::size_t i) const override { return *values_[graph_->inputs()[i]]; }
+    const Block& output(std::size_t k) const override { return *values_[graph_->outputs()[k]]; }
+    bool known_before(std::size_t k) const override
     {
         return graph_->node(roots_[graph_->outputs()[k]]).kind == Graph::Kind::input;
     }
 
-    /// What does not change from step to step, once the inputs are bound.
-    void begin()
+    void begin() override
     {
         for (const Instruction& i : once_) i.run(*this, i);
     }
-    void run()
+    void run() override
     {
         for (const Instruction& i : code_) i.run(*this, i);
     }
-    /// The next values become the present ones.
-    void advance()
+    void advance() override
     {
         for (std::size_t k = 0; k < staged_.size(); ++k) copy_elements(output(staged_[k]), *stage_[k]);
         for (const Move& m : moves_)
