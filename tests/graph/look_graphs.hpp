@@ -219,6 +219,20 @@ template <class T> Graph loops()
         {numbers<T>({4}), numbers<T>({2, 4}, 0.1)});
 }
 
+/// What derivatives of derivatives of loops make.
+inline Graph packs()
+{
+    const auto& pack = wg::structural_primitive<wg::Pack, xsimd::default_arch, double, double>;
+    const auto& add = *wg::structural_primitive<wg::Unpack, xsimd::default_arch, double, double>.pull[0].add;
+    const wg::Pack op{2, {3}, 7};
+    const wg::Unpack back{4, {3}, 7};
+    Graph g;
+    const auto x = g.input(wg::DType::float64, {3});
+    const auto packed = g.operation(pack, wg::keep_parameters(pack, &op), {x}, {7});
+    g.output(g.operation(add, wg::keep_parameters(add, &back), {packed, x}, {7}));
+    return g;
+}
+
 inline std::vector<Named> graphs()
 {
     std::vector<Named> out;
@@ -229,6 +243,7 @@ inline std::vector<Named> graphs()
     add_second<double>(out);
     out.push_back({"loops", loops<double>()});
     out.push_back({"loops f32", loops<float>()});
+    out.push_back({"packs", packs()});
     out.push_back({"discrete", discrete()});
     out.push_back({"random", random()});
     return out;
