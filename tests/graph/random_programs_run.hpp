@@ -496,8 +496,8 @@ Tensor<T> Machine<T>::control(const Instruction& i, const Tensor<T>& a_now, cons
     const Tensor<T> a = a_now, b = b_now;
     const unsigned p = i.p[0];
     const bool plain = i.op == Op::writer || i.op == Op::item || i.op == Op::branch ||
-                       i.op == Op::while_loop || i.op == Op::inner_frozen || i.op == Op::load ||
-                       i.op == Op::store;
+                       i.op == Op::while_loop || i.op == Op::inner_frozen || i.op == Op::custom ||
+                       i.op == Op::load || i.op == Op::store;
     if (recorded_ && plain)
         return a;  // plain C++ that looks at values has no place in the body of a loop of the graph
     switch (i.op) {
