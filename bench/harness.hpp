@@ -1,6 +1,6 @@
 #pragma once
 
-// Every workload registers systems (wengert, floor, plain, libtorch) for its variants. All systems of a
+// Every workload registers systems (wengert, floor, plain, libtorch, xla) for its variants. All systems of a
 // variant are checked against the floor and then timed in turn, A B C A B C ..., so that a change of the
 // machine's speed meets all of them. A sample is as many runs as take 2 ms; the median of at least 15 samples
 // is reported.
@@ -27,6 +27,8 @@ using Results = std::vector<std::vector<double>>;
 struct Case {
     std::function<void()> run;
     std::function<Results()> results;
+    std::function<double(std::size_t)> sample =
+        {};  ///< seconds of so many runs, for one that measures itself
 };
 
 struct Entry {
@@ -92,6 +94,11 @@ inline double seconds_of(const std::function<void()>& run, std::size_t times)
     return now() - start;
 }
 
+inline double seconds_of(const Case& one, std::size_t times)
+{
+    return one.sample ? one.sample(times) : seconds_of(one.run, times);
+}
+
 struct Row {
     std::string workload, variant, system;
     double seconds, min, max;
@@ -134,7 +141,7 @@ public:
     {
         double spent = 0, fastest = HUGE_VAL;
         for (int i = 0; i < 2 || (spent < 0.02 && i < 100000); ++i) {
-            const double t = seconds_of(case_.run, 1);
+            const double t = seconds_of(case_, 1);
             fastest = std::min(fastest, t);
             spent += t;
         }
@@ -143,8 +150,8 @@ public:
 
     void sample()
     {
-        seconds_of(case_.run, 1);  // the system before it left the caches cold; --peak shows the cold call
-        samples_.push_back(seconds_of(case_.run, inner_) / (static_cast<double>(inner_) * entry_.parts));
+        seconds_of(case_, 1);  // the system before it left the caches cold; --peak shows the cold call
+        samples_.push_back(seconds_of(case_, inner_) / (static_cast<double>(inner_) * entry_.parts));
     }
 
     Row row() const

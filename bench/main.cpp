@@ -1,6 +1,7 @@
 // wengert_bench [WORKLOAD...] [--systems a,b] [--out FILE]   times, and merges rows into FILE
 //               [WORKLOAD...] [--systems a,b] --peak       cold call and peak memory, a process each
 //               --tape                                     bytes on the tape per operation
+//               [WORKLOAD...] [--systems a,b] --plan       tracing and planning of the frozen rows, their memory
 //               --out FILE --compile COMMAND               time and memory of a compiler
 // One thread. libtorch's systems live in a plugin, so that no other system's memory or start-up contains it.
 
@@ -11,8 +12,10 @@
 #include <exception>
 #include <map>
 
+#include "external.hpp"
 #include "harness.hpp"
 #include "memory.hpp"
+#include "plan.hpp"
 #include "report.hpp"
 
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
@@ -25,7 +28,7 @@ struct Options {
     std::vector<std::string> workloads, systems;
     std::string out, compile;
     std::vector<std::string> child;
-    bool peaks = false, tape = false;
+    bool peaks = false, tape = false, plan = false;
 };
 
 std::vector<std::string> split(const std::string& text, char at)
@@ -55,6 +58,8 @@ Options parse(int argc, char** argv)
             return o.child.assign(rest, args.end()), o;
         else if (args[i] == "--tape")
             o.tape = true;
+        else if (args[i] == "--plan")
+            o.plan = true;
         else if (args[i] == "--compile" && i + 1 < args.size())
             o.compile = args[++i];
         else
@@ -89,9 +94,10 @@ template <class Strings> bool wanted(const Strings& list, const std::string& nam
 /// The chosen entries, variant by variant, in the order of the table in workloads.md.
 std::vector<Registry> variants(const Options& o)
 {
-    const std::vector<std::string> workloads = {"small_op",  "elementwise", "mlp",  "rk4", "heat",
-                                                "attention", "gmm",         "lstm", "hvp", "jvp"};
-    const std::vector<std::string> systems = {"wengert", "floor", "floor_fused", "plain", "libtorch"};
+    const std::vector<std::string> workloads = {"small_op", "elementwise", "mlp", "rk4", "heat",  "attention",
+                                                "gmm",      "lstm",        "hvp", "jvp", "cheap", "scan", "burgers"};
+    const std::vector<std::string> systems = {"wengert",     "wengert-tile", "wengert-native", "floor",
+                                              "floor_fused", "plain",        "libtorch",       "xla"};
     Registry all = registry();
     std::stable_sort(all.begin(), all.end(), [&](const Entry& a, const Entry& b) {
         return place(workloads, a.workload) < place(workloads, b.workload);
@@ -130,6 +136,14 @@ int peaks(const Options& o)
     return 0;
 }
 
+int plans(const Options& o)
+{
+    print_plan_header();
+    for (const PlanProbe& p : plan_probes())
+        if (wanted(o.workloads, p.entry.workload) && wanted(o.systems, p.entry.system)) print_plan(p);
+    return 0;
+}
+
 int child(const std::vector<std::string>& name)
 {
     if (name.size() == 3 && name[2] == "libtorch") load_libtorch();
@@ -143,6 +157,7 @@ int dispatch(const Options& o)
 {
     if (!o.child.empty()) return child(o.child);
     if (o.tape) return report_tape();
+    if (o.plan) return plans(o);
     if (!o.compile.empty()) {
         const std::vector<Row> rows = {time_compiler(o.compile)};
         print_table(rows);
@@ -150,6 +165,7 @@ int dispatch(const Options& o)
         return 0;
     }
     load_libtorch();
+    if (!o.peaks && wanted(o.systems, "xla")) add_xla(registry());
     return o.peaks ? peaks(o) : run(o);
 }
 

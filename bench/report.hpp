@@ -45,15 +45,16 @@ inline std::string ratio(double seconds, double reference)
 
 inline void print_table(const std::vector<Row>& rows)
 {
-    std::printf("%-12s %-20s %-12s %10s %10s %10s  %-10s %8s %8s %9s\n", "workload", "variant", "system",
-                "median", "min", "max", "per", "/floor", "/plain", "/libtorch");
+    std::printf("%-12s %-14s %-15s %10s %10s %10s  %-10s %8s %8s %9s %8s\n", "workload", "variant", "system",
+                "median", "min", "max", "per", "/floor", "/plain", "/libtorch", "/xla");
     for (const Row& r : rows)
-        std::printf("%-12s %-20s %-12s %10s %10s %10s  %-10s %8s %8s %9s\n", r.workload.c_str(),
+        std::printf("%-12s %-14s %-15s %10s %10s %10s  %-10s %8s %8s %9s %8s\n", r.workload.c_str(),
                     r.variant.c_str(), r.system.c_str(), readable(r.seconds).c_str(), readable(r.min).c_str(),
                     readable(r.max).c_str(), r.per.c_str(),
                     ratio(r.seconds, seconds_of(rows, r, "floor")).c_str(),
                     ratio(r.seconds, seconds_of(rows, r, "plain")).c_str(),
-                    ratio(r.seconds, seconds_of(rows, r, "libtorch")).c_str());
+                    ratio(r.seconds, seconds_of(rows, r, "libtorch")).c_str(),
+                    ratio(r.seconds, seconds_of(rows, r, "xla")).c_str());
 }
 
 inline std::string json(const Row& r)

@@ -1,5 +1,5 @@
+#include "frozen_common.hpp"
 #include "problems.hpp"
-#include "wengert_common.hpp"
 
 namespace bench {
 namespace {
@@ -25,15 +25,15 @@ F loss(const std::vector<F>& w)
     return sum(y * y);
 }
 
-Case make()
+auto problem()
 {
     const Attention p;
-    return differentiate<float>({leaf(p.x, {L, W}), leaf(p.gain, {W}), leaf(p.bias, {W}), leaf(p.wq, {W, W}),
-                                 leaf(p.wk, {W, W}), leaf(p.wv, {W, W}), leaf(p.wo, {W, W})},
-                                loss);
+    return std::pair(std::vector<F>{F({L, W}, p.x), F({W}, p.gain), F({W}, p.bias), F({W, W}, p.wq),
+                                    F({W, W}, p.wk), F({W, W}, p.wv), F({W, W}, p.wo)},
+                     &loss);
 }
 
-const bool added = add({"attention", "128x64", "wengert", make, 1e-3});
+const bool added = add_wengert<float>({"attention", "128x64", {}, {}, 1e-3}, problem);
 
 }  // namespace
 }  // namespace bench

@@ -1,5 +1,5 @@
+#include "frozen_common.hpp"
 #include "problems.hpp"
-#include "wengert_common.hpp"
 
 namespace bench {
 namespace {
@@ -7,7 +7,7 @@ namespace {
 using F = wengert::Tensor<float>;
 using wengert::range;
 
-Case make()
+auto problem()
 {
     constexpr std::size_t n = Heat::n;
     const auto loss = [](const std::vector<F>& w) {
@@ -20,10 +20,10 @@ Case make()
         }
         return sum(u * u);
     };
-    return differentiate<float>({leaf(Heat().u, {n, n})}, loss);
+    return std::pair(std::vector<F>{F({n, n}, Heat().u)}, loss);
 }
 
-const bool added = add({"heat", "256x256", "wengert", make, 1e-4});
+const bool added = add_wengert<float>({"heat", "256x256", {}, {}, 1e-4}, problem);
 
 }  // namespace
 }  // namespace bench

@@ -71,6 +71,41 @@ template <class T> Case elementwise(std::size_t n)
                          [=] { return (torch::tanh(x * w + b) * torch::sigmoid(x) + x * x).sum(); });
 }
 
+Case cheap(std::size_t n)
+{
+    const Cheap p(n);
+    const Tensor a = constant(p.a, {-1}), b = constant(p.b, {-1}), c = constant(p.c, {-1}),
+                 d = constant(p.d, {-1});
+    const auto once = [=] {
+        torch::NoGradGuard off;
+        return Cheap::outputs(a, b, c, d, [](const Tensor& x, const Tensor& y, const Tensor& z) {
+            return torch::addcmul(z, x, y);
+        });
+    };
+    return {[=] { once(); },
+            [=] {
+                const auto [u, v] = once();
+                return Results{doubles(u), doubles(v)};
+            }};
+}
+
+/// Both positions in one tensor, both velocities in another: fewer operations to record.
+Case scan(std::size_t steps)
+{
+    const Scan p;
+    const Tensor start = leaf(p.state, {4}), parameters = leaf(p.parameters, {4});
+    return differentiate({start, parameters}, [=] {
+        const Tensors w = parameters.unbind(0);
+        Tensor q = start.narrow(0, 0, 2), v = start.narrow(0, 2, 2);
+        for (std::size_t s = 0; s < steps; ++s) {
+            const Tensor pull = w[2] * (q - q.flip(0));
+            v = v - Scan::dt * ((w[0] + w[1] * (q * q)) * q + w[3] * v + pull);
+            q = q + Scan::dt * v;
+        }
+        return (q * q).sum() + (v * v).sum();
+    });
+}
+
 struct Net {
     Tensor x, labels;
     Tensors w;
@@ -334,5 +369,10 @@ extern "C" __attribute__((visibility("default"))) void bench_register(bench::Reg
     put(r, "heat", "256x256", heat, 1e-4), put(r, "attention", "128x64", attention, 1e-3);
     put(r, "gmm", "d10_K25", gmm, 1e-10), put(r, "lstm", "l2_c1024", lstm, 1e-10);
     put(r, "hvp", "hvp", hvp, 1e-3), put(r, "hvp", "gradient", gradient, 1e-3);
+    for (std::size_t n : {1000, 8000, 100000, 1000000, 10000000})
+        put(
+            r, "cheap", "f32/" + std::to_string(n), [n] { return cheap(n); }, 1e-6);
+    put(
+        r, "scan", "steps=10000", [] { return scan(10000); }, 1e-6);
     put(r, "jvp", "jvp", jvp, 1e-3), put(r, "jvp", "primal", primal, 1e-4);
 }

@@ -2,8 +2,8 @@
 
 // The MLP that `mlp`, `hvp` and `jvp` share, written as in examples/digits.
 
+#include "frozen_common.hpp"
 #include "problems.hpp"
-#include "wengert_common.hpp"
 
 namespace bench {
 
@@ -29,12 +29,13 @@ struct Samples {
     explicit Samples(const Mlp& p) : x({p.batch, Mlp::in}, p.x), labels(p.labels) {}
 };
 
-inline F loss(const Net& n, const Samples& s)
+inline F loss(const Net& n, const F& x, const wengert::Tensor<std::int64_t>& labels)
 {
-    const F h1 = relu(matmul(s.x, n.w1) + n.b1);
+    const F h1 = relu(matmul(x, n.w1) + n.b1);
     const F h2 = relu(matmul(h1, n.w2) + n.b2);
-    return cross_entropy(matmul(h2, n.w3) + n.b3, s.labels);
+    return cross_entropy(matmul(h2, n.w3) + n.b3, labels);
 }
+inline F loss(const Net& n, const Samples& s) { return loss(n, s.x, s.labels); }
 
 inline Results results(const F& value, const Net& n)
 {

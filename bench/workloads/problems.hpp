@@ -4,6 +4,7 @@
 // numbers.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "../harness.hpp"
@@ -102,6 +103,35 @@ struct Attention {
         wq = r.vector<float>(width * width, -0.25, 0.25), wk = r.vector<float>(width * width, -0.25, 0.25);
         wv = r.vector<float>(width * width, -0.25, 0.25), wo = r.vector<float>(width * width, -0.25, 0.25);
     }
+};
+
+/// 13 additions, multiplications and fused multiply-adds; no product is only added to something, so that no compiler can
+/// contract one.
+struct Cheap {
+    std::vector<float> a, b, c, d;
+
+    explicit Cheap(std::size_t n)
+    {
+        Numbers r(8);
+        a = r.vector<float>(n, -0.5, 0.5), b = r.vector<float>(n, -0.5, 0.5);
+        c = r.vector<float>(n, -0.5, 0.5), d = r.vector<float>(n, -0.5, 0.5);
+    }
+
+    /// The outputs; V is a float, a batch or a tensor, fma one that rounds once.
+    template <class V, class Fma>
+    static std::pair<V, V> outputs(const V& a, const V& b, const V& c, const V& d, const Fma& fma)
+    {
+        const V t0 = a * b, t1 = fma(c, d, t0), t2 = a + c, t3 = t2 * t1, t4 = fma(t3, b, d), t5 = t4 + t1,
+                t6 = t5 * t2, t7 = fma(t6, t4, a), t8 = t7 + t3, t9 = fma(t8, t0, t5);
+        return {V(t9 * t7), V(fma(t9, d, t8) + t6)};
+    }
+};
+
+/// Two coupled oscillators with a hardening spring each: positions and velocities, semi-implicit Euler steps.
+struct Scan {
+    static constexpr double dt = 0.01;
+    std::vector<double> state{0.5, -0.3, 0.1, 0.2};       // q1, q2, v1, v2
+    std::vector<double> parameters{1.0, 0.1, 0.2, 1e-4};  // stiffness k, hardening b, coupling s, damping c
 };
 
 }  // namespace bench

@@ -1,5 +1,5 @@
+#include "frozen_common.hpp"
 #include "problems.hpp"
-#include "wengert_common.hpp"
 
 namespace bench {
 namespace {
@@ -23,20 +23,19 @@ F loss(const std::vector<F>& w)
     return sum(y * y);
 }
 
-Entry entry(std::size_t batch)
+bool add_all(std::size_t batch)
 {
-    const auto make = [batch] {
+    const auto problem = [batch] {
         const Rk4 p(batch);
         const std::size_t d = Rk4::dim, h = Rk4::hidden;
-        return differentiate<float>({leaf(p.y, {batch, d}), leaf(p.w1, {d, h}), leaf(p.b1, {h}),
-                                     leaf(p.w2, {h, h}), leaf(p.b2, {h}), leaf(p.w3, {h, d}),
-                                     leaf(p.b3, {d})},
-                                    loss);
+        return std::pair(std::vector<F>{F({batch, d}, p.y), F({d, h}, p.w1), F({h}, p.b1), F({h, h}, p.w2),
+                                        F({h}, p.b2), F({h, d}, p.w3), F({d}, p.b3)},
+                         &loss);
     };
-    return {"rk4", "batch=" + std::to_string(batch), "wengert", make, 1e-3};
+    return add_wengert<float>({"rk4", "batch=" + std::to_string(batch), {}, {}, 1e-3}, problem);
 }
 
-const bool added = add(entry(1)) && add(entry(32));
+const bool added = add_all(1) && add_all(32);
 
 }  // namespace
 }  // namespace bench

@@ -1,18 +1,18 @@
 #include "../memory.hpp"
+#include "frozen_common.hpp"
 #include "problems.hpp"
-#include "wengert_common.hpp"
 
 namespace bench {
 namespace {
 
 using T = wengert::Tensor<double>;
 
-Entry entry(std::size_t n)
+bool add_all(std::size_t n)
 {
-    const auto make = [n] {
+    const auto problem = [n] {
         const SmallOp p(n);
         const T x(p.h);
-        return differentiate<double>({leaf(p.a, {n}), leaf(p.b, {n})}, [x](const std::vector<T>& w) {
+        const auto loss = [x](const std::vector<T>& w) {
             T h = x;
             for (int op = 0; op < SmallOp::operations; ++op) {
                 if (op % 3 == 0)
@@ -23,9 +23,11 @@ Entry entry(std::size_t n)
                     h = tanh(h);
             }
             return sum(h);
-        });
+        };
+        return std::pair(std::vector<T>{T(p.a), T(p.b)}, loss);
     };
-    return {"small_op", "n=" + std::to_string(n), "wengert", make, 1e-9, "operation", SmallOp::operations};
+    return add_wengert<double>(
+        {"small_op", "n=" + std::to_string(n), {}, {}, 1e-9, "operation", SmallOp::operations}, problem);
 }
 
 /// A million operations kept alive by the last one.
@@ -43,7 +45,7 @@ bool probe(std::size_t n)
     return true;
 }
 
-const bool added = add(entry(1)) && add(entry(8)) && add(entry(64)) && probe(1) && probe(8) && probe(64);
+const bool added = add_all(1) && add_all(8) && add_all(64) && probe(1) && probe(8) && probe(64);
 
 }  // namespace
 }  // namespace bench
