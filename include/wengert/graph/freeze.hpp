@@ -324,14 +324,24 @@ private:
     template <class... X> const FrozenPath& path(const X&... x) const
     {
         const CallArguments a = arguments(argument(x)...);
-        FrozenEntry* e = &core_->entry(a.signature);
-        if (e->paths.empty()) {
+        const FrozenPath* p = fitting(core_->entry(a.signature), a.inputs);
+        if (!p) {
             static_cast<void>(call<Result<X...>>(Site{}, argument(x)...));
-            e = &core_->entry(a.signature);
+            p = fitting(core_->entry(a.signature), a.inputs);
         }
-        if (e->paths.empty())
-            fail<Error>("freeze", "there is no graph for these arguments: " + core_->reason, {});
-        return *e->paths.front();
+        if (!p) fail<Error>("freeze", "there is no graph for these arguments: " + core_->reason, {});
+        return *p;
+    }
+    /// The path whose guards these inputs pass; inputs and live tensors stay as they are.
+    static const FrozenPath* fitting(const FrozenEntry& e, const std::vector<Ref<Block>>& inputs)
+    {
+        for (const auto& p : e.paths) {
+            std::vector<Ref<Block>> in = inputs, out;
+            if (p->optimized.guards().empty() || p->effects ||
+                p->executable->run(in, out) == p->optimized.guards().size())
+                return p.get();
+        }
+        return nullptr;
     }
 
     std::shared_ptr<F> function_;
