@@ -1,4 +1,4 @@
-// Registry: descriptors of primitives by name and dtypes, each with the rule of its result's shape. graph/registry.hpp has
+// Registry: descriptors of primitives by name and dtypes, each with the rule of its result's shape. graph/look/registry.hpp has
 // the library's own; programs add theirs.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Operations by name: a primitive from the registry and parameters from text.
 #pragma once
 
-#include "../registry.hpp"
+#include "registry.hpp"
 #include "text.hpp"
 #include "words.hpp"
 

@@ -2,11 +2,11 @@
 // this serves graphs that were built by hand or read from a file.
 #pragma once
 
-#include "../transforms/section.hpp"
-#include "interpret.hpp"
-#include "look/text.hpp"
-#include "loop_rules.hpp"
-#include "trace.hpp"
+#include "../../transforms/section.hpp"
+#include "../interpret.hpp"
+#include "text.hpp"
+#include "../loop_rules.hpp"
+#include "../trace.hpp"
 
 namespace wengert {
 

@@ -4,12 +4,12 @@
 //     wengert::registry().add_elementwise<MyPrimitive, double, double>();   // before other threads read it
 #pragma once
 
-#include "../ops/activations.hpp"
-#include "../ops/cast.hpp"
-#include "../ops/choices.hpp"
-#include "../ops/pairs.hpp"
-#include "look/entries.hpp"
-#include "look/shape_rules.hpp"
+#include "../../ops/activations.hpp"
+#include "../../ops/cast.hpp"
+#include "../../ops/choices.hpp"
+#include "../../ops/pairs.hpp"
+#include "entries.hpp"
+#include "shape_rules.hpp"
 
 namespace wengert {
 

@@ -8,7 +8,7 @@
 //     const Graph g = b.build();
 #pragma once
 
-#include "look/named.hpp"
+#include "named.hpp"
 
 namespace wengert {
 
