@@ -2,7 +2,7 @@
 #pragma once
 
 #include <wengert/graph/control.hpp>
-#include <wengert/graph/functions.hpp>
+#include <wengert/graph/look/functions.hpp>
 #include <wengert/ops/gemm.hpp>
 #include <wengert/wengert.hpp>
 

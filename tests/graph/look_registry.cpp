@@ -1,4 +1,4 @@
 // The code of every primitive, once for all tests that read graphs.
-#include <wengert/graph/registry.hpp>
+#include <wengert/graph/look/registry.hpp>
 
 template wengert::Registry& wengert::registry<xsimd::default_arch>();

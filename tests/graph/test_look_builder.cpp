@@ -1,6 +1,6 @@
 // Graphs built by hand: by type and by name, run, differentiated, compared.
-#include <wengert/graph/builder.hpp>
-#include <wengert/graph/functions.hpp>
+#include <wengert/graph/look/builder.hpp>
+#include <wengert/graph/look/functions.hpp>
 
 #include <wengert/wengert.hpp>
 
