@@ -345,7 +345,7 @@ private:
         const Item& item = items_[i];
         FusedProgram::Segment s;
         s.dtype = node(item.nodes[0]).dtype;
-        std::unordered_map<ValueId, std::size_t> number;
+        ValueMap<std::size_t> number;
         const auto add = [&](ValueId v, Place place, bool out) {
             number[v] = s.at.size();
             s.at.push_back(place);
@@ -476,16 +476,16 @@ private:
     Shape shape_;
     std::vector<ValueId> nodes_;
     std::vector<Item> items_;
-    std::unordered_map<ValueId, char> members_;
-    std::unordered_map<ValueId, bool> wanted_;
-    std::unordered_map<ValueId, std::size_t> stream_of_, literal_of_;
-    std::unordered_map<ValueId, std::uint32_t> last_use_;  ///< as items
-    std::unordered_map<ValueId, std::uint32_t> last_read_,
+    ValueMap<char> members_;
+    ValueMap<bool> wanted_;
+    ValueMap<std::size_t> stream_of_, literal_of_;
+    ValueMap<std::uint32_t> last_use_;  ///< as items
+    ValueMap<std::uint32_t> last_read_,
         written_;  ///< as steps, those of the machine among them
     std::uint32_t position_ = 0;
     DType machine_dtype_{};
     std::vector<double> numbers_;  ///< that recipes need
-    std::unordered_map<ValueId, Place> register_of_;
+    ValueMap<Place> register_of_;
     std::vector<std::pair<Place, DType>> free_;
     Scratch memory_;
 };

@@ -149,13 +149,12 @@ private:
     std::vector<std::int32_t> number_;  ///< of the recipe's steps
 };
 
-/// How the machine computes an operation, all of whose operands have its dtype.
-inline Recipe recipe_of(const Graph& g, const GraphNode& n)
+/// The machine works on floats of one size.
+inline bool one_dtype(const Graph& g, const GraphNode& n)
 {
-    if (!differentiable(n.dtype)) return {};
-    for (ValueId i : n.inputs)
-        if (g.node(i).dtype != n.dtype) return {};
-    return RecipeWriter(*n.primitive).recipe;
+    bool same = differentiable(n.dtype);
+    for (ValueId i : n.inputs) same = same && g.node(i).dtype == n.dtype;
+    return same;
 }
 
 }  // namespace wengert::tiling::detail

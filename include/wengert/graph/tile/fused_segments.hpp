@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "fused_map.hpp"
 #include "fused_recipe.hpp"
 
 namespace wengert::tiling {
@@ -39,17 +40,12 @@ public:
 
     template <class Place> void write(const Place& place)
     {
-        for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-            for (ValueId v : {nodes_[i].left, nodes_[i].right, nodes_[i].third})
-                if (v != no_value && (readings_[v].empty() || readings_[v].back() != i))
-                    readings_[v].push_back(i);
-        }
         for (now_ = 0; now_ < nodes_.size(); ++now_) step(nodes_[now_], place);
         ops.push_back({MicroCode::end, 0, 0});
     }
     std::vector<MicroOp> ops;
     std::size_t spills = 0;
-    std::unordered_map<ValueId, std::uint32_t> last_load, stored_at;  ///< positions in ops
+    ValueMap<std::uint32_t> last_load, stored_at;  ///< positions in ops
 
 private:
     static constexpr std::size_t none = MicroCode::accumulators;
@@ -63,10 +59,8 @@ private:
     /// The next reading of v after the present one.
     std::uint32_t next(ValueId v) const
     {
-        const auto it = readings_.find(v);
-        if (it != readings_.end())
-            for (std::uint32_t i : it->second)
-                if (i > now_) return i;
+        for (std::uint32_t i = now_ + 1; i < nodes_.size(); ++i)
+            if (nodes_[i].left == v || nodes_[i].right == v || nodes_[i].third == v) return i;
         return ~0U;
     }
     void emit(std::uint8_t code, std::uint8_t a = 0, std::uint8_t b = 0) { ops.push_back({code, a, b}); }
@@ -184,9 +178,8 @@ private:
     std::size_t operands_;
     std::uint32_t now_ = 0;
     ValueId holds_[MicroCode::accumulators] = {no_value, no_value, no_value};
-    std::unordered_map<ValueId, std::vector<std::uint32_t>> readings_;
-    std::unordered_map<ValueId, std::uint8_t> spilled_;
-    std::unordered_map<ValueId, bool> made_;
+    ValueMap<std::uint8_t> spilled_;
+    ValueMap<bool> made_;
 };
 
 /// Arithmetic and other operations take turns: each operation gets a phase, arithmetic an even one, others an odd one, as
@@ -204,7 +197,7 @@ public:
             Member m;
             for (ValueId i : g.node(nodes[k]).inputs) m.in.push_back(source(i));
             const DType dtype = g.node(nodes[k]).dtype;
-            if (machine && (!any_ || dtype == dtype_)) m.recipe = recipe_of(g, g.node(nodes[k]));
+            if (machine && (!any_ || dtype == dtype_)) m.recipe = recipe(g, g.node(nodes[k]));
             if (m.light()) dtype_ = dtype, any_ = true;
             m.wanted = wanted(nodes[k]);
             number_[nodes[k]] = k;
@@ -238,10 +231,10 @@ public:
                 if (o.kind == Recipe::Operand::number) return number(o.value);
                 return o.kind == Recipe::Operand::step ? made[o.index] : m.in[o.index];
             };
-            for (const Recipe::Step& s : m.recipe.steps) {
+            for (const Recipe::Step& s : m.recipe->steps) {
                 const ValueId third = s.op == Arith::fma ? value(s.third) : no_value;
                 const ValueId left = value(s.left), right = value(s.right);
-                made.push_back(&s == &m.recipe.steps.back() ? v : between++);
+                made.push_back(&s == &m.recipe->steps.back() ? v : between++);
                 out.push_back({s.op, made.back(), left, right, third, false});
             }
             out.back().wanted = std::binary_search(item.out.begin(), item.out.end(), v);
@@ -251,12 +244,23 @@ public:
 
 private:
     struct Member {
-        Recipe recipe;
+        const Recipe* recipe = nullptr;
         bool wanted = false;
         std::uint32_t phase = 0, item = 0;
         std::vector<ValueId> in;
-        bool light() const { return !recipe.steps.empty(); }
+        bool light() const { return recipe != nullptr; }
     };
+    /// The recipe of an operation, null where there is none; each primitive's is written once.
+    const Recipe* recipe(const Graph& g, const GraphNode& n)
+    {
+        if (!one_dtype(g, n)) return nullptr;
+        for (const auto& [p, r] : recipes_)
+            if (p == n.primitive) return r.get();
+        Recipe r = RecipeWriter(*n.primitive).recipe;
+        recipes_.emplace_back(n.primitive,
+                              r.steps.empty() ? nullptr : std::make_unique<Recipe>(std::move(r)));
+        return recipes_.back().second.get();
+    }
     Member* member(ValueId v)
     {
         const auto it = number_.find(v);
@@ -318,7 +322,7 @@ private:
                 add_input(item, i);
             }
             if (!item.segment) continue;
-            for (const Recipe::Step& s : m.recipe.steps)
+            for (const Recipe::Step& s : m.recipe->steps)
                 for (const Recipe::Operand& o : {s.left, s.right, s.third})
                     if (o.kind == Recipe::Operand::number) add_input(item, number(o.value));
         }
@@ -333,7 +337,8 @@ private:
 
     const std::vector<ValueId>& nodes_;
     std::vector<Member> members_;
-    std::unordered_map<ValueId, std::uint32_t> number_;
+    ValueMap<std::uint32_t> number_;
+    std::vector<std::pair<const Primitive*, std::unique_ptr<Recipe>>> recipes_;
     DType dtype_{};
     bool any_ = false;
 };
