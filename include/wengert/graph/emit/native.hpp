@@ -96,51 +96,63 @@ inline void emit_native(tiling::Emitter& e, const tiling::Task& t, NativeLoop lo
 
 }  // namespace detail
 
+namespace detail {
+
+/// A graph planned for native code: its groups, and the text of their loops.
+struct NativePlan {
+    NativeGroups groups;
+    tiling::Plan plan;
+    NativeText text;
+    std::vector<std::size_t> functions;  ///< of each task that is a loop
+
+    NativePlan(const Graph& g, const PlanOptions& options)
+        : groups(g, tiling::layouts_of(g)), plan(g, options, groups.take()), functions(plan.tasks.size())
+    {
+        std::unordered_map<ValueId, const PartChain*> chains;
+        for (const PartChain& c : groups.chains()) chains[c.links.back().node] = &c;
+        for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+            const tiling::Group& group = plan.tasks[t].group;
+            if (!group.fused) continue;
+            const auto chain = chains.find(group.nodes.back());
+            functions[t] = text.add(
+                chain != chains.end()
+                    ? PartText(g, plan.layouts, group, *chain->second).text()
+                    : LoopText(g, plan.layouts, group, overwrites_operand(plan, plan.tasks[t])).text());
+        }
+    }
+};
+
+}  // namespace detail
+
 /// The C++ text of a graph's loops, for whoever wants to read it.
 inline std::string native_text(const Graph& g, const PlanOptions& options)
 {
-    const tiling::Plan plan(g, options, detail::NativeGroups(g, tiling::layouts_of(g)).take());
-    detail::NativeText text;
-    for (const tiling::Task& t : plan.tasks)
-        if (t.group.fused)
-            text.add(detail::LoopText(g, plan.layouts, t.group, detail::overwrites_operand(plan, t)).text());
-    return text.text();
+    return detail::NativePlan(g, options).text.text();
 }
 
 inline std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options)
 {
-    using namespace tiling;
-    const Plan plan(g, options, wengert::detail::NativeGroups(g, layouts_of(g)).take());
-    wengert::detail::NativeText text;
-    std::vector<std::size_t> functions(plan.tasks.size());
-    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-        const Task& task = plan.tasks[t];
-        if (task.group.fused)
-            functions[t] = text.add(wengert::detail::LoopText(g, plan.layouts, task.group,
-                                                              wengert::detail::overwrites_operand(plan, task))
-                                        .text());
-    }
-    wengert::detail::Compiled compiled;
-    std::vector<wengert::detail::NativeLoop> loops;
-    if (text.functions() > 0) {
-        compiled = wengert::detail::compile_text(
-            text.text(), wengert::detail::native_flags(wengert::detail::compiler_now()));
+    const detail::NativePlan native(g, options);
+    detail::Compiled compiled;
+    std::vector<detail::NativeLoop> loops;
+    if (native.text.functions() > 0) {
+        compiled = detail::compile_text(native.text.text(), detail::native_flags(detail::compiler_now()));
         if (!compiled.object) {
             auto tiles = compile_tile(g, options);
             tiles->note = compiled.message;
             return tiles;
         }
-        for (std::size_t k = 0; k < text.functions(); ++k)
-            loops.push_back(reinterpret_cast<wengert::detail::NativeLoop>(
+        for (std::size_t k = 0; k < native.text.functions(); ++k)
+            loops.push_back(reinterpret_cast<detail::NativeLoop>(
                 compiled.object->symbol(("wg_" + std::to_string(k)).c_str())));
     }
-    auto program = std::make_unique<Program>();
+    auto program = std::make_unique<tiling::Program>();
     program->owned().push_back(compiled.object);
-    Emitter e(plan, *program);
-    emit_plan(e, [&](std::size_t t) {
-        const Task& task = plan.tasks[t];
+    tiling::Emitter e(native.plan, *program);
+    tiling::emit_plan(e, [&](std::size_t t) {
+        const tiling::Task& task = native.plan.tasks[t];
         if (task.group.fused)
-            wengert::detail::emit_native(e, task, loops[functions[t]]);
+            detail::emit_native(e, task, loops[native.functions[t]]);
         else
             tiling::detail::emit_task(e, task);
     });

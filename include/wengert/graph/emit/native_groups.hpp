@@ -5,7 +5,7 @@
 // over the last axes join the loop of their operand.
 #pragma once
 
-#include "loop_text.hpp"
+#include "part_chains.hpp"
 
 namespace wengert::detail {
 
@@ -14,13 +14,16 @@ public:
     /// Operations in one loop: more of them need more registers than there are, and take the compiler long.
     static constexpr std::size_t most_steps = 160, most_operands = 40;
 
-    NativeGroups(const Graph& g, const tiling::Layouts& layouts, bool with_sums = true)
-        : g_(g), layouts_(layouts), with_sums_(with_sums), home_(g.size(), none), level_(g.size(), 0),
-          needed_(needed())
+    NativeGroups(const Graph& g, tiling::Layouts layouts, bool with_sums = true)
+        : g_(g), layouts_(std::move(layouts)), with_sums_(with_sums), home_(g.size(), none),
+          level_(g.size(), 0), needed_(needed()), chain_(g.size(), none)
     {
+        if (with_sums) find_chains();
         for (ValueId v = 0; v < g.size(); ++v)
-            if (needed_[v] && g.node(v).kind == Graph::Kind::operation && !layouts[v].is_view(v)) assign(v);
+            if (needed_[v] && g.node(v).kind == Graph::Kind::operation && !layouts_[v].is_view(v)) assign(v);
     }
+
+    const std::vector<PartChain>& chains() const noexcept { return chains_; }
 
     /// In an order in which they can run.
     std::vector<tiling::Group> take()
@@ -65,7 +68,8 @@ private:
     /// Its elements are there while the loop of v runs: made by the same loop, at the same place.
     bool inlined(ValueId i, ValueId v) const
     {
-        return root(i) == i && home_[i] != none && home_[i] == home_[v] && g_.node(i).primitive->value;
+        if (root(i) != i || home_[i] == none || home_[i] != home_[v]) return false;
+        return g_.node(i).primitive->value || chain_[i] != none;
     }
     std::uint32_t level_below(ValueId v) const
     {
@@ -74,8 +78,31 @@ private:
         return top;
     }
 
+    /// What belongs to a chain waits for its last addition, which all of it is made with.
+    void find_chains()
+    {
+        chains_ = PartChains(g_, layouts_).find();
+        for (std::uint32_t k = 0; k < chains_.size(); ++k)
+            for (ValueId v : chains_[k].nodes()) chain_[v] = k;
+    }
+    void assign_chain(ValueId v)
+    {
+        const PartChain& c = chains_[chain_[v]];
+        if (v != c.links.back().node) return;
+        std::uint32_t level = 0;
+        for (ValueId n : c.nodes())
+            for (ValueId i : g_.node(n).inputs) level = std::max(level, level_[root(i)]);
+        open(v, level + 1, most_steps);
+        for (ValueId n : c.nodes()) {
+            home_[n] = home_[v];
+            level_[n] = level + 1;
+        }
+        loops_.back().group.nodes = c.nodes();
+    }
+
     void assign(ValueId v)
     {
+        if (chain_[v] != none) return assign_chain(v);
         const GraphNode& n = g_.node(v);
         if (n.primitive->value && element_count(n.shape) > 0)
             if (const TypedProgram p = program_of(g_, layouts_, v))
@@ -105,6 +132,7 @@ private:
     }
     bool has_room(const Loop& l, ValueId v, std::size_t steps) const
     {
+        if (chain_[l.group.nodes[0]] != none) return false;
         return l.group.fused && l.shape == g_.node(v).shape && l.steps + steps <= most_steps;
     }
     /// Everything that v reads is made by this loop, or before it.
@@ -145,7 +173,8 @@ private:
     {
         const GraphNode& n = g_.node(v);
         const ValueId x = n.inputs[0];
-        if (root(x) != x || home_[x] == none || !loops_[home_[x]].group.fused || !differentiable(n.dtype))
+        if (root(x) != x || home_[x] == none || chain_[x] != none || !loops_[home_[x]].group.fused ||
+            !differentiable(n.dtype))
             return false;
         if (g_.node(x).dtype != n.dtype || !g_.node(x).primitive->value) return false;
         const Shape& s = g_.node(x).shape;
@@ -225,11 +254,13 @@ private:
     }
 
     const Graph& g_;
-    const tiling::Layouts& layouts_;
+    const tiling::Layouts layouts_;
     bool with_sums_;
     std::vector<std::uint32_t> home_;  ///< the loop that makes a value
     std::vector<std::uint32_t> level_;
     std::vector<bool> needed_;
+    std::vector<std::uint32_t> chain_;  ///< the chain that a value is part of
+    std::vector<PartChain> chains_;
     std::vector<Loop> loops_;
 };
 

@@ -1,0 +1,286 @@
+// Sums of parts, as stencils and their derivatives are: c with v₁ added to one part, v₂ to another, … Each vₖ that is a few
+// elementwise operations on arrays is computed where it is added, and the whole chain is one pass over the result.
+#pragma once
+
+#include "../../ops/view.hpp"
+#include "loop_text.hpp"
+
+namespace wengert::detail {
+
+/// One addition: `part` of the result gets ± the value of `addend`.
+struct PartLink {
+    ValueId node = no_value, addend = no_value;
+    Shape start, shape;
+    bool minus = false;
+};
+
+struct PartChain {
+    ValueId base = no_value;  ///< what the first addition is to
+    std::vector<PartLink> links;
+    std::vector<ValueId> cone;  ///< operations computed in place, in order
+    std::vector<ValueId> nodes() const
+    {
+        std::vector<ValueId> all = cone;
+        for (const PartLink& l : links) all.push_back(l.node);
+        return all;
+    }
+};
+
+/// v as an addition to a part that is a box of its array, or false.
+inline bool part_link(const Graph& g, ValueId v, PartLink& link)
+{
+    const GraphNode& n = g.node(v);
+    if (n.kind != Graph::Kind::operation || !differentiable(n.dtype)) return false;
+    const std::string_view name = n.primitive->name;
+    const Selection* s = nullptr;
+    if (name == "add_view")
+        s = &static_cast<const AddView<false>*>(n.op.get())->part;
+    else if (name == "subtract_view")
+        s = &static_cast<const AddView<true>*>(n.op.get())->part;
+    else if (name == "view.pull0" || name == "split.pull0")
+        s = &static_cast<const Select*>(n.op.get())->part;
+    else
+        return false;
+    if (n.inputs.size() != 2 || s->from.size() != s->of.size() || s->of.empty() ||
+        !(g.node(n.inputs[1]).shape == s->shape))
+        return false;
+    for (std::size_t k = 0; k < s->from.size(); ++k)
+        if (s->from[k] != static_cast<std::int64_t>(k) || s->step[k] != 1 || s->shape[k] == 0) return false;
+    link = {v, n.inputs[1], Shape(s->start.data(), s->start.size()), s->shape, name == "subtract_view"};
+    return true;
+}
+
+class PartChains {
+public:
+    static constexpr std::size_t most_links = 12, most_cone = 24, most_cells = 125;
+
+    PartChains(const Graph& g, const tiling::Layouts& layouts) : g_(g), layouts_(layouts), uses_(g.size())
+    {
+        for (ValueId v = 0; v < g.size(); ++v)
+            for (ValueId i : g.node(v).inputs) uses_[i].push_back(v);
+        for (ValueId v : g.outputs()) uses_[v].push_back(no_value);
+        for (const Guard& guard : g.guards()) uses_[guard.value].push_back(no_value);
+    }
+    std::vector<PartChain> find()
+    {
+        std::vector<bool> taken(g_.size(), false);
+        std::vector<PartChain> chains;
+        for (ValueId v = 0; v < g_.size(); ++v) {
+            PartChain c;
+            PartLink link;
+            if (taken[v] || !part_link(g_, v, link)) continue;
+            c.base = g_.node(v).inputs[0];
+            for (ValueId next = v;
+                 next != no_value && c.links.size() < most_links && part_link(g_, next, link);) {
+                c.links.push_back(link);
+                taken[next] = true;
+                next = follower(next);
+            }
+            find_cone(c);
+            if (c.nodes().size() > 1 && cells(c) <= most_cells) chains.push_back(std::move(c));
+        }
+        return chains;
+    }
+
+private:
+    /// The addition that is all that reads v, as what is added to.
+    ValueId follower(ValueId v) const
+    {
+        if (uses_[v].size() != 1 || uses_[v][0] == no_value) return no_value;
+        const ValueId next = uses_[v][0];
+        return g_.node(next).inputs[0] == v && g_.node(next).inputs.back() != v ? next : no_value;
+    }
+    bool computable(ValueId v, const Shape& shape) const
+    {
+        const GraphNode& n = g_.node(v);
+        if (n.kind != Graph::Kind::operation || !n.primitive->value || layouts_[v].root != v ||
+            !(n.shape == shape))
+            return false;
+        const TypedProgram p = program_of(g_, layouts_, v);
+        if (!p || n.dtype == DType::boolean) return false;
+        for (const TermStep& s : p.steps())
+            if (TermCode::long_function(s.kind)) return false;
+        return true;
+    }
+    void find_cone(PartChain& c) const
+    {
+        std::set<ValueId> inside;
+        for (const PartLink& l : c.links) inside.insert(l.node);
+        bool grown = true;
+        const auto consider = [&](ValueId v, const Shape& shape) {
+            if (inside.contains(v) || inside.size() > most_cone || !computable(v, shape)) return;
+            for (ValueId u : uses_[v])
+                if (u == no_value || !inside.contains(u)) return;
+            inside.insert(v);
+            c.cone.push_back(v);
+            grown = true;
+        };
+        while (grown) {
+            grown = false;
+            for (const PartLink& l : c.links) consider(l.addend, l.shape);
+            for (std::size_t k = 0; k < c.cone.size(); ++k)
+                for (ValueId i : g_.node(c.cone[k]).inputs) consider(i, g_.node(c.cone[k]).shape);
+        }
+        std::sort(c.cone.begin(), c.cone.end());
+    }
+    std::size_t cells(const PartChain& c) const
+    {
+        std::size_t n = 1;
+        for (std::size_t d = 0; d < c.links[0].shape.size(); ++d) {
+            std::set<std::int64_t> edges{0, g_.node(c.base).shape[d]};
+            for (const PartLink& l : c.links) edges.insert({l.start[d], l.start[d] + l.shape[d]});
+            n *= edges.size() - 1;
+        }
+        return n;
+    }
+
+    const Graph& g_;
+    const tiling::Layouts& layouts_;
+    std::vector<std::vector<ValueId>> uses_;
+};
+
+/// The text of one chain: the array is cut into boxes in each of which the same parts are added.
+class PartText {
+public:
+    PartText(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group,
+             const PartChain& chain)
+        : g_(g), layouts_(layouts), group_(group), chain_(chain), shape_(g.node(chain.base).shape)
+    {
+        head();
+        std::vector<std::vector<std::int64_t>> edges(shape_.size());
+        for (std::size_t d = 0; d < shape_.size(); ++d) {
+            std::set<std::int64_t> at{0, shape_[d]};
+            for (const PartLink& l : chain.links) at.insert({l.start[d], l.start[d] + l.shape[d]});
+            edges[d].assign(at.begin(), at.end());
+        }
+        std::vector<std::size_t> cell(shape_.size(), 0);
+        while (true) {
+            std::vector<std::int64_t> low, high;
+            for (std::size_t d = 0; d < cell.size(); ++d) {
+                low.push_back(edges[d][cell[d]]);
+                high.push_back(edges[d][cell[d] + 1]);
+            }
+            box(low, high);
+            std::size_t d = cell.size();
+            while (d-- > 0) {
+                if (++cell[d] + 1 < edges[d].size()) break;
+                cell[d] = 0;
+            }
+            if (d == std::size_t(-1)) break;
+        }
+        out_ += "}\n";
+    }
+    const std::string& text() const noexcept { return out_; }
+
+private:
+    template <class N> static std::string number(N n) { return std::to_string(n); }
+    const char* type(ValueId v) const { return c_type(g_.node(v).dtype, Dialect::vectors); }
+    bool is_literal(ValueId v) const
+    {
+        double value;
+        return text_literal(g_, layouts_, v, value) != nullptr;
+    }
+    void head()
+    {
+        std::size_t widest = 1;
+        for (ValueId v : group_.operands) widest = std::max(widest, size_of(g_.node(v).dtype));
+        out_ += "(void* const* p, f64 zero)\n{\n    enum { N = register_bytes / " + number(widest) + " };\n";
+        for (const char* t : {"f32", "f64", "i32", "i64", "u8"})
+            out_ += std::string("    typedef V<") + t + ", N> " + t + "v;\n";
+        for (std::size_t k = 0; k < group_.operands.size(); ++k)
+            out_ += std::string("    const ") + type(group_.operands[k]) + "* __restrict a" + number(k) +
+                    " = (const " + type(group_.operands[k]) + "*)p[" + number(k) + "];\n";
+        out_ += std::string("    ") + type(chain_.base) + "* __restrict o0 = (" + type(chain_.base) + "*)p[" +
+                number(group_.operands.size()) + "];\n";
+    }
+    /// The address of an operand at the row (i0, …) and column low + j of the array, less `start`.
+    std::string load(ValueId v, const Shape& of, const Shape* start, std::int64_t low,
+                     const std::string& name)
+    {
+        const auto k = static_cast<std::size_t>(std::find(group_.operands.begin(), group_.operands.end(), v) -
+                                                group_.operands.begin());
+        const Strides s = broadcast_strides(g_.node(v).shape, layouts_[v].strides, of);
+        std::int64_t offset = 0;
+        std::string at = "a" + number(k);
+        const std::size_t last = of.size() - 1;
+        for (std::size_t d = 0; d <= last; ++d) {
+            if (start) offset -= (*start)[d] * s[d];
+            if (d < last && s[d]) at += " + i" + number(d) + " * " + number(s[d]);
+        }
+        offset += low * s[last];
+        at += " + (" + number(offset) + ")";
+        const std::string t = type(v), flag = g_.node(v).dtype == DType::boolean ? "mask_of_bytes" : "";
+        if (s[last] == 0)
+            return "            const auto " + name + " = " + flag + "(K<" + t + "v>(*(" + at + ")));\n";
+        if (s[last] == 1)
+            return "            const auto " + name + " = " + flag + "(get<" + t + "v>(" + at +
+                   " + j, c));\n";
+        return "            const auto " + name + " = " + flag + "(gather<" + t + "v>(" + at + " + j * " +
+               number(s[last]) + ", " + number(s[last]) + ", c.value));\n";
+    }
+    void box(const std::vector<std::int64_t>& low, const std::vector<std::int64_t>& high)
+    {
+        const std::size_t last = shape_.size() - 1;
+        for (std::size_t d = 0; d < last; ++d)
+            out_ += "    for (long i" + number(d) + " = " + number(low[d]) + "; i" + number(d) + " < " +
+                    number(high[d]) + "; ++i" + number(d) + ")\n";
+        out_ += "        along<N, " + number(high[last] - low[last]) +
+                ">([&](long j, auto c) __attribute__((always_inline)) {\n";
+        out_ += load(chain_.base, shape_, nullptr, low[last], "s0");
+        TermCode code(out_);
+        std::size_t sums = 0;
+        for (std::size_t k = 0; k < chain_.links.size(); ++k) {
+            const PartLink& l = chain_.links[k];
+            bool inside = true;
+            for (std::size_t d = 0; d <= last; ++d)
+                inside = inside && l.start[d] <= low[d] && high[d] <= l.start[d] + l.shape[d];
+            if (!inside) continue;
+            const std::string v = addend(code, k, low[last]);
+            out_ += "            const auto s" + number(sums + 1) + " = s" + number(sums) +
+                    (l.minus ? " - " : " + ") + v + ";\n";
+            ++sums;
+        }
+        std::string at = "o0";
+        const Strides rows = row_major(shape_);
+        for (std::size_t d = 0; d < last; ++d) at += " + i" + number(d) + " * " + number(rows[d]);
+        out_ += "            put(" + at + " + " + number(low[last]) + " + j, c, s" + number(sums) +
+                ");\n        });\n";
+    }
+    /// The statements for addend k here, and the name of its value.
+    std::string addend(TermCode& code, std::size_t k, std::int64_t low)
+    {
+        const PartLink& l = chain_.links[k];
+        std::unordered_map<ValueId, std::string> names;
+        const auto name_of_value = [&](ValueId v) {
+            const auto [at, fresh] = names.emplace(v, "x" + number(k) + "_" + number(names.size()));
+            if (fresh) out_ += load(v, l.shape, &l.start, low, at->second);
+            return at->second;
+        };
+        std::set<ValueId> needed{l.addend};
+        for (std::size_t i = chain_.cone.size(); i-- > 0;)
+            if (needed.contains(chain_.cone[i]))
+                for (ValueId x : g_.node(chain_.cone[i]).inputs) needed.insert(x);
+        for (ValueId v : chain_.cone) {
+            if (!needed.contains(v)) continue;
+            std::vector<std::string> in;
+            for (ValueId i : g_.node(v).inputs) in.push_back(is_literal(i) ? literal(i) : name_of_value(i));
+            names[v] = code.write(program_of(g_, layouts_, v), in);
+        }
+        return is_literal(l.addend) ? literal(l.addend) : name_of_value(l.addend);
+    }
+    std::string literal(ValueId v) const
+    {
+        double value = 0;
+        text_literal(g_, layouts_, v, value);
+        return std::string("K<") + type(v) + "v>(" + literal_text(value, g_.node(v).dtype) + ")";
+    }
+
+    const Graph& g_;
+    const tiling::Layouts& layouts_;
+    const tiling::Group& group_;
+    const PartChain& chain_;
+    Shape shape_;
+    std::string out_;
+};
+
+}  // namespace wengert::detail
