@@ -124,10 +124,10 @@ inline std::shared_ptr<const Graph> shared_graph(Graph g)
 }
 
 // The operation's description; the functions are in the two other headers.
-inline Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
-inline void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
-inline AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents, std::size_t n,
-                          const AnyTensor& out);
+Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
+void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
+AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents, std::size_t n,
+                   const AnyTensor& out);
 
 inline void visit_loop(void* op, FieldVisitor& visitor)
 {
@@ -194,12 +194,14 @@ inline const Primitive& primitive_of(const LoopParameters& p)
     }
 }
 
+inline bool is_loop(const Primitive& p) { return p.clone == clone_pooled<Loop>; }
+
 }  // namespace detail
 
 /// The parameters of a node that is a loop or a branch, null for all others.
 inline const LoopParameters* loop_parameters(const GraphNode& n)
 {
-    return n.primitive && n.primitive->compute == detail::run_loop
+    return n.primitive && detail::is_loop(*n.primitive)
                ? static_cast<const detail::Loop*>(n.op.get())->parameters.get()
                : nullptr;
 }
@@ -259,7 +261,7 @@ template <class T> Tensor<T> Pack::pull(wrt<0>, const Tensor<T>& g, const Tensor
 inline bool Unpack::hands_over(const Node& n, const AnyTensor& g, Cotangents& out) const
 {
     Node* loop = n.inputs[0];
-    if (!loop || loop->primitive->compute != detail::run_loop) return false;
+    if (!loop || !detail::is_loop(*loop->primitive)) return false;
     if (!out.wanted(0) || !loop->op || g.value->count == 0) return true;
     const auto& results = static_cast<const detail::Loop*>(loop->op)->parameters->results;
     for (std::size_t k = 0; k < results.size(); ++k)
