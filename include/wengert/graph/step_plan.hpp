@@ -91,8 +91,8 @@ private:
         TileKernel kernel = nullptr;
         std::size_t count = 0;
         Block* out = nullptr;
-        const Block* in[Primitive::max_elementwise] = {};
-        std::uint8_t n = 0, scalar[Primitive::max_elementwise] = {};
+        const Block* in[kernels::max_operands] = {};
+        std::uint8_t n = 0, scalar[kernels::max_operands] = {};
         ValueId value = 0;
         std::size_t operands = 0;
     };
@@ -318,7 +318,7 @@ private:
     }
     static void run_scalars(StepPlan&, const Instruction& i)
     {
-        const void* data[Primitive::max_elementwise];
+        const void* data[kernels::max_operands];
         for (std::size_t k = 0; k < i.n; ++k) data[k] = i.in[k]->data;
         run_direct(i.kernel, i.count, data, i.scalar, i.n, i.out->data, size_of(i.out->dtype));
     }

@@ -175,13 +175,13 @@ inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block
         }
     if (direct) {
         auto out = result(widest->shape, widest->count);
-        const void* data[Primitive::max_elementwise];
+        const void* data[kernels::max_operands];
         if (same) {
             for (std::size_t i = 0; i < n; ++i) data[i] = in[i]->data;
             p.value(out->count, data, out->data);
             return out;
         }
-        std::uint8_t scalar[Primitive::max_elementwise] = {};
+        std::uint8_t scalar[kernels::max_operands] = {};
         bool sizes_agree = true;
         for (std::size_t i = 0; i < n; ++i) {
             data[i] = in[i]->data;
@@ -233,7 +233,7 @@ inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* i
         drain_returned(t);
     const std::size_t n = p.arity;
     const std::uint64_t mask = tape.dependence(in, n, p.name, at);
-    const Block* blocks[Primitive::max_elementwise] = {};
+    const Block* blocks[kernels::max_operands] = {};
     for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value.get();
     const Block* dying = temporaries ? detail::dying_operand(tape, p, in, mask, temporaries) : nullptr;
     AnyTensor out{compute_elementwise(t, p, blocks, at, dying), {}};
