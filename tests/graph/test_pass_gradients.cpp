@@ -64,6 +64,20 @@ TEST_CASE("broadcasts before elementwise operations go, the shape stays")
     CHECK(same_values(run(b.g, in), run(h, in)));
 }
 
+TEST_CASE("axes that a reshape has taken away do not come back")
+{
+    Builder<double> b;  // what is broadcast has fewer axes than what it was made of
+    const ValueId x = b.input({1, 1, 1, 4}), r = b.reshape(x, {4});
+    b.g.output(b.sum(b.one<wg::Square>(b.broadcast_to(r, {2, 4})), {1}, false));
+    b.g.output(b.negative(b.one<wg::Exp>(b.broadcast_to(r, {2, 4}))));
+    const Graph h = wg::passes::gradients(b.g);
+    const Blocks in = {block<double>({1, 1, 1, 4}, numbers)};
+    CHECK(same_values(run(b.g, in), run(h, in)));
+    for (const GraphNode& n : h.nodes())
+        for (ValueId v : n.inputs)
+            CHECK(h.node(v).shape.size() <= (n.primitive->name == "reshape" ? 4U : 2U));
+}
+
 TEST_CASE("a cotangent of ones multiplies nothing and guards nothing")
 {
     Builder<double> b;

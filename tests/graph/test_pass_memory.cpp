@@ -88,7 +88,7 @@ TEST_CASE("a limit holds")
     const Blocks in = {block<double>({n}, {0.5, -0.25, 2}), block<double>({n}, {1})};
     const std::size_t before = wg::liveness_peak(g);
     double extra = 0;
-    for (const std::size_t part : {100, 70, 50, 35}) {
+    for (const std::size_t part : {100U, 70U, 50U, 35U}) {
         wg::RematReport report;
         const std::size_t limit = before * part / 100;
         const Graph h = wg::rematerialise(g, limit, report);

@@ -21,9 +21,10 @@ inline Peeled peeled(const Rewrite& r, const GraphNode& n, ValueId v)
         const Fn fn = r.fn_for(n, v);
         if (fn != Fn::broadcast_to && !keeps_order(fn)) return {v, false};
         const ValueId x = r.node(v).inputs[0];
-        const bool one = r.node(x).shape.empty() && element_count(r.node(v).shape) == 1;
-        if (fn != Fn::broadcast_to && !one && !equal_but_for_leading_ones(r.node(x).shape, r.node(v).shape))
-            return {v, false};
+        const Shape &from = r.node(x).shape, &to = r.node(v).shape;
+        const bool one = from.empty() && element_count(to) == 1;
+        const bool fewer = from.size() <= to.size() && equal_but_for_leading_ones(from, to);
+        if (fn != Fn::broadcast_to && !one && !fewer) return {v, false};
         v = x;
     }
 }
