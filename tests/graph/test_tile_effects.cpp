@@ -1,5 +1,6 @@
 // What a run may touch and what it must leave alone: guards, failing steps, outputs that are no results, lent memory.
 #include "tile_common.hpp"
+#include "wengert/graph/control.hpp"
 #include "wengert/ops/arg_reductions.hpp"
 #include "wengert/ops/math.hpp"
 #include "wengert/ops/reductions.hpp"
@@ -217,4 +218,37 @@ TEST_CASE("indices, integers, bools and choices")
         },
         in);
     check(g, in);
+}
+
+TEST_CASE("the host may keep what it is given and what it gives")
+{
+    const auto kept = std::make_shared<std::vector<D>>();
+    const Blocks in{random_block<double>({300})};
+    const Graph g = trace_graph(
+        [&](const std::vector<AnyTensor>& x) {
+            const D a = tanh(D(x[0]));
+            const D b = host_callback<double>(
+                {300},
+                [kept](const D& y) {
+                    kept->push_back(y);
+                    kept->push_back(y + 1.0);
+                    return kept->back();
+                },
+                a);
+            return std::vector<AnyTensor>{exp(exp(b * 0.1) * 0.1).any()};
+        },
+        in);
+    const auto program = compile_tile(g, {});
+    const Blocks expected = interpret(g, in);
+    const std::vector<D> seen = *kept;
+    for (int run = 0; run < 3; ++run) {
+        kept->clear();
+        Blocks inputs = in, out;
+        REQUIRE(program->run(inputs, out) == 0);
+        Blocks others{random_block<double>({300}, 7)}, ignored;
+        const std::vector<D> held = *kept;
+        REQUIRE(program->run(others, ignored) == 0);
+        REQUIRE(same_bits(*out[0], *expected[g.outputs()[0]]));
+        for (std::size_t i = 0; i < 2; ++i) REQUIRE(same_bits(*held[i].any().value, *seen[i].any().value));
+    }
 }

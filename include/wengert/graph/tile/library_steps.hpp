@@ -62,6 +62,7 @@ struct Call {
     const void* op = nullptr;
     std::vector<Ref<Block>> in;
     Ref<Block> out;
+    bool foreign = false;  ///< code that may keep what it makes: it is not told where to put it
     Site at;
 
     /// The result comes to lie where `out` does: as a rule the primitive puts it there itself.
@@ -71,8 +72,9 @@ struct Call {
             Thread& t;
             ~Planned() { t.place = {}; }
         } planned{t};
-        t.place = {out->data, out->bytes()};
-        const Ref<Block> r = primitive->compute(op, in.data(), in.size(), at);
+        if (!foreign) t.place = {out->data, out->bytes()};
+        const Ref<Block> r =
+            primitive->effects ? on_copies() : primitive->compute(op, in.data(), in.size(), at);
         if (r->count != out->count || r->dtype != out->dtype)
             fail<TapeError>(primitive->name, "gave a result of another shape than when it was traced", at);
         if (r->data == out->data && !r->strided) return;
@@ -92,7 +94,32 @@ struct Call {
         static_cast<const Call*>(self)->update();
         return true;
     }
+
+private:
+    /// The host may keep what it is given: it gets memory of its own.
+    Ref<Block> on_copies() const
+    {
+        std::vector<Ref<Block>> copies;
+        for (const auto& b : in) copies.push_back(copy_of(*b));
+        return primitive->compute(op, copies.data(), copies.size(), at);
+    }
 };
+
+/// Looks for functions and graphs among the parameters.
+struct FindsCode : FieldVisitor {
+    bool found = false;
+    void boolean(bool&) override {}
+    void integer(std::int64_t&) override {}
+    void real(double&) override {}
+    void extents(Extents&) override {}
+    void opaque(const void*, std::string_view) override { found = true; }
+};
+inline bool is_foreign(const GraphNode& n)
+{
+    FindsCode code;
+    if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), code);
+    return code.found || n.primitive->effects;
+}
 
 inline Call* make_call(Emitter& e, ValueId v)
 {
@@ -101,6 +128,7 @@ inline Call* make_call(Emitter& e, ValueId v)
     call->primitive = n.primitive;
     call->op = n.op.get();
     call->at = n.at;
+    call->foreign = is_foreign(n);
     call->out = e.header(v);
     for (ValueId i : n.inputs) call->in.push_back(e.header(i));
     e.program.owned().push_back(call);
