@@ -43,11 +43,12 @@ TEST_CASE("random lifetimes and sizes")
 {
     std::mt19937 random(7);
     for (int round = 0; round < 30; ++round) {
-        const std::uint32_t steps = 1 + random() % 60;
+        const auto steps = static_cast<std::uint32_t>(1 + random() % 60);
         std::vector<Buffer> buffers(1 + random() % 80);
         for (Buffer& b : buffers) {
-            b.first = random() % steps;
-            b.last = std::min<std::uint32_t>(steps - 1, b.first + random() % (round % 2 ? 4 : 40));
+            b.first = static_cast<std::uint32_t>(random() % steps);
+            b.last =
+                std::min(steps - 1, b.first + static_cast<std::uint32_t>(random() % (round % 2 ? 4 : 40)));
             b.bytes = aligned(random() % (round % 3 ? 5000 : 200));
         }
         const ArenaSize size = place_buffers(buffers, steps);
