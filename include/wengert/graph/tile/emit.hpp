@@ -151,7 +151,7 @@ public:
     /// A copy of a short constant that may be read beyond its end.
     Spot padded(const std::byte* data, std::size_t bytes)
     {
-        std::byte*& to = padded_[data];
+        std::byte*& to = padded_[{data, bytes}];  // a row of a matrix begins where the matrix does
         if (!to) {
             to = program.memory.take(aligned(bytes) + Buffer::alignment);
             std::memcpy(to, data, bytes);
@@ -200,7 +200,7 @@ private:
         std::size_t at = 0;  ///< steps by then
     };
     Open open_;
-    std::map<const std::byte*, std::byte*> padded_;
+    std::map<std::pair<const std::byte*, std::size_t>, std::byte*> padded_;
     std::byte* arena_ = nullptr;
     std::byte* scratch_ = nullptr;
     std::size_t scratch_bytes_ = 0;
