@@ -132,3 +132,29 @@ TEST_CASE("the host is called by replays, once each time")
         CHECK(seen == std::vector<double>{0.0, x, x * x, 4.0 * x * x, -4.0 * x});
     }
 }
+
+TEST_CASE("what nobody reads of a loop is neither computed nor kept")
+{
+    const auto f = [](const D& k, const D& s) {  // the rule reads the positions only
+        const auto [end, path] = scan(
+            [&](const Oscillator& o) {
+                const D p = o.p - 0.1 * k * o.q, q = o.q + 0.1 * p;
+                return std::pair(Oscillator{q, p}, std::tuple(sin(q), exp(p)));
+            },
+            Oscillator{s, zeros_like(s)}, 100);
+        return sum(end.q);
+    };
+    const auto frozen = freeze(value_and_grad<0, 1>(f));
+    const D k(2.0), s = {0.3, -0.2};
+    for (int i = 0; i < 2; ++i) {
+        const auto [v, g] = frozen(k, s);
+        const auto [w, h] = value_and_grad<0, 1>(f)(k, s);
+        CHECK(v.item() == w.item());
+        CHECK(close(std::get<0>(g), std::get<0>(h)));
+        CHECK(close(std::get<1>(g), std::get<1>(h)));
+    }
+    std::int64_t elements = 0;
+    for (const GraphNode& n : frozen.graph(k, s).nodes())
+        if (const auto* l = loop_parameters(n)) elements = std::max(elements, l->size);
+    CHECK(elements == 2 + 100 * 2);
+}

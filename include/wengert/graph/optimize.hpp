@@ -3,6 +3,7 @@
 
 #include "compiled_step.hpp"
 #include "frozen.hpp"
+#include "loop_trim.hpp"
 #include "passes/memory_limit.hpp"
 #include "passes/passes.hpp"
 #include "tile/compile.hpp"
@@ -19,12 +20,12 @@ inline Graph optimized(const Graph& g, const FreezeOptions& options)
     if (!options.optimize) return g;
     PassOptions passes = options.passes;
     passes.allow_reassociation = passes.allow_reassociation || options.allow_reassociation;
-    return optimize(g, passes);
+    return trimmed_loops(optimize(g, passes));
 }
 
 /// Bodies of loops are optimized and compiled, too.
 inline const bool bodies_are_compiled = [] {
-    body_compiler() = {[](const Graph& g) { return optimize(g, PassOptions{}); }, compile_tile};
+    body_compiler() = {[](const Graph& g) { return trimmed_loops(optimize(g, PassOptions{})); }, compile_tile};
     return true;
 }();
 
