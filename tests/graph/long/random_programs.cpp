@@ -31,7 +31,7 @@ bool report(const rp::Program& p, const char* keep)
 {
     const std::string what = checked(p);
     if (what.empty()) return false;
-    const rp::Program small = rp::shrunk(p, checked);
+    const rp::Program small = rp::shrunk(p, checked, 3000);
     std::cout << rp::listing(small) << "  " << checked(small) << "\n  " << rp::saved(small) << "\n\n"
               << std::flush;
     if (keep)
