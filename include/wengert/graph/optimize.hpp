@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiled_step.hpp"
+#include "background.hpp"
 #include "frozen.hpp"
 #include "loop_trim.hpp"
 #include "passes/memory_limit.hpp"
@@ -25,14 +26,18 @@ inline Graph optimized(const Graph& g, const FreezeOptions& options)
 
 /// Bodies of loops are optimized and compiled, too.
 inline const bool bodies_are_compiled = [] {
-    body_compiler() = {[](const Graph& g) { return trimmed_loops(optimize(g, PassOptions{})); }, compile_tile};
+    body_compiler() = {[](const Graph& g) { return trimmed_loops(optimize(g, PassOptions{})); },
+                       compile_tile};
     return true;
 }();
 
 inline std::unique_ptr<Executable> FrozenCore::compile(const Graph& g) const
 {
     const Backend& backend = options.backend.compile ? options.backend : tile;
-    return backend.compile(g, {options.allow_reassociation, options.threads, options.callback});
+    const PlanOptions plan{options.allow_reassociation, options.threads, options.callback};
+    if (options.background && backend.compile != compile_tile)
+        return std::make_unique<BackgroundExecutable>(g, backend, plan);
+    return backend.compile(g, plan);
 }
 
 inline std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, Graph recorded) const

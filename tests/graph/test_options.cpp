@@ -1,0 +1,76 @@
+// Options of freeze that other files do not test: background compilation, a memory limit, one trace for every batch size.
+#include "catch.hpp"
+
+#include <unistd.h>
+
+#include <wengert/graph/emit/native.hpp>
+#include <wengert/wengert.hpp>
+
+using namespace wengert;
+using D = Tensor<double>;
+
+TEST_CASE("tiles serve while a compiler runs, and results stay")
+{
+    const auto f = value_and_grad([](const D& x) { return sum(x * x * (x + 1.5)); });
+    const D x = normal<double>(Key(static_cast<std::uint64_t>(::getpid())), {3000});
+    const auto expected = f(x);
+    const auto frozen = freeze(f, {.backend = native, .background = true});
+    for (int i = 0; i < 8; ++i) {
+        const auto [value, gradient] = frozen(x);
+        CHECK(value.item() == expected.first.item());
+        CHECK(allclose(gradient, expected.second, 0.0));
+        ::usleep(50000);
+    }
+    CHECK(frozen.stats().traces == 1);
+}
+
+TEST_CASE("a memory limit is kept, with the same bits, or refused with the least that can be")
+{
+    const D w = 0.1 * normal<double>(Key(1), {32, 32}), x = normal<double>(Key(2), {64, 32});
+    const auto f = grad([w](const D& x) {
+        D s = x;
+        for (int i = 0; i < 20; ++i) s = tanh(matmul(s, w)) + 0.5 * sin(s);
+        return sum(s * s);
+    });
+    const auto free = freeze(f);
+    const D expected = free(x);
+    const std::size_t limit = free.stats().arena_bytes * 7 / 10;
+    const auto limited = freeze(f, {.memory_limit = limit});
+    for (int i = 0; i < 3; ++i) CHECK(allclose(limited(x), expected, 0.0));
+    CHECK(limited.stats().arena_bytes <= limit);
+    CHECK(limited.stats().recomputed_ops > 0);
+    CHECK_THROWS_WITH(freeze(f, {.memory_limit = 1000})(x), contains("1000") && contains("smallest"));
+}
+
+TEST_CASE("two traces serve every batch size")
+{
+    const auto loss = [](const D& x, const D& w) {
+        const D h = tanh(matmul(x, w));
+        return mean(h * h) + sum(concatenate({h, ones<double>({x.size(0), 1})}, 1));
+    };
+    const D w = normal<double>(Key(1), {5, 3});
+    const auto eager = value_and_grad<0, 1>(loss);
+    const auto frozen = freeze(eager, {.dynamic = {0}});
+    for (int batch : {4, 7, 2, 9, 1, 4, 9, 30}) {
+        const D x = normal<double>(Key(2), {batch, 5});
+        const auto a = frozen(x, w), b = eager(x, w);
+        CHECK(a.first.item() == b.first.item());
+        CHECK(allclose(std::get<0>(a.second), std::get<0>(b.second), 0.0));
+        CHECK(allclose(std::get<1>(a.second), std::get<1>(b.second), 0.0));
+    }
+    CHECK(frozen.stats().traces == 2);
+    CHECK(frozen.stats().specialised == 4);
+}
+
+TEST_CASE("what depends on the extent in another way is traced again")
+{
+    const auto f = [](const D& x) {
+        return sum(x) * static_cast<double>(x.size(0) * x.size(0)) + (x.size(0) > 5 ? 1.0 : 0.0);
+    };
+    const auto frozen = freeze(f, {.dynamic = {0}});
+    for (int batch : {2, 3, 4, 5, 6, 7, 8}) {
+        const D x = ones<double>({batch});
+        CHECK(frozen(x).item() == f(x).item());
+        CHECK(frozen(x).item() == f(x).item());
+    }
+}
