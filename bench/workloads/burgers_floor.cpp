@@ -7,7 +7,8 @@ namespace bench {
 namespace {
 
 constexpr std::size_t n = Burgers::n;
-constexpr double advection = Burgers::speed / Burgers::dx, laplace = 1 / (Burgers::dx * Burgers::dx), dt = Burgers::dt;
+constexpr double advection = Burgers::speed / Burgers::dx, laplace = 1 / (Burgers::dx * Burgers::dx),
+                 dt = Burgers::dt;
 
 /// One explicit Euler step on the interior; the ring keeps its values.
 void step(const double* __restrict u, double nu, double* __restrict out)
@@ -27,7 +28,8 @@ void step(const double* __restrict u, double nu, double* __restrict out)
 class BurgersFloor {
 public:
     explicit BurgersFloor(bool adjoint)
-        : adjoint_(adjoint), u_((Burgers::steps + 1) * n * n), g_(n * n), own_(n * n), up_(n * n), down_(n * n)
+        : adjoint_(adjoint), u_((Burgers::steps + 1) * n * n), g_(n * n), own_(n * n), up_(n * n),
+          down_(n * n)
     {}
 
     void run()
@@ -35,7 +37,8 @@ public:
         const std::size_t size = n * n;
         std::copy(p_.u.begin(), p_.u.end(), u_.begin());
         for (std::size_t s = 0; s < Burgers::steps; ++s)
-            step(u_.data() + (adjoint_ ? s : s % 2) * size, p_.nu, u_.data() + (adjoint_ ? s + 1 : (s + 1) % 2) * size);
+            step(u_.data() + (adjoint_ ? s : s % 2) * size, p_.nu,
+                 u_.data() + (adjoint_ ? s + 1 : (s + 1) % 2) * size);
         const double* last = u_.data() + (adjoint_ ? Burgers::steps : Burgers::steps % 2) * size;
         loss_ = 0, nu_ = 0;
         for (std::size_t i = 0; i < size; ++i) loss_ += last[i] * last[i], g_[i] = 2 * last[i];

@@ -14,7 +14,8 @@ auto problem()
         const auto inner = range(1, n - 1), before = range(0, n - 2), after = range(2, n);
         D u = w[0];
         for (std::size_t s = 0; s < Burgers::steps; ++s) {
-            const D here = view(u, inner, inner), north = view(u, before, inner), west = view(u, inner, before);
+            const D here = view(u, inner, inner), north = view(u, before, inner),
+                    west = view(u, inner, before);
             const D around = north + west + view(u, after, inner) + view(u, inner, after);
             const D moved = here * (2.0 * here - north - west) * (Burgers::speed / Burgers::dx);
             const D spread = w[1] * ((around - 4.0 * here) * (1 / (Burgers::dx * Burgers::dx)));

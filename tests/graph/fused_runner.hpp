@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-#include <wengert/graph/interpret.hpp>
+#include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/tile/fused.hpp>
 #include <wengert/ops/activations.hpp>
 #include <wengert/ops/cast.hpp>

@@ -5,8 +5,8 @@
 
 #include <wengert/graph/emit/emit_cpp.hpp>
 #include <wengert/graph/emit/shared_object.hpp>
-#include <wengert/graph/interpret.hpp>
-#include <wengert/graph/trace.hpp>
+#include <wengert/graph/ir/interpret.hpp>
+#include <wengert/graph/ir/trace.hpp>
 #include <wengert/ops/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/cast.hpp>

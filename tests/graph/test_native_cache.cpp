@@ -6,7 +6,7 @@
 #include <dirent.h>
 
 #include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/interpret.hpp>
+#include <wengert/graph/ir/interpret.hpp>
 #include <wengert/ops/pairs.hpp>
 
 using namespace wengert;

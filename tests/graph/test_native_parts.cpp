@@ -2,8 +2,8 @@
 #include "../catch.hpp"
 
 #include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/interpret.hpp>
-#include <wengert/graph/trace.hpp>
+#include <wengert/graph/ir/interpret.hpp>
+#include <wengert/graph/ir/trace.hpp>
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/grad.hpp>
 

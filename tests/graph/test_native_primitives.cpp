@@ -2,7 +2,7 @@
 #include "../catch.hpp"
 
 #include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/interpret.hpp>
+#include <wengert/graph/ir/interpret.hpp>
 #include <wengert/ops/activations.hpp>
 #include <wengert/ops/cast.hpp>
 #include <wengert/ops/choices.hpp>

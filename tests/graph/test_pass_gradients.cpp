@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include "pass_graphs.hpp"
 
-#include <wengert/graph/trace.hpp>
+#include <wengert/graph/ir/trace.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/softmax.hpp>
 #include <wengert/transforms/derivatives.hpp>

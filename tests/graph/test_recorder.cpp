@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include <wengert/graph/fields.hpp>
+#include <wengert/graph/ir/fields.hpp>
 #include <wengert/ops/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/cast.hpp>

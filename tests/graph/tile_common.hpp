@@ -5,9 +5,9 @@
 #include <random>
 
 #include "catch.hpp"
-#include "wengert/graph/interpret.hpp"
+#include "wengert/graph/ir/interpret.hpp"
 #include "wengert/graph/tile/compile.hpp"
-#include "wengert/graph/trace.hpp"
+#include "wengert/graph/ir/trace.hpp"
 
 namespace tile_test {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "../array/layout.hpp"
-#include "fields.hpp"
+#include "ir/fields.hpp"
 
 namespace wengert::detail {
 

@@ -7,8 +7,8 @@
 #include "../ops/choices.hpp"
 #include "../ops/reductions.hpp"
 #include "../ops/view.hpp"
-#include "arguments.hpp"
-#include "loop_rules.hpp"
+#include "ir/arguments.hpp"
+#include "loops/loop_rules.hpp"
 
 namespace wengert::detail {
 

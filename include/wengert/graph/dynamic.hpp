@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "fields.hpp"
+#include "ir/fields.hpp"
 
 namespace wengert::detail {
 

@@ -1,9 +1,9 @@
 // freeze(f): f traced once, replayed as an optimized graph for as long as its assumptions hold. docs/freezing.md tells what
-// is assumed; graph/trace.hpp records, graph/frozen.hpp keeps the paths, graph/tile/ runs them.
+// is assumed; graph/ir/trace.hpp records, graph/frozen.hpp keeps the paths, graph/tile/ runs them.
 #pragma once
 
 #include "../transforms/custom.hpp"
-#include "arguments.hpp"
+#include "ir/arguments.hpp"
 #include "check.hpp"
 #include "frozen.hpp"
 #include "frozen_rule.hpp"

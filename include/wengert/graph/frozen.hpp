@@ -8,10 +8,10 @@
 #include <ostream>
 
 #include "dynamic.hpp"
-#include "executable.hpp"
-#include "interpret.hpp"
+#include "ir/executable.hpp"
+#include "ir/interpret.hpp"
 #include "passes/options.hpp"
-#include "trace.hpp"
+#include "ir/trace.hpp"
 
 namespace wengert {
 

@@ -1,10 +1,10 @@
 // From a trace to something that runs: passes, then a backend.
 #pragma once
 
-#include "compiled_step.hpp"
+#include "loops/compiled_step.hpp"
 #include "background.hpp"
 #include "frozen.hpp"
-#include "loop_trim.hpp"
+#include "loops/loop_trim.hpp"
 #include "passes/memory_limit.hpp"
 #include "passes/passes.hpp"
 #include "tile/compile.hpp"

@@ -1,5 +1,5 @@
 // Recorder: sees every operation that a thread carries out, whether or not anything is differentiated. The trace of a
-// frozen function is one (graph/trace.hpp). While one is there, it holds every block, so nothing is written in place.
+// frozen function is one (graph/ir/trace.hpp). While one is there, it holds every block, so nothing is written in place.
 #pragma once
 
 #include "primitive.hpp"

@@ -102,7 +102,7 @@ public:
         return c.value.get();
     }
 
-    /// The cotangent of one of several results, kept until the sweep reaches the operation (tape/section.hpp, graph/loop.hpp).
+    /// The cotangent of one of several results, kept until the sweep reaches the operation (tape/section.hpp, graph/loops/loop.hpp).
     void add_part(Node& hub, std::size_t k, const AnyTensor& g)
     {
         auto& parts = parts_[&hub];

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "../../base/term_text.hpp"
-#include "../graph.hpp"
+#include "../ir/graph.hpp"
 
 namespace wengert::detail {
 

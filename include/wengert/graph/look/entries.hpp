@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "../../ops/variadic.hpp"
-#include "../graph.hpp"
+#include "../ir/graph.hpp"
 #include "value_type.hpp"
 
 namespace wengert {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "../../transforms/section.hpp"
-#include "../interpret.hpp"
+#include "../ir/interpret.hpp"
 #include "text.hpp"
-#include "../loop_rules.hpp"
-#include "../trace.hpp"
+#include "../loops/loop_rules.hpp"
+#include "../ir/trace.hpp"
 
 namespace wengert {
 

@@ -6,12 +6,12 @@
 //     {body @0 else @1 results (f64(3) at 0) size 3}                                           cond
 //     {body @0 test @1 pull @2 states 2 active (0) sums (1) results (f64() at 0, …) size 2}    while_pull
 //
-// graph/loop.hpp says what these are. A result that nobody wants has no place: "f64(3)".
+// graph/loops/loop.hpp says what these are. A result that nobody wants has no place: "f64(3)".
 #pragma once
 
 #include <map>
 
-#include "../loop_rules.hpp"
+#include "../loops/loop_rules.hpp"
 #include "elements.hpp"
 
 namespace wengert::detail {

@@ -18,7 +18,7 @@
 #include "../../ops/shape.hpp"
 #include "../../ops/take.hpp"
 #include "../../ops/view.hpp"
-#include "../loop_rules.hpp"
+#include "../loops/loop_rules.hpp"
 #include "value_type.hpp"
 
 namespace wengert {

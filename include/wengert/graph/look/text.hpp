@@ -4,7 +4,7 @@
 //     %0 = input : f32(64, 10)                                     inputs count in the order of their lines
 //     %1 = constant splat 0 : f32(10)                              or 0.5, or [1, 2, 3], or base64 AACAPw==
 //     %2 = add(%0, %1) : f32(64, 10)  # heat.cpp:34                result's type; the comment is the user's line
-//     %3 = sum(%2) {(0, 1) false (64, 10)} : f32()                 in braces the parameters, as graph/fields.hpp writes them
+//     %3 = sum(%2) {(0, 1) false (64, 10)} : f32()                 in braces the parameters, as graph/ir/fields.hpp writes them
 //     %4 = tanh(%3) : f32() segment 1                              not merged with other segments
 //     guard truth %5 = true                                        the graph is right where value %5 is this one
 //     output %3                                                    in order
@@ -18,7 +18,7 @@
 
 #include <ostream>
 
-#include "../fields.hpp"
+#include "../ir/fields.hpp"
 #include "annotations.hpp"
 #include "elements.hpp"
 #include "loop_text.hpp"

@@ -1,7 +1,7 @@
-// Numbers, types, elements and parameters from text: the inverse of graph/look/elements.hpp and graph/fields.hpp.
+// Numbers, types, elements and parameters from text: the inverse of graph/look/elements.hpp and graph/ir/fields.hpp.
 #pragma once
 
-#include "../fields.hpp"
+#include "../ir/fields.hpp"
 #include "cursor.hpp"
 #include "elements.hpp"
 #include "value_type.hpp"

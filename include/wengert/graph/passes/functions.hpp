@@ -8,7 +8,7 @@
 #include "../../ops/matmul.hpp"
 #include "../../ops/shape_rules.hpp"
 #include "../../ops/view.hpp"
-#include "../graph.hpp"
+#include "../ir/graph.hpp"
 
 namespace wengert::passes {
 

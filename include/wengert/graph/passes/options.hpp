@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../graph.hpp"
+#include "../ir/graph.hpp"
 
 namespace wengert {
 

@@ -3,7 +3,7 @@
 // everywhere, which signs it can have, and how many nodes use it.
 #pragma once
 
-#include "../interpret.hpp"
+#include "../ir/interpret.hpp"
 #include "functions.hpp"
 #include "options.hpp"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "../graph.hpp"
+#include "../ir/graph.hpp"
 
 namespace wengert::tiling::detail {
 

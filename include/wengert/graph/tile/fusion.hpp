@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "../../ops/reduction_rules.hpp"
-#include "../executable.hpp"
+#include "../ir/executable.hpp"
 #include "group.hpp"
 
 namespace wengert::tiling {

@@ -2,7 +2,7 @@
 // a place.
 #pragma once
 
-#include "../graph.hpp"
+#include "../ir/graph.hpp"
 
 namespace wengert::tiling {
 
@@ -23,8 +23,9 @@ namespace detail {
 /// Primitives whose result shows elements of the operand, whatever these are.
 inline bool makes_view(std::string_view name)
 {
-    static constexpr std::string_view names[] = {"reshape",     "transpose", "view",  "broadcast_to",
-                                                 "expand_dims", "squeeze",   "split", "diagonal",     "unpack"};
+    static constexpr std::string_view names[] = {"reshape",      "transpose",   "view",
+                                                 "broadcast_to", "expand_dims", "squeeze",
+                                                 "split",        "diagonal",    "unpack"};
     for (std::string_view n : names)
         if (n == name) return true;
     return false;

@@ -1,7 +1,7 @@
 // Plan: in which order the groups of a graph run, and in whose memory each value lies.
 #pragma once
 
-#include "../executable.hpp"
+#include "../ir/executable.hpp"
 #include "arena.hpp"
 #include "fused.hpp"
 #include "fusion.hpp"

@@ -7,8 +7,8 @@
 #include <memory>
 #include <type_traits>
 
-#include "../executable.hpp"
-#include "../fields.hpp"
+#include "../ir/executable.hpp"
+#include "../ir/fields.hpp"
 #include "layout.hpp"
 
 namespace wengert::tiling {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "../base/key.hpp"
-#include "../transforms/level.hpp"
+#include "../../base/key.hpp"
+#include "../../transforms/level.hpp"
 
 namespace wengert {
 

@@ -1,7 +1,7 @@
 // Derivatives of bodies, as graphs: a body is replayed on the tape while a trace looks on.
 #pragma once
 
-#include "../transforms/level.hpp"
+#include "../../transforms/level.hpp"
 #include "loop_run.hpp"
 
 namespace wengert::detail {

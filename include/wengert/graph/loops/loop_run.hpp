@@ -3,7 +3,7 @@
 
 #include "loop.hpp"
 #include "compiled_step.hpp"
-#include "trace.hpp"
+#include "../ir/trace.hpp"
 
 namespace wengert::detail {
 

@@ -1,12 +1,12 @@
 // Graph: a recorded program as data. Nodes are values in single static assignment, in an order in which they can run; each
 // is an input, a constant, or a primitive with its parameters applied to earlier values. Passes take a graph and return a
-// graph (graph/passes/), executors run one (graph/interpret.hpp, graph/tile/).
+// graph (graph/passes/), executors run one (graph/ir/interpret.hpp, graph/tile/).
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "../tape/recorder.hpp"
+#include "../../tape/recorder.hpp"
 
 namespace wengert {
 

@@ -4,8 +4,8 @@
 
 #include <unordered_map>
 
-#include "../kernels/cpu/lane.hpp"
-#include "interpret.hpp"
+#include "../../kernels/cpu/lane.hpp"
+#include "../ir/interpret.hpp"
 
 namespace wengert::detail {
 

@@ -1,14 +1,14 @@
 // Loops and branches as operations of a graph: one node, whose parameters hold the body as a graph of its own, however many
 // steps there are. An operation has one result, so the results of a loop lie one after the other in a packed block, from
-// which `unpack` takes them. graph/loop_run.hpp runs loops, graph/loop_rules.hpp differentiates them.
+// which `unpack` takes them. graph/loops/loop_run.hpp runs loops, graph/loops/loop_rules.hpp differentiates them.
 #pragma once
 
 #include <memory>
 #include <mutex>
 
-#include "../ops/cast.hpp"
-#include "../ops/structural.hpp"
-#include "fields.hpp"
+#include "../../ops/cast.hpp"
+#include "../../ops/structural.hpp"
+#include "../ir/fields.hpp"
 
 namespace wengert {
 

@@ -2,7 +2,7 @@
 // and what a debugger steps through.
 #pragma once
 
-#include "../tape/apply.hpp"
+#include "../../tape/apply.hpp"
 #include "executable.hpp"
 #include "fields.hpp"
 

@@ -7,9 +7,9 @@
 
 #include <unordered_map>
 
-#include "../array/layout.hpp"
-#include "../base/key.hpp"
-#include "../ops/random.hpp"
+#include "../../array/layout.hpp"
+#include "../../base/key.hpp"
+#include "../../ops/random.hpp"
 #include "fields.hpp"
 
 namespace wengert {
@@ -17,7 +17,8 @@ namespace wengert {
 class Trace : public Recorder, public KeyHook {
 public:
     /// Records the calling thread's operations from here on; nested traces hide outer ones.
-    Trace() : outer_(std::exchange(current_thread().recorder, this)), outer_keys_(std::exchange(key_hook, this))
+    Trace()
+        : outer_(std::exchange(current_thread().recorder, this)), outer_keys_(std::exchange(key_hook, this))
     {
         known_.reserve(256);
     }
@@ -145,7 +146,8 @@ private:
 class Untraced {
 public:
     Untraced()
-        : recorder_(std::exchange(current_thread().recorder, nullptr)), keys_(std::exchange(key_hook, nullptr))
+        : recorder_(std::exchange(current_thread().recorder, nullptr)),
+          keys_(std::exchange(key_hook, nullptr))
     {}
     Untraced(const Untraced&) = delete;
     Untraced& operator=(const Untraced&) = delete;
