@@ -259,7 +259,8 @@ template <class P, class Out, class... In> struct RecordedRule {
             return bits >> s & 1 ? in[1 + below] : AnyTensor{};
         };
         const Tensor<Out> g(in[0]);
-        return guarded<i>(g, P::pull(wrt<i>{}, g, Tensor<In>(value(k))..., Tensor<Out>(value(sizeof...(k))))).any();
+        return guarded<i>(g, P::pull(wrt<i>{}, g, Tensor<In>(value(k))..., Tensor<Out>(value(sizeof...(k)))))
+            .any();
     }
 
 private:

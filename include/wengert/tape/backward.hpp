@@ -41,7 +41,8 @@ inline void backward_any(const AnyTensor& y, Ref<Block> cotangent, const Backwar
                          const Site& at)
 {
     Tape& tape = Tape::current();
-    if (Recorder* r = recorder()) r->refuse("backward(): gradients of variables are state; use grad or value_and_grad", at);
+    if (Recorder* r = recorder())
+        r->refuse("backward(): gradients of variables are state; use grad or value_and_grad", at);
     const AnyTensor* in[] = {&y};
     const std::uint64_t mask = tape.dependence(in, 1, "backward", at);
     if (!(mask & 1))

@@ -58,8 +58,9 @@ struct Primitive {
     DType dtype{};           ///< of the result
     bool elementwise = false;
     bool differentiable = false;
-    bool effects = false;    ///< runs once and in order, also where nobody reads the result
-    std::uint8_t saves = 0;  ///< of an operation on a variable number of inputs: 0xff when its rule reads them all
+    bool effects = false;  ///< runs once and in order, also where nobody reads the result
+    std::uint8_t saves =
+        0;  ///< of an operation on a variable number of inputs: 0xff when its rule reads them all
 
     TileKernel value = nullptr;  ///< elementwise only
     /// The same as a program (base/term.hpp), from terms of the inputs; null where the rule is opaque.

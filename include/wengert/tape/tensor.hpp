@@ -195,7 +195,8 @@ public:
     Tensor detach() const
     {
         if (recorder()) [[unlikely]]
-            return ops::detached<T>(*this);  // in a graph, which may be differentiated later, it is an operation
+            return ops::detached<T>(
+                *this);  // in a graph, which may be differentiated later, it is an operation
         return Tensor(AnyTensor{any_.value, {}});
     }
 
