@@ -51,7 +51,8 @@ inline void backward_any(const AnyTensor& y, Ref<Block> cotangent, const Backwar
                             " depends on no variable: call requires_grad(true) on one before computing it",
                         at);
     Walk walk(tape, 0, options.retain);
-    walk.run(y.node, {std::move(cotangent), {}});
+    std::pair<Node*, AnyTensor> root(y.node.get(), AnyTensor{std::move(cotangent), {}});
+    walk.run(&root, 1);
     commit_gradients(walk);
 }
 

@@ -414,10 +414,23 @@ inline AnyTensor Walk::pull_recorded(Node& n, std::size_t i, const AnyTensor& g)
     return apply_any(*pull.primitive, nullptr, in, pull.count + 1U, n.at);
 }
 
-/// The input was broadcast: the contributions are added up, in the order of sum.
+/// The input was broadcast: the contributions are added up, in the order of sum. The kernel is called from here, so that a
+/// debugger that stops in the rule shows few frames.
 inline void Walk::pull_reduced(Node& n, std::size_t i, const AnyTensor& g)
 {
-    const AnyTensor r = n.primitive->pull[i].passes ? AnyTensor{g.value, {}} : pull_recorded(n, i, g);
+    const Pull& pull = n.primitive->pull[i];
+    AnyTensor r = g;
+    r.node = {};
+    if (!pull.passes && tape_.thread().recorder) {
+        r = pull_recorded(n, i, g);
+    } else if (!pull.passes) {
+        r.value = make_block(tape_.thread(), n.dtype, n.shape, element_count(n.shape));
+        kernels::Operand operands[kernels::max_operands] = {operand(*r.value, n.shape),
+                                                            operand(*g.value, n.shape)};
+        for (std::size_t k = 0; k < pull.count; ++k)
+            operands[k + 2] = operand(*n.saved[pull.slots[k]], n.shape);
+        kernels::execute(pull.kernel, n.shape, n.dtype, operands, pull.count + 2U, kernels::Store::assign);
+    }
     const Restore<Site> site(tape_.site_override, n.at);
     deliver(*n.inputs[i], n.primitive->sum_to(r, n.inputs[i]->shape));
 }
