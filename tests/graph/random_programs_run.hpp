@@ -4,6 +4,7 @@
 
 #include <wengert/wengert.hpp>
 #include <wengert/graph/freeze.hpp>
+#include <wengert/graph/passes/passes.hpp>
 #if __has_include(<wengert/graph/emit/native.hpp>)
 #include <wengert/graph/emit/native.hpp>
 #define RANDOM_PROGRAMS_NATIVE 1

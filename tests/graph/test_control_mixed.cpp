@@ -92,7 +92,7 @@ TEST_CASE("a pullback may be called again")
                 w);
 }
 
-TEST_CASE("single precision")
+TEST_CASE("single precision in loops")
 {
     using F = Tensor<float>;
     const auto f = [](const F& a, const F& x) {

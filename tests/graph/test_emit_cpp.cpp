@@ -3,10 +3,12 @@
 
 #include <fstream>
 
+#include <wengert/graph/emit/cpp_writer.hpp>
 #include <wengert/graph/emit/emit_cpp.hpp>
 #include <wengert/graph/emit/shared_object.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
+#include <wengert/wengert.hpp>
 #include <wengert/ops/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/cast.hpp>

@@ -6,6 +6,7 @@
 #include <dirent.h>
 
 #include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/emit/shared_object.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/ops/pairs.hpp>
 

@@ -6,7 +6,8 @@
 
 #include "catch.hpp"
 #include "wengert/graph/ir/interpret.hpp"
-#include "wengert/graph/tile/compile.hpp"
+#include "wengert/graph/compiler.hpp"
+#include "wengert/wengert.hpp"
 #include "wengert/graph/ir/trace.hpp"
 
 namespace tile_test {
@@ -40,7 +41,7 @@ inline bool same_bits(const Block& a, const Block& b)
 /// Runs the graph several times and compares each with interpret, bit for bit; inputs must be as before.
 inline std::unique_ptr<Executable> check(const Graph& g, Blocks inputs, int runs = 3)
 {
-    auto program = compile_tile(g, {});
+    auto program = tile.compile(g, {});
     REQUIRE(program->stats.arena_bytes >= program->stats.lower_bound);
     for (int run = 0; run < runs; ++run) {
         const Blocks before = copies(inputs);

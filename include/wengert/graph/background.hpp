@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tile/compile.hpp"
+#include "compiler.hpp"
 
 namespace wengert::detail {
 
@@ -13,7 +13,7 @@ namespace wengert::detail {
 class BackgroundExecutable : public Executable {
 public:
     BackgroundExecutable(const Graph& g, const Backend& backend, const PlanOptions& options)
-        : now_(compile_tile(g, options))
+        : now_(tile.compile(g, options))
     {
         stats = now_->stats;
         thread_ = std::thread([this, g, backend, options]() noexcept {

@@ -1,18 +1,11 @@
 // From a trace to something that runs: passes, then a backend.
 #pragma once
 
-#include "loops/compiled_step.hpp"
 #include "background.hpp"
+#include "compiler.hpp"
 #include "frozen.hpp"
-#include "loops/loop_trim.hpp"
-#include "passes/memory_limit.hpp"
-#include "passes/passes.hpp"
-#include "tile/compile.hpp"
 
 namespace wengert {
-
-/// The default backend: kernels tile by tile, no compiler needed.
-inline constexpr Backend tile{"tile", compile_tile};
 
 namespace detail {
 
@@ -21,21 +14,14 @@ inline Graph optimized(const Graph& g, const FreezeOptions& options)
     if (!options.optimize) return g;
     PassOptions passes = options.passes;
     passes.allow_reassociation = passes.allow_reassociation || options.allow_reassociation;
-    return trimmed_loops(optimize(g, passes));
+    return graph_compiler().optimize(g, passes);
 }
-
-/// Bodies of loops are optimized and compiled, too.
-inline const bool bodies_are_compiled = [] {
-    body_compiler() = {[](const Graph& g) { return trimmed_loops(optimize(g, PassOptions{})); },
-                       compile_tile};
-    return true;
-}();
 
 inline std::unique_ptr<Executable> FrozenCore::compile(const Graph& g) const
 {
     const Backend& backend = options.backend.compile ? options.backend : tile;
     const PlanOptions plan{options.allow_reassociation, options.threads, options.callback};
-    if (options.background && backend.compile != compile_tile)
+    if (options.background && backend.compile != tile.compile)
         return std::make_unique<BackgroundExecutable>(g, backend, plan);
     return backend.compile(g, plan);
 }
@@ -65,7 +51,7 @@ inline void FrozenCore::fit_memory(FrozenPath& p) const
     for (int attempt = 0; attempt < 8; ++attempt) {
         RematReport report;
         try {
-            p.optimized = rematerialise(whole, aim, report);
+            p.optimized = graph_compiler().rematerialise(whole, aim, report);
         } catch (const MemoryError&) {
             if (report.peak_after == 0 || report.peak_after == aim) break;
             aim =

@@ -1,18 +1,20 @@
 // A loop's body that works on large arrays: compiled like any graph, with fused kernels, its states updated where they lie.
 #pragma once
 
+#include <atomic>
+
 #include "step_plan.hpp"
 
 namespace wengert::detail {
 
-/// How bodies are made ready; set by whoever has passes and compilers (graph/optimize.hpp).
+/// How bodies are made ready; set by whoever has passes and compilers (graph/compiler_source.hpp).
 struct BodyCompiler {
-    Graph (*optimize)(const Graph&) = nullptr;
-    std::unique_ptr<Executable> (*compile)(const Graph&, const PlanOptions&) = nullptr;
+    Graph (*optimize)(const Graph&);
+    std::unique_ptr<Executable> (*compile)(const Graph&, const PlanOptions&);
 };
-inline BodyCompiler& body_compiler() noexcept
+inline std::atomic<const BodyCompiler*>& body_compiler() noexcept
 {
-    static BodyCompiler compiler;
+    static std::atomic<const BodyCompiler*> compiler{nullptr};
     return compiler;
 }
 
@@ -32,7 +34,7 @@ public:
             body.output(map[graph_->outputs()[k]]);
         }
         for (std::size_t i = 0; i < states; ++i) body.update(i, i);
-        executable_ = body_compiler().compile(body, {});
+        executable_ = body_compiler().load()->compile(body, {});
         for (std::size_t i = 0; i < headers_.size(); ++i) headers_[i] = header(graph_->inputs()[i]);
         for (std::size_t k = 0; k < results_.size(); ++k) {
             const GraphNode& n = graph_->node(graph_->outputs()[k]);
@@ -82,7 +84,7 @@ public:
                 elements += element_count(n.shape);
                 ++operations;
             }
-        return body_compiler().compile && operations >= 2 && elements >= 8192;
+        return body_compiler().load() && operations >= 2 && elements >= 8192;
     }
 
 private:

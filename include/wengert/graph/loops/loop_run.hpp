@@ -36,7 +36,8 @@ struct LoopPlans {
                                           std::size_t fixed)
     {
         if (!g) return nullptr;
-        if (body_compiler().optimize) g = std::make_shared<const Graph>(body_compiler().optimize(*g));
+        if (const BodyCompiler* c = body_compiler().load())
+            g = std::make_shared<const Graph>(c->optimize(*g));
         if (CompiledStep::worthwhile(*g)) return std::make_unique<CompiledStep>(std::move(g), states);
         return std::make_unique<StepPlan>(std::move(g), states, fixed);
     }

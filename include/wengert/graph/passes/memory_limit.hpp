@@ -9,14 +9,6 @@
 
 namespace wengert {
 
-/// What rematerialise() did.
-struct RematReport {
-    std::size_t peak_before = 0, peak_after = 0;  ///< bytes, as liveness_peak counts them
-    std::size_t recomputed = 0;                   ///< operations that run once more
-    double work = 0, extra_work = 0;  ///< of all operations before, of those that were added: element
-                                      ///< operations, multiplications for products
-};
-
 namespace passes::detail {
 
 inline bool is_random(std::string_view name)

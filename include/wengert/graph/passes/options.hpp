@@ -22,6 +22,14 @@ struct PassOptions {
     PassObserver observer = {};         ///< where there is one, passes run one by one
 };
 
+/// What rematerialise() did.
+struct RematReport {
+    std::size_t peak_before = 0, peak_after = 0;  ///< bytes, as liveness_peak counts them
+    std::size_t recomputed = 0;                   ///< operations that run once more
+    double work = 0, extra_work = 0;  ///< of all operations before, of those that were added: element
+                                      ///< operations, multiplications for products
+};
+
 namespace passes {
 
 /// Does it do more than compute its result? Such operations are kept, in order, and never merged.

@@ -1,0 +1,154 @@
+// The backend `native`, behind native.hpp: plans as the default executor does, loops as text.
+#pragma once
+
+#include <unordered_map>
+
+#include "native.hpp"
+#include "../tile/compile.hpp"
+#include "fold_text.hpp"
+#include "native_groups.hpp"
+#include "shared_object.hpp"
+#include "vector_math_text.hpp"
+#include "vector_text.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// (addresses of operands and results, kernels::zero_cotangent)
+using NativeLoop = void (*)(void* const* addresses, double zero);
+
+/// A call of a loop; the addresses lie behind it.
+struct NativeStep {
+    NativeLoop loop = nullptr;
+    void** addresses = nullptr;
+    static bool run(const void* self, tiling::Run&)
+    {
+        const auto& s = *static_cast<const NativeStep*>(self);
+        s.loop(s.addresses, kernels::zero_cotangent);
+        return true;
+    }
+};
+
+/// The loops of a graph as one text; those that differ in their addresses only are one function.
+class NativeText {
+public:
+    NativeText() : text_(std::string(vector_text) + vector_math_text + fold_text) {}
+
+    /// The number of the function.
+    std::size_t add(const std::string& body)
+    {
+        const auto [at, fresh] = numbers_.emplace(body, numbers_.size());
+        if (fresh) text_ += "#line 1 \"wengert\"\nextern \"C\" void wg_" + std::to_string(at->second) + body;
+        return at->second;
+    }
+    const std::string& text() const noexcept { return text_; }
+    std::size_t functions() const noexcept { return numbers_.size(); }
+
+private:
+    std::string text_;
+    std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+inline std::vector<std::string> native_flags(const Compiler& compiler)
+{
+    std::vector<std::string> flags = {"-std=c++17",
+                                      "-O2",
+                                      "-march=native",
+                                      "-ffp-contract=off",
+                                      "-fno-math-errno",
+                                      "-fno-trapping-math",
+                                      "-fwrapv",
+                                      "-fno-strict-aliasing",
+                                      "-g1",
+                                      "-w",
+                                      "-shared",
+                                      "-fPIC"};
+    if (compiler.identity.find("clang") == std::string::npos) flags.emplace_back("-Wno-psabi");
+    return flags;
+}
+
+/// A result of the task lies where an operand does.
+inline bool overwrites_operand(const tiling::Plan& plan, const tiling::Task& t)
+{
+    for (ValueId over : t.over)
+        if (over != no_value) return true;
+    for (ValueId r : t.group.results) {
+        const tiling::Placed& p = plan.values[r];
+        if (p.home == tiling::Home::output && plan.donors[plan.stores[p.store].output] != no_value)
+            return true;
+    }
+    return false;
+}
+
+inline void emit_native(tiling::Emitter& e, const tiling::Task& t, NativeLoop loop)
+{
+    NativeStep& s = *e.step<NativeStep>();
+    s.loop = loop;
+    const std::size_t n = t.group.operands.size();
+    s.addresses = e.program.memory.array<void*>(n + t.group.results.size());
+    for (std::size_t k = 0; k < n; ++k) e.bind(&s.addresses[k], t.group.operands[k]);
+    for (std::size_t k = 0; k < t.group.results.size(); ++k) e.bind(&s.addresses[n + k], t.group.results[k]);
+}
+
+/// A graph planned for native code: its groups, and the text of their loops.
+struct NativePlan {
+    NativeGroups groups;
+    tiling::Plan plan;
+    NativeText text;
+    std::vector<std::size_t> functions;  ///< of each task that is a loop
+
+    NativePlan(const Graph& g, const PlanOptions& options)
+        : groups(g, tiling::layouts_of(g)), plan(g, options, groups.take()), functions(plan.tasks.size())
+    {
+        std::unordered_map<ValueId, const PartChain*> chains;
+        for (const PartChain& c : groups.chains()) chains[c.links.back().node] = &c;
+        for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+            const tiling::Group& group = plan.tasks[t].group;
+            if (!group.fused) continue;
+            const auto chain = chains.find(group.nodes.back());
+            functions[t] = text.add(
+                chain != chains.end()
+                    ? PartText(g, plan.layouts, group, *chain->second).text()
+                    : LoopText(g, plan.layouts, group, overwrites_operand(plan, plan.tasks[t])).text());
+        }
+    }
+};
+
+}  // namespace detail
+
+WENGERT_INLINE std::string native_text(const Graph& g, const PlanOptions& options)
+{
+    return detail::NativePlan(g, options).text.text();
+}
+
+WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options)
+{
+    const detail::NativePlan native(g, options);
+    detail::Compiled compiled;
+    std::vector<detail::NativeLoop> loops;
+    if (native.text.functions() > 0) {
+        compiled = detail::compile_text(native.text.text(), detail::native_flags(detail::compiler_now()));
+        if (!compiled.object) {
+            auto tiles = compile_tile(g, options);
+            tiles->note = compiled.message;
+            return tiles;
+        }
+        for (std::size_t k = 0; k < native.text.functions(); ++k)
+            loops.push_back(reinterpret_cast<detail::NativeLoop>(
+                compiled.object->symbol(("wg_" + std::to_string(k)).c_str())));
+    }
+    auto program = std::make_unique<tiling::Program>();
+    program->owned().push_back(compiled.object);
+    tiling::Emitter e(native.plan, *program);
+    tiling::emit_plan(e, [&](std::size_t t) {
+        const tiling::Task& task = native.plan.tasks[t];
+        if (task.group.fused)
+            detail::emit_native(e, task, loops[native.functions[t]]);
+        else
+            tiling::detail::emit_task(e, task);
+    });
+    return program;
+}
+
+}  // namespace wengert

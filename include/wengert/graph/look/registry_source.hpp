@@ -1,0 +1,185 @@
+// The lists behind registry.hpp.
+#pragma once
+
+#include "registry.hpp"
+#include "../../ops/activations.hpp"
+#include "../../ops/cast.hpp"
+#include "../../ops/choices.hpp"
+#include "../../ops/pairs.hpp"
+#include "shape_rules.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+template <class... P> struct List {};
+
+// clang-format off
+using FloatUnary = List<Sqrt, Reciprocal, Exp, Expm1, Log, Log1p, Log2, Log10, Erf, Floor, Ceil, Round, Sin, Cos, Tan, Asin, Acos, Atan,
+                        Sinh, Cosh, Tanh, Sigmoid, Softplus, Relu, Gelu, Silu, RootFlatAtZero>;
+using FloatBinary = List<Divide, Atan2, Hypot, SameValue, QuotientOrZero, ZeroWhereUndefined>;
+using NumberUnary = List<Negative, Square, Abs, Sign>;
+using NumberBinary = List<Add, Subtract, Multiply, Pow, Maximum, Minimum>;
+using Comparisons = List<Less, LessEqual, Equal, NotEqual>;
+// clang-format on
+
+template <class T, class... P> void add_unary(Registry& r, List<P...>)
+{
+    (r.add_elementwise<P, T, T>(), ...);
+}
+template <class T, class... P> void add_binary(Registry& r, List<P...>)
+{
+    (r.add_elementwise<P, T, T, T>(), ...);
+}
+template <class T, class... P> void add_comparisons(Registry& r, List<P...>)
+{
+    (r.add_elementwise<P, bool, T, T>(), ...);
+}
+
+template <class T> void add_elementwise_primitives(Registry& r)
+{
+    add_comparisons<T>(r, Comparisons{});
+    r.add_elementwise<IsFinite, bool, T>();
+    r.add_elementwise<Where, T, bool, T, T>();
+    r.add_elementwise<StopGradient, T, T>();
+    if constexpr (!std::is_same_v<T, bool>) {
+        add_unary<T>(r, NumberUnary{});
+        add_binary<T>(r, NumberBinary{});
+        r.add_elementwise<Clip, T, T, T, T>();
+    }
+    if constexpr (is_differentiable<T>) {
+        add_unary<T>(r, FloatUnary{});
+        add_binary<T>(r, FloatBinary{});
+        r.add_elementwise<WeighByExp, T, T, T, T>();
+    }
+}
+
+template <class T, class U> void add_cast(Registry& r)
+{
+    if constexpr (!std::is_same_v<T, U>) r.add(cast_primitive<xsimd::default_arch, U, T>, {dtype_of<T>()});
+}
+template <class T> void add_casts(Registry& r)
+{
+    add_cast<T, float>(r), add_cast<T, double>(r), add_cast<T, bool>(r);
+    add_cast<T, std::int32_t>(r), add_cast<T, std::int64_t>(r);
+}
+
+/// On elements of any type.
+template <class T> void add_moves(Registry& r)
+{
+    r.add_structural<BroadcastTo, T, T>();
+    r.add_structural<Reshape, T, T>();
+    r.add_structural<Transpose, T, T>();
+    r.add_structural<ExpandDims, T, T>();
+    r.add_structural<Squeeze, T, T>();
+    r.add_structural<Select, T, T>();
+    r.add_structural<Split, T, T>();
+    r.add_structural<Embed, T, T>();
+    r.add_structural<Pad, T, T>();
+    r.add_structural<Tril, T, T>();
+    r.add_structural<Triu, T, T>();
+    r.add_structural<Diagonal, T, T>();
+    r.add_structural<EmbedDiagonal, T, T>();
+    r.add_structural<Element, T, T>();
+    r.add_structural<Copy, T, T>();
+    r.add_structural<AssignView, T, T, T>();
+    r.add_structural<Take, T, T, std::int64_t>();
+    r.add_structural<OneHot, T, std::int64_t>();
+    r.add_variadic<Concatenate, T>();
+    r.add_variadic<Stack, T>();
+    r.add_structural<Sum, Total<T>, T>();
+}
+template <class T> void add_sums(Registry& r)
+{
+    r.add_structural<AddView<false>, T, T, T>();
+    r.add_structural<AddView<true>, T, T, T>();
+    r.add_structural<ScatterAdd, T, T, std::int64_t, T>();
+    r.add_structural<MatMul, T, T, T>();
+    r.add_structural<Extremum<true>, T, T>();
+    r.add_structural<Extremum<false>, T, T>();
+    r.add_structural<ArgExtremum<true>, std::int64_t, T>();
+    r.add_structural<ArgExtremum<false>, std::int64_t, T>();
+}
+template <class T> void add_float_operations(Registry& r)
+{
+    r.add_structural<Mean, T, T>();
+    r.add_structural<Var, T, T>();
+    r.add_structural<Norm, T, T>();
+    r.add_structural<LogSumExp, T, T>();
+    r.add_structural<ExclusiveProduct, T, T>();
+    r.add_structural<Gemm, T, T, T, T, T>();
+    r.add_structural<Softmax, T, T>();
+    r.add_structural<SoftmaxPull, T, T, T>();
+    r.add_structural<LogSoftmax, T, T>();
+    r.add_structural<LogSoftmaxPull, T, T, T>();
+    r.add_structural<CrossEntropy, T, T, std::int64_t>();
+    r.add_structural<CrossEntropyPull, T, T, T, std::int64_t>();
+    r.add_structural<ZeroWhereSilent, T, T, T>();
+    r.add_structural<ZeroWhereOther, T, T, T, T>();
+    r.add_structural<Draw<NormalFill>, T, std::int64_t>();
+    r.add_structural<Draw<UniformFill<T>>, T, std::int64_t>();
+    r.add_structural<Draw<DropoutFill>, T, std::int64_t>();
+}
+inline void add_decisions(Registry& r)
+{
+    r.add_elementwise<LogicalAnd, bool, bool, bool>();
+    r.add_elementwise<LogicalOr, bool, bool, bool>();
+    r.add_elementwise<LogicalNot, bool, bool>();
+    r.add_structural<Quantifier<true>, bool, bool>();
+    r.add_structural<Quantifier<false>, bool, bool>();
+    r.add_structural<KeyChild, std::int64_t, std::int64_t>();
+    r.add_structural<Draw<BernoulliFill>, bool, std::int64_t>();
+    r.add_structural<Draw<RandintFill<std::int32_t>>, std::int32_t, std::int64_t>();
+    r.add_structural<Draw<RandintFill<std::int64_t>>, std::int64_t, std::int64_t>();
+    r.add_structural<Draw<PermutationFill>, std::int64_t, std::int64_t>();
+}
+
+/// Results of loops in packed blocks of T.
+template <class T, class... U> void add_unpacks(Registry& r)
+{
+    const auto rule = [](const auto& type) -> ShapeRule {
+        using Result = std::remove_cvref_t<decltype(type)>;
+        return [](const void* op, ValueTypes x) {
+            return unpacked_shape<Result>(*static_cast<const Unpack*>(op), x);
+        };
+    };
+    r.add_structural<Pack, T, T>();
+    (r.add(structural_primitive<Unpack, xsimd::default_arch, U, T>, {dtype_of<T>()}, rule(U())), ...);
+}
+
+template <class... T> void add_for(Registry& r, List<T...>)
+{
+    (add_elementwise_primitives<T>(r), ...);
+    (add_casts<T>(r), ...);
+    (add_moves<T>(r), ...);
+    const auto number = [&]<class U>() {
+        if constexpr (!std::is_same_v<U, bool>) {
+            add_sums<U>(r);
+            r.add_structural<Prod, Total<U>, U>();
+        }
+        if constexpr (is_differentiable<U>) add_float_operations<U>(r);
+    };
+    (number.template operator()<T>(), ...);
+}
+
+/// One for each instruction set, as its descriptors are.
+template <class A> Registry make_registry()
+{
+    Registry r;
+    add_for(r, List<float, double, std::int32_t, std::int64_t, bool>{});
+    add_decisions(r);
+    add_unpacks<float, float, std::int32_t, std::int64_t, bool>(r);
+    add_unpacks<double, double, std::int32_t, std::int64_t, bool>(r);
+    add_unpacks<std::int64_t, std::int64_t, std::int32_t, bool>(r);
+    return r;
+}
+
+}  // namespace detail
+
+#ifdef WENGERT_COMPILED
+namespace detail {
+template Registry make_registry<xsimd::default_arch>();
+}
+#endif
+
+}  // namespace wengert
