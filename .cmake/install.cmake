@@ -15,4 +15,5 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/wengertConfigVersio
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wengertConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/wengertConfigVersion.cmake
               ${CMAKE_CURRENT_SOURCE_DIR}/.cmake/wengertDependencies.cmake
+              ${CMAKE_CURRENT_SOURCE_DIR}/.cmake/compiled.cmake
         DESTINATION ${wengert_config_dir})
