@@ -4,15 +4,16 @@
 #include <wengert/ops/sum.hpp>
 #include <wengert/ops/trigonometry.hpp>
 
-#include <cstdio>
 #include <limits>
 #include <sstream>
 
-#include <unistd.h>
-
 #include "catch.hpp"
+#include "look_check.hpp"
 
 namespace wg = wengert;
+
+using look::accepted;
+using look::is_xml;
 
 namespace {
 
@@ -55,25 +56,6 @@ std::string unclosed(const std::string& page)
         }
     }
     return open.empty() ? "" : "<" + open.back() + "> is never closed";
-}
-
-/// Runs a command on a text that is saved in a file; true when it succeeds or the program is not installed.
-bool accepted(const std::string& text, const std::string& program, const std::string& arguments)
-{
-    if (std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) != 0) return true;
-    const std::string path = "look_text." + std::to_string(::getpid());
-    {
-        wg::file::Writer out(path);
-        out.write(text);
-        out.commit();
-    }
-    const int status = std::system((program + " " + arguments + " " + path + " >/dev/null").c_str());
-    std::remove(path.c_str());
-    return status == 0;
-}
-bool is_xml(const std::string& text)
-{
-    return accepted(text, "python3", "-c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])'");
 }
 
 }  // namespace
@@ -175,4 +157,10 @@ TEST_CASE("a profile is valid JSON in microseconds")
     CHECK(times[0].name == "b");
     CHECK(times[1].calls == 2);
     CHECK(times[1].seconds == 2.0);
+    const std::vector<wg::ProfileEvent> numbered{{"a", 0, 1, 0, "h:1", 4}, {"a", 0, 2, 0, "h:1", 5}};
+    CHECK_THAT(wg::to_chrome_trace(numbered), contains("\"args\":{\"at\":\"h:1\",\"group\":4}"));
+    const auto apart = wg::kernel_times(numbered);  // kernels of one name are two
+    REQUIRE(apart.size() == 2);
+    CHECK(apart[0].group == 5);
+    CHECK(apart[0].site == "h:1");
 }

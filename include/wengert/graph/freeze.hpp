@@ -128,6 +128,14 @@ public:
     template <class... X> const Graph& graph(const X&... x) const { return path(x...).optimized; }
     /// The same as it was recorded.
     template <class... X> const Graph& recorded(const X&... x) const { return path(x...).recorded; }
+    /// The inputs of that graph: the arguments' tensors and keys, and live tensors.
+    template <class... X> std::vector<Ref<Block>> inputs(const X&... x) const
+    {
+        return arguments(argument(x)...).inputs;
+    }
+    /// What runs its graphs, and how.
+    const Backend& backend() const noexcept { return core_->backend(); }
+    PlanOptions plan_options() const { return core_->plan_options(); }
 
 private:
     template <class... X>

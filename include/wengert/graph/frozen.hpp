@@ -211,6 +211,11 @@ public:
     std::shared_ptr<FrozenPath> add(FrozenEntry& e, FrozenTrace t, const std::string& family,
                                     std::int64_t extent);
     std::unique_ptr<Executable> compile(const Graph& g) const;
+    const Backend& backend() const noexcept;
+    PlanOptions plan_options() const
+    {
+        return {options.allow_reassociation, options.threads, options.callback};
+    }
     /// Paths for an extent that has not been traced, from those that have.
     void specialise(FrozenEntry& e, const std::string& family, std::int64_t extent);
     /// A derived path turned out to be wrong.

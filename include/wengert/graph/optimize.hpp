@@ -17,13 +17,16 @@ inline Graph optimized(const Graph& g, const FreezeOptions& options)
     return graph_compiler().optimize(g, passes);
 }
 
+inline const Backend& FrozenCore::backend() const noexcept
+{
+    return options.backend.compile ? options.backend : tile;
+}
+
 inline std::unique_ptr<Executable> FrozenCore::compile(const Graph& g) const
 {
-    const Backend& backend = options.backend.compile ? options.backend : tile;
-    const PlanOptions plan{options.allow_reassociation, options.threads, options.callback};
-    if (options.background && backend.compile != tile.compile)
-        return std::make_unique<BackgroundExecutable>(g, backend, plan);
-    return backend.compile(g, plan);
+    if (options.background && backend().compile != tile.compile)
+        return std::make_unique<BackgroundExecutable>(g, backend(), plan_options());
+    return backend().compile(g, plan_options());
 }
 
 inline std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, Graph recorded) const

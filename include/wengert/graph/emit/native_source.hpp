@@ -141,7 +141,7 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
     auto program = std::make_unique<tiling::Program>();
     program->owned().push_back(compiled.object);
     tiling::Emitter e(native.plan, *program);
-    tiling::emit_plan(e, [&](std::size_t t) {
+    tiling::emit_plan(e, options.watch, [&](std::size_t t) {
         const tiling::Task& task = native.plan.tasks[t];
         if (task.group.fused)
             detail::emit_native(e, task, loops[native.functions[t]]);

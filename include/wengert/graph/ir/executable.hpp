@@ -28,10 +28,13 @@ public:
 /// Called after each node with its value, in order.
 using NodeCallback = std::function<void(const GraphNode&, ValueId, const Block&)>;
 
+struct PlanWatch;
+
 struct PlanOptions {
     bool allow_reassociation = false;
     unsigned threads = 1;
-    NodeCallback callback;  ///< for `interpret`
+    NodeCallback callback = {};  ///< for `interpret`
+    PlanWatch* watch = nullptr;  ///< is told the plan, and the times of its runs (graph/ir/watch.hpp)
 };
 
 /// A way to run graphs: `tile`, `interpret`, `native`. Programs contain the code of those that they name.

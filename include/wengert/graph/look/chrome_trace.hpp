@@ -1,6 +1,7 @@
 // A profiled run as Chrome trace JSON: open it in https://ui.perfetto.dev or chrome://tracing.
 #pragma once
 
+#include <tuple>
 #include <vector>
 
 #include "memory_plan.hpp"
@@ -12,7 +13,8 @@ struct ProfileEvent {
     std::string name;
     double start = 0, seconds = 0;
     std::uint32_t thread = 0;
-    std::string site;  ///< "heat.cpp:34"
+    std::string site = {};    ///< "heat.cpp:34"
+    std::int32_t group = -1;  ///< the kernel's number in its plan, -1 for none
 };
 
 /// What a kernel took in all.
@@ -20,6 +22,8 @@ struct KernelTime {
     std::string name;
     double seconds = 0;
     std::uint64_t calls = 0;
+    std::string site = {};
+    std::int32_t group = -1;
 };
 
 /// The trace as JSON (Trace Event Format, complete events; microseconds).
@@ -33,23 +37,28 @@ inline std::string to_chrome_trace(const std::vector<ProfileEvent>& events)
                "\",\"cat\":\"kernel\",\"ph\":\"X\",\"ts\":" + detail::decimal(e.start * 1e6) +
                ",\"dur\":" + detail::decimal(std::max(e.seconds, 0.0) * 1e6) +
                ",\"pid\":1,\"tid\":" + std::to_string(e.thread);
-        if (!e.site.empty()) out += ",\"args\":{\"at\":\"" + detail::quoted_text(e.site) + "\"}";
+        std::string more;
+        if (!e.site.empty()) more = "\"at\":\"" + detail::quoted_text(e.site) + "\"";
+        if (e.group >= 0) more += (more.empty() ? "" : ",") + ("\"group\":" + std::to_string(e.group));
+        if (!more.empty()) out += ",\"args\":{" + more + "}";
         out += "}";
     }
     return out + "\n]}\n";
 }
 
-/// The same events summed up by name, the most expensive first.
+/// The same events summed up by kernel, the most expensive first.
 inline std::vector<KernelTime> kernel_times(const std::vector<ProfileEvent>& events)
 {
+    const auto key = [](const ProfileEvent& e) { return std::tie(e.group, e.name, e.site); };
     std::vector<KernelTime> times;
     std::vector<const ProfileEvent*> sorted;
     for (const ProfileEvent& e : events) sorted.push_back(&e);
     std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const auto* a, const auto* b) { return a->name < b->name; });
-    for (const ProfileEvent* e : sorted) {
-        if (times.empty() || times.back().name != e->name) times.push_back({e->name, 0, 0});
-        times.back().seconds += e->seconds;
+                     [&](const auto* a, const auto* b) { return key(*a) < key(*b); });
+    for (std::size_t k = 0; k < sorted.size(); ++k) {
+        const ProfileEvent& e = *sorted[k];
+        if (k == 0 || key(*sorted[k - 1]) != key(e)) times.push_back({e.name, 0, 0, e.site, e.group});
+        times.back().seconds += e.seconds;
         ++times.back().calls;
     }
     std::stable_sort(times.begin(), times.end(),

@@ -12,6 +12,7 @@ struct GraphPage {
     Annotations notes;
     std::vector<MemoryBlock> memory;
     std::size_t arena_bytes = 0, lower_bound = 0;
+    std::size_t kernels = 0;
     std::vector<KernelTime> times;
     bool graphviz = true;  ///< when it is installed
 };
@@ -51,12 +52,13 @@ inline std::string time_table(const std::vector<KernelTime>& times)
 {
     double total = 0;
     for (const KernelTime& t : times) total += t.seconds;
-    std::string out = "<h2>Time</h2>\n<table><tr><th>kernel</th><th>calls</th><th>µs</th><th>µs a "
-                      "call</th><th>part</th></tr>\n";
+    std::string out = "<h2>Time</h2>\n<table><tr><th>group</th><th>kernel</th><th>line</th><th>calls</th>"
+                      "<th>µs</th><th>µs a call</th><th>part</th></tr>\n";
     for (const KernelTime& t : times) {
         const double part = total > 0 ? 100 * t.seconds / total : 0;
         const auto calls = static_cast<double>(std::max<std::uint64_t>(t.calls, 1));
-        out += "<tr>" + cell(t.name) + cell(std::to_string(t.calls)) + cell(decimal(t.seconds * 1e6)) +
+        out += "<tr>" + cell(t.group < 0 ? "" : std::to_string(t.group)) + cell(t.name) + cell(t.site) +
+               cell(std::to_string(t.calls)) + cell(decimal(t.seconds * 1e6)) +
                cell(decimal(t.seconds * 1e6 / calls)) +
                "<td><div class=\"bar\" style=\"width:" + decimal(2 * part) + "px\"></div>" +
                decimal(std::round(10 * part) / 10) + " %</td></tr>\n";
@@ -70,13 +72,14 @@ inline std::string time_table(const std::vector<KernelTime>& times)
 inline std::string to_html(const Graph& g, const GraphPage& page = {})
 {
     const std::string title = detail::xml_text(page.title);
-    std::string out = "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head><meta "
-                      "charset=\"utf-8\"/><title>" +
-                      title + "</title><style>" + std::string(detail::page_style) +
-                      "</style></head>\n<body><h1>" + title + "</h1>\n<p>" + std::to_string(g.size()) +
-                      " values, " + std::to_string(g.inputs().size()) + " inputs, " +
-                      std::to_string(g.outputs().size()) + " outputs, " + std::to_string(g.guards().size()) +
-                      " guards</p>\n";
+    std::string out =
+        "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head><meta "
+        "charset=\"utf-8\"/><title>" +
+        title + "</title><style>" + std::string(detail::page_style) + "</style></head>\n<body><h1>" + title +
+        "</h1>\n<p>" + std::to_string(g.size()) + " values, " + std::to_string(g.inputs().size()) +
+        " inputs, " + std::to_string(g.outputs().size()) + " outputs, " + std::to_string(g.guards().size()) +
+        " guards" + (page.kernels ? ", " + std::to_string(page.kernels) + " kernels" : std::string()) +
+        "</p>\n";
     if (!page.times.empty()) out += detail::time_table(page.times);
     if (!page.memory.empty()) {
         out += "<h2>Memory</h2>\n";

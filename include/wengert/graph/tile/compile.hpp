@@ -6,6 +6,7 @@
 
 #include "elementwise_steps.hpp"
 #include "fused_steps.hpp"
+#include "inspect.hpp"
 #include "library_steps.hpp"
 
 namespace wengert {
@@ -85,10 +86,11 @@ inline void emit_outputs(Emitter& e)
 
 namespace tiling {
 
-/// The steps of a plan; `emit(t)` writes those of task t.
-template <class F> void emit_plan(Emitter& e, const F& emit)
+/// The steps of a plan; `emit(t)` writes those of task t. `watch` may be null.
+template <class F> void emit_plan(Emitter& e, PlanWatch* watch, const F& emit)
 {
     const Plan& plan = e.plan;
+    if (watch) tell(plan, *watch);
     const Graph& g = plan.graph;
     std::vector<std::vector<std::uint32_t>> guards(plan.tasks.size() +
                                                    1);  // by the task after which they hold
@@ -98,7 +100,11 @@ template <class F> void emit_plan(Emitter& e, const F& emit)
     for (std::size_t k = 0; k < g.guards().size(); ++k)
         guards[made[plan.root(g.guards()[k].value)]].push_back(static_cast<std::uint32_t>(k));
     for (std::size_t t = 0; t <= plan.tasks.size(); ++t) {
-        if (t > 0) emit(t - 1);
+        if (t > 0) {
+            emit_tick(e, watch, 2 * t - 2);
+            emit(t - 1);
+            emit_tick(e, watch, 2 * t - 1);
+        }
         for (std::uint32_t k : guards[t]) detail::emit_guard(e, k);
     }
     detail::emit_outputs(e);
@@ -120,7 +126,7 @@ inline std::unique_ptr<Executable> compile_tile(const Graph& g, const PlanOption
     const Plan plan(g, options);
     auto program = std::make_unique<Program>();
     Emitter e(plan, *program);
-    emit_plan(e, [&](std::size_t t) { tiling::detail::emit_task(e, plan.tasks[t]); });
+    emit_plan(e, options.watch, [&](std::size_t t) { tiling::detail::emit_task(e, plan.tasks[t]); });
     return program;
 }
 

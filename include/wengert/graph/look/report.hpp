@@ -1,0 +1,88 @@
+// All there is to see of a graph, in files: save_report("step", frozen, x, y).
+#pragma once
+
+#include "html.hpp"
+#include "plan.hpp"
+
+namespace wengert {
+
+/// Where a report goes and what is in it.
+struct ReportOptions {
+    std::string path;        ///< without an ending: "out/step"
+    std::string title = "";  ///< of the page; the path where it is empty
+    std::size_t runs = 10;   ///< that are timed; 0 for none
+    bool graphviz = true;    ///< it draws the graph when it is installed
+};
+
+/// The files that save_report() has written.
+struct ReportFiles {
+    std::string
+        html;  ///< the graph drawn, the memory plan, the time of each kernel: a page that needs no other file
+    std::string
+        text;  ///< one line a node, with its group, buffer and lifetime; it reads back (graph/look/parse.hpp)
+    std::string dot;    ///< for Graphviz, groups as clusters
+    std::string trace;  ///< the timed runs for https://ui.perfetto.dev; "" without any
+};
+
+namespace detail {
+
+inline void save_text(const std::string& path, const std::string& text)
+{
+    file::Writer out(path);
+    out.write(text);
+    out.commit();
+}
+
+}  // namespace detail
+
+/// The page of a graph as a backend runs it.
+inline GraphPage page_of(const GraphPlan& plan, const std::vector<ProfileEvent>& events = {})
+{
+    GraphPage page;
+    page.notes = plan.notes;
+    page.memory = plan.memory;
+    page.arena_bytes = plan.arena_bytes;
+    page.lower_bound = plan.lower_bound;
+    page.kernels = plan.kernels.size();
+    page.times = kernel_times(events);
+    return page;
+}
+
+/// A graph as the backend runs it on these inputs, in files beside one another. Throws what profile() throws, Error for files
+/// that cannot be written.
+inline ReportFiles save_report(const ReportOptions& to, const Graph& g, const std::vector<Ref<Block>>& inputs,
+                               const Backend& backend, const PlanOptions& options = {})
+{
+    const GraphPlan plan = inspect(g, backend, options);
+    std::vector<ProfileEvent> events;
+    if (to.runs > 0) events = profile(g, inputs, backend, to.runs, options);
+    GraphPage page = page_of(plan, events);
+    page.title = to.title.empty() ? to.path : to.title;
+    page.graphviz = to.graphviz;
+    ReportFiles files{to.path + ".html", to.path + ".txt", to.path + ".dot", ""};
+    save_html(g, files.html, page);
+    detail::save_text(files.text, to_text(g, plan.notes));
+    detail::save_text(files.dot, to_dot(g, plan.notes));
+    if (events.empty()) return files;
+    files.trace = to.path + ".trace.json";
+    detail::save_text(files.trace, to_chrome_trace(events));
+    return files;
+}
+
+/// The same for the graph that answers a frozen function's arguments, which is traced when there is none, with its backend.
+/// Live tensors stay as they are.
+template <class Frozen, class... X>
+    requires requires(const Frozen& f) { f.plan_options(); }
+ReportFiles save_report(const ReportOptions& to, const Frozen& frozen, const X&... x)
+{
+    const Graph& g = frozen.graph(x...);
+    return save_report(to, g, frozen.inputs(x...), frozen.backend(), frozen.plan_options());
+}
+template <class Frozen, class... X>
+    requires requires(const Frozen& f) { f.plan_options(); }
+ReportFiles save_report(const std::string& path, const Frozen& frozen, const X&... x)
+{
+    return save_report(ReportOptions{path}, frozen, x...);
+}
+
+}  // namespace wengert
