@@ -88,8 +88,7 @@ private:
         REQUIRE(reinterpret_cast<std::uintptr_t>(memory->data) % 64 == 0);
         std::vector<Ref<Block>> first = results(group), split = results(group), straight = results(group);
         kernel.run(operands.data(), addresses(first).data(), memory->data);
-        for (std::size_t t = 0; t < kernel.tiles(); ++t)
-            kernel.run_tiles(t, t + 1, operands.data(), addresses(split).data(), memory->data);
+        run_parts(kernel, operands, addresses(split), memory->data);
         for (std::size_t r = 0; r < first.size(); ++r) REQUIRE(same(*first[r], *split[r]));
         if (!kernel.direct().empty()) {
             ++counts.straight;
@@ -98,6 +97,19 @@ private:
         }
         share(group, kernel, first, memory->data);
         for (std::size_t r = 0; r < first.size(); ++r) values_[group.results[r]] = first[r];
+    }
+
+    /// In as many parts as there can be, the last first.
+    static void run_parts(const tiling::FusedKernel& kernel, const std::vector<const std::byte*>& operands,
+                          const std::vector<std::byte*>& results, std::byte* scratch)
+    {
+        std::vector<std::size_t> cuts{0};
+        while (cuts.back() < kernel.elements()) cuts.push_back(kernel.next_cut(cuts.back() + 1));
+        std::vector<double> sums(kernel.sums_bytes() / 8 + 1, NAN);
+        auto* room = reinterpret_cast<std::byte*>(sums.data());
+        for (std::size_t k = cuts.size() - 1; k-- > 0;)
+            kernel.run_part(cuts[k], cuts[k + 1], operands.data(), results.data(), scratch, room);
+        kernel.finish(results.data(), room);
     }
 
     std::vector<Ref<Block>> results(const tiling::Group& group) const

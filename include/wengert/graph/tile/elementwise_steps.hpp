@@ -29,18 +29,30 @@ struct Tiled {
     std::byte* out = nullptr;
     std::size_t out_size = 0;
 
+    Team* team = nullptr;
+    const std::size_t* cuts = nullptr;
+    std::size_t parts = 0;  ///< 0: undivided
+
+    void run_part(std::size_t begin, std::size_t end) const
+    {
+        const void* now[kernels::max_operands];
+        for (std::size_t k = 0; k < arity; ++k)
+            now[k] = static_cast<const std::byte*>(in[k]) + begin * size[k];
+        std::byte* to = out + begin * out_size;
+        for (std::size_t i = begin; i < end; i += kernels::tile) {
+            kernel(std::min(kernels::tile, end - i), now, to);
+            to += kernels::tile * out_size;
+            for (std::size_t k = 0; k < arity; ++k)
+                now[k] = static_cast<const std::byte*>(now[k]) + kernels::tile * size[k];
+        }
+    }
     static bool run(const void* self, Run&)
     {
         const Tiled& t = *static_cast<const Tiled*>(self);
-        const void* now[kernels::max_operands];
-        std::copy_n(t.in, t.arity, now);
-        std::byte* out = t.out;
-        for (std::size_t i = 0; i < t.n; i += kernels::tile) {
-            t.kernel(std::min(kernels::tile, t.n - i), now, out);
-            out += kernels::tile * t.out_size;
-            for (std::size_t k = 0; k < t.arity; ++k)
-                now[k] = static_cast<const std::byte*>(now[k]) + kernels::tile * t.size[k];
-        }
+        if (t.parts == 0)
+            t.run_part(0, t.n);
+        else
+            t.team->run(t.parts, [&](std::size_t k, std::size_t) { t.run_part(t.cuts[k], t.cuts[k + 1]); });
         return true;
     }
 };
@@ -139,7 +151,9 @@ inline void emit_elementwise(Emitter& e, ValueId v)
         spots[k] =
             reads[k] == detail::Reads::one ? detail::spread(e, n.inputs[k], k, width) : e.spot(n.inputs[k]);
     const std::size_t registers = scalars ? count : detail::padded_count(e, v, spots);
-    if (count <= kernels::tile || (!scalars && count <= ~std::uint32_t{0})) {
+    const auto cuts = e.cuts(
+        count, [](std::size_t at) { return (at + kernels::tile - 1) / kernels::tile * kernels::tile; });
+    if (count <= kernels::tile || (!scalars && cuts.empty() && count <= ~std::uint32_t{0})) {
         Direct* d = e.direct(n.primitive->value, registers, arity);
         for (std::size_t k = 0; k < arity; ++k) e.bind(d->in() + k, spots[k]);
         return e.bind(&d->out, v);
@@ -149,6 +163,11 @@ inline void emit_elementwise(Emitter& e, ValueId v)
     t.n = count;
     t.arity = arity;
     t.out_size = size_of(n.dtype);
+    if (!cuts.empty()) {
+        t.team = e.team.get();
+        t.cuts = e.kept(cuts);
+        t.parts = cuts.size() - 1;
+    }
     e.bind(&t.out, v);
     for (std::size_t k = 0; k < arity; ++k) {
         t.size[k] = reads[k] == detail::Reads::one ? 0 : size_of(e.plan.graph.node(n.inputs[k]).dtype);

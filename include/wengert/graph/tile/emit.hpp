@@ -4,6 +4,7 @@
 #include "../../tape/apply.hpp"
 #include "plan.hpp"
 #include "program.hpp"
+#include "schedule.hpp"
 
 namespace wengert::tiling {
 
@@ -21,6 +22,28 @@ public:
 
     const Plan& plan;
     Program& program;
+    std::shared_ptr<Team> team;  ///< null where all runs on the caller's thread
+
+    /// Steps may be divided from here on. Says in the program's note why they are not.
+    void divide(unsigned threads)
+    {
+        program.note = Team::refusal(threads);
+        const std::size_t size = Team::size_for(threads);
+        if (size < 2) return;
+        team = std::make_shared<Team>(size);
+        program.owned().push_back(team);
+    }
+    /// Where a step over `count` elements is to be cut; empty where it is not worth it.
+    template <class F> std::vector<std::size_t> cuts(std::size_t count, const F& next_cut) const
+    {
+        return cuts_for(team ? team->size() : 1, count, next_cut);
+    }
+    const std::size_t* kept(const std::vector<std::size_t>& list)
+    {
+        auto* to = program.memory.array<std::size_t>(list.size());
+        std::copy(list.begin(), list.end(), to);
+        return to;
+    }
 
     /// Where the value's first element lies.
     Spot spot(ValueId v)

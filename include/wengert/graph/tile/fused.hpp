@@ -24,7 +24,8 @@ public:
     /// operands[k] and results[r] are the first elements of those of the group. `scratch`: scratch_bytes(), aligned to 64.
     void run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch) const noexcept
     {
-        run_tiles(0, tiles(), operands, results, scratch);
+        Table table = start(operands, results, scratch, 0, nullptr);
+        run_elements(table, 0, p_.count);
     }
     std::size_t scratch_bytes() const noexcept { return p_.scratch; }
     const FusedProgram& program() const noexcept { return p_; }
@@ -41,17 +42,42 @@ public:
     const std::vector<Direct>& direct() const noexcept { return p_.direct; }
     const std::byte* literal(std::size_t index) const noexcept { return p_.literals[index].get(); }
 
-    /// Tiles that do not need each other, to be run by any thread with scratch of its own.
-    std::size_t tiles() const noexcept { return p_.totals.empty() ? p_.tiles : 1; }
-    void run_tiles(std::size_t first, std::size_t last, const std::byte* const* operands,
-                   std::byte* const* results, std::byte* scratch) const noexcept
+    /// Parts that do not need each other are [begin, end) with begin and end from here: the first element from `at` on before
+    /// which the pass may be cut. No sum's block is in two of them (kernels/cpu/fold.hpp), so bits do not depend on the cuts.
+    std::size_t next_cut(std::size_t at) const noexcept
     {
-        Table table = start(operands, results, scratch);
-        if (!p_.totals.empty()) last = p_.tiles;
-        switch (p_.mode) {
-        case FusedProgram::Mode::flat: return run_flat(table, first, last);
-        case FusedProgram::Mode::rows: return run_rows(table, first, last);
-        default: return run_packed(table, first, last);
+        const auto up = [](std::size_t n, std::size_t step) { return (n + step - 1) / step * step; };
+        for (std::size_t from = p_.count; at < p_.count && from != at;) {
+            from = at;
+            if (p_.totals.empty()) at = up(at, 128);
+            if (p_.mode == FusedProgram::Mode::packed) at = up(at, p_.inner);
+            for (const Total& t : p_.totals)
+                at = t.dtype == DType::float32 ? SumStream<float>::next_start(at, t.rows.length)
+                                               : SumStream<double>::next_start(at, t.rows.length);
+        }
+        return std::min(at, p_.count);
+    }
+    std::size_t elements() const noexcept { return p_.count; }
+    std::size_t tiles() const noexcept { return p_.tiles; }
+    std::size_t sums_bytes() const noexcept { return p_.sums; }
+    /// Any thread runs a part, with scratch memory of its own. `sums`: sums_bytes() that all parts share.
+    void run_part(std::size_t begin, std::size_t end, const std::byte* const* operands,
+                  std::byte* const* results, std::byte* scratch, std::byte* sums) const noexcept
+    {
+        Table table = start(operands, results, scratch, begin, sums);
+        run_elements(table, begin, end);
+    }
+    /// When all parts have run.
+    void finish(std::byte* const* results, const std::byte* sums) const noexcept
+    {
+        for (const Total& t : p_.totals) {
+            const std::size_t rows = p_.count / t.rows.length;
+            if (t.dtype == DType::float32)
+                SumStream<float>::add_blocks(reinterpret_cast<const float*>(sums + t.sums), rows,
+                                             t.rows.length, t.rows.mean, results[t.result]);
+            else
+                SumStream<double>::add_blocks(reinterpret_cast<const double*>(sums + t.sums), rows,
+                                              t.rows.length, t.rows.mean, results[t.result]);
         }
     }
 
@@ -70,8 +96,8 @@ private:
         bool shared;  ///< a result may lie where an operand does
     };
 
-    Table start(const std::byte* const* operands, std::byte* const* results,
-                std::byte* scratch) const noexcept
+    Table start(const std::byte* const* operands, std::byte* const* results, std::byte* scratch,
+                std::size_t first, std::byte* sums) const noexcept
     {
         Table t;
         t.scratch = scratch;
@@ -90,7 +116,7 @@ private:
         std::size_t place = p_.streams.size();
         for (const auto& literal : p_.literals) t.at[place++] = literal.get();
         for (std::size_t offset : p_.registers) t.at[place++] = scratch + offset;
-        for (const Total& total : p_.totals) start_total(total, results[total.result], scratch);
+        for (const Total& total : p_.totals) start_total(total, results[total.result], scratch, first, sums);
         return t;
     }
 
@@ -102,12 +128,25 @@ private:
         return false;
     }
 
-    static void start_total(const Total& total, std::byte* out, std::byte* scratch) noexcept
+    static void start_total(const Total& total, std::byte* out, std::byte* scratch, std::size_t first,
+                            std::byte* sums) noexcept
     {
+        if (sums) sums += total.sums;
         if (total.dtype == DType::float32)
-            (new (scratch + total.scratch) SumStream<float>)->start(out, total.rows.length, total.rows.mean);
+            (new (scratch + total.scratch) SumStream<float>)
+                ->start(out, total.rows.length, total.rows.mean, first, reinterpret_cast<float*>(sums));
         else
-            (new (scratch + total.scratch) SumStream<double>)->start(out, total.rows.length, total.rows.mean);
+            (new (scratch + total.scratch) SumStream<double>)
+                ->start(out, total.rows.length, total.rows.mean, first, reinterpret_cast<double*>(sums));
+    }
+
+    void run_elements(Table& table, std::size_t begin, std::size_t end) const noexcept
+    {
+        switch (p_.mode) {
+        case FusedProgram::Mode::flat: return run_flat(table, begin, end);
+        case FusedProgram::Mode::rows: return run_rows(table, begin, end);
+        default: return run_packed(table, begin, end);
+        }
     }
 
     /// One tile of n elements, whose operands are in their places. The next `ahead` elements are asked for meanwhile.
@@ -209,11 +248,11 @@ private:
         kernels::gather(from, s.strides.back(), s.size, n, to);
     }
 
-    void run_flat(Table& t, std::size_t first, std::size_t last) const noexcept
+    void run_flat(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
         const bool far = p_.streamed > far_bytes && p_.program.size() > 1;
-        for (std::size_t tile = first; tile < last; ++tile) {
-            const std::size_t begin = tile * p_.tile, n = std::min(p_.tile, p_.count - begin);
+        for (std::size_t n = 0; begin < end; begin += n) {
+            n = std::min(p_.tile, end - begin);
             for (std::size_t k = 0; k < p_.streams.size(); ++k) {
                 const Source& s = p_.streams[k];
                 const auto offset = static_cast<std::int64_t>(begin * s.size);
@@ -222,7 +261,7 @@ private:
                 else if (s.kind == Source::gathered)
                     bring(s, t.base[k] + offset * s.strides.back(), n, t.scratch + s.scratch);
             }
-            run_program(t, n, far && tile + 1 < last ? std::min(p_.tile, p_.count - begin - n) : 0);
+            run_program(t, n, far ? std::min(p_.tile, end - begin - n) : 0);
         }
     }
 
@@ -265,17 +304,17 @@ private:
         std::byte* at_[FusedProgram::max_streams];
     };
 
-    void run_rows(Table& t, std::size_t first, std::size_t last) const noexcept
+    void run_rows(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
-        const std::size_t per_row = (p_.inner + p_.tile - 1) / p_.tile;
-        if (first >= last) return;
-        Rows rows(p_, t, first / per_row);
-        for (std::size_t tile = first; tile < last; ++tile) {
-            const std::size_t begin = tile % per_row * p_.tile, n = std::min(p_.tile, p_.inner - begin);
-            if (tile != first && begin == 0) rows.next();
+        if (begin >= end) return;
+        Rows rows(p_, t, begin / p_.inner);
+        std::size_t column = begin % p_.inner;
+        for (std::size_t n = 0; begin < end; begin += n, column += n) {
+            if (column == p_.inner) rows.next(), column = 0;
+            n = std::min({p_.tile, p_.inner - column, end - begin});
             for (std::size_t k = 0; k < p_.streams.size(); ++k) {
                 const Source& s = p_.streams[k];
-                const auto offset = static_cast<std::int64_t>(begin * s.size);
+                const auto offset = static_cast<std::int64_t>(column * s.size);
                 if (s.kind == Source::linear || s.kind == Source::row)
                     t.at[k] = rows.at(k) + offset;
                 else if (s.kind == Source::gathered)
@@ -285,14 +324,13 @@ private:
         }
     }
 
-    void run_packed(Table& t, std::size_t first, std::size_t last) const noexcept
+    void run_packed(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
-        if (first >= last) return;
-        const std::size_t rows_in_all = p_.count / p_.inner;
-        Rows rows(p_, t, first * p_.rows_per_tile);
-        for (std::size_t tile = first; tile < last; ++tile) {
-            const std::size_t row = tile * p_.rows_per_tile,
-                              m = std::min(p_.rows_per_tile, rows_in_all - row);
+        if (begin >= end) return;
+        const std::size_t last = end / p_.inner;
+        Rows rows(p_, t, begin / p_.inner);
+        for (std::size_t row = begin / p_.inner, m = 0; row < last; row += m) {
+            m = std::min(p_.rows_per_tile, last - row);
             for (std::size_t k = 0; k < p_.streams.size(); ++k)
                 if (p_.streams[k].kind == Source::linear)
                     t.at[k] = t.base[k] + row * p_.inner * p_.streams[k].size;

@@ -306,8 +306,15 @@ private:
         for (Total& t : p_.totals) {
             t.from = place_of(t.of);
             t.scratch = memory_.reserve(std::max(sizeof(SumStream<float, A>), sizeof(SumStream<double, A>)));
+            t.sums = p_.sums;
+            if (blocks_of(t) > 1) p_.sums += p_.count / t.rows.length * blocks_of(t) * sizeof(double);
         }
         return p_.streams.size() + p_.literals.size() + p_.registers.size() <= FusedProgram::max_places;
+    }
+    static std::size_t blocks_of(const Total& t)
+    {
+        return t.dtype == DType::float32 ? SumStream<float, A>::blocks_of(t.rows.length)
+                                         : SumStream<double, A>::blocks_of(t.rows.length);
     }
     Place place_of(ValueId v)
     {

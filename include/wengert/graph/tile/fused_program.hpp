@@ -31,6 +31,7 @@ struct Total {
     Place from = no_place;
     std::uint32_t result = 0;  ///< its number among the group's results
     std::size_t scratch = 0;   ///< where its state is kept
+    std::size_t sums = 0;      ///< where sums of blocks are kept, in the memory for these
 };
 
 struct FusedProgram {
@@ -85,6 +86,7 @@ struct FusedProgram {
     bool gathers = false;
     Extents extents;
     std::size_t count = 0, inner = 0, tile = 0, tiles = 0, rows_per_tile = 1, scratch = 0;
+    std::size_t sums = 0;                ///< bytes for sums of blocks, where several threads form them
     std::size_t streamed = 0;            ///< bytes of all that is read and written element after element
     std::size_t fill = 0;                ///< elements of a tile that holds one element everywhere
     std::vector<Source> streams;         ///< places 0, 1, …

@@ -21,6 +21,27 @@ struct FusedPass {
     }
 };
 
+/// The same in parts, by several threads.
+struct DividedPass {
+    FusedPass whole;  ///< its scratch memory is that of the first of the team, the others' follow
+    Team* team = nullptr;
+    const std::size_t* cuts = nullptr;
+    std::size_t parts = 0, scratch = 0;
+    std::byte* sums = nullptr;
+
+    static bool run(const void* self, Run&)
+    {
+        const auto& d = *static_cast<const DividedPass*>(self);
+        const FusedPass& p = d.whole;
+        d.team->run(d.parts, [&](std::size_t k, std::size_t place) {
+            p.kernel->run_part(d.cuts[k], d.cuts[k + 1], p.operands, p.results, p.scratch + place * d.scratch,
+                               d.sums);
+        });
+        p.kernel->finish(p.results, d.sums);
+        return true;
+    }
+};
+
 /// The straight-line form of a small group.
 class DirectGroup {
 public:
@@ -73,6 +94,17 @@ private:
     std::size_t size_ = 0;  ///< of all elements where they may be read and written by whole registers
 };
 
+inline void set_pass(Emitter& e, const Task& t, std::byte* scratch, FusedPass& pass)
+{
+    const Group& g = t.group;
+    pass.kernel = t.kernel.get();
+    pass.scratch = scratch;
+    pass.operands = e.program.memory.array<std::byte*>(g.operands.size());
+    pass.results = e.program.memory.array<std::byte*>(g.results.size());
+    for (std::size_t k = 0; k < g.operands.size(); ++k) e.bind(pass.operands + k, g.operands[k]);
+    for (std::size_t r = 0; r < g.results.size(); ++r) e.bind(pass.results + r, g.results[r]);
+}
+
 }  // namespace detail
 
 inline void emit_fused(Emitter& e, const Task& t)
@@ -84,14 +116,15 @@ inline void emit_fused(Emitter& e, const Task& t)
         for (const auto& call : t.kernel->direct()) group.emit(call);
         return;
     }
-    auto& pass = *e.step<detail::FusedPass>();
-    const Group& g = t.group;
-    pass.kernel = t.kernel.get();
-    pass.scratch = scratch;
-    pass.operands = e.program.memory.array<std::byte*>(g.operands.size());
-    pass.results = e.program.memory.array<std::byte*>(g.results.size());
-    for (std::size_t k = 0; k < g.operands.size(); ++k) e.bind(pass.operands + k, g.operands[k]);
-    for (std::size_t r = 0; r < g.results.size(); ++r) e.bind(pass.results + r, g.results[r]);
+    const auto cuts = e.cuts(t.kernel->elements(), [&](std::size_t at) { return t.kernel->next_cut(at); });
+    if (cuts.empty()) return detail::set_pass(e, t, scratch, *e.step<detail::FusedPass>());
+    auto& divided = *e.step<detail::DividedPass>();
+    divided.team = e.team.get();
+    divided.cuts = e.kept(cuts);
+    divided.parts = cuts.size() - 1;
+    divided.scratch = aligned(t.kernel->scratch_bytes()) + 64;
+    divided.sums = e.program.memory.take(t.kernel->sums_bytes());
+    detail::set_pass(e, t, e.scratch(e.team->size() * divided.scratch), divided.whole);
 }
 
 }  // namespace wengert::tiling

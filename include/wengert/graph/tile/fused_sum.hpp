@@ -6,7 +6,30 @@
 
 namespace wengert::tiling {
 
-/// Sums (or means) of rows of `length` elements that arrive one after the other.
+/// The sums of a row's blocks, added like the carries of a binary counter.
+template <class T> class BlockSums {
+public:
+    void start() { depth_ = blocks_ = 0; }
+    void add(T sum)
+    {
+        for (std::size_t carry = ++blocks_; carry % 2 == 0; carry /= 2) sum = pending_[--depth_] + sum;
+        pending_[depth_++] = sum;
+    }
+    T total()
+    {
+        T total = pending_[--depth_];
+        while (depth_ > 0) total = pending_[--depth_] + total;
+        return total;
+    }
+
+private:
+    T pending_[64];
+    std::size_t depth_, blocks_;
+};
+
+/// Sums (or means) of rows of `length` elements that arrive one after the other. Where somebody else sees the elements
+/// before `first`, a block or a row of one block begins there, and rows of several blocks leave their blocks' sums in
+/// `sums`, one after the other, for add_blocks().
 template <class T, class A = xsimd::default_arch> class SumStream {
     using L = Lane<T, A>;
     static constexpr std::size_t lanes = kernels::detail::virtual_bytes / sizeof(T),
@@ -14,13 +37,35 @@ template <class T, class A = xsimd::default_arch> class SumStream {
     using Plus = kernels::detail::Add;
 
 public:
-    void start(std::byte* out, std::size_t length, bool mean)
+    static std::size_t blocks_of(std::size_t length) { return (length + block - 1) / block; }
+    /// The first element from `at` on where a stream may start.
+    static std::size_t next_start(std::size_t at, std::size_t length)
     {
-        out_ = reinterpret_cast<T*>(out);
+        const std::size_t row = at / length * length;
+        return row + std::min(length, (at - row + block - 1) / block * block);
+    }
+
+    void start(std::byte* out, std::size_t length, bool mean, std::size_t first = 0, T* sums = nullptr)
+    {
+        out_ = reinterpret_cast<T*>(out) + first / length;
         length_ = length;
         mean_ = mean;
-        done_ = 0;
+        done_ = first % length;
+        sums_ = length > block && sums ? sums + first / length * blocks_of(length) + done_ / block : nullptr;
         start_row();
+    }
+
+    static void add_blocks(const T* sums, std::size_t rows, std::size_t length, bool mean, std::byte* out)
+    {
+        T* to = reinterpret_cast<T*>(out);
+        BlockSums<T> total;
+        if (length <= block) return;
+        for (std::size_t r = 0; r < rows; ++r) {
+            total.start();
+            for (std::size_t b = 0; b < blocks_of(length); ++b) total.add(*sums++);
+            to[r] = total.total();
+            if (mean) to[r] /= static_cast<T>(length);
+        }
     }
 
     void add(const T* x, std::size_t n)
@@ -36,7 +81,11 @@ public:
     }
 
 private:
-    void start_row() { depth_ = blocks_ = in_block_ = held_ = 0; }
+    void start_row()
+    {
+        blocks_.start();
+        in_block_ = held_ = 0;
+    }
 
     void whole_row(const T* x)
     {
@@ -88,25 +137,26 @@ private:
         return kernels::detail::fold_lane<Plus>(kernels::detail::fold_registers<Plus, registers>(acc));
     }
 
-    /// Blocks are added like the carries of a binary counter.
     void end_block()
     {
-        T sum = block_sum();
-        for (std::size_t carry = ++blocks_; carry % 2 == 0; carry /= 2) sum = pending_[--depth_] + sum;
-        pending_[depth_++] = sum;
+        const T sum = block_sum();
         in_block_ = held_ = 0;
+        if (sums_) {
+            *sums_++ = sum;
+            done_ %= length_;
+            return;
+        }
+        blocks_.add(sum);
         if (done_ < length_) return;
-        T total = pending_[--depth_];
-        while (depth_ > 0) total = pending_[--depth_] + total;
-        *out_ = total;
+        *out_ = blocks_.total();
         finish();
     }
 
     alignas(64) T sum_[lanes];
     T rest_[lanes];
-    T pending_[64];
-    T* out_;
-    std::size_t length_, done_, in_block_, held_, blocks_, depth_;
+    BlockSums<T> blocks_;
+    T *out_, *sums_;
+    std::size_t length_, done_, in_block_, held_;
     bool mean_;
 };
 

@@ -1,0 +1,102 @@
+// Schedule: how the parts of one large step are spread over threads. Which parts there are never changes the bits, as
+// nothing depends on the cuts (FusedKernel::next_cut), so threads may take them in any order.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "../../kernels/cpu/elementwise.hpp"
+
+#if defined(WENGERT_TBB)
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#endif
+
+namespace wengert::tiling {
+
+/// The caller and the threads of oneTBB that help it, `size` in all. Without WENGERT_TBB there is no team: steps run whole.
+class Team {
+public:
+    /// Threads of a team of that many: 0 stands for as many as the machine has.
+    static std::size_t size_for(unsigned threads) noexcept
+    {
+#if defined(WENGERT_TBB)
+        return threads ? threads : static_cast<std::size_t>(tbb::info::default_concurrency());
+#else
+        static_cast<void>(threads);
+        return 1;
+#endif
+    }
+    /// "" or why there is no team of that many.
+    static const char* refusal([[maybe_unused]] unsigned threads) noexcept
+    {
+#if !defined(WENGERT_TBB)
+        if (threads != 1)
+            return "it runs on one thread, as the program is built without oneTBB (CMake: WENGERT_TBB=ON)";
+#endif
+        return "";
+    }
+
+#if defined(WENGERT_TBB)
+    explicit Team(std::size_t size) : size_(size), arena_(static_cast<int>(size)) {}
+#else
+    explicit Team(std::size_t size) : size_(size) {}
+#endif
+
+    std::size_t size() const noexcept { return size_; }
+
+    /// part(k, place) for k < parts, no two at once with the same place < size(). Threads see what the caller has set for
+    /// kernels: the zero-cotangent rule and how the processor rounds.
+    template <class F> void run(std::size_t parts, const F& part)
+    {
+#if defined(WENGERT_TBB)
+        const double zero = kernels::zero_cotangent;
+        arena_.execute([&] {
+            tbb::task_group_context context(tbb::task_group_context::isolated,
+                                            tbb::task_group_context::fp_settings);
+            tbb::parallel_for(
+                std::size_t{0}, parts,
+                [&](std::size_t k) {
+                    const Setting setting(zero);
+                    part(k, static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()));
+                },
+                tbb::simple_partitioner(), context);
+        });
+#else
+        for (std::size_t k = 0; k < parts; ++k) part(k, std::size_t{0});
+#endif
+    }
+
+private:
+    struct Setting {
+        explicit Setting(double x) : before(kernels::zero_cotangent) { kernels::zero_cotangent = x; }
+        Setting(const Setting&) = delete;
+        Setting& operator=(const Setting&) = delete;
+        ~Setting() { kernels::zero_cotangent = before; }
+        double before;
+    };
+
+    std::size_t size_;
+#if defined(WENGERT_TBB)
+    tbb::task_arena arena_;
+#endif
+};
+
+/// Where to cut `count` elements for a team: the parts' first elements and `count`, or nothing where they are too few for
+/// threads to be worth waking. `next_cut(at)` gives the first element from `at` on where a cut may be.
+template <class F> std::vector<std::size_t> cuts_for(std::size_t team, std::size_t count, const F& next_cut)
+{
+    constexpr std::size_t least = std::size_t{1}
+                                  << 14;  // elements: some microseconds of work, as much as waking costs
+    const std::size_t parts =
+        std::min(count / least, 4 * team);  // threads that started late take fewer of them
+    std::vector<std::size_t> cuts{0};
+    if (team < 2 || parts < 4) return {};
+    for (std::size_t k = 1; k < parts; ++k)
+        if (const std::size_t at = next_cut(count / parts * k); at > cuts.back() && at < count)
+            cuts.push_back(at);
+    cuts.push_back(count);
+    return cuts.size() > 2 ? cuts : std::vector<std::size_t>{};
+}
+
+}  // namespace wengert::tiling
