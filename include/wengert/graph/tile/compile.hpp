@@ -126,6 +126,7 @@ inline std::unique_ptr<Executable> compile_tile(const Graph& g, const PlanOption
     const Plan plan(g, options);
     auto program = std::make_unique<Program>();
     Emitter e(plan, *program);
+    e.divide(options.threads);
     emit_plan(e, options.watch, [&](std::size_t t) { tiling::detail::emit_task(e, plan.tasks[t]); });
     return program;
 }
