@@ -6,6 +6,7 @@
 
 #include "../ir/separate.hpp"
 #include "entries.hpp"
+#include "shape_rules.hpp"
 
 namespace wengert {
 

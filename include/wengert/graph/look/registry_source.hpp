@@ -6,7 +6,6 @@
 #include "../../ops/cast.hpp"
 #include "../../ops/choices.hpp"
 #include "../../ops/pairs.hpp"
-#include "shape_rules.hpp"
 
 namespace wengert {
 
