@@ -145,44 +145,71 @@ private:
     template <class... X> CallArguments arguments(const X&... x) const
     {
         CallArguments a;
+        read_arguments(a, x...);
+        return a;
+    }
+    template <class... X> void read_arguments(CallArguments& a, const X&... x) const
+    {
         std::size_t number = 0;
         const std::vector<std::size_t>& d = core_->options.dynamic;
+        a.families = !d.empty();
         const auto one = [&](const auto& argument) {
-            a.dynamic = !d.empty() && std::find(d.begin(), d.end(), number++) != d.end();
+            a.dynamic = a.families && std::find(d.begin(), d.end(), number++) != d.end();
             visit_argument(a, argument);
         };
         (one(x), ...);
         a.dynamic = false;
         for (const AnyTensor* t : core_->live) a.tensor(*t);
         a.number(Tape::current().active != 0);  // what f captures may be a variable
-        return a;
+    }
+    /// Is this call part of what something else makes of its operations?
+    template <class... X> bool is_inlined(const Tape& tape, const X&... x) const
+    {
+        return tape.anomaly || tape.save_all || tape.hooks || recorder() ||
+               (tape.forward_levels && (arguments(x...).mask & tape.active & tape.forward_levels));
     }
 
     template <class Y, class... X> Y call(const Site& at, const X&... x) const
     {
         FrozenCore& core = *core_;
-        CallArguments a = arguments(x...);
         const Tape& tape = Tape::current();
-        const std::uint64_t levels = a.mask & tape.active;
-        if ((levels & tape.forward_levels) || tape.anomaly || tape.save_all || tape.hooks || recorder()) {
+        if (is_inlined(tape, x...)) [[unlikely]] {
             count_one(core.stats.inlined);
             return run_function<Y>(at, x...);
         }
         const Occupied occupied(core.busy);
         if (!occupied)
             return run_eagerly<Y>(at, x...);  // called by itself, or by another thread at the same time
+        const Noted noted(core.call);
+        auto& [a, outputs] = core.call;
+        read_arguments(a, x...);
+        const std::uint64_t levels = a.mask & tape.active;
         FrozenEntry& entry = core.entry(a.signature);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
-        std::vector<Ref<Block>> outputs, kept;
+        std::vector<Ref<Block>> kept;
         if (levels) kept = a.inputs;  // a derivative reads them: nothing is written there
         bool check = false;
-        std::shared_ptr<FrozenPath> path = core.replay(entry, a.inputs, outputs, check);
-        if (path && !check) return result<Y>(*path, a, std::move(outputs), levels ? path : nullptr, at);
+        FrozenPath* const path = core.replay(entry, a.inputs, outputs, check);
+        if (path && !check && !levels) [[likely]]
+            return result<Y>(*path, outputs);
+        const std::shared_ptr<FrozenPath> shared = path ? entry.paths.front() : nullptr;
+        if (path && !check) return recorded_result<Y>(shared, a, outputs, at);
+        return function_call<Y>(entry, shared, levels != 0, at, x...);
+    }
+
+    /// A call in which f runs, as a check of `path`, or to be traced, or because it has to.
+    template <class Y, class... X>
+    Y function_call(FrozenEntry& entry, std::shared_ptr<FrozenPath> path, bool recorded, const Site& at,
+                    const X&... x) const
+    {
+        FrozenCore& core = *core_;
+        const CallArguments& a = core.call.arguments;
         if (!path && !core.may_trace(entry)) return run_eagerly<Y>(at, x...);
-        Y y = path ? checked<Y>(*path, a, outputs, at, x...) : traced<Y>(a, at, x..., [&](FrozenTrace&& t) {
-            path = core.add(entry, std::move(t), a.family, a.extent);
-        });
-        if (!levels) return y;
+        Y y = path ? checked<Y>(*path, a, core.call.outputs, at, x...)
+                   : traced<Y>(a, at, x..., [&](FrozenTrace&& t) {
+                         path = core.add(entry, std::move(t), a.family, a.extent);
+                     });
+        if (!recorded) return y;
         if (!path && entry.depends) return run_eagerly<Y>(at, x...);
         if (!path) fail<TapeError>("freeze", "under a derivative: " + core.reason, at);
         ResultBlocks leaves;
@@ -190,29 +217,29 @@ private:
         std::vector<Ref<Block>> values;
         for (const auto& [key, tensor] : leaves.leaves)
             values.push_back(tensor ? tensor->value : block_of_key(*key));
-        return result<Y>(*path, a, std::move(values), path, at);
+        return recorded_result<Y>(path, a, values, at);
     }
 
-    /// The result around these values, recorded as one section where a derivative asks for it.
-    template <class Y>
-    Y result(const FrozenPath& path, const CallArguments& a, std::vector<Ref<Block>> values,
-             const std::shared_ptr<FrozenPath>& recorded, const Site& at) const
+    /// The result around these values.
+    template <class Y> Y result(const FrozenPath& path, std::vector<Ref<Block>>& values) const
     {
         Y y = *static_cast<const Y*>(path.shell.get());
-        if (values.size() > path.results) {
-            core_->commit(path, values);
-            values.resize(path.results);
-        }
-        std::vector<AnyTensor> tensors;
-        if (recorded) {
-            std::vector<AnyTensor> in;
-            for (std::size_t i = 0; i < a.inputs.size(); ++i) in.push_back({a.inputs[i], a.nodes[i]});
-            tensors =
-                record_section(in, values, std::make_shared<FrozenRule>(core_, recorded), part_primitive, at);
-        } else {
-            for (auto& v : values) tensors.push_back({std::move(v), {}});
-        }
-        ResultFiller filler{tensors};
+        core_->commit(path, values);
+        BlockFiller filler{values.data()};
+        visit_argument(filler, y);
+        return y;
+    }
+    /// The same, recorded as one section.
+    template <class Y>
+    Y recorded_result(const std::shared_ptr<FrozenPath>& path, const CallArguments& a,
+                      std::vector<Ref<Block>>& values, const Site& at) const
+    {
+        Y y = *static_cast<const Y*>(path->shell.get());
+        core_->commit(*path, values);
+        std::vector<AnyTensor> in, tensors;
+        for (std::size_t i = 0; i < a.inputs.size(); ++i) in.push_back({a.inputs[i], a.node(i)});
+        tensors = record_section(in, values, std::make_shared<FrozenRule>(core_, path), part_primitive, at);
+        ResultFiller filler{tensors.data()};
         visit_argument(filler, y);
         return y;
     }

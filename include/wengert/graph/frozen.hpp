@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "dynamic.hpp"
+#include "ir/arguments.hpp"
 #include "ir/executable.hpp"
 #include "ir/interpret.hpp"
 #include "passes/options.hpp"
@@ -83,7 +84,7 @@ struct FrozenPath {
     Graph recorded, optimized;
     std::unique_ptr<Executable> executable;
     std::shared_ptr<const void> shell;  ///< the result without its tensors
-    std::string numbers;                ///< the numbers and texts in it
+    Words numbers;                      ///< the numbers and texts in it
     std::vector<std::size_t>
         live;                 ///< live tensors that the path updates, in the order of the outputs for them
     std::size_t results = 0;  ///< outputs that are the result's
@@ -99,7 +100,7 @@ struct FrozenPath {
 struct FrozenTrace {
     Graph graph;
     std::shared_ptr<const void> shell;
-    std::string numbers;  ///< what the result holds beside tensors
+    Words numbers;  ///< what the result holds beside tensors
     std::vector<std::size_t> live;
     std::size_t results = 0;
     ValueId escaped = no_value;
@@ -112,19 +113,25 @@ struct FrozenFamily {
         std::int64_t extent;
         FrozenTrace trace;
     };
-    std::string signature;
+    Words signature;
     std::vector<Sample> samples;
     static constexpr std::size_t max_samples = 8;
 };
 
 /// All ways seen for certain arguments.
 struct FrozenEntry {
-    std::string signature;
+    Words signature;
     std::vector<std::shared_ptr<FrozenPath>> paths;  ///< the one used last comes first
     bool eager = false;
     std::string why;       ///< it is eager
     bool depends = false;  ///< the result depends on a variable that f captures
     std::uint64_t used = 0;
+};
+
+/// What a call needs, kept from one to the next so that a replay allocates no more than its results.
+struct FrozenCall {
+    CallArguments arguments;
+    std::vector<Ref<Block>> outputs;
 };
 
 class FrozenCore {
@@ -136,9 +143,10 @@ public:
     std::vector<AnyTensor*> live;
     std::string reason = "it has not been called yet";
     std::atomic<bool> busy{false};
+    FrozenCall call;  ///< of whoever holds `busy`
 
     /// The entry for a signature, made if there is none.
-    FrozenEntry& entry(const std::string& signature)
+    FrozenEntry& entry(const Words& signature)
     {
         ++clock_;
         for (auto& e : entries_)
@@ -156,8 +164,8 @@ public:
     }
 
     /// The path that answers this call, its outputs filled in, or null.
-    std::shared_ptr<FrozenPath> replay(FrozenEntry& e, std::vector<Ref<Block>>& inputs,
-                                       std::vector<Ref<Block>>& outputs, bool& check)
+    FrozenPath* replay(FrozenEntry& e, std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs,
+                       bool& check)
     {
         for (std::size_t k = 0; k < e.paths.size(); ++k) {
             FrozenPath& p = *e.paths[k];
@@ -173,11 +181,12 @@ public:
                 note_failure(p.optimized.guards()[failed]);
                 continue;
             }
-            std::rotate(e.paths.begin(), e.paths.begin() + static_cast<std::ptrdiff_t>(k),
-                        e.paths.begin() + static_cast<std::ptrdiff_t>(k) + 1);
+            if (k > 0)
+                std::rotate(e.paths.begin(), e.paths.begin() + static_cast<std::ptrdiff_t>(k),
+                            e.paths.begin() + static_cast<std::ptrdiff_t>(k) + 1);
             ++p.replays;
             ++stats.replays;
-            return e.paths.front();
+            return &p;
         }
         return nullptr;
     }
@@ -208,8 +217,7 @@ public:
     }
 
     /// Takes a trace up as a new path; null where it can be none.
-    std::shared_ptr<FrozenPath> add(FrozenEntry& e, FrozenTrace t, const std::string& family,
-                                    std::int64_t extent);
+    std::shared_ptr<FrozenPath> add(FrozenEntry& e, FrozenTrace t, const Words& family, std::int64_t extent);
     std::unique_ptr<Executable> compile(const Graph& g) const;
     const Backend& backend() const noexcept;
     PlanOptions plan_options() const
@@ -217,19 +225,21 @@ public:
         return {options.allow_reassociation, options.threads, options.callback};
     }
     /// Paths for an extent that has not been traced, from those that have.
-    void specialise(FrozenEntry& e, const std::string& family, std::int64_t extent);
+    void specialise(FrozenEntry& e, const Words& family, std::int64_t extent);
     /// A derived path turned out to be wrong.
-    void drop(FrozenPath& path, const std::string& family)
+    void drop(FrozenPath& path, const Words& family)
     {
         for (auto& e : entries_) std::erase_if(e->paths, [&](const auto& p) { return p.get() == &path; });
         std::erase_if(families_, [&](const FrozenFamily& f) { return f.signature == family; });
     }
 
-    /// The updated live tensors take their new values.
+    /// The updated live tensors take their new values, the result's stay.
     void commit(const FrozenPath& p, std::vector<Ref<Block>>& outputs)
     {
+        if (outputs.size() == p.results) return;
         for (std::size_t k = 0; k < p.live.size(); ++k)
             live[p.live[k]]->value = std::move(outputs[p.results + k]);
+        outputs.resize(p.results);
     }
 
 private:

@@ -78,7 +78,7 @@ inline void FrozenCore::fit_memory(FrozenPath& p) const
                       {});
 }
 
-inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t, const std::string& family,
+inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t, const Words& family,
                                                    std::int64_t extent)
 {
     if (t.depends) {
@@ -119,7 +119,7 @@ inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t
     return e.paths.front();
 }
 
-inline void FrozenCore::specialise(FrozenEntry& e, const std::string& family, std::int64_t extent)
+inline void FrozenCore::specialise(FrozenEntry& e, const Words& family, std::int64_t extent)
 {
     const auto f = std::find_if(families_.begin(), families_.end(),
                                 [&](const auto& x) { return x.signature == family; });
@@ -144,18 +144,36 @@ inline void count_one(std::size_t& n) { std::atomic_ref(n).fetch_add(1, std::mem
 /// Holds a flag that only one call at a time may hold.
 class Occupied {
 public:
-    explicit Occupied(std::atomic<bool>& flag) : flag_(flag), mine_(!flag.exchange(true)) {}
+    explicit Occupied(std::atomic<bool>& flag)
+        : flag_(flag), mine_(!flag.exchange(true, std::memory_order_acquire))
+    {}
     Occupied(const Occupied&) = delete;
     Occupied& operator=(const Occupied&) = delete;
     ~Occupied()
     {
-        if (mine_) flag_.store(false);
+        if (mine_) flag_.store(false, std::memory_order_release);
     }
     explicit operator bool() const noexcept { return mine_; }
 
 private:
     std::atomic<bool>& flag_;
     bool mine_;
+};
+
+/// A call's notes, wiped when it ends.
+class Noted {
+public:
+    explicit Noted(FrozenCall& call) : call_(call) {}
+    Noted(const Noted&) = delete;
+    Noted& operator=(const Noted&) = delete;
+    ~Noted()
+    {
+        call_.arguments.clear();
+        call_.outputs.clear();
+    }
+
+private:
+    FrozenCall& call_;
 };
 
 }  // namespace detail

@@ -2,7 +2,7 @@
 // everything else, which is guarded by value.
 #pragma once
 
-#include <string>
+#include <vector>
 
 #include "../../base/key.hpp"
 #include "../../transforms/level.hpp"
@@ -83,20 +83,44 @@ inline Key key_of_block(const Block& b)
     return key;
 }
 
+/// Dtypes, extents, numbers and texts, compared as they are.
+using Words = std::vector<std::uint64_t>;
+
 /// One call's arguments: its inputs, and the words that must be the same for a graph to serve again.
 struct CallArguments {
     std::vector<Ref<Block>> inputs;
-    std::vector<Ref<Node>> nodes;  ///< of the inputs, null for constants
-    std::string signature;
-    std::string family;        ///< the same without the extent that varies, filled in when `dynamic` is set
+    std::vector<Ref<Node>>
+        nodes;  ///< of the first inputs, null for constants; those after them are constants
+    Words signature;
+    Words family;              ///< the same without the extent that varies, filled in where `families` is set
+    bool families = false;     ///< some argument has such an extent
     std::int64_t extent = -1;  ///< that extent
-    bool dynamic = false;      ///< the argument being visited has such an extent
+    bool dynamic = false;      ///< the argument being visited has it
     std::uint64_t mask = 0;    ///< levels that an argument depends on
+
+    /// Forgets the arguments but keeps the memory for others.
+    void clear() noexcept
+    {
+        inputs.clear();
+        nodes.clear();
+        signature.clear();
+        family.clear();
+        families = dynamic = false;
+        extent = -1;
+        mask = 0;
+    }
+    Ref<Node> node(std::size_t input) const { return input < nodes.size() ? nodes[input] : Ref<Node>(); }
     void tensor(const AnyTensor& t)
     {
-        if (t.node) mask |= t.node->mask;
-        nodes.push_back(t.node);
-        inputs.push_back(t.value->strided ? contiguous(t.value) : t.value);
+        if (t.node) {
+            mask |= t.node->mask;
+            nodes.resize(inputs.size());
+            nodes.push_back(t.node);
+        }
+        if (t.value->strided) [[unlikely]]
+            inputs.push_back(contiguous(t.value));
+        else
+            inputs.push_back(t.value);
         const Block& b = *t.value;
         word(static_cast<std::uint64_t>(b.dtype) << 32 | b.shape.size());
         for (std::size_t i = 0; i < b.shape.size(); ++i) {
@@ -106,11 +130,7 @@ struct CallArguments {
         }
     }
     template <class T> void tensor(const Tensor<T>& t) { tensor(t.any()); }
-    void key(const Key& k)
-    {
-        inputs.push_back(block_of_key(k));
-        nodes.emplace_back();
-    }
+    void key(const Key& k) { inputs.push_back(block_of_key(k)); }
     template <class N> void number(const N& n)
     {
         std::uint64_t w = 0;
@@ -135,8 +155,8 @@ struct CallArguments {
 private:
     void word(std::uint64_t w, bool varies = false)
     {
-        signature.append(reinterpret_cast<const char*>(&w), sizeof w);
-        if (!varies) family.append(reinterpret_cast<const char*>(&w), sizeof w);
+        signature.push_back(w);
+        if (families && !varies) family.push_back(w);
     }
 };
 
@@ -165,11 +185,19 @@ struct ResultShell {
     template <class N> void number(const N&) {}
     template <class S> void text(const S&) {}
 };
+/// Puts tensors into such a shell.
 struct ResultFiller {
-    std::vector<AnyTensor>& outputs;
-    std::size_t next = 0;
-    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(std::move(outputs[next++])); }
-    void key(Key& k) { k = key_of_block(*outputs[next++].value); }
+    AnyTensor* next;
+    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(std::move(*next++)); }
+    void key(Key& k) { k = key_of_block(*(next++)->value); }
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
+};
+/// The same with constants.
+struct BlockFiller {
+    Ref<Block>* next;
+    template <class T> void tensor(Tensor<T>& t) { t.any_unchecked().value = std::move(*next++); }
+    void key(Key& k) { k = key_of_block(**next++); }
     template <class N> void number(const N&) {}
     template <class S> void text(const S&) {}
 };
