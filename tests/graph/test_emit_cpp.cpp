@@ -1,14 +1,6 @@
-// Emitted headers: compiled as C++ and as C without a warning, run, and compared with interpret().
-#include "../catch.hpp"
+// Emitted headers: compiled as C++ and as C without a warning, run, and compared with eager.
+#include "emit_programs.hpp"
 
-#include <fstream>
-
-#include <wengert/graph/emit/cpp_writer.hpp>
-#include <wengert/graph/emit/emit_cpp.hpp>
-#include <wengert/graph/emit/shared_object.hpp>
-#include <wengert/graph/ir/interpret.hpp>
-#include <wengert/graph/ir/trace.hpp>
-#include <wengert/wengert.hpp>
 #include <wengert/ops/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/cast.hpp>
@@ -20,123 +12,11 @@
 #include <wengert/ops/softmax.hpp>
 #include <wengert/ops/take.hpp>
 #include <wengert/ops/writer.hpp>
-#include <wengert/transforms/grad.hpp>
 
-using namespace wengert;
 using D = Tensor<double>;
 using F = Tensor<float>;
 
 namespace {
-
-struct Program {
-    std::string name;
-    Graph graph;
-    std::vector<Ref<Block>> inputs;
-};
-
-/// Numbers between -1 and 1.
-template <class T> Tensor<T> numbers(const Shape& shape, int seed)
-{
-    auto b = make_block(dtype_of<T>(), shape);
-    for (std::size_t i = 0; i < b->count; ++i)
-        b->template as<T>()[i] = static_cast<T>(std::sin(static_cast<double>(i + 1) * (1.3 + 0.17 * seed)));
-    return Tensor<T>(AnyTensor{b, {}});
-}
-
-template <class T, class Fn> Program program(std::string name, const std::vector<Tensor<T>>& x, Fn f)
-{
-    Program p{std::move(name), {}, {}};
-    for (const auto& t : x) p.inputs.push_back(t.any().value);
-    p.graph = trace_graph(
-        [&](const std::vector<AnyTensor>& in) {
-            std::vector<Tensor<T>> tensors;
-            for (const AnyTensor& a : in) tensors.push_back(Tensor<T>(a));
-            std::vector<AnyTensor> out;
-            f(tensors, [&](const auto& y) { out.push_back(y.any()); });
-            return out;
-        },
-        p.inputs);
-    return p;
-}
-
-/// The loss and its gradients.
-template <class T, class Fn> Program gradient(std::string name, const std::vector<Tensor<T>>& x, Fn f)
-{
-    return program<T>(std::move(name), x, [f](const std::vector<Tensor<T>>& in, const auto& out) {
-        const auto [loss, grads] = value_and_grad(f)(in);
-        out(loss);
-        for (const auto& g : grads) out(g);
-    });
-}
-
-/// All of them in one shared object, each behind `int call_name(void** pointers)`.
-std::shared_ptr<detail::SharedObject> compiled(const std::vector<Program>& programs,
-                                               const std::string& folder)
-{
-    std::ofstream source(folder + "/all.cpp");
-    for (const Program& p : programs) {
-        const std::string header = folder + "/" + p.name + ".h";
-        std::ofstream(header) << emit_cpp(p.graph, p.name);
-        source << "#include \"" << header << "\"\n";
-        std::string arguments;
-        const std::size_t n = p.graph.inputs().size(), m = p.graph.outputs().size();
-        for (std::size_t i = 0; i < n + m; ++i) {
-            const GraphNode& node = p.graph.node(i < n ? p.graph.inputs()[i] : p.graph.outputs()[i - n]);
-            arguments += std::string(i ? ", (" : "(") + (i < n ? "const " : "") +
-                         detail::c_type(node.dtype, detail::Dialect::numbers) + "*)p[" + std::to_string(i) +
-                         "]";
-        }
-        source << "extern \"C\" int call_" << p.name << "(void** p) { return " << p.name << "(" << arguments
-               << "); }\n";
-        INFO(p.name);
-        REQUIRE(detail::run_program({detail::find_program("gcc"), "-std=c11", "-O1", "-x", "c", "-Wall",
-                                     "-Wextra", "-Werror", "-pedantic", "-c", header, "-o", folder + "/c.o"},
-                                    folder + "/log") == 0);
-    }
-    source.close();
-    REQUIRE(detail::run_program({detail::find_program("g++"), "-std=c++17", "-O1", "-Wall", "-Wextra",
-                                 "-Werror", "-pedantic", "-shared", "-fPIC", folder + "/all.cpp", "-o",
-                                 folder + "/all.so", "-lopenblas"},
-                                folder + "/log") == 0);
-    void* handle = ::dlopen((folder + "/all.so").c_str(), RTLD_NOW);
-    REQUIRE(handle);
-    return std::make_shared<detail::SharedObject>(handle);
-}
-
-void check(const Program& p, const detail::SharedObject& object)
-{
-    INFO(p.name);
-    std::vector<void*> pointers;
-    for (const auto& b : p.inputs) pointers.push_back(b->data);
-    std::vector<Ref<Block>> out;
-    for (ValueId v : p.graph.outputs()) {
-        out.push_back(make_block(p.graph.node(v).dtype, p.graph.node(v).shape));
-        pointers.push_back(out.back()->data);
-    }
-    const auto call = reinterpret_cast<int (*)(void**)>(object.symbol(("call_" + p.name).c_str()));
-    REQUIRE(call);
-    const auto expected = interpret(p.graph, p.inputs);
-    for (int twice = 0; twice < 2; ++twice) {
-        REQUIRE(call(pointers.data()) == 0);
-        for (std::size_t k = 0; k < out.size(); ++k) {
-            INFO("output " << k);
-            const Ref<Block> want = contiguous(expected[p.graph.outputs()[k]]);
-            with_dtype(want->dtype, [&]<class T>() {
-                const double tolerance = std::is_same_v<T, float>    ? 2e-5
-                                         : std::is_same_v<T, double> ? 1e-12
-                                                                     : 0;
-                std::size_t wrong = 0;
-                for (std::size_t i = 0; i < want->count; ++i) {
-                    const auto a = static_cast<double>(want->as<T>()[i]),
-                               b = static_cast<double>(out[k]->as<T>()[i]);
-                    wrong += !(std::abs(a - b) <= tolerance * std::max(1.0, std::abs(a)) ||
-                               (a != a && b != b) || a == b);
-                }
-                CHECK(wrong == 0);
-            });
-        }
-    }
-}
 
 F stencil(const F& u0, int steps)
 {
@@ -210,16 +90,7 @@ std::vector<Program> programs()
 
 }  // namespace
 
-TEST_CASE("emitted headers give what the graph gives", "[emit]")
-{
-    if (detail::find_program("g++").empty() || detail::find_program("gcc").empty()) return;
-    detail::TemporaryFolder folder;
-    const auto list = programs();
-    for (const Program& p : list) folder.file((p.name + ".h").c_str());
-    for (const char* f : {"all.cpp", "all.so", "log", "c.o"}) folder.file(f);
-    const auto object = compiled(list, folder.path());
-    for (const Program& p : list) check(p, *object);
-}
+TEST_CASE("emitted headers give what the graph gives", "[emit]") { check(programs()); }
 
 TEST_CASE("what cannot be emitted is named, with its line", "[emit]")
 {
@@ -237,11 +108,6 @@ TEST_CASE("what cannot be emitted is named, with its line", "[emit]")
     opaque.describe = nullptr;
     opaque.name = "mystery";
     g.output(g.operation(opaque, {}, {x}, Shape{4}, Site{"model.cpp", 17}));
-    CHECK_THAT(message({"f", g, {}}), contains("node 1, mystery of shape (4)") && contains("model.cpp:17"));
-    Graph guarded;
-    const ValueId c = guarded.input(DType::boolean, Shape());
-    guarded.output(c);
-    guarded.guard({c, make_block(DType::boolean, Shape()), Read::truth, Site{"model.cpp", 18}});
-    CHECK_THAT(message({"f", guarded, {}}), contains("branch") && contains("model.cpp:18"));
-    CHECK_THAT(message({"no name", Graph(), {}}), contains("no name"));
+    CHECK_THAT(message({"f", g}), contains("node 1, mystery of shape (4)") && contains("model.cpp:17"));
+    CHECK_THAT(message({"no name", Graph()}), contains("no name"));
 }

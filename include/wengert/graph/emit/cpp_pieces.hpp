@@ -5,6 +5,7 @@
 #include "../../ops/reduction_rules.hpp"
 #include "../../ops/shape_rules.hpp"
 #include "../../ops/view.hpp"
+#include "../loops/loop.hpp"
 #include "cpp_writer.hpp"
 
 namespace wengert::detail {
@@ -101,12 +102,43 @@ protected:
             for (std::size_t i = 0; i < n_->inputs.size(); ++i) into_part(op<Concatenate>().part(i), i, "=");
         } else if (name == "stack") {
             for (std::size_t i = 0; i < n_->inputs.size(); ++i) into_part(op<Stack>().part(i), i, "=");
+        } else if (name == "diagonal.pull0") {
+            begin_with_first();
+            on_diagonal(1, "+=");
+        } else if (name == "embed_diagonal") {
+            w_.fill(v_, "0");
+            on_diagonal(0, "=");
+        } else if (name == "pack") {
+            w_.fill(v_, "0");
+            packed(op<Pack>().offset, 0, "=");
+        } else if (name == "unpack.pull0") {
+            begin_with_first();
+            packed(op<Unpack>().offset, 1, "+=");
+        } else if (name == "unpack") {
+            const std::size_t unit = size_of(w_.graph.node(in(0)).dtype);
+            w_.line("memcpy(" + w_.pointer(v_) + ", (const char*)(" + input(0).pointer + ") + " +
+                    number(op<Unpack>().offset * static_cast<std::int64_t>(unit)) + ", " +
+                    std::to_string(w_.plan.bytes_of(v_)) + ");");
         } else if (name == "tril" || name == "triu") {
             triangle(name == "tril", static_cast<const Triangle*>(n_->op.get())->k);
         } else {
             return false;
         }
         return true;
+    }
+    void on_diagonal(std::size_t i, const char* how)
+    {
+        const CppOperand x = input(i);
+        const Strides rows = row_major(n_->shape);
+        Strides to(rows.data(), x.shape.size());
+        to.back() = rows[rows.size() - 2] + rows.back();
+        w_.copy(x, w_.pointer(v_), to, how);
+    }
+    void packed(std::int64_t offset, std::size_t i, const char* how)
+    {
+        const CppOperand x = input(i);
+        if (element_count(x.shape) == 0) return;
+        w_.copy(x, w_.pointer(v_) + " + " + number(offset), row_major(x.shape), how);
     }
     void triangle(bool lower, std::int64_t k)
     {

@@ -4,6 +4,7 @@
 #include "../../ops/gemm.hpp"
 #include "../../ops/losses.hpp"
 #include "../../ops/take.hpp"
+#include "cpp_loop.hpp"
 #include "cpp_pieces.hpp"
 
 namespace wengert::detail {
@@ -21,6 +22,7 @@ public:
         const std::string_view name = n_->primitive->name;
         w_.line("/* " + std::string(name) + (n_->at.line ? ", line " + std::to_string(n_->at.line) : "") +
                 " */");
+        if (loop_parameters(*n_)) return CppLoop(w_, v).write();
         if (!(moves(name) || reduces(name) || multiplies(name) || selects(name) || normalizes(name)))
             w_.refuse(v, "this operation has no form in emitted C++");
     }
@@ -143,8 +145,7 @@ private:
             w_.open("for (ptrdiff_t k = 0; k < " +
                     number(static_cast<std::int64_t>(element_count(w_.graph.node(in(0)).shape))) +
                     "; ++k) {");
-            w_.line("if (x[k] < 0 || x[k] >= " + number(op<OneHot>().classes) + ") return " + number(v_) +
-                    ";");
+            w_.line("if (x[k] < 0 || x[k] >= " + number(op<OneHot>().classes) + ") " + w_.failure(v_));
             w_.line("y[k * " + number(op<OneHot>().classes) + " + x[k]] = 1;");
             w_.close();
             w_.close();
@@ -175,7 +176,7 @@ private:
         w_.open("for (ptrdiff_t o = 0; o < " + whole(l.outer) + "; ++o)");
         w_.open("for (ptrdiff_t k = 0; k < n; ++k) {");
         w_.line("const ptrdiff_t at = (ptrdiff_t)(index[k] < 0 ? index[k] + extent : index[k]);");
-        w_.line("if (at < 0 || at >= extent) return " + number(v_) + ";");
+        w_.line("if (at < 0 || at >= extent) " + w_.failure(v_));
         w_.line("for (ptrdiff_t j = 0; j < inner; ++j) " + statement);
         w_.close();
         w_.undent();
@@ -297,7 +298,7 @@ private:
                 "; ++r) {");
         w_.line("const " + std::string(w_.type(in(labels - 1))) + "* const a = x + r * " + number(classes) +
                 ";");
-        w_.line("if (label[r] < 0 || label[r] >= " + number(classes) + ") return " + number(v_) + ";");
+        w_.line("if (label[r] < 0 || label[r] >= " + number(classes) + ") " + w_.failure(v_));
         w_.line(std::string(w_.type(v_)) + " m = *a, s = 0;");
         w_.line(each(classes) + "m = " + w_.helper("maximum", n_->dtype) + "(m, a[k]);");
         w_.line(each(classes) + "s += " + math("exp") + "(a[k] - m);");

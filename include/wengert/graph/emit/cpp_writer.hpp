@@ -1,6 +1,8 @@
 // What the parts of emit_cpp share: the text so far, where values lie, loops.
 #pragma once
 
+#include <map>
+
 #include "../tile/plan.hpp"
 #include "cpp_helpers.hpp"
 #include "native_groups.hpp"
@@ -15,18 +17,47 @@ struct CppOperand {
     Strides strides;
 };
 
+/// What the functions of one header share.
+class CppModule {
+public:
+    explicit CppModule(std::string_view name) : prefix(std::string(name) + "_") {}
+
+    /// A function that runs a graph: `int name(inputs…, outputs…, char* arena)`, not 0 where it met an index that is none.
+    struct Body {
+        std::string name;
+        std::size_t workspace = 0;  ///< bytes of its arena
+    };
+    /// Bodies of loops, each written once.
+    const Body& body(const std::shared_ptr<const Graph>& g);
+
+    std::string prefix, constants, functions;
+    std::set<std::string> helpers;
+    bool allocates = false;  ///< calls malloc
+
+private:
+    std::size_t tags_ = 0;
+    std::map<const Graph*, Body> bodies_;
+    std::vector<std::shared_ptr<const Graph>> kept_;  ///< so that addresses stay those of these graphs
+};
+
 class CppWriter {
 public:
-    CppWriter(const Graph& g, std::string_view name)
-        : graph(g), prefix(std::string(name) + "_"),
-          plan(g, {}, NativeGroups(g, tiling::layouts_of(g), false).take())
+    /// `tag`: what the names of this function's constants begin with.
+    CppWriter(CppModule& m, const Graph& g, const std::string& tag = "")
+        : module(m), graph(g), prefix(m.prefix),
+          plan(g, {}, NativeGroups(g, tiling::layouts_of(g), false).take()), tag_(m.prefix + tag)
     {}
 
+    CppModule& module;
     const Graph& graph;
-    std::string prefix;
+    const std::string& prefix;
     tiling::Plan plan;
-    std::string body, constants;
-    std::set<std::string> helpers;
+    std::string body;
+    std::size_t scratch = 0;     ///< bytes behind the plan's arena, for one operation at a time
+    std::set<ValueId> failures;  ///< what may return its number
+
+    std::size_t workspace() const { return scratch_begin() + scratch; }
+    std::size_t scratch_begin() const { return tiling::aligned(plan.arena.bytes); }
 
     template <class N> static std::string number(N n) { return std::to_string(n); }
     const char* type(ValueId v) const { return c_type(graph.node(v).dtype, Dialect::numbers); }
@@ -34,8 +65,14 @@ public:
     std::string helper(const char* name, DType d)
     {
         const std::string full = std::string(name) + "_" + suffix(d);
-        helpers.insert(full);
+        module.helpers.insert(full);
         return prefix + full;
+    }
+    /// Leaves the function because of node v.
+    std::string failure(ValueId v)
+    {
+        failures.insert(v);
+        return "return -" + number(v) + ";";
     }
     std::string indent() const { return std::string(4 * depth_, ' '); }
     void line(const std::string& text) { body += indent() + text + "\n"; }
@@ -138,8 +175,9 @@ private:
     std::string constant(ValueId v)
     {
         const Block& b = *graph.node(v).constant;
-        const std::string name = prefix + "c" + number(v);
+        const std::string name = tag_ + "c" + number(v);
         if (!written_.insert(v).second) return name;
+        std::string& constants = module.constants;
         constants += std::string("static const ") + type(v) + " " + name + "[" +
                      number(std::max<std::size_t>(b.count, 1)) + "] = {";
         for (std::size_t i = 0; i < b.count; ++i)
@@ -160,6 +198,7 @@ private:
         return literal_text(value, b.dtype);
     }
 
+    std::string tag_;
     std::size_t depth_ = 1;
     std::set<ValueId> written_;
 };

@@ -12,9 +12,17 @@ namespace wengert {
 ///     int name_with(const T* in0, …, T* out0, …, void* workspace);  in memory of the caller's
 ///     size_t name_workspace(void);                                  how much of that
 ///
-/// For a derivative emit the graph of value_and_grad(f). Loops are loops; sums are taken in another order than the
-/// library's, so results agree to rounding. Throws TapeError for an operation that has no form in C++ (random numbers,
-/// callbacks, …) and for a graph with guards, naming the node and its line.
+/// For a derivative emit the graph of value_and_grad(f). Loops are loops, branches are branches; sums are taken in another
+/// order than the library's, so results agree to rounding. Both functions return
+///
+///     0    all is well
+///     k    guard k − 1 of the graph, the first that does not hold: a branch or a number that the program reads is another
+///          one than when it was traced
+///     −v   node v met an index which is none (v: a loop, if its body did), or found no memory: the derivative of a
+///          while_loop keeps its states in memory from malloc, as only the data tell how many they are
+///
+/// and where that is not 0, outputs hold nothing of use. Numbers that guards compare are compared to the bit. Throws
+/// TapeError for an operation that has no form in C++ (random numbers, callbacks, …), naming the node and its line.
 WENGERT_INLINE std::string emit_cpp(const Graph& g, std::string_view name);
 
 }  // namespace wengert

@@ -1,0 +1,161 @@
+// A graph as the statements of one function: its fused loops, its other operations, its guards.
+#pragma once
+
+#include "../loops/compiled_step.hpp"
+#include "cpp_guards.hpp"
+#include "cpp_structural.hpp"
+
+namespace wengert::detail {
+
+class CppFunction {
+public:
+    CppFunction(CppModule& m, const Graph& g, const std::string& tag = "") : w_(m, g, tag), guards_(w_)
+    {
+        for (const std::uint32_t s : w_.plan.staged) stage(s);
+        guards_.check(0);
+        for (std::size_t t = 0; t < w_.plan.tasks.size(); ++t) {
+            task(w_.plan.tasks[t]);
+            guards_.check(t + 1);
+        }
+        outputs();
+        w_.line("return 0;");
+    }
+    std::size_t workspace() const { return w_.workspace(); }
+    const std::set<ValueId>& failures() const { return w_.failures; }
+
+    /// What stands between the braces.
+    std::string text() const
+    {
+        const Graph& g = w_.graph;
+        std::string unused;
+        const auto look = [&](const std::string& name) {
+            if (!mentions(w_.body, name)) unused += "    (void)" + name + ";\n";
+        };
+        for (std::size_t i = 0; i < g.inputs().size(); ++i) look("in" + std::to_string(i));
+        for (std::size_t k = 0; k < g.outputs().size(); ++k) look("out" + std::to_string(k));
+        look("arena");
+        return unused + w_.body;
+    }
+    /// const T* in0, …, T* out0, …
+    std::string arguments() const
+    {
+        const Graph& g = w_.graph;
+        std::string s;
+        for (std::size_t i = 0; i < g.inputs().size(); ++i)
+            s += (s.empty() ? "const " : ", const ") + std::string(w_.type(g.inputs()[i])) + "* in" +
+                 std::to_string(i);
+        for (std::size_t k = 0; k < g.outputs().size(); ++k)
+            s += (s.empty() ? "" : ", ") + std::string(w_.type(g.outputs()[k])) + "* out" + std::to_string(k);
+        return s;
+    }
+
+private:
+    static bool mentions(const std::string& text, const std::string& name)
+    {
+        const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+        for (std::size_t i = text.find(name); i != std::string::npos; i = text.find(name, i + 1))
+            if (!(i > 0 && letter(text[i - 1])) && !letter(text[i + name.size()])) return true;
+        return false;
+    }
+
+    void stage(std::uint32_t i)
+    {
+        const ValueId v = w_.graph.inputs()[i];
+        w_.line("memcpy(" + w_.pointer(v) + ", in" + std::to_string(i) + ", " +
+                std::to_string(w_.plan.bytes_of(v)) + ");");
+    }
+    void task(const tiling::Task& t)
+    {
+        if (t.group.fused) return loop(t);
+        const ValueId v = t.group.nodes[0];
+        if (element_count(w_.graph.node(v).shape) == 0) return;
+        if (w_.graph.node(v).primitive->value) w_.refuse(v, "its rule is no program of numbers");
+        CppStructural(w_).write(v, !t.over.empty() && t.over[0] != no_value &&
+                                       w_.plan.root(w_.graph.node(v).inputs[0]) == t.over[0]);
+    }
+    void loop(const tiling::Task& t)
+    {
+        const Graph& g = w_.graph;
+        const Shape& shape = g.node(t.group.nodes[0]).shape;
+        std::vector<Strides> of;
+        for (ValueId v : t.group.operands)
+            of.push_back(broadcast_strides(g.node(v).shape, w_.plan.layouts[v].strides, shape));
+        for (std::size_t k = 0; k < t.group.results.size(); ++k) of.push_back(row_major(shape));
+        const LoopSpace space(shape, of, 0);
+        w_.open("{");
+        std::unordered_map<ValueId, std::string> names;
+        std::vector<std::string> loads;
+        Shape box;
+        for (auto e : space.extents) box.push_back(e);
+        const auto place = [&](std::size_t k) {
+            Strides s;
+            for (auto x : space.strides[k]) s.push_back(x);
+            return CppWriter::index(box, s);
+        };
+        for (std::size_t k = 0; k < t.group.operands.size(); ++k) {
+            const ValueId v = t.group.operands[k];
+            double value = 0;
+            if (text_literal(g, w_.plan.layouts, v, value, true)) {
+                names[v] = literal_text(value, g.node(v).dtype);
+                continue;
+            }
+            names[v] = "x" + std::to_string(k);
+            w_.declare("a" + std::to_string(k), w_.operand(v), false);
+            loads.push_back("const " + std::string(w_.type(v)) + " x" + std::to_string(k) + " = a" +
+                            std::to_string(k) + "[" + place(k) + "];");
+        }
+        for (std::size_t k = 0; k < t.group.results.size(); ++k)
+            w_.declare("o" + std::to_string(k), w_.operand(t.group.results[k]), true);
+        w_.open_loops(box);
+        for (const std::string& l : loads) w_.line(l);
+        statements(t, names);
+        for (std::size_t k = 0; k < t.group.results.size(); ++k)
+            w_.line("o" + std::to_string(k) + "[" + place(t.group.operands.size() + k) +
+                    "] = " + names[t.group.results[k]] + ";");
+        w_.close_loops(box);
+        w_.close();
+    }
+    void statements(const tiling::Task& t, std::unordered_map<ValueId, std::string>& names)
+    {
+        TermCode code(w_.body, w_.indent(), w_.prefix, w_.module.helpers);
+        for (ValueId v : t.group.nodes) {
+            std::vector<std::string> in;
+            for (ValueId i : w_.graph.node(v).inputs) in.push_back(names[i]);
+            names[v] = code.write(program_of(w_.graph, w_.plan.layouts, v, true), in);
+        }
+    }
+
+    /// What is no output's own memory is copied there.
+    void outputs()
+    {
+        const Graph& g = w_.graph;
+        for (std::size_t k = 0; k < g.outputs().size(); ++k) {
+            const ValueId v = g.outputs()[k], from = w_.plan.root(v);
+            const tiling::Placed& p = w_.plan.values[from];
+            const bool in_place =
+                p.home == tiling::Home::output && w_.plan.stores[p.store].output == k && w_.plan.whole(v);
+            if (in_place || element_count(g.node(v).shape) == 0) continue;
+            const CppOperand x = w_.operand(v);
+            w_.copy(x, "out" + std::to_string(k), row_major(x.shape));
+        }
+    }
+
+    CppWriter w_;
+    CppGuards guards_;
+};
+
+inline const CppModule::Body& CppModule::body(const std::shared_ptr<const Graph>& g)
+{
+    if (const auto known = bodies_.find(g.get()); known != bodies_.end()) return known->second;
+    std::shared_ptr<const Graph> whole = g;
+    if (const BodyCompiler* c = body_compiler().load())
+        whole = std::make_shared<const Graph>(c->optimize(*g));
+    kept_.insert(kept_.end(), {g, whole});
+    const std::string tag = "b" + std::to_string(tags_++) + "_";
+    const CppFunction f(*this, *whole, tag);
+    const std::string name = prefix + tag + "step";
+    functions += "static int " + name + "(" + f.arguments() + ", char* arena)\n{\n" + f.text() + "}\n\n";
+    return bodies_[g.get()] = {name, f.workspace()};
+}
+
+}  // namespace wengert::detail
