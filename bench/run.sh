@@ -2,7 +2,7 @@
 # bench/run.sh [WORKLOAD...]: builds build/bench, runs the workloads (all without arguments; bench/workloads.md lists
 # them) on one thread, prints the table and merges the rows into build/bench/results.json.
 # bench/run.sh --peak [WORKLOAD...] shows the cold first call and peak memory, bench/run.sh --tape the bytes on the tape,
-# bench/run.sh --plan [WORKLOAD...] what tracing and planning take. XLA's rows need `python3 -m pip install jax`, with the
+# bench/run.sh memory what bounded memory costs, bench/run.sh --plan [WORKLOAD...] what tracing and planning take. XLA's rows need `python3 -m pip install jax`, with the
 # interpreter in $WENGERT_BENCH_PYTHON where it is another one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -10,11 +10,13 @@ build=$root/build/bench
 results=$build/results.json
 
 compile=$#
+memory=$#
 timed=
 options=
 for argument in "$@"; do
     case $argument in
         compile) compile=0 ;;
+        memory) memory=0 ;;
         --*) options="$options $argument" ;;
         *) timed="$timed $argument" ;;
     esac
@@ -29,4 +31,5 @@ if [ $# -eq 0 ] || [ -n "$timed$options" ]; then
     # shellcheck disable=SC2086
     "$build/bench/wengert_bench" $timed $options --out "$results"
 fi
+if [ "$memory" -eq 0 ]; then OPENBLAS_NUM_THREADS=1 "$build/bench/wengert_memory"; fi
 if [ "$compile" -eq 0 ]; then "$root/bench/compile.sh"; fi
