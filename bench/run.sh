@@ -2,8 +2,8 @@
 # bench/run.sh [WORKLOAD...]: builds build/bench, runs the workloads (all without arguments; bench/workloads.md lists
 # them) on one thread, prints the table and merges the rows into build/bench/results.json.
 # bench/run.sh --peak [WORKLOAD...] shows the cold first call and peak memory, bench/run.sh --tape the bytes on the tape,
-# bench/run.sh memory what bounded memory costs, bench/run.sh --plan [WORKLOAD...] what tracing and planning take. XLA's rows need `python3 -m pip install jax`, with the
-# interpreter in $WENGERT_BENCH_PYTHON where it is another one.
+# bench/run.sh --plan [WORKLOAD...] what tracing and planning take, bench/run.sh memory what bounded memory costs.
+# XLA's rows need `python3 -m pip install jax`, with the interpreter in $WENGERT_BENCH_PYTHON where it is another one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build/bench
