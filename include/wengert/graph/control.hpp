@@ -15,8 +15,29 @@ auto scan_with(const Call& call, State state, const Xs& xs, std::int64_t steps, 
 {
     using Y = typename ScanTypes<Call, State, Xs>::Y;
     if (Trace* trace = current_trace()) [[unlikely]]
-        if (auto recorded = scan_recorded<Y>(*trace, call, state, xs, steps, at)) return std::move(*recorded);
+        if (auto recorded = scan_recorded<Y>(*trace, call, state, xs, steps, {}, at))
+            return std::move(*recorded);
     return scan_eagerly<Y>(call, std::move(state), xs, steps, at);
+}
+
+/// The same with a call that may outlive this one: it is made again when the steps are swept.
+template <class Call, class State, class Xs>
+auto scan_bounded(Call call, State state, const Xs& xs, std::int64_t steps, const ScanOptions& options,
+                  const Site& at)
+{
+    using Y = typename ScanTypes<Call, State, Xs>::Y;
+    if (options.report) *options.report = plan_of(steps, options);
+    if (Trace* trace = current_trace()) [[unlikely]]
+        if (auto recorded = scan_recorded<Y>(*trace, call, state, xs, steps, options, at))
+            return std::move(*recorded);
+    if (keeps_snapshots(steps, options))
+        return scan_with_snapshots<Y>(std::move(call), state, xs, steps, options, at);
+    return scan_eagerly<Y>(call, std::move(state), xs, steps, at);
+}
+
+inline void check_steps(std::int64_t steps, const Site& at)
+{
+    if (steps < 0) fail<ShapeError>("scan", "a loop cannot have " + std::to_string(steps) + " steps", at);
 }
 
 }  // namespace detail
@@ -42,9 +63,37 @@ auto scan(Body&& body, const State& state, const Xs& xs, Site at = {__builtin_FI
 template <class Body, class State>
 auto scan(Body&& body, const State& state, std::int64_t steps, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if (steps < 0) fail<ShapeError>("scan", "a loop cannot have " + std::to_string(steps) + " steps", at);
+    detail::check_steps(steps, at);
     return detail::scan_with([&](const auto& s, const std::tuple<>&) { return body(s); },
                              detail::Argument<State>(detail::argument(state)), std::tuple<>(), steps, at);
+}
+
+/// scan with memory for options.snapshots states between the steps: a reverse sweep makes the others again, by the binomial
+/// schedule and so in the least number of steps (transforms/revolve.hpp), also inside of freeze. Same values and derivatives.
+/// `scan(body, state, xs, {.snapshots = 20})`. Throws ShapeError, and TapeError where plain numbers of the state change.
+template <class Body, class State, class Xs>
+    requires(!std::is_arithmetic_v<Xs>)
+auto scan(Body body, const State& state, const Xs& xs, ScanOptions options,
+          Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    using X = detail::Argument<Xs>;
+    static_assert(tree::contains_leaf<X>,
+                  "wengert: scan: xs hold no tensors; give a number of steps instead");
+    const X& slices = detail::argument(xs);
+    return detail::scan_bounded([body = std::move(body)](const auto& s, const X& x) { return body(s, x); },
+                                detail::Argument<State>(detail::argument(state)), slices,
+                                detail::steps_of(detail::tensors_of(slices), at), options, at);
+}
+
+/// The same with `steps` steps of body(state) -> (state, y). Throws ShapeError and TapeError.
+template <class Body, class State>
+auto scan(Body body, const State& state, std::int64_t steps, ScanOptions options,
+          Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    detail::check_steps(steps, at);
+    return detail::scan_bounded(
+        [body = std::move(body)](const auto& s, const std::tuple<>&) { return body(s); },
+        detail::Argument<State>(detail::argument(state)), std::tuple<>(), steps, options, at);
 }
 
 /// state = body(state) for as long as test(state), a Tensor<bool> of rank 0, holds. Throws ShapeError.

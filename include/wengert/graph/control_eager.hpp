@@ -16,6 +16,12 @@ template <class X> std::vector<AnyTensor> tensors_of(const X& x)
     return out;
 }
 
+inline std::vector<AnyTensor> part_of(const std::vector<AnyTensor>& all, std::size_t first, std::size_t last)
+{
+    return {all.begin() + static_cast<std::ptrdiff_t>(first),
+            all.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+
 /// The step that every leaf of xs can be sliced for. Throws ShapeError for a leaf of rank 0 and for different extents.
 inline std::int64_t steps_of(const std::vector<AnyTensor>& xs, const Site& at)
 {

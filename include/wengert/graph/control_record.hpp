@@ -1,7 +1,7 @@
 // Loops and branches recorded as one operation: what a trace in progress sees of scan, while_loop and cond.
 #pragma once
 
-#include "control_eager.hpp"
+#include "control_snapshots.hpp"
 
 namespace wengert::detail {
 
@@ -10,17 +10,13 @@ template <class V> std::vector<V> joined_lists(std::vector<V> a, const std::vect
     a.insert(a.end(), b.begin(), b.end());
     return a;
 }
-inline std::vector<AnyTensor> part_of(const std::vector<AnyTensor>& all, std::size_t first, std::size_t last)
-{
-    return {all.begin() + static_cast<std::ptrdiff_t>(first),
-            all.begin() + static_cast<std::ptrdiff_t>(last)};
-}
 inline AnyTensor true_flag() { return Tensor<bool>(true).any(); }
 
 /// Null where the loop cannot be one operation: its body decides by values in plain C++, differently from step to step.
 template <class Y, class Call, class State, class Xs>
 std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call, const State& state,
-                                                 const Xs& xs, std::int64_t steps, const Site& at)
+                                                 const Xs& xs, std::int64_t steps, const ScanOptions& options,
+                                                 const Site& at)
 {
     const TreeReader s = read_tree(outer, state), x = read_tree(outer, xs);
     const std::size_t n = s.leaves.size();
@@ -45,6 +41,8 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
     auto p = std::make_shared<LoopParameters>();
     p->body = shared_graph(with_flag(traced->graph, n, traced->flag));
     p->steps = steps;
+    if (options.snapshots < static_cast<std::uint64_t>(steps))
+        p->snapshots = static_cast<std::int64_t>(options.snapshots);
     p->effects = traced->effects;
     p->states = n + traced->flag;
     p->xs = x.leaves.size();

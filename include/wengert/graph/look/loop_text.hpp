@@ -5,6 +5,7 @@
 //     {body @0 test @1 states 2 results (f64() at 0, i64() at 1) size 2}                       while_loop
 //     {body @0 else @1 results (f64(3) at 0) size 3}                                           cond
 //     {body @0 test @1 pull @2 states 2 active (0) sums (1) results (f64() at 0, …) size 2}    while_pull
+//     {body @0 pull @1 steps 9 states 1 xs 1 snapshots 3 active (0) sums (2) slices (1) results …}     scan_pull
 //
 // graph/loops/loop.hpp says what these are. A result that nobody wants has no place: "f64(3)".
 #pragma once
@@ -79,17 +80,20 @@ inline std::string loop_text(const LoopParameters& p, const GraphNumbers& number
     graph("body @", p.body);
     graph(p.kind == Kind::cond ? "else @" : "test @", p.other);
     graph("pull @", p.pull);
-    number("steps ", static_cast<std::size_t>(p.steps), p.kind == Kind::scan);
+    const bool scan = p.kind == Kind::scan || p.kind == Kind::scan_pull;
+    number("steps ", static_cast<std::size_t>(p.steps), scan);
     if (p.backwards) out += "backwards ";
     if (p.effects) out += "effects ";
     number("states ", p.states, p.kind != Kind::cond);
-    number("xs ", p.xs, p.kind == Kind::scan);
+    number("xs ", p.xs, scan);
     number("ignored ", p.ignored, p.ignored != 0);
     number("kept ", p.kept, p.kept != 0);
+    number("snapshots ", static_cast<std::size_t>(p.snapshots), p.snapshots != 0);
     number("guard ", p.guard, p.guard != LoopParameters::npos);
-    if (p.kind == Kind::while_pull)
+    if (p.kind == Kind::while_pull || p.kind == Kind::scan_pull)
         out +=
             "active " + positions_text(p.active_states) + " sums " + positions_text(p.active_constants) + " ";
+    if (p.kind == Kind::scan_pull) out += "slices " + positions_text(p.active_xs) + " ";
     return out + "results " + results_text(p) + " size " + std::to_string(p.size);
 }
 

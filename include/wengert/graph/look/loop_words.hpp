@@ -27,9 +27,12 @@ public:
     void check()
     {
         using Kind = LoopParameters::Kind;
-        demand(p_.body && (p_.kind == Kind::scan || p_.other) && (p_.kind != Kind::while_pull || p_.pull),
-               "a graph is missing");
+        const bool pulls = p_.kind == Kind::while_pull || p_.kind == Kind::scan_pull;
+        demand(p_.body && (scan() || p_.other) && (!pulls || p_.pull), "a graph is missing");
         for (const Graph* g : graphs_of(p_)) demand(g->guards().empty(), "a loop's graph has guards");
+        demand(p_.snapshots == 0 ? p_.kind != Kind::scan_pull
+                                 : scan() && p_.snapshots > 0 && p_.snapshots < p_.steps,
+               "another number of snapshots than there is room for");
         check_extents(Shape{p_.size});
         for (const auto& r : p_.results) check_place(r);
         if (p_.kind == Kind::cond)
@@ -40,6 +43,10 @@ public:
     }
 
 private:
+    bool scan() const
+    {
+        return p_.kind == LoopParameters::Kind::scan || p_.kind == LoopParameters::Kind::scan_pull;
+    }
     static void demand(bool fits, const char* otherwise)
     {
         if (!fits) throw ShapeError(otherwise);
@@ -89,11 +96,19 @@ private:
     void check_loop()
     {
         using Kind = LoopParameters::Kind;
-        const std::size_t tail = p_.kind == Kind::while_pull ? p_.active_states.size() : 0;
+        const std::size_t outputs = p_.body->outputs().size();
+        demand(p_.states <= outputs || p_.kind == Kind::while_loop || p_.kind == Kind::while_pull,
+               "the body has another number of results");
+        const std::size_t tail =
+            p_.kind == Kind::while_pull ? p_.active_states.size()
+            : p_.kind == Kind::scan_pull
+                ? p_.active_states.size() + outputs  // states, then cotangents of results
+                : 0;
         demand(p_.states <= x_.size() && p_.xs <= x_.size() - p_.states &&
                    tail <= x_.size() - p_.states - p_.xs,
                "operands are missing");
-        demand(p_.kind == Kind::scan || (p_.xs == 0 && p_.kept == 0), "only a scan has xs");
+        demand(scan() || p_.xs == 0, "only a scan has xs");
+        demand(p_.kind == Kind::scan || p_.kept == 0, "only a scan keeps states");
         constants_ = x_.size() - p_.states - p_.xs - tail;
         states_.assign(x_.begin(), x_.begin() + static_cast<std::ptrdiff_t>(p_.states));
         std::vector<ValueType> in = states_;
@@ -101,6 +116,8 @@ private:
         append(in, x_, p_.states + p_.xs, constants_);
         if (p_.kind == Kind::scan)
             check_scan(in);
+        else if (p_.kind == Kind::scan_pull)
+            check_scan_pull(in);
         else
             check_while(in);
     }
@@ -123,12 +140,40 @@ private:
         demand(p_.kept <= p_.states && p_.kept <= out.size() - p_.states,
                "more states are kept than there are");
         for (std::size_t i = 0; i < out.size(); ++i)
-            demand(same(result(i), i < p_.states ? out[i] : stacked(out[i], p_.steps)),
+            demand(same(result(i), i < p_.states ? out[i] : stacked(out[i], p_.steps)) ||
+                       (i >= p_.states && p_.snapshots && same(result(i), stacked(out[i], p_.snapshots))),
                    "a result has another type than the body's");
         for (std::size_t i = 0; i < p_.kept; ++i)
             demand(same(out[out.size() - p_.kept + i], states_[i]), "a kept state has another type");
         std::copy(states_.begin(), states_.end(), out.begin());
         demand_types(*p_.body, in, out, "the body does not fit the operands");
+    }
+    void check_scan_pull(const std::vector<ValueType>& in) const
+    {
+        const std::size_t rows = p_.states + p_.xs + constants_, cotangents = rows + p_.states;
+        std::vector<ValueType> out = types_of(*p_.body, p_.body->outputs()), carried, pulled;
+        for (std::size_t i = 0; i < p_.states; ++i)
+            demand(same(x_[rows + i], stacked(states_[i], p_.snapshots)), "a kept state has another type");
+        for (std::size_t i : p_.active_states) carried.push_back(active(i, 0, p_.states));
+        for (std::size_t i : p_.active_constants) carried.push_back(active(i, p_.states + p_.xs, rows));
+        for (std::size_t i = 0; i < p_.active_states.size(); ++i)
+            demand(same(x_[cotangents + i], carried[i]), "a cotangent has another type");
+        std::vector<ValueType> before = carried, after = carried, results = carried;
+        append(before, in, 0, p_.states + p_.xs);
+        for (std::size_t k = p_.states; k < out.size(); ++k) {
+            const std::size_t g = cotangents + p_.active_states.size() + k - p_.states;
+            demand(same(x_[g], stacked(out[k], p_.steps)), "a cotangent has another type");
+            before.push_back(out[k]);
+        }
+        append(before, in, p_.states + p_.xs, constants_);
+        for (std::size_t i : p_.active_xs) {
+            results.push_back(active(i, p_.states, p_.states + p_.xs));
+            after.push_back(slice(results.back()));
+        }
+        demand_types(*p_.pull, before, after, "the pull does not fit the operands");
+        std::copy(states_.begin(), states_.end(), out.begin());
+        demand_types(*p_.body, in, out, "the body does not fit the operands");
+        demand_results(results);
     }
     void check_while(const std::vector<ValueType>& in) const
     {
@@ -137,22 +182,27 @@ private:
         std::vector<ValueType> results = states_;
         if (p_.kind == LoopParameters::Kind::while_pull) {
             results.clear();
-            for (std::size_t i : p_.active_states) results.push_back(active(i, p_.states, 0));
+            for (std::size_t i : p_.active_states) results.push_back(active(i, 0, p_.states));
             for (std::size_t i = 0; i < results.size(); ++i)
                 demand(same(results[i], x_[p_.states + constants_ + i]), "a cotangent has another type");
-            for (std::size_t i : p_.active_constants) results.push_back(active(i, constants_, p_.states));
+            for (std::size_t i : p_.active_constants)
+                results.push_back(active(i, p_.states, p_.states + constants_));
             std::vector<ValueType> pulled = results;
             append(pulled, in, 0, in.size());
             demand_types(*p_.pull, pulled, results, "the pull does not fit the operands");
         }
+        demand_results(results);
+    }
+    void demand_results(const std::vector<ValueType>& results) const
+    {
         demand(results.size() == p_.results.size(), "another number of results");
         for (std::size_t i = 0; i < results.size(); ++i)
             demand(same(results[i], result(i)), "a result has another type");
     }
-    const ValueType& active(std::size_t i, std::size_t n, std::size_t from) const
+    const ValueType& active(std::size_t i, std::size_t first, std::size_t last) const
     {
-        demand(i < n && differentiable(x_[from + i].dtype), "what is active has no derivative");
-        return x_[from + i];
+        demand(i >= first && i < last && differentiable(x_[i].dtype), "what is active has no derivative");
+        return x_[i];
     }
     void check_guard() const
     {
@@ -215,8 +265,14 @@ private:
                 p_.*member = c_.integer<std::size_t>("a number is expected");
                 return true;
             }
-        if (key != "steps" && key != "size") return false;
-        (key == "steps" ? p_.steps : p_.size) = c_.integer<std::int64_t>("a number is expected");
+        static constexpr std::pair<std::string_view, std::int64_t LoopParameters::*> extents[] = {
+            {"steps", &LoopParameters::steps},
+            {"size", &LoopParameters::size},
+            {"snapshots", &LoopParameters::snapshots}};
+        const auto at = std::find_if(std::begin(extents), std::end(extents),
+                                     [&](const auto& e) { return e.first == key; });
+        if (at == std::end(extents)) return false;
+        p_.*at->second = c_.integer<std::int64_t>("a number is expected");
         return true;
     }
     void read_rest(std::string_view key)
@@ -225,6 +281,8 @@ private:
             p_.backwards = true;
         } else if (key == "active") {
             p_.active_states = read_positions();
+        } else if (key == "slices") {
+            p_.active_xs = read_positions();
         } else if (key == "sums") {
             p_.active_constants = read_positions();
         } else if (key == "results") {

@@ -21,14 +21,18 @@ class LoopCode;
 ///   while_loop   the initial states, the constants
 ///   cond         the condition, then the constants
 ///   while_pull   the initial states, the constants, the cotangents of the final `active_states`
+///   scan_pull    those of the scan, its states before some steps (see `snapshots`), stacked, the cotangents of the final
+///                `active_states`, those of its results, stacked
 /// and those of its graphs
 ///   body         states, slices of xs, constants -> states, results of the step; of a cond: constants -> results
 ///   other        of a while_loop and a while_pull: states, constants -> whether to go on; of a cond: where pred is false
 ///   pull         of a while_pull, one step back: cotangents of the active states after the step, sums of the cotangents of the
-///                active constants so far, states before the step, constants -> the same cotangents before the step
+///                active constants so far, states before the step, constants -> the same cotangents before the step; of a
+///                scan_pull: these cotangents and sums, states, slices of xs, cotangents of the step's results, constants ->
+///                these cotangents and sums, cotangents of the slices of the active xs
 /// None of these graphs has guards or updates.
 struct LoopParameters {
-    enum class Kind : std::uint8_t { scan, while_loop, cond, while_pull };
+    enum class Kind : std::uint8_t { scan, while_loop, cond, while_pull, scan_pull };
     /// Where a result lies in the packed block, in units of its elements; floats in a block of doubles are converted, which is
     /// exact, and what is no floating-point number is there bit by bit.
     struct Result {
@@ -42,18 +46,24 @@ struct LoopParameters {
 
     Kind kind = Kind::scan;
     std::shared_ptr<const Graph> body, other, pull;
-    std::int64_t steps = 0;  ///< of a scan
+    std::int64_t steps = 0;  ///< of a scan and a scan_pull
     bool backwards = false;  ///< from the last slice to the first
     bool effects = false;    ///< the body calls the host
     std::size_t states = 0, xs = 0;
     std::size_t ignored = 0;  ///< inputs at the end that only put operations with effects in order
     std::size_t kept =
         0;  ///< the last results of a scan are its first `kept` states before each step, for the reverse rule
+    std::int64_t snapshots =
+        0;  ///< states that a reverse sweep of a scan has room for, fewer than steps; 0: for all. A
+            ///< result with so many rows holds the states before the steps of the binomial schedule,
+            ///< without the initial ones, and before the last step (loop_schedule.hpp)
     std::size_t guard = npos;  ///< a boolean state that ends the loop where it is false; of a
                                ///< cond, the result that says whether its guards held
-    std::vector<std::size_t> active_states, active_constants;  ///< of a while_pull
+    std::vector<std::size_t> active_states, active_constants;  ///< of a while_pull and a scan_pull
+    std::vector<std::size_t> active_xs;                        ///< of a scan_pull
     std::vector<Result>
-        results;    ///< final states, then the steps' results, stacked; of a while_pull: the cotangents
+        results;    ///< final states, then the steps' results, stacked; of a while_pull and a scan_pull: the
+                    ///< cotangents of active states, constants, xs
     DType dtype{};  ///< of the packed block
     std::int64_t size = 0;  ///< its elements
 
@@ -123,6 +133,24 @@ inline std::shared_ptr<const Graph> shared_graph(Graph g)
     return fresh;
 }
 
+/// The graph without what no output needs.
+inline Graph pruned(const Graph& g)
+{
+    std::vector<bool> needed(g.size());
+    for (ValueId v : g.outputs()) needed[v] = true;
+    for (ValueId v = static_cast<ValueId>(g.size()); v-- > 0;) {
+        const GraphNode& n = g.node(v);
+        needed[v] = needed[v] || (n.primitive && n.primitive->effects);
+        for (ValueId i : n.inputs) needed[i] = needed[i] || needed[v];
+    }
+    std::vector<ValueId> map;
+    Graph h = g.like(map);
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (needed[v] && g.node(v).kind != Graph::Kind::input) map[v] = h.copy(g.node(v), map);
+    h.finish(g, map);
+    return h;
+}
+
 // The operation's description; the functions are in the two other headers.
 Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
 void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
@@ -139,14 +167,17 @@ inline void visit_loop(void* op, FieldVisitor& visitor)
     for (const auto& g : {p.body, p.other, p.pull})
         if (g) visitor.opaque(g.get(), "graph");
     number(p.steps), number(p.backwards), number(p.states), number(p.xs), number(p.kept), number(p.guard);
+    number(p.snapshots);
     for (const auto& r : p.results) number(r.offset);
-    for (std::size_t i : p.active_states) number(i);
-    for (std::size_t i : p.active_constants) number(i);
+    for (const auto* which : {&p.active_states, &p.active_xs, &p.active_constants}) {
+        number(which->size());
+        for (std::size_t i : *which) number(i);
+    }
 }
 
 template <LoopParameters::Kind kind, DType dtype, bool effects> constexpr Primitive make_loop_primitive()
 {
-    constexpr std::string_view names[] = {"scan", "while_loop", "cond", "while_pull"};
+    constexpr std::string_view names[] = {"scan", "while_loop", "cond", "while_pull", "scan_pull"};
     Primitive p;
     p.name = names[static_cast<std::size_t>(kind)];
     p.dtype = dtype;
@@ -157,7 +188,10 @@ template <LoopParameters::Kind kind, DType dtype, bool effects> constexpr Primit
     p.fields = visit_loop;
     p.parameters = [](const void* op) {
         const LoopParameters& l = *static_cast<const Loop*>(op)->parameters;
-        return kind == LoopParameters::Kind::scan ? "steps=" + std::to_string(l.steps) : std::string();
+        constexpr bool counted =
+            kind == LoopParameters::Kind::scan || kind == LoopParameters::Kind::scan_pull;
+        const std::string text = counted ? "steps=" + std::to_string(l.steps) : std::string();
+        return l.snapshots ? text + " snapshots=" + std::to_string(l.snapshots) : text;
     };
     if constexpr (differentiable(dtype)) {
         using T = std::conditional_t<dtype == DType::float32, float, double>;
@@ -190,7 +224,8 @@ inline const Primitive& primitive_of(const LoopParameters& p)
     case Kind::scan: return loop_primitive_for<Kind::scan>(p);
     case Kind::while_loop: return loop_primitive_for<Kind::while_loop>(p);
     case Kind::cond: return loop_primitive_for<Kind::cond>(p);
-    default: return loop_primitive_for<Kind::while_pull>(p);
+    case Kind::while_pull: return loop_primitive_for<Kind::while_pull>(p);
+    default: return loop_primitive_for<Kind::scan_pull>(p);
     }
 }
 

@@ -74,24 +74,6 @@ inline Graph with_inputs(const Graph& g, const std::vector<const GraphNode*>& in
     return h;
 }
 
-/// The graph without what no output needs.
-inline Graph pruned(const Graph& g)
-{
-    std::vector<bool> needed(g.size());
-    for (ValueId v : g.outputs()) needed[v] = true;
-    for (ValueId v = static_cast<ValueId>(g.size()); v-- > 0;) {
-        const GraphNode& n = g.node(v);
-        needed[v] = needed[v] || (n.primitive && n.primitive->effects);
-        for (ValueId i : n.inputs) needed[i] = needed[i] || needed[v];
-    }
-    std::vector<ValueId> map;
-    Graph h = g.like(map);
-    for (ValueId v = 0; v < g.size(); ++v)
-        if (needed[v] && g.node(v).kind != Graph::Kind::input) map[v] = h.copy(g.node(v), map);
-    h.finish(g, map);
-    return h;
-}
-
 /// Loops and bodies without calls of the host: derivatives make none.
 inline std::shared_ptr<const LoopParameters> without_effects(std::shared_ptr<const LoopParameters> p);
 
@@ -195,7 +177,7 @@ inline Graph jvp_graph(const Graph& g, const std::vector<bool>& active, const st
     return made.finish();
 }
 
-/// The scan that keeps its states before each step as further results.
+/// The scan that keeps its states before each step, or those that it has room for, as further results.
 inline std::shared_ptr<const LoopParameters> with_history(const LoopParameters& p)
 {
     auto q = std::make_shared<LoopParameters>(p);
@@ -204,7 +186,7 @@ inline std::shared_ptr<const LoopParameters> with_history(const LoopParameters& 
     for (std::size_t i = 0; i < p.states; ++i) {
         const GraphNode& n = body.node(body.inputs()[i]);
         body.output(body.inputs()[i]);
-        Shape stacked{p.steps};
+        Shape stacked{p.snapshots ? p.snapshots : p.steps};
         for (auto e : n.shape) stacked.push_back(e);
         q->results.push_back({n.dtype, stacked, 0});
     }

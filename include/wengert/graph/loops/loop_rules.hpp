@@ -1,7 +1,8 @@
 // The derivatives of loops and branches: loops and branches again, of any order.
 //
 // A scan that is swept back keeps its states before each step. Its derivative is a scan from the last step to the first that
-// carries the cotangents of the states and the sums of those of the constants; the body is one step of the derivative. A
+// carries the cotangents of the states and the sums of those of the constants; the body is one step of the derivative. With
+// memory for few states it is a scan_pull, whose rules are in scan_pull.hpp. A
 // while_loop is swept back by an operation of its own, while_pull, which runs it again and keeps the states meanwhile, since
 // the shapes in a graph cannot depend on a number of steps that only data know. Forwards, states and tangents run together.
 #pragma once
@@ -118,7 +119,9 @@ struct ScanPull {
           constants(chosen(active, p.states + p.xs, active.size()))
     {
         for (std::size_t k = 0; k < given.size(); ++k)
-            given[k] = k < p.states ? active[k] : given[k] && k < cotangents.size() && cotangents[k].value;
+            given[k] = k < p.states ? active[k]
+                                    : given[k] && k < cotangents.size() && cotangents[k].value &&
+                                          p.results[k].shape[0] == p.steps;  // not that of kept states
     }
 
     /// One step: cotangents of states, sums; states, slices, cotangents of results; constants.
@@ -172,6 +175,11 @@ struct ScanPull {
     }
 };
 
+std::shared_ptr<LoopParameters> pull_of_snapshots(const ScanPull& pull);
+std::vector<AnyTensor> operands_with_snapshots(const ScanPull& pull, const std::vector<AnyTensor>& g,
+                                               const AnyTensor& y, const std::vector<AnyTensor>& in,
+                                               const Site& at);
+
 inline void scan_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
                      std::shared_ptr<const LoopParameters> p)
 {
@@ -193,9 +201,10 @@ inline void scan_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
     }
     const ScanPull pull(*p, wanted, cotangents);
     if (pull.states.empty() && pull.xs.empty() && pull.constants.empty()) return;
-    auto q = pull.parameters();
-    std::vector<AnyTensor> operands = pull.operands(cotangents, y, in, n.at);
-    drop_unused(*q, operands);
+    auto q = p->snapshots ? pull_of_snapshots(pull) : pull.parameters();
+    std::vector<AnyTensor> operands = p->snapshots ? operands_with_snapshots(pull, cotangents, y, in, n.at)
+                                                   : pull.operands(cotangents, y, in, n.at);
+    if (!p->snapshots) drop_unused(*q, operands);
     const AnyTensor packed = apply_loop(q, operands, n.at);
     std::size_t k = 0;
     for (const auto* which : {&pull.states, &pull.constants, &pull.xs})
@@ -490,7 +499,7 @@ inline AnyTensor packed_from(const LoopParameters& p, const std::vector<AnyTenso
 {
     AnyTensor total;
     for (std::size_t k = 0; k < parts.size(); ++k) {
-        if (!parts[k].value) continue;
+        if (!parts[k].value || !p.results[k].wanted()) continue;
         AnyTensor part = parts[k];
         if (p.dtype == DType::float64 && part.value->dtype == DType::float32)
             part = cast<double>(Tensor<float>(part), Site{}).any();
@@ -586,6 +595,9 @@ inline AnyTensor cond_jvp(const LoopParameters& p, const std::vector<AnyTensor>&
 
 // What the tape calls.
 
+void scan_pull_vjp(const Node& n, const AnyTensor& h, Cotangents& out, const LoopParameters& p);
+AnyTensor scan_pull_jvp(const LoopParameters& p, const std::vector<AnyTensor>& in, const AnyTensor* dots);
+
 inline void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 {
     auto p = static_cast<const Loop*>(n.op)->parameters;
@@ -593,7 +605,8 @@ inline void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
     case Kind::scan: return scan_vjp(n, g, out, std::move(p));
     case Kind::while_loop: return while_vjp(n, g, out, std::move(p));
     case Kind::cond: return cond_vjp(n, g, out, std::move(p));
-    default: return while_pull_vjp(n, g, out, std::move(p));
+    case Kind::while_pull: return while_pull_vjp(n, g, out, std::move(p));
+    default: return scan_pull_vjp(n, g, out, *p);
     }
 }
 
@@ -605,7 +618,10 @@ inline AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* 
     p = without_effects(std::move(p));
     if (p->kind == Kind::cond) return cond_jvp(*p, x, tangents);
     if (p->kind == Kind::while_pull) return while_pull_jvp(*p, x, tangents);
+    if (p->kind == Kind::scan_pull) return scan_pull_jvp(*p, x, tangents);
     return joint_jvp(*p, x.data(), tangents, x.size());
 }
 
 }  // namespace wengert::detail
+
+#include "scan_pull.hpp"

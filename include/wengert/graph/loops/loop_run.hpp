@@ -1,9 +1,8 @@
 // Running loops and branches: the graphs of a loop are made ready once for each thread and then serve all steps.
 #pragma once
 
-#include "loop.hpp"
-#include "compiled_step.hpp"
 #include "../ir/trace.hpp"
+#include "scan_pull_run.hpp"
 
 namespace wengert::detail {
 
@@ -22,63 +21,12 @@ private:
     Restore<bool> before_;
 };
 
-/// The graphs of a loop, ready to run.
-struct LoopPlans {
-    Thread* owner;
-    std::unique_ptr<BodyPlan> body, other, pull;
-    explicit LoopPlans(const LoopParameters& p)
-        : owner(&current_thread()), body(plan(p.body, p.states, p.states + p.xs)),
-          other(plan(p.other, 0, p.kind == LoopParameters::Kind::cond ? 0 : p.states)),
-          pull(plan(p.pull, p.active_states.size() + p.active_constants.size(),
-                    p.active_states.size() + p.active_constants.size() + p.states))
-    {}
-    static std::unique_ptr<BodyPlan> plan(std::shared_ptr<const Graph> g, std::size_t states,
-                                          std::size_t fixed)
-    {
-        if (!g) return nullptr;
-        if (const BodyCompiler* c = body_compiler().load())
-            g = std::make_shared<const Graph>(c->optimize(*g));
-        if (CompiledStep::worthwhile(*g)) return std::make_unique<CompiledStep>(std::move(g), states);
-        return std::make_unique<StepPlan>(std::move(g), states, fixed);
-    }
-};
-
-/// Plans that nobody uses at present. A loop that runs inside itself, or on two threads, has several.
-class LoopCode {
-public:
-    std::unique_ptr<LoopPlans> take(const LoopParameters& p)
-    {
-        {
-            const std::lock_guard lock(mutex_);
-            for (auto& plans : free_)
-                if (plans->owner == this_thread) {
-                    std::swap(plans, free_.back());
-                    auto mine = std::move(free_.back());
-                    free_.pop_back();
-                    return mine;
-                }
-        }
-        return std::make_unique<LoopPlans>(p);
-    }
-    void give(std::unique_ptr<LoopPlans> plans)
-    {
-        const std::lock_guard lock(mutex_);
-        free_.push_back(std::move(plans));
-    }
-
-private:
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<LoopPlans>> free_;
-};
-
 /// One run of a loop.
-class LoopRun {
+class LoopRun : LoopMemory {
 public:
     LoopRun(const LoopParameters& p, LoopPlans& plans, const Ref<Block>* in, std::size_t n)
-        : p_(p), plans_(plans), packed_(make_block(p.dtype, Shape{p.size})), unit_(size_of(p.dtype))
-    {
-        for (std::size_t i = 0; i < n; ++i) in_.push_back(contiguous(in[i]));
-    }
+        : LoopMemory(p, in, n), plans_(plans)
+    {}
     Ref<Block> run()
     {
         using Kind = LoopParameters::Kind;
@@ -94,61 +42,32 @@ public:
     }
 
 private:
-    /// Writes a result, or `skip` bytes into it, unless nobody wants it.
-    void put(const Block& from, std::size_t result, std::size_t skip = 0) const
-    {
-        const auto& r = p_.results[result];
-        if (r.wanted())
-            pack_result(from, packed_->data + static_cast<std::size_t>(r.offset) * unit_ + skip, p_.dtype);
-    }
-    void bind_constants(BodyPlan& plan, std::size_t to, std::size_t from, std::size_t n) const
-    {
-        for (std::size_t i = 0; i < n; ++i) plan.bind(to + i, in_[from + i]->data);
-    }
-    void load_states(BodyPlan& plan) const
-    {
-        for (std::size_t i = 0; i < p_.states; ++i) std::memcpy(plan.own(i), in_[i]->data, in_[i]->bytes());
-    }
-
     void scan()
     {
         BodyPlan& body = *plans_.body;
-        const std::size_t ys = p_.results.size() - p_.states;
-        std::vector<std::size_t> strides(ys);  // bytes from one step's result to the next one's
-        std::vector<std::size_t> early, late;
-        for (std::size_t j = 0; j < ys; ++j) {
-            LoopParameters::Result one{p_.results[p_.states + j].dtype, body.output(p_.states + j).shape, 0};
-            strides[j] = differentiable(one.dtype) ? element_count(one.shape) * unit_
-                                                   : element_count(one.shape) * size_of(one.dtype);
-            (body.known_before(p_.states + j) ? early : late).push_back(j);
-        }
-        if (has_gaps()) std::memset(packed_->data, 0, packed_->bytes());
+        const Rows all(*this, body, p_.states, p_.steps),
+            kept(*this, body, p_.states, p_.snapshots ? p_.snapshots : Rows::none);
+        const auto steps = static_cast<std::uint64_t>(p_.steps);
+        std::vector<LoopSpan> parts;
+        if (p_.snapshots) parts = schedule({0, steps, static_cast<std::uint64_t>(p_.snapshots)});
         load_states(body);
         bind_constants(body, p_.states + p_.xs, p_.states + p_.xs, in_.size() - p_.states - p_.xs);
         body.begin();
-        const auto keep = [&](const std::vector<std::size_t>& which, std::size_t k) {
-            for (std::size_t j : which) put(body.output(p_.states + j), p_.states + j, k * strides[j]);
-        };
-        for (std::int64_t step = 0; step < p_.steps; ++step) {
-            const auto k = static_cast<std::size_t>(p_.backwards ? p_.steps - 1 - step : step);
-            for (std::size_t i = p_.states; i < p_.states + p_.xs; ++i)
-                body.bind(i, in_[i]->data + k * body.input(i).bytes());
-            keep(early, k);
+        std::size_t row = 0;
+        for (std::uint64_t step = 0; step < steps; ++step) {
+            const std::size_t k = slice(step);
+            const bool keeps = row + 1 < parts.size() && parts[row + 1].begin == step;
+            bind_rows(body, p_.states, p_.states, p_.xs, k);
+            all.before(k);
+            if (keeps) kept.before(row);
             body.run();
-            keep(late, k);
+            all.after(k);
+            if (keeps) kept.after(row++);
             body.advance();
             if (stopped()) break;
         }
         for (std::size_t i = 0; i < p_.states; ++i) put(body.input(i), i);
-    }
-    /// Are there elements that nothing is written to?
-    bool has_gaps() const
-    {
-        std::int64_t written = 0;
-        for (const auto& r : p_.results)
-            written +=
-                differentiable(r.dtype) && r.wanted() ? static_cast<std::int64_t>(element_count(r.shape)) : 0;
-        return written < p_.size || p_.guard != LoopParameters::npos;
+        p_.code->forward = steps;
     }
     bool stopped() const
     {
@@ -160,7 +79,6 @@ private:
     {
         BodyPlan &body = *plans_.body, &test = *plans_.other;
         const std::size_t constants = in_.size() - p_.states - (history ? p_.active_states.size() : 0);
-        if (!history && has_gaps()) std::memset(packed_->data, 0, packed_->bytes());
         load_states(body);
         bind_constants(body, p_.states, p_.states, constants);
         bind_constants(test, p_.states, p_.states, constants);
@@ -180,7 +98,6 @@ private:
 
     void branch()
     {
-        if (has_gaps()) std::memset(packed_->data, 0, packed_->bytes());
         const bool taken = *in_[0]->as<bool>();
         BodyPlan& plan = taken ? *plans_.body : *plans_.other;
         bind_constants(plan, 0, 1, in_.size() - 1);
@@ -226,20 +143,8 @@ private:
         }
         for (std::size_t i = 0; i < states + sums; ++i) put(pull.input(i), i);
     }
-    /// A sum that begins with −0 has the bits of one that begins with its first term.
-    static void fill(std::byte* to, const Block& like, double v)
-    {
-        if (like.dtype == DType::float32)
-            std::fill_n(reinterpret_cast<float*>(to), like.count, static_cast<float>(v));
-        else
-            std::fill_n(reinterpret_cast<double*>(to), like.count, v);
-    }
 
-    const LoopParameters& p_;
     LoopPlans& plans_;
-    std::vector<Ref<Block>> in_;
-    Ref<Block> packed_;
-    std::size_t unit_;
     std::vector<std::byte> history_;
 };
 
@@ -266,7 +171,8 @@ inline Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, 
     const Untraced untraced;
     const NoGrad unrecorded;
     auto plans = p.code->take(p);
-    auto packed = LoopRun(p, *plans, in, n - p.ignored).run();
+    auto packed = p.kind == LoopParameters::Kind::scan_pull ? ScanPullRun(p, *plans, in, n).run()
+                                                            : LoopRun(p, *plans, in, n - p.ignored).run();
     p.code->give(std::move(plans));
     return packed;
 }

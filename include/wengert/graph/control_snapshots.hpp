@@ -1,0 +1,130 @@
+// scan with memory for few states, eager: sections that run again, by the schedule of checkpoint_loop.
+#pragma once
+
+#include "../transforms/loop_sections.hpp"
+#include "control_eager.hpp"
+
+namespace wengert {
+
+/// How a scan is swept back.
+struct ScanOptions {
+    std::uint64_t snapshots = 0;  ///< states kept in memory, the initial one included; 0: all
+    /// Filled in while the scan runs and is swept. Inside of freeze only the plan is; loop_report() tells of a node.
+    LoopReport* report = nullptr;
+};
+
+/// What the last run of a scan with snapshots, or of its derivative, has done; zeros for other nodes. The derivative's
+/// `forward` counts the steps of the pass forward that made the states it began with: together they are `planned`. The last
+/// step of that pass, which makes the result, is not in the plan.
+inline LoopReport loop_report(const GraphNode& n)
+{
+    const LoopParameters* p = loop_parameters(n);
+    if (!p || p->snapshots == 0) return {};
+    LoopReport report;
+    report.steps = static_cast<std::uint64_t>(p->steps);
+    report.planned = revolve::forward_steps(report.steps, static_cast<std::uint64_t>(p->snapshots));
+    report.forward = p->code->forward;
+    report.recorded = p->code->recorded;
+    if (p->kind == LoopParameters::Kind::scan_pull && report.recorded) report.forward += report.steps - 1;
+    return report;
+}
+
+namespace detail {
+
+/// The tensors of a tree and the data of its keys, and what else it holds.
+struct SnapshotReader {
+    std::vector<AnyTensor> leaves = {};
+    CallArguments plain = {};
+    template <class T> void tensor(const Tensor<T>& t) { leaves.push_back(t.any()); }
+    void key(const Key& k) { leaves.push_back({block_of_key(k), {}}); }
+    template <class N> void number(const N& n) { plain.number(n); }
+    template <class S> void text(const S& s) { plain.text(s); }
+};
+template <class X> SnapshotReader leaves_and_keys(const X& x)
+{
+    SnapshotReader reader;
+    visit_argument(reader, x);
+    return reader;
+}
+
+/// One step from a state's leaves to those of the next one, followed by the tensors of the step's results.
+template <class Y, class Call, class State, class Xs> class SnapshotStep {
+public:
+    SnapshotStep(Call call, State state, Xs xs, const Site& at)
+        : call_(std::move(call)), state_(std::move(state)), xs_(std::move(xs)), at_(at)
+    {
+        plain_ = leaves_and_keys(state_).plain.signature;
+    }
+    AnyTensors operator()(std::uint64_t i, const AnyTensors& now)
+    {
+        State state = state_;
+        write_tree(nullptr, state, now);
+        auto r = call_(std::as_const(state), slice_of(xs_, static_cast<std::int64_t>(i), at_));
+        SnapshotReader next = leaves_and_keys(std::get<0>(r));
+        check_same_shapes("scan", state_changes, now, next.leaves, at_);
+        if (next.plain.signature != plain_)
+            fail<TapeError>("scan",
+                            "with snapshots the plain numbers of a state cannot change from step to step, "
+                            "since they are not kept: make them tensors",
+                            at_);
+        const AnyTensors y = tensors_of(std::get<1>(r));
+        if (!like) like.emplace(std::get<1>(r));
+        check_same_shapes("scan", result_changes, tensors_of(*like), y, at_);
+        refuse_keys(*like, at_);
+        next.leaves.insert(next.leaves.end(), y.begin(), y.end());
+        return std::move(next.leaves);
+    }
+    const State& state() const { return state_; }
+    std::optional<Y> like;  ///< the results of the first step
+
+private:
+    Call call_;
+    State state_;
+    Xs xs_;
+    Site at_;
+    decltype(CallArguments::signature) plain_;
+};
+
+/// The same values and derivatives as scan_eagerly.
+template <class Y, class Call, class State, class Xs>
+std::pair<State, Y> scan_with_snapshots(Call call, const State& state, const Xs& xs, std::int64_t steps,
+                                        const ScanOptions& options, const Site& at)
+{
+    auto step = std::make_shared<SnapshotStep<Y, Call, State, Xs>>(std::move(call), state, xs, at);
+    AnyTensors first = leaves_and_keys(state).leaves;
+    auto loop = std::make_shared<LoopSteps>();
+    loop->step = [step](std::uint64_t i, const AnyTensors& now) { return (*step)(i, now); };
+    loop->state_size = first.size();
+    loop->active = Tape::current().active;
+    loop->report = options.report;
+    loop->at = at;
+    const AnyTensors all =
+        extend_loop(loop, std::move(first), 0, static_cast<std::uint64_t>(steps), options.snapshots);
+    std::pair<State, Y> results(state, *step->like);
+    write_tree(nullptr, results.first, part_of(all, 0, loop->state_size));
+    const std::size_t width = (all.size() - loop->state_size) / static_cast<std::size_t>(steps);
+    std::vector<AnyTensors> ys;
+    for (std::size_t i = loop->state_size; ys.size() < static_cast<std::size_t>(steps); i += width)
+        ys.push_back(part_of(all, i, i + width));
+    results.second = stacked(*step->like, ys, at);
+    return results;
+}
+
+inline LoopReport plan_of(std::int64_t steps, const ScanOptions& options)
+{
+    LoopReport report;
+    report.steps = static_cast<std::uint64_t>(steps);
+    if (options.snapshots) report.planned = revolve::forward_steps(report.steps, options.snapshots);
+    return report;
+}
+
+/// Are states kept for a sweep? Not where nothing is recorded, in forward mode, nor where a trace has to see every step.
+inline bool keeps_snapshots(std::int64_t steps, const ScanOptions& options)
+{
+    const Tape& tape = Tape::current();
+    return steps > 0 && options.snapshots > 0 && tape.active && !(tape.active & tape.forward_levels) &&
+           !dynamic_cast<Trace*>(recorder());
+}
+
+}  // namespace detail
+}  // namespace wengert

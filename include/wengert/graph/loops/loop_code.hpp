@@ -1,0 +1,172 @@
+// What runs of loops share: graphs made ready once for each thread, operands, and where results are written.
+#pragma once
+
+#include "compiled_step.hpp"
+#include "loop.hpp"
+#include "loop_schedule.hpp"
+
+namespace wengert::detail {
+
+/// The graphs of a loop, ready to run.
+struct LoopPlans {
+    Thread* owner;
+    std::unique_ptr<BodyPlan> body, other, pull;
+    explicit LoopPlans(const LoopParameters& p)
+        : owner(&current_thread()), body(plan(body_of(p), p.states, p.states + p.xs)),
+          other(plan(p.other, 0, p.kind == LoopParameters::Kind::cond ? 0 : p.states)),
+          pull(plan(p.pull, carried(p), carried(p) + p.states + p.xs + given(p)))
+    {}
+    /// Cotangents and sums that a step of the derivative hands to the next one.
+    static std::size_t carried(const LoopParameters& p)
+    {
+        return p.active_states.size() + p.active_constants.size();
+    }
+    /// Results of a scan_pull's body that have cotangents.
+    static std::size_t given(const LoopParameters& p)
+    {
+        return p.kind == LoopParameters::Kind::scan_pull ? p.body->outputs().size() - p.states : 0;
+    }
+    /// Steps that run again make states only.
+    static std::shared_ptr<const Graph> body_of(const LoopParameters& p)
+    {
+        if (p.kind != LoopParameters::Kind::scan_pull || given(p) == 0) return p.body;
+        std::vector<ValueId> map;
+        Graph states = p.body->like(map);
+        for (ValueId v = 0; v < p.body->size(); ++v)
+            if (p.body->node(v).kind != Graph::Kind::input) map[v] = states.copy(p.body->node(v), map);
+        for (std::size_t k = 0; k < p.states; ++k) states.output(map[p.body->outputs()[k]]);
+        return std::make_shared<const Graph>(pruned(states));
+    }
+    static std::unique_ptr<BodyPlan> plan(std::shared_ptr<const Graph> g, std::size_t states,
+                                          std::size_t fixed)
+    {
+        if (!g) return nullptr;
+        if (const BodyCompiler* c = body_compiler().load())
+            g = std::make_shared<const Graph>(c->optimize(*g));
+        if (CompiledStep::worthwhile(*g)) return std::make_unique<CompiledStep>(std::move(g), states);
+        return std::make_unique<StepPlan>(std::move(g), states, fixed);
+    }
+};
+
+/// Plans that nobody uses at present. A loop that runs inside itself, or on two threads, has several.
+class LoopCode {
+public:
+    std::unique_ptr<LoopPlans> take(const LoopParameters& p)
+    {
+        {
+            const std::lock_guard lock(mutex_);
+            for (auto& plans : free_)
+                if (plans->owner == this_thread) {
+                    std::swap(plans, free_.back());
+                    auto mine = std::move(free_.back());
+                    free_.pop_back();
+                    return mine;
+                }
+        }
+        return std::make_unique<LoopPlans>(p);
+    }
+    void give(std::unique_ptr<LoopPlans> plans)
+    {
+        const std::lock_guard lock(mutex_);
+        free_.push_back(std::move(plans));
+    }
+    /// Steps made by the run that ended last: forwards, and by the derivative.
+    std::atomic<std::uint64_t> forward{0}, recorded{0};
+
+private:
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<LoopPlans>> free_;
+};
+
+/// What runs of all kinds of loops have: operands, and the packed block that results are written to.
+class LoopMemory {
+protected:
+    LoopMemory(const LoopParameters& p, const Ref<Block>* in, std::size_t n)
+        : p_(p), packed_(make_block(p.dtype, Shape{p.size})), unit_(size_of(p.dtype))
+    {
+        for (std::size_t i = 0; i < n; ++i) in_.push_back(contiguous(in[i]));
+        if (has_gaps()) std::memset(packed_->data, 0, packed_->bytes());
+    }
+    /// Writes a result, or `skip` bytes into it, unless nobody wants it.
+    void put(const Block& from, std::size_t result, std::size_t skip = 0) const
+    {
+        const auto& r = p_.results[result];
+        if (r.wanted())
+            pack_result(from, packed_->data + static_cast<std::size_t>(r.offset) * unit_ + skip, p_.dtype);
+    }
+    void bind_constants(BodyPlan& plan, std::size_t to, std::size_t from, std::size_t n) const
+    {
+        for (std::size_t i = 0; i < n; ++i) plan.bind(to + i, in_[from + i]->data);
+    }
+    void load_states(BodyPlan& plan) const
+    {
+        for (std::size_t i = 0; i < p_.states; ++i) std::memcpy(plan.own(i), in_[i]->data, in_[i]->bytes());
+    }
+    /// The slice of xs and of stacked results that a step of a scan, counted as it runs, has to do with.
+    std::size_t slice(std::uint64_t step) const
+    {
+        const auto steps = static_cast<std::uint64_t>(p_.steps);
+        return static_cast<std::size_t>(p_.backwards ? steps - 1 - step : step);
+    }
+    /// Row k of operands from `first` on, of `n` inputs of the plan.
+    void bind_rows(BodyPlan& plan, std::size_t to, std::size_t first, std::size_t n, std::size_t k) const
+    {
+        for (std::size_t i = 0; i < n; ++i)
+            plan.bind(to + i, in_[first + i]->data + k * plan.input(to + i).bytes());
+    }
+    /// Are there elements that nothing is written to?
+    bool has_gaps() const
+    {
+        std::int64_t written = 0;
+        for (const auto& r : p_.results)
+            written +=
+                differentiable(r.dtype) && r.wanted() ? static_cast<std::int64_t>(element_count(r.shape)) : 0;
+        return written < p_.size || p_.guard != LoopParameters::npos;
+    }
+    /// A sum that begins with −0 has the bits of one that begins with its first term.
+    static void fill(std::byte* to, const Block& like, double v)
+    {
+        if (like.dtype == DType::float32)
+            std::fill_n(reinterpret_cast<float*>(to), like.count, static_cast<float>(v));
+        else
+            std::fill_n(reinterpret_cast<double*>(to), like.count, v);
+    }
+
+    /// The outputs of a plan from `first` on whose results have `rows` rows. What shows an input is written before the step.
+    class Rows {
+    public:
+        static constexpr std::int64_t none = -1;
+        Rows(const LoopMemory& m, const BodyPlan& plan, std::size_t first, std::int64_t rows)
+            : memory_(m), plan_(plan)
+        {
+            const auto& results = m.p_.results;
+            for (std::size_t j = first; j < results.size(); ++j) {
+                if (results[j].shape[0] != rows) continue;
+                const Block& one = plan.output(j);
+                const std::size_t stride = differentiable(one.dtype) ? one.count * m.unit_ : one.bytes();
+                (plan.known_before(j) ? early_ : late_).push_back({j, stride});
+            }
+        }
+        void before(std::size_t k) const { put(early_, k); }
+        void after(std::size_t k) const { put(late_, k); }
+
+    private:
+        struct Stacked {
+            std::size_t result, stride;  ///< bytes from one row to the next one
+        };
+        void put(const std::vector<Stacked>& which, std::size_t k) const
+        {
+            for (const Stacked& s : which) memory_.put(plan_.output(s.result), s.result, k * s.stride);
+        }
+        const LoopMemory& memory_;
+        const BodyPlan& plan_;
+        std::vector<Stacked> early_, late_;
+    };
+
+    const LoopParameters& p_;
+    std::vector<Ref<Block>> in_;
+    Ref<Block> packed_;
+    std::size_t unit_;
+};
+
+}  // namespace wengert::detail
