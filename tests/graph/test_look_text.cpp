@@ -163,4 +163,5 @@ TEST_CASE("a profile is valid JSON in microseconds")
     REQUIRE(apart.size() == 2);
     CHECK(apart[0].group == 5);
     CHECK(apart[0].site == "h:1");
+    CHECK(wg::kernel_times({{"a", 0, 3}, {"a", 4, 2}, {"a", 8, 5}})[0].least == 2.0);
 }

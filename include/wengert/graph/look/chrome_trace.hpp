@@ -24,6 +24,7 @@ struct KernelTime {
     std::uint64_t calls = 0;
     std::string site = {};
     std::int32_t group = -1;
+    double least = 0;  ///< seconds of the quickest call
 };
 
 /// The trace as JSON (Trace Event Format, complete events; microseconds).
@@ -57,8 +58,10 @@ inline std::vector<KernelTime> kernel_times(const std::vector<ProfileEvent>& eve
                      [&](const auto* a, const auto* b) { return key(*a) < key(*b); });
     for (std::size_t k = 0; k < sorted.size(); ++k) {
         const ProfileEvent& e = *sorted[k];
-        if (k == 0 || key(*sorted[k - 1]) != key(e)) times.push_back({e.name, 0, 0, e.site, e.group});
+        if (k == 0 || key(*sorted[k - 1]) != key(e))
+            times.push_back({e.name, 0, 0, e.site, e.group, e.seconds});
         times.back().seconds += e.seconds;
+        times.back().least = std::min(times.back().least, e.seconds);
         ++times.back().calls;
     }
     std::stable_sort(times.begin(), times.end(),

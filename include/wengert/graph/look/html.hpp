@@ -53,13 +53,13 @@ inline std::string time_table(const std::vector<KernelTime>& times)
     double total = 0;
     for (const KernelTime& t : times) total += t.seconds;
     std::string out = "<h2>Time</h2>\n<table><tr><th>group</th><th>kernel</th><th>line</th><th>calls</th>"
-                      "<th>µs</th><th>µs a call</th><th>part</th></tr>\n";
+                      "<th>µs</th><th>µs a call</th><th>least</th><th>part</th></tr>\n";
     for (const KernelTime& t : times) {
         const double part = total > 0 ? 100 * t.seconds / total : 0;
         const auto calls = static_cast<double>(std::max<std::uint64_t>(t.calls, 1));
         out += "<tr>" + cell(t.group < 0 ? "" : std::to_string(t.group)) + cell(t.name) + cell(t.site) +
                cell(std::to_string(t.calls)) + cell(decimal(t.seconds * 1e6)) +
-               cell(decimal(t.seconds * 1e6 / calls)) +
+               cell(decimal(t.seconds * 1e6 / calls)) + cell(t.least > 0 ? decimal(t.least * 1e6) : "") +
                "<td><div class=\"bar\" style=\"width:" + decimal(2 * part) + "px\"></div>" +
                decimal(std::round(10 * part) / 10) + " %</td></tr>\n";
     }
