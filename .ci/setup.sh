@@ -5,7 +5,7 @@ set -euo pipefail
 level=${1:---all}
 
 demo=(g++ cmake ninja-build libxtensor-dev libxsimd-dev libopenblas-dev liblapacke-dev gnuplot-nox)
-test=(catch2 libbenchmark-dev gdb python3 git graphviz)
+test=(catch2 libbenchmark-dev libtbb-dev gdb python3 git graphviz)
 ci=(clang-16 clang-format-16 libclang-rt-16-dev)
 case $level in
     --demo) wanted=("${demo[@]}") ;;
@@ -19,7 +19,8 @@ declare -A command_of=([g++]=g++ [cmake]=cmake [ninja-build]=ninja [gnuplot-nox]
     [python3]=python3 [git]=git [graphviz]=dot [clang-16]=clang++-16 [clang-format-16]=clang-format-16)
 declare -A header_of=([libxtensor-dev]='xtensor/xarray.hpp xtensor/containers/xarray.hpp'
     [libxsimd-dev]=xsimd/xsimd.hpp [libopenblas-dev]=openblas_config.h [liblapacke-dev]=lapacke.h
-    [catch2]='catch2/catch.hpp catch2/catch_all.hpp' [libbenchmark-dev]=benchmark/benchmark.h)
+    [catch2]='catch2/catch.hpp catch2/catch_all.hpp' [libbenchmark-dev]=benchmark/benchmark.h
+    [libtbb-dev]=oneapi/tbb/task_arena.h)
 
 have_header() {
     local header root

@@ -1,5 +1,5 @@
 # What wengert stands on, found the same way by its own build and by its installed package config.
-# Defines wengert::xtensor, wengert::xsimd, wengert::blas and Threads::Threads. What cannot be found is
+# Defines wengert::xtensor, wengert::xsimd, wengert::blas, wengert::tbb and Threads::Threads. What cannot be found is
 # named, with its Debian package, in WENGERT_MISSING.
 set(WENGERT_MISSING "")
 
@@ -75,6 +75,28 @@ function(wengert_find_blas)
     endif()
 endfunction()
 wengert_find_blas()
+
+# oneTBB, where it is asked for: frozen graphs then use several threads.
+function(wengert_find_tbb)
+    if(TARGET wengert::tbb)
+        return()
+    endif()
+    add_library(wengert::tbb INTERFACE IMPORTED GLOBAL)
+    if(NOT WENGERT_TBB)
+        return()
+    endif()
+    set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+    find_package(TBB CONFIG QUIET)
+    if(TARGET TBB::tbb AND NOT TBB_VERSION VERSION_LESS 2021)
+        set_target_properties(wengert::tbb PROPERTIES
+            INTERFACE_LINK_LIBRARIES TBB::tbb INTERFACE_COMPILE_DEFINITIONS WENGERT_TBB)
+    else()
+        string(APPEND WENGERT_MISSING "WENGERT_TBB is ON, but oneTBB (2021 or later) was not found. "
+            "On Debian or Ubuntu: apt-get install libtbb-dev, or configure with -DWENGERT_TBB=OFF\n")
+        set(WENGERT_MISSING "${WENGERT_MISSING}" PARENT_SCOPE)
+    endif()
+endfunction()
+wengert_find_tbb()
 
 if(NOT TARGET Threads::Threads)
     set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)

@@ -44,6 +44,7 @@ public:
 
     /// Parts that do not need each other are [begin, end) with begin and end from here: the first element from `at` on before
     /// which the pass may be cut. No sum's block is in two of them (kernels/cpu/fold.hpp), so bits do not depend on the cuts.
+    /// Sums over rows of different lengths may leave few places, or none.
     std::size_t next_cut(std::size_t at) const noexcept
     {
         const auto up = [](std::size_t n, std::size_t step) { return (n + step - 1) / step * step; };

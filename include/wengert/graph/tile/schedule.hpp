@@ -2,12 +2,13 @@
 // nothing depends on the cuts (FusedKernel::next_cut), so threads may take them in any order.
 #pragma once
 
-#include <memory>
+#include <algorithm>
 #include <vector>
 
 #include "../../kernels/cpu/elementwise.hpp"
 
 #if defined(WENGERT_TBB)
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #endif
@@ -17,11 +18,12 @@ namespace wengert::tiling {
 /// The caller and the threads of oneTBB that help it, `size` in all. Without WENGERT_TBB there is no team: steps run whole.
 class Team {
 public:
-    /// Threads of a team of that many: 0 stands for as many as the machine has.
-    static std::size_t size_for(unsigned threads) noexcept
+    /// Threads of a team of that many, no more than oneTBB may use, as a rule those of the machine; 0 stands for all of them.
+    static std::size_t size_for(unsigned threads)
     {
 #if defined(WENGERT_TBB)
-        return threads ? threads : static_cast<std::size_t>(tbb::info::default_concurrency());
+        const auto all = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+        return threads ? std::min<std::size_t>(threads, all) : all;
 #else
         static_cast<void>(threads);
         return 1;
