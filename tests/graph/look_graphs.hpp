@@ -219,6 +219,26 @@ template <class T> Graph loops()
         {numbers<T>({4}), numbers<T>({2, 4}, 0.1)});
 }
 
+/// A scan with memory for two states, and a while_loop whose body reads what is differentiated.
+template <class T> Graph bounded_loops()
+{
+    return with_gradients<T>(
+        [](const Many<T>& v) {
+            const Tensor<T>&a = v[0], &b = v[1];
+            const auto [last, all] = wg::scan(
+                [a](const std::tuple<Tensor<T>, Tensor<std::int64_t>>& s, const Tensor<T>& x) {
+                    const Tensor<T> next = wg::sin(std::get<0>(s)) * a + x;
+                    return std::pair(std::tuple(next, std::get<1>(s) + 1), next * x);
+                },
+                std::tuple(a, Tensor<std::int64_t>(std::int64_t{2})), b, {.snapshots = 2});
+            const auto grown =
+                wg::while_loop([](const Tensor<T>& s) { return wg::sum(wg::abs(s)) < T(10); },
+                               [&](const Tensor<T>& s) { return s * T(2) + wg::abs(a); }, std::get<0>(last));
+            return grown + wg::sum(all, {0});
+        },
+        {numbers<T>({4}), numbers<T>({5, 4}, 0.1)});
+}
+
 /// What derivatives of derivatives of loops make.
 inline Graph packs()
 {
@@ -243,6 +263,8 @@ inline std::vector<Named> graphs()
     add_second<double>(out);
     out.push_back({"loops", loops<double>()});
     out.push_back({"loops f32", loops<float>()});
+    out.push_back({"bounded loops", bounded_loops<double>()});
+    out.push_back({"bounded loops f32", bounded_loops<float>()});
     out.push_back({"packs", packs()});
     out.push_back({"discrete", discrete()});
     out.push_back({"random", random()});

@@ -97,8 +97,7 @@ private:
     {
         using Kind = LoopParameters::Kind;
         const std::size_t outputs = p_.body->outputs().size();
-        demand(p_.states <= outputs || p_.kind == Kind::while_loop || p_.kind == Kind::while_pull,
-               "the body has another number of results");
+        demand(p_.kind != Kind::scan_pull || p_.states <= outputs, "the body has another number of results");
         const std::size_t tail =
             p_.kind == Kind::while_pull ? p_.active_states.size()
             : p_.kind == Kind::scan_pull
