@@ -7,7 +7,7 @@ add_library(wengert_compiled STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}
 add_library(wengert::compiled ALIAS wengert_compiled)
 target_link_libraries(wengert_compiled PUBLIC wengert::wengert)
 target_compile_definitions(wengert_compiled PUBLIC WENGERT_COMPILED)
-if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     target_compile_options(wengert_compiled PRIVATE -O2)
 endif()
 set_target_properties(wengert_compiled PROPERTIES POSITION_INDEPENDENT_CODE ON)
