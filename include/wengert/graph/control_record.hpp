@@ -12,20 +12,39 @@ template <class V> std::vector<V> joined_lists(std::vector<V> a, const std::vect
 }
 inline AnyTensor true_flag() { return Tensor<bool>(true).any(); }
 
+/// The tensors of xs, read or replaced; keys among them are the same in every step, like what a body captures.
+struct SliceReader {
+    std::vector<AnyTensor> leaves = {};
+    template <class T> void tensor(const Tensor<T>& t) { leaves.push_back(t.any()); }
+    template <class Other> void key(const Other&) {}
+    template <class Other> void number(const Other&) {}
+    template <class Other> void text(const Other&) {}
+};
+struct SliceWriter {
+    const AnyTensor* next;
+    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(*next++); }
+    template <class Other> void key(const Other&) {}
+    template <class Other> void number(const Other&) {}
+    template <class Other> void text(const Other&) {}
+};
+
 /// Null where the loop cannot be one operation: its body decides by values in plain C++, differently from step to step.
 template <class Y, class Call, class State, class Xs>
 std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call, const State& state,
                                                  const Xs& xs, std::int64_t steps, const ScanOptions& options,
                                                  const Site& at)
 {
-    const TreeReader s = read_tree(outer, state), x = read_tree(outer, xs);
+    const TreeReader s = read_tree(outer, state);
+    SliceReader x;
+    visit_argument(x, xs);
     const std::size_t n = s.leaves.size();
     const auto one_step = [&](const std::vector<AnyTensor>& in, Trace& trace,
                               std::optional<Y>& shell) -> std::optional<std::vector<AnyTensor>> {
         State before = state;
         Xs slice = xs;
         write_tree(&trace, before, part_of(in, 0, n));
-        write_tree(&trace, slice, part_of(in, n, in.size()));
+        SliceWriter writer{in.data() + n};
+        visit_argument(writer, slice);
         auto r = call(std::as_const(before), std::as_const(slice));
         shell.emplace(std::get<1>(r));
         refuse_keys(*shell, at);
