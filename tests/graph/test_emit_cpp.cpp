@@ -12,6 +12,7 @@
 #include <wengert/ops/softmax.hpp>
 #include <wengert/ops/take.hpp>
 #include <wengert/ops/writer.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 using D = Tensor<double>;
 using F = Tensor<float>;
@@ -88,9 +89,50 @@ std::vector<Program> programs()
     return list;
 }
 
+/// Rules that need care: products without one factor, whole numbers, vectors in batches, operands in another order.
+std::vector<Program> corners()
+{
+    using Count = Tensor<std::int64_t>;
+    using Small = Tensor<std::int32_t>;
+    std::vector<Program> list;
+    list.push_back(gradient<double>(
+        "product", {numbers<double>({2, 3, 4}, 1), D{2.0, 0.0, -1.5, 0.5}},
+        [](const std::vector<D>& w) { return sum(prod(w[0], {1}) * w[1]) + prod(w[1], {0}) + prod(w[0]); }));
+    list.push_back(
+        program<double>("slopes", {D{2.0, 0.0, -1.5, 0.5}}, [](const std::vector<D>& w, const auto& out) {
+            out(hessian([](const D& x) { return prod(x); })(w[0]));
+        }));
+    list.push_back(gradient<double>(
+        "vectors", {numbers<double>({2, 3, 4}, 1), numbers<double>({4}, 2), numbers<double>({3}, 3)},
+        [](const std::vector<D>& w) {
+            return sum(square(matmul(w[0], w[1]))) + sum(square(matmul(w[2], w[0]))) + matmul(w[1], w[1]);
+        }));
+    list.push_back(gradient<double>(
+        "orders", {numbers<double>({4, 3}, 1), numbers<double>({3, 3}, 2)}, [](const std::vector<D>& w) {
+            const D turned = transpose(w[0], {1, 0});
+            const Count index = {2, -1, 0}, labels = {3, 0, 1};
+            return sum(square(take(turned, index, 1))) + cross_entropy(turned, labels) +
+                   sum(diagonal(w[1]) * diagonal(w[1])) + sum(square(take(turned, labels, 1)));
+        }));
+    list.push_back(
+        program<double>("whole", {numbers<double>({4, 4}, 1)}, [](const std::vector<D>& w, const auto& out) {
+            const Count n = cast<std::int64_t>(w[0] * 10.0);
+            const Small s = cast<std::int32_t>(w[0] * 3.0);
+            out(matmul(n, transpose(n, {1, 0}))), out(matmul(s, s));
+            out(pow(n, abs(n))), out(pow(s, s)), out(prod(s, {0}));
+            out(amax(n, {1})), out(amin(s, {0})), out(maximum(n, n * n));
+            out(abs(n)), out(sign(s)), out(sum(s, {1}));
+            const Tensor<bool> a = n > std::int64_t{0}, b = w[0] > 0.3;
+            out(a < b), out(a <= b), out(a == b), out(any(a && !b, {0}));
+        }));
+    return list;
+}
+
 }  // namespace
 
 TEST_CASE("emitted headers give what the graph gives", "[emit]") { check(programs()); }
+
+TEST_CASE("emitted headers of less common operations", "[emit]") { check(corners()); }
 
 TEST_CASE("what cannot be emitted is named, with its line", "[emit]")
 {

@@ -18,12 +18,12 @@ public:
             guards_.check(t + 1);
         }
         outputs();
-        w_.line("return 0;");
     }
     std::size_t workspace() const { return w_.workspace(); }
     const std::set<ValueId>& failures() const { return w_.failures; }
+    bool fails() const { return !w_.failures.empty(); }
 
-    /// What stands between the braces.
+    /// What stands between the braces, before `return 0;`.
     std::string text() const
     {
         const Graph& g = w_.graph;
@@ -69,9 +69,49 @@ private:
         if (t.group.fused) return loop(t);
         const ValueId v = t.group.nodes[0];
         if (element_count(w_.graph.node(v).shape) == 0) return;
-        if (w_.graph.node(v).primitive->value) w_.refuse(v, "its rule is no program of numbers");
+        if (w_.graph.node(v).primitive->value) return alone(v);
         CppStructural(w_).write(v, !t.over.empty() && t.over[0] != no_value &&
                                        w_.plan.root(w_.graph.node(v).inputs[0]) == t.over[0]);
+    }
+    /// The few rules that TypedProgram leaves out: one function of the operands.
+    void alone(ValueId v)
+    {
+        const GraphNode& n = w_.graph.node(v);
+        const std::string value = whole_function(n);
+        if (value.empty()) w_.refuse(v, "its rule is no program of numbers");
+        w_.open("{");
+        const auto place = [&](ValueId i) {
+            return w_.index(n.shape,
+                            broadcast_strides(w_.graph.node(i).shape, w_.plan.layouts[i].strides, n.shape));
+        };
+        for (std::size_t k = 0; k < n.inputs.size(); ++k)
+            w_.declare("a" + std::to_string(k), w_.operand(n.inputs[k]), false);
+        w_.declare("o", w_.operand(v), true);
+        w_.open_loops(n.shape);
+        for (std::size_t k = 0; k < n.inputs.size(); ++k)
+            w_.line("const " + std::string(w_.type(n.inputs[k])) + " x" + std::to_string(k) + " = a" +
+                    std::to_string(k) + "[" + place(n.inputs[k]) + "];");
+        w_.line("o[" + place(v) + "] = " + value + ";");
+        w_.close_loops(n.shape);
+        w_.close();
+    }
+    /// Of x0 and x1, empty for other rules: powers of whole numbers, the order of truth values.
+    std::string whole_function(const GraphNode& n)
+    {
+        if (!n.primitive->describe || n.inputs.empty() || n.inputs.size() > 2) return {};
+        TermProgram program;
+        const TermScope scope(program);
+        const Term in[] = {Term::input(0), Term::input(1)};
+        const std::int32_t root = n.primitive->describe(in).id;
+        if (root != 2 || program.steps.size() != 3) return {};
+        const TermStep& s = program.steps[2];
+        const DType d = w_.graph.node(n.inputs[0]).dtype;
+        if (s.a != 0 || s.b != (n.inputs.size() == 2 ? 1 : -1)) return {};
+        if (s.kind == TermKind::pow && n.dtype == d) return w_.helper("power", d) + "(x0, x1)";
+        if (d != DType::boolean || n.dtype != DType::boolean) return {};
+        if (s.kind == TermKind::less) return "!x0 && x1";
+        if (s.kind == TermKind::less_equal) return "!x0 || x1";
+        return s.kind == TermKind::is_finite ? "x0 || 1" : "";
     }
     void loop(const tiling::Task& t)
     {
@@ -154,8 +194,9 @@ inline const CppModule::Body& CppModule::body(const std::shared_ptr<const Graph>
     const std::string tag = "b" + std::to_string(tags_++) + "_";
     const CppFunction f(*this, *whole, tag);
     const std::string name = prefix + tag + "step";
-    functions += "static int " + name + "(" + f.arguments() + ", char* arena)\n{\n" + f.text() + "}\n\n";
-    return bodies_[g.get()] = {name, f.workspace()};
+    functions += std::string("static ") + (f.fails() ? "int " : "void ") + name + "(" + f.arguments() +
+                 ", char* arena)\n{\n" + f.text() + (f.fails() ? "    return 0;\n}\n\n" : "}\n\n");
+    return bodies_[g.get()] = {name, f.workspace(), f.fails()};
 }
 
 }  // namespace wengert::detail

@@ -36,6 +36,22 @@ inline constexpr CppHelper cpp_helpers[] = {
             "        for (ptrdiff_t k = 0; k < 8 && i < end; ++i, ++k) s[k] += x[i * stride];\n"
             "        total += ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));\n    }\n    "
             "return total;\n}\n"},
+    {"power", "/* whole numbers wrap; negative exponents leave what 1 / a^|b| has of whole ones */\n"
+              "static inline T @power_#(T a, T b)\n{\n"
+              "    if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;\n"
+              "    uint64_t y = 1, base = (uint64_t)a, rest = (uint64_t)b;\n"
+              "    for (; rest; rest >>= 1, base *= base)\n        if (rest & 1) y *= base;\n"
+              "    return (T)y;\n}\n"},
+    {"product", "/* gemm for whole numbers */\n"
+                "static inline void @product_#(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, T alpha, const T* a, "
+                "ptrdiff_t a_row,\n"
+                "                            ptrdiff_t a_column, const T* b, ptrdiff_t b_row, ptrdiff_t "
+                "b_column, T beta, T* c)\n"
+                "{\n    for (ptrdiff_t i = 0; i < m; ++i)\n        for (ptrdiff_t j = 0; j < n; ++j) {\n"
+                "            T s = beta * c[i * n + j];\n"
+                "            for (ptrdiff_t p = 0; p < k; ++p) s += alpha * a[i * a_row + p * a_column] * "
+                "b[p * b_row + j * b_column];\n"
+                "            c[i * n + j] = s;\n        }\n}\n"},
     {"gemm",
      "/* C = alpha A B + beta C; element (i, j) of X lies at i * x_row + j * x_column, rows of C are n apart "
      "*/\n"
@@ -71,11 +87,16 @@ inline std::string cpp_helper(const std::string& full, const std::string& prefix
                              : suffix == "f64" ? "double"
                              : suffix == "i32" ? "int32_t"
                                                : "int64_t";
+    constexpr std::string_view nan_too = " || a != a";
     for (const CppHelper& h : cpp_helpers) {
         if (h.name != name) continue;
         std::string out;
         for (std::size_t i = 0; i < h.text.size(); ++i) {
             const char c = h.text[i];
+            if (suffix[0] == 'i' && h.text.substr(i, nan_too.size()) == nan_too) {
+                i += nan_too.size() - 1;  // compilers say that whole numbers are equal to themselves
+                continue;
+            }
             const auto letter = [&](std::size_t k) {
                 return k < h.text.size() &&
                        (std::isalnum(static_cast<unsigned char>(h.text[k])) || h.text[k] == '_');

@@ -79,10 +79,11 @@ private:
     {
         std::string list;
         for (const std::string& a : arguments) list += a + ", ";
-        const std::string failed = "if (" + f.name + "(" + list + memory(f.workspace) + ") != 0) ";
-        w_.line(failed + (p_.kind == LoopParameters::Kind::while_pull
-                              ? "{ free(history); " + w_.failure(v_) + " }"
-                              : w_.failure(v_)));
+        const std::string text = f.name + "(" + list + memory(f.workspace) + ")";
+        if (!f.fails) return w_.line(text + ";");
+        const bool history = p_.kind == LoopParameters::Kind::while_pull;
+        w_.line("if (" + text + " != 0) " +
+                (history ? "{ free(history); " + w_.failure(v_) + " }" : w_.failure(v_)));
     }
 
     /// Arrays that steps turn into the next ones: NAME0, NAME1, … now, NEXT0, NEXT1, … then.
@@ -167,14 +168,23 @@ private:
             if (!direct(k)) put(k, names[k - first], element_count(output(g, k).shape), skip);
     }
 
+    /// Does a scan have slices, or results for each step?
+    bool counts() const
+    {
+        bool any = p_.xs > 0;
+        for (std::size_t k = p_.states; k < p_.results.size(); ++k)
+            any = any || (p_.results[k].wanted() && element_count(p_.results[k].shape) > 0);
+        return any;
+    }
     void scan()
     {
         const Graph& g = *p_.body;
         const CppModule::Body body = w_.module.body(p_.body);
         const States s = initial_states();
         w_.open("for (ptrdiff_t step = 0; step < " + number(p_.steps) + "; ++step) {");
-        w_.line("const ptrdiff_t at = " +
-                (p_.backwards ? number(p_.steps - 1) + " - step;" : std::string("step;")));
+        if (counts())
+            w_.line("const ptrdiff_t at = " +
+                    (p_.backwards ? number(p_.steps - 1) + " - step;" : std::string("step;")));
         Names arguments = s.now;
         for (std::size_t i = p_.states; i < p_.states + p_.xs; ++i)
             arguments.push_back(inputs_[i] + times("at", element_count(input(g, i).shape)));
@@ -184,7 +194,6 @@ private:
         append(arguments, results);
         call(body, arguments);
         put_targets(g, results, p_.states, "at");
-        w_.line("(void)at;");
         advance(g, s);
         w_.close();
         put_states(s, g);

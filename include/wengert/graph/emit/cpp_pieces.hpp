@@ -1,8 +1,6 @@
-// Operations that move elements (copies, parts, concatenations) and those that sum them up, as loops of C.
+// Operations that move elements (copies, parts, concatenations) as loops of C.
 #pragma once
 
-#include "../../ops/arg_reductions.hpp"
-#include "../../ops/reduction_rules.hpp"
 #include "../../ops/shape_rules.hpp"
 #include "../../ops/view.hpp"
 #include "../loops/loop.hpp"
@@ -10,7 +8,7 @@
 
 namespace wengert::detail {
 
-/// The node at hand, and what only moves elements or sums them up.
+/// The node at hand, and what only moves elements.
 class CppPieces {
 public:
     explicit CppPieces(CppWriter& w) : w_(w) {}
@@ -20,6 +18,18 @@ protected:
     ValueId in(std::size_t i) const { return n_->inputs[i]; }
     CppOperand input(std::size_t i) { return w_.operand(in(i)); }
     CppOperand result() { return w_.operand(v_); }
+    /// In row-major order: a copy behind the arena where it is not.
+    CppOperand contiguous_input(std::size_t i)
+    {
+        CppOperand x = input(i);
+        if (!w_.plan.layouts[in(i)].strided) return x;
+        const std::string to =
+            "(" + x.type + "*)(arena + " + std::to_string(w_.scratch_begin() + behind_) + ")";
+        behind_ += tiling::aligned(w_.plan.bytes_of(in(i)));
+        w_.scratch = std::max(w_.scratch, behind_);
+        w_.copy(x, to, row_major(x.shape));
+        return {to, x.type, x.shape, row_major(x.shape)};
+    }
     static std::string number(std::int64_t n) { return std::to_string(n); }
     bool real() const { return differentiable(n_->dtype); }
     std::string math(const char* f) const
@@ -157,147 +167,11 @@ protected:
         w_.close();
     }
 
-    /// Shape with an extent of 1 in place of the axes, and only those.
-    static std::pair<Shape, Shape> split_axes(const Shape& s, const Axes& axes)
-    {
-        Shape kept = s, reduced = Shape::filled(s.size(), 1);
-        for (auto a : axes) {
-            const auto i = static_cast<std::size_t>(a);
-            reduced[i] = s[i];
-            kept[i] = 1;
-        }
-        return {kept, reduced};
-    }
-    bool reduces(std::string_view name)
-    {
-        const auto along = [&](const Along& a) { reduction(name, a.axes); };
-        if (name == "sum")
-            reduction(name, op<Sum>().axes);
-        else if (name == "mean")
-            along(op<Mean>().along);
-        else if (name == "amax" || name == "amin")
-            along(op<Extremum<true>>().along);
-        else if (name == "argmax" || name == "argmin")
-            along(*static_cast<const Along*>(n_->op.get()));
-        else if (name == "all" || name == "any")
-            along(*static_cast<const Along*>(n_->op.get()));
-        else if (name == "var")
-            along(op<Var>().along);
-        else if (name == "norm")
-            along(op<Norm>().along);
-        else if (name == "logsumexp")
-            along(op<LogSumExp>().along);
-        else if (name == "prod")
-            reduction(name, Axes{1});
-        else
-            return false;
-        return true;
-    }
-    /// For each element of the result, loops over the reduced axes.
-    void reduction(std::string_view name, const Axes& axes)
-    {
-        const CppOperand x = input(0);
-        const auto [kept, reduced] = split_axes(x.shape, axes);
-        const std::int64_t count = static_cast<std::int64_t>(element_count(reduced));
-        w_.open("{");
-        w_.declare("x", x, false);
-        w_.declare("y", result(), true);
-        w_.open_loops(kept);
-        w_.line("const " + x.type + "* const r = x + " + w_.index(kept, x.strides) + ";");
-        const std::string to = "y[" + w_.index(kept, row_major(kept)) + "]";
-        const auto over = [&](const std::string& statement) {
-            w_.open_loops(reduced, 'k');
-            w_.line(statement);
-            w_.close_loops(reduced);
-        };
-        const std::string e = "r[" + w_.index(reduced, x.strides, 'k') + "]", T = w_.type(v_);
-        if (name == "sum" || name == "mean" || name == "var") {
-            std::string sum = total(x, reduced, e, T, over);
-            if (name == "mean") sum += " / " + number(count);
-            if (name != "var") {
-                w_.line(to + " = " + sum + ";");
-            } else {
-                w_.line("const " + T + " mean = " + sum + " / " + number(count) + ";");
-                w_.line(T + " v = 0;");
-                over("v += (" + e + " - mean) * (" + e + " - mean);");
-                w_.line(to + " = v / " +
-                        number(std::max<std::int64_t>(0, count - static_cast<std::int64_t>(op<Var>().ddof))) +
-                        ";");
-            }
-        } else {
-            other(name, x, reduced, e, T, to, over);
-        }
-        w_.close_loops(kept);
-        w_.close();
-    }
-    template <class Over>
-    std::string total(const CppOperand& x, const Shape& reduced, const std::string& e, const std::string& T,
-                      const Over& over)
-    {
-        std::int64_t stride = 0, n = 1;
-        bool run = real();
-        for (std::size_t d = reduced.size(); d-- > 0;) {
-            if (reduced[d] == 1) continue;
-            if (n == 1) stride = x.strides[d];
-            run = run && x.strides[d] == stride * n;
-            n *= reduced[d];
-        }
-        if (run && n > 1)
-            return w_.helper("sum", n_->dtype) + "(r, " + number(n) + ", " + number(stride) + ")";
-        w_.line(T + " s = 0;");
-        over("s += " + e + ";");
-        return "s";
-    }
-    template <class Over>
-    void other(std::string_view name, const CppOperand& x, const Shape& reduced, const std::string& e,
-               const std::string& T, const std::string& to, const Over& over)
-    {
-        const DType d = w_.graph.node(in(0)).dtype;
-        const auto extreme = [&](bool largest) {
-            w_.line(x.type + " m = *r;");
-            over("m = " + w_.helper(largest ? "maximum" : "minimum", d) + "(m, " + e + ");");
-        };
-        if (name == "prod") {
-            w_.line(T + " s = 1;");
-            over("s *= " + e + ";");
-            w_.line(to + " = s;");
-        } else if (name == "all" || name == "any") {
-            w_.line(std::string("int s = ") + (name == "all" ? "1;" : "0;"));
-            over(std::string("s = s ") + (name == "all" ? "&& " : "|| ") + e + ";");
-            w_.line(to + " = (unsigned char)s;");
-        } else if (name == "amax" || name == "amin") {
-            extreme(name == "amax");
-            w_.line(to + " = m;");
-        } else if (name == "argmax" || name == "argmin") {
-            w_.line(x.type + " m = *r;");
-            w_.line("int64_t best = 0, place = 0;");
-            w_.open_loops(reduced, 'k');
-            w_.line("const " + x.type + " now = " + e + ";");
-            w_.line(std::string("if (now ") + (name == "argmax" ? ">" : "<") +
-                    " m || (now != now && m == m)) m = now, best = place;");
-            w_.line("++place;");
-            w_.close_loops(reduced);
-            w_.line(to + " = best;");
-        } else if (name == "norm") {
-            w_.line(T + " m = 0, s = 0;");
-            over("m = " + w_.helper("maximum", d) + "(m, " + math("fabs") + "(" + e + "));");
-            w_.open("if (m > 0 && m - m == 0) {");
-            over("s += (" + e + " / m) * (" + e + " / m);");
-            w_.close();
-            w_.line(to + " = m > 0 && m - m == 0 ? m * " + math("sqrt") + "(s) : m;");
-        } else {  // logsumexp
-            extreme(true);
-            w_.line(T + " s = 0;");
-            w_.line("const " + T + " from = m - m == 0 ? m : 0;");
-            over("s += " + math("exp") + "(" + e + " - from);");
-            w_.line(to + " = from + " + math("log") + "(s);");
-        }
-    }
-
     CppWriter& w_;
     ValueId v_ = 0;
     const GraphNode* n_ = nullptr;
     bool over_ = false;
+    std::size_t behind_ = 0;  ///< bytes taken behind the arena
 };
 
 }  // namespace wengert::detail

@@ -1,17 +1,16 @@
-// Operations that are not elementwise, as loops of C: products, selections by index, softmax, and those of cpp_pieces.hpp.
+// Operations that are not elementwise, as loops of C: selections by index, softmax, and those of the headers below.
 #pragma once
 
-#include "../../ops/gemm.hpp"
 #include "../../ops/losses.hpp"
 #include "../../ops/take.hpp"
 #include "cpp_loop.hpp"
-#include "cpp_pieces.hpp"
+#include "cpp_products.hpp"
 
 namespace wengert::detail {
 
-class CppStructural : CppPieces {
+class CppStructural : CppProducts {
 public:
-    using CppPieces::CppPieces;
+    using CppProducts::CppProducts;
 
     /// Writes node v; `over`: its result lies where input 0 does.
     void write(ValueId v, bool over)
@@ -28,102 +27,6 @@ public:
     }
 
 private:
-    /// An operand of a product: rows and columns of op(X) and how far apart they are.
-    struct Matrix {
-        std::string pointer;
-        std::int64_t rows, columns, row, column;
-    };
-    Matrix matrix(std::size_t i, bool transposed, bool as_column)
-    {
-        const CppOperand x = input(i);
-        const std::size_t r = x.shape.size();
-        Matrix m{x.pointer, 1, 1, 1, 1};
-        if (r == 0) return m;
-        if (r == 1) {
-            (as_column ? m.rows : m.columns) = x.shape[0];
-            (as_column ? m.row : m.column) = x.strides[0];
-        } else {
-            m = {x.pointer, x.shape[r - 2], x.shape[r - 1], x.strides[r - 2], x.strides[r - 1]};
-        }
-        if (transposed) {
-            std::swap(m.rows, m.columns);
-            std::swap(m.row, m.column);
-        }
-        return m;
-    }
-    void gemm(const Matrix& a, const Matrix& b, const std::string& alpha, const char* beta,
-              const std::string& at_a = "", const std::string& at_b = "", const std::string& at_c = "")
-    {
-        if (!real()) w_.refuse(v_, "a product of whole numbers");
-        w_.line(w_.helper("gemm", n_->dtype) + "(" + number(a.rows) + ", " + number(b.columns) + ", " +
-                number(a.columns) + ", " + alpha + ", " + a.pointer + at_a + ", " + number(a.row) + ", " +
-                number(a.column) + ", " + b.pointer + at_b + ", " + number(b.row) + ", " + number(b.column) +
-                ", " + beta + ", " + w_.pointer(v_) + at_c + ");");
-    }
-    bool multiplies(std::string_view name)
-    {
-        if (name == "matmul") {
-            matmul();
-        } else if (name == "matmul.pull0" || name == "matmul.pull1") {
-            begin_with_first();
-            const MatMul& m = op<MatMul>();
-            const Matrix g = matrix(1, false, m.b.size() == 1), gt = matrix(1, true, m.b.size() == 1);
-            if (name == "matmul.pull0")
-                m.ta ? add_product(matrix(2, m.tb, true), 2, gt, 1)
-                     : add_product(g, 1, matrix(2, !m.tb, true), 2);
-            else
-                m.tb ? add_product(gt, 1, matrix(2, m.ta, false), 2)
-                     : add_product(matrix(2, !m.ta, false), 2, g, 1);
-        } else if (name == "gemm") {
-            const Gemm& m = op<Gemm>();
-            begin_with_first();
-            gemm(matrix(1, m.ta, false), matrix(2, m.tb, true),
-                 (m.minus ? "-*(" : "*(") + w_.pointer(in(3)) + ")", "1");
-        } else {
-            return false;
-        }
-        return true;
-    }
-    Strides leading(const CppOperand& o, const Shape& batch) const
-    {
-        const std::size_t rank = o.shape.size() < 2 ? 0 : o.shape.size() - 2;
-        return broadcast_strides(Shape(o.shape.data(), rank), Strides(o.strides.data(), rank), batch);
-    }
-    /// Added to the result for each place of the cotangent's batch: where the result has none, that is their sum.
-    void add_product(const Matrix& a, std::size_t i, const Matrix& b, std::size_t k)
-    {
-        const CppOperand g = input(1);
-        const std::size_t rank = std::max(op<MatMul>().a.size(), op<MatMul>().b.size());
-        if (rank <= 2) return gemm(a, b, "1", "1");
-        if (op<MatMul>().a.size() < 2 || op<MatMul>().b.size() < 2)
-            w_.refuse(v_, "a batch of matrices and a vector");
-        const Shape batch(g.shape.data(), g.shape.size() - 2);
-        w_.open("{");
-        w_.open_loops(batch);
-        gemm(a, b, "1", "1", " + " + w_.index(batch, leading(input(i), batch)),
-             " + " + w_.index(batch, leading(input(k), batch)),
-             " + " + w_.index(batch, leading(result(), batch)));
-        w_.close_loops(batch);
-        w_.close();
-    }
-    void matmul()
-    {
-        const MatMul& m = op<MatMul>();
-        const CppOperand x = input(0), y = input(1);
-        const std::size_t rank = std::max(x.shape.size(), y.shape.size());
-        if (rank <= 2) return gemm(matrix(0, m.ta, false), matrix(1, m.tb, true), "1", "0");
-        if (x.shape.size() < 2 || y.shape.size() < 2) w_.refuse(v_, "a batch of matrices and a vector");
-        const Shape batch(n_->shape.data(), n_->shape.size() - 2);
-        const Strides sx = leading(x, batch), sy = leading(y, batch), whole = row_major(n_->shape),
-                      sc(whole.data(), batch.size());
-        w_.open("{");
-        w_.open_loops(batch);
-        gemm(matrix(0, m.ta, false), matrix(1, m.tb, true), "1", "0", " + " + w_.index(batch, sx),
-             " + " + w_.index(batch, sy), " + " + w_.index(batch, sc));
-        w_.close_loops(batch);
-        w_.close();
-    }
-
     bool selects(std::string_view name)
     {
         if (name == "take") {
@@ -155,11 +58,6 @@ private:
             return false;
         }
         return true;
-    }
-    CppOperand contiguous_input(std::size_t i)
-    {
-        if (w_.plan.layouts[in(i)].strided) w_.refuse(v_, "an operand that is not contiguous");
-        return input(i);
     }
     /// Lines of x along an axis by index: `statement` for each element of one.
     void lines(const Shape& shape, std::size_t axis, std::size_t indices, const std::string& statement,

@@ -22,10 +22,12 @@ class CppModule {
 public:
     explicit CppModule(std::string_view name) : prefix(std::string(name) + "_") {}
 
-    /// A function that runs a graph: `int name(inputs…, outputs…, char* arena)`, not 0 where it met an index that is none.
+    /// A function that runs a graph: `void name(inputs…, outputs…, char* arena)`, or `int`, not 0 where it met an index
+    /// that is none.
     struct Body {
         std::string name;
         std::size_t workspace = 0;  ///< bytes of its arena
+        bool fails = false;
     };
     /// Bodies of loops, each written once.
     const Body& body(const std::shared_ptr<const Graph>& g);

@@ -26,8 +26,9 @@ public:
                module_.functions + documentation() + p + "API size_t " + p +
                "workspace(void)\n{\n    return " + std::to_string(size) + ";\n}\n\n" + p + "API int " + p +
                "with(" + arguments + comma +
-               "void* workspace)\n{\n    char* const arena = (char*)workspace;\n" + f_.text() + "}\n\n" + p +
-               "API int " + name_ + "(" + (arguments.empty() ? "void" : arguments) + ")\n{\n    static " + p +
+               "void* workspace)\n{\n    char* const arena = (char*)workspace;\n" + f_.text() +
+               "    return 0;\n}\n\n" + p + "API int " + name_ + "(" +
+               (arguments.empty() ? "void" : arguments) + ")\n{\n    static " + p +
                "LOCAL double workspace[" + std::to_string(size / 8 + 9) +
                "];\n    char* const from = (char*)workspace;\n    return " + p + "with(" + names() + comma +
                "from + (64 - (uintptr_t)from % 64) % 64);\n}\n\n#endif\n";
