@@ -173,7 +173,7 @@ private:
     {
         bool any = p_.xs > 0;
         for (std::size_t k = p_.states; k < p_.results.size(); ++k)
-            any = any || (p_.results[k].wanted() && element_count(p_.results[k].shape) > 0);
+            any = any || direct(k) || (p_.results[k].wanted() && element_count(p_.results[k].shape) > 0);
         return any;
     }
     void scan()
