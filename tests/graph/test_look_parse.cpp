@@ -7,6 +7,7 @@
 #include <set>
 
 #include "look_graphs.hpp"
+#include "plan_check.hpp"
 
 using namespace look;
 
@@ -61,6 +62,16 @@ TEST_CASE("graphs of programs and their gradients read back as they were")
         const Graph read = wg::parse_graph(text);
         CHECK(first_difference(graph, read) == "");
         CHECK(wg::to_text(read) == text);
+    }
+}
+
+TEST_CASE("their plans are sound, and text with a plan reads back")
+{
+    for (const auto& [name, graph] : graphs()) {
+        INFO(name << "\n" << graph);
+        const wg::GraphPlan plan = wg::inspect(graph, wg::tile);
+        check_plan(graph, plan);
+        CHECK(wg::to_text(wg::parse_graph(wg::to_text(graph, plan.notes))) == wg::to_text(graph));
     }
 }
 

@@ -4,10 +4,10 @@
 #include <wengert/graph/look/plan.hpp>
 #include <wengert/graph/tile/program.hpp>
 
-#include <map>
 #include <set>
 
 #include "look_check.hpp"
+#include "plan_check.hpp"
 #include "tile_common.hpp"
 
 using namespace tile_test;
@@ -45,77 +45,6 @@ std::vector<std::string> names_in(const std::string& list)
     return names;
 }
 
-/// Each operation is carried out once, by a kernel that comes after those of its operands.
-void check_groups(const Graph& g, const GraphPlan& plan)
-{
-    std::vector<std::int32_t> made(g.size(), -1);
-    for (std::size_t k = 0; k < plan.kernels.size(); ++k)
-        for (ValueId v : plan.kernels[k].nodes) {
-            REQUIRE(made[v] == -1);
-            made[v] = static_cast<std::int32_t>(k);
-        }
-    REQUIRE(plan.notes.group == made);
-    REQUIRE(plan.notes.group_name.size() == plan.kernels.size());
-    for (ValueId v = 0; v < g.size(); ++v) {
-        const bool view = v < plan.notes.text.size() && plan.notes.text[v].starts_with("view of");
-        if (g.node(v).kind == Graph::Kind::operation && !view) REQUIRE(made[v] >= 0);
-        for (ValueId i : g.node(v).inputs)
-            if (made[v] >= 0) REQUIRE(made[i] <= made[v]);
-    }
-}
-
-/// No block is outside of the arena, and none meets another while both are in use.
-void check_memory(const GraphPlan& plan)
-{
-    for (const MemoryBlock& a : plan.memory) {
-        REQUIRE(a.offset + a.bytes <= plan.arena_bytes);
-        REQUIRE(a.first <= a.last);
-        REQUIRE(a.last <= plan.kernels.size());
-        for (const MemoryBlock& b : plan.memory) {
-            const bool together = a.first <= b.last && b.first <= a.last;
-            const bool meet = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-            REQUIRE((&a == &b || !together || !meet));
-        }
-    }
-}
-
-/// Whose elements a value shows, following "view of %5".
-ValueId owner(const GraphPlan& plan, ValueId v)
-{
-    const std::string& text = plan.notes.text[v];
-    return text.starts_with("view of %") ? static_cast<ValueId>(std::stoul(text.substr(9))) : v;
-}
-
-/// A value in a buffer is there from the kernel that makes it to the last that reads it, views included; what it says is what
-/// the picture's rectangle says.
-void check_lifetimes(const Graph& g, const GraphPlan& plan)
-{
-    std::map<std::size_t, const MemoryBlock*> blocks;  // by the value that begins in it
-    for (const MemoryBlock& b : plan.memory) blocks[b.value] = &b;
-    std::size_t seen = 0;
-    for (ValueId v = 0; v < g.size(); ++v) {
-        unsigned buffer = 0, first = 0, last = 0;
-        unsigned long offset = 0;
-        if (std::sscanf(plan.notes.text[v].c_str(), "buffer %u @ %lu, live %u-%u", &buffer, &offset, &first,
-                        &last) != 4)
-            continue;
-        ++seen;
-        if (plan.notes.group[v] >= 0) REQUIRE(first == static_cast<unsigned>(plan.notes.group[v]));
-        for (ValueId u = 0; u < g.size(); ++u)
-            for (ValueId i : g.node(u).inputs)
-                if (owner(plan, i) == v && plan.notes.group[u] >= 0)
-                    REQUIRE(static_cast<unsigned>(plan.notes.group[u]) <= last);
-        for (ValueId o : g.outputs())
-            if (owner(plan, o) == v) REQUIRE(last == plan.kernels.size());
-        if (!blocks.count(v)) continue;
-        REQUIRE(blocks[v]->offset == offset);
-        REQUIRE(blocks[v]->first == first);
-        REQUIRE(blocks[v]->last >= last);
-        REQUIRE(blocks[v]->bytes == element_count(g.node(v).shape) * size_of(g.node(v).dtype));
-    }
-    REQUIRE(seen >= plan.memory.size());
-}
-
 }  // namespace
 
 TEST_CASE("the plan of a graph: groups in order, buffers apart, lifetimes that cover all readers")
@@ -127,9 +56,7 @@ TEST_CASE("the plan of a graph: groups in order, buffers apart, lifetimes that c
     CHECK(plan.arena_bytes == executable->stats.arena_bytes);
     CHECK(plan.lower_bound == executable->stats.lower_bound);
     CHECK(plan.memory.size() > 2);
-    check_groups(example.graph, plan);
-    check_memory(plan);
-    check_lifetimes(example.graph, plan);
+    look::check_plan(example.graph, plan);
     bool fused = false;
     for (const PlannedKernel& k : plan.kernels) {
         const auto names = names_in(k.name);
@@ -245,9 +172,7 @@ TEST_CASE("native code's groups; a backend that plans nothing; a graph without o
     const Example example;
     const GraphPlan plan = inspect(example.graph, native);
     CHECK(plan.kernels.size() == native.compile(example.graph, {})->stats.kernels);
-    check_groups(example.graph, plan);
-    check_memory(plan);
-    check_lifetimes(example.graph, plan);
+    look::check_plan(example.graph, plan);
     CHECK(profile(example.graph, example.inputs, native, 2).size() == 2 * plan.kernels.size());
 
     CHECK(inspect(example.graph, interpret).kernels.empty());
