@@ -220,3 +220,27 @@ TEST_CASE("random programs of doubles")
             random_program<double>(seed++, shape, length);
         }
 }
+
+TEST_CASE("x y + z of three values that are all read again")
+{
+    Graph g;
+    const Shape shape{1000};
+    std::vector<Ref<Block>> inputs;
+    ValueId x[3];
+    for (ValueId& v : x) {
+        v = g.input(DType::float32, shape);
+        inputs.push_back(make_block(DType::float32, shape));
+        for (std::size_t i = 0; i < 1000; ++i)
+            inputs.back()->as<float>()[i] = 0.01F * static_cast<float>(i * (v + 3) % 97) - 0.3F;
+    }
+    const auto two = [&](const Primitive& p, ValueId a, ValueId b) {
+        return g.operation(p, {}, {a, b}, shape);
+    };
+    const Primitive& add = elementwise_primitive<Add, Arch, float, float, float>;
+    const Primitive& multiply = elementwise_primitive<Multiply, Arch, float, float, float>;
+    const Primitive& fma = elementwise_primitive<MultiplyAdd, Arch, float, float, float, float>;
+    const ValueId a = two(add, x[0], x[1]), b = two(multiply, x[1], x[2]), c = two(add, x[0], x[2]);
+    const ValueId d = g.operation(fma, {}, {a, b, c}, shape);
+    g.output(two(multiply, two(multiply, d, c), two(add, b, a)));
+    check_fused(g, inputs);
+}

@@ -74,7 +74,12 @@ private:
     }
     bool in_memory(ValueId v) const { return !made_.count(v) || spilled_.count(v) || stored_at.count(v); }
 
-    /// An accumulator whose value may go; none of those that the present step reads.
+    void spill(std::size_t x)
+    {
+        const std::uint8_t to = spilled_[holds_[x]] = static_cast<std::uint8_t>(operands_ + spills++);
+        emit(MicroCode::store(x), to);
+    }
+    /// An accumulator whose value may go, or `none` where the present step reads all of them.
     std::size_t take()
     {
         const MachineNode& n = nodes_[now_];
@@ -86,11 +91,9 @@ private:
             const std::uint32_t when = v == no_value ? ~0U : next(v);
             if (best == none || when > farthest) best = x, farthest = when;
         }
+        if (best == none) return none;
         const ValueId v = holds_[best];
-        if (v != no_value && farthest != ~0U && !in_memory(v)) {
-            spilled_[v] = static_cast<std::uint8_t>(operands_ + spills++);
-            emit(MicroCode::store(best), spilled_[v]);
-        }
+        if (v != no_value && farthest != ~0U && !in_memory(v)) spill(best);
         holds_[best] = no_value;
         return best;
     }
@@ -102,6 +105,10 @@ private:
         const std::size_t from = accumulator_of(v);
         if (from != none && may_overwrite(v)) return from;
         const std::size_t x = take();
+        if (x == none) {  // x y + z of three accumulators, all of them read again
+            spill(from);
+            return from;
+        }
         if (from != none)
             emit(MicroCode::move(x, from));
         else
