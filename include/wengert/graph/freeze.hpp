@@ -182,9 +182,10 @@ private:
             return run_eagerly<Y>(at, x...);  // called by itself, or by another thread at the same time
         const Noted noted(core.call);
         auto& [a, outputs] = core.call;
+        core.expect_last(a);
         read_arguments(a, x...);
         const std::uint64_t levels = a.mask & tape.active;
-        FrozenEntry& entry = core.entry(a.signature);
+        FrozenEntry& entry = core.entry(a);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
         std::vector<Ref<Block>> kept;
         if (levels) kept = a.inputs;  // a derivative reads them: nothing is written there
@@ -358,11 +359,11 @@ private:
 
     template <class... X> const FrozenPath& path(const X&... x) const
     {
-        const CallArguments a = arguments(argument(x)...);
-        const FrozenPath* p = fitting(core_->entry(a.signature), a.inputs);
+        CallArguments a = arguments(argument(x)...);
+        const FrozenPath* p = fitting(core_->entry(a), a.inputs);
         if (!p) {
             static_cast<void>(call<Result<X...>>(Site{}, argument(x)...));
-            p = fitting(core_->entry(a.signature), a.inputs);
+            p = fitting(core_->entry(a), a.inputs);
         }
         if (!p) fail<Error>("freeze", "there is no graph for these arguments: " + core_->reason, {});
         return *p;

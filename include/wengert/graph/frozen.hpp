@@ -145,22 +145,16 @@ public:
     std::atomic<bool> busy{false};
     FrozenCall call;  ///< of whoever holds `busy`
 
-    /// The entry for a signature, made if there is none.
-    FrozenEntry& entry(const Words& signature)
+    /// The arguments of a call to come are likely to be like the last one's.
+    void expect_last(CallArguments& a) const noexcept
     {
-        ++clock_;
-        for (auto& e : entries_)
-            if (e->signature == signature) {
-                e->used = clock_;
-                return *e;
-            }
-        if (entries_.size() >= std::max<std::size_t>(options.shapes, 1)) evict();
-        reason = entries_.empty() ? "this was the first call"
-                                  : "no graph has these shapes, dtypes and numbers as arguments";
-        entries_.push_back(std::make_unique<FrozenEntry>());
-        entries_.back()->signature = signature;
-        entries_.back()->used = clock_;
-        return *entries_.back();
+        if (last_) a.expect(last_->signature);
+    }
+    /// The entry for these arguments, made if there is none.
+    FrozenEntry& entry(CallArguments& a)
+    {
+        if (!a.as_expected()) last_ = &entry(a.signature);
+        return *last_;
     }
 
     /// The path that answers this call, its outputs filled in, or null.
@@ -243,8 +237,25 @@ public:
     }
 
 private:
+    FrozenEntry& entry(const Words& signature)
+    {
+        ++clock_;
+        for (auto& e : entries_)
+            if (e->signature == signature) {
+                e->used = clock_;
+                return *e;
+            }
+        if (entries_.size() >= std::max<std::size_t>(options.shapes, 1)) evict();
+        reason = entries_.empty() ? "this was the first call"
+                                  : "no graph has these shapes, dtypes and numbers as arguments";
+        entries_.push_back(std::make_unique<FrozenEntry>());
+        entries_.back()->signature = signature;
+        entries_.back()->used = clock_;
+        return *entries_.back();
+    }
     void evict()
     {
+        last_ = nullptr;
         const auto oldest = std::min_element(entries_.begin(), entries_.end(),
                                              [](const auto& a, const auto& b) { return a->used < b->used; });
         stats.evictions += (*oldest)->paths.size();
@@ -293,6 +304,7 @@ private:
     std::vector<std::unique_ptr<FrozenEntry>> entries_;
     std::vector<FrozenFamily> families_;
     std::uint64_t clock_ = 0;
+    FrozenEntry* last_ = nullptr;  ///< used last
 };
 
 }  // namespace detail

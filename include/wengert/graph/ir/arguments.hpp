@@ -89,15 +89,27 @@ using Words = std::vector<std::uint64_t>;
 /// One call's arguments: its inputs, and the words that must be the same for a graph to serve again.
 struct CallArguments {
     std::vector<Ref<Block>> inputs;
-    std::vector<Ref<Node>>
-        nodes;  ///< of the first inputs, null for constants; those after them are constants
-    Words signature;
+    std::vector<Ref<Node>> nodes;  ///< of the first inputs, null for constants; all others are constants
+    Words signature;               ///< empty as long as the words are the expected ones
     Words family;              ///< the same without the extent that varies, filled in where `families` is set
     bool families = false;     ///< some argument has such an extent
     std::int64_t extent = -1;  ///< that extent
     bool dynamic = false;      ///< the argument being visited has it
     std::uint64_t mask = 0;    ///< levels that an argument depends on
 
+    /// Words that are likely to come, and stay where they are meanwhile: nothing is written down while they do.
+    void expect(const Words& w) noexcept
+    {
+        expected_ = next_ = w.data();
+        end_ = next_ + w.size();
+    }
+    /// All words have come: were they the expected ones? If not they are all in `signature`.
+    bool as_expected()
+    {
+        if (!expected_) return false;
+        if (next_ != end_) write_down();
+        return expected_ != nullptr;
+    }
     /// Forgets the arguments but keeps the memory for others.
     void clear() noexcept
     {
@@ -105,6 +117,7 @@ struct CallArguments {
         nodes.clear();
         signature.clear();
         family.clear();
+        expected_ = next_ = end_ = nullptr;
         families = dynamic = false;
         extent = -1;
         mask = 0;
@@ -155,9 +168,20 @@ struct CallArguments {
 private:
     void word(std::uint64_t w, bool varies = false)
     {
-        signature.push_back(w);
+        if (next_ != end_ && *next_ == w) [[likely]] {
+            ++next_;
+        } else {
+            if (expected_) write_down();
+            signature.push_back(w);
+        }
         if (families && !varies) family.push_back(w);
     }
+    void write_down()
+    {
+        signature.assign(expected_, next_);
+        expected_ = next_ = end_ = nullptr;
+    }
+    const std::uint64_t *expected_ = nullptr, *next_ = nullptr, *end_ = nullptr;
 };
 
 /// The tensors and keys of a result.

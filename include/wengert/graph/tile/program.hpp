@@ -138,10 +138,12 @@ public:
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
     {
         const Empties empties{fresh_};
-        for (std::size_t i = 0; i < inputs.size(); ++i) inputs_[i].set(inputs[i]->data);
-        prepare(inputs);
+        Thread& thread = current_thread();
+        Patches* patches = inputs_.data();
+        for (const auto& input : inputs) (patches++)->set(input->data);
+        prepare(thread, inputs);
         for (const Staged& s : staged_) std::memcpy(s.to, inputs[s.input]->data, s.bytes);
-        Run state{current_thread()};
+        Run state{thread};
         for (const Step& s : steps_)
             if (!s.run(s.self, state)) [[unlikely]]
                 return state.failed;
@@ -186,22 +188,23 @@ private:
         return b && !b->strided && may_write(*b);
     }
     /// Memory for the outputs that steps write to. Inputs stay where they are until nothing can fail any more.
-    void prepare(const std::vector<Ref<Block>>& inputs)
+    void prepare(Thread& thread, const std::vector<Ref<Block>>& inputs)
     {
         fresh_.clear();
-        fresh_.resize(rules_.size());
-        for (std::size_t k = 0; k < rules_.size(); ++k) {
-            const OutputRule& r = rules_[k];
+        Patches* patches = outputs_.data();
+        for (const OutputRule& r : rules_) {
+            Patches& slots = *patches++;
             switch (r.kind) {
-            case OutputRule::input: fresh_[k] = inputs[r.index]; break;
-            case OutputRule::constant: fresh_[k] = r.block; break;
-            case OutputRule::same: fresh_[k] = fresh_[r.index]; break;
+            case OutputRule::input: fresh_.push_back(inputs[r.index]); break;
+            case OutputRule::constant: fresh_.push_back(r.block); break;
+            case OutputRule::same: fresh_.push_back(Ref<Block>(fresh_[r.index])); break;
             default:
                 if (lends(r, inputs)) {
-                    outputs_[k].set(inputs[r.donor]->data);
+                    slots.set(inputs[r.donor]->data);
+                    fresh_.emplace_back();
                 } else {
-                    fresh_[k] = make_block(r.dtype, r.shape);
-                    outputs_[k].set(fresh_[k]->data);
+                    fresh_.push_back(make_block(thread, r.dtype, r.shape, element_count(r.shape)));
+                    slots.set(fresh_.back()->data);
                 }
             }
         }
@@ -209,12 +212,17 @@ private:
     /// Nothing fails from here on.
     void commit(std::vector<Ref<Block>>& inputs) noexcept
     {
-        for (std::size_t k = 0; k < rules_.size(); ++k) {
-            const OutputRule& r = rules_[k];
-            if (!fresh_[k] && r.kind != OutputRule::same) fresh_[k] = std::move(inputs[r.donor]);
-            if (r.kind == OutputRule::landed && fresh_[k]->count)
-                std::memcpy(fresh_[k]->data, r.block->data, fresh_[k]->bytes());
+        bool complete = true;
+        Ref<Block>* made = fresh_.data();
+        for (const OutputRule& r : rules_) {
+            Ref<Block>& out = *made++;
+            if (!out && r.kind != OutputRule::same) out = std::move(inputs[r.donor]);
+            if (r.kind == OutputRule::landed && out->count)
+                std::memcpy(out->data, r.block->data, out->bytes());
+            complete = complete && out;
         }
+        if (complete) [[likely]]
+            return;
         for (std::size_t k = 0; k < rules_.size(); ++k)
             if (!fresh_[k]) fresh_[k] = fresh_[rules_[k].index];
     }
