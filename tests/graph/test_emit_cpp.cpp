@@ -114,6 +114,11 @@ std::vector<Program> corners()
             return sum(square(take(turned, index, 1))) + cross_entropy(turned, labels) +
                    sum(diagonal(w[1]) * diagonal(w[1])) + sum(square(take(turned, labels, 1)));
         }));
+    list.push_back(program<double>("places", {numbers<double>({300, 3}, 1), numbers<double>({4, 1}, 2)},
+                                   [](const std::vector<D>& w, const auto& out) {
+                                       out(cast<double>(argmax(w[0], 1)) * 2.0);
+                                       out(var(w[1], {1}, false, 1));  // 0 / 0
+                                   }));
     list.push_back(
         program<double>("whole", {numbers<double>({4, 4}, 1)}, [](const std::vector<D>& w, const auto& out) {
             const Count n = cast<std::int64_t>(w[0] * 10.0);

@@ -40,6 +40,17 @@ Program branching(const D& x)
         return static_cast<bool>(sum(w[0]) > 0.0) ? sum(exp(w[0])) : sum(square(w[0]));
     });
 }
+/// Doubled in each step, as long as the numbers are small: plain C++ decides.
+Program growing(const D& x)
+{
+    return program<double>("growing", {x}, [](const std::vector<D>& w, const auto& out) {
+        const auto step = [](const D& s) {
+            return std::pair(static_cast<bool>(sum(s) < 4.0) ? s * 2.0 : s * 0.5, s);
+        };
+        const auto [end, path] = scan(step, w[0], 3);
+        out(end), out(path);
+    });
+}
 Count places(const D& x) { return cast<std::int64_t>(x); }
 
 }  // namespace
@@ -47,7 +58,7 @@ Count places(const D& x) { return cast<std::int64_t>(x); }
 TEST_CASE("emitted functions return the number of the first guard that fails", "[emit]")
 {
     const std::vector<Program> list = {halvings("two", D{3.0, 0.0}), halvings("none", D{0.5, 0.5}),
-                                       reading(D{1.5, 2.0}), branching(D{1.0, -0.5})};
+                                       reading(D{1.5, 2.0}), branching(D{1.0, -0.5}), growing(D{0.25})};
     CHECK(list[0].graph.guards().size() == 3);
     const Compiled run(list);
     if (!run.object) return;
@@ -62,6 +73,9 @@ TEST_CASE("emitted functions return the number of the first guard that fails", "
     CHECK(run(list[2], blocks(D{1.5, 3.0})) == 2);
     CHECK(run(list[3], blocks(D{0.25, -0.125})) == 0);
     CHECK(run(list[3], blocks(D{0.25, -0.5})) == 1);
+    CHECK(list[4].graph.guards().size() == 1);
+    CHECK(run(list[4], blocks(D{0.75})) == 0);
+    CHECK(run(list[4], blocks(D{1.25})) == 1);  // 1.25, 2.5, 5: the third step is another one
     const std::string header = emit_cpp(list[0].graph, "two");
     CHECK_THAT(header, contains("3: the branch of line"));
     CHECK(header.find("4: the branch") == std::string::npos);

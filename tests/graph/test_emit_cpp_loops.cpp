@@ -10,6 +10,7 @@
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/trigonometry.hpp>
 #include <wengert/ops/view.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 namespace {
 
@@ -132,6 +133,46 @@ TEST_CASE("loops that end by their data, branches, and their derivatives", "[emi
     list.push_back(gradient<double>("first_branch", {D{2.0, 3.0}, D{0.5, 0.7}}, chosen));
     list.push_back(gradient<double>("second_branch", {D{-2.0, 1.0}, D{0.5, 0.7}}, chosen));
     list.push_back(gradient<double>("nested", {D{0.1, 0.2}, D(0.8), numbers<double>({40, 2}, 1)}, nested));
+    for (const Program& p : list) CHECK(contains_loop(p));
+    check(list);
+}
+
+TEST_CASE("second derivatives of loops, derivatives forwards, and floats", "[emit]")
+{
+    std::vector<Program> list;
+    const auto short_path = [](const D& x) {
+        const auto [end, path] = scan(
+            [&](const D& s) {
+                const D next = s + 0.1 * sin(x * s);
+                return std::pair(next, sum(square(next)));
+            },
+            x, 6);
+        return sum(end) + sum(path);
+    };
+    list.push_back(
+        program<double>("curvature", {D{0.5, -0.7, 1.1}},
+                        [&](const std::vector<D>& w, const auto& out) { out(hessian(short_path)(w[0])); }));
+    list.push_back(program<double>("forwards", {D{0.5, 0.7, 1.1}, D{1.0, -2.0, 0.5}},
+                                   [&](const std::vector<D>& w, const auto& out) {
+                                       out(jvp(short_path, w[0], w[1]).second);
+                                       out(jvp(root, w[0], w[1]).second);
+                                   }));
+    list.push_back(
+        program<double>("newton_curvature", {D{2.0, 3.0}}, [](const std::vector<D>& w, const auto& out) {
+            out(hessian([](const D& x) { return sum(root(x)); })(w[0]));
+        }));
+    list.push_back(gradient<float>(
+        "narrow", {numbers<float>({4, 3}, 1), numbers<float>({3}, 2)}, [](const std::vector<F>& w) {
+            const auto [end, path] = scan(
+                [&](const F& s, const F& x) {
+                    const F next = s * 0.5F + tanh(x * w[1]);
+                    return std::pair(next, next * x);
+                },
+                zeros_like(w[1]), w[0]);
+            const F power = while_loop([](const F& z) { return sum(z) < 50.0F; },
+                                       [](const F& z) { return z * z + 1.0F; }, abs(end));
+            return sum(log(power)) + sum(path);
+        }));
     for (const Program& p : list) CHECK(contains_loop(p));
     check(list);
 }

@@ -31,6 +31,8 @@ protected:
         return {to, x.type, x.shape, row_major(x.shape)};
     }
     static std::string number(std::int64_t n) { return std::to_string(n); }
+    /// A divisor, which may be 0.
+    std::string real_number(std::int64_t n) const { return literal_text(static_cast<double>(n), n_->dtype); }
     bool real() const { return differentiable(n_->dtype); }
     std::string math(const char* f) const
     {

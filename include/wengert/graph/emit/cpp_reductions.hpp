@@ -70,15 +70,16 @@ protected:
         const std::string e = "r[" + w_.index(reduced, x.strides, 'k') + "]", T = w_.type(v_);
         if (name == "sum" || name == "mean" || name == "var") {
             std::string sum = total(x, reduced, e, T, over);
-            if (name == "mean") sum += " / " + number(count);
+            if (name == "mean") sum += " / " + real_number(count);
             if (name != "var") {
                 w_.line(to + " = " + sum + ";");
             } else {
-                w_.line("const " + T + " mean = " + sum + " / " + number(count) + ";");
+                w_.line("const " + T + " mean = " + sum + " / " + real_number(count) + ";");
                 w_.line(T + " v = 0;");
                 over("v += (" + e + " - mean) * (" + e + " - mean);");
                 w_.line(to + " = v / " +
-                        number(std::max<std::int64_t>(0, count - static_cast<std::int64_t>(op<Var>().ddof))) +
+                        real_number(
+                            std::max<std::int64_t>(0, count - static_cast<std::int64_t>(op<Var>().ddof))) +
                         ";");
             }
         } else {

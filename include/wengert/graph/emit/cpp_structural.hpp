@@ -211,7 +211,7 @@ private:
         labelled_rows(classes, 1);
         w_.line("total += m + " + math("log") + "(s) - a[label[r]];");
         w_.close();
-        w_.line("*(" + w_.pointer(v_) + ") = total / " + number(rows) + ";");
+        w_.line("*(" + w_.pointer(v_) + ") = total / " + real_number(rows) + ";");
         w_.close();
     }
     void cross_entropy_pull()
@@ -222,7 +222,7 @@ private:
         w_.declare("x", contiguous_input(1), false);
         w_.declare("y", result(), true);
         w_.line("const " + std::string(w_.type(v_)) + " scale = *(" + w_.pointer(in(0)) + ") / " +
-                number(rows) + ";");
+                real_number(rows) + ";");
         labelled_rows(classes, 2);
         w_.line(each(classes) + "y[r * " + number(classes) + " + k] = (" + math("exp") +
                 "(a[k] - m) / s - (k == label[r])) * scale;");

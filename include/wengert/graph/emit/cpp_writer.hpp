@@ -100,7 +100,7 @@ public:
         const std::string plus = offset ? " + " + number(offset) : "";
         switch (p.home) {
         case tiling::Home::input: return "in" + number(graph.node(from).index) + plus;
-        case tiling::Home::output: return "out" + number(plan.stores[p.store].output) + plus;
+        case tiling::Home::output: return output(plan.stores[p.store].output, v) + plus;
         case tiling::Home::constant: return constant(from) + plus;
         default:
             return "(" + std::string(type(v)) + "*)(arena + " + number(plan.stores[p.store].offset) + ")" +
@@ -174,6 +174,13 @@ public:
     }
 
 private:
+    /// An output's memory; a value of another type may lie in it before.
+    std::string output(std::uint32_t k, ValueId v) const
+    {
+        const std::string out = "out" + number(k);
+        const bool same = graph.node(graph.outputs()[k]).dtype == graph.node(v).dtype;
+        return same ? out : "(" + std::string(type(v)) + "*)" + out;
+    }
     std::string constant(ValueId v)
     {
         const Block& b = *graph.node(v).constant;
