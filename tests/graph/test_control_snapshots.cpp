@@ -129,9 +129,9 @@ TEST_CASE("10,000 steps: 37,976 forward steps with 20 snapshots, and memory for 
         static_cast<void>(f(u0, k));
         memory::trim();
         memory::reset_peak();
-        const std::size_t before = memory::stats().current_bytes;
+        const auto before = memory::stats().current_bytes;
         auto result = f(u0, k);
-        return std::pair(memory::stats().peak_bytes - before, result);
+        return std::pair(static_cast<std::size_t>(memory::stats().peak_bytes - before), result);
     };
     const auto [all, expected] = measured(plain);
     const auto [few, result] = measured(bounded);

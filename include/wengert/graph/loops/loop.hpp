@@ -3,12 +3,9 @@
 // which `unpack` takes them. graph/loops/loop_run.hpp runs loops, graph/loops/loop_rules.hpp differentiates them.
 #pragma once
 
-#include <memory>
-#include <mutex>
-
 #include "../../ops/cast.hpp"
 #include "../../ops/structural.hpp"
-#include "../ir/fields.hpp"
+#include "body_graph.hpp"
 
 namespace wengert {
 
@@ -101,54 +98,6 @@ inline DType packed_dtype(const std::vector<LoopParameters::Result>& results)
     for (const auto& r : results)
         if (differentiable(r.dtype) && d != DType::float64) d = r.dtype;
     return d;
-}
-
-/// Graphs that are equal are one object, so that loops can be compared by their bodies' addresses, and what has been compiled
-/// for one of them serves all.
-inline bool same_graph(const Graph& a, const Graph& b)
-{
-    if (a.size() != b.size() || a.inputs() != b.inputs() || a.outputs() != b.outputs()) return false;
-    for (ValueId v = 0; v < a.size(); ++v) {
-        const GraphNode &m = a.node(v), &n = b.node(v);
-        if (m.kind != n.kind || m.dtype != n.dtype || !(m.shape == n.shape) || m.inputs != n.inputs ||
-            m.segment != n.segment || m.at.line != n.at.line)
-            return false;
-        if (m.constant && !same_elements(*m.constant, *n.constant)) return false;
-        if (m.primitive && !(same_primitive(*m.primitive, *n.primitive) && same_parameters(m, n)))
-            return false;
-    }
-    return true;
-}
-
-inline std::shared_ptr<const Graph> shared_graph(Graph g)
-{
-    static std::mutex mutex;
-    static std::vector<std::weak_ptr<const Graph>> known;
-    const std::lock_guard lock(mutex);
-    std::erase_if(known, [](const auto& w) { return w.expired(); });
-    for (const auto& w : known)
-        if (auto other = w.lock(); other && same_graph(*other, g)) return other;
-    auto fresh = std::make_shared<const Graph>(std::move(g));
-    known.push_back(fresh);
-    return fresh;
-}
-
-/// The graph without what no output needs.
-inline Graph pruned(const Graph& g)
-{
-    std::vector<bool> needed(g.size());
-    for (ValueId v : g.outputs()) needed[v] = true;
-    for (ValueId v = static_cast<ValueId>(g.size()); v-- > 0;) {
-        const GraphNode& n = g.node(v);
-        needed[v] = needed[v] || (n.primitive && n.primitive->effects);
-        for (ValueId i : n.inputs) needed[i] = needed[i] || needed[v];
-    }
-    std::vector<ValueId> map;
-    Graph h = g.like(map);
-    for (ValueId v = 0; v < g.size(); ++v)
-        if (needed[v] && g.node(v).kind != Graph::Kind::input) map[v] = h.copy(g.node(v), map);
-    h.finish(g, map);
-    return h;
 }
 
 // The operation's description; the functions are in the two other headers.
