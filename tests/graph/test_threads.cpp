@@ -77,7 +77,11 @@ TEMPLATE_TEST_CASE("sums in parts", "", float, double)
     using T = TestType;
     for (const Shape& shape : {Shape{3, 22'001}, Shape{1'101, 61}, Shape{17'000, 4}, Shape{9, 8'192}}) {
         const Blocks x{random_block<T>(shape)};
-        check_threads<T>([](const List<T>& in) { return List<T>{sum(in[0] * in[0]), sum(in[0], {0})}; }, x);
+        check_threads<T>(
+            [](const List<T>& in) {
+                return List<T>{sum(in[0] * in[0]), sum(in[0], {0}), mean(in[0], {1})};
+            },
+            x);
         check_threads<T>([](const List<T>& in) { return List<T>{sum(in[0] * in[0], {1}), sum(in[0])}; }, x);
         check_threads<T>(
             [](const List<T>& in) {
@@ -86,6 +90,11 @@ TEMPLATE_TEST_CASE("sums in parts", "", float, double)
             },
             x);
     }
+    check_threads<T>(
+        [](const List<T>& x) {
+            return List<T>{sum(x[0], {1}), mean(x[0], {2})};
+        },
+        {random_block<T>({11, 71, 90})});
     check_threads<T>(
         [](const List<T>& x) {
             const Tensor<T> y = (x[0] - x[1]) * x[2];

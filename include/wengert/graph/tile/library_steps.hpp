@@ -179,11 +179,37 @@ template <class T> struct Summed {
     T* y = nullptr;
     std::size_t outer = 1, n = 1, inner = 1;
     bool mean = false;  ///< divided by n, which may be 0
+    Team* team = nullptr;
+    const std::size_t* cuts = nullptr;  ///< in elements of x
+    std::size_t parts = 0;              ///< 0: undivided
+    T* sums = nullptr;                  ///< of blocks, where rows are longer than one
 
+    bool long_rows() const { return inner == 1 && SumStream<T>::blocks_of(n) > 1; }
+    std::size_t next_cut(std::size_t at) const
+    {
+        return long_rows() ? SumStream<T>::next_start(at, n)
+                           : (at + n * inner - 1) / (n * inner) * (n * inner);
+    }
+    void run_part(std::size_t begin, std::size_t end) const
+    {
+        if (!long_rows())
+            return kernels::sum(x + begin, (end - begin) / (n * inner), n, inner, y + begin / n);
+        SumStream<T> stream;
+        stream.start(reinterpret_cast<std::byte*>(y), n, false, begin, sums);
+        stream.add(x + begin, end - begin);
+    }
+    void run_parts() const
+    {
+        team->run(parts, [&](std::size_t k, std::size_t) { run_part(cuts[k], cuts[k + 1]); });
+        if (long_rows()) SumStream<T>::add_blocks(sums, outer, n, false, reinterpret_cast<std::byte*>(y));
+    }
     static bool run(const void* self, Run&)
     {
         const auto& s = *static_cast<const Summed*>(self);
-        kernels::sum(s.x, s.outer, s.n, s.inner, s.y);
+        if (s.parts == 0)
+            kernels::sum(s.x, s.outer, s.n, s.inner, s.y);
+        else
+            s.run_parts();
         if (s.mean) {
             const T d = static_cast<T>(s.n);
             for (std::size_t i = 0; i < s.outer * s.inner; ++i) s.y[i] /= d;
@@ -323,20 +349,64 @@ template <class T> void emit_sum(Emitter& e, ValueId v, const Axes& axes, bool m
     s.mean = mean;
     e.bind(&s.x, x);
     e.bind(&s.y, v);
+    const auto cuts = e.cuts(r.outer * r.n * r.inner, [&](std::size_t at) { return s.next_cut(at); });
+    if (cuts.empty()) return;
+    s.team = e.team.get();
+    s.cuts = e.kept(cuts);
+    s.parts = cuts.size() - 1;
+    if (s.long_rows()) s.sums = e.program.memory.array<T>(s.outer * SumStream<T>::blocks_of(s.n));
 }
 
 /// A part of v and x read as if it had the part's shape.
-template <class S> void set_part(Emitter& e, S& s, ValueId v, const Selection& part, ValueId x)
+struct PartAndSource {
+    Ref<Block> part, x;
+    bool solid() const { return !part->strided && !x->strided; }  ///< one piece of memory each
+};
+inline PartAndSource part_and_source(Emitter& e, ValueId v, const Selection& part, ValueId x)
 {
-    const Block* place = e.keep(v, part.view(e.header(v))).get();
-    const Block* from = e.keep(x, broadcast_view(e.header(x), part.shape)).get();
-    if constexpr (std::is_same_v<S, Copied>) {
-        s.from = from;
-        s.to = place;
-    } else {
-        s.part = place;
-        s.x = from;
+    return {part.view(e.header(v)), broadcast_view(e.header(x), part.shape)};
+}
+/// Where a view of v's header lies.
+inline Spot spot_of(Emitter& e, ValueId v, const Block& view)
+{
+    Spot s = e.spot(v);
+    const std::int64_t offset = view.data - e.header(v)->data;
+    s.address += offset;
+    s.offset += offset;
+    return s;
+}
+
+/// part = x, by a plain move where that does.
+inline void assign_part(Emitter& e, ValueId v, const Selection& part, ValueId x)
+{
+    const PartAndSource p = part_and_source(e, v, part, x);
+    if (p.solid()) {
+        auto& s = *e.step<Moved>();
+        s.bytes = p.part->bytes();
+        e.bind(&s.from, spot_of(e, x, *p.x));
+        e.bind(&s.to, spot_of(e, v, *p.part));
+        return;
     }
+    auto& s = *e.step<Copied>();
+    s.from = e.keep(x, p.x).get();
+    s.to = e.keep(v, p.part).get();
+}
+
+/// part = kernel(part, x), by one call of the kernel where that does.
+inline void update_part(Emitter& e, TileKernel kernel, ValueId v, const Selection& part, ValueId x)
+{
+    const PartAndSource p = part_and_source(e, v, part, x);
+    if (p.solid() && p.part->count <= ~0U) {
+        Direct* d = e.direct(kernel, p.part->count, 2);
+        e.bind(&d->out, spot_of(e, v, *p.part));
+        e.bind(d->in(), spot_of(e, v, *p.part));
+        e.bind(d->in() + 1, spot_of(e, x, *p.x));
+        return;
+    }
+    auto& s = *e.step<Added>();
+    s.kernel = kernel;
+    s.part = e.keep(v, p.part).get();
+    s.x = e.keep(x, p.x).get();
 }
 
 template <class T> TileKernel part_kernel(bool minus)
@@ -396,9 +466,7 @@ template <class T> void emit_add_part(Emitter& e, ValueId v, bool minus)
     bring(e, n.inputs[0], v);
     if (element_count(part.shape) == 0) return;
     if (by_rows(e, v, part, n.inputs[1])) return add_rows<T>(e, v, part, n.inputs[1], minus);
-    auto& s = *e.step<Added>();
-    s.kernel = part_kernel<T>(minus);
-    set_part(e, s, v, part, n.inputs[1]);
+    update_part(e, part_kernel<T>(minus), v, part, n.inputs[1]);
 }
 
 inline void emit_assign_part(Emitter& e, ValueId v)
@@ -406,16 +474,18 @@ inline void emit_assign_part(Emitter& e, ValueId v)
     const GraphNode& n = e.plan.graph.node(v);
     const Selection& part = static_cast<const AssignView*>(n.op.get())->part;
     bring(e, n.inputs[0], v);
-    if (element_count(part.shape) > 0) set_part(e, *e.step<Copied>(), v, part, n.inputs[1]);
+    if (element_count(part.shape) > 0) assign_part(e, v, part, n.inputs[1]);
 }
 
 inline void emit_embed(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
+    const PartAndSource p = part_and_source(e, v, static_cast<const Embed*>(n.op.get())->part, n.inputs[0]);
     auto& s = *e.step<Copied>();
     s.clear = true;
     s.all = e.header(v).get();
-    set_part(e, s, v, static_cast<const Embed*>(n.op.get())->part, n.inputs[0]);
+    s.from = e.keep(n.inputs[0], p.x).get();
+    s.to = e.keep(v, p.part).get();
 }
 
 template <class Op> void emit_join(Emitter& e, ValueId v)
@@ -424,7 +494,7 @@ template <class Op> void emit_join(Emitter& e, ValueId v)
     const Op& op = *static_cast<const Op*>(n.op.get());
     for (std::size_t i = 0; i < n.inputs.size(); ++i)
         if (element_count(e.plan.graph.node(n.inputs[i]).shape) > 0)
-            set_part(e, *e.step<Copied>(), v, op.part(i), n.inputs[i]);
+            assign_part(e, v, op.part(i), n.inputs[i]);
 }
 
 /// copy, and reshape of what does not lie in order.
