@@ -42,14 +42,14 @@ public:
         const Graph& g = w_.graph;
         std::string s;
         for (std::size_t i = 0; i < g.inputs().size(); ++i)
-            s += (s.empty() ? "const " : ", const ") + std::string(w_.type(g.inputs()[i])) + "* in" +
-                 std::to_string(i);
+            s += (s.empty() ? "const " : ", const ") + plain(g.inputs()[i]) + "* in" + std::to_string(i);
         for (std::size_t k = 0; k < g.outputs().size(); ++k)
-            s += (s.empty() ? "" : ", ") + std::string(w_.type(g.outputs()[k])) + "* out" + std::to_string(k);
+            s += (s.empty() ? "" : ", ") + plain(g.outputs()[k]) + "* out" + std::to_string(k);
         return s;
     }
 
 private:
+    std::string plain(ValueId v) const { return c_type(w_.graph.node(v).dtype, Dialect::numbers); }
     static bool mentions(const std::string& text, const std::string& name)
     {
         const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -89,8 +89,8 @@ private:
         w_.declare("o", w_.operand(v), true);
         w_.open_loops(n.shape);
         for (std::size_t k = 0; k < n.inputs.size(); ++k)
-            w_.line("const " + std::string(w_.type(n.inputs[k])) + " x" + std::to_string(k) + " = a" +
-                    std::to_string(k) + "[" + place(n.inputs[k]) + "];");
+            w_.line("const " + w_.type(n.inputs[k]) + " x" + std::to_string(k) + " = a" + std::to_string(k) +
+                    "[" + place(n.inputs[k]) + "];");
         w_.line("o[" + place(v) + "] = " + value + ";");
         w_.close_loops(n.shape);
         w_.close();
@@ -141,8 +141,8 @@ private:
             }
             names[v] = "x" + std::to_string(k);
             w_.declare("a" + std::to_string(k), w_.operand(v), false);
-            loads.push_back("const " + std::string(w_.type(v)) + " x" + std::to_string(k) + " = a" +
-                            std::to_string(k) + "[" + place(k) + "];");
+            loads.push_back("const " + w_.type(v) + " x" + std::to_string(k) + " = a" + std::to_string(k) +
+                            "[" + place(k) + "];");
         }
         for (std::size_t k = 0; k < t.group.results.size(); ++k)
             w_.declare("o" + std::to_string(k), w_.operand(t.group.results[k]), true);

@@ -78,12 +78,13 @@ inline constexpr CppHelper cpp_helpers[] = {
      "  }\n}\n"},
 };
 
-/// The text of "name_f32" and the like; "" for a name that there is not.
-inline std::string cpp_helper(const std::string& full, const std::string& prefix)
+/// The text of "name_f32" and the like; "" for a name that there is not. `named`: types have names of their own.
+inline std::string cpp_helper(const std::string& full, const std::string& prefix, bool named)
 {
     const std::string_view name = std::string_view(full).substr(0, full.rfind('_'));
     const std::string suffix = full.substr(full.rfind('_') + 1);
-    const std::string type = suffix == "f32"   ? "float"
+    const std::string type = named             ? prefix + suffix
+                             : suffix == "f32" ? "float"
                              : suffix == "f64" ? "double"
                              : suffix == "i32" ? "int32_t"
                                                : "int64_t";

@@ -36,7 +36,7 @@ private:
     using Names = std::vector<std::string>;
 
     template <class N> static std::string number(N n) { return std::to_string(n); }
-    static const char* type(DType d) { return c_type(d, Dialect::numbers); }
+    std::string type(DType d) const { return w_.module.type(d); }
     static const GraphNode& input(const Graph& g, std::size_t i) { return g.node(g.inputs()[i]); }
     static const GraphNode& output(const Graph& g, std::size_t k) { return g.node(g.outputs()[k]); }
     static std::size_t bytes_of(const GraphNode& n) { return element_count(n.shape) * size_of(n.dtype); }
@@ -49,7 +49,7 @@ private:
     }
     std::string memory(const GraphNode& n)
     {
-        return "((" + std::string(type(n.dtype)) + "*)(" + memory(bytes_of(n)) + "))";
+        return "((" + type(n.dtype) + "*)(" + memory(bytes_of(n)) + "))";
     }
 
     /// `inputs_`: pointers to the operands, each in row-major order.
@@ -96,8 +96,8 @@ private:
         for (std::size_t i = 0; i < n; ++i) {
             s.now.push_back(name + number(i));
             s.next.push_back(next + number(i));
-            w_.line(std::string(type(input(g, i).dtype)) + " *" + s.now[i] + " = " + memory(input(g, i)) +
-                    ", *" + s.next[i] + " = " + memory(input(g, i)) + ";");
+            w_.line(type(input(g, i).dtype) + " *" + s.now[i] + " = " + memory(input(g, i)) + ", *" +
+                    s.next[i] + " = " + memory(input(g, i)) + ";");
         }
         return s;
     }
@@ -112,8 +112,8 @@ private:
     void advance(const Graph& g, const States& s)
     {
         for (std::size_t i = 0; i < s.now.size(); ++i)
-            w_.line("{ " + std::string(type(input(g, i).dtype)) + "* const u = " + s.now[i] + "; " +
-                    s.now[i] + " = " + s.next[i] + "; " + s.next[i] + " = u; }");
+            w_.line("{ " + type(input(g, i).dtype) + "* const u = " + s.now[i] + "; " + s.now[i] + " = " +
+                    s.next[i] + "; " + s.next[i] + " = u; }");
         if (&g == p_.body.get() && p_.guard != LoopParameters::npos)
             w_.line("if (!*" + s.now[p_.guard] + ") break;");
     }
@@ -286,8 +286,8 @@ private:
         w_.line("used -= " + number(bytes) + ";");
         Names arguments = g.now;
         for (std::size_t i = 0; i < p_.states; ++i)
-            arguments.push_back("(const " + std::string(type(input(*p_.body, i).dtype)) +
-                                "*)(history + used + " + number(places[i]) + ")");
+            arguments.push_back("(const " + type(input(*p_.body, i).dtype) + "*)(history + used + " +
+                                number(places[i]) + ")");
         append(arguments, fixed);
         append(arguments, g.next);
         call(w_.module.body(p_.pull), arguments);

@@ -181,7 +181,7 @@ private:
         line_of("a", "g", g, axis, false);
         line_of("b", "y", y, axis, false);
         line_of("c", "z", to, axis, true);
-        w_.line(std::string(w_.type(v_)) + " s = 0;");
+        w_.line(w_.type(v_) + " s = 0;");
         w_.line(each(n) + "s += " + gk + (logarithm ? "" : " * " + yk) + ";");
         w_.line(each(n) + rk + " = " +
                 (logarithm ? gk + " - " + math("exp") + "(" + yk + ") * s;" : yk + " * (" + gk + " - s);"));
@@ -194,10 +194,9 @@ private:
         w_.open("for (ptrdiff_t r = 0; r < " +
                 number(static_cast<std::int64_t>(element_count(w_.graph.node(in(labels)).shape))) +
                 "; ++r) {");
-        w_.line("const " + std::string(w_.type(in(labels - 1))) + "* const a = x + r * " + number(classes) +
-                ";");
+        w_.line("const " + w_.type(in(labels - 1)) + "* const a = x + r * " + number(classes) + ";");
         w_.line("if (label[r] < 0 || label[r] >= " + number(classes) + ") " + w_.failure(v_));
-        w_.line(std::string(w_.type(v_)) + " m = *a, s = 0;");
+        w_.line(w_.type(v_) + " m = *a, s = 0;");
         w_.line(each(classes) + "m = " + w_.helper("maximum", n_->dtype) + "(m, a[k]);");
         w_.line(each(classes) + "s += " + math("exp") + "(a[k] - m);");
     }
@@ -207,7 +206,7 @@ private:
         const auto rows = static_cast<std::int64_t>(element_count(w_.graph.node(in(1)).shape));
         w_.open("{");
         w_.declare("x", contiguous_input(0), false);
-        w_.line(std::string(w_.type(v_)) + " total = 0;");
+        w_.line(w_.type(v_) + " total = 0;");
         labelled_rows(classes, 1);
         w_.line("total += m + " + math("log") + "(s) - a[label[r]];");
         w_.close();
@@ -221,8 +220,8 @@ private:
         w_.open("{");
         w_.declare("x", contiguous_input(1), false);
         w_.declare("y", result(), true);
-        w_.line("const " + std::string(w_.type(v_)) + " scale = *(" + w_.pointer(in(0)) + ") / " +
-                real_number(rows) + ";");
+        w_.line("const " + w_.type(v_) + " scale = *(" + w_.pointer(in(0)) + ") / " + real_number(rows) +
+                ";");
         labelled_rows(classes, 2);
         w_.line(each(classes) + "y[r * " + number(classes) + " + k] = (" + math("exp") +
                 "(a[k] - m) / s - (k == label[r])) * scale;");

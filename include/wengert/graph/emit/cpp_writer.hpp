@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "../loops/loop.hpp"
 #include "../tile/plan.hpp"
 #include "cpp_helpers.hpp"
 #include "native_groups.hpp"
@@ -20,7 +21,12 @@ struct CppOperand {
 /// What the functions of one header share.
 class CppModule {
 public:
-    explicit CppModule(std::string_view name) : prefix(std::string(name) + "_") {}
+    CppModule(std::string_view name, const Graph& g) : prefix(std::string(name) + "_")
+    {
+        note_types(g);
+        types_.erase(DType::boolean);  // a character, which may be an alias of anything
+        if (types_.size() < 2) types_.clear();
+    }
 
     /// A function that runs a graph: `void name(inputs…, outputs…, char* arena)`, or `int`, not 0 where it met an index
     /// that is none.
@@ -32,11 +38,42 @@ public:
     /// Bodies of loops, each written once.
     const Body& body(const std::shared_ptr<const Graph>& g);
 
+    /// The name of an element type. Where memory serves one type after another, the names are those of types that compilers
+    /// take to be aliases of all others.
+    std::string type(DType d) const
+    {
+        return types_.contains(d) ? prefix + c_type(d, Dialect::vectors)
+                                  : std::string(c_type(d, Dialect::numbers));
+    }
+    /// The definitions of these names.
+    std::string types() const
+    {
+        if (types_.empty()) return {};
+        std::string s = "/* memory serves one type after another */\n#if defined(__GNUC__)\n#define " +
+                        prefix + "ALIAS __attribute__((__may_alias__))\n#else\n#define " + prefix +
+                        "ALIAS\n#endif\n";
+        for (DType d : types_)
+            s += std::string("typedef ") + c_type(d, Dialect::numbers) + " " + prefix + "ALIAS " + type(d) +
+                 ";\n";
+        return s;
+    }
+
     std::string prefix, constants, functions;
     std::set<std::string> helpers;
     bool allocates = false;  ///< calls malloc
 
 private:
+    void note_types(const Graph& g)
+    {
+        for (const GraphNode& n : g.nodes()) {
+            types_.insert(n.dtype);
+            if (const LoopParameters* p = loop_parameters(n))
+                for (const auto& body : {p->body, p->other, p->pull})
+                    if (body) note_types(*body);
+        }
+    }
+
+    std::set<DType> types_;  ///< those with names of their own
     std::size_t tags_ = 0;
     std::map<const Graph*, Body> bodies_;
     std::vector<std::shared_ptr<const Graph>> kept_;  ///< so that addresses stay those of these graphs
@@ -62,7 +99,7 @@ public:
     std::size_t scratch_begin() const { return tiling::aligned(plan.arena.bytes); }
 
     template <class N> static std::string number(N n) { return std::to_string(n); }
-    const char* type(ValueId v) const { return c_type(graph.node(v).dtype, Dialect::numbers); }
+    std::string type(ValueId v) const { return module.type(graph.node(v).dtype); }
     static const char* suffix(DType d) { return c_type(d, Dialect::vectors); }
     std::string helper(const char* name, DType d)
     {
@@ -102,9 +139,7 @@ public:
         case tiling::Home::input: return "in" + number(graph.node(from).index) + plus;
         case tiling::Home::output: return output(plan.stores[p.store].output, v) + plus;
         case tiling::Home::constant: return constant(from) + plus;
-        default:
-            return "(" + std::string(type(v)) + "*)(arena + " + number(plan.stores[p.store].offset) + ")" +
-                   plus;
+        default: return "(" + type(v) + "*)(arena + " + number(plan.stores[p.store].offset) + ")" + plus;
         }
     }
     CppOperand operand(ValueId v)
@@ -179,7 +214,7 @@ private:
     {
         const std::string out = "out" + number(k);
         const bool same = graph.node(graph.outputs()[k]).dtype == graph.node(v).dtype;
-        return same ? out : "(" + std::string(type(v)) + "*)" + out;
+        return same ? out : "(" + type(v) + "*)" + out;
     }
     std::string constant(ValueId v)
     {

@@ -12,7 +12,7 @@ namespace detail {
 class CppHeader {
 public:
     CppHeader(const Graph& g, std::string_view name)
-        : graph_(g), name_(name), module_(checked(name)), f_(module_, g)
+        : graph_(g), name_(name), module_(checked(name), g), f_(module_, g)
     {}
 
     std::string text()
@@ -22,8 +22,8 @@ public:
         const std::size_t size = std::max<std::size_t>(f_.workspace(), 1);
         return "/* Made by wengert from a graph of " + std::to_string(graph_.size()) +
                " values. C and C++; see " + name_ + " at the end. */\n#ifndef " + guard() + "\n#define " +
-               guard() + "\n\n" + includes() + linkage() + "\n" + helpers() + module_.constants + "\n" +
-               module_.functions + documentation() + p + "API size_t " + p +
+               guard() + "\n\n" + includes() + linkage() + "\n" + module_.types() + helpers() +
+               module_.constants + "\n" + module_.functions + documentation() + p + "API size_t " + p +
                "workspace(void)\n{\n    return " + std::to_string(size) + ";\n}\n\n" + p + "API int " + p +
                "with(" + arguments + comma +
                "void* workspace)\n{\n    char* const arena = (char*)workspace;\n" + f_.text() +
@@ -60,7 +60,8 @@ private:
     std::string helpers() const
     {
         std::string text;
-        for (const std::string& h : module_.helpers) text += cpp_helper(h, module_.prefix);
+        for (const std::string& h : module_.helpers)
+            text += cpp_helper(h, module_.prefix, !module_.types().empty());
         return text;
     }
     /// Definitions that several files may hold, and that a linker finds by their name.
