@@ -1,9 +1,13 @@
 # wengert::compiled: the compiler of frozen graphs in a library of its own, so that sources which freeze functions compile in
 # about half the time. It is built with the flags of whoever adds this project, as kernels must be, and optimized all the
 # same where those do not.
-file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/wengert_compiler.cpp
-     CONTENT "#include <wengert/graph/separate_source.hpp>\n")
-add_library(wengert_compiled STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/wengert_compiler.cpp)
+set(wengert_compiled_sources)
+foreach(part IN ITEMS compiler emit/emit_cpp emit/native look/registry)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/wengert_compiled/${part}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include <wengert/graph/${part}_source.hpp>\n")
+    list(APPEND wengert_compiled_sources ${source})
+endforeach()
+add_library(wengert_compiled STATIC EXCLUDE_FROM_ALL ${wengert_compiled_sources})
 add_library(wengert::compiled ALIAS wengert_compiled)
 target_link_libraries(wengert_compiled PUBLIC wengert::wengert)
 target_compile_definitions(wengert_compiled PUBLIC WENGERT_COMPILED)
