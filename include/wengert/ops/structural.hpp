@@ -15,8 +15,7 @@
 // `bool accumulate(wrt<i>, Block& x̄, g, x…, y)`, used where a cotangent is there already; false means it cannot.
 #pragma once
 
-#include "../base/reflect.hpp"
-#include "arithmetic.hpp"
+#include "structural_traits.hpp"
 
 namespace wengert {
 
@@ -24,40 +23,6 @@ template <class Op, class Out, class... In>
 Tensor<Out> apply(const Op& op, const Site& at, const Tensor<In>&... x);
 
 namespace detail {
-
-template <class Op> constexpr unsigned saves_of()
-{
-    if constexpr (requires { Op::saves; })
-        return Op::saves;
-    else
-        return 0;
-}
-template <class Op> constexpr bool linear()
-{
-    if constexpr (requires { Op::linear; })
-        return Op::linear;
-    else
-        return false;
-}
-template <class Op> constexpr bool bilinear()
-{
-    if constexpr (requires { Op::bilinear; })
-        return Op::bilinear;
-    else
-        return false;
-}
-
-/// What a kernel of `into` reads beside g: those of (inputs, output) that are saved for input i, in order.
-template <class Op, std::size_t i, std::size_t n> constexpr unsigned read_by_pull()
-{
-    return saves_of<Op>() & ((1U << (n + 1)) - 1) & ~(bilinear<Op>() ? 1U << i : 0U);
-}
-
-/// Has this operation a derivative with respect to input i?
-template <class Op, std::size_t i, class Out, class... In>
-concept pulls =
-    is_differentiable<Out> && std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out> &&
-    requires(const Op& op, const Tensor<Out>& g, const Tensor<In>&... x) { op.pull(wrt<i>{}, g, x..., g); };
 
 /// v, or 0 where r is not finite, when all of g is 0: ZeroWhereSilent's derivative.
 struct ZeroWhereOther {
@@ -121,23 +86,30 @@ struct ZeroWhereSilent {
 /// All of g is 0, and that counts.
 inline bool silent(const Block& g) { return kernels::zero_cotangent == 0.0 && all_zero(g); }
 
-/// The cotangent of input i under a recorder: what the sweep would do in place is an operation of its own.
+/// The cotangent of input i under a recorder: what the sweep would do in place is an operation of its own. `read` has one bit
+/// for each of `values` that it reads; `part`: there need not be anything to add to. False where it is not done like that.
+inline bool recorded_accumulation(const void* op, const Node& n, std::size_t i, const AnyTensor& g,
+                                  const AnyTensor* const* values, unsigned read, bool part, Cotangents& out)
+{
+    const Primitive* add = n.primitive->pull[i].add;
+    const AnyTensor& so_far = n.inputs[i]->cotangent;
+    if (!add || (!part && !so_far.value) || so_far.node || out.walk().records(n, g)) return false;
+    const Node& to = *n.inputs[i];
+    std::vector<AnyTensor> in{so_far.value ? so_far : AnyTensor{zeros_block(to.dtype, to.shape), {}}, g};
+    for (std::size_t s = 0; s <= n.input_count; ++s)
+        if (read >> s & 1) in.push_back({values[s]->value, {}});
+    out.replace(i, apply_any(*add, op, in.data(), in.size(), n.at));
+    return true;
+}
+
 template <class Op, std::size_t i, class Out, class... In, class... X>
 void recorded_pull(const Op& op, const Node& n, const Tensor<Out>& g, const Tensor<Out>& y, Cotangents& out,
                    const X&... x)
 {
     constexpr bool part = requires(Block& b) { op.accumulate(wrt<i>{}, b, b); };
-    const Primitive* add = n.primitive->pull[i].add;
-    const AnyTensor& so_far = n.inputs[i]->cotangent;
-    if (add && (part || so_far.value) && !so_far.node && !out.walk().records(n, g.any())) {
-        const Node& to = *n.inputs[i];
-        std::vector<AnyTensor> in{so_far.value ? so_far : AnyTensor{zeros_block(to.dtype, to.shape), {}},
-                                  g.any()};
-        const AnyTensor* values[] = {&x.any_unchecked()..., &y.any_unchecked()};
-        for (std::size_t s = 0; s <= sizeof...(In); ++s)
-            if (read_by_pull<Op, i, sizeof...(In)>() >> s & 1) in.push_back({values[s]->value, {}});
-        return out.replace(i, apply_any(*add, &op, in.data(), in.size(), n.at));
-    }
+    const AnyTensor* values[] = {&x.any_unchecked()..., &y.any_unchecked()};
+    if (recorded_accumulation(&op, n, i, g.any(), values, read_by_pull<Op, i, sizeof...(In)>(), part, out))
+        return;
     const Tensor<Out> r = op.pull(wrt<i>{}, g, x..., y);
     if (linear<Op>() || out.walk().tape().allow_nan) return out.add(i, r.any());
     out.add(i, apply<ZeroWhereSilent, Out>({}, Site{}, r, g).any());
@@ -254,63 +226,6 @@ Ref<Block> structural_compute(const void* op, const Ref<Block>* x, std::size_t, 
     }(std::index_sequence_for<In...>());
 }
 
-/// Parameters live in the pool: an operation is recorded without a call of malloc.
-template <class Op> void* clone_pooled(const void* op)
-{
-    Thread& t = current_thread();
-    std::size_t capacity;
-    void* p = t.pool.take(sizeof(Op), capacity);
-    try {
-        return new (p) Op(*static_cast<const Op*>(op));
-    } catch (...) {
-        t.pool.give(p, capacity);
-        throw;
-    }
-}
-template <class Op> void* make_pooled()
-{
-    const Op op{};
-    return clone_pooled<Op>(&op);
-}
-template <class Op> void destroy_pooled(void* op) noexcept
-{
-    static_cast<Op*>(op)->~Op();
-    if (Thread* t = this_thread)
-        t->pool.give(op, memory::Pool::bytes_of(memory::Pool::class_of(sizeof(Op))));
-    else
-        std::free(op);
-}
-
-/// The parameters one by one: members of an aggregate, or what `each` hands out.
-template <class X> void visit_field(X& x, FieldVisitor& visitor)
-{
-    if constexpr (std::is_same_v<X, bool>) {
-        visitor.boolean(x);
-    } else if constexpr (std::is_integral_v<X>) {
-        auto wide = static_cast<std::int64_t>(x);
-        visitor.integer(wide);
-        x = static_cast<X>(wide);
-    } else if constexpr (std::is_floating_point_v<X>) {
-        auto wide = static_cast<double>(x);
-        visitor.real(wide);
-        x = static_cast<X>(wide);
-    } else if constexpr (std::is_same_v<X, Extents>) {
-        visitor.extents(x);
-    } else if constexpr (requires { x.each([](auto&) {}); }) {
-        x.each([&](auto& field) { visit_field(field, visitor); });
-    } else if constexpr (requires {
-                             x.get();
-                             *x;
-                         }) {
-        visitor.opaque(x.get(), "function");
-    } else if constexpr (!std::is_empty_v<X>) {
-        std::apply([&](auto&... field) { (visit_field(field, visitor), ...); }, reflect::tie(x));
-    }
-}
-template <class Op> void visit_fields(void* op, FieldVisitor& visitor)
-{
-    visit_field(*static_cast<Op*>(op), visitor);
-}
 /// A cotangent that is there already, plus that of input i: op.accumulate as an operation of its own.
 template <class Op, std::size_t i, class Out, class... In> struct Accumulation {
     static constexpr unsigned bits = read_by_pull<Op, i, sizeof...(In)>();
