@@ -53,9 +53,10 @@ public:
     {
 #if defined(WENGERT_TBB)
         const double zero = kernels::zero_cotangent;
+        // made out here: within the arena rounding is as it was when the arena was first used
+        tbb::task_group_context context(tbb::task_group_context::isolated,
+                                        tbb::task_group_context::fp_settings);
         arena_.execute([&] {
-            tbb::task_group_context context(tbb::task_group_context::isolated,
-                                            tbb::task_group_context::fp_settings);
             tbb::parallel_for(
                 std::size_t{0}, parts,
                 [&](std::size_t k) {
