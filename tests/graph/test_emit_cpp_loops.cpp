@@ -96,6 +96,27 @@ template <class Out> void mixed(const std::vector<D>& w, const Out& out)
     out(std::get<0>(ys)), out(std::get<1>(ys)), out(std::get<2>(ys)), out(std::get<3>(ys));
 }
 
+struct Walk {
+    D x;
+    F slow;
+    Count count;
+};
+/// A scan with states of several types that keeps only so many of them (0: all).
+auto walk(std::uint64_t snapshots)
+{
+    return [snapshots](const std::vector<D>& w) {
+        const auto body = [&](const Walk& s, const D& force) {
+            const D x = tanh(w[0] * s.x + force) + 0.1 * cast<double>(s.slow) / cast<double>(s.count);
+            return std::pair(Walk{x, s.slow * 0.5F + cast<float>(sum(x)), s.count + std::int64_t{1}},
+                             std::tuple(x * force, sum(s.x)));
+        };
+        const Walk start{w[1], F{1.0F, 2.0F}, Count(std::int64_t{1})};
+        const auto [end, path] = scan(body, start, w[2], ScanOptions{.snapshots = snapshots});
+        return sum(end.x) + sum(square(std::get<0>(path))) + sum(std::get<1>(path)) +
+               cast<double>(sum(end.slow));
+    };
+}
+
 bool contains_loop(const Program& p)
 {
     for (const GraphNode& n : p.graph.nodes())
@@ -134,6 +155,22 @@ TEST_CASE("loops that end by their data, branches, and their derivatives", "[emi
     list.push_back(gradient<double>("second_branch", {D{-2.0, 1.0}, D{0.5, 0.7}}, chosen));
     list.push_back(gradient<double>("nested", {D{0.1, 0.2}, D(0.8), numbers<double>({40, 2}, 1)}, nested));
     for (const Program& p : list) CHECK(contains_loop(p));
+    check(list);
+}
+
+TEST_CASE("derivatives of scans that keep few states", "[emit]")
+{
+    std::vector<Program> list;
+    const std::vector<std::pair<std::int64_t, std::uint64_t>> sizes = {{20, 3}, {7, 1}, {60, 5}, {9, 8}};
+    for (const auto& [steps, snapshots] : sizes) {
+        const std::vector<D> w = {D{0.7, -0.4}, D{0.3, 0.5}, numbers<double>({steps, 2}, 1)};
+        list.push_back(gradient<double>("walk" + std::to_string(steps), w, walk(snapshots)));
+        bool snapshot = false;
+        for (const GraphNode& n : list.back().graph.nodes())
+            snapshot = snapshot || (n.primitive && n.primitive->name == "scan_pull");
+        CHECK(snapshot);
+        list.back().expected = gradient<double>("plain", w, walk(0)).expected;
+    }
     check(list);
 }
 

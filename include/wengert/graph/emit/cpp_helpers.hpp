@@ -36,6 +36,17 @@ inline constexpr CppHelper cpp_helpers[] = {
             "        for (ptrdiff_t k = 0; k < 8 && i < end; ++i, ++k) s[k] += x[i * stride];\n"
             "        total += ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));\n    }\n    "
             "return total;\n}\n"},
+    {"split",
+     "/* After how many of `steps` the next state is kept when `room` are: Griewank & Walther 2000, "
+     "algorithm 799. */\n"
+     "static inline T @reach_#(T room, T repeats)\n{\n"
+     "    const T most = INT64_MAX / 2, n = room < repeats ? room : repeats, m = room < repeats ? repeats : "
+     "room;\n"
+     "    T c = 1;\n    for (T i = 1; i <= n; ++i) {\n        if (c > most / (m + i)) return most;\n"
+     "        c = c * (m + i) / i;\n    }\n    return c;\n}\n"
+     "static inline T @split_#(T steps, T room)\n{\n    T r = 0, a, b;\n"
+     "    if (room <= 1) return steps - 1;\n    while (@reach_#(room, r) < steps) ++r;\n"
+     "    a = @reach_#(room, r - 1), b = steps - @reach_#(room - 1, r - 1);\n    return a < b ? a : b;\n}\n"},
     {"power", "/* whole numbers wrap; negative exponents leave what 1 / a^|b| has of whole ones */\n"
               "static inline T @power_#(T a, T b)\n{\n"
               "    if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;\n"

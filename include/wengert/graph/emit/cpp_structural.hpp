@@ -5,6 +5,7 @@
 #include "../../ops/take.hpp"
 #include "cpp_loop.hpp"
 #include "cpp_products.hpp"
+#include "cpp_scan_pull.hpp"
 
 namespace wengert::detail {
 
@@ -21,7 +22,9 @@ public:
         const std::string_view name = n_->primitive->name;
         w_.line("/* " + std::string(name) + (n_->at.line ? ", line " + std::to_string(n_->at.line) : "") +
                 " */");
-        if (loop_parameters(*n_)) return CppLoop(w_, v).write();
+        if (const LoopParameters* p = loop_parameters(*n_))
+            return p->kind == LoopParameters::Kind::scan_pull ? CppScanPull(w_, v).write()
+                                                              : CppLoop(w_, v).write();
         if (!(moves(name) || reduces(name) || multiplies(name) || selects(name) || normalizes(name)))
             w_.refuse(v, "this operation has no form in emitted C++");
     }
