@@ -100,7 +100,8 @@ inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t
         ++stats.eager_calls;
         return nullptr;
     }
-    e.paths.insert(e.paths.begin(), make_path(t, t.graph));
+    Graph recorded = options.dynamic.empty() ? std::move(t.graph) : t.graph;
+    e.paths.insert(e.paths.begin(), make_path(t, std::move(recorded)));
     const FrozenPath& p = *e.paths.front();
     ++stats.traces;
     stats.recorded_ops = 0;

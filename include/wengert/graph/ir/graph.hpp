@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "../../tape/recorder.hpp"
+#include "value_list.hpp"
 
 namespace wengert {
-
-using ValueId = std::uint32_t;
-inline constexpr ValueId no_value = ~ValueId{0};
 
 /// Parameters of an operation, shared by the graphs that hold it.
 using Parameters = std::shared_ptr<const void>;
@@ -25,7 +23,7 @@ struct GraphNode {
     std::uint32_t index = 0;    ///< of an input, or of a result among those of its operation
     const Primitive* primitive = nullptr;  ///< operations only
     Parameters op;
-    std::vector<ValueId> inputs;  ///< all of them smaller than the node's own id
+    ValueList inputs;  ///< all of them smaller than the node's own id
     Shape shape;
     Ref<Block> constant;
     Site at;
@@ -76,7 +74,7 @@ public:
         return append(std::move(n));
     }
     /// An operation whose result's shape is known.
-    ValueId operation(const Primitive& p, Parameters op, std::vector<ValueId> inputs, const Shape& shape,
+    ValueId operation(const Primitive& p, Parameters op, ValueList inputs, const Shape& shape,
                       const Site& at = {}, std::uint16_t segment = 0)
     {
         GraphNode n;

@@ -14,14 +14,51 @@
 
 namespace wengert {
 
+/// Which value each block is: a table that only grows, twice as large as what is in it.
+class BlockIds {
+public:
+    BlockIds() : table_(256) {}
+    ValueId find(const Block* b) const noexcept { return table_[place(b)].value; }
+    bool contains(const Block* b) const noexcept { return find(b) != no_value; }
+    /// A block that is there keeps its value.
+    void add(const Block* b, ValueId v)
+    {
+        Entry& e = table_[place(b)];
+        if (e.block) return;
+        e = {b, v};
+        if (2 * ++size_ > table_.size()) grow();
+    }
+
+private:
+    struct Entry {
+        const Block* block = nullptr;
+        ValueId value = no_value;
+    };
+    /// Where b is, or would be: linear probing from a multiplicative hash (Knuth, volume 3, 6.4).
+    std::size_t place(const Block* b) const noexcept
+    {
+        const std::size_t mask = table_.size() - 1;
+        std::size_t i = (reinterpret_cast<std::uintptr_t>(b) * 0x9e3779b97f4a7c15U >> 24) & mask;
+        while (table_[i].block && table_[i].block != b) i = (i + 1) & mask;
+        return i;
+    }
+    void grow()
+    {
+        std::vector<Entry> old(2 * table_.size());
+        old.swap(table_);
+        for (const Entry& e : old)
+            if (e.block) table_[place(e.block)] = e;
+    }
+    std::vector<Entry> table_;
+    std::size_t size_ = 0;
+};
+
 class Trace : public Recorder, public KeyHook {
 public:
     /// Records the calling thread's operations from here on; nested traces hide outer ones.
     Trace()
         : outer_(std::exchange(current_thread().recorder, this)), outer_keys_(std::exchange(key_hook, this))
-    {
-        known_.reserve(256);
-    }
+    {}
     Trace(const Trace&) = delete;
     Trace& operator=(const Trace&) = delete;
     ~Trace() override { stop(); }
@@ -44,7 +81,8 @@ public:
                    const Site& at) override
     {
         if (known_.contains(&out)) return;  // handed through, or made of operations that have been seen
-        std::vector<ValueId> inputs(n);
+        ValueList inputs;
+        inputs.resize(n);
         for (std::size_t i = 0; i < n; ++i) inputs[i] = value_of(*in[i], at);
         remember(Ref<Block>(&out),
                  graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at, segment));
@@ -57,7 +95,7 @@ public:
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
     {
         if (of.node) variable(of);
-        known_.emplace(as.get(), value_of(*of.value, at));
+        known_.add(as.get(), value_of(*of.value, at));
         aliases_.push_back(as);
     }
 
@@ -101,7 +139,7 @@ public:
     /// The value that a block holds: known, captured from an enclosing trace, or a constant.
     ValueId value_of(const Block& b, const Site& at)
     {
-        if (const auto found = known_.find(&b); found != known_.end()) return found->second;
+        if (const ValueId known = known_.find(&b); known != no_value) return known;
         const Ref<Block> block(const_cast<Block*>(&b));
         if (outer_ && outer_->knows(b)) return capture({block, {}}, at);
         if (b.writers) return graph_.constant(copy_of(b), at);  // its elements may change
@@ -125,7 +163,7 @@ private:
     }
     ValueId remember(const Ref<Block>& b, ValueId v)
     {
-        known_.emplace(b.get(), v);
+        known_.add(b.get(), v);
         blocks_.resize(graph_.size());
         blocks_[v] = b;
         return v;
@@ -135,7 +173,7 @@ private:
     KeyHook* outer_keys_;
     bool running_ = true;
     Graph graph_;
-    std::unordered_map<const Block*, ValueId> known_;
+    BlockIds known_;
     std::vector<Ref<Block>> blocks_;  ///< of every value
     std::vector<AnyTensor> captured_;
     std::vector<Ref<Block>> aliases_;

@@ -75,8 +75,10 @@ inline std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, const st
 }  // namespace detail
 
 /// The graph with loops that leave out what nobody reads. Exact.
-inline Graph trimmed_loops(const Graph& g)
+inline Graph trimmed_loops(Graph g)
 {
+    const auto is_loop = [](const GraphNode& n) { return loop_parameters(n) != nullptr; };
+    if (std::none_of(g.nodes().begin(), g.nodes().end(), is_loop)) return g;
     const detail::LoopReaders readers(g);
     std::vector<ValueId> map;
     Graph h = g.like(map);
