@@ -88,6 +88,26 @@ inline void gather(const std::byte* from, std::int64_t stride, std::size_t size,
         run(std::uint8_t{});
 }
 
+/// `rows` runs of `width` elements, put one behind the other. Up to 64 bytes behind the last one may be written, too.
+inline void gather_rows(const std::byte* from, std::int64_t row_stride, std::int64_t stride, std::size_t size,
+                        std::size_t width, std::size_t rows, std::byte* to)
+{
+    const std::int64_t step = row_stride * static_cast<std::int64_t>(size);
+    const auto repeat =
+        [&]<class U>(U) {  // in pieces of 8, of which the next run overwrites what is too much
+            auto* q = reinterpret_cast<U*>(to);
+            for (std::size_t r = 0; r < rows; ++r, from += step, q += width) {
+                const U x = *reinterpret_cast<const U*>(from);
+                for (std::size_t i = 0; i < width; i += 8)
+                    for (std::size_t j = 0; j < 8; ++j) q[i + j] = x;
+            }
+        };
+    if (stride == 0 && size == 8) return repeat(std::uint64_t{});
+    if (stride == 0 && size == 4) return repeat(std::uint32_t{});
+    for (std::size_t r = 0; r < rows; ++r, from += step)
+        gather(from, stride, size, width, to + r * width * size);
+}
+
 inline void scatter(const std::byte* from, std::size_t size, std::size_t n, std::byte* to,
                     std::int64_t stride)
 {
@@ -236,6 +256,7 @@ public:
     void run_short_rows(std::int64_t inner, std::int64_t rows)
     {
         const auto width = static_cast<std::size_t>(inner);
+        if (loop_.rank() == 2) return run_short_rows_of_matrix(width, static_cast<std::size_t>(rows));
         const std::int64_t per_tile = std::max<std::int64_t>(1, static_cast<std::int64_t>(tile) / inner);
         for (std::int64_t r = 0; r < rows; r += per_tile) {
             const auto m = static_cast<std::size_t>(std::min(per_tile, rows - r));
@@ -255,6 +276,32 @@ public:
     }
 
 private:
+    /// The same for two axes: what lies in order is read and written in place.
+    void run_short_rows_of_matrix(std::size_t width, std::size_t rows)
+    {
+        const std::size_t per_tile = std::max<std::size_t>(1, tile / width);
+        const bool direct = mode_ == Store::assign && in_order(0);
+        for (std::size_t r = 0; r < rows; r += per_tile) {
+            const std::size_t m = std::min(per_tile, rows - r);
+            const void* in[max_operands] = {};
+            for (std::size_t k = 1; k < n_; ++k) {
+                in[k - 1] = in_order(k) ? row(k, r) : scratch_[k];
+                if (!in_order(k))
+                    gather_rows(row(k, r), op_[k].strides[0], stride(k), op_[k].size, width, m, scratch_[k]);
+            }
+            kernel_(m * width, in, direct ? row(0, r) : scratch_[0]);
+            if (direct) continue;
+            for (std::size_t j = 0; j < m; ++j)
+                store_run(mode_, dtype_, scratch_[0] + j * width * op_[0].size, width, row(0, r + j),
+                          stride(0));
+        }
+    }
+    bool in_order(std::size_t k) const { return stride(k) == 1 && op_[k].strides[0] == loop_.inner(); }
+    std::byte* row(std::size_t k, std::size_t r) const
+    {
+        return at_[k] + static_cast<std::int64_t>(r * op_[k].size) * op_[k].strides[0];
+    }
+
     TileKernel kernel_;
     DType dtype_;
     Store mode_;
@@ -263,7 +310,7 @@ private:
     Loop loop_;
     Extents index_;
     std::byte* at_[max_operands] = {};
-    alignas(64) std::byte scratch_[max_operands][tile * 8];
+    alignas(64) std::byte scratch_[max_operands][tile * 8 + 64];
 };
 
 /// operands[0] is the result. Nothing happens over an empty shape.

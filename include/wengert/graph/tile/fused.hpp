@@ -325,6 +325,17 @@ private:
         }
     }
 
+    void gather_rows(const Table& t, std::size_t row, std::size_t m) const noexcept
+    {
+        for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+            const Source& s = p_.streams[k];
+            const std::byte* from = t.base[k] + static_cast<std::int64_t>(row * s.size) * s.strides[0];
+            if (s.kind == Source::gathered)
+                kernels::gather_rows(from, s.strides[0], s.strides[1], s.size, p_.inner, m,
+                                     t.scratch + s.scratch);
+        }
+    }
+
     void run_packed(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
         if (begin >= end) return;
@@ -335,7 +346,9 @@ private:
             for (std::size_t k = 0; k < p_.streams.size(); ++k)
                 if (p_.streams[k].kind == Source::linear)
                     t.at[k] = t.base[k] + row * p_.inner * p_.streams[k].size;
-            if (p_.gathers)
+            if (p_.gathers && p_.extents.size() == 2)
+                gather_rows(t, row, m);
+            else if (p_.gathers)
                 for (std::size_t j = 0; j < m; ++j, rows.next())
                     for (std::size_t k = 0; k < p_.streams.size(); ++k) {
                         const Source& s = p_.streams[k];

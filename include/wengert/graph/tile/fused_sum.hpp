@@ -70,6 +70,11 @@ public:
 
     void add(const T* x, std::size_t n)
     {
+        if (done_ == 0 && length_ <= n && length_ < block) {
+            const std::size_t rows = n / length_;
+            whole_rows(x, rows);
+            x += rows * length_, n -= rows * length_;
+        }
         while (n > 0) {
             const std::size_t m = std::min({n, length_ - done_, block - in_block_});
             if (m == length_)
@@ -87,10 +92,11 @@ private:
         in_block_ = held_ = 0;
     }
 
-    void whole_row(const T* x)
+    void whole_row(const T* x) { whole_rows(x, 1); }
+    void whole_rows(const T* x, std::size_t rows)
     {
-        kernels::sum<T, A>(x, 1, length_, 1, out_);
-        finish();
+        kernels::sum<T, A>(x, rows, length_, 1, out_);
+        for (std::size_t r = 0; r < rows; ++r) finish();
     }
     void finish()
     {

@@ -276,6 +276,15 @@ inline void fold_few_columns(const typename L::value_type* x, std::size_t n, std
         for (std::size_t j = 0; j < inner; ++j) out[j] = Op::combine(out[j], acc[r * inner + j]);
 }
 
+/// A row that ends in its second register: fold_block without the registers that have nothing.
+template <class Op, class L, class Source>
+[[gnu::always_inline]] inline typename L::value_type fold_two(std::size_t n, const Source& source)
+{
+    const L none(Op::template identity<typename L::value_type>());
+    const L first = Op::combine(none, source(0, L::width)), rest = source(L::width, n - L::width);
+    return fold_lane<Op>(Op::combine(first, Op::combine(none, keep_first<Op>(rest, n - L::width))));
+}
+
 /// Up to four elements, in the order of the halving: a masked load that touches a line just stored to would
 /// wait for the store.
 template <class Op, class T, class Map>
@@ -294,6 +303,12 @@ inline void fold(const T* x, std::size_t outer, std::size_t n, std::size_t inner
     using L = Lane<T, A>;
     constexpr std::size_t rows = 64 / sizeof(T);
     const bool few = inner * rows <= column_tile && n >= 2 * rows;
+    if (inner == 1 && n > L::width && n <= 2 * L::width && L::width > 2) {
+        for (std::size_t o = 0; o < outer; ++o, x += n)
+            out[o] =
+                fold_two<Op, L>(n, [&](std::size_t k, std::size_t c) { return map(L::load_part(x + k, c)); });
+        return;
+    }
     for (std::size_t o = 0; o < outer; ++o, x += n * inner, out += inner) {
         if (inner == 1 && n <= 4 && n > 0) {
             *out = fold_four<Op>(x, n, map);
