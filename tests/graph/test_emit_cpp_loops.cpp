@@ -214,6 +214,39 @@ TEST_CASE("second derivatives of loops, derivatives forwards, and floats", "[emi
     check(list);
 }
 
+TEST_CASE("what is the same in all steps is worked out before the first one", "[emit]")
+{
+    const auto diffusion = [](const std::vector<D>& w) {
+        const auto [end, path] = scan(
+            [&](const D& u) {
+                const D next = u - 0.1 * exp(w[1]) * u + cosh(w[2]);
+                return std::pair(next, sum(next));
+            },
+            w[0], 5);
+        const D small = while_loop([&](const D& u) { return sum(u) > sum(sinh(w[2])); },
+                                   [&](const D& u) { return u * (1.0 - 0.5 * exp(w[1])); }, end);
+        return sum(small) + sum(path);
+    };
+    const std::vector<Program> list = {
+        gradient<double>("diffusion", {D{0.5, 0.7, 1.1}, D{-0.3, -0.7, -0.5}, D(0.1)}, diffusion)};
+    check(list);
+    const Program forward =
+        program<double>("forward", {D{0.5, 0.7, 1.1}, D{-0.3, -0.7, -0.5}, D(0.1)},
+                        [&](const std::vector<D>& w, const auto& out) { out(diffusion(w)); });
+    const std::string header = emit_cpp(forward.graph, "forward");
+    const std::vector<std::pair<const char*, const char*>> functions = {
+        {"exp(", "for (ptrdiff_t step"}, {"cosh(", "for (ptrdiff_t step"}, {"sinh(", "for (;;)"}};
+    for (const auto& [f, loop] : functions) {
+        INFO(f);
+        const std::size_t at = header.find(f), from = header.rfind("static void ", at);
+        REQUIRE(at != std::string::npos);
+        const std::string name = header.substr(from + 12, header.find('(', from) - from - 12);
+        const std::size_t call = header.rfind(name + "(");
+        CHECK(call > header.find("forward_with("));
+        CHECK(header.find(loop, call) != std::string::npos);
+    }
+}
+
 TEST_CASE("a header does not grow with the number of steps", "[emit]")
 {
     const auto length = [](std::int64_t steps) {

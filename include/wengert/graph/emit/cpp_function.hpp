@@ -3,6 +3,7 @@
 
 #include "../loops/compiled_step.hpp"
 #include "cpp_guards.hpp"
+#include "cpp_hoist.hpp"
 #include "cpp_structural.hpp"
 
 namespace wengert::detail {
@@ -184,19 +185,29 @@ private:
     CppGuards guards_;
 };
 
-inline const CppModule::Body& CppModule::body(const std::shared_ptr<const Graph>& g)
+inline CppModule::Body CppModule::function(const Graph& g)
 {
-    if (const auto known = bodies_.find(g.get()); known != bodies_.end()) return known->second;
+    const std::string tag = "b" + std::to_string(tags_++) + "_", name = prefix + tag + "step";
+    const CppFunction f(*this, g, tag);
+    functions += std::string("static ") + (f.fails() ? "int " : "void ") + name + "(" + f.arguments() +
+                 ", char* arena)\n{\n" + f.text() + (f.fails() ? "    return 0;\n}\n\n" : "}\n\n");
+    return {name, f.workspace(), f.fails()};
+}
+
+inline const CppModule::LoopBody& CppModule::body(const std::shared_ptr<const Graph>& g, std::size_t fixed)
+{
+    const std::pair key(g.get(), fixed);
+    if (const auto known = bodies_.find(key); known != bodies_.end()) return known->second;
     std::shared_ptr<const Graph> whole = g;
     if (const BodyCompiler* c = body_compiler().load())
         whole = std::make_shared<const Graph>(c->optimize(*g));
-    kept_.insert(kept_.end(), {g, whole});
-    const std::string tag = "b" + std::to_string(tags_++) + "_";
-    const CppFunction f(*this, *whole, tag);
-    const std::string name = prefix + tag + "step";
-    functions += std::string("static ") + (f.fails() ? "int " : "void ") + name + "(" + f.arguments() +
-                 ", char* arena)\n{\n" + f.text() + (f.fails() ? "    return 0;\n}\n\n" : "}\n\n");
-    return bodies_[g.get()] = {name, f.workspace(), f.fails()};
+    HoistedBody parts{nullptr, whole};
+    if (fixed != LoopParameters::npos) parts = Hoisting(*whole, fixed).split(whole);
+    kept_.insert(kept_.end(), {g, parts.step});
+    LoopBody made{parts.before, {}, {}};
+    if (parts.before) made.first = function(*parts.before);
+    made.step = function(*parts.step);
+    return bodies_[key] = std::move(made);
 }
 
 }  // namespace wengert::detail

@@ -38,7 +38,8 @@ private:
     void scan()
     {
         const Graph& g = *p_.body;
-        const CppModule::Body body = w_.module.body(p_.body);
+        const std::size_t fixed = p_.states + p_.xs;
+        const Callee body = prepare(p_.body, fixed, slice(fixed, inputs_.size() - fixed));
         const States s = initial_states();
         const bool keeps = snapshot_steps();
         w_.open("for (ptrdiff_t step = 0; step < " + number(p_.steps) + "; ++step) {");
@@ -48,11 +49,11 @@ private:
         Names arguments = s.now;
         for (std::size_t i = p_.states; i < p_.states + p_.xs; ++i)
             arguments.push_back(inputs_[i] + times("at", element_count(input(g, i).shape)));
-        append(arguments, slice(p_.states + p_.xs, inputs_.size() - p_.states - p_.xs));
+        append(arguments, body.constants);
         append(arguments, s.next);
         const Names results = targets(g, p_.states, "at");
         append(arguments, results);
-        call(body, arguments);
+        call(body.step, arguments);
         put_targets(g, results, p_.states, "at");
         if (keeps) put_snapshots(g, results);
         advance(g, s);
@@ -82,38 +83,39 @@ private:
     }
 
     /// Opens the loop and leaves it where the test says so.
-    void open_while(const States& s, const Names& constants)
+    void open_while(const States& s, const Callee& test)
     {
-        const CppModule::Body test = w_.module.body(p_.other);
         w_.open("for (;;) {");
         w_.line("unsigned char on;");
         Names arguments = s.now;
-        append(arguments, constants);
+        append(arguments, test.constants);
         arguments.push_back("&on");
-        call(test, arguments);
+        call(test.step, arguments);
         w_.line("if (!on) break;");
     }
-    void step(const States& s, const Names& constants)
+    void step(const States& s, const Callee& body)
     {
         Names arguments = s.now;
-        append(arguments, constants);
+        append(arguments, body.constants);
         append(arguments, s.next);
-        call(w_.module.body(p_.body), arguments);
+        call(body.step, arguments);
         advance(*p_.body, s);
     }
     void while_loop()
     {
         const States s = initial_states();
         const Names constants = slice(p_.states, inputs_.size() - p_.states);
-        open_while(s, constants);
-        step(s, constants);
+        const Callee test = prepare(p_.other, p_.states, constants),
+                     body = prepare(p_.body, p_.states, constants);
+        open_while(s, test);
+        step(s, body);
         w_.close();
         put_states(s, *p_.body);
     }
 
     void branch(const std::shared_ptr<const Graph>& g)
     {
-        const CppModule::Body f = w_.module.body(g);
+        const CppModule::Body f = w_.module.body(g, LoopParameters::npos).step;
         Names arguments = slice(1, inputs_.size() - 1);
         const Names results = targets(*g, 0);
         append(arguments, results);
@@ -159,20 +161,22 @@ private:
         w_.line("size_t used = 0, room = 0;");
         const States s = initial_states();
         const Names fixed = slice(p_.states, constants);
-        open_while(s, fixed);
+        const Callee test = prepare(p_.other, p_.states, fixed), body = prepare(p_.body, p_.states, fixed);
+        open_while(s, test);
         remember(s, places, bytes);
-        step(s, fixed);
+        step(s, body);
         w_.close();
         const States g = first_cotangents(p_.states + constants, cotangents);
+        const Callee pull = prepare(p_.pull, g.now.size() + p_.states, fixed);
         w_.open("while (used > 0) {");
         w_.line("used -= " + number(bytes) + ";");
         Names arguments = g.now;
         for (std::size_t i = 0; i < p_.states; ++i)
             arguments.push_back("(const " + type(input(*p_.body, i).dtype) + "*)(history + used + " +
                                 number(places[i]) + ")");
-        append(arguments, fixed);
+        append(arguments, pull.constants);
         append(arguments, g.next);
-        call(w_.module.body(p_.pull), arguments);
+        call(pull.step, arguments);
         advance(*p_.pull, g);
         w_.close();
         w_.line("free(history);");

@@ -80,6 +80,26 @@ protected:
                 (history ? "{ free(history); " + w_.failure(v_) + " }" : w_.failure(v_)));
     }
 
+    /// A body that can be called: its step, and what comes last among the arguments of that, the constants and what is made of
+    /// them before the loop.
+    struct Callee {
+        CppModule::Body step;
+        Names constants;
+    };
+    Callee prepare(const std::shared_ptr<const Graph>& g, std::size_t fixed, const Names& constants)
+    {
+        const CppModule::LoopBody body = w_.module.body(g, fixed);
+        if (!body.before) return {body.step, constants};
+        Names made = constants;
+        for (std::size_t k = 0; k < body.before->outputs().size(); ++k) {
+            const GraphNode& n = output(*body.before, k);
+            made.push_back("c" + number(prepared_++));
+            w_.line(type(n.dtype) + "* const " + made.back() + " = " + memory(n) + ";");
+        }
+        call(body.first, made);
+        return {body.step, made};
+    }
+
     /// Arrays that steps turn into the next ones: NAME0, NAME1, … now, NEXT0, NEXT1, … then.
     struct States {
         Names now, next;
@@ -180,6 +200,7 @@ protected:
     const LoopParameters& p_;
     std::size_t used_;  ///< bytes from the arena's beginning on
     Names inputs_;
+    std::size_t prepared_ = 0;  ///< arrays made before the loop
 };
 
 }  // namespace wengert::detail

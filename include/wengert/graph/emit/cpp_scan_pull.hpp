@@ -18,18 +18,23 @@ public:
         simulate();
         const States s = states(*p_.body, p_.states, "s", "t");
         const States g = cotangents();
+        const std::size_t fixed = carried_ + p_.states + p_.xs + given_;
+        const auto graph = LoopPlans::body_of(p_);
+        const Names constants = slice(p_.states + p_.xs, constants_);
+        const Callee body = prepare(graph, p_.states + p_.xs, constants),
+                     pull = prepare(p_.pull, fixed, constants);
         stack();
         w_.open("while (top > 0) {");
         take();
         w_.open("while (end - begin > 1) {");
         cut();
-        forwards(s);
+        forwards(*graph, body, s);
         w_.line("begin = middle, room = (room > 2 ? room : 2) - 1;");
         w_.open("if (end - begin > 1) {");
         keep(s);
         w_.close();
         w_.close();
-        backwards(s, g);
+        backwards(pull, s, g);
         w_.close();
         for (std::size_t i = 0; i < carried_; ++i) put(i, g.now[i], element_count(input(*p_.pull, i).shape));
         end();
@@ -141,17 +146,16 @@ private:
         w_.line("const ptrdiff_t middle = begin + " + split() + "(end - begin, room);");
         push("begin", "middle", "room", "state");
     }
-    void forwards(const States& s)
+    void forwards(const Graph& graph, const Callee& body, const States& s)
     {
-        const auto body = LoopPlans::body_of(p_);
         w_.open("for (ptrdiff_t step = begin; step < middle; ++step) {");
         Names arguments = s.now;
         for (std::size_t i = p_.states; i < p_.states + p_.xs; ++i)
-            arguments.push_back(inputs_[i] + times(slice_of("step"), element_count(input(*body, i).shape)));
-        append(arguments, slice(p_.states + p_.xs, constants_));
+            arguments.push_back(inputs_[i] + times(slice_of("step"), element_count(input(graph, i).shape)));
+        append(arguments, body.constants);
         append(arguments, s.next);
-        call(w_.module.body(body), arguments);
-        swap(*body, s);
+        call(body.step, arguments);
+        swap(graph, s);
         w_.close();
     }
     void keep(const States& s)
@@ -162,7 +166,7 @@ private:
                     ", " + s.now[i] + ", " + number(bytes_of(input(*p_.body, i))) + ");");
     }
     /// One step back, from the states at hand.
-    void backwards(const States& s, const States& g)
+    void backwards(const Callee& callee, const States& s, const States& g)
     {
         const Graph& pull = *p_.pull;
         w_.line("const ptrdiff_t at = " + slice_of("begin") + ";");
@@ -175,11 +179,11 @@ private:
         std::size_t next = carried_ + p_.states;
         for (std::size_t i = 0; i < p_.xs; ++i) row(p_.states + i, next++);
         for (std::size_t i = 0; i < given_; ++i) row(rows() + p_.states + active_ + i, next++);
-        append(arguments, slice(p_.states + p_.xs, constants_));
+        append(arguments, callee.constants);
         append(arguments, g.next);
         const Names results = targets(pull, carried_, "at");
         append(arguments, results);
-        call(w_.module.body(p_.pull), arguments);
+        call(callee.step, arguments);
         put_targets(pull, results, carried_, "at");
         swap(pull, g);
         w_.line("(void)at;");

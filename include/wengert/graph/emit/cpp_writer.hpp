@@ -35,8 +35,14 @@ public:
         std::size_t workspace = 0;  ///< bytes of its arena
         bool fails = false;
     };
-    /// Bodies of loops, each written once.
-    const Body& body(const std::shared_ptr<const Graph>& g);
+    /// The body of a loop in two functions: what is the same in all steps, and a step, whose inputs are those of the body and
+    /// then `before`'s outputs. `before` is null where all is another one from step to step.
+    struct LoopBody {
+        std::shared_ptr<const Graph> before;
+        Body first, step;
+    };
+    /// Bodies, each written once; inputs from number `fixed` on are the same in all steps, npos: there are no steps.
+    const LoopBody& body(const std::shared_ptr<const Graph>& g, std::size_t fixed);
 
     /// The name of an element type. Where memory serves one type after another, the names are those of types that compilers
     /// take to be aliases of all others.
@@ -75,7 +81,9 @@ private:
 
     std::set<DType> types_;  ///< those with names of their own
     std::size_t tags_ = 0;
-    std::map<const Graph*, Body> bodies_;
+    Body function(const Graph& g);
+
+    std::map<std::pair<const Graph*, std::size_t>, LoopBody> bodies_;
     std::vector<std::shared_ptr<const Graph>> kept_;  ///< so that addresses stay those of these graphs
 };
 
