@@ -3,3 +3,9 @@
 #define CATCH_CONFIG_MAIN
 #endif
 #include "catch.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+/// Allocations that fail are tested, too.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+#endif
