@@ -45,7 +45,7 @@ private:
         std::size_t steps = 0;
     };
 
-    static void add_once(std::vector<ValueId>& list, ValueId v)
+    template <class List> static void add_once(List& list, ValueId v)
     {
         if (std::find(list.begin(), list.end(), v) == list.end()) list.push_back(v);
     }

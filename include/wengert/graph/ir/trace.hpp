@@ -11,47 +11,9 @@
 #include "../../base/key.hpp"
 #include "../../ops/random.hpp"
 #include "fields.hpp"
+#include "id_table.hpp"
 
 namespace wengert {
-
-/// Which value each block is: a table that only grows, twice as large as what is in it.
-class BlockIds {
-public:
-    BlockIds() : table_(256) {}
-    ValueId find(const Block* b) const noexcept { return table_[place(b)].value; }
-    bool contains(const Block* b) const noexcept { return find(b) != no_value; }
-    /// A block that is there keeps its value.
-    void add(const Block* b, ValueId v)
-    {
-        Entry& e = table_[place(b)];
-        if (e.block) return;
-        e = {b, v};
-        if (2 * ++size_ > table_.size()) grow();
-    }
-
-private:
-    struct Entry {
-        const Block* block = nullptr;
-        ValueId value = no_value;
-    };
-    /// Where b is, or would be: linear probing from a multiplicative hash (Knuth, volume 3, 6.4).
-    std::size_t place(const Block* b) const noexcept
-    {
-        const std::size_t mask = table_.size() - 1;
-        std::size_t i = (reinterpret_cast<std::uintptr_t>(b) * 0x9e3779b97f4a7c15U >> 24) & mask;
-        while (table_[i].block && table_[i].block != b) i = (i + 1) & mask;
-        return i;
-    }
-    void grow()
-    {
-        std::vector<Entry> old(2 * table_.size());
-        old.swap(table_);
-        for (const Entry& e : old)
-            if (e.block) table_[place(e.block)] = e;
-    }
-    std::vector<Entry> table_;
-    std::size_t size_ = 0;
-};
 
 class Trace : public Recorder, public KeyHook {
 public:
@@ -80,7 +42,8 @@ public:
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
                    const Site& at) override
     {
-        if (known_.contains(&out)) return;  // handed through, or made of operations that have been seen
+        if (known_.contains(key_of(out)))
+            return;  // handed through, or made of operations that have been seen
         ValueList inputs;
         inputs.resize(n);
         for (std::size_t i = 0; i < n; ++i) inputs[i] = value_of(*in[i], at);
@@ -90,12 +53,12 @@ public:
 
     void variable(const AnyTensor& t) override
     {
-        if (outer_ && !known_.contains(t.value.get()) && outer_->knows(*t.value)) capture(t, {});
+        if (outer_ && !known_.contains(key_of(*t.value)) && outer_->knows(*t.value)) capture(t, {});
     }
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
     {
         if (of.node) variable(of);
-        known_.add(as.get(), value_of(*of.value, at));
+        know(*as, value_of(*of.value, at));
         aliases_.push_back(as);
     }
 
@@ -139,13 +102,16 @@ public:
     /// The value that a block holds: known, captured from an enclosing trace, or a constant.
     ValueId value_of(const Block& b, const Site& at)
     {
-        if (const ValueId known = known_.find(&b); known != no_value) return known;
+        if (const ValueId known = known_.find(key_of(b)); known != no_value) return known;
         const Ref<Block> block(const_cast<Block*>(&b));
         if (outer_ && outer_->knows(b)) return capture({block, {}}, at);
         if (b.writers) return graph_.constant(copy_of(b), at);  // its elements may change
         return remember(block, graph_.constant(contiguous(block), at));
     }
-    bool knows(const Block& b) const override { return known_.contains(&b) || (outer_ && outer_->knows(b)); }
+    bool knows(const Block& b) const override
+    {
+        return known_.contains(key_of(b)) || (outer_ && outer_->knows(b));
+    }
     void output(const Ref<Block>& b, const Site& at) { graph_.output(value_of(*b, at)); }
 
     Graph& graph() noexcept { return graph_; }
@@ -156,6 +122,13 @@ public:
     const std::vector<Ref<Block>>& aliases() const noexcept { return aliases_; }
 
 private:
+    static IdTable::Key key_of(const Block& b) noexcept { return reinterpret_cast<std::uintptr_t>(&b); }
+    /// A block that has a value keeps it.
+    void know(const Block& b, ValueId v)
+    {
+        ValueId& known = known_[key_of(b)];
+        if (known == no_value) known = v;
+    }
     ValueId capture(const AnyTensor& t, const Site& at)
     {
         captured_.push_back(t);
@@ -163,7 +136,7 @@ private:
     }
     ValueId remember(const Ref<Block>& b, ValueId v)
     {
-        known_.add(b.get(), v);
+        know(*b, v);
         blocks_.resize(graph_.size());
         blocks_[v] = b;
         return v;
@@ -173,7 +146,7 @@ private:
     KeyHook* outer_keys_;
     bool running_ = true;
     Graph graph_;
-    BlockIds known_;
+    IdTable known_;                   ///< by block
     std::vector<Ref<Block>> blocks_;  ///< of every value
     std::vector<AnyTensor> captured_;
     std::vector<Ref<Block>> aliases_;

@@ -38,7 +38,6 @@ public:
         return *this;
     }
     ~ValueList() { release(); }
-    operator std::vector<ValueId>() const { return {begin(), end()}; }
 
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
@@ -50,8 +49,10 @@ public:
     const ValueId* end() const noexcept { return data() + size_; }
     ValueId& operator[](std::size_t i) noexcept { return data()[i]; }
     ValueId operator[](std::size_t i) const noexcept { return data()[i]; }
+    ValueId front() const noexcept { return data()[0]; }
     ValueId back() const noexcept { return data()[size_ - 1]; }
 
+    void clear() noexcept { size_ = 0; }
     /// New values are 0.
     void resize(std::size_t n)
     {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <ostream>
+#include <span>
 
 #include "../ir/fields.hpp"
 #include "annotations.hpp"
@@ -49,7 +50,7 @@ inline std::string word_text(std::string_view name)
     return out + "\"";
 }
 
-inline std::string list_text(const std::vector<ValueId>& ids)
+inline std::string list_text(std::span<const ValueId> ids)
 {
     std::string out = "(";
     for (std::size_t i = 0; i < ids.size(); ++i) out += (i ? ", %" : "%") + std::to_string(ids[i]);

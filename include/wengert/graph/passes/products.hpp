@@ -92,7 +92,7 @@ inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
         const FoundProduct f = scaled_product(r, n, p, alpha);
         if (f.product == no_value || !(r.node(c).shape == n.shape)) continue;
         if (alpha == no_value && !r.used_once(c)) continue;  // c would be copied
-        const std::vector<ValueId> in = r.node(f.product).inputs;
+        const ValueList in = r.node(f.product).inputs;
         const MatMul m = parameters_of<MatMul>(r.node(f.product));
         if (alpha == no_value) alpha = number_like(r, n, 1);
         const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.silent, m.a, m.b};

@@ -13,6 +13,7 @@
 
 #include "../../ops/reduction_rules.hpp"
 #include "../ir/executable.hpp"
+#include "../ir/id_table.hpp"
 #include "group.hpp"
 
 namespace wengert::tiling {
@@ -202,7 +203,7 @@ private:
     void connect()
     {
         for (ValueId v = 0; v < g_.size(); ++v) parent_[v] = v;
-        std::unordered_map<std::uint64_t, ValueId> readers;  // the last one of an operand on a level
+        IdTable readers;  // the last one of an operand on a level
         for (ValueId v = 0; v < g_.size(); ++v) {
             if (!fusible(v)) continue;
             for (ValueId i : node(v).inputs) {
@@ -215,10 +216,10 @@ private:
                 const std::uint64_t key =
                     (std::uint64_t{layouts_[u].root} << 32) ^
                     (std::uint64_t{kind_[v]} * 0x9e3779b9U + static_cast<std::uint32_t>(level_[v]));
-                const auto [it, first] = readers.try_emplace(key, v);
-                if (!first && together(it->second, v) && level_[it->second] == level_[v])
-                    parent_[find(v)] = find(it->second);
-                it->second = v;
+                ValueId& last = readers[key];
+                if (last != no_value && together(last, v) && level_[last] == level_[v])
+                    parent_[find(v)] = find(last);
+                last = v;
             }
         }
     }
@@ -300,7 +301,7 @@ private:
         std::vector<std::uint8_t> read_outside(g_.size(), 0);
         find_results(read_outside);
         std::vector<std::uint32_t> waits(groups_.size(), 0);
-        std::vector<std::vector<std::uint32_t>> next(groups_.size());
+        std::vector<ValueList> next(groups_.size());
         for (std::uint32_t k = 0; k < groups_.size(); ++k)
             for (ValueId i : groups_[k].operands) {
                 const std::uint32_t from = group_[layouts_[i].root];

@@ -8,10 +8,9 @@
 namespace wengert::tiling {
 
 struct Group {
-    std::vector<ValueId> nodes;     ///< in the graph's order
-    std::vector<ValueId> operands;  ///< what it reads from outside, each once
-    std::vector<ValueId>
-        results;        ///< what is read outside, is an output, or is guarded: no views, written contiguously
+    ValueList nodes;     ///< in the graph's order
+    ValueList operands;  ///< what it reads from outside, each once
+    ValueList results;  ///< what is read outside, is an output, or is guarded: no views, written contiguously
     bool fused = true;  ///< false: one node, run by a library kernel
 };
 

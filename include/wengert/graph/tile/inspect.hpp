@@ -48,7 +48,7 @@ inline void tell(const Plan& plan, PlanWatch& to)
 {
     to.kernels.clear();
     to.buffers.clear();
-    for (const Task& t : plan.tasks) to.kernels.push_back(t.group.nodes);
+    for (const Task& t : plan.tasks) to.kernels.emplace_back(t.group.nodes.begin(), t.group.nodes.end());
     std::vector<std::uint32_t> buffers(plan.stores.size());
     for (std::size_t s = 0; s < plan.stores.size(); ++s) {
         const Store& store = plan.stores[s];

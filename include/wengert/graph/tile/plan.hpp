@@ -13,8 +13,8 @@ namespace wengert::tiling {
 struct Task {
     Group group;
     std::shared_ptr<const FusedKernel> kernel;  ///< null: one operation by itself
-    bool throws = false;        ///< it may fail: nothing of the caller's has been written before it
-    std::vector<ValueId> over;  ///< for each result the value whose memory it takes over, or no_value
+    bool throws = false;  ///< it may fail: nothing of the caller's has been written before it
+    ValueList over;       ///< for each result the value whose memory it takes over, or no_value
 };
 
 /// Whose memory a value has.
@@ -93,7 +93,7 @@ private:
     Task& add_task(Group group)
     {
         Task t;
-        t.over.assign(group.results.size(), no_value);
+        for (std::size_t r = 0; r < group.results.size(); ++r) t.over.push_back(no_value);
         t.throws = !group.fused && may_throw(graph, layouts, group.nodes[0]);
         t.group = std::move(group);
         tasks.push_back(std::move(t));
