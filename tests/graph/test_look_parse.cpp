@@ -260,6 +260,13 @@ TEST_CASE("errors name the line and what is wrong")
           8, "does not lie in the packed block");
     check(head + body + "%1 = scan(%0) {body @0 steps 3 states 1 xs 0 results (f32(4) at 0) size 9}\nend\n",
           8, "another type");
+    const auto bounded = [&](const char* rest) {
+        return head + body + "%1 = scan(%0) {body @0 steps 3 states 1 xs 0 snapshots " + rest + "\nend\n";
+    };
+    check(bounded("3 results (f32(3) at 0) size 3}"), 8, "number of snapshots");
+    check(bounded("-1 results (f32(3) at 0) size 3}"), 8, "number of snapshots");
+    check(head + body + "%1 = scan_pull(%0) {body @0 steps 3 states 1 snapshots 1 results () size 0}\nend\n",
+          8, "a graph is missing");
     check(head + "%0 = input : f32(3)\nguard hope %0 = [1, 2, 3]\nend\n", 3, "truth, item or elements");
 }
 
