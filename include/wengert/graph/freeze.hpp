@@ -224,8 +224,8 @@ private:
     /// The result around these values.
     template <class Y> Y result(const FrozenPath& path, std::vector<Ref<Block>>& values) const
     {
+        core_->commit(path, values);  // before anything that may throw: the live tensors have been lent
         Y y = *static_cast<const Y*>(path.shell.get());
-        core_->commit(path, values);
         BlockFiller filler{values.data()};
         visit_argument(filler, y);
         return y;
@@ -235,8 +235,8 @@ private:
     Y recorded_result(const std::shared_ptr<FrozenPath>& path, const CallArguments& a,
                       std::vector<Ref<Block>>& values, const Site& at) const
     {
-        Y y = *static_cast<const Y*>(path->shell.get());
         core_->commit(*path, values);
+        Y y = *static_cast<const Y*>(path->shell.get());
         std::vector<AnyTensor> in, tensors;
         for (std::size_t i = 0; i < a.inputs.size(); ++i) in.push_back({a.inputs[i], a.node(i)});
         tensors = record_section(in, values, std::make_shared<FrozenRule>(core_, path), part_primitive, at);
