@@ -1,4 +1,4 @@
-// Short rows and parts in one piece: the ways round the general loops give what plain loops give.
+// Rows: short ones, long ones of one segment, and parts in one piece. The ways round the general loops give the same bits.
 #include <vector>
 
 #include "tile_common.hpp"
@@ -97,4 +97,30 @@ TEST_CASE("rows of an array that are read, added to and stacked one by one")
     };
     check<float>(f,
                  {random_block<float>({9, 5}), random_block<float>({5}, 2), random_block<float>({9, 8}, 3)});
+}
+
+TEST_CASE("stencils: rows of one segment, whose last block goes over some elements twice")
+{
+    for (const std::int64_t n : {130, 131, 200, 258, 400}) {
+        INFO("rows of " << n - 2);
+        const auto f = [n]<class T>(const std::vector<Tensor<T>>& x) {
+            const auto loss = [n](const std::vector<Tensor<T>>& w) {
+                const auto inner = range(1, n - 1), before = range(0, n - 2), after = range(2, n);
+                const auto rows = range(1, 6), above = range(0, 5), below = range(2, 7);
+                Tensor<T> u = w[0];
+                for (int s = 0; s < 3; ++s) {
+                    const Tensor<T> around = view(u, above, inner) + view(u, below, inner) +
+                                             view(u, rows, before) + view(u, rows, after);
+                    view(u, rows, inner) += view(w[1], 0) * (around - T(4) * view(u, rows, inner));
+                }
+                return sum(u * u);
+            };
+            const auto [y, g] = value_and_grad(loss)(x);
+            return std::vector<Tensor<T>>{y, g[0], g[1]};
+        };
+        check<float>([&](const std::vector<Tensor<float>>& x) { return f(x); },
+                     {random_block<float>({7, n}), random_block<float>({1}, 2)});
+        check<double>([&](const std::vector<Tensor<double>>& x) { return f(x); },
+                      {random_block<double>({7, n}), random_block<double>({1}, 2)});
+    }
 }

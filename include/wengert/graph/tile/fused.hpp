@@ -305,9 +305,54 @@ private:
         std::byte* at_[FusedProgram::max_streams];
     };
 
+    /// A stencil: rows that are one segment of the machine and nothing else, in place. Only addresses move from row to row.
+    bool rows_of_segment(const Table& t) const noexcept
+    {
+        if (p_.program.size() != 1 || p_.program[0].kernel || p_.gathers || !p_.totals.empty()) return false;
+        return p_.extents.size() == 2 && p_.tile >= p_.inner && !t.shared && !p_.segments.empty();
+    }
+    template <class T>
+    void run_rows_of_segment(const Table& t, std::size_t row, std::size_t last) const noexcept
+    {
+        using Machine = MicroMachine<T>;
+        const FusedProgram::Segment& s = p_.segments[p_.program[0].segment];
+        const std::size_t count = s.at.size(), whole = p_.inner / Machine::block,
+                          rest = p_.inner % Machine::block;
+        const std::size_t back = rest ? (Machine::block - rest) * sizeof(T) : 0;
+        std::byte* at[256];
+        std::int64_t block[256], next[256];
+        for (std::size_t k = 0; k < count; ++k) {
+            at[k] = static_cast<std::byte*>(const_cast<void*>(t.at[s.at[k]]));
+            block[k] = next[k] = 0;
+            if (!s.moves[k]) continue;
+            const std::int64_t stride = p_.streams[s.at[k]].strides[0] * p_.streams[s.at[k]].size;
+            at[k] = t.base[s.at[k]] + static_cast<std::int64_t>(row) * stride;
+            block[k] = Machine::block * sizeof(T);
+            next[k] = stride - static_cast<std::int64_t>(whole * Machine::block * sizeof(T) - back);
+        }
+        for (std::size_t k = 0; k < s.spills; ++k)
+            at[count + k] = t.scratch + s.spill + k * Machine::block * sizeof(T);
+        for (; row < last; ++row) {
+            for (std::size_t b = 0; b < whole; ++b) {
+                Machine::run(s.ops.data(), at);
+                for (std::size_t k = 0; k < count; ++k) at[k] += block[k];
+            }
+            if (rest) {  // the last block ends with the row
+                for (std::size_t k = 0; k < count; ++k) at[k] -= block[k] ? back : 0;
+                Machine::run(s.ops.data(), at);
+            }
+            for (std::size_t k = 0; k < count; ++k) at[k] += next[k];
+        }
+    }
+
     void run_rows(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
         if (begin >= end) return;
+        const bool whole = begin % p_.inner == 0 && end % p_.inner == 0 && rows_of_segment(t);
+        if (whole && p_.segments[0].dtype == DType::float32 && p_.inner >= MicroMachine<float>::block)
+            return run_rows_of_segment<float>(t, begin / p_.inner, end / p_.inner);
+        if (whole && p_.segments[0].dtype == DType::float64 && p_.inner >= MicroMachine<double>::block)
+            return run_rows_of_segment<double>(t, begin / p_.inner, end / p_.inner);
         Rows rows(p_, t, begin / p_.inner);
         std::size_t column = begin % p_.inner;
         for (std::size_t n = 0; begin < end; begin += n, column += n) {
