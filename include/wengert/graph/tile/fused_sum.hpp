@@ -96,7 +96,9 @@ private:
     void whole_rows(const T* x, std::size_t rows)
     {
         kernels::sum<T, A>(x, rows, length_, 1, out_);
-        for (std::size_t r = 0; r < rows; ++r) finish();
+        if (mean_)
+            for (std::size_t r = 0; r < rows; ++r) out_[r] /= static_cast<T>(length_);
+        out_ += rows;
     }
     void finish()
     {
