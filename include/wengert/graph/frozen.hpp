@@ -67,7 +67,8 @@ struct FreezeOptions {
     PassOptions passes = {.fold_updates = true};  ///< which passes run, and who watches them
     /// Bytes that the plan's intermediate values may take: cheap ones are computed again to keep to it. 0 for no limit.
     std::size_t memory_limit = 0;
-    unsigned threads = 1;  ///< for large steps, where the program is built with WENGERT_TBB; 0: all of the machine
+    unsigned threads =
+        1;  ///< for large steps, where the program is built with WENGERT_TBB; 0: all of the machine
     NodeCallback callback = {};  ///< for the backend `interpret`: called after each node
 };
 

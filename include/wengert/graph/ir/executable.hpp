@@ -32,7 +32,8 @@ struct PlanWatch;
 
 struct PlanOptions {
     bool allow_reassociation = false;
-    unsigned threads = 1;  ///< for large steps, where the program is built with WENGERT_TBB; 0: all of the machine
+    unsigned threads =
+        1;  ///< for large steps, where the program is built with WENGERT_TBB; 0: all of the machine
     NodeCallback callback = {};  ///< for `interpret`
     PlanWatch* watch = nullptr;  ///< is told the plan, and the times of its runs (graph/ir/watch.hpp)
 };
