@@ -1,5 +1,5 @@
-// A bounded number of random programs, and those that have failed once. For hours of them: long/random_programs.cpp.
-#include "random_programs.hpp"
+// A bounded number of random programs, and those that have failed once. For hours of them: long/main.cpp.
+#include "long/random_programs.hpp"
 
 #include <chrono>
 #include <cstdlib>
