@@ -256,7 +256,6 @@ public:
     void run_short_rows(std::int64_t inner, std::int64_t rows)
     {
         const auto width = static_cast<std::size_t>(inner);
-        if (loop_.rank() == 2) return run_short_rows_of_matrix(width, static_cast<std::size_t>(rows));
         const std::int64_t per_tile = std::max<std::int64_t>(1, static_cast<std::int64_t>(tile) / inner);
         for (std::int64_t r = 0; r < rows; r += per_tile) {
             const auto m = static_cast<std::size_t>(std::min(per_tile, rows - r));
@@ -274,9 +273,7 @@ public:
                 store_run(mode_, dtype_, scratch_[0] + j * width * op_[0].size, width, out_row[j], stride(0));
         }
     }
-
-private:
-    /// The same for two axes: what lies in order is read and written in place.
+    /// The same of a matrix: rows that lie in order are read and written where they are.
     void run_short_rows_of_matrix(std::size_t width, std::size_t rows)
     {
         const std::size_t per_tile = std::max<std::size_t>(1, tile / width);
@@ -296,6 +293,8 @@ private:
                           stride(0));
         }
     }
+
+private:
     bool in_order(std::size_t k) const { return stride(k) == 1 && op_[k].strides[0] == loop_.inner(); }
     std::byte* row(std::size_t k, std::size_t r) const
     {
@@ -322,7 +321,11 @@ inline void execute(TileKernel kernel, const Shape& shape, DType dtype, Operand*
     const std::int64_t inner = executor.loop().inner(), rows = executor.loop().rows();
     if (inner >= 16 && rows > 1 && executor.rows_are_direct())
         return executor.run_direct_rows(static_cast<std::size_t>(inner), rows);
-    if (inner < 48 && rows > 1) return executor.run_short_rows(inner, rows);
+    const bool short_rows = inner < 48 && rows > 1;
+    if (short_rows && executor.loop().rank() == 2)
+        return executor.run_short_rows_of_matrix(static_cast<std::size_t>(inner),
+                                                 static_cast<std::size_t>(rows));
+    if (short_rows) return executor.run_short_rows(inner, rows);
     for (std::int64_t r = 0; r < rows; ++r) {
         executor.run_row(static_cast<std::size_t>(inner));
         executor.next_row();
