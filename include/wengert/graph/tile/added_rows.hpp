@@ -2,6 +2,7 @@
 // parts of a row at once. Each element has its sums in the order of the parts, so the bits are those of one pass a part.
 #pragma once
 
+#include "../../kernels/cpu/lane.hpp"
 #include "program.hpp"
 
 namespace wengert::tiling::detail {
