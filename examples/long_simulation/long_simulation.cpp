@@ -121,7 +121,7 @@ int main(int argc, char** argv)
                 (unsigned long long)ideal, static_cast<double>(ideal) / static_cast<double>(steps),
                 (unsigned long long)r.report.recorded);
     std::printf("peak %.1f MB (the whole tape: about %.0f MB); %.1f s\n", r.megabytes,
-                2.2 * static_cast<double>(steps) * static_cast<double>(u0.size()) * 8 / 1e6, r.seconds);
+                3.0 * static_cast<double>(steps) * static_cast<double>(u0.size()) * 8 / 1e6, r.seconds);
 
     const Field direction = wg::normal<double>(wg::Key(5), {n, n}) * u0;
     const double h = 1e-4, slope = sum(r.sensitivity * direction).item();
