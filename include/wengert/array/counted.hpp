@@ -276,9 +276,17 @@ public:
     }
     Ref(const Ref& o) noexcept : Ref(o.x_) {}
     Ref(Ref&& o) noexcept : x_(std::exchange(o.x_, nullptr)) {}
-    Ref& operator=(Ref o) noexcept
+    // Not one operator by value: clang 14 and 16 forget to destroy its parameter in `ref = {}` inside a lambda of a template.
+    Ref& operator=(const Ref& o) noexcept
     {
-        std::swap(x_, o.x_);
+        Ref copy(o);
+        std::swap(x_, copy.x_);
+        return *this;
+    }
+    Ref& operator=(Ref&& o) noexcept
+    {
+        Ref taken(std::move(o));
+        std::swap(x_, taken.x_);
         return *this;
     }
     [[gnu::always_inline]] ~Ref()

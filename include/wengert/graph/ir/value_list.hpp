@@ -31,8 +31,14 @@ public:
     ValueList(const std::vector<ValueId>& v) : ValueList(v.data(), v.size()) {}
     ValueList(const ValueList& o) : ValueList(o.data(), o.size_) {}
     ValueList(ValueList&& o) noexcept { take(o); }
-    ValueList& operator=(ValueList o) noexcept
+    ValueList& operator=(const ValueList& o)
     {
+        ValueList copy(o);
+        return *this = std::move(copy);
+    }
+    ValueList& operator=(ValueList&& o) noexcept
+    {
+        if (this == &o) return *this;
         release();
         take(o);
         return *this;
