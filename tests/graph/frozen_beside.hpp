@@ -11,6 +11,14 @@
 namespace wg = wengert;
 using wg::Tensor;
 
+/// Without the replays beside the eager function: what is counted is then the graph's alone.
+inline wg::FreezeOptions unchecked()
+{
+    wg::FreezeOptions o;
+    o.check = false;
+    return o;
+}
+
 /// Shape and bits; a NaN equals a NaN.
 template <class T> bool same_bits(const Tensor<T>& a, const Tensor<T>& b)
 {

@@ -9,13 +9,6 @@ namespace {
 
 using D = Tensor<double>;
 
-wg::FreezeOptions unchecked()
-{
-    wg::FreezeOptions o;
-    o.check = false;
-    return o;
-}
-
 enum class Kind { sum, product };
 
 struct Settings {

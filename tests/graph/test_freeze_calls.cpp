@@ -28,13 +28,6 @@ namespace {
 
 using D = Tensor<double>;
 
-wg::FreezeOptions unchecked()
-{
-    wg::FreezeOptions o;
-    o.check = false;
-    return o;
-}
-
 template <class T> bool held_by_nobody_else(const Tensor<T>& t) { return wg::is_unique(t.any().value.get()); }
 
 }  // namespace

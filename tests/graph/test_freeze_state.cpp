@@ -9,13 +9,6 @@ namespace {
 
 using D = Tensor<double>;
 
-wg::FreezeOptions unchecked()
-{
-    wg::FreezeOptions o;
-    o.check = false;
-    return o;
-}
-
 }  // namespace
 
 TEST_CASE("live tensors are read and assigned to in program order")

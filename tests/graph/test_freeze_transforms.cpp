@@ -3,13 +3,6 @@
 
 namespace {
 
-wg::FreezeOptions unchecked()
-{
-    wg::FreezeOptions o;
-    o.check = false;
-    return o;
-}
-
 using D = Tensor<double>;
 
 D model(const D& x, const D& w)

@@ -1,17 +1,6 @@
 // Guards: programs whose way through C++ depends on data, each path of which must be right whenever it is taken.
 #include "frozen_beside.hpp"
 
-namespace {
-
-wg::FreezeOptions unchecked()
-{
-    wg::FreezeOptions o;
-    o.check = false;
-    return o;
-}
-
-}  // namespace
-
 TEST_CASE("a branch on a comparison is guarded, both paths are kept")
 {
     const auto f = [](const Tensor<float>& x) {
