@@ -1,11 +1,78 @@
-// The derivative of a scan with memory for few of its states, as an operation, and its own derivatives: those of the scans
-// that keep all states, which compute the same.
+// One step of a scan's derivative, and the loop of such steps: a scan from the last step to the first where the scan has kept
+// its states, else a scan_pull, which makes those again that are not there.
 #pragma once
 
-#include "../../transforms/section.hpp"
-#include "loop_rules.hpp"
+#include "loop_rule_parts.hpp"
 
 namespace wengert::detail {
+
+struct ScanPull {
+    const LoopParameters& p;
+    std::vector<bool> active, given;
+    std::vector<std::size_t> states, xs, constants;  ///< active inputs
+
+    ScanPull(const LoopParameters& parameters, const std::vector<bool>& wanted,
+             const std::vector<AnyTensor>& cotangents)
+        : p(parameters), active(active_in_loop(p, wanted)), given(active_outputs(*p.body, active)),
+          states(chosen(active, 0, p.states)), xs(chosen(active, p.states, p.states + p.xs)),
+          constants(chosen(active, p.states + p.xs, active.size()))
+    {
+        for (std::size_t k = 0; k < given.size(); ++k)
+            given[k] = k < p.states ? active[k]
+                                    : given[k] && k < cotangents.size() && cotangents[k].value &&
+                                          p.results[k].shape[0] == p.steps;  // not that of kept states
+    }
+
+    /// One step: cotangents of states, sums; states, slices, cotangents of results; constants.
+    Graph body() const
+    {
+        std::vector<bool> summed(active.size());
+        for (std::size_t i : constants) summed[i] = true;
+        const Graph g = vjp_graph(*p.body, active, given, summed);
+        const std::size_t n = active.size(), ys = chosen(given, p.states, given.size()).size();
+        const std::size_t sums = states.size() + ys, inputs = sums + constants.size();
+        std::vector<std::size_t> in = all_of(0, states.size());
+        append(in, all_of(sums, inputs));
+        append(in, all_of(0, p.states + p.xs), inputs);
+        append(in, all_of(states.size(), sums));
+        append(in, all_of(p.states + p.xs, n), inputs);
+        std::vector<std::size_t> out = all_of(0, states.size());
+        append(out, all_of(states.size() + xs.size(), states.size() + xs.size() + constants.size()));
+        append(out, all_of(states.size(), states.size() + xs.size()));
+        return rearranged(g, in, out);
+    }
+    std::vector<AnyTensor> operands(const std::vector<AnyTensor>& g, const AnyTensor& y,
+                                    const std::vector<AnyTensor>& in, const Site& at) const
+    {
+        std::vector<AnyTensor> out;
+        for (std::size_t k : states) out.push_back(or_zeros(g[k], p.results[k].dtype, p.results[k].shape));
+        for (std::size_t i : constants) out.push_back(filled(in[i].value->dtype, in[i].value->shape, -0.0));
+        for (std::size_t k = p.results.size() - p.kept; k < p.results.size(); ++k)
+            out.push_back(unpacked(y, p.results[k], at));
+        for (std::size_t i = p.states; i < p.states + p.xs; ++i) out.push_back(in[i]);
+        for (std::size_t k = p.states; k < given.size(); ++k)
+            if (given[k]) out.push_back(g[k]);
+        for (std::size_t i = p.states + p.xs; i < in.size(); ++i) out.push_back(in[i]);
+        return out;
+    }
+    std::shared_ptr<LoopParameters> parameters() const
+    {
+        auto q = std::make_shared<LoopParameters>();
+        q->body = shared_graph(body());
+        q->steps = p.steps;
+        q->backwards = !p.backwards;
+        q->states = states.size() + constants.size();
+        q->xs = p.states + p.xs + chosen(given, p.states, given.size()).size();
+        for (std::size_t k = 0; k < q->body->outputs().size(); ++k) {
+            const GraphNode& n = q->body->node(q->body->outputs()[k]);
+            q->results.push_back({n.dtype, k < q->states ? n.shape : stacked_shape(p.steps, n.shape), 0});
+        }
+        q->dtype = packed_dtype(q->results);
+        q->code = std::make_shared<LoopCode>();
+        place_results(*q, 0);
+        return q;
+    }
+};
 
 /// The scan_pull in place of pull.parameters().
 inline std::shared_ptr<LoopParameters> pull_of_snapshots(const ScanPull& pull)
@@ -38,85 +105,6 @@ inline std::vector<AnyTensor> operands_with_snapshots(const ScanPull& pull, cons
     for (std::size_t k : pull.states) out.push_back(or_zeros(g[k], p.results[k].dtype, p.results[k].shape));
     for (std::size_t k : chosen(pull.given, p.states, pull.given.size())) out.push_back(g[k]);
     return out;
-}
-
-/// The scan whose derivative p is, all states kept.
-inline std::shared_ptr<const LoopParameters> scan_of(const LoopParameters& p)
-{
-    LoopParameters scan;
-    scan.body = p.body;
-    scan.steps = p.steps;
-    scan.backwards = p.backwards;
-    scan.states = p.states;
-    scan.xs = p.xs;
-    for (std::size_t k = 0; k < p.body->outputs().size(); ++k) {
-        const GraphNode& n = p.body->node(p.body->outputs()[k]);
-        scan.results.push_back({n.dtype, k < p.states ? n.shape : stacked_shape(p.steps, n.shape), 0});
-    }
-    scan.dtype = packed_dtype(scan.results);
-    place_results(scan, 0);
-    return with_history(scan);
-}
-
-/// What a scan_pull computes, result by result, from the same operands.
-inline std::vector<AnyTensor> pulled_with_all_states(const LoopParameters& p,
-                                                     const std::vector<AnyTensor>& operands, const Site& at)
-{
-    const auto scan = scan_of(p);
-    const std::size_t given = p.body->outputs().size() - p.states,
-                      cotangents = operands.size() - given - p.active_states.size();
-    const std::vector<AnyTensor> in(operands.begin(),
-                                    operands.begin() + static_cast<std::ptrdiff_t>(cotangents - p.states));
-    std::vector<AnyTensor> g(scan->results.size());
-    std::size_t next = cotangents;
-    for (std::size_t i : p.active_states) g[i] = operands[next++];
-    for (std::size_t k = 0; k < given; ++k) g[p.states + k] = operands[next++];
-    std::vector<bool> wanted(in.size());
-    for (const auto* which : {&p.active_states, &p.active_xs, &p.active_constants})
-        for (std::size_t i : *which) wanted[i] = true;
-    const ScanPull pull(*scan, wanted, g);
-    const AnyTensor y = apply_loop(scan, in, at);
-    auto q = pull.parameters();
-    std::vector<AnyTensor> all = pull.operands(g, y, in, at), out;
-    drop_unused(*q, all);
-    const AnyTensor packed = apply_loop(q, all, at);
-    for (const auto& r : q->results) out.push_back(unpacked(packed, r, at));
-    return out;
-}
-
-inline void scan_pull_vjp(const Node& n, const AnyTensor& h, Cotangents& out, const LoopParameters& p)
-{
-    const std::vector<AnyTensor> in = saved_inputs(n);
-    std::vector<bool> wanted;
-    for (std::size_t i = 0; i < in.size(); ++i)
-        wanted.push_back(out.wanted(i) && differentiable(in[i].value->dtype));
-    const std::vector<AnyTensor> found =
-        pull_by_running([&](const std::vector<AnyTensor>& x) { return pulled_with_all_states(p, x, n.at); },
-                        in, cotangents_of_results(n, h, out), wanted, "scan", n.at);
-    for (std::size_t i = 0; i < in.size(); ++i)
-        if (wanted[i] && found[i].value) out.add(i, found[i]);
-}
-
-inline AnyTensor scan_pull_jvp(const LoopParameters& p, const std::vector<AnyTensor>& in,
-                               const AnyTensor* dots)
-{
-    Tape& tape = Tape::current();
-    const Site at = tape.site_override;
-    LevelScope scope(tape, true);
-    std::vector<AnyTensor> x = in, parts;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-        if (!dots[i].value) continue;
-        x[i] = lift_any(in[i], scope.level(), "scan", at);
-        Node& node = *x[i].node;
-        if (!node.tangents) node.tangents = new std::vector<Tangent>;
-        node.tangents->push_back({scope.level(), dots[i]});
-    }
-    for (const AnyTensor& y : pulled_with_all_states(p, x, at)) {
-        const AnyTensor* dot = y.node ? y.node->tangent(scope.level()) : nullptr;
-        parts.push_back(dot ? *dot : AnyTensor{});
-    }
-    scope.close();
-    return packed_from(p, parts);
 }
 
 }  // namespace wengert::detail

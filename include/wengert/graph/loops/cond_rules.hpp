@@ -1,0 +1,74 @@
+// The derivatives of branches: branches of the derivatives.
+#pragma once
+
+#include "loop_rule_parts.hpp"
+
+namespace wengert::detail {
+
+/// A cond of two graphs that were made from the branches of p.
+inline std::shared_ptr<LoopParameters> branch_of(Graph yes, Graph no)
+{
+    auto q = std::make_shared<LoopParameters>();
+    q->kind = Kind::cond;
+    for (ValueId v : yes.outputs()) q->results.push_back({yes.node(v).dtype, yes.node(v).shape, 0});
+    q->body = shared_graph(std::move(yes));
+    q->other = shared_graph(std::move(no));
+    q->dtype = packed_dtype(q->results);
+    q->code = std::make_shared<LoopCode>();
+    place_results(*q, 0);
+    return q;
+}
+inline std::vector<bool> active_in_either(const LoopParameters& p, const std::vector<bool>& inputs)
+{
+    std::vector<bool> a = active_outputs(*p.body, inputs), b = active_outputs(*p.other, inputs);
+    for (std::size_t k = 0; k < a.size(); ++k) a[k] = a[k] || b[k];
+    return a;
+}
+
+inline void cond_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
+                     std::shared_ptr<const LoopParameters> p)
+{
+    std::vector<AnyTensor> in = saved_inputs(n);
+    in.resize(in.size() - p->ignored);
+    p = without_effects(std::move(p));
+    std::vector<bool> wanted;
+    for (std::size_t i = 1; i < in.size(); ++i)
+        wanted.push_back(out.wanted(i) && differentiable(in[i].value->dtype));
+    const std::vector<AnyTensor> cotangents = cotangents_of_results(n, g, out);
+    std::vector<bool> given = active_in_either(*p, wanted), none(wanted.size());
+    for (std::size_t k = 0; k < given.size(); ++k) given[k] = given[k] && cotangents[k].value;
+    const auto q =
+        branch_of(vjp_graph(*p->body, wanted, given, none), vjp_graph(*p->other, wanted, given, none));
+    if (q->results.empty()) return;
+    std::vector<AnyTensor> operands{in[0]};
+    for (std::size_t k = 0; k < given.size(); ++k)
+        if (given[k]) operands.push_back(cotangents[k]);
+    operands.insert(operands.end(), in.begin() + 1, in.end());
+    const AnyTensor packed = apply_loop(q, operands, n.at);
+    std::size_t k = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        if (wanted[i]) out.add(i + 1, unpacked(packed, q->results[k++], n.at));
+}
+
+inline AnyTensor cond_jvp(const LoopParameters& p, const std::vector<AnyTensor>& in, const AnyTensor* dots)
+{
+    std::vector<bool> active = have_tangents(dots + 1, in.size() - 1);
+    const std::vector<bool> wanted = active_in_either(p, active);
+    std::vector<std::size_t> inputs = all_of(0, active.size() + chosen(active, 0, active.size()).size());
+    const auto tangents = [&](const Graph& branch) {
+        const Graph g = jvp_graph(branch, active, wanted);
+        return rearranged(g, inputs, all_of(branch.outputs().size(), g.outputs().size()));
+    };
+    const auto q = branch_of(tangents(*p.body), tangents(*p.other));
+    q->results.clear();
+    for (std::size_t k = 0; k < wanted.size(); ++k)
+        if (wanted[k]) q->results.push_back(p.results[k]);
+    q->size = p.size;
+    q->dtype = p.dtype;
+    std::vector<AnyTensor> operands = in;
+    for (std::size_t i = 1; i < in.size(); ++i)
+        if (dots[i].value) operands.push_back(dots[i]);
+    return apply_loop(q, operands, Tape::current().site_override);
+}
+
+}  // namespace wengert::detail

@@ -1,0 +1,132 @@
+// What the derivatives of all loops and branches are put together from: inputs saved, cotangents of results, lists of
+// positions, packed blocks made of parts.
+#pragma once
+
+#include "loop_graphs.hpp"
+
+namespace wengert::detail {
+
+using Kind = LoopParameters::Kind;
+
+inline std::vector<AnyTensor> saved_inputs(const Node& n)
+{
+    std::vector<AnyTensor> in;
+    for (std::size_t i = 0; i < n.input_count; ++i) in.push_back(saved_input(n, i));
+    return in;
+}
+template <class T> AnyTensor filled_with(T v, const Shape& shape)
+{
+    return broadcast_to(Tensor<T>(v), shape, Site{}).any();
+}
+/// A constant of one number; large ones are no memory of the graph.
+inline AnyTensor filled(DType d, const Shape& shape, double v)
+{
+    return d == DType::float32 ? filled_with(static_cast<float>(v), shape) : filled_with(v, shape);
+}
+
+/// Indices of those that are true, shifted.
+inline std::vector<std::size_t> chosen(const std::vector<bool>& which, std::size_t first, std::size_t last)
+{
+    std::vector<std::size_t> out;
+    for (std::size_t i = first; i < last; ++i)
+        if (which[i]) out.push_back(i);
+    return out;
+}
+inline void append(std::vector<std::size_t>& to, const std::vector<std::size_t>& from, std::size_t shift = 0)
+{
+    for (std::size_t i : from) to.push_back(i + shift);
+}
+inline std::vector<std::size_t> all_of(std::size_t first, std::size_t last)
+{
+    std::vector<std::size_t> out;
+    for (std::size_t i = first; i < last; ++i) out.push_back(i);
+    return out;
+}
+/// The position of each true one among the true ones.
+inline std::vector<std::size_t> ranks(const std::vector<bool>& which)
+{
+    std::vector<std::size_t> out(which.size());
+    for (std::size_t i = 0, n = 0; i < which.size(); ++i) out[i] = which[i] ? n++ : LoopParameters::npos;
+    return out;
+}
+
+inline Shape stacked_shape(std::int64_t steps, const Shape& one)
+{
+    Shape s{steps};
+    for (auto e : one) s.push_back(e);
+    return s;
+}
+
+/// Drops xs and constants that the body of a scan does not read, and their operands.
+inline void drop_unused(LoopParameters& p, std::vector<AnyTensor>& in)
+{
+    const Graph& g = *p.body;
+    std::vector<bool> used(g.size());
+    for (const GraphNode& n : g.nodes())
+        for (ValueId i : n.inputs) used[i] = true;
+    for (ValueId v : g.outputs()) used[v] = true;
+    std::vector<std::size_t> keep;
+    std::vector<AnyTensor> kept;
+    std::size_t xs = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        if (i >= p.states && !used[g.inputs()[i]]) continue;
+        keep.push_back(i);
+        kept.push_back(in[i]);
+        xs += i >= p.states && i < p.states + p.xs;
+    }
+    p.body = shared_graph(rearranged(g, keep, all_of(0, g.outputs().size())));
+    p.xs = xs;
+    in = std::move(kept);
+}
+
+/// Cotangents of a loop's results, empty where there are none.
+inline std::vector<AnyTensor> cotangents_of_results(const Node& n, const AnyTensor& g, Cotangents& out)
+{
+    const LoopParameters& p = *static_cast<const Loop*>(n.op)->parameters;
+    std::vector<AnyTensor> parts = out.walk().take_parts(n);
+    parts.resize(p.results.size());
+    if (g.value->dtype == p.dtype && g.value->shape == Shape{p.size})  // of the packed block as a whole
+        for (std::size_t k = 0; k < p.results.size(); ++k)
+            if (differentiable(p.results[k].dtype) && p.results[k].wanted())
+                parts[k] = unpacked(g, p.results[k], n.at);
+    for (std::size_t k = 0; k < p.results.size(); ++k)
+        if (parts[k].value && p.results[k].dtype == DType::float32 && parts[k].value->dtype == DType::float64)
+            parts[k] = cast<float>(Tensor<double>(parts[k]), n.at).any();
+    return parts;
+}
+/// A cotangent or tangent, zeros where it is absent.
+inline AnyTensor or_zeros(const AnyTensor& t, DType dtype, const Shape& shape)
+{
+    return t.value ? t : filled(dtype, shape, 0.0);
+}
+
+inline std::vector<bool> have_tangents(const AnyTensor* tangents, std::size_t n)
+{
+    std::vector<bool> out;
+    for (std::size_t i = 0; i < n; ++i) out.push_back(bool(tangents[i].value));
+    return out;
+}
+
+template <class T>
+AnyTensor packed_sum(const AnyTensor& total, const AnyTensor& part, const LoopParameters::Result& r,
+                     std::int64_t size)
+{
+    const Tensor<T> term = apply<Pack, T>(Pack{r.offset, r.shape, size}, Site{}, Tensor<T>(part));
+    return total.value ? (Tensor<T>(total) + term).any() : term.any();
+}
+/// A packed block from some of its results, zeros elsewhere.
+inline AnyTensor packed_from(const LoopParameters& p, const std::vector<AnyTensor>& parts)
+{
+    AnyTensor total;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        if (!parts[k].value || !p.results[k].wanted()) continue;
+        AnyTensor part = parts[k];
+        if (p.dtype == DType::float64 && part.value->dtype == DType::float32)
+            part = cast<double>(Tensor<float>(part), Site{}).any();
+        total = p.dtype == DType::float32 ? packed_sum<float>(total, part, p.results[k], p.size)
+                                          : packed_sum<double>(total, part, p.results[k], p.size);
+    }
+    return total.value ? total : AnyTensor{zeros_block(p.dtype, Shape{p.size}), {}};
+}
+
+}  // namespace wengert::detail

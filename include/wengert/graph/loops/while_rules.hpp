@@ -1,0 +1,214 @@
+// The derivative of a while_loop, backwards: an operation of its own, while_pull, which runs it again and keeps the states
+// meanwhile, since the shapes in a graph cannot depend on a number of steps that only data know.
+#pragma once
+
+#include "loop_tangents.hpp"
+
+namespace wengert::detail {
+
+/// The derivative of a while_loop with respect to the inputs wanted.
+inline std::shared_ptr<LoopParameters> while_pull(const LoopParameters& p, const std::vector<bool>& wanted)
+{
+    const std::vector<bool> active = active_in_loop(p, wanted);
+    std::vector<bool> given(p.states), summed = active;
+    for (std::size_t i = 0; i < p.states; ++i) {
+        given[i] = active[i];
+        summed[i] = false;
+    }
+    auto q = std::make_shared<LoopParameters>();
+    q->kind = Kind::while_pull;
+    q->body = p.body;
+    q->other = p.other;
+    q->pull = shared_graph(vjp_graph(*p.body, active, given, summed));
+    q->states = p.states;
+    q->guard = p.guard;
+    q->active_states = chosen(active, 0, p.states);
+    q->active_constants = chosen(active, p.states, active.size());
+    for (const auto* which : {&q->active_states, &q->active_constants})
+        for (std::size_t i : *which) {
+            const GraphNode& n = p.body->node(p.body->inputs()[i]);
+            q->results.push_back({n.dtype, n.shape, 0});
+        }
+    q->dtype = packed_dtype(q->results);
+    q->code = std::make_shared<LoopCode>();
+    place_results(*q, 0);
+    return q;
+}
+
+inline void while_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
+                      std::shared_ptr<const LoopParameters> p)
+{
+    std::vector<AnyTensor> in = saved_inputs(n);
+    in.resize(in.size() - p->ignored);
+    p = without_effects(std::move(p));
+    std::vector<bool> wanted;
+    for (std::size_t i = 0; i < in.size(); ++i) wanted.push_back(out.wanted(i));
+    auto q = while_pull(*p, wanted);
+    if (q->results.empty()) return;
+    const std::vector<AnyTensor> cotangents = cotangents_of_results(n, g, out);
+    for (std::size_t i : q->active_states)
+        in.push_back(or_zeros(cotangents[i], p->results[i].dtype, p->results[i].shape));
+    const AnyTensor packed = apply_loop(q, in, n.at);
+    std::size_t k = 0;
+    for (const auto* which : {&q->active_states, &q->active_constants})
+        for (std::size_t i : *which) {
+            if (wanted[i]) out.add(i, unpacked(packed, q->results[k], n.at));
+            ++k;
+        }
+}
+
+/// The derivative of a while_pull, P(s, c, g) = gᵀ ∂F: with the loop J of values and tangents, Ṗ is the part for the values in
+/// the pull of J at the cotangent ġ of the values and g of the tangents, because second derivatives commute.
+struct PullOfPull {
+    const LoopParameters& p;
+    const std::vector<AnyTensor>& in;
+    LoopParameters base;  ///< the while_loop
+    Joint joint;
+    std::size_t n;  ///< inputs of the while_loop
+
+    static LoopParameters loop_of(const LoopParameters& p)
+    {
+        LoopParameters base;
+        base.kind = Kind::while_loop;
+        base.body = p.body;
+        base.other = p.other;
+        base.states = p.states;
+        base.guard = p.guard;
+        return base;
+    }
+    /// `tangents` of the states and constants, of the kind of the while_pull's results: only where it has some.
+    PullOfPull(const LoopParameters& parameters, const std::vector<AnyTensor>& inputs,
+               const std::vector<AnyTensor>& tangents)
+        : p(parameters), in(inputs), base(loop_of(p)),
+          joint(base, have_tangents(tangents.data(), tangents.size())), n(in.size() - p.active_states.size())
+    {}
+    /// J as a while_loop with the tangents of the states as results.
+    std::shared_ptr<LoopParameters> loop() const
+    {
+        auto q = std::make_shared<LoopParameters>(base);
+        std::vector<bool> none(p.body->outputs().size());
+        const Graph body = joint.body(none);
+        q->other = shared_graph(joint.test(body));
+        q->states = joint.states;
+        for (std::size_t k = 0; k < q->states; ++k) {
+            const GraphNode& node = body.node(body.outputs()[k]);
+            q->results.push_back({node.dtype, node.shape, 0});
+        }
+        q->body = shared_graph(body);
+        q->dtype = packed_dtype(q->results);
+        q->code = std::make_shared<LoopCode>();
+        place_results(*q, 0);
+        return q;
+    }
+    /// The pull of J with respect to values in `wanted`; `dots` are ġ for the active states, absent ones zero. One result for
+    /// each input of the while_loop, empty where there is none.
+    std::vector<AnyTensor> pull(const std::vector<AnyTensor>& tangents, const std::vector<bool>& wanted,
+                                const std::vector<AnyTensor>& dots, const Site& at) const
+    {
+        const auto j = loop();
+        std::vector<bool> of(joint.order.size());
+        for (std::size_t k = 0; k < of.size(); ++k) of[k] = joint.order[k] < n && wanted[joint.order[k]];
+        const auto q = while_pull(*j, of);
+        std::vector<AnyTensor> operands = joint.operands(in.data(), tangents.data());
+        const std::vector<bool> mine = is_active();
+        const std::vector<std::size_t> rank = ranks(mine), tangent = tangent_states();
+        for (std::size_t k : q->active_states) {
+            const bool value = joint.order[k] < n;
+            const std::size_t state = value ? joint.order[k] : tangent[k];
+            AnyTensor g;
+            if (mine[state]) g = value ? dots[rank[state]] : in[n + rank[state]];
+            const auto& like = p.body->node(p.body->inputs()[state]);
+            operands.push_back(g.value ? g : filled(like.dtype, like.shape, 0.0));
+        }
+        const AnyTensor packed = apply_loop(q, operands, at);
+        std::vector<AnyTensor> out(n);
+        std::size_t k = 0;
+        for (const auto* which : {&q->active_states, &q->active_constants})
+            for (std::size_t i : *which) {
+                if (joint.order[i] < n) out[joint.order[i]] = unpacked(packed, q->results[k], at);
+                ++k;
+            }
+        return out;
+    }
+    /// ∂F · tangents: the final tangents of the states, empty where they are zero.
+    std::vector<AnyTensor> push(const std::vector<AnyTensor>& tangents, const Site& at) const
+    {
+        const auto j = loop();
+        const AnyTensor packed = apply_loop(j, joint.operands(in.data(), tangents.data()), at);
+        const std::vector<std::size_t> tangent = tangent_states();
+        std::vector<AnyTensor> out(p.states);
+        for (std::size_t k = p.states; k < joint.states; ++k)
+            out[tangent[k]] = unpacked(packed, j->results[k], at);
+        return out;
+    }
+
+private:
+    /// For the position of a tangent among the joint states the state that it is of.
+    std::vector<std::size_t> tangent_states() const
+    {
+        std::vector<std::size_t> out(p.states, LoopParameters::npos);
+        append(out, chosen(joint.active, 0, p.states));
+        return out;
+    }
+    std::vector<bool> is_active() const
+    {
+        std::vector<bool> out(p.states);
+        for (std::size_t i : p.active_states) out[i] = true;
+        return out;
+    }
+};
+
+/// The cotangents of a while_pull's results, by the inputs of the while_loop that they belong to.
+inline std::vector<AnyTensor> by_input(const LoopParameters& p, const std::vector<AnyTensor>& results,
+                                       std::size_t n)
+{
+    std::vector<AnyTensor> out(n);
+    std::size_t k = 0;
+    for (const auto* which : {&p.active_states, &p.active_constants})
+        for (std::size_t i : *which) out[i] = results[k++];
+    return out;
+}
+
+inline void while_pull_vjp(const Node& node, const AnyTensor& h, Cotangents& out,
+                           std::shared_ptr<const LoopParameters> p)
+{
+    const std::vector<AnyTensor> in = saved_inputs(node);
+    const std::size_t n = in.size() - p->active_states.size();
+    const std::vector<AnyTensor> tangents = by_input(*p, cotangents_of_results(node, h, out), n);
+    const PullOfPull rule(*p, in, tangents);
+    std::vector<bool> wanted(n);
+    bool values = false, cotangents = false;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        if (i < n) wanted[i] = out.wanted(i);
+        (i < n ? values : cotangents) |= out.wanted(i);
+    }
+    if (values) {
+        const auto pulled =
+            rule.pull(tangents, wanted, std::vector<AnyTensor>(p->active_states.size()), node.at);
+        for (std::size_t i = 0; i < n; ++i)
+            if (wanted[i] && pulled[i].value) out.add(i, pulled[i]);
+    }
+    if (!cotangents) return;
+    const auto pushed = rule.push(tangents, node.at);
+    for (std::size_t k = 0; k < p->active_states.size(); ++k)
+        if (out.wanted(n + k) && pushed[p->active_states[k]].value)
+            out.add(n + k, pushed[p->active_states[k]]);
+}
+
+inline AnyTensor while_pull_jvp(const LoopParameters& p, const std::vector<AnyTensor>& in,
+                                const AnyTensor* dots)
+{
+    const std::size_t n = in.size() - p.active_states.size();
+    const std::vector<AnyTensor> tangents(dots, dots + n), cotangents(dots + n, dots + in.size());
+    const PullOfPull rule(p, in, tangents);
+    std::vector<bool> wanted(n);
+    for (std::size_t i : p.active_states) wanted[i] = true;
+    for (std::size_t i : p.active_constants) wanted[i] = true;
+    const auto pulled = rule.pull(tangents, wanted, cotangents, Tape::current().site_override);
+    std::vector<AnyTensor> parts;
+    for (const auto* which : {&p.active_states, &p.active_constants})
+        for (std::size_t i : *which) parts.push_back(pulled[i]);
+    return packed_from(p, parts);
+}
+
+}  // namespace wengert::detail
