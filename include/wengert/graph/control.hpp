@@ -35,6 +35,12 @@ auto scan_bounded(Call call, State state, const Xs& xs, std::int64_t steps, cons
     return scan_eagerly<Y>(call, std::move(state), xs, steps, at);
 }
 
+template <class Xs> decltype(auto) slices(const Xs& xs)
+{
+    static_assert(tree::contains_leaf<Argument<Xs>>,
+                  "wengert: scan: xs hold no tensors; give a number of steps instead");
+    return argument(xs);
+}
 inline void check_steps(std::int64_t steps, const Site& at)
 {
     if (steps < 0) fail<ShapeError>("scan", "a loop cannot have " + std::to_string(steps) + " steps", at);
@@ -51,9 +57,7 @@ template <class Body, class State, class Xs>
 auto scan(Body&& body, const State& state, const Xs& xs, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     using X = detail::Argument<Xs>;
-    static_assert(tree::contains_leaf<X>,
-                  "wengert: scan: xs hold no tensors; give a number of steps instead");
-    const X& slices = detail::argument(xs);
+    const X& slices = detail::slices(xs);
     return detail::scan_with([&](const auto& s, const X& x) { return body(s, x); },
                              detail::Argument<State>(detail::argument(state)), slices,
                              detail::steps_of(detail::tensors_of(slices), at), at);
@@ -77,9 +81,7 @@ auto scan(Body body, const State& state, const Xs& xs, ScanOptions options,
           Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     using X = detail::Argument<Xs>;
-    static_assert(tree::contains_leaf<X>,
-                  "wengert: scan: xs hold no tensors; give a number of steps instead");
-    const X& slices = detail::argument(xs);
+    const X& slices = detail::slices(xs);
     return detail::scan_bounded([body = std::move(body)](const auto& s, const X& x) { return body(s, x); },
                                 detail::Argument<State>(detail::argument(state)), slices,
                                 detail::steps_of(detail::tensors_of(slices), at), options, at);

@@ -12,22 +12,6 @@ template <class V> std::vector<V> joined_lists(std::vector<V> a, const std::vect
 }
 inline AnyTensor true_flag() { return Tensor<bool>(true).any(); }
 
-/// The tensors of xs, read or replaced; keys among them are the same in every step, like what a body captures.
-struct SliceReader {
-    std::vector<AnyTensor> leaves = {};
-    template <class T> void tensor(const Tensor<T>& t) { leaves.push_back(t.any()); }
-    template <class Other> void key(const Other&) {}
-    template <class Other> void number(const Other&) {}
-    template <class Other> void text(const Other&) {}
-};
-struct SliceWriter {
-    const AnyTensor* next;
-    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(*next++); }
-    template <class Other> void key(const Other&) {}
-    template <class Other> void number(const Other&) {}
-    template <class Other> void text(const Other&) {}
-};
-
 /// Null where the loop cannot be one operation: its body decides by values in plain C++, differently from step to step.
 template <class Y, class Call, class State, class Xs>
 std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call, const State& state,
@@ -35,16 +19,15 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
                                                  const Site& at)
 {
     const TreeReader s = read_tree(outer, state);
-    SliceReader x;
-    visit_argument(x, xs);
+    const std::vector<AnyTensor> x = tensors_of(xs);  // keys in xs are the same in every step, as if captured
     const std::size_t n = s.leaves.size();
     const auto one_step = [&](const std::vector<AnyTensor>& in, Trace& trace,
                               std::optional<Y>& shell) -> std::optional<std::vector<AnyTensor>> {
         State before = state;
         Xs slice = xs;
         write_tree(&trace, before, part_of(in, 0, n));
-        SliceWriter writer{in.data() + n};
-        visit_argument(writer, slice);
+        const AnyTensor* row = in.data() + n;
+        tree::for_each([&]<class T>(Tensor<T>& t) { t = Tensor<T>(*row++); }, slice);
         auto r = call(std::as_const(before), std::as_const(slice));
         shell.emplace(std::get<1>(r));
         refuse_keys(*shell, at);
@@ -55,7 +38,7 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
         return joined_lists(next.leaves, y.leaves);
     };
     const auto traced =
-        trace_body<Y>(outer, joined_lists(s.leaves, example_slices(x.leaves)), steps > 0, true, one_step, at);
+        trace_body<Y>(outer, joined_lists(s.leaves, example_slices(x)), steps > 0, true, one_step, at);
     if (!traced) return {};
     auto p = std::make_shared<LoopParameters>();
     p->body = shared_graph(with_flag(traced->graph, n, traced->flag));
@@ -64,7 +47,7 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
         p->snapshots = static_cast<std::int64_t>(options.snapshots);
     p->effects = traced->effects;
     p->states = n + traced->flag;
-    p->xs = x.leaves.size();
+    p->xs = x.size();
     if (traced->flag) p->guard = n;
     for (std::size_t k = 0; k < p->body->outputs().size(); ++k) {
         const GraphNode& node = p->body->node(p->body->outputs()[k]);
@@ -72,7 +55,7 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
     }
     std::vector<AnyTensor> in = s.leaves;
     if (traced->flag) in.push_back(true_flag());
-    in = joined_lists(joined_lists(std::move(in), x.leaves), traced->captured);
+    in = joined_lists(joined_lists(std::move(in), x), traced->captured);
     drop_unused(*p, in);
     const std::size_t first = p->states;
     const std::vector<AnyTensor> out = record_loop(std::move(p), std::move(in), at);

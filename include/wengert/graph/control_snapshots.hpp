@@ -74,7 +74,6 @@ public:
         next.leaves.insert(next.leaves.end(), y.begin(), y.end());
         return std::move(next.leaves);
     }
-    const State& state() const { return state_; }
     std::optional<Y> like;  ///< the results of the first step
 
 private:

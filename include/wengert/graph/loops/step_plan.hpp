@@ -1,73 +1,24 @@
-// A graph in memory of its own, for loops that run it a million times: a value has one place for all steps, views are made
-// once, and a step is a run over instructions that know their addresses. The kernels are those of eager, so are the bits.
+// A graph in memory of its own, for loops that run it a million times: a step is a run over instructions that know their
+// addresses. The kernels are those of eager, so are the bits.
 #pragma once
 
-#include <unordered_map>
-
 #include "../../kernels/cpu/lane.hpp"
-#include "../ir/interpret.hpp"
+#include "step_places.hpp"
 
 namespace wengert::detail {
 
-/// One step of a loop, ready to be repeated. Headers of inputs and outputs stay where they are.
-class BodyPlan {
-public:
-    virtual ~BodyPlan() = default;
-    /// Input i has those elements from now on. They stay where they are, but small ones are copied.
-    virtual void bind(std::size_t i, std::byte* data) = 0;
-    /// Input i in memory of the plan.
-    virtual std::byte* own(std::size_t i) = 0;
-    virtual const Block& input(std::size_t i) const = 0;
-    virtual const Block& output(std::size_t k) const = 0;
-    /// Does an output show an input, so that it is to be read before the step?
-    virtual bool known_before(std::size_t k) const = 0;
-    /// What does not change from step to step, once the inputs are bound.
-    virtual void begin() {}
-    virtual void run() = 0;
-    /// The next values become the present ones.
-    virtual void advance() = 0;
-};
-
-class StepPlan : public BodyPlan {
+class StepPlan : public StepPlaces {
 public:
     /// The first `states` outputs are the next values of the first `states` inputs, and may be computed where these lie.
     /// Other outputs that show an input are to be read before the step. Inputs from number `fixed` on, and what depends on
     /// them alone, stay the same from begin() on.
     StepPlan(std::shared_ptr<const Graph> g, std::size_t states, std::size_t fixed)
-        : graph_(std::move(g)), states_(states), fixed_from_(fixed), values_(graph_->size()),
-          memory_(graph_->size()), adopted_(graph_->size()), expanded_(graph_->size()),
-          roots_(graph_->size()), last_(graph_->size(), 0), fixed_(graph_->size())
+        : StepPlaces(std::move(g), states, fixed), expanded_(graph_->size())
     {
-        for (ValueId v = 0; v < graph_->size(); ++v) place(v);
-        count_uses();
         for (ValueId v = 0; v < graph_->size(); ++v)
             if (graph_->node(v).kind == Graph::Kind::operation && roots_[v] == v) add_instruction(v);
         for (std::size_t i = 0; i < states_; ++i) plan_move(i);
     }
-    StepPlan(const StepPlan&) = delete;
-    StepPlan& operator=(const StepPlan&) = delete;
-
-    void bind(std::size_t i, std::byte* data) override
-    {
-        const ValueId v = graph_->inputs()[i];
-        if (memory_[v])
-            std::memcpy(values_[v]->data, data, values_[v]->bytes());
-        else
-            move(v, data);
-    }
-    std::byte* own(std::size_t i) override
-    {
-        const ValueId v = graph_->inputs()[i];
-        if (!memory_[v]) give_memory(v);
-        return values_[v]->data;
-    }
-    const Block& input(std::size_t i) const override { return *values_[graph_->inputs()[i]]; }
-    const Block& output(std::size_t k) const override { return *values_[graph_->outputs()[k]]; }
-    bool known_before(std::size_t k) const override
-    {
-        return graph_->node(roots_[graph_->outputs()[k]]).kind == Graph::Kind::input;
-    }
-
     void begin() override
     {
         for (const Instruction& i : once_) i.run(*this, i);
@@ -76,16 +27,10 @@ public:
     {
         for (const Instruction& i : code_) i.run(*this, i);
     }
-    void advance() override
-    {
-        for (std::size_t k = 0; k < staged_.size(); ++k) copy_elements(output(staged_[k]), *stage_[k]);
-        for (const Move& m : moves_)
-            if (m.from->data != m.to->data) copy_elements(*m.from, *m.to);
-        for (std::size_t k = 0; k < staged_.size(); ++k)
-            copy_elements(*stage_[k], const_cast<Block&>(input(staged_[k])));
-    }
 
 private:
+    static constexpr std::size_t expandable = 64;
+
     struct Instruction {
         void (*run)(StepPlan&, const Instruction&) = nullptr;
         TileKernel kernel = nullptr;
@@ -96,132 +41,6 @@ private:
         ValueId value = 0;
         std::size_t operands = 0;
     };
-    struct Move {
-        const Block* from;
-        Block* to;
-    };
-    struct View {
-        ValueId root;
-        Block* header;
-        std::ptrdiff_t offset;
-    };
-
-    // Places. Memory of the plan has room for a whole register behind the last element, so that small arrays need no tail.
-
-    static constexpr std::size_t room = 16, small_bytes = Block::inline_bytes, expandable = 64;
-
-    void place(ValueId v)
-    {
-        const GraphNode& n = graph_->node(v);
-        roots_[v] = v;
-        fixed_[v] = n.kind == Graph::Kind::constant ||
-                    (n.kind == Graph::Kind::input && n.index >= fixed_from_) ||
-                    (n.kind == Graph::Kind::operation && !n.primitive->effects &&
-                     std::all_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return fixed_[i]; }));
-        if (n.kind == Graph::Kind::operation && place_view(v, n)) return;
-        values_[v] = make_borrowed(n.dtype, n.shape, nowhere());
-        if (n.kind != Graph::Kind::operation && values_[v]->bytes() <= small_bytes) give_memory(v);
-        if (n.kind == Graph::Kind::constant) {
-            const Ref<Block> b = contiguous(n.constant);
-            if (memory_[v])
-                std::memcpy(values_[v]->data, b->data, b->bytes());
-            else
-                values_[v]->data = (adopted_[v] = b)->data;
-        }
-    }
-    static std::byte* nowhere() noexcept { return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 44); }
-    static Ref<Block> roomy(DType d, std::size_t count) { return zeros_block(d, Shape{count + room}); }
-    void give_memory(ValueId v)
-    {
-        memory_[v] = roomy(values_[v]->dtype, values_[v]->count);
-        move(v, memory_[v]->data);
-    }
-
-    /// Primitives whose result shows elements of the operand, whatever these are.
-    static bool makes_view(std::string_view name)
-    {
-        static constexpr std::string_view names[] = {"reshape",      "transpose",   "view",
-                                                     "broadcast_to", "expand_dims", "squeeze",
-                                                     "split",        "diagonal",    "unpack"};
-        return std::find(std::begin(names), std::end(names), name) != std::end(names);
-    }
-    bool place_view(ValueId v, const GraphNode& n)
-    {
-        if (n.inputs.size() != 1 || !makes_view(n.primitive->name)) return false;
-        const Ref<Block>& x = values_[n.inputs[0]];
-        if (x->dtype != n.dtype || (x->strided && n.primitive->name != "transpose" &&
-                                    n.primitive->name != "view" && n.primitive->name != "broadcast_to"))
-            return false;
-        const Ref<Block> y = n.primitive->compute(n.op.get(), &x, 1, n.at);
-        const ValueId root = roots_[n.inputs[0]];
-        if (y->base != values_[root].get() && y.get() != values_[root].get()) return false;
-        roots_[v] = root;
-        const Strides strides = y->strides();
-        values_[v] = y->is_view() ? y : make_view(y, y->shape, &strides, 0);
-        views_.push_back({root, values_[v].get(), values_[v]->data - values_[root]->data});
-        return true;
-    }
-    /// The last operation that reads each root. Results are read at the end, what is fixed in all steps.
-    void count_uses()
-    {
-        for (ValueId v = 0; v < graph_->size(); ++v)
-            for (ValueId i : graph_->node(v).inputs) last_[roots_[i]] = std::max(last_[roots_[i]], v);
-        for (std::size_t k = 0; k < graph_->outputs().size(); ++k)
-            if (k < states_ || !known_before(k)) last_[roots_[graph_->outputs()[k]]] = no_value;
-        for (ValueId v = 0; v < graph_->size(); ++v)
-            if (fixed_[v]) last_[roots_[v]] = no_value;
-    }
-    void move(ValueId root, std::byte* data)
-    {
-        values_[root]->data = data;
-        for (const auto& view : views_)
-            if (view.root == root) view.header->data = data + view.offset;
-    }
-
-    /// Can v, an operation that may write over its operands, lie where u lies?
-    bool ends_with(ValueId u, ValueId v) const
-    {
-        if (fixed_[v] || last_[u] == no_value || last_[u] > v || !memory_[u] ||
-            graph_->node(u).dtype != graph_->node(v).dtype || values_[u]->count != values_[v]->count)
-            return false;
-        const auto owner = taken_.find(memory_[u].get());
-        return owner != taken_.end() && owner->second == u;
-    }
-    void give_place(ValueId v, bool over_operands)
-    {
-        const GraphNode& n = graph_->node(v);
-        ValueId from = no_value;
-        for (ValueId i : n.inputs)
-            if (over_operands && graph_->node(roots_[i]).kind == Graph::Kind::operation &&
-                ends_with(roots_[i], v))
-                from = roots_[i];
-        for (std::size_t i = 0; i < states_ && over_operands; ++i)
-            if (const ValueId u = graph_->inputs()[i]; graph_->outputs()[i] == v) {
-                own(i);
-                taken_.emplace(memory_[u].get(), u);
-                if (ends_with(u, v)) from = u;
-            }
-        if (from == no_value) {
-            give_memory(v);
-        } else {
-            memory_[v] = memory_[from];
-            move(v, memory_[v]->data);
-        }
-        taken_[memory_[v].get()] = v;
-    }
-    void plan_move(std::size_t i)
-    {
-        const ValueId to = graph_->inputs()[i], from = graph_->outputs()[i];
-        if (from == to) return;
-        own(i);
-        const GraphNode& n = graph_->node(roots_[from]);
-        if (n.kind != Graph::Kind::input || n.index >= states_)
-            return moves_.push_back({values_[from].get(), values_[to].get()});
-        staged_.push_back(i);
-        stage_.push_back(make_block(n.dtype, graph_->node(from).shape));
-    }
-
-    // Instructions.
 
     void emit(const Instruction& i, bool fixed) { (fixed ? once_ : code_).push_back(i); }
 
@@ -351,21 +170,8 @@ private:
         copy_elements(*r, *i.out);
     }
 
-    std::shared_ptr<const Graph> graph_;
-    std::size_t states_, fixed_from_;
-    std::vector<Ref<Block>>
-        values_;  ///< headers of all values; their addresses may change, the objects do not
-    std::vector<Ref<Block>> memory_;   ///< of values with memory of the plan
-    std::vector<Ref<Block>> adopted_;  ///< large results of primitives until the next step, large constants
     std::vector<std::vector<Ref<Block>>> expanded_;  ///< single elements, repeated
-    std::vector<Ref<Block>> scratch_, stage_;
-    std::vector<Move> moves_;
-    std::vector<std::size_t> staged_;
-    std::vector<ValueId> roots_, last_;
-    std::vector<bool> fixed_;
-    std::unordered_map<const Block*, ValueId>
-        taken_;  ///< whose a piece of memory is while instructions are made
-    std::vector<View> views_;
+    std::vector<Ref<Block>> scratch_;
     std::vector<kernels::Operand> operands_;
     std::vector<Instruction> once_, code_;
 };
