@@ -1,0 +1,100 @@
+// What a trace of a frozen function begins and ends with: arguments and live tensors as inputs, and the question whether a
+// value of the trace is still held outside of it.
+#pragma once
+
+#include <unordered_map>
+
+#include "../tape/tensor.hpp"
+#include "ir/trace.hpp"
+
+namespace wengert::detail {
+
+/// Replaces the argument's tensors by headers of their own, which a trace can tell apart, and gives keys their place.
+struct TraceInputs {
+    Trace& trace;
+    const std::vector<Ref<Block>>& inputs;
+    Site at;
+    std::size_t next = 0;
+
+    Ref<Block> take()
+    {
+        const Ref<Block>& b = inputs[next++];
+        Ref<Block> header = make_view(b, b->shape, nullptr, 0);
+        trace.input(header, at);
+        return header;
+    }
+    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(AnyTensor{take(), {}}); }
+    void key(Key& k)
+    {
+        k.origin = trace.new_origin();
+        trace.remember_key(k.origin, take());
+    }
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
+};
+
+/// Live tensors stand for inputs while f is traced. They keep what f assigned to them when it has come to its end.
+class LiveInputs {
+public:
+    LiveInputs(TraceInputs& in, const std::vector<AnyTensor*>& live) : live_(live)
+    {
+        for (AnyTensor* t : live_) {
+            before_.push_back(t->value);
+            headers_.push_back(in.take());
+        }
+        for (std::size_t i = 0; i < live_.size(); ++i) live_[i]->value = headers_[i];
+    }
+    LiveInputs(const LiveInputs&) = delete;
+    LiveInputs& operator=(const LiveInputs&) = delete;
+    ~LiveInputs()
+    {
+        for (std::size_t i = 0; i < live_.size(); ++i)
+            if (!ended_ || !updated(i)) live_[i]->value = before_[i];
+    }
+    bool updated(std::size_t i) const { return live_[i]->value.get() != headers_[i].get(); }
+    void end() noexcept { ended_ = true; }
+    const std::vector<Ref<Block>>& headers() const noexcept { return headers_; }
+
+private:
+    const std::vector<AnyTensor*>& live_;
+    std::vector<Ref<Block>> before_, headers_;
+    bool ended_ = false;
+};
+
+/// How often a block is held by what ends with the trace.
+struct HeldBlocks {
+    std::unordered_map<const Block*, std::int64_t> count = {};
+    template <class T> void tensor(const Tensor<T>& t)
+    {
+        if (t.any_unchecked().value) ++count[t.any_unchecked().value.get()];
+    }
+    void key(const Key&) {}
+    template <class N> void number(const N&) {}
+    template <class S> void text(const S&) {}
+};
+
+/// References to a block that are not the trace's own, not a view's, and not in `held`.
+inline std::int64_t outside_references(const Block& b, const HeldBlocks& held)
+{
+    std::int64_t count =
+        static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1;
+    if (const auto at = held.count.find(&b); at != held.count.end()) count -= at->second;
+    return count;
+}
+
+/// The first value of a trace, argument or result of an operation, that something outside of it still holds, or no_value:
+/// a variable that a replay would leave as it was.
+inline ValueId escaped(Trace& trace, HeldBlocks held)
+{
+    for (const auto& b : trace.blocks())
+        if (b && b->base) ++held.count[b->base];
+    for (const auto& b : trace.aliases()) ++held.count[b->base];
+    const Graph& g = trace.graph();
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (g.node(v).kind != Graph::Kind::constant && trace.blocks()[v] &&
+            outside_references(*trace.blocks()[v], held) > 0)
+            return v;
+    return no_value;
+}
+
+}  // namespace wengert::detail
