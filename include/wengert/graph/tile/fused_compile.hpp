@@ -1,64 +1,26 @@
 // From a group to its program: the loop, where operands come from, combined instructions, registers.
 #pragma once
 
-#include "fused_segments.hpp"
-#include "fused_sum.hpp"
+#include "fused_direct.hpp"
+#include "fused_streams.hpp"
 
 namespace wengert::tiling {
 
 namespace detail {
 
-/// A view that shows all elements of its operand in their order is read as the operand.
-inline ValueId read_as(const Graph& g, const Layouts& layouts, ValueId v)
-{
-    while (layouts[v].is_view(v) && !layouts[v].strided) {
-        const ValueId u = g.node(v).inputs[0];
-        if (layouts[u].strided || element_count(g.node(u).shape) != element_count(g.node(v).shape)) break;
-        v = u;
-    }
-    return v;
-}
+template <class A = xsimd::default_arch> class FusedCompiler : GroupStreams<A> {
+    using Base = GroupStreams<A>;
 
-template <class U> void spread_tile(std::size_t n, const void* const* in, void* out)
-{
-    std::fill_n(static_cast<U*>(out), n, *static_cast<const U*>(in[0]));
-}
-inline TileKernel spread_kernel(std::size_t size)
-{
-    return size == 8   ? spread_tile<std::uint64_t>
-           : size == 4 ? spread_tile<std::uint32_t>
-                       : spread_tile<std::uint8_t>;
-}
-
-/// One element everywhere.
-inline void spread(const std::byte* from, std::size_t size, std::size_t n, std::byte* to)
-{
-    const void* in[] = {from};
-    spread_kernel(size)(n, in, to);
-}
-
-template <class T, class A, bool mean> void sum_tile(std::size_t n, const void* const* in, void* out)
-{
-    T* to = static_cast<T*>(out);
-    kernels::sum<T, A>(static_cast<const T*>(in[0]), 1, n, 1, to);
-    if constexpr (mean) *to /= static_cast<T>(n);
-}
-template <class A> TileKernel sum_kernel(DType d, bool mean)
-{
-    if (d == DType::float32) return mean ? sum_tile<float, A, true> : sum_tile<float, A, false>;
-    return mean ? sum_tile<double, A, true> : sum_tile<double, A, false>;
-}
-
-template <class A = xsimd::default_arch> class FusedCompiler {
 public:
     FusedCompiler(const Graph& g, const Layouts& layouts, const Group& group, FusedProgram& p)
-        : g_(g), layouts_(layouts), group_(group), p_(p)
+        : Base(g, layouts, group, p)
     {}
 
     bool run()
     {
-        if (!group_.fused || group_.nodes.size() < 2 || !find_nodes() || !find_streams()) return false;
-        find_loop();
+        if (!group_.fused || group_.nodes.size() < 2 || !this->find_nodes() || !this->find_streams())
+            return false;
+        this->find_loop();
         Segmenter<A> segmenter(
             g_, nodes_, long_enough(), [&](ValueId v) { return source(v); },
             [&](ValueId v) { return wanted_[v]; });
@@ -70,121 +32,17 @@ public:
         choose_sources();
         if (!place_all(segmenter)) return false;
         find_sharing();
-        write_direct();
+        DirectWriter<A>(p_).write();
         p_.scratch = memory_.size();
         return true;
     }
 
 private:
-    using Source = FusedProgram::Source;
-    using Mode = FusedProgram::Mode;
-    using Direct = FusedProgram::Direct;
+    using typename Base::Mode;
+    using typename Base::Source;
+    using Base::g_, Base::layouts_, Base::group_, Base::p_, Base::nodes_, Base::wanted_, Base::stream_of_;
+    using Base::node, Base::member, Base::source, Base::is_literal, Base::kind_of;
     static constexpr std::size_t cache = 32768;
-
-    const GraphNode& node(ValueId v) const { return g_.node(v); }
-    bool member(ValueId v) const { return members_.count(v) != 0; }
-    ValueId source(ValueId v) const
-    {
-        const ValueId u = read_as(g_, layouts_, v);
-        return member(u) ? u : v;
-    }
-
-    /// Elementwise nodes, and the sums at the end.
-    bool find_nodes()
-    {
-        for (std::size_t r = 0; r < group_.results.size(); ++r) wanted_[group_.results[r]] = true;
-        for (ValueId v : group_.nodes) {
-            Total total;
-            if (node(v).primitive->value) {
-                nodes_.push_back(v);
-                members_[v] = 0;
-            } else if (row_sum<A>(g_, node(v), total.rows)) {
-                total.value = v;
-                total.of = read_as(g_, layouts_, node(v).inputs[0]);
-                total.dtype = node(v).dtype;
-                wanted_[total.of] = true;
-                const auto at = std::find(group_.results.begin(), group_.results.end(), v);
-                if (at == group_.results.end() || !member(total.of)) return false;
-                total.result = static_cast<std::uint32_t>(at - group_.results.begin());
-                p_.totals.push_back(total);
-            } else {
-                return false;
-            }
-        }
-        if (nodes_.empty()) return false;
-        shape_ = squeezed(node(nodes_[0]).shape);
-        p_.count = element_count(shape_);
-        for (ValueId v : nodes_)
-            if (!(squeezed(node(v).shape) == shape_)) return false;
-        return p_.count > 0;
-    }
-
-    /// Strides of u as v reads it, along the axes of the group.
-    Strides strides_of(ValueId u, ValueId v) const
-    {
-        const Shape& shape = node(v).shape;
-        const Strides all = broadcast_strides(node(u).shape, layouts_[u].strides, shape);
-        Strides s;
-        for (std::size_t i = 0; i < shape.size(); ++i)
-            if (shape[i] != 1) s.push_back(all[i]);
-        return s;
-    }
-
-    bool find_streams()
-    {
-        for (ValueId v : nodes_)
-            for (ValueId i : node(v).inputs) {
-                if (member(source(i))) continue;
-                if (is_literal(i)) continue;
-                const Strides strides = strides_of(i, v);
-                const auto [it, fresh] = stream_of_.try_emplace(i, p_.streams.size());
-                if (!fresh) {
-                    if (!(p_.streams[it->second].strides == strides)) return false;
-                    continue;
-                }
-                const auto at = std::find(group_.operands.begin(), group_.operands.end(), i);
-                if (at == group_.operands.end()) return false;
-                add_stream(false, static_cast<std::size_t>(at - group_.operands.begin()), node(i).dtype,
-                           strides);
-            }
-        for (std::size_t r = 0; r < group_.results.size(); ++r) {
-            const ValueId v = group_.results[r];
-            if (!member(v)) continue;
-            stream_of_[v] = p_.streams.size();
-            add_stream(true, r, node(v).dtype, row_major(shape_));
-        }
-        return p_.streams.size() <= FusedProgram::max_streams;
-    }
-    bool is_literal(ValueId v) const
-    {
-        return is_recipe_number(v) || (node(v).kind == Graph::Kind::constant && node(v).constant->count == 1);
-    }
-    void add_stream(bool result, std::size_t number, DType dtype, const Strides& strides)
-    {
-        Source s;
-        s.result = result;
-        s.number = static_cast<std::uint32_t>(number);
-        s.size = static_cast<std::uint8_t>(size_of(dtype));
-        s.strides = strides;
-        p_.streams.push_back(s);
-    }
-
-    /// Axes merged where every stream allows it.
-    void find_loop()
-    {
-        std::vector<kernels::Operand> operands;
-        for (const Source& s : p_.streams) operands.push_back({nullptr, s.size, s.strides});
-        const kernels::Loop loop(shape_, operands.data(), operands.size());
-        for (std::size_t a = 0; a < loop.rank(); ++a) p_.extents.push_back(loop.extent(a));
-        for (std::size_t k = 0; k < operands.size(); ++k) {
-            Strides& s = p_.streams[k].strides;
-            s = operands[k].strides;
-            s.resize(loop.rank());
-            if (shape_.empty()) s[0] = 1;
-        }
-        p_.inner = static_cast<std::size_t>(loop.inner());
-        p_.mode = loop.rank() == 1 ? Mode::flat : p_.inner < 48 ? Mode::packed : Mode::rows;
-    }
 
     /// Is there a block of the machine in every tile?
     bool long_enough() const
@@ -238,22 +96,13 @@ private:
             p_.tile = p_.rows_per_tile * p_.inner;
             p_.tiles = (rows + p_.rows_per_tile - 1) / p_.rows_per_tile;
         } else {
-            if (arithmetic && !gathers_any()) tile = 8192;
+            if (arithmetic && !this->gathers_any()) tile = 8192;
             const std::size_t parts = (p_.inner + tile - 1) / tile;  // of about the same size
             p_.tile = std::min(p_.inner, ((p_.inner + parts - 1) / parts + 127) / 128 * 128);
             p_.tiles = p_.count / p_.inner * ((p_.inner + p_.tile - 1) / p_.tile);
         }
         p_.fill = std::min(p_.tile, arithmetic ? MicroMachine<float, A>::block : kernels::tile);
     }
-    bool gathers_any() const
-    {
-        for (const Source& s : p_.streams) {
-            const Source::Kind k = kind_of(s);
-            if (k != Source::linear && k != Source::row && k != Source::fixed) return true;
-        }
-        return false;
-    }
-
     void choose_sources()
     {
         for (Source& s : p_.streams) {
@@ -264,17 +113,6 @@ private:
             p_.gathers = p_.gathers || s.kind == Source::gathered;
         }
     }
-    Source::Kind kind_of(const Source& s) const
-    {
-        if (s.strides == row_major(p_.extents)) return Source::linear;
-        const std::size_t last = s.strides.size() - 1;
-        bool same_rows = true;
-        for (std::size_t a = 0; a < last; ++a) same_rows = same_rows && s.strides[a] == 0;
-        if (same_rows && s.strides[last] == 0) return Source::fixed;
-        if (p_.mode == Mode::packed) return same_rows ? Source::periodic : Source::gathered;
-        return p_.mode == Mode::rows && s.strides[last] == 1 ? Source::row : Source::gathered;
-    }
-
     Place literal_place(ValueId v)
     {
         const auto [it, fresh] = literal_of_.try_emplace(v, p_.literals.size());
@@ -431,61 +269,8 @@ private:
         return true;
     }
 
-    Direct::Where where(Place place) const
-    {
-        using Where = Direct::Where;
-        const auto index = [](std::size_t i) { return static_cast<std::uint32_t>(i); };
-        if (place < p_.streams.size()) {
-            const Source& s = p_.streams[place];
-            if (s.kind == Source::fixed) return {Where::scratch, index(s.scratch)};
-            return {s.result ? Where::result : Where::operand, s.number};
-        }
-        const std::size_t rest = place - p_.streams.size();
-        if (rest < p_.literals.size()) return {Where::literal, index(rest)};
-        return {Where::scratch, index(p_.registers[rest - p_.literals.size()])};
-    }
-
-    void write_direct()
-    {
-        if (p_.mode != Mode::flat || p_.tiles > 1 || !p_.segments.empty()) return;
-        for (const Source& s : p_.streams)
-            if (s.kind != Source::linear && s.kind != Source::fixed) return;
-        for (const Total& t : p_.totals)
-            if (t.rows.length != p_.count) return;
-        for (const Source& s : p_.streams)
-            if (s.kind == Source::fixed)
-                add_direct(spread_kernel(s.size), {{Direct::Where::operand, s.number}},
-                           {Direct::Where::scratch, static_cast<std::uint32_t>(s.scratch)});
-        for (const Instruction& i : p_.program) {
-            std::vector<Direct::Where> in;
-            for (std::size_t k = 0; k < i.arity; ++k) in.push_back(where(i.in[k]));
-            add_direct(i.kernel, in, where(i.out));
-        }
-        for (const Total& t : p_.totals)
-            add_direct(sum_kernel<A>(t.dtype, t.rows.mean), {where(t.from)},
-                       {Direct::Where::result, t.result});
-    }
-    void add_direct(TileKernel kernel, const std::vector<Direct::Where>& in, Direct::Where out)
-    {
-        Direct d;
-        d.kernel = kernel;
-        d.n = p_.count;
-        d.arity = static_cast<std::uint8_t>(in.size());
-        std::copy(in.begin(), in.end(), d.in);
-        d.out = out;
-        p_.direct.push_back(d);
-    }
-
-    const Graph& g_;
-    const Layouts& layouts_;
-    const Group& group_;
-    FusedProgram& p_;
-    Shape shape_;
-    std::vector<ValueId> nodes_;
     std::vector<Item> items_;
-    ValueMap<char> members_;
-    ValueMap<bool> wanted_;
-    ValueMap<std::size_t> stream_of_, literal_of_;
+    ValueMap<std::size_t> literal_of_;
     ValueMap<std::uint32_t> last_use_;  ///< as items
     ValueMap<std::uint32_t> last_read_,
         written_;  ///< as steps, those of the machine among them
