@@ -29,9 +29,7 @@ struct Tiled {
     std::byte* out = nullptr;
     std::size_t out_size = 0;
 
-    Team* team = nullptr;
-    const std::size_t* cuts = nullptr;
-    std::size_t parts = 0;  ///< 0: undivided
+    Division division;
 
     void run_part(std::size_t begin, std::size_t end) const
     {
@@ -49,10 +47,10 @@ struct Tiled {
     static bool run(const void* self, Run&)
     {
         const Tiled& t = *static_cast<const Tiled*>(self);
-        if (t.parts == 0)
-            t.run_part(0, t.n);
+        if (t.division)
+            t.division.run([&](std::size_t begin, std::size_t end, std::size_t) { t.run_part(begin, end); });
         else
-            t.team->run(t.parts, [&](std::size_t k, std::size_t) { t.run_part(t.cuts[k], t.cuts[k + 1]); });
+            t.run_part(0, t.n);
         return true;
     }
 };
@@ -151,9 +149,9 @@ inline void emit_elementwise(Emitter& e, ValueId v)
         spots[k] =
             reads[k] == detail::Reads::one ? detail::spread(e, n.inputs[k], k, width) : e.spot(n.inputs[k]);
     const std::size_t registers = scalars ? count : detail::padded_count(e, v, spots);
-    const auto cuts = e.cuts(
+    const Division division = e.division(
         count, [](std::size_t at) { return (at + kernels::tile - 1) / kernels::tile * kernels::tile; });
-    if (count <= kernels::tile || (!scalars && cuts.empty() && count <= ~std::uint32_t{0})) {
+    if (count <= kernels::tile || (!scalars && !division && count <= ~std::uint32_t{0})) {
         Direct* d = e.direct(n.primitive->value, registers, arity);
         for (std::size_t k = 0; k < arity; ++k) e.bind(d->in() + k, spots[k]);
         return e.bind(&d->out, v);
@@ -163,11 +161,7 @@ inline void emit_elementwise(Emitter& e, ValueId v)
     t.n = count;
     t.arity = arity;
     t.out_size = size_of(n.dtype);
-    if (!cuts.empty()) {
-        t.team = e.team.get();
-        t.cuts = e.kept(cuts);
-        t.parts = cuts.size() - 1;
-    }
+    t.division = division;
     e.bind(&t.out, v);
     for (std::size_t k = 0; k < arity; ++k) {
         t.size[k] = reads[k] == detail::Reads::one ? 0 : size_of(e.plan.graph.node(n.inputs[k]).dtype);

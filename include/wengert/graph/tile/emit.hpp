@@ -33,16 +33,14 @@ public:
         team = std::make_shared<Team>(size);
         program.owned().push_back(team);
     }
-    /// Where a step over `count` elements is to be cut; empty where it is not worth it.
-    template <class F> std::vector<std::size_t> cuts(std::size_t count, const F& next_cut) const
+    /// How a step over `count` elements is divided; not at all where it is not worth it.
+    template <class F> Division division(std::size_t count, const F& next_cut)
     {
-        return cuts_for(team ? team->size() : 1, count, next_cut);
-    }
-    const std::size_t* kept(const std::vector<std::size_t>& list)
-    {
-        auto* to = program.memory.array<std::size_t>(list.size());
-        std::copy(list.begin(), list.end(), to);
-        return to;
+        const auto cuts = cuts_for(team ? team->size() : 1, count, next_cut);
+        if (cuts.empty()) return {};
+        auto* kept = program.memory.array<std::size_t>(cuts.size());
+        std::copy(cuts.begin(), cuts.end(), kept);
+        return {team.get(), kept, cuts.size() - 1};
     }
 
     /// Where the value's first element lies.

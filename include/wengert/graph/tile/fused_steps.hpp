@@ -24,18 +24,16 @@ struct FusedPass {
 /// The same in parts, by several threads.
 struct DividedPass {
     FusedPass whole;  ///< its scratch memory is that of the first of the team, the others' follow
-    Team* team = nullptr;
-    const std::size_t* cuts = nullptr;
-    std::size_t parts = 0, scratch = 0;
+    Division division;
+    std::size_t scratch = 0;
     std::byte* sums = nullptr;
 
     static bool run(const void* self, Run&)
     {
         const auto& d = *static_cast<const DividedPass*>(self);
         const FusedPass& p = d.whole;
-        d.team->run(d.parts, [&](std::size_t k, std::size_t place) {
-            p.kernel->run_part(d.cuts[k], d.cuts[k + 1], p.operands, p.results, p.scratch + place * d.scratch,
-                               d.sums);
+        d.division.run([&](std::size_t begin, std::size_t end, std::size_t place) {
+            p.kernel->run_part(begin, end, p.operands, p.results, p.scratch + place * d.scratch, d.sums);
         });
         p.kernel->finish(p.results, d.sums);
         return true;
@@ -116,12 +114,11 @@ inline void emit_fused(Emitter& e, const Task& t)
         for (const auto& call : t.kernel->direct()) group.emit(call);
         return;
     }
-    const auto cuts = e.cuts(t.kernel->elements(), [&](std::size_t at) { return t.kernel->next_cut(at); });
-    if (cuts.empty()) return detail::set_pass(e, t, scratch, *e.step<detail::FusedPass>());
+    const Division division =
+        e.division(t.kernel->elements(), [&](std::size_t at) { return t.kernel->next_cut(at); });
+    if (!division) return detail::set_pass(e, t, scratch, *e.step<detail::FusedPass>());
     auto& divided = *e.step<detail::DividedPass>();
-    divided.team = e.team.get();
-    divided.cuts = e.kept(cuts);
-    divided.parts = cuts.size() - 1;
+    divided.division = division;
     divided.scratch = aligned(t.kernel->scratch_bytes()) + 64;
     divided.sums = e.program.memory.take(t.kernel->sums_bytes());
     detail::set_pass(e, t, e.scratch(e.team->size() * divided.scratch), divided.whole);

@@ -85,6 +85,20 @@ private:
 #endif
 };
 
+/// A step's elements in parts for a team; none where it runs whole.
+struct Division {
+    Team* team = nullptr;
+    const std::size_t* cuts = nullptr;  ///< the parts' first elements, and the end
+    std::size_t parts = 0;
+
+    explicit operator bool() const noexcept { return parts > 0; }
+    /// part(begin, end, place): see Team::run.
+    template <class F> void run(const F& part) const
+    {
+        team->run(parts, [&](std::size_t k, std::size_t place) { part(cuts[k], cuts[k + 1], place); });
+    }
+};
+
 /// Where to cut `count` elements for a team: the parts' first elements and `count`, or nothing where they are too few for
 /// threads to be worth waking. `next_cut(at)` gives the first element from `at` on where a cut may be.
 template <class F> std::vector<std::size_t> cuts_for(std::size_t team, std::size_t count, const F& next_cut)

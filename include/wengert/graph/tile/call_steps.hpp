@@ -1,0 +1,96 @@
+// An operation as a call of its primitive's own function, told where to put its result: what no other step does.
+#pragma once
+
+#include "part_steps.hpp"
+
+namespace wengert::tiling::detail {
+
+/// The primitive's own function, for what the fast path leaves out.
+struct Call {
+    const Primitive* primitive = nullptr;
+    const void* op = nullptr;
+    std::vector<Ref<Block>> in;
+    Ref<Block> out;
+    bool foreign = false;  ///< code that may keep what it makes: it is not told where to put it
+    Site at;
+
+    /// The result comes to lie where `out` does: as a rule the primitive puts it there itself.
+    void compute(Thread& t) const
+    {
+        struct Planned {
+            Thread& t;
+            ~Planned() { t.place = {}; }
+        } planned{t};
+        if (!foreign) t.place = {out->data, out->bytes()};
+        const Ref<Block> r =
+            primitive->effects ? on_copies() : primitive->compute(op, in.data(), in.size(), at);
+        if (r->count != out->count || r->dtype != out->dtype)
+            fail<TapeError>(primitive->name, "gave a result of another shape than when it was traced", at);
+        if (r->data == out->data && !r->strided) return;
+        t.place = {};
+        if (r->strided) return copy_elements(*copy_of(*r), *out);
+        std::memmove(out->data, r->data, out->bytes());
+    }
+    void update() const { primitive->update(op, *out, in.data() + 1, in.size() - 1, at); }
+
+    static bool run_compute(const void* self, Run& run)
+    {
+        static_cast<const Call*>(self)->compute(run.thread);
+        return true;
+    }
+    static bool run_update(const void* self, Run&)
+    {
+        static_cast<const Call*>(self)->update();
+        return true;
+    }
+
+private:
+    /// The host may keep what it is given: it gets memory of its own.
+    Ref<Block> on_copies() const
+    {
+        std::vector<Ref<Block>> copies;
+        for (const auto& b : in) copies.push_back(copy_of(*b));
+        return primitive->compute(op, copies.data(), copies.size(), at);
+    }
+};
+
+/// Looks for functions and graphs among the parameters.
+struct FindsCode : FieldVisitor {
+    bool found = false;
+    void boolean(bool&) override {}
+    void integer(std::int64_t&) override {}
+    void real(double&) override {}
+    void extents(Extents&) override {}
+    void opaque(const void*, std::string_view) override { found = true; }
+};
+
+inline bool is_foreign(const GraphNode& n)
+{
+    FindsCode code;
+    if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), code);
+    return code.found || n.primitive->effects;
+}
+
+inline Call* make_call(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    auto call = std::make_shared<Call>();
+    call->primitive = n.primitive;
+    call->op = n.op.get();
+    call->at = n.at;
+    call->foreign = is_foreign(n);
+    call->out = e.header(v);
+    for (ValueId i : n.inputs) call->in.push_back(e.header(i));
+    e.program.owned().push_back(call);
+    e.program.parameters().push_back(n.op);
+    return call.get();
+}
+
+inline void emit_call(Emitter& e, ValueId v, bool update)
+{
+    if (update) bring(e, e.plan.graph.node(v).inputs[0], v);
+    const Call* call = make_call(e, v);
+    e.step(update ? Call::run_update : Call::run_compute, call);
+}
+
+}  // namespace wengert::tiling::detail
