@@ -296,36 +296,43 @@ template <class Op, class T, class Map>
     return Op::combine(low, n == 3 ? map(x[1]) : Op::combine(map(x[1]), map(x[3])));
 }
 
+/// combine of map(x) over each of `rows` rows of n elements.
+template <class Op, class T, class A, class Map>
+inline void fold_rows(const T* x, std::size_t rows, std::size_t n, const Map& map, T* out)
+{
+    using L = Lane<T, A>;
+    const bool two = n > L::width && n <= 2 * L::width && L::width > 2, four = n <= 4 && n > 0;
+    for (std::size_t o = 0; o < rows; ++o, x += n) {
+        const auto source = [&](std::size_t k, std::size_t c) { return map(L::load_part(x + k, c)); };
+        if (two)
+            out[o] = fold_two<Op, L>(n, source);
+        else if (four)
+            out[o] = fold_four<Op>(x, n, map);
+        else
+            out[o] = fold_row<Op, L>(n, source);
+    }
+}
+
 /// combine of map(x) over the middle axis.
 template <class Op, class T, class A, class Map>
 inline void fold(const T* x, std::size_t outer, std::size_t n, std::size_t inner, const Map& map, T* out)
 {
     using L = Lane<T, A>;
+    if (inner == 1) return fold_rows<Op, T, A>(x, outer, n, map, out);
     constexpr std::size_t rows = 64 / sizeof(T);
     const bool few = inner * rows <= column_tile && n >= 2 * rows;
-    if (inner == 1 && n > L::width && n <= 2 * L::width && L::width > 2) {
-        for (std::size_t o = 0; o < outer; ++o, x += n)
-            out[o] =
-                fold_two<Op, L>(n, [&](std::size_t k, std::size_t c) { return map(L::load_part(x + k, c)); });
-        return;
-    }
     for (std::size_t o = 0; o < outer; ++o, x += n * inner, out += inner) {
-        if (inner == 1 && n <= 4 && n > 0) {
-            *out = fold_four<Op>(x, n, map);
-        } else if (inner == 1) {
-            *out =
-                fold_row<Op, L>(n, [&](std::size_t k, std::size_t c) { return map(L::load_part(x + k, c)); });
-        } else if (few) {
+        if (few) {
             fold_few_columns<Op, L>(x, n, inner, map, out);
-        } else {
-            for (std::size_t j0 = 0; j0 < inner; j0 += column_tile)
-                fold_columns<Op, L>(
-                    n, std::min(column_tile, inner - j0), inner,
-                    [&](std::size_t k, std::size_t j, std::size_t c) {
-                        return map(L::load_part(x + k * inner + j0 + j, c));
-                    },
-                    out + j0);
+            continue;
         }
+        for (std::size_t j0 = 0; j0 < inner; j0 += column_tile)
+            fold_columns<Op, L>(
+                n, std::min(column_tile, inner - j0), inner,
+                [&](std::size_t k, std::size_t j, std::size_t c) {
+                    return map(L::load_part(x + k * inner + j0 + j, c));
+                },
+                out + j0);
     }
 }
 

@@ -39,6 +39,18 @@ template <class T, class A> inline T finite_shift(T largest)
     return is_finite(largest) || largest != largest ? largest : T(0);
 }
 
+/// Σ (x − mean)² / freedom of a row.
+template <class T, class A> inline T var_row(const T* x, std::size_t n, std::size_t ddof)
+{
+    using L = Lane<T, A>;
+    const T freedom = n > ddof ? static_cast<T>(n - ddof) : T(0);
+    const T mean = fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) { return L::load_part(x + k, c); }) /
+                   static_cast<T>(n);
+    return fold_row<Add, L>(
+               n, [&](std::size_t k, std::size_t c) { return square(L::load_part(x + k, c) - L(mean)); }) /
+           freedom;
+}
+
 }  // namespace detail
 
 /// Σ (x − mean)² / (n − ddof), in two passes; NaN (0/0) or inf when ddof ≥ n.
@@ -50,15 +62,7 @@ void var(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::s
     const auto deviation = [](L v, L mean) { return square(v - mean); };
     detail::each_row_or_tile(
         outer, n, inner,
-        [&](std::size_t at, std::size_t o) {
-            const T mean = detail::fold_row<detail::Add, L>(
-                               n, [&](std::size_t k, std::size_t c) { return L::load_part(x + at + k, c); }) /
-                           count;
-            out[o] = detail::fold_row<detail::Add, L>(
-                         n, [&](std::size_t k,
-                                std::size_t c) { return deviation(L::load_part(x + at + k, c), L(mean)); }) /
-                     freedom;
-        },
+        [&](std::size_t at, std::size_t o) { out[o] = detail::var_row<T, A>(x + at, n, ddof); },
         [&](std::size_t at, std::size_t o, std::size_t columns) {
             alignas(L) T mean[detail::column_tile];
             const auto value = [&](std::size_t k, std::size_t j, std::size_t c) {
@@ -117,6 +121,12 @@ inline void shifted_columns(const T* x, std::size_t n, std::size_t columns, std:
         sum);
 }
 
+template <class T, class A> inline T logsumexp_row(const T* x, std::size_t n)
+{
+    const auto [shift, sum] = shifted_row<T, A>(x, n, nullptr);
+    return shift + std::log(sum);
+}
+
 }  // namespace detail
 
 /// ln Σ eˣ = m + ln Σ e^(x − m). −inf for n = 0 and for rows of −inf.
@@ -125,10 +135,7 @@ void logsumexp(const T* x, std::size_t outer, std::size_t n, std::size_t inner, 
 {
     detail::each_row_or_tile(
         outer, n, inner,
-        [&](std::size_t at, std::size_t o) {
-            const auto [shift, sum] = detail::shifted_row<T, A>(x + at, n, nullptr);
-            out[o] = shift + std::log(sum);
-        },
+        [&](std::size_t at, std::size_t o) { out[o] = detail::logsumexp_row<T, A>(x + at, n); },
         [&](std::size_t at, std::size_t o, std::size_t columns) {
             alignas(64) T shift[detail::column_tile], sum[detail::column_tile];
             detail::shifted_columns<T, A>(x + at, n, columns, inner, nullptr, shift, sum);
@@ -147,6 +154,25 @@ template <class T, class A> inline void softmax_lane(const T* x, std::size_t n, 
     (e * L(T(1) / fold_lane<Add>(e))).store_part(y, n);
 }
 
+template <class T, class A> inline void softmax_row(const T* x, std::size_t n, T* y)
+{
+    using L = Lane<T, A>;
+    if (n <= L::width) return softmax_lane<T, A>(x, n, y);
+    const L scale(T(1) / shifted_row<T, A>(x, n, y).sum);
+    each_lane<L>(
+        n, [&](std::size_t k, std::size_t c) { (L::load_part(y + k, c) * scale).store_part(y + k, c); });
+}
+
+template <class T, class A> inline void log_softmax_row(const T* x, std::size_t n, T* y)
+{
+    using L = Lane<T, A>;
+    const auto [shift, sum] = shifted_row<T, A>(x, n, nullptr);
+    const L m(shift), log_sum(std::log(sum));
+    each_lane<L>(n, [&](std::size_t k, std::size_t c) {
+        (L::load_part(x + k, c) - m - log_sum).store_part(y + k, c);
+    });
+}
+
 }  // namespace detail
 
 /// y = e^(x − m) / Σ e^(x − m). NaN at elements of +inf and in rows of nothing but −inf.
@@ -155,14 +181,7 @@ void softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T*
 {
     using L = Lane<T, A>;
     detail::each_row_or_tile(
-        outer, n, inner,
-        [&](std::size_t at, std::size_t) {
-            if (n <= L::width) return detail::softmax_lane<T, A>(x + at, n, y + at);
-            const L scale(T(1) / detail::shifted_row<T, A>(x + at, n, y + at).sum);
-            detail::each_lane<L>(n, [&](std::size_t k, std::size_t c) {
-                (L::load_part(y + at + k, c) * scale).store_part(y + at + k, c);
-            });
-        },
+        outer, n, inner, [&](std::size_t at, std::size_t) { detail::softmax_row<T, A>(x + at, n, y + at); },
         [&](std::size_t at, std::size_t, std::size_t columns) {
             alignas(64) T shift[detail::column_tile], scale[detail::column_tile];
             detail::shifted_columns<T, A>(x + at, n, columns, inner, y + at, shift, scale);
@@ -182,13 +201,7 @@ void log_softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner
     using L = Lane<T, A>;
     detail::each_row_or_tile(
         outer, n, inner,
-        [&](std::size_t at, std::size_t) {
-            const auto [shift, sum] = detail::shifted_row<T, A>(x + at, n, nullptr);
-            const L m(shift), log_sum(std::log(sum));
-            detail::each_lane<L>(n, [&](std::size_t k, std::size_t c) {
-                (L::load_part(x + at + k, c) - m - log_sum).store_part(y + at + k, c);
-            });
-        },
+        [&](std::size_t at, std::size_t) { detail::log_softmax_row<T, A>(x + at, n, y + at); },
         [&](std::size_t at, std::size_t, std::size_t columns) {
             alignas(64) T shift[detail::column_tile], log_sum[detail::column_tile];
             detail::shifted_columns<T, A>(x + at, n, columns, inner, nullptr, shift, log_sum);
@@ -204,39 +217,55 @@ void log_softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner
 namespace detail {
 
 /// dx = map(g, y, s) with s = Σ term(g, y) along the middle axis.
-template <class T, class A, class Term, class Map>
-inline void reduce_then_map(const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner,
-                            T* dx, const Term& term, const Map& map)
+struct SoftmaxRule {
+    static auto term(auto g, auto y) { return g * y; }
+    static auto map(auto g, auto y, auto total) { return y * (g - total); }
+};
+struct LogSoftmaxRule {
+    static auto term(auto g, auto) { return g; }
+    static auto map(auto g, auto y, auto total) { return g - exp(y) * total; }
+};
+
+template <class Rule, class T, class A> inline void pull_row(const T* y, const T* g, std::size_t n, T* dx)
 {
     using L = Lane<T, A>;
-    const auto at_lane = [&](std::size_t i, std::size_t c) {
-        return std::pair(L::load_part(g + i, c), L::load_part(y + i, c));
+    const L total(fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) {
+        return L(Rule::term(L::load_part(g + k, c), L::load_part(y + k, c)));
+    }));
+    each_lane<L>(n, [&](std::size_t k, std::size_t c) {
+        Rule::map(L::load_part(g + k, c), L::load_part(y + k, c), total).store_part(dx + k, c);
+    });
+}
+
+template <class Rule, class T, class A>
+inline void pull_columns(const T* y, const T* g, std::size_t n, std::size_t columns, std::size_t inner, T* dx)
+{
+    using L = Lane<T, A>;
+    alignas(L) T total[column_tile];
+    const auto lane = [&](const T* x, std::size_t k, std::size_t j, std::size_t c) {
+        return L::load_part(x + k * inner + j, c);
     };
-    const auto write = [&](std::size_t i, std::size_t c, L total) {
-        const auto [gi, yi] = at_lane(i, c);
-        map(gi, yi, total).store_part(dx + i, c);
-    };
-    const auto term_at = [&](std::size_t i, std::size_t c) {
-        const auto [gi, yi] = at_lane(i, c);
-        return L(term(gi, yi));
-    };
+    fold_columns<Add, L>(
+        n, columns, inner,
+        [&](std::size_t k, std::size_t j, std::size_t c) {
+            return L(Rule::term(lane(g, k, j, c), lane(y, k, j, c)));
+        },
+        total);
+    for (std::size_t k = 0; k < n; ++k)
+        each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
+            Rule::map(lane(g, k, j, c), lane(y, k, j, c), L::load_part(total + j, c))
+                .store_part(dx + k * inner + j, c);
+        });
+}
+
+template <class Rule, class T, class A>
+inline void pull(const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner, T* dx)
+{
     each_row_or_tile(
         outer, n, inner,
-        [&](std::size_t at, std::size_t) {
-            const L total(
-                fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) { return term_at(at + k, c); }));
-            each_lane<L>(n, [&](std::size_t k, std::size_t c) { write(at + k, c, total); });
-        },
+        [&](std::size_t at, std::size_t) { pull_row<Rule, T, A>(y + at, g + at, n, dx + at); },
         [&](std::size_t at, std::size_t, std::size_t columns) {
-            alignas(L) T total[column_tile];
-            fold_columns<Add, L>(
-                n, columns, inner,
-                [&](std::size_t k, std::size_t j, std::size_t c) { return term_at(at + k * inner + j, c); },
-                total);
-            for (std::size_t k = 0; k < n; ++k)
-                each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
-                    write(at + k * inner + j, c, L::load_part(total + j, c));
-                });
+            pull_columns<Rule, T, A>(y + at, g + at, n, columns, inner, dx + at);
         });
 }
 
@@ -246,18 +275,14 @@ inline void reduce_then_map(const T* y, const T* g, std::size_t outer, std::size
 template <std::floating_point T, class A = xsimd::default_arch>
 void softmax_backward(const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner, T* dx)
 {
-    detail::reduce_then_map<T, A>(
-        y, g, outer, n, inner, dx, [](auto gi, auto yi) { return gi * yi; },
-        [](auto gi, auto yi, auto total) { return yi * (gi - total); });
+    detail::pull<detail::SoftmaxRule, T, A>(y, g, outer, n, inner, dx);
 }
 
 /// dx = g − e^y Σ g.
 template <std::floating_point T, class A = xsimd::default_arch>
 void log_softmax_backward(const T* y, const T* g, std::size_t outer, std::size_t n, std::size_t inner, T* dx)
 {
-    detail::reduce_then_map<T, A>(
-        y, g, outer, n, inner, dx, [](auto gi, auto) { return gi; },
-        [](auto gi, auto yi, auto total) { return gi - exp(yi) * total; });
+    detail::pull<detail::LogSoftmaxRule, T, A>(y, g, outer, n, inner, dx);
 }
 
 /// dx = g e^(x − y), with y and g of shape (outer, inner); 0 where x is −inf.
