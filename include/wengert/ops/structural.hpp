@@ -334,6 +334,8 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
     p.compute = structural_compute<Op, Out, In...>;
     p.fields = visit_fields<Op>;
     if constexpr (std::is_default_constructible_v<Op>) p.make = make_pooled<Op>;
+    if constexpr (requires(const Op& op) { op.inside; })
+        p.inside = [](const void* op) { return static_cast<const Op*>(op)->inside.get(); };
     if constexpr (requires(const Op& op, Block& b, const Ref<Block>* rest) {
                       op.template update_any<Out>(b, rest);
                   })

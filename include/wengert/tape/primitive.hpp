@@ -20,6 +20,7 @@ struct AnyTensor {
 };
 
 class Cotangents;
+class Inside;
 struct Primitive;
 struct Term;
 
@@ -90,6 +91,8 @@ struct Primitive {
     void* (*clone)(const void* op) = nullptr;
     void* (*make)() = nullptr;  ///< parameters to be filled in by `fields`
     void (*fields)(void* op, FieldVisitor&) = nullptr;
+    /// Of operations with a rule of the user's: what a trace has seen of their inside (tape/recorder.hpp), or null.
+    const Inside* (*inside)(const void* op) = nullptr;
 };
 
 }  // namespace wengert

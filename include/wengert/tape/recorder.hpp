@@ -2,9 +2,19 @@
 // frozen function is one (graph/ir/trace.hpp). While one is there, it holds every block, so nothing is written in place.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <vector>
+
 #include "primitive.hpp"
 
 namespace wengert {
+
+/// What a recorder keeps of an operation whose rule is the user's: the operations that it consists of.
+class Inside {
+public:
+    virtual ~Inside() = default;
+};
 
 /// What plain C++ learned from a tensor.
 enum class Read : std::uint8_t { truth, item, elements };
@@ -25,6 +35,14 @@ public:
     virtual bool knows(const Block& b) const = 0;
     /// The block that stands for a random key of this trace (base/key.hpp), null for a constant one.
     virtual Ref<Block> key(std::uint64_t origin) = 0;
+    /// Runs f, which is one operation of the trace, on the inputs; its result in `out`. Returns what it consists of where that is
+    /// all there is to know of it, else null. Where `out` stays null f is to be run as any other function, unseen.
+    virtual std::shared_ptr<const Inside> inside(
+        const std::vector<Ref<Block>>&, const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>&,
+        Ref<Block>& /* out */, const Site&)
+    {
+        return nullptr;
+    }
     /// The program does what no trace can hold.
     [[noreturn]] virtual void refuse(std::string_view what, const Site& at) = 0;
 

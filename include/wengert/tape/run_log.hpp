@@ -84,6 +84,12 @@ public:
         out.computed = true;
         if (outer_) outer_->operation(p, op, in, n, out, at);
     }
+    std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in,
+                                         const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>& f,
+                                         Ref<Block>& out, const Site& at) override
+    {
+        return outer_ ? outer_->inside(in, f, out, at) : nullptr;
+    }
     void read(const Block& x, Read what, const Site& at) override
     {
         constexpr std::string_view names[] = {"branch", "item", "elements read"};

@@ -7,13 +7,10 @@ namespace wengert {
 
 namespace detail {
 
-/// f on constants. A variable that f captures would silently get no gradient, so it is refused. In a trace f is one
-/// operation: were it what f does, a derivative of the graph would not know of the rule.
+/// The result of f on constants. A variable that f captures would silently get no gradient, so it is refused.
 template <class F, class... X>
-auto call_opaque(const F& f, std::string_view name, const Site& at, const X&... x)
+Ref<Block> call_opaque(const F& f, std::string_view name, const Site& at, const X&... x)
 {
-    Recorder* const recorder = current_thread().recorder;
-    const Restore<Recorder*> one_operation(current_thread().recorder, nullptr);
     auto y = f(x...);
     static_assert(is_tensor<decltype(y)>, "wengert: a function with a custom rule returns one tensor");
     if (y.any().node)
@@ -22,10 +19,7 @@ auto call_opaque(const F& f, std::string_view name, const Site& at, const X&... 
                             std::string(y.any().node->primitive->name) +
                             "), which its rule cannot reach: pass it as an argument",
                         at);
-    const Ref<Block>& b = y.any().value;
-    if (recorder && ((b.get() == x.any().value.get()) || ...))  // an identity with a rule
-        return make_view(b, b->shape, b->strided ? &b->view_strides : nullptr, 0);
-    return b;
+    return y.any().value;
 }
 
 template <class T> Tensor<T> constant(const Ref<Block>& b) { return Tensor<T>(AnyTensor{b, {}}); }
@@ -48,23 +42,46 @@ template <class Fn, class... X> auto last_first(const Fn& fn, const X&... x)
     }(std::make_index_sequence<sizeof...(X) - 1>());
 }
 
-/// f of the blocks, none of them recorded; the line of the call comes last.
+/// f of the blocks, none of them recorded; the line of the call comes last. In a trace f is one operation: were it what f
+/// does, a derivative of the graph would not know of the rule. What f does is kept in `inside`, for when none is asked for.
 template <class T, class F, class... B>
-Ref<Block> call_on_constants(const F& f, std::string_view name, const B&... blocks)
+Ref<Block> call_on_constants(const F& f, std::string_view name, std::shared_ptr<const Inside>& inside,
+                             const B&... blocks)
 {
     return last_first(
-        [&](const Site& at, const auto&... x) { return call_opaque(f, name, at, constant<T>(x)...); },
+        [&](const Site& at, const auto&... x) {
+            const auto run = [&]<std::size_t... i>(const std::vector<Ref<Block>>& b,
+                                                   std::index_sequence<i...>) {
+                return call_opaque(f, name, at, constant<T>(b[i])...);
+            };
+            const std::vector<Ref<Block>> in{x...};
+            constexpr auto all = std::make_index_sequence<sizeof...(x)>();
+            Recorder* const recorder = current_thread().recorder;
+            Ref<Block> y;
+            if (recorder)
+                inside = recorder->inside(
+                    in, [&](const auto& b) { return run(b, all); }, y, at);
+            const Restore<Recorder*> one_operation(current_thread().recorder, nullptr);
+            if (!y) y = run(in, all);
+            for (const Ref<Block>& b : in)  // an identity with a rule
+                if (recorder && b.get() == y.get())
+                    return make_view(y, y->shape, y->strided ? &y->view_strides : nullptr, 0);
+            return y;
+        },
         blocks...);
 }
 
 template <class F, class R> struct CustomVjp {
     static constexpr std::string_view name = "custom_vjp";
     static constexpr unsigned saves = 0xff;
-    std::shared_ptr<const std::pair<F, R>> functions;  // f and its rule
+    std::shared_ptr<const std::pair<F, R>> functions;   ///< f and its rule
+    mutable std::shared_ptr<const Inside> inside = {};  ///< of this call, in a trace
 
+    /// The parameters that tell two such operations apart.
+    template <class Visit> void each(const Visit& visit) { visit(functions); }
     template <class T, class... B> Ref<Block> value(const B&... blocks) const
     {
-        return call_on_constants<T>(functions->first, name, blocks...);
+        return call_on_constants<T>(functions->first, name, inside, blocks...);
     }
     template <std::size_t i, class T, class... X>
     Tensor<T> pull(wrt<i>, const Tensor<T>& g, const X&... xy) const
@@ -86,10 +103,12 @@ template <class F, class R> struct CustomJvp {
     static constexpr std::string_view name = "custom_jvp";
     static constexpr unsigned saves = 0xff;
     std::shared_ptr<const std::pair<F, R>> functions;
+    mutable std::shared_ptr<const Inside> inside = {};
 
+    template <class Visit> void each(const Visit& visit) { visit(functions); }
     template <class T, class... B> Ref<Block> value(const B&... blocks) const
     {
-        return call_on_constants<T>(functions->first, name, blocks...);
+        return call_on_constants<T>(functions->first, name, inside, blocks...);
     }
     template <std::size_t i, class T, class... X>
     Tensor<T> pull(wrt<i>, const Tensor<T>& g, const X&... xy) const

@@ -94,6 +94,10 @@ public:
     /// Gives a key a block of this trace.
     void remember_key(std::uint64_t origin, Ref<Block> b) { keys_[origin] = std::move(b); }
 
+    std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in,
+                                         const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>& f,
+                                         Ref<Block>& out, const Site& at) override;
+
     [[noreturn]] void refuse(std::string_view what, const Site& at) override
     {
         fail<TapeError>("freeze", std::string(what), at);
@@ -152,6 +156,58 @@ private:
     std::vector<Ref<Block>> aliases_;
     std::unordered_map<std::uint64_t, Ref<Block>> keys_;
 };
+
+/// What an operation with a rule of the user's consists of: a graph from its inputs to its result.
+class InsideGraph : public Inside {
+public:
+    explicit InsideGraph(Graph g) : graph(std::move(g)) {}
+    const Graph graph;
+};
+
+namespace detail {
+
+/// The trace of such an operation's inside. It may be given up, which is no error.
+class InsideTrace : public Trace {
+public:
+    struct GivenUp {};
+    [[noreturn]] void refuse(std::string_view, const Site&) override { throw GivenUp(); }
+
+    /// It depends on nothing but its inputs and numbers, and does nothing but compute.
+    bool whole()
+    {
+        const auto plain = [](const GraphNode& n) {
+            if (n.kind == Graph::Kind::constant) return n.shape.empty();
+            return n.kind == Graph::Kind::input ||
+                   (n.kind == Graph::Kind::operation && !n.primitive->effects);
+        };
+        const Graph& g = graph();
+        return captured().empty() && g.guards().empty() &&
+               std::all_of(g.nodes().begin(), g.nodes().end(), plain);
+    }
+};
+
+}  // namespace detail
+
+inline std::shared_ptr<const Inside> Trace::inside(
+    const std::vector<Ref<Block>>& in, const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>& f,
+    Ref<Block>& out, const Site& at)
+{
+    detail::InsideTrace trace;
+    std::vector<Ref<Block>> headers;
+    for (const Ref<Block>& b : in) {
+        headers.push_back(make_view(b, b->shape, b->strided ? &b->view_strides : nullptr, 0));
+        trace.input(headers.back(), at);
+    }
+    try {
+        out = f(headers);
+    } catch (const detail::InsideTrace::GivenUp&) {
+        return nullptr;
+    }
+    trace.output(out, at);
+    if (!trace.whole()) return nullptr;
+    trace.stop();
+    return std::make_shared<InsideGraph>(std::move(trace.graph()));
+}
 
 /// Nothing is recorded while it lives: for work that is no part of the program traced.
 class Untraced {

@@ -5,6 +5,7 @@
 #include "constant_folding.hpp"
 #include "dead_code.hpp"
 #include "gradients.hpp"
+#include "inlining.hpp"
 #include "products.hpp"
 #include "simplify.hpp"
 
@@ -20,6 +21,7 @@ struct Pass {
 /// In the order in which optimize() tries them on a node.
 inline constexpr Pass all[] = {
     {"dead_code", [](const Graph& g, const PassOptions& o) { return dead_code(g, o); }, nullptr},
+    {"inlining", [](const Graph& g, const PassOptions& o) { return inlining(g, o); }, detail::inline_rule},
     {"constant_folding", [](const Graph& g, const PassOptions& o) { return constant_folding(g, o); },
      detail::fold_rule},
     {"gradients", [](const Graph& g, const PassOptions& o) { return gradients(g, o); },
