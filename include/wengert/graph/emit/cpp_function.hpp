@@ -67,19 +67,35 @@ private:
     }
     void task(const tiling::Task& t)
     {
-        if (t.group.fused) return loop(t);
+        if (t.group.fused) return w_.module.native ? native_loop(t) : loop(t);
         const ValueId v = t.group.nodes[0];
         if (element_count(w_.graph.node(v).shape) == 0) return;
         if (w_.graph.node(v).primitive->value) return alone(v);
         CppStructural(w_).write(v, !t.over.empty() && t.over[0] != no_value &&
                                        w_.plan.root(w_.graph.node(v).inputs[0]) == t.over[0]);
     }
+    /// A call of the loop that native code has for this group.
+    void native_loop(const tiling::Task& t)
+    {
+        const tiling::Group& group = t.group;
+        const PartChain* chain = nullptr;
+        for (const PartChain& c : w_.groups.chains())
+            if (c.links.back().node == group.nodes.back()) chain = &c;
+        const std::string f = w_.module.loop(
+            chain ? PartText(w_.graph, w_.plan.layouts, group, *chain).text()
+                  : LoopText(w_.graph, w_.plan.layouts, group, overwrites_operand(w_.plan, t)).text());
+        std::string list;
+        for (const auto* values : {&group.operands, &group.results})
+            for (ValueId v : *values)
+                list += (list.empty() ? "(void*)(" : ", (void*)(") + w_.pointer(v) + ")";
+        w_.line("{ void* const p[] = {" + list + "}; " + f + "(p, run->zero); }");
+    }
     /// The few rules that TypedProgram leaves out: one function of the operands.
     void alone(ValueId v)
     {
         const GraphNode& n = w_.graph.node(v);
         const std::string value = whole_function(n);
-        if (value.empty()) w_.refuse(v, "its rule is no program of numbers");
+        if (value.empty() || w_.module.native) w_.refuse(v, "its rule is no program of numbers");
         w_.open("{");
         const auto place = [&](ValueId i) {
             return w_.index(n.shape,
@@ -190,7 +206,8 @@ inline CppModule::Body CppModule::function(const Graph& g)
     const std::string tag = "b" + std::to_string(tags_++) + "_", name = prefix + tag + "step";
     const CppFunction f(*this, g, tag);
     functions += std::string("static ") + (f.fails() ? "int " : "void ") + name + "(" + f.arguments() +
-                 ", char* arena)\n{\n" + f.text() + (f.fails() ? "    return 0;\n}\n\n" : "}\n\n");
+                 (native ? ", char* arena, const wg_run* run)\n{\n" : ", char* arena)\n{\n") + f.text() +
+                 (f.fails() ? "    return 0;\n}\n\n" : "}\n\n");
     return {name, f.workspace(), f.fails()};
 }
 

@@ -73,7 +73,8 @@ protected:
     {
         std::string list;
         for (const std::string& a : arguments) list += a + ", ";
-        const std::string text = f.name + "(" + list + memory(f.workspace) + ")";
+        const std::string text =
+            f.name + "(" + list + memory(f.workspace) + (w_.module.native ? ", run)" : ")");
         if (!f.fails) return w_.line(text + ";");
         const bool history = p_.kind == LoopParameters::Kind::while_pull;
         w_.line("if (" + text + " != 0) " +

@@ -50,6 +50,31 @@ protected:
             return false;
         return true;
     }
+    /// Sums over the last axes in native code: in the order of the kernels. False for other reductions.
+    bool sums_rows(std::string_view name)
+    {
+        const ValueId x = in(0);
+        if ((name != "sum" && name != "mean") || !real() || w_.graph.node(x).dtype != n_->dtype ||
+            w_.plan.layouts[x].strided)
+            return false;
+        const Axes& axes = name == "sum" ? op<Sum>().axes : op<Mean>().along.axes;
+        const auto [kept, reduced] = split_axes(w_.graph.node(x).shape, axes);
+        bool last = true;
+        for (std::size_t d = kept.size(), inside = 1; d-- > 0;) {
+            if (kept[d] != 1) inside = 0;
+            last = last && (inside || reduced[d] == 1);
+        }
+        const auto n = static_cast<std::int64_t>(element_count(reduced)),
+                   rows = static_cast<std::int64_t>(element_count(kept));
+        if (!last || n == 0) return false;
+        w_.open("{");
+        w_.declare("x", input(0), false);
+        w_.declare("y", result(), true);
+        w_.line("for (ptrdiff_t o = 0; o < " + number(rows) + "; ++o) y[o] = fold_row<" + number(n) +
+                ">(x + o * " + number(n) + ")" + (name == "mean" ? " / " + real_number(n) : "") + ";");
+        w_.close();
+        return true;
+    }
     /// For each element of the result, loops over the reduced axes.
     void reduction(std::string_view name, const Axes& axes)
     {

@@ -25,11 +25,22 @@ public:
         if (const LoopParameters* p = loop_parameters(*n_))
             return p->kind == LoopParameters::Kind::scan_pull ? CppScanPull(w_, v).write()
                                                               : CppLoop(w_, v).write();
+        if (w_.module.native) {
+            if (!(moves(name) || sums_rows(name) || (picks(name) && selects(name))))
+                w_.refuse(v, "it is a call of the library");
+            return;
+        }
         if (!(moves(name) || reduces(name) || multiplies(name) || selects(name) || normalizes(name)))
             w_.refuse(v, "this operation has no form in emitted C++");
     }
 
 private:
+    /// Operations of native code that compute nothing.
+    static bool picks(std::string_view name)
+    {
+        return name == "take" || name == "one_hot" || name == "zero_where_silent" ||
+               name == "zero_where_other";
+    }
     bool selects(std::string_view name)
     {
         if (name == "take") {

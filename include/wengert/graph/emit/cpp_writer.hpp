@@ -18,7 +18,20 @@ struct CppOperand {
     Strides strides;
 };
 
-/// What the functions of one header share.
+/// A result of the task lies where an operand does.
+inline bool overwrites_operand(const tiling::Plan& plan, const tiling::Task& t)
+{
+    for (ValueId over : t.over)
+        if (over != no_value) return true;
+    for (ValueId r : t.group.results) {
+        const tiling::Placed& p = plan.values[r];
+        if (p.home == tiling::Home::output && plan.donors[plan.stores[p.store].output] != no_value)
+            return true;
+    }
+    return false;
+}
+
+/// What the functions of one header share, or those of native code (native_loops.hpp).
 class CppModule {
 public:
     CppModule(std::string_view name, const Graph& g) : prefix(std::string(name) + "_")
@@ -27,6 +40,8 @@ public:
         types_.erase(DType::boolean);  // a character, which may be an alias of anything
         if (types_.size() < 2) types_.clear();
     }
+    /// Functions over vectors, with the bits of the kernels: what differs from these is refused.
+    explicit CppModule(std::string_view name) : prefix(std::string(name) + "_"), native(true) {}
 
     /// A function that runs a graph: `void name(inputs…, outputs…, char* arena)`, or `int`, not 0 where it met an index
     /// that is none.
@@ -43,11 +58,14 @@ public:
     };
     /// Bodies, each written once; inputs from number `fixed` on are the same in all steps, npos: there are no steps.
     const LoopBody& body(const std::shared_ptr<const Graph>& g, std::size_t fixed);
+    /// Appends the function of a graph.
+    Body function(const Graph& g);
 
     /// The name of an element type. Where memory serves one type after another, the names are those of types that compilers
     /// take to be aliases of all others.
     std::string type(DType d) const
     {
+        if (native) return c_type(d, Dialect::vectors);
         return types_.contains(d) ? prefix + c_type(d, Dialect::vectors)
                                   : std::string(c_type(d, Dialect::numbers));
     }
@@ -64,7 +82,26 @@ public:
         return s;
     }
 
+    /// A fused loop of native code, each written once: its name.
+    std::string loop(const std::string& text)
+    {
+        const auto [at, fresh] = loops_.emplace(text, loops_.size());
+        const std::string name = prefix + "f" + std::to_string(at->second);
+        if (fresh) functions += "#line 1 \"wengert\"\nstatic inline void " + name + text;
+        return name;
+    }
+    /// Where native code finds a constant, so that other numbers are the same text.
+    std::string shared_constant(const Ref<Block>& b)
+    {
+        std::size_t k = 0;
+        while (k < shared.size() && shared[k].get() != b.get()) ++k;
+        if (k == shared.size()) shared.push_back(b);
+        return "((const " + type(b->dtype) + "*)run->constants[" + std::to_string(k) + "])";
+    }
+
     std::string prefix, constants, functions;
+    const bool native = false;
+    std::vector<Ref<Block>> shared;  ///< constants of native code
     std::set<std::string> helpers;
     bool allocates = false;  ///< calls malloc
 
@@ -81,9 +118,9 @@ private:
 
     std::set<DType> types_;  ///< those with names of their own
     std::size_t tags_ = 0;
-    Body function(const Graph& g);
 
     std::map<std::pair<const Graph*, std::size_t>, LoopBody> bodies_;
+    std::map<std::string, std::size_t> loops_;
     std::vector<std::shared_ptr<const Graph>> kept_;  ///< so that addresses stay those of these graphs
 };
 
@@ -91,13 +128,14 @@ class CppWriter {
 public:
     /// `tag`: what the names of this function's constants begin with.
     CppWriter(CppModule& m, const Graph& g, const std::string& tag = "")
-        : module(m), graph(g), prefix(m.prefix),
-          plan(g, {}, NativeGroups(g, tiling::layouts_of(g), false).take()), tag_(m.prefix + tag)
+        : module(m), graph(g), prefix(m.prefix), groups(g, tiling::layouts_of(g), m.native),
+          plan(g, {}, groups.take()), tag_(m.prefix + tag)
     {}
 
     CppModule& module;
     const Graph& graph;
     const std::string& prefix;
+    NativeGroups groups;
     tiling::Plan plan;
     std::string body;
     std::size_t scratch = 0;     ///< bytes behind the plan's arena, for one operation at a time
@@ -210,7 +248,7 @@ public:
     [[noreturn]] void refuse(ValueId v, const std::string& why) const
     {
         const GraphNode& n = graph.node(v);
-        fail<TapeError>("emit_cpp",
+        fail<TapeError>(module.native ? "native" : "emit_cpp",
                         "node " + number(v) + ", " + std::string(n.primitive ? n.primitive->name : "value") +
                             " of shape " + to_string(n.shape) + ": " + why,
                         n.at);
@@ -227,6 +265,7 @@ private:
     std::string constant(ValueId v)
     {
         const Block& b = *graph.node(v).constant;
+        if (module.native) return module.shared_constant(contiguous(graph.node(v).constant));
         const std::string name = tag_ + "c" + number(v);
         if (!written_.insert(v).second) return name;
         std::string& constants = module.constants;

@@ -59,6 +59,18 @@ template <class T> struct Carry {
         return t;
     }
 };
+template <long n, class T> FN T fold_row(const T* x)
+{
+    enum { block = 16384 / sizeof(T) };
+    if constexpr (n <= block) return fold_block<n>(x);
+    else {
+        Carry<T> s;
+        long k = 0;
+        for (; k + block <= n; k += block) s.add(fold_block<block>(x + k));
+        if constexpr (n % block != 0) s.add(fold_block<n % block>(x + k));
+        return s.total();
+    }
+}
 )wg";
 
 }  // namespace wengert::detail

@@ -127,8 +127,12 @@ private:
     }
     void head()
     {
-        out_ +=
-            "(void* const* p, f64 zero)\n{\n    enum { N = register_bytes / " + number(widest()) + " };\n";
+        // few elements take less than a register: what lies behind them costs time and, in masked loads, waits
+        std::size_t few = 16 / widest();
+        while (few < 64 && few < static_cast<std::size_t>(space_->extents.back())) few *= 2;
+        const std::string most = "register_bytes / " + number(widest());
+        out_ += "(void* const* p, f64 zero)\n{\n    enum { N = " + most + " < " + number(few) + " ? " + most +
+                " : " + number(few) + " };\n";
         for (const char* t : {"f32", "f64", "i32", "i64", "u8"})
             out_ += std::string("    typedef V<") + t + ", N> " + t + "v;\n";
         const std::string restrict = overwritten_ ? "* " : "* __restrict ";

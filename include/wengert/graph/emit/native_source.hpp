@@ -7,6 +7,7 @@
 #include "../tile/compile.hpp"
 #include "fold_text.hpp"
 #include "native_groups.hpp"
+#include "native_loops.hpp"
 #include "shared_object.hpp"
 #include "vector_math_text.hpp"
 #include "vector_text.hpp"
@@ -16,11 +17,11 @@ namespace wengert {
 namespace detail {
 
 /// (addresses of operands and results, kernels::zero_cotangent)
-using NativeLoop = void (*)(void* const* addresses, double zero);
+using NativeKernel = void (*)(void* const* addresses, double zero);
 
 /// A call of a loop; the addresses lie behind it.
 struct NativeStep {
-    NativeLoop loop = nullptr;
+    NativeKernel loop = nullptr;
     void** addresses = nullptr;
     static bool run(const void* self, tiling::Run&)
     {
@@ -42,6 +43,7 @@ public:
         if (fresh) text_ += "#line 1 \"wengert\"\nextern \"C\" void wg_" + std::to_string(at->second) + body;
         return at->second;
     }
+    void add_functions(const std::string& text) { text_ += text; }
     const std::string& text() const noexcept { return text_; }
     std::size_t functions() const noexcept { return numbers_.size(); }
 
@@ -68,20 +70,7 @@ inline std::vector<std::string> native_flags(const Compiler& compiler)
     return flags;
 }
 
-/// A result of the task lies where an operand does.
-inline bool overwrites_operand(const tiling::Plan& plan, const tiling::Task& t)
-{
-    for (ValueId over : t.over)
-        if (over != no_value) return true;
-    for (ValueId r : t.group.results) {
-        const tiling::Placed& p = plan.values[r];
-        if (p.home == tiling::Home::output && plan.donors[plan.stores[p.store].output] != no_value)
-            return true;
-    }
-    return false;
-}
-
-inline void emit_native(tiling::Emitter& e, const tiling::Task& t, NativeLoop loop)
+inline void emit_native(tiling::Emitter& e, const tiling::Task& t, NativeKernel loop)
 {
     NativeStep& s = *e.step<NativeStep>();
     s.loop = loop;
@@ -95,11 +84,13 @@ inline void emit_native(tiling::Emitter& e, const tiling::Task& t, NativeLoop lo
 struct NativePlan {
     NativeGroups groups;
     tiling::Plan plan;
+    NativeLoops loops;
     NativeText text;
     std::vector<std::size_t> functions;  ///< of each task that is a loop
 
     NativePlan(const Graph& g, const PlanOptions& options)
-        : groups(g, tiling::layouts_of(g)), plan(g, options, groups.take()), functions(plan.tasks.size())
+        : groups(g, tiling::layouts_of(g)), plan(g, options, groups.take()), loops(g, plan),
+          functions(plan.tasks.size())
     {
         std::unordered_map<ValueId, const PartChain*> chains;
         for (const PartChain& c : groups.chains()) chains[c.links.back().node] = &c;
@@ -112,6 +103,7 @@ struct NativePlan {
                     ? PartText(g, plan.layouts, group, *chain->second).text()
                     : LoopText(g, plan.layouts, group, overwrites_operand(plan, plan.tasks[t])).text());
         }
+        text.add_functions(loops.text());
     }
 };
 
@@ -126,8 +118,8 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
 {
     const detail::NativePlan native(g, options);
     detail::Compiled compiled;
-    std::vector<detail::NativeLoop> loops;
-    if (native.text.functions() > 0) {
+    std::vector<detail::NativeKernel> loops;
+    if (native.text.functions() > 0 || !native.loops.text().empty()) {
         compiled = detail::compile_text(native.text.text(), detail::native_flags(detail::compiler_now()));
         if (!compiled.object) {
             auto tiles = compile_tile(g, options);
@@ -135,16 +127,24 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
             return tiles;
         }
         for (std::size_t k = 0; k < native.text.functions(); ++k)
-            loops.push_back(reinterpret_cast<detail::NativeLoop>(
+            loops.push_back(reinterpret_cast<detail::NativeKernel>(
                 compiled.object->symbol(("wg_" + std::to_string(k)).c_str())));
     }
     auto program = std::make_unique<tiling::Program>();
     program->owned().push_back(compiled.object);
+    program->note = native.loops.reasons;
     tiling::Emitter e(native.plan, *program);
+    void* const* const constants = detail::bind_constants(e, native.loops);
     tiling::emit_plan(e, options.watch, [&](std::size_t t) {
         const tiling::Task& task = native.plan.tasks[t];
+        const detail::NativeLoops::Made* whole = native.loops.find(task.group.nodes[0]);
         if (task.group.fused)
             detail::emit_native(e, task, loops[native.functions[t]]);
+        else if (whole)
+            detail::emit_native_loop(
+                e, task.group.nodes[0], *whole,
+                reinterpret_cast<detail::NativeLoop>(compiled.object->symbol(whole->name.c_str())),
+                constants);
         else
             tiling::detail::emit_task(e, task);
     });

@@ -37,7 +37,10 @@ template <class X, class T> FN void store(T* p, X x) { __builtin_memcpy(p, &x, s
 template <class X, int C, class T> FN X load_part(const T* p)
 {
     X x = {};
-    __builtin_memcpy(&x, p, C * sizeof(T));
+    if constexpr (C == 3)
+        for (int l = 0; l < C; ++l) x[l] = p[l];
+    else
+        __builtin_memcpy(&x, p, C * sizeof(T));
     return x;
 }
 template <int C> struct Count { enum { value = C }; };
@@ -46,7 +49,13 @@ template <class X, class T, int C> FN X get(const T* p, Count<C>)
     if constexpr (C == Of<X>::N) return load<X>(p);
     else return load_part<X, C>(p);
 }
-template <int C, class X, class T> FN void store_part(T* p, X x) { __builtin_memcpy(p, &x, C * sizeof(T)); }
+template <int C, class X, class T> FN void store_part(T* p, X x)
+{
+    if constexpr (C == 3)
+        for (int l = 0; l < C; ++l) p[l] = x[l];
+    else
+        __builtin_memcpy(p, &x, C * sizeof(T));
+}
 template <class X, class T, int C> FN void put(T* p, Count<C>, X x)
 {
     if constexpr (C == Of<X>::N) store(p, x);
