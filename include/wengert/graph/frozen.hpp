@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iosfwd>
+#include <limits>
 #include <map>
 #include <ostream>
 
@@ -217,7 +218,9 @@ public:
     const Backend& backend() const noexcept;
     PlanOptions plan_options() const
     {
-        return {options.allow_reassociation, options.threads, options.callback};
+        PlanOptions plan{options.allow_reassociation, options.threads, options.callback};
+        if (options.memory_limit) plan.wake_cost = std::numeric_limits<double>::infinity();
+        return plan;
     }
     /// Paths for an extent that has not been traced, from those that have.
     void specialise(FrozenEntry& e, const Words& family, std::int64_t extent);

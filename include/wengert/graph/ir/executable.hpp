@@ -36,6 +36,9 @@ struct PlanOptions {
         1;  ///< for large steps, where the program is built with WENGERT_TBB; 0: all of the machine
     NodeCallback callback = {};  ///< for `interpret`
     PlanWatch* watch = nullptr;  ///< is told the plan, and the times of its runs (graph/ir/watch.hpp)
+    /// Nanoseconds for waking threads and waiting for them: independent kernels run at once where that saves more. They
+    /// take more memory then; infinity for never.
+    double wake_cost = 10'000;
 };
 
 /// A way to run graphs: `tile`, `interpret`, `native`. Programs contain the code of those that they name.

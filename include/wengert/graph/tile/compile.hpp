@@ -38,6 +38,29 @@ inline void emit_guard(Emitter& e, std::size_t k)
     c.index = k;
 }
 
+/// Marks where strands of waves begin and end.
+class WaveEmitter {
+public:
+    explicit WaveEmitter(Emitter& e) : e_(e), wave_(e.plan.waves.begin()) {}
+    void before(std::size_t task)
+    {
+        if (wave_ == e_.plan.waves.end() || strand_ + 1 >= wave_->cuts.size()) return;
+        if (wave_->cuts[strand_] == task) e_.begin_strand(strand_++);
+    }
+    void after(std::size_t task)
+    {
+        if (wave_ == e_.plan.waves.end() || wave_->end() != task + 1) return;
+        e_.end_wave();
+        ++wave_;
+        strand_ = 0;
+    }
+
+private:
+    Emitter& e_;
+    std::vector<Wave>::const_iterator wave_;
+    std::size_t strand_ = 0;
+};
+
 inline void emit_task(Emitter& e, const Task& t)
 {
     if (t.kernel) return emit_fused(e, t);
@@ -99,11 +122,14 @@ template <class F> void emit_plan(Emitter& e, PlanWatch* watch, const F& emit)
         for (ValueId r : plan.tasks[t].group.results) made[r] = static_cast<std::uint32_t>(t + 1);
     for (std::size_t k = 0; k < g.guards().size(); ++k)
         guards[made[plan.root(g.guards()[k].value)]].push_back(static_cast<std::uint32_t>(k));
+    detail::WaveEmitter waves(e);
     for (std::size_t t = 0; t <= plan.tasks.size(); ++t) {
         if (t > 0) {
+            waves.before(t - 1);
             emit_tick(e, watch, 2 * t - 2);
             emit(t - 1);
             emit_tick(e, watch, 2 * t - 1);
+            waves.after(t - 1);
         }
         for (std::uint32_t k : guards[t]) detail::emit_guard(e, k);
     }

@@ -8,6 +8,22 @@
 
 namespace wengert::tiling {
 
+/// Steps of several strands, which the team runs at once. None of them can fail.
+struct AtOnce {
+    const Step* steps = nullptr;
+    Division strands;
+
+    static bool run(const void* self, Run& run)
+    {
+        const auto& s = *static_cast<const AtOnce*>(self);
+        s.strands.run([&](std::size_t begin, std::size_t end, std::size_t) {
+            Run own{run.thread};
+            for (std::size_t k = begin; k < end; ++k) s.steps[k].run(s.steps[k].self, own);
+        });
+        return true;
+    }
+};
+
 class Emitter {
 public:
     Emitter(const Plan& p, Program& to) : plan(p), program(to), headers_(p.graph.size())
@@ -41,6 +57,34 @@ public:
         auto* kept = program.memory.array<std::size_t>(cuts.size());
         std::copy(cuts.begin(), cuts.end(), kept);
         return {team.get(), kept, cuts.size() - 1};
+    }
+
+    /// Steps from here on are those of strand k of a wave; they share no scratch memory with the other strands'.
+    void begin_strand(std::size_t k)
+    {
+        end_segment();
+        open_ = {};
+        scratch_at_ = k;
+        strands_.push_back(program.steps().size());
+    }
+    /// Puts the strands since the first into one step, by which they run at once.
+    void end_wave()
+    {
+        end_segment();
+        open_ = {};
+        scratch_at_ = 0;
+        auto& steps = program.steps();
+        const std::size_t first = strands_.front(), n = steps.size() - first;
+        auto* cuts = program.memory.array<std::size_t>(strands_.size() + 1);
+        for (std::size_t k = 0; k < strands_.size(); ++k) cuts[k] = strands_[k] - first;
+        cuts[strands_.size()] = n;
+        auto* own = program.memory.array<Step>(n);
+        std::copy(steps.end() - static_cast<std::ptrdiff_t>(n), steps.end(), own);
+        steps.resize(first);
+        auto& wave = *step<AtOnce>();
+        wave.steps = own;
+        wave.strands = {team.get(), cuts, strands_.size()};
+        strands_.clear();
     }
 
     /// Where the value's first element lies.
@@ -151,16 +195,16 @@ public:
         segment_ = nullptr;
     }
 
-    /// Room that every step may use while it runs.
+    /// Room that every step of a strand may use while it runs.
     std::byte* scratch(std::size_t bytes)
     {
-        if (bytes > scratch_bytes_ || !scratch_) {
-            const Ref<Block> b = make_block(DType::boolean, Shape{bytes});
+        if (scratch_.size() <= scratch_at_) scratch_.resize(scratch_at_ + 1);
+        Ref<Block>& b = scratch_[scratch_at_];
+        if (!b || bytes > b->count) {
+            b = make_block(DType::boolean, Shape{bytes});
             program.blocks().push_back(b);
-            scratch_ = b->data;
-            scratch_bytes_ = bytes;
         }
-        return scratch_;
+        return b->data;
     }
     /// Short operands are read and written by whole registers, since what a masked store wrote is not at once to be had by
     /// a load. This is the number of elements for a kernel that works on n of `size` bytes, all in places of the arena's
@@ -223,8 +267,9 @@ private:
     Open open_;
     std::map<std::pair<const std::byte*, std::size_t>, std::byte*> padded_;
     std::byte* arena_ = nullptr;
-    std::byte* scratch_ = nullptr;
-    std::size_t scratch_bytes_ = 0;
+    std::vector<Ref<Block>> scratch_;  ///< by strand; what is in no wave has that of the first
+    std::size_t scratch_at_ = 0;
+    std::vector<std::size_t> strands_;  ///< their first steps
     Segment* segment_ = nullptr;
     std::byte* records_ = nullptr;
     std::size_t room_ = 0;

@@ -2,42 +2,13 @@
 #pragma once
 
 #include "../ir/executable.hpp"
-#include "arena.hpp"
-#include "fused.hpp"
 #include "fusion.hpp"
 #include "library_rules.hpp"
+#include "kernel_cost.hpp"
+#include "risks.hpp"
+#include "strand_places.hpp"
 
 namespace wengert::tiling {
-
-/// A group in its place among the steps.
-struct Task {
-    Group group;
-    std::shared_ptr<const FusedKernel> kernel;  ///< null: one operation by itself
-    bool throws = false;  ///< it may fail: nothing of the caller's has been written before it
-    ValueList over;       ///< for each result the value whose memory it takes over, or no_value
-};
-
-/// Whose memory a value has.
-enum class Home : std::uint8_t { nowhere, input, constant, arena, output };
-
-/// What is planned for a value that is no view.
-struct Placed {
-    Home home = Home::nowhere;
-    std::uint32_t first = 0, last = 0;  ///< times of its making and of its last reading
-    std::uint32_t reads = 0;
-    std::uint32_t store = 0;  ///< values that lie in one another's place share a store
-};
-
-/// The memory of a chain of values, each of which is written over the one before.
-struct Store {
-    std::size_t bytes = 0;
-    std::uint32_t first = 0, last = 0;
-    std::uint32_t values = 0;
-    ValueId begin = no_value;    ///< the first value in it
-    std::uint32_t output = ~0U;  ///< the output that it becomes
-    bool landed = false;         ///< that output is copied out of the arena at the end
-    std::size_t offset = 0;      ///< in the arena
-};
 
 class Plan {
 public:
@@ -45,18 +16,19 @@ public:
     Plan(const Graph& g, const PlanOptions& options) : Plan(g)
     {
         for (Group& group : fuse(g, layouts, options)) add_fused(std::move(group), options);
-        work_out();
+        work_out(Team::size_for(options.threads), options.wake_cost);
     }
     /// The same for groups that somebody else has made and runs, in an order in which they can run.
     Plan(const Graph& g, const PlanOptions&, std::vector<Group> groups) : Plan(g)
     {
         for (Group& group : groups) add_task(std::move(group));
-        work_out();
+        work_out(1, 0);
     }
 
     const Graph& graph;
     Layouts layouts;
     std::vector<Task> tasks;
+    std::vector<Wave> waves;     ///< tasks that run at once
     std::vector<Placed> values;  ///< by root
     std::vector<Store> stores;
     std::vector<ValueId> donors;        ///< for each output the input whose memory it may take
@@ -80,13 +52,14 @@ private:
     explicit Plan(const Graph& g)
         : graph(g), layouts(layouts_of(g)), values(g.size()), donors(g.outputs().size(), no_value)
     {}
-    void work_out()
+    void work_out(std::size_t team, double wake)
     {
-        sink_updates();
+        last_risk_ = detail::Risks(graph, layouts, tasks).sink_updates();
         find_lifetimes();
         make_stores();
         claim_outputs();
         find_donors();
+        if (team > 1) spread(team, wake);
         place();
     }
 
@@ -111,67 +84,9 @@ private:
             if (!layouts[v].is_view(v)) add_task(single_group(graph, v));
     }
 
-    /// Updates of the caller's memory are to come when nothing can fail any more: those that nothing else waits for go
-    /// behind the last task that may.
-    void sink_updates()
-    {
-        last_risk_ = no_value;
-        if (graph.outputs().empty()) return;
-        std::vector<bool> guarded(graph.size(), false);
-        for (const Guard& guard : graph.guards()) guarded[root(guard.value)] = true;
-        std::vector<bool> blocked(tasks.size(), false);
-        for (std::size_t t = 0; t < tasks.size(); ++t) {
-            blocked[t] = tasks[t].throws;
-            for (ValueId r : tasks[t].group.results) blocked[t] = blocked[t] || guarded[r];
-            if (blocked[t]) last_risk_ = static_cast<ValueId>(t);
-        }
-        bool any = false;
-        for (ValueId k : graph.updates()) any = any || k != no_value;
-        if (!any || last_risk_ == no_value) return;
-        const std::vector<bool> moved = behind_the_risks(blocked);
-        std::vector<Task> order;
-        order.reserve(tasks.size());
-        std::uint32_t kept = 0;
-        for (std::size_t t = 0; t <= last_risk_; ++t)
-            if (!moved[t]) {
-                order.push_back(std::move(tasks[t]));
-                ++kept;
-            }
-        for (std::size_t t = 0; t <= last_risk_; ++t)
-            if (moved[t]) order.push_back(std::move(tasks[t]));
-        for (std::size_t t = last_risk_ + 1; t < tasks.size(); ++t) order.push_back(std::move(tasks[t]));
-        tasks = std::move(order);
-        last_risk_ = kept - 1;
-    }
-    std::vector<bool> behind_the_risks(std::vector<bool>& blocked) const
-    {
-        const auto maker = makers();
-        for (std::size_t t = tasks.size(); t-- > 0;)
-            if (blocked[t])
-                for (ValueId o : tasks[t].group.operands)
-                    if (maker[root(o)] != no_value) blocked[maker[root(o)]] = true;
-        std::vector<bool> moved(tasks.size(), false);
-        for (ValueId k : graph.updates()) {
-            if (k == no_value) continue;
-            const ValueId t = maker[root(graph.outputs()[k])];
-            if (t != no_value && !blocked[t]) moved[t] = true;
-        }
-        for (std::size_t t = 0; t < tasks.size(); ++t)
-            for (ValueId o : tasks[t].group.operands)
-                if (const ValueId m = maker[root(o)]; m != no_value && moved[m]) moved[t] = true;
-        return moved;
-    }
-    /// The task that makes each value.
-    std::vector<ValueId> makers() const
-    {
-        std::vector<ValueId> maker(graph.size(), no_value);
-        for (std::size_t t = 0; t < tasks.size(); ++t)
-            for (ValueId r : tasks[t].group.results) maker[r] = static_cast<ValueId>(t);
-        return maker;
-    }
-
     void find_lifetimes()
     {
+        for (Placed& v : values) v.first = v.last = v.reads = 0;
         for (std::size_t t = 0; t < tasks.size(); ++t) {
             const auto time = static_cast<std::uint32_t>(t + 1);
             for (ValueId o : tasks[t].group.operands) {
@@ -337,6 +252,59 @@ private:
         return meetings == 1 && fit;
     }
 
+    /// The memory that each value has a part in, by number: an output that takes over an input's is the same as that.
+    std::vector<std::uint32_t> memories() const
+    {
+        std::vector<std::uint32_t> memory(values.size(), no_value);
+        for (ValueId v = 0; v < values.size(); ++v) {
+            const Home home = values[v].home;
+            if (home == Home::arena || home == Home::output) memory[v] = values[v].store;
+            if (home == Home::input) memory[v] = static_cast<std::uint32_t>(stores.size() + v);
+        }
+        for (std::size_t k = 0; k < donors.size(); ++k) {
+            if (donors[k] == no_value || values[root(graph.outputs()[k])].home != Home::output) continue;
+            const ValueId in = graph.inputs()[donors[k]];
+            if (values[in].home == Home::input) memory[in] = memory[root(graph.outputs()[k])];
+        }
+        return memory;
+    }
+    /// Finds what runs at once, and puts tasks and times in that order.
+    void spread(std::size_t team, double wake)
+    {
+        const auto risks = detail::Risks::risks_of(graph, layouts, tasks);
+        const auto memory = memories();
+        std::vector<KernelUse> uses(tasks.size());
+        for (std::size_t t = 0; t < tasks.size(); ++t) {
+            KernelUse& use = uses[t];
+            for (ValueId o : tasks[t].group.operands)
+                if (memory[root(o)] != no_value) use.reads.push_back(memory[root(o)]);
+            for (ValueId r : tasks[t].group.results) use.writes.push_back(memory[r]);
+            use.work = kernel_work(graph, layouts, tasks[t]);
+            use.length =
+                is_divided(graph, layouts, tasks[t]) ? use.work / static_cast<double>(team) : use.work;
+            use.alone = risks[t];
+        }
+        Schedule found = schedule_of(uses, team, wake);
+        if (found.waves.empty()) return;
+        waves = std::move(found.waves);
+        std::vector<Task> order;
+        order.reserve(tasks.size());
+        for (std::uint32_t t : found.order) order.push_back(std::move(tasks[t]));
+        tasks = std::move(order);
+        retime();
+    }
+    void retime()
+    {
+        find_lifetimes();
+        for (Store& s : stores) s.first = end(), s.last = 0;
+        for (const Placed& p : values) {
+            if (p.home != Home::arena && p.home != Home::output) continue;
+            Store& s = stores[p.store];
+            s.first = std::min(s.first, p.first);
+            s.last = std::max(s.last, p.last);
+        }
+    }
+
     void place()
     {
         std::vector<Buffer> buffers(stores.size());
@@ -345,7 +313,7 @@ private:
             const bool outside = s.output != ~0U && !s.landed;
             buffers[b] = {outside ? 0 : aligned(s.bytes), s.first, s.landed ? end() : s.last, 0};
         }
-        arena = place_buffers(buffers, end() + 1);
+        arena = place_strands(buffers, end() + 1, waves);
         for (std::size_t b = 0; b < stores.size(); ++b) stores[b].offset = buffers[b].offset;
     }
 

@@ -99,16 +99,17 @@ struct Division {
     }
 };
 
+/// Elements of a part, some microseconds of work, as much as waking costs; and of a step that is cut.
+constexpr std::size_t least_part = std::size_t{1} << 14, least_divided = 4 * least_part;
+
 /// Where to cut `count` elements for a team: the parts' first elements and `count`, or nothing where they are too few for
 /// threads to be worth waking. `next_cut(at)` gives the first element from `at` on where a cut may be.
 template <class F> std::vector<std::size_t> cuts_for(std::size_t team, std::size_t count, const F& next_cut)
 {
-    constexpr std::size_t least = std::size_t{1}
-                                  << 14;  // elements: some microseconds of work, as much as waking costs
     const std::size_t parts =
-        std::min(count / least, 4 * team);  // threads that started late take fewer of them
+        std::min(count / least_part, 4 * team);  // threads that started late take fewer of them
     std::vector<std::size_t> cuts{0};
-    if (team < 2 || parts < 4) return {};
+    if (team < 2 || count < least_divided) return {};
     for (std::size_t k = 1; k < parts; ++k)
         if (const std::size_t at = next_cut(count / parts * k); at > cuts.back() && at < count)
             cuts.push_back(at);
