@@ -76,12 +76,43 @@ TEST_CASE("what needs a finished sum is in a later group")
     Builder b;
     const ValueId x = b.input({40, 30});
     const ValueId e = b.one<Exp>(x);
-    const ValueId total = b.sum(e, {1}, true);
+    const ValueId total = b.sum(e, {0, 1}, true);
     b.g.output(b.two<Multiply>(b.two<Divide>(e, total), x));
     const auto groups = b.groups();
     REQUIRE(groups.size() == 2);
     CHECK(groups[0].nodes == std::vector<ValueId>{e, total});
     CHECK(groups[0].results == std::vector<ValueId>{e, total});
+    check_fused(b.g, b.inputs);
+}
+
+TEST_CASE("a sum of rows that is read along them again is in the same group")
+{
+    Builder b;
+    const ValueId x = b.input({40, 30});
+    const ValueId e = b.one<Exp>(x);
+    const ValueId total = b.one<Square>(b.sum(e, {1}, true));
+    b.g.output(b.two<Divide>(e, total));
+    CHECK(b.groups().size() == 1);
+    CHECK(check_fused(b.g, b.inputs).kernels == 1);
+}
+
+TEST_CASE("a sum of rows that is read across them is finished first")
+{
+    Builder b;
+    const ValueId x = b.input({40, 40});
+    const ValueId e = b.one<Exp>(x);
+    b.g.output(b.two<Divide>(e, b.sum(e, {1})));  // element j of a row by the sum of row j
+    CHECK(b.groups().size() == 2);
+    check_fused(b.g, b.inputs);
+}
+
+TEST_CASE("rows that are too long are no group")
+{
+    Builder b;
+    const ValueId x = b.input({2, 3000});
+    const ValueId e = b.one<Exp>(x);
+    b.g.output(b.two<Divide>(e, b.sum(e, {1}, true)));
+    CHECK(b.groups().size() == 2);
     check_fused(b.g, b.inputs);
 }
 

@@ -150,8 +150,10 @@ private:
         }
     }
 
-    /// One tile of n elements, whose operands are in their places. The next `ahead` elements are asked for meanwhile.
-    void run_program(const Table& t, std::size_t n, std::size_t ahead = 0) const noexcept
+    /// One tile of n elements in so many rows, whose operands are in their places. The next `ahead` elements are asked for
+    /// meanwhile.
+    void run_program(const Table& t, std::size_t n, std::size_t ahead = 0,
+                     std::size_t rows = 0) const noexcept
     {
         for (std::size_t step = 0; step < p_.program.size(); ++step) {
             const Instruction& i = p_.program[step];
@@ -159,14 +161,18 @@ private:
                 for (std::size_t k = step; k < p_.streams.size(); k += p_.program.size())
                     ask_for(p_.streams[k], static_cast<const std::byte*>(t.at[k]) + n * p_.streams[k].size,
                             ahead);
-            if (!i.kernel) {
+            if (!i.kernel && !i.rows) {
                 run_segment(t, p_.segments[i.segment], n);
                 continue;
             }
             const void* in[kernels::max_operands] = {t.at[i.in[0]], t.at[i.in[1]], t.at[i.in[2]],
                                                      t.at[i.in[3]]};
             for (std::size_t k = 4; k < i.arity; ++k) in[k] = t.at[i.in[k]];
-            i.kernel(n, in, const_cast<void*>(t.at[i.out]));
+            void* out = const_cast<void*>(t.at[i.out]);
+            if (i.rows)
+                i.rows(rows, p_.inner, i.parameter, in, out);
+            else
+                i.kernel(i.narrow ? rows : n, in, out);
         }
         for (const Total& total : p_.totals) {
             const void* x = t.at[total.from];
@@ -370,15 +376,30 @@ private:
         }
     }
 
-    void gather_rows(const Table& t, std::size_t row, std::size_t m) const noexcept
+    /// Brings m rows, or one element of each, to their places; rows read in place come one at a time.
+    void gather_rows(Table& t, std::size_t row, std::size_t m) const noexcept
     {
         for (std::size_t k = 0; k < p_.streams.size(); ++k) {
             const Source& s = p_.streams[k];
             const std::byte* from = t.base[k] + static_cast<std::int64_t>(row * s.size) * s.strides[0];
-            if (s.kind == Source::gathered)
+            if (s.kind == Source::row) t.at[k] = from;
+            if (s.kind == Source::gathered && s.narrow)
+                kernels::gather(from, s.strides[0], s.size, m, t.scratch + s.scratch);
+            else if (s.kind == Source::gathered)
                 kernels::gather_rows(from, s.strides[0], s.strides[1], s.size, p_.inner, m,
                                      t.scratch + s.scratch);
         }
+    }
+    void gather_rows(Table& t, Rows& rows, std::size_t m) const noexcept
+    {
+        for (std::size_t j = 0; j < m; ++j, rows.next())
+            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+                const Source& s = p_.streams[k];
+                const std::size_t n = s.narrow ? 1 : p_.inner;
+                if (s.kind == Source::row) t.at[k] = rows.at(k);
+                if (s.kind == Source::gathered)
+                    bring(s, rows.at(k), n, t.scratch + s.scratch + j * n * s.size);
+            }
     }
 
     void run_packed(Table& t, std::size_t begin, std::size_t end) const noexcept
@@ -389,18 +410,13 @@ private:
         for (std::size_t row = begin / p_.inner, m = 0; row < last; row += m) {
             m = std::min(p_.rows_per_tile, last - row);
             for (std::size_t k = 0; k < p_.streams.size(); ++k)
-                if (p_.streams[k].kind == Source::linear)
-                    t.at[k] = t.base[k] + row * p_.inner * p_.streams[k].size;
-            if (p_.gathers && p_.extents.size() == 2)
+                if (const Source& s = p_.streams[k]; s.kind == Source::linear)
+                    t.at[k] = t.base[k] + row * (s.narrow ? 1 : p_.inner) * s.size;
+            if ((p_.gathers || p_.moves) && p_.extents.size() == 2)
                 gather_rows(t, row, m);
-            else if (p_.gathers)
-                for (std::size_t j = 0; j < m; ++j, rows.next())
-                    for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-                        const Source& s = p_.streams[k];
-                        if (s.kind == Source::gathered)
-                            bring(s, rows.at(k), p_.inner, t.scratch + s.scratch + j * p_.inner * s.size);
-                    }
-            run_program(t, m * p_.inner);
+            else if (p_.gathers || p_.moves)
+                gather_rows(t, rows, m);
+            run_program(t, m * p_.inner, 0, m);
         }
     }
 

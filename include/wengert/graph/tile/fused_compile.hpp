@@ -21,9 +21,8 @@ public:
         if (!group_.fused || group_.nodes.size() < 2 || !this->find_nodes() || !this->find_streams())
             return false;
         this->find_loop();
-        Segmenter<A> segmenter(
-            g_, nodes_, long_enough(), [&](ValueId v) { return source(v); },
-            [&](ValueId v) { return wanted_[v]; });
+        for (std::uint32_t k = 0; k < steps_.size(); ++k) step_of_[steps_[k].value] = k;
+        Segmenter<A> segmenter(g_, steps_, long_enough(), [&](ValueId v) { return wanted_.count(v); });
         items_ = segmenter.items;
         machine_dtype_ = segmenter.dtype();
         numbers_ = segmenter.numbers;
@@ -40,9 +39,11 @@ public:
 private:
     using typename Base::Mode;
     using typename Base::Source;
-    using Base::g_, Base::layouts_, Base::group_, Base::p_, Base::nodes_, Base::wanted_, Base::stream_of_;
-    using Base::node, Base::member, Base::source, Base::is_literal, Base::kind_of;
-    static constexpr std::size_t cache = 32768;
+    using Base::g_, Base::layouts_, Base::group_, Base::p_, Base::steps_, Base::wanted_, Base::stream_of_;
+    using Base::node, Base::member, Base::is_literal, Base::kind_of;
+    static constexpr std::size_t cache = 32768, second_cache = 262144;
+
+    const Step& step(ValueId v) { return steps_[step_of_[v]]; }
 
     /// Is there a block of the machine in every tile?
     bool long_enough() const
@@ -57,11 +58,11 @@ private:
             for (ValueId v : items_[i].in) last_use_[v] = i;
         for (const Total& t : p_.totals) last_use_[t.of] = static_cast<std::uint32_t>(items_.size());
     }
-    std::size_t register_bytes(const std::vector<ValueId>& values) const
+    std::size_t register_bytes(const std::vector<ValueId>& values)
     {
         std::size_t bytes = 0;
         for (ValueId v : values)
-            if (member(v) && !stream_of_.count(v)) bytes += size_of(node(v).dtype);
+            if (member(v) && !stream_of_.count(v) && !step(v).narrow) bytes += size_of(step(v).dtype);
         return bytes;
     }
     /// Bytes an element of all that is alive at one time, at most.
@@ -89,6 +90,7 @@ private:
         const std::size_t bytes = live_bytes();
         std::size_t tile = kernels::tile;
         while (tile > 128 && tile * bytes > cache) tile /= 2;
+        if (p_.resident) return choose_rows(bytes);
         const bool arithmetic = items_.size() == 1 && items_[0].segment && p_.totals.empty();
         if (p_.mode == Mode::packed) {
             const std::size_t rows = p_.count / p_.inner;
@@ -103,13 +105,25 @@ private:
         }
         p_.fill = std::min(p_.tile, arithmetic ? MicroMachine<float, A>::block : kernels::tile);
     }
+    /// Whole rows: some, so that kernels of one element a row have something to do, as far as the caches go.
+    void choose_rows(std::size_t bytes)
+    {
+        const std::size_t rows = p_.count / p_.inner, row = bytes * p_.inner;
+        const std::size_t fit = std::max(cache / row, std::min<std::size_t>(8, second_cache / row));
+        p_.rows_per_tile = std::min(rows, std::max<std::size_t>(1, fit));
+        p_.tile = p_.fill = p_.rows_per_tile * p_.inner;
+        p_.tiles = (rows + p_.rows_per_tile - 1) / p_.rows_per_tile;
+    }
+
     void choose_sources()
     {
         for (Source& s : p_.streams) {
             s.kind = kind_of(s);
             if (s.kind == Source::linear) p_.streamed += p_.count * s.size;
+            p_.moves = p_.moves || s.kind == Source::row;
             if (s.kind == Source::linear || s.kind == Source::row) continue;
-            s.scratch = memory_.reserve((s.kind == Source::fixed ? p_.fill : p_.tile) * s.size);
+            const std::size_t n = s.kind == Source::fixed ? p_.fill : s.narrow ? p_.rows_per_tile : p_.tile;
+            s.scratch = memory_.reserve(n * s.size);
             p_.gathers = p_.gathers || s.kind == Source::gathered;
         }
     }
@@ -165,7 +179,11 @@ private:
     {
         const Item& item = items_[i];
         Instruction o;
-        o.kernel = node(item.nodes[0]).primitive->value;
+        const Step& s = step(item.nodes[0]);
+        o.kernel = s.kernel;
+        o.rows = s.rows.kernel;
+        o.parameter = s.rows.parameter;
+        o.narrow = s.narrow;
         o.arity = static_cast<std::uint8_t>(item.in.size());
         for (std::size_t k = 0; k < item.in.size(); ++k) {
             o.in[k] = place_of(item.in[k]);
@@ -181,7 +199,7 @@ private:
         for (ValueId v : items_[i].in) {
             const auto it = register_of_.find(v);
             if (it == register_of_.end() || last_use_[v] != i) continue;
-            free_.emplace_back(it->second, node(v).dtype);
+            free_.emplace_back(it->second, register_size(v));
             register_of_.erase(it);
         }
     }
@@ -225,18 +243,23 @@ private:
         const auto outside = stream_of_.find(v);
         return outside != stream_of_.end() ? static_cast<Place>(outside->second) : new_register(v);
     }
+    std::size_t register_size(ValueId v)
+    {
+        const Step& s = step(v);
+        return (s.narrow ? p_.rows_per_tile : p_.tile) * size_of(s.dtype);
+    }
     Place new_register(ValueId v)
     {
-        const std::size_t size = size_of(node(v).dtype);
+        const std::size_t size = register_size(v);
         Place place = no_place;
         for (std::size_t k = free_.size(); k-- > 0 && place == no_place;)
-            if (size_of(free_[k].second) == size) {
+            if (free_[k].second == size) {
                 place = free_[k].first;
                 free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(k));
             }
         if (place == no_place) {
             place = static_cast<Place>(p_.streams.size() + p_.literals.size() + p_.registers.size());
-            p_.registers.push_back(memory_.reserve(p_.tile * size));
+            p_.registers.push_back(memory_.reserve(size));
         }
         register_of_[v] = place;
         return place;
@@ -252,7 +275,7 @@ private:
             const Source& s = p_.streams[k];
             if (s.kind != Source::linear) continue;
             (s.result ? p_.result_size : p_.operand_size)[s.number] = s.size;
-            if (!s.result && !alone(v)) continue;
+            if (!s.result && !alone(s.number)) continue;
             const auto& times = s.result ? written_ : last_read_;
             const auto at = times.find(v);
             if (at != times.end()) (s.result ? p_.written : p_.last_read)[s.number] = at->second;
@@ -262,13 +285,16 @@ private:
                 p_.sharing = p_.sharing || (r != FusedProgram::unshared && k <= r);
     }
     /// No other operand shows the same memory.
-    bool alone(ValueId v) const
+    bool alone(std::size_t operand) const
     {
+        const ValueId v = group_.operands[operand];
         for (ValueId u : group_.operands)
             if (u != v && layouts_[u].root == layouts_[v].root) return false;
-        return true;
+        const auto reads = [&](const Source& s) { return !s.result && s.number == operand; };
+        return std::count_if(p_.streams.begin(), p_.streams.end(), reads) == 1;
     }
 
+    ValueMap<std::uint32_t> step_of_;
     std::vector<Item> items_;
     ValueMap<std::size_t> literal_of_;
     ValueMap<std::uint32_t> last_use_;  ///< as items
@@ -278,7 +304,7 @@ private:
     DType machine_dtype_{};
     std::vector<double> numbers_;  ///< that recipes need
     ValueMap<Place> register_of_;
-    std::vector<std::pair<Place, DType>> free_;
+    std::vector<std::pair<Place, std::size_t>> free_;  ///< and their bytes
     Scratch memory_;
 };
 

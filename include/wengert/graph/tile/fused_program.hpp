@@ -14,9 +14,12 @@ namespace wengert::tiling {
 using Place = std::uint16_t;
 inline constexpr Place no_place = 0xffff;
 
-/// A kernel, or without one a segment of arithmetic.
+/// A kernel of elements or of rows, or without one a segment of arithmetic.
 struct Instruction {
     TileKernel kernel = nullptr;
+    RowKernel rows = nullptr;
+    std::size_t parameter = 0;  ///< of a kernel of rows
+    bool narrow = false;        ///< a kernel of elements, of which there is one a row
     std::uint16_t segment = 0;
     std::uint8_t arity = 0;
     Place in[kernels::max_operands] = {};
@@ -36,6 +39,7 @@ struct Total {
 
 struct FusedProgram {
     static constexpr std::size_t max_streams = 64, max_places = 256;
+    static constexpr std::size_t short_rows = 48;  ///< of elements: shorter ones are put one behind the other
     static constexpr std::uint32_t unshared = ~0U;
 
     /// How the loop goes: over all elements at once, over long rows, or over as many short rows as a tile holds.
@@ -47,6 +51,7 @@ struct FusedProgram {
         /// fixed: one element, periodic: one row, copied once a run.
         enum Kind : std::uint8_t { linear, row, gathered, fixed, periodic } kind = linear;
         bool result = false;
+        bool narrow = false;       ///< one element a row
         std::uint8_t size = 0;     ///< bytes of an element
         std::uint32_t number = 0;  ///< among the group's operands, or results
         std::size_t scratch = 0;   ///< where copies go
@@ -84,6 +89,8 @@ struct FusedProgram {
     Mode mode = Mode::flat;
     bool sharing = false;  ///< some result may lie where an operand does
     bool gathers = false;
+    bool moves = false;     ///< some stream is read in place, row by row
+    bool resident = false;  ///< packed, and operations on rows among the instructions: a tile has whole rows
     Extents extents;
     std::size_t count = 0, inner = 0, tile = 0, tiles = 0, rows_per_tile = 1, scratch = 0;
     std::size_t sums = 0;                ///< bytes for sums of blocks, where several threads form them

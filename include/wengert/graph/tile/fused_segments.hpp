@@ -11,8 +11,20 @@ namespace wengert::tiling {
 namespace detail {
 
 /// Values that no graph has: numbers that recipes need, and what is between the steps of a recipe.
-inline constexpr ValueId first_number = 0xf8000000, first_between = 0xf0000000;
+inline constexpr ValueId first_number = 0xf8000000, first_between = 0xf0000000,
+                         first_extra = 0xe8000000;  ///< of a group's steps and streams
 constexpr bool is_recipe_number(ValueId v) { return v >= first_number && v != no_value; }
+
+/// What a group does, one by one: a node, or the spreading of values along rows.
+struct Step {
+    ValueId value = no_value;
+    std::vector<ValueId> in;
+    DType dtype{};
+    const GraphNode* node = nullptr;  ///< of one element after the other: it may be arithmetic
+    TileKernel kernel = nullptr;
+    RowOperation rows = {};
+    bool narrow = false;  ///< makes one element a row
+};
 
 /// One step of a group: a primitive's kernel, or several operations on the machine.
 struct Item {
@@ -195,19 +207,17 @@ template <class A = xsimd::default_arch> class Segmenter {
 public:
     static constexpr std::size_t most = 30;  ///< operations of a segment: its operands are numbered in a byte
 
-    template <class Source, class Wanted>
-    Segmenter(const Graph& g, const std::vector<ValueId>& nodes, bool machine, const Source& source,
-              const Wanted& wanted)
-        : nodes_(nodes)
+    template <class Wanted>
+    Segmenter(const Graph& g, const std::vector<Step>& steps, bool machine, const Wanted& wanted)
     {
-        for (std::uint32_t k = 0; k < nodes.size(); ++k) {
+        for (const Step& s : steps) {
             Member m;
-            for (ValueId i : g.node(nodes[k]).inputs) m.in.push_back(source(i));
-            const DType dtype = g.node(nodes[k]).dtype;
-            if (machine && (!any_ || dtype == dtype_)) m.recipe = recipe(g, g.node(nodes[k]));
-            if (m.light()) dtype_ = dtype, any_ = true;
-            m.wanted = wanted(nodes[k]);
-            number_[nodes[k]] = k;
+            m.value = s.value;
+            m.in = s.in;
+            if (machine && s.node && (!any_ || s.dtype == dtype_)) m.recipe = recipe(g, *s.node);
+            if (m.light()) dtype_ = s.dtype, any_ = true;
+            m.wanted = wanted(s.value);
+            number_[s.value] = static_cast<std::uint32_t>(members_.size());
             members_.push_back(std::move(m));
         }
         find_phases();
@@ -251,6 +261,7 @@ public:
 
 private:
     struct Member {
+        ValueId value = no_value;
         const Recipe* recipe = nullptr;
         bool wanted = false;
         std::uint32_t phase = 0, item = 0;
@@ -306,7 +317,7 @@ private:
             const bool joins = i > 0 && m.light() && members_[order[i - 1]].phase == m.phase &&
                                items.back().nodes.size() < most;
             if (!joins) items.emplace_back();
-            items.back().nodes.push_back(nodes_[order[i]]);
+            items.back().nodes.push_back(m.value);
             m.item = static_cast<std::uint32_t>(items.size() - 1);
         }
         for (std::uint32_t k = 0; k < items.size(); ++k) find_edges(k);
@@ -342,7 +353,6 @@ private:
         if (!known) item.in.push_back(v);
     }
 
-    const std::vector<ValueId>& nodes_;
     std::vector<Member> members_;
     ValueMap<std::uint32_t> number_;
     std::vector<std::pair<const Primitive*, std::unique_ptr<Recipe>>> recipes_;

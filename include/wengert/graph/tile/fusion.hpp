@@ -5,16 +5,18 @@
 // it does not fall, along every other edge that ends in an elementwise operation it rises by one. All operations of one
 // level and the same elements can then run together, in any groups, without a cycle: a path that leaves a group comes back
 // on a higher level only. Of those, groups are the ones connected by a value that they pass on or by an operand that they
-// both read. Sums whose operand is made in a group are taken in its pass.
+// both read. Sums whose operand is made in a group are taken in its pass. Operations on rows are operations on the same
+// elements where others read or make these rows beside them (row_groups.hpp).
 #pragma once
 
+#include <optional>
 #include <queue>
 #include <unordered_map>
 
-#include "../../ops/reduction_rules.hpp"
 #include "../ir/executable.hpp"
 #include "../ir/id_table.hpp"
 #include "group.hpp"
+#include "row_groups.hpp"
 
 namespace wengert::tiling {
 
@@ -30,15 +32,6 @@ struct FusionCosts {
 };
 
 namespace detail {
-
-/// Extents other than 1: what the elements of a value are, whatever its shape.
-inline Shape squeezed(const Shape& shape)
-{
-    Shape s;
-    for (auto e : shape)
-        if (e != 1) s.push_back(e);
-    return s;
-}
 
 struct SameElements {
     Shape shape;
@@ -102,6 +95,7 @@ public:
     std::vector<Group> run()
     {
         find_needed();
+        find_kinds();
         find_levels();
         sink();
         connect();
@@ -115,10 +109,16 @@ private:
 
     const GraphNode& node(ValueId v) const { return g_.node(v); }
     bool operation(ValueId v) const { return node(v).kind == Graph::Kind::operation; }
-    /// Can it run in a pass over elements?
+    /// Can it run in a pass over elements, or over rows of them?
     bool fusible(ValueId v) const { return kind_[v] != 0; }
     /// Are these two passes over the same elements?
     bool together(ValueId a, ValueId b) const { return kind_[a] != 0 && kind_[a] == kind_[b]; }
+    /// Does v read what it reads as i element by element, or row by row, as it is made?
+    bool passed_on(ValueId i, ValueId v) const
+    {
+        const ValueId u = source_[i];
+        return together(u, v) && rows_->in_step(i, u, v);
+    }
 
     void find_needed()
     {
@@ -149,24 +149,38 @@ private:
         if (n.kind != Graph::Kind::operation || !needed_[v] || !n.primitive->value) return 0;
         if (n.inputs.empty() || n.inputs.size() > kernels::max_operands || element_count(n.shape) == 0)
             return 0;
+        return number_of(n.shape, n.segment);
+    }
+    std::uint32_t number_of(const Shape& shape, std::uint16_t segment)
+    {
         const auto next = static_cast<std::uint32_t>(kinds_.size() + 1);
-        return kinds_.try_emplace({squeezed(n.shape), n.segment}, next).first->second;
+        return kinds_.try_emplace({squeezed(shape), segment}, next).first->second;
     }
 
-    void find_levels()
+    void find_kinds()
     {
+        std::vector<bool> runs(g_.size(), false);
         for (ValueId v = 0; v < g_.size(); ++v) {
             source_[v] = source_of(v);
             kind_[v] = elements_of(v);
-            for (ValueId i : node(v).inputs) {
-                const ValueId u = source_[i];
-                level_[v] = std::max(level_[v], level_[u] + (fusible(v) && !together(u, v)));
-            }
+            runs[v] = operation(v) && needed_[v] && !layouts_[v].is_view(v);
         }
+        rows_.emplace(
+            g_, runs, kind_,
+            [&](const Shape& shape, std::uint16_t segment) { return number_of(shape, segment); },
+            [&](ValueId v) { return source_[v]; });
+    }
+    void find_levels()
+    {
+        for (ValueId v = 0; v < g_.size(); ++v)
+            for (ValueId i : node(v).inputs) {
+                const std::int32_t before = level_[source_[i]];
+                level_[v] = std::max(level_[v], before + (fusible(v) && !passed_on(i, v)));
+            }
     }
 
     /// What is read on one higher level only, by others over the same elements, is made there: it then needs no memory.
-    /// Not where that would keep more than one operand alive in its place.
+    /// Not where that would keep more than one operand, or rows for the sake of their sum, alive in its place.
     void sink()
     {
         std::vector<std::int32_t> latest(g_.size(), std::numeric_limits<std::int32_t>::max());
@@ -176,13 +190,13 @@ private:
         for (ValueId v = static_cast<ValueId>(g_.size()); v-- > 0;) {
             if (!needed_[v]) continue;
             if (source_[v] != v) continue;
-            if (fusible(v) && !elsewhere[v] && latest[v] != std::numeric_limits<std::int32_t>::max() &&
-                large_operands(v) <= 1)
+            if (fusible(v) && !rows_->narrow(v) && !elsewhere[v] &&
+                latest[v] != std::numeric_limits<std::int32_t>::max() && large_operands(v) <= 1)
                 level_[v] = std::max(level_[v], latest[v]);
             for (ValueId i : node(v).inputs) {
                 const ValueId u = source_[i];
                 latest[u] = std::min(latest[u], level_[v]);
-                if (!together(u, v)) elsewhere[u] = 1;
+                if (!passed_on(i, v)) elsewhere[u] = 1;
             }
         }
     }
@@ -255,7 +269,8 @@ private:
     bool sums_with(ValueId v) const
     {
         const ValueId u = source_[node(v).inputs[0]];
-        return fusible(u) && node(u).segment == node(v).segment && element_count(node(v).shape) > 0;
+        return fusible(u) && !rows_->narrow(u) && node(u).segment == node(v).segment &&
+               element_count(node(v).shape) > 0;
     }
     std::uint32_t new_group(bool fused)
     {
@@ -336,6 +351,7 @@ private:
     std::vector<ValueId> parent_;       ///< of the disjoint sets that `connect` makes
     std::vector<std::uint32_t> group_;  ///< by value
     std::unordered_map<SameElements, std::uint32_t, SameElementsHash> kinds_;
+    std::optional<RowMembers<>> rows_;
     std::vector<Group> groups_;
 };
 

@@ -1,0 +1,97 @@
+// Rows that stay where they are: map -> reduce -> broadcast -> map in one pass, with eager's bits.
+#include "catch.hpp"
+
+#include "fused_runner.hpp"
+
+#include <wengert/graph/ir/trace.hpp>
+#include <wengert/graph/passes/passes.hpp>
+#include <wengert/ops/math.hpp>
+#include <wengert/ops/reductions.hpp>
+#include <wengert/ops/shape.hpp>
+#include <wengert/ops/softmax.hpp>
+#include <wengert/transforms/grad.hpp>
+
+namespace {
+
+using namespace wengert;
+using fused_test::Counts;
+
+/// Elements without a pattern, of both signs.
+template <class T> Tensor<T> numbers(const Shape& shape, unsigned seed = 1)
+{
+    auto b = make_block(dtype_of<T>(), shape);
+    for (std::size_t i = 0; i < b->count; ++i)
+        b->template as<T>()[i] = static_cast<T>(std::sin(static_cast<double>(seed * 1000 + i * i % 977)) * 2);
+    return Tensor<T>(AnyTensor{b, {}});
+}
+
+/// The group's kernels give the bits of interpret, for f(x…) or its gradient.
+template <class T, class F> Counts check(const F& f, const std::vector<Tensor<T>>& inputs)
+{
+    std::vector<Ref<Block>> blocks;
+    for (const auto& x : inputs) blocks.push_back(x.any().value);
+    const auto traced = [&](const std::vector<AnyTensor>& in) -> std::vector<AnyTensor> {
+        std::vector<Tensor<T>> x;
+        for (const AnyTensor& a : in) x.push_back(Tensor<T>(a));
+        std::vector<AnyTensor> out;
+        for (const Tensor<T>& y : f(x)) out.push_back(y.any());
+        return out;
+    };
+    return fused_test::check_fused(optimize(trace_graph(traced, blocks)), blocks);
+}
+
+template <class T> using Tensors = std::vector<Tensor<T>>;
+constexpr std::initializer_list<std::pair<std::size_t, std::size_t>> sizes = {
+    {2, 2},  {3, 5},  {7, 1},   {1, 9},   {0, 4},     {4, 0},    {5, 16},   {9, 17},   {33, 31},
+    {4, 47}, {6, 48}, {3, 100}, {130, 3}, {128, 128}, {19, 513}, {3, 2048}, {2, 4096}, {2, 5000}};
+
+template <class T> Tensor<T> layer_norm(const Tensor<T>& x, const Tensor<T>& gain, const Tensor<T>& bias)
+{
+    const auto centred = x - mean(x, {-1}, true);
+    return centred / sqrt(mean(square(centred), {-1}, true) + 1e-5) * gain + bias;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("softmax between maps", "", float, double)
+{
+    using T = TestType;
+    for (auto [rows, n] : sizes) {
+        CAPTURE(rows, n);
+        const Counts c =
+            check<T>([](const Tensors<T>& x) { return Tensors<T>{softmax(x[0] * 0.25, -1) + x[1]}; },
+                     {numbers<T>({rows, n}), numbers<T>({rows, n}, 2)});
+        if (rows > 1 && n > 1 && n <= 2048) CHECK((c.kernels == 1 && c.singles == 0));
+        check<T>([](const Tensors<T>& x) { return Tensors<T>{exp(log_softmax(x[0] * x[0], -1))}; },
+                 {numbers<T>({rows, n})});
+    }
+}
+
+TEMPLATE_TEST_CASE("softmax of its own parts", "", float, double)
+{
+    using T = TestType;
+    for (auto [rows, n] : sizes) {
+        if (n == 0) continue;
+        CAPTURE(rows, n);
+        const Counts c = check<T>(
+            [](const Tensors<T>& x) {
+                const auto e = exp(x[0] - amax(x[0], {-1}, true));
+                return Tensors<T>{e / sum(e, {-1}, true)};
+            },
+            {numbers<T>({rows, n})});
+        if (rows > 1 && n > 1 && n <= 2048) CHECK((c.kernels == 1 && c.singles == 0));
+    }
+}
+
+TEMPLATE_TEST_CASE("layer norm", "", float, double)
+{
+    using T = TestType;
+    for (auto [rows, n] : sizes) {
+        CAPTURE(rows, n);
+        const Tensors<T> x{numbers<T>({rows, n}), numbers<T>({n}, 2), numbers<T>({n}, 3)};
+        const Counts c =
+            check<T>([](const Tensors<T>& x) { return Tensors<T>{layer_norm(x[0], x[1], x[2])}; }, x);
+        if (rows > 1 && n > 1 && n <= 2048) CHECK((c.kernels == 1 && c.singles == 0));
+        check<T>(grad([](const Tensors<T>& x) { return sum(square(layer_norm(x[0], x[1], x[2]))); }), x);
+    }
+}
