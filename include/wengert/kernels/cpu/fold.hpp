@@ -301,16 +301,18 @@ template <class Op, class T, class A, class Map>
 inline void fold_rows(const T* x, std::size_t rows, std::size_t n, const Map& map, T* out)
 {
     using L = Lane<T, A>;
-    const bool two = n > L::width && n <= 2 * L::width && L::width > 2, four = n <= 4 && n > 0;
-    for (std::size_t o = 0; o < rows; ++o, x += n) {
-        const auto source = [&](std::size_t k, std::size_t c) { return map(L::load_part(x + k, c)); };
-        if (two)
-            out[o] = fold_two<Op, L>(n, source);
-        else if (four)
+    if (n > L::width && n <= 2 * L::width && L::width > 2) {
+        for (std::size_t o = 0; o < rows; ++o, x += n)
+            out[o] =
+                fold_two<Op, L>(n, [&](std::size_t k, std::size_t c) { return map(L::load_part(x + k, c)); });
+        return;
+    }
+    for (std::size_t o = 0; o < rows; ++o, x += n)
+        if (n <= 4 && n > 0)
             out[o] = fold_four<Op>(x, n, map);
         else
-            out[o] = fold_row<Op, L>(n, source);
-    }
+            out[o] =
+                fold_row<Op, L>(n, [&](std::size_t k, std::size_t c) { return map(L::load_part(x + k, c)); });
 }
 
 /// combine of map(x) over the middle axis.
