@@ -87,7 +87,9 @@ template <class T> struct ShiftedSum {
     T shift, sum;
 };
 
-template <class T, class A> inline ShiftedSum<T> shifted_row(const T* x, std::size_t n, T* e)
+/// Not inlined: among what surrounds it the loop over exp would run short of registers.
+template <class T, class A>
+[[gnu::noinline]] inline ShiftedSum<T> shifted_row(const T* x, std::size_t n, T* e)
 {
     using L = Lane<T, A>;
     const T largest =
