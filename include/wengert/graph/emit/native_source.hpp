@@ -8,6 +8,7 @@
 #include "fold_text.hpp"
 #include "native_groups.hpp"
 #include "native_loops.hpp"
+#include "native_products.hpp"
 #include "shared_object.hpp"
 #include "vector_math_text.hpp"
 #include "vector_text.hpp"
@@ -34,7 +35,7 @@ struct NativeStep {
 /// The loops of a graph as one text; those that differ in their addresses only are one function.
 class NativeText {
 public:
-    NativeText() : text_(std::string(vector_text) + vector_math_text + fold_text) {}
+    NativeText() : text_(std::string(vector_text) + vector_math_text + fold_text + ProductWriter::head()) {}
 
     /// The number of the function.
     std::size_t add(const std::string& body)
@@ -70,14 +71,12 @@ inline std::vector<std::string> native_flags(const Compiler& compiler)
     return flags;
 }
 
-inline void emit_native(tiling::Emitter& e, const tiling::Task& t, NativeKernel loop)
+inline void emit_native(tiling::Emitter& e, const std::vector<ValueId>& values, NativeKernel loop)
 {
     NativeStep& s = *e.step<NativeStep>();
     s.loop = loop;
-    const std::size_t n = t.group.operands.size();
-    s.addresses = e.program.memory.array<void*>(n + t.group.results.size());
-    for (std::size_t k = 0; k < n; ++k) e.bind(&s.addresses[k], t.group.operands[k]);
-    for (std::size_t k = 0; k < t.group.results.size(); ++k) e.bind(&s.addresses[n + k], t.group.results[k]);
+    s.addresses = e.program.memory.array<void*>(values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) e.bind(&s.addresses[k], values[k]);
 }
 
 /// A graph planned for native code: its groups, and the text of their loops.
@@ -86,17 +85,27 @@ struct NativePlan {
     tiling::Plan plan;
     NativeLoops loops;
     NativeText text;
-    std::vector<std::size_t> functions;  ///< of each task that is a loop
+    std::vector<std::size_t> functions;           ///< of each task that is one, by number
+    std::vector<std::vector<ValueId>> addresses;  ///< that it is given; none: no function
 
     NativePlan(const Graph& g, const PlanOptions& options)
         : groups(g, tiling::layouts_of(g)), plan(g, options, groups.take()), loops(g, plan),
-          functions(plan.tasks.size())
+          functions(plan.tasks.size()), addresses(plan.tasks.size())
     {
+        const ProductWriter products(g, plan.layouts);
         std::unordered_map<ValueId, const PartChain*> chains;
         for (const PartChain& c : groups.chains()) chains[c.links.back().node] = &c;
         for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
             const tiling::Group& group = plan.tasks[t].group;
-            if (!group.fused) continue;
+            if (!group.fused) {
+                ProductCode product = products.write(group.nodes[0]);
+                if (product.text.empty()) continue;
+                functions[t] = text.add(product.text);
+                addresses[t] = std::move(product.addresses);
+                continue;
+            }
+            addresses[t].assign(group.operands.begin(), group.operands.end());
+            addresses[t].insert(addresses[t].end(), group.results.begin(), group.results.end());
             const auto chain = chains.find(group.nodes.back());
             functions[t] = text.add(
                 chain != chains.end()
@@ -138,8 +147,8 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
     tiling::emit_plan(e, options.watch, [&](std::size_t t) {
         const tiling::Task& task = native.plan.tasks[t];
         const detail::NativeLoops::Made* whole = native.loops.find(task.group.nodes[0]);
-        if (task.group.fused)
-            detail::emit_native(e, task, loops[native.functions[t]]);
+        if (!native.addresses[t].empty())
+            detail::emit_native(e, native.addresses[t], loops[native.functions[t]]);
         else if (whole)
             detail::emit_native_loop(
                 e, task.group.nodes[0], *whole,
