@@ -87,12 +87,12 @@ protected:
         for (std::size_t i = 0; i < n; ++i) in_.push_back(contiguous(in[i]));
         if (has_gaps()) std::memset(packed_->data, 0, packed_->bytes());
     }
-    /// Writes a result, or `skip` bytes into it, unless nobody wants it.
-    void put(const Block& from, std::size_t result, std::size_t skip = 0) const
+    /// Writes a result, unless nobody wants it.
+    void put(const Block& from, std::size_t result) const
     {
         const auto& r = p_.results[result];
         if (r.wanted())
-            pack_result(from, packed_->data + static_cast<std::size_t>(r.offset) * unit_ + skip, p_.dtype);
+            pack_result(from, packed_->data + static_cast<std::size_t>(r.offset) * unit_, p_.dtype);
     }
     void bind_constants(BodyPlan& plan, std::size_t to, std::size_t from, std::size_t n) const
     {
@@ -100,7 +100,7 @@ protected:
     }
     void load_states(BodyPlan& plan) const
     {
-        for (std::size_t i = 0; i < p_.states; ++i) std::memcpy(plan.own(i), in_[i]->data, in_[i]->bytes());
+        for (std::size_t i = 0; i < p_.states; ++i) plan.load(i, in_[i]->data);
     }
     /// The slice of xs and of stacked results that a step of a scan, counted as it runs, has to do with.
     std::size_t slice(std::uint64_t step) const
@@ -108,11 +108,13 @@ protected:
         const auto steps = static_cast<std::uint64_t>(p_.steps);
         return static_cast<std::size_t>(p_.backwards ? steps - 1 - step : step);
     }
-    /// Row k of operands from `first` on, of `n` inputs of the plan.
-    void bind_rows(BodyPlan& plan, std::size_t to, std::size_t first, std::size_t n, std::size_t k) const
+    /// Inputs `to` … of the plan as rows of `n` operands from `first` on.
+    using Slices = std::vector<BodyPlan::Slice>;
+    void add_slices(Slices& slices, const BodyPlan& plan, std::size_t to, std::size_t first,
+                    std::size_t n) const
     {
         for (std::size_t i = 0; i < n; ++i)
-            plan.bind(to + i, in_[first + i]->data + k * plan.input(to + i).bytes());
+            slices.push_back({to + i, in_[first + i]->data, plan.input(to + i).bytes()});
     }
     /// Are there elements that nothing is written to?
     bool has_gaps() const
@@ -137,14 +139,16 @@ protected:
     public:
         static constexpr std::int64_t none = -1;
         Rows(const LoopMemory& m, const BodyPlan& plan, std::size_t first, std::int64_t rows)
-            : memory_(m), plan_(plan)
+            : packed_(m.p_.dtype)
         {
             const auto& results = m.p_.results;
             for (std::size_t j = first; j < results.size(); ++j) {
-                if (results[j].shape[0] != rows) continue;
+                if (results[j].shape[0] != rows || !results[j].wanted()) continue;
                 const Block& one = plan.output(j);
                 const std::size_t stride = differentiable(one.dtype) ? one.count * m.unit_ : one.bytes();
-                (plan.known_before(j) ? early_ : late_).push_back({j, stride});
+                std::byte* const to = m.packed_->data + static_cast<std::size_t>(results[j].offset) * m.unit_;
+                (plan.known_before(j) ? early_ : late_)
+                    .push_back({&one, to, stride, !one.strided && stride == one.bytes()});
             }
         }
         void before(std::size_t k) const { put(early_, k); }
@@ -152,14 +156,24 @@ protected:
 
     private:
         struct Stacked {
-            std::size_t result, stride;  ///< bytes from one row to the next one
+            const Block* from;
+            std::byte* to;
+            std::size_t stride;  ///< bytes from one row to the next one
+            bool plain;          ///< the same bytes in the same order
         };
         void put(const std::vector<Stacked>& which, std::size_t k) const
         {
-            for (const Stacked& s : which) memory_.put(plan_.output(s.result), s.result, k * s.stride);
+            for (const Stacked& s : which) {
+                std::byte* const to = s.to + k * s.stride;
+                if (s.plain && s.stride == 8)
+                    std::memcpy(to, s.from->data, 8);
+                else if (s.plain)
+                    std::memcpy(to, s.from->data, s.stride);
+                else
+                    pack_result(*s.from, to, packed_);
+            }
         }
-        const LoopMemory& memory_;
-        const BodyPlan& plan_;
+        DType packed_;
         std::vector<Stacked> early_, late_;
     };
 

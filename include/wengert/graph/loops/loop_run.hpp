@@ -52,12 +52,14 @@ private:
         if (p_.snapshots) parts = schedule({0, steps, static_cast<std::uint64_t>(p_.snapshots)});
         load_states(body);
         bind_constants(body, p_.states + p_.xs, p_.states + p_.xs, in_.size() - p_.states - p_.xs);
+        Slices slices;
+        add_slices(slices, body, p_.states, p_.states, p_.xs);
         body.begin();
         std::size_t row = 0;
         for (std::uint64_t step = 0; step < steps; ++step) {
             const std::size_t k = slice(step);
             const bool keeps = row + 1 < parts.size() && parts[row + 1].begin == step;
-            bind_rows(body, p_.states, p_.states, p_.xs, k);
+            body.bind_rows(slices, k);
             all.before(k);
             if (keeps) kept.before(row);
             body.run();
@@ -127,7 +129,7 @@ private:
         const bool none = history_.empty();
         for (std::size_t i = 0; i < states; ++i) {
             const Block& g = *in_[p_.states + constants + i];
-            std::memcpy(pull.own(i), g.data, g.bytes());
+            pull.load(i, g.data);
         }
         for (std::size_t i = states; i < states + sums; ++i)
             fill(pull.own(i), pull.input(i), none ? 0.0 : -0.0);

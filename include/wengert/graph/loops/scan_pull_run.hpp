@@ -47,10 +47,13 @@ private:
         bind_constants(body_, p_.states + p_.xs, p_.states + p_.xs, constants_);
         for (std::size_t i = 0; i < active_; ++i) {
             const Block& g = *in_[cotangents + i];
-            std::memcpy(pull_.own(i), g.data, g.bytes());
+            pull_.load(i, g.data);
         }
         for (std::size_t i = active_; i < carried_; ++i) fill(pull_.own(i), pull_.input(i), -0.0);
         bind_constants(pull_, carried_ + p_.states + p_.xs + given_, p_.states + p_.xs, constants_);
+        add_slices(xs_, body_, p_.states, p_.states, p_.xs);
+        add_slices(pulled_, pull_, carried_ + p_.states, p_.states, p_.xs);
+        add_slices(pulled_, pull_, carried_ + p_.states + p_.xs, first_row_ + p_.states + active_, given_);
         body_.begin();
         pull_.begin();
     }
@@ -59,8 +62,7 @@ private:
         const std::vector<LoopSpan> parts = schedule(last.steps);
         std::size_t state = last.state;
         if (parts.size() > 1)
-            for (std::size_t i = 0; i < p_.states; ++i)
-                std::memcpy(body_.own(i), kept(state, i), body_.input(i).bytes());
+            for (std::size_t i = 0; i < p_.states; ++i) body_.load(i, kept(state, i));
         for (std::size_t part = 0; part + 1 < parts.size(); ++part) {
             waiting_.push_back({parts[part], state});
             advance(parts[part]);
@@ -74,7 +76,7 @@ private:
     void advance(const LoopSpan& part)
     {
         for (std::uint64_t step = part.begin; step < part.end; ++step) {
-            bind_rows(body_, p_.states, p_.states, p_.xs, slice(step));
+            body_.bind_rows(xs_, slice(step));
             body_.run();
             body_.advance();
         }
@@ -84,8 +86,7 @@ private:
     void pull(std::uint64_t step)
     {
         const std::size_t k = slice(step);
-        bind_rows(pull_, carried_ + p_.states, p_.states, p_.xs, k);
-        bind_rows(pull_, carried_ + p_.states + p_.xs, first_row_ + p_.states + active_, given_, k);
+        pull_.bind_rows(pulled_, k);
         results_.before(k);
         pull_.run();
         results_.after(k);
@@ -118,6 +119,7 @@ private:
     BodyPlan &body_, &pull_;
     std::size_t carried_, given_, active_, constants_, first_row_;
     Rows results_;
+    Slices xs_, pulled_;  ///< of the steps forward and back
     std::vector<Waiting> waiting_;
     std::vector<std::vector<Ref<Block>>> made_;
     std::vector<std::size_t> free_;  ///< of those

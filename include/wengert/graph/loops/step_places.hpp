@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 
+#include "../../kernels/cpu/lane.hpp"
 #include "../ir/interpret.hpp"
 
 namespace wengert::detail {
@@ -16,6 +17,18 @@ public:
     virtual void bind(std::size_t i, std::byte* data) = 0;
     /// Input i in memory of the plan.
     virtual std::byte* own(std::size_t i) = 0;
+    /// The same with these elements.
+    virtual void load(std::size_t i, const std::byte* data) { std::memcpy(own(i), data, input(i).bytes()); }
+    /// Inputs that show a row each of larger arrays: row k from now on.
+    struct Slice {
+        std::size_t input;
+        std::byte* first;    ///< row
+        std::size_t stride;  ///< bytes
+    };
+    virtual void bind_rows(const std::vector<Slice>& slices, std::size_t k)
+    {
+        for (const Slice& s : slices) bind(s.input, s.first + k * s.stride);
+    }
     virtual const Block& input(std::size_t i) const = 0;
     virtual const Block& output(std::size_t k) const = 0;
     /// Does an output show an input, so that it is to be read before the step?
@@ -41,13 +54,15 @@ public:
     StepPlaces(const StepPlaces&) = delete;
     StepPlaces& operator=(const StepPlaces&) = delete;
 
-    void bind(std::size_t i, std::byte* data) override
+    void bind(std::size_t i, std::byte* data) override { bind_input(graph_->inputs()[i], data); }
+    void bind_rows(const std::vector<Slice>& slices, std::size_t k) override
     {
-        const ValueId v = graph_->inputs()[i];
-        if (memory_[v])
-            std::memcpy(values_[v]->data, data, values_[v]->bytes());
-        else
-            move(v, data);
+        for (const Slice& s : slices) bind_input(graph_->inputs()[s.input], s.first + k * s.stride);
+    }
+    void load(std::size_t i, const std::byte* data) override
+    {
+        own(i);
+        copy_small(*values_[graph_->inputs()[i]], data);
     }
     std::byte* own(std::size_t i) override
     {
@@ -65,8 +80,14 @@ public:
     void advance() override
     {
         for (std::size_t k = 0; k < staged_.size(); ++k) copy_elements(output(staged_[k]), *stage_[k]);
-        for (const Move& m : moves_)
-            if (m.from->data != m.to->data) copy_elements(*m.from, *m.to);
+        for (const Move& m : moves_) {
+            if (m.from->data == m.to->data) continue;
+            if (m.registers)
+                for (std::size_t j = 0; j < m.from->bytes(); j += sizeof(Lane<double>))
+                    copy_register(m.from->data + j, m.to->data + j);
+            else
+                copy_elements(*m.from, *m.to);
+        }
         for (std::size_t k = 0; k < staged_.size(); ++k)
             copy_elements(*stage_[k], const_cast<Block&>(input(staged_[k])));
     }
@@ -118,7 +139,9 @@ protected:
         own(i);
         const GraphNode& n = graph_->node(roots_[from]);
         if (n.kind != Graph::Kind::input || n.index >= states_)
-            return moves_.push_back({values_[from].get(), values_[to].get()});
+            return moves_.push_back({values_[from].get(), values_[to].get(),
+                                     memory_[roots_[from]] && memory_[to] && differentiable(n.dtype) &&
+                                         !values_[from]->strided && values_[to]->bytes() <= small_bytes});
         staged_.push_back(i);
         stage_.push_back(make_block(n.dtype, graph_->node(from).shape));
     }
@@ -136,12 +159,40 @@ private:
     struct Move {
         const Block* from;
         Block* to;
+        bool registers;  ///< small and in memory of the plan
     };
     struct View {
         ValueId root;
         Block* header;
         std::ptrdiff_t offset;
     };
+
+    void bind_input(ValueId v, std::byte* data)
+    {
+        if (memory_[v])
+            copy_small(*values_[v], data);
+        else
+            move(v, data);
+    }
+    /// A store of whole registers can be had by the load of one that follows; that of a few elements would be waited for.
+    static void copy_register(const std::byte* from, std::byte* to)
+    {
+        Lane<double>::load(reinterpret_cast<const double*>(from)).store(reinterpret_cast<double*>(to));
+    }
+    /// Of one element there are copies in the whole register, so that what is computed beside it is nothing special.
+    static void copy_small(Block& to, const std::byte* from)
+    {
+        const auto fill = [&]<class T>(const T* x) {
+            using V = Lane<T>;
+            (to.count == 1 ? V(*x) : V::load_part(x, to.count)).store(to.as<T>());
+        };
+        if (to.bytes() > sizeof(Lane<double>) || !differentiable(to.dtype) || to.count == 0)
+            std::memcpy(to.data, from, to.bytes());
+        else if (to.dtype == DType::float32)
+            fill(reinterpret_cast<const float*>(from));
+        else
+            fill(reinterpret_cast<const double*>(from));
+    }
 
     void place(ValueId v)
     {
@@ -157,7 +208,7 @@ private:
         if (n.kind == Graph::Kind::constant) {
             const Ref<Block> b = contiguous(n.constant);
             if (memory_[v])
-                std::memcpy(values_[v]->data, b->data, b->bytes());
+                copy_small(*values_[v], b->data);
             else
                 values_[v]->data = (adopted_[v] = b)->data;
         }

@@ -2,7 +2,7 @@
 // addresses. The kernels are those of eager, so are the bits.
 #pragma once
 
-#include "../../kernels/cpu/lane.hpp"
+#include "register_steps.hpp"
 #include "step_places.hpp"
 
 namespace wengert::detail {
@@ -42,7 +42,44 @@ private:
         std::size_t operands = 0;
     };
 
+    template <class T> using Registers = std::vector<typename RegisterSteps<T>::Step>;
+
     void emit(const Instruction& i, bool fixed) { (fixed ? once_ : code_).push_back(i); }
+
+    /// Steps over registers, one instruction as far as they follow one another.
+    template <class T>
+    void emit_registers(typename RegisterSteps<T>::Kind kind, const Block* a, const Block* b,
+                        const Block* out, std::size_t count, bool fixed)
+    {
+        auto& code = fixed ? once_ : code_;
+        auto& list = std::get<Registers<T>>(registers_[fixed]);
+        if (code.empty() || code.back().run != run_registers<T>) {
+            Instruction i;
+            i.run = run_registers<T>;
+            i.n = fixed;
+            i.operands = list.size();
+            code.push_back(i);
+        }
+        for (std::size_t j = 0; j < count; j += Lane<T>::width) {
+            const std::size_t from = kind == RegisterSteps<T>::Kind::repeat ? 0 : j;
+            list.push_back({kind, a->template as<T>() + from, b ? b->template as<T>() + from : nullptr,
+                            const_cast<Block*>(out)->template as<T>() + j});
+            ++code.back().count;
+        }
+    }
+    template <class T> static void run_registers(StepPlan& p, const Instruction& i)
+    {
+        const auto* first = std::get<Registers<T>>(p.registers_[i.n]).data() + i.operands;
+        RegisterSteps<T>::run(first, first + i.count);
+    }
+    /// Whole registers in memory of the plan, whose addresses stay, and a kernel that needs no call?
+    template <class T> bool emit_arithmetic(const Instruction& i, bool fixed)
+    {
+        const auto kind = RegisterSteps<T>::kind_of(i.kernel);
+        if (kind == RegisterSteps<T>::Kind::none || i.count * sizeof(T) > small_bytes) return false;
+        emit_registers<T>(kind, i.in[0], i.n > 1 ? i.in[1] : nullptr, i.out, i.count, fixed);
+        return true;
+    }
 
     void add_instruction(ValueId v)
     {
@@ -60,10 +97,11 @@ private:
         i.n = static_cast<std::uint8_t>(n.inputs.size());
         const bool direct = plan_operands(i, n);
         give_place(v, direct);
-        if (direct)
-            fill_register(i, n);
-        else
-            plan_strided(i, n);
+        if (!direct) plan_strided(i, n);
+        if (direct && fill_register(i, n) &&
+            (n.dtype == DType::float32 ? emit_arithmetic<float>(i, fixed_[v])
+                                       : emit_arithmetic<double>(i, fixed_[v])))
+            return;
         emit(i, fixed_[v]);
     }
     /// Operands in order and of the result's size, or single elements?
@@ -95,26 +133,37 @@ private:
         auto& known = expanded_[v];
         for (const Ref<Block>& b : known)
             if (b->count >= count + room) return b.get();
+        known.push_back(roomy(values_[v]->dtype, count));
+        const Block* const from = values_[v].get();
+        if (memory_[roots_[v]] && differentiable(from->dtype)) {
+            if (from->dtype == DType::float32)
+                emit_registers<float>(RegisterSteps<float>::Kind::repeat, from, nullptr, known.back().get(),
+                                      count, fixed_[v]);
+            else
+                emit_registers<double>(RegisterSteps<double>::Kind::repeat, from, nullptr, known.back().get(),
+                                       count, fixed_[v]);
+            return known.back().get();
+        }
         Instruction i;
         i.run = run_fill;
-        i.in[0] = values_[v].get();
-        known.push_back(roomy(values_[v]->dtype, count));
+        i.in[0] = from;
         i.out = known.back().get();
         i.count = i.out->count;
         emit(i, fixed_[v]);
         return i.out;
     }
     /// Floating-point operands in memory of the plan: whole registers, whatever lies behind the last element.
-    void fill_register(Instruction& i, const GraphNode& n) const
+    bool fill_register(Instruction& i, const GraphNode& n) const
     {
-        if (i.run == run_scalars || !differentiable(n.dtype)) return;
+        if (i.run == run_scalars || !differentiable(n.dtype)) return false;
         for (std::size_t k = 0; k < n.inputs.size(); ++k) {
             const ValueId root = roots_[n.inputs[k]];
             if (i.in[k]->dtype != n.dtype || (i.in[k] == values_[n.inputs[k]].get() && !memory_[root]))
-                return;
+                return false;
         }
         const std::size_t width = n.dtype == DType::float32 ? Lane<float>::width : Lane<double>::width;
         i.count = (i.count + width - 1) / width * width;
+        return true;
     }
     void plan_strided(Instruction& i, const GraphNode& n)
     {
@@ -174,6 +223,7 @@ private:
     std::vector<Ref<Block>> scratch_;
     std::vector<kernels::Operand> operands_;
     std::vector<Instruction> once_, code_;
+    std::tuple<Registers<float>, Registers<double>> registers_[2];  ///< of code_, of once_
 };
 
 }  // namespace wengert::detail
