@@ -164,7 +164,7 @@ TEST_CASE("guards, updates, segments and lines of source read back")
     const auto x = g.input(wg::DType::float32, {2}, {"/home/someone/heat.cpp", 3});
     const auto y = g.input(wg::DType::float32, {2});
     const auto& add = wg::elementwise_primitive<wg::Add, xsimd::default_arch, float, float, float>;
-    const auto z = g.operation(add, {}, {x, y}, {2}, {"step.cpp", 12}, 3);
+    const auto z = g.operation(add, {}, {x, y}, {2}, {"step.cpp", 12}, 3, 5);
     g.output(y), g.output(z);
     g.update(0, 1);
     g.guard({z, Tensor<float>{1.0f, 2.5f}.any().value, wg::Read::elements, {"step.cpp", 14}});
@@ -174,6 +174,7 @@ TEST_CASE("guards, updates, segments and lines of source read back")
     CHECK(wg::to_string(read.node(z).at) == "step.cpp:12");
     CHECK(wg::to_string(read.guards().at(0).at) == "step.cpp:14");
     CHECK(read.node(z).segment == 3);
+    CHECK(read.node(z).index == 5);
     CHECK(read.updates() == std::vector<wg::ValueId>{1, wg::no_value});
 }
 

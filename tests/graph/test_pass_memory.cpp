@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::int64_t n = 1000;  // 8,000 bytes
 constexpr std::size_t each = 8000;
+constexpr double tanh_time = wg::CostModel{}.f64.transcendental;
+bool close(double x, double y) { return std::abs(x - y) <= 1e-9 * std::abs(y); }
 
 /// h ← tanh(h) `depth` times, and the derivative of Σ h with respect to the first.
 Graph chain(std::size_t depth)
@@ -97,7 +99,7 @@ TEST_CASE("a limit holds")
         CHECK(report.peak_before == before);
         CHECK(h.size() == g.size() + report.recomputed);
         CHECK(report.extra_work >= extra);  // less memory, more work
-        CHECK(report.extra_work == static_cast<double>(report.recomputed) * n);
+        CHECK(close(report.extra_work, static_cast<double>(report.recomputed) * n * tanh_time));
         extra = report.extra_work;
         CHECK(same_values(run(g, in), run(h, in)));
         CHECK(wg::liveness_peak(wg::passes::common_subexpressions(h)) <= limit);  // no pass undoes it
@@ -128,10 +130,10 @@ TEST_CASE("products are repeated only where nothing else helps, draws never")
     REQUIRE(wg::liveness_peak(b.g) == 5 * matrix);
     const Graph four = wg::rematerialise(b.g, 4 * matrix, report);
     CHECK(report.recomputed == 1);
-    CHECK(report.extra_work == 2500);  // exp
+    CHECK(close(report.extra_work, 2500 * wg::CostModel{}.f64.transcendental));  // exp
     const Graph three = wg::rematerialise(b.g, 3 * matrix, report);
     CHECK(report.recomputed >= 2);
-    CHECK(report.extra_work >= 125000);  // and the product
+    CHECK(report.extra_work >= 125000 * wg::CostModel{}.f64.product);  // and the product
     const Blocks in = {block<double>({50, 50}, {0.01, 0.02, -0.03})};
     CHECK(same_values(run(b.g, in), run(three, in)));
 

@@ -14,7 +14,7 @@ namespace detail {
 struct GraphCompiler {
     Graph (*optimize)(const Graph&, const PassOptions&);  ///< all passes, bodies of loops trimmed
     std::unique_ptr<Executable> (*tile)(const Graph&, const PlanOptions&);
-    Graph (*rematerialise)(const Graph&, std::size_t limit_bytes, RematReport&);
+    Graph (*rematerialise)(const Graph&, std::size_t limit_bytes, RematReport&, const CostModel&);
 };
 
 WENGERT_INLINE const GraphCompiler& graph_compiler();

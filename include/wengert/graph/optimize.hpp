@@ -54,7 +54,7 @@ inline void FrozenCore::fit_memory(FrozenPath& p) const
     for (int attempt = 0; attempt < 8; ++attempt) {
         RematReport report;
         try {
-            p.optimized = graph_compiler().rematerialise(whole, aim, report);
+            p.optimized = graph_compiler().rematerialise(whole, aim, report, options.passes.costs);
         } catch (const MemoryError&) {
             if (report.peak_after == 0 || report.peak_after == aim) break;
             aim =

@@ -20,7 +20,8 @@ struct GraphNode {
     Kind kind = Kind::operation;
     DType dtype{};
     std::uint16_t segment = 0;  ///< values of different segments are not merged: what is to be recomputed
-    std::uint32_t index = 0;    ///< of an input, or of a result among those of its operation
+    std::uint32_t index = 0;    ///< of an input, or of a result among those of its operation; of an operation:
+                                ///< not 0 where it is made again beside its readers, and not to be merged
     const Primitive* primitive = nullptr;  ///< operations only
     Parameters op;
     ValueList inputs;  ///< all of them smaller than the node's own id
@@ -75,10 +76,11 @@ public:
     }
     /// An operation whose result's shape is known.
     ValueId operation(const Primitive& p, Parameters op, ValueList inputs, const Shape& shape,
-                      const Site& at = {}, std::uint16_t segment = 0)
+                      const Site& at = {}, std::uint16_t segment = 0, std::uint32_t again = 0)
     {
         GraphNode n;
         n.segment = segment;
+        n.index = again;
         n.dtype = p.dtype;
         n.primitive = &p;
         n.op = std::move(op);

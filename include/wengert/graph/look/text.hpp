@@ -6,6 +6,7 @@
 //     %2 = add(%0, %1) : f32(64, 10)  # heat.cpp:34                result's type; the comment is the user's line
 //     %3 = sum(%2) {(0, 1) false (64, 10)} : f32()                 in braces the parameters, as graph/ir/fields.hpp writes them
 //     %4 = tanh(%3) : f32() segment 1                              not merged with other segments
+//     %5 = tanh(%3) : f32() again 1                                a second time, beside its readers (passes/recompute.hpp)
 //     guard truth %5 = true                                        the graph is right where value %5 is this one
 //     output %3                                                    in order
 //     update 0 by 1                                                output 1 is the new value of input 0, a live tensor
@@ -86,6 +87,7 @@ inline std::string line_text(const GraphNode& n, ValueId v, const std::string& n
     std::string out =
         "%" + std::to_string(v) + " = " + node_text(n, 32, numbers) + " : " + type_text(n.dtype, n.shape);
     if (n.segment) out += " segment " + std::to_string(n.segment);
+    if (n.kind == GraphNode::Kind::operation && n.index) out += " again " + std::to_string(n.index);
     return out + comment_text(n.at, note) + "\n";
 }
 

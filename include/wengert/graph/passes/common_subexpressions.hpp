@@ -88,7 +88,7 @@ inline std::uint64_t hash_node(const GraphNode& n, Fn fn)
     const bool by_function = determined(fn);
     std::uint64_t h =
         by_function ? static_cast<std::uint64_t>(fn) : reinterpret_cast<std::uintptr_t>(n.primitive);
-    h = mix(mix(h, static_cast<std::uint64_t>(n.dtype)), n.segment);
+    h = mix(mix(mix(h, static_cast<std::uint64_t>(n.dtype)), n.segment), n.index);
     if (commutes(fn)) {
         h = mix(mix(h, std::min(n.inputs[0], n.inputs[1])), std::max(n.inputs[0], n.inputs[1]));
     } else {
@@ -109,7 +109,7 @@ inline bool same_node(const GraphNode& a, Fn fa, const GraphNode& b, Fn fb)
     if (a.kind != b.kind || a.dtype != b.dtype || !(a.shape == b.shape)) return false;
     if (a.kind == Graph::Kind::constant)
         return a.constant.get() == b.constant.get() || same_elements(*a.constant, *b.constant);
-    if (a.segment != b.segment || fa != fb) return false;
+    if (a.segment != b.segment || a.index != b.index || fa != fb) return false;
     if (a.primitive != b.primitive && !determined(fa)) return false;
     if (!same_inputs(a, b, fa)) return false;
     return a.op == b.op || words_of(a, 0).words == words_of(b, 1).words;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../ir/cost_model.hpp"
 #include "../ir/graph.hpp"
 
 namespace wengert {
@@ -18,6 +19,7 @@ struct PassOptions {
     /// passes::lowering where softmax and its like are to become maps and reductions (lowering.hpp); it rounds otherwise.
     Graph (*lower)(const Graph&, const PassOptions&) = nullptr;
     std::size_t fold_bytes = 4096;  ///< a folded constant is no larger than this, or than what it is made of
+    CostModel costs = {};           ///< what recompute and a memory limit weigh
     std::vector<std::string> off = {};  ///< names of passes that are not to run
     PassObserver observer = {};         ///< where there is one, passes run one by one
 };
@@ -26,8 +28,8 @@ struct PassOptions {
 struct RematReport {
     std::size_t peak_before = 0, peak_after = 0;  ///< bytes, as liveness_peak counts them
     std::size_t recomputed = 0;                   ///< operations that run once more
-    double work = 0, extra_work = 0;  ///< of all operations before, of those that were added: element
-                                      ///< operations, multiplications for products
+    double work = 0, extra_work = 0;  ///< nanoseconds by the cost model, of all operations before, of those
+                                      ///< that were added
 };
 
 namespace passes {

@@ -7,6 +7,7 @@
 #include "gradients.hpp"
 #include "inlining.hpp"
 #include "products.hpp"
+#include "recompute.hpp"
 #include "simplify.hpp"
 
 namespace wengert::passes {
@@ -15,7 +16,8 @@ namespace wengert::passes {
 struct Pass {
     std::string_view name;
     Graph (*run)(const Graph&, const PassOptions&);
-    Rule rule;  ///< what it does to one node; null for dead code
+    Rule rule;          ///< what it does to one node; null for those that look at all of it
+    bool last = false;  ///< it runs when the others have nothing left to do
 };
 
 /// In the order in which optimize() tries them on a node.
@@ -30,6 +32,7 @@ inline constexpr Pass all[] = {
     {"products", [](const Graph& g, const PassOptions& o) { return products(g, o); }, detail::product_rule},
     {"common_subexpressions",
      [](const Graph& g, const PassOptions& o) { return common_subexpressions(g, o); }, detail::common_rule},
+    {"recompute", [](const Graph& g, const PassOptions& o) { return recompute(g, o); }, nullptr, true},
 };
 
 namespace detail {
@@ -55,7 +58,7 @@ inline RuleSet rules_of(const PassOptions& o)
 {
     RuleSet set;
     for (const Pass& p : all) {
-        if (!is_on(o, p.name)) continue;
+        if (!is_on(o, p.name) || p.last) continue;
         if (p.rule)
             set.rules.push_back(p.rule);
         else
@@ -72,7 +75,7 @@ inline Graph optimize_watched(Graph g, const PassOptions& o)
     for (int round = 0; changed && round < 8; ++round) {
         changed = false;
         for (const Pass& p : all) {
-            if (!is_on(o, p.name)) continue;
+            if (!is_on(o, p.name) || (p.last && changed)) continue;
             const RuleSet set{{p.rule}, false, p.rule == common_rule ? remember_value : nullptr};
             std::size_t changes = 0;
             Graph after = p.rule ? settled(g, o, set, changes) : p.run(g, o);
@@ -91,7 +94,8 @@ inline Graph optimize_watched(Graph g, const PassOptions& o)
 namespace wengert {
 
 /// The graph with all passes applied until nothing changes, but those in PassOptions::off. All rules are tried on each node
-/// in one sweep; with an observer the passes run one after another. Throws Error for an unknown name in `off`.
+/// in one sweep, then `recompute`; with an observer the passes run one after another. Throws Error for an unknown name in
+/// `off`.
 inline Graph optimize(const Graph& g, const PassOptions& options = {})
 {
     passes::detail::check_names(options);
@@ -101,7 +105,8 @@ inline Graph optimize(const Graph& g, const PassOptions& options = {})
         return optimize(options.lower(g, options), rest);
     }
     if (options.observer) return passes::detail::optimize_watched(g, options);
-    return passes::settled(g, options, passes::detail::rules_of(options));
+    Graph out = passes::settled(g, options, passes::detail::rules_of(options));
+    return passes::detail::is_on(options, "recompute") ? passes::recompute(std::move(out), options) : out;
 }
 
 }  // namespace wengert

@@ -91,10 +91,11 @@ public:
     const GraphNode& node(ValueId v) const noexcept { return to_.node(v); }
     const Facts& facts(ValueId v) const noexcept { return facts_[v]; }
     Fn fn(ValueId v) const noexcept { return facts_[v].fn; }
-    /// The function of the operation that makes v, if n may look into it: values of another segment stay what they are.
+    /// The function of the operation that makes v, if n may look into it: values of another segment, and those that are made
+    /// again beside their readers, stay what they are.
     Fn fn_for(const GraphNode& n, ValueId v) const noexcept
     {
-        return node(v).segment == n.segment ? facts_[v].fn : Fn::unknown;
+        return node(v).segment == n.segment && node(v).index == n.index ? facts_[v].fn : Fn::unknown;
     }
     /// Nothing but the node at hand needs v.
     bool used_once(ValueId v) const noexcept

@@ -1,0 +1,107 @@
+// What an operation takes, estimated. An elementwise one over n elements takes
+//
+//     n Σ rate(s)   over the steps s of its rule (base/term.hpp)
+//
+// where a fused pass carries it out; a value of b bytes that one pass leaves to another one takes b · store there and
+// b · load in each that reads it, at the rate of the smallest cache that holds b. A product takes its multiplications, any
+// other operation one arithmetic step for each element of its largest operand or result, views nothing.
+#pragma once
+
+#include "../../base/term.hpp"
+#include "../../ops/matmul.hpp"
+#include "cost_model.hpp"
+#include "graph.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+inline double rate_of(TermKind k, const CostModel::Rates& r)
+{
+    switch (k) {
+    case TermKind::input:
+    case TermKind::constant:
+    case TermKind::zero_cotangent: return 0;
+    case TermKind::sqrt:
+    case TermKind::divide: return r.division;
+    case TermKind::sigmoid: return r.transcendental + r.division;
+    case TermKind::normal_cdf:
+    case TermKind::hypot:
+    case TermKind::atan2: return r.transcendental;
+    case TermKind::pow: return 2 * r.transcendental;
+    case TermKind::exp:
+    case TermKind::expm1:
+    case TermKind::log:
+    case TermKind::log1p:
+    case TermKind::log2:
+    case TermKind::log10:
+    case TermKind::sin:
+    case TermKind::cos:
+    case TermKind::tan:
+    case TermKind::asin:
+    case TermKind::acos:
+    case TermKind::atan:
+    case TermKind::sinh:
+    case TermKind::cosh:
+    case TermKind::tanh:
+    case TermKind::erf: return r.transcendental;
+    default: return r.arithmetic;
+    }
+}
+
+inline const CostModel::Rates& rates_of(DType dtype, const CostModel& c)
+{
+    return size_of(dtype) == 8 ? c.f64 : c.f32;
+}
+
+/// The rule of an elementwise operation, step by step. One that is opaque may be anything: it counts as transcendental.
+inline double rule_cost(const Primitive& p, const CostModel::Rates& r)
+{
+    if (!p.describe || p.arity > Primitive::max_elementwise) return r.transcendental;
+    TermProgram program;
+    const TermScope scope(program);
+    std::array<Term, Primitive::max_elementwise> in{};
+    for (std::size_t i = 0; i < p.arity; ++i) in[i] = Term::input(static_cast<std::int32_t>(i));
+    p.describe(in.data());
+    double cost = 0;
+    for (const TermStep& s : program.steps) cost += rate_of(s.kind, r);
+    return cost;
+}
+
+inline double tier(const CostModel::Traffic& t, std::size_t bytes, const CostModel& c)
+{
+    return bytes <= c.l1_bytes ? t.l1 : bytes <= c.l2_bytes ? t.l2 : t.far;
+}
+
+}  // namespace detail
+
+inline std::size_t bytes_of(const GraphNode& n) { return element_count(n.shape) * size_of(n.dtype); }
+
+/// Nanoseconds for reading a value that another pass has stored.
+inline double load_cost(const GraphNode& n, const CostModel& c)
+{
+    return static_cast<double>(bytes_of(n)) * detail::tier(c.load, bytes_of(n), c);
+}
+/// The same for storing it.
+inline double store_cost(const GraphNode& n, const CostModel& c)
+{
+    return static_cast<double>(bytes_of(n)) * detail::tier(c.store, bytes_of(n), c);
+}
+
+/// Nanoseconds for the computation alone. Views compute nothing, which this function cannot see.
+inline double work_cost(const Graph& g, const GraphNode& n, const CostModel& c)
+{
+    const CostModel::Rates& r = detail::rates_of(n.dtype, c);
+    auto elements = static_cast<double>(element_count(n.shape));
+    if (n.primitive->value) return elements * detail::rule_cost(*n.primitive, r);
+    if (n.primitive->clone == detail::clone_pooled<MatMul> && n.primitive->name == MatMul::name) {
+        const auto& m = *static_cast<const MatMul*>(n.op.get());
+        const Shape rows = MatMul::as_rows(m.a);
+        return elements * static_cast<double>(rows[rows.size() - (m.ta ? 2 : 1)]) * r.product;
+    }
+    for (ValueId v : n.inputs)
+        elements = std::max(elements, static_cast<double>(element_count(g.node(v).shape)));
+    return elements * r.arithmetic;
+}
+
+}  // namespace wengert
