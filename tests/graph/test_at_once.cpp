@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "wengert/graph/look/plan.hpp"
+#include "wengert/graph/look/text.hpp"
 #include "wengert/graph/tile/compile.hpp"
 
 #if defined(WENGERT_TBB)
@@ -285,6 +287,30 @@ TEMPLATE_TEST_CASE("eight products and what is done with them", "", float, doubl
     CHECK((check_waves(g, in) > 0) == with_threads);
     CHECK(check_waves(g, in, std::numeric_limits<double>::infinity()) == 0);
 }
+
+#if defined(WENGERT_TBB)
+TEST_CASE("the text of a plan says what runs at once")
+{
+    const Blocks in{random_block<double>({50, 50}), random_block<double>({50, 50}, 2)};
+    const Graph g = graph_of<double>(
+        [](const List<double>& x) { return List<double>{matmul(matmul(x[0], x[1]), matmul(x[1], x[0]))}; },
+        in);
+    PlanOptions options;
+    options.threads = 2;
+    options.wake_cost = 0;
+    const GraphPlan plan = inspect(g, tile, options);
+    REQUIRE(plan.kernels.size() == 3);
+    CHECK(plan.kernels[0].at_once == "wave 0, strand 0 of 2");
+    CHECK(plan.kernels[1].at_once == "wave 0, strand 1 of 2");
+    CHECK(plan.kernels[2].at_once.empty());
+    CHECK(to_text(g, plan.notes).find("group 1 (matmul; wave 0, strand 1 of 2)") != std::string::npos);
+    for (const ProfileEvent& e : profile(g, in, tile, 3, options)) {
+        CHECK(e.thread == (e.group == 1 ? 1U : 0U));
+        CHECK(e.seconds >= 0);
+    }
+    CHECK(inspect(g, tile).kernels[0].at_once.empty());
+}
+#endif
 
 TEST_CASE("updates of what others read, at once")
 {

@@ -24,7 +24,9 @@ struct PlanWatch {
     };
 
     std::vector<std::vector<ValueId>> kernels;  ///< the operations that each carries out
-    std::vector<Value> values;                  ///< by id
+    /// Kernels that run at once: strand k is kernels waves[w][k] to waves[w][k + 1], one after the other.
+    std::vector<std::vector<std::uint32_t>> waves;
+    std::vector<Value> values;  ///< by id
     std::vector<Buffer> buffers;
     std::size_t arena_bytes = 0, lower_bound = 0;
     bool timed = false;               ///< each run is to fill in `ticks`; the watch must outlive it

@@ -14,6 +14,8 @@ struct PlannedKernel {
     std::string name;            ///< of its operations: "multiply, add, tanh"
     Site at;                     ///< the line of the last one
     std::vector<ValueId> nodes;  ///< views among them
+    std::uint32_t strand = 0;    ///< of those that run at once
+    std::string at_once = {};    ///< "wave 0, strand 1 of 4", "" where it runs by itself
 };
 
 /// What inspect() finds. Kernels are numbered as they run: `notes.group` and the memory blocks' steps are these numbers.
@@ -66,6 +68,21 @@ inline MemoryBlock memory_block(const Graph& g, const PlanWatch::Buffer& b)
     return block;
 }
 
+/// Which kernels run at once (PlanOptions::threads).
+inline void note_waves(const PlanWatch& watch, GraphPlan& plan)
+{
+    for (std::size_t w = 0; w < watch.waves.size(); ++w) {
+        const auto& cuts = watch.waves[w];
+        for (std::uint32_t k = 0; k + 1 < cuts.size(); ++k)
+            for (std::uint32_t t = cuts[k]; t < cuts[k + 1]; ++t) {
+                plan.kernels[t].strand = k;
+                plan.kernels[t].at_once = "wave " + std::to_string(w) + ", strand " + std::to_string(k) +
+                                          " of " + std::to_string(cuts.size() - 1);
+                plan.notes.group_name[t] += "; " + plan.kernels[t].at_once;
+            }
+    }
+}
+
 inline GraphPlan graph_plan(const Graph& g, const PlanWatch& watch)
 {
     GraphPlan plan;
@@ -77,6 +94,7 @@ inline GraphPlan graph_plan(const Graph& g, const PlanWatch& watch)
         plan.kernels.push_back(planned_kernel(g, watch, nodes));
         plan.notes.group_name.push_back(plan.kernels.back().name);
     }
+    note_waves(watch, plan);
     for (const PlanWatch::Value& value : watch.values) plan.notes.text.push_back(value_note(watch, value));
     for (const PlanWatch::Buffer& b : watch.buffers)
         if (b.bytes > 0 && !b.values.empty()) plan.memory.push_back(memory_block(g, b));
@@ -149,8 +167,8 @@ inline std::vector<ProfileEvent> profile(const Graph& g, const std::vector<Ref<B
         for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
             const PlannedKernel& kernel = plan.kernels[k];
             events.push_back({kernel.name, static_cast<double>(watch.ticks[2 * k] - begin) * 1e-9,
-                              static_cast<double>(watch.ticks[2 * k + 1] - watch.ticks[2 * k]) * 1e-9, 0,
-                              kernel.at.line > 0 ? to_string(kernel.at) : std::string(),
+                              static_cast<double>(watch.ticks[2 * k + 1] - watch.ticks[2 * k]) * 1e-9,
+                              kernel.strand, kernel.at.line > 0 ? to_string(kernel.at) : std::string(),
                               static_cast<std::int32_t>(k)});
         }
     }

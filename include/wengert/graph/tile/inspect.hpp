@@ -49,6 +49,8 @@ inline void tell(const Plan& plan, PlanWatch& to)
     to.kernels.clear();
     to.buffers.clear();
     for (const Task& t : plan.tasks) to.kernels.emplace_back(t.group.nodes.begin(), t.group.nodes.end());
+    to.waves.clear();
+    for (const Wave& w : plan.waves) to.waves.push_back(w.cuts);
     std::vector<std::uint32_t> buffers(plan.stores.size());
     for (std::size_t s = 0; s < plan.stores.size(); ++s) {
         const Store& store = plan.stores[s];
