@@ -45,14 +45,22 @@ template <class X> FN X pow2(X n)
     typedef Format<X> F;
     return from_bits<X>(bits(n + K<X>(F::rounder + F::bias)) << F::mantissa_bits);
 }
+/* 2^n, rounded to a whole number within `shifted` */
+template <class X> FN X pow2_of_shifted(X shifted) { return from_bits<X>(bits(shifted) << Format<X>::mantissa_bits); }
 template <class X> FN X round_small(X x) { const X r = K<X>(Format<X>::rounder); return (x + r) - r; }
 template <class X> FN void exp_reduce(X x, X& n, X& r)
 {
     typedef Format<X> F;
-    n = x * K<X>(El<X>(1.44269504088896340736));
-    if constexpr (full_register<X>) n = nearest(n);
-    else n = round_small(n);
+    n = fma_(x, K<X>(El<X>(1.44269504088896340736)), K<X>(F::rounder)) - K<X>(F::rounder);
     r = fma_(n, K<X>(-F::ln2_lo), fma_(n, K<X>(-F::ln2_hi), x));
+}
+/* the same; 2^n, which is a normal number */
+template <class X> FN X exp_reduce_scaled(X x, X& r)
+{
+    typedef Format<X> F;
+    const X shift = K<X>(F::rounder + F::bias), shifted = fma_(x, K<X>(El<X>(1.44269504088896340736)), shift), n = shifted - shift;
+    r = fma_(n, K<X>(-F::ln2_lo), fma_(n, K<X>(-F::ln2_hi), x));
+    return pow2_of_shifted(shifted);
 }
 template <class X> FN X exp_rest(X r)
 {
@@ -165,11 +173,11 @@ template <class X> FN X log10_(X x)
 template <class X> FN X tanh_(X x)
 {
     const X big = K<X>(wide<X> ? 20 : 10), a = abs_(x);
-    X n, r, b;
+    X r, b;
     if constexpr (full_register<X>) b = low_of(big, a);
     else b = a > big ? big : a;
-    exp_reduce<X>(b * K<X>(2), n, r);
-    const X scale = pow2(n), t = fma_(exp_rest(r), scale, scale - K<X>(1));
+    b = b + b;
+    const X scale = exp_reduce_scaled<X>(b, r), t = fma_(exp_rest(r), scale, scale - K<X>(1));
     return copysign_(t / (t + K<X>(2)), x);
 }
 template <class X> FN X sinh_(X x)
