@@ -146,6 +146,26 @@ TEST_CASE("a loop of unknown length")
     }
 }
 
+TEST_CASE("a loop of unknown length with outputs, of which some belong to states that are let go")
+{
+    const D u{0.1, 0.2};
+    const auto with_output = [](const D& u) { return std::pair(step(u), sum(u * u)); };
+    const auto more = [](const D& u) { return sum(u).item() < 4.0; };
+    const auto plain = [&](D u) {
+        std::vector<D> y;
+        for (; more(u); u = step(u)) y.push_back(sum(u * u));
+        return sum(stack(y) * linspace<double>(1.0, 2.0, static_cast<std::int64_t>(y.size()))) + sum(u);
+    };
+    for (std::uint64_t s : {1, 2, 4, 100}) {
+        const auto kept = [&](const D& u) {
+            const auto [end, y] = checkpoint_loop(with_output, u, {.snapshots = s, .while_ = more});
+            return sum(y * linspace<double>(1.0, 2.0, y.shape()[0])) + sum(end);
+        };
+        CHECK(kept(u).item() == plain(u).item());
+        CHECK(allclose(grad(kept)(u), grad(plain)(u), 1e-14));
+    }
+}
+
 TEST_CASE("states on disk, and nothing left there")
 {
     char folder[] = "/tmp/wengert-test-XXXXXX";

@@ -180,11 +180,13 @@ AnyTensors extend_while(const std::shared_ptr<LoopSteps>& loop, AnyTensors state
                 std::size_t to = 0;
                 distance *= 2;
                 for (std::size_t k = 0; k < kept.size(); ++k)
-                    if (kept[k].at % distance == 0)
-                        kept[to] = std::move(kept[k]), ++to;
-                    else
+                    if (kept[k].at % distance == 0) {
+                        if (to != k) kept[to] = std::move(kept[k]);
+                        ++to;
+                    } else {
                         kept[to - 1].outputs.insert(kept[to - 1].outputs.end(), kept[k].outputs.begin(),
                                                     kept[k].outputs.end());
+                    }
                 kept.resize(to);
             }
             if (i % distance == 0) kept.push_back({i, now, {}});
