@@ -10,7 +10,7 @@ namespace wengert::kernels {
 enum class Store { assign, accumulate };
 
 /// run(U{}), U a word of so many bytes.
-template <class Run> void with_word(std::size_t size, const Run& run)
+template <class Run> [[gnu::always_inline]] inline void with_word(std::size_t size, const Run& run)
 {
     if (size == 4)
         run(std::uint32_t{});
@@ -23,7 +23,7 @@ template <class Run> void with_word(std::size_t size, const Run& run)
 /// Copies n elements of `size` bytes from a strided run.
 inline void gather(const std::byte* from, std::int64_t stride, std::size_t size, std::size_t n, std::byte* to)
 {
-    const auto run = [&]<class U>(U) {
+    const auto run = [=]<class U>(U) {
         auto* p = reinterpret_cast<const U*>(from);
         auto* q = reinterpret_cast<U*>(to);
         for (std::size_t i = 0; i < n; ++i) q[i] = p[static_cast<std::int64_t>(i) * stride];
@@ -54,7 +54,7 @@ inline void gather_rows(const std::byte* from, std::int64_t row_stride, std::int
 inline void scatter(const std::byte* from, std::size_t size, std::size_t n, std::byte* to,
                     std::int64_t stride)
 {
-    const auto run = [&]<class U>(U) {
+    const auto run = [=]<class U>(U) {
         auto* p = reinterpret_cast<const U*>(from);
         auto* q = reinterpret_cast<U*>(to);
         for (std::size_t i = 0; i < n; ++i) q[static_cast<std::int64_t>(i) * stride] = p[i];
