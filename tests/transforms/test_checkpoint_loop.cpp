@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 
+#include <cmath>
 #include <map>
 
 #include <wengert/ops/creation.hpp>
@@ -164,6 +165,29 @@ TEST_CASE("a loop of unknown length with outputs, of which some belong to states
         CHECK(kept(u).item() == plain(u).item());
         CHECK(allclose(grad(kept)(u), grad(plain)(u), 1e-14));
     }
+}
+
+TEST_CASE("a variable that only some of the steps capture")
+{
+    const D three(3.0);
+    for (std::uint64_t s : {1, 2, 50})
+        for (const std::uint64_t first : {1, 2, 3}) {  // 1 · w^(4 - first), from a state that is a constant
+            LoopReport report;
+            const auto kept = [&](const D& w) {
+                const auto at = [w, first](const D& s, std::uint64_t i) {
+                    return i < first ? s * 1.0 : s * w;
+                };
+                return checkpoint_loop(at, D(1.0), {.steps = 4, .snapshots = s, .report = &report});
+            };
+            const double power = 4.0 - static_cast<double>(first);
+            CHECK(kept(three).item() == std::pow(3.0, power));
+            CHECK(grad(kept)(three).item() == power * std::pow(3.0, power - 1.0));
+            CHECK(grad(grad(kept))(three).item() == power * (power - 1.0) * std::pow(3.0, power - 2.0));
+            CHECK(grad([&](const D& w) { return w * kept(D(w)); })(three).item() ==
+                  (power + 1.0) * std::pow(3.0, power));
+            static_cast<void>(grad(kept)(three));
+            CHECK(report.forward <= report.planned);  // steps that depend on nothing are not swept
+        }
 }
 
 TEST_CASE("states on disk, and nothing left there")

@@ -54,23 +54,76 @@ public:
     }
 };
 
-/// Writes a log, or compares a run with one. Everything is handed on to an enclosing recorder.
-class RunRecorder : public Recorder {
+/// Looks for the levels that operands depend on, also where nothing is recorded. All is handed on to an enclosing recorder.
+class MaskRecorder : public Recorder {
 public:
-    /// The first run.
-    explicit RunRecorder(RunLog& log) : log_(log), checks_(false) { install(); }
-    /// A run that must be like the first. Differences throw a TapeError in the name of `who`.
-    RunRecorder(const RunLog& log, std::string_view who)
-        : log_(const_cast<RunLog&>(log)), checks_(true), who_(who)
+    explicit MaskRecorder(std::string_view who) : who_(who)
     {
-        install();
+        outer_ = std::exchange(current_thread().recorder, this);
+        if (outer_) segment = outer_->segment;
     }
-    RunRecorder(const RunRecorder&) = delete;
-    RunRecorder& operator=(const RunRecorder&) = delete;
-    ~RunRecorder() override { current_thread().recorder = outer_; }
+    MaskRecorder(const MaskRecorder&) = delete;
+    MaskRecorder& operator=(const MaskRecorder&) = delete;
+    ~MaskRecorder() override { current_thread().recorder = outer_; }
 
     /// Levels that the operands seen depend on.
     std::uint64_t mask() const noexcept { return mask_; }
+
+    void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
+                   const Site& at) override
+    {
+        if (outer_) outer_->operation(p, op, in, n, out, at);
+    }
+    void by_value() override
+    {
+        if (outer_) outer_->by_value();
+    }
+    std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in,
+                                         const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>& f,
+                                         Ref<Block>& out, const Site& at) override
+    {
+        return outer_ ? outer_->inside(in, f, out, at) : nullptr;
+    }
+    void read(const Block& x, Read what, const Site& at) override
+    {
+        if (outer_) outer_->read(x, what, at);
+    }
+    void variable(const AnyTensor& t) override
+    {
+        mask_ |= t.node->mask;
+        if (outer_) outer_->variable(t);
+    }
+    void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
+    {
+        if (outer_) outer_->alias(of, as, at);
+    }
+    bool knows(const Block& b) const override { return outer_ && outer_->knows(b); }
+    bool holds() const override { return outer_ && outer_->holds(); }
+    Ref<Block> key(std::uint64_t origin) override { return outer_ ? outer_->key(origin) : Ref<Block>(); }
+    [[noreturn]] void refuse(std::string_view what, const Site& at) override
+    {
+        if (outer_) outer_->refuse(what, at);
+        fail<TapeError>(who_, std::string(what), at);
+    }
+
+protected:
+    std::string_view who_;
+
+private:
+    Recorder* outer_ = nullptr;
+    std::uint64_t mask_ = 0;
+};
+
+/// Writes a log, or compares a run with one.
+class RunRecorder : public MaskRecorder {
+public:
+    /// The first run.
+    explicit RunRecorder(RunLog& log) : MaskRecorder("checkpoint"), log_(log), checks_(false) {}
+    /// A run that must be like the first. Differences throw a TapeError in the name of `who`.
+    RunRecorder(const RunLog& log, std::string_view who)
+        : MaskRecorder(who), log_(const_cast<RunLog&>(log)), checks_(true)
+    {}
+
     void finish(const Site& at) const
     {
         if (checks_ && next_ < log_.entries.size()) differ(log_.entries[next_], "is not reached", at);
@@ -82,45 +135,21 @@ public:
         for (std::size_t i = 0; i < n; ++i)
             if (!in[i]->computed) take(*in[i], p.name, at);
         out.computed = true;
-        if (outer_) outer_->operation(p, op, in, n, out, at);
-    }
-    std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in,
-                                         const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>& f,
-                                         Ref<Block>& out, const Site& at) override
-    {
-        return outer_ ? outer_->inside(in, f, out, at) : nullptr;
+        MaskRecorder::operation(p, op, in, n, out, at);
     }
     void read(const Block& x, Read what, const Site& at) override
     {
         constexpr std::string_view names[] = {"branch", "item", "elements read"};
         enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at});
-        if (outer_) outer_->read(x, what, at);
-    }
-    void variable(const AnyTensor& t) override
-    {
-        mask_ |= t.node->mask;
-        if (outer_) outer_->variable(t);
+        MaskRecorder::read(x, what, at);
     }
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
     {
         as->computed = true;
-        if (outer_) outer_->alias(of, as, at);
-    }
-    bool knows(const Block& b) const override { return outer_ && outer_->knows(b); }
-    bool holds() const override { return outer_ && outer_->holds(); }
-    Ref<Block> key(std::uint64_t origin) override { return outer_ ? outer_->key(origin) : Ref<Block>(); }
-    [[noreturn]] void refuse(std::string_view what, const Site& at) override
-    {
-        if (outer_) outer_->refuse(what, at);
-        fail<TapeError>(who_.empty() ? "checkpoint" : who_, std::string(what), at);
+        MaskRecorder::alias(of, as, at);
     }
 
 private:
-    void install()
-    {
-        outer_ = std::exchange(current_thread().recorder, this);
-        if (outer_) segment = outer_->segment;
-    }
     void take(const Block& b, std::string_view primitive, const Site& at)
     {
         if (b.bytes() <= sizeof(std::uint64_t)) {
@@ -163,10 +192,7 @@ private:
 
     RunLog& log_;
     bool checks_;
-    std::string_view who_;
-    Recorder* outer_ = nullptr;
     std::size_t next_ = 0;
-    std::uint64_t mask_ = 0;
     std::vector<Ref<Block>> held_;
 };
 

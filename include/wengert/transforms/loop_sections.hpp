@@ -32,8 +32,8 @@ struct LoopSteps {
     std::function<AnyTensors(std::uint64_t, const AnyTensors&)> step;
     std::size_t state_size = 0;
     std::uint64_t active = 0;    ///< levels that record while the loop is made
-    std::uint64_t captured = 0;  ///< those of them that the step depends on beside its state
-    bool looked = false;         ///< `captured` is known
+    std::uint64_t captured = 0;  ///< those of them that steps depend on beside their state
+    std::uint64_t looked = 0;    ///< `captured` is known of the steps before this one
     LoopReport* report = nullptr;
     std::string folder;
     Site at;
@@ -43,14 +43,13 @@ struct LoopSteps {
         if (report) ++(report->*count);
         return step(i, state);
     }
-    /// The first step ever made tells what it depends on.
+    /// A step made for the first time tells what it depends on: each may capture something else.
     AnyTensors look(std::uint64_t i, const AnyTensors& state)
     {
-        RunLog log;
-        RunRecorder run(log);
+        const MaskRecorder run("checkpoint_loop");
         AnyTensors next = make(i, state, &LoopReport::forward);
-        captured = run.mask() & active;
-        looked = true;
+        captured |= run.mask() & active;
+        looked = i + 1;
         return next;
     }
 };
@@ -87,7 +86,7 @@ inline AnyTensors advance_loop(LoopSteps& loop, AnyTensors state, std::uint64_t 
     for (AnyTensor& t : state) t.node = {};
     AnyTensors outputs;
     for (std::uint64_t i = a; i < b; ++i) {
-        AnyTensors next = loop.looked ? loop.make(i, state, &LoopReport::forward) : loop.look(i, state);
+        AnyTensors next = i < loop.looked ? loop.make(i, state, &LoopReport::forward) : loop.look(i, state);
         outputs.insert(outputs.end(), next.begin() + static_cast<std::ptrdiff_t>(loop.state_size),
                        next.end());
         next.resize(loop.state_size);

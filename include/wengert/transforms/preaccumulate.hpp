@@ -105,8 +105,7 @@ private:
     template <class Y, class Arguments>
     Y watched(Arguments x, const std::vector<AnyTensor>& variables, std::size_t level, const Site& at) const
     {
-        RunLog log;
-        RunRecorder run(log);
+        const MaskRecorder run("preaccumulate");
         std::size_t i = 0;
         each_tensor([&](AnyTensor& t) { t = variables[i++]; }, x);
         Y y(apply_at(*function_, at, x));
