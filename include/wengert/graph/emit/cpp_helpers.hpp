@@ -47,6 +47,36 @@ inline constexpr CppHelper cpp_helpers[] = {
      "static inline T @split_#(T steps, T room)\n{\n    T r = 0, a, b;\n"
      "    if (room <= 1) return steps - 1;\n    while (@reach_#(room, r) < steps) ++r;\n"
      "    a = @reach_#(room, r - 1), b = steps - @reach_#(room - 1, r - 1);\n    return a < b ? a : b;\n}\n"},
+    {"block",
+     "/* Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): four words from a counter of 128 bits */\n"
+     "static inline void @block_#(uint64_t key, uint64_t high, uint64_t low, uint32_t* w)\n{\n"
+     "    uint32_t c0 = (uint32_t)low, c1 = (uint32_t)(low >> 32), c2 = (uint32_t)high, c3 = (uint32_t)(high "
+     ">> 32);\n"
+     "    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);\n"
+     "    for (int r = 0; r < 10; ++r, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {\n"
+     "        const uint64_t a = (uint64_t)0xD2511F53u * c0, b = (uint64_t)0xCD9E8D57u * c2;\n"
+     "        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;\n        c1 = (uint32_t)b;\n"
+     "        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;\n        c3 = (uint32_t)a;\n    }\n"
+     "    w[0] = c0, w[1] = c1, w[2] = c2, w[3] = c3;\n}\n"},
+    {"scaled",
+     "/* the upper half of x range */\n"
+     "static inline uint64_t @scaled_#(uint64_t x, uint64_t range)\n{\n"
+     "    const uint64_t mask = 0xFFFFFFFFu, x0 = x & mask, x1 = x >> 32, low = range & mask, high = "
+     "range >> 32;\n"
+     "    const uint64_t mid = x1 * low + (x0 * low >> 32), carry = (mid & mask) + x0 * high;\n"
+     "    return x1 * high + (mid >> 32) + (carry >> 32);\n}\n"},
+    {"normal",
+     "/* Box & Muller 1958; the angle by quarters of a turn */\n"
+     "static inline void @normal_#(uint64_t radius, uint64_t angle, double half_u, double half_t, double* "
+     "z)\n{\n"
+     "    const uint64_t on = angle + ((uint64_t)1 << 61);\n"
+     "    const double u = (double)(radius >> 12) * 2.220446049250313e-16 + half_u;\n"
+     "    const double t = ((double)((on << 2) >> 12) * 2.220446049250313e-16 - 0.5) + half_t;\n"
+     "    const double r = sqrt(-2 * log(u)), c = cos(1.5707963267948966 * t), s = sin(1.5707963267948966 * "
+     "t);\n"
+     "    const int q = (int)(on >> 62);\n"
+     "    z[0] = r * (q == 0 ? c : q == 1 ? -s : q == 2 ? -c : s);\n"
+     "    z[1] = r * (q == 0 ? s : q == 1 ? c : q == 2 ? -s : -c);\n}\n"},
     {"power", "/* whole numbers wrap; negative exponents leave what 1 / a^|b| has of whole ones */\n"
               "static inline T @power_#(T a, T b)\n{\n"
               "    if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;\n"

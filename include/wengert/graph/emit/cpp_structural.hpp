@@ -4,14 +4,14 @@
 #include "../../ops/losses.hpp"
 #include "../../ops/take.hpp"
 #include "cpp_loop.hpp"
-#include "cpp_products.hpp"
+#include "cpp_random.hpp"
 #include "cpp_scan_pull.hpp"
 
 namespace wengert::detail {
 
-class CppStructural : CppProducts {
+class CppStructural : CppRandom {
 public:
-    using CppProducts::CppProducts;
+    using CppRandom::CppRandom;
 
     /// Writes node v; `over`: its result lies where input 0 does.
     void write(ValueId v, bool over)
@@ -30,7 +30,8 @@ public:
                 w_.refuse(v, "it is a call of the library");
             return;
         }
-        if (!(moves(name) || reduces(name) || multiplies(name) || selects(name) || normalizes(name)))
+        if (!(moves(name) || reduces(name) || multiplies(name) || selects(name) || normalizes(name) ||
+              draws(name)))
             w_.refuse(v, "this operation has no form in emitted C++");
     }
 

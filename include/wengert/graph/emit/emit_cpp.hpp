@@ -21,8 +21,10 @@ namespace wengert {
 ///     −v   node v met an index which is none (v: a loop, if its body did), or found no memory: the derivative of a
 ///          while_loop keeps its states in memory from malloc, as only the data tell how many they are
 ///
-/// and where that is not 0, outputs hold nothing of use. Numbers that guards compare are compared to the bit. Throws
-/// TapeError for an operation that has no form in C++ (random numbers, callbacks, …), naming the node and its line.
+/// and where that is not 0, outputs hold nothing of use. Numbers that guards compare are compared to the bit. A key of random
+/// numbers is an array of two, Key::secret and Key::stream; draws have the library's bits, but `normal`, which is within 1 ULP
+/// (float) or 6 ULP (double) of it. Throws TapeError for an operation that has no form in C++ (permutation, callbacks, …),
+/// naming the node and its line.
 WENGERT_INLINE std::string emit_cpp(const Graph& g, std::string_view name);
 
 }  // namespace wengert
