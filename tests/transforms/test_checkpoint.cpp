@@ -160,6 +160,58 @@ TEST_CASE("another value from outside, or another branch, is refused")
     }
 }
 
+TEST_CASE("what another checkpoint has made comes from outside, too")
+{
+    const D three(3.0);
+    const auto squared = checkpoint([](const D& x) { return x * x; });
+    D h;
+    const auto f = [&](bool changes) {
+        return grad([&](const D& x) {
+            h = squared(x).detach();
+            const D y = checkpoint([&h](const D& t) { return t * h; })(x);
+            if (changes) h = squared(x * 2.0).detach();
+            return y;
+        })(three);
+    };
+    CHECK(f(false).item() == 9.0);
+    CHECK_THROWS_WITH(f(true), contains("checkpoint") && contains("multiply"));
+}
+
+TEST_CASE("an inner checkpoint captures what the outer one has made")
+{
+    const D x{0.5, -1.0};
+    const auto plain = [](const D& x) { return sum(x * 2.0 * sin(x)); };
+    const auto kept = [](const D& x) {
+        return checkpoint([](const D& x) {
+            const D h = sin(x);
+            return sum(checkpoint([h](const D& t) { return t * h; })(x * 2.0));
+        })(x);
+    };
+    CHECK(allclose(grad(kept)(x), grad(plain)(x), 1e-15));
+    CHECK(allclose(hessian(kept)(x), hessian(plain)(x), 1e-14));
+}
+
+TEST_CASE("the elements of small views are compared, wherever they lie")
+{
+    using F = Tensor<float>;
+    const F x{1.0F, 1.0F};
+    F v;
+    const auto with = [&](const F& first, const F& then) {
+        return grad([&](const F& x) {
+            v = first;
+            const F y = checkpoint([&v](const F& t) { return sum(t * v); })(x);
+            v = then;
+            return y;
+        })(x);
+    };
+    const F a{{1.0F, 2.0F}, {3.0F, 4.0F}}, b{{1.0F, 2.0F}, {30.0F, 4.0F}}, two(2.0F);
+    CHECK(allclose(with(transpose(a)(0), transpose(a)(0)), F{1.0F, 3.0F}, 0.0));
+    CHECK_THROWS_AS(with(transpose(a)(0), transpose(b)(0)), TapeError);
+    const std::vector<F> repeated{broadcast_to(two, {2}), broadcast_to(F(2.0F), {2})};
+    CHECK(allclose(with(repeated[0], repeated[1]), F{2.0F, 2.0F}, 0.0));
+    CHECK_THROWS_AS(with(repeated[0], broadcast_to(F(3.0F), {2})), TapeError);
+}
+
 TEST_CASE("a branch on data and random numbers are what they were")
 {
     const D x{1.0, -2.0};

@@ -2,6 +2,7 @@
 // tensors in plain C++. A second run that takes the same does the same.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "../array/layout.hpp"
@@ -114,7 +115,8 @@ private:
     std::uint64_t mask_ = 0;
 };
 
-/// Writes a log, or compares a run with one.
+/// Writes a log, or compares a run with one. Runs are numbered: what an operation made since the beginning of this one, in
+/// a run inside of it too, does not come from outside.
 class RunRecorder : public MaskRecorder {
 public:
     /// The first run.
@@ -133,9 +135,9 @@ public:
                    const Site& at) override
     {
         for (std::size_t i = 0; i < n; ++i)
-            if (!in[i]->computed) take(*in[i], p.name, at);
-        out.computed = true;
+            if (in[i]->run < run_) take(*in[i], p.name, at);
         MaskRecorder::operation(p, op, in, n, out, at);
+        out.run = run_;
     }
     void read(const Block& x, Read what, const Site& at) override
     {
@@ -145,8 +147,8 @@ public:
     }
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
     {
-        as->computed = true;
         MaskRecorder::alias(of, as, at);
+        as->run = run_;
     }
 
 private:
@@ -154,7 +156,8 @@ private:
     {
         if (b.bytes() <= sizeof(std::uint64_t)) {
             RunLog::Entry e{{}, 0, b.dtype, b.shape, primitive, at};
-            std::memcpy(&e.bits, b.data, b.bytes());
+            const Ref<Block> elements = contiguous(Ref<Block>(const_cast<Block*>(&b)));
+            std::memcpy(&e.bits, elements->data, elements->bytes());
             return enter(std::move(e));
         }
         for (const auto& h : held_)
@@ -190,8 +193,15 @@ private:
             at);
     }
 
+    static std::uint64_t next_run() noexcept
+    {
+        static std::atomic<std::uint64_t> last = 0;
+        return ++last;
+    }
+
     RunLog& log_;
     bool checks_;
+    std::uint64_t run_ = next_run();
     std::size_t next_ = 0;
     std::vector<Ref<Block>> held_;
 };
