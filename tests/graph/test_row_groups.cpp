@@ -95,3 +95,72 @@ TEMPLATE_TEST_CASE("layer norm", "", float, double)
         check<T>(grad([](const Tensors<T>& x) { return sum(square(layer_norm(x[0], x[1], x[2]))); }), x);
     }
 }
+
+TEMPLATE_TEST_CASE("gradients of softmax, log_softmax and standardised rows", "", float, double)
+{
+    using T = TestType;
+    for (auto [rows, n] : sizes) {
+        CAPTURE(rows, n);
+        const Tensors<T> x{numbers<T>({rows, n}), numbers<T>({rows, n}, 2)};
+        check<T>(grad([](const Tensors<T>& x) { return sum(softmax(x[0] * 0.25, -1) * x[1]); }), x);
+        check<T>(grad([](const Tensors<T>& x) { return sum(log_softmax(x[0] + x[1], -1) * x[1]); }), x);
+        check<T>(grad([](const Tensors<T>& x) { return sum(logsumexp(x[0] * x[1], {-1})); }), x);
+        check<T>(grad([](const Tensors<T>& x) {
+                     const auto standard = (x[0] - mean(x[0], {1}, true)) / sqrt(var(x[0], {1}, true, 1) + 1);
+                     return sum(standard * x[1]);
+                 }),
+                 x);
+    }
+}
+
+TEST_CASE("rows of more axes, without extents of 1, of views, and to several results")
+{
+    const Tensors<double> x{numbers<double>({3, 4, 20}), numbers<double>({3, 1, 20}, 2),
+                            numbers<double>({20, 4, 3}, 3), numbers<double>({4, 3}, 4)};
+    const auto one = [&](const auto& f) {
+        check<double>(f, x);
+        check<double>(grad([f](const Tensors<double>& x) {
+                          Tensor<double> s(0.0);
+                          for (const auto& y : f(x)) s = s + sum(square(y));
+                          return s;
+                      }),
+                      x);
+    };
+    one([](const Tensors<double>& x) {  // an operand that is a transposed view, one broadcast in the middle
+        const auto y = softmax(swapaxes(x[2], 0, 2) * 0.5 + x[0], -1);
+        return Tensors<double>{y * x[1], y + 1.0};
+    });
+    one([](const Tensors<double>& x) {  // a value a row from outside, once as a view
+        const auto s = exp(x[0]);
+        const auto scale = reshape(swapaxes(x[3], 0, 1), {3, 4, 1});
+        const auto total = sum(s, {2});
+        return Tensors<double>{s / reshape(total * square(swapaxes(x[3], 0, 1)), {3, 4, 1}) + scale, total};
+    });
+    one([](const Tensors<double>& x) {  // two reductions in a chain, and the extremes
+        const auto low = amin(x[0], {2}, true), high = amax(x[0], {2}, true);
+        const auto unit = (x[0] - low) / (high - low + 1.0);
+        return Tensors<double>{unit / sum(unit, {2}, true), high - low};
+    });
+    one([](const Tensors<double>& x) {  // what comes between is finished elsewhere first
+        const auto y = x[0] - mean(x[0], {2}, true);
+        const auto z = y * sum(y, {0}, true);
+        return Tensors<double>{z / sqrt(sum(square(z), {2}, true) + 1.0)};
+    });
+    one([](const Tensors<double>& x) {  // one value for columns and rows of a square
+        const auto m = reshape(x[3] + 1.0, {12, 1}) * reshape(x[3], {1, 12});
+        const auto total = sum(m, {1});
+        return Tensors<double>{m / total + softmax(m, 0), m / reshape(total, {12, 1})};
+    });
+}
+
+TEST_CASE("long chains of normalised rows stay within the limits of a group")
+{
+    for (int depth : {3, 20, 60})
+        check<float>(
+            [depth](const Tensors<float>& x) {
+                Tensor<float> y = x[0];
+                for (int k = 0; k < depth; ++k) y = layer_norm(tanh(y) + x[0], x[1], x[1]);
+                return Tensors<float>{y};
+            },
+            {numbers<float>({12, 50}), numbers<float>({50}, 2)});
+}

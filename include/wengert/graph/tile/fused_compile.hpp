@@ -274,7 +274,8 @@ private:
         for (const auto& [v, k] : stream_of_) {
             const Source& s = p_.streams[k];
             if (s.kind != Source::linear) continue;
-            (s.result ? p_.result_size : p_.operand_size)[s.number] = s.size;
+            const auto kind = static_cast<std::uint8_t>(s.size + (s.narrow ? 128 : 0));
+            (s.result ? p_.result_size : p_.operand_size)[s.number] = kind;
             if (!s.result && !alone(s.number)) continue;
             const auto& times = s.result ? written_ : last_read_;
             const auto at = times.find(v);

@@ -105,7 +105,7 @@ struct FusedProgram {
     std::vector<Direct> direct;
     /// By operand: its last reading, by result: its writing, as instructions; `unshared` where memory cannot be shared.
     std::vector<std::uint32_t> last_read, written;
-    std::vector<std::uint8_t> operand_size, result_size;
+    std::vector<std::uint8_t> operand_size, result_size;  ///< of elements; 128 more for one a row
 };
 
 namespace detail {
