@@ -74,3 +74,44 @@ TEST_CASE("what depends on the extent in another way is traced again")
         CHECK(frozen(x).item() == f(x).item());
     }
 }
+
+TEST_CASE("graphs for other extents are used when the function does what they say")
+{
+    const auto head = [](const D& x) { return sum(view(x, range(0, 3)) * 2.0); };
+    const auto squared_extent = [](const D& x) { return sum(x) * static_cast<double>(x.size(0) * x.size(0)); };
+    const auto gram = [](const D& x) { return mean(wengert::square(matmul(x, transpose(x)))); };
+    const auto loop = [](const D& x) {
+        return scan([](const D& s, const D& row) { return std::pair(s * 0.5 + sum(row), std::tuple()); },
+                    D(0.0), x)
+            .first;
+    };
+    const auto check = [](const auto& f, std::initializer_list<std::int64_t> extents) {
+        const auto frozen = freeze(f, {.dynamic = {0}});
+        const auto gradient = freeze(grad(f), {.dynamic = {0}});
+        for (std::int64_t n : extents)
+            for (int k = 0; k < 3; ++k) {
+                const D x = normal<double>(Key(static_cast<std::uint64_t>(n + k)), {n, 2});
+                CHECK(allclose(frozen(x), f(x), 1e-13));
+                CHECK(allclose(gradient(x), grad(f)(x), 1e-13));
+                CHECK(allclose(grad(frozen)(x), grad(f)(x), 1e-13));
+            }
+    };
+    check(head, {50, 60, 2, 7});
+    check(squared_extent, {2, 3, 5, 4});
+    check(gram, {4, 6, 5, 3});
+    check(loop, {2, 4, 5, 3});
+}
+
+TEST_CASE("unchecked, a graph for another extent must at least fit the arguments")
+{
+    const auto f = [](const D& x, const D& y) { return sum(x) + sum(y); };
+    const auto frozen = freeze(f, {.check = false, .dynamic = {0, 1}});
+    for (const auto& [n, m] :
+         {std::pair<std::int64_t, std::int64_t>{4, 5}, {5, 7}, {6, 100}, {6, 2}, {7, 11}})
+        CHECK(frozen(ones<double>({n}), ones<double>({m})).item() == static_cast<double>(n + m));
+    const D bias = ones<double>({4, 3});
+    const auto branches = [&](const D& x) { return x.size(0) == 4 ? sum(x + bias) : sum(x); };
+    const auto other = freeze(branches, {.check = false, .dynamic = {0}});
+    for (std::int64_t n : {4, 1, 5, 4})
+        CHECK(other(ones<double>({n, 3})).item() == branches(ones<double>({n, 3})).item());
+}

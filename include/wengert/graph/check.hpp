@@ -23,6 +23,25 @@ inline std::string described(const GraphNode& n)
                : "an operand of shape " + to_string(n.shape);
 }
 
+inline bool same_operation(const GraphNode& a, const GraphNode& b)
+{
+    return a.kind == b.kind && a.shape == b.shape && a.dtype == b.dtype && a.inputs == b.inputs &&
+           (!a.primitive || (same_primitive(*a.primitive, *b.primitive) && same_parameters(a, b)));
+}
+/// Did the program do there what this graph says, and look at the same values with the same outcome?
+inline bool same_trace(const Graph& a, const Graph& b)
+{
+    const auto same = [](const GraphNode& x, const GraphNode& y) {
+        return same_operation(x, y) && (!x.constant || same_elements(*x.constant, *y.constant));
+    };
+    const auto same_guard = [](const Guard& x, const Guard& y) {
+        return x.value == y.value && same_elements(*x.expected, *y.expected);
+    };
+    return a.outputs() == b.outputs() && a.updates() == b.updates() &&
+           std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(), same) &&
+           std::equal(a.guards().begin(), a.guards().end(), b.guards().begin(), b.guards().end(), same_guard);
+}
+
 /// The same operations on the same constants; anything else is a dependence that the graph cannot see. Throws TapeError.
 inline void compare_traces(const Graph& then, const Graph& now, const Site& at)
 {
@@ -31,10 +50,7 @@ inline void compare_traces(const Graph& then, const Graph& now, const Site& at)
     const std::size_t n = std::min(then.size(), now.size());
     for (ValueId v = 0; v < n; ++v) {
         const GraphNode &a = then.node(v), &b = now.node(v);
-        const bool same_operation =
-            a.kind == b.kind && a.shape == b.shape && a.dtype == b.dtype && a.inputs == b.inputs &&
-            (!a.primitive || (same_primitive(*a.primitive, *b.primitive) && same_parameters(a, b)));
-        if (!same_operation)
+        if (!same_operation(a, b))
             fail<TapeError>(
                 "freeze",
                 "the function did something else than when it was traced, without a tensor's value "

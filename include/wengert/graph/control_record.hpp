@@ -91,6 +91,23 @@ struct MergedCaptures {
     }
 };
 
+/// What trace() gives, or nothing where it throws and the program would not have run it: on the values at hand it may fail, and
+/// then the way is taken by value. Shapes do not depend on values: a ShapeError is the program's.
+template <class F> auto trace_perhaps(Trace& outer, bool runs, const F& trace) -> decltype(trace())
+{
+    try {
+        return trace();
+    } catch (const ShapeError&) {
+        throw;
+    } catch (const MemoryError&) {
+        throw;
+    } catch (const std::exception&) {
+        if (runs) throw;
+        outer.by_value();
+        return {};
+    }
+}
+
 template <class Test, class Body, class State>
 std::optional<State> while_recorded(Trace& outer, Test& test, Body& body, const State& state, const Site& at)
 {
@@ -121,7 +138,8 @@ std::optional<State> while_recorded(Trace& outer, Test& test, Body& body, const 
     };
     const auto tested = trace_body<Nothing>(outer, s.leaves, true, false, look, at);
     if (!tested) return {};
-    const auto traced = trace_body<Nothing>(outer, s.leaves, goes_on, true, one_step, at);
+    const auto traced = trace_perhaps(
+        outer, goes_on, [&] { return trace_body<Nothing>(outer, s.leaves, goes_on, true, one_step, at); });
     if (!traced) return {};
 
     const Graph step = with_flag(traced->graph, n, traced->flag);
@@ -184,14 +202,7 @@ std::optional<TracedBody<R>> trace_branch(Trace& outer, F& f, const std::vector<
         shell.emplace(std::apply([&](const auto&... x) { return R(f(x...)); }, copy));
         return read_tree(trace, *shell).leaves;
     };
-    if (taken) return trace_body<R>(outer, examples, true, true, run, at);
-    try {
-        return trace_body<R>(outer, examples, false, true, run, at);
-    } catch (const ShapeError&) {
-        throw;
-    } catch (const Error&) {
-        return {};  // on the values of another branch it may fail: then the branch is guarded
-    }
+    return trace_perhaps(outer, taken, [&] { return trace_body<R>(outer, examples, taken, true, run, at); });
 }
 
 /// Null where the branches cannot be one operation; then the branch is taken by value.

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "ir/fields.hpp"
+#include "look/shape_demands.hpp"
 
 namespace wengert::detail {
 
@@ -62,15 +63,18 @@ public:
 class FieldFitter : public FieldVisitor {
 public:
     FieldFitter(Affine& affine, const FieldReader& other) : affine_(affine), other_(other) {}
+    std::vector<Extents> lists;  ///< what they have become
     void boolean(bool& v) override { same(v ? 1 : 0); }
     void real(double& v) override { same(v); }
     void integer(std::int64_t& v) override
     {
         if (next(lists_, other_.lists.size())) v = affine_(v, other_.lists[lists_ - 1][0]);
+        lists.push_back(Extents{v});
     }
     void extents(Extents& v) override
     {
         if (next(lists_, other_.lists.size())) v = affine_(v, other_.lists[lists_ - 1]);
+        lists.push_back(v);
     }
     void opaque(const void* p, std::string_view) override
     {
@@ -105,6 +109,10 @@ inline Parameters fitted_parameters(Affine& affine, const GraphNode& a, const Gr
     Parameters copy = keep_parameters(*a.primitive, a.op.get());
     FieldFitter fitter(affine, other);
     a.primitive->fields(const_cast<void*>(copy.get()), fitter);
+    FieldReader
+        kept;  // parameters that are shown and cannot be set, as those of loops, must be the same in both
+    a.primitive->fields(const_cast<void*>(copy.get()), kept);
+    affine.fits = affine.fits && kept.lists == fitter.lists;
     return copy;
 }
 
@@ -131,6 +139,22 @@ inline Ref<Block> fitted_constant(Affine& affine, const Block& a, const Block& b
                     static_cast<T>(affine(static_cast<double>(*x), static_cast<double>(*y))));
     });
     return out;
+}
+
+/// Every selection lies in its array. A constant part of a smaller array may not.
+inline bool selections_sound(const Graph& g)
+{
+    return std::all_of(g.nodes().begin(), g.nodes().end(), [&](const GraphNode& n) {
+        if (n.kind != Graph::Kind::operation || n.primitive->clone != clone_pooled<Select>) return true;
+        const Selection& part = static_cast<const Select*>(n.op.get())->part;
+        return sound(part) && (n.inputs.size() != 1 || part.of == g.node(n.inputs[0]).shape);
+    });
+}
+/// The graph's inputs have the shapes of these.
+inline bool fits_inputs(const Graph& g, const std::vector<Ref<Block>>& inputs)
+{
+    return std::equal(g.inputs().begin(), g.inputs().end(), inputs.begin(), inputs.end(),
+                      [&](ValueId v, const Ref<Block>& b) { return g.node(v).shape == b->shape; });
 }
 
 /// The graph for extent n from those for two others. Nothing where they do not determine it.

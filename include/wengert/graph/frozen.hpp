@@ -93,7 +93,10 @@ struct FrozenPath {
     std::size_t recomputed = 0;
     double extra_work = 0;
     bool specialised = false;  ///< not traced but derived from traces at other extents
-    bool effects = false;      ///< it calls the host, which a checked replay would call twice
+    bool confirmed =
+        true;  ///< f has done what the path says; a derived one waits for that, where f is to be checked
+    bool varies = false;   ///< another trace of it may differ: see Recorder::by_value
+    bool effects = false;  ///< it calls the host, which a checked replay would call twice
     std::uint64_t replays = 0;
     std::map<std::string, std::unique_ptr<FrozenPullback>> pullbacks;
 };
@@ -107,6 +110,7 @@ struct FrozenTrace {
     std::size_t results = 0;
     ValueId escaped = no_value;
     bool depends = false;  ///< the result does, on a variable that f captures
+    bool varies = false;   ///< see FrozenPath
 };
 
 /// Traces of the same arguments but for the extent that varies.
@@ -165,6 +169,7 @@ public:
     {
         for (std::size_t k = 0; k < e.paths.size(); ++k) {
             FrozenPath& p = *e.paths[k];
+            if (!p.confirmed) continue;
             check = options.check && !p.effects && (((p.replays + 1) & p.replays) == 0);
             std::size_t failed = 0;
             try {
@@ -224,12 +229,10 @@ public:
     }
     /// Paths for an extent that has not been traced, from those that have.
     void specialise(FrozenEntry& e, const Words& family, std::int64_t extent);
-    /// A derived path turned out to be wrong.
-    void drop(FrozenPath& path, const Words& family)
-    {
-        for (auto& e : entries_) std::erase_if(e->paths, [&](const auto& p) { return p.get() == &path; });
-        std::erase_if(families_, [&](const FrozenFamily& f) { return f.signature == family; });
-    }
+    std::shared_ptr<FrozenPath> derived(const FrozenFamily::Sample& a, const FrozenFamily::Sample& b,
+                                        std::int64_t extent) const;
+    /// The derived path that a trace confirms, now the first one; or null. Those that it refutes are gone.
+    bool confirm(FrozenEntry& e, const FrozenTrace& t);
 
     /// The updated live tensors take their new values, the result's stay.
     void commit(const FrozenPath& p, std::vector<Ref<Block>>& outputs)

@@ -34,7 +34,11 @@ template <DType dtype> constexpr Primitive make_host_primitive()
     p.compute = run_host_call;
     p.clone = clone_pooled<HostCall>;
     p.destroy = destroy_pooled<HostCall>;
-    p.fields = [](void* op, FieldVisitor& visitor) { visitor.extents(static_cast<HostCall*>(op)->shape); };
+    p.fields = [](void* op, FieldVisitor& visitor) {
+        auto& h = *static_cast<HostCall*>(op);
+        visitor.extents(h.shape);
+        visitor.opaque(h.call.get(), "function");
+    };
     return p;
 }
 template <DType dtype> inline constexpr Primitive host_primitive = make_host_primitive<dtype>();

@@ -40,6 +40,7 @@ inline std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, G
     p->results = t.results;
     p->shell = t.shell;
     p->numbers = t.numbers;
+    p->varies = t.varies;
     p->executable = compile(p->optimized);
     if (options.memory_limit && p->executable->stats.arena_bytes > options.memory_limit) fit_memory(*p);
     return p;
@@ -100,6 +101,7 @@ inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t
         ++stats.eager_calls;
         return nullptr;
     }
+    if (!options.dynamic.empty() && confirm(e, t)) return e.paths.front();
     Graph recorded = options.dynamic.empty() ? std::move(t.graph) : t.graph;
     e.paths.insert(e.paths.begin(), make_path(t, std::move(recorded)));
     const FrozenPath& p = *e.paths.front();
@@ -115,9 +117,47 @@ inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t
     if (options.dynamic.empty()) return e.paths.front();
     auto f = std::find_if(families_.begin(), families_.end(),
                           [&](const auto& x) { return x.signature == family; });
-    if (f == families_.end()) f = families_.insert(f, {family, {}});
+    if (f == families_.end()) {
+        if (families_.size() >= std::max<std::size_t>(options.shapes, 1)) families_.erase(families_.begin());
+        f = families_.insert(families_.end(), {family, {}});
+    }
     if (f->samples.size() < FrozenFamily::max_samples) f->samples.push_back({extent, std::move(t)});
     return e.paths.front();
+}
+
+inline bool FrozenCore::confirm(FrozenEntry& e, const FrozenTrace& t)
+{
+    const auto says_so = [&](const std::shared_ptr<FrozenPath>& p) {
+        return !p->confirmed && p->numbers == t.numbers && p->live == t.live &&
+               same_trace(p->recorded, t.graph);
+    };
+    const auto found = std::find_if(e.paths.begin(), e.paths.end(), says_so);
+    const bool any = found != e.paths.end();
+    if (any) {
+        (*found)->confirmed = true;
+        std::rotate(e.paths.begin(), found, found + 1);
+        ++stats.specialised;
+    }
+    std::erase_if(e.paths, [](const auto& p) { return !p->confirmed; });
+    return any;
+}
+
+/// The path for these inputs that two traces give, or null.
+inline std::shared_ptr<FrozenPath> FrozenCore::derived(const FrozenFamily::Sample& a,
+                                                       const FrozenFamily::Sample& b,
+                                                       std::int64_t extent) const
+{
+    if (a.extent == b.extent || a.trace.numbers != b.trace.numbers || a.trace.live != b.trace.live) return {};
+    auto graph = graph_for_extent(a.trace.graph, a.extent, b.trace.graph, b.extent, extent);
+    if (!graph || !fits_inputs(*graph, call.arguments.inputs) || !selections_sound(*graph)) return {};
+    try {
+        auto path = make_path(a.trace, std::move(*graph));
+        path->specialised = true;
+        path->confirmed = !options.check;
+        return path;
+    } catch (const Error&) {
+        return {};  // shapes that do not fit, memory that does not suffice: f will say
+    }
 }
 
 inline void FrozenCore::specialise(FrozenEntry& e, const Words& family, std::int64_t extent)
@@ -126,17 +166,12 @@ inline void FrozenCore::specialise(FrozenEntry& e, const Words& family, std::int
                                 [&](const auto& x) { return x.signature == family; });
     if (f == families_.end()) return;
     for (std::size_t j = 1; j < f->samples.size(); ++j)
-        for (std::size_t i = 0; i < j; ++i) {
-            const auto &a = f->samples[i], &b = f->samples[j];
-            if (a.extent == b.extent || a.trace.numbers != b.trace.numbers || a.trace.live != b.trace.live)
-                continue;
-            auto graph = graph_for_extent(a.trace.graph, a.extent, b.trace.graph, b.extent, extent);
-            if (!graph) continue;
-            e.paths.push_back(make_path(a.trace, std::move(*graph)));
-            e.paths.back()->specialised = true;
-            ++stats.specialised;
-            break;
-        }
+        for (std::size_t i = 0; i < j && e.paths.size() < options.paths; ++i)
+            if (auto path = derived(f->samples[i], f->samples[j], extent)) {
+                if (path->confirmed) ++stats.specialised;
+                e.paths.push_back(std::move(path));
+                break;
+            }
 }
 
 /// Calls of several threads at once are counted as well.

@@ -46,6 +46,9 @@ public:
     /// The program does what no trace can hold.
     [[noreturn]] virtual void refuse(std::string_view what, const Site& at) = 0;
 
+    /// Something has been recorded by its value that on other values would be an operation: two traces may differ there.
+    virtual void by_value() {}
+
     /// Does it keep the blocks that it sees? Then nothing may be written in place.
     virtual bool holds() const { return true; }
 

@@ -71,6 +71,20 @@ Ref<Block> call_on_constants(const F& f, std::string_view name, std::shared_ptr<
         blocks...);
 }
 
+/// Functions without state are told apart by their type, others by the object: one that is made anew in each call of what
+/// uses it is still the same.
+template <class F, class R, class Visit>
+void visit_functions(std::shared_ptr<const std::pair<F, R>>& functions, const Visit& visit)
+{
+    if constexpr (std::is_empty_v<F> && std::is_empty_v<R>) {
+        static const char type = 0;
+        std::shared_ptr<const char> identity(std::shared_ptr<const char>(), &type);
+        visit(identity);
+    } else {
+        visit(functions);
+    }
+}
+
 template <class F, class R> struct CustomVjp {
     static constexpr std::string_view name = "custom_vjp";
     static constexpr unsigned saves = 0xff;
@@ -78,7 +92,7 @@ template <class F, class R> struct CustomVjp {
     mutable std::shared_ptr<const Inside> inside = {};  ///< of this call, in a trace
 
     /// The parameters that tell two such operations apart.
-    template <class Visit> void each(const Visit& visit) { visit(functions); }
+    template <class Visit> void each(const Visit& visit) { visit_functions(functions, visit); }
     template <class T, class... B> Ref<Block> value(const B&... blocks) const
     {
         return call_on_constants<T>(functions->first, name, inside, blocks...);
@@ -105,7 +119,7 @@ template <class F, class R> struct CustomJvp {
     std::shared_ptr<const std::pair<F, R>> functions;
     mutable std::shared_ptr<const Inside> inside = {};
 
-    template <class Visit> void each(const Visit& visit) { visit(functions); }
+    template <class Visit> void each(const Visit& visit) { visit_functions(functions, visit); }
     template <class T, class... B> Ref<Block> value(const B&... blocks) const
     {
         return call_on_constants<T>(functions->first, name, inside, blocks...);

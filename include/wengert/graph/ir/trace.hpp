@@ -5,6 +5,7 @@
 // captured input.
 #pragma once
 
+#include <atomic>
 #include <unordered_map>
 
 #include "../../array/layout.hpp"
@@ -88,12 +89,19 @@ public:
     }
     static std::uint64_t new_origin()
     {
-        static thread_local std::uint64_t last = 0;
+        static std::atomic<std::uint64_t> last{0};  // a key may be handed to another thread
         return ++last;
     }
     /// Gives a key a block of this trace.
     void remember_key(std::uint64_t origin, Ref<Block> b) { keys_[origin] = std::move(b); }
 
+    void by_value() override
+    {
+        varies_ = true;
+        if (outer_) outer_->by_value();
+    }
+    /// Has it recorded something by its value that on other values would be an operation?
+    bool varies() const noexcept { return varies_; }
     std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in,
                                          const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>& f,
                                          Ref<Block>& out, const Site& at) override;
@@ -148,7 +156,7 @@ private:
 
     Recorder* outer_;
     KeyHook* outer_keys_;
-    bool running_ = true;
+    bool running_ = true, varies_ = false;
     Graph graph_;
     IdTable known_;                   ///< by block
     std::vector<Ref<Block>> blocks_;  ///< of every value
