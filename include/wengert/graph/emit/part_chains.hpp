@@ -160,7 +160,9 @@ public:
                 low.push_back(edges[d][cell[d]]);
                 high.push_back(edges[d][cell[d] + 1]);
             }
+            if (cell.back() == 0) open_rows(low, high);
             box(low, high);
+            if (cell.back() + 2 == edges.back().size()) out_ += "    }\n";
             std::size_t d = cell.size();
             while (d-- > 0) {
                 if (++cell[d] + 1 < edges[d].size()) break;
@@ -182,11 +184,7 @@ private:
     }
     void head()
     {
-        std::size_t widest = 1;
-        for (ValueId v : group_.operands) widest = std::max(widest, size_of(g_.node(v).dtype));
-        out_ += "(void* const* p, f64 zero)\n{\n    enum { N = register_bytes / " + number(widest) + " };\n";
-        for (const char* t : {"f32", "f64", "i32", "i64", "u8"})
-            out_ += std::string("    typedef V<") + t + ", N> " + t + "v;\n";
+        out_ += "(void* const* p, f64 zero)\n{\n";
         for (std::size_t k = 0; k < group_.operands.size(); ++k)
             out_ += std::string("    const ") + type(group_.operands[k]) + "* __restrict a" + number(k) +
                     " = (const " + type(group_.operands[k]) + "*)p[" + number(k) + "];\n";
@@ -218,12 +216,36 @@ private:
         return "            const auto " + name + " = " + flag + "(gather<" + t + "v>(" + at + " + j * " +
                number(s[last]) + ", " + number(s[last]) + ", c.value));\n";
     }
+    /// The loops over the rows that boxes beside one another share.
+    void open_rows(const std::vector<std::int64_t>& low, const std::vector<std::int64_t>& high)
+    {
+        for (std::size_t d = 0; d + 1 < shape_.size(); ++d)
+            out_ += "    for (long i" + number(d) + " = " + number(low[d]) + "; i" + number(d) + " < " +
+                    number(high[d]) + "; ++i" + number(d) + ")\n";
+        out_ += "    {\n";
+    }
+    /// The vectors of a box: few columns take less than a register.
+    std::string vectors_for(std::int64_t columns) const
+    {
+        std::size_t lanes = 16 / widest();
+        while (lanes < 64 && static_cast<std::int64_t>(lanes) < columns) lanes *= 2;
+        const std::string most = "register_bytes / " + number(widest());
+        std::string s = "        enum { N = " + most + " < " + number(lanes) + " ? " + most + " : " +
+                        number(lanes) + " };\n";
+        for (const char* t : {"f32", "f64", "i32", "i64", "u8"})
+            s += std::string("        typedef V<") + t + ", N> " + t + "v;\n";
+        return s;
+    }
+    std::size_t widest() const
+    {
+        std::size_t bytes = 1;
+        for (ValueId v : group_.operands) bytes = std::max(bytes, size_of(g_.node(v).dtype));
+        return bytes;
+    }
     void box(const std::vector<std::int64_t>& low, const std::vector<std::int64_t>& high)
     {
         const std::size_t last = shape_.size() - 1;
-        for (std::size_t d = 0; d < last; ++d)
-            out_ += "    for (long i" + number(d) + " = " + number(low[d]) + "; i" + number(d) + " < " +
-                    number(high[d]) + "; ++i" + number(d) + ")\n";
+        out_ += "        {\n" + vectors_for(high[last] - low[last]);
         out_ += "        along<N, " + number(high[last] - low[last]) +
                 ">([&](long j, auto c) __attribute__((always_inline)) {\n";
         out_ += load(chain_.base, shape_, nullptr, low[last], "s0");
@@ -244,7 +266,7 @@ private:
         const Strides rows = row_major(shape_);
         for (std::size_t d = 0; d < last; ++d) at += " + i" + number(d) + " * " + number(rows[d]);
         out_ += "            put(" + at + " + " + number(low[last]) + " + j, c, s" + number(sums) +
-                ");\n        });\n";
+                ");\n        });\n        }\n";
     }
     /// The statements for addend k here, and the name of its value.
     std::string addend(TermCode& code, std::size_t k, std::int64_t low)

@@ -38,25 +38,7 @@ template <int h, class X> FN X fold_each(X* row)
     }
 }
 
-/* C elements and zeros, never by way of memory: a load would wait for the stores */
-template <class X, int C, class T> FN X part(const T* p)
-{
-    if constexpr (C == Of<X>::N) return load<X>(p);
-    else if constexpr (C * sizeof(T) == 8 && sizeof(X) == 16) {
-        i64 bits;
-        __builtin_memcpy(&bits, p, 8);
-        return (X)V<i64, 2>{bits, 0};
-    }
-#if defined(__AVX512F__) && !defined(__clang__)
-    else if constexpr (__is_same(X, V<f32, 16>)) return __builtin_ia32_loadups512_mask(p, X{}, (1 << C) - 1);
-    else if constexpr (__is_same(X, V<f64, 8>)) return __builtin_ia32_loadupd512_mask(p, X{}, (1 << C) - 1);
-#endif
-    else if constexpr (C <= 4) {
-        X x = {};
-        for (int l = 0; l < C; ++l) x[l] = p[l];
-        return x;
-    } else return load_part<X, C>(p);
-}
+template <class X, int C, class T> FN X part(const T* p) { return get<X>(p, Count<C>()); }
 /* C elements again and again */
 template <class X, int C, class T, int... I> FN X repeated(const T* p, Indices<I...>)
 {

@@ -34,11 +34,20 @@ template <class X> using Mask = typename Of<X>::M;
 template <class X> FN X K(El<X> c) { return c - X{}; }
 template <class X, class T> FN X load(const T* p) { X x; __builtin_memcpy(&x, p, sizeof x); return x; }
 template <class X, class T> FN void store(T* p, X x) { __builtin_memcpy(p, &x, sizeof x); }
+/* C elements and zeros, where it can be not by way of memory: the load would wait for the stores */
 template <class X, int C, class T> FN X load_part(const T* p)
 {
     X x = {};
-    if constexpr (C == 3)
+    if constexpr (C * sizeof(T) == 8 && sizeof(X) == 16) {
+        i64 bits;
+        __builtin_memcpy(&bits, p, 8);
+        x = (X)V<i64, 2>{bits, 0};
+    } else if constexpr (C <= 3)
         for (int l = 0; l < C; ++l) x[l] = p[l];
+#if defined(__AVX512F__) && !defined(__clang__)
+    else if constexpr (__is_same(X, V<f32, 16>)) x = __builtin_ia32_loadups512_mask(p, x, (1 << C) - 1);
+    else if constexpr (__is_same(X, V<f64, 8>)) x = __builtin_ia32_loadupd512_mask(p, x, (1 << C) - 1);
+#endif
     else
         __builtin_memcpy(&x, p, C * sizeof(T));
     return x;
