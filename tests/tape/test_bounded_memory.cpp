@@ -134,6 +134,31 @@ TEST_CASE("preaccumulate: one node for each result, the same gradient")
         contains("preaccumulate") && contains("argument"));
 }
 
+TEST_CASE("preaccumulate: inputs and results of different types")
+{
+    using F = Tensor<float>;
+    const F a{1.5F, -2.0F, 0.25F};
+    const D b{3.0, 4.0};
+    const auto f = [](const F& a, const D& b) {  // exact in float, so that both ways give the same numbers
+        const D wide = cast<double>(sum(a * a)) * sum(b);
+        return std::tuple(wide, cast<float>(b * b) * sum(a), wide * b);
+    };
+    const auto use = [](const auto& f) {
+        return [f](const F& a, const D& b) {
+            const auto [x, y, z] = f(a, b);
+            return x * x + cast<double>(sum(y * y)) + sum(z);
+        };
+    };
+    const auto plain = grad<0, 1>(use(f))(a, b), kept = grad<0, 1>(use(preaccumulate(f)))(a, b);
+    CHECK(allclose(std::get<0>(kept), std::get<0>(plain), 1e-6));
+    CHECK(allclose(std::get<1>(kept), std::get<1>(plain), 1e-6));
+    const auto product = preaccumulate([](const F& a, const D& b) { return cast<double>(sum(a)) * sum(b); });
+    CHECK(allclose(grad(product)(a, b), F{7.0F, 7.0F, 7.0F}, 0.0));
+    const auto small = preaccumulate([](const F& a) { return cast<double>(sum(a)) * 1e-30; });
+    const F g = grad([&](const F& a) { return small(a) * 1e50; })(a);  // no float holds the cotangent
+    CHECK(allclose(g, F{1e20F, 1e20F, 1e20F}, 1e-6));
+}
+
 TEST_CASE("a tape goes back to a position")
 {
     D x{1.0, 2.0};

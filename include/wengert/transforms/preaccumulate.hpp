@@ -1,6 +1,7 @@
 // preaccumulate(f): a section of few inputs and results kept as its local Jacobian (Griewank & Walther 2008, section 10.2).
 #pragma once
 
+#include "../ops/cast.hpp"
 #include "../ops/matmul.hpp"
 #include "checkpoint.hpp"
 #include "derivatives.hpp"
@@ -22,23 +23,30 @@ public:
         for (std::size_t k = 0; k < cotangents.size(); ++k)
             for (std::size_t i = 0; i < inputs.size(); ++i) {
                 if (!cotangents[k].value || !wanted[i] || !jacobians[k][i].value) continue;
+                const bool narrow = single(cotangents[k]) && single(inputs[i]);
                 const AnyTensor term =
-                    inputs[i].value->dtype == DType::float32
-                        ? contracted<float>(cotangents[k], jacobians[k][i], inputs[i], at)
-                        : contracted<double>(cotangents[k], jacobians[k][i], inputs[i], at);
+                    narrow ? contracted<float>(cotangents[k], jacobians[k][i], inputs[i], at)
+                           : contracted<double>(cotangents[k], jacobians[k][i], inputs[i], at);
                 out[i] = out[i].value ? sum_of_any(out[i], term) : term;
             }
         return out;
     }
 
 private:
+    static bool single(const AnyTensor& t) { return t.value->dtype == DType::float32; }
+    /// In T, the wider of the two types, and then rounded to x's.
     template <class T>
     static AnyTensor contracted(const AnyTensor& g, const AnyTensor& jacobian, const AnyTensor& x,
                                 const Site& at)
     {
-        const Tensor<T> row = reshape(Tensor<T>(g), {1, g.value->count}, at);
-        const Tensor<T> all = reshape(Tensor<T>(jacobian), {g.value->count, x.value->count}, at);
-        return reshape(matmul(row, all, at), x.value->shape, at).any();
+        const Tensor<T> row = reshape(as<T>(g, at), {1, g.value->count}, at);
+        const Tensor<T> all = reshape(as<T>(jacobian, at), {g.value->count, x.value->count}, at);
+        const AnyTensor sum = reshape(matmul(row, all, at), x.value->shape, at).any();
+        return single(x) ? as<float>(sum, at).any() : as<double>(sum, at).any();
+    }
+    template <class T> static Tensor<T> as(const AnyTensor& t, const Site& at)
+    {
+        return single(t) ? cast<T>(Tensor<float>(t), at) : cast<T>(Tensor<double>(t), at);
     }
     static AnyTensor sum_of_any(const AnyTensor& a, const AnyTensor& b)
     {
@@ -122,7 +130,8 @@ private:
         if (!y.node) return out;
         for (std::size_t i = 0; i < variables.size(); ++i)
             if (variables[i].node)
-                out[i].value = zeros_block(y.value->dtype, joined(y.value->shape, variables[i].value->shape));
+                out[i].value =
+                    zeros_block(variables[i].value->dtype, joined(y.value->shape, variables[i].value->shape));
         for (std::size_t e = 0; e < y.value->count; ++e) {
             Walk walk(tape, scope.level(), scope.start(), 0, true);
             if (!walk.reaches(y.node.get())) return out;
