@@ -35,6 +35,26 @@ TEST_CASE("loops that are equal but for what they call of the host are not one")
     CHECK(r.stats().replays == 4);
 }
 
+TEST_CASE("what a loop hands to the host is the host's to keep")
+{
+    std::vector<D> seen;
+    auto frozen = wg::freeze([&](const D& x) {
+        const auto step = [&](const D& s) {
+            wg::host_callback([&](const D& v) { seen.push_back(v); }, s);
+            return std::pair(s * 2.0 + 2.0, std::tuple());
+        };
+        return wg::scan(step, x, 3).first;
+    });
+    for (int k = 0; k < 3; ++k) {
+        seen.clear();
+        CHECK(frozen(D(0.0)).item() == 14.0);
+        REQUIRE(seen.size() == 3);
+        CHECK(seen[0].item() == 0.0);
+        CHECK(seen[1].item() == 2.0);
+        CHECK(seen[2].item() == 6.0);
+    }
+}
+
 TEST_CASE("a rule made in each call is the same if it has no state")
 {
     const auto f = [](const D& x) {

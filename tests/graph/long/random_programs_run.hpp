@@ -532,7 +532,8 @@ Tensor<T> Machine<T>::control(const Instruction& i, const Tensor<T>& a_now, cons
         return wg::jvp(BodyStep<T>{this, &i.body}, a, wg::broadcast_to(fitted(b, a.shape()), a.shape()))
             .second;
     case Op::inner_frozen:  // under a derivative it is one section, whose cotangents add up in another order
-        return program_.mode != Mode::forward || depth_ ? a : wg::freeze(BodyStep<T>{this, &i.body})(a);
+        if (program_.mode != Mode::forward || depth_) return a;
+        return wg::freeze(BodyStep<T>{this, &i.body})(copy(a));  // it brings transposed arguments into order
     case Op::custom: {
         static const auto scaled = wg::custom_vjp(
             [](const Tensor<T>& x) { return tanh(x) * 2.0; },

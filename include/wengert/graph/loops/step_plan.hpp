@@ -205,7 +205,8 @@ private:
         const GraphNode& n = p.graph_->node(i.value);
         auto& in = p.scratch_;
         in.clear();
-        for (ValueId v : n.inputs) in.push_back(p.values_[v]);
+        const bool foreign = n.primitive->effects || n.primitive->inside;  // it may keep what it is given
+        for (ValueId v : n.inputs) in.push_back(foreign ? copy_of(*p.values_[v]) : p.values_[v]);
         Ref<Block> r = n.primitive->compute(n.op.get(), in.data(), in.size(), n.at);
         in.clear();
         if (r->bytes() > Block::inline_bytes && !r->strided && may_write(*r)) {
