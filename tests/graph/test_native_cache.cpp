@@ -1,6 +1,7 @@
 // The cache of compiled code: private, whole or not there, safe against two processes; and what happens without a compiler.
 #include "../catch.hpp"
 
+#include <csignal>
 #include <fstream>
 
 #include <dirent.h>
@@ -176,6 +177,17 @@ TEST_CASE("two processes may compile the same text at once", "[native]")
     }
     CHECK(cache.compile(7).from_cache);
     CHECK(cache.files().size() == 1);
+}
+
+TEST_CASE("a program that ignores its children's ends can compile", "[native]")
+{
+    if (!have_compiler()) return;
+    const Cache cache;
+    struct Ignoring {
+        void (*before)(int) = std::signal(SIGCHLD, SIG_IGN);
+        ~Ignoring() { std::signal(SIGCHLD, before); }
+    } ignoring;
+    CHECK(answer(cache.compile(19)) == 19);
 }
 
 TEST_CASE("without a compiler the graph runs as tiles, and says so", "[native]")

@@ -83,8 +83,10 @@ inline int run_program(const std::vector<std::string>& command, const std::strin
     ::posix_spawn_file_actions_destroy(&files);
     if (failed) return -1;
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0)
+    while (::waitpid(child, &status, 0) < 0) {
+        if (errno == ECHILD) return 0;  // the program ignores SIGCHLD: what the child has written must tell
         if (errno != EINTR) return -1;
+    }
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -279,8 +281,9 @@ inline std::string build_object(const Compiler& compiler, const std::vector<std:
         {
             for (const std::string& n : names) ::unlink(n.c_str());
         }
-    } files{{source, object, log}};
+    } files;
     if (!write_file(source, text, O_EXCL)) return "cannot write to " + folder;
+    files.names = {source, object, log};
     std::vector<std::string> command = compiler.command;
     command.insert(command.end(), flags.begin(), flags.end());
     for (const std::string& word : {std::string("-o"), object, source}) command.push_back(word);
