@@ -48,7 +48,7 @@ private:
 
     /// Steps over registers, one instruction as far as they follow one another.
     template <class T>
-    void emit_registers(typename RegisterSteps<T>::Kind kind, const Block* a, const Block* b,
+    void emit_registers(const typename RegisterSteps<T>::Rule& rule, const Block* a, const Block* b,
                         const Block* out, std::size_t count, bool fixed)
     {
         auto& code = fixed ? once_ : code_;
@@ -61,10 +61,11 @@ private:
             code.push_back(i);
         }
         for (std::size_t j = 0; j < count; j += Lane<T>::width) {
-            const std::size_t from = kind == RegisterSteps<T>::Kind::repeat ? 0 : j;
-            list.push_back({kind, a->template as<T>() + from, b ? b->template as<T>() + from : nullptr,
-                            const_cast<Block*>(out)->template as<T>() + j});
-            ++code.back().count;
+            const std::size_t from = rule.repeats ? 0 : j;
+            const bool follows = code.back().count++ > 0;
+            list.push_back(RegisterSteps<T>::step(
+                rule, a->template as<T>() + from, b ? b->template as<T>() + from : nullptr,
+                const_cast<Block*>(out)->template as<T>() + j, follows ? &list.back() : nullptr));
         }
     }
     template <class T> static void run_registers(StepPlan& p, const Instruction& i)
@@ -75,9 +76,9 @@ private:
     /// Whole registers in memory of the plan, whose addresses stay, and a kernel that needs no call?
     template <class T> bool emit_arithmetic(const Instruction& i, bool fixed)
     {
-        const auto kind = RegisterSteps<T>::kind_of(i.kernel);
-        if (kind == RegisterSteps<T>::Kind::none || i.count * sizeof(T) > small_bytes) return false;
-        emit_registers<T>(kind, i.in[0], i.n > 1 ? i.in[1] : nullptr, i.out, i.count, fixed);
+        const auto* rule = RegisterSteps<T>::rule_of(i.kernel);
+        if (!rule || i.count * sizeof(T) > small_bytes) return false;
+        emit_registers<T>(*rule, i.in[0], i.n > 1 ? i.in[1] : nullptr, i.out, i.count, fixed);
         return true;
     }
 
@@ -137,10 +138,10 @@ private:
         const Block* const from = values_[v].get();
         if (memory_[roots_[v]] && differentiable(from->dtype)) {
             if (from->dtype == DType::float32)
-                emit_registers<float>(RegisterSteps<float>::Kind::repeat, from, nullptr, known.back().get(),
-                                      count, fixed_[v]);
+                emit_registers<float>(RegisterSteps<float>::repeat, from, nullptr, known.back().get(), count,
+                                      fixed_[v]);
             else
-                emit_registers<double>(RegisterSteps<double>::Kind::repeat, from, nullptr, known.back().get(),
+                emit_registers<double>(RegisterSteps<double>::repeat, from, nullptr, known.back().get(),
                                        count, fixed_[v]);
             return known.back().get();
         }
