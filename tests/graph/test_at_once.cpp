@@ -312,6 +312,29 @@ TEST_CASE("the text of a plan says what runs at once")
 }
 #endif
 
+TEST_CASE("operations that keep no plan of their own, at once; what may refuse its operands is not")
+{
+    const Blocks in{random_block<double>({3, 20, 20}), random_block<double>({3, 20, 20}, 2)};
+    const Graph g = graph_of<double>(
+        [](const List<double>& x) {
+            const Tensor<double> p = matmul(x[0], x[1]), q = matmul(x[1], x[0]);
+            return List<double>{softmax(p, 1) + softmax(q, 1), amax(p, {1}), amax(q, {1}), prod(q, {2})};
+        },
+        in);
+    CHECK((check_waves(g, in) > 0) == with_threads);
+    auto rows = make_block(DType::int64, Shape{2});
+    rows->as<std::int64_t>()[0] = 1;
+    rows->as<std::int64_t>()[1] = 7;
+    const Graph taken = trace_graph(
+        [](const std::vector<AnyTensor>& x) {
+            const Tensor<double> a(x[0]);
+            const Tensor<std::int64_t> at(x[1]);
+            return std::vector<AnyTensor>{take(a, at, 1).any(), take(a, at, 2).any()};
+        },
+        {in[0], rows});
+    CHECK(check_waves(taken, {in[0], rows}) == 0);
+}
+
 TEST_CASE("updates of what others read, at once")
 {
     using D = Tensor<double>;
@@ -349,7 +372,7 @@ TEST_CASE("random graphs, all kernels that may at once")
                 const auto any = [&] { return v[v.size() - 1 - below(std::min<std::size_t>(v.size(), 6))]; };
                 for (std::size_t n = 5 + below(25); n > 0; --n) {
                     const D a = any(), b = any();
-                    switch (below(8)) {
+                    switch (below(10)) {
                     case 0:
                     case 1: v.push_back(matmul(a, b) * 0.1); break;
                     case 2: v.push_back(tanh(a) + b); break;
@@ -357,6 +380,12 @@ TEST_CASE("random graphs, all kernels that may at once")
                     case 4: v.push_back(softmax(a)); break;
                     case 5: v.push_back(concatenate({view(a, range(0, 5)), view(b, range(5, 12))}, 0)); break;
                     case 6: v.push_back(grad([&](const D& y) { return sum(matmul(y, b) * y); })(a)); break;
+                    case 7: v.push_back(a * amax(b, {1}, true)); break;
+                    case 8: {
+                        const Shape stack{3, 4, 12};
+                        v.push_back(reshape(matmul(reshape(a, stack), b) * 0.1, {12, 12}));
+                        break;
+                    }
                     default: v.push_back(a - mean(b, {1}, true)); break;
                     }
                 }

@@ -8,16 +8,16 @@
 
 namespace wengert::tiling {
 
-/// Steps of several strands, which the team runs at once. None of them can fail.
+/// Steps of several strands, which the team runs at once. No guard is among them.
 struct AtOnce {
     const Step* steps = nullptr;
     Division strands;
 
-    static bool run(const void* self, Run& run)
+    static bool run(const void* self, Run&)
     {
         const auto& s = *static_cast<const AtOnce*>(self);
         s.strands.run([&](std::size_t begin, std::size_t end, std::size_t) {
-            Run own{run.thread};
+            Run own{current_thread()};
             for (std::size_t k = begin; k < end; ++k) s.steps[k].run(s.steps[k].self, own);
         });
         return true;

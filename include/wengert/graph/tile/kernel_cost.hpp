@@ -40,12 +40,14 @@ inline double elements_of(const Graph& g, ValueId v)
     return static_cast<double>(element_count(g.node(v).shape));
 }
 
-/// For C = AB of sizes (m, k), (k, n): mkn = √(|A| |B| |C|).
-inline double product_work(const Graph& g, const GraphNode& n, Rule r, ValueId v)
+/// For C = AB of sizes (m, k), (k, n): mkn = √(|A| |B| |C|). A stack of s of them has s √(|A| |B| |C| / s³).
+inline double product_work(const Graph& g, const GraphNode& n, ValueId v)
 {
-    const std::size_t first = r == Rule::gemm ? 0 : 1;
+    const std::size_t first = n.primitive->name == "matmul" ? 0 : 1;  // others add to their first operand
+    double stack = 1;
+    for (std::size_t a = 2; a < n.shape.size(); ++a) stack *= static_cast<double>(n.shape[a - 2]);
     return KernelRates::product * std::sqrt(elements_of(g, v) * elements_of(g, n.inputs[first]) *
-                                            elements_of(g, n.inputs[first + 1]));
+                                            elements_of(g, n.inputs[first + 1]) / std::max(stack, 1.0));
 }
 
 inline double node_work(const Graph& g, const Layouts& layouts, ValueId v)
@@ -54,10 +56,13 @@ inline double node_work(const Graph& g, const Layouts& layouts, ValueId v)
     double elements = elements_of(g, v);
     if (n.primitive->value) return elements * rule_work(*n.primitive);
     if (layouts[v].is_view(v)) return 0;
-    const Rule r = rule_of(g, layouts, v);
-    if (r == Rule::gemm || r == Rule::add_gemm || r == Rule::scaled_gemm) return product_work(g, n, r, v);
+    const std::string_view name = n.primitive->name;
+    if (name == "matmul" || ((name.substr(0, 7) == "matmul." || name == "gemm") && n.inputs.size() > 2))
+        return product_work(g, n, v);
     for (ValueId i : n.inputs) elements = std::max(elements, elements_of(g, i));
-    return elements * KernelRates::arithmetic;
+    const Rule r = rule_of(g, layouts, v);
+    const bool other = r == Rule::compute || r == Rule::update;  // softmax, random numbers
+    return elements * (other ? KernelRates::function : KernelRates::arithmetic);
 }
 
 }  // namespace detail

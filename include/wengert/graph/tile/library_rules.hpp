@@ -2,6 +2,9 @@
 // its result lie where an operand does?
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+
 #include "../../ops/gemm.hpp"
 #include "../../ops/reduction_rules.hpp"
 #include "../../ops/shape_rules.hpp"
@@ -113,6 +116,18 @@ inline bool may_throw(const Graph& g, const Layouts& layouts, ValueId v)
     const Rule r = rule_of(g, layouts, v);
     return r == Rule::update || r == Rule::compute ||
            (r == Rule::elementwise && g.node(v).shape.size() > Shape::inline_rank);
+}
+
+/// Whatever the elements are, the primitive's own function fails for want of memory only, and calls nothing of the user's:
+/// it may run on any thread beside others.
+inline bool may_run_beside(const Primitive& p)
+{
+    static constexpr std::string_view names[] = {
+        "amax",         "amin",   "bernoulli", "dropout_mask", "gemm",   "log_softmax", "log_softmax_pull",
+        "logsumexp",    "matmul", "mean",      "norm",         "normal", "prod",        "softmax",
+        "softmax_pull", "stddev", "sum",       "tril",         "triu",   "uniform",     "var"};
+    const std::string_view name = p.name.substr(0, p.name.find('.'));
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 /// May v, the result of an operation that is not fused, lie where its operand o does? Both are whole and of the same size.

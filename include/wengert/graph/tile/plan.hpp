@@ -268,10 +268,21 @@ private:
         }
         return memory;
     }
+    /// What a guard looks at, what may throw for what it is given, and the last task before updates of the caller's memory.
+    bool stays_alone(std::size_t t, const std::vector<bool>& guarded, bool updates) const
+    {
+        const Group& group = tasks[t].group;
+        for (ValueId r : group.results)
+            if (guarded[r]) return true;
+        if (tasks[t].throws && !may_run_beside(*graph.node(group.nodes[0]).primitive)) return true;
+        return updates && t == last_risk_;
+    }
     /// Finds what runs at once, and puts tasks and times in that order.
     void spread(std::size_t team, double wake)
     {
-        const auto risks = detail::Risks::risks_of(graph, layouts, tasks);
+        const auto guarded = detail::Risks::guarded_values(graph, layouts);
+        const bool updates =
+            std::any_of(donors.begin(), donors.end(), [](ValueId in) { return in != no_value; });
         const auto memory = memories();
         std::vector<KernelUse> uses(tasks.size());
         for (std::size_t t = 0; t < tasks.size(); ++t) {
@@ -282,7 +293,7 @@ private:
             use.work = kernel_work(graph, layouts, tasks[t]);
             use.length =
                 is_divided(graph, layouts, tasks[t]) ? use.work / static_cast<double>(team) : use.work;
-            use.alone = risks[t];
+            use.alone = stays_alone(t, guarded, updates);
         }
         Schedule found = schedule_of(uses, team, wake);
         if (found.waves.empty()) return;

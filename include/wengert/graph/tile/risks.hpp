@@ -16,10 +16,17 @@ public:
         for (std::size_t t = 0; t < tasks.size(); ++t)
             if (blocked_[t]) last_ = static_cast<ValueId>(t);
     }
+    /// By value: a guard looks at it.
+    static std::vector<bool> guarded_values(const Graph& g, const Layouts& layouts)
+    {
+        std::vector<bool> guarded(g.size(), false);
+        for (const Guard& guard : g.guards()) guarded[layouts[guard.value].root] = true;
+        return guarded;
+    }
     static std::vector<bool> risks_of(const Graph& g, const Layouts& layouts, const std::vector<Task>& tasks)
     {
-        std::vector<bool> guarded(g.size(), false), risky(tasks.size(), false);
-        for (const Guard& guard : g.guards()) guarded[layouts[guard.value].root] = true;
+        const auto guarded = guarded_values(g, layouts);
+        std::vector<bool> risky(tasks.size(), false);
         for (std::size_t t = 0; t < tasks.size(); ++t) {
             risky[t] = tasks[t].throws;
             for (ValueId r : tasks[t].group.results) risky[t] = risky[t] || guarded[r];
