@@ -19,7 +19,7 @@ struct CostModel {
     struct Traffic {
         double l1, l2, far;
     };
-    Traffic load{0.004, 0.006, 0.08}, store{0.002, 0.006, 0.15};
+    Traffic load{0.004, 0.006, 0.07}, store{0.002, 0.006, 0.1};
     std::size_t l1_bytes = 32U << 10, l2_bytes = 1400000;
     double launch = 15;  ///< nanoseconds that a step takes however few its elements are
     double least = 500;  ///< nanoseconds: values whose traffic takes less are not worth the planning

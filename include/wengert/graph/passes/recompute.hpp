@@ -263,12 +263,29 @@ inline bool refuse_stored(const Graph& h, const std::vector<ValueId>& origin, st
     return any;
 }
 
-/// Is there a value whose way through memory takes long enough to be looked at?
-inline bool any_large(const Graph& g, const CostModel& c)
+/// Can there be a value to recompute? It is large and has several readers, none of which takes it elsewhere. This is asked
+/// first, as it takes less time than finding groups.
+inline bool any_candidate(const Graph& g, const CostModel& c)
 {
-    return std::any_of(g.nodes().begin(), g.nodes().end(), [&](const GraphNode& n) {
-        return n.primitive && n.primitive->value && store_cost(n, c) + load_cost(n, c) >= c.least;
-    });
+    std::vector<std::uint32_t> readers(g.size(), 0);
+    std::vector<bool> elsewhere(g.size(), false);
+    for (const GraphNode& n : g.nodes()) {
+        if (!n.primitive) continue;
+        const std::string_view name = n.primitive->name;
+        const bool moves = !n.primitive->value && (tiling::detail::makes_view(name) ||
+                                                   name.starts_with("view") || name.starts_with("matmul"));
+        for (ValueId i : n.inputs) {
+            ++readers[i];
+            if (moves) elsewhere[i] = true;
+        }
+    }
+    for (ValueId v = 0; v < g.size(); ++v) {
+        const GraphNode& n = g.node(v);
+        if (n.primitive && n.primitive->value && n.index == 0 && readers[v] > 1 && !elsewhere[v] &&
+            store_cost(n, c) + load_cost(n, c) >= c.least)
+            return true;
+    }
+    return false;
 }
 
 /// One round; false when nothing pays.
@@ -293,7 +310,7 @@ inline bool recompute_once(Graph& g, const CostModel& costs)
 /// cheaper than memory. Copies have a number (GraphNode::index), by which other passes know not to merge them. Exact.
 inline Graph recompute(Graph g, const PassOptions& o = {})
 {
-    if (!detail::any_large(g, o.costs)) return g;
+    if (!detail::any_candidate(g, o.costs)) return g;
     for (int round = 0; round < 8 && detail::recompute_once(g, o.costs); ++round) {}
     return g;
 }
