@@ -79,6 +79,7 @@ namespace detail {
 struct FrozenPullback {
     std::unique_ptr<Executable> executable;
     std::vector<std::size_t> inputs;  ///< whose cotangents the outputs are
+    std::size_t guards = 0;           ///< a rule that reads a value has some: the graph need not fit other values
 };
 
 /// One way through the function, for arguments of certain shapes.

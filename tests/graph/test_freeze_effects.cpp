@@ -1,0 +1,21 @@
+// What a frozen function does beside its result, under derivatives too: live tensors that it updates, rules that read
+// values, errors. Each test has the function itself beside it.
+#include "frozen_beside.hpp"
+
+#include <vector>
+
+namespace {
+
+using D = Tensor<double>;
+
+}  // namespace
+
+TEST_CASE("the derivative of a frozen function whose rule reads a value")
+{
+    const auto rule = wg::custom_vjp(
+        [](const D& x) { return x * x; },
+        [](const D& g, const D&, const D& x) { return x.item() > 2.0 ? g * 10.0 * x : g * 2.0 * x; });
+    const auto frozen = wg::freeze([rule](const D& x) { return rule(x * 1.0) + 0.0; });
+    const std::vector<double> x{1.0, 3.0, 1.5, 4.0, 2.5}, slope{2.0, 30.0, 3.0, 40.0, 25.0};
+    for (std::size_t k = 0; k < x.size(); ++k) CHECK(wg::grad(frozen)(D(x[k])).item() == slope[k]);
+}
