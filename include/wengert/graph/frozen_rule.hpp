@@ -58,6 +58,8 @@ private:
         auto& slot = path_->pullbacks[key];
         if (slot) return *slot;
         auto p = std::make_unique<FrozenPullback>();
+        // What hooks bring back are other blocks, which the graph would take for constants.
+        const Restore<std::shared_ptr<SavedHooks>> unpacked(Tape::current().hooks, nullptr);
         std::vector<Ref<Block>> like;
         for (const auto& x : inputs)
             like.push_back(make_view(contiguous(x.value), x.value->shape, nullptr, 0));

@@ -97,6 +97,8 @@ inline Graph differentiate(const Graph& g, Site at = {__builtin_FILE(), __builti
             "graph",
             "the first output must be one number, it is " + detail::type_text(first.dtype, first.shape), at);
     const Graph all = detail::with_guards_as_outputs(g);
+    // What hooks bring back are other blocks, which the graph would take for constants.
+    const Restore<std::shared_ptr<SavedHooks>> unpacked(Tape::current().hooks, nullptr);
     Trace trace;
     const detail::Speculation example;  // a loop need not end on zeros
     std::vector<AnyTensor> x, y;

@@ -128,6 +128,8 @@ inline Graph vjp_graph(const Graph& g, const std::vector<bool>& wanted, const st
 {
     GraphTrace made;
     Tape& tape = Tape::current();
+    const Restore<std::shared_ptr<SavedHooks>> unpacked(tape.hooks,
+                                                        nullptr);  // else blocks of theirs are constants
     const LevelScope scope(tape, false);
     std::vector<AnyTensor> cotangents(g.outputs().size()), sums(g.inputs().size()), x;
     for (std::size_t k = 0; k < g.outputs().size(); ++k)
