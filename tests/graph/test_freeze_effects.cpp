@@ -38,3 +38,160 @@ TEST_CASE("a pullback made while saved values go to disk")
         CHECK(sum(abs(v.grad() - expected)).item() < 1e-9 * sum(abs(expected)).item());
     }
 }
+
+TEST_CASE("live tensors that a frozen function updates have their derivative")
+{
+    const auto run = [](bool freeze) {
+        std::vector<double> found;
+        D s(0.0);
+        const auto f = [&](const D& x) {
+            s = s + x * x;
+            return x * 2.0;
+        };
+        auto frozen = wg::freeze(f);
+        frozen.live(s);
+        for (int k = 0; k < 5; ++k) {
+            const auto loss = [&](const D& x) {
+                s = D(1.0);
+                const D y = freeze ? frozen(x) : f(x);
+                return s * s + y;
+            };
+            found.push_back(wg::grad(loss)(D(3.0 + k)).item());
+            found.push_back(s.item());
+            s = D(0.5);
+            if (freeze) frozen(D(2.0));
+            if (!freeze) f(D(2.0));
+            found.push_back(s.item());
+        }
+        return found;
+    };
+    CHECK(run(true) == run(false));
+}
+
+TEST_CASE("a live tensor that is a variable when the function is called")
+{
+    const auto run = [](bool freeze) {
+        std::vector<double> found;
+        D s(0.0);
+        const auto f = [&](const D& x) {
+            s = s * 2.0 + x;
+            return sum(s * s) * 1.0;
+        };
+        auto frozen = wg::freeze(f);
+        frozen.live(s);
+        for (int k = 0; k < 5; ++k) {
+            const auto loss = [&](const D& x) {
+                s = x * x;
+                const D y = freeze ? frozen(x) : f(x);
+                return y + s;
+            };
+            found.push_back(wg::grad(loss)(D(3.0 + k)).item());
+            found.push_back(s.item());
+        }
+        return found;
+    };
+    CHECK(run(true) == run(false));
+}
+
+TEST_CASE("a captured variable under a derivative: live tensors are updated once")
+{
+    const auto run = [](bool freeze) {
+        std::vector<double> found;
+        D s(0.0), w(2.0);
+        const auto f = [&](const D& x) {
+            s = s * 2.0 + w * x;
+            return x * w;
+        };
+        auto frozen = wg::freeze(f);
+        frozen.live(s);
+        for (int k = 0; k < 4; ++k) {
+            const auto loss = [&](const D& v) {
+                w = v;
+                s = D(1.0);
+                const D y = freeze ? frozen(v) : f(v);
+                return y + s;
+            };
+            found.push_back(wg::grad(loss)(D(3.0 + k)).item());
+            found.push_back(s.item());
+            const auto other = [&](const D& v) {  // only what it leaves in s depends on w
+                w = v;
+                s = D(0.0);
+                freeze ? frozen(D(3.0)) : f(D(3.0));
+                return s + 0.0 * v;
+            };
+            found.push_back(wg::grad(other)(D(5.0 + k)).item());
+        }
+        return found;
+    };
+    CHECK(run(true) == run(false));
+}
+
+TEST_CASE("a call that throws leaves live tensors as they were")
+{
+    D w(1.0);
+    wg::FreezeOptions little;
+    little.memory_limit = 8;
+    const auto slope = wg::grad([](const D& x) { return sum(matmul(exp(x), tanh(matmul(x, x)))); });
+    auto large = wg::freeze(
+        [&](const D& x) {
+            w = w + 1.0;
+            return slope(x);
+        },
+        little);
+    large.live(w);
+    for (int k = 0; k < 2; ++k) {
+        CHECK_THROWS_AS(large(wg::ones<double>({64, 64})), wg::MemoryError);
+        CHECK(w.item() == 1.0);
+    }
+
+    int calls = 0;
+    auto counting = wg::freeze([&](const D& x) {
+        w = w + 1.0;
+        return x * static_cast<double>(++calls);
+    });
+    counting.live(w);
+    counting(D(1.0));
+    CHECK_THROWS_AS(counting(D(1.0)), wg::TapeError);
+    CHECK(w.item() == 2.0);
+
+    auto adding = wg::freeze([&](const D& x) {
+        w = w + 1.0;
+        return x * 2.0;
+    });
+    adding.live(w);
+    D v{1.0, 2.0};
+    v.requires_grad(true);
+    for (int k = 0; k < 4; ++k) adding(v * 1.0);
+    CHECK(w.item() == 6.0);
+    const auto before = wg::Tape::current().mark();
+    const D gone = v * 3.0;
+    wg::Tape::current().rewind(before);
+    CHECK_THROWS_AS(adding(gone), wg::TapeError);
+    CHECK(w.item() == 6.0);
+    D u = v;
+    {
+        const auto writer = wg::write(u);
+        CHECK_THROWS_AS(adding(u), wg::TapeError);
+    }
+    CHECK(w.item() == 6.0);
+    adding(v);
+    CHECK(w.item() == 7.0);
+}
+
+TEST_CASE("a tensor outside holds a value of the function: under a derivative it runs eagerly from the first "
+          "call on")
+{
+    D last(0.0), w(1.0);
+    auto frozen = wg::freeze([&](const D& x) {
+        last = x * 3.0;
+        w = w * x;
+        return w * 2.0;
+    });
+    frozen.live(w);
+    for (int k = 0; k < 3; ++k) {
+        w = D(1.0);
+        CHECK(wg::grad([&](const D& x) { return frozen(x); })(D(3.0)).item() == 2.0);
+        CHECK(last.detach().item() == 9.0);
+        CHECK(w.detach().item() == 3.0);
+    }
+}

@@ -98,6 +98,7 @@ private:
         core.expect_last(a);
         read_arguments(a, x...);
         const std::uint64_t levels = a.mask & tape.active;
+        if (levels) refuse_recording(a, at);
         FrozenEntry& entry = core.entry(a);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
         std::vector<Ref<Block>> kept;
@@ -119,18 +120,15 @@ private:
         FrozenCore& core = *core_;
         const CallArguments& a = core.call.arguments;
         if (!path && !core.may_trace(entry)) return run_eagerly<Y>(at, x...);
-        Y y = path ? checked<Y>(*path, a, core.call.outputs, at, x...)
-                   : traced<Y>(a, at, x..., [&](FrozenTrace&& t) {
+        std::vector<Ref<Block>> values;
+        Y y = path ? checked<Y>(*path, a, core.call.outputs, values, at, x...)
+                   : traced<Y>(a, at, x..., [&](FrozenTrace&& t, const Y&) {
+                         values = std::move(t.values);
                          path = core.add(entry, std::move(t), a.family, a.extent);
+                         return path || !recorded;
                      });
         if (!recorded) return y;
-        if (!path && entry.depends) return run_eagerly<Y>(at, x...);
-        if (!path) fail<TapeError>("freeze", "under a derivative: " + core.reason, at);
-        ResultBlocks leaves;
-        visit_argument(leaves, y);
-        std::vector<Ref<Block>> values;
-        for (const auto& [key, tensor] : leaves.leaves)
-            values.push_back(tensor ? tensor->value : block_of_key(*key));
+        if (!path) return run_function<Y>(at, x...);  // it has seen constants, and live tensors are as before
         return recorded_result<Y>(path, a, values, at);
     }
 
@@ -143,16 +141,31 @@ private:
         visit_argument(filler, y);
         return y;
     }
-    /// The same, recorded as one section.
+    /// Refuses inputs that a section cannot be recorded from, as long as nothing has been done.
+    static void refuse_recording(const CallArguments& a, const Site& at)
+    {
+        const std::vector<AnyTensor> in = section_inputs(a);
+        std::vector<const AnyTensor*> operands;
+        for (const AnyTensor& x : in) operands.push_back(&x);
+        if (Tape::current().dependence(operands.data(), in.size(), "frozen", at))
+            refuse_writers(section_primitive, operands.data(), in.size(), at);
+    }
+    static std::vector<AnyTensor> section_inputs(const CallArguments& a)
+    {
+        std::vector<AnyTensor> in;
+        for (std::size_t i = 0; i < a.inputs.size(); ++i) in.push_back({a.inputs[i], a.node(i)});
+        return in;
+    }
+    /// The same, recorded as one section, whose results are also the new values of live tensors.
     template <class Y>
     Y recorded_result(const std::shared_ptr<FrozenPath>& path, const CallArguments& a,
                       std::vector<Ref<Block>>& values, const Site& at) const
     {
-        core_->commit(*path, values);
         Y y = *static_cast<const Y*>(path->shell.get());
-        std::vector<AnyTensor> in, tensors;
-        for (std::size_t i = 0; i < a.inputs.size(); ++i) in.push_back({a.inputs[i], a.node(i)});
-        tensors = record_section(in, values, std::make_shared<FrozenRule>(core_, path), part_primitive, at);
+        std::vector<AnyTensor> tensors = record_section(
+            section_inputs(a), values, std::make_shared<FrozenRule>(core_, path), part_primitive, at);
+        for (std::size_t k = 0; k < path->live.size(); ++k)
+            *core_->live[path->live[k]] = std::move(tensors[path->results + k]);
         ResultFiller filler{tensors.data()};
         visit_argument(filler, y);
         return y;
@@ -169,7 +182,8 @@ private:
         return run_function<Y>(at, x...);
     }
 
-    /// f's result, and what it did while it ran.
+    /// f's result; what it did while it ran is for use(trace, result), which says whether live tensors keep what f assigned
+    /// to them. They do not when it throws.
     template <class Y, class... X, class Use>
     Y traced_with(const CallArguments& a, const Use& use, const Site& at, const X&... x) const
     {
@@ -180,7 +194,6 @@ private:
         visit_argument(in, copy);
         LiveInputs live(in, core_->live);
         Y y(apply_at(*function_, at, copy));
-        live.end();
         HeldBlocks held;
         visit_argument(held, y);
         visit_argument(held, copy);
@@ -191,7 +204,7 @@ private:
         visit_argument(result, y);
         for (const auto& [key, tensor] : result.leaves) {
             t.depends = t.depends || (tensor && depends_now(*tensor));
-            add_output(trace, key, tensor, at);
+            t.values.push_back(add_output(trace, key, tensor, at));
         }
         t.results = result.leaves.size();
         for (std::size_t i = 0; i < core_->live.size(); ++i)
@@ -199,10 +212,12 @@ private:
                 t.live.push_back(i);
                 trace.graph().update(a.inputs.size() - core_->live.size() + i,
                                      trace.graph().outputs().size());
-                add_output(trace, nullptr, core_->live[i], at);
+                t.depends = t.depends || depends_now(*core_->live[i]);
+                t.values.push_back(add_output(trace, nullptr, core_->live[i], at));
             }
         trace.stop();
         t.varies = trace.varies();
+        for (const auto& b : t.values) ++held.count[b.get()];
         t.escaped = escaped(trace, std::move(held));
         t.graph = std::move(trace.graph());
         auto shell = std::make_shared<Y>(y);
@@ -212,7 +227,7 @@ private:
         ResultNumbers numbers;
         visit_argument(numbers, y);
         t.numbers = std::move(numbers.words.signature);
-        use(std::move(t));
+        if (use(std::move(t), y)) live.end();
         return y;
     }
     template <class Y, class... Rest>
@@ -222,11 +237,12 @@ private:
                           rest...);
     }
 
-    static void add_output(Trace& trace, const Key* key, const AnyTensor* tensor, const Site& at)
+    static Ref<Block> add_output(Trace& trace, const Key* key, const AnyTensor* tensor, const Site& at)
     {
         Ref<Block> b = tensor ? tensor->value : trace.key(key->origin);
         if (!b) b = block_of_key(*key);
         trace.output(b, at);
+        return b;
     }
     /// A result of f on constants: what it depends on is something that f captures.
     static bool depends_now(const AnyTensor& t) { return t.node && (t.node->mask & Tape::current().active); }
@@ -234,11 +250,19 @@ private:
     /// f beside the graph: its results count, the graph's are compared with them.
     template <class Y, class... X>
     Y checked(FrozenPath& path, const CallArguments& a, const std::vector<Ref<Block>>& outputs,
-              const Site& at, const X&... x) const
+              std::vector<Ref<Block>>& values, const Site& at, const X&... x) const
     {
         ++core_->stats.checks;
-        FrozenTrace now;
-        Y y = traced<Y>(a, at, x..., [&](FrozenTrace&& t) { now = std::move(t); });
+        return traced<Y>(a, at, x..., [&](FrozenTrace&& now, const Y& y) {
+            check(path, now, outputs, y, at);
+            values = std::move(now.values);
+            return true;
+        });
+    }
+    template <class Y>
+    void check(const FrozenPath& path, const FrozenTrace& now, const std::vector<Ref<Block>>& outputs,
+               const Y& y, const Site& at) const
+    {
         if (!path.varies && !now.varies) compare_traces(path.recorded, now.graph, at);
         if (now.numbers != path.numbers || now.depends)
             fail<TapeError>("freeze",
@@ -249,7 +273,6 @@ private:
                                           "that; return it as a tensor, or pass what it depends on",
                             at);
         compare_results(path, outputs, y, at);
-        return y;
     }
     template <class Y>
     void compare_results(const FrozenPath& path, const std::vector<Ref<Block>>& outputs, const Y& y,

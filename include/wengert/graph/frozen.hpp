@@ -8,6 +8,7 @@
 #include <map>
 #include <ostream>
 
+#include "../ops/update.hpp"
 #include "dynamic.hpp"
 #include "ir/arguments.hpp"
 #include "ir/executable.hpp"
@@ -79,7 +80,7 @@ namespace detail {
 struct FrozenPullback {
     std::unique_ptr<Executable> executable;
     std::vector<std::size_t> inputs;  ///< whose cotangents the outputs are
-    std::size_t guards = 0;           ///< a rule that reads a value has some: the graph need not fit other values
+    std::size_t guards = 0;  ///< a rule that reads a value has some: the graph need not fit other values
 };
 
 /// One way through the function, for arguments of certain shapes.
@@ -109,6 +110,7 @@ struct FrozenTrace {
     Words numbers;  ///< what the result holds beside tensors
     std::vector<std::size_t> live;
     std::size_t results = 0;
+    std::vector<Ref<Block>> values = {};  ///< of all outputs
     ValueId escaped = no_value;
     bool depends = false;  ///< the result does, on a variable that f captures
     bool varies = false;   ///< see FrozenPath
@@ -239,8 +241,12 @@ public:
     void commit(const FrozenPath& p, std::vector<Ref<Block>>& outputs)
     {
         if (outputs.size() == p.results) return;
-        for (std::size_t k = 0; k < p.live.size(); ++k)
-            live[p.live[k]]->value = std::move(outputs[p.results + k]);
+        for (std::size_t k = 0; k < p.live.size(); ++k) {
+            AnyTensor& t = *live[p.live[k]];
+            t.value = std::move(outputs[p.results + k]);
+            if (t.node && !is_variable(t)) [[unlikely]]
+                t.node = {};
+        }
         outputs.resize(p.results);
     }
 

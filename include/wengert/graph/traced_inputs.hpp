@@ -33,23 +33,28 @@ struct TraceInputs {
     template <class S> void text(const S&) {}
 };
 
-/// Live tensors stand for inputs while f is traced. They keep what f assigned to them when it has come to its end.
+/// Live tensors stand for inputs while f is traced, variables among them for constants: the section that is recorded brings
+/// their derivative. They keep what f assigned to them when the call has come to its end.
 class LiveInputs {
 public:
     LiveInputs(TraceInputs& in, const std::vector<AnyTensor*>& live) : live_(live)
     {
         for (AnyTensor* t : live_) {
-            before_.push_back(t->value);
+            before_.push_back(*t);
             headers_.push_back(in.take());
         }
-        for (std::size_t i = 0; i < live_.size(); ++i) live_[i]->value = headers_[i];
+        const std::uint64_t active = Tape::current().active;
+        for (std::size_t i = 0; i < live_.size(); ++i) {
+            live_[i]->value = headers_[i];
+            if (before_[i].node && (before_[i].node->mask & active)) live_[i]->node = {};
+        }
     }
     LiveInputs(const LiveInputs&) = delete;
     LiveInputs& operator=(const LiveInputs&) = delete;
     ~LiveInputs()
     {
         for (std::size_t i = 0; i < live_.size(); ++i)
-            if (!ended_ || !updated(i)) live_[i]->value = before_[i];
+            if (!ended_ || !updated(i)) *live_[i] = before_[i];
     }
     bool updated(std::size_t i) const { return live_[i]->value.get() != headers_[i].get(); }
     void end() noexcept { ended_ = true; }
@@ -57,7 +62,8 @@ public:
 
 private:
     const std::vector<AnyTensor*>& live_;
-    std::vector<Ref<Block>> before_, headers_;
+    std::vector<AnyTensor> before_;
+    std::vector<Ref<Block>> headers_;
     bool ended_ = false;
 };
 
