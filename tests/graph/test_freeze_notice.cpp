@@ -16,6 +16,28 @@ using S = Tensor<float>;
 
 }  // namespace
 
+TEST_CASE("arguments of other types have graphs of their own")
+{
+    auto half = wg::freeze([](const D& x, auto n) { return x + double((1 + n) / 2); }, unchecked());
+    for (int k = 0; k < 3; ++k) {
+        CHECK(half(D(1.0), 0).item() == 1.0);
+        CHECK(half(D(1.0), 0.0).item() == 1.5);
+    }
+    const auto f = [](const auto& v) {
+        using Element = typename std::decay_t<decltype(v)>::value_type;
+        if constexpr (std::is_same_v<Element, D>)
+            return std::pair(D(1.0), std::string("a text that is too long to lie in the string"));
+        else
+            return std::pair(std::vector<int>{1, 2}, S(2.0f));
+    };
+    auto frozen = wg::freeze(f, unchecked());
+    for (int k = 0; k < 3; ++k) {
+        CHECK(frozen(std::vector<D>{}).second.size() == 44);
+        CHECK(frozen(std::vector<S>{}).first == std::vector<int>{1, 2});
+    }
+    CHECK(frozen.stats().traces == 2);
+}
+
 TEST_CASE("graphs differentiated while saved values go to disk")
 {
     const auto f = [](const D& x) {

@@ -73,7 +73,8 @@ private:
         (one(x), ...);
         a.dynamic = false;
         for (const AnyTensor* t : core_->live) a.tensor(*t);
-        a.number(Tape::current().active != 0);  // what f captures may be a variable
+        // What f captures may be a variable; arguments of other types may consist of the same numbers.
+        a.number(reinterpret_cast<std::uintptr_t>(&types<X...>) | (Tape::current().active != 0));
     }
     /// Is this call part of what something else makes of its operations?
     template <class... X> bool is_inlined(const Tape& tape, const X&... x) const
@@ -311,6 +312,9 @@ private:
         }
         return nullptr;
     }
+
+    /// Its address stands for the types of the arguments, and so for that of the result.
+    template <class... X> alignas(8) inline static char types = 0;
 
     std::shared_ptr<F> function_;
     std::shared_ptr<FrozenCore> core_;
