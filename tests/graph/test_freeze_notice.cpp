@@ -38,6 +38,27 @@ TEST_CASE("arguments of other types have graphs of their own")
     CHECK(frozen.stats().traces == 2);
 }
 
+TEST_CASE("what has been moved from")
+{
+    D w(1.0);
+    auto step = wg::freeze([&](const D& x) {
+        w = w + x;
+        return x * 1.0;
+    });
+    step.live(w);
+    D v = std::move(w);
+    CHECK_THROWS_AS(step(D(1.0)), wg::TapeError);
+    w = v;
+    CHECK(step(D(1.0)).item() == 1.0);
+    CHECK(w.item() == 2.0);
+
+    auto first = wg::freeze([](const D& x) { return x * 2.0; });
+    auto second = std::move(first);
+    CHECK(second(D(2.0)).item() == 4.0);
+    CHECK(first(D(3.0)).item() == 6.0);
+    CHECK(second.stats().traces == 1);
+}
+
 TEST_CASE("graphs differentiated while saved values go to disk")
 {
     const auto f = [](const D& x) {

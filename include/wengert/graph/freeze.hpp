@@ -19,6 +19,10 @@ public:
         : Closure<Frozen>(made), function_(std::make_shared<F>(std::move(f))),
           core_(std::make_shared<FrozenCore>(std::move(options)))
     {}
+    /// Handles on one function and its graphs; moved ones too stay what they are.
+    Frozen(const Frozen&) = default;
+    Frozen& operator=(const Frozen&) = default;
+    ~Frozen() = default;
     template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
 
     template <class... X> auto at_line(const Site& at, const X&... x) const
@@ -72,7 +76,10 @@ private:
         };
         (one(x), ...);
         a.dynamic = false;
-        for (const AnyTensor* t : core_->live) a.tensor(*t);
+        for (const AnyTensor* t : core_->live) {
+            if (!t->value) refuse_empty(*t);
+            a.tensor(*t);
+        }
         // What f captures may be a variable; arguments of other types may consist of the same numbers.
         a.number(reinterpret_cast<std::uintptr_t>(&types<X...>) | (Tape::current().active != 0));
     }
