@@ -59,6 +59,30 @@ TEST_CASE("what has been moved from")
     CHECK(second.stats().traces == 1);
 }
 
+TEST_CASE("a plain flag that decides what is assigned or returned")
+{
+    D w(0.0);
+    bool on = false;
+    auto assigning = wg::freeze([&](const D& x) {
+        if (on) w = x;
+        return x * 2.0;
+    });
+    assigning.live(w);
+    assigning(D(1.0));
+    on = true;
+    CHECK_THROWS_AS(assigning(D(2.0)), wg::TapeError);
+    CHECK(w.item() == 0.0);
+
+    bool swapped = false;
+    auto returning = wg::freeze([&](const D& x) {
+        const D a = x * 2.0, b = x + x;
+        return swapped ? std::pair(b, a) : std::pair(a, b);
+    });
+    returning(D(1.0));
+    swapped = true;
+    CHECK_THROWS_AS(returning(D(1.0)), wg::TapeError);
+}
+
 TEST_CASE("graphs differentiated while saved values go to disk")
 {
     const auto f = [](const D& x) {

@@ -69,6 +69,12 @@ inline void compare_traces(const Graph& then, const Graph& now, const Site& at)
                         "the function did " + std::to_string(now.size()) + " operations where it did " +
                             std::to_string(then.size()) + " when it was traced" + advice,
                         at);
+    if (then.outputs() != now.outputs() || then.updates() != now.updates())
+        fail<TapeError>("freeze",
+                        "the function returned other values than when it was traced, or assigned others to "
+                        "live tensors, without a tensor's value having decided that" +
+                            std::string(advice),
+                        at);
 }
 
 template <class T> double distance(const Block& a, const Block& b)
