@@ -83,6 +83,28 @@ TEST_CASE("a plain flag that decides what is assigned or returned")
     CHECK_THROWS_AS(returning(D(1.0)), wg::TapeError);
 }
 
+TEST_CASE("what a callback throws in a replay reaches the caller, once")
+{
+    int calls = 0;
+    D w(0.0);
+    auto frozen = wg::freeze([&](const D& x) {
+        w = w + x;
+        const auto host = [&](const D&) {
+            if (++calls == 4) throw wg::Error("stop");
+        };
+        wg::host_callback(host, x);
+        return x * x;
+    });
+    frozen.live(w);
+    for (int k = 1; k <= 6; ++k) {
+        if (k == 4) CHECK_THROWS_WITH(frozen(D(1.0)), "stop");
+        if (k != 4) CHECK(frozen(D(1.0)).item() == 1.0);
+        CHECK(calls == k);
+        CHECK(w.item() == (k < 4 ? k : k - 1));
+    }
+    CHECK(frozen.stats().traces == 1);
+}
+
 TEST_CASE("graphs differentiated while saved values go to disk")
 {
     const auto f = [](const D& x) {

@@ -178,6 +178,7 @@ public:
             try {
                 failed = run(p, inputs, outputs, check);
             } catch (const Error& error) {  // f itself says whether that is so, or would not have come here
+                if (p.effects) throw;       // it has begun to do what f would do again
                 reason = std::string("the graph threw: ") + error.what();
                 continue;
             }
