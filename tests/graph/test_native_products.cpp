@@ -32,15 +32,18 @@ template <class T> bool same(const Block& a, const Block& b)
     return true;
 }
 
-/// f(a, b) with its gradient, in native code and node by node.
-template <class T, class F> void check(const Ref<Block>& a, const Ref<Block>& b, const F& f)
+template <class T> using Tensors = std::vector<Tensor<T>>;
+
+/// f(x) with its gradients, in native code and node by node.
+template <class T, class F> void check(std::vector<Ref<Block>> in, const F& f)
 {
-    std::vector<Ref<Block>> in{a, b}, out;
+    std::vector<Ref<Block>> out;
     const Graph g = trace_graph(
         [&](const std::vector<AnyTensor>& x) {
-            const auto [loss, gradients] = value_and_grad<0, 1>(f)(Tensor<T>(x[0]), Tensor<T>(x[1]));
-            return std::vector<AnyTensor>{loss.any(), std::get<0>(gradients).any(),
-                                          std::get<1>(gradients).any()};
+            const auto [loss, gradients] = value_and_grad(f)(Tensors<T>(x.begin(), x.end()));
+            std::vector<AnyTensor> all{loss.any()};
+            for (const Tensor<T>& t : gradients) all.push_back(t.any());
+            return all;
         },
         in);
     const auto native = compile_native(g, {});
@@ -60,15 +63,15 @@ template <class T> Tensor<T> twice(const Tensor<T>& a, const Tensor<T>& b)
     return sum(y * y * y) + sum(z * z) + sum(matmul(a, b) * y);
 }
 
+/// The operands as they are, and either one as the transpose of what is stored.
 template <class T> void sizes(std::int64_t m, std::int64_t n, std::int64_t k)
 {
     CAPTURE(m, n, k);
-    const Ref<Block> a = matrix<T>({m, k}, 0.1), b = matrix<T>({k, n}, 0.7);
-    check<T>(a, b, [](const Tensor<T>& x, const Tensor<T>& y) { return twice<T>(x, y); });
-    check<T>(a, matrix<T>({n, k}, 0.7),
-             [](const Tensor<T>& x, const Tensor<T>& y) { return twice<T>(x, transpose(y)); });
-    check<T>(matrix<T>({k, m}, 0.4), b,
-             [](const Tensor<T>& x, const Tensor<T>& y) { return twice<T>(transpose(x), y); });
+    check<T>({matrix<T>({m, k}, 0.1), matrix<T>({k, n}, 0.7), matrix<T>({n, k}, 0.5), matrix<T>({k, m}, 0.4)},
+             [](const Tensors<T>& x) {
+                 return twice<T>(x[0], x[1]) + twice<T>(x[0], transpose(x[2])) +
+                        twice<T>(transpose(x[3]), x[1]);
+             });
 }
 
 }  // namespace
@@ -94,22 +97,23 @@ TEST_CASE("native: products up to 16", "[native]")
 
 TEST_CASE("native: a part of a matrix as operand of a product", "[native]")
 {
-    const auto f = []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
-        return twice<T>(view(a, range(0, 1), range(1, 6)), view(b, range(2, 7), range(0, 9)));
+    const auto f = []<class T>(const Tensors<T>& x) {
+        return twice<T>(view(x[0], range(0, 1), range(1, 6)), view(x[1], range(2, 7), range(0, 9)));
     };
-    check<float>(matrix<float>({3, 8}, 0.2), matrix<float>({8, 19}, 0.9), f);
-    check<double>(matrix<double>({3, 8}, 0.2), matrix<double>({8, 19}, 0.9), f);
+    check<float>({matrix<float>({3, 8}, 0.2), matrix<float>({8, 19}, 0.9)}, f);
+    check<double>({matrix<double>({3, 8}, 0.2), matrix<double>({8, 19}, 0.9)}, f);
 }
 
 TEST_CASE("native: a product whose cotangent is 0 has no gradients, whatever the operands are", "[native]")
 {
-    const auto f = []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
-        return sum(matmul(a, b) * T(0)) + sum(matmul(a, b) * T(0)) + sum(a * a) + sum(b);
+    const auto f = [](const Tensors<float>& x) {
+        const auto &a = x[0], &b = x[1];
+        return sum(matmul(a, b) * 0.0F) + sum(matmul(a, b) * 0.0F) + sum(a * a) + sum(b);
     };
     for (const auto& [m, n, k] : {std::tuple{1, 32, 5}, {1, 3, 32}, {4, 5, 6}}) {
         const Ref<Block> a = matrix<float>({m, k}, 0.2), b = matrix<float>({k, n}, 0.9);
         a->as<float>()[1] = std::numeric_limits<float>::infinity();
         b->as<float>()[2] = std::numeric_limits<float>::quiet_NaN();
-        check<float>(a, b, f);
+        check<float>({a, b}, f);
     }
 }
