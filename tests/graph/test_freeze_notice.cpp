@@ -105,6 +105,21 @@ TEST_CASE("what a callback throws in a replay reaches the caller, once")
     CHECK(frozen.stats().traces == 1);
 }
 
+TEST_CASE("a callback may look at live tensors, which are then as before the call")
+{
+    D w(1.0);
+    std::vector<double> seen;
+    auto frozen = wg::freeze([&](const D& x) {
+        wg::host_callback([&](const D&) { seen.push_back(w.item()); }, x);
+        w = w + x;
+        return w * 1.0;
+    });
+    frozen.live(w);
+    for (int k = 0; k < 5; ++k) CHECK(frozen(D(1.0)).item() == k + 2.0);
+    CHECK(seen == std::vector<double>{1.0, 2.0, 3.0, 4.0, 5.0});
+    CHECK(frozen.stats().replays == 4);
+}
+
 TEST_CASE("graphs differentiated while saved values go to disk")
 {
     const auto f = [](const D& x) {

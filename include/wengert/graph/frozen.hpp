@@ -292,7 +292,8 @@ private:
     std::size_t run(FrozenPath& p, std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs,
                     bool check)
     {
-        if (check || p.live.empty()) return p.executable->run(inputs, outputs);
+        if (check || p.live.empty() || p.effects)  // callbacks may look at them
+            return p.executable->run(inputs, outputs);
         const std::size_t first = inputs.size() - live.size();
         std::vector<Ref<Block>> strided(p.live.size());  // what the input is only a copy of
         for (std::size_t k = 0; k < p.live.size(); ++k) {
