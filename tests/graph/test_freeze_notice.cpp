@@ -120,6 +120,22 @@ TEST_CASE("a callback may look at live tensors, which are then as before the cal
     CHECK(frozen.stats().replays == 4);
 }
 
+TEST_CASE("looking at a graph leaves live tensors as they are")
+{
+    D w{1.0, 2.0};
+    auto frozen = wg::freeze([&](const D& x) {
+        w = w * 2.0 + x;
+        return sum(w);
+    });
+    frozen.live(w);
+    CHECK(frozen.graph(D(1.0)).outputs().size() == 2);
+    CHECK(same_bits(w, D{1.0, 2.0}));
+    CHECK(frozen.recorded(D{1.0, 1.0}).outputs().size() == 2);
+    CHECK(same_bits(w, D{1.0, 2.0}));
+    CHECK(frozen(D(1.0)).item() == 8.0);
+    CHECK(same_bits(w, D{3.0, 5.0}));
+}
+
 TEST_CASE("graphs differentiated while saved values go to disk")
 {
     const auto f = [](const D& x) {

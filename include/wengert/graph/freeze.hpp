@@ -41,7 +41,8 @@ public:
     const FreezeStats& stats() const noexcept { return core_->stats; }
     /// Why the last call that was traced, or ran eagerly, did so.
     const std::string& explain() const noexcept { return core_->reason; }
-    /// The optimized graph that answers these arguments; traces f when there is none. Valid until its path is evicted.
+    /// The optimized graph that answers these arguments; traces f when there is none, which leaves live tensors as they are.
+    /// Valid until its path is evicted.
     template <class... X> const Graph& graph(const X&... x) const { return path(x...).optimized; }
     /// The same as it was recorded.
     template <class... X> const Graph& recorded(const X&... x) const { return path(x...).recorded; }
@@ -302,6 +303,7 @@ private:
         CallArguments a = arguments(argument(x)...);
         const FrozenPath* p = fitting(core_->entry(a), a.inputs);
         if (!p) {
+            const LiveKept kept(core_->live);
             static_cast<void>(call<Result<X...>>(Site{}, argument(x)...));
             p = fitting(core_->entry(a), a.inputs);
         }

@@ -67,6 +67,25 @@ private:
     bool ended_ = false;
 };
 
+/// Live tensors are afterwards as they were.
+class LiveKept {
+public:
+    explicit LiveKept(const std::vector<AnyTensor*>& live) : live_(live)
+    {
+        for (const AnyTensor* t : live_) before_.push_back(*t);
+    }
+    LiveKept(const LiveKept&) = delete;
+    LiveKept& operator=(const LiveKept&) = delete;
+    ~LiveKept()
+    {
+        for (std::size_t i = 0; i < live_.size(); ++i) *live_[i] = before_[i];
+    }
+
+private:
+    const std::vector<AnyTensor*>& live_;
+    std::vector<AnyTensor> before_;
+};
+
 /// How often a block is held by what ends with the trace.
 struct HeldBlocks {
     std::unordered_map<const Block*, std::int64_t> count = {};
