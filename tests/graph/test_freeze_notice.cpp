@@ -83,6 +83,33 @@ TEST_CASE("a plain flag that decides what is assigned or returned")
     CHECK_THROWS_AS(returning(D(1.0)), wg::TapeError);
 }
 
+TEST_CASE("a tensor that escaped from a transform is refused, as by the function")
+{
+    D leak;
+    wg::grad([&](const D& x) {
+        leak = x * 1.0;
+        return sum(x);
+    })(D{1.0, 2.0});
+    auto frozen = wg::freeze([](const D& x) { return x * 2.0; });
+    for (int k = 0; k < 3; ++k) CHECK_THROWS_AS(frozen(leak), wg::TapeError);
+    const auto inside = [&](const D& z) { return sum(frozen(leak) * z); };
+    CHECK_THROWS_AS(wg::grad(inside)(D{1.0, 1.0}), wg::TapeError);
+    CHECK(frozen(leak.detach())(1).item() == 4.0);
+
+    auto keeping = wg::freeze([&](const D& x) {  // it only writes over the live tensor
+        leak = x * 3.0;
+        return x * 2.0;
+    });
+    keeping.live(leak);
+    for (int k = 0; k < 4; ++k) {
+        const D slope = wg::grad([&](const D& x) {
+            const D y = keeping(x);
+            return sum(y * leak);
+        })(D{1.0, 2.0});
+        CHECK(same_bits(slope, D{12.0, 24.0}));
+    }
+}
+
 TEST_CASE("what a callback throws in a replay reaches the caller, once")
 {
     int calls = 0;

@@ -106,8 +106,12 @@ private:
         auto& [a, outputs] = core.call;
         core.expect_last(a);
         read_arguments(a, x...);
-        const std::uint64_t levels = a.mask & tape.active;
-        if (levels) refuse_recording(a, at);
+        std::uint64_t levels = 0;
+        if (a.mask && (tape.active || a.mask > 1)) [[unlikely]] {
+            const auto found = recorded_levels(a, at);
+            if (!found) return run_eagerly<Y>(at, x...);
+            levels = *found;
+        }
         FrozenEntry& entry = core.entry(a);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
         std::vector<Ref<Block>> kept;
@@ -150,14 +154,23 @@ private:
         visit_argument(filler, y);
         return y;
     }
-    /// Refuses inputs that a section cannot be recorded from, as long as nothing has been done.
-    static void refuse_recording(const CallArguments& a, const Site& at)
+    /// The levels at which a call is recorded. Refuses arguments that no section can be recorded from, before anything has
+    /// been done; nothing for live tensors of that kind, as f may only mean to write over them.
+    std::optional<std::uint64_t> recorded_levels(const CallArguments& a, const Site& at) const
     {
         const std::vector<AnyTensor> in = section_inputs(a);
         std::vector<const AnyTensor*> operands;
         for (const AnyTensor& x : in) operands.push_back(&x);
-        if (Tape::current().dependence(operands.data(), in.size(), "frozen", at))
-            refuse_writers(section_primitive, operands.data(), in.size(), at);
+        const std::size_t live = core_->live.size(), own = in.size() - live;
+        Tape& tape = Tape::current();
+        std::uint64_t levels = tape.dependence(operands.data(), own, "frozen", at);
+        try {
+            levels |= tape.dependence(operands.data() + own, live, "frozen", at);
+        } catch (const TapeError&) {
+            return {};
+        }
+        if (levels) refuse_writers(section_primitive, operands.data(), in.size(), at);
+        return levels;
     }
     static std::vector<AnyTensor> section_inputs(const CallArguments& a)
     {
