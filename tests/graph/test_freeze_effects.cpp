@@ -126,6 +126,47 @@ TEST_CASE("a captured variable under a derivative: live tensors are updated once
     CHECK(run(true) == run(false));
 }
 
+TEST_CASE("the derivative does not call the host again")
+{
+    const auto run = [](bool freeze) {
+        std::vector<double> found;
+        int calls = 0, loops = 0;
+        D seen(0.0);
+        const auto f = [&](const D& x) {
+            const D c = wg::host_callback<double>(
+                {}, [&](const D&) { return D(double(++calls)); }, x);
+            seen = seen + c * x;
+            wg::host_callback([&](const D&) { ++calls; }, c);
+            return x * c;
+        };
+        auto frozen = wg::freeze(f);
+        frozen.live(seen);
+        for (int k = 0; k < 5; ++k) {
+            found.push_back(wg::grad([&](const D& x) { return freeze ? frozen(x) : f(x); })(D(3.0)).item());
+            seen = seen.detach();
+            found.push_back((freeze ? frozen(D(2.0)) : f(D(2.0))).item());
+            found.push_back(seen.item());
+            found.push_back(calls);
+        }
+        const auto g = [&](const D& x) {
+            const auto step = [&](const D& s) {
+                wg::host_callback([&](const D&) { ++loops; }, s);
+                return std::pair(s * s, std::tuple<>());
+            };
+            return wg::scan(step, x, 2).first;
+        };
+        auto looped = wg::freeze(g);
+        found.push_back((freeze ? looped(D(1.5)) : g(D(1.5))).item());
+        for (int k = 0; k < 4; ++k) {
+            found.push_back(wg::grad([&](const D& x) { return freeze ? looped(x) : g(x); })(D(1.5)).item());
+            found.push_back(loops);
+        }
+        if (freeze) CHECK(frozen.stats().replays == 9);
+        return found;
+    };
+    CHECK(run(true) == run(false));
+}
+
 TEST_CASE("a call that throws leaves live tensors as they were")
 {
     D w(1.0);

@@ -113,6 +113,7 @@ private:
             levels = *found;
         }
         FrozenEntry& entry = core.entry(a);
+        if (levels && entry.loops_call_host) return run_eagerly<Y>(at, x...);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
         std::vector<Ref<Block>> kept;
         if (levels) kept = a.inputs;  // a derivative reads them: nothing is written there
@@ -138,10 +139,13 @@ private:
                    : traced<Y>(a, at, x..., [&](FrozenTrace&& t, const Y&) {
                          values = std::move(t.values);
                          path = core.add(entry, std::move(t), a.family, a.extent);
-                         return path || !recorded;
+                         if (path && path->effects && loops_call_host(path->recorded))
+                             entry.loops_call_host = true;
+                         return !recorded || (path && !entry.loops_call_host);
                      });
         if (!recorded) return y;
-        if (!path) return run_function<Y>(at, x...);  // it has seen constants, and live tensors are as before
+        if (!path || entry.loops_call_host)
+            return run_function<Y>(at, x...);  // it has seen constants; live tensors are as before
         return recorded_result<Y>(path, a, values, at);
     }
 
@@ -178,14 +182,19 @@ private:
         for (std::size_t i = 0; i < a.inputs.size(); ++i) in.push_back({a.inputs[i], a.node(i)});
         return in;
     }
-    /// The same, recorded as one section, whose results are also the new values of live tensors.
+    /// The same, recorded as one section, whose results are also the new values of live tensors. What the host has returned
+    /// is among its inputs: a derivative does not ask again.
     template <class Y>
     Y recorded_result(const std::shared_ptr<FrozenPath>& path, const CallArguments& a,
                       std::vector<Ref<Block>>& values, const Site& at) const
     {
         Y y = *static_cast<const Y*>(path->shell.get());
-        std::vector<AnyTensor> tensors = record_section(
-            section_inputs(a), values, std::make_shared<FrozenRule>(core_, path), part_primitive, at);
+        std::vector<AnyTensor> in = section_inputs(a);
+        const auto own = values.begin() + static_cast<std::ptrdiff_t>(path->results + path->live.size());
+        for (auto given = own; given != values.end(); ++given) in.push_back({std::move(*given), {}});
+        values.erase(own, values.end());
+        std::vector<AnyTensor> tensors =
+            record_section(in, values, std::make_shared<FrozenRule>(core_, path), part_primitive, at);
         for (std::size_t k = 0; k < path->live.size(); ++k)
             *core_->live[path->live[k]] = std::move(tensors[path->results + k]);
         ResultFiller filler{tensors.data()};
@@ -237,6 +246,10 @@ private:
                 t.depends = t.depends || depends_now(*core_->live[i]);
                 t.values.push_back(add_output(trace, nullptr, core_->live[i], at));
             }
+        for (const ValueId v : host_values(trace.graph())) {
+            t.values.push_back(trace.blocks()[v]);
+            trace.output(t.values.back(), at);
+        }
         trace.stop();
         t.varies = trace.varies();
         for (const auto& b : t.values) ++held.count[b.get()];

@@ -8,6 +8,33 @@
 
 namespace wengert::detail {
 
+/// What a graph's host_callbacks return, but for those in loops.
+inline std::vector<ValueId> host_values(const Graph& g)
+{
+    std::vector<ValueId> found;
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (const Primitive* p = g.node(v).primitive; p && p->effects && p->name == "host_callback")
+            found.push_back(v);
+    return found;
+}
+inline bool loops_call_host(const Graph& g)
+{
+    const auto calls = [](const GraphNode& n) { return n.primitive && n.primitive->effects; };
+    return static_cast<std::size_t>(std::count_if(g.nodes().begin(), g.nodes().end(), calls)) >
+           host_values(g).size();
+}
+/// The same graph with these as further inputs.
+inline Graph with_host_values(const Graph& g)
+{
+    std::vector<ValueId> map;
+    Graph out = g.like(map);
+    for (const ValueId v : host_values(g)) map[v] = out.input(g.node(v).dtype, g.node(v).shape, g.node(v).at);
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (map[v] == no_value) map[v] = out.copy(g.node(v), map);
+    out.finish(g, map);
+    return out;
+}
+
 class FrozenRule : public SectionRule {
 public:
     FrozenRule(std::shared_ptr<FrozenCore> core, std::shared_ptr<FrozenPath> path)
@@ -44,9 +71,11 @@ private:
     std::vector<AnyTensor> sweep(const std::vector<AnyTensor>& inputs, std::vector<AnyTensor> cotangents,
                                  const std::vector<bool>& wanted, const Site& at) const
     {
-        cotangents.resize(path_->recorded.outputs().size());
-        return pull_by_running([&](const std::vector<AnyTensor>& x) { return replay(path_->recorded, x); },
-                               inputs, cotangents, wanted, name(), at);
+        const Graph given = path_->effects ? with_host_values(path_->recorded) : Graph();
+        const Graph& graph = path_->effects ? given : path_->recorded;
+        cotangents.resize(graph.outputs().size());
+        return pull_by_running([&](const std::vector<AnyTensor>& x) { return replay(graph, x); }, inputs,
+                               cotangents, wanted, name(), at);
     }
     /// Made at the first sweep with cotangents of these results, for these inputs.
     FrozenPullback& pullback(const std::vector<AnyTensor>& inputs, const std::vector<AnyTensor>& cotangents,
