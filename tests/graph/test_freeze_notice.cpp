@@ -163,6 +163,40 @@ TEST_CASE("looking at a graph leaves live tensors as they are")
     CHECK(same_bits(w, D{3.0, 5.0}));
 }
 
+TEST_CASE("threads that call a function which reads a live tensor")
+{
+    D w = wg::ones<double>({64});
+    auto frozen = wg::freeze([&](const D& x) { return sum(x * w(0)) + sum(w); });
+    frozen.live(w);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < 200; ++i) {
+                const int n = 1 + (i * 7 + t) % 40;
+                try {
+                    wrong += frozen(wg::ones<double>({n})).item() != n + 64.0;
+                } catch (const wg::Error&) {
+                    ++wrong;
+                }
+            }
+        });
+    for (auto& t : threads) t.join();
+    CHECK(wrong == 0);
+
+    D total(0.0);  // one that is updated, and called by itself
+    int depth = 0;
+    std::function<D(const D&)> again;
+    auto adding = wg::freeze([&](const D& x) {
+        total = total + x;
+        return ++depth % 2 ? again(x) : x * 1.0;
+    });
+    adding.live(total);
+    again = [&](const D& x) { return adding(x); };
+    CHECK(adding(D(1.0)).item() == 1.0);
+    CHECK(total.item() == 2.0);
+}
+
 TEST_CASE("graphs differentiated while saved values go to disk")
 {
     const auto f = [](const D& x) {

@@ -97,9 +97,14 @@ private:
         const Tape& tape = Tape::current();
         if (is_inlined(tape, x...)) [[unlikely]] {
             count_one(core.stats.inlined);
+            if (core.live.empty()) return run_function<Y>(at, x...);
+            Occupied alone(core);
+            alone.wait_for_live();
             return run_function<Y>(at, x...);
         }
-        const Occupied occupied(core.busy);
+        Occupied occupied(core);
+        if (!occupied) [[unlikely]]
+            occupied.wait_for_live();
         if (!occupied)
             return run_eagerly<Y>(at, x...);  // called by itself, or by another thread at the same time
         const Noted noted(core.call);

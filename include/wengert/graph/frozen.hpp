@@ -153,7 +153,8 @@ public:
     std::vector<AnyTensor*> live;
     std::string reason = "it has not been called yet";
     std::atomic<bool> busy{false};
-    FrozenCall call;  ///< of whoever holds `busy`
+    std::atomic<const Thread*> owner{nullptr};  ///< of `busy`, where there are live tensors
+    FrozenCall call;                            ///< of whoever holds `busy`
 
     /// The arguments of a call to come are likely to be like the last one's.
     void expect_last(CallArguments& a) const noexcept

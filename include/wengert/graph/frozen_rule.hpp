@@ -46,7 +46,7 @@ public:
                                 const std::vector<AnyTensor>& cotangents, const std::vector<bool>& wanted,
                                 const Site& at) const override
     {
-        const Occupied occupied(core_->busy);
+        const Occupied occupied(*core_);
         if (!occupied || recorder() || depends(inputs) || depends(cotangents))
             return sweep(inputs, cotangents, wanted, at);
         FrozenPullback& p = pullback(inputs, cotangents, wanted, at);

@@ -1,6 +1,8 @@
 // From a trace to something that runs: passes, then a backend.
 #pragma once
 
+#include <thread>
+
 #include "background.hpp"
 #include "compiler.hpp"
 #include "frozen.hpp"
@@ -177,22 +179,39 @@ inline void FrozenCore::specialise(FrozenEntry& e, const Words& family, std::int
 /// Calls of several threads at once are counted as well.
 inline void count_one(std::size_t& n) { std::atomic_ref(n).fetch_add(1, std::memory_order_relaxed); }
 
-/// Holds a flag that only one call at a time may hold.
+/// One call at a time uses the graphs.
 class Occupied {
 public:
-    explicit Occupied(std::atomic<bool>& flag)
-        : flag_(flag), mine_(!flag.exchange(true, std::memory_order_acquire))
-    {}
+    explicit Occupied(FrozenCore& core)
+        : core_(core), mine_(!core.busy.exchange(true, std::memory_order_acquire))
+    {
+        if (mine_) note_owner();
+    }
     Occupied(const Occupied&) = delete;
     Occupied& operator=(const Occupied&) = delete;
     ~Occupied()
     {
-        if (mine_) flag_.store(false, std::memory_order_release);
+        if (!mine_) return;
+        core_.owner.store(nullptr, std::memory_order_relaxed);
+        core_.busy.store(false, std::memory_order_release);
+    }
+    /// Live tensors hold something else while another thread's call is under way: this one waits until it has ended.
+    void wait_for_live()
+    {
+        if (mine_ || core_.live.empty() || core_.owner.load(std::memory_order_relaxed) == &current_thread())
+            return;
+        while (core_.busy.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+        mine_ = true;
+        note_owner();
     }
     explicit operator bool() const noexcept { return mine_; }
 
 private:
-    std::atomic<bool>& flag_;
+    void note_owner() noexcept
+    {
+        if (!core_.live.empty()) core_.owner.store(&current_thread(), std::memory_order_relaxed);
+    }
+    FrozenCore& core_;
     bool mine_;
 };
 
