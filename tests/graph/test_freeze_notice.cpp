@@ -197,6 +197,23 @@ TEST_CASE("threads that call a function which reads a live tensor")
     CHECK(total.item() == 2.0);
 }
 
+TEST_CASE("a guard that fails stops a graph before it has called the host")
+{
+    int calls = 0;
+    auto frozen = wg::freeze([&](const D& x) {
+        wg::host_callback([&](const D&) { ++calls; }, x);
+        const D y = wg::host_callback<double>(
+            {}, [&](const D& v) { return v + double(++calls); }, x * 2.0);
+        return static_cast<bool>(sum(tanh(x) * x) > 1.0) ? y * 2.0 : y - x;
+    });
+    for (int k = 0; k < 8; ++k) {
+        frozen(D(k % 2 ? 3.0 : 0.1));
+        CHECK(calls == 2 * (k + 1));
+    }
+    CHECK(frozen.stats().traces == 2);
+    CHECK(frozen.stats().guard_failures > 4);
+}
+
 TEST_CASE("graphs differentiated while saved values go to disk")
 {
     const auto f = [](const D& x) {

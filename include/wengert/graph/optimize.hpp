@@ -11,12 +11,34 @@ namespace wengert {
 
 namespace detail {
 
+/// What is guarded and needs nothing of the host comes first: where it does not hold, the host has not been called in vain.
+inline Graph guards_before_effects(const Graph& g)
+{
+    std::vector<bool> guarded(g.size()), late(g.size());
+    for (const Guard& guard : g.guards()) guarded[guard.value] = true;
+    for (ValueId v = static_cast<ValueId>(g.size()); v-- > 0;)
+        for (ValueId i : g.node(v).inputs) guarded[i] = guarded[i] || guarded[v];
+    for (ValueId v = 0; v < g.size(); ++v) {
+        late[v] = g.node(v).primitive && g.node(v).primitive->effects;
+        for (ValueId i : g.node(v).inputs) late[v] = late[v] || late[i];
+    }
+    std::vector<ValueId> map;
+    Graph out = g.like(map);
+    for (const bool early : {true, false})
+        for (ValueId v = 0; v < g.size(); ++v)
+            if (map[v] == no_value && (guarded[v] && !late[v]) == early) map[v] = out.copy(g.node(v), map);
+    out.finish(g, map);
+    return out;
+}
+
 inline Graph optimized(const Graph& g, const FreezeOptions& options)
 {
-    if (!options.optimize) return g;
     PassOptions passes = options.passes;
     passes.allow_reassociation = passes.allow_reassociation || options.allow_reassociation;
-    return graph_compiler().optimize(g, passes);
+    Graph fast = options.optimize ? graph_compiler().optimize(g, passes) : g;
+    const auto calls = [](const GraphNode& n) { return n.primitive && n.primitive->effects; };
+    const bool effects = std::any_of(fast.nodes().begin(), fast.nodes().end(), calls);
+    return effects && !fast.guards().empty() ? guards_before_effects(fast) : fast;
 }
 
 inline const Backend& FrozenCore::backend() const noexcept
