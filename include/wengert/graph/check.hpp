@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "../array/layout.hpp"
-#include "ir/fields.hpp"
+#include "frozen.hpp"
 
 namespace wengert::detail {
 
@@ -103,6 +103,29 @@ inline void compare_outputs(const Graph& g, std::size_t k, const Block& graph, c
                         "the graph's result " + std::to_string(k) + " differs from the function's by " +
                             std::to_string(d) + " (relative): " + described(g.node(g.outputs()[k])),
                         at);
+}
+
+/// f beside the graph: what it did, and its results. Throws TapeError.
+inline void compare_calls(const FrozenPath& path, const std::vector<Ref<Block>>& outputs,
+                          const FrozenTrace& now, const Site& at)
+{
+    if (!path.varies && !now.varies) compare_traces(path.recorded, now.graph, at);
+    const char* difference = nullptr;
+    if (now.depends)
+        difference =
+            "a tensor that the function captures is a variable now, it was none when the function was "
+            "traced";
+    else if (now.numbers != path.numbers)
+        difference =
+            "a number or text in the result is another one than when the function was traced, without a "
+            "tensor's value having decided that; return it as a tensor, or pass what it depends on";
+    else if (now.live != path.live || now.values.size() != outputs.size())
+        difference =
+            "the function assigned to other live tensors than when it was traced, without a tensor's "
+            "value having decided that";
+    if (difference) fail<TapeError>("freeze", difference, at);
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+        compare_outputs(path.recorded, k, *outputs[k], *now.values[k], at);
 }
 
 }  // namespace wengert::detail

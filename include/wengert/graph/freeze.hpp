@@ -113,7 +113,7 @@ private:
         read_arguments(a, x...);
         std::uint64_t levels = 0;
         if (a.mask && (tape.active || a.mask > 1)) [[unlikely]] {
-            const auto found = recorded_levels(a, at);
+            const auto found = recorded_levels(a, core.live.size(), at);
             if (!found) return run_eagerly<Y>(at, x...);
             levels = *found;
         }
@@ -141,7 +141,7 @@ private:
         if (!path && !core.may_trace(entry)) return run_eagerly<Y>(at, x...);
         std::vector<Ref<Block>> values;
         Y y = path ? checked<Y>(*path, a, core.call.outputs, values, at, x...)
-                   : traced<Y>(a, at, x..., [&](FrozenTrace&& t, const Y&) {
+                   : traced<Y>(a, at, x..., [&](FrozenTrace&& t) {
                          values = std::move(t.values);
                          path = core.add(entry, std::move(t), a.family, a.extent);
                          if (path && path->effects && loops_call_host(path->recorded))
@@ -162,30 +162,6 @@ private:
         BlockFiller filler{values.data()};
         visit_argument(filler, y);
         return y;
-    }
-    /// The levels at which a call is recorded. Refuses arguments that no section can be recorded from, before anything has
-    /// been done; nothing for live tensors of that kind, as f may only mean to write over them.
-    std::optional<std::uint64_t> recorded_levels(const CallArguments& a, const Site& at) const
-    {
-        const std::vector<AnyTensor> in = section_inputs(a);
-        std::vector<const AnyTensor*> operands;
-        for (const AnyTensor& x : in) operands.push_back(&x);
-        const std::size_t live = core_->live.size(), own = in.size() - live;
-        Tape& tape = Tape::current();
-        std::uint64_t levels = tape.dependence(operands.data(), own, "frozen", at);
-        try {
-            levels |= tape.dependence(operands.data() + own, live, "frozen", at);
-        } catch (const TapeError&) {
-            return {};
-        }
-        if (levels) refuse_writers(section_primitive, operands.data(), in.size(), at);
-        return levels;
-    }
-    static std::vector<AnyTensor> section_inputs(const CallArguments& a)
-    {
-        std::vector<AnyTensor> in;
-        for (std::size_t i = 0; i < a.inputs.size(); ++i) in.push_back({a.inputs[i], a.node(i)});
-        return in;
     }
     /// The same, recorded as one section, whose results are also the new values of live tensors. What the host has returned
     /// is among its inputs: a derivative does not ask again.
@@ -218,7 +194,7 @@ private:
         return run_function<Y>(at, x...);
     }
 
-    /// f's result; what it did while it ran is for use(trace, result), which says whether live tensors keep what f assigned
+    /// f's result; what it did while it ran is for use(trace), which says whether live tensors keep what f assigned
     /// to them. They do not when it throws.
     template <class Y, class... X, class Use>
     Y traced_with(const CallArguments& a, const Use& use, const Site& at, const X&... x) const
@@ -236,25 +212,7 @@ private:
         for (const auto& header : live.headers()) ++held.count[header.get()];
         for (const AnyTensor* l : core_->live) ++held.count[l->value.get()];
         for (const auto& [origin, block] : trace.keys()) ++held.count[block.get()];
-        ResultBlocks result;
-        visit_argument(result, y);
-        for (const auto& [key, tensor] : result.leaves) {
-            t.depends = t.depends || (tensor && depends_now(*tensor));
-            t.values.push_back(add_output(trace, key, tensor, at));
-        }
-        t.results = result.leaves.size();
-        for (std::size_t i = 0; i < core_->live.size(); ++i)
-            if (live.updated(i)) {
-                t.live.push_back(i);
-                trace.graph().update(a.inputs.size() - core_->live.size() + i,
-                                     trace.graph().outputs().size());
-                t.depends = t.depends || depends_now(*core_->live[i]);
-                t.values.push_back(add_output(trace, nullptr, core_->live[i], at));
-            }
-        for (const ValueId v : host_values(trace.graph())) {
-            t.values.push_back(trace.blocks()[v]);
-            trace.output(t.values.back(), at);
-        }
+        add_outputs(t, trace, live, y, at);
         trace.stop();
         t.varies = trace.varies();
         for (const auto& b : t.values) ++held.count[b.get()];
@@ -267,7 +225,7 @@ private:
         ResultNumbers numbers;
         visit_argument(numbers, y);
         t.numbers = std::move(numbers.words.signature);
-        if (use(std::move(t), y)) live.end();
+        if (use(std::move(t))) live.end();
         return y;
     }
     template <class Y, class... Rest>
@@ -277,12 +235,31 @@ private:
                           rest...);
     }
 
-    static Ref<Block> add_output(Trace& trace, const Key* key, const AnyTensor* tensor, const Site& at)
+    /// The outputs of a trace: the result's, what live tensors have been assigned, what the host has returned.
+    template <class Y>
+    void add_outputs(FrozenTrace& t, Trace& trace, const LiveInputs& live, const Y& y, const Site& at) const
     {
-        Ref<Block> b = tensor ? tensor->value : trace.key(key->origin);
-        if (!b) b = block_of_key(*key);
-        trace.output(b, at);
-        return b;
+        const auto add = [&](Ref<Block> b) {
+            trace.output(b, at);
+            t.values.push_back(std::move(b));
+        };
+        ResultBlocks result;
+        visit_argument(result, y);
+        for (const auto& [key, tensor] : result.leaves) {
+            Ref<Block> b = tensor ? tensor->value : trace.key(key->origin);
+            t.depends = t.depends || (tensor && depends_now(*tensor));
+            add(b ? b : block_of_key(*key));
+        }
+        t.results = result.leaves.size();
+        const std::size_t first = trace.graph().inputs().size() - core_->live.size();
+        for (std::size_t i = 0; i < core_->live.size(); ++i) {
+            if (!live.updated(i)) continue;
+            t.live.push_back(i);
+            t.depends = t.depends || depends_now(*core_->live[i]);
+            trace.graph().update(first + i, trace.graph().outputs().size());
+            add(core_->live[i]->value);
+        }
+        for (const ValueId v : host_values(trace.graph())) add(trace.blocks()[v]);
     }
     /// A result of f on constants: what it depends on is something that f captures.
     static bool depends_now(const AnyTensor& t) { return t.node && (t.node->mask & Tape::current().active); }
@@ -293,42 +270,12 @@ private:
               std::vector<Ref<Block>>& values, const Site& at, const X&... x) const
     {
         ++core_->stats.checks;
-        return traced<Y>(a, at, x..., [&](FrozenTrace&& now, const Y& y) {
-            check(path, now, outputs, y, at);
+        return traced<Y>(a, at, x..., [&](FrozenTrace&& now) {
+            compare_calls(path, outputs, now, at);
             values = std::move(now.values);
             return true;
         });
     }
-    template <class Y>
-    void check(const FrozenPath& path, const FrozenTrace& now, const std::vector<Ref<Block>>& outputs,
-               const Y& y, const Site& at) const
-    {
-        if (!path.varies && !now.varies) compare_traces(path.recorded, now.graph, at);
-        if (now.numbers != path.numbers || now.depends)
-            fail<TapeError>("freeze",
-                            now.depends ? "a tensor that the function captures is a variable now, it was "
-                                          "none when the function was traced"
-                                        : "a number or text in the result is another one than when the "
-                                          "function was traced, without a tensor's value having decided "
-                                          "that; return it as a tensor, or pass what it depends on",
-                            at);
-        compare_results(path, outputs, y, at);
-    }
-    template <class Y>
-    void compare_results(const FrozenPath& path, const std::vector<Ref<Block>>& outputs, const Y& y,
-                         const Site& at) const
-    {
-        ResultBlocks result;
-        visit_argument(result, y);
-        const auto compare = [&](std::size_t k, const AnyTensor& t) {
-            detail::compare_outputs(path.recorded, k, *outputs[k], *t.value, at);
-        };
-        for (std::size_t i = 0; i < result.leaves.size(); ++i)
-            if (const AnyTensor* t = result.leaves[i].second) compare(i, *t);
-        for (std::size_t k = 0; k < path.live.size(); ++k)
-            compare(path.results + k, *core_->live[path.live[k]]);
-    }
-
     template <class... X> const FrozenPath& path(const X&... x) const
     {
         CallArguments a = arguments(argument(x)...);

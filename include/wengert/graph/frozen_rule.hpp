@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "../transforms/section.hpp"
 #include "optimize.hpp"
@@ -122,5 +123,31 @@ private:
     std::shared_ptr<FrozenCore> core_;
     std::shared_ptr<FrozenPath> path_;
 };
+
+inline std::vector<AnyTensor> section_inputs(const CallArguments& a)
+{
+    std::vector<AnyTensor> in;
+    for (std::size_t i = 0; i < a.inputs.size(); ++i) in.push_back({a.inputs[i], a.node(i)});
+    return in;
+}
+
+/// The levels at which a call is recorded. Refuses arguments that no section can be recorded from, before anything has been
+/// done; nothing for live tensors of that kind, the last inputs, as f may only mean to write over them.
+inline std::optional<std::uint64_t> recorded_levels(const CallArguments& a, std::size_t live, const Site& at)
+{
+    const std::vector<AnyTensor> in = section_inputs(a);
+    std::vector<const AnyTensor*> operands;
+    for (const AnyTensor& x : in) operands.push_back(&x);
+    const std::size_t own = in.size() - live;
+    Tape& tape = Tape::current();
+    std::uint64_t levels = tape.dependence(operands.data(), own, "frozen", at);
+    try {
+        levels |= tape.dependence(operands.data() + own, live, "frozen", at);
+    } catch (const TapeError&) {
+        return {};
+    }
+    if (levels) refuse_writers(section_primitive, operands.data(), in.size(), at);
+    return levels;
+}
 
 }  // namespace wengert::detail
