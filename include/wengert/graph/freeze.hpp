@@ -118,8 +118,8 @@ private:
             levels = *found;
         }
         FrozenEntry& entry = core.entry(a);
-        if (levels && entry.loops_call_host) return run_eagerly<Y>(at, x...);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
+        if (levels && loops_call_host(entry)) return run_eagerly<Y>(at, x...);
         std::vector<Ref<Block>> kept;
         if (levels) kept = a.inputs;  // a derivative reads them: nothing is written there
         bool check = false;
@@ -144,12 +144,10 @@ private:
                    : traced<Y>(a, at, x..., [&](FrozenTrace&& t) {
                          values = std::move(t.values);
                          path = core.add(entry, std::move(t), a.family, a.extent);
-                         if (path && path->effects && loops_call_host(path->recorded))
-                             entry.loops_call_host = true;
-                         return !recorded || (path && !entry.loops_call_host);
+                         return !recorded || (path && !loops_call_host(entry));
                      });
         if (!recorded) return y;
-        if (!path || entry.loops_call_host)
+        if (!path || loops_call_host(entry))
             return run_function<Y>(at, x...);  // it has seen constants; live tensors are as before
         return recorded_result<Y>(path, a, values, at);
     }

@@ -132,9 +132,8 @@ struct FrozenEntry {
     Words signature;
     std::vector<std::shared_ptr<FrozenPath>> paths;  ///< the one used last comes first
     bool eager = false;
-    std::string why;               ///< it is eager
-    bool depends = false;          ///< the result depends on a variable that f captures
-    bool loops_call_host = false;  ///< a derivative would call it again: f runs instead
+    std::string why;       ///< it is eager
+    bool depends = false;  ///< the result depends on a variable that f captures
     std::uint64_t used = 0;
 };
 

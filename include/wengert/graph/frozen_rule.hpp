@@ -36,6 +36,13 @@ inline Graph with_host_values(const Graph& g)
     return out;
 }
 
+/// A derivative would call it again: f is to run instead.
+inline bool loops_call_host(const FrozenEntry& e)
+{
+    return std::any_of(e.paths.begin(), e.paths.end(),
+                       [](const auto& p) { return p->effects && loops_call_host(p->recorded); });
+}
+
 class FrozenRule : public SectionRule {
 public:
     FrozenRule(std::shared_ptr<FrozenCore> core, std::shared_ptr<FrozenPath> path)
