@@ -132,8 +132,7 @@ struct FrozenEntry {
     Words signature;
     std::vector<std::shared_ptr<FrozenPath>> paths;  ///< the one used last comes first
     bool eager = false;
-    std::string why;       ///< it is eager
-    bool depends = false;  ///< the result depends on a variable that f captures
+    std::string why;  ///< it is eager
     std::uint64_t used = 0;
 };
 

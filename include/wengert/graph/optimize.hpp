@@ -107,7 +107,7 @@ inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t
                                                    std::int64_t extent)
 {
     if (t.depends) {
-        e.eager = e.depends = true;
+        e.eager = true;
         reason = e.why =
             "its result depends on a variable that it captures, which a graph would take for a constant: it "
             "runs eagerly (pass that variable as an argument)";
