@@ -3,9 +3,8 @@
 
 #include "../ir/executable.hpp"
 #include "fusion.hpp"
+#include "kernel_uses.hpp"
 #include "library_rules.hpp"
-#include "kernel_cost.hpp"
-#include "risks.hpp"
 #include "strand_places.hpp"
 
 namespace wengert::tiling {
@@ -252,50 +251,11 @@ private:
         return meetings == 1 && fit;
     }
 
-    /// The memory that each value has a part in, by number: an output that takes over an input's is the same as that.
-    std::vector<std::uint32_t> memories() const
-    {
-        std::vector<std::uint32_t> memory(values.size(), no_value);
-        for (ValueId v = 0; v < values.size(); ++v) {
-            const Home home = values[v].home;
-            if (home == Home::arena || home == Home::output) memory[v] = values[v].store;
-            if (home == Home::input) memory[v] = static_cast<std::uint32_t>(stores.size() + v);
-        }
-        for (std::size_t k = 0; k < donors.size(); ++k) {
-            if (donors[k] == no_value || values[root(graph.outputs()[k])].home != Home::output) continue;
-            const ValueId in = graph.inputs()[donors[k]];
-            if (values[in].home == Home::input) memory[in] = memory[root(graph.outputs()[k])];
-        }
-        return memory;
-    }
-    /// What a guard looks at, what may throw for what it is given, and the last task before updates of the caller's memory.
-    bool stays_alone(std::size_t t, const std::vector<bool>& guarded, bool updates) const
-    {
-        const Group& group = tasks[t].group;
-        for (ValueId r : group.results)
-            if (guarded[r]) return true;
-        if (tasks[t].throws && !may_run_beside(*graph.node(group.nodes[0]).primitive)) return true;
-        return updates && t == last_risk_;
-    }
     /// Finds what runs at once, and puts tasks and times in that order.
     void spread(std::size_t team, double wake)
     {
-        const auto guarded = detail::Risks::guarded_values(graph, layouts);
-        const bool updates =
-            std::any_of(donors.begin(), donors.end(), [](ValueId in) { return in != no_value; });
-        const auto memory = memories();
-        std::vector<KernelUse> uses(tasks.size());
-        for (std::size_t t = 0; t < tasks.size(); ++t) {
-            KernelUse& use = uses[t];
-            for (ValueId o : tasks[t].group.operands)
-                if (memory[root(o)] != no_value) use.reads.push_back(memory[root(o)]);
-            for (ValueId r : tasks[t].group.results) use.writes.push_back(memory[r]);
-            use.work = kernel_work(graph, layouts, tasks[t]);
-            use.length =
-                is_divided(graph, layouts, tasks[t]) ? use.work / static_cast<double>(team) : use.work;
-            use.alone = stays_alone(t, guarded, updates);
-        }
-        Schedule found = schedule_of(uses, team, wake);
+        const detail::KernelUses kernels{graph, layouts, tasks, values, stores, donors, last_risk_};
+        Schedule found = schedule_of(kernels.list(team), team, wake);
         if (found.waves.empty()) return;
         waves = std::move(found.waves);
         std::vector<Task> order;
