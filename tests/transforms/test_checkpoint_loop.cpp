@@ -42,6 +42,12 @@ D plain_loop(D u, int n)
     return u;
 }
 
+struct Walker {
+    D u;
+    int n;
+    Key key;
+};
+
 struct Particle {
     D position, velocity;
 };
@@ -211,6 +217,39 @@ TEST_CASE("states on disk, and nothing left there")
     CHECK(files_in(folder) == 0);
     ::rmdir(folder);
     CHECK_THROWS_AS(grad(kept)(u), MemoryError);  // the folder has gone
+}
+
+TEST_CASE("numbers and keys of the state go from step to step with its tensors")
+{
+    const auto move = [](const Walker& w) {
+        const auto keys = split(w.key);
+        return Walker{w.u * static_cast<double>(w.n) + 0.1 * uniform<double>(keys.second, {2}), w.n + 1,
+                      keys.first};
+    };
+    const auto plain = [&](Walker w) {
+        for (int i = 0; i < 9; ++i) w = move(w);
+        return w;
+    };
+    const D u{1.0, 2.0};
+    const Walker end = plain({u, 1, Key(5)});
+    const auto check = [&](LoopOptions<Walker> o) {
+        const auto run = [&](const D& u) { return checkpoint_loop(move, Walker{u, 1, Key(5)}, o); };
+        const Walker w = run(u);  // nothing is recorded
+        CHECK((w.n == end.n && w.key == end.key && allclose(w.u, end.u, 0.0)));
+        const auto loss = [&](const D& u) {
+            const Walker w = run(u);
+            CHECK((w.n == end.n && w.key == end.key));
+            return sum(w.u * w.u);
+        };
+        const auto [value, g] = value_and_grad(loss)(u);
+        CHECK(value.item() == sum(end.u * end.u).item());
+        CHECK(allclose(g, 2.0 * 362880.0 * end.u, 1e-15));  // d(end.u)/du = 9!
+    };
+    for (std::uint64_t s : {1, 2, 3, 50}) {
+        check({.steps = 9, .snapshots = s});
+        check({.snapshots = s, .while_ = [](const Walker& w) { return w.n < 10; }});
+        check({.steps = 9, .snapshots = s, .folder = "/tmp", .chunk = 2});
+    }
 }
 
 TEST_CASE("a full disk is an error")

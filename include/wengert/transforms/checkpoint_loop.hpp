@@ -41,16 +41,19 @@ template <class F, class State, class Xs> auto call_step(F& f, const State& s, c
     }
 }
 
-template <class X> X filled(const X& like, const AnyTensor* tensors)
+/// A state as the loop keeps it, and back.
+template <class State> LoopState loop_state(State s)
 {
-    X x = like;
-    each_tensor([&](AnyTensor& t) { t = *tensors++; }, x);
-    return x;
+    AnyTensors tensors = leaves_of(s);
+    each_tensor([](AnyTensor& t) { t = {}; }, s);
+    return {std::move(tensors), std::make_shared<const State>(std::move(s))};
 }
-template <class X> X emptied(X x)
+template <class State> State filled(const LoopState& from)
 {
-    each_tensor([](AnyTensor& t) { t = {}; }, x);
-    return x;
+    State s = *static_cast<const State*>(from.plain.get());
+    const AnyTensor* tensors = from.data();
+    each_tensor([&](AnyTensor& t) { t = *tensors++; }, s);
+    return s;
 }
 
 /// The outputs of all steps, each stacked along a new first axis. A loop of no steps has none to tell the shapes.
@@ -80,15 +83,13 @@ public:
         : state_(state), options_(std::move(o)), at_(at)
     {
         auto function = std::make_shared<F>(std::move(f));
-        const State shell = emptied(state);
         steps_ = std::make_shared<LoopSteps>();
-        steps_->step = [function, shell, xs = std::move(xs), at](std::uint64_t i, const AnyTensors& now) {
-            const State s = filled(shell, now.data());
-            Result r = call_step(*function, s, xs, i);
+        steps_->step = [function, xs = std::move(xs), at](std::uint64_t i, const LoopState& now) {
+            Result r = call_step(*function, filled<State>(now), xs, i);
             if constexpr (plain)
-                return checked(shell, now, State(std::move(r)), std::monostate{}, at);
+                return checked(now, std::move(r), std::monostate{}, at);
             else
-                return checked(shell, now, r.first, r.second, at);
+                return checked(now, std::move(r.first), r.second, at);
         };
         steps_->state_size = tree::count(state);
         steps_->report = options_.report;
@@ -99,17 +100,17 @@ public:
     auto run()
     {
         const Tape& tape = Tape::current();
-        AnyTensors state = leaves_of(state_);
+        LoopState state = loop_state(state_);
         std::uint64_t n = options_.steps;
         if (options_.report) *options_.report = {};
         if (tape.active == 0 || (tape.active & tape.forward_levels)) return finish(plain_loop(state, n), n);
         steps_->active = tape.active;
         const std::uint64_t s = snapshots(state);
-        AnyTensors all = options_.while_
-                             ? extend_while(
-                                   steps_, state, [&](const AnyTensors& t) { return more(t); }, s, most(), n)
-                         : !options_.folder.empty() ? extend_on_disk(steps_, state, n, chunk(n, s), s)
-                                                    : extend_loop(steps_, state, 0, n, s);
+        LoopState all = options_.while_
+                            ? extend_while(
+                                  steps_, state, [&](const LoopState& t) { return more(t); }, s, most(), n)
+                        : !options_.folder.empty() ? extend_on_disk(steps_, state, n, chunk(n, s), s)
+                                                   : extend_loop(steps_, state, 0, n, s);
         if (options_.report) {
             options_.report->steps = n;
             options_.report->planned = revolve::forward_steps(n, s);
@@ -119,10 +120,9 @@ public:
 
 private:
     /// The leaves of what a step returned. Throws ShapeError when the state has changed its form.
-    template <class Y>
-    static AnyTensors checked(const State&, const AnyTensors& before, State after, Y y, const Site& at)
+    template <class Y> static LoopState checked(const LoopState& before, State after, Y y, const Site& at)
     {
-        AnyTensors out = leaves_of(after);
+        LoopState out = loop_state(std::move(after));
         bool same = out.size() == before.size();
         for (std::size_t i = 0; same && i < out.size(); ++i)
             same = out[i].value->shape == before[i].value->shape;
@@ -133,11 +133,11 @@ private:
         out.insert(out.end(), outputs.begin(), outputs.end());
         return out;
     }
-    bool more(const AnyTensors& t) const
+    bool more(const LoopState& t) const
     {
         if (!options_.while_) return true;
         const NoGrad looking;
-        return options_.while_(filled(state_, t.data()));
+        return options_.while_(filled<State>(t));
     }
     std::uint64_t most() const { return options_.steps ? options_.steps : ~std::uint64_t{0}; }
     std::uint64_t snapshots(const AnyTensors& state) const
@@ -162,12 +162,12 @@ private:
         while (c * c < n * s) ++c;
         return c;
     }
-    AnyTensors plain_loop(AnyTensors state, std::uint64_t& n) const
+    LoopState plain_loop(LoopState state, std::uint64_t& n) const
     {
         AnyTensors outputs;
         std::uint64_t i = 0;
         for (; i < (options_.while_ ? most() : n) && more(state); ++i) {
-            AnyTensors next = steps_->make(i, state, &LoopReport::forward);
+            LoopState next = steps_->make(i, state, &LoopReport::forward);
             const auto end = next.begin() + static_cast<std::ptrdiff_t>(steps_->state_size);
             outputs.insert(outputs.end(), end, next.end());
             next.erase(end, next.end());
@@ -177,9 +177,9 @@ private:
         state.insert(state.end(), outputs.begin(), outputs.end());
         return state;
     }
-    auto finish(AnyTensors all, std::uint64_t n) const
+    auto finish(const LoopState& all, std::uint64_t n) const
     {
-        State s = filled(state_, all.data());
+        State s = filled<State>(all);
         if constexpr (plain) {
             static_cast<void>(n);
             return s;
@@ -200,7 +200,8 @@ private:
 /// The state after options.steps times state = step(state), with memory for options.snapshots states: the backward pass
 /// computes the others again, by the binomial schedule, in the least number of forward steps. step(state) or
 /// step(state, number) returns the new state, or a pair (state, output) whose outputs come back stacked; gradients reach what
-/// it captures. The state may be any struct of tensors; its shapes stay as they are. Throws ShapeError when they do not.
+/// it captures. The state may be any struct of tensors, numbers and keys; its shapes stay as they are. Throws ShapeError when
+/// they do not.
 template <class F, class S>
 auto checkpoint_loop(F step, const S& state, LoopOptions<detail::Argument<S>> options,
                      Site at = {__builtin_FILE(), __builtin_LINE()})

@@ -27,9 +27,18 @@ namespace detail {
 
 using AnyTensors = std::vector<AnyTensor>;
 
+/// The tensors of a state, or of a state and of outputs, and what else the state holds: numbers, keys, text.
+struct LoopState : AnyTensors {
+    LoopState() = default;
+    LoopState(AnyTensors t, std::shared_ptr<const void> other = {})
+        : AnyTensors(std::move(t)), plain(std::move(other))
+    {}
+    std::shared_ptr<const void> plain;
+};
+
 /// A loop's step on type-erased state: (number, state) -> state, outputs.
 struct LoopSteps {
-    std::function<AnyTensors(std::uint64_t, const AnyTensors&)> step;
+    std::function<LoopState(std::uint64_t, const LoopState&)> step;
     std::size_t state_size = 0;
     std::uint64_t active = 0;    ///< levels that record while the loop is made
     std::uint64_t captured = 0;  ///< those of them that steps depend on beside their state
@@ -38,37 +47,37 @@ struct LoopSteps {
     std::string folder;
     Site at;
 
-    AnyTensors make(std::uint64_t i, const AnyTensors& state, std::uint64_t LoopReport::*count) const
+    LoopState make(std::uint64_t i, const LoopState& state, std::uint64_t LoopReport::*count) const
     {
         if (report) ++(report->*count);
         return step(i, state);
     }
     /// A step made for the first time tells what it depends on: each may capture something else.
-    AnyTensors look(std::uint64_t i, const AnyTensors& state)
+    LoopState look(std::uint64_t i, const LoopState& state)
     {
         const MaskRecorder run("checkpoint_loop");
-        AnyTensors next = make(i, state, &LoopReport::forward);
+        LoopState next = make(i, state, &LoopReport::forward);
         captured |= run.mask() & active;
         looked = i + 1;
         return next;
     }
 };
 
-AnyTensors extend_loop(const std::shared_ptr<LoopSteps>& loop, AnyTensors state, std::uint64_t a,
-                       std::uint64_t b, std::uint64_t snapshots);
+LoopState extend_loop(const std::shared_ptr<LoopSteps>& loop, LoopState state, std::uint64_t a,
+                      std::uint64_t b, std::uint64_t snapshots);
 
 class LoopSection : public SectionRule {
 public:
-    LoopSection(std::shared_ptr<LoopSteps> loop, std::uint64_t a, std::uint64_t b, std::uint64_t snapshots)
-        : loop_(std::move(loop)), a_(a), b_(b), snapshots_(snapshots)
+    LoopSection(std::shared_ptr<LoopSteps> loop, std::uint64_t a, std::uint64_t b, std::uint64_t snapshots,
+                std::shared_ptr<const void> plain)
+        : loop_(std::move(loop)), a_(a), b_(b), snapshots_(snapshots), plain_(std::move(plain))
     {}
     std::string_view name() const override { return "checkpoint_loop"; }
     bool reruns() const override { return true; }
     AnyTensors rerun(const AnyTensors& inputs, const Site&) const override
     {
-        if (!file_) return extend_loop(loop_, inputs, a_, b_, snapshots_);
-        AnyTensors state = inputs;
-        for (std::size_t i = 0; i < state.size(); ++i) state[i].value = file_->read(i);
+        LoopState state(inputs, plain_);
+        for (std::size_t i = 0; file_ && i < state.size(); ++i) state[i].value = file_->read(i);
         return extend_loop(loop_, std::move(state), a_, b_, snapshots_);
     }
     void keep_on_disk(std::shared_ptr<SnapshotFile> file) { file_ = std::move(file); }
@@ -76,17 +85,18 @@ public:
 private:
     std::shared_ptr<LoopSteps> loop_;
     std::uint64_t a_, b_, snapshots_;
+    std::shared_ptr<const void> plain_;  ///< of the state before step a
     std::shared_ptr<SnapshotFile> file_;
 };
 
 /// State and outputs of the steps [a, b), nothing recorded.
-inline AnyTensors advance_loop(LoopSteps& loop, AnyTensors state, std::uint64_t a, std::uint64_t b)
+inline LoopState advance_loop(LoopSteps& loop, LoopState state, std::uint64_t a, std::uint64_t b)
 {
     const NoGrad nothing_recorded;
     for (AnyTensor& t : state) t.node = {};
     AnyTensors outputs;
     for (std::uint64_t i = a; i < b; ++i) {
-        AnyTensors next = i < loop.looked ? loop.make(i, state, &LoopReport::forward) : loop.look(i, state);
+        LoopState next = i < loop.looked ? loop.make(i, state, &LoopReport::forward) : loop.look(i, state);
         outputs.insert(outputs.end(), next.begin() + static_cast<std::ptrdiff_t>(loop.state_size),
                        next.end());
         next.resize(loop.state_size);
@@ -97,31 +107,31 @@ inline AnyTensors advance_loop(LoopSteps& loop, AnyTensors state, std::uint64_t 
 }
 
 /// Cuts `section` off the front of a loop: state becomes what it leaves, outputs are appended.
-inline void cut_loop(const std::shared_ptr<LoopSteps>& loop, AnyTensors& state, AnyTensors& outputs,
-                     std::uint64_t a, std::uint64_t m, std::uint64_t snapshots, AnyTensors values,
+inline void cut_loop(const std::shared_ptr<LoopSteps>& loop, LoopState& state, AnyTensors& outputs,
+                     std::uint64_t a, std::uint64_t m, std::uint64_t snapshots, const LoopState& values,
                      bool on_disk = false)
 {
     std::vector<Ref<Block>> blocks;
     for (const AnyTensor& t : values) blocks.push_back(t.value);
-    auto section = std::make_shared<LoopSection>(loop, a, m, snapshots);
+    auto section = std::make_shared<LoopSection>(loop, a, m, snapshots, state.plain);
     if (on_disk) {
         std::vector<Ref<Block>> kept;
         for (AnyTensor& t : state) kept.push_back(t.value);
         section->keep_on_disk(std::make_shared<SnapshotFile>(loop->folder, kept, loop->at));
         for (AnyTensor& t : state) t.value = stand_in(t.value->dtype, t.value->shape);
     }
-    AnyTensors results =
-        record_section(state, blocks, std::move(section), part_primitive, loop->at, loop->captured);
+    AnyTensors results = record_section(state, blocks, std::move(section), part_primitive, loop->at,
+                                        loop->captured & Tape::current().active);
     const auto end = results.begin() + static_cast<std::ptrdiff_t>(loop->state_size);
     outputs.insert(outputs.end(), end, results.end());
     results.erase(end, results.end());
-    state = std::move(results);
+    state = LoopState(std::move(results), values.plain);
 }
 
 /// The last state of the steps [a, b) and all their outputs, depending on `state`; at most `snapshots` states are kept, that
 /// one included.
-inline AnyTensors extend_loop(const std::shared_ptr<LoopSteps>& loop, AnyTensors state, std::uint64_t a,
-                              std::uint64_t b, std::uint64_t snapshots)
+inline LoopState extend_loop(const std::shared_ptr<LoopSteps>& loop, LoopState state, std::uint64_t a,
+                             std::uint64_t b, std::uint64_t snapshots)
 {
     AnyTensors outputs;
     while (b - a > 1) {
@@ -131,7 +141,7 @@ inline AnyTensors extend_loop(const std::shared_ptr<LoopSteps>& loop, AnyTensors
         snapshots = std::max<std::uint64_t>(snapshots, 2) - 1;
     }
     if (b > a) {
-        AnyTensors last = loop->make(a, state, &LoopReport::recorded);
+        LoopState last = loop->make(a, state, &LoopReport::recorded);
         const auto end = last.begin() + static_cast<std::ptrdiff_t>(loop->state_size);
         outputs.insert(outputs.end(), end, last.end());
         last.erase(end, last.end());
@@ -142,15 +152,15 @@ inline AnyTensors extend_loop(const std::shared_ptr<LoopSteps>& loop, AnyTensors
 }
 
 /// The same with the states at every `chunk` steps on disk.
-inline AnyTensors extend_on_disk(const std::shared_ptr<LoopSteps>& loop, AnyTensors state,
-                                 std::uint64_t steps, std::uint64_t chunk, std::uint64_t snapshots)
+inline LoopState extend_on_disk(const std::shared_ptr<LoopSteps>& loop, LoopState state, std::uint64_t steps,
+                                std::uint64_t chunk, std::uint64_t snapshots)
 {
     AnyTensors outputs;
     std::uint64_t a = 0;
     for (; steps - a > chunk; a += chunk)
         cut_loop(loop, state, outputs, a, a + chunk, snapshots, advance_loop(*loop, state, a, a + chunk),
                  true);
-    AnyTensors rest = extend_loop(loop, std::move(state), a, steps, snapshots);
+    LoopState rest = extend_loop(loop, std::move(state), a, steps, snapshots);
     rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(loop->state_size), outputs.begin(), outputs.end());
     return rest;
 }
@@ -158,16 +168,17 @@ inline AnyTensors extend_on_disk(const std::shared_ptr<LoopSteps>& loop, AnyTens
 /// A loop of unknown length: states are kept at every k-th step, k doubled whenever there are too many of them, so that one
 /// pass leaves between snapshots/2 and snapshots states at equal distances (after Stumm & Walther 2010).
 template <class Condition>
-AnyTensors extend_while(const std::shared_ptr<LoopSteps>& loop, AnyTensors state, const Condition& more,
-                        std::uint64_t snapshots, std::uint64_t most, std::uint64_t& steps)
+LoopState extend_while(const std::shared_ptr<LoopSteps>& loop, LoopState state, const Condition& more,
+                       std::uint64_t snapshots, std::uint64_t most, std::uint64_t& steps)
 {
     struct Kept {
         std::uint64_t at;
-        AnyTensors state, outputs;  ///< outputs of the steps from here on to the next one kept
+        LoopState state;
+        AnyTensors outputs;  ///< of the steps from here on to the next one kept
     };
     std::vector<Kept> kept;
     std::uint64_t distance = 1, i = 0;
-    AnyTensors now = state;
+    LoopState now = state;
     const auto tail = [&](AnyTensors& t) {
         AnyTensors rest(t.begin() + static_cast<std::ptrdiff_t>(loop->state_size), t.end());
         t.resize(loop->state_size);
@@ -190,7 +201,7 @@ AnyTensors extend_while(const std::shared_ptr<LoopSteps>& loop, AnyTensors state
             }
             if (i % distance == 0) kept.push_back({i, now, {}});
         }
-        AnyTensors next = advance_loop(*loop, now, i, i + 1);
+        LoopState next = advance_loop(*loop, now, i, i + 1);
         const AnyTensors y = tail(next);
         kept.back().outputs.insert(kept.back().outputs.end(), y.begin(), y.end());
         now = std::move(next);
@@ -199,7 +210,7 @@ AnyTensors extend_while(const std::shared_ptr<LoopSteps>& loop, AnyTensors state
     AnyTensors outputs;
     for (std::size_t k = 0; k < kept.size(); ++k) {
         const bool last = k + 1 == kept.size();
-        AnyTensors values = last ? now : kept[k + 1].state;
+        LoopState values = last ? now : kept[k + 1].state;
         for (AnyTensor& t : values) t.node = {};
         values.insert(values.end(), kept[k].outputs.begin(), kept[k].outputs.end());
         cut_loop(loop, state, outputs, kept[k].at, last ? i : kept[k + 1].at,
