@@ -125,7 +125,7 @@ TEST_CASE("native: loops in loops, branches, loops that end by their data", "[na
 
 TEST_CASE("native: a scan that keeps few states", "[native]")
 {
-    for (const std::uint64_t snapshots : {1, 3, 19}) {
+    for (const std::uint64_t snapshots : {1U, 3U, 19U}) {
         const Program p = gradient<double>("decay", {D{0.5, 0.7}, D(0.01)}, [&](const List<double>& w) {
             return decay(w[0], w[1], 20, snapshots);
         });
