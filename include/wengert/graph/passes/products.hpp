@@ -25,6 +25,13 @@ inline bool is_proper_matrix(const Shape& s)
     return s.size() >= 2 && s[s.size() - 1] > 1 && s[s.size() - 2] > 1;
 }
 
+/// Does a product read v where it lies, transposed or not? Rows of a broadcast are put together first, in the order asked for.
+inline bool read_in_place(const Rewrite& r, ValueId v)
+{
+    if (r.fn(v) == Fn::select) v = r.node(v).inputs[0];
+    return r.facts(v).has(Facts::row_major);
+}
+
 /// matmul(xᵀ, y): the flag says it, no view is made.
 inline ValueId flag_transposes(Rewrite& r, GraphNode& n)
 {
@@ -33,7 +40,8 @@ inline ValueId flag_transposes(Rewrite& r, GraphNode& n)
         const ValueId x = n.inputs[k];
         if (r.fn_for(n, x) != Fn::transpose || !swaps_rows(parameters_of<Transpose>(r.node(x)).perm))
             continue;
-        if (!is_proper_matrix(r.node(x).shape) && !r.options.allow_reassociation) continue;
+        const bool exact = is_proper_matrix(r.node(x).shape) && read_in_place(r, r.node(x).inputs[0]);
+        if (!exact && !r.options.allow_reassociation) continue;
         bool& flag = k == 0 ? op.ta : op.tb;
         flag = !flag;
         n.inputs[k] = r.node(x).inputs[0];
