@@ -4,6 +4,7 @@
 #include <wengert/graph/look/functions.hpp>
 
 #include <atomic>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <thread>
@@ -230,4 +231,20 @@ TEST_CASE("graphs differentiated while saved values go to disk")
     }
     const D found = wg::run(slope, y).get<double>(1), expected = wg::grad(f)(y);
     CHECK(sum(abs(found - expected)).item() < 1e-9 * sum(abs(expected)).item());
+}
+
+TEST_CASE("derivatives with AllowNaN and without have graphs of their own")
+{
+    const auto f = [](const D& x) { return sum(where(x > 0.0, sqrt(x), x * 2.0)); };
+    const auto inside = wg::freeze(wg::grad(f));
+    const auto frozen = wg::freeze(f);
+    const D zero{0.0};
+    for (int k = 0; k < 3; ++k) {
+        if (const wg::AllowNaN allow; true) {
+            CHECK(std::isnan(inside(zero)(0).item()));
+            CHECK(std::isnan(wg::grad(frozen)(zero)(0).item()));
+        }
+        CHECK(inside(zero)(0).item() == 2.0);
+        CHECK(wg::grad(frozen)(zero)(0).item() == 2.0);
+    }
 }

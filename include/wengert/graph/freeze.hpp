@@ -82,7 +82,9 @@ private:
             a.tensor(*t);
         }
         // What f captures may be a variable; arguments of other types may consist of the same numbers.
-        a.number(reinterpret_cast<std::uintptr_t>(&types<X...>) | (Tape::current().active != 0));
+        const Tape& tape = Tape::current();
+        a.number(reinterpret_cast<std::uintptr_t>(&types<X...>) | (tape.active != 0) |
+                 static_cast<std::uintptr_t>(tape.allow_nan) << 1);
     }
     /// Is this call part of what something else makes of its operations?
     template <class... X> bool is_inlined(const Tape& tape, const X&... x) const

@@ -89,7 +89,7 @@ private:
     FrozenPullback& pullback(const std::vector<AnyTensor>& inputs, const std::vector<AnyTensor>& cotangents,
                              const std::vector<bool>& wanted, const Site& at) const
     {
-        std::string key;
+        std::string key(1, Tape::current().allow_nan ? 'n' : '0');
         for (bool w : wanted) key += w ? '1' : '0';
         for (const auto& g : cotangents) key += g.value ? 'g' : '-';
         auto& slot = path_->pullbacks[key];
