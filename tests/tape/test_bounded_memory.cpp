@@ -97,6 +97,36 @@ TEST_CASE("ready-made hooks: disk is exact, shorter formats lose what they say")
     CHECK((brain > single && brain < 0.1));
 }
 
+TEST_CASE("hooks and the arguments of a checkpoint")
+{
+    const D x = normal<double>(Key(3), {500});  // large enough to be packed
+    const auto f = [](const D& a, const D& b) { return sum(sin(a) * b); };
+    const auto with = [&](std::shared_ptr<SavedHooks> h, const auto& f) {
+        const SavedTensorHooks hooks(std::move(h));
+        return grad(f)(x);
+    };
+    const auto once = [&](const D& x) { return checkpoint(loss)(x * 1.5); };
+    const D plain = grad([](const D& x) { return loss(x * 1.5); })(x);
+    CHECK(allclose(with(save_on_disk("/tmp"), once), plain, 0.0));
+    CHECK(norm(with(save_as_float32(), once) - plain).item() < 1e-5 * norm(plain).item());
+    const auto twice = [&](const D& x) {
+        const D y = x * 1.5;
+        return checkpoint(f)(y, y);
+    };
+    const auto captured = [&](const D& x) {
+        const D y = x * 1.5;
+        return checkpoint([y, f](const D& a) { return f(a, y); })(y);
+    };
+    const D both = grad([&](const D& x) { return f(x * 1.5, x * 1.5); })(x);
+    CHECK(allclose(with(save_on_disk("/tmp"), twice), both, 1e-14));
+    CHECK(allclose(with(save_on_disk("/tmp"), captured), both, 1e-14));
+    CHECK(norm(with(save_as_float32(), captured) - both).item() < 1e-5 * norm(both).item());
+    const auto reads = [&](const D& x) {
+        return checkpoint([](const D& x) { return x * norm(x).item(); })(x * 1.5)(0);
+    };
+    CHECK_THROWS_WITH(with(save_as_float32(), reads), contains("item") && contains("other elements"));
+}
+
 TEST_CASE("packed values of results that die are let go")
 {
     D x = normal<double>(Key(2), {500});

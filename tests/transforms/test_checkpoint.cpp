@@ -177,6 +177,30 @@ TEST_CASE("what another checkpoint has made comes from outside, too")
     CHECK_THROWS_WITH(f(true), contains("checkpoint") && contains("multiply"));
 }
 
+TEST_CASE("what an inner transform or checkpoint is given comes from outside of the outer one")
+{
+    const D x{1.0, 2.0};
+    D w;
+    const auto changes = [&](const auto& body) {
+        return grad([&](const D& x) {
+            w = D{3.0, 4.0};
+            const D y = checkpoint(body)(x);
+            w = D{3.0, 5.0};
+            return sum(y);
+        });
+    };
+    const auto product = checkpoint([](const D& x, const D& w) { return x * w; });
+    CHECK_THROWS_AS(changes([&](const D& x) { return product(x, w); })(x), TapeError);
+    const auto cubes = [](const D& w) { return sum(w * w * w); };
+    CHECK_THROWS_AS(changes([&](const D& x) { return x * grad(cubes)(w); })(x), TapeError);
+    const auto handed_through = [](const D& x) { return std::pair(x, x * x); };
+    const auto both = [&](const D& x) {
+        const auto [a, b] = checkpoint(handed_through)(x);
+        return sum(a * b);
+    };
+    CHECK(allclose(grad(both)(x), 3.0 * x * x, 1e-15));
+}
+
 TEST_CASE("an inner checkpoint captures what the outer one has made")
 {
     const D x{0.5, -1.0};

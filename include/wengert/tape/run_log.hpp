@@ -2,7 +2,9 @@
 // tensors in plain C++. A second run that takes the same does the same.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <unordered_map>
 #include <vector>
 
 #include "../array/layout.hpp"
@@ -148,14 +150,39 @@ public:
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
     {
         MaskRecorder::alias(of, as, at);
-        as->run = run_;
+        if (of.value->run < run_)
+            aliases_.emplace(as.get(), std::pair(as, of.value));
+        else
+            as->run = run_;
+    }
+    /// What the run is given, by another handle. Of it the log says only where it is used: hooks may bring it back elsewhere,
+    /// or with less of its digits. Where the run captures the same tensor, that comes from outside.
+    Ref<Block> argument(const AnyTensor& x, const Site& at)
+    {
+        const Strides strides = x.value->strides();
+        given_.push_back(make_view(x.value, x.value->shape, &strides, 0));
+        MaskRecorder::alias(x, given_.back(), at);
+        return given_.back();
     }
 
 private:
-    void take(const Block& b, std::string_view primitive, const Site& at)
+    /// The value that a handle stands for.
+    const Block& meant(const Block& b) const
     {
-        if (b.bytes() <= sizeof(std::uint64_t)) {
-            RunLog::Entry e{{}, 0, b.dtype, b.shape, primitive, at};
+        const Block* of = &b;
+        for (auto i = aliases_.find(of); i != aliases_.end(); i = aliases_.find(of))
+            of = i->second.second.get();
+        return *of;
+    }
+    void take(const Block& operand, std::string_view primitive, const Site& at)
+    {
+        const Block& b = aliases_.empty() ? operand : meant(operand);
+        RunLog::Entry e{{}, 0, b.dtype, b.shape, primitive, at};
+        const auto given =
+            std::find_if(given_.begin(), given_.end(), [&](const auto& g) { return g.get() == &b; });
+        if (given != given_.end()) {
+            e.bits = static_cast<std::uint64_t>(given - given_.begin());
+        } else if (b.bytes() <= sizeof(std::uint64_t)) {
             const Ref<Block> elements = contiguous(Ref<Block>(const_cast<Block*>(&b)));
             std::memcpy(&e.bits, elements->data, elements->bytes());
             return enter(std::move(e));
@@ -163,7 +190,8 @@ private:
         for (const auto& h : held_)
             if (h.get() == &b) return;
         held_.emplace_back(const_cast<Block*>(&b));
-        enter({held_.back(), 0, b.dtype, b.shape, primitive, at});
+        if (given == given_.end()) e.held = held_.back();
+        enter(std::move(e));
     }
     void enter(RunLog::Entry e)
     {
@@ -203,7 +231,9 @@ private:
     bool checks_;
     std::uint64_t run_ = next_run();
     std::size_t next_ = 0;
-    std::vector<Ref<Block>> held_;
+    std::vector<Ref<Block>> given_, held_;
+    std::unordered_map<const Block*, std::pair<Ref<Block>, Ref<Block>>>
+        aliases_;  ///< itself, and what it stands for
 };
 
 }  // namespace wengert

@@ -46,6 +46,15 @@ private:
     std::uint16_t before_ = 0;
 };
 
+template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
+{
+    each_tensor(
+        [&](AnyTensor& t) {
+            if (t.value) t.value = run.argument(t, at);
+        },
+        x);
+}
+
 template <class F, class Arguments> class CheckpointRule : public SectionRule {
 public:
     CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log)
@@ -62,6 +71,7 @@ public:
         Arguments x = shell_;
         std::size_t i = 0;
         each_tensor([&](AnyTensor& t) { t = inputs[i++]; }, x);
+        give_arguments(run, x, at);
         auto y = Argument<decltype(apply_at(*function_, at, x))>(apply_at(*function_, at, x));
         run.finish(at);
         return leaves_of(y);
@@ -115,6 +125,7 @@ private:
     {
         const NoGrad nothing_recorded;
         RunRecorder run(log);
+        give_arguments(run, x, at);
         Y y(apply_at(*function_, at, x));
         captured = run.mask();
         return y;
