@@ -1,6 +1,8 @@
 // What lets the tape hold less: hooks on what it saves, local Jacobians, positions to go back to; and who holds how much.
 #include "catch.hpp"
 
+#include <sys/resource.h>
+
 #include <cmath>
 #include <sstream>
 
@@ -95,6 +97,34 @@ TEST_CASE("ready-made hooks: disk is exact, shorter formats lose what they say")
     const double single = distance(with(save_as_float32())), brain = distance(with(save_as_bfloat16()));
     CHECK((single > 0 && single < 1e-5));
     CHECK((brain > single && brain < 0.1));
+}
+
+TEST_CASE("hooks keep all arrays in one file")
+{
+    const D x = normal<double>(Key(2), {200});
+    const auto deep = [](const D& x) {
+        D y = x;
+        for (int i = 0; i < 300; ++i) y = sin(y);
+        return sum(y);
+    };
+    const D plain = grad(deep)(x);
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit few{32, before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    D g;
+    std::string error;
+    try {
+        const SavedTensorHooks hooks(save_on_disk("/tmp"));
+        g = grad(deep)(x);
+    } catch (const Error& e) {
+        error = e.what();
+    }
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    REQUIRE(error.empty());
+    CHECK(allclose(g, plain, 0.0));
+    const SavedTensorHooks nowhere(save_on_disk("/tmp/wengert-no-such-folder"));
+    CHECK_THROWS_WITH(grad(deep)(x), contains("[SavedTensorHooks] cannot make a file in"));
 }
 
 TEST_CASE("hooks and the arguments of a checkpoint")

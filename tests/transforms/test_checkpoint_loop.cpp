@@ -2,7 +2,9 @@
 #include "catch.hpp"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <cmath>
 #include <map>
@@ -50,6 +52,24 @@ struct Walker {
 
 struct Particle {
     D position, velocity;
+};
+
+/// A lower limit of the process's while it lives.
+class Limit {
+public:
+    Limit(decltype(RLIMIT_NOFILE) what, rlim_t n) : what_(what)
+    {
+        ::getrlimit(what_, &before_);
+        const rlimit now{n, before_.rlim_max};
+        ::setrlimit(what_, &now);
+    }
+    Limit(const Limit&) = delete;
+    Limit& operator=(const Limit&) = delete;
+    ~Limit() { ::setrlimit(what_, &before_); }
+
+private:
+    decltype(RLIMIT_NOFILE) what_;
+    rlimit before_{};
 };
 
 std::size_t files_in(const std::string& folder)
@@ -252,10 +272,35 @@ TEST_CASE("numbers and keys of the state go from step to step with its tensors")
     }
 }
 
-TEST_CASE("a full disk is an error")
+TEST_CASE("a full disk is an error, and what was written is given back")
 {
     const D u = normal<double>(Key(1), {1000});
-    CHECK_THROWS_AS(detail::SnapshotFile("/dev/full", {u.any().value}, {}), MemoryError);
+    const D small = normal<double>(Key(2), {100});
+    auto store = std::make_shared<detail::SnapshotStore>("/tmp", "checkpoint_loop", Site{});
+    const Limit limit(RLIMIT_FSIZE, 10000);  // bytes of a file
+    const auto before = ::signal(SIGXFSZ, SIG_IGN);
+    const detail::Snapshot first(store, {u.any().value});
+    CHECK_THROWS_WITH(detail::Snapshot(store, {small.any().value, u.any().value}),
+                      contains("checkpoint_loop") && contains("cannot write a snapshot of 8000 bytes"));
+    for (int i = 0; i < 10; ++i) {
+        const detail::Snapshot again(store, {small.any().value});
+        CHECK(allclose(D(AnyTensor{again.read(0), {}}), small, 0.0));
+    }
+    ::signal(SIGXFSZ, before);
+    CHECK(allclose(D(AnyTensor{first.read(0), {}}), u, 0.0));
+    detail::SnapshotStore nowhere("/tmp/wengert-no-such-folder", "checkpoint_loop", Site{});
+    CHECK_THROWS_WITH(nowhere.put(*u.any().value), contains("cannot make a file"));
+}
+
+TEST_CASE("as many states on disk as one likes take one file")
+{
+    const D u{0.3, -1.2};
+    const Limit limit(RLIMIT_NOFILE, 32);
+    const auto kept = [&](const D& u) {
+        return sum(
+            square(checkpoint_loop(step, u, {.steps = 100, .snapshots = 2, .folder = "/tmp", .chunk = 1})));
+    };
+    CHECK(allclose(grad(kept)(u), grad([](const D& u) { return sum(square(plain_loop(u, 100))); })(u), 0.0));
 }
 
 TEST_CASE("loops that cannot be")

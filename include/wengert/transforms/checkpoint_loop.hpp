@@ -93,7 +93,8 @@ public:
         };
         steps_->state_size = tree::count(state);
         steps_->report = options_.report;
-        steps_->folder = options_.folder;
+        if (!options_.folder.empty())
+            steps_->disk = std::make_shared<SnapshotStore>(options_.folder, "checkpoint_loop", at);
         steps_->at = at;
     }
 

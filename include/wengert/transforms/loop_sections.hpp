@@ -44,7 +44,7 @@ struct LoopSteps {
     std::uint64_t captured = 0;  ///< those of them that steps depend on beside their state
     std::uint64_t looked = 0;    ///< `captured` is known of the steps before this one
     LoopReport* report = nullptr;
-    std::string folder;
+    std::shared_ptr<SnapshotStore> disk;
     Site at;
 
     LoopState make(std::uint64_t i, const LoopState& state, std::uint64_t LoopReport::*count) const
@@ -80,13 +80,13 @@ public:
         for (std::size_t i = 0; file_ && i < state.size(); ++i) state[i].value = file_->read(i);
         return extend_loop(loop_, std::move(state), a_, b_, snapshots_);
     }
-    void keep_on_disk(std::shared_ptr<SnapshotFile> file) { file_ = std::move(file); }
+    void keep_on_disk(std::shared_ptr<Snapshot> file) { file_ = std::move(file); }
 
 private:
     std::shared_ptr<LoopSteps> loop_;
     std::uint64_t a_, b_, snapshots_;
     std::shared_ptr<const void> plain_;  ///< of the state before step a
-    std::shared_ptr<SnapshotFile> file_;
+    std::shared_ptr<Snapshot> file_;
 };
 
 /// State and outputs of the steps [a, b), nothing recorded.
@@ -117,7 +117,7 @@ inline void cut_loop(const std::shared_ptr<LoopSteps>& loop, LoopState& state, A
     if (on_disk) {
         std::vector<Ref<Block>> kept;
         for (AnyTensor& t : state) kept.push_back(t.value);
-        section->keep_on_disk(std::make_shared<SnapshotFile>(loop->folder, kept, loop->at));
+        section->keep_on_disk(std::make_shared<Snapshot>(loop->disk, kept));
         for (AnyTensor& t : state) t.value = stand_in(t.value->dtype, t.value->shape);
     }
     AnyTensors results = record_section(state, blocks, std::move(section), part_primitive, loop->at,

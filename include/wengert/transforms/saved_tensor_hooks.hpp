@@ -43,22 +43,24 @@ private:
 /// Arrays of less than this many bytes are not worth the trouble.
 inline constexpr std::size_t least_packed = 1024;
 
-/// Every array in a file of its own, without a name, in a folder.
+/// Arrays in a file without a name, in a folder.
 class DiskHooks : public SavedHooks {
 public:
-    explicit DiskHooks(std::string folder) : folder_(std::move(folder)) {}
+    explicit DiskHooks(std::string folder)
+        : store_(std::make_shared<SnapshotStore>(std::move(folder), "SavedTensorHooks", Site{}))
+    {}
     std::shared_ptr<void> pack(const Ref<Block>& b) override
     {
         if (b->bytes() < least_packed) return nullptr;
-        return std::make_shared<SnapshotFile>(folder_, std::vector<Ref<Block>>{b}, Site{});
+        return std::make_shared<Snapshot>(store_, std::vector<Ref<Block>>{b});
     }
     Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override
     {
-        return static_cast<const SnapshotFile*>(packed.get())->read(0);
+        return static_cast<const Snapshot*>(packed.get())->read(0);
     }
 
 private:
-    std::string folder_;
+    std::shared_ptr<SnapshotStore> store_;
 };
 
 /// Doubles as floats: 24 bits of each value.

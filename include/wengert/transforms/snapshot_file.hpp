@@ -6,45 +6,132 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../array/layout.hpp"
 
 namespace wengert::detail {
 
-/// Some blocks in a file of its own that has no name any more once it is open: nothing is left behind, however the program
-/// ends. Throws MemoryError, with the system's reason, when they cannot be written or read.
-class SnapshotFile {
+/// A file for many arrays, which has no name any more once it is open: nothing is left behind, however the program ends.
+/// Made when the first array comes. Room of arrays that are let go is used again. Any thread may call. Throws MemoryError,
+/// with the system's reason, when something cannot be written or read.
+class SnapshotStore {
 public:
-    SnapshotFile(const std::string& folder, const std::vector<Ref<Block>>& blocks, const Site& at) : at_(at)
+    SnapshotStore(std::string folder, std::string_view who, const Site& at)
+        : folder_(std::move(folder)), who_(who), at_(at)
+    {}
+    SnapshotStore(const SnapshotStore&) = delete;
+    SnapshotStore& operator=(const SnapshotStore&) = delete;
+    ~SnapshotStore()
     {
-        std::string name = folder + "/wengert-snapshot-XXXXXX";
-        descriptor_ = ::mkstemp(name.data());
-        if (descriptor_ < 0) refuse("cannot make a file in " + folder);
-        ::unlink(name.c_str());
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+
+    /// Writes a contiguous array. Gives its place.
+    off_t put(const Block& b)
+    {
+        const off_t place = room(b.bytes());
+        for (std::size_t done = 0; done < b.bytes();) {
+            const ssize_t n =
+                ::pwrite(descriptor_, b.data + done, b.bytes() - done, place + static_cast<off_t>(done));
+            if (n < 0 && errno == EINTR) continue;
+            if (n <= 0) {
+                const int why = errno;
+                release(place, b.bytes());
+                refuse("cannot write a snapshot of " + std::to_string(b.bytes()) + " bytes", why);
+            }
+            done += static_cast<std::size_t>(n);
+        }
+        return place;
+    }
+    void get(off_t place, Block& b) const
+    {
+        for (std::size_t done = 0; done < b.bytes();) {
+            const ssize_t n =
+                ::pread(descriptor_, b.data + done, b.bytes() - done, place + static_cast<off_t>(done));
+            if (n < 0 && errno == EINTR) continue;
+            if (n <= 0) refuse("cannot read a snapshot", errno);
+            done += static_cast<std::size_t>(n);
+        }
+    }
+    void release(off_t place, std::size_t bytes) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        if (--arrays_ == 0) {
+            free_.clear();
+            end_ = 0;
+            static_cast<void>(::ftruncate(descriptor_, 0) == 0);
+            return;
+        }
         try {
-            for (const auto& b : blocks) append(*contiguous(b));
+            free_.emplace(bytes, place);
+        } catch (const std::bad_alloc&) {
+            return;  // the room stays empty until all of it is let go
+        }
+    }
+
+private:
+    /// A place for so many bytes: that of an array of the same size, or the end of the file.
+    off_t room(std::size_t bytes)
+    {
+        const std::lock_guard lock(mutex_);
+        if (descriptor_ < 0) open();
+        ++arrays_;
+        const auto same = free_.find(bytes);
+        if (same == free_.end()) return std::exchange(end_, end_ + static_cast<off_t>(bytes));
+        const off_t place = same->second;
+        free_.erase(same);
+        return place;
+    }
+    void open()
+    {
+        std::string name = folder_ + "/wengert-snapshot-XXXXXX";
+        descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
+        if (descriptor_ < 0) refuse("cannot make a file in " + folder_, errno);
+        ::unlink(name.c_str());
+    }
+    [[noreturn]] void refuse(const std::string& what, int why) const
+    {
+        fail<MemoryError>(who_, what + ": " + std::strerror(why), at_);
+    }
+
+    std::string folder_;
+    std::string_view who_;
+    Site at_;
+    std::mutex mutex_;
+    int descriptor_ = -1;
+    off_t end_ = 0;
+    std::size_t arrays_ = 0;
+    std::multimap<std::size_t, off_t> free_;  ///< by size
+};
+
+/// Some arrays in a store, for as long as this lives.
+class Snapshot {
+public:
+    Snapshot(std::shared_ptr<SnapshotStore> store, const std::vector<Ref<Block>>& blocks)
+        : store_(std::move(store))
+    {
+        parts_.reserve(blocks.size());
+        try {
+            for (const auto& b : blocks) parts_.push_back({b->dtype, b->shape, store_->put(*contiguous(b))});
         } catch (...) {
-            ::close(descriptor_);
+            let_go();
             throw;
         }
     }
-    SnapshotFile(const SnapshotFile&) = delete;
-    SnapshotFile& operator=(const SnapshotFile&) = delete;
-    ~SnapshotFile() { ::close(descriptor_); }
+    Snapshot(const Snapshot&) = delete;
+    Snapshot& operator=(const Snapshot&) = delete;
+    ~Snapshot() { let_go(); }
 
     Ref<Block> read(std::size_t i) const
     {
-        const Part& part = parts_[i];
-        auto b = make_block(part.dtype, part.shape);
-        for (std::size_t done = 0; done < b->bytes();) {
-            const ssize_t n = ::pread(descriptor_, b->data + done, b->bytes() - done,
-                                      part.offset + static_cast<off_t>(done));
-            if (n < 0 && errno == EINTR) continue;
-            if (n <= 0) refuse("cannot read a snapshot");
-            done += static_cast<std::size_t>(n);
-        }
+        auto b = make_block(parts_[i].dtype, parts_[i].shape);
+        store_->get(parts_[i].place, *b);
         return b;
     }
 
@@ -52,29 +139,15 @@ private:
     struct Part {
         DType dtype;
         Shape shape;
-        off_t offset;
+        off_t place;
     };
-    void append(const Block& b)
+    void let_go() noexcept
     {
-        parts_.push_back({b.dtype, b.shape, end_});
-        for (std::size_t done = 0; done < b.bytes();) {
-            const ssize_t n =
-                ::pwrite(descriptor_, b.data + done, b.bytes() - done, end_ + static_cast<off_t>(done));
-            if (n < 0 && errno == EINTR) continue;
-            if (n <= 0) refuse("cannot write a snapshot of " + std::to_string(b.bytes()) + " bytes");
-            done += static_cast<std::size_t>(n);
-        }
-        end_ += static_cast<off_t>(b.bytes());
-    }
-    [[noreturn]] void refuse(const std::string& what) const
-    {
-        fail<MemoryError>("checkpoint_loop", what + ": " + std::strerror(errno), at_);
+        for (const Part& p : parts_) store_->release(p.place, element_count(p.shape) * size_of(p.dtype));
     }
 
-    int descriptor_ = -1;
-    off_t end_ = 0;
+    std::shared_ptr<SnapshotStore> store_;
     std::vector<Part> parts_;
-    Site at_;
 };
 
 /// A block of a shape whose elements nobody reads: one element, repeated.
