@@ -142,7 +142,7 @@ private:
     }
     bool fits(std::uint32_t k, const Extra& x) const
     {
-        const tiling::FusionCosts limits;
+        const tiling::GroupLimits limits;
         const tiling::Group& group = groups_[k];
         return group.nodes.size() + extra_[k].nodes.size() + x.nodes.size() < limits.nodes &&
                group.operands.size() + extra_[k].loads.size() + x.loads.size() < limits.operands;

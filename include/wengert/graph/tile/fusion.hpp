@@ -20,15 +20,9 @@
 
 namespace wengert::tiling {
 
-/// What decides whether a value is stored for other passes or made again in them. Nanoseconds for 16 floats in the
-/// first-level cache and in memory beyond it; measured by hand on one machine, a tuner may set others.
-struct FusionCosts {
-    double load = 0.15, store = 0.29,
-           far = 0.6;              ///< an operand read, a result written, either beyond the caches
-    double cheap = 0.1;            ///< an addition or multiplication
-    std::size_t cache = 1U << 20;  ///< bytes from which `far` counts
-    std::size_t nodes = 96;        ///< of a group: its program and tiles stay in the caches
-    std::size_t operands = 32;
+/// Of one group: its program and tiles stay in the caches.
+struct GroupLimits {
+    std::size_t nodes = 96, operands = 32;
 };
 
 namespace detail {
@@ -87,8 +81,8 @@ template <class A = xsimd::default_arch> inline bool row_sum(const Graph& g, con
 
 class Fusion {
 public:
-    Fusion(const Graph& g, const Layouts& layouts, const FusionCosts& costs)
-        : g_(g), layouts_(layouts), costs_(costs), source_(g.size()), kind_(g.size(), 0),
+    Fusion(const Graph& g, const Layouts& layouts, const GroupLimits& limits)
+        : g_(g), layouts_(layouts), limits_(limits), source_(g.size()), kind_(g.size(), 0),
           level_(g.size(), -1), needed_(g.size(), false), parent_(g.size()), group_(g.size(), none)
     {}
 
@@ -240,7 +234,7 @@ private:
 
     bool full(const Group& group) const
     {
-        return group.nodes.size() >= costs_.nodes || group.operands.size() >= costs_.operands;
+        return group.nodes.size() >= limits_.nodes || group.operands.size() >= limits_.operands;
     }
     /// Operands counted while a group grows, with repetitions.
     void count_operands(ValueId v, std::uint32_t k)
@@ -343,7 +337,7 @@ private:
 
     const Graph& g_;
     const Layouts& layouts_;
-    const FusionCosts& costs_;
+    const GroupLimits& limits_;
     std::vector<ValueId> source_;
     std::vector<std::uint32_t> kind_;  ///< number of the elements that a fusible value has, 0 for others
     std::vector<std::int32_t> level_;
@@ -359,10 +353,10 @@ private:
 
 /// All operations that need a step, as groups in an order in which they can run.
 inline std::vector<Group> fuse(const Graph& g, const Layouts& layouts, const PlanOptions& options,
-                               const FusionCosts& costs = {})
+                               const GroupLimits& limits = {})
 {
     static_cast<void>(options);
-    return detail::Fusion(g, layouts, costs).run();
+    return detail::Fusion(g, layouts, limits).run();
 }
 
 }  // namespace wengert::tiling
