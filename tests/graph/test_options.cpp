@@ -78,7 +78,9 @@ TEST_CASE("what depends on the extent in another way is traced again")
 TEST_CASE("graphs for other extents are used when the function does what they say")
 {
     const auto head = [](const D& x) { return sum(view(x, range(0, 3)) * 2.0); };
-    const auto squared_extent = [](const D& x) { return sum(x) * static_cast<double>(x.size(0) * x.size(0)); };
+    const auto squared_extent = [](const D& x) {
+        return sum(x) * static_cast<double>(x.size(0) * x.size(0));
+    };
     const auto gram = [](const D& x) { return mean(wengert::square(matmul(x, transpose(x)))); };
     const auto loop = [](const D& x) {
         return scan([](const D& s, const D& row) { return std::pair(s * 0.5 + sum(row), std::tuple()); },

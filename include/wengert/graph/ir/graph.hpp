@@ -20,8 +20,8 @@ struct GraphNode {
     Kind kind = Kind::operation;
     DType dtype{};
     std::uint16_t segment = 0;  ///< values of different segments are not merged: what is to be recomputed
-    std::uint32_t index = 0;    ///< of an input, or of a result among those of its operation; of an operation:
-                                ///< not 0 where it is made again beside its readers, and not to be merged
+    std::uint32_t index = 0;  ///< of an input, or of a result among those of its operation; of an operation:
+                              ///< not 0 where it is made again beside its readers, and not to be merged
     const Primitive* primitive = nullptr;  ///< operations only
     Parameters op;
     ValueList inputs;  ///< all of them smaller than the node's own id
