@@ -89,7 +89,8 @@ private:
     /// Is this call part of what something else makes of its operations?
     template <class... X> bool is_inlined(const Tape& tape, const X&... x) const
     {
-        return tape.anomaly || tape.save_all || tape.hooks || recorder() ||
+        const auto is_looked_into = [&](Recorder& r) { return !r.seen(nullptr) || !core_->live.empty(); };
+        return tape.anomaly || tape.save_all || tape.hooks || (recorder() && is_looked_into(*recorder())) ||
                (tape.forward_levels && (arguments(x...).mask & tape.active & tape.forward_levels));
     }
 
@@ -122,10 +123,16 @@ private:
         FrozenEntry& entry = core.entry(a);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
         if (levels && loops_call_host(entry)) return run_eagerly<Y>(at, x...);
+        const bool looked = recorder() && !entry.paths.empty();
+        if (looked && entry.paths.front()->effects) return run_function<Y>(at, x...);
         std::vector<Ref<Block>> kept;
         if (levels) kept = a.inputs;  // a derivative reads them: nothing is written there
         bool check = false;
         FrozenPath* const path = core.replay(entry, a.inputs, outputs, check);
+        if (looked && path && !check && !recorder()->seen(path)) {
+            count_one(core.stats.inlined);
+            return run_function<Y>(at, x...);
+        }
         if (path && !check && !levels) [[likely]]
             return result<Y>(*path, outputs);
         const std::shared_ptr<FrozenPath> shared = path ? entry.paths.front() : nullptr;

@@ -51,6 +51,8 @@ public:
 
     /// Does it keep the blocks that it sees? Then nothing may be written in place.
     virtual bool holds() const { return true; }
+    /// Has it seen the operations of this graph, and does not need to again? Of none (null): are there such at all?
+    virtual bool seen(const void* /* graph */) { return false; }
 
     std::uint16_t segment = 0;  ///< operations of different segments are not to be merged (checkpoint)
     Ref<Block>

@@ -60,7 +60,9 @@ public:
 /// Looks for the levels that operands depend on, also where nothing is recorded. All is handed on to an enclosing recorder.
 class MaskRecorder : public Recorder {
 public:
-    explicit MaskRecorder(std::string_view who) : who_(who)
+    /// `seen`: the graphs that were looked into before; they run as they are.
+    explicit MaskRecorder(std::string_view who, std::vector<const void*>* seen = nullptr)
+        : who_(who), seen_(seen)
     {
         outer_ = std::exchange(current_thread().recorder, this);
         if (outer_) segment = outer_->segment;
@@ -102,6 +104,13 @@ public:
     }
     bool knows(const Block& b) const override { return outer_ && outer_->knows(b); }
     bool holds() const override { return outer_ && outer_->holds(); }
+    bool seen(const void* graph) override
+    {
+        if (outer_ || !seen_) return false;
+        if (!graph || std::find(seen_->begin(), seen_->end(), graph) != seen_->end()) return true;
+        seen_->push_back(graph);
+        return false;
+    }
     Ref<Block> key(std::uint64_t origin) override { return outer_ ? outer_->key(origin) : Ref<Block>(); }
     [[noreturn]] void refuse(std::string_view what, const Site& at) override
     {
@@ -113,6 +122,7 @@ protected:
     std::string_view who_;
 
 private:
+    std::vector<const void*>* seen_;
     Recorder* outer_ = nullptr;
     std::uint64_t mask_ = 0;
 };

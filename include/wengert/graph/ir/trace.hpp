@@ -55,6 +55,7 @@ public:
     void variable(const AnyTensor& t) override
     {
         if (outer_ && !known_.contains(key_of(*t.value)) && outer_->knows(*t.value)) capture(t, {});
+        if (outer_ && !outer_->holds()) outer_->variable(t);
     }
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
     {
