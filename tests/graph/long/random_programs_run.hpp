@@ -708,13 +708,22 @@ inline bool holds(const std::vector<Instruction>& body, Op first, Op last)
     return false;
 }
 
+/// A trace writes the zero-cotangent rule out, and so brings cotangents that lie transposed into order: products in derivatives
+/// of derivatives, which meet them, add up in another order then.
+inline bool reorders_products(const Program& p)
+{
+    const bool twice = p.mode == Mode::second || p.mode == Mode::hvp ||
+                       (p.mode != Mode::forward && holds(p.body, Op::inner_gradient, Op::inner_jvp));
+    return twice && holds(p.body, Op::matmul, Op::dot);
+}
+
 /// Updates are not folded into products, which rounds otherwise. Derivatives of the loops of a graph add up in another order.
 inline std::vector<Way> ways(const Program& p)
 {
     Random r{p.seed + 2};
     const bool exact = p.mode == Mode::forward && !holds(p.body, Op::inner_gradient, Op::inner_jvp)
                            ? true
-                           : !holds(p.body, Op::recorded_scan, Op::recorded_cond);
+                           : !holds(p.body, Op::recorded_scan, Op::recorded_cond) && !reorders_products(p);
     const auto with = [&](const char* name, wg::Backend backend, bool optimize, bool check) {
         wg::FreezeOptions o;
         o.backend = backend;
