@@ -187,6 +187,8 @@ private:
     void take(const Block& operand, std::string_view primitive, const Site& at)
     {
         const Block& b = aliases_.empty() ? operand : meant(operand);
+        for (const auto& h : held_)
+            if (h.get() == &b) return;
         RunLog::Entry e{{}, 0, b.dtype, b.shape, primitive, at};
         const auto given =
             std::find_if(given_.begin(), given_.end(), [&](const auto& g) { return g.get() == &b; });
@@ -197,8 +199,6 @@ private:
             std::memcpy(&e.bits, elements->data, elements->bytes());
             return enter(std::move(e));
         }
-        for (const auto& h : held_)
-            if (h.get() == &b) return;
         held_.emplace_back(const_cast<Block*>(&b));
         if (given == given_.end()) e.held = held_.back();
         enter(std::move(e));

@@ -46,6 +46,7 @@ private:
     std::uint16_t before_ = 0;
 };
 
+/// Under hooks the second run is given other tensors than the first.
 template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
 {
     each_tensor(
@@ -58,7 +59,8 @@ template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
 template <class F, class Arguments> class CheckpointRule : public SectionRule {
 public:
     CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log)
-        : function_(std::move(f)), shell_(arguments), log_(std::move(log))
+        : function_(std::move(f)), shell_(arguments), log_(std::move(log)),
+          hooks_(Tape::current().hooks != nullptr)
     {
         each_tensor([](AnyTensor& t) { t = {}; }, shell_);
     }
@@ -71,7 +73,7 @@ public:
         Arguments x = shell_;
         std::size_t i = 0;
         each_tensor([&](AnyTensor& t) { t = inputs[i++]; }, x);
-        give_arguments(run, x, at);
+        if (hooks_) give_arguments(run, x, at);
         auto y = Argument<decltype(apply_at(*function_, at, x))>(apply_at(*function_, at, x));
         run.finish(at);
         return leaves_of(y);
@@ -81,6 +83,7 @@ private:
     std::shared_ptr<F> function_;
     Arguments shell_;
     RunLog log_;
+    bool hooks_;  ///< were there some in the first run?
 };
 
 template <class F> class Checkpoint : public Closure<Checkpoint<F>> {
@@ -125,7 +128,7 @@ private:
     {
         const NoGrad nothing_recorded;
         RunRecorder run(log);
-        give_arguments(run, x, at);
+        if (Tape::current().hooks) give_arguments(run, x, at);
         Y y(apply_at(*function_, at, x));
         captured = run.mask();
         return y;
