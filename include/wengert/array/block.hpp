@@ -21,8 +21,8 @@ struct Block : Counted {
     std::size_t count = 0;      ///< elements
     std::size_t capacity = 0;   ///< bytes taken from the pool; 0 when the elements are in line or borrowed
     DType dtype{};
-    alignas(2) bool strided = false;  ///< a view whose elements do not lie in row-major order
-    std::uint16_t writers = 0;        ///< scoped writers that live: recording from it throws
+    bool strided = false;       ///< a view whose elements do not lie in row-major order
+    std::uint16_t writers = 0;  ///< scoped writers that live: recording from it throws
     Shape shape;
     std::uint64_t run = 0;  ///< the last run with a log (tape/run_log.hpp) in which an operation made it
     union {
