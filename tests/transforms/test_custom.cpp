@@ -3,6 +3,7 @@
 
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/math.hpp>
+#include <wengert/ops/shape.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/custom.hpp>
 
@@ -119,4 +120,23 @@ TEST_CASE("custom_jvp: the rule replaces the derivative in both modes")
     const double want = 0.5 * std::exp(1.0);
     CHECK(wg::grad([&](const D& t) { return sum(half(t)); })(x)(0).item() == Approx(want));
     CHECK(wg::jvp(half, x, D{1.0}).second(0).item() == Approx(want));
+}
+
+TEST_CASE("a rule whose result has another shape is refused by name")
+{
+    const auto total =
+        wg::custom_vjp([](const D& x) { return sum(x); }, [](const D& g, const D&, const D&) { return g; });
+    D w{1.0, 2.0, 3.0};
+    w.requires_grad();
+    const auto text = message_of<wg::ShapeError>([&] { backward(total(w)); });
+    CHECK_THAT(text,
+               contains("custom_vjp") && contains("()") && contains("(3)") && contains("test_custom.cpp"));
+    const auto wide = wg::custom_jvp([](const D& x) { return x * 2.0; },
+                                     [](const D& dot, const D&, const D&) {
+                                         return wg::concatenate({dot, dot});
+                                     });
+    CHECK_THAT(message_of<wg::ShapeError>([&] {
+                   wg::jvp(wide, D{1.0, 2.0}, D{1.0, 1.0});
+               }),
+               contains("custom_jvp") && contains("(4)") && contains("(2)"));
 }

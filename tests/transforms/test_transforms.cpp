@@ -4,11 +4,14 @@
 #include <array>
 #include <map>
 
+#include <wengert/ops/creation.hpp>
 #include <wengert/ops/math.hpp>
+#include <wengert/ops/update.hpp>
 #include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;
 using wg::Tensor;
+using D = Tensor<double>;
 
 namespace {
 
@@ -143,4 +146,46 @@ TEST_CASE("the derivative with respect to a zero cotangent survives")
     CHECK(values->as<double>()[0] == 2.0);
     CHECK(values->as<double>()[1] == 0.0);
     CHECK(values->as<double>()[3] == 2.0);
+}
+
+TEST_CASE("a function may write to arguments that it takes by reference")
+{
+    const D x{2.0, 3.0};
+    const D twice = 2.0 * x;
+    CHECK(wg::allclose(wg::grad([](D& t) {
+                           t *= t;
+                           return sum(t);
+                       })(x),
+                       twice));
+    CHECK(wg::allclose(wg::grad([](auto& t) {
+                           const D u = std::move(t);
+                           return sum(u * u);
+                       })(x),
+                       twice));
+    const auto swapped = wg::grad<0, 1>([](D& a, D& b) {
+        std::swap(a, b);
+        return sum(a * 3.0 + b);
+    })(x, x);
+    CHECK(wg::allclose(std::get<0>(swapped), wg::ones_like(x)));
+    CHECK(wg::allclose(std::get<1>(swapped), 3.0 * wg::ones_like(x)));
+    const auto pulled = wg::vjp(
+        [](D& t) {
+            t *= t;
+            return sum(t);
+        },
+        x);
+    CHECK(wg::allclose(pulled.second(D(1.0)), twice));
+    CHECK(wg::allclose(x, D{2.0, 3.0}));
+}
+
+TEST_CASE("backward within NoGrad: what has been recorded before can be swept")
+{
+    D w{1.0, 2.0};
+    w.requires_grad();
+    const D y = sum(w * w);
+    {
+        const wg::NoGrad off;
+        backward(y);
+    }
+    CHECK(wg::allclose(w.grad(), D{2.0, 4.0}));
 }

@@ -189,6 +189,9 @@ public:
     {}
     View(const View&) = default;
 
+    /// A part of a variable is none itself, and the next write would make it forget: Tensor<T> w = view(…) can be one.
+    template <class... X> void requires_grad(X&&...) = delete;
+
     void operator=(Arg v) && { store(*v, v.at); }
     void operator=(const View& v) && { store(v, {}); }
     void operator+=(Arg v) && { add<false>(*v, v.at); }

@@ -44,8 +44,8 @@ inline void backward_any(const AnyTensor& y, Ref<Block> cotangent, const Backwar
     if (Recorder* r = recorder())
         r->refuse("backward(): gradients of variables are state; use grad or value_and_grad", at);
     const AnyTensor* in[] = {&y};
-    const std::uint64_t mask = tape.dependence(in, 1, "backward", at);
-    if (!(mask & 1))
+    tape.dependence(in, 1, "backward", at);  // refuses what is another tape's
+    if (!y.node || !(y.node->mask & 1))      // NoGrad says what is recorded from now on
         fail<TapeError>("backward",
                         "this tensor of shape " + to_string(y.value->shape) +
                             " depends on no variable: call requires_grad(true) on one before computing it",

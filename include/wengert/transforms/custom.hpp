@@ -24,13 +24,27 @@ Ref<Block> call_opaque(const F& f, std::string_view name, const Site& at, const 
 
 template <class T> Tensor<T> constant(const Ref<Block>& b) { return Tensor<T>(AnyTensor{b, {}}); }
 
-/// The i-th cotangent that a rule returned: a tensor for one input, a tuple for several.
-template <std::size_t i, class R> auto nth_result(const R& r)
+/// The i-th of the cotangents that a rule returned for n inputs: a tensor for one, a tuple for several.
+template <std::size_t i, std::size_t n, class R> auto nth_result(const R& r)
 {
-    if constexpr (is_tensor<R>)
+    if constexpr (is_tensor<R>) {
+        static_assert(n == 1,
+                      "wengert: a rule for several arguments returns a tuple, one cotangent for each");
         return r;
-    else
+    } else {
+        static_assert(std::tuple_size_v<R> == n, "wengert: a rule returns one cotangent for each argument");
         return std::get<i>(r);
+    }
+}
+template <class T>
+Tensor<T> checked_result(std::string_view name, const char* what, const Tensor<T>& r, const Tensor<T>& like)
+{
+    if (!(r.shape() == like.shape()))
+        fail<ShapeError>(name,
+                         "the rule returned a " + std::string(what) + " of shape " + to_string(r.shape()) +
+                             " where " + to_string(like.shape()) + " is needed",
+                         Tape::current().site_override);
+    return r;
 }
 
 /// fn(last, first…): rules take the output before the inputs, the framework hands it over last.
@@ -101,7 +115,11 @@ template <class F, class R> struct CustomVjp {
     Tensor<T> pull(wrt<i>, const Tensor<T>& g, const X&... xy) const
     {
         return last_first(
-            [&](const auto& y, const auto&... x) { return nth_result<i>(functions->second(g, y, x...)); },
+            [&](const auto& y, const auto&... x) {
+                return checked_result(name, "cotangent",
+                                      nth_result<i, sizeof...(x)>(functions->second(g, y, x...)),
+                                      std::get<i>(std::tie(x...)));
+            },
             xy...);
     }
     template <class X, class... More> X push(const X&, const More&...) const
@@ -130,8 +148,9 @@ template <class F, class R> struct CustomJvp {
         return last_first(
             [&](const auto& y, const auto&... x) {
                 const auto linear = [&](const auto&... dot) { return functions->second(dot..., y, x...); };
-                return nth_result<i>(vjp_at(linear, Site{}, broadcast_to(zero_like(x), x.shape(), Site{})...)
-                                         .second(g, Site{}));
+                return nth_result<i, sizeof...(x)>(
+                    vjp_at(linear, Site{}, broadcast_to(zero_like(x), x.shape(), Site{})...)
+                        .second(g, Site{}));
             },
             xy...);
     }
@@ -140,7 +159,10 @@ template <class F, class R> struct CustomJvp {
         constexpr std::size_t n = sizeof...(More) / 2;
         const auto all = std::tie(first, more...);
         return [&]<std::size_t... k>(std::index_sequence<k...>) {
-            return functions->second(std::get<k>(all)..., std::get<2 * n>(all), std::get<n + k>(all)...);
+            return checked_result(
+                name, "tangent",
+                functions->second(std::get<k>(all)..., std::get<2 * n>(all), std::get<n + k>(all)...),
+                std::get<2 * n>(all));
         }(std::make_index_sequence<n>());
     }
 };

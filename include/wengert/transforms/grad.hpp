@@ -69,7 +69,8 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
     LevelScope scope(tape, false);
     const std::size_t level = scope.level();
     auto variables = lift_arguments<I...>(level, transform, at, std::index_sequence_for<X...>(), x...);
-    auto y = Argument<decltype(apply_at(f, at, variables))>(apply_at(f, at, variables));
+    auto arguments = variables;  // f may take them by reference and write to them
+    auto y = Argument<decltype(apply_at(f, at, arguments))>(apply_at(f, at, arguments));
     check_scalar(y, transform, at);
     using T = typename decltype(y)::value_type;
     std::optional<Walk> walk(std::in_place, tape, level, false);
@@ -190,8 +191,9 @@ template <class F, class... X> auto vjp_at(F& f, const Site& at, const X&... x)
     Tape& tape = Tape::current();
     LevelScope scope(tape, false);
     std::tuple<X...> variables(lift_tree(x, scope.level(), "vjp", at)...);
-    using Y = Argument<decltype(apply_at(f, at, variables))>;
-    Y y = apply_at(f, at, variables);
+    std::tuple<X...> arguments = variables;  // f may take them by reference and write to them
+    using Y = Argument<decltype(apply_at(f, at, arguments))>;
+    Y y = apply_at(f, at, arguments);
     scope.close();
     return std::pair(lower_tree(y, scope.level(), at), Pullback<Y, X...>(y, variables, scope));
 }
