@@ -1,7 +1,11 @@
 /// Operations that only move elements: values, gradients and tangents from the fixtures, every dtype.
 #include "../fixtures/fixtures.hpp"
 
+#include <wengert/ops/creation.hpp>
 #include <wengert/ops/shape.hpp>
+#include <wengert/ops/take.hpp>
+
+#include <limits>
 
 using namespace wengert;
 using fixtures::Case;
@@ -115,4 +119,36 @@ TEST_CASE("shapes that do not fit are refused with their names", "[shape][errors
     CHECK_THROWS_WITH(tril(y), contains("tril") && contains("(2)"));
     CHECK_THROWS_AS(diagonal(y), ShapeError);
     CHECK(Tape::current().size() == size);
+}
+
+TEST_CASE("shapes of too many elements are refused", "[shape][errors]")
+{
+    using D = Tensor<double>;
+    constexpr std::int64_t half = std::int64_t{1} << 32, large = std::int64_t{1} << 59;
+    const D one(1.0);
+    for (const Shape& s : {Shape{2 * large}, Shape{4 * large}, Shape{half, half}, Shape{half, half, 0},
+                           Shape{0, half, half}, Shape{4 * large + 1, 4}}) {
+        INFO(to_string(s));
+        CHECK_THROWS_WITH(zeros<bool>(s), contains("too many elements"));
+        CHECK_THROWS_WITH(broadcast_to(one, s), contains("too many elements"));
+    }
+    CHECK(zeros<double>({0, large}).size() == 0);
+    CHECK(zeros<double>({large, 0}).size() == 0);
+    CHECK_THROWS_AS(zeros<double>({large}), MemoryError);
+    const D wide = broadcast_to(one, {large}), empty = zeros<double>({0, large});
+    CHECK(wide.size() == static_cast<std::size_t>(large));
+    CHECK_THROWS_AS(wide * 2.0, MemoryError);
+    const D column = broadcast_to(one, {half, 1}), row = broadcast_to(one, {1, half});
+    CHECK_THROWS_WITH(column + row, contains("add") && contains("too many elements"));
+    CHECK_THROWS_AS(reshape(D{1.0, 2.0, 3.0, 4.0}, {4, (std::int64_t{1} << 62) + 1}), ShapeError);
+    CHECK_THROWS_AS(reshape(zeros<double>({0}), {half, half}), ShapeError);
+    CHECK_THROWS_AS(reshape(zeros<double>({0}), {half, half, -1}), ShapeError);
+    CHECK(reshape(zeros<double>({0}), {half, -1}).shape() == Shape{half, 0});
+    CHECK_THROWS_AS(stack(std::vector<D>(32, wide)), ShapeError);
+    CHECK_THROWS_AS(concatenate(std::vector<D>(32, wide)), ShapeError);
+    CHECK_THROWS_AS(concatenate({empty, empty}, 1), ShapeError);
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    CHECK_THROWS_AS(pad(D{1.0, 2.0}, {{most, most}}), ShapeError);
+    const D rows = broadcast_to(one, {2, large / 2});
+    CHECK_THROWS_AS(take(rows, zeros<std::int64_t>({64}), 0), ShapeError);
 }

@@ -106,9 +106,16 @@ __attribute__((noinline)) inline void take_elements(Thread& t, Block* b, std::si
     }
 }
 
-/// A new block with uninitialised elements. `count` must be the product of the shape.
+[[noreturn]] __attribute__((noinline)) inline void refuse_shape(const Shape& shape)
+{
+    throw MemoryError("[memory] cannot allocate the elements of shape " + to_string(shape));
+}
+
+/// A new block with uninitialised elements. `count` must be the product of the shape. Throws MemoryError.
 inline Ref<Block> make_block(Thread& t, DType dtype, const Shape& shape, std::size_t count)
 {
+    if (count > max_elements) [[unlikely]]
+        refuse_shape(shape);
     Block* b = make_header(t, dtype, shape, count);
     const std::size_t bytes = count * size_of(dtype);
     if (bytes <= Block::inline_bytes)
@@ -120,7 +127,10 @@ inline Ref<Block> make_block(Thread& t, DType dtype, const Shape& shape, std::si
 
 inline Ref<Block> make_block(DType dtype, const Shape& shape)
 {
-    return make_block(current_thread(), dtype, shape, element_count(shape));
+    std::size_t count = 1;
+    for (auto e : shape)
+        if (__builtin_mul_overflow(count, static_cast<std::size_t>(e), &count)) refuse_shape(shape);
+    return make_block(current_thread(), dtype, shape, count);
 }
 
 /// A block whose elements belong to somebody else, who keeps them as long as it or a view of it lives.

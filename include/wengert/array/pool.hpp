@@ -53,6 +53,8 @@ public:
     void* take(std::size_t bytes, std::size_t& capacity)
     {
         const std::size_t c = class_of(bytes);
+        if (c >= classes) [[unlikely]]
+            refuse(bytes);
         capacity = bytes_of(c);
         maybe_fail();
         void* p;

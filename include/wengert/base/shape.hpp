@@ -185,15 +185,17 @@ inline Strides row_major(const Shape& shape)
     return strides;
 }
 
-/// Non-negative extents whose product fits; anything else is the caller's mistake.
+/// More elements has no shape: the bytes of an array and every stride fit 63 bits then, whatever its dtype.
+inline constexpr std::size_t max_elements = std::size_t{1} << 59;
+
+/// Non-negative extents, and those that are not 0 have a product of at most max_elements: (0, 2⁶²) is refused as
+/// (2⁶², 0) is. Anything else is the caller's mistake.
 inline void check_shape(std::string_view primitive, const Shape& shape, const Site& at)
 {
     std::int64_t n = 1;
-    bool empty = false;
     for (auto e : shape) {
         if (e < 0) fail<ShapeError>(primitive, "a shape has no negative extents: " + to_string(shape), at);
-        empty = empty || e == 0;
-        if (!empty && __builtin_mul_overflow(n, e, &n))
+        if (e != 0 && (__builtin_mul_overflow(n, e, &n) || n > static_cast<std::int64_t>(max_elements)))
             fail<ShapeError>(primitive, "shape " + to_string(shape) + " has too many elements", at);
     }
 }

@@ -111,6 +111,7 @@ Tensor<T> concatenate(const Tensor<T>* parts, std::size_t n, std::int64_t axis, 
                              at);
         op.extents.push_back(shape[op.axis]);
         op.shape[op.axis] += shape[op.axis];
+        check_shape("concatenate", op.shape, at);  // each time: the next sum might wrap
     }
     return apply_variadic<Concatenate, T>(op, at, in.data(), n);
 }
@@ -128,6 +129,7 @@ template <class T> Tensor<T> stack(const Tensor<T>* parts, std::size_t n, std::i
     const std::size_t k = normalize_axis("stack", axis, shape, at);
     for (std::size_t a = shape.size() - 1; a > k; --a) shape[a] = shape[a - 1];
     shape[k] = static_cast<std::int64_t>(n);
+    check_shape("stack", shape, at);
     return apply_variadic<Stack, T>(Stack{k, shape}, at, in.data(), n);
 }
 
@@ -194,8 +196,10 @@ Tensor<T> pad(const Tensor<T>& x, const Padding& widths, double value = 0,
         fail<ShapeError>(
             "pad", "needs one pair of non-negative widths for each axis of shape " + to_string(x.shape()),
             at);
+    constexpr auto too_wide = static_cast<std::int64_t>(max_elements) + 1;  // their sums do not wrap
     Shape shape = x.shape();
-    for (std::size_t k = 0; k < shape.size(); ++k) shape[k] += widths[k].first + widths[k].second;
+    for (std::size_t k = 0; k < shape.size(); ++k)
+        shape[k] += std::min(widths[k].first, too_wide) + std::min(widths[k].second, too_wide);
     check_shape("pad", shape, at);
     Selection inner(shape);
     inner.shape = x.shape();

@@ -148,15 +148,16 @@ template <class T>
 Tensor<T> reshape(const Tensor<T>& x, Shape shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Shape asked = shape;
-    std::int64_t known = 1, unknown = -1;
+    std::int64_t unknown = -1;
     for (std::size_t i = 0; i < shape.size(); ++i) {
         if (shape[i] == -1 && unknown < 0)
             unknown = static_cast<std::int64_t>(i);
         else if (shape[i] < 0)
             fail<ShapeError>("reshape", "negative extents in " + to_string(asked), at);
-        else
-            known *= shape[i];
     }
+    if (unknown >= 0) shape[static_cast<std::size_t>(unknown)] = 1;
+    check_shape("reshape", shape, at);
+    const auto known = static_cast<std::int64_t>(element_count(shape));
     const auto size = static_cast<std::int64_t>(x.size());
     if (unknown >= 0 && known > 0) shape[static_cast<std::size_t>(unknown)] = size / known;
     if ((unknown >= 0 && known == 0) || element_count(shape) != x.size())

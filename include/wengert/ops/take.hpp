@@ -148,6 +148,7 @@ Tensor<T> take(const Tensor<T>& x, const Indices& indices, std::int64_t axis,
                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("take", axis, x.shape(), at);
+    check_shape("take", detail::taken_shape(x.shape(), indices.shape(), k), at);
     return apply<Take, T>(Take{k, x.shape()}, at, x, indices);
 }
 /// Another name of take.

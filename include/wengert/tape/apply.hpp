@@ -197,6 +197,7 @@ inline Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block
     }
     Shape shape = in[0]->shape;
     for (std::size_t i = 1; i < n; ++i) shape = broadcast_shapes(p.name, shape, in[i]->shape, at);
+    check_shape(p.name, shape, at);  // each operand may be a view of few elements
     auto out = result(shape, element_count(shape));
     kernels::Operand operands[kernels::max_operands];
     operands[0] = {out->data, size_of(p.dtype), row_major(shape)};
