@@ -53,12 +53,33 @@ TEST_CASE("eye, arange, linspace", "[creation]")
     CHECK(values(arange<std::int64_t>(5, 0, -2)) == std::vector<std::int64_t>{5, 3, 1});
     CHECK(values(arange<double>(0, 1, 0.25)) == std::vector<double>{0, 0.25, 0.5, 0.75});
     CHECK(arange<std::int32_t>(-3).size() == 0);
+    CHECK_THROWS_AS(arange<std::int64_t>(0, 1, 0), ShapeError);
+    CHECK_THROWS_AS(arange<double>(1e18), ShapeError);
     CHECK_THROWS_AS(arange<double>(0, 1, 0), ShapeError);
     CHECK(values(linspace<double>(0, 1, 5)) == std::vector<double>{0, 0.25, 0.5, 0.75, 1});
     CHECK(values(linspace<double>(3, 7, 1)) == std::vector<double>{3});
     CHECK(linspace<double>(3, 7, 0).size() == 0);
     CHECK(linspace<double>(0, 0.3, 4)(3).item() == 0.3);
     CHECK_THROWS_AS(linspace<double>(0, 1, -1), ShapeError);
+}
+
+TEST_CASE("arange of integers counts in integers", "[creation]")
+{
+    using I = std::int64_t;
+    constexpr I odd = (I{1} << 53) + 1;  // no double
+    constexpr I least = std::numeric_limits<I>::min(), most = std::numeric_limits<I>::max();
+    CHECK(values(arange<I>(odd - 1, odd)) == std::vector<I>{odd - 1});
+    CHECK(values(arange<I>(odd, odd + 3)) == std::vector<I>{odd, odd + 1, odd + 2});
+    CHECK(values(arange<I>(odd + 3, odd, -2)) == std::vector<I>{odd + 3, odd + 1});
+    CHECK(values(arange<I>(0, 7, 3)) == std::vector<I>{0, 3, 6});
+    CHECK(values(arange<I>(0, 6, 3)) == std::vector<I>{0, 3});
+    CHECK(values(arange<I>(0, 3, most)) == std::vector<I>{0});
+    CHECK(values(arange<I>(least, most, I{1} << 62)) == std::vector<I>{least, least / 2, 0, -(least / 2)});
+    CHECK(values(arange<I>(most, least, least)) == std::vector<I>{most, -1});
+    CHECK(values(arange<std::int32_t>(-2147483647, 2147483647, 2000000000)) ==
+          std::vector<std::int32_t>{-2147483647, -147483647, 1852516353});
+    CHECK(arange<I>(most, least).size() == 0);
+    CHECK_THROWS_AS(arange<I>(least, most), ShapeError);
 }
 
 TEST_CASE("copy is recorded, stop_gradient is not", "[creation]")

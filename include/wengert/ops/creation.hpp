@@ -65,20 +65,42 @@ Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1,
     return out;
 }
 
+namespace detail {
+
+/// ⌈(stop − start) / step⌉, or 0; for integers exact, whatever their distance. Throws ShapeError.
+template <class T> std::int64_t arange_length(T start, T stop, T step, const Site& at)
+{
+    if constexpr (std::is_integral_v<T>) {
+        using U = std::make_unsigned_t<T>;
+        if (step != 0) {
+            if (step > 0 ? start >= stop : start <= stop) return 0;
+            const U way = step > 0 ? U(stop) - U(start) : U(start) - U(stop),
+                    stride = step > 0 ? U(step) : U(0) - U(step);
+            const U n = way / stride + (way % stride != 0 ? 1 : 0);
+            return static_cast<std::int64_t>(std::min<std::uint64_t>(n, max_elements + 1));
+        }
+    } else {
+        const double count =
+            std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
+        if (step != T(0) && std::abs(count) < 0x1p62) return static_cast<std::int64_t>(std::max(count, 0.0));
+    }
+    fail<ShapeError>("arange",
+                     "from " + std::to_string(start) + " to " + std::to_string(stop) + " by " +
+                         std::to_string(step) + " has no length",
+                     at);
+}
+
+}  // namespace detail
+
 /// start, start + step, … up to, but without, stop. Throws ShapeError when the step is 0 or not finite.
 template <class T, class Device = cpu>
     requires(!std::is_same_v<T, bool>)
 Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> stop,
                          std::type_identity_t<T> step = T(1), Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const double count =
-        std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
-    if (step == T(0) || !(std::abs(count) < 0x1p62))
-        fail<ShapeError>("arange",
-                         "from " + std::to_string(start) + " to " + std::to_string(stop) + " by " +
-                             std::to_string(step) + " has no length",
-                         at);
-    auto out = make_block(dtype_of<T>(), Shape{static_cast<std::size_t>(std::max(count, 0.0))});
+    const Shape shape{detail::arange_length<T>(start, stop, step, at)};
+    check_shape("arange", shape, at);
+    auto out = make_block(dtype_of<T>(), shape);
     T* x = out->template as<T>();
     for (std::size_t i = 0; i < out->count; ++i) x[i] = static_cast<T>(start + static_cast<T>(i) * step);
     return Tensor<T, Device>(AnyTensor{std::move(out), {}});
