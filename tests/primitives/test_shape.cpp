@@ -100,6 +100,20 @@ TEST_CASE("a triangle leaves no NaN behind", "[shape]")
     CHECK(sum(tril(x)).item() == 6.0);
 }
 
+TEST_CASE("a diagonal outside of the matrix leaves all or nothing", "[shape]")
+{
+    const auto x = matrix<double>();  // sum 21
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), least = -most - 1;
+    for (std::int64_t k : {std::int64_t{3}, std::int64_t{4}, most - 1, most}) {
+        CHECK(sum(tril(x, k)).item() == 21);
+        CHECK(sum(triu(x, k)).item() == 0);
+    }
+    for (std::int64_t k : {std::int64_t{-2}, std::int64_t{-3}, std::int64_t{-4}, least + 1, least}) {
+        CHECK(sum(tril(x, k)).item() == 0);
+        CHECK(sum(triu(x, k)).item() == 21);
+    }
+}
+
 TEST_CASE("shapes that do not fit are refused with their names", "[shape][errors]")
 {
     const auto x = matrix<double>();

@@ -185,11 +185,12 @@ struct Triangle {
         auto out = copy_of(*x);
         const std::size_t rank = x->shape.size();
         const std::int64_t rows = x->shape[rank - 2], columns = x->shape[rank - 1];
+        const std::int64_t diagonal = std::clamp(k, -rows - 1, columns + 1);  // farther ones are all the same
         T* row = out->template as<T>();
         const std::int64_t all = columns ? static_cast<std::int64_t>(out->count) / columns : 0;
         for (std::int64_t r = 0; r < all; ++r, row += columns) {
             const std::int64_t i = r % rows;
-            const std::int64_t edge = std::clamp(i + k + (lower ? 1 : 0), std::int64_t{0}, columns);
+            const std::int64_t edge = std::clamp(i + diagonal + (lower ? 1 : 0), std::int64_t{0}, columns);
             if (lower)
                 std::fill(row + edge, row + columns, T(0));
             else
