@@ -130,6 +130,16 @@ TEST_CASE("impossible draws are refused", "[creation][random]")
     CHECK_THROWS_AS(dropout_mask<float>(Key(1), {3}, 1.0), Error);
     CHECK_THROWS_AS(bernoulli(Key(1), {3}, -0.1), Error);
     CHECK_THROWS_AS(randint(Key(1), {3}, 2, 2), Error);
+    const double inf = std::numeric_limits<double>::infinity(),
+                 nan = std::numeric_limits<double>::quiet_NaN();
+    CHECK_THROWS_WITH(uniform<double>(Key(1), {3}, 2, 1), contains("uniform") && contains("no numbers"));
+    CHECK_THROWS_AS(uniform<double>(Key(1), {3}, -1.7e308, 1.7e308), Error);
+    CHECK_THROWS_AS(uniform<float>(Key(1), {3}, -3e38f, 3e38f), Error);
+    CHECK_THROWS_AS(uniform<double>(Key(1), {3}, nan, 1), Error);
+    CHECK_THROWS_AS(uniform<double>(Key(1), {3}, 0, nan), Error);
+    CHECK_THROWS_AS(uniform<double>(Key(1), {3}, 0, inf), Error);
+    CHECK_THROWS_AS(uniform<double>(Key(1), {3}, inf, inf), Error);
+    CHECK(values(uniform<double>(Key(1), {2}, 3, 3)) == std::vector<double>{3, 3});
     CHECK_THROWS_AS(normal<double>(Key(1), {-3}), ShapeError);
     CHECK_THROWS_AS(permutation(Key(1), -1), ShapeError);
 }

@@ -61,7 +61,12 @@ template <class T> struct UniformFill {
     static constexpr std::string_view name = "uniform";
     Shape shape;
     T low, high;
-    void check(const Site&) const {}
+    void check(const Site& at) const
+    {
+        if (!(low <= high) || !std::isfinite(high - low))
+            fail<Error>(name, "no numbers in [" + std::to_string(low) + ", " + std::to_string(high) + ")",
+                        at);
+    }
     void fill(const Key& key, T* x, std::size_t n) const
     {
         kernels::fill_uniform(key, x, n);
@@ -171,7 +176,8 @@ Tensor<T> normal(const Key& key, const Shape& shape, Site at = {__builtin_FILE()
     return detail::draw<T>(detail::NormalFill{shape}, key, at);
 }
 
-/// Uniform in [low, high); high itself only where low + u (high − low) rounds to it.
+/// Uniform in [low, high); high itself only where low + u (high − low) rounds to it. Throws Error unless low ≤ high and
+/// high − low is finite.
 template <Differentiable T>
 Tensor<T> uniform(const Key& key, const Shape& shape, std::type_identity_t<T> low = T(0),
                   std::type_identity_t<T> high = T(1), Site at = {__builtin_FILE(), __builtin_LINE()})
