@@ -1,6 +1,8 @@
 // Emitted headers: compiled as C++ and as C without a warning, run, and compared with eager.
 #include "emit_programs.hpp"
 
+#include <limits>
+
 #include <wengert/ops/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/cast.hpp>
@@ -130,6 +132,17 @@ std::vector<Program> corners()
             const Tensor<bool> a = n > std::int64_t{0}, b = w[0] > 0.3;
             out(a < b), out(a <= b), out(a == b), out(any(a && !b, {0}));
         }));
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    list.push_back(program<std::int64_t>(
+        "wraps", {Count{1, -7, most, -most - 1, 0}}, [](const std::vector<Count>& w, const auto& out) {
+            const Count &n = w[0], large(9007199254740993);  // no double is that number
+            out(n + std::int64_t{1} > n), out(abs(n) >= std::int64_t{0}), out(-n == n), out(n * n * n);
+            out(n + large - (n + Count(9007199254740990))), out(n * large - n * Count(9007199254740992));
+        }));
+    const double infinity = std::numeric_limits<double>::infinity();
+    list.push_back(program<double>(
+        "infinite", {D{{1.0, infinity, 2.0}, {-infinity, 1.0, infinity}, {-infinity, -infinity, -infinity}}},
+        [](const std::vector<D>& w, const auto& out) { out(softmax(w[0])), out(log_softmax(w[0])); }));
     return list;
 }
 

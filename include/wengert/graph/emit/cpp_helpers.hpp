@@ -15,7 +15,8 @@ struct CppHelper {
 inline constexpr CppHelper cpp_helpers[] = {
     {"maximum", "static inline T @maximum_#(T a, T b) { return a > b || a != a ? a : b; }\n"},
     {"minimum", "static inline T @minimum_#(T a, T b) { return a < b || a != a ? a : b; }\n"},
-    {"abs", "static inline T @abs_#(T x) { return x < 0 ? -x : x; }\n"},
+    {"abs",
+     "static inline T @abs_#(T x) { return x < 0 ? (T)(0 - (uint64_t)x) : x; }\n"},  // of whole numbers
     {"sign", "static inline T @sign_#(T x) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; }\n"},
     {"is_finite", "static inline int @is_finite_#(T x) { return x - x == 0; }\n"},
     {"is_nan", "static inline int @is_nan_#(T x) { return x != x; }\n"},

@@ -169,6 +169,7 @@ private:
         line_of("b", "y", y, axis, true);
         w_.line(T + " m = *a, s = 0;");
         w_.line(each(n) + "m = " + w_.helper("maximum", n_->dtype) + "(m, " + xk + ");");
+        w_.line("if (!(m - m == 0)) m = 0;");  // a row with +inf is NaN there and 0 elsewhere
         if (logarithm) {
             w_.line(each(n) + "s += " + e + "(" + xk + " - m);");
             w_.line("const " + T + " l = " + math("log") + "(s);");

@@ -21,6 +21,7 @@ inline const double* text_literal(const Graph& g, const tiling::Layouts& layouts
         return nullptr;
     const Block& b = *n.constant;
     value = with_dtype(n.dtype, [&]<class T>() { return static_cast<double>(*b.as<T>()); });
+    if (!differentiable(n.dtype) && std::abs(value) >= 0x1p53) return nullptr;  // a double may not have it
     if (any) return &value;
     const bool simple = std::abs(value) <= 1024 && value * 8 == std::trunc(value * 8);
     return simple && !(value == 0 && std::signbit(value)) ? &value : nullptr;

@@ -225,6 +225,8 @@ private:
         const std::string a = operand(s.a, type), b = s.b < 0 ? "" : operand(s.b, type);
         if (s.kind == TermKind::cast) return cast(a, type, s.type);
         if (type == DType::boolean && vectors_) return mask(s, a, b);
+        if (!vectors_ && !differentiable(type))
+            if (const std::string whole = wrapping(s.kind, a, b, type); !whole.empty()) return whole;
         if (const Infix op = infix_of(s.kind); op.sign) return a + op.sign + b;
         if (s.kind == TermKind::square) return a + " * " + a;
         if (s.kind == TermKind::negative) return (vectors_ ? "neg(" : "-(") + a + ")";
@@ -245,6 +247,23 @@ public:
     }
 
 private:
+    /// Whole numbers wrap, as the library's do; those of C must not. "" for other operations.
+    std::string wrapping(TermKind kind, const std::string& a, const std::string& b, DType type) const
+    {
+        const std::string u = type == DType::int32 ? "(uint32_t)" : "(uint64_t)";
+        const auto of = [&](const std::string& x, const char* sign, const std::string& y) {
+            return "(" + std::string(c_type(type, dialect_)) + ")(" + u + "(" + x + ")" + sign + u + "(" + y +
+                   "))";
+        };
+        switch (kind) {
+        case TermKind::add: return of(a, " + ", b);
+        case TermKind::subtract: return of(a, " - ", b);
+        case TermKind::multiply: return of(a, " * ", b);
+        case TermKind::square: return of(a, " * ", a);
+        case TermKind::negative: return of("0", " - ", a);
+        default: return {};
+        }
+    }
     static bool rounds(TermKind k)
     {
         return k == TermKind::floor || k == TermKind::ceil || k == TermKind::round_even;
