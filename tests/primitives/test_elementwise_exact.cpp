@@ -1,6 +1,9 @@
 // Comparisons, logic and integer arithmetic against the fixtures.
 #include "list.hpp"
 
+#include <wengert/ops/take.hpp>
+
+#include <limits>
 #include <set>
 
 using namespace wengert;
@@ -43,6 +46,30 @@ TEST_CASE("integers")
 {
     integer_cases<std::int64_t>();
     integer_cases<std::int32_t>();
+}
+
+template <class T> void wrapping_cases()
+{
+    constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+    const Tensor<T> low = {least}, high = {most}, one = {T(1)}, two = {T(2)};
+    CHECK((high + one).data()[0] == least);
+    CHECK((low + low).data()[0] == 0);
+    CHECK((low - one).data()[0] == most);
+    CHECK((one - low).data()[0] == least + 1);
+    CHECK((high * two).data()[0] == -2);
+    CHECK((low * low).data()[0] == 0);
+    CHECK((high * high).data()[0] == 1);
+    CHECK(negative(low).data()[0] == least);
+    CHECK(abs(low).data()[0] == least);
+    CHECK(abs(low + one).data()[0] == most);
+    CHECK(square(high).data()[0] == 1);
+    const Tensor<T> x = scatter_add(high, Tensor<std::int64_t>{0, 0}, Tensor<T>{T(1), T(2)}, 0);
+    CHECK(x.data()[0] == least + 2);
+}
+TEST_CASE("integers wrap")  // -fsanitize=undefined finds those that overflow instead
+{
+    wrapping_cases<std::int64_t>();
+    wrapping_cases<std::int32_t>();
 }
 
 TEST_CASE("integer powers")

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <limits>
+#include <type_traits>
 
 /// The functions a rule may call that `std` does not have, for plain numbers. The same names exist for
 /// `Lane`; a rule written once finds either.
@@ -50,7 +52,42 @@ template <Number T> constexpr T sign(T x)
     return static_cast<T>(s);
 }
 
-template <Number T> constexpr T square(T x) { return static_cast<T>(x * x); }
+/// a + b, a − b, a b, −a. Integers wrap, where C++ leaves signed overflow undefined; all else has the operators' meaning,
+/// bools and what is no number (Lane, Term) too.
+template <class V>
+concept Wrapping = std::integral<V> && !std::same_as<V, bool>;
+template <Wrapping V> using Wrapped = std::make_unsigned_t<V>;
+
+template <class V> constexpr V wrapping_add(const V& a, const V& b)
+{
+    if constexpr (Wrapping<V>)
+        return static_cast<V>(static_cast<Wrapped<V>>(a) + static_cast<Wrapped<V>>(b));
+    else
+        return static_cast<V>(a + b);
+}
+template <class V> constexpr V wrapping_subtract(const V& a, const V& b)
+{
+    if constexpr (Wrapping<V>)
+        return static_cast<V>(static_cast<Wrapped<V>>(a) - static_cast<Wrapped<V>>(b));
+    else
+        return static_cast<V>(a - b);
+}
+template <class V> constexpr V wrapping_multiply(const V& a, const V& b)
+{
+    if constexpr (Wrapping<V>)  // short unsigned factors would be promoted to int
+        return static_cast<V>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    else
+        return static_cast<V>(a * b);
+}
+template <class V> constexpr V wrapping_negate(const V& a)
+{
+    if constexpr (Wrapping<V>)
+        return wrapping_subtract(V(0), a);
+    else
+        return static_cast<V>(-a);
+}
+
+template <Number T> constexpr T square(T x) { return wrapping_multiply(x, x); }
 
 /// x − x is 0 for finite x and NaN for ±inf and NaN: needs no library call and vectorises.
 template <std::floating_point T> constexpr bool is_finite(T x) { return x - x == T(0); }

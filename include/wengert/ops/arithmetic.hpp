@@ -8,7 +8,7 @@ namespace wengert {
 /// y = a + b;  ā = ȳ,  b̄ = ȳ
 struct Add {
     static constexpr std::string_view name = "add";
-    template <class V> static V value(const V& a, const V& b) { return static_cast<V>(a + b); }
+    template <class V> static V value(const V& a, const V& b) { return wrapping_add(a, b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V&, const V&) { return g; }
     template <class V> static constexpr V pull(wrt<1>, const V& g, const V&, const V&, const V&) { return g; }
 };
@@ -16,7 +16,7 @@ struct Add {
 /// y = a − b;  ā = ȳ,  b̄ = −ȳ
 struct Subtract {
     static constexpr std::string_view name = "subtract";
-    template <class V> static V value(const V& a, const V& b) { return static_cast<V>(a - b); }
+    template <class V> static V value(const V& a, const V& b) { return wrapping_subtract(a, b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V&, const V&) { return g; }
     template <class V> static constexpr V pull(wrt<1>, const V& g, const V&, const V&, const V&)
     {
@@ -27,7 +27,7 @@ struct Subtract {
 /// y = a b;  ā = ȳ b,  b̄ = ȳ a
 struct Multiply {
     static constexpr std::string_view name = "multiply";
-    template <class V> static V value(const V& a, const V& b) { return static_cast<V>(a * b); }
+    template <class V> static V value(const V& a, const V& b) { return wrapping_multiply(a, b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& b, const V&)
     {
         return g * b;
@@ -55,7 +55,7 @@ struct Divide {
 /// y = −x;  x̄ = −ȳ
 struct Negative {
     static constexpr std::string_view name = "negative";
-    template <class V> static V value(const V& x) { return static_cast<V>(-x); }
+    template <class V> static V value(const V& x) { return wrapping_negate(x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V&) { return -g; }
 };
 

@@ -102,7 +102,11 @@ Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> 
     check_shape("arange", shape, at);
     auto out = make_block(dtype_of<T>(), shape);
     T* x = out->template as<T>();
-    for (std::size_t i = 0; i < out->count; ++i) x[i] = static_cast<T>(start + static_cast<T>(i) * step);
+    for (std::size_t i = 0; i < out->count; ++i)
+        if constexpr (Wrapping<T>)
+            x[i] = wrapping_add(start, wrapping_multiply(static_cast<T>(i), step));
+        else
+            x[i] = start + static_cast<T>(i) * step;
     return Tensor<T, Device>(AnyTensor{std::move(out), {}});
 }
 /// 0, 1, … up to, but without, stop.

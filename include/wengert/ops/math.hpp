@@ -15,7 +15,7 @@ namespace wengert {
 /// y = x²;  x̄ = 2 ȳ x
 struct Square {
     static constexpr std::string_view name = "square";
-    template <class V> static V value(const V& x) { return static_cast<V>(x * x); }
+    template <class V> static V value(const V& x) { return wrapping_multiply(x, x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
         return g * (lit(2) * x);
@@ -145,7 +145,10 @@ struct Abs {
     template <class V> static V value(const V& x)
     {
         using std::abs;
-        return abs(x);
+        if constexpr (Wrapping<V>)
+            return x < 0 ? wrapping_negate(x) : x;  // the least integer has no |x|: it stays
+        else
+            return abs(x);
     }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {

@@ -63,9 +63,9 @@ void multiply_plain(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t 
     for (std::size_t i = 0; i < m; ++i)
         for (std::size_t p = 0; p < k; ++p)
             for (std::size_t j = 0; j < n; ++j) {
-                const T product = kernels::detail::wrapping_multiply(ta ? a[p * lda + i] : a[i * lda + p],
-                                                                     tb ? b[j * ldb + p] : b[p * ldb + j]);
-                c[i * n + j] = kernels::detail::wrapping_add(c[i * n + j], product);
+                const T product = wrapping_multiply(ta ? a[p * lda + i] : a[i * lda + p],
+                                                    tb ? b[j * ldb + p] : b[p * ldb + j]);
+                c[i * n + j] = wrapping_add(c[i * n + j], product);
             }
 }
 

@@ -66,7 +66,7 @@ void add_lines(std::string_view primitive, Block& into, const Ref<Block>& indice
     T* x = into.as<T>();
     for_lines(lines, checked, [&](std::size_t i, std::size_t k) {
         for (std::size_t j = 0; j < lines.inner; ++j)
-            x[i * lines.inner + j] = static_cast<T>(x[i * lines.inner + j] + u[k * lines.inner + j]);
+            x[i * lines.inner + j] = wrapping_add(x[i * lines.inner + j], u[k * lines.inner + j]);
     });
 }
 

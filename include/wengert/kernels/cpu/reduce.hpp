@@ -50,16 +50,6 @@ inline void fold_plain(const T* x, std::size_t outer, std::size_t n, std::size_t
     }
 }
 
-template <std::integral T> constexpr T wrapping_add(T a, T b)
-{
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-}
-template <std::integral T> constexpr T wrapping_multiply(T a, T b)
-{
-    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-}
-
 }  // namespace detail
 
 /// `Out` is T for floats; integers and bools may be summed into a wider integer.
@@ -70,7 +60,7 @@ void sum(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* o
         detail::fold<detail::Add, T, A>(x, outer, n, inner, detail::as_is, out);
     else
         detail::fold_plain<A>(x, outer, n, inner, Out(0), out,
-                              [](Out a, T v) { return detail::wrapping_add(a, static_cast<Out>(v)); });
+                              [](Out a, T v) { return wrapping_add(a, static_cast<Out>(v)); });
 }
 
 template <class T, class A = xsimd::default_arch, class Out>
@@ -80,7 +70,7 @@ void prod(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* 
         detail::fold<detail::Multiply, T, A>(x, outer, n, inner, detail::as_is, out);
     else
         detail::fold_plain<A>(x, outer, n, inner, Out(1), out,
-                              [](Out a, T v) { return detail::wrapping_multiply(a, static_cast<Out>(v)); });
+                              [](Out a, T v) { return wrapping_multiply(a, static_cast<Out>(v)); });
 }
 
 /// NaN if any element is.
