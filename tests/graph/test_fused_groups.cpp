@@ -88,7 +88,7 @@ TEST_CASE("what needs a finished sum is in a later group")
 TEST_CASE("a sum of rows that is read along them again is in the same group")
 {
     Builder b;
-    const ValueId x = b.input({40, 30});
+    const ValueId x = b.input({30, 40});
     const ValueId e = b.one<Exp>(x);
     const ValueId total = b.one<Square>(b.sum(e, {1}, true));
     b.g.output(b.two<Divide>(e, total));

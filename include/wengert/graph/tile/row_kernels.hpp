@@ -135,8 +135,10 @@ inline bool rows_along(std::size_t axis, const Shape& shape)
 
 }  // namespace detail
 
-/// Longer rows do not stay in the first-level caches.
+/// Longer rows do not stay in the first-level caches; of shorter ones each would be a call of a kernel, where a pass takes
+/// whole tiles.
 inline constexpr std::size_t longest_row = 16384;  // bytes
+inline constexpr std::int64_t shortest_row = 32;   // elements
 
 /// The operation of a node on the rows of its operand, without a kernel where it is none or rows are too long.
 template <class A = xsimd::default_arch> RowOperation row_operation(const Graph& g, const GraphNode& n)
@@ -156,7 +158,8 @@ template <class A = xsimd::default_arch> RowOperation row_operation(const Graph&
             }
     }
     if (axis >= shape.size() || !detail::rows_along(axis, shape)) return {};
-    if (static_cast<std::size_t>(shape[axis]) * size_of(n.dtype) > longest_row) return {};
+    if (shape[axis] < shortest_row || static_cast<std::size_t>(shape[axis]) * size_of(n.dtype) > longest_row)
+        return {};
     for (ValueId i : n.inputs)
         if (g.node(i).dtype != n.dtype || !(g.node(i).shape == shape)) return {};
     using Single = detail::RowKernels<float, A>;
