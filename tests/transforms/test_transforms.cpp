@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <variant>
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/math.hpp>
@@ -188,4 +189,23 @@ TEST_CASE("backward within NoGrad: what has been recorded before can be swept")
         backward(y);
     }
     CHECK(wg::allclose(w.grad(), D{2.0, 4.0}));
+}
+
+TEST_CASE("tensors in variants are variables like others")
+{
+    struct Parameters {
+        D w;
+        std::variant<int, D, std::pair<D, D>> shift;
+    };
+    const auto loss = [](const Parameters& p) {
+        if (const D* s = std::get_if<D>(&p.shift)) return sum(p.w * *s * *s);
+        return sum(p.w * p.w);
+    };
+    const D w{1.0, 2.0}, s{3.0, 4.0};
+    const Parameters g = wg::grad(loss)(Parameters{w, s});
+    CHECK(wg::allclose(g.w, s * s));
+    CHECK(wg::allclose(std::get<D>(g.shift), 2.0 * w * s));
+    CHECK(std::get<int>(wg::grad(loss)(Parameters{w, 7}).shift) == 7);
+    CHECK_THROWS_AS(wg::tree::zip_for_each([](D&, const D&) {}, Parameters{w, s}, Parameters{w, 7}),
+                    wg::ShapeError);
 }

@@ -1,5 +1,5 @@
-// Trees of tensors: tuples, pairs, arrays, vectors, maps, optionals and plain aggregates of them, nested as
-// you like. Containers are recognised by their members, so that none of their headers is needed here. Start
+// Trees of tensors: tuples, pairs, arrays, vectors, maps, optionals, variants and plain aggregates of them, nested
+// as you like. Containers are recognised by their members, so that none of their headers is needed here. Start
 // at walk().
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "../base/error.hpp"
@@ -49,6 +50,9 @@ template <class X>
 inline constexpr bool owns_elements =
     std::is_const_v<std::remove_reference_t<decltype(*std::declval<const X&>().begin())>>;
 
+template <class X> inline constexpr std::size_t alternatives = 0;
+template <class... A> inline constexpr std::size_t alternatives<std::variant<A...>> = sizeof...(A);
+
 /// Seen are the types whose search is under way: a struct may hold a vector of itself.
 template <class X, class... Seen> consteval bool search();
 
@@ -56,6 +60,12 @@ template <class Tuple, class... Seen, std::size_t... I>
 consteval bool search_elements(std::index_sequence<I...>)
 {
     return (search<std::remove_cvref_t<std::tuple_element_t<I, Tuple>>, Seen...>() || ...);
+}
+
+template <class X, class... Seen, std::size_t... I>
+consteval bool search_alternatives(std::index_sequence<I...>)
+{
+    return (search<std::variant_alternative_t<I, X>, Seen...>() || ...);
 }
 
 template <class X, class... Seen> consteval bool search()
@@ -66,6 +76,8 @@ template <class X, class... Seen> consteval bool search()
         return false;
     } else if constexpr (range_like<X> || optional_like<X>) {
         return search<std::remove_cv_t<typename X::value_type>, X, Seen...>();
+    } else if constexpr (alternatives<X> > 0) {
+        return search_alternatives<X, X, Seen...>(std::make_index_sequence<alternatives<X>>{});
     } else if constexpr (reflect::detail::tuple_like<X>) {
         return search_elements<X, X, Seen...>(std::make_index_sequence<std::tuple_size<X>::value>{});
     } else if constexpr (std::is_aggregate_v<X>) {
@@ -136,6 +148,17 @@ template <class Fn, class X, class... Y> void walk_map(Fn& fn, X& x, Y&... y)
     }
 }
 
+/// What the variants hold, which must be the same alternative.
+template <class Fn, std::size_t... I, class X, class... Y>
+void walk_variant(Fn& fn, std::index_sequence<I...>, X& x, Y&... y)
+{
+    if ((false || ... || (x.index() != y.index()))) differ("a variant holds another type in one of them");
+    const auto alternative = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+        if (x.index() == K) walk(fn, *std::get_if<K>(&x), *std::get_if<K>(&y)...);
+    };
+    (alternative(std::integral_constant<std::size_t, I>{}), ...);
+}
+
 /// Takes lvalues, and the temporary tuples of references that reflect::tie gives.
 template <class Fn, std::size_t... I, class X, class... Y>
 void walk_tuple(Fn& fn, std::index_sequence<I...>, X&& x, Y&&... y)
@@ -166,6 +189,8 @@ template <class Fn, class X, class... Y> void walk(Fn& fn, X& x, Y&... y)
         walk_map(fn, x, y...);
     } else if constexpr (range_like<Plain>) {
         walk_sequence(fn, x, y...);
+    } else if constexpr (alternatives<Plain> > 0) {
+        walk_variant(fn, std::make_index_sequence<alternatives<Plain>>{}, x, y...);
     } else if constexpr (reflect::detail::tuple_like<Plain>) {
         constexpr auto all = std::make_index_sequence<std::tuple_size<Plain>::value>{};
         static_assert(
