@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "background.hpp"
+#include "check.hpp"
 #include "compiler.hpp"
 #include "frozen.hpp"
 
