@@ -100,25 +100,6 @@ Traffic traffic(std::size_t bytes, double arithmetic)
             std::max(0.0, (both - 2 * one) / size)};
 }
 
-/// A step of few elements; the number of them is the plan's.
-double launch()
-{
-    using F = Tensor<float>;
-    const auto chain = [](int length) {
-        return wg::freeze(
-            [=](const F& x) {
-                F h = x;
-                for (int k = 0; k < length; ++k) h = h * sum(h);
-                return h;
-            },
-            as_written());
-    };
-    const auto few = chain(4), many = chain(40);
-    const F x = 1.0F / wg::ones<float>({8});
-    const double time = replay(many, x) - replay(few, x);
-    return time / static_cast<double>(many.stats().kernels - few.stats().kernels);
-}
-
 /// Part of a cache that one value may have for itself.
 std::size_t cache(int name, std::size_t otherwise)
 {
@@ -141,5 +122,5 @@ int main()
                          traffic(16 * l2, arithmetic)};
     std::printf("    .load = {%.3g, %.3g, %.3g},\n", t[0].load, t[1].load, t[2].load);
     std::printf("    .store = {%.3g, %.3g, %.3g},\n", t[0].store, t[1].store, t[2].store);
-    std::printf("    .l1_bytes = %zu,\n    .l2_bytes = %zu,\n    .launch = %.3g};\n", l1, l2, launch());
+    std::printf("    .l1_bytes = %zu,\n    .l2_bytes = %zu};\n", l1, l2);
 }

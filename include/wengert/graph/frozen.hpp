@@ -94,7 +94,6 @@ struct FrozenPath {
     std::size_t results = 0;  ///< outputs that are the result's
     std::size_t recomputed = 0;
     double extra_work = 0;
-    bool specialised = false;  ///< not traced but derived from traces at other extents
     bool confirmed =
         true;  ///< f has done what the path says; a derived one waits for that, where f is to be checked
     bool varies = false;   ///< another trace of it may differ: see Recorder::by_value

@@ -1,8 +1,6 @@
 // From a trace to something that runs: passes, then a backend.
 #pragma once
 
-#include <thread>
-
 #include "background.hpp"
 #include "check.hpp"
 #include "compiler.hpp"
@@ -177,7 +175,6 @@ inline std::shared_ptr<FrozenPath> FrozenCore::derived(const FrozenFamily::Sampl
     if (!graph || !fits_inputs(*graph, call.arguments.inputs) || !selections_sound(*graph)) return {};
     try {
         auto path = make_path(a.trace, std::move(*graph));
-        path->specialised = true;
         path->confirmed = !options.check;
         return path;
     } catch (const Error&) {
@@ -217,13 +214,14 @@ public:
         if (!mine_) return;
         core_.owner.store(nullptr, std::memory_order_relaxed);
         core_.busy.store(false, std::memory_order_release);
+        if (!core_.live.empty()) core_.busy.notify_one();
     }
     /// Live tensors hold something else while another thread's call is under way: this one waits until it has ended.
     void wait_for_live()
     {
         if (mine_ || core_.live.empty() || core_.owner.load(std::memory_order_relaxed) == &current_thread())
             return;
-        while (core_.busy.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+        while (core_.busy.exchange(true, std::memory_order_acquire)) core_.busy.wait(true);
         mine_ = true;
         note_owner();
     }

@@ -56,6 +56,21 @@ template <class Fn, class... X> auto last_first(const Fn& fn, const X&... x)
     }(std::make_index_sequence<sizeof...(X) - 1>());
 }
 
+/// The result of f on the blocks as one operation of a trace, or null; what it consists of in `inside`.
+template <class T, class F, class... B>
+Ref<Block> call_traced(const F& f, std::string_view name, std::shared_ptr<const Inside>& inside,
+                       const Site& at, const B&... blocks)
+{
+    const auto run = [&](const std::vector<Ref<Block>>& b) {
+        return [&]<std::size_t... i>(std::index_sequence<i...>) {
+            return call_opaque(f, name, at, constant<T>(b[i])...);
+        }(std::index_sequence_for<B...>());
+    };
+    Ref<Block> y;
+    inside = current_thread().recorder->inside({blocks...}, run, y, at);
+    return y;
+}
+
 /// f of the blocks, none of them recorded; the line of the call comes last. In a trace f is one operation: were it what f
 /// does, a derivative of the graph would not know of the rule. What f does is kept in `inside`, for when none is asked for.
 template <class T, class F, class... B>
@@ -64,22 +79,13 @@ Ref<Block> call_on_constants(const F& f, std::string_view name, std::shared_ptr<
 {
     return last_first(
         [&](const Site& at, const auto&... x) {
-            const auto run = [&]<std::size_t... i>(const std::vector<Ref<Block>>& b,
-                                                   std::index_sequence<i...>) {
-                return call_opaque(f, name, at, constant<T>(b[i])...);
-            };
-            const std::vector<Ref<Block>> in{x...};
-            constexpr auto all = std::make_index_sequence<sizeof...(x)>();
-            Recorder* const recorder = current_thread().recorder;
+            const bool traced = current_thread().recorder;
             Ref<Block> y;
-            if (recorder)
-                inside = recorder->inside(
-                    in, [&](const auto& b) { return run(b, all); }, y, at);
+            if (traced) y = call_traced<T>(f, name, inside, at, x...);
             const Restore<Recorder*> one_operation(current_thread().recorder, nullptr);
-            if (!y) y = run(in, all);
-            for (const Ref<Block>& b : in)  // an identity with a rule
-                if (recorder && b.get() == y.get())
-                    return make_view(y, y->shape, y->strided ? &y->view_strides : nullptr, 0);
+            if (!y) y = call_opaque(f, name, at, constant<T>(x)...);
+            if (traced && ((x.get() == y.get()) || ...))  // an identity with a rule
+                return make_view(y, y->shape, y->strided ? &y->view_strides : nullptr, 0);
             return y;
         },
         blocks...);
