@@ -198,4 +198,23 @@ struct Term {
     Term& operator/=(Term x) { return *this = *this / x; }
 };
 
+/// Does a step of this kind take more than a few instructions?
+constexpr bool is_long(TermKind k)
+{
+    return (k >= TermKind::exp && k <= TermKind::erf) || k == TermKind::sigmoid ||
+           k == TermKind::normal_cdf || k == TermKind::pow || k == TermKind::atan2;
+}
+
+/// A rule written out. The last step is an input that says which step is the result.
+template <class F> std::vector<TermStep> written_rule(std::size_t arity, const F& rule)
+{
+    TermProgram program;
+    const TermScope scope(program);
+    std::vector<Term> in;
+    for (std::size_t i = 0; i < arity; ++i) in.push_back(Term::input(static_cast<std::int32_t>(i)));
+    const Term out = rule(in.data());
+    program.steps.push_back({TermKind::input, DType::float64, out.id, -1, -1, 0});
+    return std::move(program.steps);
+}
+
 }  // namespace wengert

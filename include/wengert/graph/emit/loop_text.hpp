@@ -224,7 +224,7 @@ private:
         for (ValueId v : group_.nodes) {
             if (is_sum(v)) continue;
             const TypedProgram p = program_of(g_, layouts_, v);
-            for (const TermStep& s : p.steps()) count += TermCode::long_function(s.kind);
+            for (const TermStep& s : p.steps()) count += is_long(s.kind);
         }
         return count;
     }

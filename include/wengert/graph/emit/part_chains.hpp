@@ -99,7 +99,7 @@ private:
         const TypedProgram p = program_of(g_, layouts_, v);
         if (!p || n.dtype == DType::boolean) return false;
         for (const TermStep& s : p.steps())
-            if (TermCode::long_function(s.kind)) return false;
+            if (is_long(s.kind)) return false;
         return true;
     }
     void find_cone(PartChain& c) const

@@ -238,15 +238,6 @@ private:
         if (s.c >= 0) call += ", " + operand(s.c, type);
         return call + ")";
     }
-public:
-    /// Takes more than a few instructions.
-    static bool long_function(TermKind k)
-    {
-        return (k >= TermKind::exp && k <= TermKind::erf) || k == TermKind::sigmoid ||
-               k == TermKind::normal_cdf || k == TermKind::pow || k == TermKind::atan2;
-    }
-
-private:
     /// Whole numbers wrap, as the library's do; those of C must not. "" for other operations.
     std::string wrapping(TermKind kind, const std::string& a, const std::string& b, DType type) const
     {
@@ -271,7 +262,7 @@ private:
     std::string function(TermKind kind, DType type) const
     {
         const std::string name = std::string(name_of(kind)) + "_";
-        if (vectors_ && calls_ && long_function(kind))
+        if (vectors_ && calls_ && is_long(kind))
             return (kind >= TermKind::add ? "called2<" : "called<") + name + "<" + vector(type) + ">>";
         if (vectors_) return name;
         return number_function(name_of(kind), type);

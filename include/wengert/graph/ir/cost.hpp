@@ -25,27 +25,9 @@ inline double rate_of(TermKind k, const CostModel::Rates& r)
     case TermKind::sqrt:
     case TermKind::divide: return r.division;
     case TermKind::sigmoid: return r.transcendental + r.division;
-    case TermKind::normal_cdf:
-    case TermKind::hypot:
-    case TermKind::atan2: return r.transcendental;
+    case TermKind::hypot: return r.transcendental;
     case TermKind::pow: return 2 * r.transcendental;
-    case TermKind::exp:
-    case TermKind::expm1:
-    case TermKind::log:
-    case TermKind::log1p:
-    case TermKind::log2:
-    case TermKind::log10:
-    case TermKind::sin:
-    case TermKind::cos:
-    case TermKind::tan:
-    case TermKind::asin:
-    case TermKind::acos:
-    case TermKind::atan:
-    case TermKind::sinh:
-    case TermKind::cosh:
-    case TermKind::tanh:
-    case TermKind::erf: return r.transcendental;
-    default: return r.arithmetic;
+    default: return is_long(k) ? r.transcendental : r.arithmetic;
     }
 }
 
@@ -58,13 +40,8 @@ inline const CostModel::Rates& rates_of(DType dtype, const CostModel& c)
 inline double rule_cost(const Primitive& p, const CostModel::Rates& r)
 {
     if (!p.describe || p.arity > Primitive::max_elementwise) return r.transcendental;
-    TermProgram program;
-    const TermScope scope(program);
-    std::array<Term, Primitive::max_elementwise> in{};
-    for (std::size_t i = 0; i < p.arity; ++i) in[i] = Term::input(static_cast<std::int32_t>(i));
-    p.describe(in.data());
     double cost = 0;
-    for (const TermStep& s : program.steps) cost += rate_of(s.kind, r);
+    for (const TermStep& s : written_rule(p.arity, p.describe)) cost += rate_of(s.kind, r);
     return cost;
 }
 

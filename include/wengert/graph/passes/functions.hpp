@@ -55,19 +55,7 @@ enum class Fn : std::uint8_t {
 
 namespace detail {
 
-/// A rule written out, the number of its result at the end.
 using Program = std::vector<TermStep>;
-
-template <class F> Program written(std::size_t arity, const F& rule)
-{
-    TermProgram program;
-    const TermScope scope(program);
-    std::array<Term, Primitive::max_elementwise + 2> in{};
-    for (std::size_t i = 0; i < arity; ++i) in[i] = Term::input(static_cast<std::int32_t>(i));
-    const Term out = rule(in.data());
-    program.steps.push_back({TermKind::input, DType::float64, out.id, -1, -1, 0});
-    return std::move(program.steps);
-}
 
 inline bool same_program(const Program& a, const Program& b)
 {
@@ -86,7 +74,7 @@ struct Reference {
 
 template <class P> Program pull_program()
 {
-    return written(2, [](const Term* in) { return wengert::detail::describe_pull<P, 0, 0, 1, 2>(in); });
+    return written_rule(2, [](const Term* in) { return wengert::detail::describe_pull<P, 0, 0, 1, 2>(in); });
 }
 
 /// The functions that passes know, as the library's own rules write them.
@@ -95,7 +83,9 @@ inline const std::vector<Reference>& references()
     static const auto* const table = [] {
         auto* t =
             new std::vector<Reference>;  // for the program's life: rules are asked for by thread_local caches
-        const auto say = [&](Fn fn, std::size_t n, auto rule) { t->push_back({fn, n, written(n, rule)}); };
+        const auto say = [&](Fn fn, std::size_t n, auto rule) {
+            t->push_back({fn, n, written_rule(n, rule)});
+        };
         using T = const Term*;
         say(Fn::identity, 1, [](T x) { return x[0]; });
         say(Fn::add, 2, [](T x) { return Add::value(x[0], x[1]); });
@@ -152,7 +142,7 @@ inline Fn recognise(const Primitive& p)
 {
     if (!p.value) return structural_function(p);
     if (!p.describe || p.arity > Primitive::max_elementwise) return Fn::unknown;
-    const Program program = written(p.arity, p.describe);
+    const Program program = written_rule(p.arity, p.describe);
     for (const Reference& r : references())
         if (r.arity == p.arity && same_program(r.program, program)) return r.fn;
     return Fn::unknown;
