@@ -76,7 +76,7 @@ function(wengert_find_blas)
 endfunction()
 wengert_find_blas()
 
-# oneTBB, where it is asked for: frozen graphs then use several threads.
+# oneTBB, where it is asked for: its threads then serve frozen graphs on several threads.
 function(wengert_find_tbb)
     if(TARGET wengert::tbb)
         return()

@@ -1,9 +1,13 @@
 #!/bin/sh
+# bench/run.sh tables: one run of everything on one thread, about ten minutes with the build; writes bench/results/*.json and
+# the tables of README.md and docs/performance.md from them (bench/tables.py). The machine should be idle. What an
+# include costs has a script of its own.
 # bench/run.sh [WORKLOAD...]: builds build/bench, runs the workloads (all without arguments; bench/workloads.md lists
-# them) on one thread, prints the table and merges the rows into build/bench/results.json.
+# them), prints the table and merges the rows into build/bench/results.json.
 # bench/run.sh --peak [WORKLOAD...] shows the cold first call and peak memory, bench/run.sh --tape the bytes on the tape,
 # bench/run.sh --plan [WORKLOAD...] what tracing and planning take, bench/run.sh memory what bounded memory costs,
-# bench/run.sh tune the constants of this machine for PassOptions::costs.
+# bench/run.sh tune the constants of this machine for PassOptions::costs, bench/run.sh products the library's products of
+# matrices beside those of the BLAS, and which of them kernels::gemm chooses.
 # XLA's rows need `python3 -m pip install jax`, with the interpreter in $WENGERT_BENCH_PYTHON where it is another one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,6 +17,7 @@ results=$build/results.json
 compile=$#
 memory=$#
 tune=1
+tables=1
 timed=
 options=
 for argument in "$@"; do
@@ -20,15 +25,23 @@ for argument in "$@"; do
         compile) compile=0 ;;
         memory) memory=0 ;;
         tune) tune=0 ;;
+        products) products=0 ;;
+        tables) tables=0 ;;
         --*) options="$options $argument" ;;
         *) timed="$timed $argument" ;;
     esac
 done
 
 mkdir -p "$build"
-cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DWENGERT_BUILD_BENCH=ON -DWENGERT_BUILD_TESTS=OFF \
+launcher=
+if command -v ccache >/dev/null; then launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+# shellcheck disable=SC2086
+cmake -S "$root" -B "$build" $launcher -DCMAKE_BUILD_TYPE=Release -DWENGERT_BUILD_BENCH=ON -DWENGERT_BUILD_TESTS=OFF \
     -DWENGERT_BUILD_EXAMPLES=OFF >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
-cmake --build "$build" --parallel "${JOBS:-2}" >&2
+wanted=
+if [ "$tables" -eq 0 ]; then wanted='--target wengert_bench wengert_memory'; fi
+# shellcheck disable=SC2086
+cmake --build "$build" --parallel "${JOBS:-2}" $wanted >&2
 
 if [ $# -eq 0 ] || [ -n "$timed$options" ]; then
     # shellcheck disable=SC2086
@@ -37,3 +50,23 @@ fi
 if [ "$memory" -eq 0 ]; then OPENBLAS_NUM_THREADS=1 "$build/bench/wengert_memory"; fi
 if [ "$compile" -eq 0 ]; then "$root/bench/compile.sh"; fi
 if [ "$tune" -eq 0 ]; then "$build/bench/wengert_tune"; fi
+if [ "$products" -eq 0 ]; then "$build/bench/wengert_products"; fi
+
+# Each workload has a process of its own, so that one which fails takes no other's rows with it.
+if [ "$tables" -eq 0 ]; then
+    failed=
+    export OPENBLAS_NUM_THREADS=1
+    rm -f "$results"
+    for workload in small_op elementwise mlp rk4 heat attention gmm lstm hvp jvp cheap scan burgers; do
+        "$build/bench/wengert_bench" $workload --out "$results" || failed="$failed $workload"
+    done
+    rm -f "$build/memory.txt" "$build/peak.txt"
+    "$build/bench/wengert_memory" >"$build/memory.txt" || failed="$failed memory"
+    "$build/bench/wengert_bench" --peak --systems wengert,wengert-tile,floor >"$build/peak.txt" || failed="$failed peak"
+    cat "$build/memory.txt" "$build/peak.txt"
+    python3 -B "$root/bench/tables.py" --collect "$build"
+    if [ -n "$failed" ]; then
+        echo "failed:$failed"
+        exit 1
+    fi
+fi

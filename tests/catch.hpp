@@ -10,3 +10,12 @@ inline auto contains(const std::string& part) { return Catch::Matchers::Contains
 #include <catch2/catch.hpp>
 inline auto contains(const std::string& part) { return Catch::Matchers::Contains(part); }
 #endif
+
+// Set under AddressSanitizer, of which g++ and clang tell in different ways.
+#if defined(__SANITIZE_ADDRESS__)
+#define WENGERT_TESTS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WENGERT_TESTS_ASAN 1
+#endif
+#endif

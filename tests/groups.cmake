@@ -11,6 +11,9 @@ target_compile_definitions(wengert_test_main PUBLIC WENGERT_TESTS_DIR="${CMAKE_C
 
 add_library(wengert_test_pch OBJECT pch.cpp)
 target_link_libraries(wengert_test_pch PRIVATE wengert_test_main)
+# What a compiler cache needs to know about precompiled headers; it changes nothing else.
+target_compile_options(wengert_test_main PUBLIC
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 target_precompile_headers(wengert_test_pch PRIVATE catch.hpp <wengert/wengert.hpp>)
 
 add_custom_target(wengert_tests_fast)

@@ -4,7 +4,7 @@
 #endif
 #include "catch.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(WENGERT_TESTS_ASAN)
 /// Allocations that fail are tested, too.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }

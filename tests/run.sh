@@ -2,11 +2,14 @@
 # From a fresh machine to a passing test suite: installs what is missing, builds, runs every test.
 #   tests/run.sh [CTEST ARGUMENTS]      for example: tests/run.sh -L fast     tests/run.sh -R unit
 # Another preset than `test`, or another number of jobs: PRESET=release JOBS=8 tests/run.sh
+# Not among the tests: each header alone (tests/includes/alone.py), but for those that have changed lately.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=${PRESET:-test} jobs=${JOBS:-2}
+. .ci/cache.sh
 .ci/setup.sh --test
-cmake --preset "$preset" --log-level=WARNING >/dev/null
+# A warning fails .ci/run; not the build of somebody whose compiler knows more of them.
+cmake --preset "$preset" "${launcher[@]}" ${strict:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON} --log-level=WARNING >/dev/null
 cmake --build "build/$preset" -j "$jobs"
 export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1}
 exec ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" "$@"

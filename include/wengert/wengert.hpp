@@ -2,12 +2,16 @@
 // tape/tape.hpp (what is recorded), ops/elementwise.hpp (how a rule becomes a primitive) and transforms/grad.hpp.
 #pragma once
 
+#include "base/compiler.hpp"  // first: it tells old compilers that they are
+
+#include "about.hpp"
 #include "graph/control.hpp"
 #include "graph/freeze.hpp"
 #include "graph/look/dot.hpp"
 #include "graph/look/text.hpp"
 #include "ops/arg_reductions.hpp"
 #include "ops/arithmetic.hpp"
+#include "ops/buffers.hpp"
 #include "ops/creation.hpp"
 #include "ops/indexing.hpp"
 #include "ops/losses.hpp"

@@ -131,13 +131,28 @@ int main()
 """
 
 
+def compile_line(args):
+    precompiled = [f"-I{args.pch}"] if args.pch else []  # where g++ finds wengert/wengert.hpp.gch first
+    return [*args.compiler.split(), "-std=c++20", "-w", *precompiled, f"-I{ROOT / 'include'}"]
+
+
+def precompile(args):
+    """The library parsed once for all pages. Other compilers than g++ look for no such file, and need none."""
+    header = args.pch / "wengert" / "wengert.hpp.gch"
+    header.parent.mkdir(parents=True, exist_ok=True)
+    header.unlink(missing_ok=True)
+    command = [*compile_line(args), "-x", "c++-header", str(ROOT / "include/wengert/wengert.hpp"), "-o", str(header)]
+    return subprocess.run(command).returncode
+
+
 def compile_and_run(args, name, text):
     """The exit status of the program, or None where it does not compile."""
-    source, binary = args.build / f"{name}.cpp", args.build / name
+    source, made, binary = args.build / f"{name}.cpp", args.build / f"{name}.o", args.build / name
     source.write_text(text)
-    command = [*args.compiler.split(), "-std=c++20", "-w", f"-I{ROOT / 'include'}", str(source), "-o", str(binary),
-               *args.link.split()]
-    if subprocess.run(command).returncode != 0:
+    compiler = args.compiler.split()  # in two steps, as a compiler cache keeps objects
+    commands = ([*compile_line(args), "-c", str(source), "-o", str(made)],
+                [*compiler, str(made), "-o", str(binary), *args.link.split()])
+    if any(subprocess.run(command).returncode != 0 for command in commands):
         return None
     return subprocess.run([str(binary.resolve())], cwd=args.build, stdout=subprocess.DEVNULL).returncode
 
@@ -172,8 +187,11 @@ def main():
     parser.add_argument("--compiler", default="g++", help="compiler with its flags, one string")
     parser.add_argument("--link", default="-lopenblas -llapacke -lpthread -ldl")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "docs")
-    parser.add_argument("page", type=pathlib.Path)
+    parser.add_argument("--pch", type=pathlib.Path, help="folder of the precompiled library")
+    parser.add_argument("page", type=pathlib.Path, nargs="?", help="without one: precompile the library into --pch")
     args = parser.parse_args()
+    if not args.page:
+        sys.exit(precompile(args))
     args.build.mkdir(parents=True, exist_ok=True)
 
     blocks = blocks_of(args.page)

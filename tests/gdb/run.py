@@ -54,7 +54,7 @@ many = (1000) int64 [7, 7, 7, ..., 7, 7, 7], constant
 flags = (3) bool [true, true, false], constant
 shape = (2, 0, 5)
 deep = (1, 1, 1, 1, 1, 1, 1, 9)
-gone = <moved from>
+gone = <undefined>
 array = (3, 2) float32 [[1, 2], [3, 4], [5, 6]]
 """
 PRINTED = {"before": BEFORE, "inside": INSIDE, "after": AFTER}

@@ -8,9 +8,7 @@
 #include "wengert/graph/look/text.hpp"
 #include "wengert/graph/tile/compile.hpp"
 
-#if defined(WENGERT_TBB)
-#include <tbb/global_control.h>
-#endif
+#include "seven_threads.hpp"
 
 namespace {
 
@@ -193,11 +191,6 @@ namespace {
 
 template <class T> using List = std::vector<Tensor<T>>;
 
-#if defined(WENGERT_TBB)
-/// Threads beyond those of the machine.
-const tbb::global_control four(tbb::global_control::max_allowed_parallelism, 4);
-#endif
-
 /// Bytes that the tasks from `begin` to `end` use, and whether they write to them. Arrays outside of the arena lie apart
 /// from all others, but for an output that takes over an input's memory.
 struct Bytes {
@@ -261,12 +254,6 @@ std::size_t check_waves(const Graph& g, const Blocks& inputs, double wake = 0)
     }
     return waves;
 }
-constexpr bool with_threads =
-#if defined(WENGERT_TBB)
-    true;
-#else
-    false;
-#endif
 
 }  // namespace
 
@@ -284,11 +271,10 @@ TEMPLATE_TEST_CASE("eight products and what is done with them", "", float, doubl
         return List<T>{total, mean(total, {1})};
     };
     const Graph g = graph_of<T>(f, in);
-    CHECK((check_waves(g, in) > 0) == with_threads);
+    CHECK(check_waves(g, in) > 0);
     CHECK(check_waves(g, in, std::numeric_limits<double>::infinity()) == 0);
 }
 
-#if defined(WENGERT_TBB)
 TEST_CASE("the text of a plan says what runs at once")
 {
     const Blocks in{random_block<double>({50, 50}), random_block<double>({50, 50}, 2)};
@@ -310,7 +296,6 @@ TEST_CASE("the text of a plan says what runs at once")
     }
     CHECK(inspect(g, tile).kernels[0].at_once.empty());
 }
-#endif
 
 TEST_CASE("operations that keep no plan of their own, at once; what may refuse its operands is not")
 {
@@ -321,7 +306,7 @@ TEST_CASE("operations that keep no plan of their own, at once; what may refuse i
             return List<double>{softmax(p, 1) + softmax(q, 1), amax(p, {1}), amax(q, {1}), prod(q, {2})};
         },
         in);
-    CHECK((check_waves(g, in) > 0) == with_threads);
+    CHECK(check_waves(g, in) > 0);
     auto rows = make_block(DType::int64, Shape{2});
     rows->as<std::int64_t>()[0] = 1;
     rows->as<std::int64_t>()[1] = 7;
@@ -351,9 +336,9 @@ TEST_CASE("updates of what others read, at once")
                                 w[2] - std::get<2>(d) * 0.1};
         },
         in);
-    CHECK((check_waves(g, in) > 0) == with_threads);
+    CHECK(check_waves(g, in) > 0);
     for (ValueId k = 0; k < 3; ++k) g.update(k, k);
-    CHECK((check_waves(g, in) > 0) == with_threads);
+    CHECK(check_waves(g, in) > 0);
 }
 
 TEST_CASE("random graphs, all kernels that may at once")
@@ -394,5 +379,5 @@ TEST_CASE("random graphs, all kernels that may at once")
             in);
         waves += check_waves(g, in);
     }
-    CHECK((waves > 40) == with_threads);
+    CHECK(waves > 40);
 }

@@ -207,3 +207,24 @@ TEST_CASE("errors name both shapes and the line")
     CHECK(says(error_of<ShapeError>([&] { host_callback<double>({2}, [] { return Tensor<double>(1.0); }); }),
                "(2)"));
 }
+
+TEST_CASE("a captured variable that a body returns untouched, with any number of snapshots")
+{
+    const Tensor<double> x = {0.3, 0.4}, start = {1.0, 2.0};
+    for (std::uint64_t snapshots : {0, 1, 2, 6, 9}) {
+        const ScanOptions options{.snapshots = snapshots};
+        const auto result = [&](const Tensor<double>& x) {
+            const auto body = [x](const Tensor<double>& s) {
+                return std::pair(0.5 * s, std::pair(x, s * x));
+            };
+            const auto ys = scan(body, start, 6, options).second;
+            return sum(ys.first) + sum(ys.second);
+        };
+        CHECK(allclose(grad(result)(x), 6.0 + start * (2.0 - 1.0 / 32.0), 1e-15));
+        const auto state = [&](const Tensor<double>& x) {
+            const auto body = [x](const Tensor<double>&) { return std::pair(x, std::tuple()); };
+            return sum(square(scan(body, start, 6, options).first));
+        };
+        CHECK(allclose(grad(state)(x), 2.0 * x, 0.0));
+    }
+}

@@ -14,6 +14,23 @@ const D x0{{0.5, -1.0, 2.0}, {0.25, 3.0, -0.75}};
 const auto soft = wg::custom_vjp([](const D& x) { return log1p(exp(-abs(x))) + relu(x); },
                                  [](const D& g, const D&, const D& x) { return 10.0 * g * sigmoid(x); });
 
+/// y = 2x as a structural operation with the name of another one.
+struct Reversed {
+    static constexpr std::string_view name = "sum";
+    static constexpr bool linear = true;
+    template <class T> wg::Ref<wg::Block> value(const wg::Ref<wg::Block>& x, const wg::Site&) const
+    {
+        auto out = wg::copy_of(*x);
+        for (std::size_t i = 0; i < out->count; ++i) out->template as<T>()[i] *= T(2);
+        return out;
+    }
+    template <class T>
+    Tensor<T> pull(wg::wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return g * T(2);
+    }
+};
+
 std::size_t custom_nodes(const wg::Graph& g)
 {
     std::size_t n = 0;
@@ -162,4 +179,53 @@ TEST_CASE("an extent that is free, a checkpoint, and C++ text")
     for (int k = 0; k < 4; ++k) CHECK(wg::allclose(gradient(x0), soft(x0) + x0 * 10.0 * sigmoid(x0), 1e-14));
     auto plain = wg::freeze(wg::grad([](const D& x) { return sum(soft(x)); }));
     CHECK(wg::emit_cpp(plain.graph(x0), "soft_gradient").find("int soft_gradient(") != std::string::npos);
+}
+
+TEST_CASE("a rule that is made anew in each call, with what it captures")
+{
+    const D k = {3.0, 4.0, 5.0};
+    const auto made = [k](double factor) {
+        return wg::custom_vjp([k, factor](const D& x) { return x * k * factor; },
+                              [k](const D& g, const D&, const D&) { return g * k; });
+    };
+    const auto once = [made](const D& x) { return sum(x * made(2.0)(x)); };
+    const auto looped = [made](const D& x) {
+        const auto step = [&](const D& s) { return std::pair(made(0.5)(s), std::tuple()); };
+        return sum(wg::scan(step, x, 3).first);
+    };
+    const auto check = [](const auto& f) {
+        auto value = wg::freeze(f), gradient = wg::freeze(f);
+        auto frozen = wg::freeze(wg::grad(f));
+        for (int i = 0; i < 5; ++i) {
+            const D x = x0 + double(i);
+            CHECK(wg::allclose(value(x), f(x), 1e-14));
+            CHECK(wg::allclose(frozen(x), wg::grad(f)(x), 1e-14));
+            CHECK(wg::allclose(wg::grad(gradient)(x), wg::grad(f)(x), 1e-14));
+        }
+        CHECK(value.stats().replays == 4);
+    };
+    check(once);
+    check(looped);
+
+    // one that is another one each time is still noticed: by what it computes, or by what is seen of its inside
+    double factor = 1.0;
+    auto changes = wg::freeze([&](const D& x) { return sum(made(factor)(x)); });
+    changes(x0);
+    factor = 2.0;
+    CHECK_THROWS_AS(changes(x0), wg::TapeError);
+}
+
+TEST_CASE("a function of the program's own that is called like one of the library's")
+{
+    const auto twice = [](const D& x) {
+        return wg::apply<Reversed, double>(Reversed{}, {__FILE__, __LINE__}, x);
+    };
+    const auto f = [&](const D& x) { return sum(square(twice(x * x)) + twice(x) * x); };
+    auto value = wg::freeze(f);
+    auto gradient = wg::freeze(wg::grad(f));
+    for (int i = 0; i < 4; ++i) {
+        const D x = x0 + double(i);
+        CHECK(wg::allclose(value(x), f(x), 1e-14));
+        CHECK(wg::allclose(gradient(x), wg::grad(f)(x), 1e-14));
+    }
 }

@@ -185,3 +185,26 @@ TEST_CASE("backward() inside of a frozen function is refused with its reason, an
     CHECK_THROWS_AS(frozen(x0), wg::TapeError);
     CHECK(wg::recorder() == nullptr);
 }
+
+TEST_CASE("forward over reverse through a branch that was not selected, frozen in each order")
+{
+    const D x = {0.0, 2.0}, v = {1.0, 0.5};
+    const auto f = [](const D& t) {
+        const D step = wg::scan([](const D& s) { return std::pair(s * sqrt(s), s); }, t, 2).first;
+        return sum(where(t > 0.0, step, 0.0 * t)) + sum(where(t > 5.0, dot(t, sqrt(t)), 0.0 * t));
+    };
+    const D want = matmul(wg::hessian(f)(x), v);
+    REQUIRE(all(is_finite(want)).item());
+    for (const wg::Backend& backend : {wg::Backend(wg::tile), wg::Backend(wg::interpret)}) {
+        wg::FreezeOptions o;
+        o.backend = backend;
+        auto product = wg::freeze([&](const D& t) { return wg::hvp(f)(t, v); }, o);
+        auto gradient = wg::freeze(wg::grad(f), o);
+        auto value = wg::freeze(f, o);
+        for (int call = 0; call < 3; ++call) {
+            CHECK(wg::allclose(product(x), want));
+            CHECK(wg::allclose(wg::jvp(gradient, x, v).second, want));
+            CHECK(wg::allclose(wg::hvp(value)(x, v), want));
+        }
+    }
+}

@@ -49,6 +49,16 @@ struct Half {
     }
 };
 
+/// y = 2x, called like something else.
+struct Twice {
+    static constexpr std::string_view name = "copy";
+    template <class V> static V value(const V& x) { return wg::lit(2) * x; }
+    template <class V> static constexpr V pull(wg::wrt<0>, const V& g, const V&, const V&)
+    {
+        return wg::lit(2) * g;
+    }
+};
+
 const std::string head = "wengert graph 1\n";
 
 }  // namespace
@@ -297,4 +307,32 @@ TEST_CASE("a program's own primitives can be registered")
     const Graph read = wg::parse_graph(text, own);
     CHECK(wg::difference(g, read) == "");
     CHECK(wg::run(read, Tensor<double>{4.0, 8.0}).get<double>(0)(1).item() == 2.0);
+}
+
+TEST_CASE("a primitive of the program's own is never read as the library's of that name")
+{
+    const auto f = [](const std::vector<wg::AnyTensor>& in) {
+        const wg::Tensor<float> x(in[0]);
+        return std::vector{wg::apply_elementwise<Twice, float>({__FILE__, __LINE__}, x).any()};
+    };
+    const std::string text = wg::to_text(wg::trace_graph(f, {wg::ones<float>({3}).any().value}));
+    CHECK_THROWS_AS(wg::parse_graph(text), wg::Error);  // not in the registry
+    wg::registry().add_elementwise<Twice, float, float>();
+    const Graph read = wg::parse_graph(text);
+    CHECK(wg::to_text(read) == text);
+    CHECK(read.node(1).primitive->kind.empty());
+    const Graph library =
+        wg::parse_graph(head + "%0 = input : f32(3)\n%1 = copy(%0) : f32(3)\noutput %1\nend\n");
+    CHECK(library.node(1).primitive->kind == "copy");
+}
+
+TEST_CASE("lines in files of any number, and of long names, read back")
+{
+    std::string text = head + "%0 = input : f64(3)\n";
+    for (int i = 1; i <= 5000; ++i)
+        text += "%" + std::to_string(i) + " = tanh(%" + std::to_string(i - 1) + ") : f64(3)  # file" +
+                std::to_string(i) + (i == 7 ? std::string(300, 'x') : "") + ".cpp:" + std::to_string(i) +
+                "\n";
+    text += "output %5000\nend\n";
+    CHECK(wg::to_text(wg::parse_graph(text)) == text);
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <dirent.h>
+#include <sys/resource.h>
 
 #include <wengert/graph/emit/native.hpp>
 #include <wengert/graph/emit/shared_object.hpp>
@@ -231,4 +232,44 @@ TEST_CASE("names and hashes", "[native]")
     CHECK(Hash128().add("ab").add("c").text() != Hash128().add("a").add("bc").text());
     CHECK(nat::words_of(" ccache  g++ ") == std::vector<std::string>{"ccache", "g++"});
     CHECK(nat::find_program("no such program") == "");
+}
+
+TEST_CASE("a full disk leaves nothing behind", "[native]")
+{
+    if (!have_compiler()) return;
+    const Cache cache;
+    struct rlimit before;
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto signal_before = std::signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit small = {64, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    std::vector<std::string> messages;
+    for (int i = 0; i < 3; ++i) messages.push_back(cache.compile(i).message);
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, signal_before);
+    for (const std::string& m : messages) CHECK(m.find("cannot write to") != std::string::npos);
+    CHECK(cache.files().empty());
+    CHECK(answer(cache.compile(3)) == 3);
+}
+
+TEST_CASE("a compiler that hangs is stopped with what it has started, and the graph runs as tiles",
+          "[native]")
+{
+    if (!have_compiler()) return;
+    const Cache cache;
+    const std::string script = cache.folder.path() + "/hangs";
+    std::ofstream(script) << "#!/bin/sh\n[ \"$1\" = --version ] && echo 1 && exit 0\nsleep 1000 &\nwait\n";
+    ::chmod(script.c_str(), 0700);
+    {
+        const Environment cxx("CXX", script.c_str()), limit("WENGERT_COMPILER_SECONDS", "1");
+        const auto compiled = cache.compile(1);
+        CHECK_FALSE(compiled.object);
+        CHECK(compiled.message.find("was stopped after 1 s: the graph runs as tiles") != std::string::npos);
+        CHECK(cache.files().empty());
+        PlanOptions options;
+        const auto e = native.compile(sum_graph(), options);
+        REQUIRE(e);
+        CHECK(e->note.find("was stopped") != std::string::npos);
+    }
+    ::unlink(script.c_str());
 }

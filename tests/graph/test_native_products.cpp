@@ -5,6 +5,7 @@
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/ops/matmul.hpp>
+#include <wengert/ops/reductions.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/grad.hpp>
@@ -78,7 +79,8 @@ template <class T> void sizes(std::int64_t m, std::int64_t n, std::int64_t k)
 
 TEST_CASE("native: products of a row, of a column, and of both", "[native]")
 {
-    for (const auto& [n, k] : {std::pair{32, 32}, {2, 32}, {32, 2}, {33, 4}, {5, 7}, {17, 37}, {3, 1}}) {
+    for (const auto& [n, k] :
+         {std::pair{32, 32}, {2, 32}, {32, 2}, {33, 4}, {5, 7}, {17, 37}, {3, 1}, {1, 5}, {1, 2100}}) {
         sizes<float>(1, n, k);
         sizes<float>(n, 1, k);
         sizes<double>(1, n, k);
@@ -115,5 +117,17 @@ TEST_CASE("native: a product whose cotangent is 0 has no gradients, whatever the
         a->as<float>()[1] = std::numeric_limits<float>::infinity();
         b->as<float>()[2] = std::numeric_limits<float>::quiet_NaN();
         check<float>({a, b}, f);
+    }
+}
+
+TEST_CASE("native: sums of short rows, computed as one and summed across", "[native]")
+{
+    const auto f = []<class T>(const Tensors<T>& x) {
+        const Tensor<T> rows = sum(x[0] * x[1], {2});
+        return sum(rows * sum(x[1], {2})) + sum(mean(square(x[0]), {2}));
+    };
+    for (const std::int64_t n : {5, 8, 10, 16, 17, 31}) {
+        check<float>({matrix<float>({3, 37, n}, 0.2), matrix<float>({3, 37, n}, 0.9)}, f);
+        check<double>({matrix<double>({3, 37, n}, 0.2), matrix<double>({3, 37, n}, 0.9)}, f);
     }
 }

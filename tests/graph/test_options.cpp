@@ -24,6 +24,37 @@ TEST_CASE("tiles serve while a compiler runs, and results stay")
     CHECK(frozen.stats().traces == 1);
 }
 
+TEST_CASE("a backend that fails in the background says so")
+{
+    constexpr Backend failing{"failing", [](const Graph&, const PlanOptions&) -> std::unique_ptr<Executable> {
+                                  throw Error("there is no such thing here");
+                              }};
+    const auto frozen = freeze([](const D& x) { return exp(x); }, {.backend = failing, .background = true});
+    const D x = ones<double>({3});
+    for (int i = 0; i < 500 && !contains("no such thing").match(frozen.explain()); ++i) {
+        CHECK(frozen(x)(0).item() == exp(x)(0).item());
+        ::usleep(10000);
+    }
+    CHECK_THAT(frozen.explain(), contains("no such thing") && contains("as tiles"));
+    CHECK(frozen.stats().traces == 1);
+}
+
+TEST_CASE("what native leaves to the library is counted")
+{
+    const auto left = [](const auto& f, const D& x) {
+        const auto frozen = freeze(f, {.backend = native});
+        static_cast<void>(frozen(x));
+        CHECK(frozen.stats().uncompiled <= frozen.stats().kernels);
+        const bool compiled = !contains("as tiles").match(frozen.explain());
+        return compiled ? std::optional<std::size_t>(frozen.stats().uncompiled) : std::nullopt;
+    };
+    const D x = ones<double>({8, 40});
+    const auto all = left([](const D& y) { return exp(y) * y + 1.0; }, x);
+    const auto not_all = left([](const D& y) { return amax(exp(y), {0}) * 2.0; }, x);
+    CHECK((!all || *all == 0));
+    CHECK((!not_all || *not_all == 1));
+}
+
 TEST_CASE("a memory limit is kept, with the same bits, or refused with the least that can be")
 {
     const D w = 0.1 * normal<double>(Key(1), {32, 32}), x = normal<double>(Key(2), {64, 32});

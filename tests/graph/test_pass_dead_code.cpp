@@ -61,6 +61,22 @@ TEST_CASE("no large constants come from small ones")
     CHECK(names(wg::passes::constant_folding(b.g, options)).empty());
 }
 
+TEST_CASE("what is dear to compute is folded however large, up to a limit for all constants")
+{
+    Builder<double> b;
+    const ValueId x = b.input({300, 300}), c = b.constant({300}, {1, 2}), d = b.constant({300, 1}, {3, 4});
+    const ValueId e = b.one<wg::Exp>(b.one<wg::Exp>(b.add(c, d)));  // 720 kB from 5
+    b.g.output(b.add(x, e));
+    const Graph h = wg::passes::dead_code(wg::passes::constant_folding(b.g));
+    CHECK(names(h) == "add");
+    std::vector<double> numbers(90'000, 0.5);
+    CHECK(same_values(run(b.g, {block<double>({300, 300}, numbers)}),
+                      run(h, {block<double>({300, 300}, numbers)})));
+    wg::PassOptions options;
+    options.fold_total = 700'000;
+    CHECK(names(wg::passes::constant_folding(b.g, options)) == "add exp exp add");
+}
+
 TEST_CASE("what throws when folded is left for when it runs")
 {
     Builder<double> b;

@@ -49,7 +49,9 @@ TEST_CASE("lowered and not")
     for (bool keepdims : {false, true}) {
         CHECK(lowered([&](auto& b, auto x) { return b.on(wg::Mean{{{1}, keepdims, {3, 4}}}, x); }) == "sum multiply");  // by 1/4
         CHECK(lowered([&](auto& b, auto x) { return b.on(wg::Mean{{{0}, keepdims, {3, 4}}}, x); }) == "sum divide");
-        lowered([&](auto& b, auto x) { return b.on(wg::Var{{{0, 1}, keepdims, {3, 4}}, 1}, x); });
+        const auto var = [&](auto& b, auto x) { return b.on(wg::Var{{{0, 1}, keepdims, {3, 4}}, 1}, x); };
+        lowered(var);
+        lowered(var, std::vector<double>(12, 0.1));  // 0, whatever the mean rounds to
         lowered([&](auto& b, auto x) { return b.on(wg::Var{{{0}, keepdims, {3, 4}}, 5}, x); });  // over no degrees of freedom
         const auto logsumexp = [&](auto& b, auto x) { return b.on(wg::LogSumExp{{{1}, keepdims, {3, 4}}}, x); };
         lowered(logsumexp);

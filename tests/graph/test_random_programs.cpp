@@ -1,7 +1,6 @@
 // A bounded number of random programs, and those that have failed once. For hours of them: long/main.cpp.
 #include "long/random_programs.hpp"
 
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 
@@ -43,9 +42,5 @@ TEST_CASE("random programs")
 {
     const char* given = std::getenv("WENGERT_SEED");
     const std::uint64_t first = given ? std::strtoull(given, nullptr, 10) : 20240601;
-    const auto start = std::chrono::steady_clock::now();
-    std::uint64_t n = 0;
-    while (n < 1500 && std::chrono::steady_clock::now() - start < std::chrono::seconds(30))
-        check_program(rp::generate(first + n++));
-    WARN(n << " programs from seed " << first);
+    for (std::uint64_t n = 0; n < 150; ++n) check_program(rp::generate(first + n));
 }

@@ -30,14 +30,18 @@ using wg::Tensor;
 namespace {
 
 /// Keeps the operations as text, and which blocks it has met.
-class Notes : public wg::Recorder, public wg::KeyHook {
+class Notes : public wg::BasicRecorder, public wg::KeyHook {
 public:
-    Notes() : outer_(wg::current_thread().recorder), outer_hook_(wg::key_hook)
+    Notes()
+        : BasicRecorder(wg::recorder_table<Notes>),
+          KeyHook{[](KeyHook& hook, const Key& parent, std::uint64_t i, std::uint32_t domain,
+                     const Key& made) { return static_cast<Notes&>(hook).child(parent, i, domain, made); }},
+          outer_(wg::current_thread().recorder), outer_hook_(wg::key_hook)
     {
         wg::current_thread().recorder = this;
         wg::key_hook = this;
     }
-    ~Notes() override
+    ~Notes()
     {
         wg::current_thread().recorder = outer_;
         wg::key_hook = outer_hook_;
@@ -51,7 +55,7 @@ public:
     }
 
     void operation(const wg::Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
-                   const Site& at) override
+                   const Site& at)
     {
         names.emplace_back(p.name);
         lines.push_back(at.line);
@@ -63,22 +67,22 @@ public:
         met(Ref<Block>(&out), std::string(p.name));
         replays(p, op, in, n, out);
     }
-    void alias(const wg::AnyTensor&, const Ref<Block>&, const Site&) override {}
-    void read(const Block& x, wg::Read, const Site&) override { reads.push_back(known_[&x]); }
-    bool knows(const Block& b) const override { return known_.contains(&b); }
-    Ref<Block> key(std::uint64_t origin) override
+    void alias(const wg::AnyTensor&, const Ref<Block>&, const Site&) {}
+    void read(const Block& x, wg::Read, const Site&) { reads.push_back(known_[&x]); }
+    bool knows(const Block& b) const { return known_.contains(&b); }
+    Ref<Block> key(std::uint64_t origin)
     {
         const auto found = keys_.find(origin);
         return found == keys_.end() ? Ref<Block>() : found->second;
     }
-    std::uint64_t child(const Key& parent, std::uint64_t i, std::uint32_t domain, const Key& made) override
+    std::uint64_t child(const Key& parent, std::uint64_t i, std::uint32_t domain, const Key& made)
     {
         const Ref<Block> of = key(parent.origin);
         if (!of) return 0;
         keys_[++last_] = wg::detail::draw_key(*this, of, i, domain, made);
         return last_;
     }
-    [[noreturn]] void refuse(std::string_view what, const Site& at) override
+    [[noreturn]] void refuse(std::string_view what, const Site& at)
     {
         wg::fail<wg::TapeError>("notes", std::string(what), at);
     }

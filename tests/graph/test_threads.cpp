@@ -5,11 +5,7 @@
 #include <cfenv>
 #include <thread>
 
-#include "wengert/graph/tile/schedule.hpp"
-
-#if defined(WENGERT_TBB)
-#include <tbb/global_control.h>
-#endif
+#include "seven_threads.hpp"
 
 namespace {
 
@@ -17,11 +13,6 @@ using namespace tile_test;
 namespace wg = wengert;
 
 constexpr unsigned counts[] = {1, 2, 3, 7};
-
-#if defined(WENGERT_TBB)
-/// Threads beyond those of the machine.
-const tbb::global_control seven(tbb::global_control::max_allowed_parallelism, 7);
-#endif
 
 template <class T, class F> void check_threads(const F& f, const Blocks& inputs)
 {
@@ -177,8 +168,6 @@ TEST_CASE("many parts or none")
     CHECK(std::is_sorted(cuts.begin(), cuts.end()));
 }
 
-#if defined(WENGERT_TBB)
-
 TEST_CASE("a team works at once, each in a place of its own, as its caller has set things")
 {
     tiling::Team team(3);
@@ -210,16 +199,24 @@ TEST_CASE("a team works at once, each in a place of its own, as its caller has s
                     int);
 }
 
-#else
-
-TEST_CASE("without oneTBB a plan says that it has one thread")
+TEST_CASE("a plan says on how many threads it runs, and why not on as many as were asked for")
 {
-    const Blocks x{random_block<float>({10})};
-    const Graph g = graph_of<float>([](const List<float>& in) { return List<float>{exp(in[0])}; }, x);
+    const auto f = [](const List<float>& in) { return List<float>{exp(in[0])}; };
+    const Blocks few{random_block<float>({10})}, many{random_block<float>({100'000})};
+    const Graph small = graph_of<float>(f, few), large = graph_of<float>(f, many);
     PlanOptions options;
-    CHECK(tile.compile(g, options)->note.empty());
-    options.threads = 2;
-    CHECK(tile.compile(g, options)->note.find("WENGERT_TBB") != std::string::npos);
+    CHECK(tile.compile(large, options)->note.empty());
+    CHECK(tile.compile(large, options)->stats.threads == 1);
+    options.threads = 3;
+    CHECK(tile.compile(large, options)->note.empty());
+    CHECK(tile.compile(large, options)->stats.threads == 3);
+    CHECK(tile.compile(small, options)->note.find("no step is long enough") != std::string::npos);
+    CHECK(tile.compile(small, options)->stats.threads == 1);
+    options.threads = 9;
+    CHECK(tile.compile(large, options)->note.find("7 of the 9 threads") != std::string::npos);
+    CHECK(tile.compile(large, options)->stats.threads == 7);
+    auto frozen = freeze([](const Tensor<float>& x) { return exp(x); }, {.threads = 9});
+    static_cast<void>(frozen(ones<float>({100'000})));
+    CHECK(frozen.stats().threads == 7);
+    CHECK(frozen.explain().find("7 of the 9 threads") != std::string::npos);
 }
-
-#endif

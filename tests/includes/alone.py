@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
 """Compiles each public header alone, included twice, with every warning an error. The first compiler takes all of them; the
-others those that no header includes, which bring in the rest."""
+others those that no header includes, which bring in the rest.
+
+With --changed only those of which a commit may have changed the answer: whose text differs from the base's, or which reach
+fewer headers than they did there, so that what one of those had brought along may be missing. The base is --base or $BASE;
+else where this branch left origin/main; else the newest tag before HEAD; else ten commits ago."""
 import argparse
 import concurrent.futures
+import os
 import pathlib
+import posixpath
 import re
 import shutil
 import subprocess
 import sys
 
-INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 
 
@@ -19,12 +26,90 @@ def compile_alone(compiler, header):
     return subprocess.run(command, input=text, capture_output=True, text=True)
 
 
+def included(header, text):
+    """The headers of ours that this text includes, relative to include/."""
+    found = set()
+    for quote, name in re.findall(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', text, re.M):
+        if quote == '"':
+            found.add(posixpath.normpath(posixpath.join(posixpath.dirname(header), name)))
+        elif name.startswith("wengert/"):
+            found.add(name)
+    return found
+
+
+def reached(texts):
+    """For each header all that it includes, in several steps, too."""
+    graph = {h: included(h, text) & texts.keys() for h, text in texts.items()}
+    found = {}
+    for header in graph:
+        seen, todo = set(), [header]
+        while todo:
+            fresh = graph[todo.pop()] - seen
+            seen |= fresh
+            todo += fresh
+        found[header] = seen
+    return found
+
+
+def texts_here():
+    return {p.relative_to(INCLUDE).as_posix(): p.read_text() for p in INCLUDE.rglob("*.hpp")}
+
+
+def git(*arguments):
+    result = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True)
+    return result.stdout.strip() if result.returncode == 0 else ""
+
+
+def base_commit(given):
+    """The commit to compare with, or nothing where there is no history."""
+    if given:
+        return git("rev-parse", "--verify", f"{given}^{{commit}}")
+    fork, head = git("merge-base", "HEAD", "origin/main"), git("rev-parse", "HEAD")
+    if fork and fork != head:
+        return fork
+    tag = git("describe", "--tags", "--abbrev=0", "HEAD^")
+    return git("rev-parse", "--verify", f"{tag or 'HEAD~10'}^{{commit}}")
+
+
+def texts_at(commit):
+    """The headers of that commit, in two processes whatever their number."""
+    listed = git("ls-tree", "-r", "--format=%(objectname) %(path)", commit, "--", "include")
+    names = dict(reversed(line.split(" ", 1)) for line in listed.splitlines() if line.endswith(".hpp"))
+    blobs = subprocess.run(["git", "-C", str(ROOT), "cat-file", "--batch"], capture_output=True,
+                           input="".join(f"{name}\n" for name in names.values()).encode()).stdout
+    texts, at = {}, 0
+    for path in names:
+        start = blobs.index(b"\n", at) + 1
+        end = start + int(blobs[at:start].split()[2])
+        texts[path.removeprefix("include/")] = blobs[start:end].decode()
+        at = end + 1
+    return texts
+
+
+def changed(now, before):
+    """Headers that are to be compiled again."""
+    reach_now, reach_before = reached(now), reached(before)
+    return sorted(h for h in now if now[h] != before.get(h) or reach_before[h] - reach_now[h])
+
+
 def not_included(headers):
-    inner = set()
-    for h in headers:
-        for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', (INCLUDE / h).read_text(), re.M):
-            inner.add(((INCLUDE / h).parent / name).resolve().relative_to(INCLUDE).as_posix())
+    inner = set().union(*(included(h, (INCLUDE / h).read_text()) for h in headers))
     return [h for h in headers if h not in inner]
+
+
+def self_test():
+    before = {"wengert/a.hpp": "", "wengert/b.hpp": '#include "a.hpp"', "wengert/c.hpp": "#include <wengert/b.hpp>",
+              "wengert/d/e.hpp": '#include "../a.hpp"', "wengert/f.hpp": '#include "a.hpp"'}
+    cases = [(before, []),
+             ({**before, "wengert/a.hpp": "int a;"}, ["wengert/a.hpp"]),
+             ({**before, "wengert/b.hpp": ""}, ["wengert/b.hpp", "wengert/c.hpp"]),
+             ({**before, "wengert/new.hpp": ""}, ["wengert/new.hpp"]),
+             ({**before, "wengert/b.hpp": '#include "f.hpp"'}, ["wengert/b.hpp"]),
+             ({h: t for h, t in before.items() if "a.hpp" not in h},
+              ["wengert/b.hpp", "wengert/c.hpp", "wengert/d/e.hpp", "wengert/f.hpp"])]
+    failed = sum(changed(now, before) != wanted for now, wanted in cases)
+    print(f"alone.py: {len(cases)} self tests, {failed} failed")
+    return failed
 
 
 def main():
@@ -32,12 +117,24 @@ def main():
     parser.add_argument("--compiler", action="append",
                         help="may be given several times; clang++-16 joins if it is there")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--changed", action="store_true", help="only headers that differ from the base's")
+    parser.add_argument("--base", default=os.environ.get("BASE"), help="a commit")
+    parser.add_argument("--self-test", action="store_true")
     parser.add_argument("headers", nargs="*", help="relative to include/; all of them by default")
     args = parser.parse_args()
+    if args.self_test:
+        sys.exit(self_test() != 0)
     compilers = args.compiler or ["g++"]
     if shutil.which("clang++-16") and not any("clang" in c for c in compilers):
         compilers.append("clang++-16")
-    headers = args.headers or sorted(p.relative_to(INCLUDE).as_posix() for p in INCLUDE.rglob("*.hpp"))
+    here = texts_here()
+    headers = args.headers or sorted(here)
+    base = base_commit(args.base) if args.changed else ""
+    if base:
+        headers = changed(here, texts_at(base))
+        print(f"changed since {base[:12]}: {len(headers)} of {len(here)} headers", flush=True)
+    elif args.changed:
+        print("no base to compare with: all headers", flush=True)
     work = [(compilers[0], h) for h in headers]
     work += [(c, h) for c in compilers[1:] for h in not_included(headers)]
     failed = 0
@@ -47,7 +144,7 @@ def main():
                 failed += 1
                 print(f"{header} alone, {compiler}:\n{result.stderr}", flush=True)
     print(f"headers alone: {len(headers)} headers, {len(work)} compilations, {failed} failed")
-    sys.exit(failed != 0 or not headers)
+    sys.exit(failed != 0 or not here)
 
 
 if __name__ == "__main__":

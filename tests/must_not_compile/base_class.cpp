@@ -1,6 +1,7 @@
 // Fields of a base are not seen by the reflection of aggregates.
 // error: base
-#include <wengert/wengert.hpp>
+#include <wengert/ops/sum.hpp>
+#include <wengert/transforms/grad.hpp>
 
 using wengert::Tensor;
 

@@ -2,7 +2,8 @@
 // error: C array
 #include <array>
 
-#include <wengert/wengert.hpp>
+#include <wengert/ops/sum.hpp>
+#include <wengert/transforms/grad.hpp>
 
 using wengert::Tensor;
 

@@ -1,6 +1,7 @@
 // The lambda of elementwise becomes a type without state: what it captures would be lost.
 // error: must not capture
-#include <wengert/wengert.hpp>
+#include <wengert/ops/arithmetic.hpp>
+#include <wengert/transforms/lambda.hpp>
 
 int main()
 {

@@ -2,7 +2,7 @@
 // error: requires_grad|differentiable|float or double
 #include <cstdint>
 
-#include <wengert/wengert.hpp>
+#include <wengert/tape/backward.hpp>
 
 int main()
 {

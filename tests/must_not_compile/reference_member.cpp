@@ -1,6 +1,7 @@
 // A reference is nobody's gradient.
 // error: [Rr]eference
-#include <wengert/wengert.hpp>
+#include <wengert/ops/sum.hpp>
+#include <wengert/transforms/grad.hpp>
 
 using wengert::Tensor;
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles a case twice: with -DOK it must compile; without, it must fail and say what `// error: REGEX` asks for."""
+"""Compiles a case twice: with -DOK it must compile; without, it must fail and say what `// error: REGEX` asks for, in
+at most as many lines as `// lines: N` allows, and first of all where `// first error: REGEX` asks for it."""
 import argparse
 import pathlib
 import re
@@ -16,9 +17,11 @@ def compile_case(compiler, case, *flags):
 
 def check(compiler, case):
     """What is wrong with the case, or None."""
-    wanted = re.findall(r"// error: (.+)", case.read_text())
+    wanted = re.findall(r"error: (.+)", "\n".join(re.findall(r"^// (?:first )?error: .+", case.read_text(), re.M)))
     if not wanted:
         return "has no `// error: REGEX` line"
+    most = re.search(r"// lines: (\d+)", case.read_text())
+    first = re.search(r"// first error: (.+)", case.read_text())
     good = compile_case(compiler, case, "-DOK")
     if good.returncode != 0:
         return f"does not compile with -DOK:\n{good.stderr}"
@@ -29,6 +32,11 @@ def check(compiler, case):
     for pattern in wanted:
         if not re.search(pattern, errors):
             return f"fails without saying /{pattern}/:\n{bad.stderr}"
+    lines = bad.stderr.splitlines()
+    if most and len(lines) > int(most[1]):
+        return f"says it in {len(lines)} lines, more than {most[1]}:\n{bad.stderr}"
+    if first and not re.search(first[1], next(line for line in lines if "error:" in line)):
+        return f"says something else before /{first[1]}/:\n{bad.stderr}"
     return None
 
 

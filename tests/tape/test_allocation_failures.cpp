@@ -65,6 +65,8 @@ template <class Work, class Check> int fail_each(Work work, Check check)
                 work();
             } catch (const std::bad_alloc&) {
                 failed = true;
+            } catch (const wg::MemoryError&) {
+                failed = true;
             }
             wg::memory::injection = {};
             countdown = 0;

@@ -27,3 +27,75 @@ TEST_CASE("a sum's cotangent first, then a product with a scalar, more elements 
         CHECK(wg::allclose(h, wg::full<double>({n}, 8.0), 1e-12));
     }
 }
+
+namespace {
+
+/// Operands of which one has more extents of 1, read again elsewhere; the value does not depend on where they are.
+D relabelling(const D& w, const D& y)
+{
+    const D h = tanh(y * w + w);            // the rule of × reads g, and + passes the same g to both
+    const D k = h + reshape(w, {1, 1, 3});  // a higher rank on the other side
+    return sum(k * h * w) + sum(w) + sum(w);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "operands that differ in extents of 1 only: gradients of every order, whoever else reads a cotangent")
+{
+    const D w = {0.5, -0.25, 2.0}, y = reshape(D{0.1, 0.7, -0.3}, {1, 3}),
+            strided = transpose(reshape(w, {3, 1}));
+    const auto all_equal = [](const D& t) { return relabelling(reshape(t, {1, 3}), reshape(t, {1, 3})); };
+    const auto relabelled = [](const D& t) { return relabelling(t, reshape(t, {1, 3})); };
+    CHECK(wg::allclose(wg::grad(relabelled)(w), wg::grad(all_equal)(w), 1e-14));
+    CHECK(wg::allclose(wg::hessian(relabelled)(w), wg::hessian(all_equal)(w), 1e-13));
+    CHECK(wg::allclose(wg::grad(relabelled)(strided(0)), wg::grad(all_equal)(w), 1e-14));
+
+    const auto g = wg::grad(relabelling);
+    const auto frozen = wg::freeze(g);
+    const auto pair = wg::grad([](const D& a, const D& b) { return relabelling(a, b); });
+    for (int call = 0; call < 3; ++call) {
+        const D a = g(w, y), b = frozen(w, y);
+        for (std::int64_t i = 0; i < 3; ++i) CHECK(a(i).item() == b(i).item());
+    }
+    CHECK(pair(w, y).shape() == wg::Shape{3});
+}
+
+TEST_CASE("one contribution is a broadcast, the other is not, and neither may be written")
+{
+    const D x = {1.0, 2.0, 3.0}, c = {1.0, 10.0, 100.0};
+    for (const bool sum_first : {false, true}) {
+        const auto f = [&](const D& t) {
+            const D h = t * 1.0;
+            const D a = sum_first ? sum(h) : sum(h * c), b = sum_first ? sum(h * c) : sum(h);
+            return a + b + sum(h + h);
+        };
+        const D g = wg::grad(f)(x);
+        for (std::int64_t i = 0; i < 3; ++i) CHECK(g(i).item() == c(i).item() + 3.0);
+    }
+}
+
+TEST_CASE("small operations: temporaries, views, levels and rules that fail leave what they read")
+{
+    D x = {1.0, 2.0};
+    x.requires_grad(true);
+    const D a = x * 2.0;
+    const D held = (a + 1.0) * a;  // the temporary is read by the derivative
+    const D row = reshape(wg::arange<double>(6), {2, 3})(1);
+    CHECK(((row + 1.0) * 2.0)(0).item() == 8.0);
+    CHECK(row(0).item() == 3.0);
+    wg::backward(sum(held));
+    CHECK(x.grad()(1).item() == 2.0 * (2.0 * 4.0 + 1.0));
+    // a gradient inside of a gradient, and a tangent inside of both
+    const auto cube = [](const D& t) { return sum(t * t * t); };
+    const auto inner = [&](const D& t) { return sum(wg::grad(cube)(t) * t); };  // 3 t³
+    CHECK(wg::grad(inner)(D{2.0})(0).item() == 36.0);
+    CHECK(wg::jvp(wg::grad(inner), D{2.0}, D{1.0}).second(0).item() == 36.0);
+    D escaped;
+    static_cast<void>(wg::grad([&](const D& t) {
+        escaped = t * 2.0;
+        return sum(escaped);
+    })(D{1.0}));
+    CHECK_THROWS_AS(escaped + 1.0, wg::TapeError);
+    CHECK_THROWS_AS(wg::grad([&](const D& t) { return sum(t + escaped); })(D{1.0}), wg::TapeError);
+}

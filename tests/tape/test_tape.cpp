@@ -153,7 +153,7 @@ TEST_CASE("an allocation that fails leaves tensors, tape and gradients as they w
         try {
             const auto y = model();
             wg::backward(y);
-        } catch (const std::bad_alloc&) {
+        } catch (const wg::MemoryError&) {
             failed = true;
         }
         wg::memory::injection = {};

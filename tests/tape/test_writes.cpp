@@ -316,7 +316,7 @@ TEST_CASE("memory failures leave a written tensor as it was", "[writes][errors]"
                 write();
                 memory::injection = {};
                 return;
-            } catch (const std::bad_alloc&) {
+            } catch (const MemoryError&) {
                 memory::injection = {};
                 CHECK(values(target) == before);
                 CHECK(target.any().node.get() == node);

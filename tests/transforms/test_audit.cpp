@@ -83,3 +83,17 @@ TEST_CASE("transforms and custom rules inside")
     CHECK(report.message == "");
     CHECK(report.nodes > 3);
 }
+
+TEST_CASE("audit of several arguments")
+{
+    const auto f = [](const D& x, const D& a) { return sum(exp(x) * a); };
+    const D x{0.3, -1.2}, a{2.0, 3.0};
+    CHECK(wg::audit(f, x, a).nodes == wg::audit(f, std::tuple(x, a)).nodes);
+    const auto wrong = [](const D& t, const D& u, const D& v) {
+        return sum(wg::apply_elementwise<Doubled, double>({__builtin_FILE(), __builtin_LINE()}, t) * u * v);
+    };
+    const auto report = wg::audit(wrong, x, a, a);
+    CHECK(!report.ok);
+    CHECK_THAT(report.message, contains("test_audit.cpp"));
+    CHECK(wg::audit([](auto t, auto u, auto v, auto w) { return sum(t * u * v * w); }, x, a, x, a).ok);
+}

@@ -80,3 +80,21 @@ TEST_CASE("audit names the operation and the line of a wrong rule")
                     Tensor<double>{{1.0, 2.0}, {3.0, 4.0}})
               .ok);
 }
+
+TEST_CASE("a custom_vjp is checked in the mode that it has")
+{
+    using D = Tensor<double>;
+    const D x{0.4, 1.1};
+    const auto make = [](double factor) {
+        return wg::custom_vjp([](const D& t) { return t * t; },
+                              [factor](const D& g, const D&, const D& t) { return factor * g * t; });
+    };
+    const auto good = [f = make(2.0)](const D& t) { return sum(f(sin(t))); };
+    const auto bad = [f = make(1.9)](const D& t) { return sum(f(sin(t))); };
+    const auto report = wg::check_grads(good, x, {.order = 2});
+    CHECK(report.message == "");
+    CHECK(report.modes == wg::Modes::reverse);
+    CHECK_THAT(wg::check_grads(bad, x).message, contains("reverse"));
+    CHECK_THROWS_AS(wg::check_grads(good, x, {.modes = wg::Modes::forward}), wg::NoForwardMode);
+    CHECK(wg::check_grads([](const D& t) { return sum(sin(t)); }, x).modes == wg::Modes::both);
+}

@@ -6,8 +6,14 @@
 #include <wengert/ops/math.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/random.hpp>
+#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/reductions.hpp>
+#include <wengert/ops/trigonometry.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/checkpoint.hpp>
+#include <wengert/transforms/jvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
+#include <wengert/transforms/custom.hpp>
 
 using namespace wengert;
 
@@ -264,4 +270,154 @@ TEST_CASE("anomaly mode names the line inside a checkpoint")
     const AnomalyMode on;
     const D x{0.0, 1.0};
     CHECK_THROWS_WITH(checkpoint([](const D& x) { return log(x); })(x), contains("[log]"));
+}
+
+TEST_CASE("what f makes and writes itself, and derivatives that it takes inside, are no values from outside")
+{
+    using Function = D (*)(const D&);
+    const std::pair<const char*, Function> programs[] = {
+        {"zeros += x * x",
+         [](const D& x) {
+             D y = zeros<double>({3});
+             y += x * x;
+             return sum(y * y);
+         }},
+        {"full *= x",
+         [](const D& x) {
+             D y = full<double>({3}, 2.0);
+             y *= x;
+             return sum(y * y);
+         }},
+        {"a constant += a constant",
+         [](const D& x) {
+             D y = zeros<double>({3});
+             y += 1.0;
+             y += y;
+             return sum(y * x);
+         }},
+        {"an element",
+         [](const D& x) {
+             D y(0.0);
+             for (int i = 0; i < 3; ++i) y += x(i) * x(i);
+             return y * y;
+         }},
+        {"view(zeros) = x",
+         [](const D& x) {
+             D y = zeros<double>({3});
+             view(y, range(0, 2)) = view(x, range(1, 3));
+             return sum(y * y);
+         }},
+        {"view(zeros) += x",
+         [](const D& x) {
+             D y = zeros<double>({3});
+             view(y, range(0, 2)) += view(x, range(1, 3));
+             view(y, range(1, 3)) -= 1.0;
+             return sum(y * y);
+         }},
+        {"write(zeros)",
+         [](const D& x) {
+             D y = zeros<double>({3});
+             D z = y * x;
+             {
+                 auto w = write(y);
+                 w.data()[1] = 2.0;
+             }
+             return sum(y * x * x + z);
+         }},
+        {"a tangent += x",
+         [](const D& x) {
+             D t = jvp([](const D&) { return ones<double>({3}); }, x, x).second;
+             t += x;
+             return sum(t * t);
+         }},
+        {"a gradient += x",
+         [](const D& x) {
+             D t = grad([](const D& y) { return sum(y * 0.0 + 1.0) * 0.0 + 1.0; })(x);
+             t += x;
+             return sum(t * x);
+         }},
+        {"no gradient += x",
+         [](const D& x) {
+             D t = grad([](const D&) { return D(1.0); })(x);
+             t += x;
+             return sum(t * x);
+         }},
+        {"grad of tanh", [](const D& x) { return sum(grad([](const D& a) { return sum(tanh(a)); })(x)); }},
+        {"grad of x sin x",
+         [](const D& x) { return sum(square(grad([](const D& a) { return sum(sin(a) * a); })(x))); }},
+        {"captured",
+         [](const D& x) {
+             const D n = -x;
+             return sum(grad([&](const D& a) { return sum(tanh(a * n)); })(x));
+         }},
+        {"at a constant",
+         [](const D& x) {
+             const D n = -x;
+             return sum(grad([&](const D& a) { return sum(tanh(a * n)); })(D{1.0, 2.0, 3.0}));
+         }},
+        {"means and powers",
+         [](const D& x) {
+             return sum(
+                 square(grad([](const D& a) { return mean(pow(a, 3.0)) + norm(a) + logsumexp(a); })(x)));
+         }},
+        {"jvp of tanh",
+         [](const D& x) {
+             return sum(square(jvp([](const D& a) { return tanh(a); }, x, ones<double>({3})).second));
+         }},
+        {"hvp",
+         [](const D& x) {
+             return sum(square(hvp([](const D& a) { return sum(tanh(a) * a); })(x, ones<double>({3}))));
+         }},
+        {"hessian",
+         [](const D& x) { return sum(square(hessian([](const D& a) { return sum(tanh(a)) * a(0); })(x))); }},
+        {"jacobian",
+         [](const D& x) { return sum(square(jacobian([](const D& a) { return sin(a) * sum(a); })(x))); }},
+        {"grad of grad",
+         [](const D& x) {
+             return sum(grad([](const D& a) {
+                 return sum(square(grad([](const D& b) { return sum(tanh(b) * b); })(a)));
+             })(x));
+         }},
+        {"a rule with literals",
+         [](const D& x) {
+             const auto rule =
+                 custom_vjp([](const D& a) { return a * a; },
+                            [](const D& g, const D& y, const D& a) { return g * (2.0 * a + 0.5 * y); });
+             return sum(square(grad([&](const D& a) { return sum(rule(a) * a); })(x)));
+         }},
+        {"a rule with a branch",
+         [](const D& x) {
+             const auto rule = custom_vjp(
+                 [](const D& a) { return a * a; },
+                 [](const D& g, const D&, const D& a) { return sum(a).item() > 0.0 ? 3.0 * g * a : g; });
+             return sum(square(grad([&](const D& a) { return sum(rule(a)); })(x)));
+         }},
+        {"a checkpoint in a gradient",
+         [](const D& x) {
+             return sum(square(grad(
+                 [](const D& a) { return sum(checkpoint([](const D& b) { return tanh(b) * b; })(a)); })(x)));
+         }},
+        {"a branch and a read",
+         [](const D& x) {
+             D y = zeros<double>({3});
+             y += x;
+             return y(0) > 0.1 ? sum(y) * y(1).item() : sum(x);
+         }},
+    };
+    const D x = {0.3, 0.4, 0.5};
+    for (const auto& [name, f] : programs) {
+        INFO(name);
+        const auto kept = checkpoint(f);
+        D plain, checkpointed, twice;
+        REQUIRE_NOTHROW(plain = grad(f)(x));
+        CHECK_NOTHROW(checkpointed = grad(kept)(x));
+        CHECK_NOTHROW(twice = grad(checkpoint(kept))(x));
+        CHECK(allclose(plain, checkpointed, 1e-14));
+        CHECK(allclose(plain, twice, 1e-14));
+        const auto second = [&](const auto& g) {
+            return grad([&](const D& a) { return sum(square(grad(g)(a))); })(x);
+        };
+        CHECK_NOTHROW(checkpointed = second(kept));
+        CHECK(allclose(second(f), checkpointed, 1e-12));
+    }
 }

@@ -216,6 +216,35 @@ TEST_CASE("a variable that only some of the steps capture")
         }
 }
 
+TEST_CASE("a captured variable that steps return untouched, as state or as output")
+{
+    const D x = {0.3, 0.4}, start = {1.0, 2.0};
+    for (std::uint64_t snapshots : {1, 2, 3, 7}) {
+        const auto state = [&](const D& x) {
+            return sum(square(
+                checkpoint_loop([x](const D&) { return x; }, start, {.steps = 6, .snapshots = snapshots})));
+        };
+        CHECK(allclose(grad(state)(x), 2.0 * x, 0.0));
+        const auto output = [&](const D& x) {
+            const auto step = [x](const D& s) { return std::pair(0.5 * s, x); };
+            return sum(checkpoint_loop(step, start, {.steps = 6, .snapshots = snapshots}).second);
+        };
+        CHECK(allclose(grad(output)(x), full<double>({2}, 6.0), 0.0));
+        const auto some = [&](const D& x) {  // as state here, computed with there
+            const auto step = [x](const D& s, std::uint64_t i) { return i % 3 == 1 ? x : s * x; };
+            return sum(checkpoint_loop(step, start, {.steps = 6, .snapshots = snapshots}));
+        };
+        CHECK(allclose(grad(some)(x), 2.0 * x, 1e-15));
+        const auto unknown = [&](const D& x) {
+            int left = 4;
+            return sum(checkpoint_loop(
+                [x](const D& s) { return s + x * 0.0 + x; }, start,
+                {.snapshots = snapshots, .while_ = [left](const D&) mutable { return left-- > 0; }}));
+        };
+        CHECK(allclose(grad(unknown)(x), full<double>({2}, 4.0), 0.0));
+    }
+}
+
 TEST_CASE("states on disk, and nothing left there")
 {
     char folder[] = "/tmp/wengert-test-XXXXXX";

@@ -96,4 +96,46 @@ TEMPLATE_TEST_CASE("the blocked loops agree with long double", "[gemm]", float, 
                                                                        {c, ldc, alpha, beta});
     };
     check_all<T>({{1, 1, 1}, {3, 40, 5}, {130, 35, 20}, {9, 530, 7}, {20, 20, 300}, {137, 70, 259}}, blocked);
+    check_all<T>({{60, 33, 80}, {2048 / sizeof(T) + 3, 40, 17}, {11, 100, 257}, {129, 16, 31}}, blocked);
+}
+
+TEMPLATE_TEST_CASE("the choice between BLAS and own loops changes no result and takes both", "[gemm]", float,
+                   double)
+{
+    using T = TestType;
+    namespace detail = wengert::kernels::detail;
+    using A = xsimd::default_arch;
+    check_all<T>({{24, 32, 20}, {4, 130, 40}, {3, 700, 500}, {32, 32, 32}, {70, 10, 90}},
+                 [](auto... x) { wengert::kernels::gemm<T>(x...); });
+    check_all<T>({{5, 3, 2}, {17, 18, 19}, {64, 10, 30}},
+                 [](auto... x) { wengert::kernels::own_gemm<T>(x...); });
+    const bool wide = sizeof(xsimd::batch<double, A>) == 64;
+    CHECK(detail::own_is_faster<A>(true, false, 64, 512, 784) == wide);
+    CHECK_FALSE(detail::own_is_faster<A>(false, false, 64, 512, 784));
+    CHECK(detail::own_is_faster<A>(false, true, 64, 512, 10) == wide);
+#if defined(WENGERT_HAS_BLAS)
+    CHECK(detail::blas_is_narrow("Zen"));
+    CHECK(detail::blas_is_narrow("HASWELL"));
+    for (const char* core : {"", "SkylakeX", "Cooperlake", "Sapphirerapids", "ZenX"}) {
+        CAPTURE(core);
+        CHECK_FALSE(detail::blas_is_narrow(core));
+    }
+#endif
+    CHECK_FALSE(wengert::kernels::about_products().empty());
+
+    // the same call, the same bits, wherever the operands lie
+    const std::size_t m = 37, n = 45, k = 29;
+    const auto a = numbers<T>(m * k + 7, 1), b = numbers<T>(k * n + 7, 2);
+    std::vector<T> first(m * n);
+    wengert::kernels::gemm<T>(false, true, m, n, k, T(1), a.data(), k, b.data(), k, T(0), first.data(), n);
+    for (std::size_t offset = 1; offset < 5; ++offset) {
+        std::vector<T> x(a.size() + offset), y(b.size() + offset), c(m * n + offset);
+        std::copy(a.begin(), a.end(), x.begin() + static_cast<std::ptrdiff_t>(offset));
+        std::copy(b.begin(), b.end(), y.begin() + static_cast<std::ptrdiff_t>(offset));
+        wengert::kernels::own_gemm<T>(false, true, m, n, k, T(1), a.data(), k, b.data(), k, T(0),
+                                      first.data(), n);
+        wengert::kernels::own_gemm<T>(false, true, m, n, k, T(1), x.data() + offset, k, y.data() + offset, k,
+                                      T(0), c.data() + offset, n);
+        CHECK(std::equal(first.begin(), first.end(), c.begin() + static_cast<std::ptrdiff_t>(offset)));
+    }
 }

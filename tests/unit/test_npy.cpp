@@ -231,3 +231,35 @@ TEST_CASE("every truncation and every flipped bit of a npz is noticed or harmles
     deflated[good.size() - 22 - 51 + 10] = 8;
     CHECK(!complaint(dir, "bad.npz", deflated).empty());
 }
+
+TEST_CASE("writing through a symbolic link keeps the link")
+{
+    const Folder dir;
+    fs::create_directory(dir / "data");
+    const double x = 2.5, y = 3.5;
+    wengert::write_npy(dir / "data/real.npy", "f8", {}, &x, 8);
+    fs::create_symlink("data/real.npy", dir / "link.npy");
+    fs::create_symlink("link.npy", dir / "second.npy");
+    wengert::write_npy(dir / "second.npy", "f8", {}, &y, 8);
+    CHECK(fs::is_symlink(dir / "link.npy"));
+    CHECK(fs::is_symlink(dir / "second.npy"));
+    CHECK(values<double>(wengert::read_npy(dir / "data/real.npy")) == std::vector<double>{3.5});
+    fs::create_symlink("data/new.npy", dir / "ahead.npy");  // to what is not there yet
+    wengert::write_npy(dir / "ahead.npy", "f8", {}, &y, 8);
+    CHECK(fs::is_regular_file(dir / "data/new.npy"));
+    fs::create_symlink("b.npy", dir / "a.npy");
+    fs::create_symlink("a.npy", dir / "b.npy");
+    CHECK_THROWS_WITH(wengert::write_npy(dir / "a.npy", "f8", {}, &y, 8), contains("circle"));
+}
+
+TEST_CASE("a sparse file that claims more than memory is refused by name and size")
+{
+    const Folder dir;
+    put(dir / "sparse.npy", "x");
+    std::error_code no;
+    fs::resize_file(dir / "sparse.npy", std::uintmax_t{1} << 42, no);  // 4 TiB
+    if (no) return;                                                    // this file system has no such files
+    CHECK_THROWS_AS(wengert::read_npy(dir / "sparse.npy"), wengert::MemoryError);
+    CHECK_THROWS_WITH(wengert::read_npy(dir / "sparse.npy"),
+                      contains("sparse.npy") && contains("4398046511104"));
+}

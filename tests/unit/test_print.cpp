@@ -100,3 +100,10 @@ TEST_CASE("the tape prints as a table", "[print]")
     backward(s, D{1.0, 1.0});
     CHECK_THAT(text_of(Tape::current()), contains("used up"));
 }
+
+TEST_CASE("a shape is printed as it is written")
+{
+    std::ostringstream out;
+    out << D{{1.0, 2.0}}.shape() << Shape{3} << Shape();
+    CHECK(out.str() == "(1, 2)(3)()");
+}

@@ -4,18 +4,33 @@
 
 #include <any>
 #include <array>
+#include <atomic>
+#include <bitset>
+#include <chrono>
+#include <complex>
+#include <condition_variable>
+#include <cstdio>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <queue>
+#include <random>
+#include <set>
+#include <sstream>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <unordered_map>
+#include <valarray>
 #include <vector>
 
-#include <wengert/base/reflect.hpp>
+#include <wengert/base/field_names.hpp>
 #include <wengert/transforms/tree.hpp>
 
 namespace reflect = wengert::reflect;
@@ -49,7 +64,7 @@ struct Mixed {
     Leaf first;
     int steps = 3;
     std::string name = "m";
-    std::function<int(int)> act;
+    int (*act)(int) = nullptr;
     Mode mode = Mode::fast;
     std::vector<bool> flags;
     std::optional<Leaf> maybe;
@@ -88,10 +103,68 @@ struct F24 {
 struct Plain {
     int a;
     std::string s;
-    std::unique_ptr<Leaf> behind;
+    std::unique_ptr<double> behind;
 };
 class Hidden {
     Leaf w;
+};
+class Opaque {
+    Leaf w;
+};
+struct Incomplete;
+struct List {
+    List* next;
+    const char* text;
+    double* numbers;
+    int (*function)(Leaf);
+    std::FILE* file;
+    const std::mutex* lock;
+};
+struct Secret {
+    Leaf shown;
+    std::shared_ptr<const Leaf> hidden;
+};
+union Either {
+    int i;
+    float f;
+};
+/// Parts behind a member, and behind a function found by its argument.
+class Named {
+public:
+    Named() = default;
+    Named(Leaf a, Leaf b, int n) : a_(a), rest_{b}, n_(n) {}
+    auto fields() { return std::tuple(wengert::named("a", a_), wengert::named("rest", rest_)); }
+    int n() const { return n_; }
+
+private:
+    Leaf a_;
+    std::vector<Leaf> rest_;
+    int n_ = 0;
+};
+class Beside {
+    Leaf w;
+    std::unique_ptr<Leaf> other = std::make_unique<Leaf>(7);
+    friend auto fields(Beside& b) { return std::tie(b.w, *b.other); }
+
+public:
+    Beside() = default;
+    Beside(const Beside& o) : w(o.w), other(std::make_unique<Leaf>(*o.other)) {}
+    Beside& operator=(const Beside&) = delete;
+};
+/// Copies share what fields() names.
+struct Aliased {
+    std::shared_ptr<Leaf> w = std::make_shared<Leaf>(1);
+    auto fields() const { return std::tie(*w); }
+};
+struct Owner {
+    Named named;
+    Beside beside;
+    Leaf last;
+};
+/// A member of that name which returns something else is no hook.
+struct Table {
+    Leaf w;
+    std::vector<std::string> fields() const { return {}; }
 };
 
 static_assert(reflect::field_count<Layer> == 2);
@@ -115,6 +188,7 @@ static_assert(std::is_same_v<decltype(reflect::tie(std::declval<const Layer&>())
 }  // namespace
 
 template <> inline constexpr bool wengert::tree::is_leaf<Leaf> = true;
+template <> inline constexpr bool wengert::tree::is_opaque<Opaque> = true;
 
 namespace {
 
@@ -123,8 +197,38 @@ static_assert(tree::contains_leaf<Leaf> && tree::contains_leaf<Node> &&
 static_assert(tree::contains_leaf<const Mixed&> && tree::contains_leaf<std::tuple<int, Layer>>);
 static_assert(tree::contains_leaf<std::map<std::string, std::pair<int, std::array<Leaf, 2>>>>);
 static_assert(!tree::contains_leaf<Plain> && !tree::contains_leaf<int> && !tree::contains_leaf<std::string>);
-static_assert(!tree::contains_leaf<std::function<Leaf(Leaf)>> && !tree::contains_leaf<Hidden>);
 static_assert(!tree::contains_leaf<std::vector<bool>> && !tree::contains_leaf<Empty>);
+static_assert(tree::contains_leaf<Named> && tree::contains_leaf<const Beside> && tree::contains_leaf<Table>);
+
+template <class X> using refused = typename tree::detail::verdict<X>::refused;
+template <class... X> constexpr bool pass = (std::is_void_v<refused<X>> && ...);
+template <class... X> constexpr bool refuse = (std::is_same_v<refused<X>, X> && ...);
+
+static_assert(pass<Mixed, Node, F24, Plain, Array, List, Owner, Table, Opaque, MoveOnly>);
+static_assert(pass<bool, double, long double, Mode, std::nullptr_t, std::byte, int Layer::*, std::monostate>);
+static_assert(pass<std::string, std::string_view, std::chrono::seconds, std::chrono::system_clock::time_point,
+                   std::filesystem::path, std::complex<double>, std::bitset<9>, std::valarray<float>>);
+static_assert(pass<std::mt19937_64, std::minstd_rand, std::ranlux24, std::knuth_b, std::random_device,
+                   std::normal_distribution<>, std::seed_seq>);
+static_assert(
+    pass<std::mutex, std::recursive_timed_mutex, std::once_flag, std::unique_lock<std::mutex>,
+         std::condition_variable, std::thread, std::thread::id, std::atomic<int>, std::atomic_flag>);
+static_assert(
+    pass<std::ofstream, std::stringstream, std::ostream, std::filebuf, std::error_code, std::locale>);
+static_assert(pass<std::set<int>, std::deque<std::string>, std::queue<double>, std::priority_queue<int>,
+                   std::variant<int, Leaf>, std::optional<std::map<int, Leaf>>>);
+static_assert(pass<const char*, double**, std::shared_ptr<int>, std::unique_ptr<std::vector<double>>,
+                   std::weak_ptr<std::string>, std::reference_wrapper<const double>, std::FILE*>);
+static_assert(
+    refuse<Hidden, Either, void*, Incomplete*, Leaf*, const Layer*, std::function<int(int)>, std::any>);
+static_assert(refuse<std::shared_ptr<Leaf>, std::unique_ptr<Layer>, std::weak_ptr<Leaf>, std::queue<Leaf>,
+                     std::reference_wrapper<Leaf>, std::shared_ptr<Hidden>, std::shared_ptr<void>>);
+static_assert(std::is_same_v<refused<Outer>, NoDefault>);
+static_assert(std::is_same_v<refused<Secret>, std::shared_ptr<const Leaf>>);
+static_assert(std::is_same_v<refused<std::map<int, std::vector<std::pair<int, Hidden>>>>, Hidden>);
+
+static_assert(reflect::field_name<Mixed, 4> == "mode" && reflect::field_name<F24, 23> == "x");
+static_assert(reflect::field_name<const Node&, 0> == "kids" && reflect::field_name<MoveOnly, 1> == "w");
 
 template <class X> std::vector<int> values(const X& x)
 {
@@ -214,4 +318,19 @@ TEST_CASE("zip_for_each walks two trees together and refuses different ones")
     CHECK_THROWS_AS(tree::zip_for_each([](auto&, auto&) {}, x, other), wengert::ShapeError);
     std::map<int, Leaf> p{{1, Leaf(1)}}, q{{2, Leaf(1)}};
     CHECK_THROWS_AS(tree::zip_for_each([](auto&, auto&) {}, p, q), wengert::ShapeError);
+}
+
+TEST_CASE("a hook names the parts of a class that cannot be looked into")
+{
+    Owner o{Named(Leaf(1), Leaf(2), 5), {}, Leaf(9)};
+    CHECK(values(o) == std::vector<int>{1, 2, 0, 7, 9});
+    const Owner ten = tree::map(times_ten, std::as_const(o));
+    CHECK(values(ten) == std::vector<int>{10, 20, 0, 70, 90});
+    CHECK(values(o) == std::vector<int>{1, 2, 0, 7, 9});
+    CHECK(ten.named.n() == 5);
+    tree::zip_for_each([](Leaf& a, const Leaf& b) { a.value += b.value; }, o, ten);
+    CHECK(values(o) == std::vector<int>{11, 22, 0, 77, 99});
+    const Aliased shared;
+    CHECK_THROWS_WITH(tree::map(times_ten, shared), contains("copy constructor"));
+    CHECK(shared.w->value == 1);
 }

@@ -59,7 +59,7 @@ TEST_CASE("a tensor that has been moved from is refused as such", "[rules]")
 {
     D a = {1.0};
     const D b = std::move(a);
-    CHECK_THROWS_WITH(a + 1.0, contains("moved from"));
+    CHECK_THROWS_WITH(a + 1.0, contains("moved-from"));
 }
 
 TEST_CASE("a writer's array can be assigned to", "[rules]")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <new>
 #include <span>
 
@@ -21,7 +22,9 @@ struct Block : Counted {
     std::size_t count = 0;      ///< elements
     std::size_t capacity = 0;   ///< bytes taken from the pool; 0 when the elements are in line or borrowed
     DType dtype{};
-    bool strided = false;       ///< a view whose elements do not lie in row-major order
+    bool strided = false;  ///< a view whose elements do not lie in row-major order
+    bool lent =
+        false;  ///< the elements are the caller's, `local` holds their owner; nothing is written there
     std::uint16_t writers = 0;  ///< scoped writers that live: recording from it throws
     Shape shape;
     std::uint64_t run = 0;  ///< the last run with a log (tape/run_log.hpp) in which an operation made it
@@ -42,10 +45,18 @@ struct Block : Counted {
 private:
     Block() noexcept {}
     ~Block() {}
+    friend Ref<Block> make_small_block(Thread&, DType, const Shape&, std::size_t);
     friend Block* make_header(Thread&, DType, const Shape&, std::size_t);
     friend Ref<Block> make_view(const Ref<Block>&, const Shape&, const Strides*, std::int64_t);
     friend void destroy_block(Counted*) noexcept;
 };
+
+using LentOwner = std::shared_ptr<const void>;  ///< keeps the memory of a lent block
+
+__attribute__((noinline)) inline void return_elements(Block* b) noexcept
+{
+    std::launder(reinterpret_cast<LentOwner*>(b->local))->~LentOwner();
+}
 
 inline void destroy_block(Counted* counted) noexcept
 {
@@ -59,6 +70,8 @@ inline void destroy_block(Counted* counted) noexcept
             t->pool.give(b->data, b->capacity);
         else
             std::free(b->data);
+    } else if (b->lent) [[unlikely]] {
+        return_elements(b);
     }
     b->~Block();
     if (t)
@@ -89,6 +102,19 @@ inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_
         }
     }
     return b;
+}
+
+/// A block whose elements lie in its header: at most `inline_bytes` of them, a rank that lies in line.
+[[gnu::always_inline]] inline Ref<Block> make_small_block(Thread& t, DType dtype, const Shape& shape,
+                                                          std::size_t count)
+{
+    Block* b = new (t.blocks.take(sizeof(Block))) Block;
+    b->owner = &t;
+    b->dtype = dtype;
+    b->count = count;
+    b->data = b->local;
+    b->shape.copy_inline(shape);
+    return Ref<Block>::adopt(b);
 }
 
 __attribute__((noinline)) inline void take_elements(Thread& t, Block* b, std::size_t bytes)
@@ -141,6 +167,15 @@ inline Ref<Block> make_borrowed(DType dtype, const Shape& shape, std::byte* data
     return Ref<Block>::adopt(b);
 }
 
+/// The same, of the caller's memory: never written to, and kept by its owner until nobody reads it any more.
+inline Ref<Block> make_lent(DType dtype, const Shape& shape, std::byte* data, LentOwner owner)
+{
+    Ref<Block> b = make_borrowed(dtype, shape, data);
+    new (b->local) LentOwner(std::move(owner));
+    b->lent = true;
+    return b;
+}
+
 /// A view of `of` that starts `offset` elements after its first one. No strides: the elements are contiguous.
 inline Ref<Block> make_view(const Ref<Block>& of, const Shape& shape, const Strides* strides,
                             std::int64_t offset)
@@ -163,10 +198,11 @@ inline Ref<Block> make_view(const Ref<Block>& of, const Shape& shape, const Stri
     return view;
 }
 
-/// True when nobody else can see the elements: a unique owner, or the only view of an owner that nobody holds.
+/// True when nobody else can see the elements: a unique owner, or the only view of an owner that nobody holds. Lent memory is
+/// always seen by its owner.
 inline bool may_write(const Block& b) noexcept
 {
-    return is_unique(&b) && (b.base == nullptr || is_unique(b.base));
+    return is_unique(&b) && !b.lent && (b.base == nullptr || (is_unique(b.base) && !b.base->lent));
 }
 
 }  // namespace wengert

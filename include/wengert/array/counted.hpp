@@ -137,6 +137,8 @@ inline Stats stats()
 {
     Thread& t = current_thread();
     Stats s = t.pool.stats();
+    s.cell_bytes = t.blocks.live_bytes() + t.nodes.live_bytes();
+    s.pooled_bytes += t.blocks.free_bytes() + t.nodes.free_bytes();
     if (t.tape) s.tape_nodes = static_cast<std::int64_t>(tape_size.load()(t.tape));
     return s;
 }
@@ -146,13 +148,16 @@ inline void reset_peak()
     Stats& s = current_thread().pool.stats();
     s.peak_bytes = s.current_bytes;
 }
-/// Returns the calling thread's free buffers to the system.
+/// Returns the calling thread's free buffers, headers and nodes to the system.
 inline void trim()
 {
     Thread& t = current_thread();
     t.pool.trim();
     t.blocks.trim();
     t.nodes.trim();
+#ifdef __GLIBC__
+    ::malloc_trim(0);  // glibc keeps what lies below live memory: of a long tape's cells that is nearly all
+#endif
 }
 
 }  // namespace memory

@@ -13,6 +13,9 @@
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "../base/error.hpp"
 
@@ -21,9 +24,10 @@ namespace wengert::memory {
 /// Counts of one thread; `current` may be negative where buffers travel and die elsewhere.
 struct Stats {
     std::int64_t current_bytes = 0, peak_bytes = 0;  ///< live buffers, rounded to their size class
-    std::int64_t pooled_bytes = 0;                   ///< free buffers kept for reuse
-    std::int64_t allocations = 0, reuses = 0;        ///< buffers taken from the system, and from the pool
-    std::int64_t tape_nodes = 0;                     ///< operations on the current tape
+    std::int64_t cell_bytes = 0;               ///< live array headers, with small arrays in them, and nodes
+    std::int64_t pooled_bytes = 0;             ///< free buffers, headers and nodes kept for reuse
+    std::int64_t allocations = 0, reuses = 0;  ///< buffers taken from the system, and from the pool
+    std::int64_t tape_nodes = 0;               ///< operations on the current tape
 };
 
 /// Set by the tape: which lines hold most, for the text of an error; how many nodes a tape has.
@@ -32,16 +36,18 @@ using TapeSize = std::size_t (*)(const void* tape) noexcept;
 inline constinit std::atomic<HoldersText> holders{nullptr};
 inline constinit std::atomic<TapeSize> tape_size{nullptr};
 
-/// Tests make allocation number `fail_at` (counted from here on) fail; 0 switches it off.
+/// Tests make allocation number `fail_at` (counted from here on) and those after it fail, `times` in all, as where the system
+/// refuses them; 0 switches it off.
 struct Injection {
-    std::int64_t fail_at = 0, count = 0;
+    std::int64_t fail_at = 0, count = 0, times = 1;
 };
 inline constinit thread_local Injection injection __attribute__((visibility("default")));
 
 inline void maybe_fail()
 {
     if (injection.fail_at != 0) [[unlikely]]
-        if (++injection.count == injection.fail_at) throw std::bad_alloc();
+        if (const auto n = ++injection.count - injection.fail_at; n >= 0 && n < injection.times)
+            throw MemoryError("[memory] injected");
 }
 
 /// A pool of 64-byte aligned buffers in size classes, four to a doubling (at most 25 % is lost).
@@ -157,16 +163,26 @@ public:
         maybe_fail();
         if (Free* head = free_) [[likely]] {
             free_ = head->next;
+            ++live_;
             // The next cell left the caches long ago on a long tape; it comes while this one is filled.
+            // An address and no pointer: there may be none, and null + 64 is not defined.
+            const auto next = reinterpret_cast<std::uintptr_t>(free_);
             for (std::size_t line = 0; line < bytes; line += 64)
-                __builtin_prefetch(reinterpret_cast<const char*>(free_) + line, 1);
+                __builtin_prefetch(reinterpret_cast<const void*>(next + line), 1);
             return head;
         }
         void* p = std::aligned_alloc(Pool::alignment, bytes);
         if (!p) throw MemoryError("[memory] cannot allocate " + std::to_string(bytes) + " bytes");
+        size_ = static_cast<std::int64_t>(bytes);
+        ++made_;
+        ++live_;
         return p;
     }
-    void give(void* p) noexcept { free_ = new (p) Free{free_}; }
+    void give(void* p) noexcept
+    {
+        free_ = new (p) Free{free_};
+        --live_;
+    }
     void trim() noexcept
     {
         while (free_) {
@@ -174,13 +190,18 @@ public:
             std::free(free_);
             free_ = next;
         }
+        made_ = live_;
     }
+    std::int64_t live_bytes() const noexcept { return live_ * size_; }
+    std::int64_t free_bytes() const noexcept { return (made_ - live_) * size_; }
 
 private:
     struct Free {
         Free* next;
     };
     Free* free_ = nullptr;
+    /// Cells from the system here, and taken less those given back: negative where cells of other threads come to their end.
+    std::int64_t made_ = 0, live_ = 0, size_ = 0;
 };
 
 }  // namespace wengert::memory

@@ -8,10 +8,11 @@
 
 namespace wengert {
 
+/// The element types.
 enum class DType : std::uint8_t { float32, float64, int32, int64, boolean };
 
 struct cpu {};  ///< the device tag of host memory
-struct cuda;    ///< declared in wengert/cuda.hpp
+struct cuda;    ///< room for another; nothing defines it yet
 
 template <class T>
 inline constexpr bool is_element =

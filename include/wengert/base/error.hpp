@@ -5,10 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "arithmetic_options.hpp"
 #include "site.hpp"
 
 namespace wengert {
 
+/// The base of all that the library throws.
 struct Error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -18,6 +20,7 @@ struct ShapeError : Error { using Error::Error; };    ///< shapes or axes that d
 struct IndexError : Error { using Error::Error; };    ///< an index outside of its axis
 struct DTypeError : Error { using Error::Error; };    ///< an element type that cannot serve here
 struct TapeError : Error { using Error::Error; };     ///< a tensor used where its tape cannot follow
+struct NoForwardMode : TapeError { using TapeError::TapeError; };  ///< jvp through a rule for reverse mode alone
 struct NumericError : Error { using Error::Error; };  ///< a NaN or Inf was born (AnomalyMode)
 struct DeviceError : Error { using Error::Error; };   ///< no such device, or operands on different ones
 struct MemoryError : Error { using Error::Error; };   ///< an allocation that failed

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include "error.hpp"
 
 namespace wengert::file {
@@ -24,6 +26,19 @@ using Handle = std::unique_ptr<std::FILE, Close>;
     throw Error("[file] '" + path + "': " + what);
 }
 
+/// Bytes for a whole file. Throws MemoryError rather than fill a machine's memory: a sparse file claims any size.
+inline std::vector<std::byte> room_for(const std::string& path, std::size_t bytes)
+{
+    const auto pages = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
+    try {
+        if (bytes / static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) < pages)
+            return std::vector<std::byte>(bytes);
+    } catch (const std::bad_alloc&) {  // said below
+    }
+    throw MemoryError("[file] '" + path + "': " + std::to_string(bytes) +
+                      " bytes are more than memory can hold");
+}
+
 inline std::vector<std::byte> read(const std::string& path)
 {
     const Handle f(std::fopen(path.c_str(), "rb"));
@@ -33,16 +48,30 @@ inline std::vector<std::byte> read(const std::string& path)
         fail(path, std::string("cannot read: ") + std::strerror(errno));
     const long size = std::fseek(f.get(), 0, SEEK_END) == 0 ? std::ftell(f.get()) : -1;
     if (size < 0 || std::fseek(f.get(), 0, SEEK_SET) != 0) fail(path, "cannot read: not an ordinary file");
-    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-    if (std::fread(bytes.data(), 1, bytes.size(), f.get()) != bytes.size())
+    std::vector<std::byte> bytes = room_for(path, static_cast<std::size_t>(size));
+    if (!bytes.empty() && std::fread(bytes.data(), 1, bytes.size(), f.get()) != bytes.size())
         fail(path, "cannot read to its end");
     return bytes;
 }
 
-/// A new file beside `path` that commit() renames to it; without commit() it disappears.
+/// The file that a symbolic link stands for, whether it exists or not: writing through a link must not replace it.
+inline std::string behind_links(std::string path)
+{
+    char target[4096];
+    for (int links = 0; links < 40; ++links) {  // as many as Linux follows
+        const ssize_t n = ::readlink(path.c_str(), target, sizeof target);
+        if (n < 0 || n == static_cast<ssize_t>(sizeof target)) return path;
+        const std::string to(target, static_cast<std::size_t>(n));
+        const std::size_t slash = path.rfind('/');
+        path = to[0] == '/' || slash == std::string::npos ? to : path.substr(0, slash + 1) + to;
+    }
+    fail(path, "cannot write: its symbolic links go round in a circle");
+}
+
+/// A new file beside `path`, or beside the file that it links to, that commit() renames to it; without commit() it disappears.
 class Writer {
 public:
-    explicit Writer(std::string path) : path_(std::move(path))
+    explicit Writer(const std::string& path) : path_(behind_links(path))
     {
         // "x" refuses an existing file, so that two processes never write the same one.
         for (int i = 0; i < 1000 && !file_; ++i) {

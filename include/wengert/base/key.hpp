@@ -67,11 +67,8 @@ private:
 /// Sees what a thread makes of the keys that are inputs of a trace.
 struct KeyHook {
     /// The origin of `child`, which is parent.child(i, domain).
-    virtual std::uint64_t child(const Key& parent, std::uint64_t i, std::uint32_t domain,
-                                const Key& child) = 0;
-
-protected:
-    ~KeyHook() = default;
+    std::uint64_t (*on_child)(KeyHook&, const Key& parent, std::uint64_t i, std::uint32_t domain,
+                              const Key& child);
 };
 /// The calling thread's hook or null: one for all libraries of a process.
 inline constinit thread_local KeyHook* key_hook __attribute__((visibility("default"))) = nullptr;
@@ -83,7 +80,7 @@ constexpr Key Key::child(std::uint64_t i, std::uint32_t domain) const
                             static_cast<std::uint32_t>(stream >> 32) | domain << 30},
                            secret));
     if (origin != 0 && !std::is_constant_evaluated() && key_hook)
-        made.origin = key_hook->child(*this, i, domain, made);
+        made.origin = key_hook->on_child(*key_hook, *this, i, domain, made);
     return made;
 }
 

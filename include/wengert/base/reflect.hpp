@@ -238,124 +238,124 @@ template <class S> inline constexpr std::size_t field_count = detail::checked_co
 /// A tuple of references to all fields of s, in order, const where s is.
 template <class S> constexpr auto tie(S& s)
 {
-    constexpr std::size_t n = field_count<S>;
-    if constexpr (n == 0) {
+    constexpr std::size_t fields = field_count<S>;
+    if constexpr (fields == 0) {
         return std::tuple<>{};
-    } else if constexpr (n == 1) {
+    } else if constexpr (fields == 1) {
         auto& [a] = s;
         return detail::refer<decltype(a)>(a);
-    } else if constexpr (n == 2) {
+    } else if constexpr (fields == 2) {
         auto& [a, b] = s;
         return detail::refer<decltype(a), decltype(b)>(a, b);
-    } else if constexpr (n == 3) {
+    } else if constexpr (fields == 3) {
         auto& [a, b, c] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c)>(a, b, c);
-    } else if constexpr (n == 4) {
+    } else if constexpr (fields == 4) {
         auto& [a, b, c, d] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d)>(a, b, c, d);
-    } else if constexpr (n == 5) {
+    } else if constexpr (fields == 5) {
         auto& [a, b, c, d, e] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e)>(a, b, c, d, e);
-    } else if constexpr (n == 6) {
+    } else if constexpr (fields == 6) {
         auto& [a, b, c, d, e, f] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f)>(
             a, b, c, d, e, f);
-    } else if constexpr (n == 7) {
+    } else if constexpr (fields == 7) {
         auto& [a, b, c, d, e, f, g] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g)>(a, b, c, d, e, f, g);
-    } else if constexpr (n == 8) {
+    } else if constexpr (fields == 8) {
         auto& [a, b, c, d, e, f, g, h] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h)>(a, b, c, d, e, f, g, h);
-    } else if constexpr (n == 9) {
+    } else if constexpr (fields == 9) {
         auto& [a, b, c, d, e, f, g, h, i] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i)>(a, b, c, d, e, f, g, h, i);
-    } else if constexpr (n == 10) {
+    } else if constexpr (fields == 10) {
         auto& [a, b, c, d, e, f, g, h, i, j] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j)>(a, b, c, d, e, f, g, h, i,
                                                                                  j);
-    } else if constexpr (n == 11) {
+    } else if constexpr (fields == 11) {
         auto& [a, b, c, d, e, f, g, h, i, j, k] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k)>(
             a, b, c, d, e, f, g, h, i, j, k);
-    } else if constexpr (n == 12) {
+    } else if constexpr (fields == 12) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l)>(
             a, b, c, d, e, f, g, h, i, j, k, l);
-    } else if constexpr (n == 13) {
+    } else if constexpr (fields == 13) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m)>(a, b, c, d, e, f, g, h, i, j, k, l, m);
-    } else if constexpr (n == 14) {
+    } else if constexpr (fields == 14) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m), decltype(n)>(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
-    } else if constexpr (n == 15) {
+    } else if constexpr (fields == 15) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m), decltype(n), decltype(o)>(a, b, c, d, e, f, g, h, i, j, k, l, m, n,
                                                                     o);
-    } else if constexpr (n == 16) {
+    } else if constexpr (fields == 16) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m), decltype(n), decltype(o), decltype(p)>(a, b, c, d, e, f, g, h, i, j,
                                                                                  k, l, m, n, o, p);
-    } else if constexpr (n == 17) {
+    } else if constexpr (fields == 17) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m), decltype(n), decltype(o), decltype(p), decltype(q)>(
             a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
-    } else if constexpr (n == 18) {
+    } else if constexpr (fields == 18) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m), decltype(n), decltype(o), decltype(p), decltype(q), decltype(r)>(
             a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
-    } else if constexpr (n == 19) {
+    } else if constexpr (fields == 19) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m), decltype(n), decltype(o), decltype(p), decltype(q), decltype(r),
                              decltype(z)>(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z);
-    } else if constexpr (n == 20) {
+    } else if constexpr (fields == 20) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z, t] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m), decltype(n), decltype(o), decltype(p), decltype(q), decltype(r),
                              decltype(z), decltype(t)>(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r,
                                                        z, t);
-    } else if constexpr (n == 21) {
+    } else if constexpr (fields == 21) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z, t, u] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m), decltype(n), decltype(o), decltype(p), decltype(q), decltype(r),
                              decltype(z), decltype(t), decltype(u)>(a, b, c, d, e, f, g, h, i, j, k, l, m, n,
                                                                     o, p, q, r, z, t, u);
-    } else if constexpr (n == 22) {
+    } else if constexpr (fields == 22) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z, t, u, v] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m), decltype(n), decltype(o), decltype(p), decltype(q), decltype(r),
                              decltype(z), decltype(t), decltype(u), decltype(v)>(
             a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z, t, u, v);
-    } else if constexpr (n == 23) {
+    } else if constexpr (fields == 23) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z, t, u, v, w] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),
                              decltype(m), decltype(n), decltype(o), decltype(p), decltype(q), decltype(r),
                              decltype(z), decltype(t), decltype(u), decltype(v), decltype(w)>(
             a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z, t, u, v, w);
-    } else if constexpr (n == 24) {
+    } else if constexpr (fields == 24) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z, t, u, v, w, x] = s;
         return detail::refer<decltype(a), decltype(b), decltype(c), decltype(d), decltype(e), decltype(f),
                              decltype(g), decltype(h), decltype(i), decltype(j), decltype(k), decltype(l),

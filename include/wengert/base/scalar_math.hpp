@@ -1,5 +1,6 @@
 #pragma once
 
+#include "arithmetic_options.hpp"
 #include "literal.hpp"
 
 #include <cmath>
@@ -89,9 +90,18 @@ template <class V> constexpr V wrapping_negate(const V& a)
 
 template <Number T> constexpr T square(T x) { return wrapping_multiply(x, x); }
 
-/// x − x is 0 for finite x and NaN for ±inf and NaN: needs no library call and vectorises.
-template <std::floating_point T> constexpr bool is_finite(T x) { return x - x == T(0); }
+/// Needs no library call and vectorises. (x − x is 0 for finite x alone too, but not under -fassociative-math.)
+template <std::floating_point T> constexpr bool is_finite(T x)
+{
+    return x >= std::numeric_limits<T>::lowest() && x <= std::numeric_limits<T>::max();
+}
 template <std::integral T> constexpr bool is_finite(T) { return true; }
+
+/// r, or 0 where g == probe and r is not finite: the zero-cotangent rule, with the probe 0, or NaN where it is off.
+template <Number T> constexpr T unless_silent(T g, T probe, T r)
+{
+    return g == probe && !is_finite(r) ? T(0) : r;
+}
 
 /// Halves go to the even neighbour (std::round takes them away from zero, NumPy does not).
 template <std::floating_point T> T round_even(T x) { return std::nearbyint(x); }

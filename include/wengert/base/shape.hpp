@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ struct Extent {
     {}
     std::int64_t value;
 };
+
+class Extents;
+std::string to_string(const Extents& shape);
 
 /// A small vector of extents. No heap below rank 7; copies touch only the used entries.
 class Extents {
@@ -120,6 +124,13 @@ public:
         std::memcpy(inline_, o.inline_, sizeof inline_);
     }
 
+    /// "(3, 4)"; a template, so that no stream is needed here.
+    template <class Char, class Traits>
+    friend std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out,
+                                                        const Extents& e)
+    {
+        return out << to_string(e).c_str();
+    }
     friend bool operator==(const Extents& a, const Extents& b) noexcept
     {
         if (a.rank_ != b.rank_) return false;

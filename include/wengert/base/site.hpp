@@ -1,6 +1,8 @@
 // The user's file and line, taken where a public function is called.
 #pragma once
 
+#include "compiler.hpp"
+
 #include <concepts>
 #include <string>
 

@@ -6,6 +6,7 @@
 
 namespace wengert {
 
+/// The set of arguments that a value was made from; pull on it gives the saved set at compile time.
 struct Uses {
     unsigned bits = 0;      ///< one for each input read
     bool is_input = false;  ///< an input itself, untouched
@@ -65,6 +66,7 @@ constexpr Uses floor(Uses a) { return detail::merge_uses(a); }
 constexpr Uses ceil(Uses a) { return detail::merge_uses(a); }
 constexpr Uses round_even(Uses a) { return detail::merge_uses(a); }
 constexpr Uses sigmoid(Uses a) { return detail::merge_uses(a); }
+constexpr Uses normal_cdf(Uses a) { return detail::merge_uses(a); }
 // clang-format on
 
 }  // namespace wengert

@@ -148,7 +148,7 @@ class AnyTensorPrinter(Printer):
         any_tensor = self.any()
         block, node = referred(any_tensor["value"]), referred(any_tensor["node"])
         if block is None:
-            return "<moved from>"
+            return "<undefined>"
         return block_text(block) + ", " + ("constant" if node is None else origin_text(node))
 
 

@@ -9,7 +9,7 @@
 namespace wengert::detail {
 
 /// Runs in tiles until another thread has compiled the graph for `backend`, then as that. Its destruction waits for the
-/// compiler. Where the backend fails the tiles stay.
+/// compiler. Where the backend fails the tiles stay, and a note says why.
 class BackgroundExecutable : public Executable {
 public:
     BackgroundExecutable(const Graph& g, const Backend& backend, const PlanOptions& options)
@@ -19,10 +19,12 @@ public:
         thread_ = std::thread([this, g, backend, options]() noexcept {
             try {
                 better_ = backend.compile(g, options);
-                ready_.store(true, std::memory_order_release);
+            } catch (const std::exception& e) {
+                failure_ = e.what();
             } catch (...) {
-                better_ = nullptr;
+                failure_ = "an exception of an unknown type";
             }
+            ready_.store(true, std::memory_order_release);
         });
     }
     BackgroundExecutable(const BackgroundExecutable&) = delete;
@@ -33,14 +35,25 @@ public:
     {
         if (ready_.load(std::memory_order_acquire)) {
             ready_.store(false, std::memory_order_relaxed);
-            now_ = std::move(better_);
-            stats = now_->stats;
-            note = now_->note;
+            take_over();
         }
         return now_->run(inputs, outputs);
     }
 
 private:
+    void take_over()
+    {
+        if (better_) {
+            now_ = std::move(better_);
+            stats = now_->stats;
+            note = now_->note;
+        } else {
+            note = "the graph runs as tiles, as the backend failed: " + failure_;
+        }
+        news = true;
+    }
+
+    std::string failure_;
     std::unique_ptr<Executable> now_, better_;
     std::atomic<bool> ready_{false};
     std::thread thread_;

@@ -5,6 +5,7 @@
 
 #include "../array/layout.hpp"
 #include "frozen.hpp"
+#include "loops/loop.hpp"
 
 namespace wengert::detail {
 
@@ -23,22 +24,58 @@ inline std::string described(const GraphNode& n)
                : "an operand of shape " + to_string(n.shape);
 }
 
+/// Parameters in words, without the identity of functions and graphs: f may make these anew in each call.
+class PlainWords : public FieldVisitorOf<PlainWords> {
+public:
+    explicit PlainWords(const GraphNode& n)
+    {
+        if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), *this);
+    }
+    void boolean(bool& v) { words.boolean(v); }
+    void integer(std::int64_t& v) { words.integer(v); }
+    void real(double& v) { words.real(v); }
+    void extents(Extents& v) { words.extents(v); }
+    void opaque(const void*, std::string_view what) { words.opaque(nullptr, what); }
+    FieldWriter words;
+};
+
+bool alike(const Graph& a, const Graph& b);
+
+/// Functions that hold something cannot be compared: of two of one type the results are, and what is seen of their inside.
+inline bool alike_parameters(const GraphNode& a, const GraphNode& b)
+{
+    if (same_parameters(a, b)) return true;
+    if (PlainWords(a).words.text != PlainWords(b).words.text) return false;
+    if (const LoopParameters *p = loop_parameters(a), *q = loop_parameters(b); p && q) {
+        const auto same = [](const auto& x, const auto& y) { return x && y ? alike(*x, *y) : !x && !y; };
+        return same(p->body, q->body) && same(p->other, q->other) && same(p->pull, q->pull);
+    }
+    if (!a.primitive->inside) return false;
+    const auto* x = static_cast<const InsideGraph*>(a.primitive->inside(a.op.get()));
+    const auto* y = static_cast<const InsideGraph*>(b.primitive->inside(b.op.get()));
+    return x && y ? alike(x->graph, y->graph) : !x && !y;
+}
+
 inline bool same_operation(const GraphNode& a, const GraphNode& b)
 {
     return a.kind == b.kind && a.shape == b.shape && a.dtype == b.dtype && a.inputs == b.inputs &&
-           (!a.primitive || (same_primitive(*a.primitive, *b.primitive) && same_parameters(a, b)));
+           (!a.primitive || (same_primitive(*a.primitive, *b.primitive) && alike_parameters(a, b)));
 }
-/// Did the program do there what this graph says, and look at the same values with the same outcome?
-inline bool same_trace(const Graph& a, const Graph& b)
+inline bool alike(const Graph& a, const Graph& b)
 {
     const auto same = [](const GraphNode& x, const GraphNode& y) {
         return same_operation(x, y) && (!x.constant || same_elements(*x.constant, *y.constant));
     };
+    return a.outputs() == b.outputs() &&
+           std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(), same);
+}
+/// Did the program do there what this graph says, and look at the same values with the same outcome?
+inline bool same_trace(const Graph& a, const Graph& b)
+{
     const auto same_guard = [](const Guard& x, const Guard& y) {
         return x.value == y.value && same_elements(*x.expected, *y.expected);
     };
-    return a.outputs() == b.outputs() && a.updates() == b.updates() &&
-           std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(), same) &&
+    return alike(a, b) && a.updates() == b.updates() &&
            std::equal(a.guards().begin(), a.guards().end(), b.guards().begin(), b.guards().end(), same_guard);
 }
 

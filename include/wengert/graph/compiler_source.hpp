@@ -3,6 +3,7 @@
 
 #include "compiler.hpp"
 #include "loops/compiled_step.hpp"
+#include "loops/loop_source.hpp"
 #include "loops/loop_trim.hpp"
 #include "passes/memory_limit.hpp"
 #include "passes/passes.hpp"

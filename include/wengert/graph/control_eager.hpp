@@ -8,11 +8,15 @@ namespace wengert {
 
 namespace detail {
 
-/// The tensors of a tree, in order.
+/// The tensors of a tree, in order, without empty ones.
 template <class X> std::vector<AnyTensor> tensors_of(const X& x)
 {
     std::vector<AnyTensor> out;
-    tree::for_each([&](const auto& t) { out.push_back(t.any()); }, x);
+    tree::for_each(
+        [&](const auto& t) {
+            if (t.defined()) out.push_back(t.any());
+        },
+        x);
     return out;
 }
 

@@ -23,11 +23,15 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
     const std::size_t n = s.leaves.size();
     const auto one_step = [&](const std::vector<AnyTensor>& in, Trace& trace,
                               std::optional<Y>& shell) -> std::optional<std::vector<AnyTensor>> {
-        State before = state;
-        Xs slice = xs;
+        State before = tree::detail::copied(state);
+        Xs slice = tree::detail::copied(xs);
         write_tree(&trace, before, part_of(in, 0, n));
         const AnyTensor* row = in.data() + n;
-        tree::for_each([&]<class T>(Tensor<T>& t) { t = Tensor<T>(*row++); }, slice);
+        tree::for_each(
+            [&]<class T>(Tensor<T>& t) {
+                if (t.defined()) t = Tensor<T>(*row++);
+            },
+            slice);
         auto r = call(std::as_const(before), std::as_const(slice));
         shell.emplace(std::get<1>(r));
         refuse_keys(*shell, at);
@@ -79,15 +83,19 @@ struct MergedCaptures {
         for (std::size_t i = 0; i < own; ++i) place[which].push_back(i);
         for (std::size_t i = 0; i < captured.size(); ++i) {
             std::size_t k = 0;
-            while (k < all.size() && all[k].value.get() != captured[i].value.get()) ++k;
+            while (k < all.size() && !same(all[k], captured[i])) ++k;
             if (k == all.size()) {
                 all.push_back(captured[i]);
                 inputs.push_back(&g.node(g.inputs()[own + i]));
-            } else if (!all[k].node) {
-                all[k].node = captured[i].node;
             }
             place[which].push_back(before + k);
         }
+    }
+
+private:
+    static bool same(const AnyTensor& a, const AnyTensor& b)
+    {
+        return a.value.get() == b.value.get() && a.node.get() == b.node.get();
     }
 };
 
@@ -100,6 +108,8 @@ template <class F> auto trace_perhaps(Trace& outer, bool runs, const F& trace) -
     } catch (const ShapeError&) {
         throw;
     } catch (const MemoryError&) {
+        throw;
+    } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::exception&) {
         if (runs) throw;
@@ -115,7 +125,7 @@ std::optional<State> while_recorded(Trace& outer, Test& test, Body& body, const 
     const TreeReader s = read_tree(outer, state);
     const std::size_t n = s.leaves.size();
     const auto entered = [&](const std::vector<AnyTensor>& in, Trace& trace) {
-        State before = state;
+        State before = tree::detail::copied(state);
         write_tree(&trace, before, in);
         return before;
     };
@@ -197,7 +207,7 @@ std::optional<TracedBody<R>> trace_branch(Trace& outer, F& f, const std::vector<
 {
     const auto run = [&](const std::vector<AnyTensor>& in, Trace& trace,
                          std::optional<R>& shell) -> std::optional<std::vector<AnyTensor>> {
-        std::tuple<Args...> copy(args...);
+        std::tuple<Args...> copy(tree::detail::copied(args)...);
         write_tree(&trace, copy, in);
         shell.emplace(std::apply([&](const auto&... x) { return R(f(x...)); }, copy));
         return read_tree(trace, *shell).leaves;

@@ -16,18 +16,7 @@ struct ScanOptions {
 /// What the last run of a scan with snapshots, or of its derivative, has done; zeros for other nodes. The derivative's
 /// `forward` counts the steps of the pass forward that made the states it began with: together they are `planned`. The last
 /// step of that pass, which makes the result, is not in the plan.
-inline LoopReport loop_report(const GraphNode& n)
-{
-    const LoopParameters* p = loop_parameters(n);
-    if (!p || p->snapshots == 0) return {};
-    LoopReport report;
-    report.steps = static_cast<std::uint64_t>(p->steps);
-    report.planned = revolve::forward_steps(report.steps, static_cast<std::uint64_t>(p->snapshots));
-    report.forward = p->code->forward;
-    report.recorded = p->code->recorded;
-    if (p->kind == LoopParameters::Kind::scan_pull && report.recorded) report.forward += report.steps - 1;
-    return report;
-}
+WENGERT_INLINE LoopReport loop_report(const GraphNode& n);
 
 namespace detail {
 
@@ -57,7 +46,7 @@ public:
     }
     AnyTensors operator()(std::uint64_t i, const AnyTensors& now)
     {
-        State state = state_;
+        State state = tree::detail::copied(state_);
         write_tree(nullptr, state, now);
         auto r = call_(std::as_const(state), slice_of(xs_, static_cast<std::int64_t>(i), at_));
         SnapshotReader next = leaves_and_keys(std::get<0>(r));
@@ -122,7 +111,7 @@ inline bool keeps_snapshots(std::int64_t steps, const ScanOptions& options)
 {
     const Tape& tape = Tape::current();
     return steps > 0 && options.snapshots > 0 && tape.active && !(tape.active & tape.forward_levels) &&
-           !dynamic_cast<Trace*>(recorder());
+           !(recorder() && recorder()->trace());
 }
 
 }  // namespace detail

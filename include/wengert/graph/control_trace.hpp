@@ -8,7 +8,8 @@
 #include "../ops/reductions.hpp"
 #include "../ops/view.hpp"
 #include "ir/arguments.hpp"
-#include "loops/loop_rules.hpp"
+#include "loops/loop_rule_parts.hpp"
+#include "traced_inputs.hpp"
 
 namespace wengert::detail {
 
@@ -19,7 +20,7 @@ inline Trace* current_trace()
     if (!r) [[likely]]
         return nullptr;
     const Tape& tape = Tape::current();
-    return tape.anomaly || tape.save_all ? nullptr : dynamic_cast<Trace*>(r);
+    return tape.anomaly || tape.save_all ? nullptr : r->trace();
 }
 
 /// What a tree holds: its tensors and keys, which are values of graphs, and its numbers and texts.
@@ -94,10 +95,7 @@ public:
     }
     void outputs(const std::vector<AnyTensor>& values, const Site& at)
     {
-        for (const AnyTensor& t : values) {
-            if (t.node) trace_.variable(t);
-            trace_.output(t.value, at);
-        }
+        for (const AnyTensor& t : values) trace_.output(t, at);
     }
 
 private:
@@ -161,7 +159,7 @@ inline std::vector<AnyTensor> record_loop(std::shared_ptr<LoopParameters> p, std
     Recorder& r = *recorder();
     p->dtype = packed_dtype(p->results);
     place_results(*p, 0);
-    p->code = std::make_shared<LoopCode>();
+    p->code = make_loop_code();
     const Tape& tape = Tape::current();
     bool swept = false;
     for (const AnyTensor& t : in)
@@ -219,7 +217,22 @@ template <class Y> struct TracedBody {
     Site guard;
 };
 
-/// Traces a function of trees: call(inputs, trace) -> leaves of the outputs. Null where its guards cannot be hoisted.
+/// Does something outside of a body hold what the body has computed or was given? A rule that was made there and has captured it, a
+/// variable: each step would leave another one.
+template <class Y>
+bool is_held_outside(Trace& body, const std::vector<AnyTensor>& in, const std::vector<AnyTensor>& out,
+                     const std::optional<Y>& shell)
+{
+    HeldBlocks held;
+    for (const auto* list : {&in, &out})
+        for (const AnyTensor& t : *list) ++held.count[t.value.get()];
+    if (shell) visit_argument(held, *shell);
+    if (body.effect) ++held.count[body.effect.get()];
+    return escaped(body, std::move(held), in.size()) != no_value;
+}
+
+/// Traces a function of trees: call(inputs, trace) -> leaves of the outputs. Null where its guards cannot be hoisted, or where it
+/// lets out what is its own.
 template <class Y, class Call>
 std::optional<TracedBody<Y>> trace_body(Trace& outer, const std::vector<AnyTensor>& examples, bool real,
                                         bool with_flag, const Call& call, const Site& at)
@@ -228,7 +241,7 @@ std::optional<TracedBody<Y>> trace_body(Trace& outer, const std::vector<AnyTenso
     BodyTrace body(real);
     const std::vector<AnyTensor> in = body.inputs(examples, at);
     const std::optional<std::vector<AnyTensor>> out = call(in, body.trace(), made.shell);
-    if (!out) return {};
+    if (!out || is_held_outside(body.trace(), in, *out, made.shell)) return {};
     const BodyGuards guards(body, in.size());
     if (!guards.possible() || (guards.any() && !with_flag)) return {};
     body.outputs(*out, at);
@@ -271,3 +284,7 @@ inline Graph with_flag(const Graph& g, std::size_t states, bool flag)
 }
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "loops/loop_source.hpp"
+#endif

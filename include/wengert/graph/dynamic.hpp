@@ -47,36 +47,36 @@ struct Affine {
 };
 
 /// Takes down every field.
-class FieldReader : public FieldVisitor {
+class FieldReader : public FieldVisitorOf<FieldReader> {
 public:
     std::vector<Extents> lists;
     std::vector<double> numbers;
     std::vector<const void*> objects;
-    void boolean(bool& v) override { numbers.push_back(v ? 1 : 0); }
-    void integer(std::int64_t& v) override { lists.push_back(Extents{v}); }
-    void real(double& v) override { numbers.push_back(v); }
-    void extents(Extents& v) override { lists.push_back(v); }
-    void opaque(const void* p, std::string_view) override { objects.push_back(p); }
+    void boolean(bool& v) { numbers.push_back(v ? 1 : 0); }
+    void integer(std::int64_t& v) { lists.push_back(Extents{v}); }
+    void real(double& v) { numbers.push_back(v); }
+    void extents(Extents& v) { lists.push_back(v); }
+    void opaque(const void* p, std::string_view) { objects.push_back(p); }
 };
 
 /// Fills fields with those of a third size.
-class FieldFitter : public FieldVisitor {
+class FieldFitter : public FieldVisitorOf<FieldFitter> {
 public:
     FieldFitter(Affine& affine, const FieldReader& other) : affine_(affine), other_(other) {}
     std::vector<Extents> lists;  ///< what they have become
-    void boolean(bool& v) override { same(v ? 1 : 0); }
-    void real(double& v) override { same(v); }
-    void integer(std::int64_t& v) override
+    void boolean(bool& v) { same(v ? 1 : 0); }
+    void real(double& v) { same(v); }
+    void integer(std::int64_t& v)
     {
         if (next(lists_, other_.lists.size())) v = affine_(v, other_.lists[lists_ - 1][0]);
         lists.push_back(Extents{v});
     }
-    void extents(Extents& v) override
+    void extents(Extents& v)
     {
         if (next(lists_, other_.lists.size())) v = affine_(v, other_.lists[lists_ - 1]);
         lists.push_back(v);
     }
-    void opaque(const void* p, std::string_view) override
+    void opaque(const void* p, std::string_view)
     {
         if (next(objects_, other_.objects.size()))
             affine_.fits = affine_.fits && other_.objects[objects_ - 1] == p;

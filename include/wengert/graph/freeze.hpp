@@ -7,6 +7,7 @@
 #include "check.hpp"
 #include "frozen.hpp"
 #include "frozen_rule.hpp"
+#include "into.hpp"
 #include "traced_inputs.hpp"
 
 namespace wengert {
@@ -38,6 +39,17 @@ public:
         (tree::for_each(add, trees), ...);
         return *this;
     }
+    /// A function that writes the results into these tensors, in order, in place of returning them: without an allocation or a copy
+    /// where a graph answers the call, has no guards, and no argument lies in a buffer; else they are copied there. They are
+    /// referred to, so they must stay where they are. A call throws ShapeError or DTypeError where a buffer has another form than
+    /// its result, and TapeError where it is empty, shares its elements, or its result depends on a variable. After an error inside
+    /// of the function the elements may be anything.
+    template <class... Tree> auto into(Tree&... trees) const
+    {
+        Buffers to;
+        (tree::for_each([&]<class T>(Tensor<T>& t) { to.add(t); }, trees), ...);
+        return Into<Frozen>(*this, std::move(to), Site{});
+    }
     const FreezeStats& stats() const noexcept { return core_->stats; }
     /// Why the last call that was traced, or ran eagerly, did so.
     const std::string& explain() const noexcept { return core_->reason; }
@@ -56,6 +68,7 @@ public:
     PlanOptions plan_options() const { return core_->plan_options(); }
 
 private:
+    template <class> friend class Into;
     template <class... X>
     using Result = Argument<decltype(call_at(std::declval<F&>(), std::declval<const Site&>(),
                                              std::declval<Argument<X>&>()...))>;
@@ -78,13 +91,16 @@ private:
         (one(x), ...);
         a.dynamic = false;
         for (const AnyTensor* t : core_->live) {
-            if (!t->value) refuse_empty(*t);
+            if (!t->value) refuse_empty("freeze", *t, {});
             a.tensor(*t);
         }
-        // What f captures may be a variable; arguments of other types may consist of the same numbers.
-        const Tape& tape = Tape::current();
-        a.number(reinterpret_cast<std::uintptr_t>(&types<X...>) | (tape.active != 0) |
-                 static_cast<std::uintptr_t>(tape.allow_nan) << 1);
+        a.number(word_of_call<X...>(Tape::current()));
+    }
+    /// What f captures may be a variable; arguments of other types may consist of the same numbers.
+    template <class... X> static std::uintptr_t word_of_call(const Tape& tape) noexcept
+    {
+        return reinterpret_cast<std::uintptr_t>(&types<X...>) | (tape.active != 0) |
+               static_cast<std::uintptr_t>(tape.allow_nan) << 1;
     }
     /// Is this call part of what something else makes of its operations?
     template <class... X> bool is_inlined(const Tape& tape, const X&... x) const
@@ -97,7 +113,7 @@ private:
     template <class Y, class... X> Y call(const Site& at, const X&... x) const
     {
         FrozenCore& core = *core_;
-        const Tape& tape = Tape::current();
+        Tape& tape = Tape::current();
         if (is_inlined(tape, x...)) [[unlikely]] {
             count_one(core.stats.inlined);
             if (core.live.empty()) return run_function<Y>(at, x...);
@@ -110,6 +126,12 @@ private:
             occupied.wait_for_live();
         if (!occupied)
             return run_eagerly<Y>(at, x...);  // called by itself, or by another thread at the same time
+        Ref<Block> plain[KnownArguments::most_results];
+        const auto nothing_given = [](const FrozenPath&, const KnownArguments&) { return true; };
+        if (const FrozenPath* p = plain_call(tape, at, plain, nothing_given, x...)) [[likely]]
+            return filled<Y>(*p, plain);
+        if (core.has_empty_live()) [[unlikely]]
+            return run_eagerly<Y>(at, x...);  // no input of a graph yet: f may give it its first value
         const Noted noted(core.call);
         auto& [a, outputs] = core.call;
         core.expect_last(a);
@@ -140,6 +162,34 @@ private:
         return function_call<Y>(entry, shared, levels != 0, at, x...);
     }
 
+    /// The path that has answered a call of constants like those of the last one, or null. give(path, arguments) may put blocks
+    /// where outputs are to lie.
+    template <class Give, class... X>
+    const FrozenPath* plain_call(Tape& tape, const Site& at, Ref<Block>* outputs, const Give& give,
+                                 const X&... x) const
+    {
+        FrozenPath* const p = recorder() ? nullptr : core_->plain_path();
+        if (!p) return nullptr;
+        KnownArguments known(core_->last_words(), tape, at);
+        (visit_argument(known, x), ...);
+        known.number(word_of_call<X...>(tape));
+        return known.all_known() && give(*p, known) && core_->replay_plain(*p, known, outputs) ? p : nullptr;
+    }
+    template <class... X> void call_into(const Buffers& to, const Site& at, const X&... x) const
+    {
+        to.check(at);
+        Tape& tape = Tape::current();
+        if (!is_inlined(tape, x...)) {
+            const Occupied occupied(*core_);
+            Ref<Block> outputs[KnownArguments::most_results];
+            const auto lend = [&](const FrozenPath& p, const KnownArguments& a) {
+                return to.lend(p.optimized, a, outputs, at);
+            };
+            if (occupied && plain_call(tape, at, outputs, lend, x...)) return;
+        }
+        to.take(call<Result<X...>>(at, x...), at);
+    }
+
     /// A call in which f runs, as a check of `path`, or to be traced, or because it has to.
     template <class Y, class... X>
     Y function_call(FrozenEntry& entry, std::shared_ptr<FrozenPath> path, bool recorded, const Site& at,
@@ -153,6 +203,7 @@ private:
                    : traced<Y>(a, at, x..., [&](FrozenTrace&& t) {
                          values = std::move(t.values);
                          path = core.add(entry, std::move(t), a.family, a.extent);
+                         core.report_retraces(at);
                          return !recorded || (path && !loops_call_host(entry));
                      });
         if (!recorded) return y;
@@ -165,8 +216,12 @@ private:
     template <class Y> Y result(const FrozenPath& path, std::vector<Ref<Block>>& values) const
     {
         core_->commit(path, values);  // before anything that may throw: the live tensors have been lent
+        return filled<Y>(path, values.data());
+    }
+    template <class Y> static Y filled(const FrozenPath& path, Ref<Block>* values)
+    {
         Y y = *static_cast<const Y*>(path.shell.get());
-        BlockFiller filler{values.data()};
+        BlockFiller filler{values};
         visit_argument(filler, y);
         return y;
     }
@@ -208,24 +263,23 @@ private:
     {
         FrozenTrace t;
         Trace trace;
-        std::tuple<X...> copy(x...);
+        std::tuple<X...> copy(tree::detail::copied(x)...);
         TraceInputs in{trace, a.inputs, at};
-        visit_argument(in, copy);
+        visit_arguments(in, copy);
         LiveInputs live(in, core_->live);
         Y y(apply_at(*function_, at, copy));
         HeldBlocks held;
         visit_argument(held, y);
-        visit_argument(held, copy);
+        visit_arguments(held, copy);
         for (const auto& header : live.headers()) ++held.count[header.get()];
         for (const AnyTensor* l : core_->live) ++held.count[l->value.get()];
-        for (const auto& [origin, block] : trace.keys()) ++held.count[block.get()];
         add_outputs(t, trace, live, y, at);
         trace.stop();
         t.varies = trace.varies();
         for (const auto& b : t.values) ++held.count[b.get()];
         t.escaped = escaped(trace, std::move(held));
         t.graph = std::move(trace.graph());
-        auto shell = std::make_shared<Y>(y);
+        auto shell = std::make_shared<Y>(tree::detail::copied(y));
         ResultShell empty;
         visit_argument(empty, *shell);
         t.shell = std::move(shell);
@@ -261,6 +315,7 @@ private:
         const std::size_t first = trace.graph().inputs().size() - core_->live.size();
         for (std::size_t i = 0; i < core_->live.size(); ++i) {
             if (!live.updated(i)) continue;
+            if (!core_->live[i]->value) refuse_empty("freeze", *core_->live[i], at);
             t.live.push_back(i);
             t.depends = t.depends || depends_now(*core_->live[i]);
             trace.graph().update(first + i, trace.graph().outputs().size());

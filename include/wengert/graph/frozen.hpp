@@ -32,6 +32,10 @@ struct FreezeStats {
     std::size_t recorded_ops = 0;    ///< operations recorded
     std::size_t kernels = 0;         ///< steps of a replay
     std::size_t arena_bytes = 0, arena_lower_bound = 0;
+    std::size_t threads = 1;     ///< that long steps of a replay are spread over
+    std::size_t uncompiled = 0;  ///< kernels that are no native code, with the backend `native`
+    std::size_t constant_bytes =
+        0;  ///< of arrays that the graph holds, those that passes have computed included
     std::size_t recomputed_ops = 0;  ///< operations that run a second time to keep the memory limit
     double extra_work = 0;           ///< theirs, relative to all others'
     struct Failure {
@@ -46,8 +50,10 @@ inline std::ostream& operator<<(std::ostream& out, const FreezeStats& s)
     out << s.traces << " traces, " << s.specialised << " specialised, " << s.replays << " replays ("
         << s.checks << " checked), " << s.eager_calls << " eager calls, " << s.inlined << " inlined, "
         << s.evictions << " evictions, " << s.guard_failures << " guard failures; " << s.recorded_ops
-        << " operations in " << s.kernels << " kernels, arena " << s.arena_bytes << " bytes (at least "
-        << s.arena_lower_bound << ")";
+        << " operations in " << s.kernels << " kernels on " << s.threads
+        << (s.threads == 1 ? " thread, arena " : " threads, arena ") << s.arena_bytes << " bytes (at least "
+        << s.arena_lower_bound << "), constants " << s.constant_bytes << " bytes";
+    if (s.uncompiled) out << "; " << s.uncompiled << " of the kernels are not compiled";
     for (const auto& f : s.failures)
         out << "\n  guard at " << to_string(f.at) << " failed " << f.count << " times";
     return out;
@@ -69,8 +75,7 @@ struct FreezeOptions {
     PassOptions passes = {.fold_updates = true};  ///< which passes run, and who watches them
     /// Bytes that the plan's intermediate values may take: cheap ones are computed again to keep to it. 0 for no limit.
     std::size_t memory_limit = 0;
-    unsigned threads =
-        1;  ///< for large steps, where the program is built with WENGERT_TBB; 0: all of the machine
+    unsigned threads = 1;        ///< for long steps, with the backend `tile`; 0: all of the machine
     NodeCallback callback = {};  ///< for the backend `interpret`: called after each node
 };
 
@@ -153,6 +158,14 @@ public:
     std::atomic<const Thread*> owner{nullptr};  ///< of `busy`, where there are live tensors
     FrozenCall call;                            ///< of whoever holds `busy`
 
+    bool has_empty_live() noexcept
+    {
+        const bool empty =
+            std::any_of(live.begin(), live.end(), [](const AnyTensor* t) { return !t->value; });
+        if (empty) reason = "a live tensor is empty: it runs eagerly until that has a value";
+        return empty;
+    }
+
     /// The arguments of a call to come are likely to be like the last one's.
     void expect_last(CallArguments& a) const noexcept
     {
@@ -163,6 +176,31 @@ public:
     {
         if (!a.as_expected()) last_ = &entry(a.signature);
         return *last_;
+    }
+
+    /// The path that answered the last call where all that is left to do is to run it: nothing to check or to assign, no other
+    /// path to try. Null: the long way.
+    FrozenPath* plain_path() const noexcept
+    {
+        if (!last_ || last_->paths.size() != 1 || !live.empty() || !options.dynamic.empty()) return nullptr;
+        FrozenPath& p = *last_->paths.front();
+        const bool due = options.check && ((p.replays + 1) & p.replays) == 0;
+        const std::size_t outputs = p.optimized.outputs().size();
+        const bool plain = !p.effects && outputs == p.results && outputs <= KnownArguments::most_results;
+        return p.confirmed && plain && !due ? &p : nullptr;
+    }
+    const Words& last_words() const noexcept { return last_->signature; }
+    /// Runs such a path. Where a guard fails or an operation throws, the long way will find it out again and say so.
+    bool replay_plain(FrozenPath& p, const KnownArguments& a, Ref<Block>* outputs)
+    {
+        try {
+            if (!p.executable->run_on_pointers(a.inputs, outputs)) return false;
+        } catch (const Error&) {
+            return false;
+        }
+        ++p.replays;
+        ++stats.replays;
+        return true;
     }
 
     /// The path that answers this call, its outputs filled in, or null.
@@ -176,6 +214,8 @@ public:
             std::size_t failed = 0;
             try {
                 failed = run(p, inputs, outputs, check);
+            } catch (const MemoryError&) {
+                throw;                      // to trace again would take more, when there is least
             } catch (const Error& error) {  // f itself says whether that is so, or would not have come here
                 if (p.effects) throw;       // it has begun to do what f would do again
                 reason = std::string("the graph threw: ") + error.what();
@@ -190,6 +230,8 @@ public:
                             e.paths.begin() + static_cast<std::ptrdiff_t>(k) + 1);
             ++p.replays;
             ++stats.replays;
+            if (p.executable->news) [[unlikely]]
+                note_plan(p);
             return &p;
         }
         return nullptr;
@@ -220,6 +262,17 @@ public:
         return false;
     }
 
+    /// A function whose arguments are others in most of its calls says so, once.
+    void report_retraces(const Site& at)
+    {
+        constexpr std::size_t many = 8;
+        if (signatures_ < many || stats.replays >= signatures_ || std::exchange(reported_retraces_, true))
+            return;
+        report("[freeze] this function has been traced for " + std::to_string(signatures_) +
+                   " sets of arguments and replayed " + std::to_string(stats.replays) +
+                   " times. Shapes are compared, and plain numbers by value: what changes is to be a tensor",
+               at);
+    }
     /// Takes a trace up as a new path; null where it can be none.
     std::shared_ptr<FrozenPath> add(FrozenEntry& e, FrozenTrace t, const Words& family, std::int64_t extent);
     std::unique_ptr<Executable> compile(const Graph& g) const;
@@ -263,6 +316,7 @@ private:
         reason = entries_.empty() ? "this was the first call"
                                   : "no graph has these shapes, dtypes and numbers as arguments";
         entries_.push_back(std::make_unique<FrozenEntry>());
+        ++signatures_;
         entries_.back()->signature = signature;
         entries_.back()->used = clock_;
         return *entries_.back();
@@ -313,12 +367,15 @@ private:
         }
     }
 
+    void note_plan(const FrozenPath& p);
     void fit_memory(FrozenPath& p) const;
     std::shared_ptr<FrozenPath> make_path(const FrozenTrace& t, Graph recorded) const;
 
     std::vector<std::unique_ptr<FrozenEntry>> entries_;
     std::vector<FrozenFamily> families_;
     std::uint64_t clock_ = 0;
+    std::size_t signatures_ = 0;  ///< entries made
+    bool reported_retraces_ = false;
     FrozenEntry* last_ = nullptr;  ///< used last
 };
 

@@ -14,7 +14,7 @@ inline std::vector<ValueId> host_values(const Graph& g)
 {
     std::vector<ValueId> found;
     for (ValueId v = 0; v < g.size(); ++v)
-        if (const Primitive* p = g.node(v).primitive; p && p->effects && p->name == "host_callback")
+        if (const Primitive* p = g.node(v).primitive; p && p->effects && p->kind == "host_callback")
             found.push_back(v);
     return found;
 }
@@ -46,13 +46,19 @@ inline bool loops_call_host(const FrozenEntry& e)
 class FrozenRule : public SectionRule {
 public:
     FrozenRule(std::shared_ptr<FrozenCore> core, std::shared_ptr<FrozenPath> path)
-        : core_(std::move(core)), path_(std::move(path))
+        : SectionRule("frozen", pull_frozen), core_(std::move(core)), path_(std::move(path))
     {}
-    std::string_view name() const override { return "frozen"; }
 
-    std::vector<AnyTensor> pull(const std::vector<AnyTensor>& inputs,
-                                const std::vector<AnyTensor>& cotangents, const std::vector<bool>& wanted,
-                                const Site& at) const override
+private:
+    static std::vector<AnyTensor> pull_frozen(const SectionRule& rule, const std::vector<AnyTensor>& inputs,
+                                              const std::vector<AnyTensor>& cotangents,
+                                              const std::vector<bool>& wanted, const Site& at)
+    {
+        return static_cast<const FrozenRule&>(rule).cotangents_of(inputs, cotangents, wanted, at);
+    }
+    std::vector<AnyTensor> cotangents_of(const std::vector<AnyTensor>& inputs,
+                                         const std::vector<AnyTensor>& cotangents,
+                                         const std::vector<bool>& wanted, const Site& at) const
     {
         const Occupied occupied(*core_);
         if (!occupied || recorder() || depends(inputs) || depends(cotangents))
@@ -67,8 +73,6 @@ public:
         for (std::size_t k = 0; k < out.size(); ++k) result[p.inputs[k]].value = std::move(out[k]);
         return result;
     }
-
-private:
     static bool depends(const std::vector<AnyTensor>& x)
     {
         const std::uint64_t active = Tape::current().active;
@@ -83,7 +87,7 @@ private:
         const Graph& graph = path_->effects ? given : path_->recorded;
         cotangents.resize(graph.outputs().size());
         return pull_by_running([&](const std::vector<AnyTensor>& x) { return replay(graph, x); }, inputs,
-                               cotangents, wanted, name(), at);
+                               cotangents, wanted, name, at);
     }
     /// Made at the first sweep with cotangents of these results, for these inputs.
     FrozenPullback& pullback(const std::vector<AnyTensor>& inputs, const std::vector<AnyTensor>& cotangents,

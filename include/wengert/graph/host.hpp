@@ -28,7 +28,7 @@ inline Ref<Block> run_host_call(const void* op, const Ref<Block>* in, std::size_
 template <DType dtype> constexpr Primitive make_host_primitive()
 {
     Primitive p;
-    p.name = "host_callback";
+    p.name = p.kind = "host_callback";
     p.dtype = dtype;
     p.effects = true;
     p.compute = run_host_call;
@@ -46,12 +46,14 @@ template <DType dtype> inline constexpr Primitive host_primitive = make_host_pri
 /// fn(args…) on blocks: the tensors and keys of args in order.
 template <class F, class... Args> auto host_function(F fn, const Args&... args)
 {
-    std::tuple<Args...> shell(args...);
+    std::tuple<Args...> shell(tree::detail::copied(args)...);
     ResultShell empty;
     visit_argument(empty, shell);
     return [fn = std::move(fn), shell = std::move(shell)](const std::vector<AnyTensor>& in) {
         std::tuple<Args...> copy = shell;
-        write_tree(nullptr, copy, in);
+        std::vector<AnyTensor> values = in;
+        ResultFiller filler{values.data()};
+        visit_argument(filler, copy);
         return std::apply([&](const auto&... x) { return fn(x...); }, copy);
     };
 }

@@ -102,6 +102,19 @@ inline void FrozenCore::fit_memory(FrozenPath& p) const
                       {});
 }
 
+/// What a path's executable is and why, now or since its last run.
+inline void FrozenCore::note_plan(const FrozenPath& p)
+{
+    const PlanStats& plan = p.executable->stats;
+    stats.kernels = plan.kernels;
+    stats.threads = plan.threads;
+    stats.uncompiled = plan.uncompiled;
+    stats.arena_bytes = plan.arena_bytes;
+    stats.arena_lower_bound = plan.lower_bound;
+    p.executable->news = false;
+    if (!p.executable->note.empty()) reason += "; " + p.executable->note;
+}
+
 inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t, const Words& family,
                                                    std::int64_t extent)
 {
@@ -131,12 +144,12 @@ inline std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t
     ++stats.traces;
     stats.recorded_ops = 0;
     for (const GraphNode& n : p.recorded.nodes()) stats.recorded_ops += n.kind == Graph::Kind::operation;
-    stats.kernels = p.executable->stats.kernels;
-    stats.arena_bytes = p.executable->stats.arena_bytes;
-    stats.arena_lower_bound = p.executable->stats.lower_bound;
+    note_plan(p);
+    stats.constant_bytes = 0;
+    for (const GraphNode& n : p.optimized.nodes())
+        stats.constant_bytes += n.constant ? n.constant->bytes() : 0;
     stats.recomputed_ops = p.recomputed;
     stats.extra_work = p.extra_work;
-    if (!p.executable->note.empty()) reason += "; " + p.executable->note;
     if (options.dynamic.empty()) return e.paths.front();
     auto f = std::find_if(families_.begin(), families_.end(),
                           [&](const auto& x) { return x.signature == family; });

@@ -2,6 +2,7 @@
 // value of the trace is still held outside of it.
 #pragma once
 
+#include <limits>
 #include <unordered_map>
 
 #include "../tape/tensor.hpp"
@@ -107,17 +108,21 @@ inline std::int64_t outside_references(const Block& b, const HeldBlocks& held)
     return count;
 }
 
-/// The first value of a trace, argument or result of an operation, that something outside of it still holds, or no_value:
-/// a variable that a replay would leave as it was.
-inline ValueId escaped(Trace& trace, HeldBlocks held)
+/// The first value of a trace, one of its first `inputs` or the result of an operation, that something outside of it still holds,
+/// or no_value: a variable that a replay would leave as it was, a function made in the trace that would go on with its array.
+inline ValueId escaped(Trace& trace, HeldBlocks held,
+                       std::size_t inputs = std::numeric_limits<std::size_t>::max())
 {
+    const auto counts = [&](const GraphNode& n) {
+        return n.kind == Graph::Kind::operation || (n.kind == Graph::Kind::input && n.index < inputs);
+    };
+    for (const auto& [origin, block] : trace.keys()) ++held.count[block.get()];
     for (const auto& b : trace.blocks())
         if (b && b->base) ++held.count[b->base];
     for (const auto& b : trace.aliases()) ++held.count[b->base];
     const Graph& g = trace.graph();
     for (ValueId v = 0; v < g.size(); ++v)
-        if (g.node(v).kind != Graph::Kind::constant && trace.blocks()[v] &&
-            outside_references(*trace.blocks()[v], held) > 0)
+        if (counts(g.node(v)) && trace.blocks()[v] && outside_references(*trace.blocks()[v], held) > 0)
             return v;
     return no_value;
 }

@@ -24,6 +24,7 @@ template <std::floating_point T> T normal_cdf(T x)
 /// y = 1/(1 + e⁻ˣ);  x̄ = ȳ y (1 − y)
 struct Sigmoid {
     static constexpr std::string_view name = "sigmoid";
+    using library = Sigmoid;
     template <class V> static V value(const V& x) { return logistic(x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
     {
@@ -34,6 +35,7 @@ struct Sigmoid {
 /// y = ln(1 + eˣ) = max(x, 0) + ln(1 + e^(−|x|));  x̄ = ȳ (1 − e⁻ʸ), which is ȳ sigmoid x
 struct Softplus {
     static constexpr std::string_view name = "softplus";
+    using library = Softplus;
     template <class V> static V value(const V& x)
     {
         using std::abs, std::exp, std::log1p;
@@ -49,6 +51,7 @@ struct Softplus {
 /// y = max(x, 0);  x̄ = ȳ where y > 0, else 0
 struct Relu {
     static constexpr std::string_view name = "relu";
+    using library = Relu;
     template <class V> static V value(const V& x) { return maximum(x, lit(0)); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
     {
@@ -56,23 +59,40 @@ struct Relu {
     }
 };
 
-/// y = x Φ(x);  x̄ = ȳ (Φ(x) + x φ(x)) with the normal distribution Φ = ½ + ½ erf(x/√2), its density φ
-/// (Hendrycks & Gimpel 2016, the exact form)
+/// φ(x) = e^(−x²/2) / √2π
+template <class V> constexpr V normal_density(const V& x)
+{
+    using std::exp;
+    return lit(std::numbers::inv_sqrtpi / std::numbers::sqrt2) * exp(lit(-0.5) * (x * x));
+}
+
+/// y = Φ(x), the distribution function of the normal distribution;  x̄ = ȳ φ(x)
+struct NormalCdf {
+    static constexpr std::string_view name = "normal_cdf";
+    using library = NormalCdf;
+    template <class V> static V value(const V& x) { return normal_cdf(x); }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
+    {
+        return g * normal_density(x);
+    }
+};
+template <class T> Tensor<T> normal_cdf(const Tensor<T>& x) { return apply_elementwise<NormalCdf, T>({}, x); }
+
+/// y = x Φ(x);  x̄ = ȳ (Φ(x) + x φ(x)), φ the density of Φ (Hendrycks & Gimpel 2016, the exact form)
 struct Gelu {
     static constexpr std::string_view name = "gelu";
-    static constexpr double density_at_0 = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+    using library = Gelu;
     template <class V> static V value(const V& x) { return x * normal_cdf(x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
-        using std::erf, std::exp;
-        const V density = lit(density_at_0) * exp(lit(-0.5) * (x * x));
-        return g * (lit(0.5) + lit(0.5) * erf(x * lit(std::numbers::sqrt2 / 2)) + x * density);
+        return g * (normal_cdf(x) + x * normal_density(x));
     }
 };
 
 /// y = x sigmoid x;  x̄ = ȳ s (1 + x (1 − s)), s = sigmoid x
 struct Silu {
     static constexpr std::string_view name = "silu";
+    using library = Silu;
     template <class V> static V value(const V& x) { return x * logistic(x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {

@@ -8,6 +8,7 @@ namespace wengert {
 /// The index of the first largest or smallest element; of the first NaN if there is one.
 template <bool largest> struct ArgExtremum {
     static constexpr std::string_view name = largest ? "argmax" : "argmin";
+    using library = ArgExtremum;
     Along along;
     template <class Out> Ref<Block> value(const Ref<Block>& x, const Site& at) const
     {
@@ -28,6 +29,7 @@ template <bool largest> struct ArgExtremum {
 /// Do all, or does any, of the elements hold?
 template <bool every> struct Quantifier {
     static constexpr std::string_view name = every ? "all" : "any";
+    using library = Quantifier;
     Along along;
     template <class> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {

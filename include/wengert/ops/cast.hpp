@@ -46,7 +46,7 @@ template <class U, class T> Tensor<U> cast(const Tensor<T>& x, Site at)
     if constexpr (std::is_same_v<U, T>) {
         return x;
     } else {
-        const AnyTensor* const in[] = {&x.any()};
+        const AnyTensor* const in[] = {&x.any("cast", at)};
         return Tensor<U>(apply_elementwise(detail::cast_primitive<xsimd::default_arch, U, T>, in, at));
     }
 }

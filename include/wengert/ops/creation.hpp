@@ -8,6 +8,7 @@ namespace wengert {
 /// y = x in memory of its own;  x̄ = ȳ
 struct Copy {
     static constexpr std::string_view name = "copy";
+    using library = Copy;
     static constexpr bool linear = true;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return copy_of(*x); }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
@@ -26,12 +27,14 @@ Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value,
     std::fill_n(out->template as<T>(), out->count, value);
     return Tensor<T, Device>(AnyTensor{std::move(out), {}});
 }
+/// Every element 0.
 template <class T, class Device = cpu>
 Tensor<T, Device> zeros(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     check_shape("zeros", shape, at);
     return Tensor<T, Device>(AnyTensor{zeros_block(dtype_of<T>(), shape), {}});
 }
+/// Every element 1.
 template <class T, class Device = cpu>
 Tensor<T, Device> ones(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
@@ -40,17 +43,22 @@ Tensor<T, Device> ones(const Shape& shape, Site at = {__builtin_FILE(), __builti
 
 /// Shape and dtype of x; not recorded.
 template <class T, class Device>
-Tensor<T, Device> full_like(const Tensor<T, Device>& x, std::type_identity_t<T> value)
+Tensor<T, Device> full_like(const Tensor<T, Device>& x, std::type_identity_t<T> value,
+                            Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return full<T, Device>(x.shape(), value, Site{});
+    return full<T, Device>(x.shape("full_like", at), value, at);
 }
-template <class T, class Device> Tensor<T, Device> zeros_like(const Tensor<T, Device>& x)
+/// Zeros of the shape and dtype of x.
+template <class T, class Device>
+Tensor<T, Device> zeros_like(const Tensor<T, Device>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return zeros<T, Device>(x.shape(), Site{});
+    return zeros<T, Device>(x.shape("zeros_like", at), at);
 }
-template <class T, class Device> Tensor<T, Device> ones_like(const Tensor<T, Device>& x)
+/// Ones of the shape and dtype of x.
+template <class T, class Device>
+Tensor<T, Device> ones_like(const Tensor<T, Device>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return full<T, Device>(x.shape(), T(1), Site{});
+    return full<T, Device>(x.shape("ones_like", at), T(1), at);
 }
 
 /// The unit matrix, shape (rows, columns); a square one without `columns`.
@@ -143,9 +151,10 @@ template <class T> Tensor<T> stop_gradient(const Tensor<T>& x) { return x.detach
 /// Equal shapes and |a − b| ≤ tolerance (1 + |b|) everywhere; a NaN equals nothing.
 template <class T>
 bool allclose(const Tensor<T>& a, const Tensor<T>& b,
-              double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-8)
+              double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-8,
+              Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if (!(a.shape() == b.shape())) return false;
+    if (!(a.shape("allclose", at) == b.shape("allclose", at))) return false;
     note_read(*a.any().value, Read::elements, {});
     note_read(*b.any().value, Read::elements, {});
     const Ref<Block> x = contiguous(a.any().value), y = contiguous(b.any().value);

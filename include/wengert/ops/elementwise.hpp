@@ -18,6 +18,7 @@
 #include "../kernels/cpu/elementwise.hpp"
 #include "../tape/tensor_impl.hpp"
 #include "../tape/walk.hpp"
+#include "library.hpp"
 
 namespace wengert {
 
@@ -123,7 +124,7 @@ private:
             return r;
         else {
             const G probe(static_cast<scalar_t<G>>(kernels::zero_cotangent));
-            return where((g == probe) & !is_finite(r), G(scalar_t<G>(0)), r);
+            return unless_silent(g, probe, r);
         }
     }
     template <class G> struct scalar_of {
@@ -225,6 +226,8 @@ inline AnyTensor saved_output(const Node& n)
 }
 
 template <class T> Tensor<T> zero_where_undefined(const Tensor<T>& g, const Tensor<T>& r);
+/// g, or ġ where g is 0: it is 0 where neither has anything to say. No tangent is none, and zeros.
+template <class T> Tensor<T> first_nonzero(const Tensor<T>& g, const AnyTensor& dg);
 
 /// The rule evaluated on tensors: each of its operations is recorded where a level below asks for it. Packs k… are the
 /// inputs, as members and not as lambdas, so that a debugger's names stay short.
@@ -244,7 +247,10 @@ template <class P, class Out, class... In> struct RecordedRule {
         const Tensor<Out> y(out);
         const Inputs x{Tensor<In>(inputs[k])...};
         AnyTensor total;
-        (jvp_input<k, k...>(tangents[k], x, y, total), ...);
+        if constexpr (requires { P::push(tangents[k]..., std::get<k>(x)...); })  // not the sum of the pulls
+            total = P::push(tangents[k]..., std::get<k>(x)...);
+        else
+            (jvp_input<k, k...>(tangents[k], x, y, total), ...);
         if (!total.value) return {zeros_block(y.dtype(), y.shape()), {}};
         return broadcast_to(Tensor<Out>(total), y.shape()).any();
     }
@@ -308,6 +314,7 @@ template <class P, std::size_t i, class A, class Out, class... In> constexpr Pri
 {
     Primitive p;
     p.name = {PullName<P, i>::text.data(), PullName<P, i>::text.size()};
+    p.kind = kind_of<P>(p.name);
     p.dtype = dtype_of<Out>();
     p.elementwise = true;
     [&]<std::size_t... k>(std::index_sequence<k...>) {
@@ -328,6 +335,7 @@ template <class P, class A, class Out, class... In> constexpr Primitive make_ele
 {
     Primitive p;
     p.name = P::name;
+    p.kind = kind_of<P>(p.name);
     p.arity = sizeof...(In);
     p.dtype = dtype_of<Out>();
     p.elementwise = true;
@@ -359,20 +367,35 @@ template <class P, class A, class Out, class... In> constexpr Primitive make_ele
 template <class P, class A, class Out, class... In>
 inline constexpr Primitive elementwise_primitive = detail::make_elementwise<P, A, Out, In...>();
 
+namespace detail {
+
+/// The same, from wengert::compiled where that has it.
+template <class P, class A, class Out, class... In> const Primitive& elementwise_of() noexcept
+{
+#ifdef WENGERT_COMPILED
+    if constexpr (is_library_elementwise<P>(List<Out>(), List<In...>()))
+        return library_elementwise<P, A, Out, In...>();
+    else
+#endif
+        return elementwise_primitive<P, A, Out, In...>;
+}
+
+}  // namespace detail
+
 /// Computes P on broadcast operands and records it. Throws ShapeError when the shapes do not broadcast.
 template <class P, class Out, class A = xsimd::default_arch, class... In>
 Tensor<Out> apply_elementwise(const Site& at, const Tensor<In>&... x)
 {
-    const AnyTensor* const in[] = {&x.any()...};
-    return Tensor<Out>(apply_elementwise(elementwise_primitive<P, A, Out, In...>, in, at));
+    const AnyTensor* const in[] = {&x.any(P::name, at)...};
+    return Tensor<Out>(apply_elementwise(detail::elementwise_of<P, A, Out, In...>(), in, at));
 }
 
 /// The same for operators, whose operands may be temporaries: the result may use their memory.
 template <class P, class T, class A = xsimd::default_arch>
 Tensor<T> apply_operator(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
 {
-    const AnyTensor* const in[] = {&a.any(), &b.any()};
-    return Tensor<T>(apply_elementwise(elementwise_primitive<P, A, T, T, T>, in, at, temporaries));
+    const AnyTensor* const in[] = {&a.any(P::name, at), &b.any(P::name, at)};
+    return Tensor<T>(apply_elementwise(detail::elementwise_of<P, A, T, T, T>(), in, at, temporaries));
 }
 
 }  // namespace wengert

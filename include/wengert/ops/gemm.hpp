@@ -11,6 +11,7 @@ namespace wengert {
 /// of the product that are not finite count as 0. 0 for none.
 struct Gemm {
     static constexpr std::string_view name = "gemm";
+    using library = Gemm;
     static constexpr unsigned saves = 0b1110;
     bool ta, tb, minus;
     std::int64_t silent;

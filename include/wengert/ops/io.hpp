@@ -14,7 +14,7 @@ template <class T> Tensor<T> tensor_from(const std::string& where, const NpyArra
         throw DTypeError("[load] '" + where + "' holds " + a.dtype + ", not " + npy_dtype<T>() + " (" +
                          std::string(name_of(dtype_of<T>())) + ")");
     auto out = make_block(dtype_of<T>(), Shape(a.shape));
-    std::memcpy(out->data, a.bytes.data(), out->bytes());
+    if (out->count > 0) std::memcpy(out->data, a.bytes.data(), out->bytes());
     return Tensor<T>(AnyTensor{std::move(out), {}});
 }
 

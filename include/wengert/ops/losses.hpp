@@ -33,6 +33,7 @@ template <class T> struct Labelled {
 /// v̄(g, x) = g (softmax(x) − one_hot(labels)) / N, for a scalar g;  ḡ = Σ h v̄(1, x),  x̄ = g/N softmax'(x) h
 struct CrossEntropyPull {
     static constexpr std::string_view name = "cross_entropy_pull";
+    using library = CrossEntropyPull;
     static constexpr unsigned saves = 0b0111;
     using Labels = Tensor<std::int64_t>;
     template <class T>
@@ -73,6 +74,7 @@ struct CrossEntropyPull {
 /// y = −Σ log_softmax(x) at the labels, over N rows, / N;  x̄ = ȳ (softmax(x) − one_hot(labels)) / N
 struct CrossEntropy {
     static constexpr std::string_view name = "cross_entropy";
+    using library = CrossEntropy;
     static constexpr unsigned saves = 0b011;
     using Labels = Tensor<std::int64_t>;
     template <class T>
@@ -83,8 +85,12 @@ struct CrossEntropy {
         auto out = make_block(logits->dtype, Shape());
         T *e = each->template as<T>(), *y = out->template as<T>();
         const T* x = c.x->template as<T>();
-        kernels::logsumexp<T>(x, c.rows, c.classes, 1, e);
-        for (std::size_t i = 0; i < c.rows; ++i) e[i] -= x[c.place(i)];
+        // as −log_softmax: ln Σ e^(x − m) − (x − m), which large logits do not round
+        for (std::size_t i = 0; i < c.rows; ++i) {
+            const auto row =
+                kernels::detail::shifted_row<T, xsimd::default_arch>(x + i * c.classes, c.classes, nullptr);
+            e[i] = std::log(row.sum) - (x[c.place(i)] - row.shift);
+        }
         kernels::sum<T>(e, 1, c.rows, 1, y);
         *y /= static_cast<T>(c.rows);
         return out;
@@ -109,8 +115,8 @@ template <Differentiable T>
 Tensor<T> cross_entropy(const Tensor<T>& logits, const Tensor<std::int64_t>& labels,
                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const Shape& s = logits.shape();
-    if (s.empty() || !(labels.shape() == Shape(s.data(), s.size() - 1)))
+    const Shape& s = logits.shape("cross_entropy", at);
+    if (s.empty() || !(labels.shape("cross_entropy", at) == Shape(s.data(), s.size() - 1)))
         fail<ShapeError>("cross_entropy",
                          "logits of shape " + to_string(s) + " do not fit labels of shape " +
                              to_string(labels.shape()) + ": one label a row is expected",

@@ -15,6 +15,7 @@ namespace wengert {
 /// y = x²;  x̄ = 2 ȳ x
 struct Square {
     static constexpr std::string_view name = "square";
+    using library = Square;
     template <class V> static V value(const V& x) { return wrapping_multiply(x, x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
@@ -25,6 +26,7 @@ struct Square {
 /// y = √x;  x̄ = ȳ / 2y
 struct Sqrt {
     static constexpr std::string_view name = "sqrt";
+    using library = Sqrt;
     template <class V> static V value(const V& x)
     {
         using std::sqrt;
@@ -39,6 +41,7 @@ struct Sqrt {
 /// y = 1/x;  x̄ = −ȳ y²
 struct Reciprocal {
     static constexpr std::string_view name = "reciprocal";
+    using library = Reciprocal;
     template <class V> static V value(const V& x) { return lit(1) / x; }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
     {
@@ -49,6 +52,7 @@ struct Reciprocal {
 /// y = eˣ;  x̄ = ȳ y
 struct Exp {
     static constexpr std::string_view name = "exp";
+    using library = Exp;
     template <class V> static V value(const V& x)
     {
         using std::exp;
@@ -60,6 +64,7 @@ struct Exp {
 /// y = eˣ − 1;  x̄ = ȳ (y + 1)
 struct Expm1 {
     static constexpr std::string_view name = "expm1";
+    using library = Expm1;
     template <class V> static V value(const V& x)
     {
         using std::expm1;
@@ -74,6 +79,7 @@ struct Expm1 {
 /// y = ln x;  x̄ = ȳ / x
 struct Log {
     static constexpr std::string_view name = "log";
+    using library = Log;
     template <class V> static V value(const V& x)
     {
         using std::log;
@@ -85,6 +91,7 @@ struct Log {
 /// y = ln(1 + x);  x̄ = ȳ / (1 + x)
 struct Log1p {
     static constexpr std::string_view name = "log1p";
+    using library = Log1p;
     template <class V> static V value(const V& x)
     {
         using std::log1p;
@@ -99,6 +106,7 @@ struct Log1p {
 /// y = log₂ x;  x̄ = ȳ / (x ln 2)
 struct Log2 {
     static constexpr std::string_view name = "log2";
+    using library = Log2;
     template <class V> static V value(const V& x)
     {
         using std::log2;
@@ -113,6 +121,7 @@ struct Log2 {
 /// y = log₁₀ x;  x̄ = ȳ / (x ln 10)
 struct Log10 {
     static constexpr std::string_view name = "log10";
+    using library = Log10;
     template <class V> static V value(const V& x)
     {
         using std::log10;
@@ -127,6 +136,7 @@ struct Log10 {
 /// y = erf x;  x̄ = ȳ 2/√π e^(−x²)
 struct Erf {
     static constexpr std::string_view name = "erf";
+    using library = Erf;
     template <class V> static V value(const V& x)
     {
         using std::erf;
@@ -142,6 +152,7 @@ struct Erf {
 /// y = |x|;  x̄ = ȳ sign x, which is 0 at 0
 struct Abs {
     static constexpr std::string_view name = "abs";
+    using library = Abs;
     template <class V> static V value(const V& x)
     {
         using std::abs;
@@ -159,10 +170,12 @@ struct Abs {
 /// −1, 0 or 1, NaN for NaN; flat: no gradient, as all that follow.
 struct Sign {
     static constexpr std::string_view name = "sign";
+    using library = Sign;
     template <class V> static V value(const V& x) { return sign(x); }
 };
 struct Floor {
     static constexpr std::string_view name = "floor";
+    using library = Floor;
     template <class V> static V value(const V& x)
     {
         using std::floor;
@@ -171,6 +184,7 @@ struct Floor {
 };
 struct Ceil {
     static constexpr std::string_view name = "ceil";
+    using library = Ceil;
     template <class V> static V value(const V& x)
     {
         using std::ceil;
@@ -179,6 +193,7 @@ struct Ceil {
 };
 struct Round {
     static constexpr std::string_view name = "round";
+    using library = Round;
     template <class V> static V value(const V& x) { return round_even(x); }
 };
 
@@ -199,7 +214,9 @@ template <Differentiable T> Tensor<T> erf(const Tensor<T>& x, Site at = {__built
 template <Scalar T> Tensor<T> abs(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Abs, T>(at, x); }
 /// −1, 0 or 1; NaN for NaN. The gradient is 0, as that of floor, ceil and round.
 template <Scalar T> Tensor<T> sign(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Sign, T>(at, x); }
+/// The next whole number below.
 template <Differentiable T> Tensor<T> floor(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Floor, T>(at, x); }
+/// The next whole number above.
 template <Differentiable T> Tensor<T> ceil(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Ceil, T>(at, x); }
 /// To the nearest whole number, halves to the even one, as NumPy.
 template <Differentiable T> Tensor<T> round(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Round, T>(at, x); }

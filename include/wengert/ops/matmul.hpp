@@ -113,6 +113,7 @@ inline Shape leading(const Shape& s) { return Shape(s.data(), s.size() - 2); }
 /// Ā = Ȳ Bᵀ, B̄ = Aᵀ Ȳ, transposed back. Transposes are flags here, so gradients of any order make no views of them.
 struct MatMul {
     static constexpr std::string_view name = "matmul";
+    using library = MatMul;
     static constexpr bool bilinear = true;
     static constexpr unsigned saves = 0b011;
     bool ta, tb;
@@ -225,7 +226,7 @@ template <class T>
 Tensor<T> matmul(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
                  Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if (a.dimension() == 0 || b.dimension() == 0)
+    if (a.shape("matmul", at).size() == 0 || b.shape("matmul", at).size() == 0)
         fail<ShapeError>("matmul",
                          "shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) +
                              ": rank 0 has no rows or columns, use a * b",
@@ -246,7 +247,7 @@ template <class T>
 Tensor<T> dot(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if (a.dimension() != 1 || b.dimension() != 1 || a.size() != b.size())
+    if (a.shape("dot", at).size() != 1 || b.shape("dot", at).size() != 1 || a.size() != b.size())
         fail<ShapeError>("dot",
                          "shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) +
                              ": two vectors of one length are expected",

@@ -16,9 +16,10 @@ template <std::integral T> constexpr T pow_whole(T a, T b)
     return static_cast<T>(y);
 }
 
-/// y = aᵇ with std::pow's values;  ā = ȳ b aᵇ⁻¹ (0 for b = 0),  b̄ = ȳ y ln a (0 for a = 0 and b ≥ 0, NaN for a < 0)
+/// y = aᵇ with std::pow's values;  ā = ȳ b aᵇ⁻¹ (0 for b = 0, but with the derivative 1/a with respect to b),  b̄ = ȳ y ln a (0 for a = 0 and b ≥ 0, NaN for a < 0)
 struct Pow {
     static constexpr std::string_view name = "pow";
+    using library = Pow;
     template <class V> static V value(const V& a, const V& b)
     {
         using std::pow;
@@ -30,7 +31,8 @@ struct Pow {
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& a, const V& b, const V&)
     {
         using std::pow;
-        return where(b == lit(0), zero_like(g), g * (b * pow(a, b - lit(1))));
+        const V slope = pow(a, b - lit(1)), r = g * (b * slope);
+        return where(b == lit(0), where(is_finite(slope), r, zero_like(g)), r);
     }
     template <class V> static constexpr V pull(wrt<1>, const V& g, const V& a, const V& b, const V& y)
     {
@@ -42,6 +44,7 @@ struct Pow {
 /// y = the angle of (b, a);  ā = ȳ b/r²,  b̄ = −ȳ a/r², r² = a² + b²; 0 at the origin
 struct Atan2 {
     static constexpr std::string_view name = "atan2";
+    using library = Atan2;
     template <class V> static V value(const V& a, const V& b)
     {
         using std::atan2;
@@ -67,6 +70,7 @@ struct Atan2 {
 /// y = √(a² + b²);  ā = ȳ a/y,  b̄ = ȳ b/y; 0 at the origin
 struct Hypot {
     static constexpr std::string_view name = "hypot";
+    using library = Hypot;
     template <class V> static V value(const V& a, const V& b)
     {
         using std::hypot;
@@ -85,6 +89,7 @@ struct Hypot {
 /// y = max(a, b);  the cotangent goes to the larger one, half to each of two equal ones
 struct Maximum {
     static constexpr std::string_view name = "maximum";
+    using library = Maximum;
     template <class V> static V value(const V& a, const V& b) { return maximum(a, b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& a, const V& b, const V&)
     {
@@ -103,6 +108,7 @@ struct Maximum {
 /// y = min(a, b);  as maximum
 struct Minimum {
     static constexpr std::string_view name = "minimum";
+    using library = Minimum;
     template <class V> static V value(const V& a, const V& b) { return minimum(a, b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& a, const V& b, const V&)
     {
@@ -117,6 +123,7 @@ struct Minimum {
 /// y = min(max(x, l), h);  x̄ = ȳ for l ≤ x ≤ h,  l̄ = ȳ for x < l ≤ h,  h̄ = ȳ where x or l is above h
 struct Clip {
     static constexpr std::string_view name = "clip";
+    using library = Clip;
     template <class V> static V value(const V& x, const V& l, const V& h)
     {
         return minimum(maximum(x, l), h);
@@ -188,14 +195,23 @@ template <LiteralOperand S, Scalar T> Tensor<T> subtract(S a, const Tensor<T>& b
 template <LiteralOperand S, Scalar T> Tensor<T> multiply(S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::multiply<T>(detail::literal_tensor<T>(a), b, at); }
 template <LiteralOperand S, Scalar T> Quotient<T> divide(S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::divide<T>(detail::literal_tensor<T>(a), b, at); }
 
+/// a < b.
 template <class T> Tensor<bool> less(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::less<T>(a, *b, b.at); }
+/// a ≤ b.
 template <class T> Tensor<bool> less_equal(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::less_equal<T>(a, *b, b.at); }
+/// a > b.
 template <class T> Tensor<bool> greater(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::less<T>(*b, a, b.at); }
+/// a ≥ b.
 template <class T> Tensor<bool> greater_equal(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::less_equal<T>(*b, a, b.at); }
+/// a = b; a NaN equals nothing.
 template <class T> Tensor<bool> equal(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::equal<T>(a, *b, b.at); }
+/// a ≠ b.
 template <class T> Tensor<bool> not_equal(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::not_equal<T>(a, *b, b.at); }
+/// a and b; what is not 0 is true.
 template <class T> Tensor<bool> logical_and(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::logical_and<T>(a, *b, b.at); }
+/// a or b.
 template <class T> Tensor<bool> logical_or(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::logical_or<T>(a, *b, b.at); }
+/// not x.
 template <class T> Tensor<bool> logical_not(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::logical_not<T>(x, at); }
 // clang-format on
 

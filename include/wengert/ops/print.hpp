@@ -141,10 +141,12 @@ template <class T> std::string elements_text(const Block& b)
 }  // namespace detail
 
 /// The elements as NumPy prints them, but true and false as in C++; rows longer than 75 characters wrap, and of more than
-/// 1000 elements only the ends are shown. Then shape, dtype, and where it is recorded the operation and its line.
+/// 1000 elements only the ends are shown. Then shape, dtype, and where it is recorded the operation and its line. An empty
+/// tensor prints as Tensor<float64>(undefined).
 template <class T, class Device> std::ostream& operator<<(std::ostream& out, const Tensor<T, Device>& x)
 {
-    const AnyTensor& any = x.any();
+    const AnyTensor& any = x.any_unchecked();
+    if (!any.value) return out << "Tensor<" << name_of(dtype_of<T>()) << ">(undefined)";
     note_read(*any.value, Read::elements, {});
     std::string text = detail::elements_text<T>(*any.value);
     text += any.value->shape.size() > 1 ? '\n' : ' ';

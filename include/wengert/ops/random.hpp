@@ -49,6 +49,7 @@ inline void check_probability(std::string_view name, double p, bool below_one, c
 
 struct NormalFill {
     static constexpr std::string_view name = "normal";
+    using library = NormalFill;
     Shape shape;
     void check(const Site&) const {}
     template <class T> void fill(const Key& key, T* x, std::size_t n) const
@@ -59,6 +60,7 @@ struct NormalFill {
 
 template <class T> struct UniformFill {
     static constexpr std::string_view name = "uniform";
+    using library = UniformFill;
     Shape shape;
     T low, high;
     void check(const Site& at) const
@@ -78,6 +80,7 @@ template <class T> struct UniformFill {
 
 struct BernoulliFill {
     static constexpr std::string_view name = "bernoulli";
+    using library = BernoulliFill;
     Shape shape;
     double p;
     void check(const Site& at) const { check_probability(name, p, false, at); }
@@ -86,6 +89,7 @@ struct BernoulliFill {
 
 template <class T> struct RandintFill {
     static constexpr std::string_view name = "randint";
+    using library = RandintFill;
     Shape shape;
     T low, high;
     void check(const Site& at) const
@@ -99,6 +103,7 @@ template <class T> struct RandintFill {
 
 struct PermutationFill {
     static constexpr std::string_view name = "permutation";
+    using library = PermutationFill;
     Shape shape;
     void check(const Site&) const {}
     void fill(const Key& key, std::int64_t* x, std::size_t n) const { kernels::fill_permutation(key, x, n); }
@@ -106,6 +111,7 @@ struct PermutationFill {
 
 struct DropoutFill {
     static constexpr std::string_view name = "dropout_mask";
+    using library = DropoutFill;
     Shape shape;
     double p;
     void check(const Site& at) const { check_probability(name, p, true, at); }
@@ -120,6 +126,7 @@ struct DropoutFill {
 /// A child of a key: what split (domain 1) and fold_in (domain 2) make.
 struct KeyChild {
     static constexpr std::string_view name = "key_child";
+    using library = KeyChild;
     std::uint64_t i;
     std::uint32_t domain;
     template <class> Ref<Block> value(const Ref<Block>& key, const Site& at) const
@@ -131,6 +138,7 @@ struct KeyChild {
 /// The elements that a Fill (its parameters are shape, bounds, probabilities) makes of a key. No derivative.
 template <class Fill> struct Draw {
     static constexpr std::string_view name = Fill::name;
+    using library = Draw;
     static constexpr bool flat = true;
     Fill fill;
     template <class T> Ref<Block> value(const Ref<Block>& key, const Site& at) const

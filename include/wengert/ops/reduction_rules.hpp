@@ -51,7 +51,7 @@ namespace detail {
 template <class T>
 Along along(std::string_view name, const Tensor<T>& x, const Axes* axes, bool keepdims, const Site& at)
 {
-    return {normalize_axes(name, axes ? *axes : Axes(), !axes, x.shape(), at), keepdims, x.shape()};
+    return {normalize_axes(name, axes ? *axes : Axes(), !axes, x.shape(name, at), at), keepdims, x.shape()};
 }
 
 /// kernel(x, outer, n, inner, out) over the axes. Integers and bools are read as what they are.
@@ -87,6 +87,7 @@ inline void refuse_empty(std::string_view name, const Along& along, const Site& 
 /// y = Σ x / n;  x̄ = ȳ / n
 struct Mean {
     static constexpr std::string_view name = "mean";
+    using library = Mean;
     static constexpr bool linear = true;
     Along along;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -105,6 +106,7 @@ struct Mean {
 /// y = Π over the others along the middle axis of (outer, n, inner)
 struct ExclusiveProduct {
     static constexpr std::string_view name = "exclusive_product";
+    using library = ExclusiveProduct;
     static constexpr unsigned saves = 0b01;
     template <class T> Ref<Block> value(const Ref<Block>& b, const Site&) const
     {
@@ -158,6 +160,7 @@ private:
 /// y = Π x along the middle axis of (outer, n, inner);  x̄ᵢ = ȳ Π over the others, so that zeros are no special case
 struct Prod {
     static constexpr std::string_view name = "prod";
+    using library = Prod;
     static constexpr unsigned saves = 0b01;
     template <class Out> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
@@ -177,6 +180,7 @@ struct Prod {
 /// one that treats them alike. A NaN in x is the result and takes the gradient.
 template <bool largest> struct Extremum {
     static constexpr std::string_view name = largest ? "amax" : "amin";
+    using library = Extremum;
     static constexpr unsigned saves = 0b11;
     Along along;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site& at) const
@@ -212,6 +216,7 @@ template <bool largest> struct Extremum {
 /// y = Σ (x − mean)² / (n − ddof);  x̄ = 2 ȳ (x − mean) / (n − ddof)
 struct Var {
     static constexpr std::string_view name = "var";
+    using library = Var;
     static constexpr unsigned saves = 0b01;
     Along along;
     std::size_t ddof;
@@ -243,6 +248,7 @@ struct Var {
 /// y = √Σ x²;  x̄ = ȳ x / y, and 0 at the origin, where the norm has a kink and 0 is a subgradient
 struct Norm {
     static constexpr std::string_view name = "norm";
+    using library = Norm;
     static constexpr unsigned saves = 0b11;
     Along along;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -264,9 +270,11 @@ struct Norm {
     }
 };
 
-/// y = ln Σ eˣ;  x̄ = ȳ e^(x − y), and 0 where x is −inf
+/// y = ln Σ eˣ;  x̄ = ȳ w with w = e^(x − y) / Σ e^(x − y), and 0 where x is −inf. The sum would be 1 but for y's rounding,
+/// of which w is free: that of a y of 10⁷ is half a unit (float).
 struct LogSumExp {
     static constexpr std::string_view name = "logsumexp";
+    using library = LogSumExp;
     static constexpr unsigned saves = 0b11;
     Along along;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -276,11 +284,21 @@ struct LogSumExp {
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const
     {
-        return weigh_by_exp(along.spread(g), x, along.spread(y));
+        const auto [e, total] = weights(x, y);
+        return apply_elementwise<QuotientOrZero, T>({}, along.spread(g), total) * e;
     }
     template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
     {
-        return along.sum(weigh_by_exp(dot, x, along.spread(y)));
+        const auto [e, total] = weights(x, y);
+        return reshape(
+            apply_elementwise<QuotientOrZero, T>({}, sum(dot * e, along.axes, true, Site{}), total),
+            y.shape(), Site{});
+    }
+    /// e^(x − y) and its sum, extents of 1 kept. Their quotient does not depend on y.
+    template <class T> std::pair<Tensor<T>, Tensor<T>> weights(const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        const Tensor<T> e = weigh_by_exp(Tensor<T>(1), x, along.spread(y.detach()));
+        return {e, sum(e, along.axes, true, Site{})};
     }
 };
 

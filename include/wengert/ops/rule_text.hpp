@@ -42,6 +42,7 @@ std::string pull_text(const TermProgram& program, const std::string* names, Term
 
 }  // namespace detail
 
+/// The rule of an elementwise primitive as text: its value, its derivatives, what it saves.
 template <class P> RuleText rule_text()
 {
     constexpr std::size_t n = detail::arity_of<P>();

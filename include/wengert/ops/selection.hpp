@@ -75,6 +75,7 @@ struct Selection {
 /// y = zeros of shape `of` with x at the selection, the transpose of a view;  x̄ = view of ȳ
 struct Embed {
     static constexpr std::string_view name = "embed";
+    using library = Embed;
     static constexpr bool linear = true;
     Selection part;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -89,6 +90,7 @@ struct Embed {
 /// y = the selected elements of x, no copy;  x̄ = ȳ at the selection, added in place
 struct Select {
     static constexpr std::string_view name = "view";
+    using library = Select;
     static constexpr bool linear = true;
     Selection part;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return part.view(x); }

@@ -15,7 +15,7 @@ template <class T> Tensor<T> flatten(const Tensor<T>& x, Site at = {__builtin_FI
 template <class T>
 Tensor<T> transpose(const Tensor<T>& x, const Axes& perm, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const Axes all = normalize_axes("transpose", perm, false, x.shape(), at);
+    const Axes all = normalize_axes("transpose", perm, false, x.shape("transpose", at), at);
     if (all.size() != x.dimension())
         fail<ShapeError>("transpose",
                          to_string(perm) + " is no permutation of the axes of shape " + to_string(x.shape()),
@@ -28,7 +28,7 @@ Tensor<T> transpose(const Tensor<T>& x, const Axes& perm, Site at = {__builtin_F
 /// All axes reversed. A view.
 template <class T> Tensor<T> transpose(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    Axes perm = Axes::filled(x.dimension());
+    Axes perm = Axes::filled(x.shape("transpose", at).size());
     for (std::size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<std::int64_t>(perm.size() - 1 - k);
     return apply<Transpose, T>(Transpose{perm}, at, x);
 }
@@ -38,7 +38,7 @@ template <class T>
 Tensor<T> swapaxes(const Tensor<T>& x, std::int64_t a, std::int64_t b,
                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const std::size_t i = normalize_axis("swapaxes", a, x.shape(), at),
+    const std::size_t i = normalize_axis("swapaxes", a, x.shape("swapaxes", at), at),
                       j = normalize_axis("swapaxes", b, x.shape(), at);
     Axes perm = Axes::filled(x.dimension());
     for (std::size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<std::int64_t>(k);
@@ -50,7 +50,7 @@ Tensor<T> swapaxes(const Tensor<T>& x, std::int64_t a, std::int64_t b,
 template <class T>
 Tensor<T> expand_dims(const Tensor<T>& x, std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const auto rank = static_cast<std::int64_t>(x.dimension()) + 1;
+    const auto rank = static_cast<std::int64_t>(x.shape("expand_dims", at).size()) + 1;
     if (axis < -rank || axis >= rank)
         fail<ShapeError>("expand_dims",
                          "position " + std::to_string(axis) + " is out of range for a new axis in shape " +
@@ -63,7 +63,7 @@ Tensor<T> expand_dims(const Tensor<T>& x, std::int64_t axis, Site at = {__builti
 template <class T>
 Tensor<T> squeeze(const Tensor<T>& x, const Axes& axes, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const Axes drop = normalize_axes("squeeze", axes, false, x.shape(), at);
+    const Axes drop = normalize_axes("squeeze", axes, false, x.shape("squeeze", at), at);
     for (auto a : drop)
         if (x.shape()[static_cast<std::size_t>(a)] != 1)
             fail<ShapeError>(
@@ -76,7 +76,7 @@ Tensor<T> squeeze(const Tensor<T>& x, const Axes& axes, Site at = {__builtin_FIL
 template <class T> Tensor<T> squeeze(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     Axes drop;
-    for (std::size_t k = 0; k < x.dimension(); ++k)
+    for (std::size_t k = 0; k < x.shape("squeeze", at).size(); ++k)
         if (x.shape()[k] == 1) drop.push_back(static_cast<std::int64_t>(k));
     return apply<Squeeze, T>(Squeeze{drop}, at, x);
 }
@@ -89,7 +89,7 @@ std::vector<const AnyTensor*> operands(std::string_view primitive, const Tensor<
 {
     if (n == 0) fail<ShapeError>(primitive, "needs at least one tensor", at);
     std::vector<const AnyTensor*> in(n);
-    for (std::size_t i = 0; i < n; ++i) in[i] = &parts[i].any();
+    for (std::size_t i = 0; i < n; ++i) in[i] = &parts[i].any(primitive, at);
     return in;
 }
 
@@ -168,7 +168,7 @@ template <class T>
 std::vector<Tensor<T>> split(const Tensor<T>& x, std::int64_t n, std::int64_t axis = 0,
                              Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const std::size_t k = normalize_axis("split", axis, x.shape(), at);
+    const std::size_t k = normalize_axis("split", axis, x.shape("split", at), at);
     if (n <= 0 || x.shape()[k] % n != 0)
         fail<ShapeError>("split",
                          "axis " + std::to_string(axis) + " of shape " + to_string(x.shape()) + " has no " +
@@ -190,7 +190,7 @@ template <class T>
 Tensor<T> pad(const Tensor<T>& x, const Padding& widths, double value = 0,
               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    bool valid = widths.size() == x.dimension();
+    bool valid = widths.size() == x.shape("pad", at).size();
     for (const auto& [before, after] : widths) valid = valid && before >= 0 && after >= 0;
     if (!valid)
         fail<ShapeError>(
@@ -210,7 +210,7 @@ Tensor<T> pad(const Tensor<T>& x, const Padding& widths, double value = 0,
 namespace detail {
 template <class T> void needs_matrix(std::string_view primitive, const Tensor<T>& x, const Site& at)
 {
-    if (x.dimension() < 2)
+    if (x.shape(primitive, at).size() < 2)
         fail<ShapeError>(primitive, "needs at least two axes, not shape " + to_string(x.shape()), at);
 }
 }  // namespace detail
@@ -233,7 +233,7 @@ Tensor<T> triu(const Tensor<T>& x, std::int64_t k = 0, Site at = {__builtin_FILE
 template <class T> Tensor<T> diagonal(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::needs_matrix("diagonal", x, at);
-    return apply<Diagonal, T>(Diagonal{x.shape()}, at, x);
+    return apply<Diagonal, T>(Diagonal{x.shape("diagonal", at)}, at, x);
 }
 
 }  // namespace wengert

@@ -38,6 +38,7 @@ template <class T> Tensor<T> sum_along(std::size_t axis, const Tensor<T>& x)
 /// ḡ = v̄(h, y),  ȳ = h (g − Σ g y) − g Σ h y
 struct SoftmaxPull {
     static constexpr std::string_view name = "softmax_pull";
+    using library = SoftmaxPull;
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
     template <class T> Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
@@ -67,6 +68,7 @@ struct SoftmaxPull {
 /// y = eˣ / Σ eˣ;  x̄ = y (ȳ − Σ ȳ y)
 struct Softmax {
     static constexpr std::string_view name = "softmax";
+    using library = Softmax;
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -87,6 +89,7 @@ struct Softmax {
 /// v̄(g, y) = g − eʸ Σ g;  ḡ = h − Σ h eʸ,  ȳ = −h eʸ Σ g
 struct LogSoftmaxPull {
     static constexpr std::string_view name = "log_softmax_pull";
+    using library = LogSoftmaxPull;
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
     template <class T> Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
@@ -116,6 +119,7 @@ struct LogSoftmaxPull {
 /// y = x − ln Σ eˣ;  x̄ = ȳ − eʸ Σ ȳ,  ẏ = ẋ − Σ ẋ eʸ
 struct LogSoftmax {
     static constexpr std::string_view name = "log_softmax";
+    using library = LogSoftmax;
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -137,7 +141,7 @@ struct LogSoftmax {
 template <Differentiable T>
 Tensor<T> softmax(const Tensor<T>& x, std::int64_t axis = -1, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply<Softmax, T>(Softmax{normalize_axis("softmax", axis, x.shape(), at)}, at, x);
+    return apply<Softmax, T>(Softmax{normalize_axis("softmax", axis, x.shape("softmax", at), at)}, at, x);
 }
 
 /// ln softmax(x) along an axis, exact where softmax would round to 0. Throws ShapeError for an axis out of range.
@@ -145,7 +149,8 @@ template <Differentiable T>
 Tensor<T> log_softmax(const Tensor<T>& x, std::int64_t axis = -1,
                       Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply<LogSoftmax, T>(LogSoftmax{normalize_axis("log_softmax", axis, x.shape(), at)}, at, x);
+    return apply<LogSoftmax, T>(
+        LogSoftmax{normalize_axis("log_softmax", axis, x.shape("log_softmax", at), at)}, at, x);
 }
 
 }  // namespace wengert

@@ -27,6 +27,7 @@ namespace detail {
 /// v, or 0 where r is not finite, when all of g is 0: ZeroWhereSilent's derivative.
 struct ZeroWhereOther {
     static constexpr std::string_view name = "zero_where_other";
+    using library = ZeroWhereOther;
     static constexpr unsigned saves = 0b110;
     template <class T>
     Ref<Block> value(const Ref<Block>& v, const Ref<Block>& r, const Ref<Block>& g, const Site&) const
@@ -59,6 +60,7 @@ struct ZeroWhereOther {
 /// what is not finite in it when all of g is 0. Nearly always there is nothing to do, so it works in place.
 struct ZeroWhereSilent {
     static constexpr std::string_view name = "zero_where_silent";
+    using library = ZeroWhereSilent;
     static constexpr unsigned saves = 0b011;
     template <class T> Ref<Block> value(const Ref<Block>& r, const Ref<Block>& g, const Site&) const
     {
@@ -76,10 +78,11 @@ struct ZeroWhereSilent {
         return apply<ZeroWhereOther, T>({}, Site{}, h, r, g);
     }
     template <class T>
-    Tensor<T> push(const Tensor<T>& dr, const Tensor<T>&, const Tensor<T>& r, const Tensor<T>& g,
+    Tensor<T> push(const Tensor<T>& dr, const Tensor<T>& dg, const Tensor<T>& r, const Tensor<T>& g,
                    const Tensor<T>&) const
     {
-        return apply<ZeroWhereOther, T>({}, Site{}, dr, r, g);
+        const Tensor<T> passed = apply<ZeroWhereOther, T>({}, Site{}, dr, r, g);
+        return apply<ZeroWhereSilent, T>(*this, Site{}, passed, first_nonzero(g, dg.any()));
     }
 };
 
@@ -138,8 +141,8 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
                 }
         }
         const Tensor<Out> r = op.pull(wrt<i>{}, g, x..., y);
-        // the zero-cotangent rule for operations whose elements cannot be told apart: all of g is 0
-        out.add(i, silent && !all_finite(*r.any().value) ? where(is_finite(r), r, lit(0)).any() : r.any());
+        const bool guarded = silent && (out.walk().records(n, g.any()) || !all_finite(*r.any().value));
+        out.add(i, guarded ? apply<ZeroWhereSilent, Out>({}, Site{}, r, g).any() : r.any());
     }
 }
 
@@ -244,7 +247,9 @@ template <class Op, std::size_t i, class Out, class... In> struct Accumulation {
     }
     static AnyTensor expand(const void* op, const AnyTensor* in, std::size_t)
     {
-        return (Tensor<Out>(in[0]) + Tensor<Out>(pull(op, in + 1))).any();
+        const Tensor<Out> r(pull(op, in + 1));
+        if (linear<Op>() || Tape::current().allow_nan) return (Tensor<Out>(in[0]) + r).any();
+        return (Tensor<Out>(in[0]) + apply<ZeroWhereSilent, Out>({}, Site{}, r, Tensor<Out>(in[1]))).any();
     }
 
 private:
@@ -296,6 +301,7 @@ template <class Op, std::size_t i, class Out, class... In> constexpr Primitive m
     using F = Accumulation<Op, i, Out, In...>;
     Primitive p;
     p.name = {PullName<Op, i>::text.data(), PullName<Op, i>::text.size()};
+    p.kind = kind_of<Op>(p.name);
     p.arity = static_cast<std::uint8_t>(2 + std::popcount(F::bits));
     p.dtype = dtype_of<Out>();
     p.compute = F::compute;
@@ -322,6 +328,7 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
 {
     Primitive p;
     p.name = Op::name;
+    p.kind = kind_of<Op>(p.name);
     p.arity = sizeof...(In);
     p.dtype = dtype_of<Out>();
     static_assert(sizeof...(In) <= Primitive::max_elementwise);
@@ -364,13 +371,42 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
 template <class Op, class A, class Out, class... In>
 inline constexpr Primitive structural_primitive = detail::make_structural<Op, Out, In...>();
 
+namespace detail {
+
+/// The same, from wengert::compiled where that has it.
+template <class Op, class Out, class... In> const Primitive& structural_of() noexcept
+{
+    using A = xsimd::default_arch;
+#ifdef WENGERT_COMPILED
+    if constexpr (is_library_structural<Op>(List<Out>(), List<In...>()))
+        return library_structural<Op, A, Out, In...>();
+    else
+#endif
+        return structural_primitive<Op, A, Out, In...>;
+}
+
+/// Its value: that library's code where it has the operation.
+template <class Op, class Out, class... In>
+Ref<Block> value_of(const Op& op, const Site& at, const Tensor<In>&... x)
+{
+#ifdef WENGERT_COMPILED
+    if constexpr (is_library_structural<Op>(List<Out>(), List<In...>())) {
+        const Ref<Block> in[] = {x.any_unchecked().value...};
+        return structural_of<Op, Out, In...>().compute(&op, in, sizeof...(In), at);
+    } else
+#endif
+        return op.template value<Out>(x.any_unchecked().value..., at);
+}
+
+}  // namespace detail
+
 /// Computes a structural operation and records it.
 template <class Op, class Out, class... In>
 Tensor<Out> apply(const Op& op, const Site& at, const Tensor<In>&... x)
 {
-    const AnyTensor* const in[] = {&x.any()...};
-    return Tensor<Out>(record(structural_primitive<Op, xsimd::default_arch, Out, In...>, in, sizeof...(In),
-                              op.template value<Out>(x.any().value..., at), &op, at));
+    const AnyTensor* const in[] = {&x.any(Op::name, at)...};
+    return Tensor<Out>(record(detail::structural_of<Op, Out, In...>(), in, sizeof...(In),
+                              detail::value_of<Op, Out>(op, at, x...), &op, at));
 }
 
 }  // namespace wengert

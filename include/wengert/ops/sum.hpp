@@ -83,6 +83,7 @@ inline Reduction reduction_of(const Ref<Block>& x, const Axes& axes)
 /// y = broadcast of x to a larger shape, a view;  x̄ = Σ ȳ over the broadcast axes
 struct BroadcastTo {
     static constexpr std::string_view name = "broadcast_to";
+    using library = BroadcastTo;
     static constexpr bool linear = true;
     Shape to, from;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -98,6 +99,7 @@ struct BroadcastTo {
 /// y = Σ x over axes;  x̄ = ȳ broadcast. Summed pairwise (Higham 1993).
 struct Sum {
     static constexpr std::string_view name = "sum";
+    using library = Sum;
     static constexpr bool linear = true;
     Axes axes;
     bool keepdims;
@@ -131,6 +133,7 @@ struct Sum {
 /// y = x with another shape, the same elements in row-major order; a view where x is contiguous;  x̄ = ȳ reshaped
 struct Reshape {
     static constexpr std::string_view name = "reshape";
+    using library = Reshape;
     static constexpr bool linear = true;
     Shape to, from;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -147,7 +150,7 @@ struct Reshape {
 template <class T>
 Tensor<T> reshape(const Tensor<T>& x, Shape shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const Shape asked = shape;
+    const Shape asked = shape, &own = x.shape("reshape", at);
     std::int64_t unknown = -1;
     for (std::size_t i = 0; i < shape.size(); ++i) {
         if (shape[i] == -1 && unknown < 0)
@@ -163,15 +166,15 @@ Tensor<T> reshape(const Tensor<T>& x, Shape shape, Site at = {__builtin_FILE(), 
     if ((unknown >= 0 && known == 0) || element_count(shape) != x.size())
         fail<ShapeError>("reshape",
                          "cannot arrange the " + std::to_string(size) + " elements of shape " +
-                             to_string(x.shape()) + " as " + to_string(asked),
+                             to_string(own) + " as " + to_string(asked),
                          at);
-    return apply<Reshape, T>(Reshape{shape, x.shape()}, at, x);
+    return apply<Reshape, T>(Reshape{shape, own}, at, x);
 }
 
 /// x read as if it had the larger shape; no copy. Throws ShapeError when x does not broadcast to it.
 template <class T> Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape, Site at)
 {
-    if (x.shape() == shape) return x;
+    if (x.shape("broadcast_to", at) == shape) return x;
     check_shape("broadcast_to", shape, at);
     if (x.shape().size() > shape.size() || !(broadcast_shapes("broadcast_to", x.shape(), shape, at) == shape))
         fail<ShapeError>("broadcast_to",
@@ -185,7 +188,8 @@ template <class T> using Total = std::conditional_t<is_differentiable<T>, T, std
 /// The sum over every axis.
 template <class T> Tensor<Total<T>> sum(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply<Sum, Total<T>>(Sum{normalize_axes("sum", {}, true, x.shape(), at), false, x.shape()}, at, x);
+    return apply<Sum, Total<T>>(
+        Sum{normalize_axes("sum", {}, true, x.shape("sum", at), at), false, x.shape()}, at, x);
 }
 
 /// The sum over the given axes, negative ones counted from the end. Throws ShapeError for an axis out of range.
@@ -193,15 +197,17 @@ template <class T>
 Tensor<Total<T>> sum(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
                      Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply<Sum, Total<T>>(Sum{normalize_axes("sum", axes, false, x.shape(), at), keepdims, x.shape()},
-                                at, x);
+    return apply<Sum, Total<T>>(
+        Sum{normalize_axes("sum", axes, false, x.shape("sum", at), at), keepdims, x.shape()}, at, x);
 }
 
-/// Undoes a broadcast: sums x over the axes along which `shape` was broadcast to x's shape.
+/// Undoes a broadcast: sums x over the axes along which `shape` was broadcast to x's shape. Along extents of 1 there is
+/// nothing to sum: the elements get another shape.
 template <class T> Tensor<T> sum_to(const Tensor<T>& x, const Shape& shape)
 {
     if (x.shape() == shape) return x;
     if (x.dimension() == 0) return broadcast_to(x, shape, Site{});  // zero_like
+    if (x.size() > 0 && x.size() == element_count(shape)) return reshape(x, shape, Site{});
     Axes axes;
     const std::size_t lead = x.dimension() - shape.size();
     for (std::size_t i = 0; i < x.dimension(); ++i)

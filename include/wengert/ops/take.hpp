@@ -37,10 +37,22 @@ struct CheckedIndices {
                    const Shape& shape, const Site& at)
         : flat(contiguous(indices))
     {
+        const std::int64_t* index = flat->as<std::int64_t>();
+        const auto extent = static_cast<std::uint64_t>(shape[axis]);
+        bool good = true;  // all of −extent ≤ index < extent, without a branch
+        for (std::size_t k = 0; k < flat->count; ++k)
+            good &= static_cast<std::uint64_t>(index[k]) + extent < 2 * extent;
+        if (good) return;
         for (std::size_t k = 0; k < flat->count; ++k)
             static_cast<void>(normalize_index(primitive, flat->as<std::int64_t>()[k], axis, shape, at));
     }
 };
+
+/// The element that an index names, counted from the end where it is negative.
+inline std::int64_t from_start(std::int64_t index, std::int64_t extent)
+{
+    return index + (index >> 63 & extent);
+}
 
 /// fn(line of x, line of the taken array) for each index; lines are counted in units of `inner` elements.
 template <class F> void for_lines(const Lines& x, const CheckedIndices& indices, const F& fn)
@@ -49,7 +61,7 @@ template <class F> void for_lines(const Lines& x, const CheckedIndices& indices,
     const std::size_t n = indices.flat->count;
     for (std::size_t o = 0; o < x.outer; ++o)
         for (std::size_t k = 0; k < n; ++k) {
-            const std::int64_t i = index[k] < 0 ? index[k] + static_cast<std::int64_t>(x.extent) : index[k];
+            const std::int64_t i = from_start(index[k], static_cast<std::int64_t>(x.extent));
             fn(o * x.extent + static_cast<std::size_t>(i), o * n + k);
         }
 }
@@ -64,6 +76,10 @@ void add_lines(std::string_view primitive, Block& into, const Ref<Block>& indice
     const Ref<Block> from = contiguous(updates);
     const T* u = from->template as<T>();
     T* x = into.as<T>();
+    if (lines.inner == 1) {
+        for_lines(lines, checked, [&](std::size_t i, std::size_t k) { x[i] = wrapping_add(x[i], u[k]); });
+        return;
+    }
     for_lines(lines, checked, [&](std::size_t i, std::size_t k) {
         for (std::size_t j = 0; j < lines.inner; ++j)
             x[i * lines.inner + j] = wrapping_add(x[i * lines.inner + j], u[k * lines.inner + j]);
@@ -75,6 +91,7 @@ void add_lines(std::string_view primitive, Block& into, const Ref<Block>& indice
 /// y = x with updates added at indices along an axis;  x̄ = ȳ,  ū = take of ȳ
 struct ScatterAdd {
     static constexpr std::string_view name = "scatter_add";
+    using library = ScatterAdd;
     static constexpr bool linear = true;
     static constexpr unsigned saves = 2;
     std::size_t axis;
@@ -101,6 +118,7 @@ struct ScatterAdd {
 /// y = the slices of x at indices along an axis;  x̄ = ȳ scattered, equal indices added up, in place where it can be
 struct Take {
     static constexpr std::string_view name = "take";
+    using library = Take;
     static constexpr bool linear = true;
     static constexpr unsigned saves = 2;
     std::size_t axis;
@@ -112,6 +130,12 @@ struct Take {
         auto out = make_block(dtype_of<T>(), detail::taken_shape(x->shape, indices->shape, axis));
         const Ref<Block> from = contiguous(x);
         const std::size_t bytes = lines.inner * sizeof(T);
+        if (lines.inner == 1) {  // single elements: a copy of unknown length would be a call for each
+            const T* const elements = from->template as<T>();
+            T* const y = out->template as<T>();
+            detail::for_lines(lines, checked, [&](std::size_t i, std::size_t k) { y[k] = elements[i]; });
+            return out;
+        }
         detail::for_lines(lines, checked, [&](std::size_t i, std::size_t k) {
             std::memcpy(out->data + k * bytes, from->data + i * bytes, bytes);
         });
@@ -147,7 +171,7 @@ template <class T>
 Tensor<T> take(const Tensor<T>& x, const Indices& indices, std::int64_t axis,
                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const std::size_t k = normalize_axis("take", axis, x.shape(), at);
+    const std::size_t k = normalize_axis("take", axis, x.shape("take", at), at);
     check_shape("take", detail::taken_shape(x.shape(), indices.shape(), k), at);
     return apply<Take, T>(Take{k, x.shape()}, at, x, indices);
 }
@@ -165,9 +189,9 @@ template <class T>
 Tensor<T> scatter_add(const Tensor<T>& x, const Indices& indices, const Tensor<T>& updates, std::int64_t axis,
                       Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const std::size_t k = normalize_axis("scatter_add", axis, x.shape(), at);
+    const std::size_t k = normalize_axis("scatter_add", axis, x.shape("scatter_add", at), at);
     const Shape wanted = detail::taken_shape(x.shape(), indices.shape(), k);
-    if (!(updates.shape() == wanted))
+    if (!(updates.shape("scatter_add", at) == wanted))
         fail<ShapeError>("scatter_add",
                          "updates of shape " + to_string(updates.shape()) + " where shape " +
                              to_string(x.shape()) + " and indices of shape " + to_string(indices.shape()) +
@@ -179,6 +203,7 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Indices& indices, const Tensor<T
 /// y = 1 at the labels along a new last axis, else 0.
 struct OneHot {
     static constexpr std::string_view name = "one_hot";
+    using library = OneHot;
     static constexpr bool flat = true;  // nothing that it reads has a derivative
     std::int64_t classes;
     template <class T> Ref<Block> value(const Ref<Block>& labels, const Site& at) const
@@ -186,10 +211,10 @@ struct OneHot {
         Shape shape = labels->shape;
         shape.push_back(classes);
         auto out = zeros_block(dtype_of<T>(), shape);
-        const Ref<Block> flat = contiguous(labels);
+        const Ref<Block> rows = contiguous(labels);
         const auto n = static_cast<std::size_t>(classes);
-        for (std::size_t i = 0; i < flat->count; ++i) {
-            const std::int64_t label = flat->as<std::int64_t>()[i];
+        for (std::size_t i = 0; i < rows->count; ++i) {
+            const std::int64_t label = rows->as<std::int64_t>()[i];
             if (label < 0 || label >= classes)
                 detail::index_out_of_range(name, label, shape.size() - 1, shape, at);
             out->template as<T>()[i * n + static_cast<std::size_t>(label)] = T(1);

@@ -10,6 +10,7 @@ namespace wengert {
 /// y = sin x;  x̄ = ȳ cos x
 struct Sin {
     static constexpr std::string_view name = "sin";
+    using library = Sin;
     template <class V> static V value(const V& x)
     {
         using std::sin;
@@ -25,6 +26,7 @@ struct Sin {
 /// y = cos x;  x̄ = −ȳ sin x
 struct Cos {
     static constexpr std::string_view name = "cos";
+    using library = Cos;
     template <class V> static V value(const V& x)
     {
         using std::cos;
@@ -40,6 +42,7 @@ struct Cos {
 /// y = tan x;  x̄ = ȳ (1 + y²)
 struct Tan {
     static constexpr std::string_view name = "tan";
+    using library = Tan;
     template <class V> static V value(const V& x)
     {
         using std::tan;
@@ -54,6 +57,7 @@ struct Tan {
 /// y = arcsin x;  x̄ = ȳ / √(1 − x²), the root of a product because 1 − x² cancels near ±1
 struct Asin {
     static constexpr std::string_view name = "asin";
+    using library = Asin;
     template <class V> static V value(const V& x)
     {
         using std::asin;
@@ -69,6 +73,7 @@ struct Asin {
 /// y = arccos x;  x̄ = −ȳ / √(1 − x²)
 struct Acos {
     static constexpr std::string_view name = "acos";
+    using library = Acos;
     template <class V> static V value(const V& x)
     {
         using std::acos;
@@ -84,6 +89,7 @@ struct Acos {
 /// y = arctan x;  x̄ = ȳ / (1 + x²)
 struct Atan {
     static constexpr std::string_view name = "atan";
+    using library = Atan;
     template <class V> static V value(const V& x)
     {
         using std::atan;
@@ -98,6 +104,7 @@ struct Atan {
 /// y = sinh x;  x̄ = ȳ cosh x
 struct Sinh {
     static constexpr std::string_view name = "sinh";
+    using library = Sinh;
     template <class V> static V value(const V& x)
     {
         using std::sinh;
@@ -113,6 +120,7 @@ struct Sinh {
 /// y = cosh x;  x̄ = ȳ sinh x
 struct Cosh {
     static constexpr std::string_view name = "cosh";
+    using library = Cosh;
     template <class V> static V value(const V& x)
     {
         using std::cosh;
@@ -128,6 +136,7 @@ struct Cosh {
 /// y = tanh x;  x̄ = ȳ (1 − y²)
 struct Tanh {
     static constexpr std::string_view name = "tanh";
+    using library = Tanh;
     template <class V> static V value(const V& x)
     {
         using std::tanh;

@@ -11,7 +11,7 @@ namespace detail {
 /// Nobody else sees x's elements: no other handle, no view, no saved value of the tape, no trace that is to see the write.
 inline bool writable_in_place(const AnyTensor& x) noexcept
 {
-    return may_write(*x.value) && !x.value->strided && !(recorder() && recorder()->holds());
+    return may_write(*x.value) && !x.value->strided && !(recorder() && recorder()->keeps(*x.value));
 }
 
 inline bool is_variable(const AnyTensor& x) noexcept
@@ -113,9 +113,9 @@ inline void update_any(AnyTensor& x, const Primitive& p, const AnyTensor& y, con
 template <class T> const Primitive& update_primitive(ops::Update u)
 {
     using A = xsimd::default_arch;
-    if (u == ops::Update::add) return elementwise_primitive<Add, A, T, T, T>;
-    if (u == ops::Update::subtract) return elementwise_primitive<Subtract, A, T, T, T>;
-    return elementwise_primitive<Multiply, A, T, T, T>;
+    if (u == ops::Update::add) return elementwise_of<Add, A, T, T, T>();
+    if (u == ops::Update::subtract) return elementwise_of<Subtract, A, T, T, T>();
+    return elementwise_of<Multiply, A, T, T, T>();
 }
 
 }  // namespace detail
@@ -125,15 +125,15 @@ template <class T> Tensor<T>& ops::update(Tensor<T>& x, Update u, const Tensor<T
 {
     const Primitive* p = &detail::update_primitive<T>(u);
     if constexpr (is_differentiable<T>) {
-        if (u == Update::divide) p = &elementwise_primitive<Divide, xsimd::default_arch, T, T, T>;
+        if (u == Update::divide) p = &detail::elementwise_of<Divide, xsimd::default_arch, T, T, T>();
     } else if (u == Update::divide) {
         fail<DTypeError>("divide",
                          "x /= y on " + std::string(name_of(dtype_of<T>())) +
                              ": a quotient is float64; write x = cast<…>(x / y)",
                          at);
     }
-    static_cast<void>(x.any());  // refuses what has been moved from
-    detail::update_any(x.any_unchecked(), *p, y.any(), at);
+    static_cast<void>(x.any(p->name, at));
+    detail::update_any(x.any_unchecked(), *p, y.any(p->name, at), at);
     return x;
 }
 

@@ -9,6 +9,7 @@ namespace wengert {
 /// y = base with a part replaced by v, broadcast;  b̄ = ȳ with zeros in the part,  v̄ = Σ of ȳ's part over broadcast axes
 struct AssignView {
     static constexpr std::string_view name = "assign_view";
+    using library = AssignView;
     static constexpr bool linear = true;
     Selection part;
     Shape from;  ///< of v
@@ -38,6 +39,7 @@ struct AssignView {
 /// a time step written with slices costs what it touches.
 template <bool minus> struct AddView {
     static constexpr std::string_view name = minus ? "subtract_view" : "add_view";
+    using library = AddView;
     static constexpr bool linear = true;
     Selection part;
     Shape from;  ///< of v
@@ -54,7 +56,8 @@ template <bool minus> struct AddView {
     template <class T> static void update(Block& place, const Block& v)
     {
         const TileKernel kernel =
-            elementwise_primitive<std::conditional_t<minus, Subtract, Add>, xsimd::default_arch, T, T, T>.value;
+            detail::elementwise_of<std::conditional_t<minus, Subtract, Add>, xsimd::default_arch, T, T, T>()
+                .value;
         kernels::Operand operands[] = {operand(place, place.shape), operand(place, place.shape),
                                        operand(v, place.shape)};
         kernels::execute(kernel, place.shape, place.dtype, operands, 3, kernels::Store::assign);
@@ -75,6 +78,7 @@ template <bool minus> struct AddView {
 /// y = one element of x, copied;  x̄ = ȳ added there
 struct Element {
     static constexpr std::string_view name = "element";
+    using library = Element;
     static constexpr bool linear = true;
     std::size_t offset;  ///< in row-major order
     Shape of;
@@ -106,7 +110,7 @@ struct Element {
 
 template <class T> Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index, Site at)
 {
-    const AnyTensor& any = x.any();
+    const AnyTensor& any = x.any("element", at);
     const Block& b = *any.value;
     const std::size_t rank = b.shape.size();
     if (index.size() > rank) detail::too_many_indices("element", index.size(), b.shape, at);
@@ -130,8 +134,7 @@ template <class T> Tensor<T> ops::element(const Tensor<T>& x, std::span<const st
     if (!any.node && !recorder()) return Tensor<T>(AnyTensor{std::move(out), {}});
     const Element op{static_cast<std::size_t>(flat), b.shape};
     const AnyTensor* const in[] = {&any};
-    return Tensor<T>(
-        record(structural_primitive<Element, xsimd::default_arch, T, T>, in, 1, std::move(out), &op, at));
+    return Tensor<T>(record(detail::structural_of<Element, T, T>(), in, 1, std::move(out), &op, at));
 }
 
 namespace detail {
@@ -139,16 +142,17 @@ namespace detail {
 /// x with `part` replaced by v, where v's memory is used if nobody can tell the difference. x is as before after a throw.
 template <class T> void assign_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Site& at)
 {
-    const AnyTensor* const in[] = {&x, &v.any()};
+    const AnyTensor* const in[] = {&x, &v.any(AssignView::name, at)};
     const AssignView op{part, v.shape()};
     const std::uint64_t mask = Tape::current().dependence(in, 2, op.name, at);
     refuse_writer(op.name, x, at);
     check_stores(op.name, v.shape(), part.shape, at);
-    const Primitive& p = structural_primitive<AssignView, xsimd::default_arch, T, T, T>;
+    const Primitive& p = structural_of<AssignView, T, T, T>();
     Ref<Node> kept = mask ? Ref<Node>() : node_kept(x, at);
     if (!writable_in_place(x) || v.any().value.get() == x.value.get())
-        return commit_write(x, record(p, in, 2, op.value<T>(x.value, v.any().value, at), &op, at),
-                            std::move(kept));
+        return commit_write(
+            x, record(p, in, 2, p.compute(&op, std::array{x.value, v.any().value}.data(), 2, at), &op, at),
+            std::move(kept));
     const Ref<Block> to = part.view(x.value), from = broadcast_view(v.any().value, part.shape);
     AnyTensor result = record(p, in, 2, x.value, &op, at);
     copy_elements(*from, *to);  // the last step: it cannot fail
@@ -159,17 +163,18 @@ template <class T> void assign_part(AnyTensor& x, const Selection& part, const T
 template <bool minus, class T>
 void add_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Site& at)
 {
-    const AnyTensor* const in[] = {&x, &v.any()};
+    const AnyTensor* const in[] = {&x, &v.any(AddView<minus>::name, at)};
     const AddView<minus> op{part, v.shape()};
     Tape& tape = Tape::current();
     const std::uint64_t mask = tape.dependence(in, 2, op.name, at);
     refuse_writer(op.name, x, at);
     check_stores(op.name, v.shape(), part.shape, at);
-    const Primitive& p = structural_primitive<AddView<minus>, xsimd::default_arch, T, T, T>;
+    const Primitive& p = structural_of<AddView<minus>, T, T, T>();
     Ref<Node> kept = mask ? Ref<Node>() : node_kept(x, at);
     if (!writable_in_place(x) || tape.anomaly || (mask & tape.forward_levels))
-        return commit_write(x, record(p, in, 2, op.template value<T>(x.value, v.any().value, at), &op, at),
-                            std::move(kept));
+        return commit_write(
+            x, record(p, in, 2, p.compute(&op, std::array{x.value, v.any().value}.data(), 2, at), &op, at),
+            std::move(kept));
     const Ref<Block> place = part.view(x.value);
     AnyTensor result = record(p, in, 2, x.value, &op, at);
     if (element_count(part.shape) > 0) AddView<minus>::template update<T>(*place, *v.any().value);
@@ -236,28 +241,30 @@ template <class T>
 Tensor<T> view(const Tensor<T>& x, const std::vector<Slice>& slices,
                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply<Select, T>(Select{detail::resolve(slices.data(), slices.size(), x.shape(), at)}, at, x);
+    return apply<Select, T>(Select{detail::resolve(slices.data(), slices.size(), x.shape("view", at), at)},
+                            at, x);
 }
 template <class T>
 View<T> view(Tensor<T>& x, const std::vector<Slice>& slices, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return {x, detail::resolve(slices.data(), slices.size(), x.shape(), at), at};
+    return {x, detail::resolve(slices.data(), slices.size(), x.shape("view", at), at), at};
 }
 
-/// The same with up to six subscripts.
+/// The same with up to six subscripts; with none it is all of x: view(x) = 0.0.
 template <class T>
-Tensor<T> view(const Tensor<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
+Tensor<T> view(const Tensor<T>& x, Slice a = {}, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
                Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Slice slices[] = {a, b, c, d, e, f};
-    return apply<Select, T>(Select{detail::resolve(slices, detail::given(slices), x.shape(), at)}, at, x);
+    return apply<Select, T>(Select{detail::resolve(slices, detail::given(slices), x.shape("view", at), at)},
+                            at, x);
 }
 template <class T>
-View<T> view(Tensor<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {}, Slice f = {},
+View<T> view(Tensor<T>& x, Slice a = {}, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {}, Slice f = {},
              Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Slice slices[] = {a, b, c, d, e, f};
-    return {x, detail::resolve(slices, detail::given(slices), x.shape(), at), at};
+    return {x, detail::resolve(slices, detail::given(slices), x.shape("view", at), at), at};
 }
 /// A part of a part is only read: assigning to it would write a copy.
 template <class T>

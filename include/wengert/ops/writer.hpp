@@ -11,7 +11,7 @@ template <class T> class Writer {
 public:
     Writer(Tensor<T>& x, const Site& at)
     {
-        static_cast<void>(x.any());
+        static_cast<void>(x.any("write", at));
         AnyTensor& any = x.any_unchecked();
         detail::refuse_writer("write", any, at);
         const AnyTensor* const in[] = {&any};

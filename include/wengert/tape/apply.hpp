@@ -11,14 +11,20 @@ namespace wengert {
 
 namespace detail {
 
-/// Thrown for a tensor without elements: one that has been moved from, or in a rule a value that the tape did not save.
+/// Thrown for an empty tensor: default-constructed or moved from, or in a rule a value that the tape did not save.
 struct EmptyTensor : TapeError {
     using TapeError::TapeError;
     const Node* source = nullptr;  ///< the node of the value that was not saved; null for a constant
 };
-[[noreturn]] inline void refuse_empty(const AnyTensor& x)
+[[noreturn]] __attribute__((cold, noinline)) inline void refuse_empty(std::string_view primitive,
+                                                                      const AnyTensor& x, Site at)
 {
-    EmptyTensor error("[tensor] this tensor has been moved from");
+    if (const Site& user = Tape::current().site_override; user.line) at = user;
+    std::string text = "[" + std::string(primitive) +
+                       "] this tensor is empty: moved-from or default-constructed, it has neither shape nor "
+                       "elements; assign to it first, a sum begins as zeros(shape)";
+    if (at.line > 0) text += " (" + to_string(at) + ")";
+    EmptyTensor error(text);
     error.source = x.node.get();
     throw error;
 }
@@ -44,6 +50,13 @@ inline void refuse_writers(const Primitive& p, const AnyTensor* const* in, std::
                             at);
 }
 
+/// The elements of a variable of levels that do not record here, as a trace knows them: saved, they come back without a node.
+inline Block* seen_as(const Tape& tape, const AnyTensor& x)
+{
+    Recorder* const r = tape.thread().recorder;
+    return r ? const_cast<Block*>(&r->variable(x)) : x.value.get();
+}
+
 /// A node that holds what its derivative will need and nothing else.
 inline Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,
                            const Block& out, std::uint64_t mask, std::uint8_t saves, const Site& at)
@@ -65,8 +78,10 @@ inline Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* cons
                 node->inputs[i] = source;
             }
             if (saves >> std::min<std::size_t>(i, 7) & 1) {
-                retain(in[i]->value.get());
-                node->saved[i] = in[i]->value.get();
+                const bool outside = source && !(source->mask & mask);
+                Block* const b = outside ? seen_as(tape, *in[i]) : in[i]->value.get();
+                retain(b);
+                node->saved[i] = b;
             }
         }
     return node;
@@ -102,32 +117,9 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
         const Restore<std::uint64_t> active(tape.active, tape.active & Tape::below(l));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
         const Restore<Site> site(tape.site_override, out.node->at);
+        const Restore<bool> rule(tape.in_rule, true);
         AnyTensor dot = p.jvp(op, inputs.data(), dots.data(), n, out);
         out.node->tangents->push_back({l, std::move(dot)});
-    }
-}
-
-/// Calls the kernel over contiguous operands of `count` elements; those marked scalar have one element.
-inline void run_direct(TileKernel kernel, std::size_t count, const void* const* in,
-                       const std::uint8_t* scalar_size, std::size_t n, void* out, std::size_t out_size)
-{
-    alignas(64) std::byte fill[kernels::max_operands][kernels::tile * 8];
-    const void* now[kernels::max_operands] = {};
-    const std::size_t first = std::min(count, kernels::tile);
-    bool any = false;
-    for (std::size_t k = 0; k < n; ++k) {
-        now[k] = in[k];
-        if (!scalar_size[k]) continue;
-        kernels::gather(static_cast<const std::byte*>(in[k]), 0, scalar_size[k], first, fill[k]);
-        now[k] = fill[k];
-        any = true;
-    }
-    if (!any) return kernel(count, now, out);
-    for (std::size_t i = 0; i < count; i += kernels::tile) {
-        const std::size_t m = std::min(kernels::tile, count - i);
-        kernel(m, now, static_cast<std::byte*>(out) + i * out_size);
-        for (std::size_t k = 0; k < n; ++k)
-            if (!scalar_size[k]) now[k] = static_cast<const std::byte*>(now[k]) + kernels::tile * out_size;
     }
 }
 
@@ -222,6 +214,64 @@ inline const Block* dying_operand(const Tape& tape, const Primitive& p, const An
     return nullptr;
 }
 
+/// One or two contiguous operands of one shape, few elements, and nobody who looks on: the case of which programs of small
+/// arrays consist. Everything else goes the long way.
+inline bool small_and_unseen(const Tape& tape, const Thread& t, const Primitive& p,
+                             const AnyTensor* const* in, std::uint64_t mask) noexcept
+{
+    const std::size_t n = p.arity;
+    const Block *a = in[0]->value.get(), *b = in[n - 1]->value.get();
+    if (n > 2 || t.recorder || tape.anomaly || tape.save_all || tape.hooks || (mask & tape.forward_levels))
+        return false;
+    return !a->strided && !b->strided && (a->writers | b->writers) == 0 &&
+           a->count * size_of(p.dtype) <= Block::inline_bytes && a->shape.size() <= Extents::inline_rank &&
+           (n == 1 || a->shape == b->shape);
+}
+
+/// The node of such an operation, complete but for its place on the tape.
+inline Ref<Node> make_small_node(Tape& tape, const Primitive& p, const AnyTensor* const* in, Block& out,
+                                 std::uint64_t mask, unsigned saves, const Site& at)
+{
+    const std::size_t n = p.arity;
+    Node* node = tape.new_node(p, n, at);
+    node->dtype = p.dtype;
+    node->mask = mask;
+    node->shape.copy_inline(out.shape);
+    for (std::size_t i = 0; i < n; ++i) {
+        if (Node* source = in[i]->node.get(); source && (source->mask & mask)) {
+            retain(source);
+            node->inline_input[i] = source;
+        }
+        if (saves >> i & 1) {
+            retain(in[i]->value.get());
+            node->inline_saved[i] = in[i]->value.get();
+        }
+    }
+    if (saves >> n & 1) {
+        retain(&out);
+        node->inline_saved[n] = &out;
+    }
+    return Ref<Node>::adopt(node);
+}
+
+inline AnyTensor apply_small(Tape& tape, Thread& t, const Primitive& p, const AnyTensor* const* in,
+                             std::uint64_t mask, const Site& at, unsigned temporaries)
+{
+    const Block &a = *in[0]->value, &b = *in[p.arity - 1U]->value;
+    const unsigned saves = mask ? needed(p, in, mask) : 0U;
+    AnyTensor out;
+    for (std::size_t i = 0; temporaries; ++i, temporaries >>= 1)
+        if ((temporaries & ~saves >> i & 1) && may_write(*in[i]->value) && in[i]->value->dtype == p.dtype)
+            out.value = in[i]->value;
+    if (!out.value) out.value = make_small_block(t, p.dtype, a.shape, a.count);
+    const void* data[] = {a.data, b.data};
+    p.value(a.count, data, out.value->data);
+    if (mask == 0 || !p.differentiable) return out;
+    out.node = make_small_node(tape, p, in, *out.value, mask, saves, at);
+    tape.append(out.node.get());
+    return out;
+}
+
 }  // namespace detail
 
 /// An elementwise primitive on type-erased tensors. `temporaries` has a bit for each operand that ends with the expression.
@@ -234,6 +284,8 @@ inline AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* i
         drain_returned(t);
     const std::size_t n = p.arity;
     const std::uint64_t mask = tape.dependence(in, n, p.name, at);
+    if (detail::small_and_unseen(tape, t, p, in, mask))
+        return detail::apply_small(tape, t, p, in, mask, at, temporaries);
     const Block* blocks[kernels::max_operands] = {};
     for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value.get();
     const Block* dying = temporaries ? detail::dying_operand(tape, p, in, mask, temporaries) : nullptr;

@@ -6,6 +6,7 @@
 
 namespace wengert {
 
+/// What backward() leaves behind.
 struct BackwardOptions {
     bool retain = false;  ///< keep what the derivatives need, for another backward of the same
 };
@@ -64,7 +65,7 @@ template <Differentiable T>
 void backward(const Tensor<T>& y, const Tensor<T>& cotangent, BackwardOptions options = {},
               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if (!(y.shape() == cotangent.shape()))
+    if (!(y.shape("backward", at) == cotangent.shape("backward", at)))
         fail<ShapeError>("backward",
                          "the cotangent's shape " + to_string(cotangent.shape()) + " is not the result's, " +
                              to_string(y.shape()),
@@ -79,7 +80,8 @@ void backward(const Tensor<T>& loss, BackwardOptions options = {},
 {
     if (loss.size() != 1)
         fail<TapeError>("backward",
-                        "a loss must be a scalar, this one has shape " + to_string(loss.shape()) +
+                        "a loss must be a scalar, this one has shape " +
+                            to_string(loss.shape("backward", at)) +
                             "; give a cotangent of that shape as second argument",
                         at);
     auto one = make_block(dtype_of<T>(), loss.shape());

@@ -45,11 +45,11 @@ struct Node : Counted {
 
     bool leaf() const noexcept { return flags & is_leaf; }
     /// The tangent at a level, or null where it is zero.
-    const AnyTensor* tangent(std::uint64_t level) const noexcept
+    const AnyTensor* tangent(std::uint64_t of) const noexcept
     {
         if (tangents)
             for (const Tangent& t : *tangents)
-                if (t.level == level) return &t.value;
+                if (t.level == of) return &t.value;
         return nullptr;
     }
 };

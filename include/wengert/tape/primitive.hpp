@@ -39,22 +39,63 @@ struct Pull {
 };
 
 /// Reads or writes the parameters of an operation, one by one: for printing, comparing, saving, loading.
+/// A table of functions, and nothing virtual, as the visitors are part of the compiler of graphs: g++ takes each function that a
+/// virtual call might reach for one that is needed, and would compile them into every program.
 class FieldVisitor {
 public:
-    virtual ~FieldVisitor() = default;
-    virtual void boolean(bool&) = 0;
-    virtual void integer(std::int64_t&) = 0;
-    virtual void real(double&) = 0;
-    virtual void extents(Extents&) = 0;
+    void boolean(bool& v) { table_->boolean(*this, v); }
+    void integer(std::int64_t& v) { table_->integer(*this, v); }
+    void real(double& v) { table_->real(*this, v); }
+    void extents(Extents& v) { table_->extents(*this, v); }
     /// What has no text: a function, a graph. Two of them are equal when they are the same object.
-    virtual void opaque(const void* identity, std::string_view what) = 0;
+    void opaque(const void* identity, std::string_view what) { table_->opaque(*this, identity, what); }
+
+protected:
+    struct Table {
+        void (*boolean)(FieldVisitor&, bool&);
+        void (*integer)(FieldVisitor&, std::int64_t&);
+        void (*real)(FieldVisitor&, double&);
+        void (*extents)(FieldVisitor&, Extents&);
+        void (*opaque)(FieldVisitor&, const void*, std::string_view);
+    };
+    explicit FieldVisitor(const Table& table) : table_(&table) {}
+    ~FieldVisitor() = default;
+
+private:
+    const Table* table_;
 };
+
+/// What a visitor derives from: `class Mine : public FieldVisitorOf<Mine>`, with those five functions.
+template <class V> class FieldVisitorOf : public FieldVisitor {
+protected:
+    FieldVisitorOf() : FieldVisitor(table) {}
+    ~FieldVisitorOf() = default;
+
+private:
+    static V& of(FieldVisitor& v) { return static_cast<V&>(v); }
+    static constexpr Table table = {
+        [](FieldVisitor& v, bool& x) { of(v).boolean(x); },
+        [](FieldVisitor& v, std::int64_t& x) { of(v).integer(x); },
+        [](FieldVisitor& v, double& x) { of(v).real(x); },
+        [](FieldVisitor& v, Extents& x) { of(v).extents(x); },
+        [](FieldVisitor& v, const void* p, std::string_view what) { of(v).opaque(p, what); }};
+};
+
+/// A struct of the library says `using library = <itself>`. What derives from it or has its name says nothing.
+template <class Op> constexpr std::string_view kind_of(std::string_view name)
+{
+    if constexpr (requires { typename Op::library; })
+        if constexpr (std::is_same_v<typename Op::library, Op>) return name;
+    return {};
+}
 
 /// Plain function pointers and constants, so that no backtrace and no closure carries a template's name.
 struct Primitive {
     static constexpr std::size_t max_elementwise = 4;
 
-    std::string_view name;
+    std::string_view name;  ///< for people: printing, errors, files
+    /// Which of the library's own it is, empty for everybody else's: what the compiler of graphs asks for.
+    std::string_view kind = {};
     std::uint8_t arity = 0;  ///< inputs; 0 for a variable number
     DType dtype{};           ///< of the result
     bool elementwise = false;

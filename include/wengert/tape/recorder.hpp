@@ -12,52 +12,136 @@ namespace wengert {
 
 /// What a recorder keeps of an operation whose rule is the user's: the operations that it consists of.
 class Inside {
-public:
-    virtual ~Inside() = default;
+protected:
+    ~Inside() = default;
 };
 
 /// What plain C++ learned from a tensor.
 enum class Read : std::uint8_t { truth, item, elements };
 
+/// An operation of which a recorder may keep what it consists of.
+using InsideFunction = std::function<Ref<Block>(const std::vector<Ref<Block>>&)>;
+
+class Trace;
+
+/// What the library tells. A table of functions, and nothing virtual, as a trace reaches the compiler of graphs: see
+/// FieldVisitor.
 class Recorder {
 public:
-    virtual ~Recorder() = default;
     /// `out` has been computed from `in` by p. A block met for the first time as an operand is a constant.
-    virtual void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n,
-                           Block& out, const Site& at) = 0;
-    /// An operand that depends on the tape: what a loop's body captures keeps its derivative.
-    virtual void variable(const AnyTensor&) {}
+    void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
+                   const Site& at)
+    {
+        table_->operation(*this, p, op, in, n, out, at);
+    }
+    /// An operand that depends on the tape: what a loop's body captures keeps its derivative. Returns the block that stands
+    /// for it in this recorder.
+    const Block& variable(const AnyTensor& t) { return table_->variable(*this, t); }
     /// `as` is another handle on a value, told apart from it by the tape: a variable of an inner transform.
-    virtual void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) = 0;
+    void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
+    {
+        table_->alias(*this, of, as, at);
+    }
     /// The program has looked at elements.
-    virtual void read(const Block& x, Read what, const Site& at) = 0;
+    void read(const Block& x, Read what, const Site& at) { table_->read(*this, x, what, at); }
     /// Is this block a value of the trace, or of one that encloses it?
-    virtual bool knows(const Block& b) const = 0;
+    bool knows(const Block& b) const { return table_->knows(*this, b); }
     /// The block that stands for a random key of this trace (base/key.hpp), null for a constant one.
-    virtual Ref<Block> key(std::uint64_t origin) = 0;
+    Ref<Block> key(std::uint64_t origin) { return table_->key(*this, origin); }
     /// Runs f, which is one operation of the trace, on the inputs; its result in `out`. Returns what it consists of where that is
     /// all there is to know of it, else null. Where `out` stays null f is to be run as any other function, unseen.
-    virtual std::shared_ptr<const Inside> inside(
-        const std::vector<Ref<Block>>&, const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>&,
-        Ref<Block>& /* out */, const Site&)
+    std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in, const InsideFunction& f,
+                                         Ref<Block>& out, const Site& at)
     {
-        return nullptr;
+        return table_->inside(*this, in, f, out, at);
     }
     /// The program does what no trace can hold.
-    [[noreturn]] virtual void refuse(std::string_view what, const Site& at) = 0;
-
+    [[noreturn]] void refuse(std::string_view what, const Site& at)
+    {
+        table_->refuse(*this, what, at);
+        __builtin_unreachable();
+    }
     /// Something has been recorded by its value that on other values would be an operation: two traces may differ there.
-    virtual void by_value() {}
-
-    /// Does it keep the blocks that it sees? Then nothing may be written in place.
-    virtual bool holds() const { return true; }
+    void by_value() { table_->by_value(*this); }
+    /// Does it keep the blocks that it sees?
+    bool holds() const { return table_->holds(*this); }
+    /// May this one not be written in place, as it is kept, or compared later with what it is now?
+    bool keeps(const Block& b) const { return table_->keeps(*this, b); }
     /// Has it seen the operations of this graph, and does not need to again? Of none (null): are there such at all?
-    virtual bool seen(const void* /* graph */) { return false; }
+    bool seen(const void* graph) { return table_->seen(*this, graph); }
+    /// Itself, where it writes a graph (graph/ir/trace.hpp), else null.
+    Trace* trace() { return table_->trace(*this); }
 
     std::uint16_t segment = 0;  ///< operations of different segments are not to be merged (checkpoint)
     Ref<Block>
         effect;  ///< result of the last operation with effects: the next one takes it as an operand, which orders them
+
+    struct Table {
+        void (*operation)(Recorder&, const Primitive&, const void* op, const Block* const* in, std::size_t n,
+                          Block& out, const Site&);
+        const Block& (*variable)(Recorder&, const AnyTensor&);
+        void (*alias)(Recorder&, const AnyTensor& of, const Ref<Block>& as, const Site&);
+        void (*read)(Recorder&, const Block&, Read, const Site&);
+        bool (*knows)(const Recorder&, const Block&);
+        Ref<Block> (*key)(Recorder&, std::uint64_t origin);
+        std::shared_ptr<const Inside> (*inside)(Recorder&, const std::vector<Ref<Block>>&,
+                                                const InsideFunction&, Ref<Block>& out, const Site&);
+        void (*refuse)(Recorder&, std::string_view what, const Site&);
+        void (*by_value)(Recorder&);
+        bool (*holds)(const Recorder&);
+        bool (*keeps)(const Recorder&, const Block&);
+        bool (*seen)(Recorder&, const void* graph);
+        Trace* (*trace)(Recorder&);
+    };
+
+protected:
+    explicit Recorder(const Table& table) : table_(&table) {}
+    ~Recorder() = default;
+
+private:
+    const Table* table_;
 };
+
+/// What recorders derive from: functions of the same names, these where they have none, and recorder_table<Mine> for the
+/// constructor.
+class BasicRecorder : public Recorder {
+public:
+    const Block& variable(const AnyTensor& t) { return *t.value; }
+    std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>&, const InsideFunction&, Ref<Block>&,
+                                         const Site&)
+    {
+        return nullptr;
+    }
+    void by_value() {}
+    bool holds() const { return true; }
+    bool keeps(const Block&) const { return true; }
+    bool seen(const void* /* graph */) { return false; }
+    Trace* trace() { return nullptr; }
+
+protected:
+    using Recorder::Recorder;
+    ~BasicRecorder() = default;
+};
+
+template <class R>
+inline constexpr Recorder::Table recorder_table = {
+    [](Recorder& r, const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
+       const Site& at) { static_cast<R&>(r).operation(p, op, in, n, out, at); },
+    [](Recorder& r, const AnyTensor& t) -> const Block& { return static_cast<R&>(r).variable(t); },
+    [](Recorder& r, const AnyTensor& of, const Ref<Block>& as, const Site& at) {
+        static_cast<R&>(r).alias(of, as, at);
+    },
+    [](Recorder& r, const Block& x, Read what, const Site& at) { static_cast<R&>(r).read(x, what, at); },
+    [](const Recorder& r, const Block& b) { return static_cast<const R&>(r).knows(b); },
+    [](Recorder& r, std::uint64_t origin) { return static_cast<R&>(r).key(origin); },
+    [](Recorder& r, const std::vector<Ref<Block>>& in, const InsideFunction& f, Ref<Block>& out,
+       const Site& at) { return static_cast<R&>(r).inside(in, f, out, at); },
+    [](Recorder& r, std::string_view what, const Site& at) { static_cast<R&>(r).refuse(what, at); },
+    [](Recorder& r) { static_cast<R&>(r).by_value(); },
+    [](const Recorder& r) { return static_cast<const R&>(r).holds(); },
+    [](const Recorder& r, const Block& b) { return static_cast<const R&>(r).keeps(b); },
+    [](Recorder& r, const void* graph) { return static_cast<R&>(r).seen(graph); },
+    [](Recorder& r) { return static_cast<R&>(r).trace(); }};
 
 /// The calling thread's recorder or null.
 inline Recorder* recorder() noexcept { return this_thread ? this_thread->recorder : nullptr; }
@@ -68,8 +152,7 @@ inline void note(Recorder* r, const Primitive& p, const void* op, const AnyTenso
 {
     std::vector<const Block*> blocks(n);
     for (std::size_t i = 0; i < n; ++i) {
-        blocks[i] = in[i]->value.get();
-        if (in[i]->node) r->variable(*in[i]);
+        blocks[i] = in[i]->node ? &r->variable(*in[i]) : in[i]->value.get();
     }
     r->operation(p, op, blocks.data(), n, out, at);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "../base/stable_sort.hpp"
 #include "tape.hpp"
 
 namespace wengert {
@@ -58,8 +59,7 @@ inline TapeReport Tape::report() const
     report.saved_bytes = 0;
     for (const auto& row : report.rows) report.saved_bytes += row.bytes;
     report.node_bytes = static_cast<std::int64_t>(report.nodes * sizeof(Node));
-    std::stable_sort(report.rows.begin(), report.rows.end(),
-                     [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    wengert::detail::stable_sort(report.rows, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
     return report;
 }
 

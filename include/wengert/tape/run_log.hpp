@@ -58,61 +58,62 @@ public:
 };
 
 /// Looks for the levels that operands depend on, also where nothing is recorded. All is handed on to an enclosing recorder.
-class MaskRecorder : public Recorder {
+class MaskRecorder : public BasicRecorder {
 public:
     /// `seen`: the graphs that were looked into before; they run as they are.
-    explicit MaskRecorder(std::string_view who, std::vector<const void*>* seen = nullptr)
-        : who_(who), seen_(seen)
+    explicit MaskRecorder(std::string_view who, std::vector<const void*>* seen = nullptr,
+                          const Table& table = recorder_table<MaskRecorder>)
+        : BasicRecorder(table), who_(who), seen_(seen)
     {
         outer_ = std::exchange(current_thread().recorder, this);
         if (outer_) segment = outer_->segment;
     }
     MaskRecorder(const MaskRecorder&) = delete;
     MaskRecorder& operator=(const MaskRecorder&) = delete;
-    ~MaskRecorder() override { current_thread().recorder = outer_; }
+    ~MaskRecorder() { current_thread().recorder = outer_; }
 
     /// Levels that the operands seen depend on.
     std::uint64_t mask() const noexcept { return mask_; }
 
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
-                   const Site& at) override
+                   const Site& at)
     {
         if (outer_) outer_->operation(p, op, in, n, out, at);
     }
-    void by_value() override
+    void by_value()
     {
         if (outer_) outer_->by_value();
     }
-    std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in,
-                                         const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>& f,
-                                         Ref<Block>& out, const Site& at) override
+    std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in, const InsideFunction& f,
+                                         Ref<Block>& out, const Site& at)
     {
         return outer_ ? outer_->inside(in, f, out, at) : nullptr;
     }
-    void read(const Block& x, Read what, const Site& at) override
+    void read(const Block& x, Read what, const Site& at)
     {
         if (outer_) outer_->read(x, what, at);
     }
-    void variable(const AnyTensor& t) override
+    const Block& variable(const AnyTensor& t)
     {
         mask_ |= t.node->mask;
-        if (outer_) outer_->variable(t);
+        return outer_ ? outer_->variable(t) : *t.value;
     }
-    void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
+    void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
     {
         if (outer_) outer_->alias(of, as, at);
     }
-    bool knows(const Block& b) const override { return outer_ && outer_->knows(b); }
-    bool holds() const override { return outer_ && outer_->holds(); }
-    bool seen(const void* graph) override
+    bool knows(const Block& b) const { return outer_ && outer_->knows(b); }
+    bool holds() const { return outer_ && outer_->holds(); }
+    bool keeps(const Block& b) const { return outer_ && outer_->keeps(b); }
+    bool seen(const void* graph)
     {
         if (outer_ || !seen_) return false;
         if (!graph || std::find(seen_->begin(), seen_->end(), graph) != seen_->end()) return true;
         seen_->push_back(graph);
         return false;
     }
-    Ref<Block> key(std::uint64_t origin) override { return outer_ ? outer_->key(origin) : Ref<Block>(); }
-    [[noreturn]] void refuse(std::string_view what, const Site& at) override
+    Ref<Block> key(std::uint64_t origin) { return outer_ ? outer_->key(origin) : Ref<Block>(); }
+    [[noreturn]] void refuse(std::string_view what, const Site& at)
     {
         if (outer_) outer_->refuse(what, at);
         fail<TapeError>(who_, std::string(what), at);
@@ -132,10 +133,13 @@ private:
 class RunRecorder : public MaskRecorder {
 public:
     /// The first run.
-    explicit RunRecorder(RunLog& log) : MaskRecorder("checkpoint"), log_(log), checks_(false) {}
+    explicit RunRecorder(RunLog& log)
+        : MaskRecorder("checkpoint", nullptr, recorder_table<RunRecorder>), log_(log), checks_(false)
+    {}
     /// A run that must be like the first. Differences throw a TapeError in the name of `who`.
     RunRecorder(const RunLog& log, std::string_view who)
-        : MaskRecorder(who), log_(const_cast<RunLog&>(log)), checks_(true)
+        : MaskRecorder(who, nullptr, recorder_table<RunRecorder>), log_(const_cast<RunLog&>(log)),
+          checks_(true)
     {}
 
     void finish(const Site& at) const
@@ -144,20 +148,25 @@ public:
     }
 
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
-                   const Site& at) override
+                   const Site& at)
     {
-        for (std::size_t i = 0; i < n; ++i)
+        // The rules of an inner transform run as kernels where nothing is recorded, and as tensors with literals of their own
+        // where it is; what they read of the function has been an operand before.
+        const bool in_rule = Tape::current().in_rule;
+        for (std::size_t i = 0; i < n && !in_rule; ++i)
             if (in[i]->run < run_) take(*in[i], p.name, at);
         MaskRecorder::operation(p, op, in, n, out, at);
         out.run = run_;
     }
-    void read(const Block& x, Read what, const Site& at) override
+    bool keeps(const Block& b) const { return b.run < run_ || MaskRecorder::keeps(b); }
+    void read(const Block& x, Read what, const Site& at)
     {
+        MaskRecorder::read(x, what, at);
+        if (Tape::current().in_rule) return;
         constexpr std::string_view names[] = {"branch", "item", "elements read"};
         enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at});
-        MaskRecorder::read(x, what, at);
     }
-    void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
+    void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
     {
         MaskRecorder::alias(of, as, at);
         if (of.value->run < run_)

@@ -11,26 +11,27 @@
 
 namespace wengert {
 
-/// The derivative of a section.
+/// The derivative of a section, by one of two functions. Nothing is virtual: see FieldVisitor.
 class SectionRule {
 public:
-    virtual ~SectionRule() = default;
-    virtual std::string_view name() const = 0;
     /// The cotangents of the inputs from those of the results; results without one, and inputs that do not want one, are
     /// empty. Written in tensors, so that it differentiates again.
-    virtual std::vector<AnyTensor> pull(const std::vector<AnyTensor>& /*inputs*/,
-                                        const std::vector<AnyTensor>& /*cotangents*/,
-                                        const std::vector<bool>& /*wanted*/, const Site& /*at*/) const
-    {
-        return {};
-    }
+    using Pull = std::vector<AnyTensor>(const SectionRule&, const std::vector<AnyTensor>& inputs,
+                                        const std::vector<AnyTensor>& cotangents,
+                                        const std::vector<bool>& wanted, const Site& at);
     /// Another way: the section recorded again, from inputs that still depend on what they came from. The sweep goes on from
     /// the results, so that it also reaches what the section captures.
-    virtual bool reruns() const { return false; }
-    virtual std::vector<AnyTensor> rerun(const std::vector<AnyTensor>& /*inputs*/, const Site& /*at*/) const
-    {
-        return {};
-    }
+    using Rerun = std::vector<AnyTensor>(const SectionRule&, const std::vector<AnyTensor>& inputs,
+                                         const Site& at);
+
+    const std::string_view name;
+    Pull* const pull;
+    Rerun* const rerun;
+
+protected:
+    SectionRule(std::string_view n, Pull* p) : name(n), pull(p), rerun(nullptr) {}
+    SectionRule(std::string_view n, Rerun* r) : name(n), pull(nullptr), rerun(r) {}
+    ~SectionRule() = default;
 };
 
 namespace detail {
@@ -49,15 +50,15 @@ inline void section_vjp(const Node& n, const AnyTensor&, Cotangents& out)
     const auto input = [&](std::size_t i) {
         return AnyTensor{Ref<Block>(n.saved[i]), Ref<Node>(n.inputs[i])};
     };
-    if (op.rule->reruns()) {
+    if (op.rule->rerun) {
         for (std::size_t i = 0; i < n.input_count; ++i) inputs[i] = input(i);
-        return out.walk().rerun([&] { return op.rule->rerun(inputs, n.at); }, std::move(parts));
+        return out.walk().rerun([&] { return op.rule->rerun(*op.rule, inputs, n.at); }, std::move(parts));
     }
     for (std::size_t i = 0; i < n.input_count; ++i) {
         inputs[i] = input(i);
         wanted[i] = n.inputs[i] && out.wanted(i);
     }
-    std::vector<AnyTensor> cotangents = op.rule->pull(inputs, parts, wanted, n.at);
+    std::vector<AnyTensor> cotangents = op.rule->pull(*op.rule, inputs, parts, wanted, n.at);
     for (std::size_t i = 0; i < n.input_count; ++i)
         if (wanted[i] && cotangents[i].value) out.add(i, std::move(cotangents[i]));
 }
@@ -109,7 +110,7 @@ std::vector<AnyTensor> record_section(const std::vector<AnyTensor>& in, const st
     Tape& tape = Tape::current();
     std::vector<const AnyTensor*> operands;
     for (const AnyTensor& x : in) operands.push_back(&x);
-    const std::uint64_t mask = captured | tape.dependence(operands.data(), in.size(), rule->name(), at);
+    const std::uint64_t mask = captured | tape.dependence(operands.data(), in.size(), rule->name, at);
     std::vector<AnyTensor> results;
     for (const auto& b : out) results.push_back({b, {}});
     if (mask == 0) return results;

@@ -21,10 +21,13 @@ namespace wengert {
 struct Level {
     bool forward = false;
     std::uint64_t start = 0;
+    bool was_read = false;  ///< a number that depends on it has left for plain C++,
+    Site read_at = {};      ///< first here
 };
 
 struct TapeReport;
 
+/// A thread's record of what depends on variables, in the order of time.
 class Tape {
 public:
     static constexpr std::size_t max_levels = 64;
@@ -95,6 +98,15 @@ public:
     /// Takes the tangents of a closed level from every node recorded since `start`.
     void drop_tangents(std::size_t level, std::uint64_t start) noexcept;
     const Level& level(std::size_t l) const noexcept { return levels_[l]; }
+    /// A number leaves for plain C++, where its derivative ends: noted at the innermost level that it depends on.
+    void note_number_read(const Node& n, const Site& at) noexcept
+    {
+        const std::uint64_t levels = n.mask & active & ~bit(0);
+        if (n.tape != this || levels == 0 || in_rule) return;
+        Level& level = levels_[std::bit_width(levels) - 1];
+        if (n.sequence < level.start || std::exchange(level.was_read, true)) return;
+        level.read_at = at;
+    }
     std::size_t depth() const noexcept { return depth_; }
     static constexpr std::uint64_t bit(std::size_t level) { return std::uint64_t{1} << level; }
     static constexpr std::uint64_t below(std::size_t level) { return bit(level) - 1; }
@@ -103,13 +115,20 @@ public:
     std::uint64_t dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive,
                              const Site& at)
     {
-        std::uint64_t raw = 0;
+        std::uint64_t raw = 0, oldest = std::numeric_limits<std::uint64_t>::max();
         for (std::size_t i = 0; i < n; ++i)
             if (const Node* node = in[i]->node.get()) {
-                if (node->tape != this) refuse(*node, primitive, at);
+                if (node->tape != this) [[unlikely]]
+                    refuse(*node, primitive, at);
                 raw |= node->mask;
+                if (node->mask > 1 && node->sequence < oldest) oldest = node->sequence;
             }
-        return raw <= 1 ? raw & active : nested_dependence(in, n, primitive, at);
+        if (raw <= 1) return raw & active;
+        // One level beside 0 that lives, as inside of grad: nothing more to ask.
+        const auto level = static_cast<std::size_t>(std::bit_width(raw)) - 1;
+        if ((raw & (bit(level) - 2)) == 0 && level < depth_ && oldest >= levels_[level].start) [[likely]]
+            return raw & active;
+        return nested_dependence(in, n, primitive, at);
     }
 
     std::uint64_t active = 1;  ///< levels that record
@@ -122,6 +141,7 @@ public:
     /// Values that nodes flagged `packed` have packed.
     std::unordered_map<const Node*, PackedValues> packed;
     Site site_override;  ///< the user's line while a rule of his operation runs
+    bool in_rule = false;
 
 private:
     static void start(Thread& t);

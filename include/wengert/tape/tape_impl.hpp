@@ -1,6 +1,7 @@
 // The tape's slower paths: nodes' birth and death, refusals, nested levels.
 #pragma once
 
+#include "../kernels/cpu/self_test.hpp"
 #include "tape.hpp"
 
 namespace wengert {
@@ -96,6 +97,9 @@ std::string holders_of_this_thread() noexcept;
 
 inline void Tape::start(Thread& t)
 {
+#ifdef __OPTIMIZE__  // else nothing is reordered, and the linker would take a slow exp() for wengert::compiled's
+    kernels::test_arithmetic();
+#endif
     t.tape = new Tape(t);
     memory::holders = detail::holders_of_this_thread;
     memory::tape_size = [](const void* tape) noexcept { return static_cast<const Tape*>(tape)->size(); };

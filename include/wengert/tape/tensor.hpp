@@ -12,7 +12,16 @@ namespace wengert {
 template <class T, class Device = cpu> class Tensor;
 
 namespace detail {
-struct Uninitialised {};
+[[noreturn]] __attribute__((cold, noinline)) inline void refuse_number(const Shape& shape)
+{
+    throw ShapeError("[assign] a number assigned to a tensor of shape " + to_string(shape) +
+                     ": write view(x) = 0.0 to set all its elements, x = Tensor<T>(0.0) to replace it");
+}
+[[noreturn]] __attribute__((cold, noinline)) inline void refuse_condition(const Shape& shape)
+{
+    throw ShapeError("[bool] a tensor of shape " + to_string(shape) +
+                     " is no condition: use all(x > 0) or any(x > 0)");
+}
 }  // namespace detail
 
 /// An element or a list of them: what nested braces are made of.
@@ -50,7 +59,7 @@ public:
     const Tensor<T, Device>& operator*() const noexcept { return *tensor_; }
 
 private:
-    Tensor<T, Device> literal_{detail::Uninitialised{}};
+    Tensor<T, Device> literal_;
     const Tensor<T, Device>* tensor_;
     friend class Tensor<T, Device>;
 
@@ -94,8 +103,9 @@ public:
     static_assert(std::is_same_v<Device, cpu>,
                   "wengert: only the cpu device is here; others need their own header");
 
-    /// Shape (0): an empty list.
-    Tensor() : any_{make_block(dtype_of<T>(), Shape{0}), {}} {}
+    /// Empty: neither elements nor a shape, as a tensor that has been moved from. It is there to be assigned to: copies, structs
+    /// and files carry it along, all else throws TapeError. A list of no elements is zeros({0}).
+    Tensor() noexcept = default;
     /// Rank 0.
     template <class S>
         requires std::is_arithmetic_v<S>
@@ -121,15 +131,29 @@ public:
     /// Only an lvalue can be assigned to: x(0) = y would silently do nothing.
     Tensor& operator=(const Tensor&) & = default;
     Tensor& operator=(Tensor&&) & noexcept = default;
+    /// A number of rank 0, in place of one or of nothing. Throws ShapeError where the tensor has another rank: to fill it or to
+    /// replace it would both be meant.
+    template <class S>
+        requires std::is_arithmetic_v<S>
+    Tensor& operator=(S s) &
+    {
+        if (any_.value && any_.value->shape.size() > 0) [[unlikely]]
+            detail::refuse_number(any_.value->shape);
+        return *this = Tensor(s);
+    }
     ~Tensor() = default;
 
+    /// False for an empty tensor.
+    bool defined() const noexcept { return any_.value.get() != nullptr; }
     const Shape& shape() const { return block().shape; }
     std::size_t dimension() const { return block().shape.size(); }
-    std::size_t size() const { return block().count; }
+    /// Elements, 0 in an empty tensor.
+    std::size_t size() const noexcept { return any_.value ? any_.value->count : 0; }
     /// The extent of one axis; −1 is the last. Throws ShapeError when there is no such axis.
     template <std::integral I> std::int64_t size(I axis, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
-        return shape()[normalize_axis("size", static_cast<std::int64_t>(axis), shape(), at)];
+        const Shape& s = shape("size", at);
+        return s[normalize_axis("size", static_cast<std::int64_t>(axis), s, at)];
     }
     static constexpr DType dtype() { return dtype_of<T>(); }
     Strides strides() const { return block().strides(); }
@@ -138,10 +162,12 @@ public:
     /// (copy(x) brings them in order; array() reads any layout).
     const T* data(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
     /// A read-only xtensor adaptor, no copy, valid while this tensor lives unchanged.
-    auto array() const
+    auto array(Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
-        note_read(block(), Read::elements, {});
-        return xtensor_adaptor<T>(std::as_const(block()));
+        const Block& b = *any("array", at).value;
+        note_read(b, Read::elements, at);
+        note_number_read(at);
+        return xtensor_adaptor<T>(b);
     }
 
     /// The only element. Throws ShapeError when there is not exactly one.
@@ -150,6 +176,8 @@ public:
         requires std::is_arithmetic_v<S>
     explicit operator S() const
     {
+        if constexpr (std::is_same_v<S, bool>)
+            if (any_.value && any_.value->count != 1) detail::refuse_condition(any_.value->shape);
         return static_cast<S>(item(Site{}));
     }
 
@@ -181,7 +209,7 @@ public:
     Iterator begin() const { return {this, 0}; }
     Iterator end() const { return {this, dimension() ? shape()[0] : 0}; }
 
-    // Gradients (defined in tape/leaf.hpp).
+    // Gradients (defined in tape/tensor_impl.hpp).
     /// Makes this tensor a variable (a leaf of the tape) or a constant again. Copies share its gradient.
     Tensor& requires_grad(bool on = true, Site at = {__builtin_FILE(), __builtin_LINE()})
         requires Differentiable<T>;
@@ -237,11 +265,23 @@ public:
     Tensor& operator*=(Arg b) & { return ops::update<T>(*this, ops::Update::multiply, *b, b.at); }
     Tensor& operator/=(Arg b) & { return ops::update<T>(*this, ops::Update::divide, *b, b.at); }
 
-    /// The type-erased tensor inside. Throws TapeError when this one has been moved from.
+    /// The type-erased tensor inside. Throws TapeError when this one is empty.
     const AnyTensor& any() const
     {
-        if (!any_.value) detail::refuse_empty(any_);
+        if (!any_.value) [[unlikely]]
+            detail::refuse_empty("tensor", any_, {});
         return any_;
+    }
+    /// The same as an operand of `primitive`.
+    const AnyTensor& any(std::string_view primitive, const Site& at) const
+    {
+        if (!any_.value) [[unlikely]]
+            detail::refuse_empty(primitive, any_, at);
+        return any_;
+    }
+    const Shape& shape(std::string_view primitive, const Site& at) const
+    {
+        return any(primitive, at).value->shape;
     }
     AnyTensor& any_unchecked() noexcept { return any_; }
     const AnyTensor& any_unchecked() const noexcept { return any_; }
@@ -249,8 +289,11 @@ public:
 
 private:
     friend class Operand<T, Device>;
-    explicit Tensor(detail::Uninitialised) noexcept {}
     const Block& block() const { return *any().value; }
+    void note_number_read(const Site& at) const
+    {
+        if (any_.node) Tape::current().note_number_read(*any_.node, at);
+    }
     template <class... I> const Tensor element(const Site& at, I... i) const
     {
         const std::int64_t index[] = {static_cast<std::int64_t>(i)...};

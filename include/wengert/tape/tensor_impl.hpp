@@ -60,22 +60,25 @@ Tensor<T, Device>::Tensor(const Shape& shape, const Range& values, Site at)
 
 template <class T, class Device> const T* Tensor<T, Device>::data(Site at) const
 {
-    if (block().strided)
+    const Block& b = *any("data", at).value;
+    if (b.strided)
         fail<ShapeError>("data",
-                         "this view of shape " + to_string(shape()) +
+                         "this view of shape " + to_string(b.shape) +
                              " does not lie in row-major order: use copy(x).data(), or x.array()",
                          at);
-    note_read(block(), Read::elements, at);
-    return block().template as<T>();
+    note_read(b, Read::elements, at);
+    note_number_read(at);
+    return b.template as<T>();
 }
 
 template <class T, class Device> T Tensor<T, Device>::item(Site at) const
 {
-    const Block& b = block();
+    const Block& b = *any("item", at).value;
     if (b.count != 1)
         fail<ShapeError>("item", "a tensor of shape " + to_string(b.shape) + " has not exactly one element",
                          at);
     note_read(b, std::is_same_v<T, bool> ? Read::truth : Read::item, at);
+    note_number_read(at);
     return *b.template as<T>();
 }
 
@@ -124,7 +127,7 @@ Tensor<T, Device>& Tensor<T, Device>::requires_grad(bool on, Site at)
     requires Differentiable<T>
 {
     if (on == is_leaf()) return *this;
-    if (any().node && !is_leaf())
+    if (any("requires_grad", at).node && !is_leaf())
         fail<TapeError>("requires_grad",
                         "this tensor of shape " + to_string(shape()) + " is the result of " +
                             std::string(any_.node->primitive->name) + " at " + to_string(any_.node->at) +
@@ -139,6 +142,7 @@ Tensor<T, Device> Tensor<T, Device>::grad(Site at) const
     requires Differentiable<T>
 {
     if (!is_leaf()) {
+        static_cast<void>(any("grad", at));
         std::string what =
             "only a variable (requires_grad) has a gradient; this tensor of shape " + to_string(shape());
         if (!any_.node)

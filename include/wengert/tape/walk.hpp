@@ -45,15 +45,15 @@ public:
         run(&root, 1);
     }
     /// Sweeps back from several results at once.
-    void run(std::pair<Node*, AnyTensor>* roots, std::size_t n)
+    void run(std::pair<Node*, AnyTensor>* roots, std::size_t count)
     {
-        if (n == 0) return;
+        if (count == 0) return;
         current_ = roots[0].first;
-        for (std::size_t k = 1; k < n; ++k)
+        for (std::size_t k = 1; k < count; ++k)
             if (roots[k].first->sequence > current_->sequence) current_ = roots[k].first;
         highest_ = current_->sequence;
         try {
-            for (std::size_t k = 0; k < n; ++k) deliver(*roots[k].first, std::move(roots[k].second));
+            for (std::size_t k = 0; k < count; ++k) deliver(*roots[k].first, std::move(roots[k].second));
             if (pending_ > 0) current_ = newest(current_);
             while (pending_ > 0) {
                 Node& n = *current_;
@@ -79,10 +79,7 @@ public:
     void deliver(Node& n, AnyTensor&& g)
     {
         if (tape_.anomaly && !all_finite(*g.value)) report_birth(*g.value);
-        if (n.cotangent.value) {
-            accumulate(n, std::move(g));
-            return;
-        }
+        if (n.cotangent.value) return accumulate(n, g);
         announce(n);
         n.cotangent = std::move(g);
     }
@@ -135,6 +132,7 @@ public:
                             {});
         const Restore<std::uint64_t> active(tape_.active, lower_ | bit_);
         const Restore<Site> site(tape_.site_override, Site{});  // errors inside name their own lines
+        const Restore<bool> rule(tape_.in_rule, false);
         const std::vector<AnyTensor> y = f();
         extended_ = true;
         current_ = const_cast<Node*>(tape_.last());
@@ -162,11 +160,13 @@ private:
         }
     }
 
-    void accumulate(Node& n, AnyTensor g)
+    /// May leave g without a value.
+    void accumulate(Node& n, AnyTensor& g)
     {
         AnyTensor& c = n.cotangent;
         if (c.node || g.node || tape_.thread().recorder) {
             const Restore<Site> site(tape_.site_override, n.at);
+            const Restore<bool> rule(tape_.in_rule, true);
             c = n.primitive->add(c, g);
             return;
         }
@@ -219,10 +219,14 @@ private:
 
     void differentiate(Node& n, AnyTensor& g);
     void pull_elementwise(Node& n, AnyTensor& g);
+    void pull_one(Node& n, std::size_t i, AnyTensor& g, bool last);
     void pull_input(Node& n, std::size_t i, AnyTensor& g, bool last);
     void pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data, AnyTensor& g, bool last);
     static void add_tiles(const Pull& pull, const void* const* data, std::size_t count, Block& sum);
     void pull_tiles(Node& n, Node& to, const Pull& pull, const Block* const* read, AnyTensor& g);
+    static void run_pull(const Pull& pull, const Shape& shape, const Block* const* read, Block& out);
+    static void run_tiles(const Pull& pull, const Shape& shape, const Block* const* read, Block& out,
+                          kernels::Store mode);
     AnyTensor pull_recorded(Node& n, std::size_t i, const AnyTensor& g);
     void pull_reduced(Node& n, std::size_t i, const AnyTensor& g);
 
@@ -318,6 +322,7 @@ inline void Walk::differentiate(Node& n, AnyTensor& g)
     const Restore<std::uint64_t> active(tape_.active, lower_);
     const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
     const Restore<Site> site(tape_.site_override, n.at);
+    const Restore<bool> rule(tape_.in_rule, true);
     Cotangents out(*this, n);
     n.primitive->vjp(n, g, out);
 }

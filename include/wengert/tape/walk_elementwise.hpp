@@ -8,19 +8,27 @@ namespace wengert {
 /// The inputs one by one; last the one that has no cotangent yet, because it may take over g's memory.
 inline void Walk::pull_elementwise(Node& n, AnyTensor& g)
 {
-    std::size_t last = n.input_count, count = n.input_count;
+    const std::size_t count = n.input_count;
+    std::size_t last = 0;
+    unsigned wanted = 0;
     for (std::size_t i = 0; i < count; ++i)
-        if (reaches(n.inputs[i]) && n.primitive->pull[i].kernel)
-            if (last == count || !n.inputs[i]->cotangent.value) last = i;
-    if (last == count) return;
-    for (std::size_t k = 0; k <= count; ++k) {
-        const std::size_t i = k < count ? k : last;
-        if (k < count && (i == last || !reaches(n.inputs[i]) || !n.primitive->pull[i].kernel)) continue;
-        if (n.inputs[i]->shape == n.shape)
-            pull_input(n, i, g, k == count);
-        else
-            pull_reduced(n, i, g);
-    }
+        if (reaches(n.inputs[i]) && n.primitive->pull[i].kernel) {
+            if (!wanted || !n.inputs[i]->cotangent.value) last = i;
+            wanted |= 1U << i;
+        }
+    if (!wanted) return;
+    wanted &= ~(1U << last);
+    for (std::size_t i = 0; wanted; ++i, wanted >>= 1)
+        if (wanted & 1) pull_one(n, i, g, false);
+    pull_one(n, last, g, true);
+}
+
+inline void Walk::pull_one(Node& n, std::size_t i, AnyTensor& g, bool last)
+{
+    if (n.inputs[i]->shape == n.shape)
+        pull_input(n, i, g, last);
+    else
+        pull_reduced(n, i, g);
 }
 
 /// x̄ᵢ += pullᵢ(g, x…, y), by the kernel of the rule.
@@ -80,6 +88,11 @@ inline void Walk::add_tiles(const Pull& pull, const void* const* data, std::size
     alignas(64) std::byte tile[kernels::tile * 8];
     const TileKernel add = kernels::add_tile(sum.dtype);
     const std::size_t size = size_of(sum.dtype);
+    if (count <= kernels::tile) [[likely]] {
+        const void* terms[] = {sum.data, tile};
+        pull.kernel(count, data, tile);
+        return add(count, terms, sum.data);
+    }
     const void* from[kernels::max_operands];
     for (std::size_t k = 0; k <= pull.count; ++k) from[k] = data[k];
     for (std::size_t i = 0; i < count; i += kernels::tile) {
@@ -99,27 +112,40 @@ inline void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* c
     const AnyTensor& sum = to.cotangent;
     const bool add = sum.value && !sum.node && !sum.value->strided && g.value->count > kernels::tile &&
                      may_write(*sum.value);
-    Ref<Block> out = add ? sum.value : make_block(tape_.thread(), n.dtype, n.shape, g.value->count);
-    bool direct = !add && !g.value->strided;
+    if (add) {
+        run_tiles(pull, n.shape, read, *sum.value, kernels::Store::accumulate);
+        if (tape_.anomaly && !all_finite(*sum.value)) report_birth(*sum.value);
+        return;
+    }
+    auto out = make_block(tape_.thread(), n.dtype, n.shape, g.value->count);
+    run_pull(pull, n.shape, read, *out);
+    deliver(to, {std::move(out), {}});
+}
+
+/// out = kernel(read…) over n's shape: in one call of the kernel where every operand is one element or lies like `out`.
+inline void Walk::run_pull(const Pull& pull, const Shape& shape, const Block* const* read, Block& out)
+{
     std::uint8_t scalar[kernels::max_operands] = {};
-    const void* data[kernels::max_operands] = {g.value->data};
-    for (std::size_t k = 1; k <= pull.count; ++k) {
+    const void* data[kernels::max_operands] = {};
+    bool direct = true;
+    for (std::size_t k = 0; k <= pull.count; ++k) {
         const Block& b = *read[k];
         data[k] = b.data;
-        if (b.count == 1) scalar[k] = static_cast<std::uint8_t>(size_of(b.dtype));
-        direct = direct && !b.strided && (b.count == 1 || (b.count == out->count && b.dtype == n.dtype));
+        if (is_one_element(b))
+            scalar[k] = static_cast<std::uint8_t>(size_of(b.dtype));
+        else
+            direct = direct && !b.strided && b.count == out.count && b.dtype == out.dtype;
     }
-    if (direct) {
-        detail::run_direct(pull.kernel, out->count, data, scalar, pull.count + 1U, out->data,
-                           size_of(n.dtype));
-    } else {
-        kernels::Operand operands[kernels::max_operands] = {operand(*out, n.shape)};
-        for (std::size_t k = 0; k <= pull.count; ++k) operands[k + 1] = operand(*read[k], n.shape);
-        const auto mode = add ? kernels::Store::accumulate : kernels::Store::assign;
-        kernels::execute(pull.kernel, n.shape, n.dtype, operands, pull.count + 2U, mode);
-    }
-    if (!add) return deliver(to, {std::move(out), {}});
-    if (tape_.anomaly && !all_finite(*out)) report_birth(*out);
+    if (!direct) return run_tiles(pull, shape, read, out, kernels::Store::assign);
+    detail::run_direct(pull.kernel, out.count, data, scalar, pull.count + 1U, out.data, size_of(out.dtype));
+}
+
+inline void Walk::run_tiles(const Pull& pull, const Shape& shape, const Block* const* read, Block& out,
+                            kernels::Store mode)
+{
+    kernels::Operand operands[kernels::max_operands] = {operand(out, shape)};
+    for (std::size_t k = 0; k <= pull.count; ++k) operands[k + 1] = operand(*read[k], shape);
+    kernels::execute(pull.kernel, shape, out.dtype, operands, pull.count + 2U, mode);
 }
 
 /// The pull as an operation of its own, on blocks: what a recorder sees, and what a broadcast input sums up.
@@ -129,28 +155,30 @@ inline AnyTensor Walk::pull_recorded(Node& n, std::size_t i, const AnyTensor& g)
     AnyTensor in[kernels::max_operands] = {{g.value, {}}};
     for (std::size_t k = 0; k < pull.count; ++k) in[k + 1].value = Ref<Block>(n.saved[pull.slots[k]]);
     const Restore<Site> site(tape_.site_override, n.at);
+    const Restore<bool> rule(tape_.in_rule, true);
     return apply_any(*pull.primitive, nullptr, in, pull.count + 1U, n.at);
 }
 
-/// The input was broadcast: the contributions are added up, in the order of sum. The kernel is called from here, so that a
-/// debugger that stops in the rule shows few frames.
+/// The input was broadcast: the contributions are added up, in the order of sum; along extents of 1 there is nothing to add.
+/// The kernel is called from here, so that a debugger that stops in the rule shows few frames.
 inline void Walk::pull_reduced(Node& n, std::size_t i, const AnyTensor& g)
 {
     const Pull& pull = n.primitive->pull[i];
-    AnyTensor r = g;
-    r.node = {};
+    const Shape& shape = n.inputs[i]->shape;
+    AnyTensor r{g.value, {}};
     if (!pull.passes && tape_.thread().recorder) {
         r = pull_recorded(n, i, g);
     } else if (!pull.passes) {
+        const Block* read[kernels::max_operands] = {g.value.get()};
+        for (std::size_t k = 0; k < pull.count; ++k) read[k + 1] = n.saved[pull.slots[k]];
         r.value = make_block(tape_.thread(), n.dtype, n.shape, element_count(n.shape));
-        kernels::Operand operands[kernels::max_operands] = {operand(*r.value, n.shape),
-                                                            operand(*g.value, n.shape)};
-        for (std::size_t k = 0; k < pull.count; ++k)
-            operands[k + 2] = operand(*n.saved[pull.slots[k]], n.shape);
-        kernels::execute(pull.kernel, n.shape, n.dtype, operands, pull.count + 2U, kernels::Store::assign);
+        run_pull(pull, n.shape, read, *r.value);
     }
+    if (!tape_.thread().recorder && r.value->count > 0 && r.value->count == element_count(shape))
+        return deliver(*n.inputs[i], {relabelled(std::move(r.value), shape), {}});
     const Restore<Site> site(tape_.site_override, n.at);
-    deliver(*n.inputs[i], n.primitive->sum_to(r, n.inputs[i]->shape));
+    const Restore<bool> rule(tape_.in_rule, true);
+    deliver(*n.inputs[i], n.primitive->sum_to(r, shape));
 }
 
 }  // namespace wengert

@@ -6,6 +6,7 @@
 
 namespace wengert {
 
+/// One operation whose derivative disagrees with differences.
 struct AuditFinding {
     std::string primitive;
     Site at;
@@ -13,6 +14,7 @@ struct AuditFinding {
            numeric = 0;  ///< ⟨Jᵀu, v⟩ of the rule, ⟨u, J v⟩ by differences of the operation itself
 };
 
+/// What audit has found, operation by operation.
 struct AuditReport {
     bool ok = true;
     std::size_t nodes = 0;  ///< operations tested
@@ -81,29 +83,24 @@ template <class T> bool audit_node(const Node& n, std::uint64_t& state, AuditFin
            (single ? 1e-2 : 1e-5) * (1 + std::abs(finding.numeric)) + size * (single ? 1e-6 : 1e-14) / h;
 }
 
-}  // namespace detail
-
-/// Runs f on `args` and tests each operation that it records by one dot product, ⟨u, J v⟩ against ⟨Jᵀu, v⟩ with random
-/// u and v: a wrong rule is named with the file and line of the user's call. Memory: every input of every operation.
-template <class F, class X>
-AuditReport audit(F&& f, const X& args, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class F, class X> AuditReport audit_at(F& f, const Site& at, const X& args)
 {
     Tape& tape = Tape::current();
     AuditReport report;
-    detail::LevelScope scope(tape, false);
+    LevelScope scope(tape, false);
     const Restore<bool> keep(tape.save_all, true);
-    const auto variables = detail::lift_tree(detail::argument(args), scope.level(), "audit", at);
-    const auto y = detail::call_with(f, variables, at);
+    const auto variables = lift_tree(args, scope.level(), "audit", at);
+    const auto y = call_with(f, variables, at);
     std::vector<const Node*> nodes;
     for (const Node* n = tape.first(); n; n = n->next)
         if (n->sequence >= scope.start() && n->input_count > 0 && !n->leaf() && n->saved[0] &&
-            detail::applies_again(*n))
+            applies_again(*n))
             nodes.push_back(n);
     std::uint64_t state = 7;
     const Restore<std::uint64_t> active(tape.active, 0);
     for (const Node* n : nodes) {
         AuditFinding finding{std::string(n->primitive->name), n->at};
-        const bool ok = detail::audit_node<double>(*n, state, finding);
+        const bool ok = audit_node<double>(*n, state, finding);
         ++report.nodes;
         if (ok) continue;
         report.ok = false;
@@ -113,6 +110,33 @@ AuditReport audit(F&& f, const X& args, Site at = {__builtin_FILE(), __builtin_L
         report.findings.push_back(std::move(finding));
     }
     return report;
+}
+
+}  // namespace detail
+
+/// Runs f on its arguments and tests each operation that it records by one dot product, ⟨u, J v⟩ against ⟨Jᵀu, v⟩ with random
+/// u and v: a wrong rule is named with the file and line of the user's call. Memory: every input of every operation.
+template <class F, detail::NoSite A>
+AuditReport audit(F&& f, const A& a, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::audit_at(f, at, detail::argument(a));
+}
+/// The same for several arguments, which may be given as a tuple too.
+template <class F, detail::NoSite A, detail::NoSite B>
+AuditReport audit(F&& f, const A& a, const B& b, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::audit_at(f, at, std::tuple(detail::argument(a), detail::argument(b)));
+}
+template <class F, detail::NoSite A, detail::NoSite B, detail::NoSite C>
+AuditReport audit(F&& f, const A& a, const B& b, const C& c, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::audit_at(f, at, std::tuple(detail::argument(a), detail::argument(b), detail::argument(c)));
+}
+template <class F, detail::NoSite... X>
+    requires(sizeof...(X) > 3)
+AuditReport audit(F&& f, const X&... x)
+{
+    return detail::audit_at(f, Site{}, std::tuple(detail::argument(x)...));
 }
 
 }  // namespace wengert

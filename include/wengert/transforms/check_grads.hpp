@@ -3,13 +3,16 @@
 
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "derivatives.hpp"
 
 namespace wengert {
 
+/// Which derivatives check_grads looks at.
 enum class Modes { reverse = 1, forward = 2, both = 3 };
 
+/// How check_grads differentiates by differences, and what it forgives.
 struct CheckOptions {
     int order = 1;  ///< derivatives of derivatives, in every mixture of the modes
     Modes modes = Modes::both;
@@ -18,11 +21,13 @@ struct CheckOptions {
     std::uint64_t seed = 1;
 };
 
+/// What check_grads has found.
 struct CheckReport {
     bool ok = true;
     std::string message;  ///< which order and mode, which argument, which element, both numbers
     std::size_t argument = 0, element = 0;
     double analytic = 0, numeric = 0;
+    Modes modes = Modes::both;  ///< those that were there to check
     explicit operator bool() const noexcept { return ok; }
 };
 
@@ -112,11 +117,9 @@ public:
         const double numeric = difference(f, x, v, u, h_, size);
         const double slack = tolerance_ * (1 + std::abs(numeric)) + size * (single_ ? 1e-6 : 1e-14) / h_;
         CheckReport report;
-        if (uses(Modes::forward)) {
-            const double got = inner(jvp(f, x, v, at_).second, u);
-            if (!(std::abs(got - numeric) <= slack))
-                return describe(path + "forward", f, x, u, got, numeric, Modes::forward);
-        }
+        if (const auto got = forward(f, x, v, u))
+            if (!(std::abs(*got - numeric) <= slack))
+                return describe(path + "forward", f, x, u, *got, numeric, Modes::forward);
         if (uses(Modes::reverse)) {
             const double got = inner(vjp(f, x, at_).second(u, at_), v);
             if (!(std::abs(got - numeric) <= slack))
@@ -131,17 +134,32 @@ public:
         if (uses(Modes::forward))
             report = check([&](const Tensors<T>& at) { return jvp(f, at, v, at_).second; }, x, order - 1,
                            path + "forward, then ");
+        report.modes = options_.modes;
         return report;
     }
 
 private:
+    /// ⟨u, J v⟩, or nothing where a custom_vjp has no forward mode; from then on reverse mode alone is checked. Somebody who
+    /// asked for forward mode is told.
+    std::optional<double> forward(const TensorFunction<T>& f, const Tensors<T>& x, const Tensors<T>& v,
+                                  const Tensors<T>& u)
+    {
+        if (!uses(Modes::forward)) return {};
+        try {
+            return inner(jvp(f, x, v, at_).second, u);
+        } catch (const NoForwardMode&) {
+            if (options_.modes != Modes::both) throw;
+            options_.modes = Modes::reverse;
+            return {};
+        }
+    }
     bool uses(Modes m) const { return static_cast<int>(options_.modes) & static_cast<int>(m); }
 
     /// Finds the element whose derivative is furthest off.
     CheckReport describe(const std::string& mode, const TensorFunction<T>& f, const Tensors<T>& x,
                          const Tensors<T>& u, double analytic, double numeric, Modes which)
     {
-        CheckReport r{false, {}, 0, 0, analytic, numeric};
+        CheckReport r{false, {}, 0, 0, analytic, numeric, options_.modes};
         const Tensors<T> g = which == Modes::reverse ? vjp(f, x, at_).second(u, at_) : Tensors<T>{};
         double worst = -1;
         for (std::size_t a = 0; a < x.size(); ++a)
@@ -187,7 +205,7 @@ template <class T, class X> Tensors<T> flat(const X& x)
 }
 template <class T, class X> X unflat(const X& like, const Tensors<T>& tensors)
 {
-    X out = like;
+    X out = tree::detail::copied(like);
     std::size_t i = 0;
     tree::for_each(
         [&]<class U>(Tensor<U>& t) {
@@ -219,7 +237,8 @@ template <> inline constexpr bool is_float_tensor<Tensor<float>> = true;
 }  // namespace detail
 
 /// Compares the derivatives of f at `args` (a tensor, a struct of tensors, or a tuple of several arguments) with
-/// differences, projected on random directions, in both modes and to the given order. Integers in args stay fixed.
+/// differences, projected on random directions, in both modes and to the given order. Integers in args stay fixed. Where a
+/// custom_vjp has no forward mode, reverse mode alone is checked, and the report's `modes` says so.
 template <class F, class X>
 CheckReport check_grads(F&& f, const X& args, CheckOptions options = {},
                         Site at = {__builtin_FILE(), __builtin_LINE()})

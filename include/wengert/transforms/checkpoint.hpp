@@ -9,11 +9,27 @@ namespace wengert {
 
 namespace detail {
 
-/// Calls fn on every tensor of some arguments or of a result, as AnyTensor&.
+/// Calls fn on every tensor of some arguments or of a result that is not empty, as AnyTensor&.
 template <class Fn, class X> void each_tensor(Fn&& fn, X& x)
 {
-    tree::for_each([&]<class T>(T& t) { fn(const_cast<Tensor<typename T::value_type>&>(t).any_unchecked()); },
-                   x);
+    tree::for_each(
+        [&]<class T>(T& t) {
+            if (t.defined()) fn(const_cast<Tensor<typename T::value_type>&>(t).any_unchecked());
+        },
+        x);
+}
+/// The tensors of some arguments taken out, and others put in their place.
+template <class X> void take_out_all(X& x)
+{
+    tree::for_each([](auto& t) { take_out(t.any_unchecked()); }, x);
+}
+template <class X> void fill_shell(X& x, const AnyTensor* next)
+{
+    tree::for_each(
+        [&](auto& t) {
+            if (!was_empty(t.any_unchecked())) t.any_unchecked() = *next++;
+        },
+        x);
 }
 template <class X> std::vector<AnyTensor> leaves_of(X& x)
 {
@@ -59,27 +75,31 @@ template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
 template <class F, class Arguments> class CheckpointRule : public SectionRule {
 public:
     CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log)
-        : function_(std::move(f)), shell_(arguments), log_(std::move(log)),
+        : SectionRule("checkpoint", rerun_function), function_(std::move(f)),
+          shell_(tree::detail::copied(arguments)), log_(std::move(log)),
           hooks_(Tape::current().hooks != nullptr)
     {
-        each_tensor([](AnyTensor& t) { t = {}; }, shell_);
+        take_out_all(shell_);
     }
-    std::string_view name() const override { return "checkpoint"; }
-    bool reruns() const override { return true; }
-    std::vector<AnyTensor> rerun(const std::vector<AnyTensor>& inputs, const Site& at) const override
+
+private:
+    static std::vector<AnyTensor> rerun_function(const SectionRule& rule,
+                                                 const std::vector<AnyTensor>& inputs, const Site& at)
+    {
+        return static_cast<const CheckpointRule&>(rule).again(inputs, at);
+    }
+    std::vector<AnyTensor> again(const std::vector<AnyTensor>& inputs, const Site& at) const
     {
         const RecomputedSegment segment;
-        RunRecorder run(log_, name());
+        RunRecorder run(log_, name);
         Arguments x = shell_;
-        std::size_t i = 0;
-        each_tensor([&](AnyTensor& t) { t = inputs[i++]; }, x);
+        fill_shell(x, inputs.data());
         if (hooks_) give_arguments(run, x, at);
         auto y = Argument<decltype(apply_at(*function_, at, x))>(apply_at(*function_, at, x));
         run.finish(at);
         return leaves_of(y);
     }
 
-private:
     std::shared_ptr<F> function_;
     Arguments shell_;
     RunLog log_;

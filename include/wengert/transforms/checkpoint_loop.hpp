@@ -1,6 +1,7 @@
 // checkpoint_loop: a loop of many steps with memory for few.
 #pragma once
 
+#include <optional>
 #include <variant>
 
 #include "../ops/shape.hpp"
@@ -45,18 +46,17 @@ template <class F, class State, class Xs> auto call_step(F& f, const State& s, c
 template <class State> LoopState loop_state(State s)
 {
     AnyTensors tensors = leaves_of(s);
-    each_tensor([](AnyTensor& t) { t = {}; }, s);
+    take_out_all(s);
     return {std::move(tensors), std::make_shared<const State>(std::move(s))};
 }
 template <class State> State filled(const LoopState& from)
 {
     State s = *static_cast<const State*>(from.plain.get());
-    const AnyTensor* tensors = from.data();
-    each_tensor([&](AnyTensor& t) { t = *tensors++; }, s);
+    fill_shell(s, from.data());
     return s;
 }
 
-/// The outputs of all steps, each stacked along a new first axis. A loop of no steps has none to tell the shapes.
+/// The outputs of all steps, each stacked along a new first axis.
 template <class Y> Y stacked(const Y& like, const AnyTensor* outputs, std::size_t steps, const Site& at)
 {
     Y y = like;
@@ -66,32 +66,51 @@ template <class Y> Y stacked(const Y& like, const AnyTensor* outputs, std::size_
         [&]<class T>(Tensor<T>& t) {
             std::vector<Tensor<T>> parts;
             for (std::size_t i = 0; i < steps; ++i) parts.push_back(Tensor<T>(outputs[i * width + k]));
-            t = parts.empty() ? Tensor<T>() : stack(parts, 0, at);
+            t = parts.empty() ? Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), Shape{0}), {}})
+                              : stack(parts, 0, at);
             ++k;
         },
         y);
     return y;
 }
 
+/// The second of what a step returns, if it is a pair.
+template <class Result, bool plain> struct StepOutput {
+    using type = std::monostate;
+};
+template <class Result> struct StepOutput<Result, false> {
+    using type = std::remove_cvref_t<decltype(std::declval<Result>().second)>;
+};
+
 template <class F, class State, class Xs> class CheckpointedLoop {
 public:
     using Result = std::remove_cvref_t<decltype(call_step(std::declval<F&>(), std::declval<State&>(),
                                                           std::declval<Xs&>(), 0U))>;
     static constexpr bool plain = std::is_convertible_v<Result, State>;
+    using Output = typename StepOutput<Result, plain>::type;
 
     CheckpointedLoop(F f, const State& state, Xs xs, LoopOptions<State> o, const Site& at)
-        : state_(state), options_(std::move(o)), at_(at)
+        : state_(tree::detail::copied(state)), options_(std::move(o)), at_(at)
     {
         auto function = std::make_shared<F>(std::move(f));
         steps_ = std::make_shared<LoopSteps>();
-        steps_->step = [function, xs = std::move(xs), at](std::uint64_t i, const LoopState& now) {
+        steps_->step = [function, xs = std::move(xs), like = like_, at](std::uint64_t i,
+                                                                        const LoopState& now) {
             Result r = call_step(*function, filled<State>(now), xs, i);
             if constexpr (plain)
                 return checked(now, std::move(r), std::monostate{}, at);
-            else
+            else {
+                if (!*like) {
+                    like->emplace(tree::detail::copied(r.second));
+                    each_tensor([](AnyTensor& t) { t = {}; }, **like);
+                }
+                if (tree::count(r.second) != tree::count(**like))
+                    fail<ShapeError>("checkpoint_loop",
+                                     "a step must return outputs of the same form every time", at);
                 return checked(now, std::move(r.first), r.second, at);
+            }
         };
-        steps_->state_size = tree::count(state);
+        steps_->state_size = leaves_of(state).size();
         steps_->report = options_.report;
         if (!options_.folder.empty())
             steps_->disk = std::make_shared<SnapshotStore>(options_.folder, "checkpoint_loop", at);
@@ -130,8 +149,7 @@ private:
         if (!same)
             fail<ShapeError>("checkpoint_loop",
                              "a step must return a state of the same shapes as it is given", at);
-        const AnyTensors outputs = leaves_of(y);
-        out.insert(out.end(), outputs.begin(), outputs.end());
+        tree::for_each([&](const auto& t) { out.push_back(t.any("checkpoint_loop", at)); }, y);
         return out;
     }
     bool more(const LoopState& t) const
@@ -185,12 +203,22 @@ private:
             static_cast<void>(n);
             return s;
         } else {
-            using Y = std::remove_cvref_t<decltype(std::declval<Result>().second)>;
-            return std::pair(std::move(s), stacked(Y{}, all.data() + steps_->state_size, n, at_));
+            return std::pair(std::move(s), outputs(all.data() + steps_->state_size, n));
         }
     }
 
+    Output outputs(const AnyTensor* all, std::uint64_t n) const
+    {
+        if (*like_) return stacked(**like_, all, n, at_);
+        if constexpr (std::is_default_constructible_v<Output>)
+            return Output{};
+        else
+            fail<ShapeError>("checkpoint_loop", "a loop of no steps has no output to tell its form", at_);
+    }
+
     State state_;
+    std::shared_ptr<std::optional<Output>> like_ =
+        std::make_shared<std::optional<Output>>();  ///< without tensors
     LoopOptions<State> options_;
     Site at_;
     std::shared_ptr<LoopSteps> steps_;

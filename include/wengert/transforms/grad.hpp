@@ -33,8 +33,8 @@ template <class Y> void check_scalar(const Y& y, std::string_view transform, con
                   "wengert: grad needs a floating-point result (float or double)");
     if (y.size() != 1)
         fail<TapeError>(transform,
-                        "the function must return a scalar, it returned shape " + to_string(y.shape()) +
-                            "; sum it, or use vjp or jacobian",
+                        "the function must return a scalar, it returned shape " +
+                            to_string(y.shape(transform, at)) + "; sum it, or use vjp or jacobian",
                         at);
 }
 
@@ -65,6 +65,7 @@ template <class T> Tensor<T> ones_of(const Shape& shape)
 template <std::size_t... I, class F, class... X>
 auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
 {
+    static_assert(visible<std::tuple_element_t<I, std::tuple<X...>>...>);
     Tape& tape = Tape::current();
     LevelScope scope(tape, false);
     const std::size_t level = scope.level();
@@ -72,6 +73,7 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
     auto arguments = variables;  // f may take them by reference and write to them
     auto y = Argument<decltype(apply_at(f, at, arguments))>(apply_at(f, at, arguments));
     check_scalar(y, transform, at);
+    report_lost(tape, level, transform, at, y);
     using T = typename decltype(y)::value_type;
     std::optional<Walk> walk(std::in_place, tape, level, false);
     if (walk->reaches(y.any().node.get())) walk->run(y.any().node, ones_of<T>(y.shape()).any());
@@ -166,7 +168,7 @@ public:
 private:
     template <class T> void sweep(Walk& walk, const Tensor<T>& y, const Tensor<T>& g, const Site& at) const
     {
-        if (!(g.shape() == y.shape()))
+        if (!(g.shape("vjp", at) == y.shape("vjp", at)))
             fail<ShapeError>("vjp",
                              "the cotangent's shape " + to_string(g.shape()) + " is not the result's, " +
                                  to_string(y.shape()),
@@ -188,12 +190,14 @@ private:
 
 template <class F, class... X> auto vjp_at(F& f, const Site& at, const X&... x)
 {
+    static_assert(visible<X...>);
     Tape& tape = Tape::current();
     LevelScope scope(tape, false);
     std::tuple<X...> variables(lift_tree(x, scope.level(), "vjp", at)...);
     std::tuple<X...> arguments = variables;  // f may take them by reference and write to them
     using Y = Argument<decltype(apply_at(f, at, arguments))>;
     Y y = apply_at(f, at, arguments);
+    report_lost(tape, scope.level(), "vjp", at, y);
     scope.close();
     return std::pair(lower_tree(y, scope.level(), at), Pullback<Y, X...>(y, variables, scope));
 }

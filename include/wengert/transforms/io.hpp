@@ -1,6 +1,7 @@
 // Structs of tensors to and from .npz files.
 #pragma once
 
+#include "../base/field_names.hpp"
 #include "../ops/io.hpp"
 #include "level.hpp"
 
@@ -8,83 +9,135 @@ namespace wengert {
 
 namespace detail {
 
-inline std::string joined(const std::string& path, const std::string& name)
-{
-    return path.empty() ? name : path + "." + name;
-}
+/// Where a tensor of a tree is: in the names of fields, the numbers of elements and keys, "layers.2.weight"; and in
+/// numbers of fields, "0.2.0", as files were written that had no names.
+struct TreePath {
+    std::string name, number;
+    TreePath then(const std::string& n) const { return then(n, n); }
+    TreePath then(const std::string& n, const std::string& old) const
+    {
+        return {name.empty() ? n : name + "." + n, number.empty() ? old : number + "." + old};
+    }
+    TreePath or_array() const { return name.empty() ? TreePath{"arr_0", "arr_0"} : *this; }
+};
 
 template <class K> std::string key_text(const K& key)
 {
-    if constexpr (std::is_arithmetic_v<K>)
+    if constexpr (std::is_enum_v<K>)
+        return std::to_string(static_cast<std::int64_t>(key));
+    else if constexpr (std::is_arithmetic_v<K>)
         return std::to_string(key);
     else
         return std::string(key);
 }
 
-/// fn(path, tensor) for all tensors of a tree. A path is made of field and element numbers and of keys: "0.2.weight".
-template <class F, class X> void walk_named(const std::string& path, F& fn, X& x)
+/// The name of a field: its own, or that which a hook gives it, or its number.
+template <class X, std::size_t I> std::string name_of_field(const X& x)
+{
+    if constexpr (tree::detail::hooked<X>) {
+        const auto list = tree::detail::listed(x);
+        const auto& field = std::get<I>(list);
+        if constexpr (requires {
+                          field.name;
+                          field.part;
+                      })
+            return field.name;
+        else
+            return std::to_string(I);
+    } else {
+        return std::string(reflect::field_name<X, I>);
+    }
+}
+
+template <class F, class X> void walk_named(const TreePath& path, F& fn, X& x);
+
+/// Fields of a struct, or elements of a tuple.
+template <bool named, class F, class X, class Tuple, std::size_t... I>
+void walk_named_fields(const TreePath& path, F& fn, X& x, Tuple&& fields, std::index_sequence<I...>)
+{
+    const auto one = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+        if constexpr (tree::contains_leaf<std::tuple_element_t<K, std::remove_cvref_t<Tuple>>>) {
+            std::string number = std::to_string(K), name = number;
+            if constexpr (named) name = name_of_field<std::remove_const_t<X>, K>(x);
+            walk_named(path.then(name, number), fn, std::get<K>(fields));
+        }
+    };
+    (one(std::integral_constant<std::size_t, I>{}), ...);
+}
+
+/// fn(path, tensor) for all tensors of a tree.
+template <class F, class X> void walk_named(const TreePath& path, F& fn, X& x)
 {
     using Plain = std::remove_const_t<X>;
     namespace td = tree::detail;
-    const auto fields = [&](auto&& tuple) {
-        std::apply(
-            [&](auto&... field) {
-                std::size_t i = 0;
-                (walk_named(joined(path, std::to_string(i++)), fn, field), ...);
-            },
-            tuple);
-    };
-    if constexpr (tree::is_leaf<Plain>) {
-        fn(path.empty() ? std::string("arr_0") : path, x);
+    constexpr td::Kind k = td::kind<Plain>;
+    if constexpr (k == td::Kind::leaf) {
+        fn(path.or_array(), x);
     } else if constexpr (!tree::contains_leaf<Plain>) {
         return;
-    } else if constexpr (td::optional_like<Plain>) {
+    } else if constexpr (k == td::Kind::optional) {
         if (x.has_value()) walk_named(path, fn, *x);
-    } else if constexpr (td::map_like<Plain>) {
-        for (auto& entry : x) walk_named(joined(path, key_text(entry.first)), fn, entry.second);
-    } else if constexpr (td::range_like<Plain>) {
+    } else if constexpr (k == td::Kind::map) {
+        for (auto& entry : x) walk_named(path.then(key_text(entry.first)), fn, entry.second);
+    } else if constexpr (k == td::Kind::sequence) {
         std::size_t i = 0;
-        for (auto& element : x) walk_named(joined(path, std::to_string(i++)), fn, element);
-    } else if constexpr (reflect::detail::tuple_like<Plain>) {
-        fields(x);
+        for (auto& element : x) walk_named(path.then(std::to_string(i++)), fn, element);
+    } else if constexpr (k == td::Kind::variant) {
+        const auto held = [&](auto& value) { walk_named(path, fn, value); };
+        std::visit(held, x);
+    } else if constexpr (k == td::Kind::tuple) {
+        walk_named_fields<false>(path, fn, x, x, std::make_index_sequence<std::tuple_size<Plain>::value>{});
     } else {
-        fields(reflect::tie(x));
+        using Fields = decltype(td::fields_of(x));
+        walk_named_fields<true>(path, fn, x, td::fields_of(x),
+                                std::make_index_sequence<std::tuple_size<Fields>::value>{});
     }
+}
+
+/// The same of types that can be looked into, all of them.
+template <class F, class X> void walk_all_named(F& fn, X& x)
+{
+    if constexpr (tree::detail::look_into<std::remove_const_t<X>>) walk_named({}, fn, x);
 }
 
 }  // namespace detail
 
 /// A tensor, or all tensors of a struct, tuple, vector or map of them, as one .npz file. Their names are their paths:
-/// numbers of fields and elements, keys of maps. Throws Error when it cannot be written.
+/// names of fields, numbers of elements, keys of maps, "layers.2.weight". Throws Error when it cannot be written.
 template <class X> void save_npz(const std::string& path, const X& x)
 {
     std::vector<Ref<Block>> blocks;
     std::vector<std::pair<std::string, NpyView>> views;
-    auto add = [&]<class T>(const std::string& name, const Tensor<T>& t) {
+    auto add = [&]<class T>(const detail::TreePath& at, const Tensor<T>& t) {
+        if (!t.defined()) return;
         note_read(*t.any().value, Read::elements, {});
         const Block& b = *blocks.emplace_back(contiguous(t.any().value));
-        views.push_back({name, {npy_dtype<T>(), detail::shape_vector(b.shape), {b.data, b.bytes()}}});
+        views.push_back({at.name, {npy_dtype<T>(), detail::shape_vector(b.shape), {b.data, b.bytes()}}});
     };
-    detail::walk_named("", add, x);
+    detail::walk_all_named(add, x);
     write_npz(path, views);
 }
 
-/// A copy of `like` with its tensors read from a file that save_npz wrote, as constants. Throws Error when one is missing,
+/// A copy of `like` with its tensors read from a file that save_npz wrote, as constants; names are numbers of fields in files of
+/// older versions. Throws Error when one is missing,
 /// ShapeError or DTypeError when it is another one than in `like`.
 template <class X> X load_npz(const std::string& path, const X& like)
 {
     const auto arrays = read_npz(path);
-    X out = like;
-    auto read = [&]<class T>(const std::string& name, Tensor<T>& t) {
-        const auto found = arrays.find(name);
-        if (found == arrays.end()) throw Error("[load_npz] '" + path + "' has no array '" + name + "'");
+    X out = tree::detail::copied(like);
+    auto read = [&]<class T>(const detail::TreePath& at, Tensor<T>& t) {
+        auto found = arrays.find(at.name);
+        if (found == arrays.end()) found = arrays.find(at.number);
+        if (!t.defined() && found == arrays.end()) return;
+        if (found == arrays.end()) throw Error("[load_npz] '" + path + "' has no array '" + at.name + "'");
+        const std::string& name = found->first;
         Tensor<T> loaded = detail::tensor_from<T>(path + ":" + name, found->second);
-        if (!(loaded.shape() == t.shape()))
+        if (t.defined() && !(loaded.shape() == t.shape()))
             throw ShapeError("[load_npz] '" + path + ":" + name + "' has shape " + to_string(loaded.shape()) +
                              ", not " + to_string(t.shape()));
         t = std::move(loaded);
     };
-    detail::walk_named("", read, out);
+    detail::walk_all_named(read, out);
     return out;
 }
 

@@ -10,7 +10,7 @@ namespace detail {
 template <class T>
 Tensor<T> lift_with_tangent(const Tensor<T>& x, const Tensor<T>& dot, std::size_t level, const Site& at)
 {
-    if (!(x.shape() == dot.shape()))
+    if (!(x.shape("jvp", at) == dot.shape("jvp", at)))
         fail<ShapeError>("jvp",
                          "the tangent's shape " + to_string(dot.shape()) + " is not that of its primal, " +
                              to_string(x.shape()),
@@ -27,14 +27,16 @@ Tensor<T> lift_with_tangent(const Tensor<T>& x, const Tensor<T>& dot, std::size_
 /// Trees of primals and tangents of one type; the tree's tensors in order.
 template <class X> X lift_with_tangents(const X& x, const X& dot, std::size_t level, const Site& at)
 {
-    X variables = x;
+    X variables = tree::detail::copied(x);
     std::vector<AnyTensor> tangents;
     zip_at(
-        "jvp", at, [&]<class T>(const Tensor<T>&, const Tensor<T>& d) { tangents.push_back(d.any()); }, x,
-        dot);
+        "jvp", at,
+        [&]<class T>(const Tensor<T>&, const Tensor<T>& d) { tangents.push_back(d.any("jvp", at)); }, x, dot);
     std::size_t i = 0;
     tree::for_each(
-        [&]<class T>(Tensor<T>& v) { v = lift_with_tangent(v, Tensor<T>(tangents[i++]), level, at); },
+        [&]<class T>(Tensor<T>& v) {
+            if (v.defined()) v = lift_with_tangent(v, Tensor<T>(tangents[i++]), level, at);
+        },
         variables);
     return variables;
 }
@@ -58,11 +60,13 @@ template <class F, class X> auto call_with(F& f, const X& x, const Site& at)
 
 template <class F, class X> auto forward(F& f, const X& x, const X& v, const Site& at)
 {
+    static_assert(visible<X>);
     Tape& tape = Tape::current();
     LevelScope scope(tape, true);
     const std::size_t level = scope.level();
     const X variables = lift_with_tangents(x, v, level, at);
     const auto y = call_with(f, variables, at);
+    report_lost(tape, level, "jvp", at, y);
     scope.close();
     auto dot = tree::map([&]<class T>(const Tensor<T>& t) { return tangent_of(t, level); }, y);
     return std::pair(lower_tree(y, level, at), std::move(dot));

@@ -13,6 +13,9 @@ namespace wengert {
 /// loop, tensors the recorded derivative. Values that do not depend on that input stay plain V.
 template <class V> struct Dual {
     V value, dot;
+
+    /// A dual number is no double: `using std::sin; sin(x)` in place of std::sin(x).
+    template <std::same_as<double> D> operator D() const = delete;
 };
 
 namespace detail {
@@ -178,10 +181,13 @@ public:
         static_assert(sizeof...(X) <= Primitive::max_elementwise,
                       "wengert: elementwise: at most four arguments");
         using T = typename first_dtype<X...>::type;
+        using Looked [[maybe_unused]] =
+            decltype(F{}(dual_for(x)...));  // std::sin is refused here, in few lines
         return apply_elementwise<LambdaPrimitive<F>, T>(at, operand<T>(x)...);
     }
 
 private:
+    template <class X> static Dual<Term> dual_for(const X&);
     template <class T, class X> static Tensor<T> operand(const X& x)
     {
         if constexpr (std::is_arithmetic_v<X>)

@@ -1,7 +1,9 @@
 // A transform in flight: its level, its variables, and how values enter and leave it.
 #pragma once
 
-#include "../ops/elementwise.hpp"
+#include <algorithm>
+
+#include "../base/report.hpp"
 #include "../ops/elementwise.hpp"
 #include "../tape/backward.hpp"
 #include "closure.hpp"
@@ -83,7 +85,7 @@ Tensor<T> lift(const Tensor<T>& x, std::size_t level, std::string_view transform
         return x;
     else {
         Tape& tape = Tape::current();
-        const AnyTensor* in[] = {&x.any()};
+        const AnyTensor* in[] = {&x.any(transform, at)};
         const std::uint64_t outer = tape.dependence(in, 1, transform, at) & Tape::below(level);
         auto node = identity_node<T>(x.any(), outer, Tape::bit(level), level, at);
         Recorder* r = recorder();
@@ -108,6 +110,55 @@ template <class T> Tensor<T> lower(const Tensor<T>& x, std::size_t level, const 
     const std::uint64_t outer = tape.dependence(in, 1, "identity", at);
     if (outer == 0) return Tensor<T>(AnyTensor{any.value, {}});
     return Tensor<T>(AnyTensor{any.value, identity_node<T>(any, outer, 0, 0, at)});
+}
+
+/// Are all elements 0?
+template <class T> bool is_zero(const Tensor<T>& x)
+{
+    const Ref<Block> b = contiguous(x.any().value);
+    const T* const e = b->template as<T>();
+    return std::all_of(e, e + b->count, [](T v) { return v == T(0); });
+}
+
+/// Reports a function whose numbers were read and whose result y depends on nothing: most likely it was computed from those numbers, and
+/// its derivative would be 0 in silence. A result of zeros passes: a branch may be flat.
+template <class Y>
+void report_lost(const Tape& tape, std::size_t level, std::string_view transform, const Site& at, const Y& y)
+{
+    const Level& l = tape.level(level);
+    if (!l.was_read) [[likely]]
+        return;
+    bool depends = false, zero = true;
+    tree::for_each(
+        [&]<class T>(const Tensor<T>& t) {
+            if constexpr (is_differentiable<T>) {
+                if (!t.defined()) return;
+                depends = depends || (t.any().node && (t.any().node->mask & Tape::bit(level)));
+                zero = zero && is_zero(t);
+            }
+        },
+        y);
+    if (depends || zero) return;
+    const Site& where = l.read_at.line ? l.read_at : at;
+    const std::string text = "the result depends on no variable, but numbers were read from them here: the "
+                             "derivative is 0. Compute "
+                             "with tensors; where a constant is meant, read it from detach()";
+    if (tape.anomaly) fail<TapeError>(transform, text, where);
+    if (is_first_at(where)) report("[" + std::string(transform) + "] " + text, where);
+}
+
+// A shell is a tree whose tensors have been taken out: only what was empty before holds something in it.
+inline void take_out(AnyTensor& t)
+{
+    t = t.value ? AnyTensor{} : AnyTensor{make_block(DType::boolean, Shape{0}), {}};
+}
+/// For a tensor of a shell: an empty one is empty again, in place of any other something is to be put.
+inline bool was_empty(AnyTensor& t) noexcept
+{
+    if (!t.value) [[likely]]
+        return false;
+    t = {};
+    return true;
 }
 
 /// Every tensor of a tree, lifted or lowered.
@@ -139,6 +190,9 @@ const X& argument(const X& x)
 {
     return x;
 }
+
+/// Where an argument cannot be looked into this does not compile, and says so before anything else does.
+template <class... X> inline constexpr bool visible = ((tree::detail::look_into<X> || true) && ...);
 
 template <class X> using Argument = std::remove_cvref_t<decltype(argument(std::declval<const X&>()))>;
 

@@ -59,6 +59,8 @@ struct LoopSteps {
         const MaskRecorder run("checkpoint_loop", &frozen);
         LoopState next = make(i, state, &LoopReport::forward);
         captured |= run.mask() & active;
+        for (const AnyTensor& t : next)
+            if (t.node) captured |= t.node->mask & active;  // captured, and returned untouched
         looked = i + 1;
         return next;
     }
@@ -71,19 +73,20 @@ class LoopSection : public SectionRule {
 public:
     LoopSection(std::shared_ptr<LoopSteps> loop, std::uint64_t a, std::uint64_t b, std::uint64_t snapshots,
                 std::shared_ptr<const void> plain)
-        : loop_(std::move(loop)), a_(a), b_(b), snapshots_(snapshots), plain_(std::move(plain))
+        : SectionRule("checkpoint_loop", rerun_loop), loop_(std::move(loop)), a_(a), b_(b),
+          snapshots_(snapshots), plain_(std::move(plain))
     {}
-    std::string_view name() const override { return "checkpoint_loop"; }
-    bool reruns() const override { return true; }
-    AnyTensors rerun(const AnyTensors& inputs, const Site&) const override
-    {
-        LoopState state(inputs, plain_);
-        for (std::size_t i = 0; file_ && i < state.size(); ++i) state[i].value = file_->read(i);
-        return extend_loop(loop_, std::move(state), a_, b_, snapshots_);
-    }
     void keep_on_disk(std::shared_ptr<Snapshot> file) { file_ = std::move(file); }
 
 private:
+    static AnyTensors rerun_loop(const SectionRule& rule, const AnyTensors& inputs, const Site&)
+    {
+        const auto& r = static_cast<const LoopSection&>(rule);
+        LoopState state(inputs, r.plain_);
+        for (std::size_t i = 0; r.file_ && i < state.size(); ++i) state[i].value = r.file_->read(i);
+        return extend_loop(r.loop_, std::move(state), r.a_, r.b_, r.snapshots_);
+    }
+
     std::shared_ptr<LoopSteps> loop_;
     std::uint64_t a_, b_, snapshots_;
     std::shared_ptr<const void> plain_;  ///< of the state before step a
@@ -98,6 +101,8 @@ inline LoopState advance_loop(LoopSteps& loop, LoopState state, std::uint64_t a,
     AnyTensors outputs;
     for (std::uint64_t i = a; i < b; ++i) {
         LoopState next = i < loop.looked ? loop.make(i, state, &LoopReport::forward) : loop.look(i, state);
+        for (AnyTensor& t : next)
+            if (t.node) t = {Ref<Block>(seen_as(Tape::current(), t)), {}};
         outputs.insert(outputs.end(), next.begin() + static_cast<std::ptrdiff_t>(loop.state_size),
                        next.end());
         next.resize(loop.state_size);

@@ -14,11 +14,15 @@ namespace detail {
 class JacobianRule : public SectionRule {
 public:
     std::vector<std::vector<AnyTensor>> jacobians;  ///< [result][input], empty where there is none
-    std::string_view name() const override { return "preaccumulate"; }
-    std::vector<AnyTensor> pull(const std::vector<AnyTensor>& inputs,
-                                const std::vector<AnyTensor>& cotangents, const std::vector<bool>& wanted,
-                                const Site& at) const override
+    JacobianRule() : SectionRule("preaccumulate", pull_jacobians) {}
+
+private:
+    static std::vector<AnyTensor> pull_jacobians(const SectionRule& rule,
+                                                 const std::vector<AnyTensor>& inputs,
+                                                 const std::vector<AnyTensor>& cotangents,
+                                                 const std::vector<bool>& wanted, const Site& at)
     {
+        const auto& jacobians = static_cast<const JacobianRule&>(rule).jacobians;
         std::vector<AnyTensor> out(inputs.size());
         for (std::size_t k = 0; k < cotangents.size(); ++k)
             for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -31,8 +35,6 @@ public:
             }
         return out;
     }
-
-private:
     static bool single(const AnyTensor& t) { return t.value->dtype == DType::float32; }
     /// In T, the wider of the two types, and then rounded to x's.
     template <class T>
@@ -78,7 +80,12 @@ private:
         each_tensor([&](AnyTensor& t) { values.push_back(t.value); }, y);
         const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at);
         std::size_t k = 0;
-        each_tensor([&](AnyTensor& t) { t = recorded[k++]; }, y);
+        each_tensor(
+            [&](AnyTensor& t) {
+                if (!t.node) t = recorded[k];  // else f captures it, and returns it untouched
+                ++k;
+            },
+            y);
         return y;
     }
     /// One reverse level alone is what a Jacobian serves; derivatives of derivatives and tangents need f itself.
@@ -101,10 +108,13 @@ private:
             t = differentiable(t.value->dtype) ? lift_any({t.value, {}}, scope.level(), "preaccumulate", at)
                                                : AnyTensor{t.value, {}};
         Y y = watched<Y>(x, variables, scope.level(), at);
+        report_lost(tape, scope.level(), "preaccumulate", at, y);
         each_tensor(
             [&](AnyTensor& t) {
-                rule.jacobians.push_back(jacobian_of(tape, scope, t, variables));
-                t.node = {};
+                const bool ours = t.node && (t.node->mask & Tape::bit(scope.level()));
+                rule.jacobians.push_back(ours ? jacobian_of(tape, scope, t, variables)
+                                              : std::vector<AnyTensor>(variables.size()));
+                if (ours) t.node = {};
             },
             y);
         return y;
@@ -117,7 +127,7 @@ private:
         std::size_t i = 0;
         each_tensor([&](AnyTensor& t) { t = variables[i++]; }, x);
         Y y(apply_at(*function_, at, x));
-        if (run.mask() & ~Tape::bit(level))
+        if (run.mask() & Tape::below(level))  // levels above are those of derivatives inside
             fail<TapeError>(
                 "preaccumulate",
                 "the function captures a variable: pass it as an argument, so that its Jacobian is kept", at);
@@ -127,7 +137,6 @@ private:
                                               const std::vector<AnyTensor>& variables)
     {
         std::vector<AnyTensor> out(variables.size());
-        if (!y.node) return out;
         for (std::size_t i = 0; i < variables.size(); ++i)
             if (variables[i].node)
                 out[i].value =
@@ -162,7 +171,7 @@ private:
 /// preaccumulate(f)(x…) = f(x…), recorded as the Jacobian of f alone: memory |f(x)|·|x| in place of what happens inside, and
 /// one sweep of f for each element of its result, at once. For sections with few inputs and results and much work between.
 /// Under forward mode, and where a derivative of a derivative is taken, f is recorded as it is. All of what f depends on must
-/// be among its arguments: a captured variable throws a TapeError.
+/// be among its arguments: a captured variable that it computes with throws a TapeError.
 template <class F> auto preaccumulate(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::Preaccumulate<F>(std::move(f), at);

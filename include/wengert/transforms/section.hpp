@@ -28,6 +28,7 @@ std::vector<AnyTensor> pull_by_running(const F& f, const std::vector<AnyTensor>&
 {
     Tape& tape = Tape::current();
     const Restore<Site> site(tape.site_override, Site{});  // errors inside name the lines of f
+    const Restore<bool> rule(tape.in_rule, false);
     LevelScope scope(tape, false);
     std::vector<AnyTensor> variables = inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i)

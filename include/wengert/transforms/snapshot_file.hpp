@@ -19,9 +19,16 @@ namespace wengert::detail {
 
 /// A file for many arrays, which has no name any more once it is open: nothing is left behind, however the program ends.
 /// Made when the first array comes. Room of arrays that are let go is used again. Any thread may call. Throws MemoryError,
-/// with the system's reason, when something cannot be written or read.
+/// with the system's reason, when something cannot be written or read. After fork() the file is the parent's, as both would write
+/// over each other's arrays: a child has a file of its own for what it keeps, and cannot read what was kept before.
 class SnapshotStore {
 public:
+    /// Where an array is, and in whose file.
+    struct Place {
+        off_t offset;
+        pid_t process;
+    };
+
     SnapshotStore(std::string folder, std::string_view who, const Site& at)
         : folder_(std::move(folder)), who_(who), at_(at)
     {}
@@ -33,34 +40,42 @@ public:
     }
 
     /// Writes a contiguous array. Gives its place.
-    off_t put(const Block& b)
+    Place put(const Block& b)
     {
-        const off_t place = room(b.bytes());
+        const Place place = room(b.bytes());
         for (std::size_t done = 0; done < b.bytes();) {
-            const ssize_t n =
-                ::pwrite(descriptor_, b.data + done, b.bytes() - done, place + static_cast<off_t>(done));
+            const ssize_t n = ::pwrite(descriptor_, b.data + done, b.bytes() - done,
+                                       place.offset + static_cast<off_t>(done));
             if (n < 0 && errno == EINTR) continue;
             if (n <= 0) {
-                const int why = errno;
+                const int why = n < 0 ? errno : ENOSPC;
                 release(place, b.bytes());
-                refuse("cannot write a snapshot of " + std::to_string(b.bytes()) + " bytes", why);
+                refuse("cannot write a snapshot of " + std::to_string(b.bytes()) +
+                       " bytes: " + std::strerror(why));
             }
             done += static_cast<std::size_t>(n);
         }
         return place;
     }
-    void get(off_t place, Block& b) const
+    void get(const Place& place, Block& b) const
     {
+        if (place.process != ::getpid())
+            refuse("a snapshot is in the file of the process that this one was forked from, which writes "
+                   "over it");
         for (std::size_t done = 0; done < b.bytes();) {
-            const ssize_t n =
-                ::pread(descriptor_, b.data + done, b.bytes() - done, place + static_cast<off_t>(done));
+            const ssize_t n = ::pread(descriptor_, b.data + done, b.bytes() - done,
+                                      place.offset + static_cast<off_t>(done));
             if (n < 0 && errno == EINTR) continue;
-            if (n <= 0) refuse("cannot read a snapshot", errno);
+            if (n < 0) refuse(std::string("cannot read a snapshot: ") + std::strerror(errno));
+            if (n == 0)
+                refuse("cannot read a snapshot: its file ends " + std::to_string(b.bytes() - done) +
+                       " bytes too early");
             done += static_cast<std::size_t>(n);
         }
     }
-    void release(off_t place, std::size_t bytes) noexcept
+    void release(const Place& place, std::size_t bytes) noexcept
     {
+        if (place.process != ::getpid()) return;
         const std::lock_guard lock(mutex_);
         if (--arrays_ == 0) {
             free_.clear();
@@ -69,7 +84,7 @@ public:
             return;
         }
         try {
-            free_.emplace(bytes, place);
+            free_.emplace(bytes, place.offset);
         } catch (const std::bad_alloc&) {
             return;  // the room stays empty until all of it is let go
         }
@@ -77,34 +92,42 @@ public:
 
 private:
     /// A place for so many bytes: that of an array of the same size, or the end of the file.
-    off_t room(std::size_t bytes)
+    Place room(std::size_t bytes)
     {
         const std::lock_guard lock(mutex_);
+        const pid_t now = ::getpid();
+        if (process_ != now) leave_to_parent();
         if (descriptor_ < 0) open();
+        process_ = now;
         ++arrays_;
         const auto same = free_.find(bytes);
-        if (same == free_.end()) return std::exchange(end_, end_ + static_cast<off_t>(bytes));
-        const off_t place = same->second;
+        if (same == free_.end()) return {std::exchange(end_, end_ + static_cast<off_t>(bytes)), now};
+        const off_t offset = same->second;
         free_.erase(same);
-        return place;
+        return {offset, now};
+    }
+    void leave_to_parent() noexcept
+    {
+        if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+        free_.clear();
+        end_ = 0;
+        arrays_ = 0;
     }
     void open()
     {
         std::string name = folder_ + "/wengert-snapshot-XXXXXX";
         descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
-        if (descriptor_ < 0) refuse("cannot make a file in " + folder_, errno);
+        if (descriptor_ < 0) refuse("cannot make a file in " + folder_ + ": " + std::strerror(errno));
         ::unlink(name.c_str());
     }
-    [[noreturn]] void refuse(const std::string& what, int why) const
-    {
-        fail<MemoryError>(who_, what + ": " + std::strerror(why), at_);
-    }
+    [[noreturn]] void refuse(const std::string& what) const { fail<MemoryError>(who_, what, at_); }
 
     std::string folder_;
     std::string_view who_;
     Site at_;
     std::mutex mutex_;
     int descriptor_ = -1;
+    pid_t process_ = 0;  ///< whose file it is
     off_t end_ = 0;
     std::size_t arrays_ = 0;
     std::multimap<std::size_t, off_t> free_;  ///< by size
@@ -139,7 +162,7 @@ private:
     struct Part {
         DType dtype;
         Shape shape;
-        off_t place;
+        SnapshotStore::Place place;
     };
     void let_go() noexcept
     {

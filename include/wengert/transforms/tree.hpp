@@ -1,6 +1,5 @@
-// Trees of tensors: tuples, pairs, arrays, vectors, maps, optionals, variants and plain aggregates of them, nested
-// as you like. Containers are recognised by their members, so that none of their headers is needed here. Start
-// at walk().
+// Walks of trees of tensors: tuples, pairs, arrays, vectors, maps, optionals, variants and structs of them, nested as you
+// like. What a type consists of is decided in base/parts.hpp. Start at walk().
 #pragma once
 
 #include <algorithm>
@@ -9,91 +8,12 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "../base/error.hpp"
-#include "../base/reflect.hpp"
+#include "../base/parts.hpp"
 
 namespace wengert::tree {
-
-/// What a walk stops at; specialised for Tensor.
-template <class X> inline constexpr bool is_leaf = false;
-
-/// Specialise as true for a type that holds no tensors and cannot be reflected: it is then copied unchanged.
-template <class X> inline constexpr bool is_opaque = false;
-
-namespace detail {
-
-template <class X>
-concept range_like = requires(X& x) {
-    typename X::value_type;
-    x.begin() != x.end();
-};
-
-/// A std::multimap is a sequence of pairs here: its keys do not tell its elements apart.
-template <class X>
-concept map_like = range_like<X> && requires(X& x, const typename X::key_type& k) {
-    typename X::mapped_type;
-    x.at(k);
-};
-
-template <class X>
-concept optional_like = requires(X& x) {
-    typename X::value_type;
-    x.has_value();
-    *x;
-};
-
-/// False for std::span and other views, whose copies share their elements.
-template <class X>
-inline constexpr bool owns_elements =
-    std::is_const_v<std::remove_reference_t<decltype(*std::declval<const X&>().begin())>>;
-
-template <class X> inline constexpr std::size_t alternatives = 0;
-template <class... A> inline constexpr std::size_t alternatives<std::variant<A...>> = sizeof...(A);
-
-/// Seen are the types whose search is under way: a struct may hold a vector of itself.
-template <class X, class... Seen> consteval bool search();
-
-template <class Tuple, class... Seen, std::size_t... I>
-consteval bool search_elements(std::index_sequence<I...>)
-{
-    return (search<std::remove_cvref_t<std::tuple_element_t<I, Tuple>>, Seen...>() || ...);
-}
-
-template <class X, class... Seen, std::size_t... I>
-consteval bool search_alternatives(std::index_sequence<I...>)
-{
-    return (search<std::variant_alternative_t<I, X>, Seen...>() || ...);
-}
-
-template <class X, class... Seen> consteval bool search()
-{
-    if constexpr (is_leaf<X>) {
-        return true;
-    } else if constexpr (!std::is_class_v<X> || is_opaque<X> || (std::is_same_v<X, Seen> || ...)) {
-        return false;
-    } else if constexpr (range_like<X> || optional_like<X>) {
-        return search<std::remove_cv_t<typename X::value_type>, X, Seen...>();
-    } else if constexpr (alternatives<X> > 0) {
-        return search_alternatives<X, X, Seen...>(std::make_index_sequence<alternatives<X>>{});
-    } else if constexpr (reflect::detail::tuple_like<X>) {
-        return search_elements<X, X, Seen...>(std::make_index_sequence<std::tuple_size<X>::value>{});
-    } else if constexpr (std::is_aggregate_v<X>) {
-        using Fields = decltype(reflect::tie(std::declval<X&>()));
-        return search_elements<Fields, X, Seen...>(
-            std::make_index_sequence<std::tuple_size<Fields>::value>{});
-    } else {
-        return false;
-    }
-}
-
-}  // namespace detail
-
-/// Whether a walk of an X can meet a leaf. What is neither container nor aggregate holds none: numbers,
-/// strings, functions, classes with private members, and whatever is behind a pointer.
-template <class X> inline constexpr bool contains_leaf = detail::search<std::remove_cvref_t<X>>();
 
 /// Two structs that are walked together are not alike.
 struct Mismatch : ShapeError {
@@ -159,7 +79,7 @@ void walk_variant(Fn& fn, std::index_sequence<I...>, X& x, Y&... y)
     (alternative(std::integral_constant<std::size_t, I>{}), ...);
 }
 
-/// Takes lvalues, and the temporary tuples of references that reflect::tie gives.
+/// Takes lvalues, and the temporary tuples of references that fields_of gives.
 template <class Fn, std::size_t... I, class X, class... Y>
 void walk_tuple(Fn& fn, std::index_sequence<I...>, X&& x, Y&&... y)
 {
@@ -178,55 +98,96 @@ template <class Tuple, std::size_t... I> consteval bool holds_references(std::in
 template <class Fn, class X, class... Y> void walk(Fn& fn, X& x, Y&... y)
 {
     using Plain = std::remove_const_t<X>;
-    if constexpr (is_leaf<Plain>) {
+    constexpr Kind k = kind<Plain>;
+    if constexpr (k == Kind::leaf) {
         fn(x, y...);
     } else if constexpr (!contains_leaf<Plain>) {
         return;
-    } else if constexpr (optional_like<Plain>) {
+    } else if constexpr (k == Kind::optional) {
         if ((false || ... || (x.has_value() != y.has_value()))) differ("an optional is empty in one of them");
         if (x.has_value()) walk(fn, *x, *y...);
-    } else if constexpr (map_like<Plain>) {
+    } else if constexpr (k == Kind::map) {
         walk_map(fn, x, y...);
-    } else if constexpr (range_like<Plain>) {
+    } else if constexpr (k == Kind::sequence) {
         walk_sequence(fn, x, y...);
-    } else if constexpr (alternatives<Plain> > 0) {
+    } else if constexpr (k == Kind::variant) {
         walk_variant(fn, std::make_index_sequence<alternatives<Plain>>{}, x, y...);
-    } else if constexpr (reflect::detail::tuple_like<Plain>) {
+    } else if constexpr (k == Kind::tuple) {
         constexpr auto all = std::make_index_sequence<std::tuple_size<Plain>::value>{};
         static_assert(
             !holds_references<Plain>(all),
             "wengert: a tuple of references (std::tie) is no value; use std::tuple or std::pair of tensors.");
         walk_tuple(fn, all, x, y...);
     } else {
-        walk_tuple(fn, std::make_index_sequence<reflect::field_count<X>>{}, reflect::tie(x),
-                   reflect::tie(y)...);
+        using Fields = decltype(fields_of(x));
+        walk_tuple(fn, std::make_index_sequence<std::tuple_size<Fields>::value>{}, fields_of(x),
+                   fields_of(y)...);
     }
+}
+
+/// The same of types that can be looked into, all of them.
+template <class Fn, class X, class... Y> void walk_all(Fn& fn, X& x, Y&... y)
+{
+    if constexpr (look_into<std::remove_const_t<X>>) walk(fn, x, y...);
+}
+
+/// A copy of x with tensors of its own. Throws Error where the copy constructor of a class that names its fields copies a
+/// pointer to them: what is written to the copy would change x.
+template <class X> X copied(const X& x)
+{
+    static_assert(std::is_copy_constructible_v<X>,
+                  "wengert: a struct of tensors must be copyable: gradients and results are copies of it");
+    X result = x;
+    if constexpr (verdict<X>::hook) {
+        const auto compare = [](const auto& from, const auto& to) {
+            if (static_cast<const void*>(&from) == &to)
+                throw Error(
+                    "[tree] a copy of a class with fields() shares its tensors with the original: its copy "
+                    "constructor must copy what fields() names");
+        };
+        walk(compare, x, result);
+    }
+    return result;
+}
+
+/// An empty tensor: it has no value that a function could map.
+template <class X> bool is_empty_leaf(const X& x)
+{
+    if constexpr (requires { x.defined(); })
+        return !x.defined();
+    else
+        return false;
 }
 
 }  // namespace detail
 
-/// fn(leaf&) on every leaf, in a fixed order.
-template <class Fn, class X> void for_each(Fn&& fn, X&& x) { detail::walk(fn, x); }
+/// fn(leaf&) on every leaf, in a fixed order, empty tensors too: they may be given values.
+template <class Fn, class X> void for_each(Fn&& fn, X&& x) { detail::walk_all(fn, x); }
 
 /// fn(leaf of x, leaf of y…) on the leaves of two or more structs together, as an optimizer does with parameters, gradients
-/// and moments. Throws ShapeError where they differ in sizes or keys; leaves before that place have been visited then.
+/// and moments. Where all have an empty tensor there is nothing to do. Throws ShapeError where they differ in sizes or keys;
+/// leaves before that place have been visited then.
 template <class Fn, class X, class... Y> void zip_for_each(Fn&& fn, X&& x, Y&&... y)
 {
     static_assert((std::is_same_v<std::remove_cvref_t<X>, std::remove_cvref_t<Y>> && ...),
                   "wengert: zip_for_each walks structs of the same type.");
-    detail::walk(fn, x, y...);
+    const auto one = [&](auto& leaf, auto&... other) {
+        if (detail::is_empty_leaf(leaf) && (detail::is_empty_leaf(other) && ...)) return;
+        fn(leaf, other...);
+    };
+    detail::walk_all(one, x, y...);
 }
 
-/// A copy of x in which each leaf is fn(leaf of x); everything else is copied unchanged.
+/// A copy of x in which each leaf is fn(leaf of x); empty tensors and everything else are copied unchanged.
 template <class Fn, class X> X map(Fn&& fn, const X& x)
 {
-    X result = x;
+    X result = detail::copied(x);
     const auto replace = [&](const auto& from, auto& to) {
         static_assert(!std::is_const_v<std::remove_reference_t<decltype(to)>>,
                       "wengert: a const tensor in a struct cannot be given a new value; drop the const.");
-        to = fn(from);
+        if (!detail::is_empty_leaf(from)) to = fn(from);
     };
-    detail::walk(replace, x, result);
+    detail::walk_all(replace, x, result);
     return result;
 }
 

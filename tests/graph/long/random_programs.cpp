@@ -19,7 +19,8 @@ constexpr const char* names[] = {
     "squeeze", "broadcast", "concatenate", "stack", "split", "pad", "triangle", "diagonal", "view", "element", "assign",
     "update", "matmul", "dot", "outer", "take", "scatter_add", "one_hot", "stop", "copy", "writer", "item", "branch", "loop",
     "while_loop", "inner_gradient", "inner_jvp", "inner_frozen", "custom", "draw", "load", "store", "recorded_scan",
-    "recorded_while", "recorded_cond"};
+    "recorded_while", "recorded_cond", "recorded_snapshots", "checkpointed", "checkpointed_loop", "preaccumulated", "fresh",
+    "ruled", "hidden", "frozen_inside"};
 constexpr const char* modes[] = {"forward", "gradient", "value_and_gradient", "second", "jvp", "hvp"};
 // clang-format on
 static_assert(std::size(names) == static_cast<std::size_t>(Op::count));
@@ -29,7 +30,9 @@ bool has_body(Op op)
 {
     return op == Op::branch || op == Op::loop || op == Op::while_loop || op == Op::inner_gradient ||
            op == Op::inner_jvp || op == Op::inner_frozen || op == Op::recorded_scan ||
-           op == Op::recorded_while || op == Op::recorded_cond;
+           op == Op::recorded_while || op == Op::recorded_cond || op == Op::recorded_snapshots ||
+           op == Op::checkpointed || op == Op::checkpointed_loop || op == Op::preaccumulated ||
+           op == Op::hidden || op == Op::frozen_inside;
 }
 bool has_other(Op op) { return op == Op::branch || op == Op::recorded_cond; }
 
@@ -47,9 +50,9 @@ Op random_op(Random& r)
     if (k < 48) return one_of(Op::add, Op::lambda);
     if (k < 54) return one_of(Op::add, Op::multiply);
     if (k < 66) return one_of(Op::sum, Op::cross_entropy);
-    if (k < 88) return one_of(Op::reshape, Op::copy);
-    if (k < 90) return r.chance(50) ? Op::load : Op::store;
-    return one_of(Op::writer, Op::recorded_cond);
+    if (k < 83) return one_of(Op::reshape, Op::copy);
+    if (k < 85) return r.chance(50) ? Op::load : Op::store;
+    return one_of(Op::writer, Op::frozen_inside);
 }
 
 std::vector<Instruction> random_body(Random& r, unsigned length, unsigned depth)

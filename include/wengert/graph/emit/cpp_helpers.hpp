@@ -114,9 +114,17 @@ inline constexpr CppHelper cpp_helpers[] = {
      "    for (ptrdiff_t i = 0; i < m; ++i) {\n"
      "        T* const row = c + i * n;\n"
      "        if (beta == 0)\n            for (ptrdiff_t j = 0; j < n; ++j) row[j] = 0;\n"
-     "        for (ptrdiff_t p = 0; p < k; ++p) {\n            const T x = alpha * a[i * a_row + p * "
-     "a_column];\n"
-     "            for (ptrdiff_t j = 0; j < n; ++j) row[j] += x * b[p * b_row + j * b_column];\n        }\n  "
+     "        for (ptrdiff_t first = 0; first < n; first += 256)\n"
+     "            for (ptrdiff_t p = 0; p < k; p += 512) { /* sums of many are sums of sums */\n"
+     "                const ptrdiff_t columns = n - first < 256 ? n - first : 256, end = k - p < 512 ? k : p "
+     "+ "
+     "512;\n"
+     "                T s[256];\n                for (ptrdiff_t j = 0; j < columns; ++j) s[j] = 0;\n"
+     "                for (ptrdiff_t q = p; q < end; ++q) {\n"
+     "                    const T x = alpha * a[i * a_row + q * a_column];\n"
+     "                    for (ptrdiff_t j = 0; j < columns; ++j) s[j] += x * b[q * b_row + (first + j) * "
+     "b_column];\n                }\n"
+     "                for (ptrdiff_t j = 0; j < columns; ++j) row[first + j] += s[j];\n            }\n  "
      "  }\n}\n"},
 };
 

@@ -12,13 +12,13 @@ public:
 
     void write()
     {
-        using Kind = LoopParameters::Kind;
+        using LoopKind = LoopParameters::Kind;
         begin();
-        if (p_.kind == Kind::scan)
+        if (p_.kind == LoopKind::scan)
             scan();
-        else if (p_.kind == Kind::while_loop)
+        else if (p_.kind == LoopKind::while_loop)
             while_loop();
-        else if (p_.kind == Kind::cond)
+        else if (p_.kind == LoopKind::cond)
             cond();
         else
             while_pull();

@@ -70,8 +70,9 @@ protected:
         w_.open("{");
         w_.declare("x", input(0), false);
         w_.declare("y", result(), true);
-        w_.line("for (ptrdiff_t o = 0; o < " + number(rows) + "; ++o) y[o] = fold_row<" + number(n) +
-                ">(x + o * " + number(n) + ")" + (name == "mean" ? " / " + real_number(n) : "") + ";");
+        w_.line("fold_rows<" + number(n) + ">(x, y, " + number(rows) + ");");
+        if (name == "mean")
+            w_.line("for (ptrdiff_t o = 0; o < " + number(rows) + "; ++o) y[o] /= " + real_number(n) + ";");
         w_.close();
         return true;
     }
@@ -99,19 +100,35 @@ protected:
             if (name != "var") {
                 w_.line(to + " = " + sum + ";");
             } else {
-                w_.line("const " + T + " mean = " + sum + " / " + real_number(count) + ";");
-                w_.line(T + " v = 0;");
-                over("v += (" + e + " - mean) * (" + e + " - mean);");
+                // as kernels::var: of deviations from the first element, 0 for equal ones
+                const std::string d = "((" + e + ") - " + (count > 0 ? "*r" : "0") + ")";
+                sum_of(T, "mean", d, count, over);
+                w_.line("mean /= " + real_number(count) + ";");
+                sum_of(T, "v", "(" + d + " - mean) * (" + d + " - mean)", count, over);
                 w_.line(to + " = v / " +
                         real_number(
                             std::max<std::int64_t>(0, count - static_cast<std::int64_t>(op<Var>().ddof))) +
                         ";");
             }
         } else {
-            other(name, x, reduced, e, T, to, over);
+            other(name, x, reduced, e, T, to, count, over);
         }
         w_.close_loops(kept);
         w_.close();
+    }
+    /// `name` = Σ e over the loops; the sum of many is one of sums of 1024.
+    template <class Over>
+    void sum_of(const std::string& T, const std::string& name, const std::string& e, std::int64_t count,
+                const Over& over)
+    {
+        w_.line(T + " " + name + " = 0;");
+        if (count <= 1024) return over(name + " += " + e + ";");
+        const std::string part = name + "_part", i = name + "_count";
+        w_.line(T + " " + part + " = 0;");
+        w_.line("int " + i + " = 0;");
+        over("{ " + part + " += " + e + "; if (++" + i + " == 1024) " + name + " += " + part + ", " + part +
+             " = 0, " + i + " = 0; }");
+        w_.line(name + " += " + part + ";");
     }
     template <class Over>
     std::string total(const CppOperand& x, const Shape& reduced, const std::string& e, const std::string& T,
@@ -127,13 +144,12 @@ protected:
         }
         if (run && n > 1)
             return w_.helper("sum", n_->dtype) + "(r, " + number(n) + ", " + number(stride) + ")";
-        w_.line(T + " s = 0;");
-        over("s += " + e + ";");
+        sum_of(T, "s", e, n, over);
         return "s";
     }
     template <class Over>
     void other(std::string_view name, const CppOperand& x, const Shape& reduced, const std::string& e,
-               const std::string& T, const std::string& to, const Over& over)
+               const std::string& T, const std::string& to, std::int64_t count, const Over& over)
     {
         const DType d = w_.graph.node(in(0)).dtype;
         const auto extreme = [&](bool largest) {
@@ -162,17 +178,15 @@ protected:
             w_.close_loops(reduced);
             w_.line(to + " = best;");
         } else if (name == "norm") {
-            w_.line(T + " m = 0, s = 0;");
+            w_.line(T + " m = 0;");
             over("m = " + w_.helper("maximum", d) + "(m, " + math("fabs") + "(" + e + "));");
-            w_.open("if (m > 0 && m - m == 0) {");
-            over("s += (" + e + " / m) * (" + e + " / m);");
-            w_.close();
+            w_.line("const " + T + " by = m > 0 && m - m == 0 ? m : 1;");
+            sum_of(T, "s", "(" + e + " / by) * (" + e + " / by)", count, over);
             w_.line(to + " = m > 0 && m - m == 0 ? m * " + math("sqrt") + "(s) : m;");
         } else {  // logsumexp
             extreme(true);
-            w_.line(T + " s = 0;");
             w_.line("const " + T + " from = m - m == 0 ? m : 0;");
-            over("s += " + math("exp") + "(" + e + " - from);");
+            sum_of(T, "s", math("exp") + "(" + e + " - from)", count, over);
             w_.line(to + " = from + " + math("log") + "(s);");
         }
     }

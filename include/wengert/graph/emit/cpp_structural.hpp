@@ -19,7 +19,7 @@ public:
         v_ = v;
         n_ = &w_.graph.node(v);
         over_ = over;
-        const std::string_view name = n_->primitive->name;
+        const std::string_view name = n_->primitive->kind;
         w_.line("/* " + std::string(name) + (n_->at.line ? ", line " + std::to_string(n_->at.line) : "") +
                 " */");
         if (const LoopParameters* p = loop_parameters(*n_))
@@ -222,11 +222,12 @@ private:
         const auto rows = static_cast<std::int64_t>(element_count(w_.graph.node(in(1)).shape));
         w_.open("{");
         w_.declare("x", contiguous_input(0), false);
-        w_.line(w_.type(v_) + " total = 0;");
+        w_.line(w_.type(v_) + " total = 0, part = 0;");
         labelled_rows(classes, 1);
-        w_.line("total += m + " + math("log") + "(s) - a[label[r]];");
+        w_.line("part += " + math("log") + "(s) - (a[label[r]] - m);");
+        w_.line("if (r % 1024 == 1023) total += part, part = 0;");
         w_.close();
-        w_.line("*(" + w_.pointer(v_) + ") = total / " + real_number(rows) + ";");
+        w_.line("*(" + w_.pointer(v_) + ") = (total + part) / " + real_number(rows) + ";");
         w_.close();
     }
     void cross_entropy_pull()

@@ -51,7 +51,10 @@ private:
     std::string includes() const
     {
         const bool blas = module_.helpers.contains("gemm_f32") || module_.helpers.contains("gemm_f64");
-        return std::string("#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n") +
+        return std::string("#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__\n#error \"this needs "
+                           "infinities "
+                           "and NaN: add -fno-finite-math-only behind -ffast-math or -Ofast\"\n#endif\n") +
+               "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n" +
                (module_.allocates ? "#include <stdlib.h>\n" : "") + "#include <string.h>\n" +
                (blas ? "#ifndef " + module_.prefix +
                            "NO_CBLAS /* defined: products as plain loops */\n#include <cblas.h>\n#endif\n"

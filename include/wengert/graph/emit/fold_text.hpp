@@ -27,11 +27,12 @@ template <long n, class T> FN T fold_block(const T* x)
         long k = 0;
         for (; k + R * N <= n; k += R * N)
 #pragma GCC unroll 16
-            for (int r = 0; r < R; ++r) acc[r] += load<X>(x + k + r * N);
+            for (int r = 0; r < R; ++r) acc[r] = R == 1 ? load<X>(x) : acc[r] + load<X>(x + k + r * N);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
             if (k + (r + 1) * N <= n) acc[r] += load<X>(x + k + r * N);
-            else if (k + r * N < n) acc[r] += load_part<X, rest>(x + k + r * N);
+            else if (k + r * N < n)
+                acc[r] = R == 1 ? load_part<X, rest>(x) : acc[r] + load_part<X, rest>(x + k + r * N);
         }
 #pragma GCC unroll 16
         for (int h = R / 2; h > 0; h /= 2)
@@ -70,6 +71,57 @@ template <long n, class T> FN T fold_row(const T* x)
         if constexpr (n % block != 0) s.add(fold_block<n % block>(x + k));
         return s.total();
     }
+}
+template <int... I> struct Indices {};
+#if defined(__clang__)
+template <class T, T... I> struct IndicesOf { typedef Indices<I...> type; };
+template <int n> using IndicesTo = typename __make_integer_seq<IndicesOf, int, n>::type;
+template <class X, int... I> FN X shuffled(X a, X b, Indices<I...>) { return __builtin_shufflevector(a, b, I...); }
+#else
+template <int n> using IndicesTo = Indices<__integer_pack(n)...>;
+template <class X, int... I> FN X shuffled(X a, X b, Indices<I...>) { return __builtin_shuffle(a, b, Mask<X>{I...}); }
+#endif
+/* in blocks of h lanes, a's and b's by turns: the sums of both halves of each 2 h lanes */
+template <int h, class X, int... I> FN X folded(X a, X b, Indices<I...>)
+{
+    enum { W = Of<X>::N };
+    return shuffled(a, b, Indices<I / h % 2 * W + I / (2 * h) * (2 * h) + I % h...>())
+         + shuffled(a, b, Indices<I / h % 2 * W + I / (2 * h) * (2 * h) + I % h + h...>());
+}
+/* lane i: the sum of row i's lanes, folded in halves */
+template <int h, class X> FN X fold_each(X* row)
+{
+    if constexpr (h == 0) return row[0];
+    else {
+#pragma GCC unroll 16
+        for (int i = 0; i < h; ++i) row[i] = folded<h>(row[i], row[i + h], IndicesTo<Of<X>::N>());
+        return fold_each<h / 2>(row);
+    }
+}
+/* the first c lanes, zeros behind them */
+template <int c, class X, int... I> FN X first_lanes(X x, Indices<I...>)
+{
+    return from_bits<X>(bits(x) & Mask<X>{(I < c ? -1 : 0)...});
+}
+/* y[o] = the sum of row o; rows of at most two registers as many at once as a register has lanes */
+template <long n, class T> FN void fold_rows(const T* x, T* y, long rows)
+{
+    long o = 0;
+    if constexpr (n > 4 && n <= 2 * (register_bytes / (long)sizeof(T))) {
+        enum { N = register_bytes / sizeof(T), two = n > N, reach = two ? 2 * N : N, last = two ? n - N : n };
+        typedef V<T, N> X;
+        for (; rows - o >= N && (rows - o) * n >= (N - 1) * n + reach; o += N) {
+            const T* p = x + o * n;
+            X row[N];
+#pragma GCC unroll 16
+            for (int r = 0; r < N; ++r, p += n)
+                if constexpr (two)
+                    row[r] = (X{} + load<X>(p)) + (X{} + first_lanes<last>(load<X>(p + N), IndicesTo<N>()));
+                else row[r] = first_lanes<last>(load<X>(p), IndicesTo<N>());
+            store(y + o, fold_each<N / 2>(row));
+        }
+    }
+    for (; o < rows; ++o) y[o] = fold_row<n>(x + o * n);
 }
 )wg";
 

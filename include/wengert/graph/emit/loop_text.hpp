@@ -7,7 +7,7 @@
 
 #include "../../ops/sum.hpp"
 #include "../tile/group.hpp"
-#include "term_code.hpp"
+#include "loop_phases.hpp"
 
 namespace wengert::detail {
 
@@ -116,6 +116,23 @@ private:
         std::size_t inner = 0;
         for (ValueId v : sums_) inner = static_cast<const Sum*>(g_.node(v).op.get())->axes.size();
         space_ = std::make_unique<LoopSpace>(shape_, of, inner);
+        if (!sums_.empty()) flatten();
+    }
+    /// Short rows that lie one behind the other for every operand are computed as one, and then summed across.
+    void flatten()
+    {
+        const std::size_t last = space_->rank() - 1;
+        const std::int64_t n = space_->extents[last];
+        if (last == 0 || n <= 4 || n > 32) return;
+        for (const auto& s : space_->strides)
+            if (s[last - 1] != s[last] * n) return;
+        short_row_ = n;
+        space_->extents[last - 1] *= n;
+        space_->extents.pop_back();
+        for (auto& s : space_->strides) {
+            s[last - 1] = s[last];
+            s.pop_back();
+        }
     }
     /// Lanes: a register of the widest type.
     std::size_t widest() const
@@ -152,7 +169,9 @@ private:
     /// How many elements are summed before their sum joins the others'.
     std::int64_t block() const
     {
-        return 16384 / static_cast<std::int64_t>(sums_.empty() ? 8 : size_of(g_.node(sums_[0]).dtype));
+        const auto most =
+            16384 / static_cast<std::int64_t>(sums_.empty() ? 8 : size_of(g_.node(sums_[0]).dtype));
+        return short_row_ ? most / short_row_ * short_row_ : most;
     }
 
     /// Place in operand or result k: its name with the offsets of the outer loops.
@@ -173,13 +192,29 @@ private:
             indent += "    ";
         }
         rows();
-        out_ += "    const auto body = [&](long j, auto c) __attribute__((always_inline)) {\n";
         loads();
         statements();
         stores();
-        out_ += "    };\n";
+        body();
         run();
         for (std::size_t d = 0; d + 1 < space_->rank(); ++d) out_ += "    }\n";
+    }
+    /// In phases where there are enough vectors for it, otherwise whole.
+    void body()
+    {
+        const LoopPhases phases(body_);
+        if (phases.count() > 0 && space_->extents.back() >= 4 * 64 / static_cast<std::int64_t>(widest())) {
+            out_ += phases.text();
+            calls_ = overwritten_ ? "in_phases<N, true, " : "in_phases<N, false, ";
+            for (std::size_t p = 0; p < phases.count(); ++p) bodies_ += (p ? ", p" : "p") + number(p);
+            return;
+        }
+        calls_ = overwritten_ ? "along_once<N, " : "along<N, ";
+        bodies_ = "body";
+        out_ += "    const auto body = [&](long j, auto c) __attribute__((always_inline)) {\n";
+        std::string at;
+        for (const BodyLine& line : body_) append_line(out_, line, at);
+        out_ += "    };\n";
     }
     void rows()
     {
@@ -215,7 +250,7 @@ private:
             const std::string load = s == 1 ? "get<" + t + "v>(r" + n + " + base + j, c)"
                                             : "gather<" + t + "v>(r" + n + " + (base + j) * " + number(s) +
                                                   ", " + number(s) + ", c.value)";
-            out_ += "        const auto x" + n + " = " + wrapped(v, load) + ";\n";
+            body_.push_back({"        const auto x" + n + " = " + wrapped(v, load) + ";\n", names_[v]});
         }
     }
     std::size_t long_functions() const
@@ -230,14 +265,17 @@ private:
     }
     void statements()
     {
-        TermCode code(out_, long_functions() > 3);
+        std::string text;
+        TermCode code(text, long_functions() > 3, &body_);
         for (ValueId v : group_.nodes) {
             const GraphNode& n = g_.node(v);
             if (is_sum(v)) continue;
-            if (n.at.line) out_ += "#line " + number(n.at.line) + " \"" + escaped(n.at.file) + "\"\n";
+            const std::size_t first = body_.size();
             std::vector<std::string> in;
             for (ValueId i : n.inputs) in.push_back(is_literal(i) ? literal(i) : names_[i]);
             names_[v] = code.write(program_of(g_, layouts_, v), in);
+            for (std::size_t k = first; n.at.line && k < body_.size(); ++k)
+                body_[k].at = "#line " + number(n.at.line) + " \"" + escaped(n.at.file) + "\"\n";
         }
     }
     std::string literal(ValueId v) const
@@ -264,45 +302,70 @@ private:
             const bool flag = g_.node(v).dtype == DType::boolean;
             const std::string value = flag ? "(u8v)bytes_of_mask<N>(" + names_[v] + ")"
                                            : "(" + std::string(type(v)) + "v)(" + names_[v] + ")";
-            out_ += "        put(w" + number(i) + " + base + j, c, " + value + ");\n";
+            body_.push_back({"        put(w" + number(i) + " + base + j, c, " + value + ");\n", ""});
         }
         for (std::size_t i = 0; i < sums_.size(); ++i)
-            out_ += "        put(b" + number(i) + " + j, c, " + names_[g_.node(sums_[i]).inputs[0]] + ");\n";
+            body_.push_back(
+                {"        put(b" + number(i) + " + j, c, " + names_[g_.node(sums_[i]).inputs[0]] + ");\n",
+                 ""});
     }
     void run()
     {
-        const std::string along = overwritten_ ? "along_once" : "along";
         const std::int64_t n = space_->extents.back(), size = block();
         if (sums_.empty()) {
-            out_ += "    " + along + "<N, " + number(n) + ">(body);\n";
+            out_ += passes(n);
             return;
         }
-        for (std::size_t i = 0; i < sums_.size(); ++i)
+        for (std::size_t i = 0; i < sums_.size() && !short_row_; ++i)
             out_ += std::string("    Carry<") + type(sums_[i]) + "> s" + number(i) + ";\n";
-        if (n / size)
-            out_ += "    for (base = 0; base < " + number(n / size * size) + "; base += " + number(size) +
-                    ") {\n" + blocks(along, size) + "    }\n";
-        if (n % size) out_ += "    base = " + number(n / size * size) + ";\n" + blocks(along, n % size);
-        out_ += "    base = 0;\n";
-        for (std::size_t i = 0; i < sums_.size(); ++i) {
-            const std::size_t r = static_cast<std::size_t>(
-                std::find(group_.results.begin(), group_.results.end(), sums_[i]) - group_.results.begin());
-            out_ += "    o" + number(r) + "[" + sum_index() + "] = s" + number(i) + ".total();\n";
+        // long text is written, and compiled, once for whole blocks and the rest
+        if (bodies_ != "body" && !overwritten_ && !short_row_ && n > size && n % size >= 64) {
+            const std::string whole = "base + " + number(size) + " <= " + number(n);
+            out_ += "    for (base = 0; base < " + number(n) + "; base += " + number(size) +
+                    ") {\n    phases_to<N>(" + whole + " ? " + number(size) + " : " + number(n % size) +
+                    ", " + bodies_ + ");\n";
+            for (std::size_t i = 0; i < sums_.size(); ++i) {
+                const std::string b = ">(b" + number(i) + ")";
+                out_ += "    s" + number(i) + ".add(" + whole + " ? fold_block<" + number(size) + b +
+                        " : fold_block<" + number(n % size) + b + ");\n";
+            }
+            out_ += "    }\n";
+        } else {
+            if (n / size)
+                out_ += "    for (base = 0; base < " + number(n / size * size) + "; base += " + number(size) +
+                        ") {\n" + blocks(size) + "    }\n";
+            if (n % size) out_ += "    base = " + number(n / size * size) + ";\n" + blocks(n % size);
         }
+        out_ += "    base = 0;\n";
+        for (std::size_t i = 0; i < sums_.size() && !short_row_; ++i)
+            out_ += "    o" + number(place_of(sums_[i])) + "[" + sum_index() + "] = s" + number(i) +
+                    ".total();\n";
     }
-    std::string blocks(const std::string& along, std::int64_t n) const
+    std::string passes(std::int64_t n) const { return "    " + calls_ + number(n) + ">(" + bodies_ + ");\n"; }
+    std::string blocks(std::int64_t n) const
     {
-        std::string s = "    " + along + "<N, " + number(n) + ">(body);\n";
+        std::string s = passes(n);
         for (std::size_t i = 0; i < sums_.size(); ++i) {
             const std::string k = number(i);
+            if (short_row_) {
+                s += "    fold_rows<" + number(short_row_) + ">(b" + k + ", o" + number(place_of(sums_[i])) +
+                     " + " + sum_index() + " + base / " + number(short_row_) + ", " + number(n / short_row_) +
+                     ");\n";
+                continue;
+            }
             s += "    s" + k + ".add(fold_block<" + number(n) + ">(b" + k + "));\n";
         }
         return s;
     }
+    std::size_t place_of(ValueId sum) const
+    {
+        return static_cast<std::size_t>(std::find(group_.results.begin(), group_.results.end(), sum) -
+                                        group_.results.begin());
+    }
     std::string sum_index() const
     {
         std::string at = "0";
-        std::int64_t stride = 1;
+        std::int64_t stride = short_row_ ? space_->extents.back() / short_row_ : 1;
         for (std::size_t d = space_->rank() - 1; d-- > 0; stride *= space_->extents[d])
             at += " + i" + number(d) + " * " + number(stride);
         return at;
@@ -315,7 +378,10 @@ private:
     Shape shape_;
     std::vector<ValueId> sums_;
     std::unique_ptr<LoopSpace> space_;
+    std::int64_t short_row_ = 0;  ///< elements of rows that are computed as one and summed across
     std::unordered_map<ValueId, std::string> names_;
+    std::vector<BodyLine> body_;
+    std::string calls_, bodies_;  ///< what goes through the elements, of what
     std::string out_;
 };
 

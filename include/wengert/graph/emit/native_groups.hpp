@@ -107,7 +107,7 @@ private:
         if (n.primitive->value && element_count(n.shape) > 0)
             if (const TypedProgram p = program_of(g_, layouts_, v))
                 return assign_loop(v, p.steps().size() - n.inputs.size());
-        if (with_sums_ && n.primitive->name == "sum" && assign_sum(v)) return;
+        if (with_sums_ && n.primitive->kind == "sum" && assign_sum(v)) return;
         open(v, level_below(v) + 1, 0);
         loops_.back().group.fused = false;
         loops_.back().steps = most_steps;

@@ -92,7 +92,7 @@ private:
     {
         const GraphNode& n = g_.node(v);
         const ValueId g = n.inputs[1], x = n.inputs[2];
-        const bool first = n.primitive->name.back() == '0', turned = first ? op.ta : op.tb;
+        const bool first = n.primitive->kind.back() == '0', turned = first ? op.ta : op.tb;
         const bool g_left = first != turned;
         const ValueId a = g_left ? g : x, b = g_left ? x : g;
         const bool ta = first ? (turned ? op.tb : false) : (turned ? true : !op.ta),
@@ -136,6 +136,9 @@ private:
                        : "SmallProduct<" + t + list(s.m, s.n, s.k, a_row, a_column, b_row, b_column) + ">";
         const bool long_rows = s.n >= (add ? 4 : 1) * Lane<T>::width || s.m == 1;
         if (s.k == 1 && b_column == 1 && long_rows) return "Outer<" + t + list(s.m, s.n, a_row) + ", false>";
+        if (s.k > kernels::detail::longest_chain) return "";  // longer sums are cut
+        if (s.m == 1 && s.n == 1)
+            return a_column == 1 && b_row == 1 ? "RowsTimesVector<" + t + list(s.n, s.k, s.k) + ">" : "";
         if (s.m == 1 && b_column == 1) return "VectorTimesRows<" + t + list(s.n, s.k, a_column, b_row) + ">";
         if (s.m == 1 && a_column == 1) return "RowsTimesVector<" + t + list(s.n, s.k, b_column) + ">";
         if (s.n == 1 && b_row == 1 && a_column == 1)

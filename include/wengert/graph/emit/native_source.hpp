@@ -55,7 +55,14 @@ private:
 
 inline std::vector<std::string> native_flags(const Compiler& compiler)
 {
-    std::vector<std::string> flags = {"-std=c++17",
+    // the first: the compiler's command may come with such options, from the environment
+    std::vector<std::string> flags = {"-fno-fast-math",
+                                      "-fno-unsafe-math-optimizations",
+                                      "-fno-associative-math",
+                                      "-fno-reciprocal-math",
+                                      "-fsigned-zeros",
+                                      "-fno-finite-math-only",
+                                      "-std=c++17",
                                       "-O2",
                                       "-march=native",
                                       "-ffp-contract=off",
@@ -77,6 +84,16 @@ inline void emit_native(tiling::Emitter& e, const std::vector<ValueId>& values, 
     s.loop = loop;
     s.addresses = e.program.memory.array<void*>(values.size());
     for (std::size_t k = 0; k < values.size(); ++k) e.bind(&s.addresses[k], values[k]);
+}
+
+/// Adds that an elementwise operation is not compiled, because its rule has no text; the same line once, of very many some.
+inline void note_untold(std::string& note, const GraphNode& n)
+{
+    if (!n.primitive->value || element_count(n.shape) == 0) return;
+    const std::string what = std::string(n.primitive->name) + " of " + std::string(name_of(n.dtype)) +
+                             (n.at.line ? " at " + to_string(n.at) : "") +
+                             " has no native form and is a kernel of the library";
+    if (note.size() < 2000 && note.find(what) == std::string::npos) note += (note.empty() ? "" : "; ") + what;
 }
 
 /// A graph planned for native code: its groups, and the text of their loops.
@@ -125,38 +142,46 @@ WENGERT_INLINE std::string native_text(const Graph& g, const PlanOptions& option
 
 WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options)
 {
-    const detail::NativePlan native(g, options);
+    const detail::NativePlan code(g, options);
     detail::Compiled compiled;
     std::vector<detail::NativeKernel> loops;
-    if (native.text.functions() > 0 || !native.loops.text().empty()) {
-        compiled = detail::compile_text(native.text.text(), detail::native_flags(detail::compiler_now()));
+    if (code.text.functions() > 0 || !code.loops.text().empty()) {
+        compiled = detail::compile_text(code.text.text(), detail::native_flags(detail::compiler_now()));
         if (!compiled.object) {
             auto tiles = compile_tile(g, options);
             tiles->note = compiled.message;
+            tiles->stats.uncompiled = tiles->stats.kernels;
             return tiles;
         }
-        for (std::size_t k = 0; k < native.text.functions(); ++k)
+        for (std::size_t k = 0; k < code.text.functions(); ++k)
             loops.push_back(reinterpret_cast<detail::NativeKernel>(
                 compiled.object->symbol(("wg_" + std::to_string(k)).c_str())));
     }
     auto program = std::make_unique<tiling::Program>();
     program->owned().push_back(compiled.object);
-    program->note = native.loops.reasons;
-    tiling::Emitter e(native.plan, *program);
-    void* const* const constants = detail::bind_constants(e, native.loops);
+    program->note = code.loops.reasons;
+    std::size_t uncompiled = 0;
+    if (options.threads != 1)
+        program->note += (program->note.empty() ? "" : "; ") + std::string("native code runs on one thread");
+    tiling::Emitter e(code.plan, *program);
+    void* const* const constants = detail::bind_constants(e, code.loops);
     tiling::emit_plan(e, options.watch, [&](std::size_t t) {
-        const tiling::Task& task = native.plan.tasks[t];
-        const detail::NativeLoops::Made* whole = native.loops.find(task.group.nodes[0]);
-        if (!native.addresses[t].empty())
-            detail::emit_native(e, native.addresses[t], loops[native.functions[t]]);
+        const tiling::Task& task = code.plan.tasks[t];
+        const detail::NativeLoops::Made* whole = code.loops.find(task.group.nodes[0]);
+        if (!code.addresses[t].empty())
+            detail::emit_native(e, code.addresses[t], loops[code.functions[t]]);
         else if (whole)
             detail::emit_native_loop(
                 e, task.group.nodes[0], *whole,
                 reinterpret_cast<detail::NativeLoop>(compiled.object->symbol(whole->name.c_str())),
                 constants);
-        else
+        else {
+            ++uncompiled;
+            detail::note_untold(program->note, g.node(task.group.nodes[0]));
             tiling::detail::emit_task(e, task);
+        }
     });
+    program->stats.uncompiled = uncompiled;
     return program;
 }
 

@@ -31,7 +31,7 @@ inline bool part_link(const Graph& g, ValueId v, PartLink& link)
 {
     const GraphNode& n = g.node(v);
     if (n.kind != Graph::Kind::operation || !differentiable(n.dtype)) return false;
-    const std::string_view name = n.primitive->name;
+    const std::string_view name = n.primitive->kind;
     const Selection* s = nullptr;
     if (name == "add_view")
         s = &static_cast<const AddView<false>*>(n.op.get())->part;

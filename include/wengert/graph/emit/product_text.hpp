@@ -11,33 +11,6 @@ template <class X> FN X mad(X a, X b, X c)
     if constexpr (program_fuses) return fma_(a, b, c);
     else return a * b + c;
 }
-template <int... I> struct Indices {};
-#if defined(__clang__)
-template <class T, T... I> struct IndicesOf { typedef Indices<I...> type; };
-template <int n> using IndicesTo = typename __make_integer_seq<IndicesOf, int, n>::type;
-template <class X, int... I> FN X shuffled(X a, X b, Indices<I...>) { return __builtin_shufflevector(a, b, I...); }
-#else
-template <int n> using IndicesTo = Indices<__integer_pack(n)...>;
-template <class X, int... I> FN X shuffled(X a, X b, Indices<I...>) { return __builtin_shuffle(a, b, Mask<X>{I...}); }
-#endif
-/* in blocks of h lanes, a's and b's by turns: the sums of both halves of each 2 h lanes */
-template <int h, class X, int... I> FN X folded(X a, X b, Indices<I...>)
-{
-    enum { W = Of<X>::N };
-    return shuffled(a, b, Indices<I / h % 2 * W + I / (2 * h) * (2 * h) + I % h...>())
-         + shuffled(a, b, Indices<I / h % 2 * W + I / (2 * h) * (2 * h) + I % h + h...>());
-}
-/* lane i: the sum of row i's lanes, folded in halves */
-template <int h, class X> FN X fold_each(X* row)
-{
-    if constexpr (h == 0) return row[0];
-    else {
-#pragma GCC unroll 16
-        for (int i = 0; i < h; ++i) row[i] = folded<h>(row[i], row[i + h], IndicesTo<Of<X>::N>());
-        return fold_each<h / 2>(row);
-    }
-}
-
 template <class X, int C, class T> FN X part(const T* p) { return get<X>(p, Count<C>()); }
 /* C elements again and again */
 template <class X, int C, class T, int... I> FN X repeated(const T* p, Indices<I...>)

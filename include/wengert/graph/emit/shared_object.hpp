@@ -14,15 +14,12 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../base/error.hpp"
 #include "hash.hpp"
-
-extern "C" char** environ;
+#include "process.hpp"
 
 namespace wengert::detail {
 
@@ -38,57 +35,6 @@ public:
 private:
     void* handle_;
 };
-
-/// The words of a command: "ccache g++" is two.
-inline std::vector<std::string> words_of(std::string_view s)
-{
-    std::vector<std::string> words;
-    for (std::size_t i = 0; i < s.size();) {
-        const std::size_t end = std::min(s.find(' ', i), s.size());
-        if (end > i) words.emplace_back(s.substr(i, end - i));
-        i = end + 1;
-    }
-    return words;
-}
-
-/// The file that a command's name stands for, by PATH, or "".
-inline std::string find_program(const std::string& name)
-{
-    const auto runs = [](const std::string& path) { return ::access(path.c_str(), X_OK) == 0; };
-    if (name.find('/') != std::string::npos) return runs(name) ? name : std::string();
-    const char* path = std::getenv("PATH");
-    const std::string_view all = path ? path : "";
-    for (std::size_t i = 0; i < all.size();) {
-        const std::size_t end = std::min(all.find(':', i), all.size());
-        const std::string file = std::string(all.substr(i, end - i)) + "/" + name;
-        if (end > i && runs(file)) return file;
-        i = end + 1;
-    }
-    return {};
-}
-
-/// Runs a program without a shell, its output going to `output`. Its exit status, or −1.
-inline int run_program(const std::vector<std::string>& command, const std::string& output)
-{
-    std::vector<char*> argv;
-    for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    if (::posix_spawn_file_actions_init(&files) != 0) return -1;
-    ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_addopen(&files, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    ::posix_spawn_file_actions_adddup2(&files, 1, 2);
-    pid_t child = 0;
-    const int failed = ::posix_spawn(&child, argv[0], &files, nullptr, argv.data(), environ);
-    ::posix_spawn_file_actions_destroy(&files);
-    if (failed) return -1;
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0) {
-        if (errno == ECHILD) return 0;  // the program ignores SIGCHLD: what the child has written must tell
-        if (errno != EINTR) return -1;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 /// Everything in a file that is this user's and nobody else may write to; false for others.
 inline bool read_private(const std::string& path, std::string& content)
@@ -113,6 +59,7 @@ inline bool read_private(const std::string& path, std::string& content)
     return true;
 }
 
+/// A new file that cannot be written whole, as on a full disk, is not left behind.
 inline bool write_file(const std::string& path, std::string_view content, int flags)
 {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
@@ -124,7 +71,9 @@ inline bool write_file(const std::string& path, std::string_view content, int fl
         if (n <= 0) break;
         done += static_cast<std::size_t>(n);
     }
-    return ::close(fd) == 0 && done == content.size();
+    const bool whole = ::close(fd) == 0 && done == content.size();
+    if (!whole && (flags & O_EXCL)) ::unlink(path.c_str());
+    return whole;
 }
 
 /// A folder that this user owns and others cannot write to, made if it is not there.
@@ -288,7 +237,10 @@ inline std::string build_object(const Compiler& compiler, const std::vector<std:
     command.insert(command.end(), flags.begin(), flags.end());
     for (const std::string& word : {std::string("-o"), object, source}) command.push_back(word);
     std::string content;
-    if (run_program(command, log) != 0) {
+    const int status = run_program(command, log);
+    if (status == stopped)
+        return command[0] + " was stopped after " + std::to_string(compiler_seconds()) + " s";
+    if (status != 0) {
         if (!read_private(log, content) || content.empty()) content = "it did not run";
         return command[0] + " failed: " + content.substr(0, 2000);
     }

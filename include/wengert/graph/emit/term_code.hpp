@@ -137,6 +137,21 @@ private:
     bool known_ = false;
 };
 
+/// A statement of a loop's body.
+struct BodyLine {
+    std::string text;
+    std::string name;           ///< what it defines
+    std::string function = {};  ///< the element type of the value of a long function, otherwise ""
+    std::string at = {};        ///< the user's line, as a directive
+};
+
+/// Appends the statement, behind its directive where that has changed.
+inline void append_line(std::string& out, const BodyLine& line, std::string& at)
+{
+    if (!line.at.empty() && line.at != at) out += at = line.at;
+    out += line.text;
+}
+
 /// Writes the statements of programs into one block of code, each step a constant of its own.
 class TermCode {
 public:
@@ -145,9 +160,9 @@ public:
         : vectors_(false), dialect_(Dialect::numbers), out_(out), indent_(std::move(indent)),
           prefix_(std::move(prefix)), helpers_(&helpers)
     {}
-    /// Vectors; `calls`: functions are called and not inlined.
-    explicit TermCode(std::string& out, bool calls = false)
-        : vectors_(true), calls_(calls), dialect_(Dialect::vectors), out_(out)
+    /// Vectors; `calls`: functions are called and not inlined. Statements are noted in `lines` as well.
+    explicit TermCode(std::string& out, bool calls = false, std::vector<BodyLine>* lines = nullptr)
+        : vectors_(true), calls_(calls), dialect_(Dialect::vectors), out_(out), lines_(lines)
     {}
 
     /// Appends the statements and returns the name of the result; `in` are the operands' names.
@@ -194,9 +209,13 @@ private:
     void define(std::size_t i, const std::string& expression)
     {
         names_[i] = "t" + std::to_string(count_++);
-        out_ += indent_ + "const ";
-        out_ += vectors_ ? "auto" : c_type(program_->type(static_cast<std::int32_t>(i)), dialect_);
-        out_ += " " + names_[i] + " = " + expression + ";\n";
+        const DType type = program_->type(static_cast<std::int32_t>(i));
+        const std::string line = indent_ + "const " + (vectors_ ? "auto" : c_type(type, dialect_)) + " " +
+                                 names_[i] + " = " + expression + ";\n";
+        out_ += line;
+        if (!lines_) return;
+        const bool function = is_long(program_->steps()[i].kind) && differentiable(type);
+        lines_->push_back({line, names_[i], function ? c_type(type, dialect_) : "", {}});
     }
     std::string vector(DType d) const { return std::string(c_type(d, dialect_)) + "v"; }
     std::string constant(double value, DType type) const
@@ -333,6 +352,7 @@ private:
     std::string& out_;
     std::string indent_ = "        ", prefix_;
     std::set<std::string>* helpers_ = nullptr;
+    std::vector<BodyLine>* lines_ = nullptr;
     const TypedProgram* program_ = nullptr;
     std::vector<std::string> names_;
     std::size_t count_ = 0;

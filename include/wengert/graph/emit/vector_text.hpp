@@ -84,6 +84,27 @@ template <int N, long n, class F> FN void along_once(F body)
     for (long i = 0; i + N <= n; i += N) body(i, Count<N>());
     if constexpr (n % N != 0) body(n / N * N, Count<(int)(n % N)>());
 }
+/* phases (j, count, k) for some vectors each, k of them, before the next one (loop_phases.hpp): whole vectors up to end */
+enum { phase_vectors = 8 };
+template <int N, class... P> FN void phases_to(long end, P... phase)
+{
+    for (long i = 0; i < end; i += N * phase_vectors) {
+        const int vectors = i + N * phase_vectors <= end ? phase_vectors : (end - i + N - 1) / N;
+        const auto each_of = [&](auto f) __attribute__((always_inline)) {
+            for (int k = 0; k < vectors; ++k) {
+                const long j = i + k * N;
+                f(end % N == 0 || j + N <= end ? j : end - N, Count<N>(), k);
+            }
+        };
+        (each_of(phase), ...);
+    }
+}
+template <int N, bool once, long n, class... P> FN void in_phases(P... phase)
+{
+    constexpr long end = once || n < N ? n / N * N : n;
+    if constexpr (end > 0) phases_to<N>(end, phase...);
+    if constexpr (end < n) (phase(end, Count<(int)(n - end)>(), 0), ...);
+}
 template <class X, class T> FN X gather(const T* p, long stride, int count)
 {
     X x = {};

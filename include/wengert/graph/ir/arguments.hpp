@@ -2,14 +2,13 @@
 // everything else, which is guarded by value.
 #pragma once
 
+#include <tuple>
 #include <vector>
 
 #include "../../base/key.hpp"
 #include "../../transforms/level.hpp"
 
 namespace wengert {
-
-template <> inline constexpr bool tree::is_opaque<Key> = true;
 
 namespace detail {
 
@@ -19,53 +18,110 @@ concept StringLike = requires(const X& x) {
     x.size();
 };
 
-template <class Visitor, class X> void visit_argument(Visitor& visitor, X& x);
+/// The word of an empty tensor, which no dtype and rank give.
+inline constexpr std::uint64_t empty_tensor = ~std::uint64_t{0};
+
+template <class Visitor, class X> void visit_part(Visitor& visitor, X& x);
 
 template <class Visitor, class X> void visit_elements(Visitor& visitor, X& x)
 {
     visitor.number(static_cast<std::uint64_t>(x.size()));
     if constexpr (tree::detail::map_like<std::remove_const_t<X>>)
         for (auto* entry : tree::detail::entries_in_order(x)) {
-            visit_argument(visitor, entry->first);
-            visit_argument(visitor, entry->second);
+            visit_part(visitor, entry->first);
+            visit_part(visitor, entry->second);
         }
     else if constexpr (std::is_same_v<std::remove_const_t<X>, std::vector<bool>>)
         for (std::size_t i = 0; i < x.size(); ++i) visitor.number(static_cast<std::uint64_t>(x[i]));
     else
-        for (auto& element : x) visit_argument(visitor, element);
+        for (auto& element : x) visit_part(visitor, element);
+}
+
+template <class Visitor, class X, std::size_t... I>
+void visit_alternative(Visitor& visitor, X& x, std::index_sequence<I...>)
+{
+    visitor.number(static_cast<std::uint64_t>(x.index()));
+    const auto alternative = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+        if (x.index() == K) visit_part(visitor, *std::get_if<K>(&x));
+    };
+    (alternative(std::integral_constant<std::size_t, I>{}), ...);
+}
+
+/// What holds no tensors and is no number, as numbers: durations, times, complex numbers, pointers, engines.
+template <class Visitor, class X> void visit_words(Visitor& visitor, X& x)
+{
+    if constexpr (std::is_empty_v<X>) {
+        return;
+    } else if constexpr (requires { typename X::period; }) {
+        visitor.number(x.count());
+    } else if constexpr (requires { x.time_since_epoch(); }) {
+        visitor.number(x.time_since_epoch().count());
+    } else if constexpr (requires { x.real(), x.imag(); }) {
+        visitor.number(x.real());
+        visitor.number(x.imag());
+    } else if constexpr (requires { visitor.number(x.get()); }) {
+        visitor.number(x.get());
+    } else {
+        static_assert(
+            std::has_unique_object_representations_v<X>,
+            "wengert: freeze and loops compare what is no tensor from call to call, and cannot compare "
+            "values of this type: capture it, or specialise wengert::tree::is_opaque for it");
+        for (std::size_t i = 0; i < sizeof x; i += 8) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, reinterpret_cast<const char*>(&x) + i, std::min<std::size_t>(8, sizeof x - i));
+            visitor.number(word);
+        }
+    }
+}
+
+template <class Visitor, class X> void visit_part(Visitor& visitor, X& x)
+{
+    using Plain = std::remove_const_t<X>;
+    using tree::detail::Kind;
+    constexpr Kind k = tree::detail::kind<Plain>;
+    if constexpr (k == Kind::leaf) {
+        if constexpr (requires { Visitor::shapes_shells; })
+            visitor.tensor(x);
+        else if (x.defined()) [[likely]]
+            visitor.tensor(x);
+        else  // no input but a fact, as a number is
+            visitor.number(empty_tensor);
+    } else if constexpr (std::is_same_v<Plain, Key>) {
+        visitor.key(x);
+    } else if constexpr (std::is_scalar_v<Plain>) {
+        visitor.number(x);
+    } else if constexpr (StringLike<Plain>) {
+        visitor.text(x);
+    } else if constexpr (requires { x.native().c_str(); }) {
+        visitor.text(x.native());
+    } else if constexpr (k == Kind::optional) {
+        visitor.number(static_cast<std::uint64_t>(x.has_value()));
+        if (x.has_value()) visit_part(visitor, *x);
+    } else if constexpr (k == Kind::map || k == Kind::sequence) {
+        static_assert(tree::detail::owns_elements<Plain> || !tree::contains_leaf<typename Plain::value_type>,
+                      "wengert: a view does not own its tensors; use a std::vector or std::array of them.");
+        visit_elements(visitor, x);
+    } else if constexpr (k == Kind::variant) {
+        visit_alternative(visitor, x, std::make_index_sequence<tree::detail::alternatives<Plain>>{});
+    } else if constexpr (k == Kind::tuple) {
+        std::apply([&](auto&... element) { (visit_part(visitor, element), ...); }, x);
+    } else if constexpr (k == Kind::fields) {
+        std::apply([&](auto&... field) { (visit_part(visitor, field), ...); }, tree::detail::fields_of(x));
+    } else if constexpr (k != Kind::opaque) {
+        visit_words(visitor, x);
+    }
 }
 
 /// Calls visitor.tensor(t), .key(k), .number(n) or .text(s) for everything in x, in a fixed order.
 template <class Visitor, class X> void visit_argument(Visitor& visitor, X& x)
 {
-    using Plain = std::remove_const_t<X>;
-    if constexpr (tree::is_leaf<Plain>) {
-        visitor.tensor(x);
-    } else if constexpr (std::is_same_v<Plain, Key>) {
-        visitor.key(x);
-    } else if constexpr (std::is_arithmetic_v<Plain> || std::is_enum_v<Plain> || std::is_pointer_v<Plain>) {
-        visitor.number(x);
-    } else if constexpr (StringLike<Plain>) {
-        visitor.text(x);
-    } else if constexpr (tree::detail::optional_like<Plain>) {
-        visitor.number(static_cast<std::uint64_t>(x.has_value()));
-        if (x.has_value()) visit_argument(visitor, *x);
-    } else if constexpr (tree::detail::range_like<Plain>) {
-        static_assert(tree::detail::owns_elements<Plain> || !tree::contains_leaf<typename Plain::value_type>,
-                      "wengert: a view does not own its tensors; use a std::vector or std::array of them.");
-        visit_elements(visitor, x);
-    } else if constexpr (reflect::detail::tuple_like<Plain>) {
-        std::apply([&](auto&... element) { (visit_argument(visitor, element), ...); }, x);
-    } else if constexpr (std::is_empty_v<Plain> || tree::is_opaque<Plain>) {
-        return;
-    } else {
-        static_assert(
-            std::is_aggregate_v<Plain>,
-            "wengert: freeze cannot look into an argument or result of this class, so it cannot guard it: "
-            "make it an aggregate of tensors, numbers and containers, capture it, or declare it irrelevant "
-            "by specialising wengert::tree::is_opaque");
-        std::apply([&](auto&... field) { (visit_argument(visitor, field), ...); }, reflect::tie(x));
-    }
+    if constexpr (tree::detail::look_into<std::remove_const_t<X>>) visit_part(visitor, x);
+}
+
+/// Each argument of a call: what cannot be looked into is named once, not again as a part of their tuple.
+template <class Visitor, class... X> void visit_arguments(Visitor& visitor, std::tuple<X...>& all)
+{
+    std::apply([&](auto&... x) { (visit_argument(visitor, x), ...); }, all);
 }
 
 inline Ref<Block> block_of_key(const Key& key)
@@ -86,8 +142,41 @@ inline Key key_of_block(const Block& b)
 /// Dtypes, extents, numbers and texts, compared as they are.
 using Words = std::vector<std::uint64_t>;
 
+/// How numbers, texts and shapes are written as words; Self has word(w).
+template <class Self> struct WordWriter {
+    template <class N> void number(const N& n)
+    {
+        std::uint64_t w = 0;
+        static_assert(sizeof(N) <= 16);
+        if constexpr (sizeof(N) <= 8) {
+            std::memcpy(&w, &n, sizeof n);
+            self().word(w);
+        } else {
+            std::uint64_t high = 0;
+            std::memcpy(&w, &n, 8);
+            constexpr std::size_t rest =
+                std::is_floating_point_v<N> ? 2 : sizeof(N) - 8;  // of long double padding
+            std::memcpy(&high, reinterpret_cast<const char*>(&n) + 8, rest);
+            self().word(w);
+            self().word(high);
+        }
+    }
+    template <class S> void text(const S& s)
+    {
+        self().word(s.size());
+        for (auto c : s) self().word(static_cast<std::uint64_t>(c));
+    }
+    static std::uint64_t word_of_type(const Block& b) noexcept
+    {
+        return static_cast<std::uint64_t>(b.dtype) << 32 | b.shape.size();
+    }
+
+private:
+    Self& self() noexcept { return static_cast<Self&>(*this); }
+};
+
 /// One call's arguments: its inputs, and the words that must be the same for a graph to serve again.
-struct CallArguments {
+struct CallArguments : WordWriter<CallArguments> {
     std::vector<Ref<Block>> inputs;
     std::vector<Ref<Node>> nodes;  ///< of the first inputs, null for constants; all others are constants
     Words signature;               ///< empty as long as the words are the expected ones
@@ -135,7 +224,7 @@ struct CallArguments {
         else
             inputs.push_back(t.value);
         const Block& b = *t.value;
-        word(static_cast<std::uint64_t>(b.dtype) << 32 | b.shape.size());
+        word(word_of_type(b));
         for (std::size_t i = 0; i < b.shape.size(); ++i) {
             const bool varies = dynamic && i == 0;
             if (varies && extent < 0) extent = b.shape[0];
@@ -144,28 +233,6 @@ struct CallArguments {
     }
     template <class T> void tensor(const Tensor<T>& t) { tensor(t.any()); }
     void key(const Key& k) { inputs.push_back(block_of_key(k)); }
-    template <class N> void number(const N& n)
-    {
-        std::uint64_t w = 0;
-        static_assert(sizeof(N) <= 16);
-        if constexpr (sizeof(N) <= 8) {
-            std::memcpy(&w, &n, sizeof n);
-            word(w);
-        } else {
-            std::uint64_t high = 0;
-            std::memcpy(&w, &n, 8);
-            std::memcpy(&high, reinterpret_cast<const char*>(&n) + 8, 2);  // long double: the rest is padding
-            word(w);
-            word(high);
-        }
-    }
-    template <class S> void text(const S& s)
-    {
-        word(s.size());
-        for (auto c : s) word(static_cast<std::uint64_t>(c));
-    }
-
-private:
     void word(std::uint64_t w, bool varies = false)
     {
         if (next_ != end_ && *next_ == w) [[likely]] {
@@ -176,12 +243,58 @@ private:
         }
         if (families && !varies) family.push_back(w);
     }
+
+private:
     void write_down()
     {
         signature.assign(expected_, next_);
         expected_ = next_ = end_ = nullptr;
     }
     const std::uint64_t *expected_ = nullptr, *next_ = nullptr, *end_ = nullptr;
+};
+
+/// Arguments that are constants here, contiguous, and like those of the last call: they are compared and stay where they are, as most
+/// do. Of anything else `known` is false.
+struct KnownArguments : WordWriter<KnownArguments> {
+    static constexpr std::size_t most = 8, most_results = 4;
+    KnownArguments(const Words& w, Tape& on, const Site& line) noexcept
+        : tape(on), at(line), next(w.data()), end(next + w.size())
+    {}
+
+    Tape& tape;
+    const Site& at;
+    const std::uint64_t *next, *end;
+    const Block* inputs[most];
+    std::size_t count = 0;
+    bool known = true;
+
+    bool all_known() const noexcept { return known && next == end; }
+    template <class T> void tensor(const Tensor<T>& t)
+    {
+        const AnyTensor& any = t.any_unchecked();
+        const Block* b = any.value.get();
+        known = known && b && !b->strided && count < most && is_next(*b);
+        if (known) inputs[count++] = b;
+        if (known && any.node) known = is_constant(any);
+    }
+    void key(const Key&) { known = false; }
+    void word(std::uint64_t w) noexcept { known = known && next != end && *next++ == w; }
+
+private:
+    /// Under NoGrad, or of a level that does not record. Refuses what another tape has, or a level that has ended.
+    bool is_constant(const AnyTensor& t) const
+    {
+        const AnyTensor* const in[] = {&t};
+        return (tape.active == 0 && t.node->mask <= 1) || tape.dependence(in, 1, "frozen", at) == 0;
+    }
+    bool is_next(const Block& b) noexcept
+    {
+        const std::size_t rank = b.shape.size();
+        if (static_cast<std::size_t>(end - next) <= rank || *next++ != word_of_type(b)) return false;
+        for (const std::int64_t *e = b.shape.data(), *last = e + rank; e != last; ++e)
+            if (*next++ != static_cast<std::uint64_t>(*e)) return false;
+        return true;
+    }
 };
 
 /// The tensors and keys of a result.
@@ -204,23 +317,32 @@ struct ResultNumbers {
 
 /// Takes the tensors out of a result: what is left says how to build the next one.
 struct ResultShell {
-    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(AnyTensor{}); }
+    static constexpr bool shapes_shells = true;
+    template <class T> void tensor(Tensor<T>& t) { take_out(t.any_unchecked()); }
     void key(Key&) {}
     template <class N> void number(const N&) {}
     template <class S> void text(const S&) {}
 };
 /// Puts tensors into such a shell.
 struct ResultFiller {
+    static constexpr bool shapes_shells = true;
     AnyTensor* next;
-    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(std::move(*next++)); }
+    template <class T> void tensor(Tensor<T>& t)
+    {
+        if (!was_empty(t.any_unchecked())) t = Tensor<T>(std::move(*next++));
+    }
     void key(Key& k) { k = key_of_block(*(next++)->value); }
     template <class N> void number(const N&) {}
     template <class S> void text(const S&) {}
 };
 /// The same with constants.
 struct BlockFiller {
+    static constexpr bool shapes_shells = true;
     Ref<Block>* next;
-    template <class T> void tensor(Tensor<T>& t) { t.any_unchecked().value = std::move(*next++); }
+    template <class T> void tensor(Tensor<T>& t)
+    {
+        if (!was_empty(t.any_unchecked())) t.any_unchecked().value = std::move(*next++);
+    }
     void key(Key& k) { k = key_of_block(**next++); }
     template <class N> void number(const N&) {}
     template <class S> void text(const S&) {}

@@ -71,7 +71,7 @@ inline double work_cost(const Graph& g, const GraphNode& n, const CostModel& c)
     const CostModel::Rates& r = detail::rates_of(n.dtype, c);
     auto elements = static_cast<double>(element_count(n.shape));
     if (n.primitive->value) return elements * detail::rule_cost(*n.primitive, r);
-    if (n.primitive->clone == detail::clone_pooled<MatMul> && n.primitive->name == MatMul::name) {
+    if (n.primitive->kind == MatMul::name) {
         const auto& m = *static_cast<const MatMul*>(n.op.get());
         const Shape rows = MatMul::as_rows(m.a);
         return elements * static_cast<double>(rows[rows.size() - (m.ta ? 2 : 1)]) * r.product;

@@ -12,18 +12,18 @@ namespace wengert {
 namespace detail {
 
 /// Writes fields as words: "true", "-3", "0.1", "(2, 3)".
-class FieldWriter : public FieldVisitor {
+class FieldWriter : public FieldVisitorOf<FieldWriter> {
 public:
     std::string text;
-    void boolean(bool& v) override { word(v ? "true" : "false"); }
-    void integer(std::int64_t& v) override { word(std::to_string(v)); }
-    void real(double& v) override
+    void boolean(bool& v) { word(v ? "true" : "false"); }
+    void integer(std::int64_t& v) { word(std::to_string(v)); }
+    void real(double& v)
     {
         char buffer[32];
         word(std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, v).ptr));
     }
-    void extents(Extents& v) override { word(to_string(v)); }
-    void opaque(const void* p, std::string_view what) override
+    void extents(Extents& v) { word(to_string(v)); }
+    void opaque(const void* p, std::string_view what)
     {
         char buffer[32];
         const auto end =
@@ -46,10 +46,12 @@ inline std::string fields_text(const GraphNode& n)
     return std::move(writer.text);
 }
 
-/// Same primitive by name and dtype: descriptors of different libraries may lie at different addresses.
+/// The same primitive, by what it does: descriptors of different libraries may lie at different addresses.
 inline bool same_primitive(const Primitive& a, const Primitive& b)
 {
-    return &a == &b || (a.name == b.name && a.dtype == b.dtype && a.arity == b.arity && a.value == b.value);
+    return &a == &b ||
+           (a.name == b.name && a.kind == b.kind && a.dtype == b.dtype && a.arity == b.arity &&
+            a.value == b.value && a.compute == b.compute && a.expand == b.expand && a.clone == b.clone);
 }
 
 inline bool same_parameters(const GraphNode& a, const GraphNode& b)

@@ -2,7 +2,8 @@
 //
 // Values are known by their blocks. A trace holds every block that it has seen, so no address comes twice and nothing is
 // written in place. A block that no operation of the trace has made is a constant, or, when an enclosing trace knows it, a
-// captured input.
+// captured input; so are variables in a trace within another one, also those that the enclosing trace takes for constants, as
+// the loop that the inner trace becomes has to hand their derivatives on.
 #pragma once
 
 #include <atomic>
@@ -16,15 +17,21 @@
 
 namespace wengert {
 
-class Trace : public Recorder, public KeyHook {
+class Trace : public BasicRecorder, public KeyHook {
 public:
     /// Records the calling thread's operations from here on; nested traces hide outer ones.
-    Trace()
-        : outer_(std::exchange(current_thread().recorder, this)), outer_keys_(std::exchange(key_hook, this))
-    {}
+    explicit Trace(const Table& table = recorder_table<Trace>) : BasicRecorder(table), KeyHook{child_of}
+    {
+        const Tape& tape = Tape::current();
+        start_ = tape.mark().sequence;
+        // Last: what fails before leaves no recorder behind.
+        outer_ = std::exchange(tape.thread().recorder, this);
+        outer_keys_ = std::exchange(key_hook, this);
+        running_ = true;
+    }
     Trace(const Trace&) = delete;
     Trace& operator=(const Trace&) = delete;
-    ~Trace() override { stop(); }
+    ~Trace() { stop(); }
     void stop() noexcept
     {
         if (std::exchange(running_, false)) {
@@ -41,7 +48,7 @@ public:
     }
 
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
-                   const Site& at) override
+                   const Site& at)
     {
         if (known_.contains(key_of(out)))
             return;  // handed through, or made of operations that have been seen
@@ -52,19 +59,28 @@ public:
                  graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at, segment));
     }
 
-    void variable(const AnyTensor& t) override
+    /// What a nested trace takes from outside is an input of its own, known by its node: the same elements may also come
+    /// without one (detach), or with another.
+    const Block& variable(const AnyTensor& t)
     {
-        if (outer_ && !known_.contains(key_of(*t.value)) && outer_->knows(*t.value)) capture(t, {});
-        if (outer_ && !outer_->holds()) outer_->variable(t);
+        if (!outer_) return *t.value;
+        if (!outer_->holds()) return outer_->variable(t);
+        if (t.node->sequence >= start_) return *t.value;
+        if (const auto at = variables_.find(t.node.get()); at != variables_.end())
+            return *blocks_[at->second];
+        const Strides strides = t.value->strides();
+        const Ref<Block> own = make_view(t.value, t.value->shape, &strides, 0);
+        captured_.push_back(t);
+        variables_[t.node.get()] = input(own, {});
+        return *own;
     }
-    void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at) override
+    void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
     {
-        if (of.node) variable(of);
-        know(*as, value_of(*of.value, at));
+        know(*as, value_of(of.node ? variable(of) : *of.value, at));
         aliases_.push_back(as);
     }
 
-    void read(const Block& x, Read what, const Site& at) override
+    void read(const Block& x, Read what, const Site& at)
     {
         const ValueId v = value_of(x, at);
         if (graph_.node(v).kind == Graph::Kind::constant) return;
@@ -73,14 +89,14 @@ public:
         graph_.guard({v, copy_of(x), what, at.line ? at : graph_.node(v).at});
     }
 
-    Ref<Block> key(std::uint64_t origin) override
+    Ref<Block> key(std::uint64_t origin)
     {
         const auto at = keys_.find(origin);
         if (at != keys_.end()) return at->second;
         return outer_ ? outer_->key(origin) : Ref<Block>();
     }
     /// A child of a key of this trace is an operation on it.
-    std::uint64_t child(const Key& parent, std::uint64_t i, std::uint32_t domain, const Key& made) override
+    std::uint64_t child(const Key& parent, std::uint64_t i, std::uint32_t domain, const Key& made)
     {
         const Ref<Block> from = key(parent.origin);
         if (!from) return 0;
@@ -96,18 +112,17 @@ public:
     /// Gives a key a block of this trace.
     void remember_key(std::uint64_t origin, Ref<Block> b) { keys_[origin] = std::move(b); }
 
-    void by_value() override
+    void by_value()
     {
         varies_ = true;
         if (outer_) outer_->by_value();
     }
     /// Has it recorded something by its value that on other values would be an operation?
     bool varies() const noexcept { return varies_; }
-    std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in,
-                                         const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>& f,
-                                         Ref<Block>& out, const Site& at) override;
+    inline std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in, const InsideFunction& f,
+                                                Ref<Block>& out, const Site& at);
 
-    [[noreturn]] void refuse(std::string_view what, const Site& at) override
+    [[noreturn]] void refuse(std::string_view what, const Site& at)
     {
         fail<TapeError>("freeze", std::string(what), at);
     }
@@ -117,35 +132,40 @@ public:
     {
         if (const ValueId known = known_.find(key_of(b)); known != no_value) return known;
         const Ref<Block> block(const_cast<Block*>(&b));
-        if (outer_ && outer_->knows(b)) return capture({block, {}}, at);
+        if (outer_ && outer_->knows(b)) {
+            captured_.push_back({block, {}});
+            return input(block, at);
+        }
         if (b.writers) return graph_.constant(copy_of(b), at);  // its elements may change
         return remember(block, graph_.constant(contiguous(block), at));
     }
-    bool knows(const Block& b) const override
-    {
-        return known_.contains(key_of(b)) || (outer_ && outer_->knows(b));
-    }
+    bool knows(const Block& b) const { return known_.contains(key_of(b)) || (outer_ && outer_->knows(b)); }
     void output(const Ref<Block>& b, const Site& at) { graph_.output(value_of(*b, at)); }
+    void output(const AnyTensor& t, const Site& at)
+    {
+        graph_.output(value_of(t.node ? variable(t) : *t.value, at));
+    }
 
+    Trace* trace() noexcept { return this; }
     Graph& graph() noexcept { return graph_; }
     const std::vector<Ref<Block>>& blocks() const noexcept { return blocks_; }
-    /// Values of the enclosing trace that this one met, in the order of the inputs added for them.
+    /// Values of the enclosing trace and variables that this one met, in the order of the inputs added for them.
     const std::vector<AnyTensor>& captured() const noexcept { return captured_; }
     const std::unordered_map<std::uint64_t, Ref<Block>>& keys() const noexcept { return keys_; }
     const std::vector<Ref<Block>>& aliases() const noexcept { return aliases_; }
 
 private:
+    static std::uint64_t child_of(KeyHook& hook, const Key& parent, std::uint64_t i, std::uint32_t domain,
+                                  const Key& made)
+    {
+        return static_cast<Trace&>(hook).child(parent, i, domain, made);
+    }
     static IdTable::Key key_of(const Block& b) noexcept { return reinterpret_cast<std::uintptr_t>(&b); }
     /// A block that has a value keeps it.
     void know(const Block& b, ValueId v)
     {
         ValueId& known = known_[key_of(b)];
         if (known == no_value) known = v;
-    }
-    ValueId capture(const AnyTensor& t, const Site& at)
-    {
-        captured_.push_back(t);
-        return input(t.value, at);
     }
     ValueId remember(const Ref<Block>& b, ValueId v)
     {
@@ -155,13 +175,15 @@ private:
         return v;
     }
 
-    Recorder* outer_;
-    KeyHook* outer_keys_;
-    bool running_ = true, varies_ = false;
+    Recorder* outer_ = nullptr;
+    KeyHook* outer_keys_ = nullptr;
+    bool running_ = false, varies_ = false;
+    std::uint64_t start_ = 0;  ///< nodes before it come from outside
     Graph graph_;
     IdTable known_;                   ///< by block
     std::vector<Ref<Block>> blocks_;  ///< of every value
     std::vector<AnyTensor> captured_;
+    std::unordered_map<const Node*, ValueId> variables_;  ///< those of them with a node
     std::vector<Ref<Block>> aliases_;
     std::unordered_map<std::uint64_t, Ref<Block>> keys_;
 };
@@ -179,7 +201,8 @@ namespace detail {
 class InsideTrace : public Trace {
 public:
     struct GivenUp {};
-    [[noreturn]] void refuse(std::string_view, const Site&) override { throw GivenUp(); }
+    InsideTrace() : Trace(recorder_table<InsideTrace>) {}
+    [[noreturn]] void refuse(std::string_view, const Site&) { throw GivenUp(); }
 
     /// It depends on nothing but its inputs and numbers, and does nothing but compute.
     bool whole()
@@ -197,9 +220,8 @@ public:
 
 }  // namespace detail
 
-inline std::shared_ptr<const Inside> Trace::inside(
-    const std::vector<Ref<Block>>& in, const std::function<Ref<Block>(const std::vector<Ref<Block>>&)>& f,
-    Ref<Block>& out, const Site& at)
+inline std::shared_ptr<const Inside> Trace::inside(const std::vector<Ref<Block>>& in, const InsideFunction& f,
+                                                   Ref<Block>& out, const Site& at)
 {
     detail::InsideTrace trace;
     std::vector<Ref<Block>> headers;

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 
+#include "../../base/stable_sort.hpp"
 #include "memory_plan.hpp"
 
 namespace wengert {
@@ -54,8 +55,7 @@ inline std::vector<KernelTime> kernel_times(const std::vector<ProfileEvent>& eve
     std::vector<KernelTime> times;
     std::vector<const ProfileEvent*> sorted;
     for (const ProfileEvent& e : events) sorted.push_back(&e);
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [&](const auto* a, const auto* b) { return key(*a) < key(*b); });
+    wengert::detail::stable_sort(sorted, [&](const auto* a, const auto* b) { return key(*a) < key(*b); });
     for (std::size_t k = 0; k < sorted.size(); ++k) {
         const ProfileEvent& e = *sorted[k];
         if (k == 0 || key(*sorted[k - 1]) != key(e))
@@ -64,8 +64,7 @@ inline std::vector<KernelTime> kernel_times(const std::vector<ProfileEvent>& eve
         times.back().least = std::min(times.back().least, e.seconds);
         ++times.back().calls;
     }
-    std::stable_sort(times.begin(), times.end(),
-                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    wengert::detail::stable_sort(times, [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
     return times;
 }
 

@@ -145,15 +145,21 @@ private:
     std::size_t line_ = 0;
 };
 
-/// Sites point to the names of files, which live as long as the program; there are not many.
+/// Sites point to the names of files, which live as long as the program. What is no source but noise does not fill the
+/// memory: from some size on names are left out.
 inline const char* file_name(std::string_view name)
 {
+    static constexpr std::size_t most = std::size_t{1} << 26;
     static std::mutex mutex;
     static std::set<std::string, std::less<>> names;
+    static std::size_t bytes = 0;
     const std::lock_guard lock(mutex);
     if (const auto at = names.find(name); at != names.end()) return at->c_str();
-    if (names.size() >= 4096 || name.size() > 255) return "";
-    return names.emplace(name).first->c_str();
+    const std::size_t more = name.size() + sizeof(std::string);
+    if (bytes + more > most) return "";
+    const char* const kept = names.emplace(name).first->c_str();
+    bytes += more;
+    return kept;
 }
 
 /// "heat.cpp:34" at a comment's beginning, if it is there.

@@ -105,27 +105,36 @@ public:
     /// The elementwise struct P on elements In….
     template <class P, class Out, class... In> void add_elementwise()
     {
-        add(elementwise_primitive<P, xsimd::default_arch, Out, In...>, {dtype_of<In>()...});
+        add(detail::elementwise_of<P, xsimd::default_arch, Out, In...>(), {dtype_of<In>()...});
     }
     /// The structural struct Op, with result_shape(op, operands) as its rule where that is declared.
     template <class Op, class Out, class... In> void add_structural()
     {
-        add(structural_primitive<Op, xsimd::default_arch, Out, In...>, {dtype_of<In>()...},
-            detail::shape_rule_of<Op>());
+        add(detail::structural_of<Op, Out, In...>(), {dtype_of<In>()...}, detail::shape_rule_of<Op>());
     }
     template <class Op, class T> void add_variadic()
     {
         add(variadic_primitive<Op, xsimd::default_arch, T>, {dtype_of<T>()}, detail::shape_rule_of<Op>());
     }
 
-    /// The primitive of that name on such operands, with results of dtype `out` where that is said. Throws DTypeError when
-    /// there is none, and when only `out` could tell which.
-    const RegistryEntry& find(std::string_view name, ValueTypes operands, std::optional<DType> out = {}) const
+    /// The primitive of that name on such operands, with results of dtype `out` where that is said; the library's where there
+    /// is one and `ours`, else only the program's own. Throws DTypeError when there is none, and when only `out` could tell which.
+    const RegistryEntry& find(std::string_view name, ValueTypes operands, std::optional<DType> out = {},
+                              bool ours = true) const
     {
         const auto at = entries_.find(name);
-        if (at == entries_.end()) fail<DTypeError>(name, "no primitive has this name", {});
+        const auto is_ours = [](const RegistryEntry& e) { return !e.primitive->kind.empty(); };
+        const bool known = at != entries_.end();
+        const bool some_ours = known && std::any_of(at->second.begin(), at->second.end(), is_ours);
+        const bool some_own = known && !std::all_of(at->second.begin(), at->second.end(), is_ours);
+        if (!some_own && (!ours || !some_ours))
+            fail<DTypeError>(name,
+                             ours ? "no primitive has this name"
+                                  : "no primitive of the program's own has this name in the registry",
+                             {});
         const RegistryEntry* found = nullptr;
         for (auto e = at->second.rbegin(); e != at->second.rend(); ++e) {
+            if (is_ours(*e) != (ours && some_ours)) continue;
             if (!e->takes(operands) || (out && e->primitive->dtype != *out)) continue;
             if (!found)
                 found = &*e;

@@ -12,7 +12,7 @@
 
 #include <map>
 
-#include "../loops/loop_rules.hpp"
+#include "../loops/loop.hpp"
 #include "elements.hpp"
 
 namespace wengert::detail {
@@ -68,7 +68,7 @@ inline std::string results_text(const LoopParameters& p)
 /// What stands in the braces.
 inline std::string loop_text(const LoopParameters& p, const GraphNumbers& numbers)
 {
-    using Kind = LoopParameters::Kind;
+    using LoopKind = LoopParameters::Kind;
     std::string out;
     const auto graph = [&](const char* name, const std::shared_ptr<const Graph>& g) {
         const auto at = numbers.find(g.get());
@@ -78,22 +78,22 @@ inline std::string loop_text(const LoopParameters& p, const GraphNumbers& number
         if (given) out += name + std::to_string(n) + " ";
     };
     graph("body @", p.body);
-    graph(p.kind == Kind::cond ? "else @" : "test @", p.other);
+    graph(p.kind == LoopKind::cond ? "else @" : "test @", p.other);
     graph("pull @", p.pull);
-    const bool scan = p.kind == Kind::scan || p.kind == Kind::scan_pull;
+    const bool scan = p.kind == LoopKind::scan || p.kind == LoopKind::scan_pull;
     number("steps ", static_cast<std::size_t>(p.steps), scan);
     if (p.backwards) out += "backwards ";
     if (p.effects) out += "effects ";
-    number("states ", p.states, p.kind != Kind::cond);
+    number("states ", p.states, p.kind != LoopKind::cond);
     number("xs ", p.xs, scan);
     number("ignored ", p.ignored, p.ignored != 0);
     number("kept ", p.kept, p.kept != 0);
     number("snapshots ", static_cast<std::size_t>(p.snapshots), p.snapshots != 0);
     number("guard ", p.guard, p.guard != LoopParameters::npos);
-    if (p.kind == Kind::while_pull || p.kind == Kind::scan_pull)
+    if (p.kind == LoopKind::while_pull || p.kind == LoopKind::scan_pull)
         out +=
             "active " + positions_text(p.active_states) + " sums " + positions_text(p.active_constants) + " ";
-    if (p.kind == Kind::scan_pull) out += "slices " + positions_text(p.active_xs) + " ";
+    if (p.kind == LoopKind::scan_pull) out += "slices " + positions_text(p.active_xs) + " ";
     return out + "results " + results_text(p) + " size " + std::to_string(p.size);
 }
 

@@ -119,7 +119,7 @@ private:
         else if (plain && name == "constant")
             v = read_constant(c);
         else
-            v = loop_kind(name) ? read_loop(name, c) : read_operation(name, c);
+            v = plain && loop_kind(name) ? read_loop(name, c) : read_operation(name, plain, c);
         if (!labels_.emplace(label, v).second) c.fail("%" + label + " is defined twice");
     }
     std::string_view read_label(Cursor& c)
@@ -185,7 +185,7 @@ private:
         }
         return inputs;
     }
-    ValueId read_operation(const std::string& name, Cursor& c)
+    ValueId read_operation(const std::string& name, bool plain, Cursor& c)
     {
         std::vector<ValueType> types;
         std::vector<ValueId> inputs = read_operands(c, types);
@@ -198,7 +198,7 @@ private:
             c.accept_word("again") ? c.integer<std::uint32_t>("a copy's number is expected") : 0U;
         Cursor p = parameters;
         const RegistryEntry& e =
-            registry_.find(name, types, said ? std::optional(said->dtype) : std::nullopt);
+            registry_.find(name, types, said ? std::optional(said->dtype) : std::nullopt, plain);
         Parameters op = read_parameters(*e.primitive, p);
         const Shape shape = shape_of(name, e, op.get(), types, c);
         if (said && !(said->shape == shape))
@@ -217,7 +217,7 @@ private:
     {
         auto p = std::make_shared<LoopParameters>();
         p->kind = *loop_kind(name);
-        p->code = std::make_shared<LoopCode>();
+        p->code = make_loop_code();
         std::vector<ValueType> types;
         std::vector<ValueId> inputs = read_operands(c, types);
         depth_ = std::max(depth_, 1 + LoopReader(*p, c, graphs_).read());

@@ -11,16 +11,19 @@ namespace wengert {
 
 namespace detail {
 
-template <class... P> struct List {};
-
-// clang-format off
-using FloatUnary = List<Sqrt, Reciprocal, Exp, Expm1, Log, Log1p, Log2, Log10, Erf, Floor, Ceil, Round, Sin, Cos, Tan, Asin, Acos, Atan,
-                        Sinh, Cosh, Tanh, Sigmoid, Softplus, Relu, Gelu, Silu, RootFlatAtZero>;
-using FloatBinary = List<Divide, Atan2, Hypot, SameValue, QuotientOrZero, ZeroWhereUndefined>;
-using NumberUnary = List<Negative, Square, Abs, Sign>;
-using NumberBinary = List<Add, Subtract, Multiply, Pow, Maximum, Minimum>;
-using Comparisons = List<Less, LessEqual, Equal, NotEqual>;
-// clang-format on
+#ifdef WENGERT_COMPILED
+// Not inlined: programs call them.
+template <class P, class A, class Out, class... In>
+[[gnu::noinline, gnu::used]] const Primitive& library_elementwise() noexcept
+{
+    return elementwise_primitive<P, A, Out, In...>;
+}
+template <class Op, class A, class Out, class... In>
+[[gnu::noinline, gnu::used]] const Primitive& library_structural() noexcept
+{
+    return structural_primitive<Op, A, Out, In...>;
+}
+#endif
 
 template <class T, class... P> void add_unary(Registry& r, List<P...>)
 {
@@ -63,24 +66,19 @@ template <class T> void add_casts(Registry& r)
     add_cast<T, std::int32_t>(r), add_cast<T, std::int64_t>(r);
 }
 
+template <class T, class... P> void add_structural_unary(Registry& r, List<P...>)
+{
+    (r.add_structural<P, T, T>(), ...);
+}
+template <class T, class... P> void add_structural_binary(Registry& r, List<P...>)
+{
+    (r.add_structural<P, T, T, T>(), ...);
+}
+
 /// On elements of any type.
 template <class T> void add_moves(Registry& r)
 {
-    r.add_structural<BroadcastTo, T, T>();
-    r.add_structural<Reshape, T, T>();
-    r.add_structural<Transpose, T, T>();
-    r.add_structural<ExpandDims, T, T>();
-    r.add_structural<Squeeze, T, T>();
-    r.add_structural<Select, T, T>();
-    r.add_structural<Split, T, T>();
-    r.add_structural<Embed, T, T>();
-    r.add_structural<Pad, T, T>();
-    r.add_structural<Tril, T, T>();
-    r.add_structural<Triu, T, T>();
-    r.add_structural<Diagonal, T, T>();
-    r.add_structural<EmbedDiagonal, T, T>();
-    r.add_structural<Element, T, T>();
-    r.add_structural<Copy, T, T>();
+    add_structural_unary<T>(r, Moves());
     r.add_structural<AssignView, T, T, T>();
     r.add_structural<Take, T, T, std::int64_t>();
     r.add_structural<OneHot, T, std::int64_t>();
@@ -101,19 +99,11 @@ template <class T> void add_sums(Registry& r)
 }
 template <class T> void add_float_operations(Registry& r)
 {
-    r.add_structural<Mean, T, T>();
-    r.add_structural<Var, T, T>();
-    r.add_structural<Norm, T, T>();
-    r.add_structural<LogSumExp, T, T>();
-    r.add_structural<ExclusiveProduct, T, T>();
+    add_structural_unary<T>(r, FloatReductions());
+    add_structural_binary<T>(r, FloatPulls());
     r.add_structural<Gemm, T, T, T, T, T>();
-    r.add_structural<Softmax, T, T>();
-    r.add_structural<SoftmaxPull, T, T, T>();
-    r.add_structural<LogSoftmax, T, T>();
-    r.add_structural<LogSoftmaxPull, T, T, T>();
     r.add_structural<CrossEntropy, T, T, std::int64_t>();
     r.add_structural<CrossEntropyPull, T, T, T, std::int64_t>();
-    r.add_structural<ZeroWhereSilent, T, T, T>();
     r.add_structural<ZeroWhereOther, T, T, T, T>();
     r.add_structural<Draw<NormalFill>, T, std::int64_t>();
     r.add_structural<Draw<UniformFill<T>>, T, std::int64_t>();

@@ -7,6 +7,7 @@
 //     %3 = sum(%2) {(0, 1) false (64, 10)} : f32()                 in braces the parameters, as graph/ir/fields.hpp writes them
 //     %4 = tanh(%3) : f32() segment 1                              not merged with other segments
 //     %5 = tanh(%3) : f32() again 1                                a second time, beside its readers (passes/recompute.hpp)
+//     %6 = "twice"(%4) : f32()                                     a primitive of the program's own
 //     guard truth %5 = true                                        the graph is right where value %5 is this one
 //     output %3                                                    in order
 //     update 0 by 1                                                output 1 is the new value of input 0, a live tensor
@@ -33,14 +34,15 @@ namespace detail {
 
 inline constexpr std::string_view read_names[] = {"truth", "item", "elements"};
 
-/// A name as it is where it is a plain word, else in quotes.
-inline std::string word_text(std::string_view name)
+/// A name as it is where it is a plain word of the library, else in quotes: what a program calls its own primitives is never
+/// taken for one of the library's.
+inline std::string word_text(std::string_view name, bool ours)
 {
     const auto plain = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
                c == '.';
     };
-    bool quoted = name.empty();
+    bool quoted = !ours;
     for (char c : name) quoted = quoted || !plain(c);
     if (!quoted) return std::string(name);
     std::string out = "\"";
@@ -78,7 +80,8 @@ inline std::string node_text(const GraphNode& n, std::size_t inlined = 32, const
     }
     const LoopParameters* loop = loop_of(n);
     const std::string fields = loop ? loop_text(*loop, numbers) : fields_text(n);
-    return word_text(n.primitive->name) + list_text(n.inputs) + (fields.empty() ? "" : " {" + fields + "}");
+    return word_text(n.primitive->name, !n.primitive->kind.empty()) + list_text(n.inputs) +
+           (fields.empty() ? "" : " {" + fields + "}");
 }
 
 inline std::string line_text(const GraphNode& n, ValueId v, const std::string& note,

@@ -105,21 +105,21 @@ inline Ref<Block> read_elements(Cursor& c, const ValueType& t, std::size_t& spla
 }
 
 /// Fills in the parameters of an operation, word by word.
-class FieldParser : public FieldVisitor {
+class FieldParser : public FieldVisitorOf<FieldParser> {
 public:
     explicit FieldParser(Cursor& c) : c_(c) {}
-    void boolean(bool& v) override { v = read_number<bool>(c_); }
-    void integer(std::int64_t& v) override
+    void boolean(bool& v) { v = read_number<bool>(c_); }
+    void integer(std::int64_t& v)
     {
         v = c_.integer<std::int64_t>("a whole number is expected as a parameter");
     }
-    void real(double& v) override
+    void real(double& v)
     {
         const bool negative = c_.rest().starts_with("-nan");
         v = negative ? (c_.word(), -std::numeric_limits<double>::quiet_NaN()) : read_number<double>(c_);
     }
-    void extents(Extents& v) override { v = read_extents(c_); }
-    void opaque(const void*, std::string_view what) override
+    void extents(Extents& v) { v = read_extents(c_); }
+    void opaque(const void*, std::string_view what)
     {
         c_.fail("it holds a " + std::string(what) + ", which has no text");
     }

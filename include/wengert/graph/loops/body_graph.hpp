@@ -13,10 +13,13 @@ namespace wengert::detail {
 inline bool same_graph(const Graph& a, const Graph& b)
 {
     if (a.size() != b.size() || a.inputs() != b.inputs() || a.outputs() != b.outputs()) return false;
+    const auto same_place = [](const Site& x, const Site& y) {
+        return x.line == y.line && (x.file == y.file || to_string(x) == to_string(y));  // as text has it
+    };
     for (ValueId v = 0; v < a.size(); ++v) {
         const GraphNode &m = a.node(v), &n = b.node(v);
         if (m.kind != n.kind || m.dtype != n.dtype || !(m.shape == n.shape) || m.inputs != n.inputs ||
-            m.segment != n.segment || m.at.line != n.at.line)
+            m.segment != n.segment || !same_place(m.at, n.at))
             return false;
         if (m.constant && !same_elements(*m.constant, *n.constant)) return false;
         if (m.primitive && !(same_primitive(*m.primitive, *n.primitive) && same_parameters(m, n)))

@@ -5,19 +5,6 @@
 
 namespace wengert::detail {
 
-/// A cond of two graphs that were made from the branches of p.
-inline std::shared_ptr<LoopParameters> branch_of(Graph yes, Graph no)
-{
-    auto q = std::make_shared<LoopParameters>();
-    q->kind = Kind::cond;
-    for (ValueId v : yes.outputs()) q->results.push_back({yes.node(v).dtype, yes.node(v).shape, 0});
-    q->body = shared_graph(std::move(yes));
-    q->other = shared_graph(std::move(no));
-    q->dtype = packed_dtype(q->results);
-    q->code = std::make_shared<LoopCode>();
-    place_results(*q, 0);
-    return q;
-}
 inline std::vector<bool> active_in_either(const LoopParameters& p, const std::vector<bool>& inputs)
 {
     std::vector<bool> a = active_outputs(*p.body, inputs), b = active_outputs(*p.other, inputs);

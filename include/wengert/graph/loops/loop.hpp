@@ -5,6 +5,7 @@
 
 #include "../../ops/cast.hpp"
 #include "../../ops/structural.hpp"
+#include "../ir/separate.hpp"
 #include "body_graph.hpp"
 
 namespace wengert {
@@ -100,11 +101,12 @@ inline DType packed_dtype(const std::vector<LoopParameters::Result>& results)
     return d;
 }
 
-// The operation's description; the functions are in the two other headers.
-Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
-void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
-AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents, std::size_t n,
-                   const AnyTensor& out);
+// The operation's description; these functions are in loop_source.hpp.
+WENGERT_INLINE std::shared_ptr<LoopCode> make_loop_code();
+WENGERT_INLINE Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
+WENGERT_INLINE void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
+WENGERT_INLINE AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents,
+                                  std::size_t n, const AnyTensor& out);
 
 inline void visit_loop(void* op, FieldVisitor& visitor)
 {
@@ -128,7 +130,7 @@ template <LoopParameters::Kind kind, DType dtype, bool effects> constexpr Primit
 {
     constexpr std::string_view names[] = {"scan", "while_loop", "cond", "while_pull", "scan_pull"};
     Primitive p;
-    p.name = names[static_cast<std::size_t>(kind)];
+    p.name = p.kind = names[static_cast<std::size_t>(kind)];
     p.dtype = dtype;
     p.effects = effects;
     p.compute = run_loop;
@@ -193,6 +195,7 @@ inline const LoopParameters* loop_parameters(const GraphNode& n)
 /// y = zeros of shape (of) with x, flattened, from element `offset` on: the transpose of Unpack;  x̄ = unpack of ȳ
 struct Pack {
     static constexpr std::string_view name = "pack";
+    using library = Pack;
     static constexpr bool linear = true;
     std::int64_t offset;
     Shape shape;  ///< of x
@@ -210,6 +213,7 @@ struct Pack {
 /// x̄ = ȳ in its place, added in place
 struct Unpack {
     static constexpr std::string_view name = "unpack";
+    using library = Unpack;
     static constexpr bool linear = true;
     std::int64_t offset;
     Shape shape;

@@ -2,7 +2,10 @@
 #pragma once
 
 #include "../../transforms/level.hpp"
-#include "loop_run.hpp"
+#include "../ir/interpret.hpp"
+#include "../ir/trace.hpp"
+#include "loop.hpp"
+#include "speculation.hpp"
 
 namespace wengert::detail {
 
@@ -194,7 +197,7 @@ inline std::shared_ptr<const LoopParameters> with_history(const LoopParameters& 
     }
     q->kept = p.states;
     q->body = shared_graph(std::move(body));
-    q->code = std::make_shared<LoopCode>();
+    q->code = make_loop_code();
     place_results(*q, first);
     return q;
 }
@@ -241,7 +244,7 @@ inline std::shared_ptr<const LoopParameters> without_effects(std::shared_ptr<con
         if (*g) *g = shared_graph(without_effects(**g));
     q->effects = false;
     q->ignored = 0;
-    q->code = std::make_shared<LoopCode>();
+    q->code = make_loop_code();
     return q;
 }
 
@@ -264,7 +267,7 @@ inline std::vector<AnyTensor> replay_body(const Graph& with_host, const std::vec
         if (l && l->kind == LoopParameters::Kind::scan && reverse && depends && l->kept == 0 &&
             differentiable(l->dtype)) {
             values[v] = apply_loop(with_history(*l), operands, n.at);
-        } else if (n.primitive->name == Unpack::name) {
+        } else if (n.primitive->kind == Unpack::name) {
             Unpack op = *static_cast<const Unpack*>(n.op.get());
             op.of = static_cast<std::int64_t>(operands[0].value->count);
             values[v] = apply_any(*n.primitive, &op, operands.data(), 1, n.at);

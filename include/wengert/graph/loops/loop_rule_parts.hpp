@@ -129,4 +129,18 @@ inline AnyTensor packed_from(const LoopParameters& p, const std::vector<AnyTenso
     return total.value ? total : AnyTensor{zeros_block(p.dtype, Shape{p.size}), {}};
 }
 
+/// A cond of two graphs that were made from the branches of p.
+inline std::shared_ptr<LoopParameters> branch_of(Graph yes, Graph no)
+{
+    auto q = std::make_shared<LoopParameters>();
+    q->kind = Kind::cond;
+    for (ValueId v : yes.outputs()) q->results.push_back({yes.node(v).dtype, yes.node(v).shape, 0});
+    q->body = shared_graph(std::move(yes));
+    q->other = shared_graph(std::move(no));
+    q->dtype = packed_dtype(q->results);
+    q->code = make_loop_code();
+    place_results(*q, 0);
+    return q;
+}
+
 }  // namespace wengert::detail

@@ -7,33 +7,6 @@
 #pragma once
 
 #include "cond_rules.hpp"
+#include "loop_run.hpp"
 #include "scan_rules.hpp"
 #include "while_rules.hpp"
-
-namespace wengert::detail {
-
-inline void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
-{
-    auto p = static_cast<const Loop*>(n.op)->parameters;
-    switch (p->kind) {
-    case Kind::scan: return scan_vjp(n, g, out, std::move(p));
-    case Kind::while_loop: return while_vjp(n, g, out, std::move(p));
-    case Kind::cond: return cond_vjp(n, g, out, std::move(p));
-    case Kind::while_pull: return while_pull_vjp(n, g, out, std::move(p));
-    default: return scan_pull_vjp(n, g, out, *p);
-    }
-}
-
-inline AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents, std::size_t n,
-                          const AnyTensor&)
-{
-    auto p = static_cast<const Loop*>(op)->parameters;
-    const std::vector<AnyTensor> x(in, in + (n - p->ignored));
-    p = without_effects(std::move(p));
-    if (p->kind == Kind::cond) return cond_jvp(*p, x, tangents);
-    if (p->kind == Kind::while_pull) return while_pull_jvp(*p, x, tangents);
-    if (p->kind == Kind::scan_pull) return scan_pull_jvp(*p, x, tangents);
-    return joint_jvp(*p, x.data(), tangents, x.size());
-}
-
-}  // namespace wengert::detail

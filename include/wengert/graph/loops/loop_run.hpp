@@ -3,23 +3,9 @@
 
 #include "../ir/trace.hpp"
 #include "scan_pull_run.hpp"
+#include "speculation.hpp"
 
 namespace wengert::detail {
-
-/// While it lives, loops and branches compute nothing and the host is not called: what is traced is an example whose values
-/// nobody reads, and a loop might not end on them.
-class Speculation {
-public:
-    explicit Speculation(bool on = true) : before_(active(), active() || on) {}
-    static bool& active()
-    {
-        static thread_local bool on = false;
-        return on;
-    }
-
-private:
-    Restore<bool> before_;
-};
 
 /// One run of a loop.
 class LoopRun : LoopMemory {
@@ -29,12 +15,12 @@ public:
     {}
     Ref<Block> run()
     {
-        using Kind = LoopParameters::Kind;
-        if (p_.kind == Kind::scan)
+        using LoopKind = LoopParameters::Kind;
+        if (p_.kind == LoopKind::scan)
             scan();
-        else if (p_.kind == Kind::while_loop)
+        else if (p_.kind == LoopKind::while_loop)
             repeat(false);
-        else if (p_.kind == Kind::cond)
+        else if (p_.kind == LoopKind::cond)
             branch();
         else
             pull_back();
@@ -154,28 +140,15 @@ private:
 inline Ref<Block> packed_example(const LoopParameters& p, const Ref<Block>* in)
 {
     auto packed = zeros_block(p.dtype, Shape{p.size});
-    using Kind = LoopParameters::Kind;
-    if (p.kind == Kind::scan || p.kind == Kind::while_loop)
+    using LoopKind = LoopParameters::Kind;
+    if (p.kind == LoopKind::scan || p.kind == LoopKind::while_loop)
         for (std::size_t i = 0; i < p.states; ++i)
             if (p.results[i].wanted())
                 pack_result(*in[i],
                             packed->data + static_cast<std::size_t>(p.results[i].offset) * size_of(p.dtype),
                             p.dtype);
-    if (p.kind == Kind::cond && p.guard != LoopParameters::npos)
+    if (p.kind == LoopKind::cond && p.guard != LoopParameters::npos)
         packed->data[static_cast<std::size_t>(p.results[p.guard].offset) * size_of(p.dtype)] = std::byte{1};
-    return packed;
-}
-
-inline Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site&)
-{
-    const LoopParameters& p = *static_cast<const Loop*>(op)->parameters;
-    if (Speculation::active()) return packed_example(p, in);
-    const Untraced untraced;
-    const NoGrad unrecorded;
-    auto plans = p.code->take(p);
-    auto packed = p.kind == LoopParameters::Kind::scan_pull ? ScanPullRun(p, *plans, in, n).run()
-                                                            : LoopRun(p, *plans, in, n - p.ignored).run();
-    p.code->give(std::move(plans));
     return packed;
 }
 

@@ -70,7 +70,7 @@ inline AnyTensor joint_jvp(const LoopParameters& p, const AnyTensor* in, const A
     q->states = joint.states;
     q->xs = joint.xs;
     q->kept = 0;
-    q->code = std::make_shared<LoopCode>();
+    q->code = make_loop_code();
     q->results.assign(p.results.begin(), p.results.begin() + static_cast<std::ptrdiff_t>(p.states));
     for (auto& r : q->results) r.offset = LoopParameters::Result::nowhere;
     for (std::size_t k = 0; k < p.results.size(); ++k)

@@ -32,7 +32,7 @@ private:
     {
         const auto& results = loop_parameters(g.node(loop))->results;
         bool known = false;
-        if (n.primitive && n.primitive->name == Unpack::name) {
+        if (n.primitive && n.primitive->kind == Unpack::name) {
             const Unpack& op = *static_cast<const Unpack*>(n.op.get());
             for (std::size_t k = 0; k < results.size(); ++k)
                 if (results[k].offset == op.offset && results[k].shape == op.shape)
@@ -46,16 +46,16 @@ private:
 inline std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, const std::vector<bool>& read,
                                                std::vector<std::size_t>& place)
 {
-    using Kind = LoopParameters::Kind;
+    using LoopKind = LoopParameters::Kind;
     auto q = std::make_shared<LoopParameters>(p);
     q->results.clear();
     q->kept = 0;
     q->size = 0;
-    q->guard = p.kind == Kind::cond ? LoopParameters::npos : p.guard;
-    q->code = std::make_shared<LoopCode>();
-    const std::size_t carried = p.kind == Kind::scan || p.kind == Kind::while_loop ? p.states
-                                : p.kind == Kind::cond                             ? 0
-                                                                                   : p.results.size();
+    q->guard = p.kind == LoopKind::cond ? LoopParameters::npos : p.guard;
+    q->code = make_loop_code();
+    const std::size_t carried = p.kind == LoopKind::scan || p.kind == LoopKind::while_loop ? p.states
+                                : p.kind == LoopKind::cond                                 ? 0
+                                                                                           : p.results.size();
     std::vector<std::size_t> outputs, inputs;
     for (std::size_t k = 0; k < p.results.size(); ++k) {
         place.push_back(q->results.size());
@@ -65,10 +65,10 @@ inline std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, const st
         outputs.push_back(k);
     }
     place_results(*q, 0);
-    if (p.kind != Kind::scan && p.kind != Kind::cond) return q;
+    if (p.kind != LoopKind::scan && p.kind != LoopKind::cond) return q;
     for (std::size_t i = 0; i < p.body->inputs().size(); ++i) inputs.push_back(i);
     q->body = shared_graph(pruned(rearranged(*p.body, inputs, outputs)));
-    if (p.kind == Kind::cond) q->other = shared_graph(pruned(rearranged(*p.other, inputs, outputs)));
+    if (p.kind == LoopKind::cond) q->other = shared_graph(pruned(rearranged(*p.other, inputs, outputs)));
     return q;
 }
 

@@ -68,7 +68,7 @@ struct ScanPull {
             q->results.push_back({n.dtype, k < q->states ? n.shape : stacked_shape(p.steps, n.shape), 0});
         }
         q->dtype = packed_dtype(q->results);
-        q->code = std::make_shared<LoopCode>();
+        q->code = make_loop_code();
         place_results(*q, 0);
         return q;
     }

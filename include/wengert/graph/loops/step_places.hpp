@@ -224,10 +224,10 @@ private:
     }
     bool place_view(ValueId v, const GraphNode& n)
     {
-        if (n.inputs.size() != 1 || !makes_view(n.primitive->name)) return false;
+        if (n.inputs.size() != 1 || !makes_view(n.primitive->kind)) return false;
         const Ref<Block>& x = values_[n.inputs[0]];
-        if (x->dtype != n.dtype || (x->strided && n.primitive->name != "transpose" &&
-                                    n.primitive->name != "view" && n.primitive->name != "broadcast_to"))
+        if (x->dtype != n.dtype || (x->strided && n.primitive->kind != "transpose" &&
+                                    n.primitive->kind != "view" && n.primitive->kind != "broadcast_to"))
             return false;
         const Ref<Block> y = n.primitive->compute(n.op.get(), &x, 1, n.at);
         const ValueId root = roots_[n.inputs[0]];

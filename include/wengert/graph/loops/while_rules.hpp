@@ -30,7 +30,7 @@ inline std::shared_ptr<LoopParameters> while_pull(const LoopParameters& p, const
             q->results.push_back({n.dtype, n.shape, 0});
         }
     q->dtype = packed_dtype(q->results);
-    q->code = std::make_shared<LoopCode>();
+    q->code = make_loop_code();
     place_results(*q, 0);
     return q;
 }
@@ -96,7 +96,7 @@ struct PullOfPull {
         }
         q->body = shared_graph(body);
         q->dtype = packed_dtype(q->results);
-        q->code = std::make_shared<LoopCode>();
+        q->code = make_loop_code();
         place_results(*q, 0);
         return q;
     }

@@ -8,26 +8,23 @@ namespace wengert::passes {
 namespace detail {
 
 /// Parameters as words, to be hashed and compared.
-class FieldWords : public FieldVisitor {
+class FieldWords : public FieldVisitorOf<FieldWords> {
 public:
     std::vector<std::uint64_t> words;
-    void boolean(bool& v) override { words.push_back(v); }
-    void integer(std::int64_t& v) override { words.push_back(static_cast<std::uint64_t>(v)); }
-    void real(double& v) override
+    void boolean(bool& v) { words.push_back(v); }
+    void integer(std::int64_t& v) { words.push_back(static_cast<std::uint64_t>(v)); }
+    void real(double& v)
     {
         std::uint64_t bits;
         std::memcpy(&bits, &v, sizeof bits);
         words.push_back(bits);
     }
-    void extents(Extents& v) override
+    void extents(Extents& v)
     {
         words.push_back(v.size());
         for (auto e : v) words.push_back(static_cast<std::uint64_t>(e));
     }
-    void opaque(const void* p, std::string_view) override
-    {
-        words.push_back(reinterpret_cast<std::uintptr_t>(p));
-    }
+    void opaque(const void* p, std::string_view) { words.push_back(reinterpret_cast<std::uintptr_t>(p)); }
 
     void read(const GraphNode& n)
     {

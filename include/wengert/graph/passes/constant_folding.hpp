@@ -1,6 +1,7 @@
 // Constant folding: operations on constants are computed once, here.
 #pragma once
 
+#include "../ir/cost.hpp"
 #include "rewrite.hpp"
 
 namespace wengert::passes {
@@ -19,26 +20,67 @@ private:
     Recorder* recorder_;
 };
 
-/// All inputs are constants and the result is no larger than they are, or small.
-inline bool may_fold(const Rewrite& r, const GraphNode& n)
+/// Operations that a value is made of, from constants alone, in an order in which they can be computed.
+struct ConstantWork {
+    static constexpr std::size_t most = 32;
+    std::vector<ValueId> operations;
+    bool known = true;   ///< there are no others, and not too many
+    bool small = false;  ///< no result is larger than the operands
+};
+
+inline ConstantWork constant_work(const Rewrite& r, const GraphNode& n)
 {
-    if (n.kind != Graph::Kind::operation || n.inputs.empty()) return false;
+    ConstantWork w;
+    std::vector<ValueId> open(n.inputs.begin(), n.inputs.end());
     std::size_t bytes = r.options.fold_bytes;
-    for (ValueId v : n.inputs) {
-        if (r.node(v).kind != Graph::Kind::constant) return false;
-        bytes = std::max(bytes, r.node(v).constant->bytes());
+    while (!open.empty() && w.known) {
+        const ValueId v = open.back();
+        open.pop_back();
+        const GraphNode& m = r.node(v);
+        if (m.kind == Graph::Kind::constant) bytes = std::max(bytes, m.constant->bytes());
+        if (m.kind == Graph::Kind::constant ||
+            std::find(w.operations.begin(), w.operations.end(), v) != w.operations.end())
+            continue;
+        w.known = m.kind == Graph::Kind::operation && !m.inputs.empty() && !has_effect(*m.primitive) &&
+                  w.operations.size() < ConstantWork::most;
+        w.operations.push_back(v);
+        open.insert(open.end(), m.inputs.begin(), m.inputs.end());
     }
-    return element_count(n.shape) * size_of(n.dtype) <= bytes;
+    std::sort(w.operations.begin(), w.operations.end());
+    w.small = w.operations.empty() && bytes_of(n) <= bytes;
+    return w;
+}
+
+/// Reading the value from memory takes less than computing it, and the constants keep to their limit.
+inline bool worth_memory(Rewrite& r, const GraphNode& n, const ConstantWork& w)
+{
+    const CostModel& costs = r.options.costs;
+    if (!n.primitive->value) return false;  // others are not estimated well enough
+    double work = work_cost(r.graph(), n, costs);
+    for (const ValueId v : w.operations)
+        if (r.node(v).primitive->value) work += work_cost(r.graph(), r.node(v), costs);
+    if (load_cost(n, costs) > costs.margin * work) return false;
+    return r.constant_bytes() + bytes_of(n) <= r.options.fold_total;
 }
 
 /// What an operation on constants gives; null where it throws, which is left for when it runs.
-inline Ref<Block> folded(const Rewrite& r, const GraphNode& n)
+inline Ref<Block> folded(const Rewrite& r, const GraphNode& n, const ConstantWork& w)
 {
     const Quietly quietly;
-    std::vector<Ref<Block>> in;
-    for (ValueId v : n.inputs) in.push_back(r.node(v).constant);
+    std::vector<Ref<Block>> made(w.operations.size());
+    const auto compute = [&](const GraphNode& m) {
+        std::vector<Ref<Block>> in;
+        for (ValueId v : m.inputs) {
+            const auto at = std::lower_bound(w.operations.begin(), w.operations.end(), v);
+            in.push_back(at != w.operations.end() && *at == v
+                             ? made[static_cast<std::size_t>(at - w.operations.begin())]
+                             : r.node(v).constant);
+        }
+        return compute_node(m, in.data());
+    };
     try {
-        const Ref<Block> y = compute_node(n, in.data());
+        for (std::size_t k = 0; k < made.size(); ++k) made[k] = compute(r.node(w.operations[k]));
+        const Ref<Block> y = compute(n);
         if (y->strided)
             return {};  // another layout than the operation's could change how a product is rounded
         return y->is_view() && y->bytes() <= r.options.fold_bytes ? copy_of(*y) : y;
@@ -49,9 +91,12 @@ inline Ref<Block> folded(const Rewrite& r, const GraphNode& n)
 
 inline ValueId fold_rule(Rewrite& r, GraphNode& n)
 {
-    if (!may_fold(r, n)) return no_value;
-    Ref<Block> value = folded(r, n);
+    if (n.kind != Graph::Kind::operation || n.inputs.empty() || has_effect(*n.primitive)) return no_value;
+    const ConstantWork work = constant_work(r, n);
+    if (!work.known || !(work.small || worth_memory(r, n, work))) return no_value;
+    Ref<Block> value = folded(r, n, work);
     if (!value || value->dtype != n.dtype || !(value->shape == n.shape)) return no_value;
+    r.folded_bytes += value->bytes();
     GraphNode c;
     c.kind = Graph::Kind::constant;
     c.dtype = n.dtype;
@@ -65,7 +110,8 @@ inline ValueId fold_rule(Rewrite& r, GraphNode& n)
 }  // namespace detail
 
 /// Operations on constants become constants, by the kernels that would run: exact. A result larger than
-/// PassOptions::fold_bytes and than its operands stays an operation. Random draws have a key that is an input, or are
+/// PassOptions::fold_bytes and than its operands stays an operation, unless it is an elementwise one that takes longer to
+/// compute than to read and the graph's constants keep to fold_total. Random draws have a key that is an input, or are
 /// constants already.
 inline Graph constant_folding(const Graph& g, const PassOptions& options = {})
 {

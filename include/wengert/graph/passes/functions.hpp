@@ -115,9 +115,9 @@ inline const std::vector<Reference>& references()
     return *table;
 }
 
-template <class Op> bool is_op(const Primitive& p, std::string_view name = Op::name)
+template <class Op> bool is_op(const Primitive& p, std::string_view kind = Op::name)
 {
-    return p.clone == wengert::detail::clone_pooled<Op> && p.name == name;
+    return p.kind == kind;
 }
 
 inline Fn structural_function(const Primitive& p)
@@ -156,14 +156,14 @@ inline Fn function_of(const Primitive& p)
     struct Entry {
         const Primitive* p;
         TileKernel value;
-        std::string_view name;
+        decltype(Primitive::compute) compute;
         Fn fn;
     };
     static thread_local std::array<Entry, 512> cache{};
     Entry& e = cache[(reinterpret_cast<std::uintptr_t>(&p) >> 6) * 0x9E3779B97F4A7C15ULL >> 55];
     // a library that has been unloaded may have left its descriptor's address to another one
-    const bool same = e.p == &p && e.value == p.value && e.name.data() == p.name.data();
-    if (!same) e = {&p, p.value, p.name, detail::recognise(p)};
+    const bool same = e.p == &p && e.value == p.value && e.compute == p.compute;
+    if (!same) e = {&p, p.value, p.compute, detail::recognise(p)};
     return e.fn;
 }
 

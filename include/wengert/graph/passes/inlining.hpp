@@ -23,7 +23,7 @@ inline bool stands_for(const Graph& inside, const Rewrite& r, const GraphNode& n
 inline ValueId inline_rule(Rewrite& r, GraphNode& n)
 {
     if (n.kind != Graph::Kind::operation || !n.primitive->inside || !n.op) return no_value;
-    const auto* traced = dynamic_cast<const InsideGraph*>(n.primitive->inside(n.op.get()));
+    const auto* traced = static_cast<const InsideGraph*>(n.primitive->inside(n.op.get()));
     if (!traced || !stands_for(traced->graph, r, n)) return no_value;
     const Graph& g = traced->graph;
     std::vector<ValueId> map(g.size(), no_value);

@@ -99,11 +99,12 @@ inline ValueId lowered_mean(const Finer& f, ValueId x, const Along& a)
     return f.two<Divide>(f.sum(x, a.axes, a.keepdims), f.number(static_cast<double>(a.count())));
 }
 
-/// Σ (x − mean)² / max(n − ddof, 0)
+/// Σ (d − mean d)² / max(n − ddof, 0) with d = x − max x: 0 for equal elements, as kernels::var
 inline ValueId lowered_var(const Finer& f, ValueId x, const Var& op)
 {
     const Along& a = op.along;
-    const ValueId d = f.two<Subtract>(x, lowered_mean(f, x, {a.axes, true, a.from}));
+    const ValueId near = f.shifted(x, a.axes);
+    const ValueId d = f.two<Subtract>(near, lowered_mean(f, near, {a.axes, true, a.from}));
     const double left = static_cast<double>(a.count()) - static_cast<double>(op.ddof);
     return f.two<Divide>(f.sum(f.one<Square>(d), a.axes, a.keepdims), f.number(std::max(left, 0.0)));
 }

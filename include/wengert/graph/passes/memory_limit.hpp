@@ -3,6 +3,7 @@
 // the idea; the choice is greedy, by nanoseconds of the cost model for each byte).
 #pragma once
 
+#include "../../base/stable_sort.hpp"
 #include "repeats.hpp"
 
 namespace wengert {
@@ -157,8 +158,7 @@ inline std::vector<PeakSearch::Candidate> PeakSearch::candidates() const
                 found.push_back(std::move(c));
         }
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const auto& a, const auto& b) { return a.cost < b.cost; });
+    wengert::detail::stable_sort(found, [](const auto& a, const auto& b) { return a.cost < b.cost; });
     return found;
 }
 

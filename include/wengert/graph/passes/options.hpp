@@ -13,13 +13,16 @@ namespace wengert {
 /// Called by optimize() after a pass that changed something, with the graph before and after.
 using PassObserver = std::function<void(std::string_view name, const Graph& before, const Graph& after)>;
 
+/// Which passes run over a graph, and with which limits.
 struct PassOptions {
     bool allow_reassociation = false;  ///< rules that change rounding
     bool fold_updates = false;         ///< c ± α op(A) op(B) as one GEMM: the sum is rounded otherwise
     /// passes::lowering where softmax and its like are to become maps and reductions (lowering.hpp); it rounds otherwise.
     Graph (*lower)(const Graph&, const PassOptions&) = nullptr;
-    std::size_t fold_bytes = 4096;  ///< a folded constant is no larger than this, or than what it is made of
-    CostModel costs = {};           ///< what recompute and a memory limit weigh
+    std::size_t fold_bytes = 4096;  ///< a folded constant is no larger than this, or than what it is made of,
+    std::size_t fold_total =
+        64U << 20;         ///< or is dear to compute, and all constants of the graph keep to this many bytes
+    CostModel costs = {};  ///< what recompute and a memory limit weigh
     std::vector<std::string> off = {};  ///< names of passes that are not to run
     PassObserver observer = {};         ///< where there is one, passes run one by one
 };

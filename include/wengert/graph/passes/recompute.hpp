@@ -271,7 +271,7 @@ inline bool any_candidate(const Graph& g, const CostModel& c)
     std::vector<bool> elsewhere(g.size(), false);
     for (const GraphNode& n : g.nodes()) {
         if (!n.primitive) continue;
-        const std::string_view name = n.primitive->name;
+        const std::string_view name = n.primitive->kind;
         const bool moves = !n.primitive->value && (tiling::detail::makes_view(name) ||
                                                    name.starts_with("view") || name.starts_with("matmul"));
         for (ValueId i : n.inputs) {

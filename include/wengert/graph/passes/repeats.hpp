@@ -121,10 +121,10 @@ inline void Schedule::find_uses()
 inline bool Schedule::may_repeat(std::uint32_t s, bool products) const
 {
     const GraphNode& n = node(s);
-    if (n.kind != Graph::Kind::operation || n.primitive->effects || is_random(n.primitive->name))
+    if (n.kind != Graph::Kind::operation || n.primitive->effects || is_random(n.primitive->kind))
         return false;
     if (products || n.primitive->value || steps_[s].root != s) return true;
-    const std::string_view name = n.primitive->name;
+    const std::string_view name = n.primitive->kind;
     return !name.starts_with("matmul") && name != "gemm" && !name.starts_with("scan") &&
            !name.starts_with("while");
 }

@@ -3,6 +3,8 @@
 // everywhere, which signs it can have, and how many nodes use it.
 #pragma once
 
+#include <optional>
+
 #include "../ir/interpret.hpp"
 #include "functions.hpp"
 #include "options.hpp"
@@ -63,7 +65,7 @@ inline double number(const Block& b)
 /// Can an operation whose function is not known show its operand's elements in another order?
 inline bool may_show_view(const Primitive& p) noexcept
 {
-    return !p.value && (p.name == "split" || p.name == "diagonal");
+    return !p.value && (p.kind == "split" || p.kind == "diagonal");
 }
 
 inline std::uint8_t facts_of_number(double x)
@@ -85,10 +87,22 @@ public:
     bool edited = false;     ///< set by a rule that has changed its node
     bool is_output = false;  ///< of the node at hand: an output or a guard shows it
     std::size_t changes = 0;
+    std::size_t folded_bytes = 0;  ///< of constants that rules have made in this sweep
     mutable bool blocked =
         false;  ///< a rule would have applied, had its operand no other user: another sweep may find that
 
     const GraphNode& node(ValueId v) const noexcept { return to_.node(v); }
+    const Graph& graph() const noexcept { return to_; }
+    /// What the graph's constants take, those included that have been made so far.
+    std::size_t constant_bytes()
+    {
+        if (!given_bytes_) {
+            std::size_t sum = 0;
+            for (const GraphNode& n : from_.nodes()) sum += n.constant ? n.constant->bytes() : 0;
+            given_bytes_ = sum;
+        }
+        return *given_bytes_ + folded_bytes;
+    }
     const Facts& facts(ValueId v) const noexcept { return facts_[v]; }
     Fn fn(ValueId v) const noexcept { return facts_[v].fn; }
     /// The function of the operation that makes v, if n may look into it: values of another segment, and those that are made
@@ -189,6 +203,7 @@ private:
     void count_uses(const std::vector<bool>& live);
 
     const Graph& from_;
+    std::optional<std::size_t> given_bytes_;  ///< of its constants, once they have been counted
     const std::vector<Rule>* rules_ = nullptr;
     Graph to_;
     std::vector<Facts> facts_;

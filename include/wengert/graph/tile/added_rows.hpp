@@ -80,7 +80,7 @@ template <class T> struct AddedRows {
     }
 
 private:
-    void add_row(const std::int64_t* index, T* row) const
+    void add_row(const std::int64_t* index, T* to_row) const
     {
         const T* active[at_once];
         std::size_t n = 0;
@@ -88,15 +88,15 @@ private:
             const T* x = row_of(*p, index);
             if (!x) continue;
             if (!together) {
-                add_part(*p, x, row, p->column, p->column + p->n);
+                add_part(*p, x, to_row, p->column, p->column + p->n);
                 continue;
             }
             // the few columns that not all parts have come first: no part meets another one's middle there
-            for (std::int64_t j = p->column; j < low; ++j) row[j] += x[j - p->column];
-            for (std::int64_t j = high; j < p->column + p->n; ++j) row[j] += x[j - p->column];
+            for (std::int64_t j = p->column; j < low; ++j) to_row[j] += x[j - p->column];
+            for (std::int64_t j = high; j < p->column + p->n; ++j) to_row[j] += x[j - p->column];
             active[n++] = x + (low - p->column);
         }
-        if (n > 0) add_all<T>(n, static_cast<std::size_t>(high - low), active, row + low);
+        if (n > 0) add_all<T>(n, static_cast<std::size_t>(high - low), active, to_row + low);
     }
     /// The part's row that meets this one, or null.
     const T* row_of(const Part& p, const std::int64_t* index) const

@@ -11,6 +11,8 @@
 #include <set>
 #include <vector>
 
+#include "../../base/stable_sort.hpp"
+
 namespace wengert::tiling {
 
 struct Buffer {
@@ -134,8 +136,8 @@ inline std::size_t place_by_size(std::vector<Buffer>& buffers)
 {
     std::vector<std::uint32_t> order(buffers.size());
     for (std::uint32_t b = 0; b < order.size(); ++b) order[b] = b;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return buffers[a].bytes > buffers[b].bytes; });
+    wengert::detail::stable_sort(
+        order, [&](std::uint32_t a, std::uint32_t b) { return buffers[a].bytes > buffers[b].bytes; });
     std::vector<const Buffer*> placed;
     std::size_t end = 0;
     for (std::uint32_t i : order) {

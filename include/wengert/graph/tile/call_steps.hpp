@@ -55,13 +55,13 @@ private:
 };
 
 /// Looks for functions and graphs among the parameters.
-struct FindsCode : FieldVisitor {
+struct FindsCode : FieldVisitorOf<FindsCode> {
     bool found = false;
-    void boolean(bool&) override {}
-    void integer(std::int64_t&) override {}
-    void real(double&) override {}
-    void extents(Extents&) override {}
-    void opaque(const void*, std::string_view) override { found = true; }
+    void boolean(bool&) {}
+    void integer(std::int64_t&) {}
+    void real(double&) {}
+    void extents(Extents&) {}
+    void opaque(const void*, std::string_view) { found = true; }
 };
 
 inline bool is_foreign(const GraphNode& n)

@@ -61,6 +61,17 @@ private:
     std::size_t strand_ = 0;
 };
 
+/// Where fewer threads than were asked for run the steps: how many, and why.
+inline std::string threads_note(unsigned asked, std::size_t team, std::size_t used)
+{
+    if (asked == 1 || (asked == used && used > 1)) return {};
+    if (team > 1 && used == 1)
+        return "it runs on one thread: no step is long enough to be worth waking another";
+    if (asked == 0) return team > 1 ? std::string() : "it runs on one thread, as there is one processor";
+    return "it runs on " + std::to_string(used) + " of the " + std::to_string(asked) +
+           " threads asked for: there are no more processors";
+}
+
 inline void emit_task(Emitter& e, const Task& t)
 {
     if (t.kernel) return emit_fused(e, t);
@@ -76,6 +87,8 @@ inline void emit_outputs(Emitter& e)
         OutputRule& r = e.program.rules()[k];
         r.dtype = g.node(v).dtype;
         r.shape = g.node(v).shape;
+        r.count = element_count(r.shape);
+        r.small = r.count * size_of(r.dtype) <= Block::inline_bytes && r.shape.size() <= Extents::inline_rank;
         r.donor = e.plan.donors[k];
         const auto before =
             std::find(g.outputs().begin(), g.outputs().begin() + static_cast<std::ptrdiff_t>(k), v);
@@ -94,7 +107,7 @@ inline void emit_outputs(Emitter& e)
             if (!e.plan.stores[p.store].landed) continue;
             r.kind = OutputRule::landed;
             r.block = e.header(from);
-        } else if (element_count(r.shape) > 0) {
+        } else if (r.count > 0) {
             auto& copy = *e.step<Copied>();
             copy.from = e.header(v).get();
             Ref<Block> to = make_borrowed(r.dtype, r.shape, nowhere());
@@ -140,7 +153,7 @@ template <class F> void emit_plan(Emitter& e, PlanWatch* watch, const F& emit)
         e.program.staged().push_back({i, nullptr, plan.bytes_of(v)});
     }
     for (Staged& s : e.program.staged()) e.bind(&s.to, g.inputs()[s.input]);
-    e.program.stats = {plan.tasks.size(), plan.arena.bytes, plan.arena.lower_bound};
+    e.program.stats = {plan.tasks.size(), plan.arena.bytes, plan.arena.lower_bound, e.threads()};
 }
 
 }  // namespace tiling
@@ -154,6 +167,7 @@ inline std::unique_ptr<Executable> compile_tile(const Graph& g, const PlanOption
     Emitter e(plan, *program);
     e.divide(options.threads);
     emit_plan(e, options.watch, [&](std::size_t t) { tiling::detail::emit_task(e, plan.tasks[t]); });
+    program->note = tiling::detail::threads_note(options.threads, e.team ? e.team->size() : 1, e.threads());
     return program;
 }
 

@@ -40,10 +40,9 @@ public:
     Program& program;
     std::shared_ptr<Team> team;  ///< null where all runs on the caller's thread
 
-    /// Steps may be divided from here on. Says in the program's note why they are not.
+    /// Steps may be divided from here on.
     void divide(unsigned threads)
     {
-        program.note = Team::refusal(threads);
         const std::size_t size = Team::size_for(threads);
         if (size < 2) return;
         team = std::make_shared<Team>(size);
@@ -56,8 +55,11 @@ public:
         if (cuts.empty()) return {};
         auto* kept = program.memory.array<std::size_t>(cuts.size());
         std::copy(cuts.begin(), cuts.end(), kept);
+        divided_ = true;
         return {team.get(), kept, cuts.size() - 1};
     }
+    /// How many threads the steps are spread over.
+    std::size_t threads() const noexcept { return divided_ ? team->size() : 1; }
 
     /// Steps from here on are those of strand k of a wave; they share no scratch memory with the other strands'.
     void begin_strand(std::size_t k)
@@ -84,6 +86,7 @@ public:
         auto& wave = *step<AtOnce>();
         wave.steps = own;
         wave.strands = {team.get(), cuts, strands_.size()};
+        divided_ = true;
         strands_.clear();
     }
 
@@ -270,6 +273,7 @@ private:
     std::vector<Ref<Block>> scratch_;  ///< by strand; what is in no wave has that of the first
     std::size_t scratch_at_ = 0;
     std::vector<std::size_t> strands_;  ///< their first steps
+    bool divided_ = false;              ///< a step is spread over the team
     Segment* segment_ = nullptr;
     std::byte* records_ = nullptr;
     std::size_t room_ = 0;

@@ -119,7 +119,7 @@ private:
         else if constexpr (op == Arith::scale_by)
             return step<Arith::guard>(x * y, y, probe);
         else
-            return where((y == probe) & !is_finite(x), L(T(0)), x);
+            return unless_silent(y, probe, x);
     }
 
     /// Lane v of accumulator y, or of what lies at p.

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "../../base/stable_sort.hpp"
 #include "fused_map.hpp"
 #include "fused_recipe.hpp"
 
@@ -309,9 +310,8 @@ private:
     {
         std::vector<std::uint32_t> order(members_.size());
         for (std::uint32_t k = 0; k < order.size(); ++k) order[k] = k;
-        std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return members_[a].phase < members_[b].phase;
-        });
+        wengert::detail::stable_sort(
+            order, [&](std::uint32_t a, std::uint32_t b) { return members_[a].phase < members_[b].phase; });
         for (std::size_t i = 0; i < order.size(); ++i) {
             Member& m = members_[order[i]];
             const bool joins = i > 0 && m.light() && members_[order[i - 1]].phase == m.phase &&

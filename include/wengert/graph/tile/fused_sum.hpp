@@ -70,15 +70,12 @@ public:
 
     void add(const T* x, std::size_t n)
     {
-        if (done_ == 0 && length_ <= n && length_ < block) {
-            const std::size_t rows = n / length_;
-            whole_rows(x, rows);
-            x += rows * length_, n -= rows * length_;
-        }
         while (n > 0) {
-            const std::size_t m = std::min({n, length_ - done_, block - in_block_});
+            std::size_t m = std::min({n, length_ - done_, block - in_block_});
             if (m == length_)
-                whole_row(x);
+                whole_rows(x, m = n / length_), m *= length_;
+            else if (length_ <= lanes)
+                part_of_short_row(x, m);
             else
                 part(x, m);
             x += m, n -= m;
@@ -92,7 +89,15 @@ private:
         in_block_ = held_ = 0;
     }
 
-    void whole_row(const T* x) { whole_rows(x, 1); }
+    /// Put together in memory: cheaper than sets of lanes.
+    void part_of_short_row(const T* x, std::size_t m)
+    {
+        std::copy_n(x, m, rest_ + done_);
+        done_ += m;
+        if (done_ < length_) return;
+        done_ = 0;
+        whole_rows(rest_, 1);
+    }
     void whole_rows(const T* x, std::size_t rows)
     {
         kernels::sum<T, A>(x, rows, length_, 1, out_);

@@ -61,9 +61,9 @@ template <class A = xsimd::default_arch> inline bool row_sum(const Graph& g, con
     if (!n.primitive || n.inputs.size() != 1 || g.node(n.inputs[0]).dtype != n.dtype) return false;
     const Primitive& p = *n.primitive;
     const Axes* axes = nullptr;
-    if (p.name == "sum" && (is_sum<float, A>(p) || is_sum<double, A>(p)))
+    if (p.kind == "sum" && (is_sum<float, A>(p) || is_sum<double, A>(p)))
         axes = &static_cast<const Sum*>(n.op.get())->axes;
-    else if (p.name == "mean" && (is_mean<float, A>(p) || is_mean<double, A>(p)))
+    else if (p.kind == "mean" && (is_mean<float, A>(p) || is_mean<double, A>(p)))
         axes = &static_cast<const Mean*>(n.op.get())->along.axes, r.mean = true;
     if (!axes) return false;
     const Shape& shape = g.node(n.inputs[0]).shape;

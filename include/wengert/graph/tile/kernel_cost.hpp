@@ -20,7 +20,7 @@ inline double elements_of(const Graph& g, ValueId v)
 /// For C = AB of sizes (m, k), (k, n): mkn = √(|A| |B| |C|). A stack of s of them has s √(|A| |B| |C| / s³).
 inline double product_size(const Graph& g, const GraphNode& n, ValueId v)
 {
-    const std::size_t first = n.primitive->name == "matmul" ? 0 : 1;  // others add to their first operand
+    const std::size_t first = n.primitive->kind == "matmul" ? 0 : 1;  // others add to their first operand
     double stack = 1;
     for (std::size_t a = 2; a < n.shape.size(); ++a) stack *= static_cast<double>(n.shape[a - 2]);
     return std::sqrt(elements_of(g, v) * elements_of(g, n.inputs[first]) *
@@ -34,7 +34,7 @@ inline double node_work(const Graph& g, const Layouts& layouts, ValueId v, const
     double elements = elements_of(g, v);
     if (n.primitive->value) return elements * wengert::detail::rule_cost(*n.primitive, rates);
     if (layouts[v].is_view(v)) return 0;
-    const std::string_view name = n.primitive->name;
+    const std::string_view name = n.primitive->kind;
     if (name == "matmul" || ((name.substr(0, 7) == "matmul." || name == "gemm") && n.inputs.size() > 2))
         return product_size(g, n, v) * rates.product;
     for (ValueId i : n.inputs) elements = std::max(elements, elements_of(g, i));

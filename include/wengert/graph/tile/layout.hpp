@@ -46,7 +46,7 @@ inline bool sums_nothing(const Graph& g, const GraphNode& n, const Layouts& layo
 {
     const ValueId x = n.inputs[0];
     const bool real = n.dtype == DType::float32 || n.dtype == DType::float64;
-    return real && n.primitive->name == "sum" && g.node(x).dtype == n.dtype && !layouts[x].strided &&
+    return real && n.primitive->kind == "sum" && g.node(x).dtype == n.dtype && !layouts[x].strided &&
            element_count(n.shape) == element_count(g.node(x).shape) && element_count(n.shape) > 0;
 }
 
@@ -60,8 +60,8 @@ inline bool view_layout(const Graph& g, const GraphNode& n, const Layouts& layou
         out = {from.root, from.offset, row_major(n.shape), false};
         return true;
     }
-    if (!makes_view(n.primitive->name)) return false;
-    if (from.strided && n.primitive->name == "reshape") return false;
+    if (!makes_view(n.primitive->kind)) return false;
+    if (from.strided && n.primitive->kind == "reshape") return false;
     if (g.node(v).dtype != n.dtype) return false;
     const Ref<Block> root = make_borrowed(n.dtype, g.node(from.root).shape, nowhere());
     const Ref<Block> x = from.is_view(v) ? header_on(root, g.node(v).shape, from) : root;

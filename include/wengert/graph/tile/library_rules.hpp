@@ -63,7 +63,7 @@ inline bool adjacent(const Axes& axes)
 
 inline Rule rule_by_name(const Graph& g, const Layouts& layouts, const GraphNode& n)
 {
-    const std::string_view name = n.primitive->name;
+    const std::string_view name = n.primitive->kind;
     const void* op = n.op.get();
     const auto plain = [&](ValueId v) { return !layouts[v].strided; };
     if (name == "copy" || name == "reshape") return Rule::copy;
@@ -126,7 +126,7 @@ inline bool may_run_beside(const Primitive& p)
         "amax",         "amin",   "bernoulli", "dropout_mask", "gemm",   "log_softmax", "log_softmax_pull",
         "logsumexp",    "matmul", "mean",      "norm",         "normal", "prod",        "softmax",
         "softmax_pull", "stddev", "sum",       "tril",         "triu",   "uniform",     "var"};
-    const std::string_view name = p.name.substr(0, p.name.find('.'));
+    const std::string_view name = p.kind.substr(0, p.kind.find('.'));
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 

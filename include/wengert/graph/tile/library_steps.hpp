@@ -118,7 +118,7 @@ inline void emit_library(Emitter& e, ValueId v)
     case Rule::embed: return detail::emit_embed(e, v);
     case Rule::assign_part: return detail::emit_assign_part(e, v);
     case Rule::join:
-        return n.primitive->name == "stack" ? detail::emit_join<Stack>(e, v)
+        return n.primitive->kind == "stack" ? detail::emit_join<Stack>(e, v)
                                             : detail::emit_join<Concatenate>(e, v);
     default: return detail::emit_call(e, v, r == Rule::update);
     }

@@ -134,8 +134,8 @@ template <class T> TileKernel part_kernel(bool minus)
 /// Where add_view, subtract_view and the cotangent of a view add.
 inline const Selection& part_of(const GraphNode& n)
 {
-    if (n.primitive->name == "view.pull0") return static_cast<const Select*>(n.op.get())->part;
-    if (n.primitive->name == "subtract_view") return static_cast<const AddView<true>*>(n.op.get())->part;
+    if (n.primitive->kind == "view.pull0") return static_cast<const Select*>(n.op.get())->part;
+    if (n.primitive->kind == "subtract_view") return static_cast<const AddView<true>*>(n.op.get())->part;
     return static_cast<const AddView<false>*>(n.op.get())->part;
 }
 

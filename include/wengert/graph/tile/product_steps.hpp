@@ -115,7 +115,7 @@ template <class T> void emit_add_gemm(Emitter& e, ValueId v)
     const ValueId g = n.inputs[1], x = n.inputs[2];
     auto& s = added_product<T>(e, v, g);
     s.always = false;
-    if (n.primitive->name.back() == '0')
+    if (n.primitive->kind.back() == '0')
         op.ta ? set_gemm<T>(e, s.product, x, op.tb, g, true, T(1), v)
               : set_gemm<T>(e, s.product, g, false, x, !op.tb, T(1), v);
     else

@@ -124,6 +124,11 @@ struct OutputRule {
     Shape shape;
     Ref<Block> block;          ///< the constant; the header of what is copied at the end (landed)
     ValueId donor = no_value;  ///< the input whose memory it may take
+    std::size_t count = 0;     ///< of its elements
+    bool small = false;        ///< they lie in the block's header
+
+    /// Has it memory of its own?
+    bool written() const noexcept { return kind == own || kind == landed; }
 };
 
 /// An input that is copied to a fixed place before the steps run, because it is small and read often.
@@ -150,6 +155,31 @@ public:
         commit(inputs);
         outputs.swap(fresh_);
         return guards_;
+    }
+
+    bool run_on_pointers(const Block* const* inputs, Ref<Block>* outputs) override
+    {
+        Thread& thread = current_thread();
+        for (std::size_t k = 0; k < inputs_.size(); ++k) inputs_[k].set(inputs[k]->data);
+        bool finished = true;
+        Ref<Block>* out = outputs;
+        for (const OutputRule& r : rules_) {
+            Ref<Block>& b = *out++;
+            finished = finished && r.kind == OutputRule::own;
+            if (!r.written()) continue;
+            if (!b)
+                b = r.small ? make_small_block(thread, r.dtype, r.shape, r.count)
+                            : make_block(thread, r.dtype, r.shape, r.count);
+            outputs_[static_cast<std::size_t>(&r - rules_.data())].set(b->data);
+        }
+        for (const Staged& s : staged_) std::memcpy(s.to, inputs[s.input]->data, s.bytes);
+        Run state{thread};
+        for (const Step& s : steps_)
+            if (!s.run(s.self, state)) [[unlikely]]
+                return false;
+        for (std::size_t k = 0; !finished && k < rules_.size(); ++k)
+            if (rules_[k].kind != OutputRule::own) finish(rules_[k], inputs, outputs, outputs[k]);
+        return true;
     }
 
     /// For whoever fills it.
@@ -181,6 +211,18 @@ private:
         std::vector<Ref<Block>>& list;
         ~Empties() { list.clear(); }
     };
+    /// What no step writes: another value, or copied to where the caller wants it.
+    static void finish(const OutputRule& r, const Block* const* inputs, const Ref<Block>* outputs,
+                       Ref<Block>& out)
+    {
+        const Block& from = r.kind == OutputRule::input  ? *inputs[r.index]
+                            : r.kind == OutputRule::same ? *outputs[r.index]
+                                                         : *r.block;
+        if (out)
+            copy_elements(from, *out);
+        else
+            out = Ref<Block>(const_cast<Block*>(&from));
+    }
     static bool lends(const OutputRule& r, const std::vector<Ref<Block>>& inputs) noexcept
     {
         if (r.donor == no_value) return false;

@@ -22,10 +22,7 @@ struct RowOperation {
 
 namespace detail {
 
-template <class Op> bool is_row_op(const Primitive& p)
-{
-    return p.name == Op::name && p.clone == wengert::detail::clone_pooled<Op>;
-}
+template <class Op> bool is_row_op(const Primitive& p) { return p.kind == Op::name; }
 template <class Op> const Op& row_parameters(const GraphNode& n)
 {
     return *static_cast<const Op*>(n.op.get());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "../../kernels/cpu/elementwise.hpp"
@@ -11,33 +12,40 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#else
+#include "helpers.hpp"
 #endif
 
 namespace wengert::tiling {
 
-/// The caller and the threads of oneTBB that help it, `size` in all. Without WENGERT_TBB there is no team: steps run whole.
+/// The caller and the threads that help it, `size` in all: those of oneTBB where the program is built with WENGERT_TBB,
+/// otherwise plain ones (helpers.hpp).
 class Team {
 public:
-    /// Threads of a team of that many, no more than oneTBB may use, as a rule those of the machine; 0 stands for all of them.
+    /// Threads of a team of that many, no more than there may be, as a rule those of the machine; 0 stands for all of them.
     static std::size_t size_for(unsigned threads)
     {
 #if defined(WENGERT_TBB)
-        const auto all = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
-        return threads ? std::min<std::size_t>(threads, all) : all;
+        const std::size_t all =
+            tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
 #else
-        static_cast<void>(threads);
-        return 1;
+        const unsigned set = most().load(std::memory_order_relaxed);
+        const std::size_t all = set ? set : std::max(1U, std::thread::hardware_concurrency());
 #endif
+        return threads ? std::min<std::size_t>(threads, all) : all;
     }
-    /// "" or why there is no team of that many.
-    static const char* refusal([[maybe_unused]] unsigned threads) noexcept
+    /// What size_for() keeps to without oneTBB; 0 for the threads of the machine.
+    static std::atomic<unsigned>& most()
     {
-#if !defined(WENGERT_TBB)
-        if (threads != 1)
-            return "it runs on one thread, as the program is built without oneTBB (CMake: WENGERT_TBB=ON)";
-#endif
-        return "";
+        static std::atomic<unsigned> n{0};
+        return n;
     }
+    static constexpr const char* kind =
+#if defined(WENGERT_TBB)
+        "oneTBB";
+#else
+        "std::thread";
+#endif
 
 #if defined(WENGERT_TBB)
     explicit Team(std::size_t size) : size_(size), arena_(static_cast<int>(size)) {}
@@ -48,7 +56,7 @@ public:
     std::size_t size() const noexcept { return size_; }
 
     /// part(k, place) for k < parts, no two at once with the same place < size(). Threads see what the caller has set for
-    /// kernels: the zero-cotangent rule and how the processor rounds.
+    /// kernels: the zero-cotangent rule and how the processor rounds. An exception of a part comes out here.
     template <class F> void run(std::size_t parts, const F& part)
     {
 #if defined(WENGERT_TBB)
@@ -66,11 +74,17 @@ public:
                 tbb::simple_partitioner(), context);
         });
 #else
-        for (std::size_t k = 0; k < parts; ++k) part(k, std::size_t{0});
+        Helpers::get().run(
+            parts, size_,
+            [](const void* self, std::size_t k, std::size_t place) {
+                (*static_cast<const F*>(self))(k, place);
+            },
+            &part);
 #endif
     }
 
 private:
+#if defined(WENGERT_TBB)
     struct Setting {
         explicit Setting(double x) : before(kernels::zero_cotangent) { kernels::zero_cotangent = x; }
         Setting(const Setting&) = delete;
@@ -78,6 +92,7 @@ private:
         ~Setting() { kernels::zero_cotangent = before; }
         double before;
     };
+#endif
 
     std::size_t size_;
 #if defined(WENGERT_TBB)
@@ -100,7 +115,7 @@ struct Division {
 };
 
 /// Elements of a part, some microseconds of work, as much as waking costs; and of a step that is cut.
-constexpr std::size_t least_part = std::size_t{1} << 14, least_divided = 4 * least_part;
+inline constexpr std::size_t least_part = std::size_t{1} << 14, least_divided = 4 * least_part;
 
 /// Where to cut `count` elements for a team: the parts' first elements and `count`, or nothing where they are too few for
 /// threads to be worth waking. `next_cut(at)` gives the first element from `at` on where a cut may be.

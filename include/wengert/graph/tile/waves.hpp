@@ -16,6 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../../base/stable_sort.hpp"
+
 namespace wengert::tiling {
 
 /// A kernel as the schedule sees it. Memory is known by numbers: pieces of different numbers do not overlap.
@@ -163,8 +165,8 @@ private:
             found[at->second].push_back(t);
         }
         const auto length = [&](const Kernels& s) { return length_[find(s[0])]; };
-        std::stable_sort(found.begin(), found.end(),
-                         [&](const Kernels& a, const Kernels& b) { return length(a) > length(b); });
+        wengert::detail::stable_sort(
+            found, [&](const Kernels& a, const Kernels& b) { return length(a) > length(b); });
         const double least = wake_ / 4;  // shorter strands are put together
         double last = least;
         std::size_t kept = 0;

@@ -1,135 +1,27 @@
 #pragma once
 
-#include "lane.hpp"
+#include "fold_lanes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 /// The loops behind reductions of a contiguous block (outer, n, inner) to (outer, inner).
 ///
 /// Bits do not depend on the width of the vectors: a row is summed in 256 bytes of virtual lanes (element i
 /// goes to lane i mod 32 for double, 64 for float), which are folded in halves; blocks of `row_block`
-/// elements are then added pairwise (Higham 1993). Columns go four rows at a time.
+/// elements are then added pairwise (Higham 1993). Rows of up to two registers are summed several at once, across, in the
+/// same order. Columns go four rows at a time.
 namespace wengert::kernels {
 
 namespace detail {
 
-struct Add {
-    template <class V> static V combine(V a, V b) { return a + b; }
-    template <class T> static constexpr T identity() { return T(0); }
-};
-struct Multiply {
-    template <class V> static V combine(V a, V b) { return a * b; }
-    template <class T> static constexpr T identity() { return T(1); }
-};
-struct Max {
-    template <class V> static V combine(V a, V b) { return maximum(a, b); }
-    template <class T> static constexpr T identity() { return -std::numeric_limits<T>::infinity(); }
-};
-struct Min {
-    template <class V> static V combine(V a, V b) { return minimum(a, b); }
-    template <class T> static constexpr T identity() { return std::numeric_limits<T>::infinity(); }
-};
-
-/// The upper half of each 2·Half elements exchanged with the lower one.
-template <std::size_t Half, class T, class A>
-[[gnu::always_inline]] inline Lane<T, A> swap_halves(Lane<T, A> v)
-{
-    using L = Lane<T, A>;
-    using Batch = typename L::Batch;
-    constexpr std::size_t bytes = Half * sizeof(T), size = sizeof(typename L::Register);
-#if defined(__AVX512F__)
-    if constexpr (size == 64) {
-        if constexpr (sizeof(T) == 8) {
-            if constexpr (bytes == 32) return Batch(_mm512_shuffle_f64x2(v.batch, v.batch, 0x4E));
-            if constexpr (bytes == 16) return Batch(_mm512_shuffle_f64x2(v.batch, v.batch, 0xB1));
-            if constexpr (bytes == 8) return Batch(_mm512_permute_pd(v.batch, 0x55));
-        } else {
-            if constexpr (bytes == 32) return Batch(_mm512_shuffle_f32x4(v.batch, v.batch, 0x4E));
-            if constexpr (bytes == 16) return Batch(_mm512_shuffle_f32x4(v.batch, v.batch, 0xB1));
-            if constexpr (bytes == 8) return Batch(_mm512_permute_ps(v.batch, 0x4E));
-            if constexpr (bytes == 4) return Batch(_mm512_permute_ps(v.batch, 0xB1));
-        }
-    } else
-#endif
-#if defined(__AVX__)
-        if constexpr (size == 32) {
-        if constexpr (sizeof(T) == 8) {
-            if constexpr (bytes == 16) return Batch(_mm256_permute2f128_pd(v.batch, v.batch, 1));
-            if constexpr (bytes == 8) return Batch(_mm256_permute_pd(v.batch, 5));
-        } else {
-            if constexpr (bytes == 16) return Batch(_mm256_permute2f128_ps(v.batch, v.batch, 1));
-            if constexpr (bytes == 8) return Batch(_mm256_permute_ps(v.batch, 0x4E));
-            if constexpr (bytes == 4) return Batch(_mm256_permute_ps(v.batch, 0xB1));
-        }
-    } else
-#endif
-#if defined(__SSE2__)
-        if constexpr (size == 16) {
-        if constexpr (sizeof(T) == 8)
-            return Batch(_mm_shuffle_pd(v.batch, v.batch, 1));
-        else if constexpr (bytes == 8)
-            return Batch(_mm_shuffle_ps(v.batch, v.batch, 0x4E));
-        else
-            return Batch(_mm_shuffle_ps(v.batch, v.batch, 0xB1));
-    } else
-#endif
-    {
-        T in[L::width], out[L::width];
-        v.store(in);
-        for (std::size_t i = 0; i < L::width; ++i) out[i] = in[i ^ Half];
-        return L::load(out);
-    }
-}
-
-template <class Op, std::size_t Half, class T, class A>
-[[gnu::always_inline]] inline T fold_lane(Lane<T, A> v)
-{
-    if constexpr (Half == 0)
-        return v.first();
-    else
-        return fold_lane<Op, Half / 2>(Op::combine(v, swap_halves<Half>(v)));
-}
-template <class Op, class T, class A> [[gnu::always_inline]] inline T fold_lane(Lane<T, A> v)
-{
-    return fold_lane<Op, Lane<T, A>::width / 2>(v);
-}
-
 inline constexpr std::size_t virtual_bytes = 256;
 template <class T> inline constexpr std::size_t row_block = 16384 / sizeof(T);
-
-template <class L>
-inline constexpr auto lane_index = [] {
-    std::array<typename L::value_type, L::width> index{};
-    for (std::size_t i = 0; i < L::width; ++i) index[i] = static_cast<typename L::value_type>(i);
-    return index;
-}();
-
-/// `v` in its first `count` elements, what changes nothing in the others.
-template <class Op, class L> [[gnu::always_inline]] inline L keep_first(L v, std::size_t count)
-{
-    using T = typename L::value_type;
-    const auto inside = L::load(lane_index<L>.data()) < L(static_cast<T>(count));
-    return where(inside, v, L(Op::template identity<T>()));
-}
-
-/// Register r with register r + half, and so on: the same halving, above the width of a lane.
-template <class Op, std::size_t Count, class L> [[gnu::always_inline]] inline L fold_registers(L* acc)
-{
-    if constexpr (Count == 1) {
-        return acc[0];
-    } else {
-        [&]<std::size_t... R>(std::index_sequence<R...>) {
-            ((acc[R] = Op::combine(acc[R], acc[R + Count / 2])), ...);
-        }(std::make_index_sequence<Count / 2>{});
-        return fold_registers<Op, Count / 2>(acc);
-    }
-}
 
 /// One block of a row. `source(k, count)` is the lane of (mapped) elements k, k + 1, …, of which the first
 /// `count` are wanted.
@@ -161,24 +53,50 @@ inline typename L::value_type fold_block(std::size_t begin, std::size_t end, con
     return fold_lane<Op>(fold_registers<Op, registers>(acc));
 }
 
-/// A row: blocks are combined like the carries of a binary counter, which is pairwise without recursion.
+/// Blocks are combined like the carries of a binary counter, which is pairwise without recursion.
+template <class Op, class T, class A> class Carries {
+public:
+    void add(T sum)
+    {
+        for (std::size_t carry = ++blocks_; carry % 2 == 0; carry /= 2)
+            sum = Op::combine(pending_[--depth_], sum);
+        pending_[depth_++] = sum;
+    }
+    /// Of at least one block.
+    T total()
+    {
+        T total = pending_[--depth_];
+        while (depth_ > 0) total = Op::combine(pending_[--depth_], total);
+        return total;
+    }
+
+private:
+    T pending_[64];
+    std::size_t depth_ = 0, blocks_ = 0;
+};
+
+/// A row.
 template <class Op, class L, class Source>
 inline typename L::value_type fold_row(std::size_t n, const Source& source)
 {
     using T = typename L::value_type;
     if (n == 0) return Op::template identity<T>();
     if (n <= row_block<T>) return fold_block<Op, L>(0, n, source);
-    std::array<T, 64> pending;
-    std::size_t depth = 0, blocks = 0;
-    for (std::size_t k = 0; k < n; k += row_block<T>) {
-        T sum = fold_block<Op, L>(k, std::min(n, k + row_block<T>), source);
-        for (std::size_t carry = ++blocks; carry % 2 == 0; carry /= 2)
-            sum = Op::combine(pending[--depth], sum);
-        pending[depth++] = sum;
-    }
-    T total = pending[--depth];
-    while (depth > 0) total = Op::combine(pending[--depth], total);
-    return total;
+    Carries<Op, T, typename L::arch_type> sums;
+    for (std::size_t k = 0; k < n; k += row_block<T>)
+        sums.add(fold_block<Op, L>(k, std::min(n, k + row_block<T>), source));
+    return sums.total();
+}
+
+/// `count` elements that lie `stride` apart.
+template <class L>
+[[gnu::always_inline]] inline L load_strided(const typename L::value_type* x, std::size_t stride,
+                                             std::size_t count)
+{
+    if (stride == 1) return L::load_part(x, count);
+    alignas(L) typename L::value_type buffer[L::width] = {};
+    for (std::size_t i = 0; i < count; ++i) buffer[i] = x[i * stride];
+    return L::load(buffer);
 }
 
 inline constexpr std::size_t column_tile = 256;   ///< columns reduced together: their sums stay in L1
@@ -296,11 +214,48 @@ template <class Op, class T, class Map>
     return Op::combine(low, n == 3 ? map(x[1]) : Op::combine(map(x[1]), map(x[3])));
 }
 
+/// combine of map(x) over rows of at most one or two registers, as many at once as a register has lanes: across rows, where
+/// a row by itself would fold a register that is nearly empty. Returns how many rows are done; the last ones are left, as
+/// whole registers are read.
+template <class Op, bool two, class L, class Map>
+inline std::size_t fold_rows_across(const typename L::value_type* x, std::size_t rows, std::size_t n,
+                                    const Map& map, typename L::value_type* out)
+{
+    using T = typename L::value_type;
+    constexpr std::size_t width = L::width, reach = two ? 2 * width : width;
+    const L none(Op::template identity<T>());
+    const auto inside = L::load(lane_index<L>.data()) < L(static_cast<T>(two ? n - width : n));
+    std::size_t done = 0;
+    for (; rows - done >= width && (rows - done) * n >= (width - 1) * n + reach;
+         done += width, x += width * n) {
+        L row[width];
+        [&]<std::size_t... R>(std::index_sequence<R...>) __attribute__((always_inline))
+        {
+            if constexpr (two)
+                ((row[R] =
+                      Op::combine(Op::combine(none, map(L::load(x + R * n))),
+                                  Op::combine(none, where(inside, map(L::load(x + R * n + width)), none)))),
+                 ...);
+            else
+                ((row[R] = where(inside, map(L::load(x + R * n)), none)), ...);
+        }
+        (std::make_index_sequence<width>{});
+        fold_each<Op, width / 2>(row).store(out + done);
+    }
+    return done;
+}
+
 /// combine of map(x) over each of `rows` rows of n elements.
 template <class Op, class T, class A, class Map>
 inline void fold_rows(const T* x, std::size_t rows, std::size_t n, const Map& map, T* out)
 {
     using L = Lane<T, A>;
+    if constexpr (std::is_same_v<Op, Add> && L::width > 2)
+        if (n > 4 && n <= 2 * L::width && rows >= L::width) {
+            const std::size_t done = n > L::width ? fold_rows_across<Op, true, L>(x, rows, n, map, out)
+                                                  : fold_rows_across<Op, false, L>(x, rows, n, map, out);
+            x += done * n, out += done, rows -= done;
+        }
     if (n > L::width && n <= 2 * L::width && L::width > 2) {
         for (std::size_t o = 0; o < rows; ++o, x += n)
             out[o] =

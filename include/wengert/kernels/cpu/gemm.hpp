@@ -1,15 +1,8 @@
 #pragma once
 
+#include "blas.hpp"
 #include "gemm_small.hpp"
 #include "gemv.hpp"
-
-#include <climits>
-#include <concepts>
-
-#if __has_include(<cblas.h>) && !defined(WENGERT_NO_BLAS)
-#include <cblas.h>
-#define WENGERT_HAS_BLAS 1
-#endif
 
 namespace wengert::kernels {
 
@@ -22,22 +15,6 @@ inline void scale_rows(std::size_t m, std::size_t n, T beta, T* c, std::size_t l
         for (std::size_t j = 0; j < n; ++j) c[j] = beta == T(0) ? T(0) : beta * c[j];
 }
 
-#if defined(WENGERT_HAS_BLAS)
-template <class A, class T>
-inline void blas_gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a,
-                      std::size_t lda, const T* b, std::size_t ldb, T beta, T* c, std::size_t ldc)
-{
-    const auto i = [](std::size_t v) { return static_cast<int>(v); };
-    const CBLAS_TRANSPOSE op_a = ta ? CblasTrans : CblasNoTrans, op_b = tb ? CblasTrans : CblasNoTrans;
-    if constexpr (std::same_as<T, float>)
-        cblas_sgemm(CblasRowMajor, op_a, op_b, i(m), i(n), i(k), alpha, a, i(lda), b, i(ldb), beta, c,
-                    i(ldc));
-    else
-        cblas_dgemm(CblasRowMajor, op_a, op_b, i(m), i(n), i(k), alpha, a, i(lda), b, i(ldb), beta, c,
-                    i(ldc));
-}
-#endif
-
 /// Products with a size of 1; false where none of the loops fits the layout.
 template <class T, class A>
 inline bool gemv(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, Target<T> c)
@@ -46,6 +23,9 @@ inline bool gemv(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Oper
     const bool long_rows = n >= (c.beta == T(0) ? 1 : 4) * Lane<T, A>::width || m == 1;
     if (k == 1 && b.column == 1 && long_rows) {
         outer_product<T, A>(m, n, a.data, a.row, b.data, c.data, c.row, c.alpha, c.beta);
+    } else if (m == 1 && n == 1) {
+        const T sum = c.alpha * dot<T, A>(k, a.data, a.column, b.data, b.row);
+        *c.data = c.beta == T(0) ? sum : sum + c.beta * *c.data;
     } else if (m == 1 && b.column == 1) {
         vector_times_rows<T, A>(n, k, a.data, a.column, b.data, b.row, c.data, c.alpha, c.beta);
     } else if (m == 1 && a.column == 1) {
@@ -61,6 +41,20 @@ inline bool gemv(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Oper
 }
 
 }  // namespace detail
+
+/// The library's own loops, whatever BLAS there is.
+template <class T, class A = xsimd::default_arch>
+    requires std::same_as<T, float> || std::same_as<T, double>
+void own_gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a,
+              std::size_t lda, const T* b, std::size_t ldb, T beta, T* c, std::size_t ldc)
+{
+    using namespace detail;
+    const detail::Operand<T> left{a, ta ? 1 : lda, ta ? lda : 1}, right{b, tb ? 1 : ldb, tb ? ldb : 1};
+    if (std::max({m, n, k}) <= small_edge)
+        small_gemm<T, A>(m, n, k, alpha, a, left.row, left.column, b, right.row, right.column, beta, c, ldc);
+    else
+        blocked_gemm<T, A>(m, n, k, left, right, Target<T>{c, ldc, alpha, beta});
+}
 
 /// C = α op(A) op(B) + β C, row major: op(A) is (m, k), op(B) is (k, n), C is (m, n); `ta` and `tb` say that
 /// the operand is stored transposed, lda, ldb, ldc are the lengths of stored rows. With β = 0, C is not read.
@@ -81,13 +75,11 @@ void gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha
     const detail::Target<T> target{c, ldc, alpha, beta};
     if (vector && detail::gemv<T, A>(m, n, k, left, right, target)) return;
 #if defined(WENGERT_HAS_BLAS)
-    if (std::max({m, n, k, lda, ldb, ldc}) <= INT_MAX)
+    const bool fits = std::max({m, n, k, lda, ldb, ldc}) <= INT_MAX;  // BLAS's int
+    if (fits && !own_is_chosen<A>(tb, m, n, k))
         return blas_gemm<A>(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    small_gemm<T, A>(m, n, k, alpha, a, a_row, a_column, b, b_row, b_column, beta, c,
-                     ldc);  // beyond BLAS's int
-#else
-    blocked_gemm<T, A>(m, n, k, left, right, target);
 #endif
+    blocked_gemm<T, A>(m, n, k, left, right, target);
 }
 
 }  // namespace wengert::kernels

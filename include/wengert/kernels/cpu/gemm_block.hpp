@@ -1,8 +1,11 @@
 #pragma once
 
 #include "lane.hpp"
+#include "transpose.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -126,53 +129,81 @@ inline void run_columns(std::size_t m, std::size_t columns, std::size_t k, Opera
         run_strip<rows, 1, true, T, A>(m, k, a, b, c, columns);
 }
 
-/// Panels of `Width` columns (rows of a) behind each other, the last one filled up with zeros.
+/// Panels of `Width` columns (rows of a) behind each other; what is missing in the last one is not read.
 template <std::size_t Width, class A, class T>
 inline void pack(Operand<T> x, std::size_t columns, std::size_t k, T* to)
 {
-    for (std::size_t j = 0; j < columns; j += Width) {
+    for (std::size_t j = 0; j < columns; j += Width, to += k * Width) {
         const std::size_t here = std::min(Width, columns - j);
-        for (std::size_t p = 0; p < k; ++p, to += Width) {
-            for (std::size_t c = 0; c < here; ++c) to[c] = x.data[p * x.row + (j + c) * x.column];
-            for (std::size_t c = here; c < Width; ++c) to[c] = T(0);
+        const T* from = x.data + j * x.column;
+        if (x.column != 1) {
+            transpose<sizeof(T), A>(static_cast<std::int64_t>(k), static_cast<std::int64_t>(here),
+                                    reinterpret_cast<const std::byte*>(from),
+                                    static_cast<std::int64_t>(x.column * sizeof(T)),
+                                    reinterpret_cast<std::byte*>(to), Width * sizeof(T));
+        } else if (here == Width) {
+            for (std::size_t p = 0; p < k; ++p)
+                std::memcpy(to + p * Width, from + p * x.row, Width * sizeof(T));
+        } else {
+            for (std::size_t p = 0; p < k; ++p) std::copy_n(from + p * x.row, here, to + p * Width);
         }
     }
 }
 
-inline constexpr std::size_t block_k = 256, block_m = 128, block_n = 512;
+/// A strip of block_k rows of B stays in the first-level cache, a packed block of A in the second. B is packed strip by strip
+/// where its rows are not contiguous, or where so many rows of A read it that this pays.
+inline constexpr std::size_t block_k = 256, few_rows = 128, near_bytes = 16384;
+template <class T> inline constexpr std::size_t block_m = 2048 / sizeof(T);
 
-/// One packed block of a against one packed block of b.
+/// C = α A B + βC for a block of A, packed in panels or as it lies (`rows_of_a` = 0), and all columns of B.
 template <class T, class A>
-inline void packed_block(std::size_t m, std::size_t n, std::size_t k, const T* a, const T* b, Target<T> c)
+inline void times_block(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, const T* panels,
+                        Operand<T> b, T* strip_of_b, Target<T> c)
 {
     constexpr std::size_t strip = tile_lanes * Lane<T, A>::width, rows = tile_rows<A>;
-    for (std::size_t j = 0; j < n; j += strip)
-        for (std::size_t i = 0; i < m; i += rows) {
-            const Operand<T> left{a + i * k, 1, rows}, right{b + j * k, strip, 1};
-            run_columns<T, A>(std::min(rows, m - i), std::min(strip, n - j), k, left, right, c.at(i, j));
+    for (std::size_t j = 0; j < n; j += strip) {
+        const std::size_t columns = std::min(strip, n - j);
+        Operand<T> right = b.at(0, j);
+        if (strip_of_b) {
+            pack<strip, A>(right, columns, k, strip_of_b);
+            right = {strip_of_b, strip, 1};
         }
+        if (!panels) {
+            run_columns<T, A>(m, columns, k, a, right, c.at(0, j));
+            continue;
+        }
+        for (std::size_t i = 0; i < m; i += rows)
+            run_columns<T, A>(std::min(rows, m - i), columns, k, {panels + i * k, 1, rows}, right,
+                              c.at(i, j));
+    }
+}
+
+/// The next cache line at p or behind it.
+template <class T> T* aligned(T* p)
+{
+    return reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(p) + 63) / 64 * 64);
 }
 
 template <class T, class A>
 inline void blocked_gemm(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, Target<T> c)
 {
-    constexpr std::size_t strip = tile_lanes * Lane<T, A>::width;
-    static_assert(block_n % strip == 0 && block_m % tile_rows<A> == 0);
-    const std::size_t deep = std::min(k, block_k);
-    const auto buffer = std::make_unique_for_overwrite<T[]>(deep * (block_m + block_n));
-    T *const left = buffer.get(), *const right = left + deep * block_m;
-    for (std::size_t j = 0; j < n; j += block_n)
-        for (std::size_t p = 0; p < k; p += block_k) {
-            const std::size_t nb = std::min(block_n, n - j), kb = std::min(block_k, k - p);
-            pack<strip, A>(b.at(p, j), nb, kb, right);
-            for (std::size_t i = 0; i < m; i += block_m) {
-                const std::size_t mb = std::min(block_m, m - i);
-                const Operand<T> rows = a.at(i, p);
-                pack<tile_rows<A>, A>(Operand<T>{rows.data, rows.column, rows.row}, mb, kb, left);
-                Target<T> target = c.at(i, j);
-                if (p > 0) target.beta = T(1);
-                packed_block<T, A>(mb, nb, kb, left, right, target);
-            }
+    constexpr std::size_t strip = tile_lanes * Lane<T, A>::width, rows = tile_rows<A>;
+    static_assert(block_m<T> % rows == 0);
+    const bool pack_a = n > strip && m * k * sizeof(T) > near_bytes, pack_b = b.column != 1 || m > few_rows;
+    if (!pack_a && !pack_b) return times_block<T, A>(m, n, k, a, nullptr, b, nullptr, c);
+    const std::size_t deep = std::min(k, block_k), high = std::min((m + rows - 1) / rows * rows, block_m<T>);
+    const auto buffer = std::make_unique_for_overwrite<T[]>(
+        deep * ((pack_a ? high : 0) + (pack_b ? strip : 0)) + 64 / sizeof(T));
+    T* const strip_of_b = pack_b ? aligned(buffer.get()) : nullptr;
+    T* const panels = pack_a ? aligned(buffer.get()) + (pack_b ? deep * strip : 0) : nullptr;
+    for (std::size_t i = 0; i < m; i += high)
+        for (std::size_t p = 0; p < k; p += deep) {
+            const std::size_t mb = std::min(high, m - i), kb = std::min(deep, k - p);
+            const Operand<T> left = a.at(i, p);
+            if (pack_a) pack<rows, A>(Operand<T>{left.data, left.column, left.row}, mb, kb, panels);
+            Target<T> target = c.at(i, 0);
+            if (p > 0) target.beta = T(1);
+            times_block<T, A>(mb, n, kb, left, panels, b.at(p, 0), strip_of_b, target);
         }
 }
 

@@ -30,8 +30,8 @@ inline void add_rows(std::size_t n, const T* w, const T* b, std::size_t ldb, T* 
 
 /// y[j] = α Σ_p x[p] b[p, j] + β y[j], with b's rows contiguous and read front to back, eight at a time.
 template <class T, class A>
-inline void vector_times_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step, const T* b,
-                              std::size_t ldb, T* y, T alpha, T beta)
+inline void vector_times_few_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step, const T* b,
+                                  std::size_t ldb, T* y, T alpha, T beta)
 {
     T weight[8];
     for (std::size_t p = 0; p < k;) {
@@ -47,6 +47,29 @@ inline void vector_times_rows(std::size_t n, std::size_t k, const T* x, std::siz
     }
 }
 
+/// How many products are added one to another: what has a longer sum is cut into sums of this many.
+inline constexpr std::size_t longest_chain = 2048;
+
+/// The same for any number of rows.
+template <class T, class A>
+inline void vector_times_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step, const T* b,
+                              std::size_t ldb, T* y, T alpha, T beta)
+{
+    if (k <= longest_chain) return vector_times_few_rows<T, A>(n, k, x, x_step, b, ldb, y, alpha, beta);
+    T part[column_tile];
+    for (std::size_t j = 0; j < n; j += column_tile) {
+        const std::size_t columns = std::min(column_tile, n - j);
+        T scale = beta;
+        for (std::size_t p = 0; p < k; p += longest_chain, scale = T(1)) {
+            const std::size_t rows = std::min(longest_chain, k - p);
+            vector_times_few_rows<T, A>(columns, rows, x + p * x_step, x_step, b + p * ldb + j, ldb, part,
+                                        alpha, T(0));
+            for (std::size_t c = 0; c < columns; ++c)
+                y[j + c] = scale == T(0) ? part[c] : scale * y[j + c] + part[c];
+        }
+    }
+}
+
 /// Σ_p x[p] b[p].
 template <class T, class A> [[gnu::always_inline]] inline T dot(std::size_t k, const T* x, const T* b)
 {
@@ -54,13 +77,50 @@ template <class T, class A> [[gnu::always_inline]] inline T dot(std::size_t k, c
     return fold_row<Add, L>(
         k, [&](std::size_t p, std::size_t c) { return L::load_part(x + p, c) * L::load_part(b + p, c); });
 }
+/// The same where elements lie apart.
+template <class T, class A>
+inline T dot(std::size_t k, const T* x, std::size_t x_step, const T* b, std::size_t b_step)
+{
+    using L = Lane<T, A>;
+    if (x_step == 1 && b_step == 1) return dot<T, A>(k, x, b);
+    return fold_row<Add, L>(k, [&](std::size_t p, std::size_t c) {
+        return load_strided<L>(x + p * x_step, x_step, c) * load_strided<L>(b + p * b_step, b_step, c);
+    });
+}
 
-/// y[j] = α Σ_p x[p] b[j, p] + β y[j]: four rows of b share the loads of x.
+/// Σ_p x[p] b[r, p] over p in [begin, end), for four rows that share the loads of x.
+template <class T, class A>
+[[gnu::always_inline]] inline void dot_four(std::size_t begin, std::size_t end, const T* x, const T* b,
+                                            std::size_t ldb, T* sum)
+{
+    using L = Lane<T, A>;
+    L acc[4] = {L(T(0)), L(T(0)), L(T(0)), L(T(0))}, more[4] = {acc[0], acc[0], acc[0], acc[0]};
+    const auto step = [&](L* to, L xp, std::size_t at, std::size_t c) {
+        to[0] = fma(xp, L::load_part(b + at, c), to[0]);
+        to[1] = fma(xp, L::load_part(b + ldb + at, c), to[1]);
+        to[2] = fma(xp, L::load_part(b + 2 * ldb + at, c), to[2]);
+        to[3] = fma(xp, L::load_part(b + 3 * ldb + at, c), to[3]);
+    };
+    std::size_t p = begin;
+    for (; p + 2 * L::width <= end; p += 2 * L::width) {
+        step(acc, L::load(x + p), p, L::width);
+        step(more, L::load(x + p + L::width), p + L::width, L::width);
+    }
+    for (; p < end; p += L::width) {
+        const std::size_t c = std::min(L::width, end - p);
+        step(acc, L::load_part(x + p, c), p, c);
+    }
+    sum[0] = fold_lane<Add>(acc[0] + more[0]);
+    sum[1] = fold_lane<Add>(acc[1] + more[1]);
+    sum[2] = fold_lane<Add>(acc[2] + more[2]);
+    sum[3] = fold_lane<Add>(acc[3] + more[3]);
+}
+
+/// y[j] = α Σ_p x[p] b[j, p] + β y[j]: rows in fours, long ones in blocks that are added pairwise.
 template <class T, class A>
 inline void rows_times_vector(std::size_t n, std::size_t k, const T* x, const T* b, std::size_t ldb, T* y,
                               std::size_t y_step, T alpha, T beta)
 {
-    using L = Lane<T, A>;
     const auto put = [&](std::size_t j, T value) {
         T& to = y[j * y_step];
         to = beta == T(0) ? alpha * value : alpha * value + beta * to;
@@ -68,26 +128,18 @@ inline void rows_times_vector(std::size_t n, std::size_t k, const T* x, const T*
     std::size_t j = 0;
     for (; j + 4 <= n; j += 4) {
         const T* r = b + j * ldb;
-        L acc[4] = {L(T(0)), L(T(0)), L(T(0)), L(T(0))}, more[4] = {acc[0], acc[0], acc[0], acc[0]};
-        std::size_t p = 0;
-        const auto step = [&](L* to, L xp, std::size_t at, std::size_t c) {
-            to[0] = fma(xp, L::load_part(r + at, c), to[0]);
-            to[1] = fma(xp, L::load_part(r + ldb + at, c), to[1]);
-            to[2] = fma(xp, L::load_part(r + 2 * ldb + at, c), to[2]);
-            to[3] = fma(xp, L::load_part(r + 3 * ldb + at, c), to[3]);
-        };
-        for (; p + 2 * L::width <= k; p += 2 * L::width) {
-            step(acc, L::load(x + p), p, L::width);
-            step(more, L::load(x + p + L::width), p + L::width, L::width);
+        T sum[4];
+        if (k <= longest_chain) {
+            dot_four<T, A>(0, k, x, r, ldb, sum);
+        } else {
+            Carries<Add, T, A> sums[4];
+            for (std::size_t p = 0; p < k; p += longest_chain) {
+                dot_four<T, A>(p, std::min(k, p + longest_chain), x, r, ldb, sum);
+                for (std::size_t i = 0; i < 4; ++i) sums[i].add(sum[i]);
+            }
+            for (std::size_t i = 0; i < 4; ++i) sum[i] = sums[i].total();
         }
-        for (; p < k; p += L::width) {
-            const std::size_t c = std::min(L::width, k - p);
-            step(acc, L::load_part(x + p, c), p, c);
-        }
-        put(j, fold_lane<Add>(acc[0] + more[0]));
-        put(j + 1, fold_lane<Add>(acc[1] + more[1]));
-        put(j + 2, fold_lane<Add>(acc[2] + more[2]));
-        put(j + 3, fold_lane<Add>(acc[3] + more[3]));
+        for (std::size_t i = 0; i < 4; ++i) put(j + i, sum[i]);
     }
     for (; j < n; ++j) put(j, dot<T, A>(k, x, b + j * ldb));
 }

@@ -82,12 +82,31 @@ template <class T, class A> struct ExpReduced {
     }
 };
 
+#if defined(__AVX512F__)
+/// x 2ⁿ for whole n, rounded once.
+template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> times_pow2(Lane<T, A> x, Lane<T, A> n)
+{
+    using Batch = typename Lane<T, A>::Batch;
+    if constexpr (sizeof(T) == 4)
+        return Batch(_mm512_scalef_ps(x.reg(), n.reg()));
+    else
+        return Batch(_mm512_scalef_pd(x.reg(), n.reg()));
+}
+#endif
+
 /// eˣ 2ˢ, without overflow on the way. What rounds to 0 (a masked logit of −inf, say) is not computed: a
 /// product that underflows costs over a hundred cycles.
 template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> exp_scaled(Lane<T, A> x, T s = 0)
 {
     using F = FloatFormat<T>;
     const Lane<T, A> hi(F::exp_max + T(0.7) * -s), lo(F::exp_min);
+#if defined(__AVX512F__)
+    if constexpr (sizeof(typename Lane<T, A>::Register) == 64) {
+        // one instruction for y 2ⁿ, rounded once as the two products below are; it has denormals and 0 at full speed
+        const ExpReduced<T, A> reduced(at_least(at_most(x, hi), lo + lo));
+        return times_pow2(lit(1) + reduced.expm1(), s == T(0) ? reduced.n : reduced.n + Lane<T, A>(s));
+    }
+#endif
     const auto vanishes = x < lo;
     const ExpReduced<T, A> reduced(where(x > hi, hi, where(vanishes, Lane<T, A>(T(0)), x)));
     const Lane<T, A> n = reduced.n + Lane<T, A>(s);
@@ -163,7 +182,7 @@ template <class T, class A> Lane<T, A> expm1(Lane<T, A> x)
 {
     using F = lane_math::FloatFormat<T>;
     const Lane<T, A> hi(F::exp_max), lo(F::expm1_min);
-    const lane_math::ExpReduced<T, A> reduced(where(x > hi, hi, where(x < lo, lo, x)));
+    const lane_math::ExpReduced<T, A> reduced(at_least(at_most(x, hi), lo));
     const Lane<T, A> scale = lane_math::pow2(reduced.n - lit(1));
     const Lane<T, A> y = lit(2) * fma(reduced.expm1(), scale, scale - lit(0.5));
     return where(x == lit(0), x, y);
@@ -214,7 +233,7 @@ template <class T, class A> Lane<T, A> tanh(Lane<T, A> x)
 {
     using L = Lane<T, A>;
     const L big(T(sizeof(T) == 8 ? 20 : 10)), a = abs(x);
-    const lane_math::ExpReduced<T, A> reduced(where(a > big, big, a) * lit(2));
+    const lane_math::ExpReduced<T, A> reduced(at_most(a, big) * lit(2));
     const L scale = lane_math::pow2(reduced.n);
     const L t = fma(reduced.expm1(), scale, scale - lit(1));
     return copysign(t / (t + lit(2)), x);

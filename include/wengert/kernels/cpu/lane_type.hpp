@@ -3,12 +3,26 @@
 #include "../../base/literal.hpp"
 #include "../../base/scalar_math.hpp"
 
+// g++ 12 warns of its own AVX-512 headers where they are inlined into kernels (GCC bug 105593: `__Y` is used
+// uninitialized, which is what _mm512_undefined_pd is for). That depends on where the headers are read.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 #include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 /// One SIMD register of floats or doubles, as a value that the rules of primitives can be written over.
@@ -17,7 +31,14 @@
 /// compiled with different -march options can be linked and each keeps its own code.
 ///
 /// Results of + − × ÷ are those of IEEE arithmetic, one rounding each: compilers are kept from fusing a
-/// product into a sum (`unfused` below). Where a fused multiply-add is wanted, `fma(a, b, c)` says so.
+/// product into a sum (`unfused` below) and, whatever their options, from reordering sums (`in_order`; for clang the
+/// pragma: only operators written here obey it, not xsimd's). Where a fused multiply-add is wanted, `fma(a, b, c)` says so.
+#if defined(__clang__)
+#pragma float_control(push)
+#pragma float_control(precise, on)
+#pragma clang fp contract(off)
+#endif
+
 namespace wengert {
 
 template <class T, class A = xsimd::default_arch> struct Lane;
@@ -32,21 +53,36 @@ template <class T, class A> Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y);
 
 namespace detail {
 
-/// `product` itself, in a form that the compiler will not fuse into a following sum. The empty asm keeps it
-/// in its register. (GCC 12's __builtin_assoc_barrier does the same but takes 16 floats apart one by one.)
+/// `value` itself, of which the compiler does not know how it was computed. The empty asm keeps it in its register.
+/// (GCC 12's __builtin_assoc_barrier does the same but takes 16 floats apart one by one.)
+template <class Register> [[gnu::always_inline]] inline Register opaque(Register value)
+{
+#if defined(__AVX512F__)
+    asm("" : "+v"(value));
+#elif defined(__x86_64__)
+    asm("" : "+x"(value));
+#elif defined(__aarch64__)
+    asm("" : "+w"(value));
+#endif
+    return value;
+}
+
+/// A sum, difference or quotient that takes part in no reordering.
+template <class Register> [[gnu::always_inline]] inline Register in_order(Register value)
+{
+    if constexpr (loose_arithmetic)
+        return opaque(value);
+    else
+        return value;
+}
+
+/// A product that is not fused into a following sum.
 template <class Register> [[gnu::always_inline]] inline Register unfused(Register product)
 {
 #if defined(__clang__) || !(defined(__FMA__) || defined(__ARM_FEATURE_FMA))
-    return product;
-#elif defined(__AVX512F__)
-    asm("" : "+v"(product));
-    return product;
-#elif defined(__x86_64__)
-    asm("" : "+x"(product));
-    return product;
+    return in_order(product);
 #else
-    asm("" : "+w"(product));
-    return product;
+    return opaque(product);
 #endif
 }
 
@@ -100,13 +136,14 @@ template <class T, class A> struct Lane {
 
     T first() const { return batch.get(0); }
 
-    friend Lane operator+(Lane a, Lane b) { return a.batch + b.batch; }
-    friend Lane operator-(Lane a, Lane b) { return a.batch - b.batch; }
-    friend Lane operator*(Lane a, Lane b)
+    Register reg() const { return batch; }
+    friend Lane operator+(Lane a, Lane b) { return Batch(detail::in_order<Register>(a.reg() + b.reg())); }
+    friend Lane operator-(Lane a, Lane b) { return Batch(detail::in_order<Register>(a.reg() - b.reg())); }
+    friend Lane operator*(Lane a, Lane b) { return Batch(detail::unfused<Register>(a.reg() * b.reg())); }
+    friend Lane operator/(Lane a, Lane b)
     {
-        return Batch(detail::unfused(static_cast<Register>(a.batch * b.batch)));
+        return Batch(detail::in_order<Register>(a.reg() / detail::in_order(b.reg())));
     }
-    friend Lane operator/(Lane a, Lane b) { return a.batch / b.batch; }
     friend Lane operator+(Lane a) { return a; }
     friend Lane operator-(Lane a) { return xsimd::bitwise_xor(a.batch, Batch(T(-0.0))); }
     Lane& operator+=(Lane b) { return *this = *this + b; }
@@ -124,7 +161,14 @@ template <class T, class A> struct Lane {
 
     friend Lane where(Mask m, Lane a, Lane b) { return xsimd::select(m.batch, a.batch, b.batch); }
     /// a·b + c in one rounding where the target has the instruction, in two where it has not.
-    friend Lane fma(Lane a, Lane b, Lane c) { return xsimd::fma(a.batch, b.batch, c.batch); }
+    friend Lane fma(Lane a, Lane b, Lane c)
+    {
+#if defined(__x86_64__) && !defined(__FMA__) && !defined(__AVX512F__)
+        return a * b + c;
+#else
+        return Batch(detail::in_order<Register>(Lane(xsimd::fma(a.batch, b.batch, c.batch)).reg()));
+#endif
+    }
     friend Lane maximum(Lane a, Lane b) { return where((a > b) | is_nan(a), a, b); }
     friend Lane minimum(Lane a, Lane b) { return where((a < b) | is_nan(a), a, b); }
     friend Lane copysign(Lane magnitude, Lane s) { return (s.batch & Batch(T(-0.0))) | abs(magnitude).batch; }
@@ -135,11 +179,29 @@ template <class T, class A> struct Lane {
     friend Lane abs(Lane x) { return xsimd::abs(x.batch); }
     friend Lane sqrt(Lane x) { return xsimd::sqrt(x.batch); }
     friend Lane square(Lane x) { return x * x; }
-    // copysign: without SSE 4.1 xsimd goes through integers, which have no −0.
+#if defined(__x86_64__) && !defined(__SSE4_1__)
+    friend Lane round_even(Lane x)
+    {
+        const Lane a = abs(x), whole(T(sizeof(T) == 8 ? 0x1p52 : 0x1p23));
+        return copysign(where(a < whole, (a + whole) - whole, x), x);
+    }
+    friend Lane floor(Lane x)
+    {
+        const Lane r = round_even(x);
+        return copysign(where(r > x, r - Lane(T(1)), r), x);
+    }
+    friend Lane ceil(Lane x)
+    {
+        const Lane r = round_even(x);
+        return copysign(where(r < x, r + Lane(T(1)), r), x);
+    }
+#else
+    // copysign: xsimd may go through integers, which have no −0.
     friend Lane floor(Lane x) { return copysign(Lane(xsimd::floor(x.batch)), x); }
     friend Lane ceil(Lane x) { return copysign(Lane(xsimd::ceil(x.batch)), x); }
     /// Halves go to the even neighbour, as NumPy's round.
     friend Lane round_even(Lane x) { return copysign(Lane(xsimd::nearbyint(x.batch)), x); }
+#endif
     friend Lane round(Lane x) { return round_even(x); }
     friend Lane nearbyint(Lane x) { return round_even(x); }
     friend Lane sign(Lane x)
@@ -147,8 +209,52 @@ template <class T, class A> struct Lane {
         const Lane one(T(1)), zero(T(0));
         return where(x > zero, one, where(x < zero, -one, where(x == zero, zero, x)));
     }
+    /// bound < x ? bound : x, so that a NaN in x stays.
+    friend Lane at_most(Lane x, Lane bound)
+    {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(Register) == 64) {
+            if constexpr (sizeof(T) == 4)
+                return Batch(_mm512_min_ps(bound.reg(), x.reg()));
+            else
+                return Batch(_mm512_min_pd(bound.reg(), x.reg()));
+        } else
+#endif
+            return where(x > bound, bound, x);
+    }
+    friend Lane at_least(Lane x, Lane bound)
+    {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(Register) == 64) {
+            if constexpr (sizeof(T) == 4)
+                return Batch(_mm512_max_ps(bound.reg(), x.reg()));
+            else
+                return Batch(_mm512_max_pd(bound.reg(), x.reg()));
+        } else
+#endif
+            return where(x < bound, bound, x);
+    }
+    /// r, or 0 where g == probe and r is not finite: the zero-cotangent rule in one comparison and one table of AVX-512,
+    /// by which ±inf and NaN become 0 and all else stays.
+    friend Lane unless_silent(Lane g, Lane probe, Lane r)
+    {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(Register) == 64) {
+            constexpr int inf_and_nan = 0x00880088;
+            if constexpr (sizeof(T) == 4)
+                return Batch(_mm512_mask_fixupimm_ps(r.reg(),
+                                                     _mm512_cmp_ps_mask(g.reg(), probe.reg(), _CMP_EQ_OQ),
+                                                     r.reg(), _mm512_set1_epi32(inf_and_nan), 0));
+            else
+                return Batch(_mm512_mask_fixupimm_pd(r.reg(),
+                                                     _mm512_cmp_pd_mask(g.reg(), probe.reg(), _CMP_EQ_OQ),
+                                                     r.reg(), _mm512_set1_epi64(inf_and_nan), 0));
+        } else
+#endif
+            return where((g == probe) & !is_finite(r), Lane(T(0)), r);
+    }
     friend Mask is_nan(Lane x) { return xsimd::isnan(x.batch); }
-    friend Mask is_finite(Lane x) { return (x - x) == Lane(T(0)); }
+    friend Mask is_finite(Lane x) { return abs(x) <= Lane(std::numeric_limits<T>::max()); }
 
     IntBatch bits() const
     {
@@ -216,3 +322,7 @@ template <class F, class T, class A, class... More> inline Lane<T, A> by_lane(F 
 }
 
 }  // namespace wengert
+
+#if defined(__clang__)
+#pragma float_control(pop)
+#endif

@@ -117,10 +117,15 @@ namespace detail {
 /// √Σx² of one strided row by way of its largest element: where the plain sum overflowed or lost its bits.
 template <class T, class A> inline T scaled_norm(const T* x, std::size_t n, std::size_t stride)
 {
-    T largest = 0, total = 0;
-    for (std::size_t k = 0; k < n; ++k) largest = maximum(largest, std::abs(x[k * stride]));
+    using L = Lane<T, A>;
+    const auto value = [&](std::size_t k, std::size_t c) {
+        return load_strided<L>(x + k * stride, stride, c);
+    };
+    const T largest =
+        maximum(T(0), fold_row<Max, L>(n, [&](std::size_t k, std::size_t c) { return abs(value(k, c)); }));
     if (!(largest > T(0)) || !is_finite(largest)) return largest;
-    for (std::size_t k = 0; k < n; ++k) total += square(x[k * stride] / largest);
+    const T total =
+        fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) { return square(value(k, c) / L(largest)); });
     return largest * std::sqrt(total);
 }
 

@@ -39,21 +39,22 @@ template <class T, class A> inline T finite_shift(T largest)
     return is_finite(largest) || largest != largest ? largest : T(0);
 }
 
-/// Σ (x − mean)² / freedom of a row.
+/// Σ (d − mean d)² / freedom of a row, with d = x − x₀: exactly 0 for equal elements, whose mean may be rounded, and
+/// accurate where the mean is large beside the deviations (Chan, Golub & LeVeque 1983).
 template <class T, class A> inline T var_row(const T* x, std::size_t n, std::size_t ddof)
 {
     using L = Lane<T, A>;
     const T freedom = n > ddof ? static_cast<T>(n - ddof) : T(0);
-    const T mean = fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) { return L::load_part(x + k, c); }) /
-                   static_cast<T>(n);
-    return fold_row<Add, L>(
-               n, [&](std::size_t k, std::size_t c) { return square(L::load_part(x + k, c) - L(mean)); }) /
+    const L first(n > 0 ? x[0] : T(0));
+    const auto value = [&](std::size_t k, std::size_t c) { return L::load_part(x + k, c) - first; };
+    const L mean(fold_row<Add, L>(n, value) / static_cast<T>(n));
+    return fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) { return square(value(k, c) - mean); }) /
            freedom;
 }
 
 }  // namespace detail
 
-/// Σ (x − mean)² / (n − ddof), in two passes; NaN (0/0) or inf when ddof ≥ n.
+/// Σ (x − mean)² / (n − ddof), in two passes as var_row; NaN (0/0) or inf when ddof ≥ n.
 template <std::floating_point T, class A = xsimd::default_arch>
 void var(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t ddof, T* out)
 {
@@ -66,7 +67,7 @@ void var(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::s
         [&](std::size_t at, std::size_t o, std::size_t columns) {
             alignas(L) T mean[detail::column_tile];
             const auto value = [&](std::size_t k, std::size_t j, std::size_t c) {
-                return L::load_part(x + at + k * inner + j, c);
+                return L::load_part(x + at + k * inner + j, c) - L::load_part(x + at + j, c);
             };
             detail::fold_columns<detail::Add, L>(n, columns, inner, value, mean);
             for (std::size_t j = 0; j < columns; ++j) mean[j] /= count;

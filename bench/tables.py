@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""The tables of README.md and docs/*.md, from the files in bench/results.
+
+    bench/tables.py                    writes each marked section anew
+    bench/tables.py --check            fails where a section is not what the results give, so no figure is typed by hand
+    bench/tables.py --collect FOLDER   makes the results from a run's raw output in FOLDER, then writes the sections
+                                       (bench/run.sh tables does both)
+
+A section lies between `<!-- table: NAME -->` and `<!-- end of table -->`. NAME is one of VIEWS below or a file of
+bench/results: {"machine", "date", "commit", "how", "columns": [...], "rows": [[...], ...]}.
+"""
+import argparse
+import datetime
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "bench" / "results"
+SECTION = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end of table -->)", re.S)
+SYSTEMS = {"wengert": "eager", "wengert-tile": "frozen, tiles", "wengert-native": "frozen, native", "floor": "floor",
+           "floor_fused": "floor, folded", "plain": "plain", "libtorch": "libtorch", "xla": "XLA"}
+README = [
+    ("small_op", "n=8", "one recorded operation on 8 doubles, forward and backward"),
+    ("elementwise", "f32/1000000", "Σ tanh(xw+b)·σ(x)+x², 10⁶ floats"),
+    ("mlp", "batch=64", "MLP 784-512-512-10 step, batch 64"),
+    ("mlp", "batch=1", "the same, batch 1"),
+    ("rk4", "batch=1", "100 RK4 steps of a small network"),
+    ("heat", "256x256", "heat equation by slices, 256², 100 steps"),
+    ("attention", "128x64", "attention, 128×64"),
+    ("gmm", "d10_K25", "ADBench GMM d10 K25"),
+    ("lstm", "l2_c1024", "ADBench LSTM l2 c1024"),
+]
+
+
+def readable(seconds):
+    if not seconds:
+        return "–"
+    for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
+        if seconds >= size or unit == "ns":
+            value = seconds / size
+            return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f} {unit}"
+
+
+def ratio(seconds, other):
+    return f"{seconds / other:.2f}" if seconds and other else "–"
+
+
+def markdown(columns, rows):
+    """Without the columns that are empty in all rows."""
+    full = [i for i in range(len(columns)) if i == 0 or any(row[i] not in ("", "–") for row in rows)]
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join("| " + " | ".join(str(line[i]) for i in full) + " |\n" for line in lines)
+
+
+def origin(results):
+    said = [results.get(key, "") for key in ("how", "machine", "date")] + [f"commit {results['commit']}"]
+    return "; ".join(part for part in said if part) + ".\n\n"
+
+
+def by_variant(results):
+    found = {}
+    for row in results["rows"]:
+        found.setdefault((row["workload"], row["variant"]), {})[row["system"]] = row["seconds"]
+    return found
+
+
+def readme_view(results):
+    rows, variants = [], by_variant(results)
+    for workload, variant, label in README:
+        t = variants.get((workload, variant), {})
+        frozen = min((t[s] for s in ("wengert-tile", "wengert-native") if s in t), default=0)
+        folded = t.get("floor_fused", t.get("floor", 0))
+        rows.append([label, readable(t.get("wengert")), readable(frozen), readable(min(folded, t.get("floor", 0))),
+                     readable(t.get("libtorch")), readable(t.get("xla"))])
+    return origin(results) + markdown(["workload", "eager", "frozen", "floor", "libtorch", "XLA"], rows)
+
+
+def speed_view(results):
+    rows = []
+    for (workload, variant), t in by_variant(results).items():
+        floor = t.get("floor_fused", t.get("floor"))
+        rows.append([f"`{workload}`", f"`{variant}`"] + [readable(t.get(system)) for system in SYSTEMS] +
+                    [ratio(t.get(system), floor) for system in ("wengert", "wengert-tile", "wengert-native")])
+    names = ["workload", "variant", *SYSTEMS.values(), "eager / floor", "tiles / floor", "native / floor"]
+    return origin(results) + markdown(names, rows)
+
+
+def ci_view(results):
+    rows = [[f"`{r['stage']}`", f"{r['seconds']} s", f"{r['passed']}"] for r in results["rows"]]
+    total = sum(r["seconds"] for r in results["rows"])
+    rows.append(["in all", f"{total // 60} min {total % 60} s", sum(r["passed"] for r in results["rows"])])
+    return origin(results) + markdown(["stage", "took", "passed"], rows)
+
+
+def plain_view(results):
+    return origin(results) + markdown(results["columns"], results["rows"])
+
+
+VIEWS = {"readme": ("speed", readme_view), "speed": ("speed", speed_view), "ci": ("ci", ci_view)}
+
+
+def section(name):
+    file, view = VIEWS.get(name, (name, plain_view))
+    path = RESULTS / f"{file}.json"
+    if not path.exists():
+        return "Not measured yet.\n"
+    return view(json.loads(path.read_text()))
+
+
+def pages():
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def rewritten(text):
+    return SECTION.sub(lambda m: m[1] + section(m[2]) + m[4], text)
+
+
+def output(*command):
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+
+
+def machine():
+    info = pathlib.Path("/proc/cpuinfo").read_text()
+    model = re.search(r"model name\s*:\s*(.*)", info)
+    flags = re.search(r"^flags\s*:\s*(.*)", info, re.M)
+    wide = [name for name, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2")) if flags and flag in flags[1].split()]
+    return ", ".join([f"{info.count('processor')} cores of {model[1] if model else 'a processor without a name'}", *wide[:1]])
+
+
+def header(how):
+    commit = output("git", "rev-parse", "--short=12", "HEAD") or "unknown"
+    if output("git", "status", "--porcelain", "--untracked-files=no", "--", "include", "bench/workloads"):
+        commit += " with changes"
+    return {"how": how, "machine": machine(), "date": datetime.date.today().isoformat(), "commit": commit}
+
+
+def store(name, how, **content):
+    RESULTS.mkdir(exist_ok=True)
+    given = {key: content[key] for key in ("date", "commit") if key in content}
+    text = json.dumps({**header(how), **given, "rows": []}, ensure_ascii=False)[:-3]  # a row a line, so that differences can be read
+    rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in content["rows"])
+    columns = f'"columns": {json.dumps(content["columns"], ensure_ascii=False)}, ' if "columns" in content else ""
+    text = text.replace('"rows": ', f'{columns}"rows": ') + f"[\n{rows}\n]}}\n"
+    json.loads(text)
+    (RESULTS / f"{name}.json").write_text(text)
+
+
+def collect(folder):
+    """What the run has left in the folder; what it has not left stays as it was."""
+    compiler = output("g++", "-dumpfullversion")
+    speed, memory, peak = folder / "results.json", folder / "memory.txt", folder / "peak.txt"
+    stages = ROOT / "build" / "ci" / "stages.json"
+    if speed.exists():
+        store("speed", f"One run, all systems of a row in turn, medians, one thread, g++ {compiler} -O3 -march=native",
+              rows=json.loads(speed.read_text()))
+    if memory.exists():
+        lines = [line.split(": ", 1) for line in memory.read_text().splitlines() if ": " in line]
+        store("memory", f"One run of wengert_memory, g++ {compiler} -O3 -march=native", columns=["what", "measured"],
+              rows=lines)
+    if peak.exists():
+        found = re.findall(r"^(\S+) +(\S+) +(\S+) +([\d.]+ \w+) +([\d.]+ \w+) +([\d.]+)$", peak.read_text(), re.M)
+        store("peak", "Each system in a process of its own", columns=["workload", "system", "cold", "warm", "peak MiB"],
+              rows=[[f"`{w}` {v}", SYSTEMS[s], cold.replace("us", "µs"), warm.replace("us", "µs"), p]
+                    for w, v, s, cold, warm, p in found])
+    if stages.exists():
+        ran = json.loads(stages.read_text())
+        if not any(row["failed"] for row in ran["rows"]):
+            store("ci", "One run of .ci/run with an empty compiler cache", **ran)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--collect", type=pathlib.Path)
+    args = parser.parse_args()
+    if args.collect:
+        collect(args.collect)
+    stale = tables = 0
+    for page in pages():
+        text = page.read_text()
+        tables += len(SECTION.findall(text))
+        if (fresh := rewritten(text)) != text:
+            stale += 1
+            if args.check:
+                print(f"{page.relative_to(ROOT)}: a table is not what bench/results gives; bench/tables.py writes it")
+            else:
+                page.write_text(fresh)
+    print(f"{tables} tables, {stale} pages {'differ' if args.check else 'rewritten'}")
+    sys.exit(bool(args.check and stale) or tables == 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""Writes docs/reference.md: every public name, by task, with one line from its declaration and its NumPy name.
+
+    docs/reference.py            writes the page
+    docs/reference.py --check    fails where it is not what the headers give
+
+Public are: functions of namespace wengert that take the caller's line or an Operand; what memory:: and tree:: hold; classes
+derived from Error; and all that TASKS names besides. A public name that TASKS does not place, and a name in TASKS that no
+header declares, are errors. The line is the first sentence of the `///` comment, or of that of the primitive behind it.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+INCLUDE, PAGE = ROOT / "include" / "wengert", ROOT / "docs" / "reference.md"
+
+# NAME, or NAME=NUMPY where NumPy calls it otherwise, NAME=- where it has no such thing; Class.member for members; NAME@PARAMETER
+# for the one of several functions that has it.
+TASKS = {
+    "Creation": "zeros ones full zeros_like ones_like full_like eye arange linspace copy broadcast_to cast=astype "
+                "Tensor=array Tensor.defined=- tensor=array borrow=- Shape=- DType=dtype",
+    "Looking at a tensor": "Tensor.shape Tensor.dimension=ndim Tensor.size Tensor.dtype Tensor.strides Tensor.data=- "
+                           "Tensor.array=- Tensor.item allclose operator<<=array2string to_string=- element_count=-",
+    "Arithmetic and comparisons": "operator+=add operator-=subtract operator*=multiply operator/=divide add subtract multiply "
+                                  "divide negative operator<=less less less_equal greater greater_equal equal not_equal "
+                                  "logical_and logical_or logical_not where is_finite=isfinite maximum minimum clip",
+    "Functions of elements": "abs sign floor ceil round=round square sqrt reciprocal exp expm1 log log1p log2 log10 pow=power "
+                             "hypot sin cos tan asin=arcsin acos=arccos atan=arctan atan2=arctan2 sinh cosh tanh erf=- "
+                             "sigmoid=- softplus=- relu=- gelu=- silu=- elementwise=vectorize",
+    "Reductions": "sum mean prod amax amin var stddev=std norm=linalg.norm logsumexp=- argmax argmin all any",
+    "Shape": "reshape flatten=ravel transpose swapaxes expand_dims squeeze concatenate stack split@axis=split pad tril triu "
+             "diagonal",
+    "Indexing": "Tensor.operator()=- view=- View=- range=- newaxis ellipsis=- take gather=take scatter_add=add.at "
+                "one_hot=- write=- Writer=-",
+    "Products": "matmul dot outer",
+    "Random numbers": "Key=random.Generator split@key=random.SeedSequence.spawn fold_in=- uniform=random.uniform "
+                      "normal=random.normal bernoulli=- randint=random.randint permutation=random.permutation "
+                      "dropout_mask=-",
+    "Losses": "softmax=- log_softmax=- cross_entropy=- mse=-",
+    "Tape and backward": "backward=- BackwardOptions=- Tensor.requires_grad=- Tensor.is_leaf=- Tensor.grad=- "
+                         "Tensor.zero_grad=- Tensor.detach=- stop_gradient=- NoGrad=- AllowNaN=- TapeScope=- Tape=- "
+                         "SavedTensorHooks=- save_on_disk=- save_as_float32=- save_as_bfloat16=-",
+    "Transforms": "grad=- value_and_grad=- vjp=- jvp=- jacobian=- hessian=- hvp=- custom_vjp=- custom_jvp=- preaccumulate=- "
+                  "checkpoint=-",
+    "Structs of tensors": "tree::map=- tree::for_each=- tree::zip_for_each=- tree::count=- tree::Mismatch=- "
+                          "tree::is_leaf=- tree::is_opaque=- named=-",
+    "Loops and branches": "checkpoint_loop=- LoopOptions=- LoopReport=- loop_report=- scan=- ScanOptions=- while_loop=- cond=- "
+                          "host_callback=-",
+    "Freezing": "freeze=- Frozen=- Frozen.live=- Frozen.into=- Frozen.stats=- Frozen.explain=- Frozen.graph=- FreezeOptions=- "
+                "FreezeStats=- PassOptions=- tile=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
+                "to_dot=- trace_graph=-",
+    "Memory": "memory::stats=- memory::Stats=- memory::reset_peak=- memory::trim=- TapeReport=-",
+    "Files": "save_npy=save load_npy=load save_npz=savez load_npz=load",
+    "Debugging": "about=- set_report_handler=- ReportHandler=- AnomalyMode=- check_grads=- CheckOptions=- CheckReport=- Modes=- audit=- AuditReport=- AuditFinding=-",
+    "Errors": "Error=- ShapeError=- IndexError=- DTypeError=- TapeError=- NoForwardMode=- NumericError=- DeviceError=- MemoryError=- "
+              "GraphTextError=-",
+    "Primitives of your own": "apply=- apply_elementwise=- apply_variadic=- record=- wrt=- Uses=- Site=- rule_text=- sum_to=-",
+}
+# Takes a line or an Operand, or lies in memory:: or tree::, and is for the library's own use.
+INTERNAL = set("""operand zero_where_undefined zeros_block run differentiate apply_operator HoldersText TapeSize holders tape_size
+    Injection injection maybe_fail Pool Cells Operand LiteralOperand Padding Total Indices contains_leaf
+    is_empty_leaf""".split())
+LINES = {  # what a comment in one place cannot say
+    "operator<": "Less; >, <=, >=, == and != likewise, as a Tensor<bool>.",
+    "operator+": "The sum, shapes broadcast as in NumPy; += writes in place and is recorded.",
+    "operator-": "The difference; -= writes in place. Unary: the negative.",
+    "operator*": "The product of elements; *= writes in place.",
+    "operator/": "The quotient; integers give doubles. /= writes in place.",
+    "operator<<": "Prints a tensor as NumPy does.",
+    "tensor": "The elements of a range, or of a list, in row-major order, in a shape.",
+    "Tensor": "A value of any rank: from nested braces, a range with a shape, a number, an xtensor expression.",
+    "Shape": "The extents, one for each axis.",
+    "Tensor.shape": "The extents.",
+    "Tensor.dimension": "The number of axes.",
+    "Tensor.size": "The number of elements, or the extent of one axis; −1 is the last.",
+    "Tensor.dtype": "The element type.",
+    "Tensor.strides": "Elements from one index to the next, for each axis.",
+    "Tensor.is_leaf": "Whether it is a variable.",
+    "Tensor.zero_grad": "Its gradient is 0 again.",
+    "element_count": "The number of elements of a shape.",
+    "Frozen.stats": "How often it was traced and replayed, and what the plan takes.",
+    "Frozen": "What freeze returns: a function of the same arguments.",
+}
+
+TOKEN = re.compile(r'///<?[^\n]*|//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\''
+                   r'|^[ \t]*#(?:[^\n\\]|\\.)*(?:\\\n[^\n]*)*|[{};]', re.S | re.M)
+CLASS = re.compile(r"(?:template <.*?> ?)?(?:requires .*? )?(?:class|struct|enum class|enum|union)\b")
+
+
+def is_type(head):
+    """The head of a class, not of a function that mentions one."""
+    bare = re.sub(r"alignas\([^)]*\)|\[\[.*?\]\]|__attribute__\(\(.*?\)\)", "", head)
+    while (less := re.sub(r"<[^<>]*>", "", bare)) != bare:
+        bare = less
+    return bool(re.match(r"(template\s*)?(class|struct|enum class|enum|union)\b", bare.strip())) and "(" not in bare
+
+
+def declarations(text):
+    """(scopes, comment, head) of what is declared at namespace or class scope; bodies are left out."""
+    found, scopes, comment, opened, hidden = [], [], [], [], [False]
+    head, at, skipped, last, last_end = "", 0, 0, 0, 0
+    for token in TOKEN.finditer(text):
+        head += "" if skipped else text[at:token.start()]
+        at, mark = token.end(), token[0]
+        if skipped:
+            skipped += {"{": 1, "}": -1}.get(mark, 0)
+            if not skipped and not inside_head:
+                head, comment = "", []
+            continue
+        if label := re.match(r" *(public|private|protected):", " ".join(head.split())):
+            hidden = hidden[:-1] + [label[1] != "public"]
+        flat = re.sub(r"^(public|private|protected): ?|__attribute__\(\(.*?\)\)\)? ?|\[\[.*?\]\] ?", "", " ".join(head.split()))
+        if mark.startswith("///<"):  # behind what it is about, on the same line
+            if not flat and "\n" not in text[last_end:token.start()] and found and not found[last][1]:
+                found[last] = (found[last][0], mark[4:].strip(), found[last][2])
+        elif mark.startswith("///"):
+            if not flat:
+                comment.append(mark[3:].strip())
+        elif mark.startswith(("//", "/*")) or mark.lstrip().startswith("#"):
+            comment = comment if flat else []
+        elif mark == ";":
+            if flat and not hidden[-1]:
+                last = len(found)
+                found.append((tuple(scopes), " ".join(comment), flat))
+            head, comment, last_end = "", [], at
+        elif mark == "{":
+            if space := re.match(r"(?:inline )?namespace ?([\w:]*)$", flat):
+                scopes.append(space[1])
+                head, comment = "", []
+                continue
+            inside_head = flat.endswith(("=", "(", ",")) or (flat.count("(") > flat.count(")"))
+            if not inside_head and not hidden[-1]:
+                found.append((tuple(scopes), " ".join(comment), flat))
+            if is_type(flat):
+                opened.append(len(found) - 1)
+                hidden.append(bool(re.search(r"\bclass (?!.*\bstruct\b)", re.sub(r"<[^<>]*>", "", flat))))
+                scopes.append("class " + flat)
+                head, comment = "", []
+            else:
+                skipped = 1
+        elif mark == "}":
+            if scopes and scopes.pop().startswith("class ") and opened:
+                last = opened.pop()
+                hidden.pop()
+            head, comment = "", []
+        elif mark[0] in "\"'R":
+            head += '""'
+    return found
+
+
+def bare_of_templates(head):
+    """Without `template <…>` and `requires …` in front."""
+    while head.startswith("template"):
+        depth = 0
+        for i, c in enumerate(head):
+            depth += {"<": 1, ">": -1}.get(c, 0)
+            if c == ">" and depth == 0 and head[i - 1] != "-":
+                break
+        head = head[i + 1:].lstrip()
+    while match := re.match(r"(?:requires|&&|\|\|) ?(?=\(|[\w:]+<)", head):
+        depth = 0
+        for i in range(match.end(), len(head)):
+            depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(head[i], 0)
+            if head[i] in ")>" and depth == 0:
+                break
+        head = head[i + 1:].lstrip()
+    return head
+
+
+def name_of(head):
+    bare = bare_of_templates(head)
+    if kind := re.match(r"(?:class|struct|enum class|enum|using|concept) (?:\w+\(.*?\) )?(\w+)", bare):
+        return kind[1]
+    if function := re.search(r"(operator ?(?:\(\)|[^\s\w(]+)|[A-Za-z_]\w*) ?\(", bare):
+        return function[1].replace(" ", "")
+    variable = re.search(r"(\w+)(?: ?<[^=]*>)?(?: ?=.*)?$", bare)
+    return variable[1] if variable else ""
+
+
+def parameters(head, name):
+    """The names of a function's parameters, or nothing for what is no function."""
+    bare = bare_of_templates(head)
+    at = bare.find(name + "(")
+    if at < 0 or re.match(r"(class|struct|enum|using)\b", bare):
+        return None
+    inside, depth, parts = bare[at + len(name) + 1:], 0, [""]
+    for c in inside:
+        if c == ")" and depth == 0:
+            break
+        depth += {"(": 1, "<": 1, "{": 1, ")": -1, ">": -1, "}": -1}.get(c, 0)
+        parts.append("") if c == "," and depth == 0 else parts.__setitem__(-1, parts[-1] + c)
+    names = []
+    for part in parts:
+        word = re.search(r"(\.\.\.)? ?([A-Za-z_]\w*)$", part.split("=")[0].strip())
+        if word and not re.search(r"\bSite\b|__builtin|\bat$", part) and word[2] not in ("T", "Tensor"):
+            names.append(word[2] + ("…" if "..." in part else ""))
+    return names
+
+
+def takes_line(head):
+    return bool("__builtin_FILE" in head or re.search(r"\bOperand<T>|\bArg [ab]\b", head))
+
+
+def everything():
+    """For each name its declarations (comment, head), and the names that are public."""
+    names, public = {}, set()
+    for file in sorted(INCLUDE.rglob("*.hpp")):
+        for scopes, comment, head in declarations(file.read_text()):
+            spaces = [s for s in scopes if not s.startswith("class ")]
+            space = re.sub(r"^wengert(::)?", "", "::".join(spaces))
+            owners = [name_of(s.removeprefix("class ")) for s in scopes if s.startswith("class ")]
+            name = name_of(head)
+            if not spaces or not spaces[0].startswith("wengert") or not name:
+                continue
+            if space not in ("", "memory", "tree") and (owners or [name])[0] != "Frozen":
+                continue
+            if space == "detail":  # what freeze returns
+                space = ""
+            prefix = f"{space}::" if space else "".join(f"{o}." for o in owners)
+            if owners and (len(owners) > 1 or head.startswith(("friend", "template <class> friend"))):
+                prefix = "" if head.startswith("friend") and len(owners) == 1 else "-"
+            names.setdefault(prefix + name, []).append((comment, head))
+            if not owners and (takes_line(head) or space or re.search(r": (\w*Error)$", head)) and name not in INTERNAL:
+                public.add(prefix + name)
+    return names, public
+
+
+def first_sentence(text):
+    text = re.split(r"(?<=[.:]) (?=[A-ZΣΠ`])|[:;]  ", text.strip())[0].rstrip(":;. ")
+    return (text[0].upper() + text[1:] if re.match(r"[a-z]+ ", text) and text[1] != " " else text) + "." if text else ""
+
+
+def plain(name):
+    return name.split(".")[-1].split("::")[-1]
+
+
+def declared(name, names, parameter):
+    """The declarations of a name, those that take the caller's line first, as the others are the library's own."""
+    found = [(c, h) for c, h in names[name] if not parameter or parameter in (parameters(h, plain(name)) or [])]
+    return sorted(found, key=lambda declaration: not takes_line(declaration[1]))
+
+
+def line_of(name, names, parameter=""):
+    if name in LINES:
+        return LINES[name]
+    own = declared(name, names, parameter)
+    primitive = "".join(part.capitalize() for part in plain(name).split("_"))
+    formula = [(c, h) for c, h in names.get(primitive, []) if c.startswith("y = ") and re.search(r"\bstruct\b", h)]
+    of_users = [d for d in own if takes_line(d[1])]
+    for comment, _ in [*of_users, *formula, *own]:
+        if comment:
+            line = first_sentence(comment)
+            return f"{first_sentence(formula[0][0])} {line}" if formula and line.startswith("The gradient") else line
+    return ""
+
+
+def shown(name, names, parameter=""):
+    heads = [head for _, head in declared(name, names, parameter)]
+    users = [head for head in heads if takes_line(head)] or heads
+    variable = re.compile(rf"(inline )?constexpr [\w:<>]+ {re.escape(plain(name))}\b(?!\()")
+    if name.startswith("operator") or any(is_type(head) or variable.match(head) for head in users):
+        return name
+    given = [p for head in users if (p := parameters(head, plain(name))) is not None]
+    if "." in name and users is heads:
+        given = given[:1]  # overloads of a member beside the plain one are the library's own
+    if not given:
+        return name
+    return f"{name}({', '.join(p.lower() if len(p) == 1 else p for p in max(given, key=len))})"
+
+
+def page():
+    names, public = everything()
+    listed, problems = set(), []
+    text = """# Reference
+
+Every public name, by task, with the first sentence of its declaration's comment and, where there is one, NumPy's name. All are in
+namespace `wengert`; functions of tensors are also found without it, by their arguments. This page is written by
+`docs/reference.py` from the headers.
+"""
+    for task, entries in TASKS.items():
+        text += f"\n## {task}\n\n| name | what | NumPy |\n|---|---|---|\n"
+        for entry in entries.split():
+            name, parameter, numpy = re.fullmatch(
+                r"([\w:.]*?operator(?:<<|\(\)|[^\w\s])|[\w:.]+)(?:@(\w+))?(?:=(.*))?", entry).groups()
+            if name not in names:
+                problems.append(f"{name}: TASKS names it, no header declares it")
+                continue
+            listed.add(name)
+            what = line_of(name, names, parameter)
+            if not what:
+                problems.append(f"{name}: has no /// comment")
+            numpy = numpy or name.split(".")[-1]
+            theirs = "" if numpy == "-" else f"`{numpy}`"
+            text += f"| `{shown(name, names, parameter)}` | {what.replace('|', chr(92) + '|')} | {theirs} |\n"
+    problems += [f"{name}: is public, TASKS does not place it" for name in sorted(public - listed)]
+    return text, problems
+
+
+def main():
+    text, problems = page()
+    print(*problems, sep="\n", end="\n" if problems else "")
+    stale = not PAGE.exists() or PAGE.read_text() != text
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(text)
+    elif stale:
+        print("docs/reference.md is not what the headers give; docs/reference.py writes it")
+    print(f"reference: {text.count('| `')} names, {len(problems)} problems")
+    sys.exit(bool(problems) or ("--check" in sys.argv[1:] and stale))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+// Running a loop's functions for what they record, not for what they compute.
+#pragma once
+
+#include "../../tape/tape.hpp"
+
+namespace wengert::detail {
+
+/// While it lives, loops and branches compute nothing and the host is not called: what is traced is an example whose values
+/// nobody reads, and a loop might not end on them.
+class Speculation {
+public:
+    explicit Speculation(bool on = true) : before_(active(), active() || on) {}
+    static bool& active()
+    {
+        static thread_local bool on = false;
+        return on;
+    }
+
+private:
+    Restore<bool> before_;
+};
+
+}  // namespace wengert::detail

@@ -1,0 +1,106 @@
+// The BLAS, where there is one: its products, which core it has been built for or has found, and when it is left aside.
+#pragma once
+
+#include "lane.hpp"
+
+#include <climits>
+#include <concepts>
+#include <string>
+#include <string_view>
+
+#if __has_include(<cblas.h>) && !defined(WENGERT_NO_BLAS)
+#include <cblas.h>
+#define WENGERT_HAS_BLAS 1
+/// OpenBLAS has them; null with any other BLAS.
+extern "C" char* openblas_get_corename(void) __attribute__((weak));
+extern "C" int openblas_get_num_threads(void) __attribute__((weak));
+#endif
+
+namespace wengert::kernels {
+
+namespace detail {
+
+#if defined(WENGERT_HAS_BLAS)
+template <class A, class T>
+inline void blas_gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a,
+                      std::size_t lda, const T* b, std::size_t ldb, T beta, T* c, std::size_t ldc)
+{
+    const auto i = [](std::size_t v) { return static_cast<int>(v); };
+    const CBLAS_TRANSPOSE op_a = ta ? CblasTrans : CblasNoTrans, op_b = tb ? CblasTrans : CblasNoTrans;
+    if constexpr (std::same_as<T, float>)
+        cblas_sgemm(CblasRowMajor, op_a, op_b, i(m), i(n), i(k), alpha, a, i(lda), b, i(ldb), beta, c,
+                    i(ldc));
+    else
+        cblas_dgemm(CblasRowMajor, op_a, op_b, i(m), i(n), i(k), alpha, a, i(lda), b, i(ldb), beta, c,
+                    i(ldc));
+}
+
+/// The processor that OpenBLAS takes this one for; "" with another BLAS.
+inline std::string_view blas_core()
+{
+    return openblas_get_corename ? std::string_view(openblas_get_corename()) : std::string_view();
+}
+
+/// Its kernels have registers of at most 256 bits. OpenBLAS 0.3.21 knows Zen 4 by its flags only: built without AVX-512, or
+/// told so, it takes those of Zen or Haswell there.
+inline bool blas_is_narrow(std::string_view core)
+{
+    for (const std::string_view narrow : {"haswell", "zen", "excavator", "steamroller", "piledriver",
+                                          "bulldozer", "sandybridge", "nehalem", "prescott", "core2"}) {
+        bool same = core.size() == narrow.size();
+        for (std::size_t i = 0; same && i < core.size(); ++i) same = (core[i] | 0x20) == narrow[i];
+        if (same) return true;
+    }
+    return false;
+}
+#endif
+
+/// Are the library's own loops the faster ones? Measured by bench/products.cpp. Against kernels of 256 bits they are with
+/// AVX-512 for all sizes; against OpenBLAS' for SkylakeX and later where B is transposed, and for few rows of a product
+/// that is too large for its kernels for small matrices (m n k > 10⁶).
+template <class A>
+bool own_is_faster(bool narrow, bool tb, std::size_t m, std::size_t n, std::size_t k) noexcept
+{
+    if (sizeof(xsimd::batch<double, A>) < 64) return false;
+    if (narrow) return true;
+    if (tb) return k <= 24 || m >= 200 || (m >= 24 && n >= 32) || (m >= 3 && n >= 128);
+    return m >= 3 && m <= 32 && m * n * k > 1'000'000;
+}
+
+/// What OpenBLAS would share among several threads is left to it.
+template <class A> bool own_is_chosen(bool tb, std::size_t m, std::size_t n, std::size_t k)
+{
+#if defined(WENGERT_HAS_BLAS)
+    static const bool narrow = blas_is_narrow(blas_core());
+    if (!own_is_faster<A>(narrow, tb, m, n, k)) return false;
+    return m * n * k <= 262'144 || !openblas_get_num_threads || openblas_get_num_threads() <= 1;
+#else
+    return static_cast<void>(tb), static_cast<void>(m), static_cast<void>(n), static_cast<void>(k), true;
+#endif
+}
+
+}  // namespace detail
+
+/// The instruction set that kernels are compiled for, and the bits of its registers.
+inline std::string about_loops()
+{
+    using A = xsimd::default_arch;
+    return std::string(A::name()) + ", " + std::to_string(8 * sizeof(xsimd::batch<double, A>)) + " bits";
+}
+
+/// Who multiplies matrices of more than 16 rows, columns or terms: "OpenBLAS (Zen), but …".
+inline std::string about_products()
+{
+#if defined(WENGERT_HAS_BLAS)
+    using A = xsimd::default_arch;
+    const std::string core(detail::blas_core());
+    const std::string name = core.empty() ? "CBLAS" : "OpenBLAS (" + core + ")";
+    if (sizeof(xsimd::batch<double, A>) < 64) return name;
+    return name + (detail::blas_is_narrow(core) ? ", but products by own loops, which have wider registers"
+                                                : ", some shapes by own loops");
+#else
+    return "own loops, no BLAS";
+#endif
+}
+
+}  // namespace wengert::kernels

@@ -1,0 +1,158 @@
+#pragma once
+
+#include "lane.hpp"
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+/// What reductions combine with, and the lanes of a register combined: always by halves, lane i with lane i + width/2.
+namespace wengert::kernels::detail {
+
+struct Add {
+    template <class V> static V combine(V a, V b) { return a + b; }
+    template <class T> static constexpr T identity() { return T(0); }
+};
+struct Multiply {
+    template <class V> static V combine(V a, V b) { return a * b; }
+    template <class T> static constexpr T identity() { return T(1); }
+};
+struct Max {
+    template <class V> static V combine(V a, V b) { return maximum(a, b); }
+    template <class T> static constexpr T identity() { return -std::numeric_limits<T>::infinity(); }
+};
+struct Min {
+    template <class V> static V combine(V a, V b) { return minimum(a, b); }
+    template <class T> static constexpr T identity() { return std::numeric_limits<T>::infinity(); }
+};
+
+/// The upper half of each 2·Half elements exchanged with the lower one.
+template <std::size_t Half, class T, class A>
+[[gnu::always_inline]] inline Lane<T, A> swap_halves(Lane<T, A> v)
+{
+    using L = Lane<T, A>;
+    using Batch = typename L::Batch;
+    constexpr std::size_t bytes = Half * sizeof(T), size = sizeof(typename L::Register);
+#if defined(__AVX512F__)
+    if constexpr (size == 64) {
+        if constexpr (sizeof(T) == 8) {
+            if constexpr (bytes == 32) return Batch(_mm512_shuffle_f64x2(v.batch, v.batch, 0x4E));
+            if constexpr (bytes == 16) return Batch(_mm512_shuffle_f64x2(v.batch, v.batch, 0xB1));
+            if constexpr (bytes == 8) return Batch(_mm512_permute_pd(v.batch, 0x55));
+        } else {
+            if constexpr (bytes == 32) return Batch(_mm512_shuffle_f32x4(v.batch, v.batch, 0x4E));
+            if constexpr (bytes == 16) return Batch(_mm512_shuffle_f32x4(v.batch, v.batch, 0xB1));
+            if constexpr (bytes == 8) return Batch(_mm512_permute_ps(v.batch, 0x4E));
+            if constexpr (bytes == 4) return Batch(_mm512_permute_ps(v.batch, 0xB1));
+        }
+    } else
+#endif
+#if defined(__AVX__)
+        if constexpr (size == 32) {
+        if constexpr (sizeof(T) == 8) {
+            if constexpr (bytes == 16) return Batch(_mm256_permute2f128_pd(v.batch, v.batch, 1));
+            if constexpr (bytes == 8) return Batch(_mm256_permute_pd(v.batch, 5));
+        } else {
+            if constexpr (bytes == 16) return Batch(_mm256_permute2f128_ps(v.batch, v.batch, 1));
+            if constexpr (bytes == 8) return Batch(_mm256_permute_ps(v.batch, 0x4E));
+            if constexpr (bytes == 4) return Batch(_mm256_permute_ps(v.batch, 0xB1));
+        }
+    } else
+#endif
+#if defined(__SSE2__)
+        if constexpr (size == 16) {
+        if constexpr (sizeof(T) == 8)
+            return Batch(_mm_shuffle_pd(v.batch, v.batch, 1));
+        else if constexpr (bytes == 8)
+            return Batch(_mm_shuffle_ps(v.batch, v.batch, 0x4E));
+        else
+            return Batch(_mm_shuffle_ps(v.batch, v.batch, 0xB1));
+    } else
+#endif
+    {
+        T in[L::width], out[L::width];
+        v.store(in);
+        for (std::size_t i = 0; i < L::width; ++i) out[i] = in[i ^ Half];
+        return L::load(out);
+    }
+}
+
+template <class Op, std::size_t Half, class T, class A>
+[[gnu::always_inline]] inline T fold_lane(Lane<T, A> v)
+{
+    if constexpr (Half == 0)
+        return v.first();
+    else
+        return fold_lane<Op, Half / 2>(Op::combine(v, swap_halves<Half>(v)));
+}
+template <class Op, class T, class A> [[gnu::always_inline]] inline T fold_lane(Lane<T, A> v)
+{
+    return fold_lane<Op, Lane<T, A>::width / 2>(v);
+}
+
+template <class L>
+inline constexpr auto lane_index = [] {
+    std::array<typename L::value_type, L::width> index{};
+    for (std::size_t i = 0; i < L::width; ++i) index[i] = static_cast<typename L::value_type>(i);
+    return index;
+}();
+
+/// `v` in its first `count` elements, what changes nothing in the others.
+template <class Op, class L> [[gnu::always_inline]] inline L keep_first(L v, std::size_t count)
+{
+    using T = typename L::value_type;
+    const auto inside = L::load(lane_index<L>.data()) < L(static_cast<T>(count));
+    return where(inside, v, L(Op::template identity<T>()));
+}
+
+/// Register r with register r + half, and so on: the same halving, above the width of a lane.
+template <class Op, std::size_t Count, class L> [[gnu::always_inline]] inline L fold_registers(L* acc)
+{
+    if constexpr (Count == 1) {
+        return acc[0];
+    } else {
+        [&]<std::size_t... R>(std::index_sequence<R...>) {
+            ((acc[R] = Op::combine(acc[R], acc[R + Count / 2])), ...);
+        }(std::make_index_sequence<Count / 2>{});
+        return fold_registers<Op, Count / 2>(acc);
+    }
+}
+
+/// In blocks of Half lanes, a's and b's by turns: the lower (From = 0) or upper halves (From = Half) of each 2·Half lanes.
+template <std::size_t Half, std::size_t From, class L, std::size_t... I>
+[[gnu::always_inline]] inline L pick_halves(L a, L b, std::index_sequence<I...>)
+{
+    constexpr std::size_t width = L::width;
+#if defined(__clang__)
+    return L(typename L::Batch(__builtin_shufflevector(
+        a.reg(), b.reg(),
+        static_cast<int>(From + I / Half % 2 * width + I / (2 * Half) * (2 * Half) + I % Half)...)));
+#else
+    using Int = typename L::Int;
+    typedef Int Places __attribute__((vector_size(sizeof(typename L::Register))));
+    return L(typename L::Batch(__builtin_shuffle(
+        a.reg(), b.reg(),
+        Places{static_cast<Int>(From + I / Half % 2 * width + I / (2 * Half) * (2 * Half) + I % Half)...})));
+#endif
+}
+
+/// Lane i: combine of row i's lanes, in the order of fold_lane. A row costs two shuffles instead of one for each halving.
+template <class Op, std::size_t Half, class L> [[gnu::always_inline]] inline L fold_each(L* row)
+{
+    if constexpr (Half == 0) {
+        return row[0];
+    } else {
+        constexpr auto all = std::make_index_sequence<L::width>{};
+        [&]<std::size_t... R>(std::index_sequence<R...>) __attribute__((always_inline))
+        {
+            ((row[R] = Op::combine(pick_halves<Half, 0>(row[R], row[R + Half], all),
+                                   pick_halves<Half, Half>(row[R], row[R + Half], all))),
+             ...);
+        }
+        (std::make_index_sequence<Half>{});
+        return fold_each<Op, Half / 2>(row);
+    }
+}
+
+}  // namespace wengert::kernels::detail
