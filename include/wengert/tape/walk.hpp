@@ -219,7 +219,6 @@ private:
 
     void differentiate(Node& n, AnyTensor& g);
     void pull_elementwise(Node& n, AnyTensor& g);
-    void pull_one(Node& n, std::size_t i, AnyTensor& g, bool last);
     void pull_input(Node& n, std::size_t i, AnyTensor& g, bool last);
     void pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data, AnyTensor& g, bool last);
     static void add_tiles(const Pull& pull, const void* const* data, std::size_t count, Block& sum);

@@ -17,18 +17,14 @@ inline void Walk::pull_elementwise(Node& n, AnyTensor& g)
             wanted |= 1U << i;
         }
     if (!wanted) return;
-    wanted &= ~(1U << last);
-    for (std::size_t i = 0; wanted; ++i, wanted >>= 1)
-        if (wanted & 1) pull_one(n, i, g, false);
-    pull_one(n, last, g, true);
-}
-
-inline void Walk::pull_one(Node& n, std::size_t i, AnyTensor& g, bool last)
-{
-    if (n.inputs[i]->shape == n.shape)
-        pull_input(n, i, g, last);
-    else
-        pull_reduced(n, i, g);
+    for (std::size_t k = 0; k <= count; ++k) {
+        const std::size_t i = k < count ? k : last;
+        if (!(wanted >> i & 1) || (k < count && i == last)) continue;
+        if (n.inputs[i]->shape == n.shape)
+            pull_input(n, i, g, k == count);
+        else
+            pull_reduced(n, i, g);
+    }
 }
 
 /// x̄ᵢ += pullᵢ(g, x…, y), by the kernel of the rule.
