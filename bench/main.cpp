@@ -2,7 +2,6 @@
 //               [WORKLOAD...] [--systems a,b] --peak       cold call and peak memory, a process each
 //               --tape                                     bytes on the tape per operation
 //               [WORKLOAD...] [--systems a,b] --plan       tracing and planning of the frozen rows, their memory
-//               --out FILE --compile COMMAND               time and memory of a compiler
 // One thread. libtorch's systems live in a plugin, so that no other system's memory or start-up contains it.
 
 #include <dlfcn.h>
@@ -26,7 +25,7 @@ using namespace bench;
 
 struct Options {
     std::vector<std::string> workloads, systems;
-    std::string out, compile;
+    std::string out;
     std::vector<std::string> child;
     bool peaks = false, tape = false, plan = false;
 };
@@ -60,8 +59,6 @@ Options parse(int argc, char** argv)
             o.tape = true;
         else if (args[i] == "--plan")
             o.plan = true;
-        else if (args[i] == "--compile" && i + 1 < args.size())
-            o.compile = args[++i];
         else
             o.workloads.push_back(args[i]);
     }
@@ -160,12 +157,6 @@ int dispatch(const Options& o)
     if (!o.child.empty()) return child(o.child);
     if (o.tape) return report_tape();
     if (o.plan) return plans(o);
-    if (!o.compile.empty()) {
-        const std::vector<Row> rows = {time_compiler(o.compile)};
-        print_table(rows);
-        if (!o.out.empty()) write_json(o.out, rows);
-        return 0;
-    }
     load_libtorch();
     if (!o.peaks && wanted(o.systems, "xla")) add_xla(registry());
     return o.peaks ? peaks(o) : run(o);

@@ -81,21 +81,4 @@ inline int report_tape()
     return 0;
 }
 
-/// The median of three runs of a compiler's command line; prints its peak memory.
-inline Row time_compiler(const std::string& command)
-{
-    std::vector<double> seconds;
-    for (int i = 0; i < 3; ++i) {
-        const double start = now();
-        if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
-        seconds.push_back(now() - start);
-    }
-    std::sort(seconds.begin(), seconds.end());
-    rusage usage{};
-    getrusage(RUSAGE_CHILDREN, &usage);
-    std::printf("compile: %.2f s, %.0f MiB at most: %s\n", seconds[1],
-                static_cast<double>(usage.ru_maxrss) / 1024, command.c_str());
-    return {"compile", "quickstart", "wengert", seconds[1], seconds[0], seconds[2], "program"};
-}
-
 }  // namespace bench

@@ -1,7 +1,8 @@
 #!/bin/sh
 # bench/run.sh tables: one run of everything on one thread, about ten minutes with the build; writes bench/results/*.json and
 # the tables of README.md and docs/performance.md from them (bench/tables.py). The machine should be idle. What an
-# include costs has a script of its own.
+# include costs has a script of its own. With BESIDE=FOLDER, another checkout whose wengert_bench is built in FOLDER/build/bench,
+# each workload runs there as well, right after it has run here, for the table of changes.
 # bench/run.sh [WORKLOAD...]: builds build/bench, runs the workloads (all without arguments; bench/workloads.md lists
 # them), prints the table and merges the rows into build/bench/results.json.
 # bench/run.sh --peak [WORKLOAD...] shows the cold first call and peak memory, bench/run.sh --tape the bytes on the tape,
@@ -14,7 +15,6 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build/bench
 results=$build/results.json
 
-compile=$#
 memory=$#
 tune=1
 tables=1
@@ -22,7 +22,6 @@ timed=
 options=
 for argument in "$@"; do
     case $argument in
-        compile) compile=0 ;;
         memory) memory=0 ;;
         tune) tune=0 ;;
         products) products=0 ;;
@@ -48,7 +47,6 @@ if [ $# -eq 0 ] || [ -n "$timed$options" ]; then
     "$build/bench/wengert_bench" $timed $options --out "$results"
 fi
 if [ "$memory" -eq 0 ]; then OPENBLAS_NUM_THREADS=1 "$build/bench/wengert_memory"; fi
-if [ "$compile" -eq 0 ]; then "$root/bench/compile.sh"; fi
 if [ "$tune" -eq 0 ]; then "$build/bench/wengert_tune"; fi
 if [ "$products" -eq 0 ]; then "$build/bench/wengert_products"; fi
 
@@ -56,15 +54,19 @@ if [ "$products" -eq 0 ]; then "$build/bench/wengert_products"; fi
 if [ "$tables" -eq 0 ]; then
     failed=
     export OPENBLAS_NUM_THREADS=1
-    rm -f "$results"
+    before=$build/before.json
+    rm -f "$results" "$before"
     for workload in small_op elementwise mlp rk4 heat attention gmm lstm hvp jvp cheap scan burgers; do
         "$build/bench/wengert_bench" $workload --out "$results" || failed="$failed $workload"
+        if [ -n "${BESIDE:-}" ]; then
+            "$BESIDE/build/bench/bench/wengert_bench" $workload --systems wengert,wengert-tile,wengert-native --out "$before"
+        fi
     done
     rm -f "$build/memory.txt" "$build/peak.txt"
     "$build/bench/wengert_memory" >"$build/memory.txt" || failed="$failed memory"
     "$build/bench/wengert_bench" --peak --systems wengert,wengert-tile,floor >"$build/peak.txt" || failed="$failed peak"
     cat "$build/memory.txt" "$build/peak.txt"
-    python3 -B "$root/bench/tables.py" --collect "$build"
+    python3 -B "$root/bench/tables.py" --collect "$build" ${BESIDE:+--beside "$BESIDE"}
     if [ -n "$failed" ]; then
         echo "failed:$failed"
         exit 1

@@ -88,6 +88,18 @@ def speed_view(results):
     return origin(results) + markdown(names, rows)
 
 
+def change_view(results):
+    """Seconds now over seconds before, of each row that both have."""
+    now = by_variant(json.loads((RESULTS / "speed.json").read_text()))
+    systems, rows = list(SYSTEMS)[:3], []
+    for key, then in by_variant(results).items():
+        here = now.get(key, {})
+        rows.append([f"`{key[0]}`", f"`{key[1]}`", *(readable(then.get(s)) for s in systems),
+                     *(ratio(here.get(s), then.get(s)) for s in systems)])
+    names = [SYSTEMS[s] for s in systems]
+    return origin(results) + markdown(["workload", "variant", *(f"{n}, then" for n in names), *(f"{n}, now / then" for n in names)], rows)
+
+
 def ci_view(results):
     rows = [[f"`{r['stage']}`", f"{r['seconds']} s", f"{r['passed']}"] for r in results["rows"]]
     total = sum(r["seconds"] for r in results["rows"])
@@ -99,7 +111,7 @@ def plain_view(results):
     return origin(results) + markdown(results["columns"], results["rows"])
 
 
-VIEWS = {"readme": ("speed", readme_view), "speed": ("speed", speed_view), "ci": ("ci", ci_view)}
+VIEWS = {"readme": ("speed", readme_view), "speed": ("speed", speed_view), "change": ("before", change_view), "ci": ("ci", ci_view)}
 
 
 def section(name):
@@ -148,11 +160,15 @@ def store(name, how, **content):
     (RESULTS / f"{name}.json").write_text(text)
 
 
-def collect(folder):
+def collect(folder, beside):
     """What the run has left in the folder; what it has not left stays as it was."""
     compiler = output("g++", "-dumpfullversion")
     speed, memory, peak = folder / "results.json", folder / "memory.txt", folder / "peak.txt"
     stages = ROOT / "build" / "ci" / "stages.json"
+    before = folder / "before.json"
+    if beside and before.exists():
+        commit = output("git", "-C", str(beside), "rev-parse", "--short=12", "HEAD")
+        store("before", "The same run, each workload right after today's", commit=commit, rows=json.loads(before.read_text()))
     if speed.exists():
         store("speed", f"One run, all systems of a row in turn, medians, one thread, g++ {compiler} -O3 -march=native",
               rows=json.loads(speed.read_text()))
@@ -175,9 +191,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--collect", type=pathlib.Path)
+    parser.add_argument("--beside", type=pathlib.Path, help="the checkout that before.json was measured in")
     args = parser.parse_args()
     if args.collect:
-        collect(args.collect)
+        collect(args.collect, args.beside)
     stale = tables = 0
     for page in pages():
         text = page.read_text()
