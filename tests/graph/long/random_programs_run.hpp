@@ -702,6 +702,13 @@ template <class T> List<T> own(const List<T>& list)
     return out;
 }
 
+/// Rounding of one call must not grow over the next ones. The tensors stay where they are: functions refer to them.
+template <class T> void follow(List<T>& live, const List<T>& leader)
+{
+    List<T> values = own(leader);
+    for (std::size_t k = 0; k < live.size(); ++k) live[k] = std::move(values[k]);
+}
+
 /// What a call gave: results, or the class of what it threw.
 template <class T> struct Outcome {
     List<T> results;
@@ -816,14 +823,13 @@ template <class T> std::string beside(const Program& p, const Way& way)
             return said("threw '" + f.thrown + "' where eager threw '" + e.thrown + "'");
         if (!e.thrown.empty()) {
             if (std::getenv("RANDOM_PROGRAMS_TRACE")) std::fprintf(stderr, "threw %s\n", e.thrown.c_str());
-            for (std::size_t k = 0; k < live_before.size(); ++k) {  // where they are: they are referred to
-                live_eager[k] = own(live_before)[k];
-                live_frozen[k] = own(live_before)[k];
-            }
+            follow(live_eager, live_before);
+            follow(live_frozen, live_before);
             continue;
         }
         if (auto d = difference<T>(f.results, e.results, way.exact); !d.empty()) return said(d);
         if (auto d = difference<T>(live_frozen, live_eager, way.exact); !d.empty()) return said("live: " + d);
+        if (!way.exact) follow(live_frozen, live_eager);
         if (auto d = difference<T>(x, x_then); !d.empty()) return said("arguments: " + d);
         if (auto d = difference<T>(constants, constants_then); !d.empty()) return said("constants: " + d);
         earlier.emplace_back(f.results, own(f.results));
@@ -858,6 +864,7 @@ template <class T> std::string beside_plain(const Program& p)
             return "eager beside plain code: " + d;
         if (auto d = difference<T>(live_eager, live_plain, false, slack); !d.empty())
             return "eager beside plain code, live: " + d;
+        follow(live_plain, live_eager);
     }
     return {};
 }
