@@ -14,64 +14,16 @@ namespace wengert {
 
 namespace detail {
 
-template <class F> class Frozen : public Closure<Frozen<F>> {
-public:
-    Frozen(F f, FreezeOptions options, const Site& made)
-        : Closure<Frozen>(made), function_(std::make_shared<F>(std::move(f))),
-          core_(std::make_shared<FrozenCore>(std::move(options)))
+/// Calls of a function whatever its type: what depends on the types of arguments and results alone, compiled once for all
+/// functions of such types.
+class FrozenCalls {
+protected:
+    /// Calls the function.
+    template <class Y, class... X> using Run = Y (*)(void* function, const Site& at, std::tuple<X...>& x);
+
+    FrozenCalls(std::shared_ptr<void> function, FreezeOptions options)
+        : function_(std::move(function)), core_(std::make_shared<FrozenCore>(std::move(options)))
     {}
-    /// Handles on one function and its graphs; moved ones too stay what they are.
-    Frozen(const Frozen&) = default;
-    Frozen& operator=(const Frozen&) = default;
-    ~Frozen() = default;
-    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
-
-    template <class... X> auto at_line(const Site& at, const X&... x) const
-    {
-        return call<Result<X...>>(at, argument(x)...);
-    }
-
-    /// Tensors outside of f that it reads, and may assign to: each call uses what they hold then, and replays assign to them
-    /// as f does. They are referred to, so they must stay where they are.
-    template <class... Tree> Frozen& live(Tree&... trees)
-    {
-        const auto add = [&]<class T>(Tensor<T>& t) { core_->live.push_back(&t.any_unchecked()); };
-        (tree::for_each(add, trees), ...);
-        return *this;
-    }
-    /// A function that writes the results into these tensors, in order, in place of returning them: without an allocation or a copy
-    /// where a graph answers the call, has no guards, and no argument lies in a buffer; else they are copied there. They are
-    /// referred to, so they must stay where they are. A call throws ShapeError or DTypeError where a buffer has another form than
-    /// its result, and TapeError where it is empty, shares its elements, or its result depends on a variable. After an error inside
-    /// of the function the elements may be anything.
-    template <class... Tree> auto into(Tree&... trees) const
-    {
-        Buffers to;
-        (tree::for_each([&]<class T>(Tensor<T>& t) { to.add(t); }, trees), ...);
-        return Into<Frozen>(*this, std::move(to), Site{});
-    }
-    const FreezeStats& stats() const noexcept { return core_->stats; }
-    /// Why the last call that was traced, or ran eagerly, did so.
-    const std::string& explain() const noexcept { return core_->reason; }
-    /// The optimized graph that answers these arguments; traces f when there is none, which leaves live tensors as they are.
-    /// Valid until its path is evicted.
-    template <class... X> const Graph& graph(const X&... x) const { return path(x...).optimized; }
-    /// The same as it was recorded.
-    template <class... X> const Graph& recorded(const X&... x) const { return path(x...).recorded; }
-    /// The inputs of that graph: the arguments' tensors and keys, and live tensors.
-    template <class... X> std::vector<Ref<Block>> inputs(const X&... x) const
-    {
-        return arguments(argument(x)...).inputs;
-    }
-    /// What runs its graphs, and how.
-    const Backend& backend() const noexcept { return core_->backend(); }
-    PlanOptions plan_options() const { return core_->plan_options(); }
-
-private:
-    template <class> friend class Into;
-    template <class... X>
-    using Result = Argument<decltype(call_at(std::declval<F&>(), std::declval<const Site&>(),
-                                             std::declval<Argument<X>&>()...))>;
 
     template <class... X> CallArguments arguments(const X&... x) const
     {
@@ -110,28 +62,28 @@ private:
                (tape.forward_levels && (arguments(x...).mask & tape.active & tape.forward_levels));
     }
 
-    template <class Y, class... X> Y call(const Site& at, const X&... x) const
+    template <class Y, class... X> Y call(Run<Y, X...> run, const Site& at, const X&... x) const
     {
         FrozenCore& core = *core_;
         Tape& tape = Tape::current();
         if (is_inlined(tape, x...)) [[unlikely]] {
             count_one(core.stats.inlined);
-            if (core.live.empty()) return run_function<Y>(at, x...);
+            if (core.live.empty()) return run_function(run, at, x...);
             Occupied alone(core);
             alone.wait_for_live();
-            return run_function<Y>(at, x...);
+            return run_function(run, at, x...);
         }
         Occupied occupied(core);
         if (!occupied) [[unlikely]]
             occupied.wait_for_live();
         if (!occupied)
-            return run_eagerly<Y>(at, x...);  // called by itself, or by another thread at the same time
+            return run_eagerly(run, at, x...);  // called by itself, or by another thread at the same time
         Ref<Block> plain[KnownArguments::most_results];
         const auto nothing_given = [](const FrozenPath&, const KnownArguments&) { return true; };
         if (const FrozenPath* p = plain_call(tape, at, plain, nothing_given, x...)) [[likely]]
             return filled<Y>(*p, plain);
         if (core.has_empty_live()) [[unlikely]]
-            return run_eagerly<Y>(at, x...);  // no input of a graph yet: f may give it its first value
+            return run_eagerly(run, at, x...);  // no input of a graph yet: f may give it its first value
         const Noted noted(core.call);
         auto& [a, outputs] = core.call;
         core.expect_last(a);
@@ -139,27 +91,27 @@ private:
         std::uint64_t levels = 0;
         if (a.mask && (tape.active || a.mask > 1)) [[unlikely]] {
             const auto found = recorded_levels(a, core.live.size(), at);
-            if (!found) return run_eagerly<Y>(at, x...);
+            if (!found) return run_eagerly(run, at, x...);
             levels = *found;
         }
         FrozenEntry& entry = core.entry(a);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
-        if (levels && loops_call_host(entry)) return run_eagerly<Y>(at, x...);
+        if (levels && loops_call_host(entry)) return run_eagerly(run, at, x...);
         const bool looked = recorder() && !entry.paths.empty();
-        if (looked && entry.paths.front()->effects) return run_function<Y>(at, x...);
+        if (looked && entry.paths.front()->effects) return run_function(run, at, x...);
         std::vector<Ref<Block>> kept;
         if (levels) kept = a.inputs;  // a derivative reads them: nothing is written there
         bool check = false;
         FrozenPath* const path = core.replay(entry, a.inputs, outputs, check);
         if (looked && path && !check && !recorder()->seen(path)) {
             count_one(core.stats.inlined);
-            return run_function<Y>(at, x...);
+            return run_function(run, at, x...);
         }
         if (path && !check && !levels) [[likely]]
             return result<Y>(*path, outputs);
         const std::shared_ptr<FrozenPath> shared = path ? entry.paths.front() : nullptr;
         if (path && !check) return recorded_result<Y>(shared, a, outputs, at);
-        return function_call<Y>(entry, shared, levels != 0, at, x...);
+        return function_call(run, entry, shared, levels != 0, at, x...);
     }
 
     /// The path that has answered a call of constants like those of the last one, or null. give(path, arguments) may put blocks
@@ -175,7 +127,8 @@ private:
         known.number(word_of_call<X...>(tape));
         return known.all_known() && give(*p, known) && core_->replay_plain(*p, known, outputs) ? p : nullptr;
     }
-    template <class... X> void call_into(const Buffers& to, const Site& at, const X&... x) const
+    template <class Y, class... X>
+    void call_into(Run<Y, X...> run, const Buffers& to, const Site& at, const X&... x) const
     {
         to.check(at);
         Tape& tape = Tape::current();
@@ -187,28 +140,29 @@ private:
             };
             if (occupied && plain_call(tape, at, outputs, lend, x...)) return;
         }
-        to.take(call<Result<X...>>(at, x...), at);
+        to.take(call(run, at, x...), at);
     }
 
     /// A call in which f runs, as a check of `path`, or to be traced, or because it has to.
     template <class Y, class... X>
-    Y function_call(FrozenEntry& entry, std::shared_ptr<FrozenPath> path, bool recorded, const Site& at,
-                    const X&... x) const
+    Y function_call(Run<Y, X...> run, FrozenEntry& entry, std::shared_ptr<FrozenPath> path, bool recorded,
+                    const Site& at, const X&... x) const
     {
         FrozenCore& core = *core_;
         const CallArguments& a = core.call.arguments;
-        if (!path && !core.may_trace(entry)) return run_eagerly<Y>(at, x...);
+        if (!path && !core.may_trace(entry)) return run_eagerly(run, at, x...);
         std::vector<Ref<Block>> values;
-        Y y = path ? checked<Y>(*path, a, core.call.outputs, values, at, x...)
-                   : traced<Y>(a, at, x..., [&](FrozenTrace&& t) {
-                         values = std::move(t.values);
-                         path = core.add(entry, std::move(t), a.family, a.extent);
-                         core.report_retraces(at);
-                         return !recorded || (path && !loops_call_host(entry));
-                     });
+        const auto keep = [&](FrozenTrace&& t) {
+            values = std::move(t.values);
+            path = core.add(entry, std::move(t), a.family, a.extent);
+            core.report_retraces(at);
+            return !recorded || (path && !loops_call_host(entry));
+        };
+        Y y = path ? checked(run, *path, a, core.call.outputs, values, at, x...)
+                   : traced(run, a, keep, at, x...);
         if (!recorded) return y;
         if (!path || loops_call_host(entry))
-            return run_function<Y>(at, x...);  // it has seen constants; live tensors are as before
+            return run_function(run, at, x...);  // it has seen constants; live tensors are as before
         return recorded_result<Y>(path, a, values, at);
     }
 
@@ -245,21 +199,21 @@ private:
         return y;
     }
 
-    template <class Y, class... X> Y run_function(const Site& at, const X&... x) const
+    template <class Y, class... X> Y run_function(Run<Y, X...> run, const Site& at, const X&... x) const
     {
         std::tuple<X...> copy(x...);
-        return Y(apply_at(*function_, at, copy));
+        return run(function_.get(), at, copy);
     }
-    template <class Y, class... X> Y run_eagerly(const Site& at, const X&... x) const
+    template <class Y, class... X> Y run_eagerly(Run<Y, X...> run, const Site& at, const X&... x) const
     {
         count_one(core_->stats.eager_calls);
-        return run_function<Y>(at, x...);
+        return run_function(run, at, x...);
     }
 
     /// f's result; what it did while it ran is for use(trace), which says whether live tensors keep what f assigned
     /// to them. They do not when it throws.
-    template <class Y, class... X, class Use>
-    Y traced_with(const CallArguments& a, const Use& use, const Site& at, const X&... x) const
+    template <class Use, class Y, class... X>
+    Y traced(Run<Y, X...> run, const CallArguments& a, const Use& use, const Site& at, const X&... x) const
     {
         FrozenTrace t;
         Trace trace;
@@ -267,7 +221,7 @@ private:
         TraceInputs in{trace, a.inputs, at};
         visit_arguments(in, copy);
         LiveInputs live(in, core_->live);
-        Y y(apply_at(*function_, at, copy));
+        Y y = run(function_.get(), at, copy);
         HeldBlocks held;
         visit_argument(held, y);
         visit_arguments(held, copy);
@@ -288,12 +242,6 @@ private:
         t.numbers = std::move(numbers.words.signature);
         if (use(std::move(t))) live.end();
         return y;
-    }
-    template <class Y, class... Rest>
-    Y traced(const CallArguments& a, const Site& at, const Rest&... rest) const
-    {
-        return last_first([&](const auto& use, const auto&... x) { return traced_with<Y>(a, use, at, x...); },
-                          rest...);
     }
 
     /// The outputs of a trace: the result's, what live tensors have been assigned, what the host has returned.
@@ -328,23 +276,25 @@ private:
 
     /// f beside the graph: its results count, the graph's are compared with them.
     template <class Y, class... X>
-    Y checked(FrozenPath& path, const CallArguments& a, const std::vector<Ref<Block>>& outputs,
-              std::vector<Ref<Block>>& values, const Site& at, const X&... x) const
+    Y checked(Run<Y, X...> run, FrozenPath& path, const CallArguments& a,
+              const std::vector<Ref<Block>>& outputs, std::vector<Ref<Block>>& values, const Site& at,
+              const X&... x) const
     {
         ++core_->stats.checks;
-        return traced<Y>(a, at, x..., [&](FrozenTrace&& now) {
+        const auto compare = [&](FrozenTrace&& now) {
             compare_calls(path, outputs, now, at);
             values = std::move(now.values);
             return true;
-        });
+        };
+        return traced(run, a, compare, at, x...);
     }
-    template <class... X> const FrozenPath& path(const X&... x) const
+    template <class Y, class... X> const FrozenPath& path(Run<Y, X...> run, const X&... x) const
     {
-        CallArguments a = arguments(argument(x)...);
+        CallArguments a = arguments(x...);
         const FrozenPath* p = fitting(core_->entry(a), a.inputs);
         if (!p) {
             const LiveKept kept(core_->live);
-            static_cast<void>(call<Result<X...>>(Site{}, argument(x)...));
+            static_cast<void>(call(run, Site{}, x...));
             p = fitting(core_->entry(a), a.inputs);
         }
         if (!p) fail<Error>("freeze", "there is no graph for these arguments: " + core_->reason, {});
@@ -365,8 +315,87 @@ private:
     /// Its address stands for the types of the arguments, and so for that of the result.
     template <class... X> alignas(8) inline static char types = 0;
 
-    std::shared_ptr<F> function_;
+    std::shared_ptr<void> function_;
     std::shared_ptr<FrozenCore> core_;
+};
+
+template <class F> class Frozen : public Closure<Frozen<F>>, private FrozenCalls {
+public:
+    Frozen(F f, FreezeOptions options, const Site& made)
+        : Closure<Frozen>(made), FrozenCalls(std::make_shared<F>(std::move(f)), std::move(options))
+    {}
+    /// Handles on one function and its graphs; moved ones too stay what they are.
+    Frozen(const Frozen&) = default;
+    Frozen& operator=(const Frozen&) = default;
+    ~Frozen() = default;
+    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
+
+    template <class... X> auto at_line(const Site& at, const X&... x) const
+    {
+        return call(run_of<X...>(), at, argument(x)...);
+    }
+
+    /// Tensors outside of f that it reads, and may assign to: each call uses what they hold then, and replays assign to them
+    /// as f does. They are referred to, so they must stay where they are.
+    template <class... Tree> Frozen& live(Tree&... trees)
+    {
+        const auto add = [&]<class T>(Tensor<T>& t) { core_->live.push_back(&t.any_unchecked()); };
+        (tree::for_each(add, trees), ...);
+        return *this;
+    }
+    /// A function that writes the results into these tensors, in order, in place of returning them: without an allocation or a copy
+    /// where a graph answers the call, has no guards, and no argument lies in a buffer; else they are copied there. They are
+    /// referred to, so they must stay where they are. A call throws ShapeError or DTypeError where a buffer has another form than
+    /// its result, and TapeError where it is empty, shares its elements, or its result depends on a variable. After an error inside
+    /// of the function the elements may be anything.
+    template <class... Tree> auto into(Tree&... trees) const
+    {
+        Buffers to;
+        (tree::for_each([&]<class T>(Tensor<T>& t) { to.add(t); }, trees), ...);
+        return Into<Frozen>(*this, std::move(to), Site{});
+    }
+    const FreezeStats& stats() const noexcept { return core_->stats; }
+    /// Why the last call that was traced, or ran eagerly, did so.
+    const std::string& explain() const noexcept { return core_->reason; }
+    /// The optimized graph that answers these arguments; traces f when there is none, which leaves live tensors as they are.
+    /// Valid until its path is evicted.
+    template <class... X> const Graph& graph(const X&... x) const
+    {
+        return path(run_of<X...>(), argument(x)...).optimized;
+    }
+    /// The same as it was recorded.
+    template <class... X> const Graph& recorded(const X&... x) const
+    {
+        return path(run_of<X...>(), argument(x)...).recorded;
+    }
+    /// The inputs of that graph: the arguments' tensors and keys, and live tensors.
+    template <class... X> std::vector<Ref<Block>> inputs(const X&... x) const
+    {
+        return arguments(argument(x)...).inputs;
+    }
+    /// What runs its graphs, and how.
+    const Backend& backend() const noexcept { return core_->backend(); }
+    PlanOptions plan_options() const { return core_->plan_options(); }
+
+private:
+    template <class> friend class Into;
+    template <class... X>
+    using Result =
+        Argument<decltype(call_at(std::declval<F&>(), std::declval<const Site&>(), std::declval<X&>()...))>;
+
+    template <class... X> static Result<X...> run(void* f, const Site& at, std::tuple<X...>& x)
+    {
+        return Result<X...>(apply_at(*static_cast<F*>(f), at, x));
+    }
+    /// The same for arguments of which some become others: views and numbers become tensors.
+    template <class... X> static constexpr Run<Result<Argument<X>...>, Argument<X>...> run_of()
+    {
+        return &run<Argument<X>...>;
+    }
+    template <class... X> void call_into(const Buffers& to, const Site& at, const X&... x) const
+    {
+        FrozenCalls::call_into(run_of<X...>(), to, at, x...);
+    }
 };
 
 }  // namespace detail
