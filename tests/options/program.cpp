@@ -10,6 +10,14 @@
 
 namespace wg = wengert;
 
+// A user's own names: none of them may be shadowed by the library, whose templates are instantiated after them.
+using A = double;
+using F = double;
+using L = double;
+using T = double;
+using U = double;
+using V = double;
+
 namespace {
 
 int failed = 0;

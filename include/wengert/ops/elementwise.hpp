@@ -318,12 +318,11 @@ template <class P, std::size_t i, class A, class Out, class... In> constexpr Pri
     p.dtype = dtype_of<Out>();
     p.elementwise = true;
     [&]<std::size_t... k>(std::index_sequence<k...>) {
-        using F = PullOf<P, i, k..., sizeof...(k)>;
-        p.arity = static_cast<std::uint8_t>(1 + std::popcount(F::bits));
-        if constexpr (reads_only<Out, In..., Out>(F::bits))
-            p.value = F::template lanes<A, Out>;
+        p.arity = static_cast<std::uint8_t>(1 + std::popcount(PullOf<P, i, k..., sizeof...(k)>::bits));
+        if constexpr (reads_only<Out, In..., Out>(PullOf<P, i, k..., sizeof...(k)>::bits))
+            p.value = PullOf<P, i, k..., sizeof...(k)>::template lanes<A, Out>;
         else
-            p.value = F::template scalars<A, Out, In..., Out>;
+            p.value = PullOf<P, i, k..., sizeof...(k)>::template scalars<A, Out, In..., Out>;
         if constexpr (!opaque<P>()) p.describe = describe_pull<P, i, k..., sizeof...(k)>;
         p.expand = RecordedRule<P, Out, In...>::template expand<i, k...>;
     }(std::index_sequence_for<In...>());

@@ -196,6 +196,15 @@ template <class T> Tensor<T> tangent_or_zeros(const AnyTensor& dot, const AnyTen
     return dot.value ? Tensor<T>(dot) : Tensor<T>(AnyTensor{zeros_block(x.value->dtype, x.value->shape), {}});
 }
 
+/// Inputs that are no numbers (indices, labels) stay what they are.
+template <class T, class Out> Tensor<T> tangent_or_primal(const AnyTensor& dot, const AnyTensor& x)
+{
+    if constexpr (std::is_same_v<T, Out>)
+        return tangent_or_zeros<T>(dot, x);
+    else
+        return Tensor<T>(x);
+}
+
 template <class Op, class Out, class... In>
 AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTensor* dot, std::size_t,
                          const AnyTensor& y)
@@ -205,16 +214,7 @@ AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTe
         if constexpr (bilinear<Op>()) {
             return push_bilinear<Op, Out, In...>(op, x, dot, std::index_sequence<k...>());
         } else if constexpr (linear<Op>()) {
-            // inputs that are no numbers (indices, labels) stay what they are
-            return apply<Op, Out>(op, Site{},
-                                  [&] {
-                                      using T = std::tuple_element_t<k, std::tuple<In...>>;
-                                      if constexpr (std::is_same_v<T, Out>)
-                                          return tangent_or_zeros<T>(dot[k], x[k]);
-                                      else
-                                          return Tensor<T>(x[k]);
-                                  }()...)
-                .any();
+            return apply<Op, Out>(op, Site{}, tangent_or_primal<In, Out>(dot[k], x[k])...).any();
         } else {
             return op.push(tangent_or_zeros<In>(dot[k], x[k])..., Tensor<In>(x[k])..., Tensor<Out>(y)).any();
         }
