@@ -97,4 +97,14 @@ TEST_CASE("bodies that would not have run may fail")
     };
     auto guarded = wg::freeze(branches);
     for (double v : {-4.0, 4.0, -1.0, 9.0}) CHECK(guarded(D(v)).item() == branches(D(v)).item());
+    const auto largest = [](const D& x) {
+        const auto some = [](const D& t) { return t.size() > 0 ? any(t > 0.5) : Tensor<bool>(false); };
+        return wg::while_loop(
+            some, [](const D& t) { return t - amax(t); }, x);
+    };
+    auto shaped = wg::freeze(largest);
+    for (int k = 0; k < 3; ++k) {
+        CHECK(shaped(wg::zeros<double>({0})).size() == 0);  // there is no largest of no elements
+        CHECK(same_bits(shaped(D{0.25, 1.0}), largest(D{0.25, 1.0})));
+    }
 }

@@ -105,8 +105,6 @@ template <class F> auto trace_perhaps(Trace& outer, bool runs, const F& trace) -
 {
     try {
         return trace();
-    } catch (const ShapeError&) {
-        throw;
     } catch (const MemoryError&) {
         throw;
     } catch (const std::bad_alloc&) {
