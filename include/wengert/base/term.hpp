@@ -64,7 +64,19 @@ enum class TermKind : std::uint8_t {
     atan2,
     copysign,
     where,
-    fma
+    fma,
+    // of the functions of numbers alone (base/functions/)
+    bits,         ///< of `a`, as a whole number of its width
+    from_bits,    ///< the number with the bits `a`
+    shift_left,   ///< `a` by `value` bits
+    shift_right,  ///< the same, zeros come in
+    bit_and,
+    bit_or,
+    at_most,      ///< of a and a bound: b < a ? b : a, so that NaN stays
+    at_least,     ///< a < b ? b : a
+    times_pow2,   ///< a 2ᵇ for whole b, rounded once
+    two_over_pi,  ///< digit `a` of 2/π
+    seldom        ///< function `value`, a TermKind, of the large argument c where a says so, b elsewhere
 };
 
 /// One step of a program: the operands are numbers of earlier steps.
@@ -77,6 +89,7 @@ struct TermStep {
 
 struct TermProgram {
     std::vector<TermStep> steps;
+    bool scales = false;  ///< may have times_pow2
     /// The one that terms of this thread are written to.
     static TermProgram*& current() noexcept { return current_; }
 

@@ -1,7 +1,7 @@
 // The functions that networks are made of. Each is one loop, stable at both ends.
 #pragma once
 
-#include "../kernels/cpu/lane_normal.hpp"
+#include "../kernels/cpu/lane_math.hpp"
 #include "math.hpp"
 
 namespace wengert {
@@ -13,7 +13,6 @@ template <class V> V logistic(const V& x)
     const V e = exp(-abs(x));
     return where(x < lit(0), e, lit(1)) / (lit(1) + e);
 }
-template <class T, class A> Lane<T, A> sigmoid(Lane<T, A> x) { return logistic(x); }
 template <std::floating_point T> T sigmoid(T x) { return logistic(x); }
 
 template <std::floating_point T> T normal_cdf(T x)

@@ -1,8 +1,8 @@
 // The backend `native`: the loops and small products of a graph as C++ text, compiled by the system's compiler into a shared
 // object; everything else runs as in the default executor, from which order, memory and library calls come (graph/tile/).
 //
-// Results: + − × ÷ √, comparisons, selections, sums and products have the bits of interpret(); functions differ by a few ULP
-// (vector_math_text.hpp). Without a compiler, or where it fails, the graph runs as tiles and Executable::note says why.
+// Results have the bits of interpret(): functions are written by the templates that the kernels are made of (function_text.hpp).
+// Without a compiler, or where it fails, the graph runs as tiles and Executable::note says why.
 #pragma once
 
 #include "../ir/executable.hpp"

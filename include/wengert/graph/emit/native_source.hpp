@@ -6,11 +6,11 @@
 #include "native.hpp"
 #include "../tile/compile.hpp"
 #include "fold_text.hpp"
+#include "function_text.hpp"
 #include "native_groups.hpp"
 #include "native_loops.hpp"
 #include "native_products.hpp"
 #include "shared_object.hpp"
-#include "vector_math_text.hpp"
 #include "vector_text.hpp"
 
 namespace wengert {
@@ -35,8 +35,6 @@ struct NativeStep {
 /// The loops of a graph as one text; those that differ in their addresses only are one function.
 class NativeText {
 public:
-    NativeText() : text_(std::string(vector_text) + vector_math_text + fold_text + ProductWriter::head()) {}
-
     /// The number of the function.
     std::size_t add(const std::string& body)
     {
@@ -45,7 +43,11 @@ public:
         return at->second;
     }
     void add_functions(const std::string& text) { text_ += text; }
-    const std::string& text() const noexcept { return text_; }
+    std::string text() const
+    {
+        return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
+               VectorFunctions::called_in(text_) + fold_text + ProductWriter::head() + text_;
+    }
     std::size_t functions() const noexcept { return numbers_.size(); }
 
 private:

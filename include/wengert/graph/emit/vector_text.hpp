@@ -131,12 +131,27 @@ template <class A, class B> FN A either(A a, B b) { return a | mask_as<A>(b); }
 template <class A, class B> FN A differ(A a, B b) { return a ^ mask_as<A>(b); }
 template <class M> FN M negate(M m) { return ~m; }
 
+template <class M> FN bool any(M m)
+{
+    typename bare<decltype(m[0])>::type r = 0;
+    for (int l = 0; l < Of<M>::N; ++l) r |= m[l];
+    return r != 0;
+}
 /* f as a function that is called and not inlined, for loops that need it often */
 template <auto f, class X> static __attribute__((noinline)) X called(X x) { return f(x); }
 template <auto f, class X> static __attribute__((noinline)) X called2(X x, X y) { return f(x, y); }
 
+/* f(x) where the mask says so */
+template <auto f, class M, class X> FN X seldom(M m, X y, X x)
+{
+    return __builtin_expect(any(m), 0) ? sel(m, called<f>(x), y) : y;
+}
+
+template <class X> constexpr bool wide = sizeof(El<X>) == 8;
 template <class X> FN Mask<X> bits(X x) { return (Mask<X>)x; }
 template <class X> FN X from_bits(Mask<X> b) { return (X)b; }
+/* zeros come in */
+template <int n, class I> FN I shift_right(I i) { return (i >> n) & K<I>((El<I>(1) << (8 * sizeof(El<I>) - n)) - 1); }
 template <class X> FN X low_zero() { return K<X>(El<X>(-0.0)); }
 template <class X> FN X abs_(X x)
 {
@@ -160,6 +175,30 @@ template <class X> FN Mask<X> is_finite_(X x)
 }
 template <class X> FN X maximum_(X a, X b) { return ((a > b) | (a != a)) ? a : b; }
 template <class X> FN X minimum_(X a, X b) { return ((a < b) | (a != a)) ? a : b; }
+template <class X> FN X round_even_(X x)
+{
+    if constexpr (El<X>(0.5) == El<X>(0)) return x;
+    else {
+        const X magic = K<X>(wide<X> ? El<X>(0x1p52) : El<X>(0x1p23F)), a = abs_(x);
+        return a < magic ? copysign_((a + magic) - magic, x) : x;
+    }
+}
+template <class X> FN X floor_(X x)
+{
+    if constexpr (El<X>(0.5) == El<X>(0)) return x;
+    else {
+        const X r = round_even_(x);
+        return copysign_<X>(r > x ? r - K<X>(1) : r, x);
+    }
+}
+template <class X> FN X ceil_(X x)
+{
+    if constexpr (El<X>(0.5) == El<X>(0)) return x;
+    else {
+        const X r = round_even_(x);
+        return copysign_<X>(r < x ? r + K<X>(1) : r, x);
+    }
+}
 template <class X> FN X sign_(X x)
 {
     return x > 0 ? K<X>(1) : (x < 0 ? K<X>(-1) : (x == 0 ? K<X>(0) : x));
@@ -177,12 +216,7 @@ template <class X> FN X high_of(X bound, X x)
     if constexpr (__is_same(X, V<f32, 16>)) return __builtin_ia32_maxps512_mask(bound, x, x, -1, 4);
     else return __builtin_ia32_maxpd512_mask(bound, x, x, -1, 4);
 }
-template <class X> FN X nearest(X x)
-{
-    if constexpr (__is_same(X, V<f32, 16>)) return __builtin_ia32_rndscaleps_mask(x, 8, x, -1, 4);
-    else return __builtin_ia32_rndscalepd_mask(x, 8, x, -1, 4);
-}
-template <class X> FN X times_power(X x, X n) /* x 2^n, rounded once */
+template <class X> FN X times_pow2_(X x, X n) /* x 2^n, rounded once */
 {
     if constexpr (__is_same(X, V<f32, 16>)) return __builtin_ia32_scalefps512_mask(x, n, x, -1, 4);
     else return __builtin_ia32_scalefpd512_mask(x, n, x, -1, 4);
@@ -199,10 +233,19 @@ template <class X> FN X zero_if_not_finite(X g, X zero, X r) /* where g is `zero
 template <class X> constexpr bool full_register = false;
 template <class X> X low_of(X, X);
 template <class X> X high_of(X, X);
-template <class X> X nearest(X);
-template <class X> X times_power(X, X);
+template <class X> X times_pow2_(X, X);
 template <class X> X zero_if_not_finite(X, X, X);
 #endif
+template <class X> FN X at_most_(X x, X bound)
+{
+    if constexpr (full_register<X>) return low_of(bound, x);
+    else return x > bound ? bound : x;
+}
+template <class X> FN X at_least_(X x, X bound)
+{
+    if constexpr (full_register<X>) return high_of(bound, x);
+    else return x < bound ? bound : x;
+}
 /* r, or 0 where g is 0 and r is not finite: the zero-cotangent rule; zero is NaN where it is switched off */
 template <class X> FN X guarded(X g, El<X> zero, X r)
 {
@@ -210,14 +253,31 @@ template <class X> FN X guarded(X g, El<X> zero, X r)
     else return g == K<X>(zero) ? ((r - r) == K<X>(0) ? r : K<X>(0)) : r;
 }
 
+/* in one rounding if the kernels of the program that wrote this have it so, in two otherwise */
 template <class X> FN X fma_each(X a, X b, X c)
 {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if WG_FUSED
     for (int l = 0; l < Of<X>::N; ++l) c[l] = sizeof(c[0]) == 8 ? __builtin_fma(a[l], b[l], c[l]) : __builtin_fmaf(a[l], b[l], c[l]);
     return c;
 #else
     return a * b + c;
 #endif
+}
+template <class X> FN X fma_(X a, X b, X c)
+{
+#if defined(__AVX512F__) && WG_FUSED
+    if constexpr (__is_same(X, V<f32, 16>)) return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+    else if constexpr (__is_same(X, V<f64, 8>)) return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4);
+    else
+#endif
+#if defined(__FMA__) && defined(__x86_64__) && WG_FUSED
+    if constexpr (__is_same(X, V<f32, 8>)) return __builtin_ia32_vfmaddps256(a, b, c);
+    else if constexpr (__is_same(X, V<f64, 4>)) return __builtin_ia32_vfmaddpd256(a, b, c);
+    else if constexpr (__is_same(X, V<f32, 4>)) return __builtin_ia32_vfmaddps(a, b, c);
+    else if constexpr (__is_same(X, V<f64, 2>)) return __builtin_ia32_vfmaddpd(a, b, c);
+    else
+#endif
+    return fma_each(a, b, c);
 }
 template <class X> FN X sqrt_each(X x)
 {
@@ -225,15 +285,6 @@ template <class X> FN X sqrt_each(X x)
     return x;
 }
 #if defined(__clang__)
-template <class X> FN X fma_(X a, X b, X c)
-{
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-#pragma clang fp contract(fast)
-    return a * b + c;
-#else
-    return a * b + c;
-#endif
-}
 template <class X> FN X sqrt_(X x)
 {
 #if __has_builtin(__builtin_elementwise_sqrt)
@@ -248,22 +299,6 @@ template <class X> FN X sqrt_(X x)
 #endif
 }
 #else
-template <class X> FN X fma_(X a, X b, X c)
-{
-#if defined(__AVX512F__)
-    if constexpr (__is_same(X, V<f32, 16>)) return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
-    else if constexpr (__is_same(X, V<f64, 8>)) return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4);
-    else
-#endif
-#if defined(__FMA__) && defined(__x86_64__)
-    if constexpr (__is_same(X, V<f32, 8>)) return __builtin_ia32_vfmaddps256(a, b, c);
-    else if constexpr (__is_same(X, V<f64, 4>)) return __builtin_ia32_vfmaddpd256(a, b, c);
-    else if constexpr (__is_same(X, V<f32, 4>)) return __builtin_ia32_vfmaddps(a, b, c);
-    else if constexpr (__is_same(X, V<f64, 2>)) return __builtin_ia32_vfmaddpd(a, b, c);
-    else
-#endif
-    return fma_each(a, b, c);
-}
 template <class X> FN X sqrt_(X x)
 {
 #if defined(__AVX512F__)

@@ -1,107 +1,86 @@
 #pragma once
 
-#include "lane_exp.hpp"
-#include "lane_trig.hpp"
+#include "../../base/functions/circular.hpp"
+#include "../../base/functions/error_function.hpp"
+#include "../../base/functions/logarithm.hpp"
+#include "lane_type.hpp"
 
-/// Largest error seen, in units of the last place against 80-bit long double, over 300,000 arguments: all bit
-/// patterns at random, uniform ranges from ±1 to ±10⁹, multiples of π/2, and the edges (±0, ±inf, NaN,
-/// denormals, overflow thresholds), for which results are those of C's Annex F. The worst of AVX-512,
-/// AVX2+FMA and SSE2, g++ 12 and clang 16. Time: ns an element, AVX-512 (AVX2) at -O2, 1,024 elements in L1.
+/// The functions of base/functions/ on lanes.
+///
+/// Largest error seen, in units of the last place (below the largest binade) against libquadmath, over 700,000 arguments: all bit patterns at random,
+/// uniform ranges from ±10⁻³ to ±10³⁰, multiples of π/2, and the edges (±0, ±inf, NaN, denormals, overflow thresholds), for which
+/// results are those of C's Annex F. The worse of AVX-512 and SSE2. Time: ns an element, AVX-512 (AVX2) at -O2, 1,024 elements
+/// in L1.
 ///
 ///             double  float    ns double     ns float
-///   exp        1.09    1.05   0.76 (1.28)   0.29 (0.48)
-///   expm1      1.77    1.60   0.59 (1.24)   0.23 (0.45)
-///   log        0.77    0.77   0.88 (1.67)   0.39 (0.69)
-///   log1p      0.77    0.77   1.22 (2.36)   0.53 (0.99)
-///   log2       1.60    1.63   0.92 (1.74)   0.40 (0.73)
-///   log10      1.71    1.85   0.96 (1.82)   0.41 (0.79)
-///   sin        2.13    1.63   0.86 (1.81)   0.38 (0.68)   C library beyond |x| = 1e9 (double), 1e4 (float)
-///   cos        2.11    1.80   0.89 (1.72)   0.39 (0.67)   likewise
-///   tan        3.17    3.04   0.97 (1.68)   0.41 (0.69)   likewise
-///   asin       1.12    2.24   1.85 (1.68)   0.22 (0.35)   xsimd's
-///   acos       1.19    1.22   2.55 (2.72)   0.42 (0.79)   xsimd's
-///   atan       1.84    2.19   1.61 (1.52)   0.35 (0.57)   xsimd's
-///   sinh       1.55    1.58   1.39 (2.06)   0.51 (0.77)
-///   cosh       1.53    1.43   1.00 (1.52)   0.39 (0.57)
-///   tanh       2.31    2.23   0.81 (1.29)   0.30 (0.49)
-///   erf        1.79    2.53   0.35 (0.60)   0.12 (0.22)   where all |x| < 1; 1.30 and 0.50 elsewhere
-///   hypot      1.13    1.16   0.77 (1.08)   0.25 (0.51)
-///   pow        0.50    0.68   12.3          5.7           C library by element; x² in plain arithmetic
-///   atan2      2.50    2.38   2.14 (-)      0.53 (-)      xsimd's, but for 0/0 and inf/inf
+///   exp        1.09    1.05   0.32 (1.05)   0.10 (0.39)
+///   expm1      1.77    1.60   0.39 (0.90)   0.13 (0.33)
+///   log        0.77    0.77   0.58 (1.18)   0.25 (0.50)
+///   log1p      0.77    0.77   0.79 (1.55)   0.34 (0.67)
+///   log2       1.60    1.63   0.60 (1.24)   0.26 (0.52)
+///   log10      1.71    1.85   0.66 (1.33)   0.27 (0.57)
+///   sin        2.13    2.08   0.62 (1.22)   0.25 (0.50)   beyond |x| = 1e9 (double), 1e4 (float) by Payne & Hanek
+///   cos        2.11    1.93   0.62 (1.19)   0.26 (0.51)   likewise
+///   tan        3.17    3.38   0.64 (1.26)   0.27 (0.50)   likewise
+///   asin       1.12    2.24   0.52 (1.03)   0.10 (0.27)
+///   acos       1.19    1.23   0.95 (1.95)   0.24 (0.56)
+///   atan       1.84    2.19   0.56 (0.99)   0.16 (0.33)
+///   sinh       1.55    1.58   0.64 (1.68)   0.19 (0.60)
+///   cosh       1.53    1.46   0.42 (1.24)   0.14 (0.48)
+///   tanh       2.31    2.23   0.48 (0.99)   0.15 (0.34)
+///   erf        1.79    2.53   0.24 (0.48)   0.09 (0.17)   where all |x| < 1; 1.07 and 0.32 elsewhere
+///   hypot      1.13    1.16   0.28 (0.55)   0.13 (0.25)
+///   pow        1.16    1.26   3.54 (7.10)   1.49 (3.00)   x² in plain arithmetic
+///   atan2      2.50    2.39   0.86 (1.86)   0.29 (0.66)
 ///
 /// Of xsimd 8.1's own, these were wrong or worse than 4: exp and expm1 (overflow early, no denormal results),
 /// log of denormals, double sin, cos and tan near multiples of π/2 (25,000), double erf (68; NaN from 1e108
 /// on), pow, hypot, atan2 of (0, 0) and (inf, inf), floor(−0) on SSE2; and its != is false for NaN, its ^ of
-/// AVX-512 masks is |.
+/// AVX-512 masks is |, its fma of AVX-512 is a product and a sum, fused or not as the compiler likes.
 namespace wengert {
 
 namespace lane_math {
-
-/// The powers that need no logarithm, in plain arithmetic; everything else is the C library's.
-template <class T, class A> inline T scalar_pow(T x, T y)
+template <class T, class A> [[gnu::noinline]] Lane<T, A> general_pow(Lane<T, A> x, Lane<T, A> y)
 {
-    if (y == T(2)) return x * x;
-    if (y == T(1)) return x;
-    if (y == T(-1)) return T(1) / x;
-    return std::pow(x, y);
+    return functions::pow(x, y);
 }
-
-template <class T, class A> Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y)
+template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y)
 {
-    if (all(y == Lane<T, A>(T(2)))) return x * x;
-    return by_lane([](T a, T b) { return scalar_pow<T, A>(a, b); }, x, y);
+    return all(y == lit(2)) ? x * x : general_pow(x, y);
 }
-
-/// erf x = x p(x²) on |x| < 1.
-template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> erf_near(Lane<T, A> x)
+template <class T, class A> Lane<T, A> atan2(Lane<T, A> y, Lane<T, A> x) { return functions::atan2(y, x); }
+template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y)
 {
-    const Lane<T, A> z = x * x;
-    Lane<T, A> p;
-    if constexpr (sizeof(T) == 8) {
-        p = poly(z, 1.128379167095512567, -0.3761263890318354044, 0.1128379167094500627,
-                 -0.02686617064323777036, 0.005223977607116422732, -0.0008548325975389692081,
-                 0.0001205529490483970792, -0.00001492473690741966034, 1.644742470331736241e-6,
-                 -1.62084838018717059e-7, 1.37200645467776856e-8, -7.795898827002142242e-10);
-    } else {
-        p = poly(z, 1.1283791658F, -0.37612626667F, 0.11283594715F, -0.026854212011F, 0.0051890874234F,
-                 -0.00080168642872F, 7.8758750627e-5F);
-    }
-    return x * p;
+    return functions::hypot(x, y);
 }
-
-/// q(t) with erfc a = e^(−a²) q(t), t = (a − 2)/(a + 2), for 1 ≤ a ≤ 6 (double) or 4 (float).
-template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> erfc_factor(Lane<T, A> a)
-{
-    const Lane<T, A> t = (a - lit(2)) / (a + lit(2));
-    if constexpr (sizeof(T) == 8) {
-        return poly(t, 0.255395676310505745, -0.427185847413957885, 0.241658194242469857,
-                    -0.0789785810158525347, 0.00373289240349223978, 0.00699746174775357363,
-                    -0.000847143198076042359, -0.000981977320813102272, 0.0000435542024527058955,
-                    0.000174366972329468635, 0.0000275431281856667173, -0.0000276473054436100538,
-                    -0.0000140675326945820577, 1.82014319597500905e-6, 3.91705929992538851e-6);
-    } else {
-        return poly(t, 0.25539564033F, -0.42718588829F, 0.24166402506F, -0.078971952294F, 0.0035926707007F,
-                    0.0068373667876F);
-    }
-}
-
-/// erf a = 1 − erfc a for a ≥ 1; 1 from `far` on.
-template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> erf_far(Lane<T, A> a)
-{
-    const Lane<T, A> far(T(sizeof(T) == 8 ? 6 : 4));
-    a = where(a > far, far, a);
-    return lit(1) - exp_scaled(-(a * a)) * erfc_factor(a);
-}
-
 }  // namespace lane_math
 
-/// The coefficients interpolate at the Chebyshev nodes (computed with mpmath at 60 digits).
-template <class T, class A> Lane<T, A> erf(Lane<T, A> x)
+template <class T, class A> Lane<T, A> exp(Lane<T, A> x) { return functions::exp(x); }
+template <class T, class A> Lane<T, A> expm1(Lane<T, A> x) { return functions::expm1(x); }
+template <class T, class A> Lane<T, A> log(Lane<T, A> x) { return functions::log(x); }
+template <class T, class A> Lane<T, A> log1p(Lane<T, A> x) { return functions::log1p(x); }
+template <class T, class A> Lane<T, A> log2(Lane<T, A> x) { return functions::log2(x); }
+template <class T, class A> Lane<T, A> log10(Lane<T, A> x) { return functions::log10(x); }
+template <class T, class A> Lane<T, A> sin(Lane<T, A> x) { return functions::sin(x); }
+template <class T, class A> Lane<T, A> cos(Lane<T, A> x) { return functions::cos(x); }
+template <class T, class A> Lane<T, A> tan(Lane<T, A> x) { return functions::tan(x); }
+template <class T, class A> Lane<T, A> asin(Lane<T, A> x) { return functions::asin(x); }
+template <class T, class A> Lane<T, A> acos(Lane<T, A> x) { return functions::acos(x); }
+template <class T, class A> Lane<T, A> atan(Lane<T, A> x) { return functions::atan(x); }
+template <class T, class A> Lane<T, A> sinh(Lane<T, A> x) { return functions::sinh(x); }
+template <class T, class A> Lane<T, A> cosh(Lane<T, A> x) { return functions::cosh(x); }
+template <class T, class A> Lane<T, A> tanh(Lane<T, A> x) { return functions::tanh(x); }
+template <class T, class A> Lane<T, A> erf(Lane<T, A> x) { return functions::erf(x); }
+template <class T, class A> Lane<T, A> sigmoid(Lane<T, A> x) { return functions::sigmoid(x); }
+template <class T, class A> Lane<T, A> normal_cdf(Lane<T, A> x) { return functions::normal_cdf(x); }
+
+/// The digits of 2/π at whole i.
+template <class T, class A> Lane<T, A> two_over_pi(Lane<T, A> i)
 {
-    const Lane<T, A> a = abs(x), near = lane_math::erf_near(x);
-    const auto is_near = a < lit(1);
-    if (all(is_near)) return near;
-    return where(is_near, near, copysign(lane_math::erf_far(a), x));
+    T v[Lane<T, A>::width];
+    i.store(v);
+    for (T& x : v) x = functions::Angle<T>::digits[static_cast<std::size_t>(x)];
+    return Lane<T, A>::load(v);
 }
 
 }  // namespace wengert

@@ -43,6 +43,7 @@ namespace wengert {
 
 template <class T, class A = xsimd::default_arch> struct Lane;
 template <class T, class A> struct LaneMask;
+template <class T, class A> struct LaneInteger;
 
 /// Functions whose code does not fit beside the operators: defined in lane_math.hpp.
 namespace lane_math {
@@ -86,6 +87,26 @@ template <class Register> [[gnu::always_inline]] inline Register unfused(Registe
 #endif
 }
 
+template <class T, class A, class F>
+[[gnu::noinline, gnu::cold]] Lane<T, A> patched(LaneMask<T, A> m, Lane<T, A> y, F, Lane<T, A> x)
+{
+    return where(m, F::of(x), y);
+}
+
+/// a b + c in one rounding. Of AVX-512 not xsimd's, which 8.1 has as two operations.
+template <class T, class Register> [[gnu::always_inline]] inline Register fused(auto a, auto b, auto c)
+{
+#if defined(__AVX512F__)
+    if constexpr (sizeof(Register) == 64) {
+        if constexpr (sizeof(T) == 4)
+            return _mm512_fmadd_ps(a, b, c);
+        else
+            return _mm512_fmadd_pd(a, b, c);
+    } else
+#endif
+        return xsimd::fma(a, b, c);
+}
+
 /// The bits of the first `count` elements set: what AVX-512 takes as a mask.
 [[gnu::always_inline]] constexpr unsigned first_bits(std::size_t count) { return (1U << count) - 1U; }
 
@@ -110,6 +131,34 @@ template <class T, class A> struct LaneMask {
     friend bool all(LaneMask a) { return xsimd::all(a.batch); }
 };
 
+/// The bits of a register as whole numbers of the elements' width.
+template <class T, class A> struct LaneInteger {
+    using Int = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    using Batch = xsimd::batch<Int, A>;
+    using Unsigned = xsimd::batch<std::make_unsigned_t<Int>, A>;
+    Batch batch;
+
+    LaneInteger(Batch b) : batch(b) {}
+    explicit LaneInteger(Int value) : batch(value) {}
+
+    friend LaneInteger operator+(LaneInteger a, LaneInteger b) { return a.batch + b.batch; }
+    friend LaneInteger operator&(LaneInteger a, LaneInteger b) { return a.batch & b.batch; }
+    friend LaneInteger operator|(LaneInteger a, LaneInteger b) { return a.batch | b.batch; }
+    friend LaneInteger shift_left(LaneInteger a, int n) { return a.batch << n; }
+    /// Zeros come in.
+    friend LaneInteger shift_right(LaneInteger a, int n)
+    {
+        const Unsigned moved = as<Unsigned>(a.batch) >> n;
+        return as<Batch>(moved);
+    }
+
+private:
+    template <class To, class From> static To as(From from)
+    {
+        return To(std::bit_cast<typename To::register_type>(static_cast<typename From::register_type>(from)));
+    }
+};
+
 template <class T, class A> struct Lane {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
     using value_type = T;
@@ -117,9 +166,20 @@ template <class T, class A> struct Lane {
     using Batch = xsimd::batch<T, A>;
     using Register = typename Batch::register_type;
     using Mask = LaneMask<T, A>;
-    using Int = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-    using IntBatch = xsimd::batch<Int, A>;
+    using Integer = LaneInteger<T, A>;
+    using Int = typename Integer::Int;
     static constexpr std::size_t width = Batch::size;
+#if defined(__x86_64__) && !defined(__FMA__) && !defined(__AVX512F__)
+    static constexpr bool fused = false;
+#else
+    static constexpr bool fused = true;  ///< fma has one rounding
+#endif
+#if defined(__AVX512F__)
+    static constexpr bool may_scale = sizeof(Register) == 64;
+#else
+    static constexpr bool may_scale = false;
+#endif
+    static constexpr bool scales() { return may_scale; }
 
     Batch batch;
 
@@ -163,18 +223,17 @@ template <class T, class A> struct Lane {
     /// a·b + c in one rounding where the target has the instruction, in two where it has not.
     friend Lane fma(Lane a, Lane b, Lane c)
     {
-#if defined(__x86_64__) && !defined(__FMA__) && !defined(__AVX512F__)
-        return a * b + c;
-#else
-        return Batch(detail::in_order<Register>(Lane(xsimd::fma(a.batch, b.batch, c.batch)).reg()));
-#endif
+        if constexpr (!fused)
+            return a * b + c;
+        else
+            return Batch(detail::in_order<Register>(detail::fused<T, Register>(a.batch, b.batch, c.batch)));
     }
     friend Lane maximum(Lane a, Lane b) { return where((a > b) | is_nan(a), a, b); }
     friend Lane minimum(Lane a, Lane b) { return where((a < b) | is_nan(a), a, b); }
     friend Lane copysign(Lane magnitude, Lane s) { return (s.batch & Batch(T(-0.0))) | abs(magnitude).batch; }
-    friend Lane pow(Lane x, Lane y) { return lane_math::pow(x, y); }
+    [[gnu::always_inline]] friend Lane pow(Lane x, Lane y) { return lane_math::pow(x, y); }
     friend Lane atan2(Lane y, Lane x) { return lane_math::atan2(y, x); }
-    friend Lane hypot(Lane x, Lane y) { return lane_math::hypot(x, y); }
+    [[gnu::always_inline]] friend Lane hypot(Lane x, Lane y) { return lane_math::hypot(x, y); }
 
     friend Lane abs(Lane x) { return xsimd::abs(x.batch); }
     friend Lane sqrt(Lane x) { return xsimd::sqrt(x.batch); }
@@ -256,15 +315,32 @@ template <class T, class A> struct Lane {
     friend Mask is_nan(Lane x) { return xsimd::isnan(x.batch); }
     friend Mask is_finite(Lane x) { return abs(x) <= Lane(std::numeric_limits<T>::max()); }
 
-    IntBatch bits() const
+    Integer bits() const
     {
-        using IntRegister = typename IntBatch::register_type;
-        return IntBatch(std::bit_cast<IntRegister>(static_cast<Register>(batch)));
+        using IntRegister = typename Integer::Batch::register_type;
+        return typename Integer::Batch(std::bit_cast<IntRegister>(static_cast<Register>(batch)));
     }
-    static Lane from_bits(IntBatch b)
+    static Lane from_bits(Integer b)
     {
-        using IntRegister = typename IntBatch::register_type;
-        return Batch(std::bit_cast<Register>(static_cast<IntRegister>(b)));
+        using IntRegister = typename Integer::Batch::register_type;
+        return Batch(std::bit_cast<Register>(static_cast<IntRegister>(b.batch)));
+    }
+#if defined(__AVX512F__)
+    /// x 2ⁿ for whole n, rounded once.
+    friend Lane times_pow2(Lane x, Lane n)
+    {
+        if constexpr (sizeof(T) == 4)
+            return Batch(_mm512_scalef_ps(x.reg(), n.reg()));
+        else
+            return Batch(_mm512_scalef_pd(x.reg(), n.reg()));
+    }
+#endif
+    /// f of x where the mask says so, y elsewhere.
+    template <class F> friend Lane seldom(Mask m, Lane y, F f, Lane x)
+    {
+        if (any(m)) [[unlikely]]
+            return detail::patched(m, y, f, x);
+        return y;
     }
 };
 
@@ -303,22 +379,6 @@ template <class T, class A> inline void Lane<T, A>::store_part(T* p, std::size_t
     alignas(Batch) T buffer[width];
     store(buffer);
     for (std::size_t i = 0; i < count; ++i) p[i] = buffer[i];
-}
-
-/// `f` of each element by itself: for functions where no vector form is as good as the C library's.
-template <class F, class T, class A, class... More> inline Lane<T, A> by_lane(F f, Lane<T, A> x, More... more)
-{
-    constexpr std::size_t width = Lane<T, A>::width;
-    struct Elements {
-        T value[width];
-        explicit Elements(Lane<T, A> v) { v.store(value); }
-    };
-    Elements result(x);
-    const auto call = [&](const auto&... rest) {
-        for (std::size_t i = 0; i < width; ++i) result.value[i] = f(result.value[i], rest.value[i]...);
-    };
-    call(Elements(more)...);
-    return Lane<T, A>::load(result.value);
 }
 
 }  // namespace wengert

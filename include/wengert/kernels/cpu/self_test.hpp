@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../base/error.hpp"
-#include "lane_exp.hpp"
+#include "lane_math.hpp"
 
 namespace wengert::kernels {
 

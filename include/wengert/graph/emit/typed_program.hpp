@@ -1,0 +1,148 @@
+// The program of an elementwise operation with the type of every step, and how types and numbers are written in C++.
+#pragma once
+
+#include <cstdio>
+
+#include "../../base/term_text.hpp"
+#include "../ir/graph.hpp"
+
+namespace wengert::detail {
+
+enum class Dialect : std::uint8_t { vectors, numbers };
+
+/// The C++ name of an element type in generated text.
+constexpr const char* c_type(DType d, Dialect dialect)
+{
+    constexpr const char* vectors[] = {"f32", "f64", "i32", "i64", "u8"};
+    constexpr const char* numbers[] = {"float", "double", "int32_t", "int64_t", "unsigned char"};
+    return (dialect == Dialect::vectors ? vectors : numbers)[static_cast<std::size_t>(d)];
+}
+
+/// A number as a literal of its type: hexadecimal, so that it is exactly that number.
+inline std::string literal_text(double value, DType type)
+{
+    if (!differentiable(type)) return std::to_string(static_cast<std::int64_t>(value));
+    const bool narrow = type == DType::float32;
+    if (narrow) value = static_cast<double>(static_cast<float>(value));
+    if (value != value) return narrow ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")";
+    if (value - value != 0)
+        return std::string(value < 0 ? "-" : "") + (narrow ? "__builtin_inff()" : "__builtin_inf()");
+    char buffer[40];
+    std::snprintf(buffer, sizeof buffer, narrow ? "%aF" : "%a", value);
+    return buffer;
+}
+
+/// The program of an elementwise node, with the type of every step; empty where it cannot be told or written.
+class TypedProgram {
+public:
+    TypedProgram() = default;
+    /// `known` are inputs that are numbers, or null.
+    TypedProgram(const GraphNode& n, const DType* inputs, const double* const* known)
+    {
+        if (!n.primitive || !n.primitive->describe) return;
+        const TermScope scope(program_);
+        std::vector<Term> in;
+        for (std::size_t i = 0; i < n.inputs.size(); ++i)
+            in.push_back(Term::input(static_cast<std::int32_t>(i)));
+        root_ = n.primitive->describe(in.data()).id;
+        for (std::size_t i = 0; i < n.inputs.size(); ++i)
+            if (default_ == DType::boolean) default_ = inputs[i];
+        for (TermStep& s : program_.steps)
+            if (s.kind == TermKind::input && known[s.a] && inputs[s.a] != DType::boolean)
+                s = {TermKind::constant, DType::float64, -1, -1, -1, *known[s.a]};
+        known_ = infer(inputs) && root_type() == n.dtype;
+    }
+    /// The program of a function of numbers of one type.
+    TypedProgram(TermProgram program, std::int32_t root, DType type)
+        : program_(std::move(program)), root_(root), default_(type)
+    {
+        const DType inputs[] = {type, type};
+        known_ = infer(inputs);
+    }
+    explicit operator bool() const noexcept { return known_; }
+    const std::vector<TermStep>& steps() const noexcept { return program_.steps; }
+    std::int32_t root() const noexcept { return root_; }
+    /// The type of a step; of a constant that of its partner, or that of the operation's numbers.
+    DType type(std::int32_t i) const { return types_[static_cast<std::size_t>(i)]; }
+    DType partner(std::int32_t a, std::int32_t b) const
+    {
+        return is_constant(a) ? (is_constant(b) ? default_ : type(b)) : type(a);
+    }
+    bool is_constant(std::int32_t i) const
+    {
+        const TermKind k = step(i).kind;
+        return k == TermKind::constant || k == TermKind::zero_cotangent;
+    }
+    const TermStep& step(std::int32_t i) const { return program_.steps[static_cast<std::size_t>(i)]; }
+
+private:
+    DType root_type() const { return type(root_); }
+    bool infer(const DType* inputs)
+    {
+        for (const TermStep& s : program_.steps) {
+            types_.push_back(type_of(s, inputs));
+            if (!writable(s)) return false;
+        }
+        return true;
+    }
+    DType type_of(const TermStep& s, const DType* inputs) const
+    {
+        switch (s.kind) {
+        case TermKind::input: return inputs[s.a];
+        case TermKind::constant:
+        case TermKind::zero_cotangent: return default_;
+        case TermKind::cast: return s.type;
+        case TermKind::logical_not:
+        case TermKind::is_finite:
+        case TermKind::is_nan: return DType::boolean;
+        case TermKind::where: return partner(s.b, s.c);
+        case TermKind::bits: return type(s.a) == DType::float32 ? DType::int32 : DType::int64;
+        case TermKind::from_bits: return type(s.a) == DType::int32 ? DType::float32 : DType::float64;
+        case TermKind::seldom: return type(s.b);
+        default: break;
+        }
+        if (s.kind >= TermKind::less && s.kind <= TermKind::logical_or) return DType::boolean;
+        return s.b < 0 ? type(s.a) : partner(s.a, s.b);
+    }
+    /// Bools take part in logic and selection only, whole numbers in what needs no approximation and no division.
+    bool writable(const TermStep& s) const
+    {
+        if (s.a < 0 || s.kind == TermKind::input || s.kind >= TermKind::bits) return true;
+        const DType a = s.b < 0 ? type(s.a) : partner(s.a, s.b);
+        switch (s.kind) {
+        case TermKind::cast: return true;
+        case TermKind::where: return type(s.a) == DType::boolean && type(s.b) == type(s.c);
+        case TermKind::logical_not:
+        case TermKind::logical_and:
+        case TermKind::logical_or: return a == DType::boolean && (s.b < 0 || type(s.b) == DType::boolean);
+        case TermKind::equal:
+        case TermKind::not_equal: return true;
+        case TermKind::negative:
+        case TermKind::square:
+        case TermKind::abs:
+        case TermKind::sign:
+        case TermKind::floor:
+        case TermKind::ceil:
+        case TermKind::round_even:
+        case TermKind::is_finite:
+        case TermKind::add:
+        case TermKind::subtract:
+        case TermKind::multiply:
+        case TermKind::less:
+        case TermKind::less_equal:
+        case TermKind::greater:
+        case TermKind::greater_equal:
+        case TermKind::maximum:
+        case TermKind::minimum: return a != DType::boolean;
+        default: return differentiable(a);
+        }
+    }
+
+    TermProgram program_;
+    std::vector<DType> types_;
+    std::int32_t root_ = -1;
+    DType default_ = DType::boolean;
+    bool known_ = false;
+};
+
+}  // namespace wengert::detail
