@@ -3,6 +3,8 @@
 // one source of the program (CMake's target wengert::compiled has it) includes graph/separate_source.hpp.
 #pragma once
 
+#include <optional>
+
 #include "ir/executable.hpp"
 #include "ir/separate.hpp"
 #include "passes/options.hpp"
@@ -15,6 +17,8 @@ struct GraphCompiler {
     Graph (*optimize)(const Graph&, const PassOptions&);  ///< all passes, bodies of loops trimmed
     std::unique_ptr<Executable> (*tile)(const Graph&, const PlanOptions&);
     Graph (*rematerialise)(const Graph&, std::size_t limit_bytes, RematReport&, const CostModel&);
+    std::optional<CutGraph> (*cut)(const Graph&, std::size_t early_inputs, std::size_t early_outputs,
+                                   const CostModel&);  ///< graph/passes/partial.hpp
 };
 
 WENGERT_INLINE const GraphCompiler& graph_compiler();

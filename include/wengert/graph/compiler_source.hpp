@@ -6,6 +6,7 @@
 #include "loops/loop_source.hpp"
 #include "loops/loop_trim.hpp"
 #include "passes/memory_limit.hpp"
+#include "passes/partial.hpp"
 #include "passes/passes.hpp"
 #include "tile/compile.hpp"
 
@@ -20,7 +21,7 @@ inline Graph optimized_whole(const Graph& g, const PassOptions& options)
 WENGERT_INLINE const GraphCompiler& graph_compiler()
 {
     static constexpr BodyCompiler bodies{[](const Graph& g) { return optimized_whole(g, {}); }, compile_tile};
-    static constexpr GraphCompiler whole{optimized_whole, compile_tile, rematerialise};
+    static constexpr GraphCompiler whole{optimized_whole, compile_tile, rematerialise, passes::cut};
     body_compiler().store(&bodies, std::memory_order_release);
     return whole;
 }

@@ -99,6 +99,9 @@ protected:
         if (levels && loops_call_host(entry)) return run_eagerly(run, at, x...);
         const bool looked = recorder() && !entry.paths.empty();
         if (looked && entry.paths.front()->effects) return run_function(run, at, x...);
+        if (levels && tape.pull_follows && !recorder())
+            if (auto cut = run_before_pull(core, entry, a, levels, outputs))
+                return recorded_result<Y>(entry.paths.front(), a, outputs, at, std::move(cut));
         std::vector<Ref<Block>> kept;
         if (levels) kept = a.inputs;  // a derivative reads them: nothing is written there
         bool check = false;
@@ -180,18 +183,19 @@ protected:
         return y;
     }
     /// The same, recorded as one section, whose results are also the new values of live tensors. What the host has returned
-    /// is among its inputs: a derivative does not ask again.
+    /// is among its inputs, a derivative does not ask again; so is what `cut` hands over.
     template <class Y>
     Y recorded_result(const std::shared_ptr<FrozenPath>& path, const CallArguments& a,
-                      std::vector<Ref<Block>>& values, const Site& at) const
+                      std::vector<Ref<Block>>& values, const Site& at,
+                      std::shared_ptr<const FrozenCut> cut = {}) const
     {
         Y y = *static_cast<const Y*>(path->shell.get());
         std::vector<AnyTensor> in = section_inputs(a);
         const auto own = values.begin() + static_cast<std::ptrdiff_t>(path->results + path->live.size());
         for (auto given = own; given != values.end(); ++given) in.push_back({std::move(*given), {}});
         values.erase(own, values.end());
-        std::vector<AnyTensor> tensors =
-            record_section(in, values, std::make_shared<FrozenRule>(core_, path), part_primitive, at);
+        std::vector<AnyTensor> tensors = record_section(
+            in, values, std::make_shared<FrozenRule>(core_, path, std::move(cut)), part_primitive, at);
         for (std::size_t k = 0; k < path->live.size(); ++k)
             *core_->live[path->live[k]] = std::move(tensors[path->results + k]);
         ResultFiller filler{tensors.data()};

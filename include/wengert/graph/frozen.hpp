@@ -88,6 +88,16 @@ struct FrozenPullback {
     std::size_t guards = 0;  ///< a rule that reads a value has some: the graph need not fit other values
 };
 
+/// A path and its derivative cut so that what the derivative reads of the call is handed on to it: nothing is computed twice,
+/// and memory is as eager's.
+struct FrozenCut {
+    std::string wanted, cotangents;               ///< of which inputs, from those of which results
+    std::unique_ptr<Executable> value, pullback;  ///< null where the graph cannot be cut
+    std::size_t guards = 0;                       ///< of `value`
+    std::vector<std::size_t> handed;              ///< outputs of `value` that the pullback is given
+    std::vector<std::size_t> inputs;              ///< whose cotangents its outputs are
+};
+
 /// One way through the function, for arguments of certain shapes.
 struct FrozenPath {
     Graph recorded, optimized;
@@ -105,6 +115,7 @@ struct FrozenPath {
     bool effects = false;  ///< it calls the host, which a checked replay would call twice
     std::uint64_t replays = 0;
     std::map<std::string, std::unique_ptr<FrozenPullback>> pullbacks;
+    std::vector<std::shared_ptr<FrozenCut>> cuts;  ///< the one used last comes first
 };
 
 /// A call of f as it was recorded.

@@ -142,6 +142,7 @@ public:
     std::unordered_map<const Node*, PackedValues> packed;
     Site site_override;  ///< the user's line while a rule of his operation runs
     bool in_rule = false;
+    bool pull_follows = false;  ///< what is recorded now is swept next: sections may keep what that reads
 
 private:
     static void start(Thread& t);

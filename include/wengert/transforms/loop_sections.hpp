@@ -147,6 +147,7 @@ inline LoopState extend_loop(const std::shared_ptr<LoopSteps>& loop, LoopState s
         snapshots = std::max<std::uint64_t>(snapshots, 2) - 1;
     }
     if (b > a) {
+        const Restore<bool> soon(Tape::current().pull_follows, true);
         LoopState last = loop->make(a, state, &LoopReport::recorded);
         const auto end = last.begin() + static_cast<std::ptrdiff_t>(loop->state_size);
         outputs.insert(outputs.end(), end, last.end());

@@ -35,6 +35,14 @@ struct RematReport {
                                       ///< that were added
 };
 
+/// What passes::cut() made: two parts of a graph. The early one's outputs are the whole graph's first ones, then what else it
+/// hands over.
+struct CutGraph {
+    Graph early;
+    Graph late;                       ///< inputs: the early ones, what is handed over, the late ones
+    std::vector<std::size_t> handed;  ///< which outputs of the early graph that is
+};
+
 namespace passes {
 
 /// Does it do more than compute its result? Such operations are kept, in order, and never merged.

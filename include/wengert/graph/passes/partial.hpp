@@ -1,0 +1,177 @@
+// Partial evaluation: a graph whose last inputs come later, cut into what can run before them and the rest.
+//
+// The early graph hands values to the late one. A value that the late graph reads is made again there where that takes less
+// than storing and loading it, and views always are: rounding may depend on how elements lie, so the late graph has to see
+// them as the whole graph does. With what follows from a value's operands on the early side counted,
+//
+//     made again:  Σ work(w) < margin · (store(v) + load(v)),   w from v back to inputs, constants and handed values;
+//
+// outputs of the early graph are there in any case, so of them only the loading counts.
+#pragma once
+
+#include <optional>
+
+#include "../ir/cost.hpp"
+#include "../tile/layout.hpp"
+#include "rewrite.hpp"
+
+namespace wengert {
+
+namespace passes {
+
+namespace detail {
+
+class Cut {
+public:
+    Cut(const Graph& g, std::size_t early_inputs, std::size_t early_outputs, const CostModel& costs)
+        : g_(g), inputs_(early_inputs), outputs_(early_outputs), costs_(costs),
+          layouts_(tiling::layouts_of(g)), late_(g.size(), false), read_(g.size(), false),
+          again_(g.size(), false), handed_(g.size(), false), result_(g.size(), false)
+    {
+        for (std::size_t k = 0; k < outputs_; ++k)
+            result_[g.outputs()[k]] = !layouts_[g.outputs()[k]].is_view(g.outputs()[k]);
+    }
+
+    /// Nothing where the late part would need what is no array.
+    std::optional<CutGraph> graphs()
+    {
+        find_late();
+        for (auto v = static_cast<ValueId>(g_.size()); v-- > 0;)
+            if (read_[v] && !late_[v] && !is_there(v)) settle_view(v);
+        for (ValueId v = 0; v < g_.size(); ++v)
+            if (read_[v] && !late_[v] && !is_there(v) && !settle(v)) return {};
+        for (const Guard& guard : g_.guards())
+            if (late_[guard.value]) return {};
+        CutGraph cut;
+        const std::vector<ValueId> order = write_early(cut);
+        write_late(cut, order);
+        return cut;
+    }
+
+private:
+    static constexpr std::size_t most = 12;  ///< operations that are repeated for one value
+
+    const GraphNode& node(ValueId v) const { return g_.node(v); }
+    bool is_there(ValueId v) const
+    {
+        return node(v).kind == Graph::Kind::input || node(v).kind == Graph::Kind::constant;
+    }
+
+    void find_late()
+    {
+        for (std::size_t i = inputs_; i < g_.inputs().size(); ++i) late_[g_.inputs()[i]] = true;
+        for (ValueId v = 0; v < g_.size(); ++v)
+            for (ValueId i : node(v).inputs) late_[v] = late_[v] || late_[i];
+        for (ValueId v = 0; v < g_.size(); ++v)
+            if (late_[v])
+                for (ValueId i : node(v).inputs) read_[i] = true;
+        for (std::size_t k = outputs_; k < g_.outputs().size(); ++k) read_[g_.outputs()[k]] = true;
+    }
+    /// Views are made again: what they show is read in their place.
+    void settle_view(ValueId v)
+    {
+        if (!layouts_[v].is_view(v)) return;
+        again_[v] = true;
+        for (ValueId i : node(v).inputs) read_[i] = true;
+    }
+    /// Is v handed or made again? False where it is neither, as the result of an operation with several ones is no array.
+    bool settle(ValueId v)
+    {
+        if (again_[v]) return true;
+        std::vector<ValueId> again;
+        double work = 0;
+        if (!result_[v] && gather(v, again, work) &&
+            work < costs_.margin * (store_cost(node(v), costs_) + load_cost(node(v), costs_))) {
+            for (ValueId w : again) (result_[w] ? handed_ : again_)[w] = true;
+            return true;
+        }
+        return handed_[v] = is_array(v);
+    }
+    bool is_array(ValueId v) const
+    {
+        return std::none_of(g_.nodes().begin(), g_.nodes().end(), [&](const GraphNode& n) {
+            return n.kind == Graph::Kind::result && n.inputs[0] == v;
+        });
+    }
+    /// What making v again takes. False when it cannot be: too much, or more than arithmetic.
+    bool gather(ValueId v, std::vector<ValueId>& again, double& work) const
+    {
+        if (is_there(v) || handed_[v] || again_[v] || std::find(again.begin(), again.end(), v) != again.end())
+            return true;
+        const GraphNode& n = node(v);
+        const bool view = layouts_[v].is_view(v);
+        again.push_back(v);
+        if (result_[v]) {  // is stored anyway
+            work += load_cost(n, costs_);
+            return is_array(v);
+        }
+        if (n.kind != Graph::Kind::operation || (!n.primitive->value && !view) || again.size() > most)
+            return false;
+        if (!view) work += work_cost(g_, n, costs_);
+        return std::all_of(n.inputs.begin(), n.inputs.end(),
+                           [&](ValueId i) { return gather(i, again, work); });
+    }
+
+    /// Returns what is handed over, in order.
+    std::vector<ValueId> write_early(CutGraph& cut) const
+    {
+        std::vector<ValueId> map(g_.size(), no_value), order;
+        for (std::size_t i = 0; i < inputs_; ++i) {
+            const GraphNode& n = node(g_.inputs()[i]);
+            map[g_.inputs()[i]] = cut.early.input(n.dtype, n.shape, n.at, n.segment);
+        }
+        for (ValueId v = 0; v < g_.size(); ++v)
+            if (!late_[v] && map[v] == no_value) map[v] = cut.early.copy(node(v), map);
+        for (std::size_t k = 0; k < outputs_; ++k) cut.early.output(map[g_.outputs()[k]]);
+        for (ValueId v = 0; v < g_.size(); ++v) {
+            if (!handed_[v]) continue;
+            const auto& out = cut.early.outputs();
+            const auto at = std::find(out.begin(), out.end(), map[v]);
+            cut.handed.push_back(static_cast<std::size_t>(at - out.begin()));
+            if (at == out.end()) cut.early.output(map[v]);
+            order.push_back(v);
+        }
+        for (Guard guard : g_.guards()) {
+            guard.value = map[guard.value];
+            cut.early.guard(std::move(guard));
+        }
+        return order;
+    }
+    void write_late(CutGraph& cut, const std::vector<ValueId>& handed) const
+    {
+        std::vector<ValueId> map(g_.size(), no_value);
+        const auto input = [&](ValueId v) {
+            map[v] = cut.late.input(node(v).dtype, node(v).shape, node(v).at, node(v).segment);
+        };
+        for (std::size_t i = 0; i < inputs_; ++i) input(g_.inputs()[i]);
+        for (ValueId v : handed) input(v);
+        for (std::size_t i = inputs_; i < g_.inputs().size(); ++i) input(g_.inputs()[i]);
+        for (ValueId v = 0; v < g_.size(); ++v) {
+            const bool here = late_[v] || again_[v] || node(v).kind == Graph::Kind::constant;
+            if (map[v] == no_value && here) map[v] = cut.late.copy(node(v), map);
+        }
+        for (std::size_t k = outputs_; k < g_.outputs().size(); ++k) cut.late.output(map[g_.outputs()[k]]);
+    }
+
+    const Graph& g_;
+    const std::size_t inputs_, outputs_;
+    const CostModel& costs_;
+    const tiling::Layouts layouts_;
+    /// By value: it follows from late inputs; the late part reads it; it is made again there; it is handed over; it
+    /// is an output of the early part.
+    std::vector<bool> late_, read_, again_, handed_, result_;
+};
+
+}  // namespace detail
+
+/// Cuts a graph without effects and updates whose inputs from `early_inputs` on come later, and whose outputs from
+/// `early_outputs` on are wanted then; guards go to the early part. The bits are those of the whole graph. Nothing where it
+/// cannot be cut.
+inline std::optional<CutGraph> cut(const Graph& g, std::size_t early_inputs, std::size_t early_outputs,
+                                   const CostModel& costs = CostModel{})
+{
+    return detail::Cut(g, early_inputs, early_outputs, costs).graphs();
+}
+
+}  // namespace passes
+}  // namespace wengert
