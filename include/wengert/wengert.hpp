@@ -25,6 +25,7 @@
 #include "ops/print.hpp"
 #include "ops/random.hpp"
 #include "ops/reductions.hpp"
+#include "ops/scans.hpp"
 #include "ops/shape.hpp"
 #include "ops/softmax.hpp"
 #include "ops/sum.hpp"

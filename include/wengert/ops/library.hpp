@@ -24,6 +24,7 @@ struct IsFinite; struct Where; struct StopGradient; struct Clip; struct WeighByE
 struct LogicalAnd; struct LogicalOr; struct LogicalNot;
 struct BroadcastTo; struct Reshape; struct Transpose; struct ExpandDims; struct Squeeze; struct Select; struct Split;
 struct Embed; struct Pad; struct Tril; struct Triu; struct Diagonal; struct EmbedDiagonal; struct Element; struct Copy;
+struct Roll; struct Flip; struct Repeat; struct Windows; struct Difference; struct CumSum; struct CumProd; struct CumMax;
 struct AssignView; struct Take; struct OneHot; struct ScatterAdd; struct MatMul; struct Sum; struct Prod;
 template <bool minus> struct AddView;
 template <bool largest> struct Extremum;
@@ -47,7 +48,9 @@ using NumberBinary = List<Add, Subtract, Multiply, Pow, Maximum, Minimum>;
 using Comparisons = List<Less, LessEqual, Equal, NotEqual>;
 /// Structural ones from elements of any type to the same type.
 using Moves = List<BroadcastTo, Reshape, Transpose, ExpandDims, Squeeze, Select, Split, Embed, Pad, Tril, Triu, Diagonal,
-                   EmbedDiagonal, Element, Copy>;
+                   EmbedDiagonal, Element, Copy, Roll, Flip, Repeat, Windows>;
+using NumberMoves = List<Difference, CumMax>;
+using Accumulations = List<CumSum, CumProd>;
 using FloatReductions = List<Mean, Var, Norm, LogSumExp, ExclusiveProduct, Softmax, LogSoftmax>;
 using FloatPulls = List<SoftmaxPull, LogSoftmaxPull, ZeroWhereSilent>;
 // clang-format on
@@ -96,11 +99,12 @@ template <class P> constexpr bool is_library_elementwise(...) { return false; }
 
 template <class Op, class T> constexpr bool is_library_structural(List<T>, List<T>)
 {
-    const bool reduces = is_number<T> && is_one_of<Op>(List<Extremum<true>, Extremum<false>>());
+    const bool reduces = is_number<T> && (is_one_of<Op>(List<Extremum<true>, Extremum<false>>()) ||
+                                          is_one_of<Op>(NumberMoves()));
     return is_one_of<Op>(Moves()) || reduces ||
            (std::is_floating_point_v<T> && is_one_of<Op>(FloatReductions())) ||
-           ((std::is_floating_point_v<T> ||
-             std::is_same_v<T, std::int64_t>)&&is_one_of<Op>(List<Sum, Prod>())) ||
+           ((std::is_floating_point_v<T> || std::is_same_v<T, std::int64_t>)&&(
+               is_one_of<Op>(List<Sum, Prod>()) || is_one_of<Op>(Accumulations()))) ||
            (std::is_same_v<T, bool> && is_one_of<Op>(List<Quantifier<true>, Quantifier<false>>()));
 }
 template <class Op, class T> constexpr bool is_library_structural(List<T>, List<T, T>)

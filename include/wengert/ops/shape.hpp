@@ -1,6 +1,7 @@
 // Moving elements without computing: axes rearranged, tensors joined and taken apart, padding, triangles.
 #pragma once
 
+#include "move_rules.hpp"
 #include "shape_rules.hpp"
 
 namespace wengert {
@@ -185,26 +186,40 @@ std::vector<Tensor<T>> split(const Tensor<T>& x, std::int64_t n, std::int64_t ax
 /// How many elements to put before and after, one pair for each axis.
 using Padding = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
+/// x with more elements around it: `value`, or what the mode says. Throws ShapeError when there is not one non-negative pair for
+/// each axis, and where elements of an axis that has none would be repeated.
+template <class T>
+Tensor<T> pad(const Tensor<T>& x, const Padding& widths, PadMode mode, double value = 0,
+              Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const Shape& from = x.shape("pad", at);
+    bool valid = widths.size() == from.size();
+    for (const auto& [before, after] : widths) valid = valid && before >= 0 && after >= 0;
+    if (!valid)
+        fail<ShapeError>(
+            "pad", "needs one pair of non-negative widths for each axis of shape " + to_string(from), at);
+    constexpr auto too_wide = static_cast<std::int64_t>(max_elements) + 1;  // their sums do not wrap
+    Pad op{{}, {}, static_cast<std::int64_t>(mode), value};
+    Shape shape = from;
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+        op.before.push_back(std::min(widths[k].first, too_wide));
+        op.after.push_back(std::min(widths[k].second, too_wide));
+        shape[k] += op.before[k] + op.after[k];
+        if (from[k] == 0 && shape[k] > 0 && mode != PadMode::constant)
+            fail<ShapeError>("pad",
+                             "axis " + std::to_string(k) + " of shape " + to_string(from) +
+                                 " has no element to repeat",
+                             at);
+    }
+    check_shape("pad", shape, at);
+    return apply<Pad, T>(op, at, x);
+}
 /// x surrounded by `value`. Throws ShapeError when there is not one non-negative pair for each axis.
 template <class T>
 Tensor<T> pad(const Tensor<T>& x, const Padding& widths, double value = 0,
               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    bool valid = widths.size() == x.shape("pad", at).size();
-    for (const auto& [before, after] : widths) valid = valid && before >= 0 && after >= 0;
-    if (!valid)
-        fail<ShapeError>(
-            "pad", "needs one pair of non-negative widths for each axis of shape " + to_string(x.shape()),
-            at);
-    constexpr auto too_wide = static_cast<std::int64_t>(max_elements) + 1;  // their sums do not wrap
-    Shape shape = x.shape();
-    for (std::size_t k = 0; k < shape.size(); ++k)
-        shape[k] += std::min(widths[k].first, too_wide) + std::min(widths[k].second, too_wide);
-    check_shape("pad", shape, at);
-    Selection inner(shape);
-    inner.shape = x.shape();
-    for (std::size_t k = 0; k < shape.size(); ++k) inner.start[k] = widths[k].first;
-    return apply<Pad, T>(Pad{inner, value}, at, x);
+    return pad(x, widths, PadMode::constant, value, at);
 }
 
 namespace detail {

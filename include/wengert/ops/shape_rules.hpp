@@ -157,30 +157,6 @@ struct Stack {
     std::string parameters() const { return "axis=" + std::to_string(axis); }
 };
 
-/// y = x surrounded by a constant;  x̄ = the inner part of ȳ, a view
-struct Pad {
-    static constexpr std::string_view name = "pad";
-    using library = Pad;
-    Selection inner;  ///< where x is in the result
-    double constant;
-    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
-    {
-        auto out = make_block(dtype_of<T>(), inner.of);
-        std::fill_n(out->template as<T>(), out->count, static_cast<T>(constant));
-        copy_elements(*x, *inner.view(out));
-        return out;
-    }
-    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return apply<Select, T>(Select{inner}, Site{}, g);
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return apply<Embed, T>(Embed{inner}, Site{}, dx);
-    }
-    std::string parameters() const { return "before=" + to_string(inner.start); }
-};
-
 /// yᵢⱼ = xᵢⱼ in one triangle of the last two axes, 0 in the other, whatever x is there;  x̄ = the same of ȳ
 struct Triangle {
     static constexpr bool linear = true;

@@ -15,7 +15,10 @@
 // `bool accumulate(wrt<i>, Block& x̄, g, x…, y)`, used where a cotangent is there already; false means it cannot.
 #pragma once
 
-#include "structural_traits.hpp"
+#include "described.hpp"
+#ifndef WENGERT_COMPILED
+#include "index/run_source.hpp"
+#endif
 
 namespace wengert {
 
@@ -113,8 +116,8 @@ void recorded_pull(const Op& op, const Node& n, const Tensor<Out>& g, const Tens
     const AnyTensor* values[] = {&x.any_unchecked()..., &y.any_unchecked()};
     if (recorded_accumulation(&op, n, i, g.any(), values, read_by_pull<Op, i, sizeof...(In)>(), part, out))
         return;
-    const Tensor<Out> r = op.pull(wrt<i>{}, g, x..., y);
-    if (linear<Op>() || out.walk().tape().allow_nan) return out.add(i, r.any());
+    const Tensor<Out> r = pull_of<Op, i, Out, In...>(op, n, g, y, x...);
+    if (linear<Op>() || affine<Op>() || out.walk().tape().allow_nan) return out.add(i, r.any());
     out.add(i, apply<ZeroWhereSilent, Out>({}, Site{}, r, g).any());
 }
 
@@ -122,11 +125,12 @@ template <class Op, std::size_t i, class Out, class... In, class... X>
 void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const Tensor<Out>& y,
                         Cotangents& out, const X&... x)
 {
-    if constexpr (pulls<Op, i, Out, In...>) {
+    if constexpr (pulls<Op, i, Out, In...> || derives_pull<Op, i, Out, In...>) {
         if (!out.wanted(i)) return;
         if (recorder()) [[unlikely]]
             return recorded_pull<Op, i, Out, In...>(op, n, g, y, out, x...);
-        const bool silent = !linear<Op>() && !out.walk().tape().allow_nan && all_zero(*g.any().value);
+        const bool silent =
+            !linear<Op>() && !affine<Op>() && !out.walk().tape().allow_nan && all_zero(*g.any().value);
         constexpr bool part = requires(Block& b) { op.accumulate(wrt<i>{}, b, b); };
         constexpr bool whole = requires(Block& b) { op.accumulate(wrt<i>{}, b, g, x..., y); };
         if constexpr (part || whole) {
@@ -140,7 +144,7 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
                         return;
                 }
         }
-        const Tensor<Out> r = op.pull(wrt<i>{}, g, x..., y);
+        const Tensor<Out> r = pull_of<Op, i, Out, In...>(op, n, g, y, x...);
         const bool guarded = silent && (out.walk().records(n, g.any()) || !all_finite(*r.any().value));
         out.add(i, guarded ? apply<ZeroWhereSilent, Out>({}, Site{}, r, g).any() : r.any());
     }
@@ -215,6 +219,8 @@ AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTe
             return push_bilinear<Op, Out, In...>(op, x, dot, std::index_sequence<k...>());
         } else if constexpr (linear<Op>()) {
             return apply<Op, Out>(op, Site{}, tangent_or_primal<In, Out>(dot[k], x[k])...).any();
+        } else if constexpr (affine<Op>()) {
+            return push_affine<Op, Out, In...>(op, x, dot, std::index_sequence<k...>());
         } else {
             return op.push(tangent_or_zeros<In>(dot[k], x[k])..., Tensor<In>(x[k])..., Tensor<Out>(y)).any();
         }
@@ -222,11 +228,15 @@ AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTe
 }
 
 template <class Op, class Out, class... In>
-Ref<Block> structural_compute(const void* op, const Ref<Block>* x, std::size_t, const Site& at)
+Ref<Block> structural_compute(const void* op, const Ref<Block>* x, [[maybe_unused]] std::size_t n,
+                              const Site& at)
 {
-    return [&]<std::size_t... k>(std::index_sequence<k...>) {
-        return static_cast<const Op*>(op)->template value<Out>(x[k]..., at);
-    }(std::index_sequence_for<In...>());
+    if constexpr (Described<Op>)
+        return compute_index(Op::name, describe_op<Op>, dtype_of<Out>(), op, x, n, at);
+    else
+        return [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return static_cast<const Op*>(op)->template value<Out>(x[k]..., at);
+        }(std::index_sequence_for<In...>());
 }
 
 /// A cotangent that is there already, plus that of input i: op.accumulate as an operation of its own.
@@ -333,12 +343,14 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
     p.dtype = dtype_of<Out>();
     static_assert(sizeof...(In) <= Primitive::max_elementwise);
     for (std::size_t i = 0; i < sizeof...(In); ++i)  // a cotangent of a product reads the other factors only
-        p.pull[i].uses = static_cast<std::uint8_t>(saves_of<Op>() & ~(bilinear<Op>() ? 1U << i : 0U));
+        p.pull[i].uses =
+            static_cast<std::uint8_t>(saves_for<Op, Out, In...>() & ~(bilinear<Op>() ? 1U << i : 0U));
     p.clone = clone_pooled<Op>;
     p.destroy = destroy_pooled<Op>;
     if constexpr (requires(const Op& op) { op.parameters(); })
         p.parameters = [](const void* op) { return static_cast<const Op*>(op)->parameters(); };
     p.compute = structural_compute<Op, Out, In...>;
+    if constexpr (Described<Op>) p.index = describe_op<Op>;
     p.fields = visit_fields<Op>;
     if constexpr (std::is_default_constructible_v<Op>) p.make = make_pooled<Op>;
     if constexpr (requires(const Op& op) { op.inside; })
@@ -389,8 +401,12 @@ template <class Op, class Out, class... In> const Primitive& structural_of() noe
 template <class Op, class Out, class... In>
 Ref<Block> value_of(const Op& op, const Site& at, const Tensor<In>&... x)
 {
+    if constexpr (Described<Op>) {
+        const Ref<Block> in[] = {x.any_unchecked().value...};
+        return compute_index(Op::name, describe_op<Op>, dtype_of<Out>(), &op, in, sizeof...(In), at);
+    } else
 #ifdef WENGERT_COMPILED
-    if constexpr (is_library_structural<Op>(List<Out>(), List<In...>())) {
+        if constexpr (is_library_structural<Op>(List<Out>(), List<In...>())) {
         const Ref<Block> in[] = {x.any_unchecked().value...};
         return structural_of<Op, Out, In...>().compute(&op, in, sizeof...(In), at);
     } else

@@ -69,7 +69,7 @@ private:
     {
         if (t.group.fused) return w_.module.native ? native_loop(t) : loop(t);
         const ValueId v = t.group.nodes[0];
-        if (element_count(w_.graph.node(v).shape) == 0) return;
+        if (element_count(w_.graph.node(v).shape) == 0 && !w_.graph.node(v).primitive->index) return;
         if (w_.graph.node(v).primitive->value) return alone(v);
         CppStructural(w_).write(v, !t.over.empty() && t.over[0] != no_value &&
                                        w_.plan.root(w_.graph.node(v).inputs[0]) == t.over[0]);

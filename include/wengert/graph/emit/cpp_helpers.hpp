@@ -15,6 +15,14 @@ struct CppHelper {
 inline constexpr CppHelper cpp_helpers[] = {
     {"maximum", "static inline T @maximum_#(T a, T b) { return a > b || a != a ? a : b; }\n"},
     {"minimum", "static inline T @minimum_#(T a, T b) { return a < b || a != a ? a : b; }\n"},
+    {"wrapped",
+     "static inline T @wrapped_#(T i, T n)\n{\n    if (i >= 0 && i < n) return i;\n    i -= i / n * n;\n"
+     "    return i < 0 ? i + n : i;\n}\n"},
+    {"clamped", "static inline T @clamped_#(T i, T n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }\n"},
+    {"mirrored",
+     "static inline T @mirrored_#(T i, T n)\n{\n    const T period = 2 * (n - 1);\n    if (n == 1) return "
+     "0;\n"
+     "    i -= i / period * period;\n    if (i < 0) i += period;\n    return i < n ? i : period - i;\n}\n"},
     {"abs",
      "static inline T @abs_#(T x) { return x < 0 ? (T)(0 - (uint64_t)x) : x; }\n"},  // of whole numbers
     {"sign", "static inline T @sign_#(T x) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; }\n"},

@@ -85,10 +85,9 @@ protected:
             }
             w_.refuse(v_, "a view that cannot be one");
         }
-        if (name == "embed" || name == "pad") {
-            const Selection& s = name == "embed" ? op<Embed>().part : op<Pad>().inner;
-            w_.fill(v_, name == "embed" ? "0" : literal_text(op<Pad>().constant, n_->dtype));
-            into_part(s, 0, "=");
+        if (name == "embed") {
+            w_.fill(v_, "0");
+            into_part(op<Embed>().part, 0, "=");
         } else if (name == "assign_view") {
             begin_with_first();
             into_part(op<AssignView>().part, 1, "=");

@@ -3,6 +3,7 @@
 
 #include "../../ops/losses.hpp"
 #include "../../ops/take.hpp"
+#include "cpp_index.hpp"
 #include "cpp_loop.hpp"
 #include "cpp_random.hpp"
 #include "cpp_scan_pull.hpp"
@@ -20,8 +21,9 @@ public:
         n_ = &w_.graph.node(v);
         over_ = over;
         const std::string_view name = n_->primitive->kind;
-        w_.line("/* " + std::string(name) + (n_->at.line ? ", line " + std::to_string(n_->at.line) : "") +
-                " */");
+        w_.line("/* " + std::string(n_->primitive->index ? n_->primitive->name : name) +
+                (n_->at.line ? ", line " + std::to_string(n_->at.line) : "") + " */");
+        if (n_->primitive->index) return CppIndex(w_, v).write(over);
         if (const LoopParameters* p = loop_parameters(*n_))
             return p->kind == LoopParameters::Kind::scan_pull ? CppScanPull(w_, v).write()
                                                               : CppLoop(w_, v).write();

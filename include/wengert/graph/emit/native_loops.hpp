@@ -1,4 +1,4 @@
-// Loops and branches in native code: one function runs all steps, its states in memory that it alone knows. The text is that of
+// Loops, branches and index programs in native code. Of a loop one function runs all steps, its states in memory that it alone knows. The text is that of
 // emit_cpp (cpp_loop.hpp, cpp_scan_pull.hpp) over vectors. Bodies that do more than elementwise operations, moves and sums of
 // rows run step by step as in the default executor; `reasons` says so.
 #pragma once
@@ -28,7 +28,7 @@ struct NativeRun {
 /// Not 0 where it met an index that is none.
 using NativeLoop = int (*)(void* const* addresses, char* arena, const NativeRun* run);
 
-/// The loops and branches of a graph as functions of one text.
+/// The loops, branches and index programs of a graph as functions of one text.
 class NativeLoops {
 public:
     struct Made {
@@ -41,7 +41,7 @@ public:
     {
         for (const tiling::Task& t : plan.tasks) {
             const ValueId v = t.group.nodes[0];
-            if (t.group.fused || !loop_parameters(g.node(v))) continue;
+            if (t.group.fused || !(loop_parameters(g.node(v)) || g.node(v).primitive->index)) continue;
             try {
                 add(v);
             } catch (const TapeError& refused) {
@@ -123,7 +123,7 @@ struct NativeLoopStep {
         const NativeRun now{kernels::zero_cotangent, s.constants};
         if (s.loop(s.addresses, reinterpret_cast<char*>(s.arena), &now) != 0)
             return tiling::detail::Call::run_compute(s.call, run);
-        report(*static_cast<const Loop*>(s.call->op)->parameters);
+        if (!s.call->primitive->index) report(*static_cast<const Loop*>(s.call->op)->parameters);
         return true;
     }
 

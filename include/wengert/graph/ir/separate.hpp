@@ -1,8 +1,4 @@
-// What of the graphs' code may be compiled apart from the program: functions that are marked WENGERT_INLINE. See compiler.hpp.
+// WENGERT_INLINE, for the graphs' code that may be compiled apart from the program. See compiler.hpp.
 #pragma once
 
-#ifdef WENGERT_COMPILED
-#define WENGERT_INLINE
-#else
-#define WENGERT_INLINE inline
-#endif
+#include "../../base/separate.hpp"

@@ -41,7 +41,16 @@ template <class Op> Shape call_shape_rule(const Op& op, ValueTypes x) { return r
 /// The overload of result_shape for Op, null where there is none.
 template <class Op> ShapeRule shape_rule_of()
 {
-    if constexpr (has_shape_rule<Op>)
+    if constexpr (Described<Op>)
+        return [](const void* op, ValueTypes x) {
+            const Shape* shapes[Index::most_operands] = {};
+            for (std::size_t k = 0; k < x.size() && k < Index::most_operands; ++k) shapes[k] = &x[k].shape;
+            Index program(shapes, x.size());
+            describe_index(program, Op::name, describe_op<Op>, op, {});
+            check_extents(program.result);
+            return program.result;
+        };
+    else if constexpr (has_shape_rule<Op>)
         return [](const void* op, ValueTypes x) { return call_shape_rule(*static_cast<const Op*>(op), x); };
     else
         return nullptr;

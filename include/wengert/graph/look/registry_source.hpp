@@ -6,6 +6,7 @@
 #include "../../ops/cast.hpp"
 #include "../../ops/choices.hpp"
 #include "../../ops/pairs.hpp"
+#include "../../ops/scans.hpp"
 
 namespace wengert {
 
@@ -82,12 +83,28 @@ template <class T> void add_moves(Registry& r)
     r.add_structural<AssignView, T, T, T>();
     r.add_structural<Take, T, T, std::int64_t>();
     r.add_structural<OneHot, T, std::int64_t>();
+    r.add_structural<TakeAlong, T, T, std::int64_t>();
+    r.add_structural<PutAlong, T, T, std::int64_t, T>();
     r.add_variadic<Concatenate, T>();
     r.add_variadic<Stack, T>();
     r.add_structural<Sum, Total<T>, T>();
 }
+/// The linear parts of index programs and their transposes.
+template <class T, class... P> void add_linear_parts(Registry& r, List<P...>)
+{
+    (r.add_structural<LinearPart<P, 0, 0, 1, false>, T, T>(), ...);
+    (r.add_structural<LinearPart<P, 0, 0, 1, true>, T, T>(), ...);
+}
+template <class T, class... P> void add_linear_parts_by_index(Registry& r, List<P...>)
+{
+    (r.add_structural<LinearPart<P, 0, 0b10, 2, false>, T, T, std::int64_t>(), ...);
+    (r.add_structural<LinearPart<P, 0, 0b10, 2, true>, T, T, std::int64_t>(), ...);
+}
 template <class T> void add_sums(Registry& r)
 {
+    add_structural_unary<T>(r, NumberMoves());
+    r.add_structural<CumArgMax, std::int64_t, T>();
+    r.add_structural<SegmentSum, T, T, std::int64_t>();
     r.add_structural<AddView<false>, T, T, T>();
     r.add_structural<AddView<true>, T, T, T>();
     r.add_structural<ScatterAdd, T, T, std::int64_t, T>();
@@ -99,6 +116,9 @@ template <class T> void add_sums(Registry& r)
 }
 template <class T> void add_float_operations(Registry& r)
 {
+    add_linear_parts<T>(r, List<Roll, Flip, Repeat, Windows, Pad, Difference, CumSum>());
+    add_linear_parts_by_index<T>(r, List<TakeAlong, SegmentSum>());
+    r.add_structural<Recurrence, T, T, T>();
     add_structural_unary<T>(r, FloatReductions());
     add_structural_binary<T>(r, FloatPulls());
     r.add_structural<Gemm, T, T, T, T, T>();
@@ -145,6 +165,7 @@ template <class... T> void add_for(Registry& r, List<T...>)
         if constexpr (!std::is_same_v<U, bool>) {
             add_sums<U>(r);
             r.add_structural<Prod, Total<U>, U>();
+            if constexpr (std::is_same_v<Total<U>, U>) add_structural_unary<U>(r, Accumulations());
         }
         if constexpr (is_differentiable<U>) add_float_operations<U>(r);
     };

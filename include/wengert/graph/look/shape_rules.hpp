@@ -102,14 +102,6 @@ inline Shape result_shape(const Embed& op, ValueTypes x)
     detail::same_shape(detail::selected(op.part, op.part.of), x[0].shape, "an operand");
     return op.part.of;
 }
-inline Shape result_shape(const Pad& op, ValueTypes x)
-{
-    const DType d = x[0].dtype;
-    const double most = d == DType::boolean ? 1 : d == DType::int32 ? 0x1p31 - 1 : 0x1p62;
-    detail::demand(differentiable(d) || (op.constant >= -most && op.constant <= most),
-                   "the constant is no " + std::string(name_of(d)));
-    return result_shape(Embed{op.inner}, x);
-}
 inline Shape result_shape(const Diagonal& op, ValueTypes x)
 {
     return detail::diagonal_shape(detail::stated(op.of, x[0].shape));

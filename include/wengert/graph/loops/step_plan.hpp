@@ -2,6 +2,9 @@
 // addresses. The kernels are those of eager, so are the bits.
 #pragma once
 
+#include <deque>
+
+#include "../ir/index_program.hpp"
 #include "register_steps.hpp"
 #include "step_places.hpp"
 
@@ -89,6 +92,15 @@ private:
         i.value = v;
         i.out = values_[v].get();
         i.count = i.out->count;
+        if (n.primitive->index) {
+            give_place(v, false);
+            std::vector<Ref<Block>> in;
+            for (ValueId k : n.inputs) in.push_back(values_[k]);
+            i.operands = indexed_.size();
+            indexed_.emplace_back(n, std::move(in), values_[v]);
+            i.run = run_index_step;
+            return emit(i, fixed_[v]);
+        }
         if (!n.primitive->value) {
             i.run = compute;
             if (i.out->bytes() <= small_bytes) give_place(v, false);
@@ -200,6 +212,7 @@ private:
         for (std::size_t k = 0; k < i.n; ++k) operands[k + 1].data = i.in[k]->data;
         kernels::execute(i.kernel, i.out->shape, i.out->dtype, operands, i.n + 1U, kernels::Store::assign);
     }
+    static void run_index_step(StepPlan& p, const Instruction& i) { p.indexed_[i.operands].run(); }
     /// By the primitive itself: a large result keeps its memory until the next step.
     static void compute(StepPlan& p, const Instruction& i)
     {
@@ -222,6 +235,7 @@ private:
     }
 
     std::vector<std::vector<Ref<Block>>> expanded_;  ///< single elements, repeated
+    std::deque<IndexStep> indexed_;
     std::vector<Ref<Block>> scratch_;
     std::vector<kernels::Operand> operands_;
     std::vector<Instruction> once_, code_;

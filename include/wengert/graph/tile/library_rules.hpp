@@ -9,6 +9,7 @@
 #include "../../ops/reduction_rules.hpp"
 #include "../../ops/shape_rules.hpp"
 #include "../../ops/view.hpp"
+#include "../ir/index_program.hpp"
 #include "layout.hpp"
 
 namespace wengert::tiling {
@@ -27,6 +28,7 @@ enum class Rule : std::uint8_t {
     add_part,
     subtract_part,
     join,     ///< concatenate, stack
+    index,    ///< what it has a description of (ops/index/index.hpp), whatever it is called
     silent,   ///< zero_where_silent
     update,   ///< Primitive::update, in place
     compute,  ///< Primitive::compute, all the rest
@@ -95,6 +97,7 @@ inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
 {
     const GraphNode& n = g.node(v);
     if (n.primitive->value) return Rule::elementwise;
+    if (n.primitive->index) return Rule::index;
     if (n.shape.size() > Shape::inline_rank || !detail::same_dtypes(g, n))
         return n.primitive->update ? Rule::update : Rule::compute;
     for (ValueId i : n.inputs)
@@ -114,6 +117,13 @@ inline bool updates_first(Rule r) noexcept
 inline bool may_throw(const Graph& g, const Layouts& layouts, ValueId v)
 {
     const Rule r = rule_of(g, layouts, v);
+    if (r == Rule::index) {
+        const Index program = index_of(g, g.node(v));
+        bool short_lists = program.extents.size() <= 8 && program.result.size() <= Shape::inline_rank;
+        for (ValueId i : g.node(v).inputs)
+            short_lists = short_lists && g.node(i).shape.size() <= Shape::inline_rank;
+        return program.may_fail() || !short_lists;
+    }
     return r == Rule::update || r == Rule::compute ||
            (r == Rule::elementwise && g.node(v).shape.size() > Shape::inline_rank);
 }
@@ -130,6 +140,23 @@ inline bool may_run_beside(const Primitive& p)
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+/// May the result of an index program lie where operand o does? It begins with that, or reads it at its own places only.
+inline bool overwrites_indexed(const Graph& g, const Layouts& layouts, const GraphNode& n, ValueId o)
+{
+    if (g.node(o).dtype != n.dtype || !(g.node(o).shape == n.shape)) return false;
+    std::size_t at = n.inputs.size();
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+        if (layouts[n.inputs[k]].root != layouts[o].root) continue;
+        if (at < n.inputs.size()) return false;
+        at = k;
+    }
+    const Index program = index_of(g, n);
+    if (program.start == Index::Start::operand)
+        return program.base == at && std::none_of(program.reads, program.reads + program.read_count,
+                                                  [&](const Index::Read& r) { return r.operand == at; });
+    return program.reads_own_place(at);
+}
+
 /// May v, the result of an operation that is not fused, lie where its operand o does? Both are whole and of the same size.
 inline bool overwrites(const Graph& g, const Layouts& layouts, ValueId v, ValueId o)
 {
@@ -143,6 +170,7 @@ inline bool overwrites(const Graph& g, const Layouts& layouts, ValueId v, ValueI
         return true;
     }
     if (r == Rule::copy) return g.node(o).dtype == n.dtype;
+    if (r == Rule::index) return overwrites_indexed(g, layouts, n, o);
     if (!updates_first(r) || n.inputs[0] != o || !(g.node(o).shape == n.shape)) return false;
     for (std::size_t i = 1; i < n.inputs.size(); ++i)
         if (meets(n.inputs[i])) return false;

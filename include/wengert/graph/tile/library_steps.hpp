@@ -88,6 +88,25 @@ template <class T> void emit_silent(Emitter& e, ValueId v)
     s.out = e.header(v).get();
 }
 
+/// An index program, into the memory that is planned for it.
+struct Indexed {
+    const IndexStep* step = nullptr;
+    static bool run(const void* self, Run&)
+    {
+        static_cast<const Indexed*>(self)->step->run();
+        return true;
+    }
+};
+inline void emit_index(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    std::vector<Ref<Block>> in;
+    for (ValueId i : n.inputs) in.push_back(e.header(i));
+    const auto step = std::make_shared<const IndexStep>(n, std::move(in), e.header(v));
+    e.program.owned().push_back(std::const_pointer_cast<IndexStep>(step));
+    e.step<Indexed>()->step = step.get();
+}
+
 template <class T> bool emit_real(Emitter& e, ValueId v, Rule r)
 {
     const GraphNode& n = e.plan.graph.node(v);
@@ -115,6 +134,7 @@ inline void emit_library(Emitter& e, ValueId v)
         return;
     switch (r) {
     case Rule::copy: return detail::emit_copy(e, v);
+    case Rule::index: return detail::emit_index(e, v);
     case Rule::embed: return detail::emit_embed(e, v);
     case Rule::assign_part: return detail::emit_assign_part(e, v);
     case Rule::join:

@@ -1,0 +1,249 @@
+// Index programs as loops of C, whatever they are called: the loops of ops/index/run_source.hpp, in the order that
+// ops/index/index.hpp states.
+#pragma once
+
+#include "../ir/index_program.hpp"
+#include "cpp_writer.hpp"
+
+namespace wengert::detail {
+
+class CppIndex {
+public:
+    CppIndex(CppWriter& w, ValueId v)
+        : w_(w), v_(v), n_(w.graph.node(v)), p_(index_of(w.graph, n_)), type_(w.type(v))
+    {}
+
+    /// `over`: the result lies where the operand does that it begins with.
+    void write(bool over)
+    {
+        for (std::size_t k = 0; k < p_.write_count; ++k) check(p_.writes[k], p_.result);
+        for (std::size_t k = 0; k < p_.read_count; ++k) check(p_.reads[k].at, shape(p_.reads[k].operand));
+        if (p_.has_factor) check(p_.factor.at, shape(p_.factor.operand));
+        begin(over);
+        for (auto e : p_.extents)
+            if (e == 0) return;
+        for (std::size_t k = 0; k < p_.read_count; ++k) read(p_.reads[k]);
+    }
+
+private:
+    using Rule = Position::Rule;
+    const Shape& shape(std::size_t operand) const { return w_.graph.node(n_.inputs[operand]).shape; }
+    static std::string number(std::int64_t n) { return std::to_string(n); }
+    std::string helper(const char* name, DType d) { return w_.helper(name, d); }
+
+    /// The number where a position is masked, or that the result is full of.
+    static std::string constant(double value, DType d) { return literal_text(value, d); }
+    std::string neutral() const
+    {
+        const bool real = differentiable(n_.dtype);
+        switch (p_.reads[0].how) {
+        case Combine::multiply: return constant(1, n_.dtype);
+        case Combine::maximum: return real ? constant(-HUGE_VAL, n_.dtype) : least();
+        case Combine::minimum: return real ? constant(HUGE_VAL, n_.dtype) : "(-1 - " + least() + ")";
+        default: return "0";
+        }
+    }
+    std::string least() const
+    {
+        return n_.dtype == DType::int32 ? "(-2147483647 - 1)" : "(-9223372036854775807 - 1)";
+    }
+
+    /// Leaves the function where an element that is used as a position is none.
+    void check(const Positions& at, const Shape& array)
+    {
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            const Position& q = at.data()[d];
+            if (!q.given) continue;
+            const Index::Given& g = p_.givens[q.given - 1];
+            const CppOperand v = w_.operand(n_.inputs[g.operand]);
+            if (element_count(v.shape) == 0) continue;
+            w_.open("{");
+            w_.declare("v", v, false);
+            w_.open_loops(v.shape);
+            const std::string e = "v[" + CppWriter::index(v.shape, v.strides) + "]";
+            w_.line("if (" + e + " < " + number(g.from_end ? -array[d] : 0) + " || " + e +
+                    " >= " + number(array[d]) + ") " + w_.failure(v_));
+            w_.close_loops(v.shape);
+            w_.close();
+        }
+    }
+    void begin(bool over)
+    {
+        if (element_count(n_.shape) == 0) return;
+        if (p_.start == Index::Start::operand && !over) {
+            const CppOperand x = w_.operand(n_.inputs[p_.base]);
+            w_.copy(x, w_.pointer(v_), row_major(x.shape));
+        } else if (p_.start == Index::Start::fill) {
+            w_.fill(v_, p_.neutral ? neutral() : constant(p_.fill, n_.dtype));
+        }
+    }
+
+    /// i0 * 2 + i1 - 3
+    std::string affine(const Position& q) const
+    {
+        std::string s;
+        for (std::size_t t = 0; t < q.terms; ++t) {
+            if (p_.extents.data()[q.axis[t]] == 1 || q.step[t] == 0) continue;
+            term(s, q.step[t], "i" + number(q.axis[t]));
+        }
+        if (s.empty()) return number(q.offset);
+        if (q.offset) s += (q.offset < 0 ? " - " : " + ") + number(q.offset < 0 ? -q.offset : q.offset);
+        return s;
+    }
+    static void term(std::string& s, std::int64_t by, const std::string& what)
+    {
+        s += s.empty() ? (by < 0 ? "-" : "") : (by < 0 ? " - " : " + ");
+        s += what;
+        if (by != 1 && by != -1) s += " * " + number(by < 0 ? -by : by);
+    }
+
+    /// An element of an array: where it is, and the condition that there is one ("" where there always is).
+    struct Place {
+        std::string element, condition;
+    };
+    /// Declares what the place needs; `name` is the array, and begins the names of its positions.
+    Place place(const std::string& name, const Positions& at, const Shape& array, const Strides& strides)
+    {
+        std::string index, condition;
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            const Position& q = at.data()[d];
+            const std::string p = name + number(static_cast<std::int64_t>(d));
+            if (strides[d] == 0 && q.rule != Rule::masked) continue;
+            if (q.plain()) {
+                for (std::size_t t = 0; t < q.terms; ++t)
+                    if (p_.extents.data()[q.axis[t]] != 1 && q.step[t] != 0)
+                        term(index, q.step[t] * strides[d], "i" + number(q.axis[t]));
+                if (q.offset)
+                    term(index, q.offset * strides[d] < 0 ? -1 : 1, number(std::abs(q.offset * strides[d])));
+                continue;
+            }
+            w_.line("const ptrdiff_t " + p + " = " + position(q, array[d]) + ";");
+            if (q.rule == Rule::masked)
+                condition +=
+                    (condition.empty() ? "" : " && ") + p + " >= 0 && " + p + " < " + number(array[d]);
+            if (strides[d] != 0) term(index, strides[d], p);
+        }
+        return {name + "[" + (index.empty() ? "0" : index) + "]", condition};
+    }
+    std::string position(const Position& q, std::int64_t n)
+    {
+        if (q.given) {
+            const Index::Given& g = p_.givens[q.given - 1];
+            const CppOperand v = w_.operand(n_.inputs[g.operand]);
+            std::string index;
+            for (std::size_t d = 0; d < g.at.size(); ++d) {
+                const Position& i = g.at.data()[d];
+                for (std::size_t t = 0; t < i.terms; ++t)
+                    if (p_.extents.data()[i.axis[t]] != 1 && v.strides[d] != 0)
+                        term(index, i.step[t] * v.strides[d], "i" + number(i.axis[t]));
+                if (i.offset * v.strides[d] != 0) term(index, i.offset * v.strides[d], "1");
+            }
+            const std::string e = "g" + number(q.given) + "[" + (index.empty() ? "0" : index) + "]";
+            return "(ptrdiff_t)(" + (g.from_end ? e + " < 0 ? " + e + " + " + number(n) + " : " + e : e) +
+                   ")";
+        }
+        const std::string i = affine(q), of = "(" + i + ", " + number(n) + ")";
+        switch (q.rule) {
+        case Rule::wrapped: return "(ptrdiff_t)" + helper("wrapped", DType::int64) + of;
+        case Rule::clamped: return "(ptrdiff_t)" + helper("clamped", DType::int64) + of;
+        case Rule::mirrored: return "(ptrdiff_t)" + helper("mirrored", DType::int64) + of;
+        default: return i;
+        }
+    }
+
+    void read(const Index::Read& r)
+    {
+        const bool scans = p_.scanned != Scan::none;
+        const CppOperand x = w_.operand(n_.inputs[r.operand]), y = w_.operand(v_);
+        w_.open("{");
+        w_.declare("x", x, false);
+        w_.declare("y", y, true);
+        if (p_.has_factor) w_.declare("c", w_.operand(n_.inputs[p_.factor.operand]), false);
+        for (std::size_t k = 0; k < p_.given_count; ++k)
+            w_.declare("g" + number(static_cast<std::int64_t>(k) + 1),
+                       w_.operand(n_.inputs[p_.givens[k].operand]), false);
+        Shape box;
+        for (std::size_t a = 0; a < p_.extents.size(); ++a)
+            box.push_back(scans && a == p_.scan_axis ? 1 : p_.extents[a]);
+        w_.open_loops(box);
+        if (scans) open_scan(x.type);
+        const Place to = place("y", p_.writes[r.write], p_.result, y.strides);
+        const Place from = place("x", r.at, x.shape, x.strides);
+        w_.line("const " + x.type +
+                " v = " + guarded(from, r.fill, w_.graph.node(n_.inputs[r.operand]).dtype) + ";");
+        const std::string value = scans ? scan_step(x.type) : "v";
+        const std::string put = meet(to.element, value, r);
+        w_.line(to.condition.empty() ? put : "if (" + to.condition + ") " + put);
+        if (scans) w_.close();
+        w_.close_loops(box);
+        w_.close();
+    }
+    static std::string guarded(const Place& p, double fill, DType d)
+    {
+        return p.condition.empty() ? p.element : p.condition + " ? " + p.element + " : " + constant(fill, d);
+    }
+    /// Opens the loop along the scanned axis, innermost.
+    void open_scan(const std::string& type)
+    {
+        const std::int64_t n = p_.extents[p_.scan_axis];
+        const std::string i = "i" + number(p_.scan_axis);
+        w_.line(type + " s = 0;");
+        if (p_.scanned == Scan::first_maximum) w_.line("ptrdiff_t place = 0;");
+        w_.open("for (ptrdiff_t j = 0; j < " + number(n) + "; ++j) {");
+        w_.line("const ptrdiff_t " + i + " = " + (p_.reverse ? number(n - 1) + " - j" : "j") + ";");
+        w_.line("(void)" + i + ";");
+    }
+    bool real() const { return differentiable(w_.graph.node(n_.inputs[p_.reads[0].operand]).dtype); }
+    std::string scan_step(const std::string& type)
+    {
+        const std::string greater = real() ? "s == s && (v > s || v != v)" : "v > s";
+        switch (p_.scanned) {
+        case Scan::first_maximum:
+            w_.line("if (j == 0 || (" + greater + ")) s = v, place = i" + number(p_.scan_axis) + ";");
+            return "place";
+        case Scan::maximum: w_.line("s = j == 0 || (" + greater + ") ? v : s;"); break;
+        case Scan::recurrence: {
+            const CppOperand c = w_.operand(n_.inputs[p_.factor.operand]);
+            const Place by = place("c", p_.factor.at, c.shape, c.strides);
+            w_.line("const " + type + " f = " + guarded(by, p_.factor.fill, n_.dtype) + ";");
+            w_.line("const " + type + " m = " + arithmetic("f", "*", "s") + ";");
+            w_.line("s = j == 0 ? v : " + arithmetic("v", "+", "m") + ";");
+            break;
+        }
+        default:
+            w_.line("s = j == 0 ? v : " + arithmetic("s", p_.scanned == Scan::multiply ? "*" : "+", "v") +
+                    ";");
+        }
+        return "s";
+    }
+    /// Whole numbers wrap.
+    std::string arithmetic(const std::string& a, const char* op, const std::string& b) const
+    {
+        if (differentiable(n_.dtype) || w_.module.native) return a + " " + op + " " + b;
+        return "(" + type_ + ")((uint64_t)" + a + " " + op + " (uint64_t)" + b + ")";
+    }
+    std::string meet(const std::string& y, const std::string& value, const Index::Read& r) const
+    {
+        const std::string nan = differentiable(n_.dtype) ? " || v != v" : "",
+                          number = differentiable(n_.dtype) ? y + " == " + y + " && " : "";
+        switch (r.how) {
+        case Combine::add: return y + " = " + arithmetic(y, r.minus ? "-" : "+", value) + ";";
+        case Combine::multiply: return y + " = " + arithmetic(y, "*", value) + ";";
+        case Combine::maximum: return "if (" + number + "(v > " + y + nan + ")) " + y + " = v;";
+        case Combine::minimum: return "if (" + number + "(v < " + y + nan + ")) " + y + " = v;";
+        default: return y + " = " + (r.minus ? negative(value) : value) + ";";
+        }
+    }
+    std::string negative(const std::string& x) const
+    {
+        return differentiable(n_.dtype) ? "-" + x : arithmetic("0", "-", x);
+    }
+
+    CppWriter& w_;
+    ValueId v_;
+    const GraphNode& n_;
+    Index p_;
+    std::string type_;
+};
+
+}  // namespace wengert::detail

@@ -1,0 +1,210 @@
+// Index programs: which elements of a result come from which elements of the operands, said once.
+//
+//     struct Roll {
+//         static constexpr std::string_view name = "roll";
+//         static constexpr bool linear = true;
+//         Extents shifts;
+//         Axes axes;
+//         void describe(Index& p) const
+//         {
+//             Positions i = p.axes_of(0);  // one axis for each of operand 0's
+//             p.write(i);                  // the result's element i …
+//             for (std::size_t k = 0; k < axes.size(); ++k) i[axes[k]] = wrap(i[axes[k]] - shifts[k]);
+//             p.read(0, i);                // … is operand 0's at these positions
+//         }
+//     };
+//
+// From it follow the shape and its errors, execution on every executor, the text in emitted C++ and native code, and for what is
+// linear the derivatives (described.hpp). `describe` is no template and allocates nothing for ranks up to 6.
+//
+// The order in which a program runs is stated: read by read; the axes in the order in which they were made, the last one
+// innermost and ascending, but the axis of a scan is innermost, and descending where it is reversed. Where several elements meet
+// in one place of the result (folds, scatters, scans) they are combined one after another in that order, whatever the strides
+// and on whatever executor.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "../../base/dtype.hpp"
+#include "../../base/shape.hpp"
+#include "few.hpp"
+
+namespace wengert {
+
+/// A position along an axis of an array: offset + Σ step · axis, and what is done where that lies outside; or an element of an
+/// integer operand.
+struct Position {
+    enum class Rule : std::uint8_t {
+        inside,    ///< it never lies outside: checked when the program is made
+        wrapped,   ///< modulo the extent
+        clamped,   ///< the first or the last one
+        mirrored,  ///< reflected at the first and the last one, which are not repeated
+        masked,    ///< a number stands there; as a place to write to it is none
+        invalid    ///< described in a way that means nothing
+    };
+    static constexpr std::size_t max_terms = 3;
+
+    std::int64_t offset = 0;
+    std::int64_t step[max_terms];
+    std::uint8_t axis[max_terms];
+    std::uint8_t terms = 0;
+    Rule rule = Rule::inside;
+    std::uint8_t given = 0;  ///< 1 + number of the integer operand's element, or 0
+
+    Position(std::int64_t constant = 0) noexcept : offset(constant) {}  // NOLINT: numbers are positions
+    /// Step along one axis, or 0.
+    std::int64_t step_along(std::size_t a) const noexcept
+    {
+        for (std::size_t t = 0; t < terms; ++t)
+            if (axis[t] == a) return step[t];
+        return 0;
+    }
+    bool plain() const noexcept { return rule == Rule::inside && given == 0; }
+};
+
+Position operator+(const Position& a, const Position& b) noexcept;
+Position operator*(const Position& a, std::int64_t by) noexcept;
+inline Position operator-(const Position& a, const Position& b) noexcept { return a + b * -1; }
+
+namespace detail {
+inline Position with_rule(Position p, Position::Rule rule) noexcept
+{
+    p.rule = p.plain() ? rule : Position::Rule::invalid;
+    return p;
+}
+}  // namespace detail
+
+inline Position wrap(const Position& p) noexcept { return detail::with_rule(p, Position::Rule::wrapped); }
+inline Position clamp(const Position& p) noexcept { return detail::with_rule(p, Position::Rule::clamped); }
+inline Position mirror(const Position& p) noexcept { return detail::with_rule(p, Position::Rule::mirrored); }
+inline Position masked(const Position& p) noexcept { return detail::with_rule(p, Position::Rule::masked); }
+
+/// One for each axis of an array.
+using Positions = detail::Few<Position, 6>;
+
+/// How an element meets what is in its place already.
+enum class Combine : std::uint8_t { assign, add, multiply, maximum, minimum };
+
+/// What is carried along the axis of a scan.
+enum class Scan : std::uint8_t {
+    none,
+    add,
+    multiply,
+    maximum,        ///< NaN from the first one on
+    first_maximum,  ///< the place of the first one, or of the first NaN; the result is of int64
+    recurrence      ///< y ← x + c y, where c is another read: see coefficient()
+};
+
+class Index {
+public:
+    static constexpr std::size_t most_reads = 3, most_operands = 4, most_given = 2;
+
+    struct Read {
+        Positions at;
+        double fill = 0;  ///< where a position is masked
+        std::uint8_t operand = 0, write = 0;
+        Combine how = Combine::assign;
+        bool minus = false;
+    };
+    struct Given {
+        Positions at;
+        std::uint8_t operand = 0;
+        bool from_end = false;  ///< negative ones count from the end
+    };
+    enum class Start : std::uint8_t { nothing, fill, operand };
+
+    Index(const Shape* const* operands, std::size_t n) noexcept : operand_count(n)
+    {
+        for (std::size_t k = 0; k < n && k < most_operands; ++k) operands_[k] = operands[k];
+    }
+
+    // What descriptions are made of.
+
+    const Shape& shape(std::size_t operand) const
+    {
+        if (operand >= operand_count) detail::refuse_position(operand, operand_count);
+        return *operands_[operand];
+    }
+    /// A new axis.
+    Position axis(std::int64_t extent);
+    Positions axes(const Shape& extents);
+    Positions axes_of(std::size_t operand) { return axes(shape(operand)); }
+    /// The element of an integer operand as a position. It is required to lie in [0, n), n the extent of the axis where it is
+    /// used: an IndexError names the first that does not, before anything is written.
+    Position element(std::size_t operand, const Positions& at, bool from_end = false);
+
+    /// Where the elements of the next reads go: each to a place of its own, and none is left out. The shape follows.
+    void write(const Positions& at);
+    /// The same in a result of another shape, which is full of a number first.
+    void write(const Positions& at, const Shape& shape, double with = 0);
+    /// The result is a copy of an operand first.
+    void write_into(const Positions& at, std::size_t operand);
+    /// Axes that the write does not mention are folded: elements are combined, from the monoid's neutral element on.
+    void fold(const Positions& write, Combine how);
+    /// The axis is scanned.
+    void scan(const Position& axis, Scan what, bool reverse = false);
+
+    /// Reads; the second and further ones are added to the first.
+    void read(std::size_t operand, const Positions& at, double outside = 0)
+    {
+        read_as(operand, at, outside, false);
+    }
+    void read_minus(std::size_t operand, const Positions& at, double outside = 0)
+    {
+        read_as(operand, at, outside, true);
+    }
+    /// What a recurrence multiplies by.
+    void coefficient(std::size_t operand, const Positions& at, double outside = 0);
+    /// Elements that meet are added; for places that several of them may have.
+    void adding() noexcept { how_ = Combine::add; }
+
+    // What they have become.
+
+    /// This is what adds the cotangent of operand k, of that shape, to zeros: reads become writes. `inner` describes the
+    /// operation itself; its integer operands follow the cotangent.
+    void transpose_of(const Index& inner, std::size_t k, const std::uint8_t* numbers);
+    /// This is the part of `inner` that is linear in operand k, which is operand 0 here.
+    void linear_part_of(const Index& inner, std::size_t k, const std::uint8_t* numbers);
+    /// Throws ShapeError, which names the read that is none.
+    void check(std::string_view name, const Site& at) const;
+
+    bool may_fail() const noexcept { return given_count > 0; }
+    /// Every read of `operand` is of the very place that is written next, and of no integers.
+    bool reads_own_place(std::size_t operand) const noexcept;
+
+    std::size_t operand_count;
+    detail::Few<std::int64_t, 8> extents;  ///< of the axes
+    Read reads[most_reads];
+    Positions writes[most_reads];
+    Given givens[most_given];
+    Read factor;  ///< of a recurrence
+    Shape result;
+    std::size_t read_count = 0, write_count = 0, given_count = 0;
+    double fill = 0;
+    Start start = Start::nothing;
+    bool neutral = false;   ///< the fill is the neutral element of `how`
+    std::uint8_t base = 0;  ///< the operand that the result is first
+    Scan scanned = Scan::none;
+    std::uint8_t scan_axis = 0;
+    bool reverse = false, has_factor = false;
+
+private:
+    void read_as(std::size_t operand, const Positions& at, double outside, bool minus);
+    void take_givens(const Index& inner, const std::uint8_t* numbers);
+    /// What an error is about: "read 1 of operand 0".
+    struct Part {
+        const char* what;
+        std::size_t number;
+    };
+    static std::string text_of(const Part& part);
+    void check_read(std::string_view name, const Read& r, const Part& part, const Site& at) const;
+    void check_positions(std::string_view name, const Positions& p, const Shape& shape, const Part& part,
+                         const Site& at) const;
+    void check_own_places(std::string_view name, const Positions& p, const Site& at) const;
+
+    const Shape* operands_[most_operands];
+    Combine how_ = Combine::assign;
+};
+
+}  // namespace wengert
