@@ -28,11 +28,13 @@ TASKS = {
     "Functions of elements": "abs sign floor ceil round=round square sqrt reciprocal exp expm1 log log1p log2 log10 pow=power "
                              "hypot sin cos tan asin=arcsin acos=arccos atan=arctan atan2=arctan2 sinh cosh tanh erf=- "
                              "sigmoid=- softplus=- relu=- gelu=- silu=- elementwise=vectorize",
-    "Reductions": "sum mean prod amax amin var stddev=std norm=linalg.norm logsumexp=- argmax argmin all any",
-    "Shape": "reshape flatten=ravel transpose swapaxes expand_dims squeeze concatenate stack split@axis=split pad tril triu "
+    "Reductions": "sum mean prod amax amin var stddev=std norm=linalg.norm logsumexp=- argmax argmin all any "
+                  "cumsum cumprod cummax=maximum.accumulate diff segment_sum=-",
+    "Shape": "reshape flatten=ravel transpose swapaxes expand_dims squeeze concatenate stack split@axis=split pad PadMode=- roll "
+             "flip repeat sliding_window=lib.stride_tricks.sliding_window_view tril triu "
              "diagonal",
     "Indexing": "Tensor.operator()=- view=- View=- range=- newaxis ellipsis=- take gather=take scatter_add=add.at "
-                "one_hot=- write=- Writer=-",
+                "one_hot=- take_along_axis put_along_axis write@x=- Writer=-",
     "Products": "matmul dot outer",
     "Random numbers": "Key=random.Generator split@key=random.SeedSequence.spawn fold_in=- uniform=random.uniform "
                       "normal=random.normal bernoulli=- randint=random.randint permutation=random.permutation "

@@ -37,6 +37,19 @@ template <class T> void add_shapes(std::vector<Named>& out)
     add("joined", [](const Many<T>& v) { return wg::concatenate({v[0], v[1], v[0]}, 1); });
     add("stack", [](const Many<T>& v) { return wg::stack({v[0], v[1]}, 2); });
     add("pad", [](const Many<T>& v) { return wg::pad(v[0], {{1, 0}, {0, 2}}, 0.1); });
+    add("moves", [](const Many<T>& v) {
+        const auto around = wg::pad(v[0], {{1, 0}, {2, 3}}, wg::PadMode::reflect);
+        return wg::sum(wg::sliding_window(around, 2, 1), {0, 2}) + wg::sum(wg::diff(wg::repeat(v[1], 3, 1))) +
+               wg::sum(wg::roll(v[0], {1, -2}, {0, 1}) * wg::flip(v[1]));
+    });
+    add("scans", [](const Many<T>& v) {
+        return wg::cumsum(v[0], 1, true) * wg::cumprod(v[1], 0) + wg::cummax(v[0], 1);
+    });
+    const auto places = wg::reshape(wg::Indices{0, 2, 1, 0, 3, 1}, {3, 2});
+    add("along", [=](const Many<T>& v) {
+        const auto put = wg::put_along_axis(v[0], places, wg::take_along_axis(v[1], places, 1), 1);
+        return put * wg::segment_sum(v[1], wg::Indices{1, 1, 0}, 2)(1);
+    });
     add("triangles", [](const Many<T>& v) { return wg::tril(v[0], -1) + wg::triu(v[1]); });
     add("diagonal",
         [](const Many<T>& v) { return wg::diagonal(v[0]) * wg::diagonal(v[1]) + wg::diagonal(v[0]); });
@@ -81,6 +94,17 @@ template <class T> void add_second(std::vector<Named>& out)
     add("softmax twice", [](const Tensor<T>& x) { return wg::softmax(x) * wg::log_softmax(x); });
     add("prod twice", [](const Tensor<T>& x) { return wg::prod(x, {0}); });
     add("cross_entropy twice", [](const Tensor<T>& x) { return wg::cross_entropy(x, wg::Indices{1, 0, 3}); });
+    add("moves twice", [](const Tensor<T>& x) {
+        const auto y = wg::pad(wg::roll(wg::flip(x), 1, 0), {{1, 1}, {1, 2}}, wg::PadMode::wrap);
+        const auto z = wg::diff(wg::cumsum(wg::repeat(y, 2, 1), 0));
+        return wg::sliding_window(z * z, 2, 1) * wg::sum(wg::square(x));
+    });
+    add("scans twice", [](const Tensor<T>& x) { return wg::cumprod(x, 1) * wg::cummax(x, 0); });
+    const auto places = wg::reshape(wg::Indices{0, 2, 1, 0, 3, 1}, {3, 2});
+    add("along twice", [=](const Tensor<T>& x) {
+        return wg::exp(wg::take_along_axis(x, places, 1)) *
+               wg::sum(wg::exp(wg::segment_sum(x, wg::Indices{1, 1, 0}, 2)));
+    });
     add("diagonal twice", [](const Tensor<T>& x) { return wg::diagonal(x) * x(1, 1); });
     const auto& gemm = wg::structural_primitive<wg::Gemm, xsimd::default_arch, T, T, T, T, T>;
     const wg::Gemm op{false, true, true, 2, {2, 3}, {4, 3}};
@@ -115,6 +139,8 @@ Graph discrete()
             keep(wg::is_finite(x) && x < 0.5);
             keep(wg::take(b, i, 0));
             keep(wg::pad(j, {{1, 1}}, 7));
+            keep(wg::cumsum(j) + wg::cumprod(j) + wg::cast<std::int64_t>(wg::cummax(j)));
+            keep(wg::flip(b) && wg::roll(b, 1));
             keep(wg::matmul(i, i));
             return out;
         },

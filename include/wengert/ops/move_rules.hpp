@@ -46,7 +46,7 @@ enum class PadMode : std::uint8_t {
     reflect    ///< the elements from the edge inwards, the edge itself not again
 };
 
-/// y = x with more elements before and after, fewer where widths are negative
+/// y = x with more elements before and after; negative widths take some away
 struct Pad {
     static constexpr std::string_view name = "pad";
     using library = Pad;

@@ -74,7 +74,7 @@ private:
         const Graph alone = extract(v, made.operands);
         const CppModule::Body f = module_.function(alone);
         made.workspace = f.workspace;
-        made.name = module_.prefix + "loop" + std::to_string(v);
+        made.name = module_.prefix + (g_.node(v).primitive->index ? "index" : "loop") + std::to_string(v);
         std::string list;
         for (std::size_t k = 0; k <= made.operands.size(); ++k) {
             const DType d = g_.node(k < made.operands.size() ? made.operands[k] : v).dtype;
