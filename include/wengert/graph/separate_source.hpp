@@ -1,7 +1,6 @@
 // All that WENGERT_COMPILED keeps out of a program's other sources: for one source of it.
 #pragma once
 
-#include "../ops/index/run_source.hpp"
 #include "compiler_source.hpp"
 #include "emit/emit_cpp_source.hpp"
 #include "emit/native_source.hpp"

@@ -5,6 +5,7 @@
 #include "../../ops/activations.hpp"
 #include "../../ops/cast.hpp"
 #include "../../ops/choices.hpp"
+#include "../../ops/index/run_source.hpp"
 #include "../../ops/pairs.hpp"
 #include "../../ops/scans.hpp"
 
