@@ -89,7 +89,7 @@ struct CrossEntropy {
         for (std::size_t i = 0; i < c.rows; ++i) {
             const auto row =
                 kernels::detail::shifted_row<T, xsimd::default_arch>(x + i * c.classes, c.classes, nullptr);
-            e[i] = std::log(row.sum) - (x[c.place(i)] - row.shift);
+            e[i] = kernels::detail::log_of<T, xsimd::default_arch>(row.sum) - (x[c.place(i)] - row.shift);
         }
         kernels::sum<T>(e, 1, c.rows, 1, y);
         *y /= static_cast<T>(c.rows);

@@ -13,13 +13,13 @@ template <int h, class T> FN T fold_lanes(T* lane)
         return fold_lanes<h / 2>(lane);
     }
 }
-/* the sum of up to 16 KiB: element i goes to lane i mod 64 (float) or 32 (double), lanes are folded in halves */
+/* the sum of up to 16 KiB: element i goes to lane i mod 64 (float) or 32 (double), lanes are folded in halves, and -0 becomes 0 */
 template <long n, class T> FN T fold_block(const T* x)
 {
     if constexpr (n == 1) return x[0];
-    else if constexpr (n == 2) return x[0] + x[1];
-    else if constexpr (n == 3) return (x[0] + x[2]) + x[1];
-    else if constexpr (n == 4) return (x[0] + x[2]) + (x[1] + x[3]);
+    else if constexpr (n == 2) return x[0] + x[1] + T(0);
+    else if constexpr (n == 3) return (x[0] + x[2]) + x[1] + T(0);
+    else if constexpr (n == 4) return (x[0] + x[2]) + (x[1] + x[3]) + T(0);
     else {
         enum { N = register_bytes / sizeof(T), R = n <= N ? 1 : 256 / register_bytes, rest = n % N };
         typedef V<T, N> X;
@@ -40,7 +40,7 @@ template <long n, class T> FN T fold_block(const T* x)
             for (int r = 0; r < h; ++r) acc[r] += acc[r + h];
         T lane[N];
         store(lane, acc[0]);
-        return fold_lanes<N / 2>(lane);
+        return fold_lanes<N / 2>(lane) + T(0);
     }
 }
 /* blocks are added pairwise, like the carries of a binary counter */
@@ -118,7 +118,7 @@ template <long n, class T> FN void fold_rows(const T* x, T* y, long rows)
                 if constexpr (two)
                     row[r] = (X{} + load<X>(p)) + (X{} + first_lanes<last>(load<X>(p + N), IndicesTo<N>()));
                 else row[r] = first_lanes<last>(load<X>(p), IndicesTo<N>());
-            store(y + o, fold_each<N / 2>(row));
+            store(y + o, fold_each<N / 2>(row) + X{});
         }
     }
     for (; o < rows; ++o) y[o] = fold_row<n>(x + o * n);

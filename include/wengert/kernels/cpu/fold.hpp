@@ -31,7 +31,7 @@ inline typename L::value_type fold_block(std::size_t begin, std::size_t end, con
     using T = typename L::value_type;
     constexpr std::size_t registers = virtual_bytes / sizeof(L), step = registers * L::width;
     if (end - begin <= L::width)
-        return fold_lane<Op>(keep_first<Op>(source(begin, end - begin), end - begin));
+        return Op::finish(fold_lane<Op>(keep_first<Op>(source(begin, end - begin), end - begin)));
     L acc[registers];
     for (L& a : acc) a = L(Op::template identity<T>());
     // Unrolled by the fold expressions: an index that is not a constant would move `acc` to memory.
@@ -50,7 +50,7 @@ inline typename L::value_type fold_block(std::size_t begin, std::size_t end, con
         else if (first < end)
             a = Op::combine(a, keep_first<Op>(source(first, end - first), end - first));
     });
-    return fold_lane<Op>(fold_registers<Op, registers>(acc));
+    return Op::finish(fold_lane<Op>(fold_registers<Op, registers>(acc)));
 }
 
 /// Blocks are combined like the carries of a binary counter, which is pairwise without recursion.
@@ -165,7 +165,8 @@ inline void fold_columns(std::size_t n, std::size_t columns, std::size_t stride,
         for (std::size_t j = 0; j < columns; j += L::width) {
             const std::size_t c = std::min(L::width, columns - j);
             const L block = walk_down ? fold_column_lane<Op, L>(k, end, j, c, source) : L::load(acc + j);
-            (k == 0 ? block : Op::combine(L::load_part(out + j, c), block)).store_part(out + j, c);
+            const L sum = k == 0 ? block : Op::combine(L::load_part(out + j, c), block);
+            (end == n && n > 1 ? Op::finish(sum) : sum).store_part(out + j, c);
         }
     }
 }
@@ -192,6 +193,7 @@ inline void fold_few_columns(const typename L::value_type* x, std::size_t n, std
     std::copy_n(acc, inner, out);
     for (std::size_t r = 1; r < rows; ++r)
         for (std::size_t j = 0; j < inner; ++j) out[j] = Op::combine(out[j], acc[r * inner + j]);
+    for (std::size_t j = 0; j < inner; ++j) out[j] = Op::finish(out[j]);
 }
 
 /// A row that ends in its second register: fold_block without the registers that have nothing.
@@ -200,7 +202,8 @@ template <class Op, class L, class Source>
 {
     const L none(Op::template identity<typename L::value_type>());
     const L first = Op::combine(none, source(0, L::width)), rest = source(L::width, n - L::width);
-    return fold_lane<Op>(Op::combine(first, Op::combine(none, keep_first<Op>(rest, n - L::width))));
+    return Op::finish(
+        fold_lane<Op>(Op::combine(first, Op::combine(none, keep_first<Op>(rest, n - L::width)))));
 }
 
 /// Up to four elements, in the order of the halving: a masked load that touches a line just stored to would
@@ -209,9 +212,9 @@ template <class Op, class T, class Map>
 [[gnu::always_inline]] inline T fold_four(const T* x, std::size_t n, const Map& map)
 {
     if (n == 1) return map(x[0]);
-    if (n == 2) return Op::combine(map(x[0]), map(x[1]));
+    if (n == 2) return Op::finish(Op::combine(map(x[0]), map(x[1])));
     const T low = Op::combine(map(x[0]), map(x[2]));
-    return Op::combine(low, n == 3 ? map(x[1]) : Op::combine(map(x[1]), map(x[3])));
+    return Op::finish(Op::combine(low, n == 3 ? map(x[1]) : Op::combine(map(x[1]), map(x[3]))));
 }
 
 /// combine of map(x) over rows of at most one or two registers, as many at once as a register has lanes: across rows, where
@@ -240,7 +243,7 @@ inline std::size_t fold_rows_across(const typename L::value_type* x, std::size_t
                 ((row[R] = where(inside, map(L::load(x + R * n)), none)), ...);
         }
         (std::make_index_sequence<width>{});
-        fold_each<Op, width / 2>(row).store(out + done);
+        Op::finish(fold_each<Op, width / 2>(row)).store(out + done);
     }
     return done;
 }

@@ -7,23 +7,27 @@
 #include <limits>
 #include <utility>
 
-/// What reductions combine with, and the lanes of a register combined: always by halves, lane i with lane i + width/2.
+/// What reductions combine with, how they end (where the order would decide about the sign of 0, it is +), and the lanes of a register combined: always by halves, lane i with lane i + width/2.
 namespace wengert::kernels::detail {
 
 struct Add {
     template <class V> static V combine(V a, V b) { return a + b; }
+    template <class V> static V finish(V a) { return a + V(0); }
     template <class T> static constexpr T identity() { return T(0); }
 };
 struct Multiply {
     template <class V> static V combine(V a, V b) { return a * b; }
+    template <class V> static V finish(V a) { return a; }
     template <class T> static constexpr T identity() { return T(1); }
 };
 struct Max {
     template <class V> static V combine(V a, V b) { return maximum(a, b); }
+    template <class V> static V finish(V a) { return a + V(0); }
     template <class T> static constexpr T identity() { return -std::numeric_limits<T>::infinity(); }
 };
 struct Min {
     template <class V> static V combine(V a, V b) { return minimum(a, b); }
+    template <class V> static V finish(V a) { return a + V(0); }
     template <class T> static constexpr T identity() { return std::numeric_limits<T>::infinity(); }
 };
 

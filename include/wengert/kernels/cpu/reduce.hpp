@@ -14,7 +14,8 @@ namespace wengert::kernels {
 namespace detail {
 
 inline constexpr auto as_is = [](auto v) { return v; };
-inline constexpr auto squared = [](auto v) { return v * v; };
+/// Of numbers as of lanes: not fused into a sum.
+inline constexpr auto squared = [](auto v) { return wengert::detail::unfused(v * v); };
 
 template <class T> constexpr T lowest()
 {

@@ -83,6 +83,14 @@ void var(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::s
 
 namespace detail {
 
+/// ln of numbers, by the kernels' own function.
+template <class T, class A> inline T log_of(T x) { return log(Lane<T, A>(x)).first(); }
+template <class T, class A> inline void take_logs(T* x, std::size_t n)
+{
+    using L = Lane<T, A>;
+    each_lane<L>(n, [&](std::size_t k, std::size_t c) { log(L::load_part(x + k, c)).store_part(x + k, c); });
+}
+
 /// Largest element m and s = Σ exp(x − m) of a row; exp(x − m) is stored at e unless that is null.
 template <class T> struct ShiftedSum {
     T shift, sum;
@@ -127,7 +135,7 @@ inline void shifted_columns(const T* x, std::size_t n, std::size_t columns, std:
 template <class T, class A> inline T logsumexp_row(const T* x, std::size_t n)
 {
     const auto [shift, sum] = shifted_row<T, A>(x, n, nullptr);
-    return shift + std::log(sum);
+    return shift + log_of<T, A>(sum);
 }
 
 }  // namespace detail
@@ -142,7 +150,8 @@ void logsumexp(const T* x, std::size_t outer, std::size_t n, std::size_t inner, 
         [&](std::size_t at, std::size_t o, std::size_t columns) {
             alignas(64) T shift[detail::column_tile], sum[detail::column_tile];
             detail::shifted_columns<T, A>(x + at, n, columns, inner, nullptr, shift, sum);
-            for (std::size_t j = 0; j < columns; ++j) out[o + j] = shift[j] + std::log(sum[j]);
+            detail::take_logs<T, A>(sum, columns);
+            for (std::size_t j = 0; j < columns; ++j) out[o + j] = shift[j] + sum[j];
         });
 }
 
@@ -170,7 +179,7 @@ template <class T, class A> inline void log_softmax_row(const T* x, std::size_t 
 {
     using L = Lane<T, A>;
     const auto [shift, sum] = shifted_row<T, A>(x, n, nullptr);
-    const L m(shift), log_sum(std::log(sum));
+    const L m(shift), log_sum(log_of<T, A>(sum));
     each_lane<L>(n, [&](std::size_t k, std::size_t c) {
         (L::load_part(x + k, c) - m - log_sum).store_part(y + k, c);
     });
@@ -208,7 +217,7 @@ void log_softmax(const T* x, std::size_t outer, std::size_t n, std::size_t inner
         [&](std::size_t at, std::size_t, std::size_t columns) {
             alignas(64) T shift[detail::column_tile], log_sum[detail::column_tile];
             detail::shifted_columns<T, A>(x + at, n, columns, inner, nullptr, shift, log_sum);
-            for (std::size_t j = 0; j < columns; ++j) log_sum[j] = std::log(log_sum[j]);
+            detail::take_logs<T, A>(log_sum, columns);
             for (std::size_t k = 0; k < n; ++k)
                 detail::each_lane<L>(columns, [&](std::size_t j, std::size_t c) {
                     const L v = L::load_part(x + at + k * inner + j, c) - L::load_part(shift + j, c);
