@@ -103,7 +103,8 @@ void same_everywhere(const std::vector<Function<T>>& list,
                      const std::vector<std::pair<Tensor<T>, Tensor<T>>>& arguments)
 {
     const auto f = [&list](const Tensor<T>& v, const Tensor<T>& w) { return all_of(list, v, w); };
-    for (const wg::Backend& backend : {wg::interpret, wg::tile, wg::native}) {
+    const wg::Backend backends[] = {wg::interpret, wg::tile, wg::native};
+    for (const wg::Backend& backend : backends) {
         auto frozen = wg::freeze(f, {.backend = backend, .check = false});
         frozen(arguments[0].first, arguments[0].second);
         for (const auto& [x, a] : arguments) {
