@@ -54,140 +54,67 @@ struct Nothing {};
 template <class S>
 concept has_base = requires { S{AnyBase<S>{}}; } && !requires { S{Nothing{}}; };
 
-template <class S, template <class> class Probe, std::size_t... I>
-concept takes_probes = requires { S{(static_cast<void>(I), Probe<S>{})...}; };
-
-template <class S, template <class> class Probe, std::size_t... I>
-consteval bool takes(std::index_sequence<I...>)
+/// The largest n <= max_fields + 1 such that n probes initialise S, counted upwards from P: what initialises S is every n from
+/// the last field without default to the last one that takes a probe. One function a step, nothing else is instantiated: every
+/// program pays for it.
+template <class S, bool Found, class Probe, class... P> consteval std::size_t count_probes()
 {
-    return takes_probes<S, Probe, I...>;
+    constexpr std::size_t n = 1 + sizeof...(P);
+    if constexpr (requires { S{Probe{}, P{}...}; }) {
+        if constexpr (n > max_fields)
+            return n;
+        else
+            return count_probes<S, true, Probe, Probe, P...>();
+    } else if constexpr (Found || n > max_fields) {
+        return Found ? n - 1 : 0;
+    } else {
+        return count_probes<S, false, Probe, Probe, P...>();
+    }
 }
 
-/// The largest n <= N such that n probes initialise S: a field without default makes smaller n fail too.
-template <class S, template <class> class Probe, std::size_t N = max_fields + 1>
-consteval std::size_t count_probes()
+/// The same by S{{}, {}, ...}: each pair is one field whatever its type, C arrays included, and no conversion is tried, so that
+/// no greedy constructor of a field can disturb the count. `{}` cannot be a pack, hence the list.
+template <class S> consteval std::size_t count_braces()
 {
-    if constexpr (N == 0 || takes<S, Probe>(std::make_index_sequence<N>{}))
-        return N;
-    else
-        return count_probes<S, Probe, N - 1>();
-}
-
-// S{{}, {}, ...} with n pairs: each pair is one field whatever its type, C arrays included, and no conversion
-// is tried, so that no greedy constructor of a field can disturb the count. `{}` cannot be a pack, hence the
-// list.
-template <class S, std::size_t N> inline constexpr bool takes_braces = false;
-template <class S>
-    requires requires { S{{}}; }
-inline constexpr bool takes_braces<S, 1> = true;
-template <class S>
-    requires requires {
-        S{{}, {}};
-    }
-inline constexpr bool takes_braces<S, 2> = true;
-template <class S>
-    requires requires {
-        S{{}, {}, {}};
-    }
-inline constexpr bool takes_braces<S, 3> = true;
-template <class S>
-    requires requires {
-        S{{}, {}, {}, {}};
-    }
-inline constexpr bool takes_braces<S, 4> = true;
-template <class S>
-    requires requires {
-        S{{}, {}, {}, {}, {}};
-    }
-inline constexpr bool takes_braces<S, 5> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 6> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 7> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 8> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 9> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 10> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 11> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 12> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 13> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 14> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 15> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 16> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 17> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 18> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 19> = true;
-template <class S>
-    requires requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
-inline constexpr bool takes_braces<S, 20> = true;
-template <class S>
-    requires requires {
-        S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
-    }
-inline constexpr bool takes_braces<S, 21> = true;
-template <class S>
-    requires requires {
-        S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
-    }
-inline constexpr bool takes_braces<S, 22> = true;
-template <class S>
-    requires requires {
-        S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
-    }
-inline constexpr bool takes_braces<S, 23> = true;
-template <class S>
-    requires requires {
-        S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
-    }
-inline constexpr bool takes_braces<S, 24> = true;
-template <class S>
-    requires requires {
-        S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
-    }
-inline constexpr bool takes_braces<S, 25> = true;
-
-template <class S, std::size_t N = 0> consteval std::size_t count_braces()
-{
-    if constexpr (N > max_fields || !takes_braces<S, N + 1>)
-        return N;
-    else
-        return count_braces<S, N + 1>();
+    // clang-format off
+    if constexpr (!requires { S{{}}; }) return 0;
+    else if constexpr (!requires { S{{}, {}}; }) return 1;
+    else if constexpr (!requires { S{{}, {}, {}}; }) return 2;
+    else if constexpr (!requires { S{{}, {}, {}, {}}; }) return 3;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}}; }) return 4;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}}; }) return 5;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}}; }) return 6;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}}; }) return 7;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 8;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 9;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 10;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 11;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 12;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 13;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 14;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 15;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 16;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 17;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 18;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 19;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 20;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 21;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 22;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 23;
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 24;
+    else return max_fields + 1;
+    // clang-format on
 }
 
 template <class S> consteval std::size_t count_fields()
 {
     if constexpr (requires { S{}; }) {
-        if constexpr (count_braces<S>() > 0 || std::is_empty_v<S>) return count_braces<S>();
+        if constexpr (constexpr std::size_t n = count_braces<S>(); n > 0 || std::is_empty_v<S>) return n;
     }
-    if constexpr (count_probes<S, AnyValue>() > 0)
-        return count_probes<S, AnyValue>();
+    if constexpr (constexpr std::size_t n = count_probes<S, false, AnyValue<S>>(); n > 0)
+        return n;
     else
-        return count_probes<S, AnyLvalue>();
+        return count_probes<S, false, AnyLvalue<S>>();
 }
 
 template <class S> consteval std::size_t checked_count()
