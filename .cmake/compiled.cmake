@@ -1,10 +1,10 @@
-# wengert::compiled: the compiler of frozen graphs in a library of its own, so that sources which freeze functions compile in
-# about half the time. It is built with the flags of whoever adds this project, as kernels must be, and optimized all the
-# same where those do not.
+# wengert::compiled: the tape, the compiler of frozen graphs and the primitives in a library of its own, so that sources which
+# use them compile in about half the time. It is built with the flags of whoever adds this project, as kernels must be, and
+# optimized all the same where those do not.
 set(wengert_compiled_sources)
-foreach(part IN ITEMS compiler emit/emit_cpp emit/native look/registry)
+foreach(part IN ITEMS transforms/eager graph/compiler graph/freeze graph/emit/emit_cpp graph/emit/native graph/look/registry)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/wengert_compiled/${part}.cpp)
-    file(CONFIGURE OUTPUT ${source} CONTENT "#include <wengert/graph/${part}_source.hpp>\n")
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include <wengert/${part}_source.hpp>\n")
     list(APPEND wengert_compiled_sources ${source})
 endforeach()
 add_library(wengert_compiled STATIC EXCLUDE_FROM_ALL ${wengert_compiled_sources})

@@ -208,6 +208,8 @@ def everything():
     """For each name its declarations (comment, head), and the names that are public."""
     names, public = {}, set()
     for file in sorted(INCLUDE.rglob("*.hpp")):
+        if file.stem.endswith("_source"):  # bodies of what other headers declare
+            continue
         for scopes, comment, head in declarations(file.read_text()):
             spaces = [s for s in scopes if not s.startswith("class ")]
             space = re.sub(r"^wengert(::)?", "", "::".join(spaces))

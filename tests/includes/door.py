@@ -64,6 +64,27 @@ int main()
         fail(f"a program beside wengert::compiled has {len(ours)} kernels and rules of its own:\n" + "\n".join(ours[:10]))
 
 
+def code_of_the_library(command):
+    """What no type of the program's decides is wengert::compiled's: the tape, the sweep, traces and paths of frozen functions."""
+    source = """#include <wengert/wengert.hpp>
+int main()
+{
+    const auto f = wengert::freeze([](const wengert::Tensor<double>& x) { return sum(tanh(x)); });
+    return wengert::grad(f)(wengert::Tensor<double>{0.5, 1.5}).size() == 2 ? 0 : 1;
+}
+"""
+    code, errors, symbols = compile(command, source, "-std=c++20", "-O0", "-DWENGERT_COMPILED")
+    if code:
+        fail(f"a program that freezes does not compile with WENGERT_COMPILED:\n{errors}")
+    ours = [line for line in symbols.splitlines()
+            if re.search(r"wengert::(Walk::run|Trace::operation|Graph::input|apply_elementwise|apply_any|record|replay|copy_elements|"
+                         r"detail::(FrozenCore::(run|replay|compile)|finish_trace|escaped|make_node|record_loop|FrozenRule::\w+))\(",
+                         line)]
+    if ours:
+        fail(f"a program beside wengert::compiled has {len(ours)} functions of its own that are that library's:\n"
+             + "\n".join(ours[:10]))
+
+
 def old_compilers(command):
     header = "#include <wengert/base/compiler.hpp>\n"
     disguises = {"g++ 12": ["-U__clang__", "-U__apple_build_version__", "-U__GNUC__", "-D__GNUC__=11"],
@@ -84,8 +105,9 @@ def main():
     old_compilers(command)
     empty_program(command)
     kernels_of_the_library(command)
-    print("the door: an empty program defines nothing of the library's, a program beside wengert::compiled no kernels; old "
-          "compilers are told")
+    code_of_the_library(command)
+    print("the door: an empty program defines nothing of the library's, a program beside wengert::compiled neither kernels nor "
+          "a tape; old compilers are told")
 
 
 main()

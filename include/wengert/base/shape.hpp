@@ -171,12 +171,7 @@ using Strides = Extents;  ///< in elements, zero along broadcast axes
 using Axes = Extents;
 
 /// "(3, 4)", "(3,)" is written "(3)", rank 0 "()".
-inline std::string to_string(const Extents& shape)
-{
-    std::string text = "(";
-    for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
-    return text + ")";
-}
+std::string to_string(const Extents& shape);
 
 inline std::size_t element_count(const Shape& shape) noexcept
 {
@@ -201,15 +196,7 @@ inline constexpr std::size_t max_elements = std::size_t{1} << 59;
 
 /// Non-negative extents, and those that are not 0 have a product of at most max_elements: (0, 2⁶²) is refused as
 /// (2⁶², 0) is. Anything else is the caller's mistake.
-inline void check_shape(std::string_view primitive, const Shape& shape, const Site& at)
-{
-    std::int64_t n = 1;
-    for (auto e : shape) {
-        if (e < 0) fail<ShapeError>(primitive, "a shape has no negative extents: " + to_string(shape), at);
-        if (e != 0 && (__builtin_mul_overflow(n, e, &n) || n > static_cast<std::int64_t>(max_elements)))
-            fail<ShapeError>(primitive, "shape " + to_string(shape) + " has too many elements", at);
-    }
-}
+void check_shape(std::string_view primitive, const Shape& shape, const Site& at);
 
 /// An axis in [-rank, rank) made non-negative.
 inline std::size_t normalize_axis(std::string_view primitive, std::int64_t axis, const Shape& shape,
@@ -223,23 +210,7 @@ inline std::size_t normalize_axis(std::string_view primitive, std::int64_t axis,
 }
 
 /// NumPy's rule: shapes are aligned at their ends; extents are equal or one of them is 1.
-inline Shape broadcast_shapes(std::string_view primitive, const Shape& a, const Shape& b, const Site& at)
-{
-    const Shape& longer = a.size() >= b.size() ? a : b;
-    const Shape& shorter = a.size() >= b.size() ? b : a;
-    Shape out = longer;
-    const std::size_t lead = longer.size() - shorter.size();
-    for (std::size_t i = 0; i < shorter.size(); ++i) {
-        std::int64_t& e = out[lead + i];
-        if (e == shorter[i] || shorter[i] == 1) continue;
-        if (e != 1)
-            fail<ShapeError>(
-                primitive,
-                "shapes " + to_string(a) + " and " + to_string(b) + " cannot be broadcast together", at);
-        e = shorter[i];
-    }
-    return out;
-}
+Shape broadcast_shapes(std::string_view primitive, const Shape& a, const Shape& b, const Site& at);
 
 /// Strides that read an array of `shape` as if it had the larger shape `to`: 0 along broadcast axes.
 inline Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& to)
@@ -252,3 +223,7 @@ inline Strides broadcast_strides(const Shape& shape, const Strides& strides, con
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "shape_source.hpp"
+#endif

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "ir/executable.hpp"
-#include "ir/separate.hpp"
+#include "../base/separate.hpp"
 #include "passes/options.hpp"
 
 namespace wengert {

@@ -20,46 +20,14 @@ template <class X> std::vector<AnyTensor> tensors_of(const X& x)
     return out;
 }
 
-inline std::vector<AnyTensor> part_of(const std::vector<AnyTensor>& all, std::size_t first, std::size_t last)
-{
-    return {all.begin() + static_cast<std::ptrdiff_t>(first),
-            all.begin() + static_cast<std::ptrdiff_t>(last)};
-}
+std::vector<AnyTensor> part_of(const std::vector<AnyTensor>& all, std::size_t first, std::size_t last);
 
 /// The step that every leaf of xs can be sliced for. Throws ShapeError for a leaf of rank 0 and for different extents.
-inline std::int64_t steps_of(const std::vector<AnyTensor>& xs, const Site& at)
-{
-    for (const AnyTensor& x : xs) {
-        const Shape &shape = x.value->shape, &first = xs.front().value->shape;
-        if (shape.size() == 0)
-            fail<ShapeError>("scan", "xs are sliced along axis 0, but one of them has shape ()", at);
-        if (shape[0] != first[0])
-            fail<ShapeError>("scan",
-                             "xs are sliced along axis 0, but their shapes " + to_string(first) + " and " +
-                                 to_string(shape) + " differ there",
-                             at);
-    }
-    return xs.front().value->shape[0];
-}
+std::int64_t steps_of(const std::vector<AnyTensor>& xs, const Site& at);
 
 /// What a body returns must have the shapes that it was given, or had before.
-inline void check_same_shapes(std::string_view primitive, const char* what,
-                              const std::vector<AnyTensor>& before, const std::vector<AnyTensor>& after,
-                              const Site& at)
-{
-    if (before.size() != after.size())
-        fail<ShapeError>(primitive,
-                         std::string(what) + ": " + std::to_string(after.size()) +
-                             " tensors where there were " + std::to_string(before.size()),
-                         at);
-    for (std::size_t i = 0; i < before.size(); ++i)
-        if (!(before[i].value->shape == after[i].value->shape))
-            fail<ShapeError>(primitive,
-                             std::string(what) + ": tensor " + std::to_string(i) + " has shape " +
-                                 to_string(after[i].value->shape) + " where it had " +
-                                 to_string(before[i].value->shape),
-                             at);
-}
+void check_same_shapes(std::string_view primitive, const char* what, const std::vector<AnyTensor>& before,
+                       const std::vector<AnyTensor>& after, const Site& at);
 inline constexpr const char* state_changes = "the body must return a state of the shapes that it is given";
 inline constexpr const char* result_changes = "the body must return results of the same shapes in every step";
 
@@ -155,13 +123,7 @@ std::pair<State, Y> scan_eagerly(const Call& call, State state, const Xs& xs, st
     return {std::move(state), std::move(ys)};
 }
 
-inline void check_condition(std::string_view primitive, const Block& b, const Site& at)
-{
-    if (b.shape.size() != 0)
-        fail<ShapeError>(primitive,
-                         "the condition must be one truth value, shape (), not shape " + to_string(b.shape),
-                         at);
-}
+void check_condition(std::string_view primitive, const Block& b, const Site& at);
 
 template <class Test, class Body, class State>
 State while_eagerly(Test& test, Body& body, State state, const Site& at)
@@ -183,3 +145,7 @@ State while_eagerly(Test& test, Body& body, State state, const Site& at)
 
 }  // namespace detail
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "control_eager_source.hpp"
+#endif

@@ -16,7 +16,7 @@ struct ScanOptions {
 /// What the last run of a scan with snapshots, or of its derivative, has done; zeros for other nodes. The derivative's
 /// `forward` counts the steps of the pass forward that made the states it began with: together they are `planned`. The last
 /// step of that pass, which makes the result, is not in the plan.
-WENGERT_INLINE LoopReport loop_report(const GraphNode& n);
+LoopReport loop_report(const GraphNode& n);
 
 namespace detail {
 

@@ -14,14 +14,7 @@
 namespace wengert::detail {
 
 /// The trace in progress, null where loops run as they are.
-inline Trace* current_trace()
-{
-    Recorder* r = recorder();
-    if (!r) [[likely]]
-        return nullptr;
-    const Tape& tape = Tape::current();
-    return tape.anomaly || tape.save_all ? nullptr : r->trace();
-}
+Trace* current_trace();
 
 /// What a tree holds: its tensors and keys, which are values of graphs, and its numbers and texts.
 struct TreeReader {
@@ -74,29 +67,11 @@ public:
     BodyTrace(const BodyTrace&) = delete;
     BodyTrace& operator=(const BodyTrace&) = delete;
     ~BodyTrace() { --depth(); }
-    static int& depth()
-    {
-        static thread_local int n = 0;
-        return n;
-    }
+    static int& depth();
     Trace& trace() noexcept { return trace_; }
-    AnyTensor input(const Ref<Block>& example, const Site& at)
-    {
-        const Ref<Block> b = contiguous(example);
-        AnyTensor t{make_view(b, b->shape, nullptr, 0), {}};
-        trace_.input(t.value, at);
-        return t;
-    }
-    std::vector<AnyTensor> inputs(const std::vector<AnyTensor>& examples, const Site& at)
-    {
-        std::vector<AnyTensor> out;
-        for (const AnyTensor& t : examples) out.push_back(input(t.value, at));
-        return out;
-    }
-    void outputs(const std::vector<AnyTensor>& values, const Site& at)
-    {
-        for (const AnyTensor& t : values) trace_.output(t, at);
-    }
+    AnyTensor input(const Ref<Block>& example, const Site& at);
+    std::vector<AnyTensor> inputs(const std::vector<AnyTensor>& examples, const Site& at);
+    void outputs(const std::vector<AnyTensor>& values, const Site& at);
 
 private:
     NoGrad unrecorded_;
@@ -108,41 +83,17 @@ private:
 /// values are the enclosing trace's. Empty where a guard cannot be put like that.
 class BodyGuards {
 public:
-    BodyGuards(BodyTrace& body, std::size_t first_captured)
-        : trace_(body.trace()), first_captured_(first_captured)
-    {
-        const std::vector<Guard> guards = trace_.graph().guards();
-        for (const Guard& g : guards) add(g);
-    }
+    BodyGuards(BodyTrace& body, std::size_t first_captured);
     bool possible() const noexcept { return possible_; }
     bool any() const noexcept { return holds_.has_value(); }
     const Site& at() const noexcept { return at_; }
     /// The truth value, true where there was no guard.
     Tensor<bool> holds() const { return holds_ ? *holds_ : Tensor<bool>(true); }
     /// Tells the enclosing trace what it has to guard itself.
-    void hand_on(Recorder& outer) const
-    {
-        for (const auto& [block, what, at] : outside_) outer.read(*block, what, at);
-    }
+    void hand_on(Recorder& outer) const;
 
 private:
-    void add(const Guard& g)
-    {
-        const GraphNode& n = trace_.graph().node(g.value);
-        const Ref<Block> b = trace_.blocks()[g.value];
-        if (n.kind == Graph::Kind::input && n.index >= first_captured_) {
-            outside_.emplace_back(trace_.captured()[n.index - first_captured_].value, g.what, g.at);
-            return;
-        }
-        possible_ = possible_ && b->count == 1 && !differentiable(b->dtype);
-        if (!possible_) return;
-        with_dtype(b->dtype, [&]<class T>() {
-            const Tensor<T> now = reshape(Tensor<T>(AnyTensor{b, {}}), Shape{}, g.at);
-            const Tensor<bool> same = now == *g.expected->template as<T>();
-            holds_ = holds_ ? *holds_ && same : same;
-        });
-        if (!at_.line) at_ = g.at;
-    }
+    void add(const Guard& g);
 
     Trace& trace_;
     std::size_t first_captured_;
@@ -153,59 +104,16 @@ private:
 };
 
 /// A loop that is recorded as an operation, and its results.
-inline std::vector<AnyTensor> record_loop(std::shared_ptr<LoopParameters> p, std::vector<AnyTensor> in,
-                                          const Site& at)
-{
-    Recorder& r = *recorder();
-    p->dtype = packed_dtype(p->results);
-    place_results(*p, 0);
-    p->code = make_loop_code();
-    const Tape& tape = Tape::current();
-    bool swept = false;
-    for (const AnyTensor& t : in)
-        swept = swept || (t.node && (t.node->mask & tape.active & ~tape.forward_levels));
-    std::shared_ptr<const LoopParameters> made = p;
-    if (p->effects && r.effect) {
-        in.push_back({r.effect, {}});
-        p->ignored = 1;
-    }
-    if (swept && p->kind == Kind::scan && differentiable(p->dtype)) made = with_history(*p);
-    const AnyTensor packed = apply_loop(made, in, at);
-    if (p->effects) r.effect = packed.value;
-    std::vector<AnyTensor> out;
-    for (const auto& result : p->results) out.push_back(unpacked(packed, result, at));
-    return out;
-}
+std::vector<AnyTensor> record_loop(std::shared_ptr<LoopParameters> p, std::vector<AnyTensor> in,
+                                   const Site& at);
 
-inline bool calls_host(const Graph& g)
-{
-    return std::any_of(g.nodes().begin(), g.nodes().end(),
-                       [](const GraphNode& n) { return n.primitive && n.primitive->effects; });
-}
+bool calls_host(const Graph& g);
 
 /// The value of the flag that a body's guards have become: guarded in the enclosing trace where it is true.
-inline bool flag_holds(const AnyTensor& flag, const Site& at)
-{
-    if (!*contiguous(flag.value)->as<bool>()) return false;
-    note_read(*flag.value, Read::truth, at);
-    return true;
-}
+bool flag_holds(const AnyTensor& flag, const Site& at);
 
 /// Slices of xs at step 0, or zeros where there is none.
-inline std::vector<AnyTensor> example_slices(const std::vector<AnyTensor>& xs)
-{
-    std::vector<AnyTensor> out;
-    for (const AnyTensor& x : xs) {
-        Shape shape;
-        for (std::size_t i = 1; i < x.value->shape.size(); ++i) shape.push_back(x.value->shape[i]);
-        const Block& b = *x.value;
-        if (b.count == 0)
-            out.push_back({zeros_block(b.dtype, shape), {}});
-        else
-            out.push_back({Selection::at(b.shape, 0, 0).view(x.value), {}});
-    }
-    return out;
-}
+std::vector<AnyTensor> example_slices(const std::vector<AnyTensor>& xs);
 
 /// What the trace of a body gives.
 template <class Y> struct TracedBody {
@@ -260,31 +168,14 @@ std::optional<TracedBody<Y>> trace_body(Trace& outer, const std::vector<AnyTenso
 }
 
 /// Adds the flag as the last state: flag' = flag and this step's guards.
-inline Graph with_flag(const Graph& g, std::size_t states, bool flag)
-{
-    if (!flag) return g;
-    Graph h;
-    std::vector<ValueId> map(g.size(), no_value);
-    const auto input = [&](std::size_t i) {
-        const GraphNode& n = g.node(g.inputs()[i]);
-        map[g.inputs()[i]] = h.input(n.dtype, n.shape, n.at);
-    };
-    for (std::size_t i = 0; i < states; ++i) input(i);
-    const ValueId before = h.input(DType::boolean, Shape());
-    for (std::size_t i = states; i < g.inputs().size(); ++i) input(i);
-    for (ValueId v = 0; v < g.size(); ++v)
-        if (g.node(v).kind != Graph::Kind::input) map[v] = h.copy(g.node(v), map);
-    const std::size_t last = g.outputs().size() - 1;
-    const ValueId now = h.operation(elementwise_primitive<LogicalAnd, xsimd::default_arch, bool, bool, bool>,
-                                    {}, {before, map[g.outputs()[last]]}, Shape());
-    for (std::size_t k = 0; k < states; ++k) h.output(map[g.outputs()[k]]);
-    h.output(now);
-    for (std::size_t k = states; k < last; ++k) h.output(map[g.outputs()[k]]);
-    return h;
-}
+Graph with_flag(const Graph& g, std::size_t states, bool flag);
 
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED
 #include "loops/loop_source.hpp"
+#endif
+
+#ifndef WENGERT_COMPILED
+#include "control_trace_source.hpp"
 #endif

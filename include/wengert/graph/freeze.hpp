@@ -4,11 +4,8 @@
 
 #include "../transforms/custom.hpp"
 #include "ir/arguments.hpp"
-#include "check.hpp"
-#include "frozen.hpp"
-#include "frozen_rule.hpp"
 #include "into.hpp"
-#include "traced_inputs.hpp"
+#include "traced_call.hpp"
 
 namespace wengert {
 
@@ -34,19 +31,8 @@ protected:
     template <class... X> void read_arguments(CallArguments& a, const X&... x) const
     {
         std::size_t number = 0;
-        const std::vector<std::size_t>& d = core_->options.dynamic;
-        a.families = !d.empty();
-        const auto one = [&](const auto& argument) {
-            a.dynamic = a.families && std::find(d.begin(), d.end(), number++) != d.end();
-            visit_argument(a, argument);
-        };
-        (one(x), ...);
-        a.dynamic = false;
-        for (const AnyTensor* t : core_->live) {
-            if (!t->value) refuse_empty("freeze", *t, {});
-            a.tensor(*t);
-        }
-        a.number(word_of_call<X...>(Tape::current()));
+        ((core_->begin_argument(a, number++), visit_argument(a, x)), ...);
+        core_->end_arguments(a, word_of_call<X...>(Tape::current()));
     }
     /// What f captures may be a variable; arguments of other types may consist of the same numbers.
     template <class... X> static std::uintptr_t word_of_call(const Tape& tape) noexcept
@@ -154,15 +140,13 @@ protected:
         FrozenCore& core = *core_;
         const CallArguments& a = core.call.arguments;
         if (!path && !core.may_trace(entry)) return run_eagerly(run, at, x...);
+        if (path) ++core.stats.checks;
+        FrozenTrace t;
+        std::optional<LiveInputs> live;
+        Y y = traced(run, a, t, live, at, x...);
         std::vector<Ref<Block>> values;
-        const auto keep = [&](FrozenTrace&& t) {
-            values = std::move(t.values);
-            path = core.add(entry, std::move(t), a.family, a.extent);
-            core.report_retraces(at);
-            return !recorded || (path && !loops_call_host(entry));
-        };
-        Y y = path ? checked(run, *path, a, core.call.outputs, values, at, x...)
-                   : traced(run, a, keep, at, x...);
+        if (take_trace(core, entry, path, std::move(t), recorded, values, at)) live->end();
+        live.reset();
         if (!recorded) return y;
         if (!path || loops_call_host(entry))
             return run_function(run, at, x...);  // it has seen constants; live tensors are as before
@@ -194,8 +178,8 @@ protected:
         const auto own = values.begin() + static_cast<std::ptrdiff_t>(path->results + path->live.size());
         for (auto given = own; given != values.end(); ++given) in.push_back({std::move(*given), {}});
         values.erase(own, values.end());
-        std::vector<AnyTensor> tensors = record_section(
-            in, values, std::make_shared<FrozenRule>(core_, path, std::move(cut)), part_primitive, at);
+        std::vector<AnyTensor> tensors =
+            record_section(in, values, frozen_rule(core_, path, std::move(cut)), part_primitive, at);
         for (std::size_t k = 0; k < path->live.size(); ++k)
             *core_->live[path->live[k]] = std::move(tensors[path->results + k]);
         ResultFiller filler{tensors.data()};
@@ -214,29 +198,24 @@ protected:
         return run_function(run, at, x...);
     }
 
-    /// f's result; what it did while it ran is for use(trace), which says whether live tensors keep what f assigned
-    /// to them. They do not when it throws.
-    template <class Use, class Y, class... X>
-    Y traced(Run<Y, X...> run, const CallArguments& a, const Use& use, const Site& at, const X&... x) const
+    /// f's result, and in t what it did while it ran. Live tensors keep what f assigned to them while `live` lives, and longer
+    /// where it is told so.
+    template <class Y, class... X>
+    Y traced(Run<Y, X...> run, const CallArguments& a, FrozenTrace& t, std::optional<LiveInputs>& live,
+             const Site& at, const X&... x) const
     {
-        FrozenTrace t;
         Trace trace;
         std::tuple<X...> copy(tree::detail::copied(x)...);
         TraceInputs in{trace, a.inputs, at};
         visit_arguments(in, copy);
-        LiveInputs live(in, core_->live);
+        live.emplace(in, core_->live);
         Y y = run(function_.get(), at, copy);
         HeldBlocks held;
         visit_argument(held, y);
         visit_arguments(held, copy);
-        for (const auto& header : live.headers()) ++held.count[header.get()];
-        for (const AnyTensor* l : core_->live) ++held.count[l->value.get()];
-        add_outputs(t, trace, live, y, at);
-        trace.stop();
-        t.varies = trace.varies();
-        for (const auto& b : t.values) ++held.count[b.get()];
-        t.escaped = escaped(trace, std::move(held));
-        t.graph = std::move(trace.graph());
+        ResultBlocks result;
+        visit_argument(result, y);
+        finish_trace(t, trace, *live, result, std::move(held), at);
         auto shell = std::make_shared<Y>(tree::detail::copied(y));
         ResultShell empty;
         visit_argument(empty, *shell);
@@ -244,78 +223,21 @@ protected:
         ResultNumbers numbers;
         visit_argument(numbers, y);
         t.numbers = std::move(numbers.words.signature);
-        if (use(std::move(t))) live.end();
         return y;
     }
 
-    /// The outputs of a trace: the result's, what live tensors have been assigned, what the host has returned.
-    template <class Y>
-    void add_outputs(FrozenTrace& t, Trace& trace, const LiveInputs& live, const Y& y, const Site& at) const
-    {
-        const auto add = [&](Ref<Block> b) {
-            trace.output(b, at);
-            t.values.push_back(std::move(b));
-        };
-        ResultBlocks result;
-        visit_argument(result, y);
-        for (const auto& [key, tensor] : result.leaves) {
-            Ref<Block> b = tensor ? tensor->value : trace.key(key->origin);
-            t.depends = t.depends || (tensor && depends_now(*tensor));
-            add(b ? b : block_of_key(*key));
-        }
-        t.results = result.leaves.size();
-        const std::size_t first = trace.graph().inputs().size() - core_->live.size();
-        for (std::size_t i = 0; i < core_->live.size(); ++i) {
-            if (!live.updated(i)) continue;
-            if (!core_->live[i]->value) refuse_empty("freeze", *core_->live[i], at);
-            t.live.push_back(i);
-            t.depends = t.depends || depends_now(*core_->live[i]);
-            trace.graph().update(first + i, trace.graph().outputs().size());
-            add(core_->live[i]->value);
-        }
-        for (const ValueId v : host_values(trace.graph())) add(trace.blocks()[v]);
-    }
-    /// A result of f on constants: what it depends on is something that f captures.
-    static bool depends_now(const AnyTensor& t) { return t.node && (t.node->mask & Tape::current().active); }
-
-    /// f beside the graph: its results count, the graph's are compared with them.
-    template <class Y, class... X>
-    Y checked(Run<Y, X...> run, FrozenPath& path, const CallArguments& a,
-              const std::vector<Ref<Block>>& outputs, std::vector<Ref<Block>>& values, const Site& at,
-              const X&... x) const
-    {
-        ++core_->stats.checks;
-        const auto compare = [&](FrozenTrace&& now) {
-            compare_calls(path, outputs, now, at);
-            values = std::move(now.values);
-            return true;
-        };
-        return traced(run, a, compare, at, x...);
-    }
     template <class Y, class... X> const FrozenPath& path(Run<Y, X...> run, const X&... x) const
     {
         CallArguments a = arguments(x...);
-        const FrozenPath* p = fitting(core_->entry(a), a.inputs);
+        const FrozenPath* p = fitting_path(core_->entry(a), a.inputs);
         if (!p) {
             const LiveKept kept(core_->live);
             static_cast<void>(call(run, Site{}, x...));
-            p = fitting(core_->entry(a), a.inputs);
+            p = fitting_path(core_->entry(a), a.inputs);
         }
         if (!p) fail<Error>("freeze", "there is no graph for these arguments: " + core_->reason, {});
         return *p;
     }
-    /// The path whose guards these inputs pass; inputs and live tensors stay as they are.
-    static const FrozenPath* fitting(const FrozenEntry& e, const std::vector<Ref<Block>>& inputs)
-    {
-        for (const auto& p : e.paths) {
-            std::vector<Ref<Block>> in = inputs, out;
-            if (p->optimized.guards().empty() || p->effects ||
-                p->executable->run(in, out) == p->optimized.guards().size())
-                return p.get();
-        }
-        return nullptr;
-    }
-
     /// Its address stands for the types of the arguments, and so for that of the result.
     template <class... X> alignas(8) inline static char types = 0;
 

@@ -4,316 +4,37 @@
 #include <map>
 #include <optional>
 
-#include "../transforms/section.hpp"
+#include "../tape/section.hpp"
 #include "optimize.hpp"
 
 namespace wengert::detail {
 
 /// What a graph's host_callbacks return, but for those in loops.
-inline std::vector<ValueId> host_values(const Graph& g)
-{
-    std::vector<ValueId> found;
-    for (ValueId v = 0; v < g.size(); ++v)
-        if (const Primitive* p = g.node(v).primitive; p && p->effects && p->kind == "host_callback")
-            found.push_back(v);
-    return found;
-}
-inline bool loops_call_host(const Graph& g)
-{
-    const auto calls = [](const GraphNode& n) { return n.primitive && n.primitive->effects; };
-    return static_cast<std::size_t>(std::count_if(g.nodes().begin(), g.nodes().end(), calls)) >
-           host_values(g).size();
-}
-/// The same graph with these as further inputs.
-inline Graph with_host_values(const Graph& g)
-{
-    std::vector<ValueId> map;
-    Graph out = g.like(map);
-    for (const ValueId v : host_values(g)) map[v] = out.input(g.node(v).dtype, g.node(v).shape, g.node(v).at);
-    for (ValueId v = 0; v < g.size(); ++v)
-        if (map[v] == no_value) map[v] = out.copy(g.node(v), map);
-    out.finish(g, map);
-    return out;
-}
-
-/// The same graph with what is guarded as further outputs.
-inline Graph with_guards_shown(const Graph& g)
-{
-    Graph out = g;
-    for (const Guard& guard : g.guards()) out.output(guard.value);
-    return out;
-}
-/// A graph whose outputs from `results` on are the values of these guards, then others: the guards in their place.
-inline Graph with_guards(const Graph& shown, std::size_t results, const std::vector<Guard>& guards)
-{
-    std::vector<ValueId> map;
-    Graph out = shown.like(map);
-    for (ValueId v = 0; v < shown.size(); ++v)
-        if (map[v] == no_value) map[v] = out.copy(shown.node(v), map);
-    for (std::size_t k = 0; k < shown.outputs().size(); ++k) {
-        const ValueId v = map[shown.outputs()[k]];
-        if (k >= results && k - results < guards.size())
-            out.guard({v, guards[k - results].expected, guards[k - results].what, guards[k - results].at});
-        else
-            out.output(v);
-    }
-    return out;
-}
+std::vector<ValueId> host_values(const Graph& g);
+bool loops_call_host(const Graph& g);
 
 /// A derivative would call it again: f is to run instead.
-inline bool loops_call_host(const FrozenEntry& e)
-{
-    return std::any_of(e.paths.begin(), e.paths.end(),
-                       [](const auto& p) { return p->effects && loops_call_host(p->recorded); });
-}
+bool loops_call_host(const FrozenEntry& e);
 
-/// Which inputs want a cotangent, and whether the zero-cotangent rule is on: by these a derivative's graph is known.
-inline std::string wanted_key(const std::vector<bool>& wanted)
-{
-    std::string key(1, Tape::current().allow_nan ? 'n' : '0');
-    for (bool w : wanted) key += w ? '1' : '0';
-    return key;
-}
-inline std::string present_key(const std::vector<AnyTensor>& cotangents)
-{
-    std::string key;
-    for (const auto& g : cotangents) key += g.value ? 'g' : '-';
-    return key;
-}
+/// Its derivative: a graph where nothing depends on the cotangents, else the recorded operations once more. `cut`: what it has
+/// handed over are the section's last inputs.
+std::shared_ptr<const SectionRule> frozen_rule(std::shared_ptr<FrozenCore> core,
+                                               std::shared_ptr<FrozenPath> path,
+                                               std::shared_ptr<const FrozenCut> cut);
 
-class FrozenRule : public SectionRule {
-public:
-    /// `cut`: what it has handed over are the section's last inputs.
-    FrozenRule(std::shared_ptr<FrozenCore> core, std::shared_ptr<FrozenPath> path,
-               std::shared_ptr<const FrozenCut> cut)
-        : SectionRule("frozen", pull_frozen), core_(std::move(core)), path_(std::move(path)),
-          cut_(std::move(cut)), soon_(Tape::current().pull_follows)
-    {}
-
-private:
-    using Tensors = std::vector<AnyTensor>;
-    using Blocks = std::vector<Ref<Block>>;
-
-    static Tensors pull_frozen(const SectionRule& section, const Tensors& inputs, const Tensors& cotangents,
-                               const std::vector<bool>& wanted, const Site& at)
-    {
-        const auto& rule = static_cast<const FrozenRule&>(section);
-        if (!rule.cut_) return rule.cotangents_of(inputs, {}, cotangents, wanted, at);
-        const std::size_t own = inputs.size() - rule.cut_->handed.size();
-        const auto end = inputs.begin() + static_cast<std::ptrdiff_t>(own);
-        const Tensors handed(end, inputs.end());
-        return rule.cotangents_of(
-            Tensors(inputs.begin(), end), handed, cotangents,
-            std::vector<bool>(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(own)), at);
-    }
-    Tensors cotangents_of(const Tensors& inputs, const Tensors& handed, const Tensors& cotangents,
-                          const std::vector<bool>& wanted, const Site& at) const
-    {
-        const Occupied occupied(*core_);
-        if (!occupied || recorder() || depends(inputs) || depends(cotangents))
-            return sweep(inputs, cotangents, wanted, at);
-        Tensors result(inputs.size());
-        if ((soon_ || cut_) && pull_cut(inputs, handed, cotangents, wanted, result, at)) return result;
-        FrozenPullback& p = pullback(inputs, cotangents, wanted, at);
-        Blocks in = blocks_of(inputs), out;
-        append_blocks(in, cotangents);
-        if (p.executable->run(in, out) != p.guards) return sweep(inputs, cotangents, wanted, at);
-        for (std::size_t k = 0; k < out.size(); ++k) result[p.inputs[k]].value = std::move(out[k]);
-        return result;
-    }
-    static bool depends(const Tensors& x)
-    {
-        const std::uint64_t active = Tape::current().active;
-        return std::any_of(x.begin(), x.end(),
-                           [&](const AnyTensor& t) { return t.node && (t.node->mask & active); });
-    }
-    /// Those that are there, contiguous.
-    static void append_blocks(Blocks& to, const Tensors& x)
-    {
-        for (const auto& t : x)
-            if (t.value) to.push_back(contiguous(t.value));
-    }
-    static Blocks blocks_of(const Tensors& x)
-    {
-        Blocks out;
-        append_blocks(out, x);
-        return out;
-    }
-
-    /// By the graph that is handed what it reads; where the call was not the one to hand it over, that is computed now. False where
-    /// there is no such graph.
-    bool pull_cut(const Tensors& inputs, const Tensors& handed, const Tensors& cotangents,
-                  const std::vector<bool>& wanted, Tensors& result, const Site& at) const
-    {
-        const FrozenCut& c = cut(inputs, cotangents, wanted, at);
-        if (!c.pullback) return false;
-        Blocks in = blocks_of(inputs), out;
-        if (&c == cut_.get()) {
-            append_blocks(in, handed);
-        } else {
-            Blocks values, own = in;
-            if (c.value->run(own, values) != c.guards) return false;
-            for (const std::size_t k : c.handed) in.push_back(values[k]);
-        }
-        append_blocks(in, cotangents);
-        c.pullback->run(in, out);
-        for (std::size_t k = 0; k < out.size(); ++k) result[c.inputs[k]].value = std::move(out[k]);
-        return true;
-    }
-    /// Made at the first sweep of its kind, and now the first of the path's.
-    const FrozenCut& cut(const Tensors& inputs, const Tensors& cotangents, const std::vector<bool>& wanted,
-                         const Site& at) const
-    {
-        auto& cuts = path_->cuts;
-        const std::string w = wanted_key(wanted), g = present_key(cotangents);
-        const auto found = std::find_if(cuts.begin(), cuts.end(),
-                                        [&](const auto& c) { return c->wanted == w && c->cotangents == g; });
-        if (found != cuts.end()) {
-            std::rotate(cuts.begin(), found, found + 1);
-        } else {
-            auto c = std::make_shared<FrozenCut>();
-            c->wanted = w;
-            c->cotangents = g;
-            if (!path_->effects && path_->live.empty() && !core_->options.memory_limit)
-                make_cut(*c, inputs, cotangents, wanted, at);
-            cuts.insert(cuts.begin(), std::move(c));
-        }
-        return *cuts.front();
-    }
-    void make_cut(FrozenCut& c, const Tensors& inputs, const Tensors& cotangents,
-                  const std::vector<bool>& wanted, const Site& at) const
-    {
-        const Graph shown = swept(inputs, cotangents, wanted, c.inputs, true, at);
-        if (!shown.guards().empty()) return;  // a rule that looks at values
-        const std::size_t results = path_->recorded.outputs().size();
-        const Graph whole = with_guards(shown, results, path_->recorded.guards());
-        const auto parts = graph_compiler().cut(whole, inputs.size(), results, core_->options.passes.costs);
-        if (!parts) return;
-        const Graph value = optimized(parts->early, core_->options);
-        c.guards = value.guards().size();
-        c.handed = parts->handed;
-        c.value = core_->compile(value);
-        c.pullback = core_->compile(optimized(parts->late, core_->options));
-    }
-
-    /// The rule in tensors: the recorded operations again, each on the tape. `values` gets what they give, guarded values too.
-    Tensors sweep(const Tensors& inputs, Tensors cotangents, const std::vector<bool>& wanted, const Site& at,
-                  Tensors* values = nullptr) const
-    {
-        const Graph other = path_->effects ? with_host_values(path_->recorded)
-                            : values       ? with_guards_shown(path_->recorded)
-                                           : Graph();
-        const Graph& graph = path_->effects || values ? other : path_->recorded;
-        cotangents.resize(graph.outputs().size());
-        return pull_by_running(
-            [&](const Tensors& x) {
-                Tensors y = replay(graph, x);
-                if (values)
-                    for (const AnyTensor& t : y) values->push_back({t.value, {}});
-                return y;
-            },
-            inputs, cotangents, wanted, name, at);
-    }
-    /// The same as a graph, from inputs and cotangents to the cotangents of the inputs that `found` gets, after the values where
-    /// these are asked for.
-    Graph swept(const Tensors& inputs, const Tensors& cotangents, const std::vector<bool>& wanted,
-                std::vector<std::size_t>& found, bool with_values, const Site& at) const
-    {
-        // What hooks bring back are other blocks, which the graph would take for constants.
-        const Restore<std::shared_ptr<SavedHooks>> unpacked(Tape::current().hooks, nullptr);
-        Blocks like;
-        for (const Tensors* some : {&inputs, &cotangents})
-            for (const auto& x : *some)
-                if (x.value) like.push_back(make_view(contiguous(x.value), x.value->shape, nullptr, 0));
-        const auto one_sweep = [&](const Tensors& x) {
-            const Tensors primal(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
-            Tensors g(cotangents.size()), out;
-            std::size_t next = inputs.size();
-            for (std::size_t k = 0; k < g.size(); ++k)
-                if (cotangents[k].value) g[k] = x[next++];
-            const Tensors all = sweep(primal, g, wanted, at, with_values ? &out : nullptr);
-            for (std::size_t i = 0; i < all.size(); ++i)
-                if (all[i].value) {
-                    found.push_back(i);
-                    out.push_back(all[i]);
-                }
-            return out;
-        };
-        return trace_graph(one_sweep, like, at);
-    }
-    /// Made at the first sweep with cotangents of these results, for these inputs.
-    FrozenPullback& pullback(const Tensors& inputs, const Tensors& cotangents,
-                             const std::vector<bool>& wanted, const Site& at) const
-    {
-        auto& slot = path_->pullbacks[wanted_key(wanted) + present_key(cotangents)];
-        if (slot) return *slot;
-        auto p = std::make_unique<FrozenPullback>();
-        const Graph fast = optimized(swept(inputs, cotangents, wanted, p->inputs, false, at), core_->options);
-        p->guards = fast.guards().size();
-        p->executable = core_->compile(fast);
-        slot = std::move(p);
-        return *slot;
-    }
-
-    std::shared_ptr<FrozenCore> core_;
-    std::shared_ptr<FrozenPath> path_;
-    std::shared_ptr<const FrozenCut> cut_;
-    bool soon_;  ///< was a sweep to follow when it was recorded?
-};
-
-inline std::vector<AnyTensor> section_inputs(const CallArguments& a)
-{
-    std::vector<AnyTensor> in;
-    for (std::size_t i = 0; i < a.inputs.size(); ++i) in.push_back({a.inputs[i], a.node(i)});
-    return in;
-}
+std::vector<AnyTensor> section_inputs(const CallArguments& a);
 
 /// The levels at which a call is recorded. Refuses arguments that no section can be recorded from, before anything has been
 /// done; nothing for live tensors of that kind, the last inputs, as f may only mean to write over them.
-inline std::optional<std::uint64_t> recorded_levels(const CallArguments& a, std::size_t live, const Site& at)
-{
-    const std::vector<AnyTensor> in = section_inputs(a);
-    std::vector<const AnyTensor*> operands;
-    for (const AnyTensor& x : in) operands.push_back(&x);
-    const std::size_t own = in.size() - live;
-    Tape& tape = Tape::current();
-    std::uint64_t levels = tape.dependence(operands.data(), own, "frozen", at);
-    try {
-        levels |= tape.dependence(operands.data() + own, live, "frozen", at);
-    } catch (const TapeError&) {
-        return {};
-    }
-    if (levels) refuse_writers(section_primitive, operands.data(), in.size(), at);
-    return levels;
-}
+std::optional<std::uint64_t> recorded_levels(const CallArguments& a, std::size_t live, const Site& at);
 
 /// Runs the path used last together with what its derivative will read, where it has been swept so before and there is nothing to
 /// check. `values` are then the results and what the section keeps; null for the ordinary way.
-inline std::shared_ptr<const FrozenCut> run_before_pull(FrozenCore& core, const FrozenEntry& e,
-                                                        CallArguments& a, std::uint64_t levels,
-                                                        std::vector<Ref<Block>>& values)
-{
-    if (e.paths.empty() || e.paths.front()->cuts.empty() || (levels & (levels - 1))) return {};
-    FrozenPath& p = *e.paths.front();
-    if (!p.confirmed || (core.options.check && ((p.replays + 1) & p.replays) == 0)) return {};
-    std::vector<bool> wanted;
-    for (std::size_t i = 0; i < a.inputs.size(); ++i)
-        wanted.push_back(a.node(i) && (a.node(i)->mask & levels));
-    const std::string key = wanted_key(wanted);
-    const auto c =
-        std::find_if(p.cuts.begin(), p.cuts.end(), [&](const auto& x) { return x->wanted == key; });
-    if (c == p.cuts.end() || !(*c)->value) return {};
-    std::vector<Ref<Block>> out;
-    try {
-        if ((*c)->value->run(a.inputs, out) != (*c)->guards) return {};
-    } catch (const Error&) {
-        return {};  // the ordinary way finds it out again, and says so
-    }
-    values.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(p.results));
-    for (const std::size_t k : (*c)->handed) values.push_back(out[k]);
-    ++p.replays;
-    ++core.stats.replays;
-    return *c;
-}
+std::shared_ptr<const FrozenCut> run_before_pull(FrozenCore& core, const FrozenEntry& e, CallArguments& a,
+                                                 std::uint64_t levels, std::vector<Ref<Block>>& values);
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "frozen_rule_source.hpp"
+#endif

@@ -38,28 +38,14 @@ struct TraceInputs {
 /// their derivative. They keep what f assigned to them when the call has come to its end.
 class LiveInputs {
 public:
-    LiveInputs(TraceInputs& in, const std::vector<AnyTensor*>& live) : live_(live)
-    {
-        for (AnyTensor* t : live_) {
-            before_.push_back(*t);
-            headers_.push_back(in.take());
-        }
-        const std::uint64_t active = Tape::current().active;
-        for (std::size_t i = 0; i < live_.size(); ++i) {
-            live_[i]->value = headers_[i];
-            if (before_[i].node && (before_[i].node->mask & active)) live_[i]->node = {};
-        }
-    }
+    LiveInputs(TraceInputs& in, const std::vector<AnyTensor*>& live);
     LiveInputs(const LiveInputs&) = delete;
     LiveInputs& operator=(const LiveInputs&) = delete;
-    ~LiveInputs()
-    {
-        for (std::size_t i = 0; i < live_.size(); ++i)
-            if (!ended_ || !updated(i)) *live_[i] = before_[i];
-    }
+    ~LiveInputs();
     bool updated(std::size_t i) const { return live_[i]->value.get() != headers_[i].get(); }
     void end() noexcept { ended_ = true; }
     const std::vector<Ref<Block>>& headers() const noexcept { return headers_; }
+    const std::vector<AnyTensor*>& tensors() const noexcept { return live_; }
 
 private:
     const std::vector<AnyTensor*>& live_;
@@ -71,16 +57,10 @@ private:
 /// Live tensors are afterwards as they were.
 class LiveKept {
 public:
-    explicit LiveKept(const std::vector<AnyTensor*>& live) : live_(live)
-    {
-        for (const AnyTensor* t : live_) before_.push_back(*t);
-    }
+    explicit LiveKept(const std::vector<AnyTensor*>& live);
     LiveKept(const LiveKept&) = delete;
     LiveKept& operator=(const LiveKept&) = delete;
-    ~LiveKept()
-    {
-        for (std::size_t i = 0; i < live_.size(); ++i) *live_[i] = before_[i];
-    }
+    ~LiveKept();
 
 private:
     const std::vector<AnyTensor*>& live_;
@@ -100,31 +80,14 @@ struct HeldBlocks {
 };
 
 /// References to a block that are not the trace's own, not a view's, and not in `held`.
-inline std::int64_t outside_references(const Block& b, const HeldBlocks& held)
-{
-    std::int64_t count =
-        static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1;
-    if (const auto at = held.count.find(&b); at != held.count.end()) count -= at->second;
-    return count;
-}
+std::int64_t outside_references(const Block& b, const HeldBlocks& held);
 
 /// The first value of a trace, one of its first `inputs` or the result of an operation, that something outside of it still holds,
 /// or no_value: a variable that a replay would leave as it was, a function made in the trace that would go on with its array.
-inline ValueId escaped(Trace& trace, HeldBlocks held,
-                       std::size_t inputs = std::numeric_limits<std::size_t>::max())
-{
-    const auto counts = [&](const GraphNode& n) {
-        return n.kind == Graph::Kind::operation || (n.kind == Graph::Kind::input && n.index < inputs);
-    };
-    for (const auto& [origin, block] : trace.keys()) ++held.count[block.get()];
-    for (const auto& b : trace.blocks())
-        if (b && b->base) ++held.count[b->base];
-    for (const auto& b : trace.aliases()) ++held.count[b->base];
-    const Graph& g = trace.graph();
-    for (ValueId v = 0; v < g.size(); ++v)
-        if (counts(g.node(v)) && trace.blocks()[v] && outside_references(*trace.blocks()[v], held) > 0)
-            return v;
-    return no_value;
-}
+ValueId escaped(Trace& trace, HeldBlocks held, std::size_t inputs = std::numeric_limits<std::size_t>::max());
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "traced_inputs_source.hpp"
+#endif

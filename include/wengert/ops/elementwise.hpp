@@ -310,6 +310,13 @@ template <class T> AnyTensor sum_to_any(const AnyTensor& x, const Shape& shape)
     return sum_to(Tensor<T>(x), shape).any();
 }
 
+#ifdef WENGERT_COMPILED  // in transforms/eager_source.hpp: every program has the addresses of these
+extern template AnyTensor add_any<float>(const AnyTensor&, const AnyTensor&);
+extern template AnyTensor add_any<double>(const AnyTensor&, const AnyTensor&);
+extern template AnyTensor sum_to_any<float>(const AnyTensor&, const Shape&);
+extern template AnyTensor sum_to_any<double>(const AnyTensor&, const Shape&);
+#endif
+
 template <class P, std::size_t i, class A, class Out, class... In> constexpr Primitive make_pull_primitive()
 {
     Primitive p;

@@ -14,11 +14,7 @@ struct WalkFailure {
     std::uint64_t first = 0, last = 0;
     std::string text;
 };
-inline WalkFailure& last_failure()
-{
-    static thread_local WalkFailure failure;
-    return failure;
-}
+WalkFailure& last_failure();
 
 }  // namespace detail
 
@@ -30,47 +26,15 @@ public:
         : Walk(tape, level, level ? tape.level(level).start : 0, Tape::below(level), retain)
     {}
     /// After it, too: `start` is the level's first sequence number, `lower` the levels that may record the sweep.
-    Walk(Tape& tape, std::size_t level, std::uint64_t start, std::uint64_t lower, bool retain)
-        : tape_(tape), level_(level), bit_(Tape::bit(level)), start_(start), lower_(tape.active & lower),
-          keep_(retain)
-    {}
+    Walk(Tape& tape, std::size_t level, std::uint64_t start, std::uint64_t lower, bool retain);
     Walk(const Walk&) = delete;
     Walk& operator=(const Walk&) = delete;
-    ~Walk() { abandon(); }
+    ~Walk();
 
     /// Sweeps back from `out`, whose cotangent is g.
-    void run(const Ref<Node>& out, AnyTensor g)
-    {
-        std::pair<Node*, AnyTensor> root(out.get(), std::move(g));
-        run(&root, 1);
-    }
+    void run(const Ref<Node>& out, AnyTensor g);
     /// Sweeps back from several results at once.
-    void run(std::pair<Node*, AnyTensor>* roots, std::size_t count)
-    {
-        if (count == 0) return;
-        current_ = roots[0].first;
-        for (std::size_t k = 1; k < count; ++k)
-            if (roots[k].first->sequence > current_->sequence) current_ = roots[k].first;
-        highest_ = current_->sequence;
-        try {
-            for (std::size_t k = 0; k < count; ++k) deliver(*roots[k].first, std::move(roots[k].second));
-            if (pending_ > 0) current_ = newest(current_);
-            while (pending_ > 0) {
-                Node& n = *current_;
-                AnyTensor g = take(n);
-                if (n.flags & Node::packed) [[unlikely]]
-                    tape_.unpack(n);
-                if (n.primitive->elementwise && !records(n, g))
-                    pull_elementwise(n, g);
-                else
-                    differentiate(n, g);
-                advance(n);
-            }
-        } catch (const std::exception& e) {
-            detail::last_failure() = {current_ ? current_->sequence : 0, highest_, e.what()};
-            throw;
-        }
-    }
+    void run(std::pair<Node*, AnyTensor>* roots, std::size_t count);
 
     /// True when n is a variable of this sweep or depends on one.
     bool reaches(const Node* n) const noexcept { return n && (n->mask & bit_) && n->sequence >= start_; }
@@ -100,20 +64,8 @@ public:
     }
 
     /// The cotangent of one of several results, kept until the sweep reaches the operation (tape/section.hpp, graph/loops/loop.hpp).
-    void add_part(Node& hub, std::size_t k, const AnyTensor& g)
-    {
-        auto& parts = parts_[&hub];
-        if (parts.size() <= k) parts.resize(k + 1);
-        parts[k] = parts[k].value ? hub.primitive->add(parts[k], g) : g;
-        if (!hub.cotangent.value) deliver(hub, {zeros_block(DType::float32, Shape()), {}});
-    }
-    std::vector<AnyTensor> take_parts(const Node& hub)
-    {
-        const auto at = parts_.find(&hub);
-        std::vector<AnyTensor> parts = at == parts_.end() ? std::vector<AnyTensor>() : std::move(at->second);
-        if (at != parts_.end()) parts_.erase(at);
-        return parts;
-    }
+    void add_part(Node& hub, std::size_t k, const AnyTensor& g);
+    std::vector<AnyTensor> take_parts(const Node& hub);
 
     /// Records operations at this level in the middle of the sweep and goes on from their results.
     template <class F> void rerun(const F& f, std::vector<AnyTensor> cotangents)
@@ -204,18 +156,8 @@ private:
         if (pending_ > 0) current_ = newest(std::exchange(extended_, false) ? tape_.last() : n.previous);
     }
     /// What was unpacked for the derivative, and stays packed for another one.
-    void drop_unpacked(Node& n) noexcept
-    {
-        const auto& values = tape_.packed.at(&n).values;
-        for (std::size_t i = 0; i < values.size(); ++i)
-            if (Block* b = values[i].packed ? std::exchange(n.saved[i], nullptr) : nullptr)
-                release(b, Block::disposal);
-    }
-    static Node* newest(const Node* n)
-    {
-        while (!n->pending) n = n->previous;
-        return const_cast<Node*>(n);
-    }
+    void drop_unpacked(Node& n) noexcept;
+    static Node* newest(const Node* n);
 
     void differentiate(Node& n, AnyTensor& g);
     void pull_elementwise(Node& n, AnyTensor& g);
@@ -237,45 +179,12 @@ private:
             if (Node* in = std::exchange(n.inputs[i], nullptr)) release(in, Node::disposal);
     }
 
-    [[noreturn]] void refuse_consumed(const Node& n) const
-    {
-        const auto& failure = detail::last_failure();
-        const bool failed =
-            !failure.text.empty() && n.sequence >= failure.first && n.sequence <= failure.last;
-        fail<TapeError>("backward",
-                        "the derivative of " + std::string(n.primitive->name) + ", shape " +
-                            to_string(n.shape) + ", recorded at " + to_string(n.at) +
-                            ", has been used up by an earlier backward" +
-                            (failed ? " that failed: " + failure.text
-                                    : "; pass {.retain = true} to that one to retain it"),
-                        {});
-    }
+    [[noreturn]] void refuse_consumed(const Node& n) const;
 
-    [[noreturn]] void report_birth(const Block& g) const
-    {
-        const Node& n = *current_;
-        fail<NumericError>(n.primitive->name,
-                           "a NaN or Inf was born in the backward pass of this operation, cotangent shape " +
-                               to_string(g.shape),
-                           n.at);
-    }
+    [[noreturn]] void report_birth(const Block& g) const;
 
     /// After a failure nothing may stay behind on the nodes that were not reached.
-    void abandon() noexcept
-    {
-        for (Node* n = current_; n && pending_ > 0;) {
-            Node* before = n->previous;
-            while (before && !before->pending) before = before->previous;
-            if (n->pending) {
-                n->pending = false;
-                n->cotangent = {};
-                --pending_;
-                release(n, Node::disposal);
-            }
-            n = before;
-        }
-        for (const auto& leaf : leaves_) leaf->cotangent = {};
-    }
+    void abandon() noexcept;
 
     Tape& tape_;
     std::size_t level_;
@@ -315,17 +224,9 @@ private:
     const Node& node_;
 };
 
-/// By the rule on tensors, recorded where levels below ask for it.
-inline void Walk::differentiate(Node& n, AnyTensor& g)
-{
-    const Restore<std::uint64_t> active(tape_.active, lower_);
-    const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
-    const Restore<Site> site(tape_.site_override, n.at);
-    const Restore<bool> rule(tape_.in_rule, true);
-    Cotangents out(*this, n);
-    n.primitive->vjp(n, g, out);
-}
-
 }  // namespace wengert
 
-#include "walk_elementwise.hpp"
+#ifndef WENGERT_COMPILED
+#include "walk_elementwise_source.hpp"
+#include "walk_source.hpp"
+#endif

@@ -49,15 +49,8 @@ public:
     explicit DiskHooks(std::string folder)
         : store_(std::make_shared<SnapshotStore>(std::move(folder), "SavedTensorHooks", Site{}))
     {}
-    std::shared_ptr<void> pack(const Ref<Block>& b) override
-    {
-        if (b->bytes() < least_packed) return nullptr;
-        return std::make_shared<Snapshot>(store_, std::vector<Ref<Block>>{b});
-    }
-    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override
-    {
-        return static_cast<const Snapshot*>(packed.get())->read(0);
-    }
+    std::shared_ptr<void> pack(const Ref<Block>& b) override;
+    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override;
 
 private:
     std::shared_ptr<SnapshotStore> store_;
@@ -66,51 +59,18 @@ private:
 /// Doubles as floats: 24 bits of each value.
 class SingleHooks : public SavedHooks {
 public:
-    std::shared_ptr<void> pack(const Ref<Block>& b) override
-    {
-        if (b->dtype != DType::float64 || b->bytes() < least_packed) return nullptr;
-        return std::make_shared<Tensor<float>>(cast<float>(Tensor<double>(AnyTensor{b, {}}), Site{}));
-    }
-    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override
-    {
-        return cast<double>(*static_cast<const Tensor<float>*>(packed.get()), Site{}).any().value;
-    }
+    std::shared_ptr<void> pack(const Ref<Block>& b) override;
+    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override;
 };
 
 /// The upper half of a float, rounded to nearest even: 8 bits of each value, float's range.
 class BrainHooks : public SavedHooks {
 public:
-    std::shared_ptr<void> pack(const Ref<Block>& b) override
-    {
-        if (!differentiable(b->dtype) || b->bytes() < least_packed) return nullptr;
-        const Ref<Block> x = contiguous(b);
-        auto packed = std::make_shared<std::vector<std::uint16_t>>(x->count);
-        for (std::size_t i = 0; i < x->count; ++i)
-            (*packed)[i] = halved(x->dtype == DType::float32 ? x->as<float>()[i]
-                                                             : static_cast<float>(x->as<double>()[i]));
-        return packed;
-    }
-    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType dtype, const Shape& shape) override
-    {
-        const auto& half = *static_cast<const std::vector<std::uint16_t>*>(packed.get());
-        auto b = make_block(dtype, shape);
-        for (std::size_t i = 0; i < b->count; ++i) {
-            const float v = std::bit_cast<float>(static_cast<std::uint32_t>(half[i]) << 16);
-            if (dtype == DType::float32)
-                b->as<float>()[i] = v;
-            else
-                b->as<double>()[i] = static_cast<double>(v);
-        }
-        return b;
-    }
+    std::shared_ptr<void> pack(const Ref<Block>& b) override;
+    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType dtype, const Shape& shape) override;
 
 private:
-    static std::uint16_t halved(float v)
-    {
-        const auto bits = std::bit_cast<std::uint32_t>(v);
-        if (v != v) return static_cast<std::uint16_t>(bits >> 16 | 0x40);  // stays a NaN
-        return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-    }
+    static std::uint16_t halved(float v);
 };
 
 }  // namespace detail
@@ -133,13 +93,14 @@ private:
 };
 
 /// Ready-made hooks: SavedTensorHooks hooks(save_on_disk("/tmp")). Exact; arrays below 1 KiB stay in memory.
-inline std::shared_ptr<SavedHooks> save_on_disk(std::string folder)
-{
-    return std::make_shared<detail::DiskHooks>(std::move(folder));
-}
+std::shared_ptr<SavedHooks> save_on_disk(std::string folder);
 /// Doubles are saved as floats: gradients lose about half of their digits (relative error 6e-8 in each saved value).
 inline std::shared_ptr<SavedHooks> save_as_float32() { return std::make_shared<detail::SingleHooks>(); }
 /// Floats and doubles are saved as bfloat16: two or three digits (relative error 4e-3 in each saved value).
 inline std::shared_ptr<SavedHooks> save_as_bfloat16() { return std::make_shared<detail::BrainHooks>(); }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "saved_tensor_hooks_source.hpp"
+#endif

@@ -6,18 +6,11 @@
 
 namespace wengert::detail {
 
-inline const Primitive& part_primitive(DType d)
-{
-    static const Primitive single = make_part_primitive(add_any<float>, sum_to_any<float>);
-    static const Primitive twice = make_part_primitive(add_any<double>, sum_to_any<double>);
-    return d == DType::float32 ? single : twice;
-}
+/// The description of a section's result.
+const Primitive& part_primitive(DType d);
 
-inline AnyTensor lift_any(const AnyTensor& x, std::size_t level, std::string_view transform, const Site& at)
-{
-    if (x.value->dtype == DType::float32) return lift(Tensor<float>(x), level, transform, at).any();
-    return lift(Tensor<double>(x), level, transform, at).any();
-}
+/// x as a variable of a level: see lift().
+AnyTensor lift_any(const AnyTensor& x, std::size_t level, std::string_view transform, const Site& at);
 
 /// f, from tensors to tensors, run on `inputs` and swept back from all results that have a cotangent. Gives the cotangents
 /// of the wanted inputs, empty ones for zero.
@@ -47,3 +40,7 @@ std::vector<AnyTensor> pull_by_running(const F& f, const std::vector<AnyTensor>&
 }
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "section_source.hpp"
+#endif

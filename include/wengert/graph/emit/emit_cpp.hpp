@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../ir/graph.hpp"
-#include "../ir/separate.hpp"
+#include "../../base/separate.hpp"
 
 namespace wengert {
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "../ir/executable.hpp"
-#include "../ir/separate.hpp"
+#include "../../base/separate.hpp"
 
 namespace wengert {
 

@@ -124,20 +124,8 @@ template <class Visitor, class... X> void visit_arguments(Visitor& visitor, std:
     std::apply([&](auto&... x) { (visit_argument(visitor, x), ...); }, all);
 }
 
-inline Ref<Block> block_of_key(const Key& key)
-{
-    auto b = make_block(DType::int64, Shape{2});
-    std::memcpy(b->data, &key.secret, 8);
-    std::memcpy(b->data + 8, &key.stream, 8);
-    return b;
-}
-inline Key key_of_block(const Block& b)
-{
-    Key key(0);
-    std::memcpy(&key.secret, b.data, 8);
-    std::memcpy(&key.stream, b.data + 8, 8);
-    return key;
-}
+Ref<Block> block_of_key(const Key& key);
+Key key_of_block(const Block& b);
 
 /// Dtypes, extents, numbers and texts, compared as they are.
 using Words = std::vector<std::uint64_t>;
@@ -200,37 +188,9 @@ struct CallArguments : WordWriter<CallArguments> {
         return expected_ != nullptr;
     }
     /// Forgets the arguments but keeps the memory for others.
-    void clear() noexcept
-    {
-        inputs.clear();
-        nodes.clear();
-        signature.clear();
-        family.clear();
-        expected_ = next_ = end_ = nullptr;
-        families = dynamic = false;
-        extent = -1;
-        mask = 0;
-    }
+    void clear() noexcept;
     Ref<Node> node(std::size_t input) const { return input < nodes.size() ? nodes[input] : Ref<Node>(); }
-    void tensor(const AnyTensor& t)
-    {
-        if (t.node) {
-            mask |= t.node->mask;
-            nodes.resize(inputs.size());
-            nodes.push_back(t.node);
-        }
-        if (t.value->strided) [[unlikely]]
-            inputs.push_back(contiguous(t.value));
-        else
-            inputs.push_back(t.value);
-        const Block& b = *t.value;
-        word(word_of_type(b));
-        for (std::size_t i = 0; i < b.shape.size(); ++i) {
-            const bool varies = dynamic && i == 0;
-            if (varies && extent < 0) extent = b.shape[0];
-            word(static_cast<std::uint64_t>(b.shape[i]), varies);
-        }
-    }
+    void tensor(const AnyTensor& t);
     template <class T> void tensor(const Tensor<T>& t) { tensor(t.any()); }
     void key(const Key& k) { inputs.push_back(block_of_key(k)); }
     void word(std::uint64_t w, bool varies = false)
@@ -245,11 +205,7 @@ struct CallArguments : WordWriter<CallArguments> {
     }
 
 private:
-    void write_down()
-    {
-        signature.assign(expected_, next_);
-        expected_ = next_ = end_ = nullptr;
-    }
+    void write_down();
     const std::uint64_t *expected_ = nullptr, *next_ = nullptr, *end_ = nullptr;
 };
 
@@ -350,3 +306,7 @@ struct BlockFiller {
 
 }  // namespace detail
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "arguments_source.hpp"
+#endif

@@ -42,6 +42,13 @@ class Graph {
 public:
     using Kind = GraphNode::Kind;
 
+    Graph() = default;
+    Graph(const Graph& g);
+    Graph(Graph&& g) noexcept;
+    Graph& operator=(const Graph& g);
+    Graph& operator=(Graph&& g) noexcept;
+    ~Graph();
+
     const std::vector<GraphNode>& nodes() const noexcept { return nodes_; }
     const GraphNode& node(ValueId v) const noexcept { return nodes_[v]; }
     std::size_t size() const noexcept { return nodes_.size(); }
@@ -51,44 +58,11 @@ public:
     /// For each input the output that takes over its memory when nobody else sees it, or no_value: live tensors.
     const std::vector<ValueId>& updates() const noexcept { return updates_; }
 
-    ValueId input(DType dtype, const Shape& shape, const Site& at = {}, std::uint16_t segment = 0)
-    {
-        GraphNode n;
-        n.kind = Kind::input;
-        n.dtype = dtype;
-        n.shape = shape;
-        n.at = at;
-        n.segment = segment;
-        n.index = static_cast<std::uint32_t>(inputs_.size());
-        inputs_.push_back(append(std::move(n)));
-        updates_.push_back(no_value);
-        return inputs_.back();
-    }
-    ValueId constant(Ref<Block> value, const Site& at = {})
-    {
-        GraphNode n;
-        n.kind = Kind::constant;
-        n.dtype = value->dtype;
-        n.shape = value->shape;
-        n.constant = std::move(value);
-        n.at = at;
-        return append(std::move(n));
-    }
+    ValueId input(DType dtype, const Shape& shape, const Site& at = {}, std::uint16_t segment = 0);
+    ValueId constant(Ref<Block> value, const Site& at = {});
     /// An operation whose result's shape is known.
     ValueId operation(const Primitive& p, Parameters op, ValueList inputs, const Shape& shape,
-                      const Site& at = {}, std::uint16_t segment = 0, std::uint32_t again = 0)
-    {
-        GraphNode n;
-        n.segment = segment;
-        n.index = again;
-        n.dtype = p.dtype;
-        n.primitive = &p;
-        n.op = std::move(op);
-        n.inputs = std::move(inputs);
-        n.shape = shape;
-        n.at = at;
-        return append(std::move(n));
-    }
+                      const Site& at = {}, std::uint16_t segment = 0, std::uint32_t again = 0);
     ValueId append(GraphNode n)
     {
         nodes_.push_back(std::move(n));
@@ -103,33 +77,11 @@ public:
     void update(std::size_t i, std::size_t k) { updates_[i] = static_cast<ValueId>(k); }
 
     /// A graph with the same inputs and none of the rest: where a pass begins. `map` gets the inputs' ids.
-    Graph like(std::vector<ValueId>& map) const
-    {
-        Graph g;
-        map.assign(nodes_.size(), no_value);
-        for (ValueId v : inputs_) {
-            map[v] = g.input(nodes_[v].dtype, nodes_[v].shape, nodes_[v].at);
-            g.nodes_[map[v]].segment = nodes_[v].segment;
-        }
-        g.updates_ = updates_;
-        return g;
-    }
+    Graph like(std::vector<ValueId>& map) const;
     /// Appends a copy of another graph's node whose inputs have been mapped.
-    ValueId copy(const GraphNode& n, const std::vector<ValueId>& map)
-    {
-        GraphNode c = n;
-        for (ValueId& v : c.inputs) v = map[v];
-        return append(std::move(c));
-    }
+    ValueId copy(const GraphNode& n, const std::vector<ValueId>& map);
     /// Ends a pass: outputs and guards of `from`, mapped.
-    void finish(const Graph& from, const std::vector<ValueId>& map)
-    {
-        for (ValueId v : from.outputs_) outputs_.push_back(map[v]);
-        for (Guard g : from.guards_) {
-            g.value = map[g.value];
-            guards_.push_back(std::move(g));
-        }
-    }
+    void finish(const Graph& from, const std::vector<ValueId>& map);
 
 private:
     std::vector<GraphNode> nodes_;
@@ -138,15 +90,10 @@ private:
 };
 
 /// A copy of parameters that lives as long as anyone holds it.
-inline Parameters keep_parameters(const Primitive& p, const void* op)
-{
-    if (!op || !p.clone) return {};
-    const auto destroy = p.destroy;
-    void* copy = p.clone(op);
-    if (!copy) return {};
-    return Parameters(copy, [destroy](const void* x) {
-        if (destroy) destroy(const_cast<void*>(x));
-    });
-}
+Parameters keep_parameters(const Primitive& p, const void* op);
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "graph_source.hpp"
+#endif

@@ -9,57 +9,18 @@
 namespace wengert {
 
 /// The value of one operation from those of its inputs.
-inline Ref<Block> compute_node(const GraphNode& n, const Ref<Block>* in)
-{
-    const Primitive& p = *n.primitive;
-    if (p.value) {
-        const Block* blocks[kernels::max_operands] = {};
-        for (std::size_t i = 0; i < n.inputs.size(); ++i) blocks[i] = in[i].get();
-        return compute_elementwise(current_thread(), p, blocks, n.at);
-    }
-    return p.compute(n.op.get(), in, n.inputs.size(), n.at);
-}
+Ref<Block> compute_node(const GraphNode& n, const Ref<Block>* in);
 
 namespace detail {
 
 /// The values of outputs and guards; others are let go after their last use.
-inline std::vector<Ref<Block>> interpret_graph(const Graph& g, const std::vector<Ref<Block>>& inputs,
-                                               const NodeCallback& callback)
-{
-    std::vector<Ref<Block>> values(g.size());
-    std::vector<std::uint32_t> last(g.size(), 0);
-    for (ValueId v = 0; v < g.size(); ++v)
-        for (ValueId i : g.node(v).inputs) last[i] = v;
-    for (ValueId v : g.outputs()) last[v] = ~0U;
-    for (const Guard& guard : g.guards()) last[guard.value] = ~0U;
-    std::vector<Ref<Block>> operands;
-    for (ValueId v = 0; v < g.size(); ++v) {
-        const GraphNode& n = g.node(v);
-        if (n.kind == GraphNode::Kind::input) {
-            values[v] = inputs[n.index];
-        } else if (n.kind == GraphNode::Kind::constant) {
-            values[v] = n.constant;
-        } else {
-            operands.clear();
-            for (ValueId i : n.inputs) operands.push_back(values[i]);
-            values[v] = compute_node(n, operands.data());
-        }
-        if (callback) callback(n, v, *values[v]);
-        for (ValueId i : n.inputs)
-            if (last[i] == v) values[i] = {};
-    }
-    return values;
-}
+std::vector<Ref<Block>> interpret_graph(const Graph& g, const std::vector<Ref<Block>>& inputs,
+                                        const NodeCallback& callback);
 
 }  // namespace detail
 
 /// The first guard that does not hold, or their number.
-inline std::size_t failed_guard(const Graph& g, const std::vector<Ref<Block>>& values)
-{
-    for (std::size_t k = 0; k < g.guards().size(); ++k)
-        if (!same_elements(*contiguous(values[g.guards()[k].value]), *g.guards()[k].expected)) return k;
-    return g.guards().size();
-}
+std::size_t failed_guard(const Graph& g, const std::vector<Ref<Block>>& values);
 
 namespace detail {
 
@@ -103,25 +64,10 @@ inline constexpr detail::Interpreter interpret{
 
 /// A graph applied to tensors: each operation goes through the library's dispatch, so that it is recorded on the tape, and
 /// by a trace, where one of them asks for it. Guards are not looked at.
-inline std::vector<AnyTensor> replay(const Graph& g, const std::vector<AnyTensor>& inputs)
-{
-    std::vector<AnyTensor> values(g.size());
-    std::vector<AnyTensor> operands;
-    for (ValueId v = 0; v < g.size(); ++v) {
-        const GraphNode& n = g.node(v);
-        if (n.kind == GraphNode::Kind::input) {
-            values[v] = inputs[n.index];
-        } else if (n.kind == GraphNode::Kind::constant) {
-            values[v].value = n.constant;
-        } else {
-            operands.clear();
-            for (ValueId i : n.inputs) operands.push_back(values[i]);
-            values[v] = apply_any(*n.primitive, n.op.get(), operands.data(), operands.size(), n.at);
-        }
-    }
-    std::vector<AnyTensor> out;
-    for (ValueId v : g.outputs()) out.push_back(values[v]);
-    return out;
-}
+std::vector<AnyTensor> replay(const Graph& g, const std::vector<AnyTensor>& inputs);
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "interpret_source.hpp"
+#endif

@@ -18,19 +18,8 @@
 namespace wengert::detail {
 
 /// The parameters of a loop or a branch, null for other nodes. Without a call of what runs them.
-inline const LoopParameters* loop_of(const GraphNode& n)
-{
-    return n.primitive && n.primitive->fields == visit_loop
-               ? static_cast<const Loop*>(n.op.get())->parameters.get()
-               : nullptr;
-}
-inline std::vector<const Graph*> graphs_of(const LoopParameters& p)
-{
-    std::vector<const Graph*> out;
-    for (const auto* g : {&p.body, &p.other, &p.pull})
-        if (*g) out.push_back(g->get());
-    return out;
-}
+const LoopParameters* loop_of(const GraphNode& n);
+std::vector<const Graph*> graphs_of(const LoopParameters& p);
 
 /// Numbers of the graphs of loops.
 using GraphNumbers = std::map<const Graph*, std::size_t>;
@@ -48,53 +37,14 @@ template <class F> void number_graphs(const Graph& g, GraphNumbers& numbers, con
             }
 }
 
-inline std::string positions_text(const std::vector<std::size_t>& positions)
-{
-    std::string out = "(";
-    for (std::size_t i = 0; i < positions.size(); ++i) out += (i ? ", " : "") + std::to_string(positions[i]);
-    return out + ")";
-}
-inline std::string results_text(const LoopParameters& p)
-{
-    std::string out = "(";
-    for (std::size_t i = 0; i < p.results.size(); ++i) {
-        const auto& r = p.results[i];
-        out += (i ? ", " : "") + type_text(r.dtype, r.shape);
-        if (r.wanted()) out += " at " + std::to_string(r.offset);
-    }
-    return out + ")";
-}
+std::string positions_text(const std::vector<std::size_t>& positions);
+std::string results_text(const LoopParameters& p);
 
 /// What stands in the braces.
-inline std::string loop_text(const LoopParameters& p, const GraphNumbers& numbers)
-{
-    using LoopKind = LoopParameters::Kind;
-    std::string out;
-    const auto graph = [&](const char* name, const std::shared_ptr<const Graph>& g) {
-        const auto at = numbers.find(g.get());
-        if (g) out += name + (at == numbers.end() ? std::string("?") : std::to_string(at->second)) + " ";
-    };
-    const auto number = [&](const char* name, std::size_t n, bool given = true) {
-        if (given) out += name + std::to_string(n) + " ";
-    };
-    graph("body @", p.body);
-    graph(p.kind == LoopKind::cond ? "else @" : "test @", p.other);
-    graph("pull @", p.pull);
-    const bool scan = p.kind == LoopKind::scan || p.kind == LoopKind::scan_pull;
-    number("steps ", static_cast<std::size_t>(p.steps), scan);
-    if (p.backwards) out += "backwards ";
-    if (p.effects) out += "effects ";
-    number("states ", p.states, p.kind != LoopKind::cond);
-    number("xs ", p.xs, scan);
-    number("ignored ", p.ignored, p.ignored != 0);
-    number("kept ", p.kept, p.kept != 0);
-    number("snapshots ", static_cast<std::size_t>(p.snapshots), p.snapshots != 0);
-    number("guard ", p.guard, p.guard != LoopParameters::npos);
-    if (p.kind == LoopKind::while_pull || p.kind == LoopKind::scan_pull)
-        out +=
-            "active " + positions_text(p.active_states) + " sums " + positions_text(p.active_constants) + " ";
-    if (p.kind == LoopKind::scan_pull) out += "slices " + positions_text(p.active_xs) + " ";
-    return out + "results " + results_text(p) + " size " + std::to_string(p.size);
-}
+std::string loop_text(const LoopParameters& p, const GraphNumbers& numbers);
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "loop_text_source.hpp"
+#endif

@@ -4,7 +4,7 @@
 //     wengert::registry().add_elementwise<MyPrimitive, double, double>();   // before other threads read it
 #pragma once
 
-#include "../ir/separate.hpp"
+#include "../../base/separate.hpp"
 #include "entries.hpp"
 #include "shape_rules.hpp"
 

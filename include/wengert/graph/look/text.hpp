@@ -36,63 +36,17 @@ inline constexpr std::string_view read_names[] = {"truth", "item", "elements"};
 
 /// A name as it is where it is a plain word of the library, else in quotes: what a program calls its own primitives is never
 /// taken for one of the library's.
-inline std::string word_text(std::string_view name, bool ours)
-{
-    const auto plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-               c == '.';
-    };
-    bool quoted = !ours;
-    for (char c : name) quoted = quoted || !plain(c);
-    if (!quoted) return std::string(name);
-    std::string out = "\"";
-    for (char c : name) {
-        if (c == '"' || c == '\\') out += '\\';
-        out += c == '\n' || c == '\r' ? ' ' : c;
-    }
-    return out + "\"";
-}
+std::string word_text(std::string_view name, bool ours);
 
-inline std::string list_text(std::span<const ValueId> ids)
-{
-    std::string out = "(";
-    for (std::size_t i = 0; i < ids.size(); ++i) out += (i ? ", %" : "%") + std::to_string(ids[i]);
-    return out + ")";
-}
+std::string list_text(std::span<const ValueId> ids);
 
-inline std::string comment_text(const Site& at, const std::string& note)
-{
-    if (at.line <= 0 && note.empty()) return {};
-    std::string out = "  #";
-    if (at.line > 0) out += " " + to_string(at);
-    return note.empty() ? out : out + " | " + note;
-}
+std::string comment_text(const Site& at, const std::string& note);
 
 /// What stands between "%3 = " and the type.
-inline std::string node_text(const GraphNode& n, std::size_t inlined = 32, const GraphNumbers& numbers = {})
-{
-    switch (n.kind) {
-    case GraphNode::Kind::input: return "input";
-    case GraphNode::Kind::constant: return "constant " + elements_text(*n.constant, inlined);
-    case GraphNode::Kind::result:
-        return "result" + list_text(n.inputs) + " {" + std::to_string(n.index) + "}";
-    default: break;
-    }
-    const LoopParameters* loop = loop_of(n);
-    const std::string fields = loop ? loop_text(*loop, numbers) : fields_text(n);
-    return word_text(n.primitive->name, !n.primitive->kind.empty()) + list_text(n.inputs) +
-           (fields.empty() ? "" : " {" + fields + "}");
-}
+std::string node_text(const GraphNode& n, std::size_t inlined = 32, const GraphNumbers& numbers = {});
 
-inline std::string line_text(const GraphNode& n, ValueId v, const std::string& note,
-                             const GraphNumbers& numbers = {})
-{
-    std::string out =
-        "%" + std::to_string(v) + " = " + node_text(n, 32, numbers) + " : " + type_text(n.dtype, n.shape);
-    if (n.segment) out += " segment " + std::to_string(n.segment);
-    if (n.kind == GraphNode::Kind::operation && n.index) out += " again " + std::to_string(n.index);
-    return out + comment_text(n.at, note) + "\n";
-}
+std::string line_text(const GraphNode& n, ValueId v, const std::string& note,
+                      const GraphNumbers& numbers = {});
 
 /// Calls line(text) for each line of a graph up to its end.
 template <class Line>
@@ -124,18 +78,12 @@ inline std::string head_text() { return "wengert graph " + std::to_string(graph_
 }  // namespace detail
 
 /// The text of a graph, with what a plan knows about it as comments.
-inline std::string to_text(const Graph& g, const Annotations& notes = {})
-{
-    std::string out = detail::head_text();
-    detail::write_graph(g, notes, [&](const std::string& line) { out += line; });
-    return out;
-}
+std::string to_text(const Graph& g, const Annotations& notes = {});
 
-inline std::ostream& operator<<(std::ostream& s, const Graph& g)
-{
-    s << detail::head_text();
-    detail::write_graph(g, {}, [&](const std::string& line) { s << line; });
-    return s;
-}
+std::ostream& operator<<(std::ostream& s, const Graph& g);
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "text_source.hpp"
+#endif

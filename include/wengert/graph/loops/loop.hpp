@@ -5,7 +5,6 @@
 
 #include "../../ops/cast.hpp"
 #include "../../ops/structural.hpp"
-#include "../ir/separate.hpp"
 #include "body_graph.hpp"
 
 namespace wengert {
@@ -102,11 +101,11 @@ inline DType packed_dtype(const std::vector<LoopParameters::Result>& results)
 }
 
 // The operation's description; these functions are in loop_source.hpp.
-WENGERT_INLINE std::shared_ptr<LoopCode> make_loop_code();
-WENGERT_INLINE Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
-WENGERT_INLINE void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
-WENGERT_INLINE AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents,
-                                  std::size_t n, const AnyTensor& out);
+std::shared_ptr<LoopCode> make_loop_code();
+Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
+void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
+AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents, std::size_t n,
+                   const AnyTensor& out);
 
 inline void visit_loop(void* op, FieldVisitor& visitor)
 {

@@ -8,104 +8,32 @@ namespace wengert::detail {
 
 using Kind = LoopParameters::Kind;
 
-inline std::vector<AnyTensor> saved_inputs(const Node& n)
-{
-    std::vector<AnyTensor> in;
-    for (std::size_t i = 0; i < n.input_count; ++i) in.push_back(saved_input(n, i));
-    return in;
-}
+std::vector<AnyTensor> saved_inputs(const Node& n);
 template <class T> AnyTensor filled_with(T v, const Shape& shape)
 {
     return broadcast_to(Tensor<T>(v), shape, Site{}).any();
 }
 /// A constant of one number; large ones are no memory of the graph.
-inline AnyTensor filled(DType d, const Shape& shape, double v)
-{
-    return d == DType::float32 ? filled_with(static_cast<float>(v), shape) : filled_with(v, shape);
-}
+AnyTensor filled(DType d, const Shape& shape, double v);
 
 /// Indices of those that are true, shifted.
-inline std::vector<std::size_t> chosen(const std::vector<bool>& which, std::size_t first, std::size_t last)
-{
-    std::vector<std::size_t> out;
-    for (std::size_t i = first; i < last; ++i)
-        if (which[i]) out.push_back(i);
-    return out;
-}
-inline void append(std::vector<std::size_t>& to, const std::vector<std::size_t>& from, std::size_t shift = 0)
-{
-    for (std::size_t i : from) to.push_back(i + shift);
-}
-inline std::vector<std::size_t> all_of(std::size_t first, std::size_t last)
-{
-    std::vector<std::size_t> out;
-    for (std::size_t i = first; i < last; ++i) out.push_back(i);
-    return out;
-}
+std::vector<std::size_t> chosen(const std::vector<bool>& which, std::size_t first, std::size_t last);
+void append(std::vector<std::size_t>& to, const std::vector<std::size_t>& from, std::size_t shift = 0);
+std::vector<std::size_t> all_of(std::size_t first, std::size_t last);
 /// The position of each true one among the true ones.
-inline std::vector<std::size_t> ranks(const std::vector<bool>& which)
-{
-    std::vector<std::size_t> out(which.size());
-    for (std::size_t i = 0, n = 0; i < which.size(); ++i) out[i] = which[i] ? n++ : LoopParameters::npos;
-    return out;
-}
+std::vector<std::size_t> ranks(const std::vector<bool>& which);
 
-inline Shape stacked_shape(std::int64_t steps, const Shape& one)
-{
-    Shape s{steps};
-    for (auto e : one) s.push_back(e);
-    return s;
-}
+Shape stacked_shape(std::int64_t steps, const Shape& one);
 
 /// Drops xs and constants that the body of a scan does not read, and their operands.
-inline void drop_unused(LoopParameters& p, std::vector<AnyTensor>& in)
-{
-    const Graph& g = *p.body;
-    std::vector<bool> used(g.size());
-    for (const GraphNode& n : g.nodes())
-        for (ValueId i : n.inputs) used[i] = true;
-    for (ValueId v : g.outputs()) used[v] = true;
-    std::vector<std::size_t> keep;
-    std::vector<AnyTensor> kept;
-    std::size_t xs = 0;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-        if (i >= p.states && !used[g.inputs()[i]]) continue;
-        keep.push_back(i);
-        kept.push_back(in[i]);
-        xs += i >= p.states && i < p.states + p.xs;
-    }
-    p.body = shared_graph(rearranged(g, keep, all_of(0, g.outputs().size())));
-    p.xs = xs;
-    in = std::move(kept);
-}
+void drop_unused(LoopParameters& p, std::vector<AnyTensor>& in);
 
 /// Cotangents of a loop's results, empty where there are none.
-inline std::vector<AnyTensor> cotangents_of_results(const Node& n, const AnyTensor& g, Cotangents& out)
-{
-    const LoopParameters& p = *static_cast<const Loop*>(n.op)->parameters;
-    std::vector<AnyTensor> parts = out.walk().take_parts(n);
-    parts.resize(p.results.size());
-    if (g.value->dtype == p.dtype && g.value->shape == Shape{p.size})  // of the packed block as a whole
-        for (std::size_t k = 0; k < p.results.size(); ++k)
-            if (differentiable(p.results[k].dtype) && p.results[k].wanted())
-                parts[k] = unpacked(g, p.results[k], n.at);
-    for (std::size_t k = 0; k < p.results.size(); ++k)
-        if (parts[k].value && p.results[k].dtype == DType::float32 && parts[k].value->dtype == DType::float64)
-            parts[k] = cast<float>(Tensor<double>(parts[k]), n.at).any();
-    return parts;
-}
+std::vector<AnyTensor> cotangents_of_results(const Node& n, const AnyTensor& g, Cotangents& out);
 /// A cotangent or tangent, zeros where it is absent.
-inline AnyTensor or_zeros(const AnyTensor& t, DType dtype, const Shape& shape)
-{
-    return t.value ? t : filled(dtype, shape, 0.0);
-}
+AnyTensor or_zeros(const AnyTensor& t, DType dtype, const Shape& shape);
 
-inline std::vector<bool> have_tangents(const AnyTensor* tangents, std::size_t n)
-{
-    std::vector<bool> out;
-    for (std::size_t i = 0; i < n; ++i) out.push_back(bool(tangents[i].value));
-    return out;
-}
+std::vector<bool> have_tangents(const AnyTensor* tangents, std::size_t n);
 
 template <class T>
 AnyTensor packed_sum(const AnyTensor& total, const AnyTensor& part, const LoopParameters::Result& r,
@@ -115,32 +43,13 @@ AnyTensor packed_sum(const AnyTensor& total, const AnyTensor& part, const LoopPa
     return total.value ? (Tensor<T>(total) + term).any() : term.any();
 }
 /// A packed block from some of its results, zeros elsewhere.
-inline AnyTensor packed_from(const LoopParameters& p, const std::vector<AnyTensor>& parts)
-{
-    AnyTensor total;
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-        if (!parts[k].value || !p.results[k].wanted()) continue;
-        AnyTensor part = parts[k];
-        if (p.dtype == DType::float64 && part.value->dtype == DType::float32)
-            part = cast<double>(Tensor<float>(part), Site{}).any();
-        total = p.dtype == DType::float32 ? packed_sum<float>(total, part, p.results[k], p.size)
-                                          : packed_sum<double>(total, part, p.results[k], p.size);
-    }
-    return total.value ? total : AnyTensor{zeros_block(p.dtype, Shape{p.size}), {}};
-}
+AnyTensor packed_from(const LoopParameters& p, const std::vector<AnyTensor>& parts);
 
 /// A cond of two graphs that were made from the branches of p.
-inline std::shared_ptr<LoopParameters> branch_of(Graph yes, Graph no)
-{
-    auto q = std::make_shared<LoopParameters>();
-    q->kind = Kind::cond;
-    for (ValueId v : yes.outputs()) q->results.push_back({yes.node(v).dtype, yes.node(v).shape, 0});
-    q->body = shared_graph(std::move(yes));
-    q->other = shared_graph(std::move(no));
-    q->dtype = packed_dtype(q->results);
-    q->code = make_loop_code();
-    place_results(*q, 0);
-    return q;
-}
+std::shared_ptr<LoopParameters> branch_of(Graph yes, Graph no);
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "loop_rule_parts_source.hpp"
+#endif

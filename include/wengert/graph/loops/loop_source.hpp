@@ -2,6 +2,7 @@
 // compiled in wengert::compiled alone.
 #pragma once
 
+#include "../../base/separate.hpp"
 #include "../../transforms/loop_sections.hpp"
 #include "loop_rules.hpp"
 

@@ -1,12 +1,13 @@
-// The reverse sweep through elementwise primitives: kernels of their rules, in place where nobody else looks.
+// The reverse sweep through elementwise primitives: kernels of their rules, in place where nobody else looks. See walk.hpp.
 #pragma once
 
+#include "../base/separate.hpp"
 #include "walk.hpp"
 
 namespace wengert {
 
 /// The inputs one by one; last the one that has no cotangent yet, because it may take over g's memory.
-inline void Walk::pull_elementwise(Node& n, AnyTensor& g)
+WENGERT_INLINE void Walk::pull_elementwise(Node& n, AnyTensor& g)
 {
     const std::size_t count = n.input_count;
     std::size_t last = 0;
@@ -28,7 +29,7 @@ inline void Walk::pull_elementwise(Node& n, AnyTensor& g)
 }
 
 /// x̄ᵢ += pullᵢ(g, x…, y), by the kernel of the rule.
-inline void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool last)
+WENGERT_INLINE void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool last)
 {
     Node& to = *n.inputs[i];
     const Pull& pull = n.primitive->pull[i];
@@ -53,8 +54,8 @@ inline void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool last)
 }
 
 /// Everything contiguous and of one size: one call of the kernel.
-inline void Walk::pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data, AnyTensor& g,
-                             bool last)
+WENGERT_INLINE void Walk::pull_whole(Node& n, Node& to, const Pull& pull, const void* const* data,
+                                     AnyTensor& g, bool last)
 {
     const std::size_t count = g.value->count;
     AnyTensor& sum = to.cotangent;
@@ -79,14 +80,14 @@ inline void Walk::pull_whole(Node& n, Node& to, const Pull& pull, const void* co
 }
 
 /// sum += kernel(data), through a tile that stays in the first-level cache.
-inline void Walk::add_tiles(const Pull& pull, const void* const* data, std::size_t count, Block& sum)
+WENGERT_INLINE void Walk::add_tiles(const Pull& pull, const void* const* data, std::size_t count, Block& sum)
 {
-    alignas(64) std::byte tile[kernels::tile * 8];
+    alignas(64) std::byte piece[kernels::tile * 8];
     const TileKernel add = kernels::add_tile(sum.dtype);
     const std::size_t size = size_of(sum.dtype);
     if (count <= kernels::tile) [[likely]] {
-        const void* terms[] = {sum.data, tile};
-        pull.kernel(count, data, tile);
+        const void* terms[] = {sum.data, piece};
+        pull.kernel(count, data, piece);
         return add(count, terms, sum.data);
     }
     const void* from[kernels::max_operands];
@@ -94,8 +95,8 @@ inline void Walk::add_tiles(const Pull& pull, const void* const* data, std::size
     for (std::size_t i = 0; i < count; i += kernels::tile) {
         const std::size_t m = std::min(kernels::tile, count - i);
         std::byte* to = sum.data + i * size;
-        const void* terms[] = {to, tile};
-        pull.kernel(m, from, tile);
+        const void* terms[] = {to, piece};
+        pull.kernel(m, from, piece);
         add(m, terms, to);
         for (std::size_t k = 0; k <= pull.count; ++k)
             from[k] = static_cast<const std::byte*>(from[k]) + kernels::tile * pull.sizes[k];
@@ -103,7 +104,8 @@ inline void Walk::add_tiles(const Pull& pull, const void* const* data, std::size
 }
 
 /// Some operand is a scalar or lies in another order.
-inline void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* const* read, AnyTensor& g)
+WENGERT_INLINE void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* const* read,
+                                     AnyTensor& g)
 {
     const AnyTensor& sum = to.cotangent;
     const bool add = sum.value && !sum.node && !sum.value->strided && g.value->count > kernels::tile &&
@@ -119,7 +121,7 @@ inline void Walk::pull_tiles(Node& n, Node& to, const Pull& pull, const Block* c
 }
 
 /// out = kernel(read…) over n's shape: in one call of the kernel where every operand is one element or lies like `out`.
-inline void Walk::run_pull(const Pull& pull, const Shape& shape, const Block* const* read, Block& out)
+WENGERT_INLINE void Walk::run_pull(const Pull& pull, const Shape& shape, const Block* const* read, Block& out)
 {
     std::uint8_t scalar[kernels::max_operands] = {};
     const void* data[kernels::max_operands] = {};
@@ -136,8 +138,8 @@ inline void Walk::run_pull(const Pull& pull, const Shape& shape, const Block* co
     detail::run_direct(pull.kernel, out.count, data, scalar, pull.count + 1U, out.data, size_of(out.dtype));
 }
 
-inline void Walk::run_tiles(const Pull& pull, const Shape& shape, const Block* const* read, Block& out,
-                            kernels::Store mode)
+WENGERT_INLINE void Walk::run_tiles(const Pull& pull, const Shape& shape, const Block* const* read,
+                                    Block& out, kernels::Store mode)
 {
     kernels::Operand operands[kernels::max_operands] = {operand(out, shape)};
     for (std::size_t k = 0; k <= pull.count; ++k) operands[k + 1] = operand(*read[k], shape);
@@ -145,7 +147,7 @@ inline void Walk::run_tiles(const Pull& pull, const Shape& shape, const Block* c
 }
 
 /// The pull as an operation of its own, on blocks: what a recorder sees, and what a broadcast input sums up.
-inline AnyTensor Walk::pull_recorded(Node& n, std::size_t i, const AnyTensor& g)
+WENGERT_INLINE AnyTensor Walk::pull_recorded(Node& n, std::size_t i, const AnyTensor& g)
 {
     const Pull& pull = n.primitive->pull[i];
     AnyTensor in[kernels::max_operands] = {{g.value, {}}};
@@ -157,7 +159,7 @@ inline AnyTensor Walk::pull_recorded(Node& n, std::size_t i, const AnyTensor& g)
 
 /// The input was broadcast: the contributions are added up, in the order of sum; along extents of 1 there is nothing to add.
 /// The kernel is called from here, so that a debugger that stops in the rule shows few frames.
-inline void Walk::pull_reduced(Node& n, std::size_t i, const AnyTensor& g)
+WENGERT_INLINE void Walk::pull_reduced(Node& n, std::size_t i, const AnyTensor& g)
 {
     const Pull& pull = n.primitive->pull[i];
     const Shape& shape = n.inputs[i]->shape;

@@ -1,0 +1,150 @@
+// What control_trace.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../base/separate.hpp"
+#include "control_trace.hpp"
+
+namespace wengert::detail {
+
+WENGERT_INLINE Trace* current_trace()
+{
+    Recorder* r = recorder();
+    if (!r) [[likely]]
+        return nullptr;
+    const Tape& tape = Tape::current();
+    return tape.anomaly || tape.save_all ? nullptr : r->trace();
+}
+
+WENGERT_INLINE int& BodyTrace::depth()
+{
+    static thread_local int n = 0;
+    return n;
+}
+
+WENGERT_INLINE AnyTensor BodyTrace::input(const Ref<Block>& example, const Site& at)
+{
+    const Ref<Block> b = contiguous(example);
+    AnyTensor t{make_view(b, b->shape, nullptr, 0), {}};
+    trace_.input(t.value, at);
+    return t;
+}
+
+WENGERT_INLINE std::vector<AnyTensor> BodyTrace::inputs(const std::vector<AnyTensor>& examples,
+                                                        const Site& at)
+{
+    std::vector<AnyTensor> out;
+    for (const AnyTensor& t : examples) out.push_back(input(t.value, at));
+    return out;
+}
+
+WENGERT_INLINE void BodyTrace::outputs(const std::vector<AnyTensor>& values, const Site& at)
+{
+    for (const AnyTensor& t : values) trace_.output(t, at);
+}
+
+WENGERT_INLINE BodyGuards::BodyGuards(BodyTrace& body, std::size_t first_captured)
+    : trace_(body.trace()), first_captured_(first_captured)
+{
+    const std::vector<Guard> guards = trace_.graph().guards();
+    for (const Guard& g : guards) add(g);
+}
+
+WENGERT_INLINE void BodyGuards::hand_on(Recorder& outer) const
+{
+    for (const auto& [block, what, at] : outside_) outer.read(*block, what, at);
+}
+
+WENGERT_INLINE void BodyGuards::add(const Guard& g)
+{
+    const GraphNode& n = trace_.graph().node(g.value);
+    const Ref<Block> b = trace_.blocks()[g.value];
+    if (n.kind == Graph::Kind::input && n.index >= first_captured_) {
+        outside_.emplace_back(trace_.captured()[n.index - first_captured_].value, g.what, g.at);
+        return;
+    }
+    possible_ = possible_ && b->count == 1 && !differentiable(b->dtype);
+    if (!possible_) return;
+    with_dtype(b->dtype, [&]<class T>() {
+        const Tensor<T> now = reshape(Tensor<T>(AnyTensor{b, {}}), Shape{}, g.at);
+        const Tensor<bool> same = now == *g.expected->template as<T>();
+        holds_ = holds_ ? *holds_ && same : same;
+    });
+    if (!at_.line) at_ = g.at;
+}
+
+WENGERT_INLINE std::vector<AnyTensor> record_loop(std::shared_ptr<LoopParameters> p,
+                                                  std::vector<AnyTensor> in, const Site& at)
+{
+    Recorder& r = *recorder();
+    p->dtype = packed_dtype(p->results);
+    place_results(*p, 0);
+    p->code = make_loop_code();
+    const Tape& tape = Tape::current();
+    bool swept = false;
+    for (const AnyTensor& t : in)
+        swept = swept || (t.node && (t.node->mask & tape.active & ~tape.forward_levels));
+    std::shared_ptr<const LoopParameters> made = p;
+    if (p->effects && r.effect) {
+        in.push_back({r.effect, {}});
+        p->ignored = 1;
+    }
+    if (swept && p->kind == Kind::scan && differentiable(p->dtype)) made = with_history(*p);
+    const AnyTensor packed = apply_loop(made, in, at);
+    if (p->effects) r.effect = packed.value;
+    std::vector<AnyTensor> out;
+    for (const auto& result : p->results) out.push_back(unpacked(packed, result, at));
+    return out;
+}
+
+WENGERT_INLINE bool calls_host(const Graph& g)
+{
+    return std::any_of(g.nodes().begin(), g.nodes().end(),
+                       [](const GraphNode& n) { return n.primitive && n.primitive->effects; });
+}
+
+WENGERT_INLINE bool flag_holds(const AnyTensor& flag, const Site& at)
+{
+    if (!*contiguous(flag.value)->as<bool>()) return false;
+    note_read(*flag.value, Read::truth, at);
+    return true;
+}
+
+WENGERT_INLINE std::vector<AnyTensor> example_slices(const std::vector<AnyTensor>& xs)
+{
+    std::vector<AnyTensor> out;
+    for (const AnyTensor& x : xs) {
+        Shape shape;
+        for (std::size_t i = 1; i < x.value->shape.size(); ++i) shape.push_back(x.value->shape[i]);
+        const Block& b = *x.value;
+        if (b.count == 0)
+            out.push_back({zeros_block(b.dtype, shape), {}});
+        else
+            out.push_back({Selection::at(b.shape, 0, 0).view(x.value), {}});
+    }
+    return out;
+}
+
+WENGERT_INLINE Graph with_flag(const Graph& g, std::size_t states, bool flag)
+{
+    if (!flag) return g;
+    Graph h;
+    std::vector<ValueId> map(g.size(), no_value);
+    const auto input = [&](std::size_t i) {
+        const GraphNode& n = g.node(g.inputs()[i]);
+        map[g.inputs()[i]] = h.input(n.dtype, n.shape, n.at);
+    };
+    for (std::size_t i = 0; i < states; ++i) input(i);
+    const ValueId before = h.input(DType::boolean, Shape());
+    for (std::size_t i = states; i < g.inputs().size(); ++i) input(i);
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (g.node(v).kind != Graph::Kind::input) map[v] = h.copy(g.node(v), map);
+    const std::size_t last = g.outputs().size() - 1;
+    const ValueId now = h.operation(elementwise_primitive<LogicalAnd, xsimd::default_arch, bool, bool, bool>,
+                                    {}, {before, map[g.outputs()[last]]}, Shape());
+    for (std::size_t k = 0; k < states; ++k) h.output(map[g.outputs()[k]]);
+    h.output(now);
+    for (std::size_t k = states; k < last; ++k) h.output(map[g.outputs()[k]]);
+    return h;
+}
+
+}  // namespace wengert::detail

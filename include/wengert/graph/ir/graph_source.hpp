@@ -1,0 +1,95 @@
+// What graph.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../../base/separate.hpp"
+#include "graph.hpp"
+
+namespace wengert {
+
+WENGERT_INLINE Graph::Graph(const Graph& g) = default;
+WENGERT_INLINE Graph::Graph(Graph&& g) noexcept = default;
+WENGERT_INLINE Graph& Graph::operator=(const Graph& g) = default;
+WENGERT_INLINE Graph& Graph::operator=(Graph&& g) noexcept = default;
+WENGERT_INLINE Graph::~Graph() = default;
+
+WENGERT_INLINE ValueId Graph::input(DType dtype, const Shape& shape, const Site& at, std::uint16_t segment)
+{
+    GraphNode n;
+    n.kind = Kind::input;
+    n.dtype = dtype;
+    n.shape = shape;
+    n.at = at;
+    n.segment = segment;
+    n.index = static_cast<std::uint32_t>(inputs_.size());
+    inputs_.push_back(append(std::move(n)));
+    updates_.push_back(no_value);
+    return inputs_.back();
+}
+
+WENGERT_INLINE ValueId Graph::constant(Ref<Block> value, const Site& at)
+{
+    GraphNode n;
+    n.kind = Kind::constant;
+    n.dtype = value->dtype;
+    n.shape = value->shape;
+    n.constant = std::move(value);
+    n.at = at;
+    return append(std::move(n));
+}
+
+WENGERT_INLINE ValueId Graph::operation(const Primitive& p, Parameters op, ValueList inputs,
+                                        const Shape& shape, const Site& at, std::uint16_t segment,
+                                        std::uint32_t again)
+{
+    GraphNode n;
+    n.segment = segment;
+    n.index = again;
+    n.dtype = p.dtype;
+    n.primitive = &p;
+    n.op = std::move(op);
+    n.inputs = std::move(inputs);
+    n.shape = shape;
+    n.at = at;
+    return append(std::move(n));
+}
+
+WENGERT_INLINE Graph Graph::like(std::vector<ValueId>& map) const
+{
+    Graph g;
+    map.assign(nodes_.size(), no_value);
+    for (ValueId v : inputs_) {
+        map[v] = g.input(nodes_[v].dtype, nodes_[v].shape, nodes_[v].at);
+        g.nodes_[map[v]].segment = nodes_[v].segment;
+    }
+    g.updates_ = updates_;
+    return g;
+}
+
+WENGERT_INLINE ValueId Graph::copy(const GraphNode& n, const std::vector<ValueId>& map)
+{
+    GraphNode c = n;
+    for (ValueId& v : c.inputs) v = map[v];
+    return append(std::move(c));
+}
+
+WENGERT_INLINE void Graph::finish(const Graph& from, const std::vector<ValueId>& map)
+{
+    for (ValueId v : from.outputs_) outputs_.push_back(map[v]);
+    for (Guard g : from.guards_) {
+        g.value = map[g.value];
+        guards_.push_back(std::move(g));
+    }
+}
+
+WENGERT_INLINE Parameters keep_parameters(const Primitive& p, const void* op)
+{
+    if (!op || !p.clone) return {};
+    const auto destroy = p.destroy;
+    void* copy = p.clone(op);
+    if (!copy) return {};
+    return Parameters(copy, [destroy](const void* x) {
+        if (destroy) destroy(const_cast<void*>(x));
+    });
+}
+
+}  // namespace wengert

@@ -1,0 +1,73 @@
+// What saved_tensor_hooks.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../base/separate.hpp"
+#include "saved_tensor_hooks.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+WENGERT_INLINE std::shared_ptr<void> DiskHooks::pack(const Ref<Block>& b)
+{
+    if (b->bytes() < least_packed) return nullptr;
+    return std::make_shared<Snapshot>(store_, std::vector<Ref<Block>>{b});
+}
+
+WENGERT_INLINE Ref<Block> DiskHooks::unpack(const std::shared_ptr<void>& packed, DType, const Shape&)
+{
+    return static_cast<const Snapshot*>(packed.get())->read(0);
+}
+
+WENGERT_INLINE std::shared_ptr<void> SingleHooks::pack(const Ref<Block>& b)
+{
+    if (b->dtype != DType::float64 || b->bytes() < least_packed) return nullptr;
+    return std::make_shared<Tensor<float>>(cast<float>(Tensor<double>(AnyTensor{b, {}}), Site{}));
+}
+
+WENGERT_INLINE Ref<Block> SingleHooks::unpack(const std::shared_ptr<void>& packed, DType, const Shape&)
+{
+    return cast<double>(*static_cast<const Tensor<float>*>(packed.get()), Site{}).any().value;
+}
+
+WENGERT_INLINE std::shared_ptr<void> BrainHooks::pack(const Ref<Block>& b)
+{
+    if (!differentiable(b->dtype) || b->bytes() < least_packed) return nullptr;
+    const Ref<Block> x = contiguous(b);
+    auto packed = std::make_shared<std::vector<std::uint16_t>>(x->count);
+    for (std::size_t i = 0; i < x->count; ++i)
+        (*packed)[i] =
+            halved(x->dtype == DType::float32 ? x->as<float>()[i] : static_cast<float>(x->as<double>()[i]));
+    return packed;
+}
+
+WENGERT_INLINE Ref<Block> BrainHooks::unpack(const std::shared_ptr<void>& packed, DType dtype,
+                                             const Shape& shape)
+{
+    const auto& half = *static_cast<const std::vector<std::uint16_t>*>(packed.get());
+    auto b = make_block(dtype, shape);
+    for (std::size_t i = 0; i < b->count; ++i) {
+        const float v = std::bit_cast<float>(static_cast<std::uint32_t>(half[i]) << 16);
+        if (dtype == DType::float32)
+            b->as<float>()[i] = v;
+        else
+            b->as<double>()[i] = static_cast<double>(v);
+    }
+    return b;
+}
+
+WENGERT_INLINE std::uint16_t BrainHooks::halved(float v)
+{
+    const auto bits = std::bit_cast<std::uint32_t>(v);
+    if (v != v) return static_cast<std::uint16_t>(bits >> 16 | 0x40);  // stays a NaN
+    return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+}  // namespace detail
+
+WENGERT_INLINE std::shared_ptr<SavedHooks> save_on_disk(std::string folder)
+{
+    return std::make_shared<detail::DiskHooks>(std::move(folder));
+}
+
+}  // namespace wengert
