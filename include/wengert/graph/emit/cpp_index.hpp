@@ -55,8 +55,8 @@ private:
             const Position& q = at.data()[d];
             if (!q.given) continue;
             const Index::Given& g = p_.givens[q.given - 1];
+            if (element_count(shape(g.operand)) == 0) continue;
             const CppOperand v = w_.operand(n_.inputs[g.operand]);
-            if (element_count(v.shape) == 0) continue;
             w_.open("{");
             w_.declare("v", v, false);
             w_.open_loops(v.shape);
@@ -159,9 +159,11 @@ private:
         w_.declare("x", x, false);
         w_.declare("y", y, true);
         if (p_.has_factor) w_.declare("c", w_.operand(n_.inputs[p_.factor.operand]), false);
-        for (std::size_t k = 0; k < p_.given_count; ++k)
-            w_.declare("g" + number(static_cast<std::int64_t>(k) + 1),
-                       w_.operand(n_.inputs[p_.givens[k].operand]), false);
+        for (std::size_t k = 0; k < p_.given_count; ++k) {
+            const std::string g = "g" + number(static_cast<std::int64_t>(k) + 1);
+            w_.declare(g, w_.operand(n_.inputs[p_.givens[k].operand]), false);
+            w_.line("(void)" + g + ";");
+        }
         Shape box;
         for (std::size_t a = 0; a < p_.extents.size(); ++a)
             box.push_back(scans && a == p_.scan_axis ? 1 : p_.extents[a]);

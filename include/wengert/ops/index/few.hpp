@@ -14,26 +14,23 @@ template <class T, std::size_t room> class Few {
     static_assert(std::is_trivially_copyable_v<T>);
 
 public:
-    Few() noexcept {}  // NOLINT: the elements stay as they are
-    Few(const Few& o) { copy(o); }
+    Few() noexcept : data_(inside()) {}
+    Few(const Few& o) : data_(inside()) { copy(o); }
     Few& operator=(const Few& o)
     {
-        if (this != &o) {
-            size_ = 0;
-            copy(o);
-        }
+        if (this != &o) copy(o);
         return *this;
     }
     ~Few()
     {
-        if (heap_) [[unlikely]]
-            delete[] heap_;
+        if (data_ != inside()) [[unlikely]]
+            delete[] data_;
     }
 
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
-    T* data() noexcept { return heap_ ? heap_ : reinterpret_cast<T*>(inside_); }
-    const T* data() const noexcept { return heap_ ? heap_ : reinterpret_cast<const T*>(inside_); }
+    T* data() noexcept { return data_; }
+    const T* data() const noexcept { return data_; }
     T* begin() noexcept { return data(); }
     T* end() noexcept { return data() + size_; }
     const T* begin() const noexcept { return data(); }
@@ -45,10 +42,17 @@ public:
 
     void push_back(const T& x)
     {
-        if (size_ >= room && size_ >= capacity_) [[unlikely]]
-            grow();
-        std::memcpy(static_cast<void*>(data() + size_), &x, sizeof(T));
+        if (size_ >= capacity_) [[unlikely]]
+            grow(size_ + 1);
+        std::memcpy(static_cast<void*>(data_ + size_), &x, sizeof(T));
         ++size_;
+    }
+    /// n of them, whatever they are.
+    void resize(std::size_t n)
+    {
+        if (n > capacity_) [[unlikely]]
+            grow(n);
+        size_ = n;
     }
     void clear() noexcept { size_ = 0; }
     void pop_back() noexcept { --size_; }
@@ -62,20 +66,22 @@ private:
     }
     void copy(const Few& o)
     {
-        for (const T& x : o) push_back(x);
+        resize(o.size_);
+        std::memcpy(static_cast<void*>(data_), o.data_, size_ * sizeof(T));
     }
-    void grow()
+    T* inside() noexcept { return reinterpret_cast<T*>(inside_); }
+    void grow(std::size_t least)
     {
-        const std::size_t capacity = 2 * size_;
+        const std::size_t capacity = least < 2 * capacity_ ? 2 * capacity_ : least;
         T* const more = new T[capacity];
-        std::memcpy(static_cast<void*>(more), data(), size_ * sizeof(T));
-        delete[] heap_;
-        heap_ = more;
+        std::memcpy(static_cast<void*>(more), data_, size_ * sizeof(T));
+        if (data_ != inside()) delete[] data_;
+        data_ = more;
         capacity_ = capacity;
     }
 
-    T* heap_ = nullptr;
-    std::size_t size_ = 0, capacity_ = 0;
+    T* data_;
+    std::size_t size_ = 0, capacity_ = room;
     alignas(T) std::byte inside_[room * sizeof(T)];
 };
 

@@ -60,6 +60,8 @@ struct Position {
             if (axis[t] == a) return step[t];
         return 0;
     }
+    /// An axis as it is.
+    bool is_axis() const noexcept { return terms == 1 && step[0] == 1 && offset == 0 && plain(); }
     bool plain() const noexcept { return rule == Rule::inside && given == 0; }
 };
 

@@ -120,6 +120,10 @@ WENGERT_INLINE void Index::write(const Positions& at)
     writes[write_count++] = at;
     result.resize(at.size());
     for (std::size_t d = 0; d < at.size(); ++d) {
+        if (at.data()[d].is_axis()) {
+            result.data()[d] = extents.data()[at.data()[d].axis[0]];
+            continue;
+        }
         std::int64_t least, most;
         bool empty = false;
         for (std::size_t t = 0; t < at[d].terms; ++t) empty = empty || extents[at[d].axis[t]] == 0;
@@ -282,7 +286,8 @@ WENGERT_INLINE void Index::check_positions(std::string_view name, const Position
                                  ": " + why,
                              at);
         };
-        const Position& q = p[d];
+        const Position& q = p.data()[d];
+        if (q.is_axis() && extents.data()[q.axis[0]] <= shape.data()[d]) continue;
         if (q.rule == Rule::invalid)
             refuse("a position is not changed after wrap, clamp, mirror, masked or element, and has at most "
                    "three axes");
@@ -302,7 +307,11 @@ WENGERT_INLINE void Index::check_own_places(std::string_view name, const Positio
     std::uint64_t seen = 0;
     bool good = true;
     for (std::size_t d = 0; d < p.size() && good; ++d) {
-        const Position& q = p[d];
+        const Position& q = p.data()[d];
+        if (q.is_axis() && !(seen >> q.axis[0] & 1)) {
+            seen |= std::uint64_t{1} << q.axis[0];
+            continue;
+        }
         good = q.plain() && q.offset == 0;
         std::int64_t digits = 1;
         for (std::size_t n = 0; n < q.terms && good; ++n) {
@@ -315,7 +324,8 @@ WENGERT_INLINE void Index::check_own_places(std::string_view name, const Positio
             if (digits == 0) return;
         }
     }
-    for (std::size_t a = 0; a < extents.size(); ++a) good = good && ((seen >> a & 1) || extents[a] == 1);
+    for (std::size_t a = 0; a < extents.size(); ++a)
+        good = good && ((seen >> a & 1) || extents.data()[a] == 1);
     if (!good && element_count(result) > 0)
         fail<ShapeError>(
             name,

@@ -109,22 +109,26 @@ class Access {
 public:
     Access(const Index& p, const Positions& at, const Block& array, const Ref<Block>* in) : data_(array.data)
     {
-        const Strides strides = array.strided ? array.view_strides : row_major(array.shape);
-        for (std::size_t a = 0; a < p.extents.size(); ++a) strides_.push_back(0);
-        for (std::size_t d = 0; d < at.size(); ++d) {
+        strides_.resize(p.extents.size());
+        for (std::int64_t& s : strides_) s = 0;
+        std::int64_t rows = 1;
+        for (std::size_t d = at.size(); d-- > 0;) {
             const Position& q = at.data()[d];
+            const std::int64_t stride = array.strided ? array.view_strides.data()[d] : rows,
+                               extent = array.shape.data()[d];
+            rows *= extent;
             if (q.given)
-                givens_.push_back({&p.givens[q.given - 1], in, strides[d], array.shape[d]});
+                givens_.push_back({&p.givens[q.given - 1], in, stride, extent});
             else if (q.rule != Position::Rule::inside)
-                rules_.push_back({&q, array.shape[d], strides[d]});
+                rules_.push_back({&q, extent, stride});
             else
-                add(q, strides[d]);
+                add(q, stride);
         }
     }
     bool affine() const noexcept { return rules_.empty() && givens_.empty(); }
     bool given() const noexcept { return !givens_.empty(); }
     std::int64_t offset() const noexcept { return offset_; }
-    std::int64_t stride(std::size_t a) const { return strides_[a]; }
+    const Few<std::int64_t, 8>& strides() const noexcept { return strides_; }
     std::byte* data() const noexcept { return data_; }
     struct Ruled {
         const Position* at;
@@ -186,7 +190,7 @@ private:
     void add(const Position& q, std::int64_t stride)
     {
         offset_ += q.offset * stride;
-        for (std::size_t t = 0; t < q.terms; ++t) strides_[q.axis[t]] += q.step[t] * stride;
+        for (std::size_t t = 0; t < q.terms; ++t) strides_.data()[q.axis[t]] += q.step[t] * stride;
     }
     /// Where the axes stand at `at`; the inner one stands at 0.
     static std::int64_t value(const Position& q, const std::int64_t* at)

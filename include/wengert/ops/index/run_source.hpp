@@ -68,11 +68,9 @@ public:
         : p_(p), x_(x), fill_(fill), size_(size), y_data_(y.data()), y_offset_(y.offset()),
           x_offset_(x.offset())
     {
-        for (std::size_t a = 0; a < p.extents.size(); ++a) {
-            extents_.push_back(p.extents.data()[a]);
-            x_strides_.push_back(x.stride(a));
-            y_strides_.push_back(y.stride(a));
-        }
+        extents_ = p.extents;
+        x_strides_ = x.strides();
+        y_strides_ = y.strides();
     }
     /// Each rule stands for one axis, and no axis has two.
     static bool can(const Access& x, const Access& y, std::size_t axes)
@@ -136,7 +134,8 @@ class Odometer {
 public:
     explicit Odometer(const Index& p) : p_(p)
     {
-        for (std::size_t a = 0; a < p.extents.size(); ++a) at_.push_back(0);
+        at_.resize(p.extents.size());
+        for (std::int64_t& a : at_) a = 0;
     }
     void leave(std::size_t axis) { left_ |= std::uint64_t{1} << axis; }
     std::int64_t* at() noexcept { return at_.data(); }
@@ -179,10 +178,18 @@ public:
     }
 
 private:
+    /// v, or 0 where whole numbers have no such.
+    template <class T> static T number(double v)
+    {
+        if constexpr (Wrapping<T>)
+            return v > -0x1p63 && v < 0x1p63 ? static_cast<T>(static_cast<std::int64_t>(v)) : T(0);
+        else
+            return static_cast<T>(v);
+    }
     static void number_as(DType d, double v, std::byte* to)
     {
         with_dtype(d, [&]<class T>() {
-            const T x = static_cast<T>(v);
+            const T x = number<T>(v);
             std::memcpy(to, &x, sizeof x);
         });
     }
@@ -205,7 +212,7 @@ private:
             if (from.data != out_.data || from.strided) copy_elements(from, out_);
         } else if (p_.start == Index::Start::fill) {
             with_dtype(out_.dtype, [&]<class T>() {
-                const T v = p_.neutral ? neutral<T>(p_.reads[0].how) : static_cast<T>(p_.fill);
+                const T v = p_.neutral ? neutral<T>(p_.reads[0].how) : number<T>(p_.fill);
                 std::fill_n(out_.as<T>(), out_.count, v);
             });
         }
@@ -330,7 +337,7 @@ WENGERT_INLINE Ref<Block> compute_index(std::string_view name, DescribeIndex des
     for (std::size_t k = 0; k < n && k < Index::most_operands; ++k) shapes[k] = &in[k]->shape;
     Index program(shapes, n);
     describe_index(program, name, describe, op, at);
-    auto out = make_block(dtype, program.result);
+    auto out = make_block(current_thread(), dtype, program.result, element_count(program.result));
     run_index(program, name, in, *out, at);
     return out;
 }

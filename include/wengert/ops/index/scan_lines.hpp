@@ -54,13 +54,14 @@ struct PutLesser {
 struct Stretch {
     std::byte* data;
     std::int64_t offset, stride;
-    const Line* line;
+    const GivenPosition* givens;
+    std::size_t given_count;
     std::int64_t first;  ///< where in the line
 
     template <class T> T* at(std::int64_t j) const noexcept
     {
         std::int64_t i = offset + j * stride;
-        for (const GivenPosition& g : line->givens) i += g.at(first + j);
+        for (std::size_t k = 0; k < given_count; ++k) i += givens[k].at(first + j);
         return reinterpret_cast<T*>(data) + i;
     }
 };
@@ -68,16 +69,15 @@ struct Stretch {
 inline Stretch stretch_of(const Line& line, const Line::Piece& p, std::int64_t first,
                           const std::byte* fill) noexcept
 {
-    static const Line none{};
-    if (p.masked) return {const_cast<std::byte*>(fill), 0, 0, &none, 0};
-    return {line.data, p.offset, p.stride, &line, first};
+    if (p.masked) return {const_cast<std::byte*>(fill), 0, 0, nullptr, 0, 0};
+    return {line.data, p.offset, p.stride, line.givens.data(), line.givens.size(), first};
 }
 
 using PieceKernel = void (*)(const Stretch& x, const Stretch& y, std::int64_t n);
 
 template <class T, class Put> void run_piece(const Stretch& x, const Stretch& y, std::int64_t n)
 {
-    if (x.line->givens.empty() && y.line->givens.empty()) {
+    if (x.given_count + y.given_count == 0) {
         const T* from = reinterpret_cast<const T*>(x.data) + x.offset;
         T* to = reinterpret_cast<T*>(y.data) + y.offset;
         if (x.stride == 1 && y.stride == 1)
