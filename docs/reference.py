@@ -45,6 +45,9 @@ TASKS = {
                          "SavedTensorHooks=- save_on_disk=- save_as_float32=- save_as_bfloat16=-",
     "Transforms": "grad=- value_and_grad=- vjp=- jvp=- jacobian=- hessian=- hvp=- custom_vjp=- custom_jvp=- preaccumulate=- "
                   "checkpoint=-",
+    "Scalar code (`scalar.hpp`)": "Real=- Real.value=- Real.is_active=- Real.detach=- Real.requires_grad=- Real.grad=- "
+                                  "Real.set_value=- is_real_number=- elements=- real=- kernel=- KernelOptions=- "
+                                  "sparse_jacobian=- SparseMatrix=-",
     "Structs of tensors": "tree::map=- tree::for_each=- tree::zip_for_each=- tree::count=- tree::Mismatch=- "
                           "tree::is_leaf=- tree::is_opaque=- named=-",
     "Loops and branches": "checkpoint_loop=- LoopOptions=- LoopReport=- loop_report=- scan=- ScanOptions=- while_loop=- cond=- "
@@ -62,8 +65,9 @@ TASKS = {
 # Takes a line or an Operand, or lies in memory:: or tree::, and is for the library's own use.
 INTERNAL = set("""operand zero_where_undefined zeros_block run differentiate apply_operator HoldersText TapeSize holders tape_size
     Injection injection maybe_fail Pool Cells Operand LiteralOperand Padding Total Indices contains_leaf
-    is_empty_leaf""".split())
+    contains_number is_number is_empty_leaf""".split())
 LINES = {  # what a comment in one place cannot say
+    "backward": "Adds ∂y/∂v · cotangent to the gradient of every variable v that y depends on.",
     "operator<": "Less; >, <=, >=, == and != likewise, as a Tensor<bool>.",
     "operator+": "The sum, shapes broadcast as in NumPy; += writes in place and is recorded.",
     "operator-": "The difference; -= writes in place. Unary: the negative.",

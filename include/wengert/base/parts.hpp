@@ -28,6 +28,9 @@ namespace tree {
 /// What a walk stops at; specialised for Tensor.
 template <class X> inline constexpr bool is_leaf = false;
 
+/// A leaf that is a number and not a tensor; specialised for Real (scalar.hpp).
+template <class X> inline constexpr bool is_number = false;
+
 /// Specialise as true for a type that cannot be looked into and holds nothing of interest: it is then copied unchanged, and
 /// freeze does not compare it.
 template <class X> inline constexpr bool is_opaque = false;
@@ -220,13 +223,14 @@ template <class X> consteval Kind kind_of()
 }
 template <class X> inline constexpr Kind kind = kind_of<X>();
 
-/// What a search of a type has found: leaves, hooks, and the first type that it could not look into.
-template <bool Leaf, bool Hook, class Refused> struct Verdict {
-    static constexpr bool leaf = Leaf, hook = Hook;
+/// What a search of a type has found: leaves, hooks, the first type that it could not look into, and leaves that are numbers.
+template <bool Leaf, bool Hook, class Refused, bool Number = false> struct Verdict {
+    static constexpr bool leaf = Leaf, hook = Hook, number = Number;
     using refused = Refused;
-    template <bool L, bool H, class R>
-    constexpr Verdict<(Leaf || L), (Hook || H), std::conditional_t<std::is_void_v<Refused>, R, Refused>>
-    operator|(Verdict<L, H, R>) const
+    template <bool L, bool H, class R, bool N>
+    constexpr Verdict<(Leaf || L), (Hook || H), std::conditional_t<std::is_void_v<Refused>, R, Refused>,
+                      (Number || N)>
+    operator|(Verdict<L, H, R, N>) const
     {
         return {};
     }
@@ -267,7 +271,7 @@ template <class X, class... Seen> constexpr auto judge()
 {
     constexpr Kind k = kind<X>;
     if constexpr (k == Kind::leaf) {
-        return Verdict<true, false, void>{};
+        return Verdict<true, false, void, is_number<X>>{};
     } else if constexpr (k == Kind::opaque || k == Kind::plain || (std::is_same_v<X, Seen> || ...)) {
         return Free{};
     } else if constexpr (k == Kind::pointer) {
@@ -310,6 +314,8 @@ template <class X> inline constexpr bool look_into = checked_look<X>();
 
 /// Whether a walk of an X can meet a leaf.
 template <class X> inline constexpr bool contains_leaf = detail::verdict<X>::leaf;
+/// Whether it can meet a number that records.
+template <class X> inline constexpr bool contains_number = detail::verdict<X>::number;
 
 }  // namespace tree
 }  // namespace wengert

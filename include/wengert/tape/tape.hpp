@@ -27,6 +27,15 @@ struct Level {
 
 struct TapeReport;
 
+/// What scalar code keeps beside a tape's nodes (scalar/stream.hpp): what it is told. Plain functions, so that programs without
+/// such code have nothing of it.
+struct TapeExtension {
+    void (*level_ended)(TapeExtension&) noexcept;
+    void (*rewound)(TapeExtension&) noexcept;
+    void (*rerun)(TapeExtension&) noexcept;  ///< a sweep records again what a checkpoint has dropped
+    void (*tape_ended)(TapeExtension&) noexcept;
+};
+
 /// A thread's record of what depends on variables, in the order of time.
 class Tape {
 public:
@@ -84,6 +93,8 @@ public:
         --depth_;
         active &= ~bit(depth_);
         forward_levels &= ~bit(depth_);
+        if (extension) [[unlikely]]
+            extension->level_ended(*extension);
     }
     /// Opens a closed level again, for a sweep that records at it; gives the depth to go back to. Levels between are dead.
     std::size_t reopen(std::size_t level, std::uint64_t start) noexcept
@@ -143,6 +154,7 @@ public:
     Site site_override;  ///< the user's line while a rule of his operation runs
     bool in_rule = false;
     bool pull_follows = false;  ///< what is recorded now is swept next: sections may keep what that reads
+    TapeExtension* extension = nullptr;
 
 private:
     static void start(Thread& t);

@@ -63,6 +63,7 @@ WENGERT_INLINE void destroy_node(Counted* counted) noexcept
 
 WENGERT_INLINE Tape::~Tape()
 {
+    if (extension) extension->tape_ended(*extension);
     for (Node* n = first_; n;) {
         Node* next = n->next;
         n->tape = nullptr;
@@ -139,6 +140,7 @@ WENGERT_INLINE void Tape::rewind(Position position, Site at)
         if (n->tape) unlink(n.get());
         n->tape = nullptr;
     }
+    if (extension) extension->rewound(*extension);
 }
 
 /// A value and its tangent may hold each other (ẏ = ȧ y), and the next level has this one's number. Each node is held

@@ -85,6 +85,7 @@ public:
         const Restore<std::uint64_t> active(tape_.active, lower_ | bit_);
         const Restore<Site> site(tape_.site_override, Site{});  // errors inside name their own lines
         const Restore<bool> rule(tape_.in_rule, false);
+        if (tape_.extension) tape_.extension->rerun(*tape_.extension);
         const std::vector<AnyTensor> y = f();
         extended_ = true;
         current_ = const_cast<Node*>(tape_.last());
@@ -97,8 +98,15 @@ public:
     {
         return ((n.mask | (g.node ? g.node->mask : 0)) & lower_) != 0;
     }
+    /// Is n of this sweep's time?
+    bool is_older(const Node& n) const noexcept { return n.sequence < start_; }
+    /// Is what n's derivative needs still wanted after this sweep?
+    bool retains(const Node& n) const noexcept { return keep_ || (n.mask & lower_) != 0; }
     const std::vector<Ref<Node>>& leaves() const noexcept { return leaves_; }
     Tape& tape() noexcept { return tape_; }
+
+    std::shared_ptr<void>
+        attached;  ///< what a rule keeps for the time of the sweep: the adjoints of scalar code
 
 private:
     void announce(Node& n)
@@ -150,7 +158,7 @@ private:
     /// Done with n, on to the newest pending node before it.
     void advance(Node& n)
     {
-        if (!keep_ && (n.mask & lower_) == 0 && !n.leaf()) consume(n);
+        if (!retains(n) && !n.leaf()) consume(n);
         if (n.flags & Node::packed) [[unlikely]]
             drop_unpacked(n);
         if (pending_ > 0) current_ = newest(std::exchange(extended_, false) ? tape_.last() : n.previous);

@@ -245,7 +245,9 @@ CheckReport check_grads(F&& f, const X& args, CheckOptions options = {},
 {
     using A = detail::Argument<X>;
     const A& x = detail::argument(args);
-    if constexpr (detail::is_float_tensor<A>)
+    if constexpr (detail::of_numbers<decltype(detail::call_with(f, x, at)), A>)
+        return detail::ByTensors<A>::check(f, x, options, at);
+    else if constexpr (detail::is_float_tensor<A>)
         return detail::check_grads_as<float>(f, x, options, at);
     else if constexpr (detail::is_tensor<A>)
         return detail::check_grads_as<double>(f, x, options, at);

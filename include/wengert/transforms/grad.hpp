@@ -63,9 +63,8 @@ template <class T> Tensor<T> ones_of(const Shape& shape)
 
 /// Runs f on lifted arguments and sweeps back: (value, tuple of gradients).
 template <std::size_t... I, class F, class... X>
-auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
+auto reverse_tensors(F& f, std::string_view transform, const Site& at, const X&... x)
 {
-    static_assert(visible<std::tuple_element_t<I, std::tuple<X...>>...>);
     Tape& tape = Tape::current();
     LevelScope scope(tape, false);
     const std::size_t level = scope.level();
@@ -82,6 +81,16 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
     walk.reset();
     scope.close();
     return std::pair(lower(y, level, at), std::move(gradients));
+}
+
+template <std::size_t... I, class F, class... X>
+auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
+{
+    static_assert(visible<std::tuple_element_t<I, std::tuple<X...>>...>);
+    if constexpr (of_numbers<decltype(apply_at(f, at, std::declval<std::tuple<X...>&>())), X...>)
+        return ByTensors<X...>::template reverse<I...>(f, transform, at, x...);
+    else
+        return reverse_tensors<I...>(f, transform, at, x...);
 }
 
 // What grad and value_and_grad return: classes with short names, because a debugger shows them on every call.
@@ -188,9 +197,8 @@ private:
     std::uint64_t start_;
 };
 
-template <class F, class... X> auto vjp_at(F& f, const Site& at, const X&... x)
+template <class F, class... X> auto vjp_tensors(F& f, const Site& at, const X&... x)
 {
-    static_assert(visible<X...>);
     Tape& tape = Tape::current();
     LevelScope scope(tape, false);
     std::tuple<X...> variables(lift_tree(x, scope.level(), "vjp", at)...);
@@ -200,6 +208,15 @@ template <class F, class... X> auto vjp_at(F& f, const Site& at, const X&... x)
     report_lost(tape, scope.level(), "vjp", at, y);
     scope.close();
     return std::pair(lower_tree(y, scope.level(), at), Pullback<Y, X...>(y, variables, scope));
+}
+
+template <class F, class... X> auto vjp_at(F& f, const Site& at, const X&... x)
+{
+    static_assert(visible<X...>);
+    if constexpr (of_numbers<decltype(apply_at(f, at, std::declval<std::tuple<X...>&>())), X...>)
+        return ByTensors<X...>::vjp(f, at, x...);
+    else
+        return vjp_tensors(f, at, x...);
 }
 
 }  // namespace detail

@@ -58,9 +58,8 @@ template <class F, class X> auto call_with(F& f, const X& x, const Site& at)
         return Argument<decltype(apply_at(f, at, x))>(apply_at(f, at, x));
 }
 
-template <class F, class X> auto forward(F& f, const X& x, const X& v, const Site& at)
+template <class F, class X> auto forward_tensors(F& f, const X& x, const X& v, const Site& at)
 {
-    static_assert(visible<X>);
     Tape& tape = Tape::current();
     LevelScope scope(tape, true);
     const std::size_t level = scope.level();
@@ -70,6 +69,15 @@ template <class F, class X> auto forward(F& f, const X& x, const X& v, const Sit
     scope.close();
     auto dot = tree::map([&]<class T>(const Tensor<T>& t) { return tangent_of(t, level); }, y);
     return std::pair(lower_tree(y, level, at), std::move(dot));
+}
+
+template <class F, class X> auto forward(F& f, const X& x, const X& v, const Site& at)
+{
+    static_assert(visible<X>);
+    if constexpr (of_numbers<decltype(call_with(f, x, at)), X>)
+        return ByTensors<X>::forward(f, x, v, at);
+    else
+        return forward_tensors(f, x, v, at);
 }
 
 }  // namespace detail

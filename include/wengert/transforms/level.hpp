@@ -196,6 +196,12 @@ template <class... X> inline constexpr bool visible = ((tree::detail::look_into<
 
 template <class X> using Argument = std::remove_cvref_t<decltype(argument(std::declval<const X&>()))>;
 
+/// A function of numbers that record, or with such a result: its transforms are those of a function of tensors
+/// (scalar/transforms.hpp).
+template <class Y, class... X>
+inline constexpr bool of_numbers = (tree::contains_number<Argument<Y>> || ... || tree::contains_number<X>);
+template <class... X> struct ByTensors;
+
 template <class X> inline constexpr bool is_tensor = false;
 template <class T, class D> inline constexpr bool is_tensor<Tensor<T, D>> = true;
 

@@ -1,0 +1,11 @@
+// Code that was written for double, differentiated by changing its type: Real<T>, and what goes between it and tensors.
+#pragma once
+
+#include "scalar/exchange.hpp"
+#include "scalar/functions.hpp"
+#include "scalar/kernel.hpp"
+#include "scalar/limits.hpp"
+#include "scalar/sparse.hpp"
+#include "scalar/sweep.hpp"
+#include "scalar/transforms.hpp"
+#include "scalar/variables.hpp"

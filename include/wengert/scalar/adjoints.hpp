@@ -1,0 +1,142 @@
+// The adjoints of scalar code in one walk: in doubles, or in reals where a level below wants the sweep recorded.
+#pragma once
+
+#include "../tape/walk.hpp"
+#include "rules.hpp"
+
+namespace wengert::detail {
+
+/// The adjoints of one walk. They belong to places in the stream, from the first that the walk can reach.
+class ScalarAdjoints {
+public:
+    explicit ScalarAdjoints(ScalarStream& s, const Walk& walk) : stream_(s), base_(s.size())
+    {
+        const auto& all = s.stretches();
+        for (std::size_t i = all.size(); i-- > 0 && !walk.is_older(*all[i]->node);) {
+            base_ = all[i]->begin;
+            start_ = all[i]->node->sequence;
+        }
+    }
+
+    ScalarAdjoints(const ScalarAdjoints&) = delete;
+    ScalarAdjoints& operator=(const ScalarAdjoints&) = delete;
+    /// What checkpoints have recorded again for a level that has ended before goes with the walk.
+    ~ScalarAdjoints() { stream_.drop_dead(start_); }
+
+    static ScalarAdjoints& of(Walk& walk)
+    {
+        if (!walk.attached)
+            walk.attached = std::make_shared<ScalarAdjoints>(ScalarStream::of(walk.tape()), walk);
+        return *static_cast<ScalarAdjoints*>(walk.attached.get());
+    }
+
+    /// Places from here on count, too: what was older than the walk when it began may have gone since.
+    void cover(std::uint32_t begin)
+    {
+        if (begin >= base_) return;
+        const std::size_t more = base_ - begin;
+        if (recorded_)
+            rich_.insert(rich_.begin(), more, Real<double>());
+        else
+            plain_.insert(plain_.begin(), more, 0.0);
+        base_ = begin;
+    }
+    void grow()
+    {
+        const std::size_t n = stream_.size() - base_;
+        if (recorded_ && rich_.size() < n) rich_.resize(n);
+        if (!recorded_ && plain_.size() < n) plain_.resize(n);
+    }
+    /// From now on in reals.
+    void become_recorded()
+    {
+        if (std::exchange(recorded_, true)) return;
+        rich_.assign(plain_.begin(), plain_.end());
+        plain_ = {};
+        grow();
+    }
+    bool recorded() const noexcept { return recorded_; }
+
+    void add(std::uint32_t place, const Real<double>& g)
+    {
+        if (g.is_active()) become_recorded();
+        grow();
+        if (place < base_) return;
+        if (recorded_)
+            rich_[place - base_] += g;
+        else
+            plain_[place - base_] += g.plain();
+    }
+    /// Takes an adjoint out.
+    Real<double> take(std::uint32_t place)
+    {
+        return recorded_ ? std::exchange(rich_[place - base_], Real<double>())
+                         : Real<double>(std::exchange(plain_[place - base_], 0.0));
+    }
+
+    void sweep(std::uint32_t begin, std::uint32_t end, bool guarded)
+    {
+        grow();
+        if (recorded_)
+            sweep_recorded(begin, end, guarded);
+        else if (guarded)
+            sweep_plain<true>(begin, end);
+        else
+            sweep_plain<false>(begin, end);
+    }
+
+private:
+    /// A cotangent of 0 is passed over: it never makes a NaN of an infinite derivative (docs/design.md).
+    template <bool guarded> void sweep_plain(std::uint32_t begin, std::uint32_t end)
+    {
+        const ScalarEntry* const entries = stream_.entries();
+        double* const adjoint = plain_.data();
+        const std::uint32_t base = base_;
+        const auto value = [=](std::uint32_t k) { return entries[k].value; };
+        const auto add = [=](std::uint32_t k, double g) {
+            if (k >= base) [[likely]]
+                adjoint[k - base] += g;
+        };
+        for (std::uint32_t i = end; i-- > begin;) {
+            const ScalarEntry& e = entries[i];
+            const double g = adjoint[i - base];
+            if ((guarded && g == 0.0) || e.op == ScalarOp::input) continue;
+            adjoint[i - base] = 0;
+            pull(e, i, g, value, add);
+        }
+    }
+    /// Operations that it records come behind `end`, and may move the entries.
+    void sweep_recorded(std::uint32_t begin, std::uint32_t end, bool guarded)
+    {
+        const auto value = [&](std::uint32_t k) {
+            return Real<double>(stream_.entries()[k].value, stream_.mark(k));
+        };
+        for (std::uint32_t i = end; i-- > begin;) {
+            const ScalarEntry e = stream_.entries()[i];
+            if (e.op == ScalarOp::input) continue;
+            const Real<double> g = take(i);
+            if (!g.is_active() && g.plain() == 0.0 && guarded) continue;
+            pull(e, i, g, value, [&](std::uint32_t k, const Real<double>& r) {
+                if (guarded && g.plain() == 0.0 && !std::isfinite(r.plain())) return;
+                if (k >= base_) rich_[k - base_] += r;
+            });
+        }
+    }
+
+    ScalarStream& stream_;
+    std::uint64_t start_ =
+        std::numeric_limits<std::uint64_t>::max();  ///< sequence number from which it counts
+    std::uint32_t base_;
+    bool recorded_ = false;
+    std::vector<double> plain_;
+    std::vector<Real<double>> rich_;
+};
+
+/// Announces a stretch to the walk; what it sends back lies with the adjoints.
+inline void announce(Walk& walk, Node& stretch)
+{
+    if (walk.reaches(&stretch) && !stretch.cotangent.value)
+        walk.deliver(stretch, {zeros_block(DType::float32, Shape()), {}});
+}
+
+}  // namespace wengert::detail

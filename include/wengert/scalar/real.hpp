@@ -1,0 +1,212 @@
+// Real<T>: a number that records what is done with it, for code that was written for double. Start here, then stream.hpp.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "../base/parts.hpp"
+#include "stream.hpp"
+
+namespace wengert {
+
+template <std::floating_point T> class Real;
+
+namespace detail {
+
+template <class T> Real<T> recorded(ScalarOp op, const Real<T>& a, const Real<T>& b, T y)
+{
+    return Real<T>(y, ScalarStream::note(op, a.mark(), static_cast<double>(a.plain()), b.mark(),
+                                         static_cast<double>(b.plain()), static_cast<double>(y)));
+}
+template <class T> Real<T> recorded(ScalarOp op, const Real<T>& a, T y)
+{
+    return Real<T>(
+        y, ScalarStream::note(op, a.mark(), static_cast<double>(a.plain()), {}, 0.0, static_cast<double>(y)));
+}
+
+void note_value_read(ScalarMark m, const Site& at);
+bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome);
+
+}  // namespace detail
+
+/// A number, active (recorded on the thread's tape) or passive (a constant, which costs nothing there) by value. Usable where
+/// a template over the number type is. Copies are copies of bytes; zeros are a passive 0. Comparisons give bool.
+template <std::floating_point T> class Real {
+public:
+    using value_type = T;
+
+    constexpr Real() noexcept = default;
+    template <class S>
+        requires std::is_arithmetic_v<S>
+    constexpr Real(S s) noexcept : value_(static_cast<T>(s))
+    {}
+    /// Another precision: recorded.
+    template <std::floating_point S>
+        requires(!std::is_same_v<S, T>)
+    explicit(sizeof(S) > sizeof(T)) Real(const Real<S>& x) : value_(static_cast<T>(x.plain()))
+    {
+        if (x.is_active())
+            mark_ = ScalarStream::note(ScalarOp::copy, x.mark(), static_cast<double>(x.plain()), {}, 0.0,
+                                       static_cast<double>(value_));
+    }
+    constexpr Real(T value, ScalarMark mark) noexcept : value_(value), mark_(mark) {}
+
+    /// The number alone: its derivative ends here.
+    T value(Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        if (mark_.index) [[unlikely]]
+            detail::note_value_read(mark_, at);
+        return value_;
+    }
+    template <class S>
+        requires std::is_arithmetic_v<S>
+    explicit operator S() const
+    {
+        return static_cast<S>(value(Site{}));
+    }
+    /// Whether it is recorded: does a variable reach it?
+    bool is_active() const noexcept { return mark_.index != 0; }
+    /// The same number as a constant.
+    Real detach() const noexcept { return Real(value_); }
+
+    /// Makes this number a variable of backward(), or a constant again (scalar/variables.hpp).
+    Real& requires_grad(bool on = true, Site at = {__builtin_FILE(), __builtin_LINE()});
+    /// What backward() has added up. Throws TapeError for what is no variable.
+    T grad(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    void zero_grad(Site at = {__builtin_FILE(), __builtin_LINE()});
+    /// Another value for a variable, which it stays: what an optimizer does. Throws TapeError for what was computed from one.
+    Real& set_value(T value, Site at = {__builtin_FILE(), __builtin_LINE()});
+
+    friend Real operator+(const Real& a, const Real& b)
+    {
+        const T y = a.value_ + b.value_;
+        return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::add, a, b, y);
+    }
+    friend Real operator-(const Real& a, const Real& b)
+    {
+        const T y = a.value_ - b.value_;
+        return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::subtract, a, b, y);
+    }
+    friend Real operator*(const Real& a, const Real& b)
+    {
+        const T y = a.value_ * b.value_;
+        return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::multiply, a, b, y);
+    }
+    friend Real operator/(const Real& a, const Real& b)
+    {
+        const T y = a.value_ / b.value_;
+        return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::divide, a, b, y);
+    }
+    friend Real operator-(const Real& a)
+    {
+        return a.mark_.index == 0 ? Real(-a.value_) : detail::recorded(ScalarOp::negative, a, -a.value_);
+    }
+    friend Real operator+(const Real& a) noexcept { return a; }
+    Real& operator+=(const Real& b) { return *this = *this + b; }
+    Real& operator-=(const Real& b) { return *this = *this - b; }
+    Real& operator*=(const Real& b) { return *this = *this * b; }
+    Real& operator/=(const Real& b) { return *this = *this / b; }
+    Real& operator++() { return *this += Real(1); }
+    Real& operator--() { return *this -= Real(1); }
+    Real operator++(int)
+    {
+        const Real before = *this;
+        ++*this;
+        return before;
+    }
+    Real operator--(int)
+    {
+        const Real before = *this;
+        --*this;
+        return before;
+    }
+
+    // Comparisons of the values. A kernel's recording notes which way they went.
+    using Guard = ScalarGuard::Kind;
+    friend bool operator<(const Real& a, const Real& b)
+    {
+        return decided(Guard::less, a, b, a.value_ < b.value_);
+    }
+    friend bool operator>(const Real& a, const Real& b)
+    {
+        return decided(Guard::less, b, a, b.value_ < a.value_);
+    }
+    friend bool operator<=(const Real& a, const Real& b)
+    {
+        return decided(Guard::less_equal, a, b, a.value_ <= b.value_);
+    }
+    friend bool operator>=(const Real& a, const Real& b)
+    {
+        return decided(Guard::less_equal, b, a, b.value_ <= a.value_);
+    }
+    friend bool operator==(const Real& a, const Real& b)
+    {
+        return decided(Guard::equal, a, b, a.value_ == b.value_);
+    }
+    friend bool operator!=(const Real& a, const Real& b)
+    {
+        return !decided(Guard::equal, a, b, a.value_ == b.value_);
+    }
+
+    // For the library.
+    constexpr T plain() const noexcept { return value_; }
+    constexpr ScalarMark mark() const noexcept { return mark_; }
+    static constexpr bool passive(const Real& a, const Real& b) noexcept
+    {
+        return (a.mark_.index | b.mark_.index) == 0;
+    }
+
+private:
+    static bool decided(Guard kind, const Real& a, const Real& b, bool outcome)
+    {
+        if (passive(a, b)) [[likely]]
+            return outcome;
+        return detail::decide(kind, a.mark_, static_cast<double>(a.value_), b.mark_,
+                              static_cast<double>(b.value_), outcome);
+    }
+
+    T value_ = 0;
+    ScalarMark mark_;
+};
+
+namespace tree {
+template <class T> inline constexpr bool is_leaf<Real<T>> = true;
+template <class T> inline constexpr bool is_number<Real<T>> = true;
+}  // namespace tree
+
+/// Whether X serves as a floating-point number in code that is written for either: float, double, Real.
+template <class X> inline constexpr bool is_real_number = std::is_floating_point_v<X>;
+template <class T> inline constexpr bool is_real_number<Real<T>> = true;
+
+namespace detail {
+
+template <class X> inline constexpr bool is_real = false;
+template <class T> inline constexpr bool is_real<Real<T>> = true;
+
+/// Inside a kernel's recording a number cannot leave: it would be one cell's.
+inline void note_value_read(ScalarMark m, const Site& at)
+{
+    ScalarStream* s = ScalarStream::current();
+    if (!s || this_thread->tape != &s->tape()) return;
+    if (s->guards)
+        fail<TapeError>(
+            "kernel",
+            "value() reads a number that differs from cell to cell: compute with it, compare it, or "
+            "give it out",
+            at);
+    const ScalarStretch* from = s->find(m.index);
+    if (from && from->has(m.stretch)) s->tape().note_number_read(*from->node, at);
+}
+
+inline bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome)
+{
+    ScalarStream* s = ScalarStream::current();
+    if (s && s->guards && this_thread->tape == &s->tape())
+        s->guards->push_back({kind, outcome, s->size(), a.index, b.index, x, z});
+    return outcome;
+}
+
+}  // namespace detail
+}  // namespace wengert

@@ -1,0 +1,123 @@
+// The derivatives of scalar operations, each written once. On doubles they are the sweep, on reals the recorded sweep, and with a
+// tangent in place of the cotangent forward mode: x̄ = g ∂y/∂x and ẏ = ẋ ∂y/∂x are the same product.
+#pragma once
+
+#include "functions.hpp"
+
+namespace wengert::detail {
+
+/// Of one operand that is recorded, from g, its value x and the result's y (functions: they are looked at where needed).
+template <class N, class X, class Y>
+__attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, const X& x, const Y& y)
+{
+    using std::cos, std::sin, std::exp, std::sqrt, std::cosh, std::sinh;
+    using std::numbers::ln2, std::numbers::ln10, std::numbers::inv_sqrtpi;
+    switch (op) {
+    case ScalarOp::negative: return -g;
+    case ScalarOp::sqrt: return g * 0.5 / y();
+    case ScalarOp::cbrt: return g / (3.0 * y() * y());
+    case ScalarOp::exp: return g * y();
+    case ScalarOp::exp2: return g * y() * ln2;
+    case ScalarOp::expm1: return g * (y() + 1.0);
+    case ScalarOp::log: return g / x();
+    case ScalarOp::log2: return g / (x() * ln2);
+    case ScalarOp::log10: return g / (x() * ln10);
+    case ScalarOp::log1p: return g / (x() + 1.0);
+    case ScalarOp::sin: return g * cos(x());
+    case ScalarOp::cos: return -g * sin(x());
+    case ScalarOp::tan: return g * (1.0 + y() * y());
+    case ScalarOp::asin: return g / sqrt(1.0 - x() * x());
+    case ScalarOp::acos: return -g / sqrt(1.0 - x() * x());
+    case ScalarOp::atan: return g / (1.0 + x() * x());
+    case ScalarOp::sinh: return g * cosh(x());
+    case ScalarOp::cosh: return g * sinh(x());
+    case ScalarOp::tanh: return g * (1.0 - y() * y());
+    case ScalarOp::asinh: return g / sqrt(x() * x() + 1.0);
+    case ScalarOp::acosh: return g / sqrt(x() * x() - 1.0);
+    case ScalarOp::atanh: return g / (1.0 - x() * x());
+    case ScalarOp::erf: return g * (2.0 * inv_sqrtpi) * exp(-(x() * x()));
+    case ScalarOp::erfc: return g * (-2.0 * inv_sqrtpi) * exp(-(x() * x()));
+    case ScalarOp::copy: return g;
+    default: return N(0.0);  // flat
+    }
+}
+
+/// d pow(x, z) / dx = z x^(z − 1), without 0 · ∞ at x = 0.
+template <class N> N pow_by_base(const N& g, const N& x, const N& z)
+{
+    using std::pow;
+    return z == N(0.0) ? N(0.0) : g * z * pow(x, z - 1.0);
+}
+/// d pow(x, z) / dz = y log x, 0 at x = 0.
+template <class N> N pow_by_exponent(const N& g, const N& x, const N& y)
+{
+    using std::log;
+    return x == N(0.0) ? N(0.0) : g * y * log(x);
+}
+
+/// Of the first operand of pow, atan2, hypot, fmod.
+template <class N> N first_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
+{
+    switch (op) {
+    case ScalarOp::pow: return pow_by_base(g, x, z);
+    case ScalarOp::atan2: return x == N(0.0) && z == N(0.0) ? N(0.0) : g * z / (x * x + z * z);
+    case ScalarOp::hypot: return y == N(0.0) ? N(0.0) : g * x / y;
+    default: return g;  // fmod
+    }
+}
+template <class N> N second_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
+{
+    using std::trunc;
+    switch (op) {
+    case ScalarOp::pow: return pow_by_exponent(g, x, y);
+    case ScalarOp::atan2: return x == N(0.0) && z == N(0.0) ? N(0.0) : -g * x / (x * x + z * z);
+    case ScalarOp::hypot: return y == N(0.0) ? N(0.0) : g * z / y;
+    default: return -g * trunc(x / z);
+    }
+}
+
+/// Hands what an operation sends back to its operands to `add(place, amount)`. `value(place)` is a value of the stream.
+template <class N, class Value, class Add>
+__attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
+                                                const Value& value, Add&& add)
+{
+    const bool both = e.form == ScalarForm::both;
+    switch (e.op) {
+    case ScalarOp::input: return;
+    case ScalarOp::add:
+        add(e.a, g);
+        if (both) add(e.b, g);
+        return;
+    case ScalarOp::subtract:
+        add(e.a, e.form == ScalarForm::left_constant ? -g : g);
+        if (both) add(e.b, -g);
+        return;
+    case ScalarOp::multiply:
+        if (!both) return add(e.a, g * e.c);
+        add(e.a, g * value(e.b));
+        return add(e.b, g * value(e.a));
+    case ScalarOp::divide: {
+        if (e.form == ScalarForm::right_constant) return add(e.a, g / e.c);
+        if (!both) return add(e.a, -g * value(i) / value(e.a));
+        const N q = g / value(e.b);
+        add(e.a, q);
+        return add(e.b, -q * value(i));
+    }
+    case ScalarOp::pow:
+    case ScalarOp::atan2:
+    case ScalarOp::hypot:
+    case ScalarOp::fmod: {
+        const bool left = e.form == ScalarForm::left_constant;
+        const N x = left ? N(e.c) : N(value(e.a)), y = value(i);
+        const N z = both ? N(value(e.b)) : left ? N(value(e.a)) : N(e.c);
+        if (!left) add(e.a, first_rule(e.op, g, x, z, y));
+        if (left || both) add(both ? e.b : e.a, second_rule(e.op, g, x, z, y));
+        return;
+    }
+    default:
+        return add(e.a, unary_rule(
+                            e.op, g, [&] { return N(value(e.a)); }, [&] { return N(value(i)); }));
+    }
+}
+
+}  // namespace wengert::detail

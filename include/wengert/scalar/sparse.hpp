@@ -1,0 +1,133 @@
+// sparse_jacobian: pattern and values of a Jacobian from the program of a scalar function.
+#pragma once
+
+#include <queue>
+
+#include "../transforms/closure.hpp"
+#include "exchange.hpp"
+
+namespace wengert {
+
+/// A matrix by its nonzeros (CSR): those of row i are from rows[i] up to rows[i + 1], their columns in ascending order.
+template <class T> struct SparseMatrix {
+    std::vector<std::int64_t> rows, columns;
+    std::vector<T> values;
+    std::int64_t width = 0;  ///< number of columns
+};
+
+namespace detail {
+
+/// Sweeps back from one place through what it depends on and nothing else, the newest operation first. Adjoints and marks of
+/// what was passed are zeros again afterwards.
+class SparseRow {
+public:
+    explicit SparseRow(const ScalarStream& s) : stream_(s), adjoint_(s.size()), met_(s.size()) {}
+
+    /// Calls found(place, derivative) for each input, in descending order.
+    template <class Found> void sweep(std::uint32_t place, const Found& found)
+    {
+        send(place, 1.0);
+        while (!queue_.empty()) {
+            const std::uint32_t i = queue_.top();
+            queue_.pop();
+            met_[i] = false;
+            const double g = std::exchange(adjoint_[i], 0.0);
+            const ScalarEntry& e = stream_.entries()[i];
+            if (e.op == ScalarOp::input) {
+                found(i, g);
+                continue;
+            }
+            const auto value = [&](std::uint32_t k) { return stream_.entries()[k].value; };
+            pull(e, i, g, value, [&](std::uint32_t k, double r) {
+                send(k, g == 0.0 && !std::isfinite(r) ? 0.0 : r);  // a zero cotangent makes no NaN
+            });
+        }
+    }
+
+private:
+    void send(std::uint32_t place, double g)
+    {
+        adjoint_[place] += g;
+        if (std::exchange(met_[place], true)) return;
+        queue_.push(place);
+    }
+    const ScalarStream& stream_;
+    std::priority_queue<std::uint32_t> queue_;
+    std::vector<double> adjoint_;
+    std::vector<char> met_;
+};
+
+template <class T, class X> std::vector<Real<T>*> reals_in(X& x)
+{
+    std::vector<Real<T>*> all;
+    tree::for_each([&](Real<T>& r) { all.push_back(&r); }, x);
+    return all;
+}
+
+template <class T> void append_row(SparseMatrix<T>& m, SparseRow& row, const Real<T>& y, std::uint32_t first)
+{
+    const std::size_t begin = m.columns.size();
+    if (y.is_active())
+        row.sweep(y.mark().index, [&](std::uint32_t place, double g) {
+            m.columns.push_back(place - first);
+            m.values.push_back(static_cast<T>(g));
+        });
+    std::reverse(m.columns.begin() + static_cast<std::ptrdiff_t>(begin), m.columns.end());
+    std::reverse(m.values.begin() + static_cast<std::ptrdiff_t>(begin), m.values.end());
+    m.rows.push_back(static_cast<std::int64_t>(m.columns.size()));
+}
+
+template <class F> class SparseJacobian : public Closure<SparseJacobian<F>> {
+public:
+    SparseJacobian(F f, const Site& made) : Closure<SparseJacobian>(made), function_(std::move(f)) {}
+    template <class... X> static constexpr bool accepts()
+    {
+        return sizeof...(X) == 1 && (std::is_invocable_v<F&, X&> && ...);
+    }
+    template <class X> auto at_line(const Site& at, const X& x) const
+    {
+        return run(at, x, static_cast<typename first_real<X>::type*>(nullptr));
+    }
+
+private:
+    template <class X> struct first_real : first_real<typename X::value_type> {};
+    template <class T> struct first_real<Real<T>> {
+        using type = T;
+    };
+    template <class X, class T> SparseMatrix<T> run(const Site& at, X x, T*) const
+    {
+        for (const Real<T>* r : reals_in<T>(x))
+            if (r->is_active())
+                fail<TapeError>("sparse_jacobian", "it is not differentiated itself: pass numbers, detach()",
+                                at);
+        const TapeScope scope;
+        ScalarStream& stream = ScalarStream::of(Tape::current());
+        std::vector<T> values;
+        for (const Real<T>* r : reals_in<T>(x)) values.push_back(r->plain());
+        Tensor<T> leaf(Shape{values.size()}, values);
+        leaf.requires_grad(true, at);
+        const std::vector<Real<T>> in = elements(leaf, at);
+        std::size_t k = 0;
+        for (Real<T>* r : reals_in<T>(x)) *r = in[k++];
+        auto y = call_at(function_, at, x);
+        SparseMatrix<T> m;
+        m.rows.push_back(0);
+        m.width = static_cast<std::int64_t>(in.size());
+        SparseRow row(stream);
+        for (const Real<T>* r : reals_in<T>(y)) append_row(m, row, *r, in.empty() ? 0 : in[0].mark().index);
+        return m;
+    }
+
+    mutable F function_;
+};
+
+}  // namespace detail
+
+/// sparse_jacobian(f)(x): the Jacobian of a function from a container of reals to one, rows in order of the results. Its
+/// pattern is what the operations that f did depend on, so entries may be 0. Each row costs what its result depends on.
+template <class F> auto sparse_jacobian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::SparseJacobian<F>(std::move(f), at);
+}
+
+}  // namespace wengert

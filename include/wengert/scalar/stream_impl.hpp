@@ -1,0 +1,274 @@
+// The stream's slower paths: stretches' birth and death, refusals, operands from elsewhere.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "stream.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+void scalar_vjp(const Node&, const AnyTensor&, Cotangents&);
+inline void destroy_stretch(void* op) noexcept { delete static_cast<ScalarStretch*>(op); }
+
+inline constexpr Primitive scalar_primitive = [] {
+    Primitive p;
+    p.name = "scalar code";
+    p.differentiable = true;
+    p.vjp = scalar_vjp;
+    p.destroy = destroy_stretch;
+    return p;
+}();
+
+/// Numbers come once in a process, so that a number of another thread is nobody's here.
+inline std::uint32_t next_stretch_number() noexcept
+{
+    static std::atomic<std::uint32_t> last{0};
+    std::uint32_t n = last.fetch_add(1, std::memory_order_relaxed) + 1;
+    return n ? n : next_stretch_number();
+}
+
+}  // namespace detail
+
+inline ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
+{
+    level_ended = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).end_level(); };
+    rewound = [](TapeExtension& e) noexcept {
+        auto& s = static_cast<ScalarStream&>(e);
+        for (std::size_t i = s.stretches_.size(); i-- > 0;)
+            if (i < s.stretches_.size() && s.stretches_[i]->node->flags & Node::rewound)
+                s.drop(*s.stretches_[i]);
+        for (ScalarVariable& v : s.variables)
+            if (v.leaf.node && (v.leaf.node->flags & Node::rewound)) v = {};
+    };
+    rerun = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).close(); };
+    tape_ended = [](TapeExtension& e) noexcept {
+        auto& s = static_cast<ScalarStream&>(e);
+        if (current_ == &s) current_ = nullptr;
+        for (ScalarStretch* stretch : s.stretches_) stretch->stream = nullptr;
+        s.tape_.extension = nullptr;
+        s.held_.clear();
+        delete &s;
+    };
+}
+
+inline void ScalarStream::end_level() noexcept
+{
+    const std::size_t level = tape_.depth();
+    if (open_ && (open_->node->mask & ~Tape::below(level))) close();
+    usual_ = 0;
+    drop_dead(tape_.level(level).start);
+    std::erase_if(tangents, [&](const ScalarTangents& t) { return t.level >= level; });
+}
+
+/// Lets go of what no open level depends on, of the time since `start`.
+inline void ScalarStream::drop_dead(std::uint64_t start) noexcept
+{
+    const std::uint64_t alive = Tape::below(tape_.depth());
+    for (std::size_t i = stretches_.size(); i-- > 0;) {
+        if (i >= stretches_.size()) continue;  // one that went took others along
+        ScalarStretch& s = *stretches_[i];
+        if (s.node->sequence < start) break;
+        if ((s.node->mask & alive) == 0) drop(s);
+    }
+}
+
+inline void ScalarStream::close() noexcept
+{
+    if (open_) open_->end = size_;
+    open_ = nullptr;
+    usual_ = 0;
+}
+
+/// Its numbers are refused from now on; its entries go with its node.
+inline void ScalarStream::drop(ScalarStretch& s) noexcept
+{
+    if (&s == open_) close();
+    s.numbers.clear();
+    usual_ = 0;
+    const auto at =
+        std::find_if(held_.rbegin(), held_.rend(), [&](const Ref<Node>& n) { return n.get() == s.node; });
+    if (at == held_.rend()) return;
+    const Ref<Node> last = std::move(*at);
+    held_.erase(at.base() - 1);
+}
+
+inline void ScalarStream::consume(ScalarStretch& s) noexcept
+{
+    s.entered.clear();
+    s.older.clear();
+    drop(s);
+}
+
+inline void ScalarStream::forget(ScalarStretch& s) noexcept
+{
+    if (&s == open_) close();
+    if (!stretches_.empty() && stretches_.back() == &s)
+        stretches_.pop_back();
+    else
+        std::erase(stretches_, &s);
+    size_ = stretches_.empty() ? 1 : end_of(*stretches_.back());
+    for (ScalarTangents& t : tangents)
+        if (t.dots.size() > size_ - std::min(size_, t.base)) t.dots.resize(size_ - std::min(size_, t.base));
+    if (stretches_.empty()) masks_.clear();
+}
+
+inline void ScalarStream::refuse(std::string_view operation)
+{
+    fail<TapeError>(
+        operation,
+        "an operand, a Real, was recorded by another thread, on another tape, or on a part of this "
+        "one that has ended: its transform is over, backward has used it up, or it has been "
+        "rewound; pass its value() instead",
+        {});
+}
+
+inline std::uint64_t ScalarStream::dependence(ScalarMark m, std::string_view operation) const
+{
+    if (m.index == 0) return 0;
+    if (m.index & ScalarVariable::bit) {
+        if (!const_cast<ScalarStream*>(this)->variable(m)) refuse(operation);
+        return 1 & tape_.active;
+    }
+    const ScalarStretch* s = find(m.index);
+    if (!s || !s->has(m.stretch)) refuse(operation);
+    const std::uint64_t mask = mask_of(m.index);
+    std::uint64_t all = 0;
+    for (std::uint64_t rest = mask; rest; rest &= rest - 1) {
+        const auto l = static_cast<std::size_t>(std::countr_zero(rest));
+        if (l == 0 || (l < tape_.depth() && s->node->sequence >= tape_.level(l).start))
+            all |= Tape::bit(l);
+        else if (!tape_.lowered)
+            fail<TapeError>(
+                operation,
+                "an operand, a Real, escaped from a transform (grad, jvp, …) that has ended; return "
+                "it from the transformed function or pass its value()",
+                {});
+    }
+    return all & tape_.active;
+}
+
+inline std::uint8_t ScalarStream::index_of(std::uint64_t mask)
+{
+    const auto at = std::find(masks_.begin(), masks_.end(), mask);
+    if (at != masks_.end()) return static_cast<std::uint8_t>(at - masks_.begin());
+    if (masks_.size() == 255)
+        throw TapeError("[scalar code] more than 255 combinations of nested transforms");
+    masks_.push_back(mask);
+    return static_cast<std::uint8_t>(masks_.size() - 1);
+}
+
+inline std::uint32_t ScalarStream::number_for(ScalarStretch& s, std::uint8_t mask)
+{
+    for (const auto& n : s.numbers)
+        if (n.mask == mask) return n.id;
+    s.numbers.push_back({mask, detail::next_stretch_number()});
+    return s.numbers.back().id;
+}
+
+inline ScalarMark ScalarStream::mark(std::uint32_t index)
+{
+    if ((mask_of(index) & tape_.active) == 0) return {};
+    ScalarStretch* s = find(index);
+    return {index, number_for(*s, entries_[index].mask)};
+}
+
+inline void ScalarStream::reserve(std::size_t more)
+{
+    const std::size_t wanted = size_ + more;
+    if (wanted <= capacity_) return;
+    constexpr std::size_t most = ScalarVariable::bit - 1;
+    const std::size_t roomy =
+        std::min(most, std::max<std::size_t>(wanted, 2 * std::size_t{capacity_} + 1024));
+    void* p = wanted > most ? nullptr : std::realloc(entries_, roomy * sizeof(ScalarEntry));
+    if (!p)
+        throw MemoryError(
+            "[scalar code] no memory for more operations: " + std::to_string(size_) + " are recorded, " +
+            std::to_string(size_ * sizeof(ScalarEntry) >> 20) +
+            " MiB; checkpoint() drops those inside of a function until its derivative needs them");
+    entries_ = static_cast<ScalarEntry*>(p);
+    capacity_ = static_cast<std::uint32_t>(roomy);
+}
+
+/// Afterwards a stretch for operations on `mask` is open, its node newer than that sequence number.
+inline void ScalarStream::open_for(std::uint64_t mask, std::uint64_t newer_than)
+{
+    current_ = this;
+    if (open_ && open_->node->sequence < newer_than) close();
+    if (!open_) {
+        auto node = Ref<Node>::adopt(tape_.new_node(detail::scalar_primitive, 0, {}));
+        auto stretch = std::make_unique<ScalarStretch>();
+        stretches_.reserve(stretches_.size() + 1);
+        held_.push_back(node);
+        stretch->node = node.get();
+        stretch->begin = size_;
+        stretches_.push_back(stretch.get());
+        stretch->stream = this;
+        open_ = stretch.get();
+        node->op = stretch.release();
+        tape_.append(node.get());
+    }
+    usual_mask_ = index_of(mask);
+    usual_ = number_for(*open_, usual_mask_);
+    usual_active_ = (mask & ~tape_.active) == 0 ? tape_.active : ~std::uint64_t{0};
+    open_->node->mask |= mask;
+}
+
+/// An operand of an older stretch: the sweep goes on there.
+inline void ScalarStream::reads(ScalarMark m)
+{
+    if (m.index == 0 || m.index >= open_->begin) return;
+    Node* from = find(m.index)->node;
+    for (const auto& n : open_->older)
+        if (n.get() == from) return;
+    open_->older.push_back(Ref<Node>(from));
+}
+
+inline ScalarMark ScalarStream::place(ScalarMark m, double value)
+{
+    if ((m.index & ScalarVariable::bit) == 0) return m;
+    ScalarVariable& v = *variable(m);
+    const ScalarStretch* s = find(v.entered.index);
+    if (!s || !s->has(v.entered.stretch) || entries_[v.entered.index].value != value)
+        v.entered = enter(v.leaf, 1, &value, 1);
+    return v.entered;
+}
+
+inline ScalarMark ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, const double* values,
+                                      std::size_t count)
+{
+    open_for(mask, x.node ? x.node->sequence : 0);
+    reserve(count);
+    open_->entered.push_back({size_, static_cast<std::uint32_t>(count), x});
+    const ScalarMark first{size_, usual_};
+    for (std::size_t i = 0; i < count; ++i) append(ScalarOp::input, {}, 0, {}, 0, values[i]);
+    return first;
+}
+
+__attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(ScalarOp op, ScalarMark a,
+                                                                            double x, ScalarMark b, double z,
+                                                                            double y)
+{
+    Tape& tape = Tape::current();
+    if (tape.active == 0) return {};
+    if (!tape.extension) refuse(name_of(op));
+    auto& s = static_cast<ScalarStream&>(*tape.extension);
+    const std::uint64_t in_a = s.dependence(a, name_of(op)), in_b = s.dependence(b, name_of(op));
+    if ((in_a | in_b) == 0) return {};
+    if (tape.anomaly && !std::isfinite(y) && std::isfinite(x) && std::isfinite(z))
+        fail<NumericError>(name_of(op), "a NaN or Inf was born here from finite operands, Reals",
+                           tape.site_override);
+    a = in_a ? s.place(a, x) : ScalarMark();
+    b = in_b ? s.place(b, z) : ScalarMark();
+    s.open_for(in_a | in_b, 0);
+    s.reads(a);
+    s.reads(b);
+    s.reserve(1);
+    return s.append(op, a, x, b, z, y);
+}
+
+}  // namespace wengert

@@ -1,0 +1,47 @@
+// The rule of a stretch of scalar code.
+#pragma once
+
+#include "exchange.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// The cotangents of a tensor whose elements have been taken in.
+template <class T>
+void give_back(Walk& walk, ScalarAdjoints& adjoints, const ScalarStretch::Entered& e, Node& to)
+{
+    std::vector<Real<T>> g(e.count);
+    for (std::uint32_t k = 0; k < e.count; ++k) {
+        const Real<double> taken = adjoints.take(e.begin + k);
+        g[k] = Real<T>(static_cast<T>(taken.plain()), taken.mark());
+    }
+    walk.deliver(to, gathered<T>(g.data(), g.size(), e.tensor.value->shape, to.at));
+}
+
+inline void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
+{
+    Walk& walk = out.walk();
+    auto& stretch = *static_cast<ScalarStretch*>(n.op);
+    ScalarStream& stream = ScalarStream::of(walk.tape());
+    ScalarAdjoints& adjoints = ScalarAdjoints::of(walk);
+    if (stream.find(stretch.begin) == &stretch && stream.end_of(stretch) == stream.size()) stream.close();
+    if (walk.records(n, {})) adjoints.become_recorded();
+    adjoints.cover(stretch.begin);
+    for (const auto& older : stretch.older)
+        if (walk.reaches(older.get())) adjoints.cover(static_cast<ScalarStretch*>(older->op)->begin);
+    adjoints.sweep(stretch.begin, stream.end_of(stretch), !walk.tape().allow_nan);
+    for (const ScalarStretch::Entered& e : stretch.entered) {
+        Node* const to = e.tensor.node.get();
+        if (!walk.reaches(to)) continue;
+        if (to->dtype == DType::float32)
+            give_back<float>(walk, adjoints, e, *to);
+        else
+            give_back<double>(walk, adjoints, e, *to);
+    }
+    for (const auto& older : stretch.older) announce(walk, *older);
+    if (!walk.retains(n)) stream.consume(stretch);
+}
+
+}  // namespace detail
+}  // namespace wengert

@@ -1,0 +1,105 @@
+// Forward mode through scalar code: the tangents of entries, computed in one pass over what is new when one is asked for.
+#pragma once
+
+#include "rules.hpp"
+
+namespace wengert::detail {
+
+/// Real<T>(x), explicit where it is narrower.
+template <class T> Real<T> narrowed(const Real<double>& x) { return Real<T>(x); }
+
+/// The stream of a tape that must have one, as one of its numbers is an operand.
+inline ScalarStream& stream_of(Tape& tape, std::string_view operation)
+{
+    if (!tape.extension) ScalarStream::refuse(operation);
+    return static_cast<ScalarStream&>(*tape.extension);
+}
+
+class ScalarForward {
+public:
+    /// Of a forward level that is open.
+    ScalarForward(ScalarStream& s, std::size_t level) : stream_(s), level_(level), at_(find()) {}
+
+    /// The tangent of an entry.
+    Real<double> of(std::uint32_t place)
+    {
+        advance(place + 1);
+        return dot(place);
+    }
+    /// All entries so far are dealt with.
+    void advance(std::uint32_t to)
+    {
+        if (base() + static_cast<std::uint32_t>(dots().size()) >= to) return;
+        Tape& tape = stream_.tape();
+        const Restore<std::uint64_t> active(tape.active, tape.active & Tape::below(level_));
+        const Restore<int> lowered(tape.lowered, tape.lowered + 1);
+        const Restore<bool> rule(tape.in_rule, true);
+        for (auto i = base() + static_cast<std::uint32_t>(dots().size()); i < to; ++i) {
+            const Real<double> dot = step(i);
+            dots().push_back({dot.plain(), dot.mark()});
+        }
+    }
+    void set(std::uint32_t place, const Real<double>& dot)
+    {
+        dots()[place - base()] = {dot.plain(), dot.mark()};
+    }
+
+private:
+    std::size_t find()
+    {
+        auto& all = stream_.tangents;
+        const std::uint64_t start = stream_.tape().level(level_).start;
+        std::erase_if(all, [&](const ScalarTangents& t) { return t.level == level_ && t.start != start; });
+        for (std::size_t k = 0; k < all.size(); ++k)
+            if (all[k].level == level_) return k;
+        all.push_back({level_, start, first_place(start), {}});
+        return all.size() - 1;
+    }
+    std::uint32_t first_place(std::uint64_t start) const
+    {
+        std::uint32_t first = stream_.size();
+        const auto& stretches = stream_.stretches();
+        for (std::size_t i = stretches.size(); i-- > 0 && stretches[i]->node->sequence >= start;)
+            first = stretches[i]->begin;
+        return first;
+    }
+    // the list may move: other levels are found while this one advances
+    std::vector<ScalarTangents::Dot>& dots() { return stream_.tangents[at_].dots; }
+    std::uint32_t base() { return stream_.tangents[at_].base; }
+
+    Real<double> dot(std::uint32_t place)
+    {
+        if (place < base()) return {};
+        const ScalarTangents::Dot& d = dots()[place - base()];
+        return Real<double>(d.value, d.mark);
+    }
+    /// ẏ = Σ ẋ ∂y/∂x. An ẋ of 0 never makes a NaN of an infinite derivative.
+    Real<double> step(std::uint32_t i)
+    {
+        const ScalarEntry e = stream_.entries()[i];
+        if (e.op == ScalarOp::input || (stream_.mask_of(i) & Tape::bit(level_)) == 0) return {};
+        Real<double> total = along(e, i, e.a);
+        if (e.form == ScalarForm::both && e.b != e.a) total += along(e, i, e.b);
+        return total;
+    }
+    Real<double> along(const ScalarEntry& e, std::uint32_t i, std::uint32_t operand)
+    {
+        const Real<double> g = dot(operand);
+        Real<double> sum;
+        if (!g.is_active() && g.plain() == 0.0) return sum;
+        const auto value = [&](std::uint32_t k) {
+            return Real<double>(stream_.entries()[k].value, stream_.mark(k));
+        };
+        const bool guarded = !stream_.tape().allow_nan;
+        pull(e, i, g, value, [&](std::uint32_t k, const Real<double>& r) {
+            if (k != operand || (guarded && g.plain() == 0.0 && !std::isfinite(r.plain()))) return;
+            sum += r;
+        });
+        return sum;
+    }
+
+    ScalarStream& stream_;
+    std::size_t level_, at_;
+};
+
+}  // namespace wengert::detail

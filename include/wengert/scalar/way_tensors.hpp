@@ -1,0 +1,143 @@
+// A scalar program on arrays: each of its operations on all cells, ways that part joined by selection.
+#pragma once
+
+#include "../ops/arg_reductions.hpp"
+#include "../ops/arithmetic.hpp"
+#include "../ops/math.hpp"
+#include "../ops/pairs.hpp"
+#include "../ops/sum.hpp"
+#include "../ops/trigonometry.hpp"
+#include "ways.hpp"
+
+namespace wengert::detail {
+
+template <class T> Tensor<T> truncated(const Tensor<T>& x) { return where(x < 0.0, ceil(x), floor(x)); }
+/// ln(x + √(x² + 1)) without cancellation.
+template <class T> Tensor<T> inverse_sinh(const Tensor<T>& x)
+{
+    const Tensor<T> size = abs(x);
+    const Tensor<T> y = log1p(size + size * size / (1.0 + sqrt(size * size + 1.0)));
+    return where(x < 0.0, -y, y);
+}
+
+template <class T> Tensor<T> unary_on_tensors(ScalarOp op, const Tensor<T>& x)
+{
+    switch (op) {
+    case ScalarOp::negative: return -x;
+    case ScalarOp::sqrt: return sqrt(x);
+    case ScalarOp::cbrt: return where(x < 0.0, -pow(-x, 1.0 / 3.0), pow(x, 1.0 / 3.0));
+    case ScalarOp::exp: return exp(x);
+    case ScalarOp::exp2: return pow(2.0, x);
+    case ScalarOp::expm1: return expm1(x);
+    case ScalarOp::log: return log(x);
+    case ScalarOp::log2: return log2(x);
+    case ScalarOp::log10: return log10(x);
+    case ScalarOp::log1p: return log1p(x);
+    case ScalarOp::sin: return sin(x);
+    case ScalarOp::cos: return cos(x);
+    case ScalarOp::tan: return tan(x);
+    case ScalarOp::asin: return asin(x);
+    case ScalarOp::acos: return acos(x);
+    case ScalarOp::atan: return atan(x);
+    case ScalarOp::sinh: return sinh(x);
+    case ScalarOp::cosh: return cosh(x);
+    case ScalarOp::tanh: return tanh(x);
+    case ScalarOp::asinh: return inverse_sinh(x);
+    case ScalarOp::acosh: return log(x + sqrt(x * x - 1.0));
+    case ScalarOp::atanh: return 0.5 * log1p(2.0 * x / (1.0 - x));
+    case ScalarOp::erf: return erf(x);
+    case ScalarOp::erfc: return 1.0 - erf(x);
+    case ScalarOp::floor: return floor(x);
+    case ScalarOp::ceil: return ceil(x);
+    case ScalarOp::trunc: return truncated(x);
+    case ScalarOp::round_even: return round(x);
+    default: return x;
+    }
+}
+
+template <class T> Tensor<T> binary_on_tensors(ScalarOp op, const Tensor<T>& a, const Tensor<T>& b)
+{
+    switch (op) {
+    case ScalarOp::add: return a + b;
+    case ScalarOp::subtract: return a - b;
+    case ScalarOp::multiply: return a * b;
+    case ScalarOp::divide: return a / b;
+    case ScalarOp::pow: return pow(a, b);
+    case ScalarOp::atan2: return atan2(a, b);
+    case ScalarOp::hypot: return hypot(a, b);
+    default: return a - truncated(a / b) * b;  // fmod
+    }
+}
+
+/// Evaluates ways on tensors. Where a cell goes where none went before it throws UnmetWay with that cell's number.
+struct UnmetWay {
+    std::size_t cell;
+};
+
+template <class T> class WayTensors {
+public:
+    WayTensors(const std::vector<Tensor<T>>& inputs, Shape shape)
+        : shape_(std::move(shape)), inputs_(inputs.size()), values_(inputs)
+    {}
+
+    /// The results of a way's cells; `reached` tells which, all where it is empty.
+    std::vector<Tensor<T>> run(const Way& way, const Tensor<bool>& reached = {})
+    {
+        values_.resize(std::max<std::size_t>(way.begin - 1, inputs_));
+        for (const ScalarEntry& e : way.steps)
+            if (e.op != ScalarOp::input) values_.push_back(step(e));
+        return way.parts ? joined(way, reached) : results(way);
+    }
+
+private:
+    const Tensor<T>& at(std::uint32_t step) const { return values_[step - 1]; }
+    Tensor<T> step(const ScalarEntry& e) const
+    {
+        const bool single = e.form == ScalarForm::unary || e.op == ScalarOp::copy || e.op >= ScalarOp::floor;
+        if (single) return unary_on_tensors(e.op, at(e.a));
+        if (e.form == ScalarForm::both) return binary_on_tensors(e.op, at(e.a), at(e.b));
+        const Tensor<T> c(e.c);
+        return e.form == ScalarForm::right_constant ? binary_on_tensors(e.op, at(e.a), c)
+                                                    : binary_on_tensors(e.op, c, at(e.a));
+    }
+    std::vector<Tensor<T>> results(const Way& way) const
+    {
+        std::vector<Tensor<T>> out;
+        for (const WayValue& r : way.results) out.push_back(r.step ? at(r.step) : Tensor<T>(r.constant));
+        return out;
+    }
+    Tensor<bool> condition(const ScalarGuard& g) const
+    {
+        const Tensor<T> a = g.a ? at(g.a) : Tensor<T>(g.left), b = g.b ? at(g.b) : Tensor<T>(g.right);
+        return g.kind == ScalarGuard::Kind::less         ? a < b
+               : g.kind == ScalarGuard::Kind::less_equal ? a <= b
+                                                         : a == b;
+    }
+    std::vector<Tensor<T>> joined(const Way& way, const Tensor<bool>& reached)
+    {
+        const Tensor<bool> yes = condition(way.guard), no = !yes;
+        const Tensor<bool> to[] = {reached.defined() ? reached && no : no,
+                                   reached.defined() ? reached && yes : yes};
+        for (int k : {0, 1})
+            if (!way.next[k] && any(to[k]).item()) throw UnmetWay{first_of(to[k])};
+        if (!way.next[0]) return run(*way.next[1], to[1]);
+        if (!way.next[1]) return run(*way.next[0], to[0]);
+        const std::vector<Tensor<T>> a = run(*way.next[1], to[1]);
+        std::vector<Tensor<T>> b = run(*way.next[0], to[0]);
+        for (std::size_t k = 0; k < b.size(); ++k) b[k] = where(yes, a[k], b[k]);
+        return b;
+    }
+    std::size_t first_of(const Tensor<bool>& found) const
+    {
+        const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+        const Ref<Block> b = contiguous(broadcast_to(found.detach(), shape_).any().value);
+        const bool* const e = b->template as<bool>();
+        return static_cast<std::size_t>(std::find(e, e + b->count, true) - e);
+    }
+
+    Shape shape_;
+    std::size_t inputs_;
+    std::vector<Tensor<T>> values_;  // of the steps along the way
+};
+
+}  // namespace wengert::detail

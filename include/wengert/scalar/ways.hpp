@@ -1,0 +1,90 @@
+// The ways through a scalar function, as kernels have met them: programs of its operations, joined where they part at a
+// comparison. Recorded by running the function on reals of a tape of their own.
+#pragma once
+
+#include <memory>
+
+#include "exchange.hpp"
+
+namespace wengert::detail {
+
+/// A number of a program: that of a step, or where `step` is 0 a constant.
+struct WayValue {
+    std::uint32_t step = 0;
+    double constant = 0;
+};
+
+/// A stretch of operations up to a comparison, or up to the end. Steps are numbered along the way from the first one.
+struct Way {
+    std::vector<ScalarEntry> steps;
+    std::uint32_t begin = 1;  ///< number of the first of them
+    bool parts = false;       ///< at a comparison:
+    ScalarGuard guard{};
+    std::unique_ptr<Way>
+        next[2];  ///< where it is false, where it is true; null as long as no cell went there
+    std::vector<WayValue> results;  ///< at the end
+};
+
+/// One run of the function.
+struct WayRun {
+    std::vector<ScalarEntry> steps;  ///< the first is step 1
+    std::vector<ScalarGuard> guards;
+    std::vector<WayValue> results;
+};
+
+inline std::vector<ScalarEntry> cut(const WayRun& run, std::uint32_t begin, std::uint32_t end)
+{
+    return {run.steps.begin() + (begin - 1), run.steps.begin() + (end - 1)};
+}
+
+/// Adds a run to the ways; true where it is a new one.
+inline bool add_way(std::unique_ptr<Way>& root, const WayRun& run)
+{
+    std::unique_ptr<Way>* at = &root;
+    std::uint32_t begin = 1;
+    bool fresh = false;
+    for (std::size_t k = 0;; ++k) {
+        const bool last = k == run.guards.size();
+        const auto end = last ? static_cast<std::uint32_t>(run.steps.size() + 1) : run.guards[k].at;
+        if (!*at) {
+            fresh = true;
+            *at = std::make_unique<Way>();
+            (*at)->steps = cut(run, begin, end);
+            (*at)->begin = begin;
+            (*at)->parts = !last;
+            if (last)
+                (*at)->results = run.results;
+            else
+                (*at)->guard = run.guards[k];
+        }
+        if (last) return fresh;
+        begin = end;
+        at = &(*at)->next[run.guards[k].outcome];
+    }
+}
+
+/// Runs f once on these numbers: what it did. Results of f are a Real or a struct of them.
+template <class T, std::size_t n, class F> WayRun run_once(F& f, const T* cell)
+{
+    const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+    TapeScope scope;
+    ScalarStream& stream = ScalarStream::of(scope.tape());
+    Tensor<T> x(Shape{n}, std::span<const T>(cell, n));
+    x.requires_grad(true);
+    const std::vector<Real<T>> in = elements(x);
+    WayRun run;
+    const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
+    const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
+        return f(in[k]...);
+    }(std::make_index_sequence<n>());
+    tree::for_each(
+        [&](const auto& r) {
+            const bool active = stream.dependence(r.mark(), "kernel") != 0;
+            run.results.push_back({active ? r.mark().index : 0, static_cast<double>(r.plain())});
+        },
+        y);
+    run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
+    return run;
+}
+
+}  // namespace wengert::detail

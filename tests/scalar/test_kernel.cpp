@@ -1,0 +1,181 @@
+// kernel(f): ways through a scalar function met, joined by selection, differentiated, frozen; and its refusals.
+#include "catch.hpp"
+
+#include <wengert/graph/freeze.hpp>
+#include <wengert/ops/creation.hpp>
+#include <wengert/ops/indexing.hpp>
+#include <wengert/ops/sum.hpp>
+#include <wengert/scalar.hpp>
+#include <wengert/transforms/check_grads.hpp>
+
+namespace wg = wengert;
+using R = wg::Real<double>;
+using D = wg::Tensor<double>;
+
+namespace {
+
+template <class Number> Number pressure(const Number& rho, const Number& e)
+{
+    using std::sqrt;
+    const Number p = 0.4 * rho * e;
+    if (p < 1e-3) return Number(1e-3);
+    return p + 0.01 * sqrt(rho);
+}
+const auto root = [](auto a, auto scale) {
+    using std::abs;
+    auto x = a;
+    for (int i = 0; i < 40; ++i) {
+        const auto step = (x * x - a) / (2.0 * x);
+        x -= step;
+        if (abs(step) < 1e-12) break;
+    }
+    return x * scale;
+};
+const auto everything = [](auto x, auto y) {
+    using namespace std;
+    auto s = sqrt(x) + cbrt(x) + exp(x) + exp2(x) + expm1(x) + log(x) + log2(x) + log10(x) + log1p(x) +
+             sin(x) + cos(x) + tan(x) + asin(y) + acos(y) + atan(y) + sinh(y) + cosh(y) + tanh(y) + asinh(y) +
+             acosh(x + 1.0) + atanh(y) + erf(y) + erfc(y) - y;
+    s += pow(x, y) + pow(x, 2.5) + pow(1.5, y) + atan2(y, x) + hypot(x, y) + fmod(x, y) + 1.0 / x +
+         (2.0 - y) * 3.0;
+    s += floor(x) + ceil(x) + trunc(y) + rint(x) + round(x) + abs(y) + fmax(x, y) + fmin(x, 0.3) +
+         copysign(x, y);
+    return s;
+};
+
+}  // namespace
+
+TEST_CASE("A kernel gives what the loop gives, and its gradient")
+{
+    const auto cell = wg::kernel([](auto rho, auto e) { return pressure(rho, e) * rho; });
+    CHECK(cell.explain() == "not called yet\n");
+    const D rho = {{1.0, 2.0, 0.5}, {0.1, 1e-4, 3.0}}, e = {{1.0, 0.5, 2.0}, {0.2, 1e-3, 1e-4}};
+    const D y = cell(rho, e);
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 3; ++j) {
+            const double r = rho(i, j).item();
+            CHECK(y(i, j).item() == Approx(pressure(r, e(i, j).item()) * r).epsilon(1e-15));
+        }
+    CHECK(cell.explain().find("2 ways") == 0);
+    const auto loss = [&](const D& r, const D& q) { return sum(square(cell(r, q))); };
+    CHECK(wg::check_grads(loss, std::tuple(rho, e), {.order = 2}).ok);
+    const D row = {1.0, 2.0, 0.5};  // operands broadcast
+    CHECK(wg::allclose(cell(row, e), cell(wg::broadcast_to(row, {2, 3}), e), 0.0));
+    CHECK((cell(rho, 2.0).shape() == rho.shape() && cell(D(1.0), 2.0).dimension() == 0));
+    CHECK(cell(wg::zeros<double>({0, 3}), e(0)).size() == 0);
+}
+
+TEST_CASE("Every operation of a kernel, its values and derivatives")
+{
+    const D x = {0.4, 1.3, 2.6}, y = {0.3, -0.7, 0.9};
+    const auto f = wg::kernel(everything);
+    for (int i = 0; i < 3; ++i)
+        CHECK(f(x, y)(i).item() == Approx(everything(x(i).item(), y(i).item())).epsilon(1e-13));
+    const auto loss = [&](const D& a, const D& b) { return sum(f(a, b)); };
+    const auto report = wg::check_grads(loss, std::tuple(x, y));
+    INFO(report.message);
+    CHECK(report.ok);
+    const auto gradient = wg::grad<0, 1>(loss)(x, y);
+    for (int i = 0; i < 3; ++i) {
+        const auto [gx, gy] =
+            wg::grad<0, 1>([](R a, R b) { return everything(a, b); })(R(x(i).item()), R(y(i).item()));
+        CHECK(std::get<0>(gradient)(i).item() == Approx(gx.value()).epsilon(1e-12));
+        CHECK(std::get<1>(gradient)(i).item() == Approx(gy.value()).epsilon(1e-12));
+    }
+}
+
+TEST_CASE("A loop that ends when it has converged has a way for each count")
+{
+    const auto newton = wg::kernel(root);
+    const D a = {0.5, 2.0, 9.0, 1e4, 1.0};
+    const D r = newton(a, 2.0);
+    for (int i = 0; i < 5; ++i) CHECK(r(i).item() == Approx(2 * std::sqrt(a(i).item())).epsilon(1e-12));
+    CHECK(wg::check_grads([&](const D& q) { return newton(q, 2.0); }, a).ok);
+}
+
+TEST_CASE("With more ways than wanted each cell runs by itself")
+{
+    const auto folded = wg::kernel(
+        [](auto s) {
+            for (int i = 0; i < 20; ++i) {
+                s *= 1.7;
+                if (s > 10.0) s -= 9.0;
+            }
+            return s;
+        },
+        {.most_ways = 3});
+    const D x = wg::linspace<double>(0.0, 5.0, 50), y = folded(x);
+    for (int i = 0; i < 50; ++i) {
+        double s = x(i).item();
+        for (int k = 0; k < 20; ++k) {
+            s *= 1.7;
+            if (s > 10.0) s -= 9.0;
+        }
+        CHECK(y(i).item() == Approx(s));
+    }
+    CHECK(folded.explain().find("each cell runs by itself") != std::string::npos);
+    const D g = wg::grad([&](const D& q) { return sum(folded(q)); })(x);
+    CHECK(g(3).item() == Approx(std::pow(1.7, 20)));
+}
+
+TEST_CASE("A branch that was not taken sends no NaN back")
+{
+    const auto f = wg::kernel([](auto x) {
+        using std::sqrt;
+        return x > 0.0 ? sqrt(x) : x * x;
+    });
+    const D x = {-1.0, 4.0, 0.0};
+    CHECK(wg::allclose(f(x), D{1.0, 2.0, 0.0}));
+    CHECK(wg::allclose(wg::grad([&](const D& q) { return sum(f(q)); })(x), D{-2.0, 0.25, 0.0}));
+}
+
+TEST_CASE("Several results, and single precision")
+{
+    const auto both = wg::kernel([](auto x, auto y) { return std::array{x * y, x + y, x}; });
+    const std::vector<D> r = both(D{1.0, 2.0}, D{3.0, 4.0});
+    REQUIRE(r.size() == 3);
+    CHECK((r[0](1).item() == 8 && r[1](1).item() == 6 && r[2](0).item() == 1));
+    const auto f = wg::kernel([](auto x) { return x < 1.0f ? x * x : x; });
+    const wg::Tensor<float> y = f(wg::Tensor<float>{0.1f, 2.0f});
+    CHECK((y(0).item() == 0.1f * 0.1f && y(1).item() == 2.0f));
+    CHECK(f(D{0.1})(0).item() == 0.1 * 0.1);
+}
+
+TEST_CASE("Kernels in frozen graphs: cells that go elsewhere are traced again")
+{
+    const auto f = wg::kernel([](auto x) {
+        using std::sqrt;
+        if (x < 1.0) return x * x;
+        if (x < 2.0) return sqrt(x);
+        return x;
+    });
+    const auto plain = [](double q) { return q < 1 ? q * q : q < 2 ? std::sqrt(q) : q; };
+    const auto slope = [](double q) { return q < 1 ? 2 * q : q < 2 ? 0.5 / std::sqrt(q) : 1; };
+    auto frozen = wg::freeze(wg::value_and_grad([&](const D& q) { return sum(f(q)); }));
+    for (double q : {0.5, 0.6, 0.5, 1.5, 0.7, 1.6, 3.0, 0.7, 2.5, 0.4, 0.3}) {
+        const auto [y, g] = frozen(D{q, q + 0.01});
+        CHECK(y.item() == Approx(plain(q) + plain(q + 0.01)));
+        CHECK(g(0).item() == Approx(slope(q)));
+    }
+    CHECK(frozen.stats().replays > 2);
+}
+
+TEST_CASE("What a kernel refuses")
+{
+    const D x = {1.0, 2.0};
+    const auto reads = wg::kernel([](auto a) {
+        if constexpr (requires { a.value(); })
+            return a * a.value();
+        else
+            return a;
+    });
+    CHECK_THROWS_AS(reads(x), wg::TapeError);
+    CHECK_THROWS_AS(wg::kernel([](auto a, auto b) { return a + b; })(x, D{1.0, 2.0, 3.0}), wg::ShapeError);
+    static R outside;
+    const auto captures = [&](R v) {
+        outside = v;
+        return wg::real(sum(wg::kernel([](auto a) { return a * outside; })(x)));
+    };
+    CHECK_THROWS_AS(wg::grad(captures)(R(1.0)), wg::TapeError);
+    CHECK(wg::grad([](R a) { return a * a; })(R(1.0)).value() == 2);
+}

@@ -1,0 +1,189 @@
+// Real as a number: values, functions and their derivatives, conversions, what the standard library asks of it.
+#include "catch.hpp"
+
+#include <wengert/scalar.hpp>
+
+#include <complex>
+#include <cstring>
+#include <sstream>
+
+namespace wg = wengert;
+using R = wg::Real<double>;
+using F = wg::Real<float>;
+
+static_assert(std::is_trivially_copyable_v<R> && sizeof(R) == 16 && sizeof(F) == 12);
+static_assert(!std::is_convertible_v<R, double> && std::is_convertible_v<double, R> &&
+              std::is_convertible_v<int, R>);
+static_assert(std::is_convertible_v<F, R> && !std::is_convertible_v<R, F>);
+static_assert(std::numeric_limits<R>::epsilon().plain() == std::numeric_limits<double>::epsilon());
+static_assert(wg::is_real_number<R> && wg::is_real_number<float> && !wg::is_real_number<int>);
+static_assert(sizeof(wg::ScalarEntry) <= 24);
+
+namespace {
+
+/// The same function of a double and of a Real: values are equal, derivatives agree with differences to order 2.
+template <class Function> void agrees(const char* name, const Function& f, double at)
+{
+    INFO(name);
+    CHECK(f(R(at)).value() == f(at));
+    const auto report = wg::check_grads([&](const R& x) { return f(x); }, R(at), {.order = 2});
+    INFO(report.message);
+    CHECK(report.ok);
+}
+template <class Function> void both_agree(const char* name, const Function& f, double a, double b)
+{
+    INFO(name);
+    CHECK(f(R(a), R(b)).value() == f(a, b));
+    const auto report = wg::check_grads([&](const R& x, const R& y) { return f(x, y); },
+                                        std::tuple(R(a), R(b)), {.order = 2});
+    INFO(report.message);
+    CHECK(report.ok);
+    agrees(
+        name, [&](auto x) { return f(x, decltype(x)(b)); }, a);
+    agrees(
+        name, [&](auto x) { return f(decltype(x)(a), x); }, b);
+}
+
+}  // namespace
+
+TEST_CASE("Functions of one number")
+{
+#define FUNCTION(name, at)                                                                                   \
+    agrees(                                                                                                  \
+        #name,                                                                                               \
+        [](auto x) {                                                                                         \
+            using std::name;                                                                                 \
+            return name(x);                                                                                  \
+        },                                                                                                   \
+        at)
+    FUNCTION(sqrt, 1.7), FUNCTION(cbrt, 1.7), FUNCTION(exp, 0.3), FUNCTION(exp2, 0.3), FUNCTION(expm1, 0.3);
+    FUNCTION(log, 1.7), FUNCTION(log2, 1.7), FUNCTION(log10, 1.7), FUNCTION(log1p, 0.3), FUNCTION(sin, 0.3);
+    FUNCTION(cos, 0.3), FUNCTION(tan, 0.3), FUNCTION(asin, 0.3), FUNCTION(acos, 0.3), FUNCTION(atan, 0.3);
+    FUNCTION(sinh, 0.3), FUNCTION(cosh, 0.3), FUNCTION(tanh, 0.3), FUNCTION(asinh, 0.3), FUNCTION(acosh, 1.7);
+    FUNCTION(atanh, 0.3), FUNCTION(erf, 0.3), FUNCTION(erfc, 0.3), FUNCTION(abs, -0.3), FUNCTION(fabs, 0.3);
+    FUNCTION(floor, 1.7), FUNCTION(ceil, 1.7), FUNCTION(trunc, -1.7), FUNCTION(round, -1.7),
+        FUNCTION(rint, 1.7);
+#undef FUNCTION
+    agrees(
+        "negative", [](auto x) { return -x; }, 0.3);
+    agrees(
+        "reciprocal", [](auto x) { return 1.0 / x; }, 0.3);
+    agrees(
+        "from a constant", [](auto x) { return 1.0 - x; }, 0.3);
+    agrees(
+        "compound",
+        [](auto x) {
+            auto y = x;
+            y += x;
+            y *= x;
+            y -= 1.0;
+            y /= x;
+            return y;
+        },
+        0.3);
+    agrees(
+        "steps",
+        [](auto x) {
+            auto y = x++;
+            ++x;
+            const auto z = x * y;
+            return z - --y;
+        },
+        0.3);
+    agrees(
+        "ldexp",
+        [](auto x) {
+            using std::ldexp;
+            return ldexp(x, 3) * x;
+        },
+        0.3);
+}
+
+TEST_CASE("Functions of two numbers")
+{
+#define FUNCTION(name, a, b)                                                                                 \
+    both_agree(                                                                                              \
+        #name,                                                                                               \
+        [](auto x, auto y) {                                                                                 \
+            using std::name;                                                                                 \
+            return name(x, y);                                                                               \
+        },                                                                                                   \
+        a, b)
+    FUNCTION(pow, 1.3, 2.1), FUNCTION(atan2, 0.3, -1.2), FUNCTION(hypot, 0.3, -1.2), FUNCTION(fmod, 5.3, 1.2);
+    FUNCTION(fmax, 0.3, 1.2), FUNCTION(fmin, 0.3, 1.2), FUNCTION(fdim, 1.3, 1.2),
+        FUNCTION(copysign, 0.3, -1.2);
+#undef FUNCTION
+    both_agree(
+        "plus", [](auto x, auto y) { return x + y * x; }, 0.3, 1.2);
+    both_agree(
+        "minus", [](auto x, auto y) { return x * x - y; }, 0.3, 1.2);
+    both_agree(
+        "times", [](auto x, auto y) { return x * y * y; }, 0.3, 1.2);
+    both_agree(
+        "by", [](auto x, auto y) { return x / y; }, 0.3, 1.2);
+    both_agree(
+        "fma",
+        [](auto x, auto y) {
+            using std::fma;
+            return fma(x, y, x);
+        },
+        0.3, 1.2);
+    CHECK(wg::grad([](R x) { return pow(x, 2); })(R(0.0)).value() == 0);
+    CHECK(wg::grad([](R x) { return pow(x, 0.0); })(R(0.0)).value() == 0);
+    CHECK(wg::grad([](R x) { return hypot(x, x); })(R(0.0)).value() == 0);
+    CHECK(wg::grad([](R x) { return abs(x); })(R(0.0)).value() == 0);
+    CHECK(wg::grad([](R x) { return wg::maximum(x, 1.0); })(R(1.0)).value() == 0.5);
+}
+
+TEST_CASE("Single precision computes in single precision")
+{
+    const F a = 0.1f, b = 3.0f;
+    CHECK((a * b + sin(a)).value() == 0.1f * 3.0f + std::sin(0.1f));
+    CHECK(wg::check_grads([](const F& x) { return x * sin(x) / (1.0 + x); }, F(0.7f), {.order = 2}).ok);
+    const auto mixed = [](F x) {
+        const R wide = R(x) * 2.0;
+        return F(wide * wide) + x;
+    };
+    CHECK(wg::grad(mixed)(F(3.0f)).value() == 25.0f);
+}
+
+TEST_CASE("Bytes are all there is to a Real")
+{
+    R zeros[3];
+    std::memset(static_cast<void*>(zeros), 0, sizeof zeros);
+    CHECK((zeros[1].value() == 0 && !zeros[1].is_active() && R().value() == 0));
+    const auto g = wg::grad([](R x) {
+        R copy, y = x * x;
+        std::memcpy(static_cast<void*>(&copy), &y, sizeof y);
+        std::swap(copy, y);
+        return copy * y;
+    })(R(2.0));
+    CHECK(g.value() == 32);
+}
+
+TEST_CASE("Comparisons, streams, classification")
+{
+    const R x = 2.5, nan = std::numeric_limits<R>::quiet_NaN();
+    CHECK((x > 2 && x >= 2.5 && x < R(3) && x <= 3.0 && x == 2.5 && x != 2.0 && !(nan == nan) && !(nan < x)));
+    CHECK((isnan(nan) && isfinite(x) && isinf(std::numeric_limits<R>::infinity()) && !isfinite(nan)));
+    std::stringstream text("1.25 x");
+    R read;
+    text >> read;
+    CHECK(read.value() == 1.25);
+    text >> read;
+    CHECK((text.fail() && read.value() == 1.25));
+    std::ostringstream out;
+    out << R(0.5);
+    CHECK(out.str() == "0.5");
+    CHECK((static_cast<double>(x) == 2.5 && static_cast<int>(x) == 2));
+}
+
+TEST_CASE("Passive arithmetic records nothing and reaches no tape")
+{
+    const auto before = wg::Tape::current().size();
+    R a = 2.0, b = 3.0;
+    a *= b;
+    a += sin(b) + pow(a, 2) - exp(-b) + atan2(a, b);
+    CHECK(std::abs(a.value() - (6 + std::sin(3.0) + 36 - std::exp(-3.0) + std::atan2(6.0, 3.0))) < 1e-13);
+    CHECK((wg::Tape::current().size() == before && !a.is_active()));
+}

@@ -1,0 +1,166 @@
+// Reals on the tape: variables and backward, refusals, and how long what is recorded stays.
+#include "catch.hpp"
+
+#include <wengert/ops/indexing.hpp>
+#include <wengert/ops/math.hpp>
+#include <wengert/ops/sum.hpp>
+#include <wengert/scalar.hpp>
+
+#include <thread>
+
+namespace wg = wengert;
+using R = wg::Real<double>;
+using D = wg::Tensor<double>;
+
+namespace {
+std::uint32_t recorded() { return wg::ScalarStream::of(wg::Tape::current()).size() - 1; }
+void refused(const R& x, const std::string& why)
+{
+    try {
+        const R y = x * 2.0;
+        FAIL("not refused: " << y);
+    } catch (const wg::TapeError& e) {
+        INFO(e.what());
+        CHECK(std::string(e.what()).find(why) != std::string::npos);
+        CHECK(std::string(e.what()).find("[multiply]") == 0);
+    }
+}
+}  // namespace
+
+TEST_CASE("Variables among reals, and backward")
+{
+    R x = 2.0, y = 3.0;
+    D w = {1.0, 4.0};
+    x.requires_grad(), y.requires_grad(), w.requires_grad(true);
+    for (int i = 1; i <= 3; ++i) {
+        const R z = x * x * y + wg::real(sum(w * wg::stack(std::vector<R>{x, y})));
+        wg::backward(z);
+        CHECK(x.grad() == i * (12.0 + 1.0));
+        CHECK(y.grad() == i * (4.0 + 4.0));
+        CHECK(w.grad()(1).item() == i * 3.0);
+        CHECK(recorded() == 0);
+    }
+    x.zero_grad();
+    x.set_value(1.0);
+    wg::backward(sum(square(wg::stack(std::vector<R>{x, x * y}))));
+    CHECK(x.grad() == 2 + 18);
+    const R z = x * y;
+    wg::backward(z, {.retain = true});
+    wg::backward(z);
+    CHECK(x.grad() == 2 + 18 + 6);
+    x.requires_grad(false);
+    CHECK((!x.is_active() && !(x * 2.0).is_active()));
+    CHECK_THROWS_AS(x.grad(), wg::TapeError);
+    CHECK_THROWS_AS(wg::backward(x), wg::TapeError);
+    y.requires_grad(false);
+}
+
+TEST_CASE("Gradients in a loop leave nothing behind")
+{
+    const auto f = [](const std::vector<R>& v) { return v[0] * sin(v[1]) + v[2]; };
+    const std::vector<R> v{1.0, 2.0, 3.0};
+    static_cast<void>(wg::hvp(f)(v, v));
+    const auto before = wg::memory::stats();
+    for (int i = 0; i < 2000; ++i) {
+        static_cast<void>(wg::grad(f)(v));
+        static_cast<void>(wg::hvp(f)(v, v));
+        static_cast<void>(wg::vjp(f, v).second(R(1.0)));
+    }
+    CHECK(recorded() == 0);
+    CHECK(wg::Tape::current().size() == 0);
+    CHECK(wg::memory::stats().current_bytes == before.current_bytes);
+    CHECK(wg::memory::stats().cell_bytes == before.cell_bytes);
+    // inner gradients of a long outer one go when they end
+    std::uint32_t most = 0;
+    static_cast<void>(wg::grad([&](R x) {
+        for (int i = 0; i < 100; ++i) {
+            x = x * 1.01;
+            static_cast<void>(wg::grad(f)(v));
+            most = std::max(most, recorded());
+        }
+        return x;
+    })(R(1.0)));
+    CHECK(most < 120);
+}
+
+TEST_CASE("Reals of elsewhere are refused with the operation's name")
+{
+    R x = 2.0;
+    x.requires_grad();
+    const R y = x * x;
+    std::thread([&] { refused(y, "another thread"); }).join();
+    std::thread([&] { refused(x, "another thread"); }).join();
+    {
+        wg::TapeScope other;
+        refused(y, "another tape");
+        R own = 3.0;
+        own.requires_grad();
+        wg::backward(own * own);
+        CHECK(own.grad() == 6);
+    }
+    wg::backward(y);
+    refused(y, "used it up");
+    const auto before = wg::Tape::current().mark();
+    const R rewound = x * x;
+    wg::Tape::current().rewind(before);
+    refused(rewound, "rewound");
+    R escaped;
+    static_cast<void>(wg::grad([&](R a) { return escaped = a * a; })(R(1.0)));
+    refused(escaped, "ended");
+    const auto inner = [&](R b) {
+        static_cast<void>(wg::grad([&](R a) { return escaped = a * b; })(R(1.0)));
+        refused(escaped, "ended");
+        static_cast<void>(wg::grad([&](R c) {
+            refused(escaped, "ended");
+            return c * b;
+        })(R(1.0)));
+        return b * b;
+    };
+    CHECK(wg::grad(inner)(R(3.0)).value() == 6);
+    R of_a_thread;
+    std::thread([&] {
+        of_a_thread = 1.0;
+        of_a_thread.requires_grad();
+        of_a_thread *= 2.0;
+    }).join();
+    refused(of_a_thread, "another thread");
+    x.requires_grad(false);
+}
+
+TEST_CASE("NoGrad, anomalies, reports")
+{
+    R x = 2.0;
+    x.requires_grad();
+    {
+        const wg::NoGrad off;
+        CHECK(!(x * x).is_active());
+        CHECK(recorded() == 0);
+    }
+    {
+        const wg::AnomalyMode on;
+        const auto before = wg::Tape::current().mark();
+        CHECK_THROWS_AS(sqrt(x - 5.0), wg::NumericError);
+        wg::Tape::current().rewind(before);
+        CHECK(recorded() == 0);
+    }
+    x.requires_grad(false);
+    static int reports = 0;
+    const auto before = wg::set_report_handler([](const std::string&, const wg::Site&) { ++reports; });
+    static_cast<void>(wg::grad([](R a) { return R(std::sin(a.value())); })(R(0.5)));
+    wg::set_report_handler(before);
+    CHECK(reports == 1);
+}
+
+TEST_CASE("An exception leaves the tape as it was")
+{
+    const auto f = [](R x) -> R {
+        R y = x * x;
+        if (y > 3.0) throw std::runtime_error("no");
+        return y;
+    };
+    CHECK_THROWS_AS(wg::grad(f)(R(2.0)), std::runtime_error);
+    CHECK((recorded() == 0 && wg::Tape::current().size() == 0));
+    CHECK(wg::grad(f)(R(1.0)).value() == 2);
+    CHECK_THROWS_AS(wg::grad([&](R x) { return x * wg::grad(f)(x + 1.0); })(R(1.0)), std::runtime_error);
+    CHECK((recorded() == 0 && wg::Tape::current().size() == 0));
+}
