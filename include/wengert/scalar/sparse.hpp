@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "../transforms/closure.hpp"
+#include "../transforms/tree.hpp"
 #include "exchange.hpp"
 
 namespace wengert {

@@ -1,6 +1,7 @@
 // requires_grad and backward on reals, as on tensors.
 #pragma once
 
+#include "../tape/backward.hpp"
 #include "exchange.hpp"
 
 namespace wengert {

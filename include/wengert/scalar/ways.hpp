@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "../transforms/tree.hpp"
 #include "exchange.hpp"
 
 namespace wengert::detail {
