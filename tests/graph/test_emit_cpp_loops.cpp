@@ -235,7 +235,9 @@ TEST_CASE("what is the same in all steps is worked out before the first one", "[
                         [&](const std::vector<D>& w, const auto& out) { out(diffusion(w)); });
     const std::string header = emit_cpp(forward.graph, "forward");
     const std::vector<std::pair<const char*, const char*>> functions = {
-        {"exp(", "for (ptrdiff_t step"}, {"cosh(", "for (ptrdiff_t step"}, {"sinh(", "for (;;)"}};
+        {"= forward_exp_f64(", "for (ptrdiff_t step"},
+        {"= forward_cosh_f64(", "for (ptrdiff_t step"},
+        {"= forward_sinh_f64(", "for (;;)"}};
     for (const auto& [f, loop] : functions) {
         INFO(f);
         const std::size_t at = header.find(f), from = header.rfind("static void ", at);

@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace wengert::functions {
+namespace wengert::detail::functions {
 
 /// π/2 in four parts, the first three short enough that n · part is exact without FMA too, up to `limit`; and 2/π in digits
 /// to the base 2^digit_bits, behind a zero, for what is larger.
@@ -266,4 +266,4 @@ template <class V> [[gnu::always_inline]] inline V hypot(V x, V y)
     return where((a == inf) | (b == inf), inf, r);
 }
 
-}  // namespace wengert::functions
+}  // namespace wengert::detail::functions

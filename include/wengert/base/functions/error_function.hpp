@@ -6,7 +6,7 @@
 
 #include <numbers>
 
-namespace wengert::functions {
+namespace wengert::detail::functions {
 
 /// erf x = x p(x²) on |x| < 1.
 template <class V> [[gnu::always_inline]] inline V erf_near(V x)
@@ -84,4 +84,4 @@ template <class V> [[gnu::always_inline]] inline V normal_cdf(V x)
     return where(a < lit(1), lit(0.5) + lit(0.5) * erf_near(z), outer);
 }
 
-}  // namespace wengert::functions
+}  // namespace wengert::detail::functions

@@ -3,7 +3,7 @@
 
 #include "format.hpp"
 
-namespace wengert::functions {
+namespace wengert::detail::functions {
 
 /// 2ⁿ for whole n within the normal exponents.
 template <class V> [[gnu::always_inline]] inline V pow2(V n)
@@ -120,4 +120,4 @@ template <class V> [[gnu::always_inline]] inline V sigmoid(V x)
     return where(x < lit(0), e, lit(1)) / (lit(1) + e);
 }
 
-}  // namespace wengert::functions
+}  // namespace wengert::detail::functions

@@ -19,7 +19,7 @@
 ///   two_over_pi(i): a digit of 2/π (circular.hpp);
 ///   V::may_scale, V::scales(), times_pow2(x, n): x 2ⁿ rounded once, where there is an instruction;
 ///   all(mask): of what may be skipped; seldom(mask, y, f, x): f(x) where the mask says so, y elsewhere.
-namespace wengert::functions {
+namespace wengert::detail::functions {
 
 template <class T> struct Format;
 template <> struct Format<double> {
@@ -115,4 +115,4 @@ template <class V> [[gnu::always_inline]] inline Pair<V> exact_sum(V a, V b)
     return {s, (a - (s - t)) + (b - t)};
 }
 
-}  // namespace wengert::functions
+}  // namespace wengert::detail::functions

@@ -3,7 +3,7 @@
 
 #include "exponential.hpp"
 
-namespace wengert::functions {
+namespace wengert::detail::functions {
 
 /// ln(1 + f) + k ln 2 + c for √½ ≤ 1 + f < √2 (fdlibm e_log.c).
 template <class V> [[gnu::always_inline]] inline V log_kernel(V f, V k, V c)
@@ -162,4 +162,4 @@ template <class V> [[gnu::always_inline]] inline V pow(V x, V y)
     return where(y == lit(2), x * x, where(y == lit(1), x, where(y == lit(-1), V(T(1)) / x, r)));
 }
 
-}  // namespace wengert::functions
+}  // namespace wengert::detail::functions

@@ -6,7 +6,7 @@
 #include "error_function.hpp"
 #include "logarithm.hpp"
 
-namespace wengert::functions {
+namespace wengert::detail::functions {
 
 /// `Fused`: what is written has fma in one rounding; the same for all that one build writes and runs.
 template <class T, bool Fused> struct WrittenMask {
@@ -174,4 +174,4 @@ template <class T, bool Fused> inline TermProgram written(TermKind kind, Version
     return program;
 }
 
-}  // namespace wengert::functions
+}  // namespace wengert::detail::functions

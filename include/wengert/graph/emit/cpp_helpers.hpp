@@ -28,10 +28,6 @@ inline constexpr CppHelper cpp_helpers[] = {
     {"sign", "static inline T @sign_#(T x) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; }\n"},
     {"is_finite", "static inline int @is_finite_#(T x) { return x - x == 0; }\n"},
     {"is_nan", "static inline int @is_nan_#(T x) { return x != x; }\n"},
-    {"sigmoid", "static inline T @sigmoid_#(T x)\n{\n    const T e = exp~(-fabs~(x));\n    return (x < 0 ? e "
-                ": 1) / (1 + e);\n}\n"},
-    {"normal_cdf",
-     "static inline T @normal_cdf_#(T x) { return (T)0.5 * erfc~(-x * (T)0.70710678118654752440); }\n"},
     {"guarded", "/* a cotangent of 0 stays 0 where the derivative is not finite */\n"
                 "static inline T @guarded_#(T g, T r) { return g == 0 && r - r != 0 ? 0 : r; }\n"},
     {"sum", "/* eight sums side by side, blocks of 4096 elements: the error grows with the logarithm of n, "

@@ -34,6 +34,9 @@ protected:
     /// A divisor, which may be 0.
     std::string real_number(std::int64_t n) const { return literal_text(static_cast<double>(n), n_->dtype); }
     bool real() const { return differentiable(n_->dtype); }
+    /// The library's own function.
+    std::string own(const char* f) const { return w_.helper(f, n_->dtype); }
+    /// One of C, which rounds exactly.
     std::string math(const char* f) const
     {
         return std::string(f) + (n_->dtype == DType::float32 ? "f" : "");

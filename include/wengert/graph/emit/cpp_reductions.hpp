@@ -186,8 +186,8 @@ protected:
         } else {  // logsumexp
             extreme(true);
             w_.line("const " + T + " from = m - m == 0 ? m : 0;");
-            sum_of(T, "s", math("exp") + "(" + e + " - from)", count, over);
-            w_.line(to + " = from + " + math("log") + "(s);");
+            sum_of(T, "s", own("exp") + "(" + e + " - from)", count, over);
+            w_.line(to + " = from + " + own("log") + "(s);");
         }
     }
 

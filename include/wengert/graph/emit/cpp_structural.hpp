@@ -161,8 +161,7 @@ private:
         Shape others = x.shape;
         others[axis] = 1;
         const std::int64_t n = x.shape[axis];
-        const std::string xk = along("a", x, axis), yk = along("b", y, axis), e = math("exp"),
-                          T = w_.type(v_);
+        const std::string xk = along("a", x, axis), yk = along("b", y, axis), e = own("exp"), T = w_.type(v_);
         w_.open("{");
         w_.declare("x", x, false);
         w_.declare("y", y, true);
@@ -174,7 +173,7 @@ private:
         w_.line("if (!(m - m == 0)) m = 0;");  // a row with +inf is NaN there and 0 elsewhere
         if (logarithm) {
             w_.line(each(n) + "s += " + e + "(" + xk + " - m);");
-            w_.line("const " + T + " l = " + math("log") + "(s);");
+            w_.line("const " + T + " l = " + own("log") + "(s);");
             w_.line(each(n) + yk + " = " + xk + " - m - l;");
         } else {
             w_.line(each(n) + "s += " + yk + " = " + e + "(" + xk + " - m);");
@@ -202,7 +201,7 @@ private:
         w_.line(w_.type(v_) + " s = 0;");
         w_.line(each(n) + "s += " + gk + (logarithm ? "" : " * " + yk) + ";");
         w_.line(each(n) + rk + " = " +
-                (logarithm ? gk + " - " + math("exp") + "(" + yk + ") * s;" : yk + " * (" + gk + " - s);"));
+                (logarithm ? gk + " - " + own("exp") + "(" + yk + ") * s;" : yk + " * (" + gk + " - s);"));
         w_.close_loops(others);
         w_.close();
     }
@@ -216,7 +215,7 @@ private:
         w_.line("if (label[r] < 0 || label[r] >= " + number(classes) + ") " + w_.failure(v_));
         w_.line(w_.type(v_) + " m = *a, s = 0;");
         w_.line(each(classes) + "m = " + w_.helper("maximum", n_->dtype) + "(m, a[k]);");
-        w_.line(each(classes) + "s += " + math("exp") + "(a[k] - m);");
+        w_.line(each(classes) + "s += " + own("exp") + "(a[k] - m);");
     }
     void cross_entropy()
     {
@@ -226,7 +225,7 @@ private:
         w_.declare("x", contiguous_input(0), false);
         w_.line(w_.type(v_) + " total = 0, part = 0;");
         labelled_rows(classes, 1);
-        w_.line("part += " + math("log") + "(s) - (a[label[r]] - m);");
+        w_.line("part += " + own("log") + "(s) - (a[label[r]] - m);");
         w_.line("if (r % 1024 == 1023) total += part, part = 0;");
         w_.close();
         w_.line("*(" + w_.pointer(v_) + ") = (total + part) / " + real_number(rows) + ";");
@@ -242,7 +241,7 @@ private:
         w_.line("const " + w_.type(v_) + " scale = *(" + w_.pointer(in(0)) + ") / " + real_number(rows) +
                 ";");
         labelled_rows(classes, 2);
-        w_.line(each(classes) + "y[r * " + number(classes) + " + k] = (" + math("exp") +
+        w_.line(each(classes) + "y[r * " + number(classes) + " + k] = (" + own("exp") +
                 "(a[k] - m) / s - (k == label[r])) * scale;");
         w_.close();
         w_.close();

@@ -3,6 +3,7 @@
 
 #include "cpp_function.hpp"
 #include "emit_cpp.hpp"
+#include "function_text.hpp"
 
 namespace wengert {
 
@@ -22,19 +23,36 @@ public:
         const std::size_t size = std::max<std::size_t>(f_.workspace(), 1);
         return "/* Made by wengert from a graph of " + std::to_string(graph_.size()) +
                " values. C and C++; see " + name_ + " at the end. */\n#ifndef " + guard() + "\n#define " +
-               guard() + "\n\n" + includes() + linkage() + "\n" + module_.types() + helpers() +
-               module_.constants + "\n" + module_.functions + documentation() + p + "API size_t " + p +
-               "workspace(void)\n{\n    return " + std::to_string(size) + ";\n}\n\n" + p + "API int " + p +
-               "with(" + arguments + comma +
+               guard() + "\n\n" + includes() + linkage() + rounding_begins + "\n" + module_.types() +
+               helpers() + module_.constants + "\n" + module_.functions + documentation() + p +
+               "API size_t " + p + "workspace(void)\n{\n    return " + std::to_string(size) + ";\n}\n\n" + p +
+               "API int " + p + "with(" + arguments + comma +
                "void* workspace)\n{\n    char* const arena = (char*)workspace;\n" + f_.text() +
                "    return 0;\n}\n\n" + p + "API int " + name_ + "(" +
                (arguments.empty() ? "void" : arguments) + ")\n{\n    static " + p +
                "LOCAL double workspace[" + std::to_string(size / 8 + 9) +
                "];\n    char* const from = (char*)workspace;\n    return " + p + "with(" + names() + comma +
-               "from + (64 - (uintptr_t)from % 64) % 64);\n}\n\n#endif\n";
+               "from + (64 - (uintptr_t)from % 64) % 64);\n}\n" + rounding_ends + "\n#endif\n";
     }
 
 private:
+    /// No product is fused into a sum: functions have the bits of the library's.
+    static constexpr const char* rounding_begins = R"wg(
+#if defined(__clang__)
+#pragma float_control(push)
+#pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=off")
+#endif
+)wg";
+    static constexpr const char* rounding_ends = R"wg(
+#if defined(__clang__)
+#pragma float_control(pop)
+#elif defined(__GNUC__)
+#pragma GCC pop_options
+#endif
+)wg";
     static std::string_view checked(std::string_view name)
     {
         bool good = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0]));
@@ -62,7 +80,7 @@ private:
     }
     std::string helpers() const
     {
-        std::string text;
+        std::string text = NumberFunctions(module_.prefix, module_.helpers).text();
         for (const std::string& h : module_.helpers)
             text += cpp_helper(h, module_.prefix, !module_.types().empty());
         return text;

@@ -2,13 +2,9 @@
 #pragma once
 
 #include "../../base/functions/written.hpp"
-#include "../../kernels/cpu/lane.hpp"
 #include "term_code.hpp"
 
 namespace wengert::detail {
-
-/// Text follows the build that prints it: with fma in one rounding or in two.
-template <class A = xsimd::default_arch> inline constexpr bool text_is_fused = Lane<double, A>::fused;
 
 /// The program of a function of numbers of this type.
 inline TypedProgram function_program(TermKind kind, DType type, functions::Version version)
@@ -20,11 +16,12 @@ inline TypedProgram function_program(TermKind kind, DType type, functions::Versi
 }
 
 /// A table of the digits of 2/π.
-template <class T> inline std::string digits(const std::string& suffix)
+template <class T> inline std::string digits(const std::string& type, const std::string& name)
 {
-    std::string out = "static const " + suffix + " digits_" + suffix + "[] = {";
-    for (const T digit : functions::Angle<T>::digits) out += std::to_string(static_cast<int>(digit)) + ", ";
-    return out + "};\n";
+    std::string out;
+    for (const T digit : functions::Angle<T>::digits)
+        out += (out.empty() ? "" : ", ") + std::to_string(static_cast<int>(digit));
+    return "static const " + type + " " + name + "[] = {" + out + "};\n";
 }
 
 /// Functions over vectors, as native code calls them: `exp_` of vectors of floats and doubles.
@@ -42,7 +39,9 @@ public:
             angles = angles || functions::of_angle(kind);
             written += function(kind);
         }
-        return (angles ? digits<double>("f64") + digits<float>("f32") + look_up : "") + written;
+        return (angles ? digits<double>("f64", "digits_f64") + digits<float>("f32", "digits_f32") + look_up
+                       : "") +
+               written;
     }
 
 private:
@@ -87,6 +86,66 @@ template <class X> FN X two_over_pi_(X i)
         const std::string y = code.write(function_program(kind, type, version), {"x0", "x1"});
         return out + "        return " + y + ";\n";
     }
+};
+
+/// The same over plain numbers, for headers that stand alone: `prefix` exp_f64 and the like.
+class NumberFunctions {
+public:
+    NumberFunctions(std::string prefix, const std::set<std::string>& helpers) : prefix_(std::move(prefix))
+    {
+        for (int k = 0; k <= static_cast<int>(TermKind::seldom); ++k)
+            for (const DType type : {DType::float32, DType::float64})
+                if (const auto kind = static_cast<TermKind>(k);
+                    functions::has_program(kind) && helpers.contains(name(kind, type)))
+                    function(kind, type);
+    }
+    /// What the functions call, then these.
+    std::string text() const { return basics() + functions_; }
+
+private:
+    static std::string name(TermKind kind, DType type, const char* far = "")
+    {
+        return std::string(name_of(kind)) + far + "_" + c_type(type, Dialect::vectors);
+    }
+    void function(TermKind kind, DType type)
+    {
+        const char* const t = c_type(type, Dialect::numbers);
+        const std::string one = std::string("(") + t + " x0", two = std::string(", ") + t + " x1";
+        for (const bool far : {true, false}) {
+            if (far && !functions::of_angle(kind)) continue;
+            functions_ += std::string("static inline ") + t + " " + prefix_ +
+                          name(kind, type, far ? "_far" : "") + one + (functions::of_two(kind) ? two : "") +
+                          ")\n{\n";
+            TermCode code(functions_, "    ", prefix_, called_);
+            const std::string y = code.write(function_program(kind, type, {false, far}), {"x0", "x1"});
+            functions_ += "    return " + y + ";\n}\n";
+        }
+    }
+    std::string basics() const
+    {
+        std::string out;
+        for (const DType type : {DType::float32, DType::float64}) {
+            const bool narrow = type == DType::float32;
+            const std::string t = c_type(type, Dialect::numbers), f = c_type(type, Dialect::vectors),
+                              i = narrow ? "int32_t" : "int64_t";
+            const auto add = [&](const char* helper, const std::string& result, const std::string& rest) {
+                if (called_.contains(helper + f))
+                    out += "static inline " + result + " " + prefix_ + helper + f + rest + "\n";
+            };
+            add("bits_", i, "(" + t + " x) { " + i + " b; memcpy(&b, &x, sizeof b); return b; }");
+            add("from_bits_", t, "(" + i + " b) { " + t + " x; memcpy(&x, &b, sizeof x); return x; }");
+            add("at_most_", t, "(" + t + " x, " + t + " bound) { return x > bound ? bound : x; }");
+            add("at_least_", t, "(" + t + " x, " + t + " bound) { return x < bound ? bound : x; }");
+            if (!called_.contains("two_over_pi_" + f)) continue;
+            out += narrow ? digits<float>(t, prefix_ + "digits_" + f)
+                          : digits<double>(t, prefix_ + "digits_" + f);
+            add("two_over_pi_", t, "(" + t + " i) { return " + prefix_ + "digits_" + f + "[(int)i]; }");
+        }
+        return out;
+    }
+
+    std::string prefix_, functions_;
+    std::set<std::string> called_;
 };
 
 }  // namespace wengert::detail

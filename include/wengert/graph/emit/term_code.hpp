@@ -4,9 +4,13 @@
 
 #include <set>
 
+#include "../../kernels/cpu/lane.hpp"
 #include "typed_program.hpp"
 
 namespace wengert::detail {
+
+/// Text follows the build that prints it: with fma in one rounding or in two.
+template <class A = xsimd::default_arch> inline constexpr bool text_is_fused = Lane<double, A>::fused;
 
 /// A statement of a loop's body.
 struct BodyLine {
@@ -26,7 +30,7 @@ inline void append_line(std::string& out, const BodyLine& line, std::string& at)
 /// Writes the statements of programs into one block of code, each step a constant of its own.
 class TermCode {
 public:
-    /// Numbers: functions that <math.h> does not have are named `prefix` + name + type, and noted in `helpers`.
+    /// Numbers: functions that <math.h> does not round exactly are named `prefix` + name + type, and noted in `helpers`.
     TermCode(std::string& out, std::string indent, std::string prefix, std::set<std::string>& helpers)
         : vectors_(false), dialect_(Dialect::numbers), out_(out), indent_(std::move(indent)),
           prefix_(std::move(prefix)), helpers_(&helpers)
@@ -125,6 +129,8 @@ private:
         if (s.kind == TermKind::logical_not) return "!" + a;
         if (s.kind == TermKind::pow) return power(s, a, b);
         if (!vectors_ && !differentiable(type) && rounds(s.kind)) return a;
+        if (!vectors_ && s.kind == TermKind::fma && !text_is_fused<>)
+            return a + " * " + b + " + " + operand(s.c, type);
         std::string call = function(s.kind, type) + "(" + a;
         if (s.b >= 0) call += ", " + b;
         if (s.c >= 0) call += ", " + operand(s.c, type);
@@ -194,11 +200,12 @@ private:
     /// What <math.h> has under this name or another, or a helper.
     std::string number_function(std::string_view name, DType type) const
     {
-        static constexpr std::string_view own[] = {"maximum",    "minimum",   "sign",   "sigmoid",
-                                                   "normal_cdf", "is_finite", "is_nan", "guarded"};
-        const bool real = differentiable(type);
-        bool helper = !real;
-        for (std::string_view o : own) helper = helper || name == o;
+        // what C rounds exactly
+        static constexpr std::string_view exact[] = {"sqrt", "abs",      "floor",     "ceil",
+                                                     "fma",  "copysign", "round_even"};
+        bool helper = true;
+        for (std::string_view e : exact) helper = helper && name != e;
+        helper = helper || !differentiable(type);
         if (helper) {
             const std::string full = std::string(name) + "_" +
                                      (type == DType::float32   ? "f32"

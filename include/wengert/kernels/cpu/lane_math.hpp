@@ -42,44 +42,47 @@ namespace wengert {
 namespace lane_math {
 template <class T, class A> [[gnu::noinline]] Lane<T, A> general_pow(Lane<T, A> x, Lane<T, A> y)
 {
-    return functions::pow(x, y);
+    return detail::functions::pow(x, y);
 }
 template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y)
 {
     return all(y == lit(2)) ? x * x : general_pow(x, y);
 }
-template <class T, class A> Lane<T, A> atan2(Lane<T, A> y, Lane<T, A> x) { return functions::atan2(y, x); }
+template <class T, class A> Lane<T, A> atan2(Lane<T, A> y, Lane<T, A> x)
+{
+    return detail::functions::atan2(y, x);
+}
 template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y)
 {
-    return functions::hypot(x, y);
+    return detail::functions::hypot(x, y);
 }
 }  // namespace lane_math
 
-template <class T, class A> Lane<T, A> exp(Lane<T, A> x) { return functions::exp(x); }
-template <class T, class A> Lane<T, A> expm1(Lane<T, A> x) { return functions::expm1(x); }
-template <class T, class A> Lane<T, A> log(Lane<T, A> x) { return functions::log(x); }
-template <class T, class A> Lane<T, A> log1p(Lane<T, A> x) { return functions::log1p(x); }
-template <class T, class A> Lane<T, A> log2(Lane<T, A> x) { return functions::log2(x); }
-template <class T, class A> Lane<T, A> log10(Lane<T, A> x) { return functions::log10(x); }
-template <class T, class A> Lane<T, A> sin(Lane<T, A> x) { return functions::sin(x); }
-template <class T, class A> Lane<T, A> cos(Lane<T, A> x) { return functions::cos(x); }
-template <class T, class A> Lane<T, A> tan(Lane<T, A> x) { return functions::tan(x); }
-template <class T, class A> Lane<T, A> asin(Lane<T, A> x) { return functions::asin(x); }
-template <class T, class A> Lane<T, A> acos(Lane<T, A> x) { return functions::acos(x); }
-template <class T, class A> Lane<T, A> atan(Lane<T, A> x) { return functions::atan(x); }
-template <class T, class A> Lane<T, A> sinh(Lane<T, A> x) { return functions::sinh(x); }
-template <class T, class A> Lane<T, A> cosh(Lane<T, A> x) { return functions::cosh(x); }
-template <class T, class A> Lane<T, A> tanh(Lane<T, A> x) { return functions::tanh(x); }
-template <class T, class A> Lane<T, A> erf(Lane<T, A> x) { return functions::erf(x); }
-template <class T, class A> Lane<T, A> sigmoid(Lane<T, A> x) { return functions::sigmoid(x); }
-template <class T, class A> Lane<T, A> normal_cdf(Lane<T, A> x) { return functions::normal_cdf(x); }
+template <class T, class A> Lane<T, A> exp(Lane<T, A> x) { return detail::functions::exp(x); }
+template <class T, class A> Lane<T, A> expm1(Lane<T, A> x) { return detail::functions::expm1(x); }
+template <class T, class A> Lane<T, A> log(Lane<T, A> x) { return detail::functions::log(x); }
+template <class T, class A> Lane<T, A> log1p(Lane<T, A> x) { return detail::functions::log1p(x); }
+template <class T, class A> Lane<T, A> log2(Lane<T, A> x) { return detail::functions::log2(x); }
+template <class T, class A> Lane<T, A> log10(Lane<T, A> x) { return detail::functions::log10(x); }
+template <class T, class A> Lane<T, A> sin(Lane<T, A> x) { return detail::functions::sin(x); }
+template <class T, class A> Lane<T, A> cos(Lane<T, A> x) { return detail::functions::cos(x); }
+template <class T, class A> Lane<T, A> tan(Lane<T, A> x) { return detail::functions::tan(x); }
+template <class T, class A> Lane<T, A> asin(Lane<T, A> x) { return detail::functions::asin(x); }
+template <class T, class A> Lane<T, A> acos(Lane<T, A> x) { return detail::functions::acos(x); }
+template <class T, class A> Lane<T, A> atan(Lane<T, A> x) { return detail::functions::atan(x); }
+template <class T, class A> Lane<T, A> sinh(Lane<T, A> x) { return detail::functions::sinh(x); }
+template <class T, class A> Lane<T, A> cosh(Lane<T, A> x) { return detail::functions::cosh(x); }
+template <class T, class A> Lane<T, A> tanh(Lane<T, A> x) { return detail::functions::tanh(x); }
+template <class T, class A> Lane<T, A> erf(Lane<T, A> x) { return detail::functions::erf(x); }
+template <class T, class A> Lane<T, A> sigmoid(Lane<T, A> x) { return detail::functions::sigmoid(x); }
+template <class T, class A> Lane<T, A> normal_cdf(Lane<T, A> x) { return detail::functions::normal_cdf(x); }
 
 /// The digits of 2/π at whole i.
 template <class T, class A> Lane<T, A> two_over_pi(Lane<T, A> i)
 {
     T v[Lane<T, A>::width];
     i.store(v);
-    for (T& x : v) x = functions::Angle<T>::digits[static_cast<std::size_t>(x)];
+    for (T& x : v) x = detail::functions::Angle<T>::digits[static_cast<std::size_t>(x)];
     return Lane<T, A>::load(v);
 }
 
