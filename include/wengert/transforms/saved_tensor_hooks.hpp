@@ -40,39 +40,6 @@ private:
     U unpack_;
 };
 
-/// Arrays of less than this many bytes are not worth the trouble.
-inline constexpr std::size_t least_packed = 1024;
-
-/// Arrays in a file without a name, in a folder.
-class DiskHooks : public SavedHooks {
-public:
-    explicit DiskHooks(std::string folder)
-        : store_(std::make_shared<SnapshotStore>(std::move(folder), "SavedTensorHooks", Site{}))
-    {}
-    std::shared_ptr<void> pack(const Ref<Block>& b) override;
-    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override;
-
-private:
-    std::shared_ptr<SnapshotStore> store_;
-};
-
-/// Doubles as floats: 24 bits of each value.
-class SingleHooks : public SavedHooks {
-public:
-    std::shared_ptr<void> pack(const Ref<Block>& b) override;
-    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override;
-};
-
-/// The upper half of a float, rounded to nearest even: 8 bits of each value, float's range.
-class BrainHooks : public SavedHooks {
-public:
-    std::shared_ptr<void> pack(const Ref<Block>& b) override;
-    Ref<Block> unpack(const std::shared_ptr<void>& packed, DType dtype, const Shape& shape) override;
-
-private:
-    static std::uint16_t halved(float v);
-};
-
 }  // namespace detail
 
 /// While it lives, every value that the calling thread's tape saves is handed to pack(tensor), and what that returns, of any
@@ -95,9 +62,9 @@ private:
 /// Ready-made hooks: SavedTensorHooks hooks(save_on_disk("/tmp")). Exact; arrays below 1 KiB stay in memory.
 std::shared_ptr<SavedHooks> save_on_disk(std::string folder);
 /// Doubles are saved as floats: gradients lose about half of their digits (relative error 6e-8 in each saved value).
-inline std::shared_ptr<SavedHooks> save_as_float32() { return std::make_shared<detail::SingleHooks>(); }
+std::shared_ptr<SavedHooks> save_as_float32();
 /// Floats and doubles are saved as bfloat16: two or three digits (relative error 4e-3 in each saved value).
-inline std::shared_ptr<SavedHooks> save_as_bfloat16() { return std::make_shared<detail::BrainHooks>(); }
+std::shared_ptr<SavedHooks> save_as_bfloat16();
 
 }  // namespace wengert
 

@@ -8,6 +8,43 @@ namespace wengert {
 
 namespace detail {
 
+// Virtual functions are inline from their declaration on: else one of them is the class's key function, and every program
+// that includes this has its table.
+
+/// Arrays of less than this many bytes are not worth the trouble.
+inline constexpr std::size_t least_packed = 1024;
+
+/// Arrays in a file without a name, in a folder.
+class DiskHooks : public SavedHooks {
+public:
+    explicit DiskHooks(std::string folder)
+        : store_(std::make_shared<SnapshotStore>(std::move(folder), "SavedTensorHooks", Site{}))
+    {}
+    WENGERT_INLINE std::shared_ptr<void> pack(const Ref<Block>& b) override;
+    WENGERT_INLINE Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override;
+
+private:
+    std::shared_ptr<SnapshotStore> store_;
+};
+
+/// Doubles as floats: 24 bits of each value.
+class SingleHooks : public SavedHooks {
+public:
+    WENGERT_INLINE std::shared_ptr<void> pack(const Ref<Block>& b) override;
+    WENGERT_INLINE Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override;
+};
+
+/// The upper half of a float, rounded to nearest even: 8 bits of each value, float's range.
+class BrainHooks : public SavedHooks {
+public:
+    WENGERT_INLINE std::shared_ptr<void> pack(const Ref<Block>& b) override;
+    WENGERT_INLINE Ref<Block> unpack(const std::shared_ptr<void>& packed, DType dtype,
+                                     const Shape& shape) override;
+
+private:
+    static std::uint16_t halved(float v);
+};
+
 WENGERT_INLINE std::shared_ptr<void> DiskHooks::pack(const Ref<Block>& b)
 {
     if (b->bytes() < least_packed) return nullptr;
@@ -68,6 +105,15 @@ WENGERT_INLINE std::uint16_t BrainHooks::halved(float v)
 WENGERT_INLINE std::shared_ptr<SavedHooks> save_on_disk(std::string folder)
 {
     return std::make_shared<detail::DiskHooks>(std::move(folder));
+}
+
+WENGERT_INLINE std::shared_ptr<SavedHooks> save_as_float32()
+{
+    return std::make_shared<detail::SingleHooks>();
+}
+WENGERT_INLINE std::shared_ptr<SavedHooks> save_as_bfloat16()
+{
+    return std::make_shared<detail::BrainHooks>();
 }
 
 }  // namespace wengert
