@@ -86,7 +86,7 @@ inline const Disposal Block::disposal{destroy_block, true};
 /// A header without elements. Its own function, so that the short path below stays short.
 inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_t count)
 {
-    Block* b = new (t.blocks.take(sizeof(Block))) Block;
+    Block* b = new (t.blocks.take<sizeof(Block)>()) Block;
     b->owner = &t;
     b->dtype = dtype;
     b->count = count;
@@ -108,7 +108,7 @@ inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_
 [[gnu::always_inline]] inline Ref<Block> make_small_block(Thread& t, DType dtype, const Shape& shape,
                                                           std::size_t count)
 {
-    Block* b = new (t.blocks.take(sizeof(Block))) Block;
+    Block* b = new (t.blocks.take<sizeof(Block)>()) Block;
     b->owner = &t;
     b->dtype = dtype;
     b->count = count;
@@ -181,7 +181,7 @@ inline Ref<Block> make_view(const Ref<Block>& of, const Shape& shape, const Stri
                             std::int64_t offset)
 {
     Thread& t = current_thread();
-    Block* b = new (t.blocks.take(sizeof(Block))) Block;
+    Block* b = new (t.blocks.take<sizeof(Block)>()) Block;
     auto view = Ref<Block>::adopt(b);
     b->owner = &t;
     b->shape = shape;

@@ -12,6 +12,11 @@
 #include <utility>
 #include <vector>
 
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include "pool.hpp"
 
 namespace wengert {
@@ -64,9 +69,38 @@ struct Thread {
 /// The calling thread's state: one object across shared libraries, whatever their default visibility.
 inline constinit thread_local Thread* this_thread __attribute__((visibility("default"))) = nullptr;
 
+/// A fence in all threads of the process, at the time of the call: membarrier(2).
+namespace fence_everywhere {
+#if defined __linux__ && defined SYS_membarrier
+inline bool exists() noexcept
+{
+    const long commands = ::syscall(SYS_membarrier, 0 /* MEMBARRIER_CMD_QUERY */, 0, 0);
+    return commands > 0 && (commands & 1 /* MEMBARRIER_CMD_GLOBAL */);
+}
+inline void make() noexcept { ::syscall(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0, 0); }
+#else
+inline bool exists() noexcept { return false; }
+inline void make() noexcept {}
+#endif
+}  // namespace fence_everywhere
+
+/// Have there been several threads that use the library? Until there are, what one of them may hold needs no atomic exchange
+/// (Occupied, graph/optimize.hpp): a thread that comes second sets this, and waits until all others have seen it.
+inline std::atomic<bool> several_threads __attribute__((visibility("default"))) = false;
+
 struct __attribute__((visibility("default"))) ThreadRegistry {
     std::mutex mutex;
     Thread* ended = nullptr;
+    bool started = false;  ///< a thread has
+    /// Under the mutex: nobody goes on before the fence.
+    void count_start() noexcept
+    {
+        if (several_threads.load(std::memory_order_relaxed)) return;
+        const bool first = !std::exchange(started, true);
+        if (first && fence_everywhere::exists()) return;
+        several_threads.store(true, std::memory_order_seq_cst);
+        if (!first) fence_everywhere::make();
+    }
     /// Leaked on purpose: static objects may release tensors after everything else has been destroyed.
     static ThreadRegistry& get()
     {
@@ -106,6 +140,7 @@ __attribute__((noinline)) inline Thread& start_thread()
     Thread* t = nullptr;
     {
         const std::lock_guard lock(registry.mutex);
+        registry.count_start();
         if (registry.ended) {
             t = registry.ended;
             registry.ended = t->next_ended;
@@ -280,7 +315,9 @@ public:
         return r;
     }
     Ref(const Ref& o) noexcept : Ref(o.x_) {}
-    Ref(Ref&& o) noexcept : x_(std::exchange(o.x_, nullptr)) {}
+    /// Through a register: g++ 12 joins the moves of two neighbours into one of 16 bytes, and reading what has just been written
+    /// as two halves takes a dozen cycles more.
+    Ref(Ref&& o) noexcept : x_(std::exchange(o.x_, nullptr)) { asm("" : "+r"(x_)); }
     // Not one operator by value: clang 14 and 16 forget to destroy its parameter in `ref = {}` inside a lambda of a template.
     Ref& operator=(const Ref& o) noexcept
     {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -158,25 +159,21 @@ private:
 /// Free cells of one size: headers and nodes come and go once an operation, so they get the shortest path.
 class Cells {
 public:
-    void* take(std::size_t bytes)
+    template <std::size_t bytes> void* take()
     {
         maybe_fail();
-        if (Free* head = free_) [[likely]] {
-            free_ = head->next;
-            ++live_;
-            // The next cell left the caches long ago on a long tape; it comes while this one is filled.
-            // An address and no pointer: there may be none, and null + 64 is not defined.
-            const auto next = reinterpret_cast<std::uintptr_t>(free_);
-            for (std::size_t line = 0; line < bytes; line += 64)
-                __builtin_prefetch(reinterpret_cast<const void*>(next + line), 1);
-            return head;
-        }
-        void* p = std::aligned_alloc(Pool::alignment, bytes);
-        if (!p) throw MemoryError("[memory] cannot allocate " + std::to_string(bytes) + " bytes");
-        size_ = static_cast<std::int64_t>(bytes);
-        ++made_;
+        Free* const head = free_;
+        if (!head) [[unlikely]]
+            return take_fresh(bytes);
+        free_ = head->next;
         ++live_;
-        return p;
+        // The next cell left the caches long ago on a long tape; it comes while this one is filled.
+        // An address and no pointer: there may be none, and null + 64 is not defined.
+        const auto next = reinterpret_cast<std::uintptr_t>(free_);
+        [&]<std::size_t... k>(std::index_sequence<k...>) {
+            (__builtin_prefetch(reinterpret_cast<const void*>(next + 64 * k), 1), ...);
+        }(std::make_index_sequence<(bytes + 63) / 64>());
+        return head;
     }
     void give(void* p) noexcept
     {
@@ -196,6 +193,15 @@ public:
     std::int64_t free_bytes() const noexcept { return (made_ - live_) * size_; }
 
 private:
+    __attribute__((noinline)) void* take_fresh(std::size_t bytes)
+    {
+        void* p = std::aligned_alloc(Pool::alignment, bytes);
+        if (!p) throw MemoryError("[memory] cannot allocate " + std::to_string(bytes) + " bytes");
+        size_ = static_cast<std::int64_t>(bytes);
+        ++made_;
+        ++live_;
+        return p;
+    }
     struct Free {
         Free* next;
     };

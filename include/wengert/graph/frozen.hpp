@@ -156,6 +156,7 @@ public:
     std::vector<AnyTensor*> live;
     std::string reason = "it has not been called yet";
     std::atomic<bool> busy{false};
+    std::atomic<bool> alone{false};             ///< the same, set by the only thread that there is
     std::atomic<const Thread*> owner{nullptr};  ///< of `busy`, where there are live tensors
     FrozenCall call;                            ///< of whoever holds `busy`
 

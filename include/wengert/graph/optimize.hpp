@@ -17,41 +17,67 @@ Graph optimized(const Graph& g, const FreezeOptions& options);
 /// Calls of several threads at once are counted as well.
 inline void count_one(std::size_t& n) { std::atomic_ref(n).fetch_add(1, std::memory_order_relaxed); }
 
-/// One call at a time uses the graphs.
+/// One call at a time uses the graphs. An atomic exchange takes as long as all the rest of a short call, so as long as the process
+/// has one thread that uses the library, that one sets a flag of its own. A second thread waits for a fence in all others
+/// before it goes on (ThreadRegistry), and looks at that flag, too (Dekker's algorithm, one side of it without a fence:
+/// Dice, Huang & Yang 2001).
 class Occupied {
 public:
-    explicit Occupied(FrozenCore& core)
-        : core_(core), mine_(!core.busy.exchange(true, std::memory_order_acquire))
+    explicit Occupied(FrozenCore& core) : core_(core)
     {
-        if (mine_) note_owner();
+        if (!several_threads.load(std::memory_order_relaxed) && core.live.empty() && occupy_alone())
+            [[likely]]
+            return;
+        held_ = occupy();
+        if (held_) note_owner();
     }
     Occupied(const Occupied&) = delete;
     Occupied& operator=(const Occupied&) = delete;
     ~Occupied()
     {
-        if (!mine_) return;
-        core_.owner.store(nullptr, std::memory_order_relaxed);
-        core_.busy.store(false, std::memory_order_release);
-        if (!core_.live.empty()) core_.busy.notify_one();
+        if (!held_) return;
+        if (held_ == &core_.busy) core_.owner.store(nullptr, std::memory_order_relaxed);
+        held_->store(false, std::memory_order_release);
+        if (held_ == &core_.busy && !core_.live.empty()) core_.busy.notify_one();
     }
     /// Live tensors hold something else while another thread's call is under way: this one waits until it has ended.
     void wait_for_live()
     {
-        if (mine_ || core_.live.empty() || core_.owner.load(std::memory_order_relaxed) == &current_thread())
+        if (held_ || core_.live.empty() || core_.owner.load(std::memory_order_relaxed) == &current_thread())
             return;
-        while (core_.busy.exchange(true, std::memory_order_acquire)) core_.busy.wait(true);
-        mine_ = true;
+        while (!(held_ = occupy())) core_.busy.wait(true);
         note_owner();
     }
-    explicit operator bool() const noexcept { return mine_; }
+    explicit operator bool() const noexcept { return held_; }
 
 private:
+    bool occupy_alone() noexcept
+    {
+        if (core_.alone.load(std::memory_order_relaxed) || core_.busy.load(std::memory_order_relaxed))
+            return false;
+        core_.alone.store(true, std::memory_order_relaxed);
+        std::atomic_signal_fence(
+            std::memory_order_seq_cst);  // the compiler keeps the order, the fence of others the rest
+        if (several_threads.load(std::memory_order_relaxed)) [[unlikely]] {
+            core_.alone.store(false, std::memory_order_release);
+            return false;
+        }
+        held_ = &core_.alone;
+        return true;
+    }
+    std::atomic<bool>* occupy() noexcept
+    {
+        if (core_.busy.exchange(true, std::memory_order_acquire)) return nullptr;
+        if (!core_.alone.load(std::memory_order_acquire)) return &core_.busy;
+        core_.busy.store(false, std::memory_order_release);
+        return nullptr;
+    }
     void note_owner() noexcept
     {
         if (!core_.live.empty()) core_.owner.store(&current_thread(), std::memory_order_relaxed);
     }
     FrozenCore& core_;
-    bool mine_;
+    std::atomic<bool>* held_ = nullptr;
 };
 
 /// A call's notes, wiped when it ends.

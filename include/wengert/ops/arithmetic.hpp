@@ -167,19 +167,21 @@ template <class U> struct Cast {
 };
 
 namespace ops {
-template <class T> Tensor<T> add(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries)
+template <class T> Tensor<T> add(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
 {
     return apply_operator<Add>(a, b, at, temporaries);
 }
-template <class T> Tensor<T> subtract(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries)
+template <class T>
+Tensor<T> subtract(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
 {
     return apply_operator<Subtract>(a, b, at, temporaries);
 }
-template <class T> Tensor<T> multiply(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries)
+template <class T>
+Tensor<T> multiply(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
 {
     return apply_operator<Multiply>(a, b, at, temporaries);
 }
-template <class T> Tensor<T> negative(const Tensor<T>& x, Site at)
+template <class T> Tensor<T> negative(const Tensor<T>& x, const Site& at)
 {
     return apply_elementwise<Negative, T>(at, x);
 }
@@ -187,31 +189,31 @@ template <class T> Tensor<T> detached(const Tensor<T>& x)
 {
     return apply_elementwise<StopGradient, T>({}, x);
 }
-template <class T> Tensor<bool> less(const Tensor<T>& a, const Tensor<T>& b, Site at)
+template <class T> Tensor<bool> less(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
 {
     return apply_elementwise<Less, bool>(at, a, b);
 }
-template <class T> Tensor<bool> less_equal(const Tensor<T>& a, const Tensor<T>& b, Site at)
+template <class T> Tensor<bool> less_equal(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
 {
     return apply_elementwise<LessEqual, bool>(at, a, b);
 }
-template <class T> Tensor<bool> equal(const Tensor<T>& a, const Tensor<T>& b, Site at)
+template <class T> Tensor<bool> equal(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
 {
     return apply_elementwise<Equal, bool>(at, a, b);
 }
-template <class T> Tensor<bool> not_equal(const Tensor<T>& a, const Tensor<T>& b, Site at)
+template <class T> Tensor<bool> not_equal(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
 {
     return apply_elementwise<NotEqual, bool>(at, a, b);
 }
-template <class T> Tensor<bool> logical_and(const Tensor<T>& a, const Tensor<T>& b, Site at)
+template <class T> Tensor<bool> logical_and(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
 {
     return apply_elementwise<LogicalAnd, bool>(at, a, b);
 }
-template <class T> Tensor<bool> logical_or(const Tensor<T>& a, const Tensor<T>& b, Site at)
+template <class T> Tensor<bool> logical_or(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
 {
     return apply_elementwise<LogicalOr, bool>(at, a, b);
 }
-template <class T> Tensor<bool> logical_not(const Tensor<T>& x, Site at)
+template <class T> Tensor<bool> logical_not(const Tensor<T>& x, const Site& at)
 {
     return apply_elementwise<LogicalNot, bool>(at, x);
 }
@@ -222,7 +224,7 @@ template <class U, class T>
 Tensor<U> cast(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()});
 
 template <class T>
-Quotient<T> ops::divide(const Tensor<T>& a, const Tensor<T>& b, Site at, unsigned temporaries)
+Quotient<T> ops::divide(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
 {
     if constexpr (is_differentiable<T>)
         return apply_operator<Divide>(a, b, at, temporaries);
@@ -243,7 +245,8 @@ Tensor<T> where(const Tensor<bool>& c, S a, const Tensor<T>& b,
 {
     return apply_elementwise<Where, T>(at, c, Tensor<T>(a), b);
 }
-template <class T> Tensor<bool> is_finite(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T>
+Tensor<bool> is_finite(const Tensor<T>& x, const Site& at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply_elementwise<IsFinite, bool>(at, x);
 }

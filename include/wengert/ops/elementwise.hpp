@@ -392,7 +392,7 @@ template <class P, class A, class Out, class... In> const Primitive& elementwise
 template <class P, class Out, class A = xsimd::default_arch, class... In>
 Tensor<Out> apply_elementwise(const Site& at, const Tensor<In>&... x)
 {
-    const AnyTensor* const in[] = {&x.any(P::name, at)...};
+    const AnyTensor* const in[] = {&x.any_unchecked()...};
     return Tensor<Out>(apply_elementwise(detail::elementwise_of<P, A, Out, In...>(), in, at));
 }
 
@@ -400,7 +400,7 @@ Tensor<Out> apply_elementwise(const Site& at, const Tensor<In>&... x)
 template <class P, class T, class A = xsimd::default_arch>
 Tensor<T> apply_operator(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
 {
-    const AnyTensor* const in[] = {&a.any(P::name, at), &b.any(P::name, at)};
+    const AnyTensor* const in[] = {&a.any_unchecked(), &b.any_unchecked()};
     return Tensor<T>(apply_elementwise(detail::elementwise_of<P, A, T, T, T>(), in, at, temporaries));
 }
 

@@ -108,7 +108,8 @@ struct Element {
     std::string parameters() const { return "index=" + to_string(part().start); }
 };
 
-template <class T> Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index, Site at)
+template <class T>
+Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index, const Site& at)
 {
     const AnyTensor& any = x.any("element", at);
     const Block& b = *any.value;

@@ -46,7 +46,7 @@ inline bool equal_but_for_leading_ones(const Shape& a, const Shape& b) noexcept
 Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block* const* in, const Site& at,
                                const Block* dying = nullptr);
 
-/// An elementwise primitive on type-erased tensors. `temporaries` has a bit for each operand that ends with the expression.
+/// An elementwise primitive on type-erased tensors; throws TapeError where one is empty. `temporaries` has a bit for each operand that ends with the expression.
 AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* in, const Site& at,
                             unsigned temporaries = 0);
 

@@ -199,7 +199,8 @@ inline bool small_and_unseen(const Tape& tape, const Thread& t, const Primitive&
 {
     const std::size_t n = p.arity;
     const Block *a = in[0]->value.get(), *b = in[n - 1]->value.get();
-    if (n > 2 || t.recorder || tape.anomaly || tape.save_all || tape.hooks || (mask & tape.forward_levels))
+    if (n > 2 || !a || !b || t.recorder || tape.anomaly || tape.save_all || tape.hooks ||
+        (mask & tape.forward_levels))
         return false;
     return !a->strided && !b->strided && (a->writers | b->writers) == 0 &&
            a->count * size_of(p.dtype) <= Block::inline_bytes && a->shape.size() <= Extents::inline_rank &&
@@ -264,7 +265,9 @@ WENGERT_INLINE AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* 
     if (detail::small_and_unseen(tape, t, p, in, mask))
         return detail::apply_small(tape, t, p, in, mask, at, temporaries);
     const Block* blocks[kernels::max_operands] = {};
-    for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value.get();
+    for (std::size_t i = 0; i < n; ++i)
+        if (blocks[i] = in[i]->value.get(); !blocks[i]) [[unlikely]]
+            detail::refuse_empty(p.name, *in[i], at);
     const Block* dying = temporaries ? detail::dying_operand(tape, p, in, mask, temporaries) : nullptr;
     AnyTensor out{compute_elementwise(t, p, blocks, at, dying), {}};
     if (tape.anomaly) [[unlikely]]

@@ -47,7 +47,7 @@ public:
     ~Tape();
 
     /// The calling thread's tape: the one that the next operation is recorded on.
-    static Tape& current()
+    [[gnu::always_inline]] static Tape& current()
     {
         Thread& t = current_thread();
         if (t.tape == nullptr) [[unlikely]]

@@ -51,7 +51,7 @@ void give_slots(Node* n, std::size_t inputs);
 
 inline Node* Tape::new_node(const Primitive& primitive, std::size_t inputs, const Site& at)
 {
-    Node* n = new (owner_->nodes.take(sizeof(Node))) Node;
+    Node* n = new (owner_->nodes.take<sizeof(Node)>()) Node;
     n->owner = owner_;
     n->primitive = &primitive;
     n->at = site_override.line ? site_override : at;

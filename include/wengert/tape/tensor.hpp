@@ -77,22 +77,22 @@ template <class T> using Quotient = Tensor<std::conditional_t<std::is_floating_p
 
 namespace ops {
 // clang-format off
-template <class T> Tensor<T> add(const Tensor<T>&, const Tensor<T>&, Site, unsigned temporaries = 0);
-template <class T> Tensor<T> subtract(const Tensor<T>&, const Tensor<T>&, Site, unsigned temporaries = 0);
-template <class T> Tensor<T> multiply(const Tensor<T>&, const Tensor<T>&, Site, unsigned temporaries = 0);
-template <class T> Quotient<T> divide(const Tensor<T>&, const Tensor<T>&, Site, unsigned temporaries = 0);
-template <class T> Tensor<T> negative(const Tensor<T>&, Site);
+template <class T> Tensor<T> add(const Tensor<T>&, const Tensor<T>&, const Site&, unsigned temporaries = 0);
+template <class T> Tensor<T> subtract(const Tensor<T>&, const Tensor<T>&, const Site&, unsigned temporaries = 0);
+template <class T> Tensor<T> multiply(const Tensor<T>&, const Tensor<T>&, const Site&, unsigned temporaries = 0);
+template <class T> Quotient<T> divide(const Tensor<T>&, const Tensor<T>&, const Site&, unsigned temporaries = 0);
+template <class T> Tensor<T> negative(const Tensor<T>&, const Site&);
 template <class T> Tensor<T> detached(const Tensor<T>&);
-template <class T> Tensor<bool> less(const Tensor<T>&, const Tensor<T>&, Site);
-template <class T> Tensor<bool> less_equal(const Tensor<T>&, const Tensor<T>&, Site);
-template <class T> Tensor<bool> equal(const Tensor<T>&, const Tensor<T>&, Site);
-template <class T> Tensor<bool> not_equal(const Tensor<T>&, const Tensor<T>&, Site);
-template <class T> Tensor<bool> logical_and(const Tensor<T>&, const Tensor<T>&, Site);
-template <class T> Tensor<bool> logical_or(const Tensor<T>&, const Tensor<T>&, Site);
-template <class T> Tensor<bool> logical_not(const Tensor<T>&, Site);
-template <class T> Tensor<T> element(const Tensor<T>&, std::span<const std::int64_t>, Site);
+template <class T> Tensor<bool> less(const Tensor<T>&, const Tensor<T>&, const Site&);
+template <class T> Tensor<bool> less_equal(const Tensor<T>&, const Tensor<T>&, const Site&);
+template <class T> Tensor<bool> equal(const Tensor<T>&, const Tensor<T>&, const Site&);
+template <class T> Tensor<bool> not_equal(const Tensor<T>&, const Tensor<T>&, const Site&);
+template <class T> Tensor<bool> logical_and(const Tensor<T>&, const Tensor<T>&, const Site&);
+template <class T> Tensor<bool> logical_or(const Tensor<T>&, const Tensor<T>&, const Site&);
+template <class T> Tensor<bool> logical_not(const Tensor<T>&, const Site&);
+template <class T> Tensor<T> element(const Tensor<T>&, std::span<const std::int64_t>, const Site&);
 enum class Update { add, subtract, multiply, divide };
-template <class T> Tensor<T>& update(Tensor<T>&, Update, const Tensor<T>&, Site);
+template <class T> Tensor<T>& update(Tensor<T>&, Update, const Tensor<T>&, const Site&);
 // clang-format on
 }  // namespace ops
 

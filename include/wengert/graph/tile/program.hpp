@@ -218,7 +218,9 @@ private:
         const Block& from = r.kind == OutputRule::input  ? *inputs[r.index]
                             : r.kind == OutputRule::same ? *outputs[r.index]
                                                          : *r.block;
-        if (out)
+        if (out && r.kind == OutputRule::landed && !out->strided)
+            std::memcpy(out->data, from.data, from.bytes());
+        else if (out)
             copy_elements(from, *out);
         else
             out = Ref<Block>(const_cast<Block*>(&from));
