@@ -99,3 +99,31 @@ TEST_CASE("small operations: temporaries, views, levels and rules that fail leav
     CHECK_THROWS_AS(escaped + 1.0, wg::TapeError);
     CHECK_THROWS_AS(wg::grad([&](const D& t) { return sum(t + escaped); })(D{1.0}), wg::TapeError);
 }
+
+TEST_CASE("contributions that are the same for all rows, whichever comes first")
+{
+    for (const wg::Shape& shape : {wg::Shape{7, 16}, wg::Shape{4, 600}, wg::Shape{3, 2, 20}, wg::Shape{1, 40},
+                                   wg::Shape{5, 3}, wg::Shape{2, 1, 3, 17}}) {
+        const std::int64_t width = shape[shape.size() - 1];
+        const D x = wg::ones<double>(shape), c = wg::normal<double>(wg::Key(1), shape),
+                w = wg::normal<double>(wg::Key(2), {width});
+        const D column = wg::ones<double>({shape[shape.size() - 2], 1}) * 3.0;
+        for (const int order : {0, 1, 2}) {
+            const auto f = [&](const D& t) {
+                const D h = t * 1.0;
+                const auto rows = [&] { return sum(sum(h, {0}) * w); };  // its cotangent is w for each row
+                const auto whole = [&] { return sum(h * c); };
+                if (order == 0) return rows() + whole();
+                if (order == 1) return whole() + rows();
+                return rows() + rows();
+            };
+            const D g = wg::grad(f)(x), expected = order == 2 ? wg::zeros<double>(shape) + (w + w) : c + w;
+            CHECK(wg::allclose(g, expected, 0.0));
+            const D again = wg::grad(f)(transpose(transpose(x)));
+            CHECK(wg::allclose(again, expected, 0.0));
+            const D tall =
+                wg::grad([&](const D& t) { return f(t) + sum(sum(t * 1.0, {-1}) * column(0)); })(x);
+            CHECK(wg::allclose(tall, expected + 3.0, 1e-14));
+        }
+    }
+}

@@ -83,7 +83,7 @@ template <class T> void copy_tile(std::size_t n, const void* const* in, void* ou
 }  // namespace kernels
 
 namespace detail {
-/// out = a + b without strides; false where one has some that mean more than a single element.
+/// out = a + b without the general executor; false where an operand has strides that mean more than a single element or rows.
 bool add_direct(const Block& a, const Block& b, Block& out);
 }  // namespace detail
 

@@ -86,6 +86,31 @@ WENGERT_INLINE void run_direct(TileKernel kernel, std::size_t count, const void*
 }  // namespace detail
 namespace detail {
 
+/// out = a + b, row by row where rows lie in order, whatever is between them: an operand that is the same for all rows. False where
+/// they do not, or are so short that the general way is as good.
+inline bool add_rows(TileKernel add, const Block& a, const Block& b, Block& out)
+{
+    constexpr std::int64_t least = 16;
+    const std::size_t rank = out.shape.size();
+    if (rank < 2 || out.count == 0 || out.shape[rank - 1] < least) return false;
+    const Strides s = a.strides(), t = b.strides();
+    if (s[rank - 1] != 1 || t[rank - 1] != 1) return false;
+    const auto size = static_cast<std::int64_t>(size_of(out.dtype));
+    const std::int64_t n = out.shape[rank - 1];
+    Extents at = Extents::filled(rank);
+    const std::byte *x = a.data, *y = b.data;
+    for (std::byte *to = out.data, *end = to + out.bytes(); to != end; to += n * size) {
+        const void* in[] = {x, y};
+        add(static_cast<std::size_t>(n), in, to);
+        for (std::size_t k = rank - 1; k-- > 0;) {
+            x += s[k] * size, y += t[k] * size;
+            if (++at[k] < out.shape[k]) break;
+            x -= s[k] * size * at[k], y -= t[k] * size * at[k];
+            at[k] = 0;
+        }
+    }
+    return true;
+}
 WENGERT_INLINE bool add_direct(const Block& a, const Block& b, Block& out)
 {
     const void* in[] = {a.data, b.data};
@@ -94,7 +119,7 @@ WENGERT_INLINE bool add_direct(const Block& a, const Block& b, Block& out)
     const auto size = static_cast<std::uint8_t>(size_of(out.dtype));
     const std::uint8_t scalar[] = {is_one_element(a) ? size : std::uint8_t{0},
                                    is_one_element(b) ? size : std::uint8_t{0}};
-    if ((a.strided && !scalar[0]) || (b.strided && !scalar[1])) return false;
+    if ((a.strided && !scalar[0]) || (b.strided && !scalar[1])) return add_rows(add, a, b, out);
     run_direct(add, out.count, in, scalar, 2, out.data, size);
     return true;
 }

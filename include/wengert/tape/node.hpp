@@ -16,7 +16,7 @@ struct Tangent {
 };
 
 struct Node : Counted {
-    static constexpr std::size_t inline_inputs = 3;
+    static constexpr std::size_t inline_inputs = 4;
     enum Flag : std::uint8_t { is_leaf = 1, consumed = 2, rewritten = 4, packed = 8, rewound = 16 };
 
     const Primitive* primitive = nullptr;
