@@ -103,7 +103,7 @@ std::vector<Program> programs()
     add("windows", [](X x, X y) {
         return sliding_window(x, {2, 3}, {0, 1}) * sliding_window(y, {2, 3}, {0, 1});
     });
-    add("diff", [](X x, X y) { return diff(x * y, 2) + diff(x, 2); });
+    add("diff", [](X x, X y) { return diff(x * y, -1, 2) + diff(x, -1, 2); });
     for (const bool reverse : {false, true}) {
         const std::string turned = reverse ? "_back" : "";
         add(("scan_rows" + turned).c_str(),

@@ -64,7 +64,7 @@ template <class T> void check_all(const Tensor<T>& x)
         },
         x);
     check_derivatives<T>(
-        "diff", [](X t) { return diff(t, 2); }, x);
+        "diff", [](X t) { return diff(t, -1, 2); }, x);
     for (const std::int64_t axis : {0, 1})
         for (const bool reverse : {false, true}) {
             check_derivatives<T>(

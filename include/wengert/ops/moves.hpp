@@ -48,6 +48,11 @@ Tensor<T> flip(const Tensor<T>& x, const Axes& axes, Site at = {__builtin_FILE()
 {
     return apply<Flip, T>(Flip{detail::axes_in("flip", axes, x.shape("flip", at), true, at)}, at, x);
 }
+template <class T>
+Tensor<T> flip(const Tensor<T>& x, std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return flip(x, Axes{axis}, at);
+}
 /// The same along all axes.
 template <class T> Tensor<T> flip(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
@@ -106,11 +111,11 @@ Tensor<T> sliding_window(const Tensor<T>& x, std::int64_t window, std::int64_t a
     return sliding_window(x, Shape{window}, Axes{axis}, at);
 }
 
-/// Differences of neighbours along an axis, y[i] = x[i + 1] − x[i], n times over. Throws ShapeError for an axis out of range and a
-/// negative n.
+/// Differences of neighbours along an axis, y[i] = x[i + 1] − x[i], n times over. (numpy.diff has n before the axis.) Throws ShapeError
+/// for an axis out of range and a negative n.
 template <class T>
     requires(!std::is_same_v<T, bool>)
-Tensor<T> diff(const Tensor<T>& x, std::int64_t n = 1, std::int64_t axis = -1,
+Tensor<T> diff(const Tensor<T>& x, std::int64_t axis = -1, std::int64_t n = 1,
                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("diff", axis, x.shape("diff", at), at);
