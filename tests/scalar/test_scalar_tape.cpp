@@ -55,6 +55,30 @@ TEST_CASE("Variables among reals, and backward")
     y.requires_grad(false);
 }
 
+TEST_CASE("Checkpoints reach the reals and tensors that their scalar code captures")
+{
+    R a = 0.5;
+    D w = {3.0, 4.0};
+    a.requires_grad(), w.requires_grad(true);
+    const D constant = {2.0, 1.0};
+    const auto product = wg::checkpoint([&](const D& x) { return wg::tensor(wg::elements(x)[0] * a * a); });
+    wg::backward(product(constant));
+    CHECK(a.grad() == 2);
+    const auto read =
+        wg::checkpoint([&](const D& x) { return wg::tensor(wg::elements(w)[1] * wg::elements(x)[0]); });
+    wg::backward(read(constant));
+    CHECK(w.grad()(1).item() == 2);
+    const auto handed = wg::checkpoint([&](const D& x) { return wg::stack(std::vector<R>{a}) * x; });
+    wg::backward(sum(handed(constant)));
+    CHECK(a.grad() == 5);
+    const auto outer =
+        wg::grad([&](R x) {  // an inner level's checkpoint that captures an outer level's number
+            return wg::grad([&](R y) { return wg::checkpoint([&](R z) { return x * x * z; })(y); })(R(1.0));
+        });
+    CHECK(outer(R(3.0)).value() == 6);
+    a.requires_grad(false);
+}
+
 TEST_CASE("Gradients in a loop leave nothing behind")
 {
     const auto f = [](const std::vector<R>& v) { return v[0] * sin(v[1]) + v[2]; };

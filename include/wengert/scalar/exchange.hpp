@@ -47,7 +47,7 @@ template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Si
     Tape& tape = Tape::current();
     const AnyTensor* const in[] = {&x};
     const std::uint64_t mask = tape.dependence(in, 1, "elements", at);
-    note_read(*x.value, Read::elements, at);
+    if (Recorder* r = recorder()) r->read(x.node ? r->variable(x) : *x.value, Read::elements, at);
     const Ref<Block> b = contiguous(x.value);
     const T* const values = b->template as<T>();
     std::vector<Real<T>> out(values, values + b->count);
@@ -129,7 +129,10 @@ template <class T> AnyTensor gathered(const Real<T>* x, std::size_t n, const Sha
     T* const values = out.value->template as<T>();
     for (std::size_t k = 0; k < n; ++k) values[k] = x[k].plain();
     Tape& tape = Tape::current();
-    if (tape.active == 0) return out;
+    if (tape.active == 0) {
+        for (std::size_t k = 0; recorder() && k < n; ++k) ScalarStream::tell(x[k].mark());
+        return out;
+    }
     Places places(n);
     std::uint64_t mask = 0;
     for (std::size_t k = 0; k < n; ++k) {

@@ -125,6 +125,8 @@ public:
     ScalarMark enter(const AnyTensor& x, std::uint64_t mask, const double* values, std::size_t count);
     /// What comes next is in a stretch of its own: a sweep is past the one that is open.
     void close() noexcept;
+    /// Tells a recorder, where there is one, on what a number depends though nothing records: a checkpoint's first run asks.
+    static void tell(ScalarMark m);
     void drop_dead(std::uint64_t start) noexcept;
     /// The sweep has used a stretch up.
     void consume(ScalarStretch& s) noexcept;

@@ -127,6 +127,20 @@ inline void ScalarStream::refuse(std::string_view operation)
         {});
 }
 
+inline void ScalarStream::tell(ScalarMark m)
+{
+    Recorder* const r = recorder();
+    auto* const s = static_cast<ScalarStream*>(Tape::current().extension);
+    if (!r || !s || m.index == 0) return;
+    const ScalarVariable* v = s->variable(m);
+    const ScalarStretch* stretch = v ? nullptr : s->find(m.index);
+    if (stretch && !stretch->has(m.stretch)) stretch = nullptr;
+    if (!v && !stretch) return;
+    if (r->trace())
+        r->refuse("a Real that is recorded is captured here: pass it as an argument, in a tensor", {});
+    r->variable({zeros_block(DType::float32, Shape()), Ref<Node>(v ? v->leaf.node.get() : stretch->node)});
+}
+
 inline std::uint64_t ScalarStream::dependence(ScalarMark m, std::string_view operation) const
 {
     if (m.index == 0) return 0;
@@ -254,7 +268,11 @@ __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(Scal
                                                                             double y)
 {
     Tape& tape = Tape::current();
-    if (tape.active == 0) return {};
+    if (tape.active == 0) {
+        tell(a);
+        tell(b);
+        return {};
+    }
     if (!tape.extension) refuse(name_of(op));
     auto& s = static_cast<ScalarStream&>(*tape.extension);
     const std::uint64_t in_a = s.dependence(a, name_of(op)), in_b = s.dependence(b, name_of(op));

@@ -12,10 +12,13 @@ template <class T>
 void give_back(Walk& walk, ScalarAdjoints& adjoints, const ScalarStretch::Entered& e, Node& to)
 {
     std::vector<Real<T>> g(e.count);
+    bool any = false;
     for (std::uint32_t k = 0; k < e.count; ++k) {
         const Real<double> taken = adjoints.take(e.begin + k);
         g[k] = Real<T>(static_cast<T>(taken.plain()), taken.mark());
+        any = any || taken.is_active() || taken.plain() != 0.0;
     }
+    if (!any) return;  // a checkpoint before it need not run again
     walk.deliver(to, gathered<T>(g.data(), g.size(), e.tensor.value->shape, to.at));
 }
 
