@@ -47,7 +47,13 @@ template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Si
     Tape& tape = Tape::current();
     const AnyTensor* const in[] = {&x};
     const std::uint64_t mask = tape.dependence(in, 1, "elements", at);
-    if (Recorder* r = recorder()) r->read(x.node ? r->variable(x) : *x.value, Read::elements, at);
+    if (Recorder* r = recorder();
+        r && r->holds())  // a graph would take what is computed from them for constants
+        r->refuse(
+            "elements of a tensor as Reals: a graph does not see scalar code; freeze tensors, or a kernel",
+            at);
+    else if (r)
+        r->read(x.node ? r->variable(x) : *x.value, Read::elements, at);
     const Ref<Block> b = contiguous(x.value);
     const T* const values = b->template as<T>();
     std::vector<Real<T>> out(values, values + b->count);
