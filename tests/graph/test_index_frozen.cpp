@@ -179,7 +179,7 @@ TEST_CASE("index programs have the same bits on every executor, and none calls t
         const auto values = interpret(p.graph, p.inputs);
         for (std::size_t k = 0; k < p.expected.size(); ++k)
             CHECK(same_elements(*contiguous(values[p.graph.outputs()[k]]), *p.expected[k]));
-        const auto tiles = compile_tile(p.graph, {});
+        const auto tiles = tile.compile(p.graph, {});
         check_bits(p, *tiles);
         const auto native = compile_native(p.graph, {});
         INFO(native->note);

@@ -1,10 +1,12 @@
 // Reals on the tape: variables and backward, refusals, and how long what is recorded stays.
 #include "catch.hpp"
 
+#include <wengert/graph/freeze.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/math.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
+#include <wengert/transforms/check_grads.hpp>
 
 #include <thread>
 
@@ -187,4 +189,26 @@ TEST_CASE("An exception leaves the tape as it was")
     CHECK(wg::grad(f)(R(1.0)).value() == 2);
     CHECK_THROWS_AS(wg::grad([&](R x) { return x * wg::grad(f)(x + 1.0); })(R(1.0)), std::runtime_error);
     CHECK((recorded() == 0 && wg::Tape::current().size() == 0));
+}
+
+TEST_CASE("Scalar code is no part of a frozen graph, and says so with the line")
+{
+    const auto mixed = [](const D& x) {
+        const std::vector<R> e = wg::elements(x * 2.0);
+        return sum(wg::stack(std::vector<R>{e[0] * e[1], e[1]}) * x);
+    };
+    const D x = {0.5, 2.0};
+    const auto frozen = wg::freeze(mixed);
+    const auto gradient = wg::freeze(wg::grad(mixed));
+    for (int k = 0; k < 3; ++k) {
+        try {
+            static_cast<void>(frozen(x));
+            FAIL("not refused");
+        } catch (const wg::TapeError& e) {
+            CHECK(std::string(e.what()).find("test_scalar_tape.cpp") != std::string::npos);
+        }
+        CHECK_THROWS_AS(gradient(x), wg::TapeError);
+        CHECK(wg::Tape::current().size() == 0);
+        CHECK(wg::check_grads(mixed, x).ok);
+    }
 }
