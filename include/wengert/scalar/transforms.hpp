@@ -55,7 +55,7 @@ template <class... X> struct ByTensors {
     static auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
     {
         const auto g = [&](const packed_t<X>&... p) { return loss_tensor(call(f, at, p...), at); };
-        auto [value, gradients] = reverse_tensors<I...>(g, transform, at, pack(x, at)...);
+        auto [value, gradients] = detail::reverse<I...>(g, transform, at, pack(x, at)...);
         using Gradients = std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>;
         Gradients out = [&, &from = gradients]<std::size_t... k>(std::index_sequence<k...>) {
             return Gradients(unpack_gradient<std::tuple_element_t<k, Gradients>>(std::get<k>(from), at)...);

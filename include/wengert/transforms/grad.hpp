@@ -61,36 +61,31 @@ template <class T> Tensor<T> ones_of(const Shape& shape)
     return Tensor<T>(AnyTensor{std::move(one), {}});
 }
 
-/// Runs f on lifted arguments and sweeps back: (value, tuple of gradients).
-template <std::size_t... I, class F, class... X>
-auto reverse_tensors(F& f, std::string_view transform, const Site& at, const X&... x)
-{
-    Tape& tape = Tape::current();
-    LevelScope scope(tape, false);
-    const std::size_t level = scope.level();
-    auto variables = lift_arguments<I...>(level, transform, at, std::index_sequence_for<X...>(), x...);
-    auto arguments = variables;  // f may take them by reference and write to them
-    auto y = Argument<decltype(apply_at(f, at, arguments))>(apply_at(f, at, arguments));
-    check_scalar(y, transform, at);
-    report_lost(tape, level, transform, at, y);
-    using T = typename decltype(y)::value_type;
-    std::optional<Walk> walk(std::in_place, tape, level, false);
-    if (walk->reaches(y.any().node.get())) walk->run(y.any().node, ones_of<T>(y.shape()).any());
-    std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients(
-        cotangents_of(std::get<I>(variables))...);
-    walk.reset();
-    scope.close();
-    return std::pair(lower(y, level, at), std::move(gradients));
-}
-
+/// Runs f on lifted arguments and sweeps back: (value, tuple of gradients). Functions of numbers run as functions of tensors.
 template <std::size_t... I, class F, class... X>
 auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
 {
     static_assert(visible<std::tuple_element_t<I, std::tuple<X...>>...>);
-    if constexpr (of_numbers<decltype(apply_at(f, at, std::declval<std::tuple<X...>&>())), X...>)
+    if constexpr (of_numbers<decltype(apply_at(f, at, std::declval<std::tuple<X...>&>())), X...>) {
         return ByTensors<X...>::template reverse<I...>(f, transform, at, x...);
-    else
-        return reverse_tensors<I...>(f, transform, at, x...);
+    } else {
+        Tape& tape = Tape::current();
+        LevelScope scope(tape, false);
+        const std::size_t level = scope.level();
+        auto variables = lift_arguments<I...>(level, transform, at, std::index_sequence_for<X...>(), x...);
+        auto arguments = variables;  // f may take them by reference and write to them
+        auto y = Argument<decltype(apply_at(f, at, arguments))>(apply_at(f, at, arguments));
+        check_scalar(y, transform, at);
+        report_lost(tape, level, transform, at, y);
+        using T = typename decltype(y)::value_type;
+        std::optional<Walk> walk(std::in_place, tape, level, false);
+        if (walk->reaches(y.any().node.get())) walk->run(y.any().node, ones_of<T>(y.shape()).any());
+        std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients(
+            cotangents_of(std::get<I>(variables))...);
+        walk.reset();
+        scope.close();
+        return std::pair(lower(y, level, at), std::move(gradients));
+    }
 }
 
 // What grad and value_and_grad return: classes with short names, because a debugger shows them on every call.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "../../array/layout.hpp"
 #include "../ir/executable.hpp"
 #include "../ir/fields.hpp"
 #include "layout.hpp"
