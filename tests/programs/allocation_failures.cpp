@@ -1,6 +1,8 @@
 // Every allocation fails once, in programs that freeze, loop, checkpoint, hook and read files: operator new's and the pool's.
 // After each failure the thread is as it was, nothing has leaked, and the same program gives its result.
+#include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <new>
 #include <string>
 
@@ -115,6 +117,9 @@ End run_failing(bool pool, const wg::memory::Injection& failing, const F& f, dou
     }
 }
 
+/// Unlike &&, all of them are looked at.
+bool every(std::initializer_list<bool> checks) { return std::ranges::find(checks, false) == checks.end(); }
+
 /// Each of the first allocations fails, then ever fewer of them: alone, with the next one, with all after it. What f keeps
 /// from one run to the next may be gone after a failure, but not after the run that follows.
 template <class F, class Check>
@@ -130,14 +135,14 @@ void under_fire(const std::string& name, bool keeps, const F& f, const Check& un
                 double got = want;
                 const End end = run_failing(pool, {n, 0, times}, f, got);
                 const State after;
-                bool good = CHECK(end != End::other) & CHECK(got == want) & CHECK(after.same_thread(before)) &
-                            CHECK(unchanged());
-                if (!keeps) good &= CHECK(after.bytes == before.bytes);
+                bool good =
+                    every({CHECK(end != End::other), CHECK(got == want), CHECK(after.same_thread(before)),
+                           CHECK(unchanged()), keeps || CHECK(after.bytes == before.bytes)});
                 if (wg::recorder()) std::abort();  // in a frame that is gone
                 if (end == End::whole) break;
                 ++failures;
-                good &= CHECK(f() == want) & CHECK(State().same_thread(before)) &
-                        CHECK(State().bytes == before.bytes) & CHECK(unchanged());
+                good = every({good, CHECK(f() == want), CHECK(State().same_thread(before)),
+                              CHECK(State().bytes == before.bytes), CHECK(unchanged())});
                 if (!good)
                     std::printf("  in %s, allocation %d of %s and %s\n", name.c_str(), static_cast<int>(n),
                                 pool ? "the pool" : "operator new",

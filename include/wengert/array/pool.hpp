@@ -195,6 +195,7 @@ public:
 private:
     __attribute__((noinline)) void* take_fresh(std::size_t bytes)
     {
+        bytes = (bytes + Pool::alignment - 1) / Pool::alignment * Pool::alignment;
         void* p = std::aligned_alloc(Pool::alignment, bytes);
         if (!p) throw MemoryError("[memory] cannot allocate " + std::to_string(bytes) + " bytes");
         size_ = static_cast<std::int64_t>(bytes);
