@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles each public header alone, included twice, with every warning an error. The first compiler takes all of them; the
-others those that no header includes, which bring in the rest.
+"""Compiles each public header alone, included twice, with every warning an error. The first compiler takes all of them, and
+once more as users of the built library do, without the bodies that are in it (WENGERT_COMPILED); the others take those that no
+header includes, which bring in the rest.
 
 With --changed only those of which a commit may have changed the answer: whose text differs from the base's, or which reach
 fewer headers than they did there, so that what one of those had brought along may be missing. The base is --base or $BASE;
@@ -20,9 +21,9 @@ INCLUDE = ROOT / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 
 
-def compile_alone(compiler, header):
+def compile_alone(compiler, header, *defines):
     text = f"#include <{header}>\n#include <{header}>\n"
-    command = [compiler, "-std=c++20", "-fsyntax-only", *WARNINGS, f"-I{INCLUDE}", "-x", "c++", "-"]
+    command = [compiler, "-std=c++20", "-fsyntax-only", *defines, *WARNINGS, f"-I{INCLUDE}", "-x", "c++", "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True)
 
 
@@ -136,13 +137,14 @@ def main():
     elif args.changed:
         print("no base to compare with: all headers", flush=True)
     work = [(compilers[0], h) for h in headers]
+    work += [(compilers[0], h, "-DWENGERT_COMPILED") for h in headers if not h.endswith("_source.hpp")]
     work += [(c, h) for c in compilers[1:] for h in not_included(headers)]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for (compiler, header), result in zip(work, pool.map(lambda w: compile_alone(*w), work)):
+        for (compiler, header, *defines), result in zip(work, pool.map(lambda w: compile_alone(*w), work)):
             if result.returncode != 0:
                 failed += 1
-                print(f"{header} alone, {compiler}:\n{result.stderr}", flush=True)
+                print(f"{header} alone, {compiler} {' '.join(defines)}:\n{result.stderr}", flush=True)
     print(f"headers alone: {len(headers)} headers, {len(work)} compilations, {failed} failed")
     sys.exit(failed != 0 or not here)
 

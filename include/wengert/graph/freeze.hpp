@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../transforms/custom.hpp"
+#include "../transforms/section.hpp"
 #include "ir/arguments.hpp"
 #include "into.hpp"
 #include "traced_call.hpp"
