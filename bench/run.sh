@@ -17,6 +17,7 @@ results=$build/results.json
 
 memory=$#
 tune=1
+products=1
 tables=1
 timed=
 options=
