@@ -17,12 +17,15 @@ inline void scale_rows(std::size_t m, std::size_t n, T beta, T* c, std::size_t l
 
 /// Products with a size of 1; false where none of the loops fits the layout.
 template <class T, class A>
-inline bool gemv(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, Target<T> c)
+inline bool gemv(std::size_t m, std::size_t n, std::size_t k, const Operand<T>& a, const Operand<T>& b,
+                 const Target<T>& c)
 {
     // Short rows of C that are updated in place would load beside what the row before has just stored: slow.
     const bool long_rows = n >= (c.beta == T(0) ? 1 : 4) * Lane<T, A>::width || m == 1;
     if (k == 1 && b.column == 1 && long_rows) {
         outer_product<T, A>(m, n, a.data, a.row, b.data, c.data, c.row, c.alpha, c.beta);
+    } else if (k == 1 && b.column == 1 && c.row == n && n < Lane<T, A>::width && n > 1 && m > 1) {
+        short_outer_product<T, A>(m, n, a.data, a.row, b.data, c.data, c.alpha, c.beta);
     } else if (m == 1 && n == 1) {
         const T sum = c.alpha * dot<T, A>(k, a.data, a.column, b.data, b.row);
         *c.data = c.beta == T(0) ? sum : sum + c.beta * *c.data;

@@ -105,8 +105,8 @@ inline constexpr std::size_t tile_lanes = 2;
 
 /// m rows of one strip of at most tile_lanes lanes: tiles of tile_rows, then half of that, and so on.
 template <std::size_t Rows, std::size_t Lanes, bool Part, class T, class A>
-inline void run_strip(std::size_t m, std::size_t k, Operand<T> a, Operand<T> b, Target<T> c,
-                      std::size_t count)
+inline void run_strip(std::size_t m, std::size_t k, const Operand<T>& a, const Operand<T>& b,
+                      const Target<T>& c, std::size_t count)
 {
     std::size_t i = 0;
     for (; i + Rows <= m; i += Rows) run_tile<Rows, Lanes, Part, T, A>(k, a.at(i, 0), b, c.at(i, 0), count);
@@ -115,8 +115,8 @@ inline void run_strip(std::size_t m, std::size_t k, Operand<T> a, Operand<T> b, 
 }
 
 template <class T, class A>
-inline void run_columns(std::size_t m, std::size_t columns, std::size_t k, Operand<T> a, Operand<T> b,
-                        Target<T> c)
+inline void run_columns(std::size_t m, std::size_t columns, std::size_t k, const Operand<T>& a,
+                        const Operand<T>& b, const Target<T>& c)
 {
     constexpr std::size_t width = Lane<T, A>::width, rows = tile_rows<A>;
     if (columns == 2 * width)
@@ -157,8 +157,8 @@ template <class T> inline constexpr std::size_t block_m = 2048 / sizeof(T);
 
 /// C = α A B + βC for a block of A, packed in panels or as it lies (`rows_of_a` = 0), and all columns of B.
 template <class T, class A>
-inline void times_block(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, const T* panels,
-                        Operand<T> b, T* strip_of_b, Target<T> c)
+inline void times_block(std::size_t m, std::size_t n, std::size_t k, const Operand<T>& a, const T* panels,
+                        const Operand<T>& b, T* strip_of_b, const Target<T>& c)
 {
     constexpr std::size_t strip = tile_lanes * Lane<T, A>::width, rows = tile_rows<A>;
     for (std::size_t j = 0; j < n; j += strip) {
@@ -185,7 +185,8 @@ template <class T> T* aligned(T* p)
 }
 
 template <class T, class A>
-inline void blocked_gemm(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, Target<T> c)
+inline void blocked_gemm(std::size_t m, std::size_t n, std::size_t k, const Operand<T>& a,
+                         const Operand<T>& b, const Target<T>& c)
 {
     constexpr std::size_t strip = tile_lanes * Lane<T, A>::width, rows = tile_rows<A>;
     static_assert(block_m<T> % rows == 0);

@@ -50,12 +50,12 @@ inline void vector_times_few_rows(std::size_t n, std::size_t k, const T* x, std:
 /// How many products are added one to another: what has a longer sum is cut into sums of this many.
 inline constexpr std::size_t longest_chain = 2048;
 
-/// The same for any number of rows.
+/// The same for more rows. Not inlined, as the following ones are not: what is on its stack would cost small products more than
+/// they take.
 template <class T, class A>
-inline void vector_times_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step, const T* b,
-                              std::size_t ldb, T* y, T alpha, T beta)
+[[gnu::noinline]] void vector_times_many_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step,
+                                              const T* b, std::size_t ldb, T* y, T alpha, T beta)
 {
-    if (k <= longest_chain) return vector_times_few_rows<T, A>(n, k, x, x_step, b, ldb, y, alpha, beta);
     T part[column_tile];
     for (std::size_t j = 0; j < n; j += column_tile) {
         const std::size_t columns = std::min(column_tile, n - j);
@@ -68,6 +68,14 @@ inline void vector_times_rows(std::size_t n, std::size_t k, const T* x, std::siz
                 y[j + c] = scale == T(0) ? part[c] : scale * y[j + c] + part[c];
         }
     }
+}
+
+template <class T, class A>
+inline void vector_times_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step, const T* b,
+                              std::size_t ldb, T* y, T alpha, T beta)
+{
+    if (k <= longest_chain) return vector_times_few_rows<T, A>(n, k, x, x_step, b, ldb, y, alpha, beta);
+    vector_times_many_rows<T, A>(n, k, x, x_step, b, ldb, y, alpha, beta);
 }
 
 /// Σ_p x[p] b[p].
@@ -116,7 +124,19 @@ template <class T, class A>
     sum[3] = fold_lane<Add>(acc[3] + more[3]);
 }
 
-/// y[j] = α Σ_p x[p] b[j, p] + β y[j]: rows in fours, long ones in blocks that are added pairwise.
+/// Four sums of more products: in blocks that are added pairwise.
+template <class T, class A>
+[[gnu::noinline]] void dot_four_long(std::size_t k, const T* x, const T* b, std::size_t ldb, T* sum)
+{
+    Carries<Add, T, A> sums[4];
+    for (std::size_t p = 0; p < k; p += longest_chain) {
+        dot_four<T, A>(p, std::min(k, p + longest_chain), x, b, ldb, sum);
+        for (std::size_t i = 0; i < 4; ++i) sums[i].add(sum[i]);
+    }
+    for (std::size_t i = 0; i < 4; ++i) sum[i] = sums[i].total();
+}
+
+/// y[j] = α Σ_p x[p] b[j, p] + β y[j].
 template <class T, class A>
 inline void rows_times_vector(std::size_t n, std::size_t k, const T* x, const T* b, std::size_t ldb, T* y,
                               std::size_t y_step, T alpha, T beta)
@@ -129,16 +149,10 @@ inline void rows_times_vector(std::size_t n, std::size_t k, const T* x, const T*
     for (; j + 4 <= n; j += 4) {
         const T* r = b + j * ldb;
         T sum[4];
-        if (k <= longest_chain) {
+        if (k <= longest_chain)
             dot_four<T, A>(0, k, x, r, ldb, sum);
-        } else {
-            Carries<Add, T, A> sums[4];
-            for (std::size_t p = 0; p < k; p += longest_chain) {
-                dot_four<T, A>(p, std::min(k, p + longest_chain), x, r, ldb, sum);
-                for (std::size_t i = 0; i < 4; ++i) sums[i].add(sum[i]);
-            }
-            for (std::size_t i = 0; i < 4; ++i) sum[i] = sums[i].total();
-        }
+        else
+            dot_four_long<T, A>(k, x, r, ldb, sum);
         for (std::size_t i = 0; i < 4; ++i) put(j + i, sum[i]);
     }
     for (; j < n; ++j) put(j, dot<T, A>(k, x, b + j * ldb));
@@ -164,6 +178,33 @@ inline void outer_product(std::size_t m, std::size_t n, const T* a, std::size_t 
             put(j, L::width);
         }
         if (j < n) put(j, n - j);
+    }
+}
+
+/// The same where rows are shorter than a register and lie one behind another: as one row of their products, made in parts. The
+/// product is rounded before it is added, as in run_tile.
+template <class T, class A>
+[[gnu::noinline]] void short_outer_product(std::size_t m, std::size_t n, const T* a, std::size_t a_step,
+                                           const T* b, T* c, T alpha, T beta)
+{
+    using L = Lane<T, A>;
+    constexpr std::size_t room = 128;
+    T left[room + L::width], right[room + L::width];
+    const std::size_t rows = std::min(m, room / n);
+    for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < n; ++j) right[i * n + j] = b[j];
+    for (std::size_t i = 0; i < m; i += rows, c += rows * n) {
+        const std::size_t here = std::min(rows, m - i), count = here * n;
+        for (std::size_t r = 0; r < here; ++r)
+            for (std::size_t j = 0; j < n; ++j) left[r * n + j] = a[(i + r) * a_step];
+        const auto put = [&](std::size_t j, std::size_t part) {
+            L v = L(alpha) * fma(L::load(left + j), L::load(right + j), L(T(0)));
+            if (beta != T(0)) v = fma(L(beta), L::load_part(c + j, part), v);
+            v.store_part(c + j, part);
+        };
+        std::size_t j = 0;
+        for (; j + L::width <= count; j += L::width) put(j, L::width);
+        if (j < count) put(j, count - j);
     }
 }
 
