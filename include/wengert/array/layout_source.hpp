@@ -33,9 +33,8 @@ WENGERT_INLINE Ref<Block> copy_of(const Block& b)
 WENGERT_INLINE bool all_finite(const Block& b)
 {
     if (b.strided) return all_finite(*copy_of(b));
-    if (b.dtype == DType::float32) return all_finite_run(b.as<float>(), b.count);
-    if (b.dtype == DType::float64) return all_finite_run(b.as<double>(), b.count);
-    return true;
+    if (!differentiable(b.dtype)) return true;
+    return with_real(b.dtype, [&]<class T>() { return all_finite_run(b.as<T>(), b.count); });
 }
 
 WENGERT_INLINE bool all_zero(const Block& b)
@@ -43,11 +42,11 @@ WENGERT_INLINE bool all_zero(const Block& b)
     const auto none = [&]<class T>(const T* p, std::size_t n) {
         return std::all_of(p, p + n, [](T v) { return v == T(0); });
     };
-    const auto zero = [&]<class T>(T) {
+    const auto zero = [&]<class T>() {
         return b.count == 0 || (*b.as<T>() == T(0) &&
                                 (b.strided ? none(copy_of(b)->as<T>(), b.count) : none(b.as<T>(), b.count)));
     };
-    return b.dtype == DType::float32 ? zero(0.0F) : zero(0.0);
+    return with_real(b.dtype, zero);
 }
 
 WENGERT_INLINE Ref<Block> relabelled(Ref<Block> b, const Shape& shape)
@@ -129,7 +128,6 @@ WENGERT_INLINE bool add_direct(const Block& a, const Block& b, Block& out)
 WENGERT_INLINE void add_into(Block& to, const Block& from)
 {
     if (from.count == 0) return;
-    const bool single = to.dtype == DType::float32;
     if (to.shape == from.shape) {
         if (!to.strided && detail::add_direct(to, from, to)) return;
         kernels::Operand operands[] = {operand(to, to.shape), operand(to, to.shape), operand(from, to.shape)};
@@ -137,8 +135,8 @@ WENGERT_INLINE void add_into(Block& to, const Block& from)
                                 kernels::Store::assign);
     }
     kernels::Operand operands[] = {operand(to, from.shape), operand(from, from.shape)};
-    kernels::execute(single ? kernels::copy_tile<float> : kernels::copy_tile<double>, from.shape, to.dtype,
-                     operands, 2, kernels::Store::accumulate);
+    const TileKernel copy = with_real(to.dtype, []<class T>() { return kernels::copy_tile<T>; });
+    kernels::execute(copy, from.shape, to.dtype, operands, 2, kernels::Store::accumulate);
 }
 
 WENGERT_INLINE Ref<Block> sum_of(const Block& a, const Block& b)

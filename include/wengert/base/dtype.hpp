@@ -38,30 +38,85 @@ template <class T> constexpr DType dtype_of()
         return DType::boolean;
 }
 
+/// What is said of an element type where a number of it is written, packed or compared.
+struct DTypeRow {
+    std::string_view name;
+    bool real;
+    DType bits;          ///< the whole numbers of its size
+    const char* lane;    ///< in texts over vectors; names of functions end with it
+    const char* c;       ///< in C
+    const char* suffix;  ///< of C's functions and literals
+    int digits;          ///< binary ones, without the sign
+    int exponents;       ///< powers of two up to this have exact reciprocals
+};
+inline constexpr DTypeRow dtype_rows[] = {
+    {"float32", true, DType::int32, "f32", "float", "f", 24, 125},
+    {"float64", true, DType::int64, "f64", "double", "", 53, 1021},
+    {"int32", false, DType::int32, "i32", "int32_t", "", 31, 0},
+    {"int64", false, DType::int64, "i64", "int64_t", "", 63, 0},
+    {"bool", false, DType::boolean, "u8", "unsigned char", "", 1, 0},
+};
+constexpr const DTypeRow& row_of(DType d) { return dtype_rows[static_cast<std::size_t>(d)]; }
+
+/// The real types, from the narrowest on.
+inline constexpr DType real_dtypes[] = {DType::float32, DType::float64};
+
+/// Is every number of b one of a?
+constexpr bool holds_all(DType a, DType b)
+{
+    return row_of(b).digits <= row_of(a).digits && (row_of(a).real || !row_of(b).real);
+}
+
+/// The real type whose bits are those whole numbers.
+constexpr DType real_of_bits(DType bits)
+{
+    for (const DType d : real_dtypes)
+        if (row_of(d).bits == bits) return d;
+    return bits;
+}
+
 constexpr std::size_t size_of(DType d)
 {
     // A nibble each: a table would be built on the stack.
     return 0x18484U >> (4 * static_cast<unsigned>(d)) & 0xfU;
 }
 
-constexpr std::string_view name_of(DType d)
+constexpr std::string_view name_of(DType d) { return row_of(d).name; }
+
+constexpr bool differentiable(DType d) { return d <= DType::float64; }
+
+/// The narrowest of the real types: results of it are compared with wider bounds.
+constexpr bool is_single(DType d) { return d == DType::float32; }
+
+/// Calls fn.template operator()<T>() for the real type that d names.
+template <class F> constexpr decltype(auto) with_real(DType d, F&& fn)
 {
-    constexpr std::string_view names[] = {"float32", "float64", "int32", "int64", "bool"};
-    return names[static_cast<std::size_t>(d)];
+    return is_single(d) ? fn.template operator()<float>() : fn.template operator()<double>();
 }
 
-constexpr bool differentiable(DType d) { return d == DType::float32 || d == DType::float64; }
+/// v as the nearest number of that real type.
+constexpr double rounded_to(DType d, double v)
+{
+    return with_real(d, [&]<class T>() { return static_cast<double>(static_cast<T>(v)); });
+}
 
-/// Calls fn.template operator()<T>() for the element type that d names.
-template <class F> decltype(auto) with_dtype(DType d, F&& fn)
+/// The same for the others.
+template <class F> constexpr decltype(auto) with_whole(DType d, F&& fn)
 {
     switch (d) {
-    case DType::float32: return fn.template operator()<float>();
-    case DType::float64: return fn.template operator()<double>();
     case DType::int32: return fn.template operator()<std::int32_t>();
     case DType::int64: return fn.template operator()<std::int64_t>();
     default: return fn.template operator()<bool>();
     }
+}
+
+/// The wider of two real types.
+constexpr DType wider(DType a, DType b) { return a < b ? b : a; }
+
+/// Calls fn.template operator()<T>() for the element type that d names.
+template <class F> decltype(auto) with_dtype(DType d, F&& fn)
+{
+    return d <= DType::float64 ? with_real(d, fn) : with_whole(d, fn);
 }
 
 }  // namespace wengert

@@ -135,7 +135,7 @@ inline void compare_outputs(const Graph& g, std::size_t k, const Block& graph, c
                      b = contiguous(Ref<Block>(const_cast<Block*>(&eager)));
     double d = 0;
     with_dtype(a->dtype, [&]<class T>() { d = distance<T>(*a, *b); });
-    if (!(a->shape == b->shape) || a->dtype != b->dtype || d > (a->dtype == DType::float32 ? 1e-3 : 1e-9))
+    if (!(a->shape == b->shape) || a->dtype != b->dtype || d > (is_single(a->dtype) ? 1e-3 : 1e-9))
         fail<TapeError>("freeze",
                         "the graph's result " + std::to_string(k) + " differs from the function's by " +
                             std::to_string(d) + " (relative): " + described(g.node(g.outputs()[k])),

@@ -88,10 +88,10 @@ inline void store_run(Store mode, DType dtype, const std::byte* from, std::size_
 {
     if (mode == Store::assign)
         scatter(from, size_of(dtype), n, to, stride);
-    else if (dtype == DType::float32)
-        add_run(reinterpret_cast<const float*>(from), n, reinterpret_cast<float*>(to), stride);
     else
-        add_run(reinterpret_cast<const double*>(from), n, reinterpret_cast<double*>(to), stride);
+        with_real(dtype, [&]<class T>() {
+            add_run(reinterpret_cast<const T*>(from), n, reinterpret_cast<T*>(to), stride);
+        });
 }
 
 }  // namespace wengert::kernels

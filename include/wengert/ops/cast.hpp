@@ -51,4 +51,16 @@ template <class U, class T> Tensor<U> cast(const Tensor<T>& x, Site at)
     }
 }
 
+namespace detail {
+
+/// x in another real type; itself where it is of that type.
+inline AnyTensor converted(const AnyTensor& x, DType to, const Site& at)
+{
+    if (x.value->dtype == to) return x;
+    return with_real(x.value->dtype, [&]<class T>() {
+        return with_real(to, [&]<class U>() { return cast<U>(Tensor<T>(x), at).any(); });
+    });
+}
+
+}  // namespace detail
 }  // namespace wengert

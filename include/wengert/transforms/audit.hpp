@@ -47,12 +47,11 @@ inline AnyTensor apply_again(const Node& n, const std::vector<AnyTensor>& x)
 /// Inputs and result may be of different types (casts): the test runs in one type T, and converts on the way in and out.
 template <class T> Tensor<T> converted_from(const AnyTensor& x)
 {
-    if (x.value->dtype == DType::float32) return cast<T>(Tensor<float>(x), Site{});
-    return cast<T>(Tensor<double>(x), Site{});
+    return Tensor<T>(converted(x, dtype_of<T>(), Site{}));
 }
 template <class T> AnyTensor converted_to(DType to, const Tensor<T>& x)
 {
-    return to == DType::float32 ? cast<float>(x, Site{}).any() : cast<double>(x, Site{}).any();
+    return converted(x.any(), to, Site{});
 }
 
 /// One node, differentiated with respect to those of its inputs that have a derivative.
@@ -60,11 +59,11 @@ template <class T> bool audit_node(const Node& n, std::uint64_t& state, AuditFin
 {
     std::vector<AnyTensor> all(n.input_count);
     Tensors<T> x;
-    bool single = n.dtype == DType::float32;
+    bool single = is_single(n.dtype);
     for (std::size_t i = 0; i < n.input_count; ++i) {
         all[i].value = Ref<Block>(n.saved[i]);
         if (!n.inputs[i]) continue;
-        single = single || n.saved[i]->dtype == DType::float32;
+        single = single || is_single(n.saved[i]->dtype);
         x.push_back(converted_from<T>(all[i]));
     }
     const TensorFunction<T> f = [&](const Tensors<T>& variables) {

@@ -35,7 +35,7 @@ private:
             }
         return out;
     }
-    static bool single(const AnyTensor& t) { return t.value->dtype == DType::float32; }
+    static bool single(const AnyTensor& t) { return is_single(t.value->dtype); }
     /// In T, the wider of the two types, and then rounded to x's.
     template <class T>
     static AnyTensor contracted(const AnyTensor& g, const AnyTensor& jacobian, const AnyTensor& x,
@@ -44,15 +44,15 @@ private:
         const Tensor<T> row = reshape(as<T>(g, at), {1, g.value->count}, at);
         const Tensor<T> all = reshape(as<T>(jacobian, at), {g.value->count, x.value->count}, at);
         const AnyTensor sum = reshape(matmul(row, all, at), x.value->shape, at).any();
-        return single(x) ? as<float>(sum, at).any() : as<double>(sum, at).any();
+        return converted(sum, x.value->dtype, at);
     }
     template <class T> static Tensor<T> as(const AnyTensor& t, const Site& at)
     {
-        return single(t) ? cast<T>(Tensor<float>(t), at) : cast<T>(Tensor<double>(t), at);
+        return Tensor<T>(converted(t, dtype_of<T>(), at));
     }
     static AnyTensor sum_of_any(const AnyTensor& a, const AnyTensor& b)
     {
-        return a.value->dtype == DType::float32 ? add_any<float>(a, b) : add_any<double>(a, b);
+        return with_real(a.value->dtype, [&]<class T>() { return add_any<T>(a, b); });
     }
 };
 
@@ -156,10 +156,7 @@ private:
     static Ref<Block> unit_block(const Block& like, std::size_t e)
     {
         auto b = zeros_block(like.dtype, like.shape);
-        if (like.dtype == DType::float32)
-            b->as<float>()[e] = 1;
-        else
-            b->as<double>()[e] = 1;
+        with_real(like.dtype, [&]<class T>() { b->as<T>()[e] = 1; });
         return b;
     }
 

@@ -74,7 +74,7 @@ WENGERT_INLINE std::shared_ptr<void> BrainHooks::pack(const Ref<Block>& b)
     auto packed = std::make_shared<std::vector<std::uint16_t>>(x->count);
     for (std::size_t i = 0; i < x->count; ++i)
         (*packed)[i] =
-            halved(x->dtype == DType::float32 ? x->as<float>()[i] : static_cast<float>(x->as<double>()[i]));
+            halved(with_real(x->dtype, [&]<class T>() { return static_cast<float>(x->as<T>()[i]); }));
     return packed;
 }
 
@@ -85,10 +85,7 @@ WENGERT_INLINE Ref<Block> BrainHooks::unpack(const std::shared_ptr<void>& packed
     auto b = make_block(dtype, shape);
     for (std::size_t i = 0; i < b->count; ++i) {
         const float v = std::bit_cast<float>(static_cast<std::uint32_t>(half[i]) << 16);
-        if (dtype == DType::float32)
-            b->as<float>()[i] = v;
-        else
-            b->as<double>()[i] = static_cast<double>(v);
+        with_real(dtype, [&]<class T>() { b->as<T>()[i] = static_cast<T>(v); });
     }
     return b;
 }

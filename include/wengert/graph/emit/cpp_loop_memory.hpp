@@ -152,7 +152,7 @@ protected:
         const LoopParameters::Result& r = p_.results[k];
         if (!r.wanted() || count == 0) return;
         const std::string to = "packed + " + number(r.offset), bytes = number(count * size_of(r.dtype));
-        if (r.dtype == DType::float32 && p_.dtype == DType::float64)
+        if (differentiable(r.dtype) && r.dtype != p_.dtype)
             w_.line("for (ptrdiff_t j = 0; j < " + number(count) + "; ++j) (" + to + times(skip, count) +
                     ")[j] = " + from + "[j];");
         else

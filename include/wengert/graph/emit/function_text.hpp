@@ -10,8 +10,8 @@ namespace wengert::detail {
 inline TypedProgram function_program(TermKind kind, DType type, functions::Version version)
 {
     std::int32_t root = 0;
-    TermProgram p = type == DType::float32 ? functions::written<float, text_is_fused<>>(kind, version, root)
-                                           : functions::written<double, text_is_fused<>>(kind, version, root);
+    TermProgram p = with_real(
+        type, [&]<class T>() { return functions::written<T, text_is_fused<>>(kind, version, root); });
     return {std::move(p), root, type};
 }
 
@@ -49,7 +49,7 @@ private:
     {
         const std::string name(name_of(kind)), x = functions::of_two(kind) ? "(x0, x1)" : "(x0)";
         std::string out;
-        for (const DType type : {DType::float32, DType::float64}) {
+        for (const DType type : real_dtypes) {
             if (functions::of_angle(kind)) out += definition(kind, type, true);
             out += definition(kind, type, false);
         }
@@ -73,7 +73,7 @@ template <class X> FN X two_over_pi_(X i)
                           scales = statements(kind, type, {true, far});
         return "template <class X> FN X " + std::string(name_of(kind)) + (far ? "_far_" : "_") + t + "(" +
                parameters(kind) + ")\n{\n    typedef X " + t + "v; typedef Mask<X> " +
-               (type == DType::float32 ? "i32" : "i64") + "v;\n" +
+               row_of(row_of(type).bits).lane + "v;\n" +
                (plain == scales ? plain
                                 : "    if constexpr (full_register<X>) {\n" + scales + "    } else {\n" +
                                       plain + "    }\n") +
@@ -94,7 +94,7 @@ public:
     NumberFunctions(std::string prefix, const std::set<std::string>& helpers) : prefix_(std::move(prefix))
     {
         for (int k = 0; k <= static_cast<int>(TermKind::seldom); ++k)
-            for (const DType type : {DType::float32, DType::float64})
+            for (const DType type : real_dtypes)
                 if (const auto kind = static_cast<TermKind>(k);
                     functions::has_program(kind) && helpers.contains(name(kind, type)))
                     function(kind, type);
@@ -124,10 +124,9 @@ private:
     std::string basics() const
     {
         std::string out;
-        for (const DType type : {DType::float32, DType::float64}) {
-            const bool narrow = type == DType::float32;
+        for (const DType type : real_dtypes) {
             const std::string t = c_type(type, Dialect::numbers), f = c_type(type, Dialect::vectors),
-                              i = narrow ? "int32_t" : "int64_t";
+                              i = c_type(row_of(type).bits, Dialect::numbers);
             const auto add = [&](const char* helper, const std::string& result, const std::string& rest) {
                 if (called_.contains(helper + f))
                     out += "static inline " + result + " " + prefix_ + helper + f + rest + "\n";
@@ -137,8 +136,7 @@ private:
             add("at_most_", t, "(" + t + " x, " + t + " bound) { return x > bound ? bound : x; }");
             add("at_least_", t, "(" + t + " x, " + t + " bound) { return x < bound ? bound : x; }");
             if (!called_.contains("two_over_pi_" + f)) continue;
-            out += narrow ? digits<float>(t, prefix_ + "digits_" + f)
-                          : digits<double>(t, prefix_ + "digits_" + f);
+            out += with_real(type, [&]<class T>() { return digits<T>(t, prefix_ + "digits_" + f); });
             add("two_over_pi_", t, "(" + t + " i) { return " + prefix_ + "digits_" + f + "[(int)i]; }");
         }
         return out;

@@ -122,7 +122,7 @@ private:
     {
         if (std::min({s.m, s.n, s.k}) == 0 || std::max({s.m * s.n, s.m * s.k, s.k * s.n}) > most_elements)
             return "";
-        return g_.node(v).dtype == DType::float32 ? chosen<float>(s, add) : chosen<double>(s, add);
+        return with_real(g_.node(v).dtype, [&]<class T>() { return chosen<T>(s, add); });
     }
     /// As kernels::gemm and kernels::detail::gemv choose.
     template <class T> std::string chosen(const Sizes& s, bool add) const

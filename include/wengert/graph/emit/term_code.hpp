@@ -155,7 +155,7 @@ private:
         case TermKind::bits:
             return vectors_ ? "bits(" + a + ")" : number_function("bits", type) + "(" + a + ")";
         case TermKind::from_bits: {
-            const DType to = type == DType::int32 ? DType::float32 : DType::float64;
+            const DType to = real_of_bits(type);
             return vectors_ ? "from_bits<" + vector(to) + ">(" + a + ")"
                             : number_function("from_bits", to) + "(" + a + ")";
         }
@@ -207,16 +207,12 @@ private:
         for (std::string_view e : exact) helper = helper && name != e;
         helper = helper || !differentiable(type);
         if (helper) {
-            const std::string full = std::string(name) + "_" +
-                                     (type == DType::float32   ? "f32"
-                                      : type == DType::float64 ? "f64"
-                                      : type == DType::int32   ? "i32"
-                                                               : "i64");
+            const std::string full = std::string(name) + "_" + row_of(type).lane;
             helpers_->insert(full);
             return prefix_ + full;
         }
         const std::string c(name == "abs" ? "fabs" : name == "round_even" ? "nearbyint" : name);
-        return type == DType::float32 ? c + "f" : c;
+        return c + row_of(type).suffix;
     }
     std::string guard(const TermStep& s) const
     {

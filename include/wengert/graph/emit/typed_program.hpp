@@ -13,23 +13,20 @@ enum class Dialect : std::uint8_t { vectors, numbers };
 /// The C++ name of an element type in generated text.
 constexpr const char* c_type(DType d, Dialect dialect)
 {
-    constexpr const char* vectors[] = {"f32", "f64", "i32", "i64", "u8"};
-    constexpr const char* numbers[] = {"float", "double", "int32_t", "int64_t", "unsigned char"};
-    return (dialect == Dialect::vectors ? vectors : numbers)[static_cast<std::size_t>(d)];
+    return dialect == Dialect::vectors ? row_of(d).lane : row_of(d).c;
 }
 
 /// A number as a literal of its type: hexadecimal, so that it is exactly that number.
 inline std::string literal_text(double value, DType type)
 {
     if (!differentiable(type)) return std::to_string(static_cast<std::int64_t>(value));
-    const bool narrow = type == DType::float32;
-    if (narrow) value = static_cast<double>(static_cast<float>(value));
-    if (value != value) return narrow ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")";
-    if (value - value != 0)
-        return std::string(value < 0 ? "-" : "") + (narrow ? "__builtin_inff()" : "__builtin_inf()");
+    value = rounded_to(type, value);
+    const std::string suffix = row_of(type).suffix;
+    if (value != value) return "__builtin_nan" + suffix + "(\"\")";
+    if (value - value != 0) return (value < 0 ? "-__builtin_inf" : "__builtin_inf") + suffix + "()";
     char buffer[40];
-    std::snprintf(buffer, sizeof buffer, narrow ? "%aF" : "%a", value);
-    return buffer;
+    std::snprintf(buffer, sizeof buffer, "%a", value);
+    return buffer + suffix;
 }
 
 /// The program of an elementwise node, with the type of every step; empty where it cannot be told or written.
@@ -96,8 +93,8 @@ private:
         case TermKind::is_finite:
         case TermKind::is_nan: return DType::boolean;
         case TermKind::where: return partner(s.b, s.c);
-        case TermKind::bits: return type(s.a) == DType::float32 ? DType::int32 : DType::int64;
-        case TermKind::from_bits: return type(s.a) == DType::int32 ? DType::float32 : DType::float64;
+        case TermKind::bits: return row_of(type(s.a)).bits;
+        case TermKind::from_bits: return real_of_bits(type(s.a));
         case TermKind::seldom: return type(s.b);
         default: break;
         }

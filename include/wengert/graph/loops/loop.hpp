@@ -96,7 +96,7 @@ inline DType packed_dtype(const std::vector<LoopParameters::Result>& results)
 {
     DType d = DType::int64;
     for (const auto& r : results)
-        if (differentiable(r.dtype) && d != DType::float64) d = r.dtype;
+        if (differentiable(r.dtype)) d = differentiable(d) ? wider(d, r.dtype) : r.dtype;
     return d;
 }
 
@@ -125,12 +125,12 @@ inline void visit_loop(void* op, FieldVisitor& visitor)
     }
 }
 
-template <LoopParameters::Kind kind, DType dtype, bool effects> constexpr Primitive make_loop_primitive()
+template <LoopParameters::Kind kind, class T, bool effects> constexpr Primitive make_loop_primitive()
 {
     constexpr std::string_view names[] = {"scan", "while_loop", "cond", "while_pull", "scan_pull"};
     Primitive p;
     p.name = p.kind = names[static_cast<std::size_t>(kind)];
-    p.dtype = dtype;
+    p.dtype = dtype_of<T>();
     p.effects = effects;
     p.compute = run_loop;
     p.clone = clone_pooled<Loop>;
@@ -143,8 +143,7 @@ template <LoopParameters::Kind kind, DType dtype, bool effects> constexpr Primit
         const std::string text = counted ? "steps=" + std::to_string(l.steps) : std::string();
         return l.snapshots ? text + " snapshots=" + std::to_string(l.snapshots) : text;
     };
-    if constexpr (differentiable(dtype)) {
-        using T = std::conditional_t<dtype == DType::float32, float, double>;
+    if constexpr (is_differentiable<T>) {
         p.differentiable = true;
         p.saves = 0xff;
         p.vjp = loop_vjp;
@@ -154,14 +153,13 @@ template <LoopParameters::Kind kind, DType dtype, bool effects> constexpr Primit
     }
     return p;
 }
-template <LoopParameters::Kind kind, DType dtype, bool effects>
-inline constexpr Primitive loop_primitive = make_loop_primitive<kind, dtype, effects>();
+template <LoopParameters::Kind kind, class T, bool effects>
+inline constexpr Primitive loop_primitive = make_loop_primitive<kind, T, effects>();
 
 template <LoopParameters::Kind kind, bool effects> const Primitive& loop_primitive_for(DType d)
 {
-    if (d == DType::float64) return loop_primitive<kind, DType::float64, effects>;
-    if (d == DType::float32) return loop_primitive<kind, DType::float32, effects>;
-    return loop_primitive<kind, DType::int64, effects>;
+    if (!differentiable(d)) return loop_primitive<kind, std::int64_t, effects>;
+    return with_real(d, []<class T>() -> const Primitive& { return loop_primitive<kind, T, effects>; });
 }
 template <LoopParameters::Kind kind> const Primitive& loop_primitive_for(const LoopParameters& p)
 {
@@ -264,34 +262,33 @@ AnyTensor unpacked_from(const AnyTensor& block, const LoopParameters::Result& r,
 {
     const Tensor<Packed> x(block);
     const Unpack op{r.offset, r.shape, static_cast<std::int64_t>(x.size())};
-    if constexpr (std::is_same_v<Packed, double>)
-        if (r.dtype == DType::float32) return cast<float>(apply<Unpack, double>(op, at, x), at).any();
-    switch (r.dtype) {
-    case DType::int32: return apply<Unpack, std::int32_t>(op, at, x).any();
-    case DType::int64: return apply<Unpack, std::int64_t>(op, at, x).any();
-    case DType::boolean: return apply<Unpack, bool>(op, at, x).any();
-    default: return apply<Unpack, Packed>(op, at, x).any();
+    if (differentiable(r.dtype)) {
+        if constexpr (is_differentiable<Packed>)
+            return converted(apply<Unpack, Packed>(op, at, x).any(), r.dtype, at);
     }
+    return with_whole(r.dtype, [&]<class T>() { return apply<Unpack, T>(op, at, x).any(); });
 }
 inline AnyTensor unpacked(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
 {
-    switch (block.value->dtype) {
-    case DType::float64: return unpacked_from<double>(block, r, at);
-    case DType::float32: return unpacked_from<float>(block, r, at);
-    default: return unpacked_from<std::int64_t>(block, r, at);
-    }
+    const DType d = block.value->dtype;
+    if (!differentiable(d)) return unpacked_from<std::int64_t>(block, r, at);
+    return with_real(d, [&]<class T>() { return unpacked_from<T>(block, r, at); });
 }
 
 /// Writes a result to its place.
 inline void pack_result(const Block& from, std::byte* to, DType packed)
 {
     if (from.strided) return pack_result(*copy_of(from), to, packed);
-    if (from.dtype == DType::float32 && packed == DType::float64) {
-        double* wide = reinterpret_cast<double*>(to);
-        for (std::size_t i = 0; i < from.count; ++i) wide[i] = static_cast<double>(from.as<float>()[i]);
-    } else {
+    if (!differentiable(from.dtype) || from.dtype == packed) {
         std::memcpy(to, from.data, from.bytes());
+        return;
     }
+    with_real(from.dtype, [&]<class T>() {
+        with_real(packed, [&]<class U>() {
+            for (std::size_t i = 0; i < from.count; ++i)
+                reinterpret_cast<U*>(to)[i] = static_cast<U>(from.as<T>()[i]);
+        });
+    });
 }
 
 /// The operation on tensors: computed, and recorded where somebody asks for it. The packed block.

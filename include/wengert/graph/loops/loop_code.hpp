@@ -128,10 +128,8 @@ protected:
     /// A sum that begins with −0 has the bits of one that begins with its first term.
     static void fill(std::byte* to, const Block& like, double v)
     {
-        if (like.dtype == DType::float32)
-            std::fill_n(reinterpret_cast<float*>(to), like.count, static_cast<float>(v));
-        else
-            std::fill_n(reinterpret_cast<double*>(to), like.count, v);
+        with_real(like.dtype,
+                  [&]<class T>() { std::fill_n(reinterpret_cast<T*>(to), like.count, static_cast<T>(v)); });
     }
 
     /// The outputs of a plan from `first` on whose results have `rows` rows. What shows an input is written before the step.

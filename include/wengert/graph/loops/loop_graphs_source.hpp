@@ -92,8 +92,8 @@ WENGERT_INLINE Graph GraphTrace::finish()
 
 WENGERT_INLINE AnyTensor variable_of(const AnyTensor& x, std::size_t level)
 {
-    const auto make = [&]<class T>(T) { return identity_node<T>(x, 0, Tape::bit(level), level, {}); };
-    return {x.value, x.value->dtype == DType::float32 ? make(0.0F) : make(0.0)};
+    const auto make = [&]<class T>() { return identity_node<T>(x, 0, Tape::bit(level), level, {}); };
+    return {x.value, with_real(x.value->dtype, make)};
 }
 
 WENGERT_INLINE Graph vjp_graph(const Graph& g, const std::vector<bool>& wanted,

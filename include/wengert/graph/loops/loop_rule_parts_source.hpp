@@ -15,7 +15,7 @@ WENGERT_INLINE std::vector<AnyTensor> saved_inputs(const Node& n)
 
 WENGERT_INLINE AnyTensor filled(DType d, const Shape& shape, double v)
 {
-    return d == DType::float32 ? filled_with(static_cast<float>(v), shape) : filled_with(v, shape);
+    return with_real(d, [&]<class T>() { return filled_with(static_cast<T>(v), shape); });
 }
 
 WENGERT_INLINE std::vector<std::size_t> chosen(const std::vector<bool>& which, std::size_t first,
@@ -86,8 +86,8 @@ WENGERT_INLINE std::vector<AnyTensor> cotangents_of_results(const Node& n, const
             if (differentiable(p.results[k].dtype) && p.results[k].wanted())
                 parts[k] = unpacked(g, p.results[k], n.at);
     for (std::size_t k = 0; k < p.results.size(); ++k)
-        if (parts[k].value && p.results[k].dtype == DType::float32 && parts[k].value->dtype == DType::float64)
-            parts[k] = cast<float>(Tensor<double>(parts[k]), n.at).any();
+        if (parts[k].value && differentiable(p.results[k].dtype))
+            parts[k] = converted(parts[k], p.results[k].dtype, n.at);
     return parts;
 }
 
@@ -108,11 +108,9 @@ WENGERT_INLINE AnyTensor packed_from(const LoopParameters& p, const std::vector<
     AnyTensor total;
     for (std::size_t k = 0; k < parts.size(); ++k) {
         if (!parts[k].value || !p.results[k].wanted()) continue;
-        AnyTensor part = parts[k];
-        if (p.dtype == DType::float64 && part.value->dtype == DType::float32)
-            part = cast<double>(Tensor<float>(part), Site{}).any();
-        total = p.dtype == DType::float32 ? packed_sum<float>(total, part, p.results[k], p.size)
-                                          : packed_sum<double>(total, part, p.results[k], p.size);
+        const AnyTensor part = converted(parts[k], p.dtype, Site{});
+        total =
+            with_real(p.dtype, [&]<class T>() { return packed_sum<T>(total, part, p.results[k], p.size); });
     }
     return total.value ? total : AnyTensor{zeros_block(p.dtype, Shape{p.size}), {}};
 }

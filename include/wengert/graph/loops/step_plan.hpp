@@ -112,8 +112,7 @@ private:
         give_place(v, direct);
         if (!direct) plan_strided(i, n);
         if (direct && fill_register(i, n) &&
-            (n.dtype == DType::float32 ? emit_arithmetic<float>(i, fixed_[v])
-                                       : emit_arithmetic<double>(i, fixed_[v])))
+            with_real(n.dtype, [&]<class T>() { return emit_arithmetic<T>(i, fixed_[v]); }))
             return;
         emit(i, fixed_[v]);
     }
@@ -149,12 +148,10 @@ private:
         known.push_back(roomy(values_[v]->dtype, count));
         const Block* const from = values_[v].get();
         if (memory_[roots_[v]] && differentiable(from->dtype)) {
-            if (from->dtype == DType::float32)
-                emit_registers<float>(RegisterSteps<float>::repeat, from, nullptr, known.back().get(), count,
-                                      fixed_[v]);
-            else
-                emit_registers<double>(RegisterSteps<double>::repeat, from, nullptr, known.back().get(),
-                                       count, fixed_[v]);
+            with_real(from->dtype, [&]<class T>() {
+                emit_registers<T>(RegisterSteps<T>::repeat, from, nullptr, known.back().get(), count,
+                                  fixed_[v]);
+            });
             return known.back().get();
         }
         Instruction i;
@@ -174,7 +171,7 @@ private:
             if (i.in[k]->dtype != n.dtype || (i.in[k] == values_[n.inputs[k]].get() && !memory_[root]))
                 return false;
         }
-        const std::size_t width = n.dtype == DType::float32 ? Lane<float>::width : Lane<double>::width;
+        const std::size_t width = with_real(n.dtype, []<class T>() { return Lane<T>::width; });
         i.count = (i.count + width - 1) / width * width;
         return true;
     }

@@ -59,7 +59,7 @@ private:
     using A = xsimd::default_arch;
     template <const Primitive* single, const Primitive* twice> const Primitive* pick() const
     {
-        return n_.dtype == DType::float32 ? single : twice;
+        return is_single(n_.dtype) ? single : twice;
     }
     template <class P, std::size_t n> ValueId elementwise(std::vector<ValueId> in) const
     {

@@ -105,10 +105,9 @@ inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
         if (alpha == no_value) alpha = number_like(r, n, 1);
         const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.silent, m.a, m.b};
         GraphNode y = n;
-        y.primitive =
-            n.dtype == DType::float32
-                ? &structural_primitive<Gemm, xsimd::default_arch, float, float, float, float, float>
-                : &structural_primitive<Gemm, xsimd::default_arch, double, double, double, double, double>;
+        y.primitive = with_real(n.dtype, []<class T>() {
+            return &structural_primitive<Gemm, xsimd::default_arch, T, T, T, T, T>;
+        });
         y.op = keep_parameters(*y.primitive, &op);
         y.inputs = {c, in[0], in[1], alpha};
         return r.add(std::move(y));

@@ -20,13 +20,12 @@ inline ValueId instead(const Rewrite& r, const GraphNode& n, ValueId x)
 /// n becomes another elementwise operation of the same result.
 template <class P> void turn_into(Rewrite& r, GraphNode& n, std::vector<ValueId> inputs)
 {
-    const bool single = n.dtype == DType::float32;
-    if constexpr (requires(Term t) { P::value(t, t); })
-        n.primitive = single ? &elementwise_primitive<P, xsimd::default_arch, float, float, float>
-                             : &elementwise_primitive<P, xsimd::default_arch, double, double, double>;
-    else
-        n.primitive = single ? &elementwise_primitive<P, xsimd::default_arch, float, float>
-                             : &elementwise_primitive<P, xsimd::default_arch, double, double>;
+    n.primitive = with_real(n.dtype, []<class T>() {
+        if constexpr (requires(Term t) { P::value(t, t); })
+            return &elementwise_primitive<P, xsimd::default_arch, T, T, T>;
+        else
+            return &elementwise_primitive<P, xsimd::default_arch, T, T>;
+    });
     n.inputs = std::move(inputs);
     n.op = {};
     r.edited = true;
@@ -122,8 +121,8 @@ inline bool exact_reciprocal(const Block& c)
 {
     int exponent = 0;
     const double x = number(c);
-    const int limit = c.dtype == DType::float32 ? 125 : 1021;
-    return x - x == 0 && std::abs(std::frexp(x, &exponent)) == 0.5 && std::abs(exponent - 1) <= limit;
+    return x - x == 0 && std::abs(std::frexp(x, &exponent)) == 0.5 &&
+           std::abs(exponent - 1) <= row_of(c.dtype).exponents;
 }
 
 /// x / 1 = x, x / (−1) = −x, x / 2ᵏ = x 2⁻ᵏ, (−x) / (−y) = x / y.
@@ -158,8 +157,7 @@ inline ValueId simplify_cast(Rewrite& r, GraphNode& n)
     if (r.fn_for(n, y) != Fn::cast) return no_value;
     const ValueId x = r.node(y).inputs[0];
     const DType from = r.node(x).dtype, by = r.node(y).dtype;
-    const bool widens = (from == DType::float32 && by == DType::float64) || from == DType::boolean ||
-                        (from == DType::int32 && (by == DType::int64 || by == DType::float64));
+    const bool widens = holds_all(by, from);
     return widens ? instead(r, n, x) : no_value;
 }
 

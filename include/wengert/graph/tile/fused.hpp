@@ -53,8 +53,8 @@ public:
             if (p_.totals.empty()) at = up(at, 128);
             if (p_.mode == FusedProgram::Mode::packed) at = up(at, p_.inner);
             for (const Total& t : p_.totals)
-                at = t.dtype == DType::float32 ? SumStream<float>::next_start(at, t.rows.length)
-                                               : SumStream<double>::next_start(at, t.rows.length);
+                at = with_real(t.dtype,
+                               [&]<class T>() { return SumStream<T>::next_start(at, t.rows.length); });
         }
         return std::min(at, p_.count);
     }
@@ -73,12 +73,10 @@ public:
     {
         for (const Total& t : p_.totals) {
             const std::size_t rows = p_.count / t.rows.length;
-            if (t.dtype == DType::float32)
-                SumStream<float>::add_blocks(reinterpret_cast<const float*>(sums + t.sums), rows,
-                                             t.rows.length, t.rows.mean, results[t.result]);
-            else
-                SumStream<double>::add_blocks(reinterpret_cast<const double*>(sums + t.sums), rows,
-                                              t.rows.length, t.rows.mean, results[t.result]);
+            with_real(t.dtype, [&]<class T>() {
+                SumStream<T>::add_blocks(reinterpret_cast<const T*>(sums + t.sums), rows, t.rows.length,
+                                         t.rows.mean, results[t.result]);
+            });
         }
     }
 
@@ -133,12 +131,10 @@ private:
                             std::byte* sums) noexcept
     {
         if (sums) sums += total.sums;
-        if (total.dtype == DType::float32)
-            (new (scratch + total.scratch) SumStream<float>)
-                ->start(out, total.rows.length, total.rows.mean, first, reinterpret_cast<float*>(sums));
-        else
-            (new (scratch + total.scratch) SumStream<double>)
-                ->start(out, total.rows.length, total.rows.mean, first, reinterpret_cast<double*>(sums));
+        with_real(total.dtype, [&]<class T>() {
+            (new (scratch + total.scratch) SumStream<T>)
+                ->start(out, total.rows.length, total.rows.mean, first, reinterpret_cast<T*>(sums));
+        });
     }
 
     void run_elements(Table& table, std::size_t begin, std::size_t end) const noexcept
@@ -176,12 +172,9 @@ private:
         }
         for (const Total& total : p_.totals) {
             const void* x = t.at[total.from];
-            if (total.dtype == DType::float32)
-                reinterpret_cast<SumStream<float>*>(t.scratch + total.scratch)
-                    ->add(static_cast<const float*>(x), n);
-            else
-                reinterpret_cast<SumStream<double>*>(t.scratch + total.scratch)
-                    ->add(static_cast<const double*>(x), n);
+            with_real(total.dtype, [&]<class T>() {
+                reinterpret_cast<SumStream<T>*>(t.scratch + total.scratch)->add(static_cast<const T*>(x), n);
+            });
         }
     }
 
@@ -198,10 +191,7 @@ private:
 
     static void run_segment(const Table& t, const FusedProgram::Segment& s, std::size_t n) noexcept
     {
-        if (s.dtype == DType::float32)
-            run_blocks<float>(t, s, n);
-        else
-            run_blocks<double>(t, s, n);
+        with_real(s.dtype, [&]<class T>() { run_blocks<T>(t, s, n); });
     }
     /// Block by block. What remains is done as a whole block that ends with the last element, unless that could read what
     /// has been written, or there is no whole block: then in copies.
@@ -355,10 +345,12 @@ private:
     {
         if (begin >= end) return;
         const bool whole = begin % p_.inner == 0 && end % p_.inner == 0 && rows_of_segment(t);
-        if (whole && p_.segments[0].dtype == DType::float32 && p_.inner >= MicroMachine<float>::block)
-            return run_rows_of_segment<float>(t, begin / p_.inner, end / p_.inner);
-        if (whole && p_.segments[0].dtype == DType::float64 && p_.inner >= MicroMachine<double>::block)
-            return run_rows_of_segment<double>(t, begin / p_.inner, end / p_.inner);
+        if (whole && with_real(p_.segments[0].dtype, [&]<class T>() {
+                if (p_.inner < MicroMachine<T>::block) return false;
+                run_rows_of_segment<T>(t, begin / p_.inner, end / p_.inner);
+                return true;
+            }))
+            return;
         Rows rows(p_, t, begin / p_.inner);
         std::size_t column = begin % p_.inner;
         for (std::size_t n = 0; begin < end; begin += n, column += n) {

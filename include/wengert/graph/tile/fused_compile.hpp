@@ -165,8 +165,7 @@ private:
     }
     static std::size_t blocks_of(const Total& t)
     {
-        return t.dtype == DType::float32 ? SumStream<float, A>::blocks_of(t.rows.length)
-                                         : SumStream<double, A>::blocks_of(t.rows.length);
+        return with_real(t.dtype, [&]<class T>() { return SumStream<T, A>::blocks_of(t.rows.length); });
     }
     Place place_of(ValueId v)
     {

@@ -32,8 +32,7 @@ template <class T, class A, bool mean> void sum_tile(std::size_t n, const void* 
 }
 template <class A> TileKernel sum_kernel(DType d, bool mean)
 {
-    if (d == DType::float32) return mean ? sum_tile<float, A, true> : sum_tile<float, A, false>;
-    return mean ? sum_tile<double, A, true> : sum_tile<double, A, false>;
+    return with_real(d, [&]<class T>() { return mean ? sum_tile<T, A, true> : sum_tile<T, A, false>; });
 }
 
 /// Writes that form of a program of one tile, where it has one.

@@ -105,19 +105,25 @@ template <class T> PieceKernel number_kernel(Combine how, bool minus)
     throw DTypeError("[index] truth values are moved, not added or compared");
 }
 
+/// fn for an element type that is computed in.
+template <class F> auto with_number(DType d, F&& fn)
+{
+    if (d == DType::boolean) refuse_truth();
+    return with_dtype(d, [&]<class T>() {
+        if constexpr (std::is_same_v<T, bool>)
+            return decltype(fn.template operator()<float>()){};
+        else
+            return fn.template operator()<T>();
+    });
+}
+
 inline PieceKernel piece_kernel(DType d, Combine how, bool minus)
 {
     if (how == Combine::assign && !minus)
         return size_of(d) == 8   ? run_piece<std::uint64_t, PutAssigned>
                : size_of(d) == 4 ? run_piece<std::uint32_t, PutAssigned>
                                  : run_piece<std::uint8_t, PutAssigned>;
-    switch (d) {
-    case DType::float32: return number_kernel<float>(how, minus);
-    case DType::float64: return number_kernel<double>(how, minus);
-    case DType::int32: return number_kernel<std::int32_t>(how, minus);
-    case DType::int64: return number_kernel<std::int64_t>(how, minus);
-    default: refuse_truth();
-    }
+    return with_number(d, [&]<class T>() { return number_kernel<T>(how, minus); });
 }
 
 inline void run_line(const Line& x, const Line& y, std::int64_t n, const std::byte* fill, PieceKernel kernel)
@@ -212,13 +218,7 @@ template <class T> ScanKernel scan_kernel_of(Scan what, bool adds, bool minus)
 }
 inline ScanKernel scan_kernel(DType d, Scan what, bool adds, bool minus)
 {
-    switch (d) {
-    case DType::float32: return scan_kernel_of<float>(what, adds, minus);
-    case DType::float64: return scan_kernel_of<double>(what, adds, minus);
-    case DType::int32: return scan_kernel_of<std::int32_t>(what, adds, minus);
-    case DType::int64: return scan_kernel_of<std::int64_t>(what, adds, minus);
-    default: refuse_truth();
-    }
+    return with_number(d, [&]<class T>() { return scan_kernel_of<T>(what, adds, minus); });
 }
 
 /// A row of the scans of many lines at once: from the row before, which is in the result already.
@@ -265,13 +265,7 @@ template <class T> RowKernel row_kernel_of(Scan what)
 }
 inline RowKernel row_kernel(DType d, Scan what)
 {
-    switch (d) {
-    case DType::float32: return row_kernel_of<float>(what);
-    case DType::float64: return row_kernel_of<double>(what);
-    case DType::int32: return row_kernel_of<std::int32_t>(what);
-    case DType::int64: return row_kernel_of<std::int64_t>(what);
-    default: refuse_truth();
-    }
+    return with_number(d, [&]<class T>() { return row_kernel_of<T>(what); });
 }
 
 }  // namespace wengert::detail
