@@ -35,23 +35,25 @@ public:
     {
         if (begin >= base_) return;
         const std::size_t more = base_ - begin;
-        if (recorded_)
+        if (recorded_) {
             rich_.insert(rich_.begin(), more, Real<double>());
-        else
+        } else if (!plain_.empty()) {
+            plain_[0] = 0;
             plain_.insert(plain_.begin(), more, 0.0);
+        }
         base_ = begin;
     }
     void grow()
     {
         const std::size_t n = stream_.size() - base_;
         if (recorded_ && rich_.size() < n) rich_.resize(n);
-        if (!recorded_ && plain_.size() < n) plain_.resize(n);
+        if (!recorded_ && plain_.size() < n + 1) plain_.resize(n + 1);
     }
     /// From now on in reals.
     void become_recorded()
     {
         if (std::exchange(recorded_, true)) return;
-        rich_.assign(plain_.begin(), plain_.end());
+        if (!plain_.empty()) rich_.assign(plain_.begin() + 1, plain_.end());
         plain_ = {};
         grow();
     }
@@ -65,45 +67,59 @@ public:
         if (recorded_)
             rich_[place - base_] += g;
         else
-            plain_[place - base_] += g.plain();
+            plain_[slot(place)] += g.plain();
     }
     /// Takes an adjoint out.
     Real<double> take(std::uint32_t place)
     {
         return recorded_ ? std::exchange(rich_[place - base_], Real<double>())
-                         : Real<double>(std::exchange(plain_[place - base_], 0.0));
+                         : Real<double>(std::exchange(plain_[slot(place)], 0.0));
     }
 
-    void sweep(std::uint32_t begin, std::uint32_t end, bool guarded)
+    /// `inside`: its operands are of this part alone.
+    void sweep(std::uint32_t begin, std::uint32_t end, bool guarded, bool inside)
     {
         grow();
         if (recorded_)
             sweep_recorded(begin, end, guarded);
-        else if (guarded)
-            sweep_plain<true>(begin, end);
+        else if (!guarded)
+            sweep_plain<false, false>(begin, end);
+        else if (inside)
+            sweep_plain<true, true>(begin, end);
         else
-            sweep_plain<false>(begin, end);
+            sweep_plain<true, false>(begin, end);
     }
 
 private:
-    /// A cotangent of 0 is passed over: it never makes a NaN of an infinite derivative (docs/design.md).
-    template <bool guarded> void sweep_plain(std::uint32_t begin, std::uint32_t end)
+    /// In plain_ the first slot takes what is sent to places before base_, which nobody asks for.
+    std::uint32_t slot(std::uint32_t place) const noexcept { return place - base_ + 1; }
+
+    /// A cotangent of 0 is passed over: it never makes a NaN of an infinite derivative (docs/design.md). What an operation
+    /// sends to the one before it, most often its operand, stays in a register: through memory a chain waits twice as long.
+    template <bool guarded, bool inside> void sweep_plain(std::uint32_t begin, std::uint32_t end)
     {
+        if (begin == end) return;
         const ScalarEntry* const entries = stream_.entries();
         double* const adjoint = plain_.data();
         const std::uint32_t base = base_;
         const auto value = [=](std::uint32_t k) { return entries[k].value; };
-        const auto add = [=](std::uint32_t k, double g) {
-            if (k >= base) [[likely]]
-                adjoint[k - base] += g;
-        };
+        double next = adjoint[end - base];
         for (std::uint32_t i = end; i-- > begin;) {
             const ScalarEntry& e = entries[i];
-            const double g = adjoint[i - base];
-            if ((guarded && g == 0.0) || e.op == ScalarOp::input) continue;
-            adjoint[i - base] = 0;
-            pull(e, i, g, value, add);
+            double* const before = adjoint + (i - base);  // the slot of the operation before
+            const double g = std::exchange(next, *before);
+            before[1] = 0;
+            if (guarded && g == 0.0) continue;
+            if (e.op() == ScalarOp::input) before[1] = g;
+            pull(
+                e, i, g, value, [&](std::uint32_t k, double r) __attribute__((always_inline)) {
+                    if (k + 1 == i)
+                        next += r;
+                    else
+                        adjoint[inside || k >= base ? k - base + 1 : 0] += r;
+                });
         }
+        adjoint[begin - base] = next;
     }
     /// Operations that it records come behind `end`, and may move the entries.
     void sweep_recorded(std::uint32_t begin, std::uint32_t end, bool guarded)
@@ -113,7 +129,7 @@ private:
         };
         for (std::uint32_t i = end; i-- > begin;) {
             const ScalarEntry e = stream_.entries()[i];
-            if (e.op == ScalarOp::input) continue;
+            if (e.op() == ScalarOp::input) continue;
             const Real<double> g = take(i);
             if (!g.is_active() && g.plain() == 0.0 && guarded) continue;
             pull(e, i, g, value, [&](std::uint32_t k, const Real<double>& r) {

@@ -65,11 +65,23 @@ struct ScalarEntry {
         double c;
     };
     std::uint32_t a;
-    ScalarOp op;
-    ScalarForm form;
+    std::uint8_t code;  ///< operation and form, for one jump in the sweep
     std::uint8_t mask;  ///< which of the stream's masks: the levels that it depends on
+
+    static constexpr std::uint8_t code_of(ScalarOp op, ScalarForm form) noexcept
+    {
+        return static_cast<std::uint8_t>(static_cast<unsigned>(op) << 2 | static_cast<unsigned>(form));
+    }
+    constexpr ScalarOp op() const noexcept { return static_cast<ScalarOp>(code >> 2); }
+    constexpr ScalarForm form() const noexcept { return static_cast<ScalarForm>(code & 3); }
 };
 static_assert(sizeof(ScalarEntry) == 24);
+
+/// Has it two operands?
+constexpr bool is_pair(ScalarOp op) noexcept
+{
+    return (op >= ScalarOp::add && op <= ScalarOp::divide) || (op >= ScalarOp::pow && op <= ScalarOp::fmod);
+}
 
 /// Where a number is recorded: its place in the stream, and which stretch of it that is. Zeros for a number that is not.
 struct ScalarMark {

@@ -9,22 +9,21 @@
 
 namespace wengert {
 
-template <std::floating_point T> std::ostream& operator<<(std::ostream& out, const Real<T>& x)
+template <detail::ActiveNumber X> std::ostream& operator<<(std::ostream& out, const X& x)
 {
     return out << x.plain();
 }
-template <std::floating_point T> std::istream& operator>>(std::istream& in, Real<T>& x)
+template <detail::ActiveNumber X> std::istream& operator>>(std::istream& in, X& x)
 {
-    T value;
-    if (in >> value) x = Real<T>(value);
+    typename X::value_type value;
+    if (in >> value) x = X(value);
     return in;
 }
 
-}  // namespace wengert
+namespace detail {
 
-template <class T> class std::numeric_limits<wengert::Real<T>> : public std::numeric_limits<T> {
-    using Number = wengert::Real<T>;
-    using Base = std::numeric_limits<T>;
+template <class Number> class NumberLimits : public limits_of<Number> {
+    using Base = limits_of<Number>;
 
 public:
     static constexpr Number min() noexcept { return Base::min(); }
@@ -37,3 +36,9 @@ public:
     static constexpr Number signaling_NaN() noexcept { return Base::signaling_NaN(); }
     static constexpr Number denorm_min() noexcept { return Base::denorm_min(); }
 };
+
+}  // namespace detail
+}  // namespace wengert
+
+template <wengert::detail::ActiveNumber X>
+class std::numeric_limits<X> : public wengert::detail::NumberLimits<X> {};

@@ -8,6 +8,20 @@
 
 namespace wengert::detail {
 
+/// The precision of the numbers in a container.
+template <class X> struct first_real : first_real<typename X::value_type> {};
+template <class T> struct first_real<Real<T>> {
+    using type = T;
+};
+
+/// The reals of a precision, in order.
+template <class T, class X> std::vector<Real<T>*> reals_in(X& x)
+{
+    std::vector<Real<T>*> all;
+    tree::for_each([&](Real<T>& r) { all.push_back(&r); }, x);
+    return all;
+}
+
 /// An X without its differentiable leaves, and these: all reals of a precision as one tensor, then the tensors.
 template <class X> struct Packed {
     std::shared_ptr<const X> shell;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "../base/parts.hpp"
@@ -22,8 +23,8 @@ template <class T> Real<T> recorded(ScalarOp op, const Real<T>& a, const Real<T>
 }
 template <class T> Real<T> recorded(ScalarOp op, const Real<T>& a, T y)
 {
-    return Real<T>(
-        y, ScalarStream::note(op, a.mark(), static_cast<double>(a.plain()), {}, 0.0, static_cast<double>(y)));
+    return Real<T>(y,
+                   ScalarStream::note(op, a.mark(), static_cast<double>(a.plain()), static_cast<double>(y)));
 }
 
 void note_value_read(ScalarMark m, const Site& at);
@@ -48,7 +49,7 @@ public:
     explicit(sizeof(S) > sizeof(T)) Real(const Real<S>& x) : value_(static_cast<T>(x.plain()))
     {
         if (x.is_active())
-            mark_ = ScalarStream::note(ScalarOp::copy, x.mark(), static_cast<double>(x.plain()), {}, 0.0,
+            mark_ = ScalarStream::note(ScalarOp::copy, x.mark(), static_cast<double>(x.plain()),
                                        static_cast<double>(value_));
     }
     constexpr Real(T value, ScalarMark mark) noexcept : value_(value), mark_(mark) {}
@@ -184,6 +185,14 @@ namespace detail {
 
 template <class X> inline constexpr bool is_real = false;
 template <class T> inline constexpr bool is_real<Real<T>> = true;
+
+/// Numbers that know their derivative: Real, and Tangents (scalar/directions.hpp).
+template <class X> inline constexpr bool is_active_number = is_real<X>;
+template <class X>
+concept ActiveNumber = is_active_number<X>;
+/// The limits of the plain number underneath.
+template <class X> struct limits_of : limits_of<typename X::value_type> {};
+template <std::floating_point T> struct limits_of<T> : std::numeric_limits<T> {};
 
 /// Inside a kernel's recording a number cannot leave: it would be one cell's.
 inline void note_value_read(ScalarMark m, const Site& at)

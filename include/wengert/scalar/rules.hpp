@@ -14,7 +14,7 @@ __attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, cons
     using std::numbers::ln2, std::numbers::ln10, std::numbers::inv_sqrtpi;
     switch (op) {
     case ScalarOp::negative: return -g;
-    case ScalarOp::sqrt: return g * 0.5 / y();
+    case ScalarOp::sqrt: return g * (0.5 / y());  // the division need not wait for g
     case ScalarOp::cbrt: return g / (3.0 * y() * y());
     case ScalarOp::exp: return g * y();
     case ScalarOp::exp2: return g * y() * ln2;
@@ -76,47 +76,52 @@ template <class N> N second_rule(ScalarOp op, const N& g, const N& x, const N& z
     }
 }
 
+/// What pow, atan2, hypot and fmod send back.
+template <class N, class Value, class Add>
+__attribute__((always_inline)) inline void pull_pair(const ScalarEntry& e, std::uint32_t i, const N& g,
+                                                     const Value& value, Add&& add)
+{
+    const bool both = e.form() == ScalarForm::both, left = e.form() == ScalarForm::left_constant;
+    const N x = left ? N(e.c) : N(value(e.a)), y = value(i);
+    const N z = both ? N(value(e.b)) : left ? N(value(e.a)) : N(e.c);
+    if (!left) add(e.a, first_rule(e.op(), g, x, z, y));
+    if (left || both) add(both ? e.b : e.a, second_rule(e.op(), g, x, z, y));
+}
+
 /// Hands what an operation sends back to its operands to `add(place, amount)`. `value(place)` is a value of the stream.
 template <class N, class Value, class Add>
 __attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
                                                 const Value& value, Add&& add)
 {
-    const bool both = e.form == ScalarForm::both;
-    switch (e.op) {
-    case ScalarOp::input: return;
-    case ScalarOp::add:
-        add(e.a, g);
-        if (both) add(e.b, g);
-        return;
-    case ScalarOp::subtract:
-        add(e.a, e.form == ScalarForm::left_constant ? -g : g);
-        if (both) add(e.b, -g);
-        return;
-    case ScalarOp::multiply:
-        if (!both) return add(e.a, g * e.c);
-        add(e.a, g * value(e.b));
-        return add(e.b, g * value(e.a));
-    case ScalarOp::divide: {
-        if (e.form == ScalarForm::right_constant) return add(e.a, g / e.c);
-        if (!both) return add(e.a, -g * value(i) / value(e.a));
+    using enum ScalarForm;
+    constexpr auto code = ScalarEntry::code_of;
+    const auto function = [&](ScalarOp op) __attribute__((always_inline))
+    {
+        add(e.a, unary_rule(
+                     op, g, [&] { return N(value(e.a)); }, [&] { return N(value(i)); }));
+    };
+    switch (e.code) {
+    case code(ScalarOp::input, unary): return;
+    case code(ScalarOp::add, both): add(e.a, g); return add(e.b, g);
+    case code(ScalarOp::add, right_constant):
+    case code(ScalarOp::add, left_constant):
+    case code(ScalarOp::subtract, right_constant):
+    case code(ScalarOp::copy, unary): return add(e.a, g);
+    case code(ScalarOp::subtract, both): add(e.a, g); return add(e.b, -g);
+    case code(ScalarOp::subtract, left_constant):
+    case code(ScalarOp::negative, unary): return add(e.a, -g);
+    case code(ScalarOp::multiply, both): add(e.a, g * value(e.b)); return add(e.b, g * value(e.a));
+    case code(ScalarOp::multiply, right_constant):
+    case code(ScalarOp::multiply, left_constant): return add(e.a, g * e.c);
+    case code(ScalarOp::divide, right_constant): return add(e.a, g / e.c);
+    case code(ScalarOp::divide, left_constant): return add(e.a, -g * (value(i) / value(e.a)));
+    case code(ScalarOp::divide, both): {
         const N q = g / value(e.b);
         add(e.a, q);
         return add(e.b, -q * value(i));
     }
-    case ScalarOp::pow:
-    case ScalarOp::atan2:
-    case ScalarOp::hypot:
-    case ScalarOp::fmod: {
-        const bool left = e.form == ScalarForm::left_constant;
-        const N x = left ? N(e.c) : N(value(e.a)), y = value(i);
-        const N z = both ? N(value(e.b)) : left ? N(value(e.a)) : N(e.c);
-        if (!left) add(e.a, first_rule(e.op, g, x, z, y));
-        if (left || both) add(both ? e.b : e.a, second_rule(e.op, g, x, z, y));
-        return;
-    }
-    default:
-        return add(e.a, unary_rule(
-                            e.op, g, [&] { return N(value(e.a)); }, [&] { return N(value(i)); }));
+    case code(ScalarOp::sqrt, unary): return function(ScalarOp::sqrt);
+    default: return e.form() == unary ? function(e.op()) : pull_pair(e, i, g, value, add);
     }
 }
 

@@ -4,8 +4,7 @@
 #include <queue>
 
 #include "../transforms/closure.hpp"
-#include "../transforms/tree.hpp"
-#include "exchange.hpp"
+#include "packed.hpp"
 
 namespace wengert {
 
@@ -34,7 +33,7 @@ public:
             met_[i] = false;
             const double g = std::exchange(adjoint_[i], 0.0);
             const ScalarEntry& e = stream_.entries()[i];
-            if (e.op == ScalarOp::input) {
+            if (e.op() == ScalarOp::input) {
                 found(i, g);
                 continue;
             }
@@ -58,12 +57,39 @@ private:
     std::vector<char> met_;
 };
 
-template <class T, class X> std::vector<Real<T>*> reals_in(X& x)
-{
-    std::vector<Real<T>*> all;
-    tree::for_each([&](Real<T>& r) { all.push_back(&r); }, x);
-    return all;
-}
+/// A function of a container of reals, recorded on a tape of its own, with nothing before it.
+template <class X> struct Alone {
+    using T = typename first_real<X>::type;
+    const TapeScope scope;
+    ScalarStream& stream = ScalarStream::of(Tape::current());
+    std::uint32_t first = 0, inputs = 0;  ///< places of the arguments
+
+    template <class F> auto run(std::string_view transform, F& f, X x, const Site& at)
+    {
+        std::vector<T> values;
+        for (const Real<T>* r : reals_in<T>(x)) {
+            if (r->is_active())
+                fail<TapeError>(transform, "it is not differentiated itself: pass numbers, detach()", at);
+            values.push_back(r->plain());
+        }
+        Tensor<T> leaf(Shape{values.size()}, values);
+        leaf.requires_grad(true, at);
+        const std::vector<Real<T>> in = elements(leaf, at);
+        if (!in.empty()) first = in[0].mark().index;
+        inputs = static_cast<std::uint32_t>(in.size());
+        std::size_t k = 0;
+        for (Real<T>* r : reals_in<T>(x)) *r = in[k++];
+        auto y = call_at(f, at, x);
+        std::size_t entered = 0;
+        for (const ScalarStretch* s : stream.stretches()) entered += s->entered.size();
+        if (entered > 1)
+            fail<TapeError>(transform,
+                            "f computes with tensors in between, or in checkpoints: its pattern is known "
+                            "where it consists of operations on Reals",
+                            at);
+        return y;
+    }
+};
 
 template <class T> void append_row(SparseMatrix<T>& m, SparseRow& row, const Real<T>& y, std::uint32_t first)
 {
@@ -87,38 +113,18 @@ public:
     }
     template <class X> auto at_line(const Site& at, const X& x) const
     {
-        return run(at, x, static_cast<typename first_real<X>::type*>(nullptr));
-    }
-
-private:
-    template <class X> struct first_real : first_real<typename X::value_type> {};
-    template <class T> struct first_real<Real<T>> {
-        using type = T;
-    };
-    template <class X, class T> SparseMatrix<T> run(const Site& at, X x, T*) const
-    {
-        for (const Real<T>* r : reals_in<T>(x))
-            if (r->is_active())
-                fail<TapeError>("sparse_jacobian", "it is not differentiated itself: pass numbers, detach()",
-                                at);
-        const TapeScope scope;
-        ScalarStream& stream = ScalarStream::of(Tape::current());
-        std::vector<T> values;
-        for (const Real<T>* r : reals_in<T>(x)) values.push_back(r->plain());
-        Tensor<T> leaf(Shape{values.size()}, values);
-        leaf.requires_grad(true, at);
-        const std::vector<Real<T>> in = elements(leaf, at);
-        std::size_t k = 0;
-        for (Real<T>* r : reals_in<T>(x)) *r = in[k++];
-        auto y = call_at(function_, at, x);
+        Alone<X> alone;
+        using T = typename Alone<X>::T;
+        auto y = alone.run("sparse_jacobian", function_, x, at);
         SparseMatrix<T> m;
         m.rows.push_back(0);
-        m.width = static_cast<std::int64_t>(in.size());
-        SparseRow row(stream);
-        for (const Real<T>* r : reals_in<T>(y)) append_row(m, row, *r, in.empty() ? 0 : in[0].mark().index);
+        m.width = alone.inputs;
+        SparseRow row(alone.stream);
+        for (const Real<T>* r : reals_in<T>(y)) append_row(m, row, *r, alone.first);
         return m;
     }
 
+private:
     mutable F function_;
 };
 

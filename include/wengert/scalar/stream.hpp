@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <memory>
 #include <vector>
@@ -90,6 +91,7 @@ public:
     /// Where the operation's result is recorded; a mark of zeros where nothing that records depends on it. x and z are the
     /// values of the operands, y that of the result.
     static ScalarMark note(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
+    static ScalarMark note(ScalarOp op, ScalarMark a, double x, double y);
 
     Tape& tape() noexcept { return tape_; }
     std::uint32_t size() const noexcept { return size_; }
@@ -143,7 +145,15 @@ private:
     explicit ScalarStream(Tape& tape);
     ~ScalarStream() { std::free(entries_); }
     static ScalarMark note_slowly(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
-    ScalarMark append(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y) noexcept;
+    ScalarMark append(ScalarOp op, ScalarForm form, std::uint32_t a, double y) noexcept;
+    ScalarMark append(ScalarOp op, std::uint32_t a, std::uint32_t b, double y) noexcept;
+    ScalarMark append(ScalarOp op, ScalarForm form, std::uint32_t a, double c, double y) noexcept;
+    /// All levels on which the usual mask depends record, on this thread, and there is room.
+    bool is_ready() const noexcept
+    {
+        return tape_.active == usual_active_ && this_thread->tape == &tape_ && !tape_.anomaly &&
+               size_ < capacity_;
+    }
     void reserve(std::size_t more);
     void open_for(std::uint64_t mask, std::uint64_t newer_than);
     void reads(ScalarMark m);
@@ -173,35 +183,48 @@ inline ScalarStretch::~ScalarStretch()
     if (stream) stream->forget(*this);
 }
 
-inline ScalarMark ScalarStream::append(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z,
-                                       double y) noexcept
+inline ScalarMark ScalarStream::append(ScalarOp op, ScalarForm form, std::uint32_t a, double y) noexcept
 {
     ScalarEntry& e = entries_[size_];
     e.value = y;
-    e.op = op;
+    e.a = a;
+    e.code = ScalarEntry::code_of(op, form);
     e.mask = usual_mask_;
-    e.a = a.index ? a.index : b.index;
-    if (a.index && b.index) {
-        e.b = b.index;
-        e.form = ScalarForm::both;
-    } else {
-        e.c = a.index ? z : x;
-        e.form = op > ScalarOp::divide && op < ScalarOp::pow ? ScalarForm::unary
-                 : a.index                                   ? ScalarForm::right_constant
-                                                             : ScalarForm::left_constant;
-    }
-    return {size_++, usual_};
+    return std::bit_cast<ScalarMark>(std::uint64_t{usual_} << 32 | size_++);
+}
+inline ScalarMark ScalarStream::append(ScalarOp op, std::uint32_t a, std::uint32_t b, double y) noexcept
+{
+    entries_[size_].b = b;
+    return append(op, ScalarForm::both, a, y);
+}
+inline ScalarMark ScalarStream::append(ScalarOp op, ScalarForm form, std::uint32_t a, double c,
+                                       double y) noexcept
+{
+    entries_[size_].c = c;
+    return append(op, form, a, y);
 }
 
 __attribute__((noinline)) inline ScalarMark ScalarStream::note(ScalarOp op, ScalarMark a, double x,
                                                                ScalarMark b, double z, double y)
 {
     ScalarStream* const s = current_;
-    if (s && (a.stretch == s->usual_ || a.index == 0) && (b.stretch == s->usual_ || b.index == 0) &&
-        s->tape_.active == s->usual_active_ && this_thread->tape == &s->tape_ && !s->tape_.anomaly &&
-        s->size_ < s->capacity_) [[likely]]
-        return s->append(op, a, x, b, z, y);
+    if (a.index == 0) {
+        if (s && b.stretch == s->usual_ && s->is_ready()) [[likely]]
+            return s->append(op, ScalarForm::left_constant, b.index, x, y);
+    } else if (b.index == 0) {
+        if (s && a.stretch == s->usual_ && s->is_ready()) [[likely]]
+            return s->append(op, ScalarForm::right_constant, a.index, z, y);
+    } else if (s && a.stretch == s->usual_ && b.stretch == s->usual_ && s->is_ready()) [[likely]] {
+        return s->append(op, a.index, b.index, y);
+    }
     return note_slowly(op, a, x, b, z, y);
+}
+__attribute__((noinline)) inline ScalarMark ScalarStream::note(ScalarOp op, ScalarMark a, double x, double y)
+{
+    ScalarStream* const s = current_;
+    if (s && a.stretch == s->usual_ && s->is_ready()) [[likely]]
+        return s->append(op, ScalarForm::unary, a.index, y);
+    return note_slowly(op, a, x, {}, 0, y);
 }
 
 }  // namespace wengert

@@ -259,7 +259,7 @@ inline ScalarMark ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, co
     reserve(count);
     open_->entered.push_back({size_, static_cast<std::uint32_t>(count), x});
     const ScalarMark first{size_, usual_};
-    for (std::size_t i = 0; i < count; ++i) append(ScalarOp::input, {}, 0, {}, 0, values[i]);
+    for (std::size_t i = 0; i < count; ++i) append(ScalarOp::input, ScalarForm::unary, 0, values[i]);
     return first;
 }
 
@@ -286,7 +286,10 @@ __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(Scal
     s.reads(a);
     s.reads(b);
     s.reserve(1);
-    return s.append(op, a, x, b, z, y);
+    if (!is_pair(op)) return s.append(op, ScalarForm::unary, a.index, y);
+    if (a.index && b.index) return s.append(op, a.index, b.index, y);
+    return a.index ? s.append(op, ScalarForm::right_constant, a.index, z, y)
+                   : s.append(op, ScalarForm::left_constant, b.index, x, y);
 }
 
 }  // namespace wengert

@@ -33,7 +33,7 @@ inline void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
     adjoints.cover(stretch.begin);
     for (const auto& older : stretch.older)
         if (walk.reaches(older.get())) adjoints.cover(static_cast<ScalarStretch*>(older->op)->begin);
-    adjoints.sweep(stretch.begin, stream.end_of(stretch), !walk.tape().allow_nan);
+    adjoints.sweep(stretch.begin, stream.end_of(stretch), !walk.tape().allow_nan, stretch.older.empty());
     for (const ScalarStretch::Entered& e : stretch.entered) {
         Node* const to = e.tensor.node.get();
         if (!walk.reaches(to)) continue;

@@ -7,6 +7,8 @@
 
 namespace wengert::detail {
 
+template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site& at);  // scalar/dense.hpp
+
 /// What grad's function returns, as a tensor, and back.
 template <class Y> auto loss_tensor(const Y& y, const Site& at)
 {
@@ -92,6 +94,10 @@ template <class... X> struct ByTensors {
         const auto g = [&](const packed_t<A>& p) { return pack(called_with(f, unpack<A>(p, at), at), at); };
         auto [y, dot] = forward_tensors(g, pack(x, at), pack(v, at), at);
         return std::pair(unpack<Y>(y, at), unpack_gradient<Y>(dot, at));
+    }
+    template <class F, class A> static auto jacobian(F& f, const A& x, const Site& at)
+    {
+        return jacobian_of_reals(f, x, at);
     }
     template <class F, class A>
     static CheckReport check(F& f, const A& x, const CheckOptions& options, const Site& at)

@@ -59,6 +59,12 @@ public:
         if (x.size() < y.size()) return jacobian_by_columns(function_, x, y.shape(), at);
         return jacobian_by_rows<T>(pullback, y.shape(), x.shape(), at);
     }
+    template <class X>
+        requires(of_numbers<X>)
+    auto at_line(const Site& at, const X& x) const
+    {
+        return ByTensors<X>::jacobian(function_, x, at);
+    }
 
 private:
     mutable F function_;

@@ -1,0 +1,155 @@
+// The pattern of a Hessian from the operations that a function did, and the columns that can be computed together.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <unordered_set>
+
+#include "rules.hpp"
+
+namespace wengert::detail {
+
+using Columns = std::vector<std::uint32_t>;
+
+inline Columns united(const Columns& a, const Columns& b)
+{
+    Columns u;
+    std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(u));
+    return u;
+}
+
+/// On which inputs each operation depends, and which pairs of them some operation couples (Walther 2008, nonlinear interaction
+/// domains). Rows hold both triangles in ascending order.
+class HessianPattern {
+public:
+    /// Inputs are the entries from `first` on; of the others only those count on which the result depends.
+    HessianPattern(const ScalarStream& s, std::uint32_t first, std::uint32_t inputs, std::uint32_t result)
+        : entries_(s.entries()), first_(first), rows_(inputs), uses_(result + 1 - first),
+          domains_(result + 1 - first)
+    {
+        find_reached(result);
+        for (std::uint32_t i = first; i <= result; ++i)
+            if (uses_[i - first]) step(i);
+    }
+    std::vector<Columns>&& rows() { return std::move(rows_); }
+
+private:
+    using Domain = std::shared_ptr<const Columns>;
+
+    static bool binary(const ScalarEntry& e) { return e.form() == ScalarForm::both; }
+    void find_reached(std::uint32_t result)
+    {
+        uses_[result - first_] = 1;
+        for (std::uint32_t i = result + 1; i-- > first_;) {
+            const ScalarEntry& e = entries_[i];
+            if (!uses_[i - first_] || e.op() == ScalarOp::input) continue;
+            ++uses_[e.a - first_];
+            if (binary(e)) ++uses_[e.b - first_];
+        }
+    }
+    /// The domain of an operand, let go of after its last use.
+    Domain take(std::uint32_t place)
+    {
+        Domain& d = domains_[place - first_];
+        return --uses_[place - first_] == 0 ? std::move(d) : d;
+    }
+    void step(std::uint32_t i)
+    {
+        const ScalarEntry& e = entries_[i];
+        Domain& own = domains_[i - first_];
+        if (e.op() == ScalarOp::input) {
+            own = std::make_shared<const Columns>(1, i - first_);
+            return;
+        }
+        const Domain a = take(e.a);
+        if (!binary(e)) {
+            if (!linear(e)) couple(a, a);
+            own = a;
+            return;
+        }
+        const Domain b = take(e.b);
+        couple_operands(e.op(), a, b);
+        own = joined(a, b);
+    }
+    static bool linear(const ScalarEntry& e)
+    {
+        switch (e.op()) {
+        case ScalarOp::copy:
+        case ScalarOp::add:
+        case ScalarOp::subtract:
+        case ScalarOp::multiply:
+        case ScalarOp::negative:
+        case ScalarOp::fmod: return true;
+        case ScalarOp::divide: return e.form() == ScalarForm::right_constant;
+        default: return e.op() >= ScalarOp::floor;
+        }
+    }
+    void couple_operands(ScalarOp op, const Domain& a, const Domain& b)
+    {
+        switch (op) {
+        case ScalarOp::add:
+        case ScalarOp::subtract:
+        case ScalarOp::fmod: return;
+        case ScalarOp::multiply: return couple(a, b);
+        case ScalarOp::divide: couple(b, b); return couple(a, b);
+        default:
+            couple(a, a);
+            couple(b, b);
+            couple(a, b);
+        }
+    }
+    Domain joined(const Domain& a, const Domain& b)
+    {
+        if (a == b || std::includes(a->begin(), a->end(), b->begin(), b->end())) return a;
+        if (std::includes(b->begin(), b->end(), a->begin(), a->end())) return b;
+        return std::make_shared<const Columns>(united(*a, *b));
+    }
+    void couple(const Domain& a, const Domain& b)
+    {
+        if (a == last_[0] && b == last_[1]) return;  // loops couple the same ones again and again
+        for (const std::uint32_t i : *a) rows_[i] = united(rows_[i], *b);
+        if (a != b)
+            for (const std::uint32_t j : *b) rows_[j] = united(rows_[j], *a);
+        last_[0] = a, last_[1] = b;
+    }
+
+    const ScalarEntry* entries_;
+    std::uint32_t first_;
+    std::vector<Columns> rows_;
+    std::vector<std::uint32_t> uses_;
+    std::vector<Domain> domains_;
+    Domain last_[2];
+};
+
+/// Star colouring of a symmetric pattern, greedy (Gebremedhin, Manne & Pothen 2005, algorithm 4.1): with a column for each colour, the sum of
+/// its columns, every entry can be read off directly (Coleman & Moré 1984).
+inline std::vector<std::uint32_t> star_colours(const std::vector<Columns>& rows)
+{
+    constexpr std::uint32_t none = ~std::uint32_t{0};
+    std::vector<std::uint32_t> colour(rows.size(), none), forbidden;
+    for (std::uint32_t v = 0; v < rows.size(); ++v) {
+        const auto forbid = [&](std::uint32_t c) {
+            if (c >= forbidden.size()) forbidden.resize(c + 1, none);
+            forbidden[c] = v;
+        };
+        for (const std::uint32_t w : rows[v]) {
+            if (w == v) continue;
+            if (colour[w] != none) forbid(colour[w]);
+            for (const std::uint32_t x : rows[w]) {
+                if (x == v || x == w || colour[x] == none) continue;
+                const auto ends_path = [&](std::uint32_t y) {
+                    return y != w && y != x && colour[y] == colour[w];
+                };
+                if (colour[w] == none || std::any_of(rows[x].begin(), rows[x].end(), ends_path))
+                    forbid(colour[x]);
+            }
+        }
+        std::uint32_t c = 0;
+        while (c < forbidden.size() && forbidden[c] == v) ++c;
+        colour[v] = c;
+    }
+    return colour;
+}
+
+}  // namespace wengert::detail

@@ -1,0 +1,138 @@
+// jacobian of functions of reals: several rows or columns in one sweep where f did nothing but operations on reals, and
+// otherwise that of a function of tensors that hold the reals.
+#pragma once
+
+#include "../transforms/derivatives.hpp"
+#include "lanes.hpp"
+#include "transforms.hpp"
+
+namespace wengert::detail {
+
+/// All reals of x as one tensor: of rank 0 for a number, else of rank 1.
+template <class T, class X> Tensor<T> flattened(const X& x, const Site& at)
+{
+    if constexpr (is_real<X>) {
+        return tensor(x, at);
+    } else {
+        std::vector<Real<T>> all;
+        tree::for_each([&](const Real<T>& r) { all.push_back(r); }, x);
+        return stack(all, at);
+    }
+}
+template <class T, class X> X unflattened(const X& like, const Tensor<T>& x, const Site& at)
+{
+    X out = tree::detail::copied(like);
+    const auto e = elements(x, at);
+    std::size_t k = 0;
+    for (Real<T>* r : reals_in<T>(out)) *r = e[k++];
+    return out;
+}
+
+/// J, m × n, in lanes: rows by cotangents, or columns by tangents where those are fewer.
+class DenseLanes {
+public:
+    static constexpr std::size_t lanes = 8;
+    DenseLanes(const ScalarStream& s, std::uint32_t first, std::size_t inputs,
+               const std::vector<std::uint32_t>& results)
+        : first_(first), n_(inputs), results_(results), sweep_(s, first, s.size()),
+          out_(results.size() * inputs)
+    {}
+    std::vector<double> run()
+    {
+        n_ < results_.size() ? by_columns() : by_rows();
+        return std::move(out_);
+    }
+
+private:
+    void by_rows()
+    {
+        const std::size_t m = results_.size();
+        for (std::size_t from = 0; from < m; from += lanes) {
+            const std::size_t some = std::min(lanes, m - from);
+            for (std::size_t l = 0; l < some; ++l)
+                if (results_[from + l]) sweep_[results_[from + l]][l] += 1;
+            sweep_.reverse();
+            for (std::uint32_t j = 0; j < n_; ++j) {
+                auto& g = sweep_[first_ + j];
+                for (std::size_t l = 0; l < some; ++l) out_[(from + l) * n_ + j] = g[l];
+                g = {};
+            }
+        }
+    }
+    void by_columns()
+    {
+        for (std::size_t from = 0; from < n_; from += lanes) {
+            const std::size_t some = std::min(lanes, n_ - from);
+            for (std::size_t l = 0; l < some; ++l)
+                sweep_[first_ + static_cast<std::uint32_t>(from + l)][l] = 1;
+            sweep_.forward();
+            for (std::size_t i = 0; i < results_.size(); ++i)
+                for (std::size_t l = 0; l < some && results_[i]; ++l)
+                    out_[i * n_ + from + l] = sweep_[results_[i]][l];
+            for (std::size_t l = 0; l < some; ++l) sweep_[first_ + static_cast<std::uint32_t>(from + l)] = {};
+        }
+    }
+    std::uint32_t first_;
+    std::size_t n_;
+    const std::vector<std::uint32_t>& results_;
+    LaneSweep<lanes> sweep_;
+    std::vector<double> out_;
+};
+
+/// Places of y's reals, 0 for constants; false where f did more than operations on x's reals at this level alone.
+template <class T, class Y>
+bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, const Y& y,
+                std::vector<std::uint32_t>& places)
+{
+    if (!tape.extension || recorder() || tape.allow_nan) return false;
+    const auto& stream = static_cast<const ScalarStream&>(*tape.extension);
+    for (const ScalarStretch* s : stream.stretches()) {
+        if (s->node->sequence < scope.start()) continue;
+        if (s->node->mask != Tape::bit(scope.level()) || !s->older.empty()) return false;
+        for (const auto& e : s->entered)
+            if (e.tensor.node.get() != variable.node.get()) return false;
+    }
+    tree::for_each(
+        [&](const Real<T>& r) {
+            const bool depends = r.is_active() && stream.dependence(r.mark(), "jacobian") != 0;
+            places.push_back(depends ? r.mark().index : 0);
+        },
+        y);
+    return true;
+}
+
+/// The Jacobian in lanes, or an empty tensor where it is not done so.
+template <class T, class F, class X>
+Tensor<T> jacobian_in_lanes(F& f, const X& x, const Tensor<T>& flat, const Site& at)
+{
+    Tape& tape = Tape::current();
+    const AnyTensor* const in[] = {&flat.any()};
+    if (flat.size() == 0 || tape.dependence(in, 1, "jacobian", at) != 0) return {};
+    LevelScope scope(tape, false);
+    const Tensor<T> variable = lift(flat, scope.level(), "jacobian", at);
+    const X arguments = unflattened(x, variable, at);
+    const std::uint32_t first = reals_in<T>(const_cast<X&>(arguments))[0]->mark().index;
+    const auto y = call_with(f, arguments, at);
+    std::vector<std::uint32_t> places;
+    if (!only_reals<T>(tape, scope, variable.any(), y, places)) return {};
+    const std::vector<double> J = DenseLanes(ScalarStream::of(tape), first, flat.size(), places).run();
+    report_lost(tape, scope.level(), "jacobian", at, flattened<T>(y, at));
+    Shape shape = is_real<std::remove_cvref_t<decltype(y)>> ? Shape() : Shape{places.size()};
+    for (auto e : flat.shape()) shape.push_back(e);
+    return Tensor<T>(shape, std::vector<T>(J.begin(), J.end()));
+}
+
+/// Of a function of reals.
+template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site& at)
+{
+    using T = typename first_real<X>::type;
+    const Tensor<T> flat = flattened<T>(x, at);
+    Tape& tape = Tape::current();
+    const auto before = tape.mark();
+    if (Tensor<T> J = jacobian_in_lanes<T>(f, x, flat, at); J.defined()) return J;
+    tape.rewind(before, at);  // what f has recorded for levels below, which it records again
+    auto g = [&](const Tensor<T>& p) { return flattened<T>(call_with(f, unflattened(x, p, at), at), at); };
+    return Jacobian<decltype(g)>(std::move(g), at).at_line(at, flat);
+}
+
+}  // namespace wengert::detail
