@@ -75,6 +75,15 @@ Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1,
 
 namespace detail {
 
+/// start + i step, in one rounding where the target has the instruction for it: not as compilers contract.
+template <class T> T stepped(T start, T i, T step)
+{
+    if constexpr (Lane<T>::fused)
+        return std::fma(i, step, start);
+    else
+        return start + i * step;
+}
+
 /// ⌈(stop − start) / step⌉, or 0; for integers exact, whatever their distance. Throws ShapeError.
 template <class T> std::int64_t arange_length(T start, T stop, T step, const Site& at)
 {
@@ -114,7 +123,7 @@ Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> 
         if constexpr (Wrapping<T>)
             x[i] = wrapping_add(start, wrapping_multiply(static_cast<T>(i), step));
         else
-            x[i] = start + static_cast<T>(i) * step;
+            x[i] = detail::stepped(start, static_cast<T>(i), step);
     return Tensor<T, Device>(AnyTensor{std::move(out), {}});
 }
 /// 0, 1, … up to, but without, stop.
@@ -135,7 +144,8 @@ Tensor<T, Device> linspace(std::type_identity_t<T> first, std::type_identity_t<T
     auto out = make_block(dtype_of<T>(), shape);
     T* x = out->template as<T>();
     const T step = n > 1 ? (last - first) / static_cast<T>(n - 1) : T(0);
-    for (std::int64_t i = 0; i < n; ++i) x[i] = n > 1 && i == n - 1 ? last : first + static_cast<T>(i) * step;
+    for (std::int64_t i = 0; i < n; ++i)
+        x[i] = n > 1 && i == n - 1 ? last : detail::stepped(first, static_cast<T>(i), step);
     return Tensor<T, Device>(AnyTensor{std::move(out), {}});
 }
 

@@ -19,6 +19,12 @@ namespace detail {
 template <class Op>
 concept Described = requires(const Op& op, Index& p) { op.describe(p); };
 
+/// Has a kernel of its own for the host, beside its description: faster for a few elements, and the same bits.
+template <class Op, class Out, class... In>
+concept Overridden = requires(const Op& op, const Ref<Block>& first, const Site& at) {
+    op.template value<Out>((static_cast<void>(sizeof(In)), first)..., at);
+};
+
 template <class Op> constexpr bool affine()
 {
     if constexpr (requires { Op::affine; })

@@ -17,6 +17,18 @@ struct Gemm {
     std::int64_t silent;
     Shape a, b;  ///< of the operands
 
+    static constexpr bool infallible = true;
+    MatrixProduct product() const
+    {
+        return {.a = {1, ta, false, false},
+                .b = {2, tb, true, false},
+                .adds = true,
+                .factor = 3,
+                .minus = minus,
+                .silent = silent ? static_cast<std::uint8_t>(silent) : MatrixProduct::none,
+                .always = true};
+    }
+
     template <class T>
     Ref<Block> value(const Ref<Block>& c, const Ref<Block>& x, const Ref<Block>& y, const Ref<Block>& alpha,
                      const Site&) const
@@ -48,13 +60,13 @@ struct Gemm {
     Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& x, const Tensor<T>& y,
                    const Tensor<T>& alpha, const Tensor<T>&) const
     {
-        return product().pull(wrt<0>{}, scaled(g, alpha), x, y, g);
+        return plain().pull(wrt<0>{}, scaled(g, alpha), x, y, g);
     }
     template <class T>
     Tensor<T> pull(wrt<2>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& x, const Tensor<T>& y,
                    const Tensor<T>& alpha, const Tensor<T>&) const
     {
-        return product().pull(wrt<1>{}, scaled(g, alpha), x, y, g);
+        return plain().pull(wrt<1>{}, scaled(g, alpha), x, y, g);
     }
     template <class T>
     Tensor<T> pull(wrt<3>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& x, const Tensor<T>& y,
@@ -73,10 +85,10 @@ struct Gemm {
     }
 
 private:
-    MatMul product() const { return {ta, tb, a, b}; }
+    MatMul plain() const { return {ta, tb, a, b}; }
     template <class T> Tensor<T> multiply(const Tensor<T>& x, const Tensor<T>& y) const
     {
-        return apply<MatMul, T>(product(), Site{}, x, y);
+        return apply<MatMul, T>(plain(), Site{}, x, y);
     }
     template <class T> Tensor<T> scaled(const Tensor<T>& x, const Tensor<T>& alpha) const
     {
@@ -85,7 +97,7 @@ private:
     }
     template <class T> void add_quietly(Block& c, const Ref<Block>& x, const Ref<Block>& y, T factor) const
     {
-        const Ref<Block> r = product().template value<T>(x, y, Site{});
+        const Ref<Block> r = plain().template value<T>(x, y, Site{});
         for (std::size_t i = 0; i < r->count; ++i)
             if (const T v = r->template as<T>()[i]; is_finite(v)) c.as<T>()[i] += factor * v;
     }

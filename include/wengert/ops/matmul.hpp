@@ -120,6 +120,23 @@ struct MatMul {
     Shape a,
         b;  ///< of the operands; rank 1 counts as one row (a), one column (b), which the result does not have
 
+    static constexpr bool infallible = true;
+    MatrixProduct product() const
+    {
+        return {.a = {0, ta, false, false}, .b = {1, tb, true, false}, .batch = batch_axes()};
+    }
+    /// Of accumulate: (x̄, ȳ, the other factor).
+    MatrixProduct product(wrt<0>) const
+    {
+        return ta ? added({2, tb, true, false}, cotangent(true))
+                  : added(cotangent(false), {2, !tb, true, false});
+    }
+    MatrixProduct product(wrt<1>) const
+    {
+        return tb ? added(cotangent(true), {2, ta, false, false})
+                  : added({2, !ta, false, false}, cotangent(false));
+    }
+
     static Shape as_rows(const Shape& s) { return s.size() == 1 ? Shape{1, s[0]} : s; }
     static Shape as_columns(const Shape& s) { return s.size() == 1 ? Shape{s[0], 1} : s; }
 
@@ -153,13 +170,13 @@ struct MatMul {
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
     {
         const Tensor<T> c = promoted(g), d = as(y, as_columns(b));
-        return as(sum_to(ta ? product(d, tb, c, true) : product(c, false, d, !tb), as_rows(a)), a);
+        return as(sum_to(ta ? multiplied(d, tb, c, true) : multiplied(c, false, d, !tb), as_rows(a)), a);
     }
     template <class T>
     Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&, const Tensor<T>&) const
     {
         const Tensor<T> c = promoted(g), d = as(x, as_rows(a));
-        return as(sum_to(tb ? product(c, true, d, ta) : product(d, !ta, c, false), as_columns(b)), b);
+        return as(sum_to(tb ? multiplied(c, true, d, ta) : multiplied(d, !ta, c, false), as_columns(b)), b);
     }
     /// The same into a cotangent that is there already: gemm with β = 1.
     template <class T>
@@ -176,6 +193,19 @@ struct MatMul {
     }
 
 private:
+    std::uint8_t batch_axes() const
+    {
+        const std::size_t rank = std::max(a.size(), b.size());
+        return static_cast<std::uint8_t>(rank > 2 ? rank - 2 : 0);
+    }
+    MatrixProduct::Factor cotangent(bool transposed) const
+    {
+        return {1, transposed, b.size() == 1, a.size() == 1 || b.size() == 1};
+    }
+    MatrixProduct added(const MatrixProduct::Factor& x, const MatrixProduct::Factor& y) const
+    {
+        return {.a = x, .b = y, .adds = true, .silent = 1, .batch = batch_axes()};
+    }
     static Shape batch_of(const Shape& x, const Shape& y, const Shape& sx, const Shape& sy, const Site& at)
     {
         try {
@@ -192,7 +222,7 @@ private:
     {
         return x.shape() == shape ? x : reshape(x, shape, Site{});
     }
-    template <class T> static Tensor<T> product(const Tensor<T>& x, bool tx, const Tensor<T>& y, bool ty)
+    template <class T> static Tensor<T> multiplied(const Tensor<T>& x, bool tx, const Tensor<T>& y, bool ty)
     {
         return apply<MatMul, T>(MatMul{tx, ty, x.shape(), y.shape()}, Site{}, x, y);
     }

@@ -51,6 +51,7 @@ struct NormalFill {
     static constexpr std::string_view name = "normal";
     using library = NormalFill;
     Shape shape;
+    RandomDraw draw() const { return {.form = RandomDraw::Form::normal}; }
     void check(const Site&) const {}
     template <class T> void fill(const Key& key, T* x, std::size_t n) const
     {
@@ -63,6 +64,10 @@ template <class T> struct UniformFill {
     using library = UniformFill;
     Shape shape;
     T low, high;
+    RandomDraw draw() const
+    {
+        return {.form = RandomDraw::Form::uniform, .low = low, .high = high, .width = high - low};
+    }
     void check(const Site& at) const
     {
         if (!(low <= high) || !std::isfinite(high - low))
@@ -83,6 +88,7 @@ struct BernoulliFill {
     using library = BernoulliFill;
     Shape shape;
     double p;
+    RandomDraw draw() const { return {.form = RandomDraw::Form::choice, .low = 1, .high = 0, .p = p}; }
     void check(const Site& at) const { check_probability(name, p, false, at); }
     void fill(const Key& key, bool* x, std::size_t n) const { kernels::fill_bernoulli(key, p, x, n); }
 };
@@ -92,6 +98,13 @@ template <class T> struct RandintFill {
     using library = RandintFill;
     Shape shape;
     T low, high;
+    RandomDraw draw() const
+    {
+        const auto first = static_cast<std::uint64_t>(static_cast<std::int64_t>(low));
+        return {.form = RandomDraw::Form::integers,
+                .first = first,
+                .range = static_cast<std::uint64_t>(static_cast<std::int64_t>(high)) - first};
+    }
     void check(const Site& at) const
     {
         if (low >= high)
@@ -114,6 +127,10 @@ struct DropoutFill {
     using library = DropoutFill;
     Shape shape;
     double p;
+    RandomDraw draw() const
+    {
+        return {.form = RandomDraw::Form::choice, .low = 0, .high = 1.0 / (1.0 - p), .p = p};
+    }
     void check(const Site& at) const { check_probability(name, p, true, at); }
     template <class T> void fill(const Key& key, T* x, std::size_t n) const
     {
@@ -129,6 +146,7 @@ struct KeyChild {
     using library = KeyChild;
     std::uint64_t i;
     std::uint32_t domain;
+    RandomDraw draw() const { return {.form = RandomDraw::Form::key, .first = i, .range = domain}; }
     template <class> Ref<Block> value(const Ref<Block>& key, const Site& at) const
     {
         return detail::tensor_of(detail::key_of(name, key, at).child(i, domain));
@@ -139,8 +157,13 @@ struct KeyChild {
 template <class Fill> struct Draw {
     static constexpr std::string_view name = Fill::name;
     using library = Draw;
-    static constexpr bool flat = true;
+    static constexpr bool flat = true, random = true, infallible = true;
     Fill fill;
+    RandomDraw draw() const
+        requires requires(const Fill& f) { f.draw(); }
+    {
+        return fill.draw();
+    }
     template <class T> Ref<Block> value(const Ref<Block>& key, const Site& at) const
     {
         return drawn<T>(detail::key_of(name, key, at), at);

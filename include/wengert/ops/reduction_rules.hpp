@@ -88,6 +88,7 @@ inline void refuse_empty(std::string_view name, const Along& along, const Site& 
 struct Mean {
     static constexpr std::string_view name = "mean";
     using library = Mean;
+    static constexpr bool infallible = true;
     static constexpr bool linear = true;
     Along along;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -161,6 +162,7 @@ private:
 struct Prod {
     static constexpr std::string_view name = "prod";
     using library = Prod;
+    static constexpr bool infallible = true;
     static constexpr unsigned saves = 0b01;
     template <class Out> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
@@ -181,6 +183,7 @@ struct Prod {
 template <bool largest> struct Extremum {
     static constexpr std::string_view name = largest ? "amax" : "amin";
     using library = Extremum;
+    static constexpr bool infallible = true;
     static constexpr unsigned saves = 0b11;
     Along along;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site& at) const
@@ -217,6 +220,7 @@ template <bool largest> struct Extremum {
 struct Var {
     static constexpr std::string_view name = "var";
     using library = Var;
+    static constexpr bool infallible = true;
     static constexpr unsigned saves = 0b01;
     Along along;
     std::size_t ddof;
@@ -249,6 +253,7 @@ struct Var {
 struct Norm {
     static constexpr std::string_view name = "norm";
     using library = Norm;
+    static constexpr bool infallible = true;
     static constexpr unsigned saves = 0b11;
     Along along;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -275,6 +280,7 @@ struct Norm {
 struct LogSumExp {
     static constexpr std::string_view name = "logsumexp";
     using library = LogSumExp;
+    static constexpr bool infallible = true;
     static constexpr unsigned saves = 0b11;
     Along along;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const

@@ -162,6 +162,22 @@ struct Triangle {
     static constexpr bool linear = true;
     std::int64_t k;
     template <class F> void each(F&& f) { f(k); }
+    /// Each row as far as it goes to either side of what is kept: columns that are none are left out.
+    void describe_kept(Index& p, bool lower) const
+    {
+        const Shape& x = p.shape(0);
+        if (x.size() < 2) throw ShapeError("no matrix: shape " + to_string(x));
+        const std::size_t rank = x.size();
+        const std::int64_t rows = x[rank - 2], columns = x[rank - 1];
+        const std::int64_t diagonal = std::clamp(k, -rows - 1, columns + 1);
+        Positions i;
+        for (std::size_t d = 0; d + 1 < rank; ++d) i.push_back(p.axis(x[d]));
+        const std::int64_t first = lower ? 1 - rows : diagonal,
+                           count = std::max<std::int64_t>(lower ? rows + diagonal : columns - diagonal, 0);
+        i.push_back(masked(i[rank - 2] + p.axis(count) + first));
+        p.write(i, x);
+        p.read(0, i);
+    }
     /// Keeps j − i ≤ k (lower) or j − i ≥ k.
     template <class T> Ref<Block> keep(const Ref<Block>& x, bool lower) const
     {
@@ -186,6 +202,7 @@ struct Triangle {
 struct Tril : Triangle {
     static constexpr std::string_view name = "tril";
     using library = Tril;
+    void describe(Index& p) const { describe_kept(p, true); }
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return keep<T>(x, true); }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
@@ -195,6 +212,7 @@ struct Tril : Triangle {
 struct Triu : Triangle {
     static constexpr std::string_view name = "triu";
     using library = Triu;
+    void describe(Index& p) const { describe_kept(p, false); }
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return keep<T>(x, false); }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {

@@ -39,6 +39,7 @@ template <class T> Tensor<T> sum_along(std::size_t axis, const Tensor<T>& x)
 struct SoftmaxPull {
     static constexpr std::string_view name = "softmax_pull";
     using library = SoftmaxPull;
+    static constexpr bool infallible = true;
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
     template <class T> Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
@@ -69,6 +70,7 @@ struct SoftmaxPull {
 struct Softmax {
     static constexpr std::string_view name = "softmax";
     using library = Softmax;
+    static constexpr bool infallible = true;
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -90,6 +92,7 @@ struct Softmax {
 struct LogSoftmaxPull {
     static constexpr std::string_view name = "log_softmax_pull";
     using library = LogSoftmaxPull;
+    static constexpr bool infallible = true;
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
     template <class T> Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
@@ -120,6 +123,7 @@ struct LogSoftmaxPull {
 struct LogSoftmax {
     static constexpr std::string_view name = "log_softmax";
     using library = LogSoftmax;
+    static constexpr bool infallible = true;
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const

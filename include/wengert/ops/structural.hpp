@@ -16,6 +16,7 @@
 #pragma once
 
 #include "described.hpp"
+#include "forms.hpp"
 #ifndef WENGERT_COMPILED
 #include "index/run_source.hpp"
 #endif
@@ -31,6 +32,7 @@ namespace detail {
 struct ZeroWhereOther {
     static constexpr std::string_view name = "zero_where_other";
     using library = ZeroWhereOther;
+    static constexpr bool silences = true;
     static constexpr unsigned saves = 0b110;
     template <class T>
     Ref<Block> value(const Ref<Block>& v, const Ref<Block>& r, const Ref<Block>& g, const Site&) const
@@ -64,6 +66,7 @@ struct ZeroWhereOther {
 struct ZeroWhereSilent {
     static constexpr std::string_view name = "zero_where_silent";
     using library = ZeroWhereSilent;
+    static constexpr bool silences = true;
     static constexpr unsigned saves = 0b011;
     template <class T> Ref<Block> value(const Ref<Block>& r, const Ref<Block>& g, const Site&) const
     {
@@ -231,7 +234,7 @@ template <class Op, class Out, class... In>
 Ref<Block> structural_compute(const void* op, const Ref<Block>* x, [[maybe_unused]] std::size_t n,
                               const Site& at)
 {
-    if constexpr (Described<Op>)
+    if constexpr (Described<Op> && !Overridden<Op, Out, In...>)
         return compute_index(Op::name, describe_op<Op>, dtype_of<Out>(), op, x, n, at);
     else
         return [&]<std::size_t... k>(std::index_sequence<k...>) {
@@ -321,6 +324,7 @@ template <class Op, std::size_t i, class Out, class... In> constexpr Primitive m
     p.destroy = destroy_pooled<Op>;
     p.make = make_pooled<Op>;
     p.fields = visit_fields<Op>;
+    set_forms_of_accumulation<Op, wrt<i>>(p);
     return p;
 }
 template <class Op, std::size_t i, class Out, class... In>
@@ -351,7 +355,9 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
         p.parameters = [](const void* op) { return static_cast<const Op*>(op)->parameters(); };
     p.compute = structural_compute<Op, Out, In...>;
     if constexpr (Described<Op>) p.index = describe_op<Op>;
+    p.overridden = Described<Op> && Overridden<Op, Out, In...>;
     p.fields = visit_fields<Op>;
+    set_forms<Op>(p);
     if constexpr (std::is_default_constructible_v<Op>) p.make = make_pooled<Op>;
     if constexpr (requires(const Op& op) { op.inside; })
         p.inside = [](const void* op) { return static_cast<const Op*>(op)->inside.get(); };
@@ -401,7 +407,7 @@ template <class Op, class Out, class... In> const Primitive& structural_of() noe
 template <class Op, class Out, class... In>
 Ref<Block> value_of(const Op& op, const Site& at, const Tensor<In>&... x)
 {
-    if constexpr (Described<Op>) {
+    if constexpr (Described<Op> && !Overridden<Op, Out, In...>) {
         const Ref<Block> in[] = {x.any_unchecked().value...};
         return compute_index(Op::name, describe_op<Op>, dtype_of<Out>(), &op, in, sizeof...(In), at);
     } else

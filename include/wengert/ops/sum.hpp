@@ -100,6 +100,7 @@ struct BroadcastTo {
 struct Sum {
     static constexpr std::string_view name = "sum";
     using library = Sum;
+    static constexpr bool infallible = true;
     static constexpr bool linear = true;
     Axes axes;
     bool keepdims;

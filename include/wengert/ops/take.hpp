@@ -29,6 +29,34 @@ inline Shape taken_shape(const Shape& x, const Shape& indices, std::size_t axis)
     return out;
 }
 
+/// Where the elements of a taken array stand in it and in the array that they are taken from.
+struct TakenPositions {
+    Positions taken, whole;
+    TakenPositions(Index& p, std::size_t axis, std::size_t array, std::size_t indices)
+    {
+        const Shape &x = p.shape(array), &along = p.shape(indices);
+        if (axis >= x.size()) throw ShapeError("axis " + std::to_string(axis) + " of shape " + to_string(x));
+        taken = p.axes(taken_shape(x, along, axis));
+        Positions at;
+        for (std::size_t k = 0; k < along.size(); ++k) at.push_back(taken[axis + k]);
+        for (std::size_t k = 0; k < axis; ++k) whole.push_back(taken[k]);
+        whole.push_back(p.element(indices, at, true));
+        for (std::size_t k = axis + 1; k < x.size(); ++k) whole.push_back(taken[k - 1 + along.size()]);
+    }
+};
+/// Operand 0 with `updates` added at `indices` along an axis.
+inline void describe_added(Index& p, std::size_t axis, std::size_t indices, std::size_t updates)
+{
+    const TakenPositions i(p, axis, 0, indices);
+    const Shape wanted = taken_shape(p.shape(0), p.shape(indices), axis);
+    if (!(p.shape(updates) == wanted))
+        throw ShapeError("updates of shape " + to_string(p.shape(updates)) + " that should be " +
+                         to_string(wanted));
+    p.write_into(i.whole, 0);
+    p.adding();
+    p.read(updates, i.taken);
+}
+
 /// Positions along an axis of `shape`: in row-major order, and known to be there.
 struct CheckedIndices {
     Ref<Block> flat;
@@ -95,6 +123,7 @@ struct ScatterAdd {
     static constexpr bool linear = true;
     static constexpr unsigned saves = 2;
     std::size_t axis;
+    void describe(Index& p) const { detail::describe_added(p, axis, 1, 2); }
     template <class T>
     Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Ref<Block>& updates,
                      const Site& at) const
@@ -123,6 +152,17 @@ struct Take {
     static constexpr unsigned saves = 2;
     std::size_t axis;
     Shape of;
+    void describe(Index& p) const
+    {
+        if (!(of == p.shape(0)))
+            throw ShapeError("an array of shape " + to_string(p.shape(0)) + " that is said to be " +
+                             to_string(of));
+        const detail::TakenPositions i(p, axis, 0, 1);
+        p.write(i.taken);
+        p.read(0, i.whole);
+    }
+    /// Of accumulate: (x̄, ȳ, indices).
+    void describe(wrt<0>, Index& p) const { detail::describe_added(p, axis, 2, 1); }
     template <class T> Ref<Block> value(const Ref<Block>& x, const Ref<Block>& indices, const Site& at) const
     {
         const detail::CheckedIndices checked(name, indices, axis, x->shape, at);
@@ -206,6 +246,15 @@ struct OneHot {
     using library = OneHot;
     static constexpr bool flat = true;  // nothing that it reads has a derivative
     std::int64_t classes;
+    void describe(Index& p) const
+    {
+        Positions i = p.axes_of(0);
+        Shape shape = p.shape(0);
+        shape.push_back(classes);
+        i.push_back(p.element(0, i));
+        p.write(i, shape);
+        p.put(1);
+    }
     template <class T> Ref<Block> value(const Ref<Block>& labels, const Site& at) const
     {
         Shape shape = labels->shape;

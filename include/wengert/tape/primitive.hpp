@@ -8,6 +8,7 @@
 #include "../array/block.hpp"
 #include "../base/site.hpp"
 #include "../kernels/executor.hpp"
+#include "calls.hpp"
 
 namespace wengert {
 
@@ -22,6 +23,7 @@ struct AnyTensor {
 class Cotangents;
 class Index;
 class Inside;
+struct LoopParameters;
 struct Primitive;
 struct Term;
 
@@ -102,6 +104,12 @@ struct Primitive {
     bool elementwise = false;
     bool differentiable = false;
     bool effects = false;  ///< runs once and in order, also where nobody reads the result
+    bool random = false;   ///< drawn from a key: never made twice to save memory
+    /// Structural only: whatever the elements are, it fails for want of memory only, and calls nothing of the user's, so that it
+    /// may run on any thread beside others.
+    bool infallible = false;
+    /// Structural only: the first operand, with 0 where the last but one is not finite when all of the last one is 0.
+    bool silences = false;
     std::uint8_t saves =
         0;  ///< of an operation on a variable number of inputs: 0xff when its rule reads them all
 
@@ -118,6 +126,15 @@ struct Primitive {
     /// The same, written where input 0 lies, which nobody else sees; `rest` are the inputs from 1 on. Null: no such way.
     void (*update)(const void* op, Block& first, const Ref<Block>* rest, std::size_t n,
                    const Site& at) = nullptr;
+    bool overridden = false;  ///< beside `index`: `compute` and `update` are kernels of its own, for the host
+    /// Structural only: the product of matrices that it is, given the parameters. Null: it is none.
+    MatrixProduct (*product)(const void* op) = nullptr;
+    /// Structural only: the random numbers that it draws. Null: none that have another form.
+    RandomDraw (*draw)(const void* op) = nullptr;
+    /// Structural only: which part of a packed block it takes. Null: it does no such thing.
+    PackedPart (*packed)(void* op) = nullptr;
+    /// Calls of graphs only: the loop or branch that it is (graph/loops/loop.hpp).
+    const LoopParameters* (*loop)(const void* op) = nullptr;
     /// Operations of a sweep (pulls, accumulations) only: the rule on tensors, which differentiates again.
     AnyTensor (*expand)(const void* op, const AnyTensor* inputs, std::size_t n) = nullptr;
 

@@ -17,7 +17,8 @@ public:
     void write(bool over)
     {
         for (std::size_t k = 0; k < p_.write_count; ++k) check(p_.writes[k], p_.result);
-        for (std::size_t k = 0; k < p_.read_count; ++k) check(p_.reads[k].at, shape(p_.reads[k].operand));
+        for (std::size_t k = 0; k < p_.read_count; ++k)
+            if (!is_number(p_.reads[k])) check(p_.reads[k].at, shape(p_.reads[k].operand));
         if (p_.has_factor) check(p_.factor.at, shape(p_.factor.operand));
         begin(over);
         for (auto e : p_.extents)
@@ -28,6 +29,7 @@ public:
 private:
     using Rule = Position::Rule;
     const Shape& shape(std::size_t operand) const { return w_.graph.node(n_.inputs[operand]).shape; }
+    static bool is_number(const Index::Read& r) { return r.operand == Index::no_operand; }
     static std::string number(std::int64_t n) { return std::to_string(n); }
     std::string helper(const char* name, DType d) { return w_.helper(name, d); }
 
@@ -154,9 +156,9 @@ private:
     void read(const Index::Read& r)
     {
         const bool scans = p_.scanned != Scan::none;
-        const CppOperand x = w_.operand(n_.inputs[r.operand]), y = w_.operand(v_);
+        const CppOperand y = w_.operand(v_), x = is_number(r) ? y : w_.operand(n_.inputs[r.operand]);
         w_.open("{");
-        w_.declare("x", x, false);
+        if (!is_number(r)) w_.declare("x", x, false);
         w_.declare("y", y, true);
         if (p_.has_factor) w_.declare("c", w_.operand(n_.inputs[p_.factor.operand]), false);
         for (std::size_t k = 0; k < p_.given_count; ++k) {
@@ -170,9 +172,11 @@ private:
         w_.open_loops(box);
         if (scans) open_scan(x.type);
         const Place to = place("y", p_.writes[r.write], p_.result, y.strides);
-        const Place from = place("x", r.at, x.shape, x.strides);
-        w_.line("const " + x.type +
-                " v = " + guarded(from, r.fill, w_.graph.node(n_.inputs[r.operand]).dtype) + ";");
+        const DType dtype = is_number(r) ? n_.dtype : w_.graph.node(n_.inputs[r.operand]).dtype;
+        w_.line("const " + x.type + " v = " +
+                (is_number(r) ? constant(r.fill, dtype)
+                              : guarded(place("x", r.at, x.shape, x.strides), r.fill, dtype)) +
+                ";");
         const std::string value = scans ? scan_step(x.type) : "v";
         const std::string put = meet(to.element, value, r);
         w_.line(to.condition.empty() ? put : "if (" + to.condition + ") " + put);

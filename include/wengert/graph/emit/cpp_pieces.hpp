@@ -133,8 +133,6 @@ protected:
             w_.line("memcpy(" + w_.pointer(v_) + ", (const char*)(" + input(0).pointer + ") + " +
                     number(op<Unpack>().offset * static_cast<std::int64_t>(unit)) + ", " +
                     std::to_string(w_.plan.bytes_of(v_)) + ");");
-        } else if (name == "tril" || name == "triu") {
-            triangle(name == "tril", static_cast<const Triangle*>(n_->op.get())->k);
         } else {
             return false;
         }
@@ -153,22 +151,6 @@ protected:
         const CppOperand x = input(i);
         if (element_count(x.shape) == 0) return;
         w_.copy(x, w_.pointer(v_) + " + " + number(offset), row_major(x.shape), how);
-    }
-    void triangle(bool lower, std::int64_t k)
-    {
-        const CppOperand x = input(0), y = result();
-        const std::size_t r = x.shape.size();
-        w_.open("{");
-        w_.declare("x", x, false);
-        w_.declare("y", y, true);
-        w_.open_loops(x.shape);
-        const auto axis = [&](std::size_t d) {
-            return x.shape[d] == 1 ? std::string("0") : "i" + number(static_cast<std::int64_t>(d));
-        };
-        w_.line("y[" + w_.index(y.shape, y.strides) + "] = " + axis(r - 1) + " - " + axis(r - 2) +
-                (lower ? " <= " : " >= ") + number(k) + " ? x[" + w_.index(x.shape, x.strides) + "] : 0;");
-        w_.close_loops(x.shape);
-        w_.close();
     }
 
     CppWriter& w_;

@@ -2,7 +2,6 @@
 // `normal` takes its logarithm, sine and cosine from <math.h>.
 #pragma once
 
-#include "../../ops/random.hpp"
 #include "cpp_products.hpp"
 
 namespace wengert::detail {
@@ -12,24 +11,17 @@ public:
     using CppProducts::CppProducts;
 
 protected:
-    bool draws(std::string_view name)
+    void draw(const RandomDraw& d)
     {
-        const bool single = n_->dtype == DType::float32;
-        if (name == "uniform")
-            single ? uniform<float>() : uniform<double>();
-        else if (name == "normal")
-            normal(single);
-        else if (name == "bernoulli")
-            choice(op<Draw<BernoulliFill>>().fill.p, "1", "0");
-        else if (name == "dropout_mask")
-            dropout(op<Draw<DropoutFill>>().fill.p);
-        else if (name == "randint")
-            n_->dtype == DType::int32 ? integers<std::int32_t>() : integers<std::int64_t>();
-        else if (name == "key_child")
-            child();
-        else
-            return false;
-        return true;
+        using Form = RandomDraw::Form;
+        const bool single = is_single(n_->dtype);
+        switch (d.form) {
+        case Form::uniform: return uniform(d, single);
+        case Form::normal: return normal(single);
+        case Form::choice: return choice(d.p, element(d.low), element(d.high));
+        case Form::integers: return integers(d);
+        case Form::key: return child(d);
+        }
     }
 
 private:
@@ -61,15 +53,14 @@ private:
     }
     static constexpr const char* pair = "(w[2 * j] | (uint64_t)w[2 * j + 1] << 32)";
 
-    template <class T> void uniform()
+    void uniform(const RandomDraw& d, bool single)
     {
-        const auto& u = op<Draw<UniformFill<T>>>().fill;
         const std::string type = w_.type(v_);
-        std::string x = sizeof(T) == 4 ? "(" + type + ")(w[j] >> 8) * " + real_text(0x1p-24)
-                                       : "(" + type + ")(" + pair + " >> 11) * " + real_text(0x1p-53);
-        if (u.low != T(0) || u.high != T(1))
-            x = math("fma") + "(" + x + ", " + real_text(u.high - u.low) + ", " + real_text(u.low) + ")";
-        each(sizeof(T) == 4 ? 4 : 2, "y[i] = " + x + ";");
+        std::string x = single ? "(" + type + ")(w[j] >> 8) * " + real_text(0x1p-24)
+                               : "(" + type + ")(" + pair + " >> 11) * " + real_text(0x1p-53);
+        if (d.low != 0 || d.high != 1)
+            x = math("fma") + "(" + x + ", " + real_text(d.width) + ", " + real_text(d.low) + ")";
+        each(single ? 4 : 2, "y[i] = " + x + ";");
     }
     std::string real_text(double x) const { return literal_text(x, n_->dtype); }
 
@@ -98,30 +89,26 @@ private:
                     number(static_cast<std::int64_t>(std::min<std::uint64_t>(limit - 1, 0xFFFFFFFFU))) +
                     "u ? " + yes + " : " + no + ";");
     }
-    void dropout(double p)
+    /// A number as an element of the result.
+    std::string element(double x) const
     {
-        const double kept = 1.0 / (1.0 - p);
-        choice(p, real_text(0),
-               real_text(n_->dtype == DType::float32 ? static_cast<double>(static_cast<float>(kept)) : kept));
+        if (!differentiable(n_->dtype)) return number(static_cast<std::int64_t>(x));
+        return real_text(rounded_to(n_->dtype, x));
     }
-    template <class T> void integers()
+    void integers(const RandomDraw& d)
     {
-        const auto& r = op<Draw<RandintFill<T>>>().fill;
-        const auto low = static_cast<std::uint64_t>(static_cast<std::int64_t>(r.low)),
-                   range = static_cast<std::uint64_t>(static_cast<std::int64_t>(r.high)) - low;
-        each(2, "y[i] = (" + w_.type(v_) + ")(" + whole(low) + " + " + w_.helper("scaled", DType::int64) +
-                    "(" + pair + ", " + whole(range) + "));");
+        each(2, "y[i] = (" + w_.type(v_) + ")(" + whole(d.first) + " + " + w_.helper("scaled", DType::int64) +
+                    "(" + pair + ", " + whole(d.range) + "));");
     }
     /// Key::child.
-    void child()
+    void child(const RandomDraw& d)
     {
-        const KeyChild& c = op<KeyChild>();
         w_.open("{");
         declare_key();
         w_.declare("y", result(), true);
         w_.line("uint32_t w[4];");
-        w_.line(w_.helper("block", DType::int64) + "(secret, stream | " +
-                whole(std::uint64_t{c.domain} << 62) + ", " + whole(c.i) + ", w);");
+        w_.line(w_.helper("block", DType::int64) + "(secret, stream | " + whole(d.range << 62) + ", " +
+                whole(d.first) + ", w);");
         const std::string type = w_.type(v_);
         w_.line("y[0] = (" + type + ")(w[0] | (uint64_t)w[1] << 32);");
         w_.line("y[1] = (" + type + ")((w[2] | (uint64_t)w[3] << 32) >> 2);");

@@ -21,81 +21,30 @@ public:
         n_ = &w_.graph.node(v);
         over_ = over;
         const std::string_view name = n_->primitive->kind;
-        w_.line("/* " + std::string(n_->primitive->index ? n_->primitive->name : name) +
+        w_.line("/* " + comment_text(n_->primitive->name) +
                 (n_->at.line ? ", line " + std::to_string(n_->at.line) : "") + " */");
         if (n_->primitive->index) return CppIndex(w_, v).write(over);
         if (const LoopParameters* p = loop_parameters(*n_))
             return p->kind == LoopParameters::Kind::scan_pull ? CppScanPull(w_, v).write()
                                                               : CppLoop(w_, v).write();
+        if (n_->primitive->silences) return silence(n_->inputs.size() == 2);
         if (w_.module.native) {
-            if (!(moves(name) || sums_rows(name) || (picks(name) && selects(name))))
-                w_.refuse(v, "it is a call of the library");
+            if (!(moves(name) || sums_rows(name))) w_.refuse(v, "it is a call of the library");
             return;
         }
-        if (!(moves(name) || reduces(name) || multiplies(name) || selects(name) || normalizes(name) ||
-              draws(name)))
+        if (n_->primitive->product) return multiply();
+        if (n_->primitive->draw) return draw(n_->primitive->draw(n_->op.get()));
+        if (!(moves(name) || reduces(name) || normalizes(name)))
             w_.refuse(v, "this operation has no form in emitted C++");
     }
 
 private:
-    /// Operations of native code that compute nothing.
-    static bool picks(std::string_view name)
+    /// A user's name may hold what ends a comment.
+    static std::string comment_text(std::string_view name)
     {
-        return name == "take" || name == "one_hot" || name == "zero_where_silent" ||
-               name == "zero_where_other";
-    }
-    bool selects(std::string_view name)
-    {
-        if (name == "take") {
-            lines(input(0).shape, op<Take>().axis, 1,
-                  "y[(o * n + k) * inner + j] = x[(o * extent + at) * inner + j];", 0, v_);
-        } else if (name == "scatter_add") {
-            begin_with_first();
-            lines(n_->shape, op<ScatterAdd>().axis, 1,
-                  "y[(o * extent + at) * inner + j] += x[(o * n + k) * inner + j];", 2, v_);
-        } else if (name == "take.pull0") {
-            begin_with_first();
-            lines(n_->shape, op<Take>().axis, 2,
-                  "y[(o * extent + at) * inner + j] += x[(o * n + k) * inner + j];", 1, v_);
-        } else if (name == "one_hot") {
-            w_.fill(v_, "0");
-            w_.open("{");
-            w_.declare("x", contiguous_input(0), false);
-            w_.declare("y", result(), true);
-            w_.open("for (ptrdiff_t k = 0; k < " +
-                    number(static_cast<std::int64_t>(element_count(w_.graph.node(in(0)).shape))) +
-                    "; ++k) {");
-            w_.line("if (x[k] < 0 || x[k] >= " + number(op<OneHot>().classes) + ") " + w_.failure(v_));
-            w_.line("y[k * " + number(op<OneHot>().classes) + " + x[k]] = 1;");
-            w_.close();
-            w_.close();
-        } else if (name == "zero_where_silent" || name == "zero_where_other") {
-            silence(name == "zero_where_silent");
-        } else {
-            return false;
-        }
-        return true;
-    }
-    /// Lines of x along an axis by index: `statement` for each element of one.
-    void lines(const Shape& shape, std::size_t axis, std::size_t indices, const std::string& statement,
-               std::size_t from, ValueId)
-    {
-        const Lines l(shape, axis);
-        const auto whole = [](std::size_t n) { return std::to_string(n); };
-        w_.open("{");
-        w_.declare("x", contiguous_input(from), false);
-        w_.declare("index", contiguous_input(indices), false);
-        w_.declare("y", result(), true);
-        w_.line("const ptrdiff_t extent = " + whole(l.extent) + ", inner = " + whole(l.inner) +
-                ", n = " + whole(element_count(w_.graph.node(in(indices)).shape)) + ";");
-        w_.open("for (ptrdiff_t o = 0; o < " + whole(l.outer) + "; ++o)");
-        w_.open("for (ptrdiff_t k = 0; k < n; ++k) {");
-        w_.line("const ptrdiff_t at = (ptrdiff_t)(index[k] < 0 ? index[k] + extent : index[k]);");
-        w_.line("if (at < 0 || at >= extent) " + w_.failure(v_));
-        w_.line("for (ptrdiff_t j = 0; j < inner; ++j) " + statement);
-        w_.close();
-        w_.undent();
-        w_.close();
+        std::string text(name);
+        std::replace(text.begin(), text.end(), '*', '.');
+        return text;
     }
     /// (r, g) or (v, r, g): what r is not finite for becomes 0 when all of g is.
     void silence(bool own)

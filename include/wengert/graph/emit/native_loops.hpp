@@ -123,7 +123,7 @@ struct NativeLoopStep {
         const NativeRun now{kernels::zero_cotangent, s.constants};
         if (s.loop(s.addresses, reinterpret_cast<char*>(s.arena), &now) != 0)
             return tiling::detail::Call::run_compute(s.call, run);
-        if (!s.call->primitive->index) report(*static_cast<const Loop*>(s.call->op)->parameters);
+        if (!s.call->primitive->index) report(*s.call->primitive->loop(s.call->op));
         return true;
     }
 

@@ -27,8 +27,8 @@ public:
     {
         const GraphNode& n = g_.node(v);
         const tiling::Rule r = tiling::rule_of(g_, layouts_, v);
-        if (r == tiling::Rule::gemm) return product(v, *static_cast<const MatMul*>(n.op.get()));
-        if (r == tiling::Rule::add_gemm) return added(v, *static_cast<const MatMul*>(n.op.get()));
+        if (r == tiling::Rule::product) return product(v, product_of(n));
+        if (r == tiling::Rule::add_product) return added(v, product_of(n));
         if (r == tiling::Rule::silent && plain(n.inputs[0])) return silenced(v);
         return {};
     }
@@ -60,51 +60,44 @@ private:
         return fma(more, less, one).first() != 0;
     }
 
-    Matrices matrices(ValueId v, bool op, bool column) const
+    Matrices matrices(ValueId v, const MatrixProduct::Factor& f) const
     {
         const GraphNode& n = g_.node(v);
         const Ref<Block> root =
             make_borrowed(n.dtype, g_.node(layouts_[v].root).shape, tiling::detail::nowhere());
-        const Ref<Block> x = tiling::detail::header_on(root, n.shape, layouts_[v]);
-        const Shape shape = n.shape.size() == 2 ? n.shape
-                            : column            ? MatMul::as_columns(n.shape)
-                                                : MatMul::as_rows(n.shape);
-        return matrices_of(x, shape, op);
+        return tiling::detail::matrices(tiling::detail::header_on(root, n.shape, layouts_[v]), f);
     }
-    Sizes sizes(ValueId a, bool ta, ValueId b, bool tb) const
+    Sizes sizes(const GraphNode& n, const MatrixProduct& p) const
     {
-        const Matrices ma = matrices(a, ta, false), mb = matrices(b, tb, true);
+        const Matrices ma = matrices(n.inputs[p.a.operand], p.a), mb = matrices(n.inputs[p.b.operand], p.b);
         return {ma.transposed, mb.transposed, ma.rows, mb.columns, ma.columns, ma.ld, mb.ld};
     }
 
-    ProductCode product(ValueId v, const MatMul& op) const
+    ProductCode product(ValueId v, const MatrixProduct& form) const
     {
         const GraphNode& n = g_.node(v);
-        const std::string p = written(v, sizes(n.inputs[0], op.ta, n.inputs[1], op.tb), false);
+        const std::string p = written(v, sizes(n, form), false);
         if (p.empty()) return {};
         const std::string t = type(v), from = "(const " + t + "*)";
         return {"(void* const* p, f64)\n{\n    " + p + "::run<false>(" + from + "p[0], " + from + "p[1], (" +
                     t + "*)p[2]);\n}\n",
-                {n.inputs[0], n.inputs[1], v}};
+                {n.inputs[form.a.operand], n.inputs[form.b.operand], v}};
     }
-    /// As emit_add_gemm has it.
-    ProductCode added(ValueId v, const MatMul& op) const
+    /// A cotangent, to which a product under the zero-cotangent rule is added.
+    ProductCode added(ValueId v, const MatrixProduct& form) const
     {
         const GraphNode& n = g_.node(v);
-        const ValueId g = n.inputs[1], x = n.inputs[2];
-        const bool first = n.primitive->kind.back() == '0', turned = first ? op.ta : op.tb;
-        const bool g_left = first != turned;
-        const ValueId a = g_left ? g : x, b = g_left ? x : g;
-        const bool ta = first ? (turned ? op.tb : false) : (turned ? true : !op.ta),
-                   tb = first ? (turned ? true : !op.tb) : (turned ? op.ta : false);
-        if (!plain(n.inputs[0])) return {};
-        const std::string p = written(v, sizes(a, ta, b, tb), true);
+        if (form.factor != MatrixProduct::none || form.silent == MatrixProduct::none || form.always ||
+            form.minus || !plain(n.inputs[0]))
+            return {};
+        const ValueId g = n.inputs[form.silent];
+        const std::string p = written(v, sizes(n, form), true);
         if (p.empty()) return {};
         const std::string t = type(v), from = "(const " + t + "*)";
         return {"(void* const* p, f64 zero)\n{\n    add_product<" + p + list(count(v), count(g)) + ">(" +
                     from + "p[0], " + from + "p[1], " + from + "p[2], " + from + "p[3], (" + t +
                     "*)p[4], zero);\n}\n",
-                {n.inputs[0], a, b, g, v}};
+                {n.inputs[0], n.inputs[form.a.operand], n.inputs[form.b.operand], g, v}};
     }
     ProductCode silenced(ValueId v) const
     {

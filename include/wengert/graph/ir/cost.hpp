@@ -8,7 +8,6 @@
 #pragma once
 
 #include "../../base/term.hpp"
-#include "../../ops/matmul.hpp"
 #include "cost_model.hpp"
 #include "graph.hpp"
 
@@ -45,6 +44,17 @@ inline double rule_cost(const Primitive& p, const CostModel::Rates& r)
     return cost;
 }
 
+/// How many products of numbers are summed up in an element of a product of matrices.
+inline double inner_extent(const Graph& g, const GraphNode& n)
+{
+    const MatrixProduct p = product_of(n);
+    const Shape& s = g.node(n.inputs[p.a.operand]).shape;
+    if (s.empty()) return 1;
+    if (s.size() == 1 || p.a.vector)  // a row, or a column
+        return p.a.column == p.a.transposed ? static_cast<double>(s.back()) : 1;
+    return static_cast<double>(s[s.size() - (p.a.transposed ? 2 : 1)]);
+}
+
 inline double tier(const CostModel::Traffic& t, std::size_t bytes, const CostModel& c)
 {
     return bytes <= c.l1_bytes ? t.l1 : bytes <= c.l2_bytes ? t.l2 : t.far;
@@ -71,11 +81,7 @@ inline double work_cost(const Graph& g, const GraphNode& n, const CostModel& c)
     const CostModel::Rates& r = detail::rates_of(n.dtype, c);
     auto elements = static_cast<double>(element_count(n.shape));
     if (n.primitive->value) return elements * detail::rule_cost(*n.primitive, r);
-    if (n.primitive->kind == MatMul::name) {
-        const auto& m = *static_cast<const MatMul*>(n.op.get());
-        const Shape rows = MatMul::as_rows(m.a);
-        return elements * static_cast<double>(rows[rows.size() - (m.ta ? 2 : 1)]) * r.product;
-    }
+    if (n.primitive->product) return elements * detail::inner_extent(g, n) * r.product;
     for (ValueId v : n.inputs)
         elements = std::max(elements, static_cast<double>(element_count(g.node(v).shape)));
     return elements * r.arithmetic;

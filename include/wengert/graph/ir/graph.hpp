@@ -89,6 +89,9 @@ private:
     std::vector<Guard> guards_;
 };
 
+/// The product of matrices that a node says it is. Throws TapeError where it names operands that it does not have.
+MatrixProduct product_of(const GraphNode& n);
+
 /// A copy of parameters that lives as long as anyone holds it.
 Parameters keep_parameters(const Primitive& p, const void* op);
 

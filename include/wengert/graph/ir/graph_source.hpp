@@ -81,6 +81,20 @@ WENGERT_INLINE void Graph::finish(const Graph& from, const std::vector<ValueId>&
     }
 }
 
+WENGERT_INLINE MatrixProduct product_of(const GraphNode& n)
+{
+    const MatrixProduct p = n.primitive->product(n.op.get());
+    const auto has = [&](std::uint8_t k, bool optional) {
+        return k < n.inputs.size() || (optional && k == MatrixProduct::none);
+    };
+    if (!has(p.a.operand, false) || !has(p.b.operand, false) || !has(p.factor, true) || !has(p.silent, true))
+        fail<TapeError>(n.primitive->name,
+                        "says that it is a product of an operand that it does not have: there are " +
+                            std::to_string(n.inputs.size()),
+                        n.at);
+    return p;
+}
+
 WENGERT_INLINE Parameters keep_parameters(const Primitive& p, const void* op)
 {
     if (!op || !p.clone) return {};

@@ -6,6 +6,9 @@
 
 namespace wengert {
 
+/// Is its description what runs on the host?
+inline bool runs_index(const Primitive& p) noexcept { return p.index && !p.overridden; }
+
 /// Of operand shapes that live as long as the program.
 inline Index index_of(const Primitive& p, const void* op, const Shape* const* shapes, std::size_t n,
                       const Site& at)

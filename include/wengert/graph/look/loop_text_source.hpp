@@ -6,12 +6,7 @@
 
 namespace wengert::detail {
 
-WENGERT_INLINE const LoopParameters* loop_of(const GraphNode& n)
-{
-    return n.primitive && n.primitive->fields == visit_loop
-               ? static_cast<const Loop*>(n.op.get())->parameters.get()
-               : nullptr;
-}
+WENGERT_INLINE const LoopParameters* loop_of(const GraphNode& n) { return loop_parameters(n); }
 
 WENGERT_INLINE std::vector<const Graph*> graphs_of(const LoopParameters& p)
 {

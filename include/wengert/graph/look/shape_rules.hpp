@@ -158,32 +158,6 @@ inline Shape result_shape(const Stack& op, ValueTypes x)
         detail::same_shape(detail::without_axis(op.shape, op.axis), v.shape, "an operand");
     return op.shape;
 }
-inline Shape result_shape(const Triangle& op, ValueTypes x)
-{
-    detail::demand_rank(x[0].shape, 2, true);
-    detail::demand(op.k > -(std::int64_t{1} << 60) && op.k < (std::int64_t{1} << 60),
-                   "a diagonal that no matrix has");
-    return x[0].shape;
-}
-inline Shape result_shape(const Take& op, ValueTypes x)
-{
-    detail::stated(op.of, x[0].shape);
-    detail::demand_axis(op.axis, op.of);
-    return detail::taken_shape(op.of, x[1].shape, op.axis);
-}
-inline Shape result_shape(const ScatterAdd& op, ValueTypes x)
-{
-    detail::demand_axis(op.axis, x[0].shape);
-    detail::same_shape(detail::taken_shape(x[0].shape, x[1].shape, op.axis), x[2].shape, "updates");
-    return x[0].shape;
-}
-inline Shape result_shape(const OneHot& op, ValueTypes x)
-{
-    Shape out = x[0].shape;
-    out.push_back(op.classes);
-    return out;
-}
-
 // Products.
 inline Shape result_shape(const MatMul& op, ValueTypes x)
 {

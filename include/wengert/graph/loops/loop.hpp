@@ -3,6 +3,8 @@
 // which `unpack` takes them. graph/loops/loop_run.hpp runs loops, graph/loops/loop_rules.hpp differentiates them.
 #pragma once
 
+#include <optional>
+
 #include "../../ops/cast.hpp"
 #include "../../ops/structural.hpp"
 #include "body_graph.hpp"
@@ -136,6 +138,9 @@ template <LoopParameters::Kind kind, class T, bool effects> constexpr Primitive 
     p.clone = clone_pooled<Loop>;
     p.destroy = destroy_pooled<Loop>;
     p.fields = visit_loop;
+    p.loop = [](const void* op) -> const LoopParameters* {
+        return static_cast<const Loop*>(op)->parameters.get();
+    };
     p.parameters = [](const void* op) {
         const LoopParameters& l = *static_cast<const Loop*>(op)->parameters;
         constexpr bool counted =
@@ -177,16 +182,28 @@ inline const Primitive& primitive_of(const LoopParameters& p)
     }
 }
 
-inline bool is_loop(const Primitive& p) { return p.clone == clone_pooled<Loop>; }
-
 }  // namespace detail
 
 /// The parameters of a node that is a loop or a branch, null for all others.
 inline const LoopParameters* loop_parameters(const GraphNode& n)
 {
-    return n.primitive && detail::is_loop(*n.primitive)
-               ? static_cast<const detail::Loop*>(n.op.get())->parameters.get()
-               : nullptr;
+    return n.primitive && n.primitive->loop ? n.primitive->loop(n.op.get()) : nullptr;
+}
+
+/// The part of a packed block that a node takes, if it does: not to be written to.
+inline std::optional<PackedPart> packed_part(const GraphNode& n)
+{
+    if (!n.primitive || !n.primitive->packed) return {};
+    return n.primitive->packed(const_cast<void*>(n.op.get()));
+}
+/// The same node's parameters for another place in another block.
+inline Parameters packed_at(const GraphNode& n, std::int64_t offset, std::int64_t of)
+{
+    const Parameters copy = keep_parameters(*n.primitive, n.op.get());
+    const PackedPart part = n.primitive->packed(const_cast<void*>(copy.get()));
+    part.offset = offset;
+    part.of = of;
+    return copy;
 }
 
 /// y = zeros of shape (of) with x, flattened, from element `offset` on: the transpose of Unpack;  x̄ = unpack of ȳ
@@ -215,9 +232,10 @@ struct Unpack {
     std::int64_t offset;
     Shape shape;
     std::int64_t of;  ///< elements of x
-    template <class T> Ref<Block> value(const Ref<Block>& packed, const Site&) const
+    PackedPart packed() { return {offset, shape, of}; }
+    template <class T> Ref<Block> value(const Ref<Block>& block, const Site&) const
     {
-        const Ref<Block> x = contiguous(packed);
+        const Ref<Block> x = contiguous(block);
         if (x->dtype == dtype_of<T>()) return make_view(x, shape, nullptr, offset);
         auto y = make_block(dtype_of<T>(), shape);
         std::memcpy(y->data, x->data + static_cast<std::size_t>(offset) * size_of(x->dtype), y->bytes());
@@ -246,9 +264,9 @@ template <class T> Tensor<T> Pack::pull(wrt<0>, const Tensor<T>& g, const Tensor
 inline bool Unpack::hands_over(const Node& n, const AnyTensor& g, Cotangents& out) const
 {
     Node* loop = n.inputs[0];
-    if (!loop || !detail::is_loop(*loop->primitive)) return false;
+    if (!loop || !loop->primitive->loop) return false;
     if (!out.wanted(0) || !loop->op || g.value->count == 0) return true;
-    const auto& results = static_cast<const detail::Loop*>(loop->op)->parameters->results;
+    const auto& results = loop->primitive->loop(loop->op)->results;
     for (std::size_t k = 0; k < results.size(); ++k)
         if (results[k].offset == offset && results[k].shape == shape) out.walk().add_part(*loop, k, g);
     return true;

@@ -187,7 +187,7 @@ WENGERT_INLINE Graph without_effects(const Graph& g)
         GraphNode n = g.node(v);
         if (n.kind == Graph::Kind::input) continue;
         if (const LoopParameters* l = loop_parameters(n); l && l->effects) {
-            auto q = without_effects(static_cast<const Loop*>(n.op.get())->parameters);
+            auto q = without_effects(std::shared_ptr<const LoopParameters>(n.op, l));
             n.inputs.resize(n.inputs.size() - l->ignored);
             n.primitive = &primitive_of(*q);
             n.op = std::make_shared<const Loop>(Loop{std::move(q)});
@@ -235,10 +235,10 @@ WENGERT_INLINE std::vector<AnyTensor> replay_body(const Graph& with_host,
         if (l && l->kind == LoopParameters::Kind::scan && reverse && depends && l->kept == 0 &&
             differentiable(l->dtype)) {
             values[v] = apply_loop(with_history(*l), operands, n.at);
-        } else if (n.primitive->kind == Unpack::name) {
-            Unpack op = *static_cast<const Unpack*>(n.op.get());
-            op.of = static_cast<std::int64_t>(operands[0].value->count);
-            values[v] = apply_any(*n.primitive, &op, operands.data(), 1, n.at);
+        } else if (const auto part = packed_part(n)) {
+            const Parameters op =
+                packed_at(n, part->offset, static_cast<std::int64_t>(operands[0].value->count));
+            values[v] = apply_any(*n.primitive, op.get(), operands.data(), 1, n.at);
         } else {
             values[v] = apply_any(*n.primitive, n.op.get(), operands.data(), operands.size(), n.at);
         }

@@ -78,7 +78,7 @@ WENGERT_INLINE void drop_unused(LoopParameters& p, std::vector<AnyTensor>& in)
 WENGERT_INLINE std::vector<AnyTensor> cotangents_of_results(const Node& n, const AnyTensor& g,
                                                             Cotangents& out)
 {
-    const LoopParameters& p = *static_cast<const Loop*>(n.op)->parameters;
+    const LoopParameters& p = *n.primitive->loop(n.op);
     std::vector<AnyTensor> parts = out.walk().take_parts(n);
     parts.resize(p.results.size());
     if (g.value->dtype == p.dtype && g.value->shape == Shape{p.size})  // of the packed block as a whole

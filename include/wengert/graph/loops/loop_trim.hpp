@@ -32,12 +32,10 @@ private:
     {
         const auto& results = loop_parameters(g.node(loop))->results;
         bool known = false;
-        if (n.primitive && n.primitive->kind == Unpack::name) {
-            const Unpack& op = *static_cast<const Unpack*>(n.op.get());
+        if (const auto part = packed_part(n))
             for (std::size_t k = 0; k < results.size(); ++k)
-                if (results[k].offset == op.offset && results[k].shape == op.shape)
+                if (results[k].offset == part->offset && results[k].shape == part->shape)
                     read[loop][k] = known = true;
-        }
         if (!known) read[loop].clear();
     }
 };
@@ -93,12 +91,10 @@ inline Graph trimmed_loops(Graph g)
         } else if (n.inputs.size() == 1 && !places[n.inputs[0]].empty()) {
             const LoopParameters &before = *loop_parameters(g.node(n.inputs[0])),
                                  &after = *loop_parameters(h.node(map[n.inputs[0]]));
-            Unpack op = *static_cast<const Unpack*>(n.op.get());
+            const PackedPart part = *packed_part(n);
             std::size_t k = 0;
-            while (before.results[k].offset != op.offset || !(before.results[k].shape == op.shape)) ++k;
-            op.offset = after.results[places[n.inputs[0]][k]].offset;
-            op.of = after.size;
-            n.op = keep_parameters(*n.primitive, &op);
+            while (before.results[k].offset != part.offset || !(before.results[k].shape == part.shape)) ++k;
+            n.op = packed_at(n, after.results[places[n.inputs[0]][k]].offset, after.size);
         }
         map[v] = h.copy(n, map);
     }

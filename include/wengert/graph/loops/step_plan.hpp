@@ -92,7 +92,7 @@ private:
         i.value = v;
         i.out = values_[v].get();
         i.count = i.out->count;
-        if (n.primitive->index) {
+        if (runs_index(*n.primitive)) {
             give_place(v, false);
             std::vector<Ref<Block>> in;
             for (ValueId k : n.inputs) in.push_back(values_[k]);

@@ -5,7 +5,6 @@
 
 #include "../../ops/creation.hpp"
 #include "../../ops/math.hpp"
-#include "../../ops/matmul.hpp"
 #include "../../ops/shape_rules.hpp"
 #include "../../ops/view.hpp"
 #include "../ir/graph.hpp"
@@ -46,10 +45,9 @@ enum class Fn : std::uint8_t {
     select,
     copy,
     sum,
-    matmul,
-    zero_where_silent,  ///< of (r, g)
-    zero_where_other,   ///< of (v, r, g)
-    view_accumulate,    ///< cotangent so far + g at a selection
+    product,          ///< of matrices, as MatrixProduct says
+    silence,          ///< Primitive::silences, of (r, g) or (v, r, g)
+    view_accumulate,  ///< cotangent so far + g at a selection
     element_accumulate
 };
 
@@ -130,9 +128,8 @@ inline Fn structural_function(const Primitive& p)
     if (is_op<Select>(p)) return Fn::select;
     if (is_op<Copy>(p)) return Fn::copy;
     if (is_op<Sum>(p)) return Fn::sum;
-    if (is_op<MatMul>(p)) return Fn::matmul;
-    if (is_op<wengert::detail::ZeroWhereSilent>(p)) return Fn::zero_where_silent;
-    if (is_op<wengert::detail::ZeroWhereOther>(p)) return Fn::zero_where_other;
+    if (p.product) return Fn::product;
+    if (p.silences) return Fn::silence;
     if (is_op<Select>(p, "view.pull0")) return Fn::view_accumulate;
     if (is_op<Element>(p, "element.pull0")) return Fn::element_accumulate;
     return Fn::unknown;
@@ -166,6 +163,9 @@ inline Fn function_of(const Primitive& p)
     if (!same) e = {&p, p.value, p.compute, detail::recognise(p)};
     return e.fn;
 }
+
+/// Of Fn::silence: the first operand is the one that may not be finite.
+inline bool silences_itself(const GraphNode& n) { return n.inputs.size() == 2; }
 
 /// The parameters of a structural node whose function is known.
 template <class Op> const Op& parameters_of(const GraphNode& n)

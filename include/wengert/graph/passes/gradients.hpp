@@ -136,11 +136,12 @@ inline ValueId drop_undefined_pull(Rewrite& r, const GraphNode& n)
                                                                              : no_value;
 }
 
-/// zero_where_silent(r, g) = r where g has something to say or r is finite; zero_where_other(v, r, g) = v likewise.
+/// silence(r, g) = r where g has something to say or r is finite; silence(v, r, g) = v likewise.
 inline ValueId drop_silent(const Rewrite& r, const GraphNode& n)
 {
     const ValueId v = n.inputs[0], x = n.inputs[n.inputs.size() - 2], g = n.inputs.back();
-    const bool again = v == x && r.fn_for(n, x) == Fn::zero_where_silent && r.node(x).inputs[1] == g;
+    const bool again =
+        v == x && r.fn_for(n, x) == Fn::silence && silences_itself(r.node(x)) && r.node(x).inputs[1] == g;
     const bool speaking = speaks(r, g) && element_count(r.node(g).shape) > 0;
     return speaking || r.facts(x).has(Facts::finite) || again ? instead(r, n, v) : no_value;
 }
@@ -199,8 +200,7 @@ inline ValueId gradient_rule(Rewrite& r, GraphNode& n)
     case Fn::guarded_square: return unguarded(r, n, fn);
     case Fn::zero_where_undefined: return drop_undefined(r, n);
     case Fn::zero_where_undefined_pull: return drop_undefined_pull(r, n);
-    case Fn::zero_where_silent:
-    case Fn::zero_where_other: return drop_silent(r, n);
+    case Fn::silence: return drop_silent(r, n);
     case Fn::view_accumulate:
     case Fn::element_accumulate: return embed_first(r, n, fn);
     case Fn::sum: return sum_of_broadcast(r, n);

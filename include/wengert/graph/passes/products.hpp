@@ -32,23 +32,52 @@ inline bool read_in_place(const Rewrite& r, ValueId v)
     return r.facts(v).has(Facts::row_major);
 }
 
-/// matmul(xᵀ, y): the flag says it, no view is made.
+/// op(a) op(b) and nothing else: what MatMul is.
+inline bool is_matmul(const Rewrite& r, const GraphNode& n, const MatrixProduct& p)
+{
+    const bool numbers = n.dtype != DType::boolean && r.node(n.inputs[p.a.operand]).dtype == n.dtype &&
+                         r.node(n.inputs[p.b.operand]).dtype == n.dtype;
+    return numbers && !p.adds && p.factor == MatrixProduct::none && !p.a.column && p.b.column &&
+           !p.a.vector && !p.b.vector;
+}
+inline MatMul matmul_of(const Rewrite& r, const GraphNode& n, const MatrixProduct& p)
+{
+    return {p.a.transposed, p.b.transposed, r.node(n.inputs[p.a.operand]).shape,
+            r.node(n.inputs[p.b.operand]).shape};
+}
+inline const Primitive& matmul_for(DType d)
+{
+    const Primitive* p = nullptr;
+    with_dtype(d, [&]<class T>() {
+        if constexpr (!std::is_same_v<T, bool>)
+            p = &structural_primitive<MatMul, xsimd::default_arch, T, T, T>;
+    });
+    return *p;
+}
+
+/// (xᵀ) y: the flag says it, no view is made.
 inline ValueId flag_transposes(Rewrite& r, GraphNode& n)
 {
-    MatMul op = parameters_of<MatMul>(n);
+    const MatrixProduct p = product_of(n);
+    if (!is_matmul(r, n, p)) return no_value;
+    MatMul op = matmul_of(r, n, p);
+    ValueId in[] = {n.inputs[p.a.operand], n.inputs[p.b.operand]};
     for (std::size_t k = 0; k < 2; ++k) {
-        const ValueId x = n.inputs[k];
+        const ValueId x = in[k];
         if (r.fn_for(n, x) != Fn::transpose || !swaps_rows(parameters_of<Transpose>(r.node(x)).perm))
             continue;
         const bool exact = is_proper_matrix(r.node(x).shape) && read_in_place(r, r.node(x).inputs[0]);
         if (!exact && !r.options.allow_reassociation) continue;
         bool& flag = k == 0 ? op.ta : op.tb;
         flag = !flag;
-        n.inputs[k] = r.node(x).inputs[0];
-        (k == 0 ? op.a : op.b) = r.node(n.inputs[k]).shape;
+        in[k] = r.node(x).inputs[0];
+        (k == 0 ? op.a : op.b) = r.node(in[k]).shape;
         r.edited = true;
     }
-    if (r.edited) n.op = keep_parameters(*n.primitive, &op);
+    if (!r.edited) return no_value;
+    n.primitive = &matmul_for(n.dtype);
+    n.op = keep_parameters(*n.primitive, &op);
+    n.inputs = {in[0], in[1]};
     return no_value;
 }
 
@@ -61,17 +90,20 @@ inline FoundProduct found_product(const Rewrite& r, const GraphNode& n, ValueId 
 {
     FoundProduct f;
     ValueId g = no_value;
-    if (r.fn_for(n, v) == Fn::zero_where_silent && r.used_once(v)) {
+    if (r.fn_for(n, v) == Fn::silence && silences_itself(r.node(v)) && r.used_once(v)) {
         g = r.node(v).inputs[1];
         v = r.node(v).inputs[0];
     }
     if (!r.used_once(v)) return f;
-    if (r.fn_for(n, v) != Fn::matmul || !(r.node(v).shape == n.shape)) return f;
+    if (r.fn_for(n, v) != Fn::product || !(r.node(v).shape == n.shape)) return f;
     const GraphNode& m = r.node(v);
-    if (r.node(m.inputs[0]).shape.size() != 2 || r.node(m.inputs[1]).shape.size() != 2) return f;
-    if (g != no_value && g != m.inputs[0] && g != m.inputs[1]) return f;
+    const MatrixProduct p = product_of(m);
+    if (!is_matmul(r, m, p)) return f;
+    const ValueId a = m.inputs[p.a.operand], b = m.inputs[p.b.operand];
+    if (r.node(a).shape.size() != 2 || r.node(b).shape.size() != 2) return f;
+    if (g != no_value && g != a && g != b) return f;
     f.product = v;
-    f.silent = g == no_value ? 0 : g == m.inputs[0] ? 1 : 2;
+    f.silent = g == no_value ? 0 : g == a ? 1 : 2;
     return f;
 }
 
@@ -100,8 +132,10 @@ inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
         const FoundProduct f = scaled_product(r, n, p, alpha);
         if (f.product == no_value || !(r.node(c).shape == n.shape)) continue;
         if (alpha == no_value && !r.used_once(c)) continue;  // c would be copied
-        const ValueList in = r.node(f.product).inputs;
-        const MatMul m = parameters_of<MatMul>(r.node(f.product));
+        const GraphNode& found = r.node(f.product);
+        const MatrixProduct product = product_of(found);
+        const MatMul m = matmul_of(r, found, product);
+        const ValueId a = found.inputs[product.a.operand], b = found.inputs[product.b.operand];
         if (alpha == no_value) alpha = number_like(r, n, 1);
         const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.silent, m.a, m.b};
         GraphNode y = n;
@@ -109,7 +143,7 @@ inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
             return &structural_primitive<Gemm, xsimd::default_arch, T, T, T, T, T>;
         });
         y.op = keep_parameters(*y.primitive, &op);
-        y.inputs = {c, in[0], in[1], alpha};
+        y.inputs = {c, a, b, alpha};
         return r.add(std::move(y));
     }
     return no_value;
@@ -119,7 +153,7 @@ inline ValueId product_rule(Rewrite& r, GraphNode& n)
 {
     if (n.kind != Graph::Kind::operation) return no_value;
     switch (const Fn fn = function_of(*n.primitive)) {
-    case Fn::matmul: return flag_transposes(r, n);
+    case Fn::product: return flag_transposes(r, n);
     case Fn::add:
     case Fn::subtract: return fold_sum(r, n, fn);
     default: return no_value;

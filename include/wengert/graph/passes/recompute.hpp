@@ -273,7 +273,7 @@ inline bool any_candidate(const Graph& g, const CostModel& c)
         if (!n.primitive) continue;
         const std::string_view name = n.primitive->kind;
         const bool moves = !n.primitive->value && (tiling::detail::makes_view(name) ||
-                                                   name.starts_with("view") || name.starts_with("matmul"));
+                                                   name.starts_with("view") || n.primitive->product);
         for (ValueId i : n.inputs) {
             ++readers[i];
             if (moves) elsewhere[i] = true;

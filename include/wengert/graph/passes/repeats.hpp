@@ -2,17 +2,11 @@
 #pragma once
 
 #include "../ir/cost.hpp"
+#include "../loops/loop.hpp"
 #include "../tile/layout.hpp"
 #include "options.hpp"
 
 namespace wengert::passes::detail {
-
-inline bool is_random(std::string_view name)
-{
-    for (std::string_view n : {"normal", "uniform", "bernoulli", "randint", "permutation", "dropout_mask"})
-        if (n == name) return true;
-    return false;
-}
 
 class Schedule {
 public:
@@ -121,12 +115,10 @@ inline void Schedule::find_uses()
 inline bool Schedule::may_repeat(std::uint32_t s, bool products) const
 {
     const GraphNode& n = node(s);
-    if (n.kind != Graph::Kind::operation || n.primitive->effects || is_random(n.primitive->kind))
-        return false;
+    if (n.kind != Graph::Kind::operation || n.primitive->effects || n.primitive->random) return false;
     if (products || n.primitive->value || steps_[s].root != s) return true;
-    const std::string_view name = n.primitive->kind;
-    return !name.starts_with("matmul") && name != "gemm" && !name.starts_with("scan") &&
-           !name.starts_with("while");
+    const LoopParameters* loop = loop_parameters(n);
+    return !n.primitive->product && (!loop || loop->kind == LoopParameters::Kind::cond);
 }
 
 /// Copies of r.again before the first late use; late users read them.

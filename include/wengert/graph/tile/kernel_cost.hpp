@@ -20,11 +20,11 @@ inline double elements_of(const Graph& g, ValueId v)
 /// For C = AB of sizes (m, k), (k, n): mkn = √(|A| |B| |C|). A stack of s of them has s √(|A| |B| |C| / s³).
 inline double product_size(const Graph& g, const GraphNode& n, ValueId v)
 {
-    const std::size_t first = n.primitive->kind == "matmul" ? 0 : 1;  // others add to their first operand
+    const MatrixProduct p = product_of(n);
     double stack = 1;
     for (std::size_t a = 2; a < n.shape.size(); ++a) stack *= static_cast<double>(n.shape[a - 2]);
-    return std::sqrt(elements_of(g, v) * elements_of(g, n.inputs[first]) *
-                     elements_of(g, n.inputs[first + 1]) / std::max(stack, 1.0));
+    return std::sqrt(elements_of(g, v) * elements_of(g, n.inputs[p.a.operand]) *
+                     elements_of(g, n.inputs[p.b.operand]) / std::max(stack, 1.0));
 }
 
 inline double node_work(const Graph& g, const Layouts& layouts, ValueId v, const CostModel& costs)
@@ -34,9 +34,7 @@ inline double node_work(const Graph& g, const Layouts& layouts, ValueId v, const
     double elements = elements_of(g, v);
     if (n.primitive->value) return elements * wengert::detail::rule_cost(*n.primitive, rates);
     if (layouts[v].is_view(v)) return 0;
-    const std::string_view name = n.primitive->kind;
-    if (name == "matmul" || ((name.substr(0, 7) == "matmul." || name == "gemm") && n.inputs.size() > 2))
-        return product_size(g, n, v) * rates.product;
+    if (n.primitive->product) return product_size(g, n, v) * rates.product;
     for (ValueId i : n.inputs) elements = std::max(elements, elements_of(g, i));
     const Rule r = rule_of(g, layouts, v);
     const bool other = r == Rule::compute || r == Rule::update;  // softmax, random numbers

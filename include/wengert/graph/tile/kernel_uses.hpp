@@ -58,7 +58,7 @@ private:
         const Group& group = tasks[t].group;
         for (ValueId r : group.results)
             if (guarded[r]) return true;
-        if (tasks[t].throws && !may_run_beside(*graph.node(group.nodes[0]).primitive)) return true;
+        if (tasks[t].throws && !graph.node(group.nodes[0]).primitive->infallible) return true;
         return t == last_risk &&
                std::any_of(donors.begin(), donors.end(), [](ValueId in) { return in != no_value; });
     }

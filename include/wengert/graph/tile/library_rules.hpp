@@ -17,9 +17,8 @@ namespace wengert::tiling {
 /// How an operation that is not fused runs.
 enum class Rule : std::uint8_t {
     elementwise,  ///< one tile kernel
-    gemm,         ///< a product of two matrices or vectors
-    add_gemm,     ///< the same, added to what is there: a cotangent of matmul
-    scaled_gemm,  ///< the same with a factor: gemm
+    product,      ///< of two matrices or vectors
+    add_product,  ///< the same, added to what is there
     sum,
     mean,
     copy,   ///< other layout, same elements
@@ -29,7 +28,7 @@ enum class Rule : std::uint8_t {
     subtract_part,
     join,     ///< concatenate, stack
     index,    ///< what it has a description of (ops/index/index.hpp), whatever it is called
-    silent,   ///< zero_where_silent
+    silent,   ///< Primitive::silences, of (r, g)
     update,   ///< Primitive::update, in place
     compute,  ///< Primitive::compute, all the rest
 };
@@ -63,6 +62,27 @@ inline bool adjacent(const Axes& axes)
     return axes.empty() || axes.back() - axes[0] + 1 == static_cast<std::int64_t>(axes.size());
 }
 
+inline bool read_as_matrix(const Graph& g, const Layouts& layouts, const GraphNode& n, std::uint8_t operand)
+{
+    return g.node(n.inputs[operand]).shape.size() == 2 && gemm_reads(g, layouts, n.inputs[operand]);
+}
+
+/// A product that gemm carries out where its operands lie, or `compute`.
+inline Rule rule_of_product(const Graph& g, const Layouts& layouts, const GraphNode& n)
+{
+    const MatrixProduct p = product_of(n);
+    if (!p.adds)
+        return p.factor == MatrixProduct::none && gemm_reads(g, layouts, n.inputs[p.a.operand]) &&
+                       gemm_reads(g, layouts, n.inputs[p.b.operand])
+                   ? Rule::product
+                   : Rule::compute;
+    const bool guard = p.silent == MatrixProduct::none || !layouts[n.inputs[p.silent]].strided;
+    return n.shape.size() == 2 && guard && read_as_matrix(g, layouts, n, p.a.operand) &&
+                   read_as_matrix(g, layouts, n, p.b.operand)
+               ? Rule::add_product
+               : Rule::compute;
+}
+
 inline Rule rule_by_name(const Graph& g, const Layouts& layouts, const GraphNode& n)
 {
     const std::string_view name = n.primitive->kind;
@@ -73,21 +93,16 @@ inline Rule rule_by_name(const Graph& g, const Layouts& layouts, const GraphNode
     if (name == "assign_view") return Rule::assign_part;
     if (name == "concatenate" || name == "stack") return Rule::join;
     if (!real(n.dtype)) return n.primitive->update ? Rule::update : Rule::compute;
-    if (name == "matmul" && gemm_reads(g, layouts, n.inputs[0]) && gemm_reads(g, layouts, n.inputs[1]))
-        return Rule::gemm;
-    if ((name == "matmul.pull0" || name == "matmul.pull1") && n.shape.size() == 2 && n.inputs.size() == 3 &&
-        g.node(n.inputs[1]).shape.size() == 2 && g.node(n.inputs[2]).shape.size() == 2 &&
-        plain(n.inputs[1]) && gemm_reads(g, layouts, n.inputs[2]))
-        return Rule::add_gemm;
-    if (name == "gemm" && gemm_reads(g, layouts, n.inputs[1]) && gemm_reads(g, layouts, n.inputs[2]) &&
-        plain(n.inputs[1]) && plain(n.inputs[2]))
-        return Rule::scaled_gemm;
+    if (n.primitive->product) {
+        const Rule r = rule_of_product(g, layouts, n);
+        if (r != Rule::compute) return r;
+    }
     if (name == "sum" && plain(n.inputs[0]) && adjacent(static_cast<const Sum*>(op)->axes)) return Rule::sum;
     if (name == "mean" && plain(n.inputs[0]) && adjacent(static_cast<const Mean*>(op)->along.axes))
         return Rule::mean;
     if (name == "add_view" || name == "view.pull0") return Rule::add_part;
     if (name == "subtract_view") return Rule::subtract_part;
-    if (name == "zero_where_silent" && plain(n.inputs[1])) return Rule::silent;
+    if (n.primitive->silences && n.inputs.size() == 2 && plain(n.inputs[1])) return Rule::silent;
     return n.primitive->update ? Rule::update : Rule::compute;
 }
 
@@ -97,7 +112,7 @@ inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
 {
     const GraphNode& n = g.node(v);
     if (n.primitive->value) return Rule::elementwise;
-    if (n.primitive->index) return Rule::index;
+    if (runs_index(*n.primitive)) return Rule::index;
     if (n.shape.size() > Shape::inline_rank || !detail::same_dtypes(g, n))
         return n.primitive->update ? Rule::update : Rule::compute;
     for (ValueId i : n.inputs)
@@ -109,7 +124,7 @@ inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
 /// An operation whose value comes about where input 0 lies.
 inline bool updates_first(Rule r) noexcept
 {
-    return r == Rule::add_gemm || r == Rule::scaled_gemm || r == Rule::assign_part || r == Rule::add_part ||
+    return r == Rule::add_product || r == Rule::assign_part || r == Rule::add_part ||
            r == Rule::subtract_part || r == Rule::silent || r == Rule::update;
 }
 
@@ -126,18 +141,6 @@ inline bool may_throw(const Graph& g, const Layouts& layouts, ValueId v)
     }
     return r == Rule::update || r == Rule::compute ||
            (r == Rule::elementwise && g.node(v).shape.size() > Shape::inline_rank);
-}
-
-/// Whatever the elements are, the primitive's own function fails for want of memory only, and calls nothing of the user's:
-/// it may run on any thread beside others.
-inline bool may_run_beside(const Primitive& p)
-{
-    static constexpr std::string_view names[] = {
-        "amax",         "amin",   "bernoulli", "dropout_mask", "gemm",   "log_softmax", "log_softmax_pull",
-        "logsumexp",    "matmul", "mean",      "norm",         "normal", "prod",        "softmax",
-        "softmax_pull", "stddev", "sum",       "tril",         "triu",   "uniform",     "var"};
-    const std::string_view name = p.kind.substr(0, p.kind.find('.'));
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 /// May the result of an index program lie where operand o does? It begins with that, or reads it at its own places only.

@@ -51,7 +51,7 @@ template <class T> struct Summed {
     }
 };
 
-/// zero_where_silent in the memory of its input: where all of g is 0, what is not finite becomes 0.
+/// What silences itself, in the memory of its input: where all of g is 0, what is not finite becomes 0.
 template <class T> struct Silenced {
     const Block *g = nullptr, *out = nullptr;
 
@@ -111,9 +111,8 @@ template <class T> bool emit_real(Emitter& e, ValueId v, Rule r)
 {
     const GraphNode& n = e.plan.graph.node(v);
     switch (r) {
-    case Rule::gemm: emit_gemm<T>(e, v); return true;
-    case Rule::add_gemm: emit_add_gemm<T>(e, v); return true;
-    case Rule::scaled_gemm: emit_scaled_gemm<T>(e, v); return true;
+    case Rule::product: emit_product<T>(e, v); return true;
+    case Rule::add_product: emit_added_product<T>(e, v); return true;
     case Rule::sum: emit_sum<T>(e, v, static_cast<const Sum*>(n.op.get())->axes, false); return true;
     case Rule::mean: emit_sum<T>(e, v, static_cast<const Mean*>(n.op.get())->along.axes, true); return true;
     case Rule::add_part: emit_add_part<T>(e, v, false); return true;

@@ -26,19 +26,19 @@ template <class T> struct Product {
 };
 
 /// An operand as gemm reads it. Nothing is read here: rule_of has seen to it that no copy is needed.
-inline wengert::detail::Matrices matrices(Emitter& e, ValueId v, bool op, bool column)
+inline wengert::detail::Matrices matrices(const Ref<Block>& x, const MatrixProduct::Factor& f)
 {
-    const Ref<Block>& x = e.header(v);
     const Shape shape = x->shape.size() == 2 ? x->shape
-                        : column             ? MatMul::as_columns(x->shape)
+                        : f.column           ? MatMul::as_columns(x->shape)
                                              : MatMul::as_rows(x->shape);
-    return wengert::detail::matrices_of(x, shape, op);
+    return wengert::detail::matrices_of(x, shape, f.transposed);
 }
 
-template <class T>
-void set_gemm(Emitter& e, Product<T>& g, ValueId a, bool ta, ValueId b, bool tb, T beta, ValueId c)
+template <class T> void set_gemm(Emitter& e, Product<T>& g, const MatrixProduct& p, ValueId c)
 {
-    const auto ma = matrices(e, a, ta, false), mb = matrices(e, b, tb, true);
+    const auto& inputs = e.plan.graph.node(c).inputs;
+    const ValueId a = inputs[p.a.operand], b = inputs[p.b.operand];
+    const auto ma = matrices(e.header(a), p.a), mb = matrices(e.header(b), p.b);
     g.ta = ma.transposed;
     g.tb = mb.transposed;
     g.m = ma.rows;
@@ -46,7 +46,7 @@ void set_gemm(Emitter& e, Product<T>& g, ValueId a, bool ta, ValueId b, bool tb,
     g.k = ma.columns;
     g.lda = ma.ld;
     g.ldb = mb.ld;
-    g.beta = beta;
+    g.beta = p.adds ? T(1) : T(0);
     e.bind(&g.a, a);
     e.bind(&g.b, b);
     e.bind(&g.c, c);
@@ -90,48 +90,25 @@ private:
     }
 };
 
-template <class T> void emit_gemm(Emitter& e, ValueId v)
+template <class T> void emit_product(Emitter& e, ValueId v)
 {
-    const GraphNode& n = e.plan.graph.node(v);
-    const auto& op = *static_cast<const MatMul*>(n.op.get());
-    set_gemm<T>(e, *e.step<Product<T>>(), n.inputs[0], op.ta, n.inputs[1], op.tb, T(0), v);
+    set_gemm<T>(e, *e.step<Product<T>>(), product_of(e.plan.graph.node(v)), v);
 }
 
-template <class T> AddedProduct<T>& added_product(Emitter& e, ValueId v, ValueId g)
+template <class T> void emit_added_product(Emitter& e, ValueId v)
 {
-    bring(e, e.plan.graph.node(v).inputs[0], v);
-    T* room = g == no_value ? nullptr : reinterpret_cast<T*>(e.scratch(e.plan.bytes_of(v)));
+    const GraphNode& n = e.plan.graph.node(v);
+    const MatrixProduct p = product_of(n);
+    const bool guarded = p.silent != MatrixProduct::none;
+    bring(e, n.inputs[0], v);
+    T* const room = guarded ? reinterpret_cast<T*>(e.scratch(e.plan.bytes_of(v))) : nullptr;
     auto& s = *e.step<AddedProduct<T>>();
-    s.g = g == no_value ? nullptr : e.header(g).get();
     s.room = room;
-    return s;
-}
-
-/// (Ā, Ȳ, B) or (B̄, Ȳ, A): the four forms of MatMul::accumulate.
-template <class T> void emit_add_gemm(Emitter& e, ValueId v)
-{
-    const GraphNode& n = e.plan.graph.node(v);
-    const auto& op = *static_cast<const MatMul*>(n.op.get());
-    const ValueId g = n.inputs[1], x = n.inputs[2];
-    auto& s = added_product<T>(e, v, g);
-    s.always = false;
-    if (n.primitive->kind.back() == '0')
-        op.ta ? set_gemm<T>(e, s.product, x, op.tb, g, true, T(1), v)
-              : set_gemm<T>(e, s.product, g, false, x, !op.tb, T(1), v);
-    else
-        op.tb ? set_gemm<T>(e, s.product, g, true, x, op.ta, T(1), v)
-              : set_gemm<T>(e, s.product, x, !op.ta, g, false, T(1), v);
-}
-
-/// (C, A, B, α).
-template <class T> void emit_scaled_gemm(Emitter& e, ValueId v)
-{
-    const GraphNode& n = e.plan.graph.node(v);
-    const auto& op = *static_cast<const wengert::Gemm*>(n.op.get());
-    auto& s = added_product<T>(e, v, op.silent ? n.inputs[static_cast<std::size_t>(op.silent)] : no_value);
-    s.minus = op.minus;
-    e.bind(&s.alpha, n.inputs[3]);
-    set_gemm<T>(e, s.product, n.inputs[1], op.ta, n.inputs[2], op.tb, T(1), v);
+    s.g = guarded ? e.header(n.inputs[p.silent]).get() : nullptr;
+    s.always = p.always;
+    s.minus = p.minus;
+    if (p.factor != MatrixProduct::none) e.bind(&s.alpha, n.inputs[p.factor]);
+    set_gemm<T>(e, s.product, p, v);
 }
 
 }  // namespace wengert::tiling::detail

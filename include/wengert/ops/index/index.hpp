@@ -101,6 +101,7 @@ enum class Scan : std::uint8_t {
 class Index {
 public:
     static constexpr std::size_t most_reads = 3, most_operands = 4, most_given = 2;
+    static constexpr std::uint8_t no_operand = 0xff;  ///< of a read that is a number: its fill
 
     struct Read {
         Positions at;
@@ -156,6 +157,8 @@ public:
     {
         read_as(operand, at, outside, true);
     }
+    /// A number in the place of what is read.
+    void put(double number);
     /// What a recurrence multiplies by.
     void coefficient(std::size_t operand, const Positions& at, double outside = 0);
     /// Elements that meet are added; for places that several of them may have.

@@ -174,6 +174,7 @@ WENGERT_INLINE void Index::read_as(std::size_t operand, const Positions& at, dou
     r.how = read_count > 1 && how_ == Combine::assign ? Combine::add : how_;
     r.minus = minus;
 }
+WENGERT_INLINE void Index::put(double number) { read_as(no_operand, {}, number, false); }
 WENGERT_INLINE void Index::coefficient(std::size_t operand, const Positions& at, double with)
 {
     factor.at = at;
@@ -248,8 +249,8 @@ WENGERT_INLINE void Index::check(std::string_view name, const Site& at) const
                 fail<ShapeError>(name, "index " + std::to_string(k) + ": its own position has a rule", at);
     }
     const bool scans = scanned != Scan::none;
-    if (scans &&
-        (read_count != 1 || reads[0].how != (start == Start::nothing ? Combine::assign : Combine::add)))
+    if (scans && (read_count != 1 || reads[0].operand == no_operand ||
+                  reads[0].how != (start == Start::nothing ? Combine::assign : Combine::add)))
         fail<ShapeError>(name, "a scan has one read, which is assigned or added", at);
     if ((scanned == Scan::recurrence) != has_factor)
         fail<ShapeError>(name, "a recurrence, and nothing else, has a coefficient", at);
@@ -261,6 +262,7 @@ WENGERT_INLINE std::string Index::text_of(const Part& part)
 WENGERT_INLINE void Index::check_read(std::string_view name, const Read& r, const Part& part,
                                       const Site& at) const
 {
+    if (r.operand == no_operand) return;
     if (r.operand >= operand_count)
         fail<ShapeError>(name,
                          text_of(part) + ": there is no operand " + std::to_string(r.operand) + " of " +

@@ -135,6 +135,12 @@ public:
         std::int64_t extent, stride;
     };
     const Few<Ruled, 4>& rules() const noexcept { return rules_; }
+    struct Givens {
+        const Index::Given* given;
+        const Ref<Block>* in;
+        std::int64_t stride, extent;
+    };
+    const Few<Givens, 2>& givens() const noexcept { return givens_; }
     /// Does more than an affine step depend on the axis?
     bool special(std::size_t a) const noexcept
     {
@@ -182,11 +188,6 @@ public:
     }
 
 private:
-    struct Givens {
-        const Index::Given* given;
-        const Ref<Block>* in;
-        std::int64_t stride, extent;
-    };
     void add(const Position& q, std::int64_t stride)
     {
         offset_ += q.offset * stride;

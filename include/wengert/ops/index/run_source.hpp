@@ -6,9 +6,9 @@
 
 #include "../../array/layout.hpp"
 #include "../../base/scalar_math.hpp"
+#include "given_lines.hpp"
 #include "index_source.hpp"
 #include "run_index.hpp"
-#include "scan_lines.hpp"
 
 namespace wengert {
 
@@ -166,12 +166,17 @@ public:
             if (e == 0) return;
         for (std::size_t r = 0; r < p_.read_count; ++r) {
             const Index::Read& read = p_.reads[r];
-            const Access x(p_, read.at, *in_[read.operand], in_), y(p_, p_.writes[read.write], out_, in_);
-            number_as(in_[read.operand]->dtype, read.fill, fill_);
+            Ref<Block> number;
+            if (read.operand == Index::no_operand) number = make_borrowed(out_.dtype, Shape(), fill_);
+            const Block& of = number ? *number : *in_[read.operand];
+            const Access x(p_, read.at, of, in_), y(p_, p_.writes[read.write], out_, in_);
+            number_as(of.dtype, read.fill, fill_);
             if (p_.scanned != Scan::none)
                 scan(read, x, y);
             else if (read.how == Combine::assign && !read.minus && Boxes::can(x, y, p_.extents.size()))
                 Boxes(p_, x, y, fill_, size_of(out_.dtype)).run();
+            else if (GivenLines::can(read, x, y))
+                GivenLines(p_, x, y).run(out_.dtype, read.how);
             else
                 lines(read, x, y);
         }
@@ -324,7 +329,8 @@ WENGERT_INLINE void run_index(const Index& program, std::string_view name, const
         const detail::GivenCheck check(program, name, in, at);
         for (std::size_t w = 0; w < program.write_count; ++w) check.array(program.writes[w], program.result);
         for (std::size_t r = 0; r < program.read_count; ++r)
-            check.array(program.reads[r].at, program.shape(program.reads[r].operand));
+            if (program.reads[r].operand != Index::no_operand)
+                check.array(program.reads[r].at, program.shape(program.reads[r].operand));
         if (program.has_factor) check.array(program.factor.at, program.shape(program.factor.operand));
     }
     detail::IndexRun(program, in, out).run();
