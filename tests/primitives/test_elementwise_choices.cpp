@@ -139,7 +139,7 @@ TEST_CASE("derivatives save the result alone where it is enough")
         Tensor<double> x = {0.5};
         x.requires_grad(true);
         const auto y = f(x);
-        return (y.any().node->saved[0] ? 1 : 0) + (y.any().node->saved[1] ? 2 : 0);
+        return (y.any().node->saved()[0] ? 1 : 0) + (y.any().node->saved()[1] ? 2 : 0);
     };
     CHECK(saved([](const auto& t) { return exp(t); }) == 2);
     CHECK(saved([](const auto& t) { return sqrt(t); }) == 2);

@@ -114,9 +114,9 @@ TEST_CASE("matmul: a constant factor is saved, its partner is not")
     x.requires_grad(true);
     const auto y = matmul(a, x);
     const Node& node = *y.any().node;
-    CHECK(node.saved[0] == a.any().value.get());
-    CHECK(node.saved[1] == nullptr);
-    CHECK(node.saved[2] == nullptr);
+    CHECK(node.saved()[0] == a.any().value.get());
+    CHECK(node.saved()[1] == nullptr);
+    CHECK(node.saved()[2] == nullptr);
 }
 
 TEST_CASE("matmul: integers")

@@ -53,15 +53,15 @@ TEST_CASE("a derivative keeps only the values that it reads")
 {
     const auto x = variable({1.0, 2.0});
     const auto y = x + 1.0;  // reads nothing
-    CHECK(y.any().node->saved[0] == nullptr);
-    CHECK(y.any().node->saved[2] == nullptr);
+    CHECK(y.any().node->saved()[0] == nullptr);
+    CHECK(y.any().node->saved()[2] == nullptr);
     const auto z = exp(x);  // reads its result
-    CHECK(z.any().node->saved[0] == nullptr);
-    CHECK(z.any().node->saved[1] == z.any().value.get());
+    CHECK(z.any().node->saved()[0] == nullptr);
+    CHECK(z.any().node->saved()[1] == z.any().value.get());
     const auto w =
         x * Tensor<double>{3.0, 4.0};  // reads the constant, not x: nobody asks for the constant's gradient
-    CHECK(w.any().node->saved[0] == nullptr);
-    CHECK(w.any().node->saved[1] != nullptr);
+    CHECK(w.any().node->saved()[0] == nullptr);
+    CHECK(w.any().node->saved()[1] != nullptr);
 }
 
 TEST_CASE("gradients add up over uses, and over calls of backward")

@@ -17,6 +17,7 @@ DTYPES = (("float32", "f", 4), ("float64", "d", 8), ("int32", "i", 4), ("int64",
 EDGE = 3             # elements at each end of a summarised axis
 MAX_RANK = 64        # beyond that it is no shape but memory that holds no tensor yet
 LEAF, CONSUMED, REWRITTEN = 1, 2, 4  # Node::Flag
+INLINE_INPUTS = 4  # Node::inline_inputs
 NOT_ALIVE = "<no live object here: not constructed yet, or destroyed>"
 
 
@@ -105,9 +106,9 @@ def origin_text(node):
         text += " at " + site
     if int(node["flags"]) & REWRITTEN:
         text += ", rewritten"
-    gradient = referred(node["gradient"])
-    if gradient is not None:
-        text += ", grad " + Elements(gradient).text()
+    gradient = node["inline_saved"][INLINE_INPUTS]
+    if int(node["flags"]) & LEAF and int(gradient):
+        text += ", grad " + Elements(gradient.dereference()).text()
     return text
 
 
@@ -160,10 +161,18 @@ class TensorPrinter(AnyTensorPrinter):
 HEADINGS = ("#", "primitive", "inputs", "shape", "dtype", "saved", "where")  # as std::cout << Tape::current()
 
 
+def saved_value(node, i):
+    """Of many inputs they lie behind those, as Node::saved() says."""
+    if int(node["inputs"]) == int(node["inline_input"].address):
+        return node["inline_saved"][i]
+    behind = (node["inputs"] + int(node["input_count"]) + i).dereference()
+    return behind.cast(node["inline_saved"][0].type)
+
+
 def saved_bytes(node):
     total, seen = 0, set()
     for i in range(int(node["input_count"]) + 1):
-        block = node["saved"][i]
+        block = saved_value(node, i)
         if int(block) and int(block) not in seen:
             seen.add(int(block))
             total += int(block["count"]) * DTYPES[int(block["dtype"])][2]

@@ -217,12 +217,12 @@ template <class T> Tensor<T> typed(const AnyTensor& any) { return Tensor<T>(any)
 
 inline AnyTensor saved_input(const Node& n, std::size_t i)
 {
-    return {Ref<Block>(n.saved[i]), Ref<Node>(n.input_count > i ? n.inputs[i] : nullptr)};
+    return {Ref<Block>(n.saved()[i]), Ref<Node>(n.input_count > i ? n.inputs[i] : nullptr)};
 }
 /// The output as its own derivative sees it.
 inline AnyTensor saved_output(const Node& n)
 {
-    return {Ref<Block>(n.saved[n.input_count]), Ref<Node>(const_cast<Node*>(&n))};
+    return {Ref<Block>(n.saved()[n.input_count]), Ref<Node>(const_cast<Node*>(&n))};
 }
 
 template <class T> Tensor<T> zero_where_undefined(const Tensor<T>& g, const Tensor<T>& r);

@@ -159,8 +159,8 @@ inline std::size_t saved_bytes(const Node& n)
 {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i <= n.input_count; ++i)
-        if (n.saved[i] && std::find(n.saved, n.saved + i, n.saved[i]) == n.saved + i)
-            bytes += n.saved[i]->bytes();
+        if (n.saved()[i] && std::find(n.saved(), n.saved() + i, n.saved()[i]) == n.saved() + i)
+            bytes += n.saved()[i]->bytes();
     return bytes;
 }
 

@@ -159,7 +159,7 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
     std::string which;
     for (std::size_t i = 0; i <= n.input_count; ++i) {
         const bool result = i == n.input_count;
-        if (n.saved[i] || e.source != (result ? &n : n.inputs[i])) continue;
+        if (n.saved()[i] || e.source != (result ? &n : n.inputs[i])) continue;
         which += (which.empty() ? "" : " or ") +
                  (result ? std::string("its result") : "input " + std::to_string(i));
     }

@@ -41,7 +41,7 @@ WENGERT_INLINE Ref<Node> node_kept(const AnyTensor& x, const Site& at)
     if (!is_variable(x)) return {};
     if (is_unique(x.node.get())) return x.node;
     auto own = make_leaf(*x.value, 0, at);
-    own->gradient = x.node->gradient;
+    own->set_gradient(Ref<Block>(x.node->gradient()));
     return own;
 }
 
@@ -89,7 +89,7 @@ WENGERT_INLINE void update_any(AnyTensor& x, const Primitive& p, const AnyTensor
         result.node = make_node(tape, p, in, 2, *x.value, mask, static_cast<std::uint8_t>(uses), at);
         if (uses >> 2 & 1) {
             retain(x.value.get());
-            result.node->saved[2] = x.value.get();
+            result.node->saved()[2] = x.value.get();
         }
     }
     if (result.node && tape.hooks) [[unlikely]]

@@ -72,7 +72,7 @@ WENGERT_INLINE Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTens
                 const bool outside = source && !(source->mask & mask);
                 Block* const b = outside ? seen_as(tape, *in[i]) : in[i]->value.get();
                 retain(b);
-                node->saved[i] = b;
+                node->saved()[i] = b;
             }
         }
     return node;
@@ -280,7 +280,7 @@ WENGERT_INLINE AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* 
     out.node = detail::make_node(tape, p, in, n, *out.value, mask, saves, at);
     if (((saves >> n & 1) || tape.save_all) && out.node->input_count) {
         retain(out.value.get());
-        out.node->saved[n] = out.value.get();
+        out.node->saved()[n] = out.value.get();
     }
     if (tape.hooks) [[unlikely]]
         tape.pack(*out.node);
@@ -311,7 +311,7 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
         out.node->op = p.clone(op);
         if ((saves >> std::min<std::size_t>(n, 7) & 1) || tape.save_all) {
             retain(out.value.get());
-            out.node->saved[n] = out.value.get();
+            out.node->saved()[n] = out.value.get();
         }
     }
     if (tape.hooks) [[unlikely]]

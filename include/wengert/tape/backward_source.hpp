@@ -14,7 +14,7 @@ inline void commit_gradients(const Walk& walk)
     std::vector<Ref<Block>> sums;
     sums.reserve(walk.leaves().size());
     for (const auto& leaf : walk.leaves()) {
-        const Ref<Block>& old = leaf->gradient;
+        Block* const old = leaf->gradient();
         const Ref<Block>& add = leaf->cotangent.value;
         if (!old)
             sums.push_back(add->is_view() ? copy_of(*add) : add);
@@ -26,9 +26,9 @@ inline void commit_gradients(const Walk& walk)
     for (std::size_t i = 0; i < sums.size(); ++i) {
         Node& leaf = *walk.leaves()[i];
         if (sums[i])
-            leaf.gradient = std::move(sums[i]);
+            leaf.set_gradient(std::move(sums[i]));
         else
-            add_into(*leaf.gradient, *leaf.cotangent.value);
+            add_into(*leaf.gradient(), *leaf.cotangent.value);
         leaf.cotangent = {};
     }
 }

@@ -29,13 +29,12 @@ struct Node : Counted {
     std::uint32_t input_count = 0;
     DType dtype{};
     std::uint8_t flags = 0;
-    std::uint8_t level = 0;        ///< of leaves: the level whose variable this is
-    bool pending = false;          ///< holds a cotangent that the walk has not used yet
-    Node** inputs = inline_input;  ///< null entries are constants
-    Block** saved = inline_saved;  ///< input_count inputs, then the output; null where not needed
-    void* op = nullptr;            ///< parameters of a structural primitive
+    std::uint8_t level = 0;  ///< of leaves: the level whose variable this is
+    bool pending = false;    ///< holds a cotangent that the walk has not used yet
+    Node** inputs =
+        inline_input;    ///< null entries are constants; of more than inline_inputs the saved ones follow
+    void* op = nullptr;  ///< parameters of a structural primitive
     AnyTensor cotangent;
-    Ref<Block> gradient;  ///< of leaves
     std::vector<Tangent>* tangents = nullptr;
     Shape shape;
     Node* inline_input[inline_inputs] = {};
@@ -44,6 +43,18 @@ struct Node : Counted {
     static const Disposal disposal;
 
     bool leaf() const noexcept { return flags & is_leaf; }
+    /// Input_count inputs, then the output; null where not needed.
+    Block** saved() noexcept
+    {
+        return inputs == inline_input ? inline_saved : reinterpret_cast<Block**>(inputs + input_count);
+    }
+    Block* const* saved() const noexcept { return const_cast<Node*>(this)->saved(); }
+    /// Of leaves. They have one input at most, so the last place is free: with it a node has four cache lines, not five.
+    Block* gradient() const noexcept { return leaf() ? inline_saved[inline_inputs] : nullptr; }
+    void set_gradient(Ref<Block> g) noexcept
+    {
+        Ref<Block>::adopt(std::exchange(inline_saved[inline_inputs], g.leak()));
+    }
     /// The tangent at a level, or null where it is zero.
     const AnyTensor* tangent(std::uint64_t of) const noexcept
     {
@@ -53,5 +64,7 @@ struct Node : Counted {
         return nullptr;
     }
 };
+
+static_assert(sizeof(Node) <= 256);
 
 }  // namespace wengert

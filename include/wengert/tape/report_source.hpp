@@ -32,7 +32,7 @@ WENGERT_INLINE TapeReport Tape::report() const
         ++row.nodes;
         if (n->flags & Node::consumed) continue;
         for (std::size_t i = 0; i <= n->input_count; ++i)
-            if (const Block* b = n->saved[i]; b && seen.insert(b->base ? b->base : b).second)
+            if (const Block* b = n->saved()[i]; b && seen.insert(b->base ? b->base : b).second)
                 row.bytes += detail::held_bytes(*b);
         report.saved_bytes += row.bytes;
     }

@@ -15,7 +15,7 @@ WENGERT_INLINE void section_vjp(const Node& n, const AnyTensor&, Cotangents& out
     std::vector<bool> wanted(n.input_count);
     parts.resize(op.results);
     const auto input = [&](std::size_t i) {
-        return AnyTensor{Ref<Block>(n.saved[i]), Ref<Node>(n.inputs[i])};
+        return AnyTensor{Ref<Block>(n.saved()[i]), Ref<Node>(n.inputs[i])};
     };
     if (op.rule->rerun) {
         for (std::size_t i = 0; i < n.input_count; ++i) inputs[i] = input(i);

@@ -1,6 +1,8 @@
 // What tape_impl.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
+#include <memory>
+
 #include "../base/separate.hpp"
 #include "tape_impl.hpp"
 
@@ -11,7 +13,7 @@ namespace detail {
 WENGERT_INLINE void clear_saved(Node& n) noexcept
 {
     for (std::size_t i = 0; i <= n.input_count; ++i)
-        if (Block* b = std::exchange(n.saved[i], nullptr)) release(b, Block::disposal);
+        if (Block* b = std::exchange(n.saved()[i], nullptr)) release(b, Block::disposal);
     if ((n.flags & Node::packed) && n.tape) {
         n.tape->packed.erase(&n);
         n.flags &= static_cast<std::uint8_t>(~Node::packed);
@@ -30,8 +32,8 @@ inline void free_node(Node* n) noexcept
         n->primitive->destroy(n->op);
         n->op = nullptr;
     }
-    if (n->inputs != n->inline_input) delete[] n->inputs;
-    if (n->saved != n->inline_saved) delete[] n->saved;
+    if (n->leaf()) n->set_gradient({});
+    if (n->inputs != n->inline_input) ::operator delete(n->inputs);
     delete n->tangents;
     n->~Node();
     if (Thread* t = this_thread)
@@ -76,10 +78,11 @@ WENGERT_INLINE void give_slots(Node* n, std::size_t inputs)
 {
     try {
         memory::maybe_fail();
-        n->inputs = new Node*[inputs]();
-        n->saved = new Block*[inputs + 1]();
+        auto* slots = static_cast<Node**>(::operator new((2 * inputs + 1) * sizeof(Node*)));
+        std::uninitialized_value_construct_n(slots, inputs);
+        std::uninitialized_value_construct_n(reinterpret_cast<Block**>(slots + inputs), inputs + 1);
+        n->inputs = slots;
     } catch (...) {
-        if (n->inputs != n->inline_input) delete[] n->inputs;
         Thread* t = n->owner;
         n->~Node();
         t->nodes.give(n);
@@ -95,16 +98,16 @@ WENGERT_INLINE void Tape::pack(Node& n)
     bool any = false;
     const NoGrad nothing_recorded;
     for (std::size_t i = 0; i <= n.input_count; ++i) {
-        if (!n.saved[i]) continue;
+        if (!n.saved()[i]) continue;
         auto& v = p.values[i];
-        v = {now->pack(Ref<Block>(n.saved[i])), n.saved[i]->dtype, n.saved[i]->shape};
+        v = {now->pack(Ref<Block>(n.saved()[i])), n.saved()[i]->dtype, n.saved()[i]->shape};
         any = any || v.packed;
     }
     if (!any) return;
     packed.emplace(&n, p);
     n.flags |= Node::packed;
     for (std::size_t i = 0; i <= n.input_count; ++i)
-        if (p.values[i].packed) release(std::exchange(n.saved[i], nullptr), Block::disposal);
+        if (p.values[i].packed) release(std::exchange(n.saved()[i], nullptr), Block::disposal);
 }
 
 WENGERT_INLINE void Tape::unpack(Node& n)
@@ -114,14 +117,14 @@ WENGERT_INLINE void Tape::unpack(Node& n)
     const NoGrad nothing_recorded;
     for (std::size_t i = 0; i < p.values.size(); ++i) {
         const auto& v = p.values[i];
-        if (!v.packed || n.saved[i]) continue;
+        if (!v.packed || n.saved()[i]) continue;
         Ref<Block> b = p.hooks->unpack(v.packed, v.dtype, v.shape);
         if (!b || b->dtype != v.dtype || !(b->shape == v.shape))
             fail<TapeError>("SavedTensorHooks",
                             "unpack must return what was packed: shape " + to_string(v.shape) + " of " +
                                 std::string(name_of(v.dtype)),
                             n.at);
-        n.saved[i] = b.leak();
+        n.saved()[i] = b.leak();
     }
 }
 
@@ -136,7 +139,7 @@ WENGERT_INLINE void Tape::rewind(Position position, Site at)
         detail::clear_saved(*n);
         n->flags |= Node::consumed | Node::rewound;
         delete std::exchange(n->tangents, nullptr);
-        n->gradient = {};
+        if (n->leaf()) n->set_gradient({});
         if (n->tape) unlink(n.get());
         n->tape = nullptr;
     }

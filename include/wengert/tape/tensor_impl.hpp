@@ -154,8 +154,8 @@ Tensor<T, Device> Tensor<T, Device>::grad(Site at) const
                     to_string(any_.node->at);
         fail<TapeError>("grad", what, at);
     }
-    if (!any_.node->gradient) return Tensor(AnyTensor{zeros_block(dtype(), shape()), {}});
-    return Tensor(AnyTensor{any_.node->gradient, {}});
+    if (!any_.node->gradient()) return Tensor(AnyTensor{zeros_block(dtype(), shape()), {}});
+    return Tensor(AnyTensor{Ref<Block>(any_.node->gradient()), {}});
 }
 
 template <class T, class Device>
@@ -163,7 +163,7 @@ void Tensor<T, Device>::zero_grad()
     requires Differentiable<T>
 {
     if (!is_leaf()) static_cast<void>(grad());  // throws, and says why
-    any_.node->gradient = {};
+    any_.node->set_gradient({});
 }
 
 }  // namespace wengert

@@ -43,7 +43,7 @@ WENGERT_INLINE void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool 
     data[0] = cotangent.data;
     bool whole = !cotangent.strided;
     for (std::size_t k = 0; k < pull.count; ++k) {
-        const Block* b = read[k + 1] = n.saved[pull.slots[k]];
+        const Block* b = read[k + 1] = n.saved()[pull.slots[k]];
         data[k + 1] = b->data;
         whole = whole && !b->strided && b->count == cotangent.count;  // equal counts: equal order
     }
@@ -151,7 +151,7 @@ WENGERT_INLINE AnyTensor Walk::pull_recorded(Node& n, std::size_t i, const AnyTe
 {
     const Pull& pull = n.primitive->pull[i];
     AnyTensor in[kernels::max_operands] = {{g.value, {}}};
-    for (std::size_t k = 0; k < pull.count; ++k) in[k + 1].value = Ref<Block>(n.saved[pull.slots[k]]);
+    for (std::size_t k = 0; k < pull.count; ++k) in[k + 1].value = Ref<Block>(n.saved()[pull.slots[k]]);
     const Restore<Site> site(tape_.site_override, n.at);
     const Restore<bool> rule(tape_.in_rule, true);
     return apply_any(*pull.primitive, nullptr, in, pull.count + 1U, n.at);
@@ -168,7 +168,7 @@ WENGERT_INLINE void Walk::pull_reduced(Node& n, std::size_t i, const AnyTensor& 
         r = pull_recorded(n, i, g);
     } else if (!pull.passes) {
         const Block* read[kernels::max_operands] = {g.value.get()};
-        for (std::size_t k = 0; k < pull.count; ++k) read[k + 1] = n.saved[pull.slots[k]];
+        for (std::size_t k = 0; k < pull.count; ++k) read[k + 1] = n.saved()[pull.slots[k]];
         r.value = make_block(tape_.thread(), n.dtype, n.shape, element_count(n.shape));
         run_pull(pull, n.shape, read, *r.value);
     }

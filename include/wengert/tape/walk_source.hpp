@@ -77,7 +77,7 @@ WENGERT_INLINE void Walk::drop_unpacked(Node& n) noexcept
 {
     const auto& values = tape_.packed.at(&n).values;
     for (std::size_t i = 0; i < values.size(); ++i)
-        if (Block* b = values[i].packed ? std::exchange(n.saved[i], nullptr) : nullptr)
+        if (Block* b = values[i].packed ? std::exchange(n.saved()[i], nullptr) : nullptr)
             release(b, Block::disposal);
 }
 

@@ -61,9 +61,9 @@ template <class T> bool audit_node(const Node& n, std::uint64_t& state, AuditFin
     Tensors<T> x;
     bool single = is_single(n.dtype);
     for (std::size_t i = 0; i < n.input_count; ++i) {
-        all[i].value = Ref<Block>(n.saved[i]);
+        all[i].value = Ref<Block>(n.saved()[i]);
         if (!n.inputs[i]) continue;
-        single = single || is_single(n.saved[i]->dtype);
+        single = single || is_single(n.saved()[i]->dtype);
         x.push_back(converted_from<T>(all[i]));
     }
     const TensorFunction<T> f = [&](const Tensors<T>& variables) {
@@ -92,7 +92,7 @@ template <class F, class X> AuditReport audit_at(F& f, const Site& at, const X& 
     const auto y = call_with(f, variables, at);
     std::vector<const Node*> nodes;
     for (const Node* n = tape.first(); n; n = n->next)
-        if (n->sequence >= scope.start() && n->input_count > 0 && !n->leaf() && n->saved[0] &&
+        if (n->sequence >= scope.start() && n->input_count > 0 && !n->leaf() && n->saved()[0] &&
             applies_again(*n))
             nodes.push_back(n);
     std::uint64_t state = 7;
