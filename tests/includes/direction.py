@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "include" / "wengert"
-LAYERS = ["base", "kernels", "array", "tape", "ops", "transforms", "graph", "scalar", "cuda"]
+LAYERS = ["base", "kernels", "array", "tape", "ops", "devices", "transforms", "graph", "scalar", "cuda"]
 TOP = len(LAYERS)  # headers directly in wengert/
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 KERNEL_ONLY = re.compile(r"^(xsimd/|cblas|lapacke)")

@@ -24,7 +24,7 @@ T ramp(std::size_t n)
 
 std::vector<double> values(const T& x)
 {
-    const auto b = contiguous(x.any().value);
+    const auto b = readable(x.any().value);
     return {b->as<double>(), b->as<double>() + b->count};
 }
 

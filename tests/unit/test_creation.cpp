@@ -16,7 +16,7 @@ namespace {
 
 template <class T> std::vector<T> values(const Tensor<T>& x)
 {
-    const auto b = contiguous(x.any().value);
+    const auto b = readable(x.any().value);
     return std::vector<T>(b->template as<T>(), b->template as<T>() + b->count);
 }
 

@@ -1,6 +1,7 @@
 // Block: the header of an array (shape, dtype, where its elements are) and, up to 128 bytes, the elements themselves.
 #pragma once
 
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -25,7 +26,13 @@ struct Block : Counted {
     bool strided = false;  ///< a view whose elements do not lie in row-major order
     bool lent =
         false;  ///< the elements are the caller's, `local` holds their owner; nothing is written there
-    std::uint16_t writers = 0;  ///< scoped writers that live: recording from it throws
+    /// What keeps an operation from reading `data` at once: nearly always nothing, so both are looked at together.
+    struct Access {
+        std::uint16_t writers = 0;  ///< scoped writers that live: recording from it throws
+        std::uint16_t device =
+            0;  ///< where the elements are (array/device.hpp); not on the host: never in line
+        std::uint32_t bits() const noexcept { return std::bit_cast<std::uint32_t>(*this); }
+    } access;
     Shape shape;
     std::uint64_t run = 0;  ///< the last run with a log (tape/run_log.hpp) in which an operation made it
     union {
@@ -41,6 +48,8 @@ struct Block : Counted {
     bool is_view() const noexcept { return base != nullptr; }
     Strides strides() const { return strided ? view_strides : row_major(shape); }
     std::size_t bytes() const noexcept { return count * size_of(dtype); }
+    /// The number of its device, 0 on the host.
+    std::uint8_t device() const noexcept { return static_cast<std::uint8_t>(access.device); }
 
 private:
     Block() noexcept {}
@@ -53,8 +62,20 @@ private:
 
 using LentOwner = std::shared_ptr<const void>;  ///< keeps the memory of a lent block
 
+/// Of owners on other devices `local` holds a copy on the host, if somebody has asked for one (array/elsewhere.hpp).
+inline Ref<Block>& mirror_of(Block& b) noexcept
+{
+    return *std::launder(reinterpret_cast<Ref<Block>*>(b.local));
+}
+
+/// Elements that belong to another device, or to the caller.
 __attribute__((noinline)) inline void return_elements(Block* b) noexcept
 {
+    if (b->device()) {
+        device_table(b->device()).give(b->data, b->capacity);
+        if (Thread* t = this_thread) t->pool.stats().current_bytes -= static_cast<std::int64_t>(b->capacity);
+        return mirror_of(*b).~Ref<Block>();
+    }
     std::launder(reinterpret_cast<LentOwner*>(b->local))->~LentOwner();
 }
 
@@ -66,7 +87,9 @@ inline void destroy_block(Counted* counted) noexcept
     if (base)
         b->view_strides.~Strides();
     else if (b->capacity) {
-        if (t)
+        if (b->access.device) [[unlikely]]
+            return_elements(b);
+        else if (t)
             t->pool.give(b->data, b->capacity);
         else
             std::free(b->data);
@@ -137,7 +160,7 @@ __attribute__((noinline)) inline void take_elements(Thread& t, Block* b, std::si
     throw MemoryError("[memory] cannot allocate the elements of shape " + to_string(shape));
 }
 
-/// A new block with uninitialised elements. `count` must be the product of the shape. Throws MemoryError.
+/// A new block on the host with uninitialised elements. `count` must be the product of the shape. Throws MemoryError.
 inline Ref<Block> make_block(Thread& t, DType dtype, const Shape& shape, std::size_t count)
 {
     if (count > max_elements) [[unlikely]]
@@ -188,6 +211,7 @@ inline Ref<Block> make_view(const Ref<Block>& of, const Shape& shape, const Stri
     b->count = element_count(shape);
     b->dtype = of->dtype;
     b->data = of->data + offset * static_cast<std::int64_t>(size_of(of->dtype));
+    b->access.device = of->access.device;
     new (&b->view_strides) Strides;
     b->base = of->base ? of->base : of.get();
     retain(b->base);

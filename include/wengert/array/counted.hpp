@@ -17,6 +17,7 @@
 #include <unistd.h>
 #endif
 
+#include "device.hpp"
 #include "pool.hpp"
 
 namespace wengert {
@@ -57,6 +58,7 @@ struct Thread {
     std::mutex mutex;
     std::vector<Returned> returned;  ///< released by other threads, guarded by mutex
     std::atomic<bool> has_returned{false};
+    std::uint8_t device = 0;       ///< where blocks are made that nobody says more of, see array/device.hpp
     bool ended = false;            ///< guarded by mutex
     Thread* next_ended = nullptr;  ///< guarded by the registry's mutex
     void* tape = nullptr;          ///< the current tape, see tape/tape.hpp
@@ -151,6 +153,7 @@ __attribute__((noinline)) inline Thread& start_thread()
         const std::lock_guard lock(t->mutex);
         t->ended = false;
     }
+    t->device = detail::first_device.load(std::memory_order_relaxed);
     this_thread = t;
     static thread_local ThreadEnd end{t};
     (void)end;

@@ -6,7 +6,7 @@
 #include "../kernels/cpu/copy.hpp"
 #include "../kernels/cpu/elementwise.hpp"
 #include "../kernels/executor.hpp"
-#include "block.hpp"
+#include "elsewhere.hpp"
 
 namespace wengert {
 
@@ -18,6 +18,14 @@ void copy_elements(const Block& from, Block& to);
 
 /// A block of its own with the same elements.
 Ref<Block> copy_of(const Block& b);
+
+/// For who reads elements on the host, in row-major order.
+inline Ref<Block> readable(const Ref<Block>& b)
+{
+    if (b->access.device) [[unlikely]]
+        return detail::copy_to_host(b);
+    return b->strided ? copy_of(*b) : b;
+}
 
 /// b itself when its elements lie in row-major order, else a copy that does.
 inline Ref<Block> contiguous(const Ref<Block>& b) { return b->strided ? copy_of(*b) : b; }
@@ -91,10 +99,23 @@ void add_into(Block& to, const Block& from);
 /// a + b, new.
 Ref<Block> sum_of(const Block& a, const Block& b);
 
+/// On the host, and on the device of another block.
 Ref<Block> zeros_block(DType dtype, const Shape& shape);
+Ref<Block> zeros_beside(const Block& like, DType dtype, const Shape& shape);
+/// Every element v, on the device of `like`.
+template <class T> Ref<Block> full_beside(const Block& like, const Shape& shape, T v)
+{
+    auto out = make_block_beside(like, dtype_of<T>(), shape, element_count(shape));
+    if (out->access.device) [[unlikely]]
+        device_table(out->device()).fill(*out, &v);
+    else
+        std::fill_n(out->template as<T>(), out->count, v);
+    return out;
+}
 
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
+#include "elsewhere_source.hpp"
 #include "layout_source.hpp"
 #endif

@@ -11,9 +11,23 @@ WENGERT_INLINE kernels::Operand operand(const Block& b, const Shape& shape)
     return {b.data, size_of(b.dtype), broadcast_strides(b.shape, b.strides(), shape)};
 }
 
+namespace detail {
+
+/// Between devices by way of the host.
+inline void copy_elsewhere(const Block& from, Block& to)
+{
+    const Ref<Block> near = placed(Ref<Block>(const_cast<Block*>(&from)), to.device());
+    if (to.access.device) return device_table(to.device()).copy(*near, to);
+    copy_elements(*near, to);
+}
+
+}  // namespace detail
+
 WENGERT_INLINE void copy_elements(const Block& from, Block& to)
 {
     if (from.count == 0) return;
+    if (from.access.device | to.access.device) [[unlikely]]
+        return detail::copy_elsewhere(from, to);
     if (!from.strided && !to.strided) {
         std::memcpy(to.data, from.data, from.bytes());
         return;
@@ -25,13 +39,15 @@ WENGERT_INLINE void copy_elements(const Block& from, Block& to)
 
 WENGERT_INLINE Ref<Block> copy_of(const Block& b)
 {
-    auto out = make_block(current_thread(), b.dtype, b.shape, b.count);
+    auto out = make_block_beside(b, b.dtype, b.shape, b.count);
     copy_elements(b, *out);
     return out;
 }
 
 WENGERT_INLINE bool all_finite(const Block& b)
 {
+    if (b.access.device) [[unlikely]]
+        return device_table(b.device()).all_finite(b);
     if (b.strided) return all_finite(*copy_of(b));
     if (!differentiable(b.dtype)) return true;
     return with_real(b.dtype, [&]<class T>() { return all_finite_run(b.as<T>(), b.count); });
@@ -39,6 +55,8 @@ WENGERT_INLINE bool all_finite(const Block& b)
 
 WENGERT_INLINE bool all_zero(const Block& b)
 {
+    if (b.access.device) [[unlikely]]
+        return device_table(b.device()).all_zero(b);
     const auto none = [&]<class T>(const T* p, std::size_t n) {
         return std::all_of(p, p + n, [](T v) { return v == T(0); });
     };
@@ -128,6 +146,11 @@ WENGERT_INLINE bool add_direct(const Block& a, const Block& b, Block& out)
 WENGERT_INLINE void add_into(Block& to, const Block& from)
 {
     if (from.count == 0) return;
+    if (to.access.device | from.access.device) [[unlikely]] {
+        const Ref<Block> near = placed(Ref<Block>(const_cast<Block*>(&from)), to.device());
+        if (to.access.device) return device_table(to.device()).add(to, *near);
+        return add_into(to, *near);
+    }
     if (to.shape == from.shape) {
         if (!to.strided && detail::add_direct(to, from, to)) return;
         kernels::Operand operands[] = {operand(to, to.shape), operand(to, to.shape), operand(from, to.shape)};
@@ -141,6 +164,11 @@ WENGERT_INLINE void add_into(Block& to, const Block& from)
 
 WENGERT_INLINE Ref<Block> sum_of(const Block& a, const Block& b)
 {
+    if (a.access.device | b.access.device) [[unlikely]] {
+        auto out = copy_of(a);
+        add_into(*out, b);
+        return out;
+    }
     auto out = make_block(current_thread(), a.dtype, a.shape, a.count);
     if (a.shape == b.shape && detail::add_direct(a, b, *out)) return out;
     kernels::Operand operands[] = {operand(*out, a.shape), operand(a, a.shape), operand(b, a.shape)};
@@ -152,6 +180,15 @@ WENGERT_INLINE Ref<Block> zeros_block(DType dtype, const Shape& shape)
 {
     auto out = make_block(dtype, shape);
     std::memset(out->data, 0, out->bytes());
+    return out;
+}
+
+WENGERT_INLINE Ref<Block> zeros_beside(const Block& like, DType dtype, const Shape& shape)
+{
+    if (!like.access.device) return zeros_block(dtype, shape);
+    auto out = make_block_beside(like, dtype, shape, element_count(shape));
+    const std::uint64_t zero = 0;
+    device_table(like.device()).fill(*out, &zero);
     return out;
 }
 

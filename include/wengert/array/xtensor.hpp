@@ -11,7 +11,7 @@
 #include <xtensor/xeval.hpp>
 #endif
 
-#include "block.hpp"
+#include "layout.hpp"
 
 #if XTENSOR_VERSION_MAJOR == 0 && XTENSOR_VERSION_MINOR < 25
 // xtensor 0.24 guards this specialisation by `__cplusplus == 201703L`: with C++20 and g++ its small vectors then pass
@@ -39,7 +39,7 @@ template <class T, class E> Ref<Block> block_from_xtensor(const E& expression)
               end = expression.template end<xt::layout_type::row_major>();
          it != end; ++it)
         *to++ = static_cast<T>(*it);
-    return out;
+    return placed(std::move(out));
 }
 
 /// A read-only xtensor adaptor over a block's elements, no copy; valid as long as the tensor lives unchanged.
@@ -50,13 +50,13 @@ template <class T> auto xtensor_adaptor(const Block& b)
     std::vector<std::ptrdiff_t> strides(s.begin(), s.end());
     for (std::size_t i = 0; i < shape.size(); ++i)
         if (shape[i] == 1) strides[i] = 0;  // xtensor's convention
-    return xt::adapt(b.as<T>(), b.count, xt::no_ownership(), shape, strides);
+    return xt::adapt(host_elements<T>(b), b.count, xt::no_ownership(), shape, strides);
 }
 
-/// An adaptor that can be assigned to, over a block in row-major order.
-template <class T> auto xtensor_writable(Block& b)
+/// An adaptor that can be assigned to, over the elements of a block in row-major order.
+template <class T> auto xtensor_writable(const Block& b, T* elements)
 {
-    return xt::adapt(b.as<T>(), b.count, xt::no_ownership(),
+    return xt::adapt(elements, b.count, xt::no_ownership(),
                      std::vector<std::size_t>(b.shape.begin(), b.shape.end()));
 }
 

@@ -131,8 +131,8 @@ template <class T> double distance(const Block& a, const Block& b)
 inline void compare_outputs(const Graph& g, std::size_t k, const Block& graph, const Block& eager,
                             const Site& at)
 {
-    const Ref<Block> a = contiguous(Ref<Block>(const_cast<Block*>(&graph))),
-                     b = contiguous(Ref<Block>(const_cast<Block*>(&eager)));
+    const Ref<Block> a = readable(Ref<Block>(const_cast<Block*>(&graph))),
+                     b = readable(Ref<Block>(const_cast<Block*>(&eager)));
     double d = 0;
     with_dtype(a->dtype, [&]<class T>() { d = distance<T>(*a, *b); });
     if (!(a->shape == b->shape) || a->dtype != b->dtype || d > (is_single(a->dtype) ? 1e-3 : 1e-9))

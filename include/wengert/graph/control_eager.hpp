@@ -43,7 +43,7 @@ template <class Xs> Xs zero_slice(const Xs& xs)
         [&]<class T>(const Tensor<T>& x) {
             Shape shape;
             for (std::size_t i = 1; i < x.dimension(); ++i) shape.push_back(x.shape()[i]);
-            return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), shape), {}});
+            return Tensor<T>(AnyTensor{zeros_beside(*x.any().value, dtype_of<T>(), shape), {}});
         },
         xs);
 }
@@ -61,7 +61,7 @@ template <class Y> Y stacked(const Y& like, const std::vector<std::vector<AnyTen
             if (!parts.empty()) return stack(parts, 0, at);
             Shape shape{0};
             for (auto e : y.shape()) shape.push_back(e);
-            return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), shape), {}});
+            return Tensor<T>(AnyTensor{zeros_beside(*y.any().value, dtype_of<T>(), shape), {}});
         },
         like);
 }

@@ -133,7 +133,7 @@ std::optional<State> while_recorded(Trace& outer, Test& test, Body& body, const 
         const State before = entered(in, trace);
         const Tensor<bool> go_on = test(before);
         check_condition("while_loop", *go_on.any().value, at);
-        goes_on = *contiguous(go_on.any().value)->template as<bool>();
+        goes_on = *readable(go_on.any().value)->template as<bool>();
         return std::vector<AnyTensor>{go_on.any()};
     };
     const auto one_step = [&](const std::vector<AnyTensor>& in, Trace& trace,
@@ -221,7 +221,7 @@ std::optional<R> cond_recorded(Trace& outer, const Tensor<bool>& pred, F& f, G& 
     if (BranchCount::too_many()) return {};
     const BranchCount count;
     const TreeReader x = read_tree(outer, std::tuple<const Args&...>(args...));
-    const bool taken = *contiguous(pred.any().value)->template as<bool>();
+    const bool taken = *readable(pred.any().value)->template as<bool>();
     auto yes = trace_branch<R>(outer, f, x.leaves, taken, at, args...);
     if (!yes) return {};
     auto no = trace_branch<R>(outer, g, x.leaves, !taken, at, args...);

@@ -104,7 +104,7 @@ WENGERT_INLINE bool calls_host(const Graph& g)
 
 WENGERT_INLINE bool flag_holds(const AnyTensor& flag, const Site& at)
 {
-    if (!*contiguous(flag.value)->as<bool>()) return false;
+    if (!*readable(flag.value)->as<bool>()) return false;
     note_read(*flag.value, Read::truth, at);
     return true;
 }
@@ -117,7 +117,7 @@ WENGERT_INLINE std::vector<AnyTensor> example_slices(const std::vector<AnyTensor
         for (std::size_t i = 1; i < x.value->shape.size(); ++i) shape.push_back(x.value->shape[i]);
         const Block& b = *x.value;
         if (b.count == 0)
-            out.push_back({zeros_block(b.dtype, shape), {}});
+            out.push_back({zeros_beside(b, b.dtype, shape), {}});
         else
             out.push_back({Selection::at(b.shape, 0, 0).view(x.value), {}});
     }

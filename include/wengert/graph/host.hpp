@@ -30,7 +30,7 @@ template <DType dtype> constexpr Primitive make_host_primitive()
     Primitive p;
     p.name = p.kind = "host_callback";
     p.dtype = dtype;
-    p.effects = true;
+    p.calls = p.effects = true;
     p.compute = run_host_call;
     p.clone = clone_pooled<HostCall>;
     p.destroy = destroy_pooled<HostCall>;
@@ -107,7 +107,8 @@ AnyTensor call_host_with(const Shape& shape, F fn, const Args&... args)
                                      "the function returned shape " + to_string(y.shape()) + " where " +
                                          to_string(shape) + " was declared",
                                      {});
-                return copy_of(*y.any().value);
+                const std::uint8_t device = n ? in[0]->device() : current_thread().device;
+                return placed(copy_of(*y.any().value), device);
             }
         });
     return call_host(host_primitive<dtype_of<T>()>, op, std::move(reader.leaves), {});

@@ -15,7 +15,7 @@ WENGERT_INLINE void Buffers::check(const Site& at) const
             fail<TapeError>("freeze", name(k) + " is an empty tensor: give one of the result's shape", at);
         if (t.node && !is_variable(t))
             fail<TapeError>("freeze", name(k) + " holds a value on the tape: use detach()", at);
-        if (!may_write(*t.value) || t.value->writers)
+        if (!may_write(*t.value) || t.value->access.writers)
             fail<TapeError>(
                 "freeze",
                 name(k) +

@@ -6,6 +6,7 @@
 #include "check.hpp"
 #include "compiler.hpp"
 #include "dynamic.hpp"
+#include "ir/placed.hpp"
 #include "optimize.hpp"
 
 namespace wengert {
@@ -33,6 +34,7 @@ WENGERT_INLINE Graph guards_before_effects(const Graph& g)
 
 WENGERT_INLINE Graph optimized(const Graph& g, const FreezeOptions& options)
 {
+    const OnDevice host(0);  // where constants of graphs are
     PassOptions passes = options.passes;
     passes.allow_reassociation = passes.allow_reassociation || options.allow_reassociation;
     Graph fast = options.optimize ? graph_compiler().optimize(g, passes) : g;
@@ -48,9 +50,13 @@ WENGERT_INLINE const Backend& FrozenCore::backend() const noexcept
 
 WENGERT_INLINE std::unique_ptr<Executable> FrozenCore::compile(const Graph& g) const
 {
-    if (options.background && backend().compile != tile.compile)
-        return std::make_unique<BackgroundExecutable>(g, backend(), plan_options());
-    return backend().compile(g, plan_options());
+    const OnDevice host(0);
+    std::unique_ptr<Executable> whole =
+        options.background && backend().compile != tile.compile
+            ? std::make_unique<BackgroundExecutable>(g, backend(), plan_options())
+            : backend().compile(g, plan_options());
+    if (!has_devices()) return whole;
+    return std::make_unique<PlacedExecutable>(std::move(whole));
 }
 
 WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, Graph recorded) const

@@ -72,7 +72,7 @@ struct PutAlong {
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<std::int64_t>& i,
                    const Tensor<T>&, const Tensor<T>&) const
     {
-        return apply<PutAlong, T>(PutAlong{axis, {}}, Site{}, g, i, Tensor<T>(T(0)));
+        return apply<PutAlong, T>(PutAlong{axis, {}}, Site{}, g, i, zero_like(g));
     }
     template <class T>
     Tensor<T> pull(wrt<2>, const Tensor<T>& g, const Tensor<T>&, const Tensor<std::int64_t>& i,
@@ -80,11 +80,12 @@ struct PutAlong {
     {
         using Whole = Tensor<std::int64_t>;
         const Shape each = detail::along_shape(name, g.shape(), i.shape(), axis, {});
-        const Whole order = numbers(each), none(AnyTensor{zeros_block(DType::int64, g.shape()), {}});
+        const Whole order = numbers(each),
+                    none(AnyTensor{zeros_beside(*g.any().value, DType::int64, g.shape()), {}});
         const Whole put = apply<PutAlong, std::int64_t>(PutAlong{axis, each}, Site{}, none, i, order);
         const Tensor<bool> stays = apply<TakeAlong, std::int64_t>(TakeAlong{axis}, Site{}, put, i) == order;
         const Tensor<T> there = apply<TakeAlong, T>(TakeAlong{axis}, Site{}, g, i);
-        return sum_to(where(stays, there, Tensor<T>(T(0))), values);
+        return sum_to(where(stays, there, zero_like(g)), values);
     }
     std::string parameters() const { return "axis=" + std::to_string(axis); }
 
@@ -93,7 +94,7 @@ private:
     {
         auto b = make_block(DType::int64, shape);
         for (std::size_t k = 0; k < b->count; ++k) b->as<std::int64_t>()[k] = static_cast<std::int64_t>(k);
-        return Tensor<std::int64_t>(AnyTensor{b, {}});
+        return Tensor<std::int64_t>(AnyTensor{placed(std::move(b)), {}});
     }
 };
 

@@ -25,14 +25,14 @@ Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value,
     check_shape("full", shape, at);
     auto out = make_block(dtype_of<T>(), shape);
     std::fill_n(out->template as<T>(), out->count, value);
-    return Tensor<T, Device>(AnyTensor{std::move(out), {}});
+    return Tensor<T, Device>(AnyTensor{placed(std::move(out)), {}});
 }
 /// Every element 0.
 template <class T, class Device = cpu>
 Tensor<T, Device> zeros(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     check_shape("zeros", shape, at);
-    return Tensor<T, Device>(AnyTensor{zeros_block(dtype_of<T>(), shape), {}});
+    return Tensor<T, Device>(AnyTensor{placed(zeros_block(dtype_of<T>(), shape)), {}});
 }
 /// Every element 1.
 template <class T, class Device = cpu>
@@ -46,19 +46,22 @@ template <class T, class Device>
 Tensor<T, Device> full_like(const Tensor<T, Device>& x, std::type_identity_t<T> value,
                             Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return full<T, Device>(x.shape("full_like", at), value, at);
+    return Tensor<T, Device>(
+        AnyTensor{full_beside<T>(*x.any("full_like", at).value, x.shape("full_like", at), value), {}});
 }
 /// Zeros of the shape and dtype of x.
 template <class T, class Device>
 Tensor<T, Device> zeros_like(const Tensor<T, Device>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return zeros<T, Device>(x.shape("zeros_like", at), at);
+    return Tensor<T, Device>(AnyTensor{
+        zeros_beside(*x.any("zeros_like", at).value, dtype_of<T>(), x.shape("zeros_like", at)), {}});
 }
 /// Ones of the shape and dtype of x.
 template <class T, class Device>
 Tensor<T, Device> ones_like(const Tensor<T, Device>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return full<T, Device>(x.shape("ones_like", at), T(1), at);
+    return Tensor<T, Device>(
+        AnyTensor{full_beside<T>(*x.any("ones_like", at).value, x.shape("ones_like", at), T(1)), {}});
 }
 
 /// The unit matrix, shape (rows, columns); a square one without `columns`.
@@ -67,10 +70,12 @@ Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1,
                       Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (columns < 0) columns = rows;
-    Tensor<T, Device> out = zeros<T, Device>({rows, columns}, at);
-    T* x = out.any().value->template as<T>();
+    const Shape shape{rows, columns};
+    check_shape("zeros", shape, at);
+    auto out = zeros_block(dtype_of<T>(), shape);
+    T* x = out->template as<T>();
     for (std::int64_t i = 0; i < std::min(rows, columns); ++i) x[i * columns + i] = T(1);
-    return out;
+    return Tensor<T, Device>(AnyTensor{placed(std::move(out)), {}});
 }
 
 namespace detail {
@@ -124,7 +129,7 @@ Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> 
             x[i] = wrapping_add(start, wrapping_multiply(static_cast<T>(i), step));
         else
             x[i] = detail::stepped(start, static_cast<T>(i), step);
-    return Tensor<T, Device>(AnyTensor{std::move(out), {}});
+    return Tensor<T, Device>(AnyTensor{placed(std::move(out)), {}});
 }
 /// 0, 1, … up to, but without, stop.
 template <class T, class Device = cpu>
@@ -146,7 +151,7 @@ Tensor<T, Device> linspace(std::type_identity_t<T> first, std::type_identity_t<T
     const T step = n > 1 ? (last - first) / static_cast<T>(n - 1) : T(0);
     for (std::int64_t i = 0; i < n; ++i)
         x[i] = n > 1 && i == n - 1 ? last : detail::stepped(first, static_cast<T>(i), step);
-    return Tensor<T, Device>(AnyTensor{std::move(out), {}});
+    return Tensor<T, Device>(AnyTensor{placed(std::move(out)), {}});
 }
 
 /// x in row-major order in memory of its own, recorded.
@@ -167,7 +172,7 @@ bool allclose(const Tensor<T>& a, const Tensor<T>& b,
     if (!(a.shape("allclose", at) == b.shape("allclose", at))) return false;
     note_read(*a.any().value, Read::elements, {});
     note_read(*b.any().value, Read::elements, {});
-    const Ref<Block> x = contiguous(a.any().value), y = contiguous(b.any().value);
+    const Ref<Block> x = readable(a.any().value), y = readable(b.any().value);
     for (std::size_t i = 0; i < x->count; ++i) {
         const T p = x->template as<T>()[i], q = y->template as<T>()[i];
         if (p == q) continue;

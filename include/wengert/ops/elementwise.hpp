@@ -34,7 +34,7 @@ Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape,
 template <class V> constexpr V zero_like([[maybe_unused]] const V& g)
 {
     if constexpr (requires { g.any(); })
-        return V(AnyTensor{zeros_block(V::dtype(), Shape()), {}});
+        return V(AnyTensor{zeros_beside(*g.any().value, V::dtype(), Shape()), {}});
     else if constexpr (std::is_arithmetic_v<V>)
         return V(0);
     else
@@ -251,7 +251,7 @@ template <class P, class Out, class... In> struct RecordedRule {
             total = P::push(tangents[k]..., std::get<k>(x)...);
         else
             (jvp_input<k, k...>(tangents[k], x, y, total), ...);
-        if (!total.value) return {zeros_block(y.dtype(), y.shape()), {}};
+        if (!total.value) return {zeros_beside(*out.value, y.dtype(), y.shape()), {}};
         return broadcast_to(Tensor<Out>(total), y.shape()).any();
     }
 

@@ -15,7 +15,7 @@ template <class T> Tensor<T> tensor_from(const std::string& where, const NpyArra
                          std::string(name_of(dtype_of<T>())) + ")");
     auto out = make_block(dtype_of<T>(), Shape(a.shape));
     if (out->count > 0) std::memcpy(out->data, a.bytes.data(), out->bytes());
-    return Tensor<T>(AnyTensor{std::move(out), {}});
+    return Tensor<T>(AnyTensor{placed(std::move(out)), {}});
 }
 
 inline std::vector<std::int64_t> shape_vector(const Shape& s) { return {s.begin(), s.end()}; }
@@ -26,7 +26,7 @@ inline std::vector<std::int64_t> shape_vector(const Shape& s) { return {s.begin(
 template <class T> void save_npy(const std::string& path, const Tensor<T>& x)
 {
     note_read(*x.any().value, Read::elements, {});
-    const Ref<Block> b = contiguous(x.any().value);
+    const Ref<Block> b = readable(x.any().value);
     write_npy(path, npy_dtype<T>(), detail::shape_vector(b->shape), b->data, b->bytes());
 }
 

@@ -117,7 +117,7 @@ template <class T> std::string printed_as(const Block& b)
 {
     TensorPrinter printer{b};
     if (b.count == 0) return "[]";
-    const T* x = b.as<T>();
+    const T* x = host_elements<T>(b);
     if constexpr (std::is_floating_point_v<T>) {
         std::vector<double> shown;
         printer.visit(0, 0, [&](std::int64_t at) { shown.push_back(static_cast<double>(x[at])); });

@@ -17,7 +17,7 @@ inline Key key_of(std::string_view primitive, const Ref<Block>& b, const Site& a
 {
     if (b->dtype != DType::int64 || !(b->shape == Shape{2}))
         fail<ShapeError>(primitive, "a key has shape (2), not " + to_string(b->shape), at);
-    const Ref<Block> flat = contiguous(b);
+    const Ref<Block> flat = readable(b);
     Key key(0);
     std::memcpy(&key.secret, flat->data, sizeof key.secret);
     std::memcpy(&key.stream, flat->data + sizeof key.secret, sizeof key.stream);
@@ -166,7 +166,7 @@ template <class Fill> struct Draw {
     }
     template <class T> Ref<Block> value(const Ref<Block>& key, const Site& at) const
     {
-        return drawn<T>(detail::key_of(name, key, at), at);
+        return placed(drawn<T>(detail::key_of(name, key, at), at));
     }
     template <class T> Ref<Block> drawn(const Key& key, const Site& at) const
     {
@@ -183,7 +183,7 @@ namespace detail {
 template <class T, class Fill> Tensor<T> draw(Fill fill, const Key& key, const Site& at)
 {
     const Draw<Fill> op{std::move(fill)};
-    Ref<Block> out = op.template drawn<T>(key, at);
+    Ref<Block> out = placed(op.template drawn<T>(key, at));
     if (Recorder* r = recorder(); r && key.origin != 0) [[unlikely]]
         if (const Ref<Block> k = r->key(key.origin)) note_drawn<Draw<Fill>, T>(*r, op, k, *out, at);
     return Tensor<T>(AnyTensor{std::move(out), {}});

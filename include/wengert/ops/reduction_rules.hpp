@@ -154,7 +154,7 @@ private:
     {
         auto mask = zeros_block(DType::boolean, {1, n, n, 1});
         for (std::int64_t k = 0; k < n; ++k) mask->as<bool>()[k * (n + 1)] = true;
-        return Tensor<bool>(AnyTensor{mask, {}});
+        return Tensor<bool>(AnyTensor{placed(std::move(mask)), {}});
     }
 };
 

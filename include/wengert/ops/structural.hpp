@@ -104,7 +104,8 @@ inline bool recorded_accumulation(const void* op, const Node& n, std::size_t i, 
     const AnyTensor& so_far = n.inputs[i]->cotangent;
     if (!add || (!part && !so_far.value) || so_far.node || out.walk().records(n, g)) return false;
     const Node& to = *n.inputs[i];
-    std::vector<AnyTensor> in{so_far.value ? so_far : AnyTensor{zeros_block(to.dtype, to.shape), {}}, g};
+    std::vector<AnyTensor> in{
+        so_far.value ? so_far : AnyTensor{zeros_beside(*g.value, to.dtype, to.shape), {}}, g};
     for (std::size_t s = 0; s <= n.input_count; ++s)
         if (read >> s & 1) in.push_back({values[s]->value, {}});
     out.replace(i, apply_any(*add, op, in.data(), in.size(), n.at));
@@ -139,7 +140,8 @@ void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const
         if constexpr (part || whole) {
             // a whole contribution is only added where there is something to add to
             const bool useful = !silent && (part || n.inputs[i]->cotangent.value);
-            if (useful && !out.walk().tape().anomaly && !out.walk().records(n, g.any()))
+            if (useful && !out.walk().tape().anomaly && !g.any().value->access.device &&
+                !out.walk().records(n, g.any()))
                 if (Block* into = out.writable(i)) {
                     if constexpr (part)
                         return op.accumulate(wrt<i>{}, *into, *g.any().value);
@@ -200,7 +202,8 @@ AnyTensor push_bilinear(const Op& op, const AnyTensor* x, const AnyTensor* dot, 
 
 template <class T> Tensor<T> tangent_or_zeros(const AnyTensor& dot, const AnyTensor& x)
 {
-    return dot.value ? Tensor<T>(dot) : Tensor<T>(AnyTensor{zeros_block(x.value->dtype, x.value->shape), {}});
+    return dot.value ? Tensor<T>(dot)
+                     : Tensor<T>(AnyTensor{zeros_beside(*x.value, x.value->dtype, x.value->shape), {}});
 }
 
 /// Inputs that are no numbers (indices, labels) stay what they are.
@@ -359,6 +362,7 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
     p.fields = visit_fields<Op>;
     set_forms<Op>(p);
     if constexpr (std::is_default_constructible_v<Op>) p.make = make_pooled<Op>;
+    p.calls = requires(const Op& op) { op.inside; };
     if constexpr (requires(const Op& op) { op.inside; })
         p.inside = [](const void* op) { return static_cast<const Op*>(op)->inside.get(); };
     if constexpr (requires(const Op& op, Block& b, const Ref<Block>* rest) {
@@ -403,10 +407,20 @@ template <class Op, class Out, class... In> const Primitive& structural_of() noe
         return structural_primitive<Op, A, Out, In...>;
 }
 
+/// Its value by the table of its operands' device.
+template <class Op, class Out, class... In>
+[[gnu::cold, gnu::noinline]] Ref<Block> value_elsewhere(const Op& op, const Site& at, const Tensor<In>&... x)
+{
+    const Ref<Block> in[] = {x.any_unchecked().value...};
+    return structural_elsewhere(structural_of<Op, Out, In...>(), &op, in, sizeof...(In), at);
+}
+
 /// Its value: that library's code where it has the operation.
 template <class Op, class Out, class... In>
 Ref<Block> value_of(const Op& op, const Site& at, const Tensor<In>&... x)
 {
+    if ((0U | ... | x.any_unchecked().value->access.device)) [[unlikely]]
+        return value_elsewhere<Op, Out>(op, at, x...);
     if constexpr (Described<Op> && !Overridden<Op, Out, In...>) {
         const Ref<Block> in[] = {x.any_unchecked().value...};
         return compute_index(Op::name, describe_op<Op>, dtype_of<Out>(), &op, in, sizeof...(In), at);

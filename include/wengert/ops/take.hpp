@@ -185,7 +185,7 @@ struct Take {
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Indices& indices,
                    const Tensor<T>&) const
     {
-        const Tensor<T> zeros(AnyTensor{zeros_block(dtype_of<T>(), of), {}});
+        const Tensor<T> zeros(AnyTensor{zeros_beside(*g.any().value, dtype_of<T>(), of), {}});
         return apply<ScatterAdd, T>(ScatterAdd{axis}, Site{}, zeros, indices, g);
     }
     template <class T>

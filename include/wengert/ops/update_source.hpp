@@ -15,7 +15,7 @@ WENGERT_INLINE bool writable_in_place(const AnyTensor& x) noexcept
 
 WENGERT_INLINE void refuse_writer(std::string_view primitive, const AnyTensor& x, const Site& at)
 {
-    if (x.value->writers)
+    if (x.value->access.writers)
         fail<TapeError>(primitive,
                         "the tensor of shape " + to_string(x.value->shape) +
                             " has a live writer (write(x)): end its scope before writing otherwise",
@@ -56,6 +56,8 @@ WENGERT_INLINE void commit_write(AnyTensor& x, AnyTensor result, Ref<Node> kept)
 
 WENGERT_INLINE void compute_in_place(const Primitive& p, Block& x, const Block& y)
 {
+    if (x.access.device | y.access.device) [[unlikely]]
+        return update_elsewhere(p, x, y);
     if (!y.strided && y.shape == x.shape) {
         const void* in[] = {x.data, y.data};
         return p.value(x.count, in, x.data);

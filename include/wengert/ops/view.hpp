@@ -26,7 +26,7 @@ struct AssignView {
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
     {
-        return apply<AssignView, T>(AssignView{part, {}}, Site{}, g, Tensor<T>(T(0)));
+        return apply<AssignView, T>(AssignView{part, {}}, Site{}, g, zero_like(g));
     }
     template <class T>
     Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
@@ -130,8 +130,12 @@ Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index, 
         flat = flat * b.shape[axis] + i;
         if (b.strided) offset += i * b.view_strides[axis];
     }
-    auto out = make_block(current_thread(), dtype_of<T>(), Shape(), 1);
-    *out->template as<T>() = b.as<T>()[b.strided ? offset : flat];
+    auto out = make_block_beside(b, dtype_of<T>(), Shape(), 1);
+    if (b.access.device) [[unlikely]]
+        device_table(b.device())
+            .copy(*make_view(any.value, Shape(), nullptr, b.strided ? offset : flat), *out);
+    else
+        *out->template as<T>() = b.as<T>()[b.strided ? offset : flat];
     if (!any.node && !recorder()) return Tensor<T>(AnyTensor{std::move(out), {}});
     const Element op{static_cast<std::size_t>(flat), b.shape};
     const AnyTensor* const in[] = {&any};
@@ -152,7 +156,9 @@ template <class T> void assign_part(AnyTensor& x, const Selection& part, const T
     Ref<Node> kept = mask ? Ref<Node>() : node_kept(x, at);
     if (!writable_in_place(x) || v.any().value.get() == x.value.get())
         return commit_write(
-            x, record(p, in, 2, p.compute(&op, std::array{x.value, v.any().value}.data(), 2, at), &op, at),
+            x,
+            record(p, in, 2, compute_structural(p, &op, std::array{x.value, v.any().value}.data(), 2, at),
+                   &op, at),
             std::move(kept));
     const Ref<Block> to = part.view(x.value), from = broadcast_view(v.any().value, part.shape);
     AnyTensor result = record(p, in, 2, x.value, &op, at);
@@ -174,11 +180,19 @@ void add_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Sit
     Ref<Node> kept = mask ? Ref<Node>() : node_kept(x, at);
     if (!writable_in_place(x) || tape.anomaly || (mask & tape.forward_levels))
         return commit_write(
-            x, record(p, in, 2, p.compute(&op, std::array{x.value, v.any().value}.data(), 2, at), &op, at),
+            x,
+            record(p, in, 2, compute_structural(p, &op, std::array{x.value, v.any().value}.data(), 2, at),
+                   &op, at),
             std::move(kept));
     const Ref<Block> place = part.view(x.value);
     AnyTensor result = record(p, in, 2, x.value, &op, at);
-    if (element_count(part.shape) > 0) AddView<minus>::template update<T>(*place, *v.any().value);
+    if (element_count(part.shape) > 0) {
+        if (place->access.device) [[unlikely]]
+            compute_in_place(update_primitive<T>(minus ? ops::Update::subtract : ops::Update::add), *place,
+                             *v.any().value);
+        else
+            AddView<minus>::template update<T>(*place, *v.any().value);
+    }
     commit_write(x, std::move(result), std::move(kept));
 }
 

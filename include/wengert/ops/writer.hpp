@@ -18,24 +18,31 @@ public:
         static_cast<void>(Tape::current().dependence(in, 1, "write", at));
         note_read(*any.value, Read::elements, at);
         Ref<Node> kept = detail::node_kept(any, at);
-        if (!detail::writable_in_place(any)) any.value = copy_of(*any.value);
-        any.node = std::move(kept);
-        block_ = any.value;
-        ++block_->writers;
+        Ref<Block> own = detail::writable_in_place(any) ? any.value : copy_of(*any.value);
+        elements_ = const_cast<T*>(host_elements<T>(*own));  // the last that can fail
+        any = {own, std::move(kept)};
+        block_ = std::move(own);
+        ++block_->access.writers;
     }
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
-    ~Writer() { --block_->writers; }
+    ~Writer()
+    {
+        --block_->access.writers;
+        if (block_->access.device) [[unlikely]]
+            detail::written_on_host(*block_);
+    }
 
     /// The elements in row-major order.
-    T* data() noexcept { return block_->template as<T>(); }
+    T* data() noexcept { return elements_; }
     std::size_t size() const noexcept { return block_->count; }
     std::span<T> span() noexcept { return {data(), size()}; }
     /// An xtensor adaptor that can be assigned to.
-    auto array() { return xtensor_writable<T>(*block_); }
+    auto array() { return xtensor_writable<T>(*block_, elements_); }
 
 private:
     Ref<Block> block_;
+    T* elements_ = nullptr;
 };
 
 /// Detaches x and gives its elements to write: no other handle and nothing that the tape saved changes. A variable stays

@@ -54,7 +54,7 @@ template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Si
             at);
     else if (r)
         r->read(x.node ? r->variable(x) : *x.value, Read::elements, at);
-    const Ref<Block> b = contiguous(x.value);
+    const Ref<Block> b = readable(x.value);
     const T* const values = b->template as<T>();
     std::vector<Real<T>> out(values, values + b->count);
     if (mask == 0 || out.empty()) return out;
@@ -134,6 +134,7 @@ template <class T> AnyTensor gathered(const Real<T>* x, std::size_t n, const Sha
     AnyTensor out{make_block(dtype_of<T>(), shape), {}};
     T* const values = out.value->template as<T>();
     for (std::size_t k = 0; k < n; ++k) values[k] = x[k].plain();
+    out.value = placed(std::move(out.value));
     Tape& tape = Tape::current();
     if (tape.active == 0) {
         for (std::size_t k = 0; recorder() && k < n; ++k) ScalarStream::tell(x[k].mark());

@@ -130,7 +130,7 @@ private:
             const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
             for (std::size_t k = 0; k < n; ++k) {
                 const Tensor<T> x(AnyTensor{in[k].any().value, {}});
-                const Ref<Block> b = contiguous(broadcast_to(x, shape).any().value);
+                const Ref<Block> b = readable(broadcast_to(x, shape).any().value);
                 values[k] = b->count ? b->template as<T>()[cell] : T(1);
             }
         }

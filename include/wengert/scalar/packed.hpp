@@ -113,7 +113,9 @@ template <class X> X unpack_gradient(const packed_t<X>& p, const Site& at)
             [&]<class L>(L& leaf) {
                 if constexpr (!is_real<L>)
                     if constexpr (!is_differentiable<typename L::value_type>)
-                        if (leaf.defined()) leaf = L(AnyTensor{zeros_block(L::dtype(), leaf.shape()), {}});
+                        if (leaf.defined())
+                            leaf =
+                                L(AnyTensor{zeros_beside(*leaf.any().value, L::dtype(), leaf.shape()), {}});
             },
             x);
     return x;

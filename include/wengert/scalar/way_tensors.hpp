@@ -129,7 +129,7 @@ private:
     std::size_t first_of(const Tensor<bool>& found) const
     {
         const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
-        const Ref<Block> b = contiguous(broadcast_to(found.detach(), shape_).any().value);
+        const Ref<Block> b = readable(broadcast_to(found.detach(), shape_).any().value);
         const bool* const e = b->template as<bool>();
         return static_cast<std::size_t>(std::find(e, e + b->count, true) - e);
     }

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "../array/elsewhere.hpp"
 #include "../array/layout.hpp"
 #include "recorder.hpp"
 #include "tape.hpp"
@@ -42,6 +43,44 @@ inline bool equal_but_for_leading_ones(const Shape& a, const Shape& b) noexcept
     return true;
 }
 
+namespace detail {
+
+/// Does an operand lie elsewhere than on the host?
+[[gnu::always_inline]] inline bool elsewhere(const Block* const* in, std::size_t n) noexcept
+{
+    unsigned device = in[0]->access.device | in[n - 1]->access.device;  // of two operands nearly always
+    if (n > 2) [[unlikely]]
+        for (std::size_t i = 1; i + 1 < n; ++i) device |= in[i]->access.device;
+    return device != 0;
+}
+inline bool elsewhere(const Ref<Block>* in, std::size_t n) noexcept
+{
+    unsigned device = 0;
+    for (std::size_t i = 0; i < n; ++i) device |= in[i]->access.device;
+    return device != 0;
+}
+
+/// By the table of the operands' device. Numbers on the host (rank 0) go along; throws DeviceError where operands are of several
+/// devices.
+Ref<Block> compute_elsewhere(const Primitive& p, const Block* const* in, const Site& at);
+/// A cotangent of y, where y lies; a number goes along. Throws DeviceError.
+Ref<Block> beside(std::string_view name, Ref<Block> cotangent, const Block& y, const Site& at);
+/// x = p(x, y), where x lies.
+void update_elsewhere(const Primitive& p, Block& x, const Block& y);
+Ref<Block> structural_elsewhere(const Primitive& p, const void* op, const Ref<Block>* in, std::size_t n,
+                                const Site& at);
+
+/// Primitive::compute wherever the operands are.
+inline Ref<Block> compute_structural(const Primitive& p, const void* op, const Ref<Block>* in, std::size_t n,
+                                     const Site& at)
+{
+    if (elsewhere(in, n)) [[unlikely]]
+        return structural_elsewhere(p, op, in, n, at);
+    return p.compute(op, in, n, at);
+}
+
+}  // namespace detail
+
 /// The values of an elementwise primitive over operands of any layout.
 Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block* const* in, const Site& at,
                                const Block* dying = nullptr);
@@ -61,4 +100,5 @@ AnyTensor apply_any(const Primitive& p, const void* op, const AnyTensor* in, std
 
 #ifndef WENGERT_COMPILED
 #include "apply_source.hpp"
+#include "elsewhere_source.hpp"
 #endif

@@ -36,7 +36,7 @@ WENGERT_INLINE void refuse_writers(const Primitive& p, const AnyTensor* const* i
                                    const Site& at)
 {
     for (std::size_t i = 0; i < n; ++i)
-        if (in[i]->value->writers)
+        if (in[i]->value->access.writers)
             fail<TapeError>(p.name,
                             "an operand of shape " + to_string(in[i]->value->shape) +
                                 " has a live writer (write(x)): end its scope before recording from it",
@@ -125,6 +125,8 @@ WENGERT_INLINE Ref<Block> compute_elementwise(Thread& t, const Primitive& p, con
     };
     const std::size_t n = p.arity;
     const Block* widest = in[0];
+    if (detail::elsewhere(in, n)) [[unlikely]]
+        return detail::compute_elsewhere(p, in, at);
     if (!widest->strided && (n == 1 || (n == 2 && !in[1]->strided && in[1]->shape == widest->shape)))
         [[likely]] {
         auto out = result(widest->shape, widest->count);
@@ -187,7 +189,7 @@ inline const Block* dying_operand(const Tape& tape, const Primitive& p, const An
     for (std::size_t i = 0; i < p.arity; ++i)
         if ((temporaries >> i & 1) && !(saves >> i & 1)) {
             const Block& b = *in[i]->value;
-            if (!b.strided && b.writers == 0 && may_write(b)) return &b;
+            if (!b.strided && b.access.writers == 0 && may_write(b)) return &b;
         }
     return nullptr;
 }
@@ -202,7 +204,7 @@ inline bool small_and_unseen(const Tape& tape, const Thread& t, const Primitive&
     if (n > 2 || !a || !b || t.recorder || tape.anomaly || tape.save_all || tape.hooks ||
         (mask & tape.forward_levels))
         return false;
-    return !a->strided && !b->strided && (a->writers | b->writers) == 0 &&
+    return !a->strided && !b->strided && (a->access.bits() | b->access.bits()) == 0 &&
            a->count * size_of(p.dtype) <= Block::inline_bytes && a->shape.size() <= Extents::inline_rank &&
            (n == 1 || a->shape == b->shape);
 }
@@ -338,7 +340,7 @@ WENGERT_INLINE AnyTensor apply_any(const Primitive& p, const void* op, const Any
     Ref<Block> out;
     {
         const Restore<Recorder*> one_operation(current_thread().recorder, nullptr);  // not what it is made of
-        out = p.compute(op, blocks.data(), n, at);
+        out = detail::compute_structural(p, op, blocks.data(), n, at);
     }
     return record(p, operands.data(), n, std::move(out), op, at);
 }

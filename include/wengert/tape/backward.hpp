@@ -42,9 +42,7 @@ void backward(const Tensor<T>& loss, BackwardOptions options = {},
                             to_string(loss.shape("backward", at)) +
                             "; give a cotangent of that shape as second argument",
                         at);
-    auto one = make_block(dtype_of<T>(), loss.shape());
-    *one->template as<T>() = T(1);
-    detail::backward_any(loss.any(), std::move(one), options, at);
+    detail::backward_any(loss.any(), full_beside<T>(*loss.any().value, loss.shape(), T(1)), options, at);
 }
 
 }  // namespace wengert

@@ -46,6 +46,7 @@ WENGERT_INLINE void backward_any(const AnyTensor& y, Ref<Block> cotangent, const
                         "this tensor of shape " + to_string(y.value->shape) +
                             " depends on no variable: call requires_grad(true) on one before computing it",
                         at);
+    cotangent = beside("backward", std::move(cotangent), *y.value, at);
     Walk walk(tape, 0, options.retain);
     std::pair<Node*, AnyTensor> root(y.node.get(), AnyTensor{std::move(cotangent), {}});
     walk.run(&root, 1);

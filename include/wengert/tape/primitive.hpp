@@ -103,6 +103,7 @@ struct Primitive {
     DType dtype{};           ///< of the result
     bool elementwise = false;
     bool differentiable = false;
+    bool calls = false;    ///< `compute` calls a function of tensors, wherever they are: no device does that
     bool effects = false;  ///< runs once and in order, also where nobody reads the result
     bool random = false;   ///< drawn from a key: never made twice to save memory
     /// Structural only: whatever the elements are, it fails for want of memory only, and calls nothing of the user's, so that it

@@ -17,7 +17,7 @@ WENGERT_INLINE void RunLog::close()
 
 WENGERT_INLINE std::uint64_t RunLog::hash(const Block& block)
 {
-    const Ref<Block> b = contiguous(Ref<Block>(const_cast<Block*>(&block)));
+    const Ref<Block> b = readable(Ref<Block>(const_cast<Block*>(&block)));
     constexpr std::size_t lanes = 8;
     constexpr std::uint64_t prime = 0x100000001b3;
     std::uint64_t h[lanes], w = 0;
@@ -158,7 +158,7 @@ WENGERT_INLINE void RunRecorder::take(const Block& operand, std::string_view pri
     if (given != given_.end()) {
         e.bits = static_cast<std::uint64_t>(given - given_.begin());
     } else if (b.bytes() <= sizeof(std::uint64_t)) {
-        const Ref<Block> elements = contiguous(Ref<Block>(const_cast<Block*>(&b)));
+        const Ref<Block> elements = readable(Ref<Block>(const_cast<Block*>(&b)));
         std::memcpy(&e.bits, elements->data, elements->bytes());
         return enter(std::move(e));
     }

@@ -12,6 +12,13 @@ namespace wengert {
 template <class T, class Device = cpu> class Tensor;
 
 namespace detail {
+/// A number on the host: it goes along with operands on any device.
+template <class T> Ref<Block> number_block(T v)
+{
+    auto b = make_block(current_thread(), dtype_of<T>(), Shape(), 1);
+    *b->template as<T>() = v;
+    return b;
+}
 [[noreturn]] __attribute__((cold, noinline)) inline void refuse_number(const Shape& shape)
 {
     throw ShapeError("[assign] a number assigned to a tensor of shape " + to_string(shape) +
@@ -49,7 +56,7 @@ public:
     template <class S>
         requires std::is_arithmetic_v<S>
     Operand(S s, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-        : literal_(static_cast<T>(s)), tensor_(&literal_), at{file, line}
+        : literal_(static_cast<T>(s), nullptr), tensor_(&literal_), at{file, line}
     {}
     Operand(Literal l, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : Operand(l.value, file, line)
@@ -109,10 +116,8 @@ public:
     /// Rank 0.
     template <class S>
         requires std::is_arithmetic_v<S>
-    explicit Tensor(S s) : any_{make_block(current_thread(), dtype_of<T>(), Shape(), 1), {}}
-    {
-        *any_.value->template as<T>() = static_cast<T>(s);
-    }
+    explicit Tensor(S s) : any_{placed(detail::number_block(static_cast<T>(s))), {}}
+    {}
     /// Nested braces are elements: {{1.0}, {2.0}} has shape (2, 1). Throws ShapeError when they are ragged.
     Tensor(std::initializer_list<Elements<T>> list, Site at = {__builtin_FILE(), __builtin_LINE()});
     /// Any xtensor expression or container, evaluated now.
@@ -289,6 +294,8 @@ public:
 
 private:
     friend class Operand<T, Device>;
+    /// A literal, on the host.
+    Tensor(T s, std::nullptr_t) : any_{detail::number_block(s), {}} {}
     const Block& block() const { return *any().value; }
     void note_number_read(const Site& at) const
     {

@@ -43,6 +43,7 @@ template <class T, class Device> Tensor<T, Device>::Tensor(std::initializer_list
     detail::measure_list(all, shape, 0);
     any_.value = make_block(dtype_of<T>(), shape);
     detail::fill_from_list(all, shape, 0, any_.value->template as<T>(), at);
+    any_.value = placed(std::move(any_.value));
 }
 
 template <class T, class Device>
@@ -56,6 +57,7 @@ Tensor<T, Device>::Tensor(const Shape& shape, const Range& values, Site at)
     any_.value = make_block(dtype_of<T>(), shape);
     T* to = any_.value->template as<T>();
     for (auto&& v : values) *to++ = static_cast<T>(v);
+    any_.value = placed(std::move(any_.value));
 }
 
 template <class T, class Device> const T* Tensor<T, Device>::data(Site at) const
@@ -68,7 +70,7 @@ template <class T, class Device> const T* Tensor<T, Device>::data(Site at) const
                          at);
     note_read(b, Read::elements, at);
     note_number_read(at);
-    return b.template as<T>();
+    return host_elements<T>(b);
 }
 
 template <class T, class Device> T Tensor<T, Device>::item(Site at) const
@@ -79,7 +81,7 @@ template <class T, class Device> T Tensor<T, Device>::item(Site at) const
                          at);
     note_read(b, std::is_same_v<T, bool> ? Read::truth : Read::item, at);
     note_number_read(at);
-    return *b.template as<T>();
+    return host_element<T>(b);
 }
 
 template <class T, class Device> class Tensor<T, Device>::Iterator {
@@ -154,7 +156,7 @@ Tensor<T, Device> Tensor<T, Device>::grad(Site at) const
                     to_string(any_.node->at);
         fail<TapeError>("grad", what, at);
     }
-    if (!any_.node->gradient()) return Tensor(AnyTensor{zeros_block(dtype(), shape()), {}});
+    if (!any_.node->gradient()) return Tensor(AnyTensor{zeros_beside(block(), dtype(), shape()), {}});
     return Tensor(AnyTensor{Ref<Block>(any_.node->gradient()), {}});
 }
 

@@ -177,6 +177,7 @@ private:
     static void run_tiles(const Pull& pull, const Shape& shape, const Block* const* read, Block& out,
                           kernels::Store mode);
     AnyTensor pull_recorded(Node& n, std::size_t i, const AnyTensor& g);
+    AnyTensor pull_elsewhere(Node& n, std::size_t i, const AnyTensor& g);
     void pull_reduced(Node& n, std::size_t i, const AnyTensor& g);
 
     static void consume(Node& n) noexcept

@@ -35,6 +35,8 @@ WENGERT_INLINE void Walk::pull_input(Node& n, std::size_t i, AnyTensor& g, bool 
     const Pull& pull = n.primitive->pull[i];
     if (pull.passes) return deliver(to, last ? std::move(g) : AnyTensor(g));
     if (tape_.thread().recorder) return deliver(to, pull_recorded(n, i, g));
+    if (g.value->access.device) [[unlikely]]
+        return deliver(to, pull_elsewhere(n, i, g));
 
     const Block& cotangent = *g.value;
     const Block* read[kernels::max_operands];
@@ -157,6 +159,15 @@ WENGERT_INLINE AnyTensor Walk::pull_recorded(Node& n, std::size_t i, const AnyTe
     return apply_any(*pull.primitive, nullptr, in, pull.count + 1U, n.at);
 }
 
+/// The same where nobody looks on, on g's device.
+WENGERT_INLINE AnyTensor Walk::pull_elsewhere(Node& n, std::size_t i, const AnyTensor& g)
+{
+    const Pull& pull = n.primitive->pull[i];
+    const Block* in[kernels::max_operands] = {g.value.get()};
+    for (std::size_t k = 0; k < pull.count; ++k) in[k + 1] = n.saved()[pull.slots[k]];
+    return {detail::compute_elsewhere(*pull.primitive, in, n.at), {}};
+}
+
 /// The input was broadcast: the contributions are added up, in the order of sum; along extents of 1 there is nothing to add.
 /// The kernel is called from here, so that a debugger that stops in the rule shows few frames.
 WENGERT_INLINE void Walk::pull_reduced(Node& n, std::size_t i, const AnyTensor& g)
@@ -166,6 +177,8 @@ WENGERT_INLINE void Walk::pull_reduced(Node& n, std::size_t i, const AnyTensor& 
     AnyTensor r{g.value, {}};
     if (!pull.passes && tape_.thread().recorder) {
         r = pull_recorded(n, i, g);
+    } else if (!pull.passes && g.value->access.device) [[unlikely]] {
+        r = pull_elsewhere(n, i, g);
     } else if (!pull.passes) {
         const Block* read[kernels::max_operands] = {g.value.get()};
         for (std::size_t k = 0; k < pull.count; ++k) read[k + 1] = n.saved()[pull.slots[k]];

@@ -41,7 +41,8 @@ inline AnyTensor apply_again(const Node& n, const std::vector<AnyTensor>& x)
     if (p.elementwise) return apply_elementwise(p, in.data(), n.at);
     std::vector<Ref<Block>> blocks;
     for (const auto& t : x) blocks.push_back(t.value);
-    return record(p, in.data(), in.size(), p.compute(n.op, blocks.data(), blocks.size(), n.at), n.op, n.at);
+    return record(p, in.data(), in.size(), compute_structural(p, n.op, blocks.data(), blocks.size(), n.at),
+                  n.op, n.at);
 }
 
 /// Inputs and result may be of different types (casts): the test runs in one type T, and converts on the way in and out.

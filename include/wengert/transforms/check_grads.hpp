@@ -54,7 +54,7 @@ template <class T> Tensors<T> random_like(const Tensors<T>& x, std::uint64_t& st
         auto b = make_block(dtype_of<T>(), t.shape());
         for (std::size_t i = 0; i < b->count; ++i)
             b->template as<T>()[i] = static_cast<T>(projection_entry(state));
-        out.push_back(Tensor<T>(AnyTensor{std::move(b), {}}));
+        out.push_back(Tensor<T>(AnyTensor{placed(std::move(b), t.any().value->device()), {}}));
     }
     return out;
 }
@@ -63,7 +63,7 @@ template <class T> double inner(const Tensors<T>& a, const Tensors<T>& b, double
 {
     double total = 0, size = 0;
     for (std::size_t k = 0; k < a.size(); ++k) {
-        const Ref<Block> p = contiguous(a[k].any().value), q = contiguous(b[k].any().value);
+        const Ref<Block> p = readable(a[k].any().value), q = readable(b[k].any().value);
         note_read(*a[k].any().value, Read::elements, {});
         note_read(*b[k].any().value, Read::elements, {});
         for (std::size_t i = 0; i < p->count; ++i) {
@@ -166,9 +166,7 @@ private:
             for (std::size_t e = 0; e < std::min<std::size_t>(x[a].size(), 256); ++e) {
                 Tensors<T> one;
                 for (std::size_t k = 0; k < x.size(); ++k)
-                    one.push_back(k == a
-                                      ? unit<T>(x[k].shape(), e)
-                                      : Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), x[k].shape()), {}}));
+                    one.push_back(k == a ? unit(x[k], e) : zeros_like(x[k]));
                 double size;
                 const double n = difference(f, x, one, u, h_, size);
                 const double d =

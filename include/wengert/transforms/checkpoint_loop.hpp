@@ -66,7 +66,7 @@ template <class Y> Y stacked(const Y& like, const AnyTensor* outputs, std::size_
         [&]<class T>(Tensor<T>& t) {
             std::vector<Tensor<T>> parts;
             for (std::size_t i = 0; i < steps; ++i) parts.push_back(Tensor<T>(outputs[i * width + k]));
-            t = parts.empty() ? Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), Shape{0}), {}})
+            t = parts.empty() ? Tensor<T>(AnyTensor{placed(zeros_block(dtype_of<T>(), Shape{0})), {}})
                               : stack(parts, 0, at);
             ++k;
         },

@@ -9,12 +9,12 @@ namespace wengert {
 
 namespace detail {
 
-/// The k-th unit tensor of a shape.
-template <class T> Tensor<T> unit(const Shape& shape, std::size_t k)
+/// The k-th unit tensor of x's shape, on x's device.
+template <class T> Tensor<T> unit(const Tensor<T>& x, std::size_t k)
 {
-    auto b = zeros_block(dtype_of<T>(), shape);
+    auto b = zeros_block(dtype_of<T>(), x.shape());
     b->template as<T>()[k] = T(1);
-    return Tensor<T>(AnyTensor{std::move(b), {}});
+    return Tensor<T>(AnyTensor{placed(std::move(b), x.any().value->device()), {}});
 }
 
 inline Shape joined(const Shape& a, const Shape& b)
@@ -26,12 +26,13 @@ inline Shape joined(const Shape& a, const Shape& b)
 
 /// Row by row: one pullback for each element of the result.
 template <class T, class Pullback>
-Tensor<T> jacobian_by_rows(const Pullback& pullback, const Shape& y, const Shape& x, const Site& at)
+Tensor<T> jacobian_by_rows(const Pullback& pullback, const Tensor<T>& y, const Shape& x, const Site& at)
 {
     std::vector<Tensor<T>> rows;
-    for (std::size_t k = 0; k < element_count(y); ++k) rows.push_back(pullback(unit<T>(y, k), at));
-    if (rows.empty()) return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), joined(y, x)), {}});
-    return reshape(stack(rows, 0, at), joined(y, x), at);
+    for (std::size_t k = 0; k < y.size(); ++k) rows.push_back(pullback(unit(y, k), at));
+    const Shape shape = joined(y.shape(), x);
+    if (rows.empty()) return Tensor<T>(AnyTensor{zeros_beside(*y.any().value, dtype_of<T>(), shape), {}});
+    return reshape(stack(rows, 0, at), shape, at);
 }
 
 /// Column by column: one tangent for each element of the argument.
@@ -39,10 +40,10 @@ template <class T, class F>
 Tensor<T> jacobian_by_columns(F& f, const Tensor<T>& x, const Shape& y, const Site& at)
 {
     std::vector<Tensor<T>> columns;
-    for (std::size_t k = 0; k < x.size(); ++k)
-        columns.push_back(forward(f, x, unit<T>(x.shape(), k), at).second);
+    for (std::size_t k = 0; k < x.size(); ++k) columns.push_back(forward(f, x, unit(x, k), at).second);
     const auto last = static_cast<std::int64_t>(y.size());
-    if (columns.empty()) return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), joined(y, x.shape())), {}});
+    if (columns.empty())
+        return Tensor<T>(AnyTensor{zeros_beside(*x.any().value, dtype_of<T>(), joined(y, x.shape())), {}});
     return reshape(stack(columns, last, at), joined(y, x.shape()), at);
 }
 
@@ -57,7 +58,7 @@ public:
     {
         const auto [y, pullback] = vjp_at(function_, at, x);
         if (x.size() < y.size()) return jacobian_by_columns(function_, x, y.shape(), at);
-        return jacobian_by_rows<T>(pullback, y.shape(), x.shape(), at);
+        return jacobian_by_rows<T>(pullback, y, x.shape(), at);
     }
     template <class X>
         requires(of_numbers<X>)

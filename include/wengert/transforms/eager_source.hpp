@@ -1,6 +1,7 @@
 // What eager programs need and no type of theirs decides, the tape, the sweep, sections: one source of wengert::compiled.
 #pragma once
 
+#include "../array/elsewhere_source.hpp"
 #include "../array/layout_source.hpp"
 #include "../base/report_source.hpp"
 #include "../base/shape_source.hpp"
@@ -9,6 +10,7 @@
 #include "../ops/update_source.hpp"
 #include "../tape/apply_source.hpp"
 #include "../tape/backward_source.hpp"
+#include "../tape/elsewhere_source.hpp"
 #include "../tape/report_source.hpp"
 #include "../tape/run_log_source.hpp"
 #include "../tape/section_source.hpp"

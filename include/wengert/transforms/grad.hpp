@@ -15,7 +15,7 @@ template <class T> Tensor<T> cotangent_of(const Tensor<T>& variable)
     const AnyTensor& any = variable.any();
     if constexpr (is_differentiable<T>)
         if (any.node && any.node->cotangent.value) return Tensor<T>(any.node->cotangent);
-    return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), variable.shape()), {}});
+    return Tensor<T>(AnyTensor{zeros_beside(*any.value, dtype_of<T>(), variable.shape()), {}});
 }
 
 template <class X> X cotangents_of(const X& variables)
@@ -54,11 +54,10 @@ auto lift_arguments(std::size_t level, std::string_view transform, const Site& a
     }()...);
 }
 
-template <class T> Tensor<T> ones_of(const Shape& shape)
+/// Ones of x's shape, on its device.
+template <class T> AnyTensor ones_of(const Tensor<T>& x)
 {
-    auto one = make_block(dtype_of<T>(), shape);
-    std::fill_n(one->template as<T>(), one->count, T(1));
-    return Tensor<T>(AnyTensor{std::move(one), {}});
+    return {full_beside<T>(*x.any().value, x.shape(), T(1)), {}};
 }
 
 /// Runs f on lifted arguments and sweeps back: (value, tuple of gradients). Functions of numbers run as functions of tensors.
@@ -77,9 +76,8 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
         auto y = Argument<decltype(apply_at(f, at, arguments))>(apply_at(f, at, arguments));
         check_scalar(y, transform, at);
         report_lost(tape, level, transform, at, y);
-        using T = typename decltype(y)::value_type;
         std::optional<Walk> walk(std::in_place, tape, level, false);
-        if (walk->reaches(y.any().node.get())) walk->run(y.any().node, ones_of<T>(y.shape()).any());
+        if (walk->reaches(y.any().node.get())) walk->run(y.any().node, ones_of(y));
         std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients(
             cotangents_of(std::get<I>(variables))...);
         walk.reset();
@@ -182,7 +180,7 @@ private:
                 if (y.any().node->tape != &walk.tape())
                     fail<TapeError>(
                         "vjp", "this pullback belongs to another thread or to a tape that has ended", at);
-                walk.run(y.any().node, g.any());
+                walk.run(y.any().node, {beside("vjp", g.any().value, *y.any().value, at), g.any().node});
             }
     }
 

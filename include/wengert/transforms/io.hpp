@@ -111,7 +111,7 @@ template <class X> void save_npz(const std::string& path, const X& x)
     auto add = [&]<class T>(const detail::TreePath& at, const Tensor<T>& t) {
         if (!t.defined()) return;
         note_read(*t.any().value, Read::elements, {});
-        const Block& b = *blocks.emplace_back(contiguous(t.any().value));
+        const Block& b = *blocks.emplace_back(readable(t.any().value));
         views.push_back({at.name, {npy_dtype<T>(), detail::shape_vector(b.shape), {b.data, b.bytes()}}});
     };
     detail::walk_all_named(add, x);

@@ -46,7 +46,7 @@ template <class T> Tensor<T> tangent_of(const Tensor<T>& y, std::size_t level)
     const AnyTensor& any = y.any();
     if (any.node)
         if (const AnyTensor* dot = any.node->tangent(level)) return Tensor<T>(*dot);
-    return Tensor<T>(AnyTensor{zeros_block(dtype_of<T>(), y.shape()), {}});
+    return Tensor<T>(AnyTensor{zeros_beside(*any.value, dtype_of<T>(), y.shape()), {}});
 }
 
 /// f of one argument, or of the elements of a tuple of them.

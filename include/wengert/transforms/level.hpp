@@ -115,7 +115,7 @@ template <class T> Tensor<T> lower(const Tensor<T>& x, std::size_t level, const 
 /// Are all elements 0?
 template <class T> bool is_zero(const Tensor<T>& x)
 {
-    const Ref<Block> b = contiguous(x.any().value);
+    const Ref<Block> b = readable(x.any().value);
     const T* const e = b->template as<T>();
     return std::all_of(e, e + b->count, [](T v) { return v == T(0); });
 }

@@ -70,7 +70,7 @@ WENGERT_INLINE void cut_loop(const std::shared_ptr<LoopSteps>& loop, LoopState& 
         std::vector<Ref<Block>> kept;
         for (AnyTensor& t : state) kept.push_back(t.value);
         section->keep_on_disk(std::make_shared<Snapshot>(loop->disk, kept));
-        for (AnyTensor& t : state) t.value = stand_in(t.value->dtype, t.value->shape);
+        for (AnyTensor& t : state) t.value = stand_in(*t.value);
     }
     AnyTensors results = record_section(state, blocks, std::move(section), part_primitive, loop->at,
                                         loop->captured & Tape::current().active);

@@ -139,16 +139,17 @@ private:
         std::vector<AnyTensor> out(variables.size());
         for (std::size_t i = 0; i < variables.size(); ++i)
             if (variables[i].node)
-                out[i].value =
-                    zeros_block(variables[i].value->dtype, joined(y.value->shape, variables[i].value->shape));
+                out[i].value = zeros_beside(*y.value, variables[i].value->dtype,
+                                            joined(y.value->shape, variables[i].value->shape));
         for (std::size_t e = 0; e < y.value->count; ++e) {
             Walk walk(tape, scope.level(), scope.start(), 0, true);
             if (!walk.reaches(y.node.get())) return out;
             walk.run(y.node, {unit_block(*y.value, e), {}});
             for (std::size_t i = 0; i < variables.size(); ++i)
                 if (variables[i].node && variables[i].node->cotangent.value) {
-                    const Ref<Block> g = contiguous(variables[i].node->cotangent.value);
-                    std::memcpy(out[i].value->data + e * g->bytes(), g->data, g->bytes());
+                    const Block& g = *variables[i].node->cotangent.value;
+                    copy_elements(g, *make_view(out[i].value, g.shape, nullptr,
+                                                static_cast<std::int64_t>(e * g.count)));
                 }
         }
         return out;
@@ -157,7 +158,7 @@ private:
     {
         auto b = zeros_block(like.dtype, like.shape);
         with_real(like.dtype, [&]<class T>() { b->as<T>()[e] = 1; });
-        return b;
+        return placed(std::move(b), like.device());
     }
 
     std::shared_ptr<F> function_;

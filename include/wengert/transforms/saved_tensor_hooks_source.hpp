@@ -42,6 +42,10 @@ public:
                                      const Shape& shape) override;
 
 private:
+    struct Halves {
+        std::uint8_t device;  ///< where they come from
+        std::vector<std::uint16_t> elements;
+    };
     static std::uint16_t halved(float v);
 };
 
@@ -70,10 +74,10 @@ WENGERT_INLINE Ref<Block> SingleHooks::unpack(const std::shared_ptr<void>& packe
 WENGERT_INLINE std::shared_ptr<void> BrainHooks::pack(const Ref<Block>& b)
 {
     if (!differentiable(b->dtype) || b->bytes() < least_packed) return nullptr;
-    const Ref<Block> x = contiguous(b);
-    auto packed = std::make_shared<std::vector<std::uint16_t>>(x->count);
+    const Ref<Block> x = readable(b);
+    auto packed = std::make_shared<Halves>(Halves{b->device(), std::vector<std::uint16_t>(x->count)});
     for (std::size_t i = 0; i < x->count; ++i)
-        (*packed)[i] =
+        packed->elements[i] =
             halved(with_real(x->dtype, [&]<class T>() { return static_cast<float>(x->as<T>()[i]); }));
     return packed;
 }
@@ -81,13 +85,13 @@ WENGERT_INLINE std::shared_ptr<void> BrainHooks::pack(const Ref<Block>& b)
 WENGERT_INLINE Ref<Block> BrainHooks::unpack(const std::shared_ptr<void>& packed, DType dtype,
                                              const Shape& shape)
 {
-    const auto& half = *static_cast<const std::vector<std::uint16_t>*>(packed.get());
+    const auto& [device, half] = *static_cast<const Halves*>(packed.get());
     auto b = make_block(dtype, shape);
     for (std::size_t i = 0; i < b->count; ++i) {
         const float v = std::bit_cast<float>(static_cast<std::uint32_t>(half[i]) << 16);
         with_real(dtype, [&]<class T>() { b->as<T>()[i] = static_cast<T>(v); });
     }
-    return b;
+    return placed(std::move(b), device);
 }
 
 WENGERT_INLINE std::uint16_t BrainHooks::halved(float v)

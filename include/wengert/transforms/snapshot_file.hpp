@@ -35,7 +35,7 @@ public:
     ~SnapshotStore();
 
     /// Writes a contiguous array. Gives its place.
-    Place put(const Block& b);
+    Place put(const Block& block);
     void get(const Place& place, Block& b) const;
     void release(const Place& place, std::size_t bytes) noexcept;
 
@@ -72,6 +72,7 @@ private:
         DType dtype;
         Shape shape;
         SnapshotStore::Place place;
+        std::uint8_t device;
     };
     void let_go() noexcept;
 
@@ -79,8 +80,8 @@ private:
     std::vector<Part> parts_;
 };
 
-/// A block of a shape whose elements nobody reads: one element, repeated.
-Ref<Block> stand_in(DType dtype, const Shape& shape);
+/// A block like another one whose elements nobody reads: one element, repeated.
+Ref<Block> stand_in(const Block& like);
 
 }  // namespace wengert::detail
 

@@ -15,8 +15,10 @@ WENGERT_INLINE SnapshotStore::~SnapshotStore()
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-WENGERT_INLINE SnapshotStore::Place SnapshotStore::put(const Block& b)
+WENGERT_INLINE SnapshotStore::Place SnapshotStore::put(const Block& block)
 {
+    const Ref<Block> near = readable(Ref<Block>(const_cast<Block*>(&block)));
+    const Block& b = *near;
     const Place place = room(b.bytes());
     for (std::size_t done = 0; done < b.bytes();) {
         const ssize_t n =
@@ -38,6 +40,11 @@ WENGERT_INLINE void SnapshotStore::get(const Place& place, Block& b) const
     if (place.process != ::getpid())
         refuse("a snapshot is in the file of the process that this one was forked from, which writes "
                "over it");
+    if (b.access.device) [[unlikely]] {
+        auto near = make_block(b.dtype, b.shape);
+        get(place, *near);
+        return copy_elements(*near, b);
+    }
     for (std::size_t done = 0; done < b.bytes();) {
         const ssize_t n =
             ::pread(descriptor_, b.data + done, b.bytes() - done, place.offset + static_cast<off_t>(done));
@@ -103,7 +110,7 @@ WENGERT_INLINE Snapshot::Snapshot(std::shared_ptr<SnapshotStore> store, const st
 {
     parts_.reserve(blocks.size());
     try {
-        for (const auto& b : blocks) parts_.push_back({b->dtype, b->shape, store_->put(*contiguous(b))});
+        for (const auto& b : blocks) parts_.push_back({b->dtype, b->shape, store_->put(*b), b->device()});
     } catch (...) {
         let_go();
         throw;
@@ -112,9 +119,10 @@ WENGERT_INLINE Snapshot::Snapshot(std::shared_ptr<SnapshotStore> store, const st
 
 WENGERT_INLINE Ref<Block> Snapshot::read(std::size_t i) const
 {
-    auto b = make_block(parts_[i].dtype, parts_[i].shape);
-    store_->get(parts_[i].place, *b);
-    return b;
+    const Part& part = parts_[i];
+    auto b = make_block(part.dtype, part.shape);
+    store_->get(part.place, *b);
+    return placed(std::move(b), part.device);
 }
 
 WENGERT_INLINE void Snapshot::let_go() noexcept
@@ -122,9 +130,9 @@ WENGERT_INLINE void Snapshot::let_go() noexcept
     for (const Part& p : parts_) store_->release(p.place, element_count(p.shape) * size_of(p.dtype));
 }
 
-WENGERT_INLINE Ref<Block> stand_in(DType dtype, const Shape& shape)
+WENGERT_INLINE Ref<Block> stand_in(const Block& like)
 {
-    return broadcast_view(zeros_block(dtype, Shape()), shape);
+    return broadcast_view(zeros_beside(like, like.dtype, Shape()), like.shape);
 }
 
 }  // namespace wengert::detail

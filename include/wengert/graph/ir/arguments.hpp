@@ -156,7 +156,8 @@ template <class Self> struct WordWriter {
     }
     static std::uint64_t word_of_type(const Block& b) noexcept
     {
-        return static_cast<std::uint64_t>(b.dtype) << 32 | b.shape.size();
+        return static_cast<std::uint64_t>(b.dtype) << 32 | std::uint64_t{b.access.device} << 40 |
+               b.shape.size();
     }
 
 private:

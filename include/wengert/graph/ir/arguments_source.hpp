@@ -19,8 +19,9 @@ WENGERT_INLINE Ref<Block> block_of_key(const Key& key)
 WENGERT_INLINE Key key_of_block(const Block& b)
 {
     Key key(0);
-    std::memcpy(&key.secret, b.data, 8);
-    std::memcpy(&key.stream, b.data + 8, 8);
+    const std::byte* const words = host_data(b);
+    std::memcpy(&key.secret, words, 8);
+    std::memcpy(&key.stream, words + 8, 8);
     return key;
 }
 

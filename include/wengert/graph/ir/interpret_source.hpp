@@ -14,7 +14,7 @@ WENGERT_INLINE Ref<Block> compute_node(const GraphNode& n, const Ref<Block>* in)
         for (std::size_t i = 0; i < n.inputs.size(); ++i) blocks[i] = in[i].get();
         return compute_elementwise(current_thread(), p, blocks, n.at);
     }
-    return p.compute(n.op.get(), in, n.inputs.size(), n.at);
+    return detail::compute_structural(p, n.op.get(), in, n.inputs.size(), n.at);
 }
 namespace detail {
 
@@ -51,12 +51,15 @@ WENGERT_INLINE std::vector<Ref<Block>> interpret_graph(const Graph& g, const std
 WENGERT_INLINE std::size_t failed_guard(const Graph& g, const std::vector<Ref<Block>>& values)
 {
     for (std::size_t k = 0; k < g.guards().size(); ++k)
-        if (!same_elements(*contiguous(values[g.guards()[k].value]), *g.guards()[k].expected)) return k;
+        if (!same_elements(*readable(values[g.guards()[k].value]), *g.guards()[k].expected)) return k;
     return g.guards().size();
 }
 
 WENGERT_INLINE std::vector<AnyTensor> replay(const Graph& g, const std::vector<AnyTensor>& inputs)
 {
+    std::uint8_t device = 0;  // constants of graphs are on the host
+    for (const AnyTensor& t : inputs)
+        if (t.value && t.value->access.device) device = t.value->device();
     std::vector<AnyTensor> values(g.size());
     std::vector<AnyTensor> operands;
     for (ValueId v = 0; v < g.size(); ++v) {
@@ -64,7 +67,7 @@ WENGERT_INLINE std::vector<AnyTensor> replay(const Graph& g, const std::vector<A
         if (n.kind == GraphNode::Kind::input) {
             values[v] = inputs[n.index];
         } else if (n.kind == GraphNode::Kind::constant) {
-            values[v].value = n.constant;
+            values[v].value = placed(n.constant, device);
         } else {
             operands.clear();
             for (ValueId i : n.inputs) operands.push_back(values[i]);

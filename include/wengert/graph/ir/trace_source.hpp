@@ -70,7 +70,8 @@ WENGERT_INLINE void Trace::read(const Block& x, Read what, const Site& at)
     if (graph_.node(v).kind == Graph::Kind::constant) return;
     for (const Guard& g : graph_.guards())
         if (g.value == v) return;
-    graph_.guard({v, copy_of(x), what, at.line ? at : graph_.node(v).at});
+    graph_.guard(
+        {v, copy_of(*on_host(Ref<Block>(const_cast<Block*>(&x)))), what, at.line ? at : graph_.node(v).at});
 }
 
 WENGERT_INLINE Ref<Block> Trace::key(std::uint64_t origin)
@@ -115,8 +116,8 @@ WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
         captured_.push_back({block, {}});
         return input(block, at);
     }
-    if (b.writers) return graph_.constant(copy_of(b), at);  // its elements may change
-    return remember(block, graph_.constant(contiguous(block), at));
+    if (b.access.writers) return graph_.constant(copy_of(*on_host(block)), at);  // its elements may change
+    return remember(block, graph_.constant(readable(block), at));
 }
 
 WENGERT_INLINE void Trace::output(const AnyTensor& t, const Site& at)

@@ -106,7 +106,7 @@ inline std::vector<Ref<Block>> inputs_for_run(const Graph& g, const std::vector<
 {
     std::vector<Ref<Block>> in;
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        in.push_back(g.updates()[i] != no_value ? copy_of(*inputs[i]) : contiguous(inputs[i]));
+        in.push_back(g.updates()[i] != no_value ? copy_of(*on_host(inputs[i])) : readable(inputs[i]));
     return in;
 }
 

@@ -42,6 +42,7 @@ public:
 
 private:
     Untraced outside_;
+    OnDevice host_{0};
     Restore<std::uint64_t> active_;
     Restore<Site> site_;
     Restore<bool> anomaly_, save_;

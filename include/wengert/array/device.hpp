@@ -1,0 +1,122 @@
+// A device: memory that elements lie in, and what is done with them there, as a table of functions. A block knows its device by a
+// number; 0 is the host, whose part of the table is the library's own code.
+//
+// Nothing above this layer touches elements of a block that lies elsewhere: it calls the table, or asks for a copy on the host
+// (array/elsewhere.hpp) where a user wants values.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "../base/dtype.hpp"
+#include "../base/error.hpp"
+#include "../base/shape.hpp"
+
+namespace wengert {
+
+struct Block;
+struct Primitive;
+template <class X> class Ref;
+
+/// What a device has done since the program began, or since the counts were reset.
+struct DeviceCounts {
+    std::atomic<std::int64_t> kernels{0};   ///< elementwise primitives
+    std::atomic<std::int64_t> programs{0};  ///< index programs
+    std::atomic<std::int64_t> host_calls{
+        0};  ///< primitives that are computed on the host, their operands and results copied
+    std::atomic<std::int64_t> to_host{
+        0};  ///< copies that somebody asked for: values of the user, indices that are looked at
+    std::atomic<std::int64_t> from_host{0};  ///< copies of what was made on the host: lists, constants, files
+
+    void reset() noexcept
+    {
+        for (auto* count : {&kernels, &programs, &host_calls, &to_host, &from_host})
+            count->store(0, std::memory_order_relaxed);
+    }
+};
+
+/// What a host call computes: blocks of the host from blocks of the host.
+using HostFunction = std::vector<Ref<Block>> (*)(void* context, std::vector<Ref<Block>>& in);
+
+/// Operands and results of these functions lie on the device, in any layout unless something else is said. Results exist: no function
+/// but `host_call` and `structural` makes a block.
+struct DeviceTable {
+    std::string_view name;
+
+    /// At least so many bytes, `capacity` of them. Throws MemoryError.
+    std::byte* (*take)(std::size_t bytes, std::size_t& capacity);
+    void (*give)(std::byte* p, std::size_t capacity) noexcept;
+    void (*to_host)(void* to, const std::byte* from, std::size_t bytes);
+    void (*from_host)(std::byte* to, const void* from, std::size_t bytes);
+
+    /// Shapes are equal, elements do not overlap.
+    void (*copy)(const Block& from, Block& to);
+    /// Every element is the one at `element`, which is on the host.
+    void (*fill)(Block& to, const void* element);
+    /// to += from, where to's shape is that of `from` or one that broadcasts to it.
+    void (*add)(Block& to, const Block& from);
+    bool (*all_zero)(const Block&);
+    bool (*all_finite)(const Block&);
+
+    /// `out` has the operands' shapes broadcast, or more; it may be an operand.
+    void (*elementwise)(const Primitive&, const Block* const* in, Block& out);
+    /// Operands to the host, f, results back: an operand that f returns, or a view of one, comes back as such.
+    std::vector<Ref<Block>> (*host_call)(HostFunction f, void* context, const Ref<Block>* in, std::size_t n);
+    /// Primitive::compute.
+    Ref<Block> (*structural)(const Primitive&, const void* op, const Ref<Block>* in, std::size_t n,
+                             const Site&);
+
+    DeviceCounts* counts;
+};
+
+namespace detail {
+
+struct __attribute__((visibility("default"))) DeviceList {
+    static constexpr std::size_t most = 16;
+    std::mutex mutex;
+    std::array<std::atomic<const DeviceTable*>, most> tables{};  ///< [0] stays empty: the host
+    std::size_t count = 1;
+    static DeviceList& get() noexcept
+    {
+        static DeviceList list;
+        return list;
+    }
+};
+
+/// Where the tensors of threads go that have not said anything.
+inline std::atomic<std::uint8_t> first_device __attribute__((visibility("default"))) = 0;
+
+}  // namespace detail
+
+/// The table of a device other than the host.
+inline const DeviceTable& device_table(std::size_t device) noexcept
+{
+    return *detail::DeviceList::get().tables[device].load(std::memory_order_acquire);
+}
+
+inline std::string_view device_name(std::size_t device) noexcept
+{
+    return device ? device_table(device).name : std::string_view("cpu");
+}
+
+/// Has this program another device than the host?
+inline bool has_devices() noexcept
+{
+    return detail::DeviceList::get().tables[1].load(std::memory_order_acquire) != nullptr;
+}
+
+/// The number of a device from now on; `table` stays. Throws DeviceError where there are too many.
+inline std::uint8_t add_device(const DeviceTable& table)
+{
+    detail::DeviceList& list = detail::DeviceList::get();
+    const std::lock_guard lock(list.mutex);
+    if (list.count == detail::DeviceList::most)
+        throw DeviceError("[device] there is no room for another one, " + std::string(table.name));
+    list.tables[list.count].store(&table, std::memory_order_release);
+    return static_cast<std::uint8_t>(list.count++);
+}
+
+}  // namespace wengert
