@@ -3,6 +3,7 @@
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
+#include <wengert/ops/choices.hpp>
 #include <wengert/ops/math.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/sum.hpp>
@@ -145,6 +146,35 @@ TEST_CASE("Reals and tensors in one derivative")
     })(single);
     CHECK((g(0).item() == 2.0f && g(1).item() == 4.5f));
     CHECK_THROWS_AS(wg::real(x), wg::ShapeError);
+}
+
+TEST_CASE("Operators and functions of tensors take reals")
+{
+    const auto f = [](const std::pair<D, R>& p) {
+        const auto& [x, a] = p;
+        D y = x * a + a / x - (1.0 - x) / a + (a - x);
+        y += a;
+        y *= a * a;
+        return sum(wg::where(x < a, y, maximum(y, a) * 2.0)) * a;
+    };
+    const std::pair<D, R> p{D{0.3, 0.7, 1.1}, R(0.9)};
+    const auto report = wg::check_grads(f, p, {.order = 2});
+    INFO(report.message);
+    CHECK(report.ok);
+    CHECK(wg::check_grads(wg::checkpoint(f), p).ok);
+    const D x = {1.0, 2.0};
+    CHECK((!(x * R(3.0)).is_leaf() && (x * R(3.0))(1).item() == 6 && (R(3.0) > x)(0).item()));
+    R a = 2.0;
+    a.requires_grad();
+    wg::backward(sum(x * a));
+    CHECK(a.grad() == 3);
+    a.requires_grad(false);
+    try {
+        static_cast<void>(D{1.0, 2.0} * (a * R(1.0)) / D{1.0, 2.0, 3.0});
+        FAIL("shapes");
+    } catch (const wg::ShapeError& e) {
+        CHECK(std::string(e.what()).find("test_scalar_transforms.cpp") != std::string::npos);
+    }
 }
 
 TEST_CASE("Checkpoints around reals, and around mixtures")

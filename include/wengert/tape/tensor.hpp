@@ -1,6 +1,7 @@
 // Tensor: a value that computes at once and remembers where it came from.
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 
 #include "../array/xtensor.hpp"
@@ -60,6 +61,16 @@ public:
     {}
     Operand(Literal l, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : Operand(l.value, file, line)
+    {}
+    /// A number that records itself (scalar/exchange.hpp), as a tensor of rank 0.
+    template <class N>
+        requires requires(const N& n, const Site& s) {
+            {
+                tensor(n, s)
+            } -> std::same_as<Tensor<T, Device>>;
+        }
+    Operand(const N& n, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : literal_(tensor(n, Site{file, line})), tensor_(&literal_), at{file, line}
     {}
     Operand(const Operand&) = delete;
     Operand& operator=(const Operand&) = delete;
