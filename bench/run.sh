@@ -8,7 +8,7 @@
 # bench/run.sh --peak [WORKLOAD...] shows the cold first call and peak memory, bench/run.sh --tape the bytes on the tape,
 # bench/run.sh --plan [WORKLOAD...] what tracing and planning take, bench/run.sh memory what bounded memory costs,
 # bench/run.sh tune the constants of this machine for PassOptions::costs, bench/run.sh products the library's products of
-# matrices beside those of the BLAS, and which of them kernels::gemm chooses.
+# matrices beside those of the BLAS, and which of them kernels::gemm chooses, bench/run.sh loops what loops take whose bodies fold.
 # XLA's rows need `python3 -m pip install jax`, with the interpreter in $WENGERT_BENCH_PYTHON where it is another one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -18,6 +18,7 @@ results=$build/results.json
 memory=$#
 tune=1
 products=1
+loops=1
 tables=1
 timed=
 options=
@@ -26,6 +27,7 @@ for argument in "$@"; do
         memory) memory=0 ;;
         tune) tune=0 ;;
         products) products=0 ;;
+        loops) loops=0 ;;
         tables) tables=0 ;;
         --*) options="$options $argument" ;;
         *) timed="$timed $argument" ;;
@@ -50,6 +52,7 @@ fi
 if [ "$memory" -eq 0 ]; then OPENBLAS_NUM_THREADS=1 "$build/bench/wengert_memory"; fi
 if [ "$tune" -eq 0 ]; then "$build/bench/wengert_tune"; fi
 if [ "$products" -eq 0 ]; then "$build/bench/wengert_products"; fi
+if [ "$loops" -eq 0 ]; then "$build/bench/wengert_loops"; fi
 
 # Each workload has a process of its own, so that one which fails takes no other's rows with it.
 if [ "$tables" -eq 0 ]; then

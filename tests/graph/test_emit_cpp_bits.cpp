@@ -5,7 +5,12 @@
 #include <limits>
 
 #include <wengert/ops/activations.hpp>
+#include <wengert/ops/arg_reductions.hpp>
+#include <wengert/ops/cast.hpp>
 #include <wengert/ops/pairs.hpp>
+#include <wengert/ops/reductions.hpp>
+#include <wengert/ops/shape.hpp>
+#include <wengert/ops/softmax.hpp>
 #include <wengert/ops/trigonometry.hpp>
 
 namespace {
@@ -41,6 +46,26 @@ template <class T> Program functions(std::string name)
                       });
 }
 
+/// Every fold along each axis, of an array and of its transpose.
+template <class T> Program folds(std::string name, const Shape& shape)
+{
+    const Tensor<T> x = reshape(wide<T>(element_count(shape), 2), shape);
+    return program<T>(std::move(name), {x}, [](const std::vector<Tensor<T>>& in, const auto& out) {
+        for (const Tensor<T>& y : {in[0], transpose(in[0]), in[0] * T(1e-30)})
+            for (std::int64_t a = 0; a < static_cast<std::int64_t>(y.dimension()); ++a) {
+                for (const auto& z : {sum(y, {a}), mean(y, {a}), prod(y, {a}), var(y, {a}, false, 1),
+                                      norm(y, {a}), logsumexp(y, {a}, true), log_softmax(y, a)})
+                    out(z);
+                out(softmax(y, a)), out(all(y > T(0), {a})), out(any(y > T(0), {a}));
+                if (y.size() == 0) continue;
+                out(amax(y, {a})), out(amin(y, {a}, true)), out(argmax(y, a)), out(argmin(y, a));
+            }
+        const Tensor<T>& y = in[0];
+        out(sum(y)), out(norm(y)), out(logsumexp(y)), out(var(y)), out(sum(cast<std::int64_t>(y > T(0))));
+        if (y.dimension() == 3) out(sum(y, {0, 2})), out(norm(y, {0, 2})), out(var(y, {0, 2}));
+    });
+}
+
 void same_bits(const Program& p, const detail::SharedObject& object)
 {
     std::vector<void*> pointers;
@@ -71,6 +96,19 @@ void same_bits(const Program& p, const detail::SharedObject& object)
 TEST_CASE("emitted functions of numbers have the library's bits", "[emit]")
 {
     const std::vector<Program> list = {functions<float>("singles"), functions<double>("doubles")};
+    const Compiled all(list);
+    if (!all.object) return;
+    for (const Program& p : list) same_bits(p, *all.object);
+}
+
+TEST_CASE("emitted folds have the library's bits, their order included", "[emit]")
+{
+    const std::vector<Program> list = {
+        folds<float>("row_f", {3, 5000}),     folds<double>("row_d", {3, 5000}),
+        folds<float>("few_f", {3, 70, 3}),    folds<double>("few_d", {3, 70, 3}),
+        folds<double>("short_d", {2, 3, 4}),  folds<float>("short_f", {1, 2, 1}),
+        folds<double>("blocks_d", {600, 9}),  folds<float>("middle_f", {40, 37}),
+        folds<double>("nothing_d", {4, 0, 2})};
     const Compiled all(list);
     if (!all.object) return;
     for (const Program& p : list) same_bits(p, *all.object);

@@ -116,6 +116,7 @@ WENGERT_INLINE void FrozenCore::note_plan(const FrozenPath& p)
     stats.kernels = plan.kernels;
     stats.threads = plan.threads;
     stats.uncompiled = plan.uncompiled;
+    stats.uncompiled_loops = plan.uncompiled_loops;
     stats.arena_bytes = plan.arena_bytes;
     stats.arena_lower_bound = plan.lower_bound;
     p.executable->news = false;

@@ -5,43 +5,43 @@
 
 namespace wengert {
 
+namespace detail {
+// clang-format off
+template <> struct FoldKernel<Fold::What::first_maximum> {
+    template <class X> static void run(const X* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, std::int64_t* y)
+    { kernels::argmax(x, outer, n, inner, y); }
+};
+template <> struct FoldKernel<Fold::What::first_minimum> {
+    template <class X> static void run(const X* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, std::int64_t* y)
+    { kernels::argmin(x, outer, n, inner, y); }
+};
+template <> struct FoldKernel<Fold::What::all> {
+    static void run(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, bool* y)
+    { kernels::all(x, outer, n, inner, y); }
+};
+template <> struct FoldKernel<Fold::What::any> {
+    static void run(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, bool* y)
+    { kernels::any(x, outer, n, inner, y); }
+};
+// clang-format on
+}  // namespace detail
+
 /// The index of the first largest or smallest element; of the first NaN if there is one.
 template <bool largest> struct ArgExtremum {
     static constexpr std::string_view name = largest ? "argmax" : "argmin";
     using library = ArgExtremum;
+    static constexpr auto fold = largest ? Fold::What::first_maximum : Fold::What::first_minimum;
     Along along;
-    template <class Out> Ref<Block> value(const Ref<Block>& x, const Site& at) const
-    {
-        detail::refuse_empty(name, along, at);
-        const Reduction r = reduction_of(x, along.axes);
-        auto out = make_block(DType::int64, r.shape(along.keepdims));
-        with_dtype(r.x->dtype, [&]<class T>() {
-            const T* p = r.x->template as<T>();
-            if constexpr (largest)
-                kernels::argmax(p, r.outer, r.n, r.inner, out->template as<Out>());
-            else
-                kernels::argmin(p, r.outer, r.n, r.inner, out->template as<Out>());
-        });
-        return out;
-    }
+    void describe(Fold& f) const { along.describe(f); }
 };
 
 /// Do all, or does any, of the elements hold?
 template <bool every> struct Quantifier {
     static constexpr std::string_view name = every ? "all" : "any";
     using library = Quantifier;
+    static constexpr auto fold = every ? Fold::What::all : Fold::What::any;
     Along along;
-    template <class> Ref<Block> value(const Ref<Block>& x, const Site&) const
-    {
-        const Reduction r = reduction_of(x, along.axes);
-        auto out = make_block(DType::boolean, r.shape(along.keepdims));
-        const bool* p = r.x->as<bool>();
-        if constexpr (every)
-            kernels::all(p, r.outer, r.n, r.inner, out->template as<bool>());
-        else
-            kernels::any(p, r.outer, r.n, r.inner, out->template as<bool>());
-        return out;
-    }
+    void describe(Fold& f) const { along.describe(f); }
 };
 
 namespace detail {

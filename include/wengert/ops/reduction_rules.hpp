@@ -28,6 +28,7 @@ struct Along {
                 s.push_back(from[i]);
         return s;
     }
+    void describe(Fold& f) const { f.axes = &axes, f.keepdims = keepdims, f.from = &from; }
     /// Elements for each one of the result.
     std::size_t count() const
     {
@@ -54,33 +55,40 @@ Along along(std::string_view name, const Tensor<T>& x, const Axes* axes, bool ke
     return {normalize_axes(name, axes ? *axes : Axes(), !axes, x.shape(name, at), at), keepdims, x.shape()};
 }
 
-/// kernel(x, outer, n, inner, out) over the axes. Integers and bools are read as what they are.
-template <class Out, class Kernel>
-Ref<Block> reduce(const Ref<Block>& x, const Along& along, const Kernel& kernel)
-{
-    const Reduction r = reduction_of(x, along.axes);
-    auto out = make_block(dtype_of<Out>(), r.shape(along.keepdims));
-    const auto run = [&]<class T>() {
-        kernel(static_cast<const T*>(r.x->template as<T>()), r.outer, r.n, r.inner, out->template as<Out>());
-    };
-    if constexpr (std::is_floating_point_v<Out>) {
-        run.template operator()<Out>();
-    } else {
-        with_dtype(r.x->dtype, [&]<class T>() {
-            if constexpr (std::is_integral_v<T> && sizeof(T) <= sizeof(Out)) run.template operator()<T>();
-        });
+// clang-format off
+template <> struct FoldKernel<Fold::What::mean> {
+    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
+    {
+        kernels::sum(x, outer, n, inner, y);
+        const T count = static_cast<T>(n);
+        for (std::size_t i = 0; i < outer * inner; ++i) y[i] /= count;
     }
-    return out;
-}
-
-inline void refuse_empty(std::string_view name, const Along& along, const Site& at)
-{
-    if (along.count() == 0 && element_count(along.kept()) > 0)
-        fail<ShapeError>(name,
-                         "there is no largest or smallest of no elements: shape " + to_string(along.from) +
-                             ", axes " + to_string(along.axes),
-                         at);
-}
+};
+template <> struct FoldKernel<Fold::What::product> {
+    template <class X, class Out> static void run(const X* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, Out* y)
+    { kernels::prod(x, outer, n, inner, y); }
+};
+template <> struct FoldKernel<Fold::What::maximum> {
+    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
+    { kernels::amax(x, outer, n, inner, y); }
+};
+template <> struct FoldKernel<Fold::What::minimum> {
+    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
+    { kernels::amin(x, outer, n, inner, y); }
+};
+template <> struct FoldKernel<Fold::What::variance> {
+    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t freedom, T* y)
+    { kernels::var<T>(x, outer, n, inner, freedom, y); }
+};
+template <> struct FoldKernel<Fold::What::norm> {
+    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
+    { kernels::norm(x, outer, n, inner, y); }
+};
+template <> struct FoldKernel<Fold::What::log_sum_exp> {
+    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
+    { kernels::logsumexp(x, outer, n, inner, y); }
+};
+// clang-format on
 
 }  // namespace detail
 
@@ -88,16 +96,10 @@ inline void refuse_empty(std::string_view name, const Along& along, const Site& 
 struct Mean {
     static constexpr std::string_view name = "mean";
     using library = Mean;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = Fold::What::mean;
     static constexpr bool linear = true;
     Along along;
-    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
-    {
-        auto y = detail::reduce<T>(x, along, [](auto... a) { kernels::sum(a...); });
-        const T n = static_cast<T>(along.count());
-        for (std::size_t i = 0; i < y->count; ++i) y->template as<T>()[i] /= n;
-        return y;
-    }
+    void describe(Fold& f) const { along.describe(f); }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return broadcast_to(along.spread(g / static_cast<double>(along.count())), along.from);
@@ -162,11 +164,12 @@ private:
 struct Prod {
     static constexpr std::string_view name = "prod";
     using library = Prod;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = Fold::What::product;
     static constexpr unsigned saves = 0b01;
-    template <class Out> Ref<Block> value(const Ref<Block>& x, const Site&) const
+    void describe(Fold& f) const
     {
-        return detail::reduce<Out>(x, Along{{1}, true, x->shape}, [](auto... a) { kernels::prod(a...); });
+        static const Axes middle{1};
+        f.axes = &middle, f.keepdims = true;
     }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
     {
@@ -183,22 +186,10 @@ struct Prod {
 template <bool largest> struct Extremum {
     static constexpr std::string_view name = largest ? "amax" : "amin";
     using library = Extremum;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = largest ? Fold::What::maximum : Fold::What::minimum;
     static constexpr unsigned saves = 0b11;
     Along along;
-    template <class T> Ref<Block> value(const Ref<Block>& x, const Site& at) const
-    {
-        detail::refuse_empty(name, along, at);
-        return detail::reduce<T>(
-            x, along, []<class X>(const X* p, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
-                if constexpr (!std::is_same_v<X, T>)
-                    return;
-                else if constexpr (largest)
-                    kernels::amax(p, outer, n, inner, y);
-                else
-                    kernels::amin(p, outer, n, inner, y);
-            });
-    }
+    void describe(Fold& f) const { along.describe(f); }
     /// 1 / (number of ties) at the elements that equal the result, else 0: a constant.
     template <class T> Tensor<T> shares(const Tensor<T>& x, const Tensor<T>& y) const
     {
@@ -220,16 +211,14 @@ template <bool largest> struct Extremum {
 struct Var {
     static constexpr std::string_view name = "var";
     using library = Var;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = Fold::What::variance;
     static constexpr unsigned saves = 0b01;
     Along along;
     std::size_t ddof;
-    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
+    void describe(Fold& f) const
     {
-        return detail::reduce<T>(x, along,
-                                 [&](const T* p, std::size_t outer, std::size_t n, std::size_t inner, T* y) {
-                                     kernels::var<T>(p, outer, n, inner, ddof, y);
-                                 });
+        along.describe(f);
+        f.freedom = ddof;
     }
     template <class T> Tensor<T> deviation(const Tensor<T>& x) const
     {
@@ -253,13 +242,10 @@ struct Var {
 struct Norm {
     static constexpr std::string_view name = "norm";
     using library = Norm;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = Fold::What::norm;
     static constexpr unsigned saves = 0b11;
     Along along;
-    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
-    {
-        return detail::reduce<T>(x, along, [](auto... a) { kernels::norm(a...); });
-    }
+    void describe(Fold& f) const { along.describe(f); }
     template <class T> Tensor<T> direction(const Tensor<T>& x, const Tensor<T>& y) const
     {
         return apply_elementwise<QuotientOrZero, T>({}, x, along.spread(y));
@@ -280,13 +266,10 @@ struct Norm {
 struct LogSumExp {
     static constexpr std::string_view name = "logsumexp";
     using library = LogSumExp;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = Fold::What::log_sum_exp;
     static constexpr unsigned saves = 0b11;
     Along along;
-    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
-    {
-        return detail::reduce<T>(x, along, [](auto... a) { kernels::logsumexp(a...); });
-    }
+    void describe(Fold& f) const { along.describe(f); }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const
     {

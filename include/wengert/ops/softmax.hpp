@@ -10,21 +10,24 @@ namespace wengert {
 
 namespace detail {
 
-/// kernel(x…, outer, n, inner, y) along one axis of contiguous blocks of one shape.
-template <class T, class Kernel, class... B>
-Ref<Block> map_rows(std::size_t axis, const Kernel& kernel, const Ref<Block>& x, const B&... more)
-{
-    auto y = make_block(x->dtype, x->shape);
-    std::size_t outer = 1, inner = 1;
-    for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(x->shape[i]);
-    for (std::size_t i = axis + 1; i < x->shape.size(); ++i) inner *= static_cast<std::size_t>(x->shape[i]);
-    const auto run = [&](const auto&... c) {
-        kernel(static_cast<const T*>(c->template as<T>())..., outer, static_cast<std::size_t>(x->shape[axis]),
-               inner, y->template as<T>());
-    };
-    run(contiguous(x), contiguous(more)...);
-    return y;
-}
+// clang-format off
+template <> struct FoldKernel<Fold::What::softmax> {
+    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
+    { kernels::softmax(x, outer, n, inner, y); }
+};
+template <> struct FoldKernel<Fold::What::log_softmax> {
+    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
+    { kernels::log_softmax(x, outer, n, inner, y); }
+};
+template <> struct FoldKernel<Fold::What::softmax_pull> {
+    template <class T> static void run(const T* g, const T* y, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* dx)
+    { kernels::softmax_backward(y, g, outer, n, inner, dx); }
+};
+template <> struct FoldKernel<Fold::What::log_softmax_pull> {
+    template <class T> static void run(const T* g, const T* y, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* dx)
+    { kernels::log_softmax_backward(y, g, outer, n, inner, dx); }
+};
+// clang-format on
 
 /// Σ over the axis, kept as an extent of 1.
 template <class T> Tensor<T> sum_along(std::size_t axis, const Tensor<T>& x)
@@ -39,14 +42,10 @@ template <class T> Tensor<T> sum_along(std::size_t axis, const Tensor<T>& x)
 struct SoftmaxPull {
     static constexpr std::string_view name = "softmax_pull";
     using library = SoftmaxPull;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = Fold::What::softmax_pull;
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
-    template <class T> Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
-    {
-        return detail::map_rows<T>(
-            axis, [](const T* gi, const T* yi, auto... a) { kernels::softmax_backward(yi, gi, a...); }, g, y);
-    }
+    void describe(Fold& f) const { f.axis = axis; }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
     {
@@ -70,14 +69,10 @@ struct SoftmaxPull {
 struct Softmax {
     static constexpr std::string_view name = "softmax";
     using library = Softmax;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = Fold::What::softmax;
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
-    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
-    {
-        return detail::map_rows<T>(
-            axis, [](auto... a) { kernels::softmax(a...); }, x);
-    }
+    void describe(Fold& f) const { f.axis = axis; }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y) const
     {
         return apply<SoftmaxPull, T>(SoftmaxPull{axis}, Site{}, g, y);
@@ -92,15 +87,10 @@ struct Softmax {
 struct LogSoftmaxPull {
     static constexpr std::string_view name = "log_softmax_pull";
     using library = LogSoftmaxPull;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = Fold::What::log_softmax_pull;
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
-    template <class T> Ref<Block> value(const Ref<Block>& g, const Ref<Block>& y, const Site&) const
-    {
-        return detail::map_rows<T>(
-            axis, [](const T* gi, const T* yi, auto... a) { kernels::log_softmax_backward(yi, gi, a...); }, g,
-            y);
-    }
+    void describe(Fold& f) const { f.axis = axis; }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
     {
@@ -123,14 +113,10 @@ struct LogSoftmaxPull {
 struct LogSoftmax {
     static constexpr std::string_view name = "log_softmax";
     using library = LogSoftmax;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = Fold::What::log_softmax;
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
-    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
-    {
-        return detail::map_rows<T>(
-            axis, [](auto... a) { kernels::log_softmax(a...); }, x);
-    }
+    void describe(Fold& f) const { f.axis = axis; }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y) const
     {
         return apply<LogSoftmaxPull, T>(LogSoftmaxPull{axis}, Site{}, g, y);

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "described.hpp"
+#include "folds.hpp"
 #include "forms.hpp"
 #ifndef WENGERT_COMPILED
 #include "index/run_source.hpp"
@@ -241,7 +242,7 @@ Ref<Block> structural_compute(const void* op, const Ref<Block>* x, [[maybe_unuse
         return compute_index(Op::name, describe_op<Op>, dtype_of<Out>(), op, x, n, at);
     else
         return [&]<std::size_t... k>(std::index_sequence<k...>) {
-            return static_cast<const Op*>(op)->template value<Out>(x[k]..., at);
+            return own_value<Op, Out, In...>(*static_cast<const Op*>(op), at, x[k]...);
         }(std::index_sequence_for<In...>());
 }
 
@@ -359,6 +360,10 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
     p.compute = structural_compute<Op, Out, In...>;
     if constexpr (Described<Op>) p.index = describe_op<Op>;
     p.overridden = Described<Op> && Overridden<Op, Out, In...>;
+    if constexpr (Folded<Op>) {
+        p.fold = &fold_form<Op, Out, In...>;
+        p.infallible = true;
+    }
     p.fields = visit_fields<Op>;
     set_forms<Op>(p);
     if constexpr (std::is_default_constructible_v<Op>) p.make = make_pooled<Op>;
@@ -431,7 +436,7 @@ Ref<Block> value_of(const Op& op, const Site& at, const Tensor<In>&... x)
         return structural_of<Op, Out, In...>().compute(&op, in, sizeof...(In), at);
     } else
 #endif
-        return op.template value<Out>(x.any_unchecked().value..., at);
+        return own_value<Op, Out, In...>(op, at, x.any_unchecked().value...);
 }
 
 }  // namespace detail

@@ -6,15 +6,6 @@
 
 namespace wengert {
 
-/// How a reduction sees its operand: as (outer, n, inner), the axes to reduce brought together and contiguous.
-struct Reduction {
-    Ref<Block> x;  ///< contiguous
-    std::size_t outer = 1, n = 1, inner = 1;
-    Shape kept;     ///< the result's shape with extents of 1 in place of the reduced axes
-    Shape dropped;  ///< without them
-    const Shape& shape(bool keepdims) const { return keepdims ? kept : dropped; }
-};
-
 /// Axes sorted and non-negative; none given means all. Throws ShapeError for axes out of range or given twice.
 inline Axes normalize_axes(std::string_view primitive, const Axes& axes, bool all, const Shape& shape,
                            const Site& at)
@@ -35,50 +26,16 @@ inline Axes normalize_axes(std::string_view primitive, const Axes& axes, bool al
     return out;
 }
 
-/// Brings x into the form of a Reduction over `axes` (sorted). Adjacent axes need no copy of a contiguous x.
-inline Reduction reduction_of(const Ref<Block>& x, const Axes& axes)
-{
-    Reduction r;
-    r.kept = x->shape;
-    for (auto a : axes) r.kept[static_cast<std::size_t>(a)] = 1;
-    std::size_t next = 0;
-    Axes rest;
-    for (std::size_t i = 0; i < x->shape.size(); ++i) {
-        if (next < axes.size() && axes[next] == static_cast<std::int64_t>(i))
-            ++next;
-        else {
-            r.dropped.push_back(x->shape[i]);
-            rest.push_back(static_cast<std::int64_t>(i));
-        }
+namespace detail {
+/// Integers and bools are summed into a wider integer.
+template <> struct FoldKernel<Fold::What::sum> {
+    template <class X, class Out>
+    static void run(const X* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, Out* y)
+    {
+        kernels::sum(x, outer, n, inner, y);
     }
-    const bool adjacent = axes.empty() || axes.back() - axes[0] + 1 == static_cast<std::int64_t>(axes.size());
-    if (!adjacent) {  // bring the reduced axes to the end
-        Shape shape;
-        Strides strides;
-        const Strides from = x->strides();
-        for (const Axes* list : {static_cast<const Axes*>(&rest), &axes})
-            for (auto a : *list) {
-                shape.push_back(x->shape[static_cast<std::size_t>(a)]);
-                strides.push_back(from[static_cast<std::size_t>(a)]);
-            }
-        r.x = contiguous(make_view(x, shape, &strides, 0));
-        for (auto a : rest) r.outer *= static_cast<std::size_t>(x->shape[static_cast<std::size_t>(a)]);
-        for (auto a : axes) r.n *= static_cast<std::size_t>(x->shape[static_cast<std::size_t>(a)]);
-        return r;
-    }
-    r.x = contiguous(x);
-    for (std::size_t i = 0; i < x->shape.size(); ++i) {
-        const auto e = static_cast<std::size_t>(x->shape[i]);
-        const auto a = static_cast<std::int64_t>(i);
-        if (axes.empty() || a < axes[0])
-            r.outer *= e;
-        else if (a <= axes.back())
-            r.n *= e;
-        else
-            r.inner *= e;
-    }
-    return r;
-}
+};
+}  // namespace detail
 
 /// y = broadcast of x to a larger shape, a view;  x̄ = Σ ȳ over the broadcast axes
 struct BroadcastTo {
@@ -100,7 +57,7 @@ struct BroadcastTo {
 struct Sum {
     static constexpr std::string_view name = "sum";
     using library = Sum;
-    static constexpr bool infallible = true;
+    static constexpr auto fold = Fold::What::sum;
     static constexpr bool linear = true;
     Axes axes;
     bool keepdims;
@@ -111,20 +68,7 @@ struct Sum {
         for (auto a : axes) s[static_cast<std::size_t>(a)] = 1;
         return s;
     }
-    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
-    {
-        const Reduction r = reduction_of(x, axes);
-        auto out = make_block(dtype_of<T>(), r.shape(keepdims));
-        const auto run = [&]<class X>() {
-            if constexpr (std::is_same_v<X, T> || (std::is_integral_v<X> && std::is_integral_v<T>))
-                kernels::sum(r.x->template as<X>(), r.outer, r.n, r.inner, out->template as<T>());
-        };
-        if constexpr (std::is_floating_point_v<T>)
-            run.template operator()<T>();
-        else
-            with_dtype(x->dtype, run);
-        return out;
-    }
+    void describe(Fold& f) const { f.axes = &axes, f.keepdims = keepdims, f.from = &from; }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return broadcast_to(keepdims ? g : reshape(g, kept()), from);

@@ -23,6 +23,7 @@ struct AnyTensor {
 class Cotangents;
 class Index;
 class Inside;
+struct FoldForm;
 struct LoopParameters;
 struct Primitive;
 struct Term;
@@ -122,6 +123,8 @@ struct Primitive {
     /// Structural only: which elements come from which (ops/index/index.hpp), given the parameters. Every executor runs that; null:
     /// `compute` is all that there is.
     void (*index)(const void* op, Index& program) = nullptr;
+    /// Structural only: it folds whole axes (ops/folds.hpp).
+    const FoldForm* fold = nullptr;
     /// Structural only: the value again, from the parameters and the inputs.
     Ref<Block> (*compute)(const void* op, const Ref<Block>* inputs, std::size_t n, const Site& at) = nullptr;
     /// The same, written where input 0 lies, which nobody else sees; `rest` are the inputs from 1 on. Null: no such way.

@@ -30,17 +30,6 @@ inline constexpr CppHelper cpp_helpers[] = {
     {"is_nan", "static inline int @is_nan_#(T x) { return x != x; }\n"},
     {"guarded", "/* a cotangent of 0 stays 0 where the derivative is not finite */\n"
                 "static inline T @guarded_#(T g, T r) { return g == 0 && r - r != 0 ? 0 : r; }\n"},
-    {"sum", "/* eight sums side by side, blocks of 4096 elements: the error grows with the logarithm of n, "
-            "nearly */\n"
-            "static inline T @sum_#(const T* x, ptrdiff_t n, ptrdiff_t stride)\n{\n    T total = 0;\n"
-            "    for (ptrdiff_t b = 0; b < n; b += 4096) {\n        const ptrdiff_t end = n - b < 4096 ? n : "
-            "b + 4096;\n"
-            "        T s[8] = {0, 0, 0, 0, 0, 0, 0, 0};\n        ptrdiff_t i = b;\n"
-            "        for (; i + 8 <= end; i += 8)\n            for (ptrdiff_t k = 0; k < 8; ++k) s[k] += "
-            "x[(i + k) * stride];\n"
-            "        for (ptrdiff_t k = 0; k < 8 && i < end; ++i, ++k) s[k] += x[i * stride];\n"
-            "        total += ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));\n    }\n    "
-            "return total;\n}\n"},
     {"split",
      "/* After how many of `steps` the next state is kept when `room` are: Griewank & Walther 2000, "
      "algorithm 799. */\n"

@@ -21,8 +21,12 @@ protected:
     /// In row-major order: a copy behind the arena where it is not.
     CppOperand contiguous_input(std::size_t i)
     {
-        CppOperand x = input(i);
-        if (!w_.plan.layouts[in(i)].strided) return x;
+        const CppOperand x = input(i);
+        return w_.plan.layouts[in(i)].strided ? copied(i, x) : x;
+    }
+    /// The elements of input i behind the arena, in the order of x.
+    CppOperand copied(std::size_t i, const CppOperand& x)
+    {
         const std::string to =
             "(" + x.type + "*)(arena + " + std::to_string(w_.scratch_begin() + behind_) + ")";
         behind_ += tiling::aligned(w_.plan.bytes_of(in(i)));

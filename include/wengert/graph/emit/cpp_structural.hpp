@@ -29,7 +29,7 @@ public:
                                                               : CppLoop(w_, v).write();
         if (n_->primitive->silences) return silence(n_->inputs.size() == 2);
         if (w_.module.native) {
-            if (!(moves(name) || sums_rows(name))) w_.refuse(v, "it is a call of the library");
+            if (!(moves(name) || reduces(name))) w_.refuse(v, "it is a call of the library");
             return;
         }
         if (n_->primitive->product) return multiply();
@@ -69,90 +69,13 @@ private:
 
     bool normalizes(std::string_view name)
     {
-        if (name == "softmax")
-            softmax(op<Softmax>().axis, false);
-        else if (name == "log_softmax")
-            softmax(op<LogSoftmax>().axis, true);
-        else if (name == "softmax_pull")
-            softmax_pull(op<SoftmaxPull>().axis, false);
-        else if (name == "log_softmax_pull")
-            softmax_pull(op<LogSoftmaxPull>().axis, true);
-        else if (name == "cross_entropy")
+        if (name == "cross_entropy")
             cross_entropy();
         else if (name == "cross_entropy_pull")
             cross_entropy_pull();
         else
             return false;
         return true;
-    }
-    /// Loops over all axes but one, along which the statements inside run.
-    void open_lines(const Shape& shape, std::size_t axis)
-    {
-        Shape others = shape;
-        others[axis] = 1;
-        w_.open_loops(others);
-    }
-    std::string along(const char* name, const CppOperand& x, std::size_t axis)
-    {
-        return std::string(name) + "[k * " + number(x.strides[axis]) + "]";
-    }
-    void line_of(const char* name, const char* from, const CppOperand& x, std::size_t axis, bool writes)
-    {
-        Shape others = x.shape;
-        others[axis] = 1;
-        w_.line((writes ? "" : "const ") + x.type + "* const " + name + " = " + from + " + " +
-                w_.index(others, x.strides) + ";");
-    }
-    std::string each(std::int64_t n) const { return "for (ptrdiff_t k = 0; k < " + number(n) + "; ++k) "; }
-    void softmax(std::size_t axis, bool logarithm)
-    {
-        const CppOperand x = input(0), y = result();
-        Shape others = x.shape;
-        others[axis] = 1;
-        const std::int64_t n = x.shape[axis];
-        const std::string xk = along("a", x, axis), yk = along("b", y, axis), e = own("exp"), T = w_.type(v_);
-        w_.open("{");
-        w_.declare("x", x, false);
-        w_.declare("y", y, true);
-        w_.open_loops(others);
-        line_of("a", "x", x, axis, false);
-        line_of("b", "y", y, axis, true);
-        w_.line(T + " m = *a, s = 0;");
-        w_.line(each(n) + "m = " + w_.helper("maximum", n_->dtype) + "(m, " + xk + ");");
-        w_.line("if (!(m - m == 0)) m = 0;");  // a row with +inf is NaN there and 0 elsewhere
-        if (logarithm) {
-            w_.line(each(n) + "s += " + e + "(" + xk + " - m);");
-            w_.line("const " + T + " l = " + own("log") + "(s);");
-            w_.line(each(n) + yk + " = " + xk + " - m - l;");
-        } else {
-            w_.line(each(n) + "s += " + yk + " = " + e + "(" + xk + " - m);");
-            w_.line(each(n) + yk + " /= s;");
-        }
-        w_.close_loops(others);
-        w_.close();
-    }
-    /// y (g − Σ g y), or g − eʸ Σ g.
-    void softmax_pull(std::size_t axis, bool logarithm)
-    {
-        const CppOperand g = input(0), y = input(1), to = result();
-        Shape others = g.shape;
-        others[axis] = 1;
-        const std::int64_t n = g.shape[axis];
-        const std::string gk = along("a", g, axis), yk = along("b", y, axis), rk = along("c", to, axis);
-        w_.open("{");
-        w_.declare("g", g, false);
-        w_.declare("y", y, false);
-        w_.declare("z", to, true);
-        w_.open_loops(others);
-        line_of("a", "g", g, axis, false);
-        line_of("b", "y", y, axis, false);
-        line_of("c", "z", to, axis, true);
-        w_.line(w_.type(v_) + " s = 0;");
-        w_.line(each(n) + "s += " + gk + (logarithm ? "" : " * " + yk) + ";");
-        w_.line(each(n) + rk + " = " +
-                (logarithm ? gk + " - " + own("exp") + "(" + yk + ") * s;" : yk + " * (" + gk + " - s);"));
-        w_.close_loops(others);
-        w_.close();
     }
     void labelled_rows(std::int64_t classes, std::size_t labels)
     {
@@ -163,8 +86,8 @@ private:
         w_.line("const " + w_.type(in(labels - 1)) + "* const a = x + r * " + number(classes) + ";");
         w_.line("if (label[r] < 0 || label[r] >= " + number(classes) + ") " + w_.failure(v_));
         w_.line(w_.type(v_) + " m = *a, s = 0;");
-        w_.line(each(classes) + "m = " + w_.helper("maximum", n_->dtype) + "(m, a[k]);");
-        w_.line(each(classes) + "s += " + own("exp") + "(a[k] - m);");
+        w_.line(for_each(classes) + "m = " + w_.helper("maximum", n_->dtype) + "(m, a[k]);");
+        w_.line(for_each(classes) + "s += " + own("exp") + "(a[k] - m);");
     }
     void cross_entropy()
     {
@@ -190,7 +113,7 @@ private:
         w_.line("const " + w_.type(v_) + " scale = *(" + w_.pointer(in(0)) + ") / " + real_number(rows) +
                 ";");
         labelled_rows(classes, 2);
-        w_.line(each(classes) + "y[r * " + number(classes) + " + k] = (" + own("exp") +
+        w_.line(for_each(classes) + "y[r * " + number(classes) + " + k] = (" + own("exp") +
                 "(a[k] - m) / s - (k == label[r])) * scale;");
         w_.close();
         w_.close();

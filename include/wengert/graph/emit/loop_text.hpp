@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "../../ops/sum.hpp"
+#include "../ir/fold_of.hpp"
 #include "../tile/group.hpp"
 #include "loop_phases.hpp"
 
@@ -114,7 +114,7 @@ private:
         for (ValueId v : group_.results)
             if (!is_sum(v)) of.push_back(row_major(shape_));
         std::size_t inner = 0;
-        for (ValueId v : sums_) inner = static_cast<const Sum*>(g_.node(v).op.get())->axes.size();
+        for (ValueId v : sums_) inner = summed_axes(g_, g_.node(v))->size();
         space_ = std::make_unique<LoopSpace>(shape_, of, inner);
         if (!sums_.empty()) flatten();
     }

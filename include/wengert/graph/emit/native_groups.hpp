@@ -107,7 +107,7 @@ private:
         if (n.primitive->value && element_count(n.shape) > 0)
             if (const TypedProgram p = program_of(g_, layouts_, v))
                 return assign_loop(v, p.steps().size() - n.inputs.size());
-        if (with_sums_ && n.primitive->kind == "sum" && assign_sum(v)) return;
+        if (with_sums_ && summed_axes(g_, n) && assign_sum(v)) return;
         open(v, level_below(v) + 1, 0);
         loops_.back().group.fused = false;
         loops_.back().steps = most_steps;
@@ -150,8 +150,7 @@ private:
     std::size_t sums_over(const Loop& l) const
     {
         for (ValueId v : l.group.nodes)
-            if (!g_.node(v).primitive->value)
-                return static_cast<const Sum*>(g_.node(v).op.get())->axes.size();
+            if (!g_.node(v).primitive->value) return summed_axes(g_, g_.node(v))->size();
         return 0;
     }
     void assign_loop(ValueId v, std::size_t steps)
@@ -178,7 +177,7 @@ private:
             return false;
         if (g_.node(x).dtype != n.dtype || !g_.node(x).primitive->value) return false;
         const Shape& s = g_.node(x).shape;
-        const auto& axes = static_cast<const Sum*>(n.op.get())->axes;
+        const Axes& axes = *summed_axes(g_, n);
         std::int64_t count = 1;
         for (std::size_t k = 0; k < axes.size(); ++k) {
             const std::size_t axis = s.size() - axes.size() + k;
@@ -188,8 +187,7 @@ private:
         const Loop& l = loops_[home_[x]];
         for (ValueId other : l.group.nodes)
             if (!g_.node(other).primitive->value &&
-                (static_cast<const Sum*>(g_.node(other).op.get())->axes != axes ||
-                 g_.node(other).dtype != n.dtype))
+                (*summed_axes(g_, g_.node(other)) != axes || g_.node(other).dtype != n.dtype))
                 return false;
         if (count < 5) return false;
         for (ValueId other : l.group.nodes)

@@ -5,6 +5,7 @@
 
 #include "native.hpp"
 #include "../tile/compile.hpp"
+#include "axis_text.hpp"
 #include "fold_text.hpp"
 #include "function_text.hpp"
 #include "native_groups.hpp"
@@ -46,7 +47,8 @@ public:
     std::string text() const
     {
         return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
-               VectorFunctions::called_in(text_) + fold_text + ProductWriter::head() + text_;
+               VectorFunctions::called_in(text_) + fold_text +
+               (text_.find("axis_") == text_.npos ? "" : axis_text) + ProductWriter::head() + text_;
     }
     std::size_t functions() const noexcept { return numbers_.size(); }
 
@@ -153,6 +155,8 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
             auto tiles = compile_tile(g, options);
             tiles->note = compiled.message;
             tiles->stats.uncompiled = tiles->stats.kernels;
+            for (const GraphNode& n : g.nodes())
+                tiles->stats.uncompiled_loops += loop_parameters(n) != nullptr;
             return tiles;
         }
         for (std::size_t k = 0; k < code.text.functions(); ++k)
@@ -162,7 +166,7 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
     auto program = std::make_unique<tiling::Program>();
     program->owned().push_back(compiled.object);
     program->note = code.loops.reasons;
-    std::size_t uncompiled = 0;
+    std::size_t uncompiled = 0, loops_left = 0;
     if (options.threads != 1)
         program->note += (program->note.empty() ? "" : "; ") + std::string("native code runs on one thread");
     tiling::Emitter e(code.plan, *program);
@@ -179,11 +183,13 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
                 constants);
         else {
             ++uncompiled;
+            loops_left += loop_parameters(g.node(task.group.nodes[0])) != nullptr;
             detail::note_untold(program->note, g.node(task.group.nodes[0]));
             tiling::detail::emit_task(e, task);
         }
     });
     program->stats.uncompiled = uncompiled;
+    program->stats.uncompiled_loops = loops_left;
     return program;
 }
 

@@ -14,6 +14,7 @@ struct PlanStats {
     std::size_t lower_bound = 0;  ///< the most that is alive at one time: no arena can be smaller
     std::size_t threads = 1;      ///< that long steps are spread over; 1 where none is long enough
     std::size_t uncompiled = 0;   ///< kernels that a compiling backend leaves to the library
+    std::size_t uncompiled_loops = 0;  ///< loops and branches among them: they run step by step
 };
 
 class Executable {

@@ -113,10 +113,6 @@ inline Shape reduced_shape(const Axes& axes, bool keepdims, const Shape& from, c
     }
     return out;
 }
-inline Shape reduced_shape(const Along& a, const Shape& x)
-{
-    return reduced_shape(a.axes, a.keepdims, a.from, x);
-}
 
 inline Shape without_axis(const Shape& s, std::size_t axis)
 {

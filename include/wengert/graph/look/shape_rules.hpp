@@ -24,22 +24,25 @@
 
 namespace wengert {
 
-// Reductions.
-// clang-format off
-inline Shape result_shape(const Sum& op, ValueTypes x) { return detail::reduced_shape(op.axes, op.keepdims, op.from, x[0].shape); }
-inline Shape result_shape(const Mean& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
-inline Shape result_shape(const Var& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
-inline Shape result_shape(const Norm& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
-inline Shape result_shape(const LogSumExp& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
-template <bool largest> Shape result_shape(const Extremum<largest>& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
-template <bool largest> Shape result_shape(const ArgExtremum<largest>& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
-template <bool every> Shape result_shape(const Quantifier<every>& op, ValueTypes x) { return detail::reduced_shape(op.along, x[0].shape); }
-// clang-format on
+// Folds of whole axes, of as many elements as the operand or of one for each of the others.
+template <class Op>
+    requires detail::Folded<Op>
+Shape result_shape(const Op& op, ValueTypes x)
+{
+    const Fold f = detail::fold_by(op);
+    const Shape& shape = x[0].shape;
+    if (f.maps()) {
+        detail::demand_axis(f.axis, shape);
+        return detail::same_shape(shape, x.back().shape, "an operand");
+    }
+    return detail::reduced_shape(*f.axes, f.keepdims, f.from ? *f.from : shape, shape);
+}
 inline Shape result_shape(const ExclusiveProduct&, ValueTypes x)
 {
     detail::demand_rank(x[0].shape, 3, false);
     return x[0].shape;
 }
+
 inline Shape result_shape(const Prod&, ValueTypes x)
 {
     detail::demand_rank(x[0].shape, 3, false);
@@ -186,18 +189,6 @@ inline Shape result_shape(const Gemm& op, ValueTypes x)
 }
 
 // Rows.
-namespace detail {
-template <class Op>
-constexpr bool along_rows = std::is_same_v<Op, Softmax> || std::is_same_v<Op, LogSoftmax> ||
-                            std::is_same_v<Op, SoftmaxPull> || std::is_same_v<Op, LogSoftmaxPull>;
-}
-template <class Op>
-    requires detail::along_rows<Op>
-Shape result_shape(const Op& op, ValueTypes x)
-{
-    detail::demand_axis(op.axis, x[0].shape);
-    return detail::same_shape(x[0].shape, x.back().shape, "an operand");
-}
 inline Shape result_shape(const CrossEntropy&, ValueTypes x)
 {
     detail::demand_rank(x[0].shape, 1, true);

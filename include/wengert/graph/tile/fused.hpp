@@ -166,7 +166,7 @@ private:
             for (std::size_t k = 4; k < i.arity; ++k) in[k] = t.at[i.in[k]];
             void* out = const_cast<void*>(t.at[i.out]);
             if (i.rows)
-                i.rows(rows, p_.inner, i.parameter, in, out);
+                i.rows(in, rows, p_.inner, 1, i.parameter, out);
             else
                 i.kernel(i.narrow ? rows : n, in, out);
         }

@@ -2,6 +2,7 @@
 // user's own primitives and all derivatives have one, too, as far as the machine has the operations.
 #pragma once
 
+#include "../../base/term.hpp"
 #include "fused_program.hpp"
 
 namespace wengert::tiling::detail {

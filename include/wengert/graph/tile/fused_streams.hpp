@@ -47,7 +47,7 @@ protected:
     bool take(ValueId v)
     {
         Total total;
-        if (node(v).primitive->value || !row_sum<A>(g_, node(v), total.rows) || read_inside_.count(v))
+        if (node(v).primitive->value || !row_sum(g_, node(v), total.rows) || read_inside_.count(v))
             return take_step(v);
         total.value = v;
         total.of = read_as(g_, layouts_, node(v).inputs[0]);
@@ -67,7 +67,7 @@ protected:
         members_[v] = 0;
         return true;
     }
-    bool on_rows(ValueId v) const { return row_operation<A>(g_, node(v)).kernel != nullptr; }
+    bool on_rows(ValueId v) const { return row_operation(g_, node(v)).kernel != nullptr; }
     /// The elements that an operation is over.
     Shape elements_of(ValueId v) const { return squeezed(node(on_rows(v) ? node(v).inputs[0] : v).shape); }
 
@@ -119,7 +119,7 @@ protected:
     bool add_step(ValueId v)
     {
         const GraphNode& n = node(v);
-        Step s{v, {}, n.dtype, nullptr, n.primitive->value, row_operation<A>(g_, n), is_narrow(v)};
+        Step s{v, {}, n.dtype, nullptr, n.primitive->value, row_operation(g_, n), is_narrow(v)};
         const bool wide = s.rows.kernel || !s.narrow;
         if (s.kernel && !s.narrow) s.node = &n;
         for (ValueId i : n.inputs) {

@@ -47,28 +47,15 @@ struct RowSum {
     bool mean = false;
 };
 
-template <class T, class A> inline bool is_sum(const Primitive& p)
+inline bool row_sum(const Graph& g, const GraphNode& n, RowSum& r)
 {
-    return p.compute == structural_primitive<Sum, A, T, T>.compute;
-}
-template <class T, class A> inline bool is_mean(const Primitive& p)
-{
-    return p.compute == structural_primitive<Mean, A, T, T>.compute;
-}
-
-template <class A = xsimd::default_arch> inline bool row_sum(const Graph& g, const GraphNode& n, RowSum& r)
-{
-    if (!n.primitive || n.inputs.size() != 1 || g.node(n.inputs[0]).dtype != n.dtype) return false;
-    const Primitive& p = *n.primitive;
-    const Axes* axes = nullptr;
-    if (p.kind == "sum" && (is_sum<float, A>(p) || is_sum<double, A>(p)))
-        axes = &static_cast<const Sum*>(n.op.get())->axes;
-    else if (p.kind == "mean" && (is_mean<float, A>(p) || is_mean<double, A>(p)))
-        axes = &static_cast<const Mean*>(n.op.get())->along.axes, r.mean = true;
-    if (!axes) return false;
+    Fold f;
+    if (!differentiable(n.dtype) || !fold_of(n, f) || g.node(n.inputs[0]).dtype != n.dtype) return false;
+    r.mean = f.what == Fold::What::mean;
+    if (!r.mean && f.what != Fold::What::sum) return false;
     const Shape& shape = g.node(n.inputs[0]).shape;
     std::vector<bool> summed(shape.size(), false);
-    for (auto a : *axes) summed[static_cast<std::size_t>(a)] = true;
+    for (auto a : *f.axes) summed[static_cast<std::size_t>(a)] = true;
     r.length = 1;
     bool inside = false;
     for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -37,7 +37,7 @@ inline double node_work(const Graph& g, const Layouts& layouts, ValueId v, const
     if (n.primitive->product) return product_size(g, n, v) * rates.product;
     for (ValueId i : n.inputs) elements = std::max(elements, elements_of(g, i));
     const Rule r = rule_of(g, layouts, v);
-    const bool other = r == Rule::compute || r == Rule::update;  // softmax, random numbers
+    const bool other = r == Rule::fold || r == Rule::compute || r == Rule::update;  // softmax, random numbers
     return elements * (other ? rates.transcendental : rates.arithmetic);
 }
 
@@ -63,7 +63,7 @@ inline bool is_divided(const Graph& g, const Layouts& layouts, const Task& t)
         count = t.kernel->elements();
     else if (n.primitive->value)
         count = element_count(n.shape);
-    else if (const Rule r = rule_of(g, layouts, t.group.nodes[0]); r == Rule::sum || r == Rule::mean)
+    else if (const Rule r = rule_of(g, layouts, t.group.nodes[0]); r == Rule::sum)
         count = element_count(g.node(n.inputs[0]).shape);
     return count >= least_divided;
 }

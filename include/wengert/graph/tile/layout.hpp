@@ -2,7 +2,7 @@
 // a place.
 #pragma once
 
-#include "../ir/graph.hpp"
+#include "../ir/fold_of.hpp"
 
 namespace wengert::tiling {
 
@@ -45,8 +45,7 @@ inline Ref<Block> header_on(const Ref<Block>& root, const Shape& shape, const La
 inline bool sums_nothing(const Graph& g, const GraphNode& n, const Layouts& layouts)
 {
     const ValueId x = n.inputs[0];
-    const bool real = n.dtype == DType::float32 || n.dtype == DType::float64;
-    return real && n.primitive->kind == "sum" && g.node(x).dtype == n.dtype && !layouts[x].strided &&
+    return summed_axes(g, n) && !layouts[x].strided &&
            element_count(n.shape) == element_count(g.node(x).shape) && element_count(n.shape) > 0;
 }
 

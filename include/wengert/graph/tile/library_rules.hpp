@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "../../ops/gemm.hpp"
-#include "../../ops/reduction_rules.hpp"
 #include "../../ops/shape_rules.hpp"
 #include "../../ops/view.hpp"
 #include "../ir/index_program.hpp"
@@ -19,10 +18,10 @@ enum class Rule : std::uint8_t {
     elementwise,  ///< one tile kernel
     product,      ///< of two matrices or vectors
     add_product,  ///< the same, added to what is there
-    sum,
-    mean,
-    copy,   ///< other layout, same elements
-    embed,  ///< zeros with the operand in a part
+    sum,          ///< or a mean: floats, of which a team may sum parts
+    fold,         ///< of whole axes, any other
+    copy,         ///< other layout, same elements
+    embed,        ///< zeros with the operand in a part
     assign_part,
     add_part,
     subtract_part,
@@ -57,9 +56,13 @@ inline bool gemm_reads(const Graph& g, const Layouts& layouts, ValueId v)
            wengert::detail::reads_as_rows(shape[1], shape[0], s[1], s[0]);
 }
 
-inline bool adjacent(const Axes& axes)
+/// Its kernel can read the operands as they lie, and there is something to fold.
+inline bool folds_in_place(const Graph& g, const Layouts& layouts, const GraphNode& n, const Fold& f)
 {
-    return axes.empty() || axes.back() - axes[0] + 1 == static_cast<std::int64_t>(axes.size());
+    for (ValueId i : n.inputs)
+        if (layouts[i].strided || g.node(i).shape.size() > Shape::inline_rank) return false;
+    const FoldLines lines(g.node(n.inputs[0]).shape, f);
+    return lines.adjacent && lines.n > 0 && n.shape.size() <= Shape::inline_rank;
 }
 
 inline bool read_as_matrix(const Graph& g, const Layouts& layouts, const GraphNode& n, std::uint8_t operand)
@@ -86,7 +89,6 @@ inline Rule rule_of_product(const Graph& g, const Layouts& layouts, const GraphN
 inline Rule rule_by_name(const Graph& g, const Layouts& layouts, const GraphNode& n)
 {
     const std::string_view name = n.primitive->kind;
-    const void* op = n.op.get();
     const auto plain = [&](ValueId v) { return !layouts[v].strided; };
     if (name == "copy" || name == "reshape") return Rule::copy;
     if (name == "embed") return Rule::embed;
@@ -97,9 +99,6 @@ inline Rule rule_by_name(const Graph& g, const Layouts& layouts, const GraphNode
         const Rule r = rule_of_product(g, layouts, n);
         if (r != Rule::compute) return r;
     }
-    if (name == "sum" && plain(n.inputs[0]) && adjacent(static_cast<const Sum*>(op)->axes)) return Rule::sum;
-    if (name == "mean" && plain(n.inputs[0]) && adjacent(static_cast<const Mean*>(op)->along.axes))
-        return Rule::mean;
     if (name == "add_view" || name == "view.pull0") return Rule::add_part;
     if (name == "subtract_view") return Rule::subtract_part;
     if (n.primitive->silences && n.inputs.size() == 2 && plain(n.inputs[1])) return Rule::silent;
@@ -113,6 +112,11 @@ inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
     const GraphNode& n = g.node(v);
     if (n.primitive->value) return Rule::elementwise;
     if (runs_index(*n.primitive)) return Rule::index;
+    if (Fold f; fold_of(n, f)) {
+        if (!detail::folds_in_place(g, layouts, n, f)) return Rule::compute;
+        const bool sums = f.what == Fold::What::sum || f.what == Fold::What::mean;
+        return sums && detail::real(n.dtype) && detail::same_dtypes(g, n) ? Rule::sum : Rule::fold;
+    }
     if (n.shape.size() > Shape::inline_rank || !detail::same_dtypes(g, n))
         return n.primitive->update ? Rule::update : Rule::compute;
     for (ValueId i : n.inputs)

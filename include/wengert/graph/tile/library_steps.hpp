@@ -51,6 +51,35 @@ template <class T> struct Summed {
     }
 };
 
+/// A fold of whole axes, on operands that lie as its kernel reads them.
+struct FoldStep {
+    const FoldForm* form = nullptr;
+    std::size_t outer = 1, n = 1, inner = 1, freedom = 0;
+    const void* in[2] = {};
+    void* out = nullptr;
+    static bool run(const void* self, Run&)
+    {
+        const auto& s = *static_cast<const FoldStep*>(self);
+        s.form->run(s.in, s.outer, s.n, s.inner, s.freedom, s.out);
+        return true;
+    }
+};
+inline void emit_fold(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    Fold f;
+    fold_of(n, f);
+    const FoldLines lines(e.plan.graph.node(n.inputs[0]).shape, f);
+    auto& s = *e.step<FoldStep>();
+    s.form = n.primitive->fold;
+    s.outer = static_cast<std::size_t>(lines.outer);
+    s.n = static_cast<std::size_t>(lines.n);
+    s.inner = static_cast<std::size_t>(lines.inner);
+    s.freedom = f.freedom;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) e.bind(&s.in[k], n.inputs[k]);
+    e.bind(&s.out, v);
+}
+
 /// What silences itself, in the memory of its input: where all of g is 0, what is not finite becomes 0.
 template <class T> struct Silenced {
     const Block *g = nullptr, *out = nullptr;
@@ -63,18 +92,20 @@ template <class T> struct Silenced {
     }
 };
 
-template <class T> void emit_sum(Emitter& e, ValueId v, const Axes& axes, bool mean)
+template <class T> void emit_sum(Emitter& e, ValueId v)
 {
-    const ValueId x = e.plan.graph.node(v).inputs[0];
-    const Reduction r = reduction_of(e.header(x), axes);
+    const GraphNode& n = e.plan.graph.node(v);
+    Fold f;
+    fold_of(n, f);
+    const FoldLines lines(e.plan.graph.node(n.inputs[0]).shape, f);
     auto& s = *e.step<Summed<T>>();
-    s.outer = r.outer;
-    s.n = r.n;
-    s.inner = r.inner;
-    s.mean = mean;
-    e.bind(&s.x, x);
+    s.outer = static_cast<std::size_t>(lines.outer);
+    s.n = static_cast<std::size_t>(lines.n);
+    s.inner = static_cast<std::size_t>(lines.inner);
+    s.mean = f.what == Fold::What::mean;
+    e.bind(&s.x, n.inputs[0]);
     e.bind(&s.y, v);
-    s.division = e.division(r.outer * r.n * r.inner, [&](std::size_t at) { return s.next_cut(at); });
+    s.division = e.division(s.outer * s.n * s.inner, [&](std::size_t at) { return s.next_cut(at); });
     if (s.division && s.long_rows())
         s.sums = e.program.memory.array<T>(s.outer * SumStream<T>::blocks_of(s.n));
 }
@@ -109,12 +140,10 @@ inline void emit_index(Emitter& e, ValueId v)
 
 template <class T> bool emit_real(Emitter& e, ValueId v, Rule r)
 {
-    const GraphNode& n = e.plan.graph.node(v);
     switch (r) {
     case Rule::product: emit_product<T>(e, v); return true;
     case Rule::add_product: emit_added_product<T>(e, v); return true;
-    case Rule::sum: emit_sum<T>(e, v, static_cast<const Sum*>(n.op.get())->axes, false); return true;
-    case Rule::mean: emit_sum<T>(e, v, static_cast<const Mean*>(n.op.get())->along.axes, true); return true;
+    case Rule::sum: emit_sum<T>(e, v); return true;
     case Rule::add_part: emit_add_part<T>(e, v, false); return true;
     case Rule::subtract_part: emit_add_part<T>(e, v, true); return true;
     case Rule::silent: emit_silent<T>(e, v); return true;
@@ -132,6 +161,7 @@ inline void emit_library(Emitter& e, ValueId v)
                                   : n.dtype == DType::float64 && detail::emit_real<double>(e, v, r))
         return;
     switch (r) {
+    case Rule::fold: return detail::emit_fold(e, v);
     case Rule::copy: return detail::emit_copy(e, v);
     case Rule::index: return detail::emit_index(e, v);
     case Rule::embed: return detail::emit_embed(e, v);

@@ -71,7 +71,7 @@ private:
     void walk_down(ValueId v, const Number& number, const Source& source)
     {
         const GraphNode& n = g_.node(v);
-        if (const RowOperation r = row_operation<A>(g_, n); r.kernel) {
+        if (const RowOperation r = row_operation(g_, n); r.kernel) {
             any_ = true;
             rows_[v] = number(g_.node(n.inputs[0]).shape, n.segment);
             if (r.reduces) down_[v] = rows_[v];

@@ -1,0 +1,292 @@
+// Folds in the bodies of compiled loops: over any axes, of any layout and dtype, with the bits that they have step by step.
+#include "emit_programs.hpp"
+
+#include <cstring>
+#include <limits>
+
+#include <wengert/graph/control.hpp>
+#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/ir/interpret.hpp>
+#include <wengert/ops/arg_reductions.hpp>
+#include <wengert/ops/cast.hpp>
+#include <wengert/ops/creation.hpp>
+#include <wengert/ops/math.hpp>
+#include <wengert/ops/matmul.hpp>
+#include <wengert/ops/random.hpp>
+#include <wengert/ops/reductions.hpp>
+#include <wengert/ops/scans.hpp>
+#include <wengert/ops/softmax.hpp>
+#include <wengert/ops/view.hpp>
+#include <wengert/transforms/check_grads.hpp>
+#include <wengert/transforms/derivatives.hpp>
+
+namespace {
+
+template <class T> using List = std::vector<Tensor<T>>;
+using D = Tensor<double>;
+
+/// Elements whose bits differ; a NaN is a NaN.
+std::size_t different(const Block& a, const Block& b)
+{
+    return with_dtype(a.dtype, [&]<class T>() {
+        std::size_t n = 0;
+        for (std::size_t i = 0; i < a.count; ++i) {
+            const T p = a.as<T>()[i], q = b.as<T>()[i];
+            n += std::memcmp(&p, &q, sizeof p) != 0 && (p == p || q == q);
+        }
+        return n;
+    });
+}
+
+/// Tiles and native code twice, against node by node; native code has compiled everything but `left` loops.
+void same_bits(const Program& p, std::size_t left = 0)
+{
+    INFO(p.name);
+    const auto want = interpret(p.graph, p.inputs);
+    const auto native = compile_native(p.graph, {}), tiles = tile.compile(p.graph, {});
+    INFO(native->note);
+    CHECK(native->stats.uncompiled_loops == left);
+    CHECK((native->note == "") == (left == 0));
+    for (Executable* e : {native.get(), tiles.get(), native.get()}) {
+        std::vector<Ref<Block>> in = p.inputs, out;
+        e->run(in, out);
+        for (std::size_t k = 0; k < out.size(); ++k) {
+            INFO("output " << k << " of shape " << to_string(out[k]->shape));
+            const Ref<Block> a = contiguous(want[p.graph.outputs()[k]]);
+            CHECK(different(*a, *contiguous(out[k])) == 0);
+            CHECK(different(*p.expected[k], *contiguous(out[k])) == 0);
+        }
+    }
+}
+
+/// Numbers of every size, zeros of both signs, infinities and NaN.
+template <class T> Tensor<T> wild(const Shape& shape)
+{
+    using L = std::numeric_limits<T>;
+    const T edges[] = {T(-0.0),         L::infinity(), -L::infinity(), L::quiet_NaN(),
+                       L::denorm_min(), L::max(),      T(-1),          T(0)};
+    auto b = make_block(dtype_of<T>(), shape);
+    for (std::size_t i = 0; i < b->count; ++i)
+        b->template as<T>()[i] =
+            i % 11 == 7 ? edges[i / 11 % 8]
+                        : static_cast<T>(std::sin(1.7 * static_cast<double>(i)) * std::pow(10, i % 5));
+    return Tensor<T>(AnyTensor{b, {}});
+}
+
+/// One step for each row of xs, which keeps all that `f` makes of it.
+template <class T, class F> Program each_row(std::string name, const Tensor<T>& xs, const F& f)
+{
+    return program<T>(std::move(name), {xs}, [f](const List<T>& w, const auto& out) {
+        const auto step = [&](const Tensor<T>& s, const Tensor<T>& x) { return std::pair(s, f(x)); };
+        for (const Tensor<T>& y : scan(step, Tensor<T>(T(0)), w[0]).second) out(y);
+    });
+}
+
+template <class T> List<T> folds_over(const Tensor<T>& x, const Axes& axes, bool keepdims)
+{
+    return {sum(x, axes, keepdims),  mean(x, axes, keepdims),     prod(x, axes, keepdims),
+            amax(x, axes, keepdims), amin(x, axes, keepdims),     var(x, axes, keepdims, 1),
+            norm(x, axes, keepdims), logsumexp(x, axes, keepdims)};
+}
+template <class T> void append(List<T>& to, const List<T>& more)
+{
+    to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("native loops: folds over every axis have the bits of the kernels", "[native]", float,
+                   double)
+{
+    using T = TestType;
+    const auto folds = [](const Tensor<T>& x) {
+        List<T> all;
+        for (std::int64_t a = 0; a < static_cast<std::int64_t>(x.dimension()); ++a) {
+            append(all, folds_over(x, {a}, a == 0));
+            append(all, {softmax(x, a), log_softmax(x, a)});
+        }
+        return all;
+    };
+    // one register and less, several, blocks of 256 rows, few columns, more than 16 KiB
+    for (const Shape& s : {Shape{2, 3, 4}, Shape{2, 17, 5}, Shape{1, 40, 3}, Shape{1, 530, 1},
+                           Shape{1, 9, 70}, Shape{1, 2, 4500}, Shape{1, 300, 33}}) {
+        INFO(to_string(s));
+        same_bits(each_row("tame", numbers<T>(s, 1), folds));
+        same_bits(each_row("wild", wild<T>(s), folds));
+        same_bits(each_row("zeros", full<T>(s, T(-0.0)), folds));
+    }
+}
+
+TEST_CASE("native loops: folds over several axes, of views, of rank 0 and 7, of nothing", "[native]")
+{
+    const auto axes = [](const D& x) {
+        List<double> all = folds_over(x, {0, 2}, true);
+        append(all, folds_over(x, {1, 2}, false));
+        append(all, {sum(x), mean(x), prod(x), amax(x), norm(x), logsumexp(x), var(x), stddev(x)});
+        return all;
+    };
+    same_bits(each_row("axes", wild<double>({2, 5, 6, 7}), axes));
+    const auto views = [](const D& x) {
+        const D t = transpose(x), part = view(x, range(1, 9, 3), range(0, 6, 2));
+        List<double> all = folds_over(t, {0}, false);
+        append(all, folds_over(t, {1}, false));
+        append(all, folds_over(part, {0}, true));
+        append(all, {softmax(t, 0), log_softmax(part, 1), sum(broadcast_to(x(0), {9, 7}), {0})});
+        return all;
+    };
+    same_bits(each_row("views", wild<double>({2, 9, 7}), views));
+    same_bits(each_row("rank0", numbers<double>({4}, 1), [](const D& x) {
+        return List<double>{sum(x), mean(x), prod(x), amax(x), norm(x), logsumexp(x), var(x)};
+    }));
+    same_bits(each_row("rank7", numbers<double>({2, 2, 1, 3, 2, 1, 2, 3}, 1), [](const D& x) {
+        List<double> all = folds_over(x, {2, 6}, false);
+        append(all, {softmax(x, 3)});
+        return all;
+    }));
+    same_bits(each_row("nothing", zeros<double>({2, 0, 3}), [](const D& x) {
+        return List<double>{sum(x, {0}), mean(x, {0}), prod(x, {0}), norm(x, {0}), logsumexp(x, {0}),
+                            var(x, {0}), sum(x, {1}),  norm(x),      logsumexp(x)};
+    }));
+}
+
+TEST_CASE("native loops: folds of whole numbers and truth values, places", "[native]")
+{
+    same_bits(each_row("whole", wild<double>({2, 6, 7}), [](const D& x) {
+        const Tensor<std::int64_t> i = cast<std::int64_t>(where(x < 1e6 && x > -1e6, x, 3.0));
+        const Tensor<bool> b = x > 0.5;
+        List<double> all;
+        for (const std::int64_t a : {0, 1}) {
+            for (const auto& y : {sum(i, {a}), prod(i, {a}), amax(i, {a}), amin(i, {a}), argmax(i, a),
+                                  argmin(x, a), argmax(x, a), sum(b, {a})})
+                all.push_back(cast<double>(y));
+            all.push_back(cast<double>(wengert::all(b, {a})));
+            all.push_back(cast<double>(wengert::any(b, {a}, true)));
+        }
+        append(all, {cast<double>(argmax(x)), cast<double>(sum(cast<std::int32_t>(i)))});
+        return all;
+    }));
+}
+
+namespace {
+
+/// A loss over a scan whose state is s ← 0.9 s + 0.1 f(s) u, with all of f's values kept.
+template <class F> auto through(const F& f)
+{
+    return [f](const List<double>& w) {
+        const auto step = [&](const D& s, const D& u) {
+            const D y = f(s);
+            return std::pair(0.9 * s + 0.1 * y * u, sum(square(y)));
+        };
+        const auto [end, path] = scan(step, w[0], w[1]);
+        return sum(square(end)) + sum(path);
+    };
+}
+List<double> start(const Shape& state, std::int64_t steps)
+{
+    Shape xs{steps};
+    for (auto e : state) xs.push_back(e);
+    return {numbers<double>(state, 1) + 2.0, numbers<double>(xs, 2)};
+}
+
+}  // namespace
+
+TEST_CASE("native loops: derivatives of folds, to second order", "[native]")
+{
+    struct Case {
+        const char* name;
+        D (*f)(const D&);
+    };
+    const Case cases[] = {
+        {"norm", [](const D& s) { return s / norm(s); }},
+        {"norms", [](const D& s) { return s * norm(s, {1}, true); }},
+        {"leading", [](const D& s) { return s * sum(s, {0}) + mean(s, {0}, true); }},
+        {"extremes", [](const D& s) { return s * amax(s, {0}) - amin(s, {1}, true); }},
+        {"spread", [](const D& s) { return s / (1.0 + var(s, {0}) + stddev(s)); }},
+        {"exponents", [](const D& s) { return softmax(s) + log_softmax(s, 0) * logsumexp(s); }},
+        {"products", [](const D& s) { return s + prod(s, {1}, true); }}};
+    for (const Case& c : cases) {
+        const List<double> x = start({4, 3}, 5);
+        same_bits(gradient<double>(c.name, x, through(c.f)));
+        CHECK(check_grads([&](const D& s) { return through(c.f)({s, x[1]}); }, x[0], {.order = 2}).ok);
+    }
+    const auto curvature = [](const List<double>& w, const auto& out) {
+        const auto f = [&](const D& s) { return through([](const D& v) { return v / norm(v); })({s, w[1]}); };
+        out(jvp(grad(f), w[0], w[0] * 0.5).second);
+    };
+    same_bits(program<double>("curvature", start({3}, 5), curvature));
+}
+
+TEST_CASE("native loops: folds in loops that keep few states, end by their data, branch and nest", "[native]")
+{
+    const auto few = [](const List<double>& w) {
+        const auto step = [&](const D& s) { return std::pair(s - 0.1 * s / norm(s), amax(s)); };
+        const auto [end, path] = scan(step, w[0], 20, ScanOptions{.snapshots = 3});
+        return sum(square(end)) + sum(path);
+    };
+    same_bits(gradient<double>("few", {numbers<double>({5}, 1)}, few));
+    const auto converging = [](const List<double>& w) {
+        return sum(while_loop([](const D& s) { return norm(s) > 1e-3; },
+                              [&](const D& s) { return 0.5 * s * sum(softmax(w[1])); }, w[0]));
+    };
+    same_bits(gradient<double>("converging", {numbers<double>({6}, 1), numbers<double>({4}, 2)}, converging));
+    const auto nested = [](const List<double>& w) {
+        const auto inner = [&](const D& s) { return std::pair(s / (1.0 + var(s)), mean(s, {0})); };
+        const auto step = [&](const D& s, const D& u) {
+            const D next = cond(
+                amax(s) > 1.0, [&](const D& y) { return scan(inner, y, 3).first; },
+                [&](const D& y) { return y + norm(y) * u; }, s);
+            return std::pair(next, logsumexp(next));
+        };
+        const auto [end, path] = scan(step, w[0], w[1]);
+        return sum(end) + sum(path);
+    };
+    same_bits(gradient<double>("nested", start({3, 2}, 6), nested));
+}
+
+namespace {
+
+/// A program's own fold. Its name is another's.
+struct OwnNorm {
+    static constexpr std::string_view name = "copy";
+    static constexpr auto fold = Fold::What::norm;
+    static constexpr bool flat = true;
+    Axes axes;
+    void describe(Fold& f) const { f.axes = &axes; }
+};
+
+}  // namespace
+
+TEST_CASE("a program's own fold runs on every executor", "[native]")
+{
+    const D x = wild<double>({3, 4, 5});
+    const auto f = [](const D& t) { return apply<OwnNorm, double>({{1, 2}}, Site{}, t); };
+    CHECK(different(*f(x).any().value, *norm(x, {1, 2}).any().value) == 0);
+    same_bits(each_row("own", x, [](const D& t) {
+        return List<double>{apply<OwnNorm, double>({{0}}, Site{}, t),
+                            apply<OwnNorm, double>({{1}}, Site{}, t)};
+    }));
+    for (const Backend& backend : std::vector<Backend>{interpret, tile, native}) {
+        auto frozen = freeze(f, {.backend = backend});
+        frozen(x);
+        CHECK(different(*frozen(x).any().value, *f(x).any().value) == 0);
+    }
+}
+
+TEST_CASE("stats() counts the loops that run step by step", "[native]")
+{
+    const auto run = [](const D& w, const D& x, bool product) {
+        const auto step = [&](const D& s, const D& u) {
+            return std::pair(product ? matmul(w, s) * u : s / norm(s) * u, std::tuple());
+        };
+        return sum(scan(step, x(0), x).first);
+    };
+    const D w = numbers<double>({3, 3}, 1), x = numbers<double>({5, 3}, 2);
+    for (const bool product : {false, true}) {
+        auto frozen = freeze([&](const D& a, const D& b) { return run(a, b, product); }, {.backend = native});
+        frozen(w, x);
+        INFO(frozen.explain());
+        CHECK(frozen.stats().uncompiled_loops == (product ? 1U : 0U));
+        CHECK((frozen.explain().find("matmul") != std::string::npos) == product);
+    }
+}
