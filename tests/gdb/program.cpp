@@ -4,6 +4,7 @@
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/shape.hpp>
+#include <wengert/scalar.hpp>
 #include <wengert/tape/backward.hpp>
 #include <wengert/transforms/grad.hpp>
 
@@ -48,7 +49,12 @@ int main()
     const wengert::Shape shape = {2, 0, 5}, deep = {1, 1, 1, 1, 1, 1, 1, 9};
     Tensor<double> gone = {1.0};
     const Tensor<double> taken = std::move(gone);
+    wengert::Real<double> variable = 2.0;
+    variable.requires_grad();
+    const wengert::Real<double> constant = 0.5, product = variable * 3.0, root = sqrt(product * product),
+                                quotient = 1.0 / variable, element = wengert::real(sum(w));
     look_here();
     return static_cast<int>(second.size() + spread.size() + row.size() + many.size() + flags.size() +
-                            shape.size() + deep.size() + taken.size()) == 0;
+                            shape.size() + deep.size() + taken.size()) == 0 &&
+           constant + product + root + quotient + element == 0.0;
 }

@@ -55,6 +55,12 @@ flags = (3) bool [true, true, false], constant
 shape = (2, 0, 5)
 deep = (1, 1, 1, 1, 1, 1, 1, 9)
 gone = <undefined>
+variable = 2, variable
+constant = 0.5, constant
+product = 6, multiply of 2 and 3
+root = 6, sqrt of 36
+quotient = 0.5, divide of 1 and 2
+element = 0.5, an element of a tensor
 array = (3, 2) float32 [[1, 2], [3, 4], [5, 6]]
 """
 PRINTED = {"before": BEFORE, "inside": INSIDE, "after": AFTER}
@@ -91,7 +97,8 @@ def commands():
         if name == "pull":
             script += ["echo \\n== inside\\n", *show("y"), "echo == end\\n"]
     script += [*next_step, "up", "echo \\n== after\\n"]
-    for variable in ("w", "turned", "row", "many", "flags", "shape", "deep", "gone"):
+    for variable in ("w", "turned", "row", "many", "flags", "shape", "deep", "gone", "variable", "constant", "product", "root",
+                     "quotient", "element"):
         script += show(variable)
     return script + show("array", "*row.any_.value.x_->base") + ["echo == end\\n"]
 

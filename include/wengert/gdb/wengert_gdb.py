@@ -226,6 +226,51 @@ class LanePrinter(Printer):
         return "{" + ", ".join("%.8g" % float(register[i]) for i in range(width)) + "}"
 
 
+def scalar_stream():
+    """What this thread's scalar code has recorded, or None."""
+    thread = gdb.parse_and_eval("wengert::this_thread")
+    tape = thread["tape"] if int(thread) else thread
+    if not int(tape):
+        return None
+    extension = tape.cast(gdb.lookup_type("wengert::Tape").pointer())["extension"]
+    return extension.cast(gdb.lookup_type("wengert::ScalarStream").pointer()).dereference() if int(extension) else None
+
+
+def operation_text(stream, place):
+    """multiply of 2 and 3: the operation that gave the number at a place of the stream."""
+    entry = stream["entries_"][place]
+    op, form = int(entry["code"]) >> 2, int(entry["code"]) & 3  # scalar/entry.hpp
+    name = str(gdb.Value(op).cast(gdb.lookup_type("wengert::ScalarOp"))).rsplit("::")[-1]
+    if name == "input":
+        return "an element of a tensor"
+    value = lambda at: "%.8g" % float(stream["entries_"][int(at)]["value"])
+    number = "%.8g" % float(entry["c"])
+    first = value(entry["a"])
+    if form == 0:
+        return name + " of " + first
+    operands = (first, value(entry["b"])) if form == 1 else (first, number) if form == 2 else (number, first)
+    return name + " of " + " and ".join(operands)
+
+
+class RealPrinter(Printer):
+    """6, multiply of 2 and 3."""
+
+    def text(self):
+        text, mark = "%.8g" % float(self.value["value_"]), self.value["mark_"]
+        place = int(mark["index"])
+        if place == 0:
+            return text + ", constant"
+        if place >> 31:
+            return text + ", variable"
+        try:
+            stream = scalar_stream()
+        except gdb.error:
+            stream = None
+        if stream is None or place >= int(stream["size_"]):
+            return text + ", recorded by another thread, or on a tape that has ended"
+        return text + ", " + operation_text(stream, place)
+
+
 def tape_text(tape, limit):
     """The newest `limit` nodes in time order."""
     size, rows, node = int(tape["size_"]), [], tape["last_"]
@@ -278,6 +323,7 @@ def register(objfile=None):
     printers.add_printer("Ref", r"^wengert::Ref<.*>$", RefPrinter)
     printers.add_printer("Lane", r"^wengert::Lane<.*>$", LanePrinter)
     printers.add_printer("Node", r"^wengert::Node$", NodePrinter)
+    printers.add_printer("Real", r"^wengert::Real<.*>$", RealPrinter)
     printers.add_printer("Tape", r"^wengert::Tape$", TapePrinter)
     gdb.printing.register_pretty_printer(objfile, printers, replace=True)
     WengertCommand()
