@@ -97,8 +97,8 @@ def commands():
         if name == "pull":
             script += ["echo \\n== inside\\n", *show("y"), "echo == end\\n"]
     script += [*next_step, "up", "echo \\n== after\\n"]
-    for variable in ("w", "turned", "row", "many", "flags", "shape", "deep", "gone", "variable", "constant", "product", "root",
-                     "quotient", "element"):
+    for variable in ("w", "turned", "row", "many", "flags", "shape", "deep", "gone", "variable", "constant", "product",
+                     "root", "quotient", "element"):
         script += show(variable)
     return script + show("array", "*row.any_.value.x_->base") + ["echo == end\\n"]
 

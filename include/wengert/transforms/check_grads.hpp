@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "../ops/creation.hpp"
 #include "derivatives.hpp"
 
 namespace wengert {
