@@ -230,4 +230,16 @@ template <class F> std::vector<TermStep> written_rule(std::size_t arity, const F
     return std::move(program.steps);
 }
 
+/// The same program: what a cast starts from is not looked at.
+inline bool same_rule(const std::vector<TermStep>& a, const std::vector<TermStep>& b)
+{
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const TermStep &x = a[i], &y = b[i];
+        if (x.kind != y.kind || x.a != y.a || x.b != y.b || x.c != y.c || x.value != y.value) return false;
+        if (x.kind != TermKind::cast && x.type != y.type) return false;
+    }
+    return true;
+}
+
 }  // namespace wengert

@@ -100,6 +100,8 @@ struct Primitive {
     std::string_view name;  ///< for people: printing, errors, files
     /// Which of the library's own it is, empty for everybody else's: what the compiler of graphs asks for.
     std::string_view kind = {};
+    /// Is it the library's own?
+    bool ours() const noexcept { return !kind.empty(); }
     std::uint8_t arity = 0;  ///< inputs; 0 for a variable number
     DType dtype{};           ///< of the result
     bool elementwise = false;

@@ -132,7 +132,7 @@ public:
                               bool ours = true) const
     {
         const auto at = entries_.find(name);
-        const auto is_ours = [](const RegistryEntry& e) { return !e.primitive->kind.empty(); };
+        const auto is_ours = [](const RegistryEntry& e) { return e.primitive->ours(); };
         const bool known = at != entries_.end();
         const bool some_ours = known && std::any_of(at->second.begin(), at->second.end(), is_ours);
         const bool some_own = known && !std::all_of(at->second.begin(), at->second.end(), is_ours);

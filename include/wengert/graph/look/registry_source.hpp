@@ -150,7 +150,8 @@ template <class T, class... U> void add_unpacks(Registry& r)
     const auto rule = [](const auto& type) -> ShapeRule {
         using Result = std::remove_cvref_t<decltype(type)>;
         return [](const void* op, ValueTypes x) {
-            return unpacked_shape<Result>(*static_cast<const Unpack*>(op), x);
+            constexpr auto packed = structural_primitive<Unpack, xsimd::default_arch, Result, T>.packed;
+            return unpacked_shape<Result>(packed(const_cast<void*>(op)), x);
         };
     };
     r.add_structural<Pack, T, T>();

@@ -218,12 +218,12 @@ inline Shape result_shape(const Pack& op, ValueTypes x)
     detail::demand_packed(op.offset, element_count(op.shape), op.of, 1);
     return {op.of};
 }
-template <class T> Shape unpacked_shape(const Unpack& op, ValueTypes x)
+template <class T> Shape unpacked_shape(const PackedPart& part, ValueTypes x)
 {
-    detail::stated({op.of}, x[0].shape);
-    check_extents(op.shape);
-    detail::demand_packed(op.offset, element_count(op.shape) * sizeof(T), op.of, size_of(x[0].dtype));
-    return op.shape;
+    detail::stated({part.of}, x[0].shape);
+    check_extents(part.shape);
+    detail::demand_packed(part.offset, element_count(part.shape) * sizeof(T), part.of, size_of(x[0].dtype));
+    return part.shape;
 }
 
 // Random numbers, and rules of sweeps.

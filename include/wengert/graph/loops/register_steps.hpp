@@ -35,19 +35,13 @@ template <class T, class A = xsimd::default_arch> struct RegisterSteps {
         for (; s != end; ++s) now = s->run(*s, now);
     }
 
-    /// What a kernel computes, null for those that are called as ever.
-    static const Rule* rule_of(TileKernel kernel)
+    /// How a primitive's rule is carried out in registers, null for those that are called as ever. Its operands are of T, too.
+    static const Rule* rule_of(const Primitive& p)
     {
-        constexpr auto& multiply = elementwise_primitive<Multiply, A, T, T, T>;
-        constexpr auto& subtract = elementwise_primitive<Subtract, A, T, T, T>;
-        if (kernel == elementwise_primitive<Add, A, T, T, T>.value) return &rule<Add>;
-        if (kernel == subtract.value) return &rule<Subtract>;
-        if (kernel == multiply.value) return &rule<Multiply>;
-        if (kernel == elementwise_primitive<Divide, A, T, T, T>.value) return &rule<Divide>;
-        if (kernel == elementwise_primitive<Negative, A, T, T>.value) return &rule<Negative>;
-        if (kernel == subtract.pull[1].primitive->value) return &rule<Negative>;
-        if (kernel == multiply.pull[0].primitive->value || kernel == multiply.pull[1].primitive->value)
-            return &rule<PullMultiply>;
+        if (!p.describe || p.dtype != dtype_of<T>() || p.arity == 0 || p.arity > 2) return nullptr;
+        const auto program = written_rule(p.arity, p.describe);
+        for (const Known& k : known())
+            if (k.arity == p.arity && same_rule(k.program, program)) return k.rule;
         return nullptr;
     }
 
@@ -61,6 +55,26 @@ private:
             return any(silent) ? where(silent & !is_finite(r), V(T(0)), r) : r;
         }
     };
+    struct Known {
+        std::size_t arity;
+        std::vector<TermStep> program;
+        const Rule* rule;
+    };
+    static const std::vector<Known>& known()
+    {
+        using X = const Term*;
+        static const auto* const table = [] {  // for the program's life
+            const auto two = [](auto f, const Rule* r) { return Known{2, written_rule(2, f), r}; };
+            return new std::vector<Known>{
+                two([](X x) { return Add::value(x[0], x[1]); }, &rule<Add>),
+                two([](X x) { return Subtract::value(x[0], x[1]); }, &rule<Subtract>),
+                two([](X x) { return Multiply::value(x[0], x[1]); }, &rule<Multiply>),
+                two([](X x) { return Divide::value(x[0], x[1]); }, &rule<Divide>),
+                two([](X x) { return describe_pull<Multiply, 0, 0, 1, 2>(x); }, &rule<PullMultiply>),
+                {1, written_rule(1, [](X x) { return Negative::value(x[0]); }), &rule<Negative>}};
+        }();
+        return *table;
+    }
     template <class F, std::size_t last> static V apply(const Step& s, V before)
     {
         const V a = last == 1 ? before : V::load(s.a);

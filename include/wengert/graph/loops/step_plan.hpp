@@ -79,7 +79,7 @@ private:
     /// Whole registers in memory of the plan, whose addresses stay, and a kernel that needs no call?
     template <class T> bool emit_arithmetic(const Instruction& i, bool fixed)
     {
-        const auto* rule = RegisterSteps<T>::rule_of(i.kernel);
+        const auto* rule = RegisterSteps<T>::rule_of(*graph_->node(i.value).primitive);
         if (!rule || i.count * sizeof(T) > small_bytes) return false;
         emit_registers<T>(*rule, i.in[0], i.n > 1 ? i.in[1] : nullptr, i.out, i.count, fixed);
         return true;

@@ -55,15 +55,6 @@ namespace detail {
 
 using Program = std::vector<TermStep>;
 
-inline bool same_program(const Program& a, const Program& b)
-{
-    const auto same = [](const TermStep& x, const TermStep& y) {
-        return x.kind == y.kind && x.a == y.a && x.b == y.b && x.c == y.c && (x.value == y.value) &&
-               (x.kind == TermKind::cast || x.type == y.type);
-    };
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), same);
-}
-
 struct Reference {
     Fn fn;
     std::size_t arity;
@@ -141,7 +132,7 @@ inline Fn recognise(const Primitive& p)
     if (!p.describe || p.arity > Primitive::max_elementwise) return Fn::unknown;
     const Program program = written_rule(p.arity, p.describe);
     for (const Reference& r : references())
-        if (r.arity == p.arity && same_program(r.program, program)) return r.fn;
+        if (r.arity == p.arity && same_rule(r.program, program)) return r.fn;
     return Fn::unknown;
 }
 
