@@ -331,6 +331,40 @@ private:
         }
     }
 
+    /// Index programs, of many kinds in place of one.
+    Tensor<T> moved(const Instruction& i, const Tensor<T>& a) const
+    {
+        const unsigned p = i.p[0], q = i.p[1], kind = i.p[2] % 16;
+        const Shape& s = a.shape();
+        wg::Padding widths;
+        for (std::size_t k = 0; k < s.size(); ++k) widths.push_back({(p + k) % 3, (q + k) % 2});
+        if (s.empty() || a.size() == 0 || kind > 11) return pad(a, widths, static_cast<double>(p % 3));
+        const std::int64_t axis = axis_of(p, a), n = a.size(axis);
+        const auto mode = static_cast<wg::PadMode>(1 + q % 3);
+        const auto numbers = [&](const Shape& shape, std::int64_t below) {  // constants of the program
+            auto b = wg::make_block(wg::DType::int64, shape);
+            for (std::size_t k = 0; k < b->count; ++k)
+                b->template as<std::int64_t>()[k] = static_cast<std::int64_t>(k * p + q) % below;
+            return Tensor<std::int64_t>(wg::AnyTensor{b, {}});
+        };
+        Shape along = wg::Shape::filled(s.size(), 1);
+        along[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(s.size()) : axis)] = n;
+        switch (kind) {
+        case 0: return roll(a, static_cast<std::int64_t>(q % 7) - 3, axis);
+        case 1: return flip(a);
+        case 2: return pad(a, widths, mode);
+        case 3: return repeat(a, 2, axis);
+        case 4: return sliding_window(a, 1 + static_cast<std::int64_t>(q) % n, axis);
+        case 5: return diff(a, 1, axis);
+        case 6: return cumsum(a, axis, q % 2 == 1) * 0.25;
+        case 7: return cumprod(sin(a), axis, q % 2 == 1);
+        case 8: return cummax(a, axis, q % 2 == 1);
+        case 9: return take_along_axis(a, numbers(along, n), axis);
+        case 10: return put_along_axis(a, numbers(s, n), a * 0.5, axis);
+        default: return segment_sum(a, numbers({s[0]}, 3), 3);
+        }
+    }
+
     Tensor<T> structure(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b)
     {
         const unsigned p = i.p[0], q = i.p[1];
@@ -369,11 +403,7 @@ private:
             const auto parts = split(a, n, axis);
             return parts.front() * 2.0 - parts.back();
         }
-        case Op::pad: {
-            wg::Padding widths;
-            for (std::size_t k = 0; k < s.size(); ++k) widths.push_back({(p + k) % 3, (q + k) % 2});
-            return pad(a, widths, static_cast<double>(p % 3));
-        }
+        case Op::pad: return moved(i, a);
         case Op::triangle:
             return p % 2 ? tril(matrix(a), static_cast<std::int64_t>(q % 4) - 2)
                          : triu(matrix(a), static_cast<std::int64_t>(q % 3) - 1);
