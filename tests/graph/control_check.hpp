@@ -43,7 +43,7 @@ template <class F, class... X> void check_traced(const F& f, const X&... x)
     const auto values = interpret(g, blocks_of(x...));
     REQUIRE(g.outputs().size() == expected.size());
     for (std::size_t k = 0; k < expected.size(); ++k)
-        CHECK(same_elements(*contiguous(values[g.outputs()[k]]), *contiguous(expected[k].value)));
+        CHECK(same_elements(*readable(values[g.outputs()[k]]), *readable(expected[k].value)));
 }
 
 /// The same for derivatives, whose sums may be added up in another order.

@@ -34,7 +34,7 @@ template <class T, class Fn> Program program(std::string name, const std::vector
 {
     Program p{std::move(name), {}, {}, {}};
     for (const auto& t : x) p.inputs.push_back(t.any().value);
-    f(x, [&](const auto& y) { p.expected.push_back(contiguous(y.any().value)); });
+    f(x, [&](const auto& y) { p.expected.push_back(readable(y.any().value)); });
     p.graph = trace_graph(
         [&](const std::vector<AnyTensor>& in) {
             std::vector<Tensor<T>> tensors;

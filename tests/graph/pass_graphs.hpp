@@ -116,7 +116,7 @@ inline Blocks run(const Graph& g, const Blocks& inputs)
 {
     const Blocks values = wg::interpret(g, inputs);
     Blocks out;
-    for (ValueId v : g.outputs()) out.push_back(wg::contiguous(values[v]));
+    for (ValueId v : g.outputs()) out.push_back(wg::readable(values[v]));
     return out;
 }
 

@@ -22,7 +22,7 @@ struct Oscillator {
 
 template <class T> bool same_bits(const Tensor<T>& a, const Tensor<T>& b)
 {
-    return same_elements(*contiguous(a.any().value), *contiguous(b.any().value));
+    return same_elements(*readable(a.any().value), *readable(b.any().value));
 }
 template <class E, class F> std::string error_of(const F& f)
 {

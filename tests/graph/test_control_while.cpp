@@ -40,8 +40,8 @@ TEST_CASE("a graph serves every trip count")
     for (const double x : {100.0, 3.0, 1.0, 0.01}) {  // none, a few, many
         const auto values = interpret(g, blocks_of(D{x, 1.0}, D(1.5)));
         const auto [end, n] = grow(D{x, 1.0}, D(1.5));
-        CHECK(same_elements(*contiguous(values[g.outputs()[0]]), *contiguous(end.any().value)));
-        CHECK(same_elements(*contiguous(values[g.outputs()[1]]), *n.any().value));
+        CHECK(same_elements(*readable(values[g.outputs()[0]]), *readable(end.any().value)));
+        CHECK(same_elements(*readable(values[g.outputs()[1]]), *n.any().value));
     }
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("a graph holds both branches of a cond")
         D{1.0, 2.0}, D{0.5, -0.5});
     for (const double x : {3.0, -3.0}) {
         const D at = {x, 1.0}, w = {0.5, -0.5};
-        CHECK(same_elements(*contiguous(interpret(g, blocks_of(at, w))[g.outputs()[0]]),
+        CHECK(same_elements(*readable(interpret(g, blocks_of(at, w))[g.outputs()[0]]),
                             *bent(at, w).any().value));
         const auto values = interpret(d, blocks_of(at, w));
         const auto [gx, gw] = grad<0, 1>([](const D& a, const D& b) { return sum(bent(a, b)); })(at, w);

@@ -155,8 +155,7 @@ void check_bits(const Program& p, Executable& e)
         std::vector<Ref<Block>> in = p.inputs, out;
         e.run(in, out);
         REQUIRE(out.size() == p.expected.size());
-        for (std::size_t k = 0; k < out.size(); ++k)
-            CHECK(same_elements(*contiguous(out[k]), *p.expected[k]));
+        for (std::size_t k = 0; k < out.size(); ++k) CHECK(same_elements(*readable(out[k]), *p.expected[k]));
     }
 }
 
@@ -178,7 +177,7 @@ TEST_CASE("index programs have the same bits on every executor, and none calls t
         INFO(p.name);
         const auto values = interpret(p.graph, p.inputs);
         for (std::size_t k = 0; k < p.expected.size(); ++k)
-            CHECK(same_elements(*contiguous(values[p.graph.outputs()[k]]), *p.expected[k]));
+            CHECK(same_elements(*readable(values[p.graph.outputs()[k]]), *p.expected[k]));
         const auto tiles = tile.compile(p.graph, {});
         check_bits(p, *tiles);
         const auto native = compile_native(p.graph, {});
@@ -212,7 +211,7 @@ TEST_CASE("index programs in loops and under checkpoints")
     for (const Backend& backend : std::vector<Backend>{interpret, tile, native}) {
         auto frozen = freeze(f, {.backend = backend});
         frozen(s, x);
-        CHECK(same_elements(*contiguous(frozen(s, x).any().value), *contiguous(wanted.any().value)));
+        CHECK(same_elements(*readable(frozen(s, x).any().value), *readable(wanted.any().value)));
         INFO(frozen.explain());
         CHECK(frozen.explain().find("step by step") == std::string::npos);
     }

@@ -204,8 +204,8 @@ Blocks all_values(const Graph& g, const Blocks& inputs)
 {
     const Blocks values = wg::interpret(g, inputs);
     Blocks out;
-    for (ValueId v : g.outputs()) out.push_back(wg::contiguous(values[v]));
-    for (const wg::Guard& guard : g.guards()) out.push_back(wg::contiguous(values[guard.value]));
+    for (ValueId v : g.outputs()) out.push_back(wg::readable(values[v]));
+    for (const wg::Guard& guard : g.guards()) out.push_back(wg::readable(values[guard.value]));
     return out;
 }
 

@@ -104,7 +104,7 @@ private:
         std::vector<Ref<Block>> blocks;
         for (std::size_t i = 0; i < n; ++i) blocks.emplace_back(const_cast<Block*>(in[i]));
         const Ref<Block> again = p.compute(op, blocks.data(), n, {});
-        if (!wg::same_elements(*wg::contiguous(again), *wg::contiguous(Ref<Block>(&out))))
+        if (!wg::same_elements(*wg::readable(again), *wg::readable(Ref<Block>(&out))))
             other_bits.emplace_back(p.name);
     }
 

@@ -34,8 +34,8 @@ inline Blocks copies(const Blocks& in)
 
 inline bool same_bits(const Block& a, const Block& b)
 {
-    return same_elements(*contiguous(Ref<Block>(const_cast<Block*>(&a))),
-                         *contiguous(Ref<Block>(const_cast<Block*>(&b))));
+    return same_elements(*readable(Ref<Block>(const_cast<Block*>(&a))),
+                         *readable(Ref<Block>(const_cast<Block*>(&b))));
 }
 
 /// Runs the graph several times and compares each with interpret, bit for bit; inputs must be as before.

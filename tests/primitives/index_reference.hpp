@@ -27,7 +27,7 @@ template <class T> struct Array {
     }
     explicit Array(const Tensor<T>& x) : Array(At(x.shape().begin(), x.shape().end()))
     {
-        const auto b = contiguous(x.any().value);
+        const auto b = readable(x.any().value);
         std::copy_n(b->template as<T>(), b->count, v.begin());
     }
     std::size_t offset(const At& at) const

@@ -11,7 +11,7 @@ namespace {
 
 template <class T> std::vector<double> elements(const Tensor<T>& x)
 {
-    const auto b = contiguous(x.any().value);
+    const auto b = readable(x.any().value);
     return {b->template as<T>(), b->template as<T>() + b->count};
 }
 

@@ -29,16 +29,16 @@ public:
     }
     std::byte* take(std::size_t bytes, std::size_t& capacity)
     {
+        const std::lock_guard lock(mutex_);
+        if (bytes > size) refuse(bytes);
         const std::size_t c = memory::Pool::class_of(bytes);
         capacity = memory::Pool::bytes_of(c);
-        const std::lock_guard lock(mutex_);
         if (!free_[c].empty()) {
             std::byte* const p = free_[c].back();
             free_[c].pop_back();
             return p;
         }
-        if (capacity > size - used_)
-            throw MemoryError("[memory] cannot allocate " + std::to_string(capacity) + " bytes on apart");
+        if (capacity > size - used_) refuse(capacity);
         std::byte* const p = guarded_ + used_;
         used_ += capacity;
         std::memset(reachable(p), 0xff, capacity);
@@ -70,6 +70,10 @@ private:
         if (there) guarded_ = mapped(file, PROT_NONE), open_ = mapped(file, PROT_READ | PROT_WRITE);
         if (file >= 0) ::close(file);
         if (!guarded_ || !open_) throw DeviceError("[device] apart: no memory file can be mapped here");
+    }
+    [[noreturn]] static void refuse(std::size_t bytes)
+    {
+        throw MemoryError("[memory] cannot allocate " + std::to_string(bytes) + " bytes on apart");
     }
     static std::byte* mapped(int file, int access)
     {

@@ -707,7 +707,7 @@ std::string difference(const List<T>& a, const List<T>& b, bool exact = true, do
         if (!(a[k].shape() == b[k].shape()))
             return "result " + std::to_string(k) + " has shape " + wg::to_string(a[k].shape()) + " for " +
                    wg::to_string(b[k].shape());
-        const auto x = wg::contiguous(a[k].any().value), y = wg::contiguous(b[k].any().value);
+        const auto x = wg::readable(a[k].any().value), y = wg::readable(b[k].any().value);
         for (std::size_t i = 0; i < x->count; ++i) {
             const T p = x->template as<T>()[i], q = y->template as<T>()[i];
             if ((p != p && q != q) || std::memcmp(&p, &q, sizeof p) == 0) continue;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "../../array/layout.hpp"
 #include "graph.hpp"
 
 namespace wengert {
@@ -63,6 +64,9 @@ inline bool same_parameters(const GraphNode& a, const GraphNode& b)
 inline bool same_elements(const Block& a, const Block& b)
 {
     if (a.dtype != b.dtype || !(a.shape == b.shape)) return false;
+    if (a.access.device | b.access.device) [[unlikely]]
+        return same_elements(*on_host(Ref<Block>(const_cast<Block*>(&a))),
+                             *on_host(Ref<Block>(const_cast<Block*>(&b))));
     if (a.strided || b.strided) return false;
     return a.count == 0 || std::memcmp(a.data, b.data, a.bytes()) == 0;
 }

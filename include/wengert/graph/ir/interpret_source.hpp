@@ -21,6 +21,9 @@ namespace detail {
 WENGERT_INLINE std::vector<Ref<Block>> interpret_graph(const Graph& g, const std::vector<Ref<Block>>& inputs,
                                                        const NodeCallback& callback)
 {
+    std::uint8_t device = 0;  // constants of graphs are on the host
+    for (const auto& b : inputs)
+        if (b && b->access.device) device = b->device();
     std::vector<Ref<Block>> values(g.size());
     std::vector<std::uint32_t> last(g.size(), 0);
     for (ValueId v = 0; v < g.size(); ++v)
@@ -33,7 +36,7 @@ WENGERT_INLINE std::vector<Ref<Block>> interpret_graph(const Graph& g, const std
         if (n.kind == GraphNode::Kind::input) {
             values[v] = inputs[n.index];
         } else if (n.kind == GraphNode::Kind::constant) {
-            values[v] = n.constant;
+            values[v] = placed(n.constant, device);
         } else {
             operands.clear();
             for (ValueId i : n.inputs) operands.push_back(values[i]);
@@ -57,7 +60,7 @@ WENGERT_INLINE std::size_t failed_guard(const Graph& g, const std::vector<Ref<Bl
 
 WENGERT_INLINE std::vector<AnyTensor> replay(const Graph& g, const std::vector<AnyTensor>& inputs)
 {
-    std::uint8_t device = 0;  // constants of graphs are on the host
+    std::uint8_t device = 0;
     for (const AnyTensor& t : inputs)
         if (t.value && t.value->access.device) device = t.value->device();
     std::vector<AnyTensor> values(g.size());
