@@ -69,7 +69,6 @@ TODAY = {
     "graph/loops/step_places.hpp": 8,
     "graph/passes/functions.hpp": 12,
     "graph/passes/gradients.hpp": 3,
-    "graph/passes/lowering.hpp": 14,
     "graph/passes/products.hpp": 1,
     "graph/passes/recompute.hpp": 2,
     "graph/passes/rewrite.hpp": 4,

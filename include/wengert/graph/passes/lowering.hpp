@@ -5,6 +5,7 @@
 
 #include "../../ops/reductions.hpp"
 #include "../../ops/softmax.hpp"
+#include "../ir/fold_of.hpp"
 #include "gradients.hpp"
 
 namespace wengert::passes {
@@ -100,12 +101,11 @@ inline ValueId lowered_mean(const Finer& f, ValueId x, const Along& a)
 }
 
 /// Σ (d − mean d)² / max(n − ddof, 0) with d = x − max x: 0 for equal elements, as kernels::var
-inline ValueId lowered_var(const Finer& f, ValueId x, const Var& op)
+inline ValueId lowered_var(const Finer& f, ValueId x, const Along& a, std::size_t freedom)
 {
-    const Along& a = op.along;
     const ValueId near = f.shifted(x, a.axes);
     const ValueId d = f.two<Subtract>(near, lowered_mean(f, near, {a.axes, true, a.from}));
-    const double left = static_cast<double>(a.count()) - static_cast<double>(op.ddof);
+    const double left = static_cast<double>(a.count()) - static_cast<double>(freedom);
     return f.two<Divide>(f.sum(f.one<Square>(d), a.axes, a.keepdims), f.number(std::max(left, 0.0)));
 }
 
@@ -118,37 +118,48 @@ inline ValueId lowered_logsumexp(const Finer& f, ValueId x, const Along& a)
     return a.keepdims ? y : f.reshape(y, a.dropped());
 }
 
-inline ValueId lower_rule(Rewrite& r, GraphNode& n)
+/// What has as many elements as its operand, line by line along an axis.
+inline ValueId lowered_rows(const Finer& f, const GraphNode& n, const Fold& fold)
 {
-    if (n.kind != Graph::Kind::operation || n.primitive->value || !wengert::differentiable(n.dtype))
-        return no_value;
-    const Primitive& p = *n.primitive;
-    const Finer f(r, n);
-    const auto axis = [](std::size_t k) { return Axes{static_cast<std::int64_t>(k)}; };
-    if (element_count(n.shape) == 0) return no_value;
-    if (is_op<Softmax>(p)) {
-        const Axes a = axis(parameters_of<Softmax>(n).axis);
-        const auto [e, s] = exponentials(f, f.shifted(n.inputs[0], a), a);
+    const Axes a{static_cast<std::int64_t>(fold.axis)};
+    const ValueId x = n.inputs[0];
+    switch (fold.what) {
+    case Fold::What::softmax: {
+        const auto [e, s] = exponentials(f, f.shifted(x, a), a);
         return f.two<Multiply>(e, f.two<Divide>(f.number(1), s));
     }
-    if (is_op<LogSoftmax>(p)) {
-        const Axes a = axis(parameters_of<LogSoftmax>(n).axis);
-        const ValueId x = f.shifted(n.inputs[0], a);
-        return f.two<Subtract>(x, f.one<Log>(exponentials(f, x, a).second));
+    case Fold::What::log_softmax: {
+        const ValueId near = f.shifted(x, a);
+        return f.two<Subtract>(near, f.one<Log>(exponentials(f, near, a).second));
     }
-    if (is_op<SoftmaxPull>(p)) {  // y (g − Σ g y)
-        const ValueId g = n.inputs[0], y = n.inputs[1];
-        const ValueId s = f.sum(f.two<Multiply>(g, y), axis(parameters_of<SoftmaxPull>(n).axis), true);
-        return f.two<Multiply>(y, f.two<Subtract>(g, s));
+    case Fold::What::softmax_pull: {  // y (g − Σ g y)
+        const ValueId y = n.inputs[1], s = f.sum(f.two<Multiply>(x, y), a, true);
+        return f.two<Multiply>(y, f.two<Subtract>(x, s));
     }
-    if (is_op<LogSoftmaxPull>(p)) {  // g − eʸ Σ g
-        const ValueId g = n.inputs[0], s = f.sum(g, axis(parameters_of<LogSoftmaxPull>(n).axis), true);
-        return f.two<Subtract>(g, f.two<Multiply>(f.one<Exp>(n.inputs[1]), s));
+    case Fold::What::log_softmax_pull: {  // g − eʸ Σ g
+        const ValueId s = f.sum(x, a, true);
+        return f.two<Subtract>(x, f.two<Multiply>(f.one<Exp>(n.inputs[1]), s));
     }
-    if (is_op<Mean>(p)) return lowered_mean(f, n.inputs[0], parameters_of<Mean>(n).along);
-    if (is_op<Var>(p)) return lowered_var(f, n.inputs[0], parameters_of<Var>(n));
-    if (is_op<LogSumExp>(p)) return lowered_logsumexp(f, n.inputs[0], parameters_of<LogSumExp>(n).along);
-    return no_value;
+    default: return no_value;
+    }
+}
+
+inline ValueId lower_rule(Rewrite& r, GraphNode& n)
+{
+    Fold fold;
+    if (n.kind != Graph::Kind::operation || n.primitive->value || !wengert::differentiable(n.dtype) ||
+        element_count(n.shape) == 0 || !fold_of(n, fold))
+        return no_value;
+    const Finer f(r, n);
+    if (fold.maps()) return lowered_rows(f, n, fold);
+    const ValueId x = n.inputs[0];
+    const Along along{*fold.axes, fold.keepdims, f.shape(x)};
+    switch (fold.what) {
+    case Fold::What::mean: return lowered_mean(f, x, along);
+    case Fold::What::variance: return lowered_var(f, x, along, fold.freedom);
+    case Fold::What::log_sum_exp: return lowered_logsumexp(f, x, along);
+    default: return no_value;
+    }
 }
 
 }  // namespace detail
