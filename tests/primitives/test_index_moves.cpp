@@ -61,6 +61,7 @@ template <class T> void check_moves()
                          return x(at);
                      });
                  });
+    on_shapes<T>([](const Tensor<T>& x) { return repeat(x, 1, 0); }, [](const Array<T>& x) { return x; });
     on_shapes<T>([](const Tensor<T>& x) { return repeat(x, 2, 0); },
                  [](const Array<T>& x) {
                      At to = x.shape;

@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "../ops/index/alias.hpp"
 #include "../ops/structural.hpp"
 
 namespace wengert::apart {
@@ -158,16 +159,39 @@ inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
     for (std::size_t k = 0; k < p.arity; ++k) operands[k + 1] = seen(*in[k]);
     kernels::execute(p.value, out.shape, p.dtype, operands, p.arity + 1U, kernels::Store::assign);
 }
+/// `in` are views of `own`, which lie on the device.
 inline Ref<Block> index_program(const Primitive& p, const void* op, const std::vector<Ref<Block>>& in,
-                                const Site& at)
+                                const Ref<Block>* own, const Site& at)
 {
     const Shape* shapes[Index::most_operands];
     for (std::size_t k = 0; k < in.size() && k < Index::most_operands; ++k) shapes[k] = &in[k]->shape;
     Index program(shapes, in.size());
     describe_index(program, p.name, p.index, op, at);
+    Alias view;
+    if (p.overridden && in.size() == 1 && in[0]->dtype == p.dtype &&
+        alias_of(program, in[0]->strides(), view))
+        return make_view(own[0], program.shown(), &view.strides, view.offset);
     auto out =
-        make_elsewhere(current_thread(), number(), p.dtype, program.result, element_count(program.result));
+        make_elsewhere(current_thread(), number(), p.dtype, program.shown(), element_count(program.result));
     run_index(program, p.name, in.data(), *host_view(*out), at);
+    counts().programs.fetch_add(1, std::memory_order_relaxed);
+    return out;
+}
+/// The same where their number varies: each writes its part.
+inline Ref<Block> index_parts(const Primitive& p, const void* op, const std::vector<Ref<Block>>& in,
+                              const Site& at)
+{
+    Ref<Block> out;
+    for (std::size_t k = 0; k < in.size(); ++k) {
+        const Shape* const shapes[] = {&in[k]->shape};
+        Index part(shapes, 1);
+        p.part(op, k, part);
+        part.check(p.name, at);
+        if (!out)
+            out =
+                make_elsewhere(current_thread(), number(), p.dtype, part.result, element_count(part.result));
+        run_index(part, p.name, &in[k], *host_view(*out), at);
+    }
     counts().programs.fetch_add(1, std::memory_order_relaxed);
     return out;
 }
@@ -185,7 +209,8 @@ inline Ref<Block> structural(const Primitive& p, const void* op, const Ref<Block
 {
     const OnDevice host(0);
     const auto views = host_views(in, n);
-    if (p.index) return index_program(p, op, views, at);
+    if (p.index) return index_program(p, op, views, in, at);
+    if (p.part) return index_parts(p, op, views, at);
     return brought_back(p.compute(op, views.data(), n, at), views, in);
 }
 inline const DeviceTable& table()

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "ir/fields.hpp"
-#include "look/shape_demands.hpp"
+#include "ir/index_program.hpp"
 
 namespace wengert::detail {
 
@@ -141,14 +141,17 @@ inline Ref<Block> fitted_constant(Affine& affine, const Block& a, const Block& b
     return out;
 }
 
-/// Every selection lies in its array. A constant part of a smaller array may not.
-inline bool selections_sound(const Graph& g)
+/// Every description holds for its operands: a constant part of a smaller array may not lie in it.
+inline bool descriptions_hold(const Graph& g)
 {
-    return std::all_of(g.nodes().begin(), g.nodes().end(), [&](const GraphNode& n) {
-        if (n.kind != Graph::Kind::operation || n.primitive->clone != clone_pooled<Select>) return true;
-        const Selection& part = static_cast<const Select*>(n.op.get())->part;
-        return sound(part) && (n.inputs.size() != 1 || part.of == g.node(n.inputs[0]).shape);
-    });
+    try {
+        for (const GraphNode& n : g.nodes())
+            if (n.kind == Graph::Kind::operation && is_described(*n.primitive))
+                each_program(g, n, [](const Index&, std::span<const ValueId>) { return true; });
+    } catch (const ShapeError&) {
+        return false;
+    }
+    return true;
 }
 /// The graph's inputs have the shapes of these.
 inline bool fits_inputs(const Graph& g, const std::vector<Ref<Block>>& inputs)

@@ -193,7 +193,7 @@ WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::derived(const FrozenFamil
 {
     if (a.extent == b.extent || a.trace.numbers != b.trace.numbers || a.trace.live != b.trace.live) return {};
     auto graph = graph_for_extent(a.trace.graph, a.extent, b.trace.graph, b.extent, extent);
-    if (!graph || !fits_inputs(*graph, call.arguments.inputs) || !selections_sound(*graph)) return {};
+    if (!graph || !fits_inputs(*graph, call.arguments.inputs) || !descriptions_hold(*graph)) return {};
     try {
         auto path = make_path(a.trace, std::move(*graph));
         path->confirmed = !options.check;

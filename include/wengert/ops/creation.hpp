@@ -11,6 +11,13 @@ struct Copy {
     using library = Copy;
     static constexpr bool linear = true;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return copy_of(*x); }
+    void describe(Index& p) const
+    {
+        const Positions i = p.axes_of(0);
+        p.write(i);
+        p.read(0, i);
+        p.own();
+    }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return g;

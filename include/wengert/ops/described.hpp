@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "index/demands.hpp"
 #include "index/run_index.hpp"
 #include "structural_traits.hpp"
 
@@ -34,6 +35,27 @@ template <class Op> constexpr bool affine()
 }
 
 template <class Op> void describe_op(const void* op, Index& p) { static_cast<const Op*>(op)->describe(p); }
+
+/// A description on these dtypes: one that shows bits says nothing of another dtype.
+template <class Op, class Out, class... In> constexpr bool described_on()
+{
+    if constexpr (requires { Op::shows_bits; })
+        return (std::is_same_v<Out, In> && ...);
+    else
+        return Described<Op>;
+}
+
+/// The cotangent of a linear operation on one operand, added to what is there: Pull::add.
+template <class Op> void describe_accumulation(const void* op, Index& p)
+{
+    const Shape* const of[] = {&p.shape(0)};
+    Index inner(of, 1);
+    static_cast<const Op*>(op)->describe(inner);
+    if (!(inner.shown() == p.shape(1)))
+        throw ShapeError("a cotangent of shape " + to_string(p.shape(1)) + " of a result " +
+                         to_string(inner.shown()));
+    p.added_transpose_of(inner);
+}
 
 /// "roll.back0": the name, a word and the operand.
 template <class Op, std::size_t k, bool back> struct LinearName {
@@ -75,9 +97,9 @@ template <class Op, std::size_t k, unsigned given, std::size_t n, bool back> str
         }
         Index inner(shapes, n);
         op.describe(inner);
-        if (!((back ? inner.result : of) == p.shape(0)))
+        if (!((back ? inner.shown() : of) == p.shape(0)))
             throw ShapeError("shape " + to_string(p.shape(0)) + " where " +
-                             to_string(back ? inner.result : of) + " is needed");
+                             to_string(back ? inner.shown() : of) + " is needed");
         if (back)
             p.transpose_of(inner, k, numbers);
         else

@@ -30,6 +30,14 @@ struct Transpose {
         }
         return make_view(x, shape, &strides, 0);
     }
+    void describe(Index& p) const
+    {
+        const Positions x = p.axes_of(0);
+        Positions y;
+        for (auto a : perm) y.push_back(x[a]);
+        p.write(y);
+        p.read(0, x);
+    }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<Transpose, T>(Transpose{inverse()}, Site{}, g);
@@ -57,6 +65,20 @@ struct ExpandDims {
         }
         return make_view(x, shape, x->strided ? &strides : nullptr, 0);
     }
+    void describe(Index& p) const
+    {
+        const Positions x = p.axes_of(0);
+        detail::demand_axes(axes, x.size() + axes.size());
+        Positions y;
+        std::size_t next = 0;
+        for (std::size_t k = 0; k < x.size() + axes.size(); ++k) {
+            const bool fresh = next < axes.size() && axes[next] == static_cast<std::int64_t>(k);
+            y.push_back(fresh ? Position(0) : x[k - next]);
+            next += fresh;
+        }
+        p.write(y);
+        p.read(0, x);
+    }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
     std::string parameters() const { return "axes=" + to_string(axes); }
 };
@@ -82,6 +104,26 @@ struct Squeeze {
             strides.push_back(from[k]);
         }
         return make_view(x, shape, x->strided ? &strides : nullptr, 0);
+    }
+    void describe(Index& p) const
+    {
+        const Shape& of = p.shape(0);
+        detail::demand_axes(axes, of.size());
+        Positions x, y;
+        std::size_t next = 0;
+        for (std::size_t k = 0; k < of.size(); ++k) {
+            if (next < axes.size() && axes[next] == static_cast<std::int64_t>(k)) {
+                detail::demand(of[k] == 1, "axis " + std::to_string(k) + " of shape " + to_string(of) +
+                                               " has not extent 1");
+                x.push_back(0);
+                ++next;
+                continue;
+            }
+            x.push_back(p.axis(of[k]));
+            y.push_back(x.back());
+        }
+        p.write(y);
+        p.read(0, x);
     }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
@@ -112,6 +154,15 @@ template <class T, class Op> Ref<Block> put_together(const Op& op, const AnyTens
     for (std::size_t i = 0; i < n; ++i) copy_elements(*in[i]->value, *op.part(i).view(out));
     return out;
 }
+/// The only operand of p is a part of an array.
+inline void describe_joined(Index& p, const Selection& part)
+{
+    check_extents(part.of);
+    same_shape(selected(part, part.of), p.shape(0), "an operand");
+    const Positions i = p.axes_of(0);
+    p.write_part(part.positions(i), part.of);
+    p.read(0, i);
+}
 
 }  // namespace detail
 
@@ -127,6 +178,13 @@ struct Concatenate {
         std::int64_t first = 0;
         for (std::size_t k = 0; k < i; ++k) first += extents[k];
         return Selection::part(shape, axis, first, extents[i]);
+    }
+    void describe(Index& p, std::size_t i) const
+    {
+        detail::demand_axis(axis, shape);
+        detail::demand(i < extents.size(),
+                       "the parameters are for " + std::to_string(extents.size()) + " operands");
+        detail::describe_joined(p, part(i));
     }
     template <class T> Ref<Block> value(const AnyTensor* const* in, std::size_t n) const
     {
@@ -146,6 +204,11 @@ struct Stack {
     std::size_t axis;
     Shape shape;  ///< of the result
     Selection part(std::size_t i) const { return Selection::at(shape, axis, static_cast<std::int64_t>(i)); }
+    void describe(Index& p, std::size_t i) const
+    {
+        detail::demand_axis(axis, shape);
+        detail::describe_joined(p, part(i));
+    }
     template <class T> Ref<Block> value(const AnyTensor* const* in, std::size_t n) const
     {
         return detail::put_together<T>(*this, in, n);
@@ -232,6 +295,22 @@ inline Ref<Block> diagonal_view(const Ref<Block>& x)
     return make_view(x, shape, &strides, 0);
 }
 
+namespace detail {
+inline Shape diagonal_shape(const Shape& x)
+{
+    demand_rank(x, 2, true);
+    Shape out(x.data(), x.size() - 1);
+    out.back() = std::min(x[x.size() - 2], x.back());
+    return out;
+}
+/// i, the last one twice
+inline Positions on_diagonal(Positions i)
+{
+    i.push_back(Position(i.back()));
+    return i;
+}
+}  // namespace detail
+
 /// y = zeros of shape `of` with x on the diagonal;  x̄ = ȳ's diagonal
 struct EmbedDiagonal {
     static constexpr std::string_view name = "embed_diagonal";
@@ -244,6 +323,14 @@ struct EmbedDiagonal {
         copy_elements(*x, *diagonal_view(out));
         return out;
     }
+    void describe(Index& p) const
+    {
+        check_extents(of);
+        detail::same_shape(detail::diagonal_shape(of), p.shape(0), "an operand");
+        const Positions i = p.axes_of(0);
+        p.write(detail::on_diagonal(i), of);
+        p.read(0, i);
+    }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
 };
 
@@ -254,6 +341,12 @@ struct Diagonal {
     static constexpr bool linear = true;
     Shape of;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return diagonal_view(x); }
+    void describe(Index& p) const
+    {
+        const Positions i = p.axes(detail::diagonal_shape(detail::stated(of, p.shape(0))));
+        p.write(i);
+        p.read(0, detail::on_diagonal(i));
+    }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<EmbedDiagonal, T>(EmbedDiagonal{of}, Site{}, g);

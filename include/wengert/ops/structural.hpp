@@ -329,6 +329,10 @@ template <class Op, std::size_t i, class Out, class... In> constexpr Primitive m
     p.make = make_pooled<Op>;
     p.fields = visit_fields<Op>;
     set_forms_of_accumulation<Op, wrt<i>>(p);
+    if constexpr (Described<Op> && linear<Op>() && sizeof...(In) == 1 && !requires { Op::shows_bits; }) {
+        p.index = describe_accumulation<Op>;
+        p.overridden = true;
+    }
     return p;
 }
 template <class Op, std::size_t i, class Out, class... In>
@@ -358,7 +362,7 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
     if constexpr (requires(const Op& op) { op.parameters(); })
         p.parameters = [](const void* op) { return static_cast<const Op*>(op)->parameters(); };
     p.compute = structural_compute<Op, Out, In...>;
-    if constexpr (Described<Op>) p.index = describe_op<Op>;
+    if constexpr (described_on<Op, Out, In...>()) p.index = describe_op<Op>;
     p.overridden = Described<Op> && Overridden<Op, Out, In...>;
     if constexpr (Folded<Op>) {
         p.fold = &fold_form<Op, Out, In...>;

@@ -47,6 +47,13 @@ struct BroadcastTo {
     {
         return broadcast_view(x, to);
     }
+    void describe(Index& p) const
+    {
+        detail::stated(from, p.shape(0));
+        const Positions i = p.axes(to);
+        p.write(i);
+        p.read(0, p.broadcast(i, 0));
+    }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return sum_to(g, from);
@@ -84,6 +91,14 @@ struct Reshape {
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         return make_view(contiguous(x), to, nullptr, 0);
+    }
+    void describe(Index& p) const
+    {
+        detail::stated(from, p.shape(0));
+        const Positions i = p.axes_of(0);
+        p.write(i);
+        p.read(0, i);
+        p.arrange(to);
     }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {

@@ -3,6 +3,7 @@
 //     struct Concatenate {
 //         static constexpr std::string_view name = "concatenate";
 //         template <class T> Ref<Block> value(const AnyTensor* const* in, std::size_t n) const;
+//         void describe(Index& p, std::size_t i) const;  // which part of the result is input i, operand 0 of p
 //         template <class T> Tensor<T> pull(std::size_t i, const Tensor<T>& g) const;  // the cotangent of input i
 //     };
 //
@@ -17,6 +18,13 @@ template <class Op, class T>
 Tensor<T> apply_variadic(const Op& op, const Site& at, const AnyTensor* const* in, std::size_t n);
 
 namespace detail {
+
+template <class Op>
+concept DescribedByParts = requires(const Op& op, Index& p) { op.describe(p, std::size_t{}); };
+template <class Op> void describe_part_of(const void* op, std::size_t k, Index& p)
+{
+    static_cast<const Op*>(op)->describe(p, k);
+}
 
 template <class Op, class T> void variadic_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 {
@@ -58,6 +66,7 @@ template <class Op, class T> constexpr Primitive make_variadic()
     p.arity = 0;
     p.dtype = dtype_of<T>();
     p.compute = variadic_compute<Op, T>;
+    if constexpr (DescribedByParts<Op>) p.part = describe_part_of<Op>;
     p.fields = visit_fields<Op>;
     p.make = make_pooled<Op>;
     p.clone = clone_pooled<Op>;

@@ -6,6 +6,17 @@
 
 namespace wengert {
 
+namespace detail {
+/// Operand 1 goes to a part of what operand 0 is. Its places in the part, which it is broadcast to.
+inline Positions describe_store(Index& p, const Selection& part, const Shape& from)
+{
+    const Positions i = p.axes(selected(part, p.shape(0)));
+    stated(from, p.shape(1));
+    p.write_into(part.positions(i), 0);
+    return p.broadcast(i, 1);
+}
+}  // namespace detail
+
 /// y = base with a part replaced by v, broadcast;  b̄ = ȳ with zeros in the part,  v̄ = Σ of ȳ's part over broadcast axes
 struct AssignView {
     static constexpr std::string_view name = "assign_view";
@@ -19,10 +30,7 @@ struct AssignView {
         copy_elements(*broadcast_view(v, part.shape), *part.view(out));
         return out;
     }
-    template <class T> void update_any(Block& base, const Ref<Block>* rest) const
-    {
-        copy_elements(*broadcast_view(rest[0], part.shape), *part.view(base));
-    }
+    void describe(Index& p) const { p.read(1, detail::describe_store(p, part, from)); }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
     {
@@ -49,9 +57,11 @@ template <bool minus> struct AddView {
         update<T>(*part.view(out), *v);
         return out;
     }
-    template <class T> void update_any(Block& base, const Ref<Block>* rest) const
+    void describe(Index& p) const
     {
-        if (element_count(part.shape) > 0) update<T>(*part.view(base), *rest[0]);
+        const Positions v = detail::describe_store(p, part, from);
+        p.adding();
+        minus ? p.read_minus(1, v) : p.read(1, v);
     }
     template <class T> static void update(Block& place, const Block& v)
     {
@@ -93,6 +103,14 @@ struct Element {
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         return copy_of(*part().view(x));
+    }
+    void describe(Index& p) const
+    {
+        detail::stated(of, p.shape(0));
+        detail::demand(offset < element_count(of),
+                       "element " + std::to_string(offset) + " is not in shape " + to_string(of));
+        p.write({});
+        p.read(0, part().positions({}));
     }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {

@@ -125,6 +125,8 @@ struct Primitive {
     /// Structural only: which elements come from which (ops/index/index.hpp), given the parameters. Every executor runs that; null:
     /// `compute` is all that there is.
     void (*index)(const void* op, Index& program) = nullptr;
+    /// The same of a variable number of operands: the program of operand k alone, which writes its part of the result.
+    void (*part)(const void* op, std::size_t k, Index& program) = nullptr;
     /// Structural only: it folds whole axes (ops/folds.hpp).
     const FoldForm* fold = nullptr;
     /// Structural only: the value again, from the parameters and the inputs.

@@ -10,7 +10,11 @@ namespace wengert::detail {
 class CppIndex {
 public:
     CppIndex(CppWriter& w, ValueId v)
-        : w_(w), v_(v), n_(w.graph.node(v)), p_(index_of(w.graph, n_)), type_(w.type(v))
+        : CppIndex(w, v, index_of(w.graph, w.graph.node(v)), w.graph.node(v).inputs)
+    {}
+    /// One of several programs, of these operands.
+    CppIndex(CppWriter& w, ValueId v, const Index& p, std::span<const ValueId> operands)
+        : w_(w), v_(v), n_(w.graph.node(v)), in_(operands), p_(p), type_(w.type(v))
     {}
 
     /// `over`: the result lies where the operand does that it begins with.
@@ -28,7 +32,7 @@ public:
 
 private:
     using Rule = Position::Rule;
-    const Shape& shape(std::size_t operand) const { return w_.graph.node(n_.inputs[operand]).shape; }
+    const Shape& shape(std::size_t operand) const { return w_.graph.node(in_[operand]).shape; }
     static bool is_number(const Index::Read& r) { return r.operand == Index::no_operand; }
     static std::string number(std::int64_t n) { return std::to_string(n); }
     std::string helper(const char* name, DType d) { return w_.helper(name, d); }
@@ -58,7 +62,7 @@ private:
             if (!q.given) continue;
             const Index::Given& g = p_.givens[q.given - 1];
             if (element_count(shape(g.operand)) == 0) continue;
-            const CppOperand v = w_.operand(n_.inputs[g.operand]);
+            const CppOperand v = w_.operand(in_[g.operand]);
             w_.open("{");
             w_.declare("v", v, false);
             w_.open_loops(v.shape);
@@ -73,7 +77,7 @@ private:
     {
         if (element_count(n_.shape) == 0) return;
         if (p_.start == Index::Start::operand && !over) {
-            const CppOperand x = w_.operand(n_.inputs[p_.base]);
+            const CppOperand x = w_.operand(in_[p_.base]);
             w_.copy(x, w_.pointer(v_), row_major(x.shape));
         } else if (p_.start == Index::Start::fill) {
             w_.fill(v_, p_.neutral ? neutral() : constant(p_.fill, n_.dtype));
@@ -131,7 +135,7 @@ private:
     {
         if (q.given) {
             const Index::Given& g = p_.givens[q.given - 1];
-            const CppOperand v = w_.operand(n_.inputs[g.operand]);
+            const CppOperand v = w_.operand(in_[g.operand]);
             std::string index;
             for (std::size_t d = 0; d < g.at.size(); ++d) {
                 const Position& i = g.at.data()[d];
@@ -156,14 +160,14 @@ private:
     void read(const Index::Read& r)
     {
         const bool scans = p_.scanned != Scan::none;
-        const CppOperand y = w_.operand(v_), x = is_number(r) ? y : w_.operand(n_.inputs[r.operand]);
+        const CppOperand y = w_.operand(v_), x = is_number(r) ? y : w_.operand(in_[r.operand]);
         w_.open("{");
         if (!is_number(r)) w_.declare("x", x, false);
         w_.declare("y", y, true);
-        if (p_.has_factor) w_.declare("c", w_.operand(n_.inputs[p_.factor.operand]), false);
+        if (p_.has_factor) w_.declare("c", w_.operand(in_[p_.factor.operand]), false);
         for (std::size_t k = 0; k < p_.given_count; ++k) {
             const std::string g = "g" + number(static_cast<std::int64_t>(k) + 1);
-            w_.declare(g, w_.operand(n_.inputs[p_.givens[k].operand]), false);
+            w_.declare(g, w_.operand(in_[p_.givens[k].operand]), false);
             w_.line("(void)" + g + ";");
         }
         Shape box;
@@ -171,8 +175,8 @@ private:
             box.push_back(scans && a == p_.scan_axis ? 1 : p_.extents[a]);
         w_.open_loops(box);
         if (scans) open_scan(x.type);
-        const Place to = place("y", p_.writes[r.write], p_.result, y.strides);
-        const DType dtype = is_number(r) ? n_.dtype : w_.graph.node(n_.inputs[r.operand]).dtype;
+        const Place to = place("y", p_.writes[r.write], p_.result, row_major(p_.result));
+        const DType dtype = is_number(r) ? n_.dtype : w_.graph.node(in_[r.operand]).dtype;
         w_.line("const " + x.type + " v = " +
                 (is_number(r) ? constant(r.fill, dtype)
                               : guarded(place("x", r.at, x.shape, x.strides), r.fill, dtype)) +
@@ -199,7 +203,7 @@ private:
         w_.line("const ptrdiff_t " + i + " = " + (p_.reverse ? number(n - 1) + " - j" : "j") + ";");
         w_.line("(void)" + i + ";");
     }
-    bool real() const { return differentiable(w_.graph.node(n_.inputs[p_.reads[0].operand]).dtype); }
+    bool real() const { return differentiable(w_.graph.node(in_[p_.reads[0].operand]).dtype); }
     std::string scan_step(const std::string& type)
     {
         const std::string greater = real() ? "s == s && (v > s || v != v)" : "v > s";
@@ -209,7 +213,7 @@ private:
             return "place";
         case Scan::maximum: w_.line("s = j == 0 || (" + greater + ") ? v : s;"); break;
         case Scan::recurrence: {
-            const CppOperand c = w_.operand(n_.inputs[p_.factor.operand]);
+            const CppOperand c = w_.operand(in_[p_.factor.operand]);
             const Place by = place("c", p_.factor.at, c.shape, c.strides);
             w_.line("const " + type + " f = " + guarded(by, p_.factor.fill, n_.dtype) + ";");
             w_.line("const " + type + " m = " + arithmetic("f", "*", "s") + ";");
@@ -248,6 +252,7 @@ private:
     CppWriter& w_;
     ValueId v_;
     const GraphNode& n_;
+    std::span<const ValueId> in_;
     Index p_;
     std::string type_;
 };

@@ -21,9 +21,16 @@ public:
         n_ = &w_.graph.node(v);
         over_ = over;
         const std::string_view name = n_->primitive->kind;
+        const bool described = is_described(*n_->primitive);
         w_.line("/* " + comment_text(n_->primitive->name) +
                 (n_->at.line ? ", line " + std::to_string(n_->at.line) : "") + " */");
-        if (n_->primitive->index) return CppIndex(w_, v).write(over);
+        if (described) {
+            each_program(w_.graph, *n_, [&](const Index& p, std::span<const ValueId> operands) {
+                CppIndex(w_, v, p, operands).write(over);
+                return true;
+            });
+            return;
+        }
         if (const LoopParameters* p = loop_parameters(*n_))
             return p->kind == LoopParameters::Kind::scan_pull ? CppScanPull(w_, v).write()
                                                               : CppLoop(w_, v).write();

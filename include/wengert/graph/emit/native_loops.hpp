@@ -42,6 +42,8 @@ public:
         for (const tiling::Task& t : plan.tasks) {
             const ValueId v = t.group.nodes[0];
             if (t.group.fused || !(loop_parameters(g.node(v)) || g.node(v).primitive->index)) continue;
+            if (g.node(v).primitive->index && moves_boxes(g, g.node(v)))
+                continue;  // there are steps for that
             try {
                 add(v);
             } catch (const TapeError& refused) {

@@ -2,7 +2,7 @@
 // elementwise operations on arrays is computed where it is added, and the whole chain is one pass over the result.
 #pragma once
 
-#include "../../ops/view.hpp"
+#include "../ir/index_program.hpp"
 #include "loop_text.hpp"
 
 namespace wengert::detail {
@@ -31,22 +31,11 @@ inline bool part_link(const Graph& g, ValueId v, PartLink& link)
 {
     const GraphNode& n = g.node(v);
     if (n.kind != Graph::Kind::operation || !differentiable(n.dtype)) return false;
-    const std::string_view name = n.primitive->kind;
-    const Selection* s = nullptr;
-    if (name == "add_view")
-        s = &static_cast<const AddView<false>*>(n.op.get())->part;
-    else if (name == "subtract_view")
-        s = &static_cast<const AddView<true>*>(n.op.get())->part;
-    else if (name == "view.pull0" || name == "split.pull0")
-        s = &static_cast<const Select*>(n.op.get())->part;
-    else
-        return false;
-    if (n.inputs.size() != 2 || s->from.size() != s->of.size() || s->of.empty() ||
-        !(g.node(n.inputs[1]).shape == s->shape))
-        return false;
-    for (std::size_t k = 0; k < s->from.size(); ++k)
-        if (s->from[k] != static_cast<std::int64_t>(k) || s->step[k] != 1 || s->shape[k] == 0) return false;
-    link = {v, n.inputs[1], Shape(s->start.data(), s->start.size()), s->shape, name == "subtract_view"};
+    if (!n.primitive->index || n.inputs.size() != 2) return false;
+    const Index p = index_of(g, n);
+    Shape first;
+    if (!adds_box(p, first)) return false;
+    link = {v, n.inputs[1], first, p.shape(1), p.reads[0].minus};
     return true;
 }
 

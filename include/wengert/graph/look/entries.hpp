@@ -38,7 +38,27 @@ template <class Op>
 concept has_shape_rule = requires(const Op& op, ValueTypes x) { Shape(result_shape(op, x)); };
 template <class Op> Shape call_shape_rule(const Op& op, ValueTypes x) { return result_shape(op, x); }
 
-/// The overload of result_shape for Op, null where there is none.
+/// Of an operation that is described part by part: they make up the whole.
+template <class Op> Shape parts_shape(const void* op, ValueTypes x)
+{
+    Shape whole;
+    std::size_t covered = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+        const Shape* const shapes[] = {&x[k].shape};
+        Index part(shapes, 1);
+        describe_part_of<Op>(op, k, part);
+        part.check(Op::name, {});
+        if (k > 0) same_shape(whole, part.result, "a result");
+        whole = part.result;
+        covered += element_count(x[k].shape);
+    }
+    check_extents(whole);
+    demand(covered == element_count(whole),
+           std::to_string(x.size()) + " operands do not fill shape " + to_string(whole));
+    return whole;
+}
+
+/// What the description says, or the overload of result_shape for Op; null where there is none.
 template <class Op> ShapeRule shape_rule_of()
 {
     if constexpr (Described<Op>)
@@ -47,9 +67,11 @@ template <class Op> ShapeRule shape_rule_of()
             for (std::size_t k = 0; k < x.size() && k < Index::most_operands; ++k) shapes[k] = &x[k].shape;
             Index program(shapes, x.size());
             describe_index(program, Op::name, describe_op<Op>, op, {});
-            check_extents(program.result);
-            return program.result;
+            check_extents(program.shown());
+            return program.shown();
         };
+    else if constexpr (DescribedByParts<Op>)
+        return parts_shape<Op>;
     else if constexpr (has_shape_rule<Op>)
         return [](const void* op, ValueTypes x) { return call_shape_rule(*static_cast<const Op*>(op), x); };
     else

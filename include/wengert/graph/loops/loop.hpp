@@ -243,6 +243,16 @@ struct Unpack {
             for (std::size_t i = 0; i < y->bytes(); ++i) y->data[i] = std::byte{y->data[i] != std::byte{0}};
         return y;
     }
+    static constexpr bool shows_bits = true;
+    void describe(Index& p) const
+    {
+        Positions i;
+        i.push_back(p.axis(static_cast<std::int64_t>(element_count(shape))));
+        p.write(i);
+        i[0] = i[0] + offset;
+        p.read(0, i);
+        p.arrange(shape);
+    }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<Pack, T>(Pack{offset, shape, of}, Site{}, g);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "../../kernels/cpu/lane.hpp"
+#include "../ir/index_program.hpp"
 #include "../ir/interpret.hpp"
 
 namespace wengert::detail {
@@ -131,6 +132,14 @@ protected:
         }
         taken_[memory_[v].get()] = v;
     }
+    /// A box of v's elements as an array that stays with v.
+    const Block* box_of_value(ValueId v, const Shape& extents, const Strides& strides, std::int64_t first)
+    {
+        const Block& root = *values_[roots_[v]];
+        boxes_.push_back(make_view(values_[v], extents, &strides, first));
+        views_.push_back({roots_[v], boxes_.back().get(), boxes_.back()->data - root.data});
+        return boxes_.back().get();
+    }
     /// What a step does with the next value of state i when it ends.
     void plan_move(std::size_t i)
     {
@@ -214,27 +223,14 @@ private:
         }
     }
     static std::byte* nowhere() noexcept { return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 44); }
-    /// Primitives whose result shows elements of the operand, whatever these are.
-    static bool makes_view(std::string_view name)
-    {
-        static constexpr std::string_view names[] = {"reshape",      "transpose",   "view",
-                                                     "broadcast_to", "expand_dims", "squeeze",
-                                                     "split",        "diagonal",    "unpack"};
-        return std::find(std::begin(names), std::end(names), name) != std::end(names);
-    }
     bool place_view(ValueId v, const GraphNode& n)
     {
-        if (n.inputs.size() != 1 || !makes_view(n.primitive->kind)) return false;
-        const Ref<Block>& x = values_[n.inputs[0]];
-        if (x->dtype != n.dtype || (x->strided && n.primitive->kind != "transpose" &&
-                                    n.primitive->kind != "view" && n.primitive->kind != "broadcast_to"))
+        Alias alias;
+        if (n.inputs.size() != 1 || !alias_of(*graph_, n, values_[n.inputs[0]]->strides(), alias))
             return false;
-        const Ref<Block> y = n.primitive->compute(n.op.get(), &x, 1, n.at);
         const ValueId root = roots_[n.inputs[0]];
-        if (y->base != values_[root].get() && y.get() != values_[root].get()) return false;
         roots_[v] = root;
-        const Strides strides = y->strides();
-        values_[v] = y->is_view() ? y : make_view(y, y->shape, &strides, 0);
+        values_[v] = make_view(values_[n.inputs[0]], n.shape, &alias.strides, alias.offset);
         views_.push_back({root, values_[v].get(), values_[v]->data - values_[root]->data});
         return true;
     }
@@ -264,6 +260,7 @@ private:
     std::unordered_map<const Block*, ValueId>
         taken_;  ///< whose a piece of memory is while instructions are made
     std::vector<View> views_;
+    std::vector<Ref<Block>> boxes_;
 };
 
 }  // namespace wengert::detail

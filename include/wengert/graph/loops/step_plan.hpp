@@ -92,6 +92,7 @@ private:
         i.value = v;
         i.out = values_[v].get();
         i.count = i.out->count;
+        if (is_described(*n.primitive) && moves_boxes(*graph_, n)) return add_boxes(i, n);
         if (runs_index(*n.primitive)) {
             give_place(v, false);
             std::vector<Ref<Block>> in;
@@ -115,6 +116,40 @@ private:
             with_real(n.dtype, [&]<class T>() { return emit_arithmetic<T>(i, fixed_[v]); }))
             return;
         emit(i, fixed_[v]);
+    }
+    void add_boxes(const Instruction& i, const GraphNode& n)
+    {
+        give_place(i.value, false);
+        each_program(*graph_, n, [&](const Index& p, std::span<const ValueId> operands) {
+            add_box(i, p, operands);
+            return true;
+        });
+    }
+    /// What the result begins with, then one box copied to it, or added.
+    void add_box(Instruction i, const Index& p, std::span<const ValueId> operands)
+    {
+        const bool fixed = fixed_[i.value];
+        i.run = p.start == Index::Start::fill ? run_clear : run_copy;
+        if (p.start == Index::Start::operand) i.in[0] = values_[operands[p.base]].get();
+        if (p.start != Index::Start::nothing) emit(i, fixed);
+        const Index::Read& r = p.reads[0];
+        const ValueId x = operands[r.operand];
+        Box box;
+        box_of(p, r, values_[x]->strides(), box);
+        if (element_count(box.extents) == 0) return;
+        i.out = const_cast<Block*>(box_of_value(i.value, box.extents, box.to, box.place));
+        i.in[0] = box_of_value(x, box.extents, box.from, box.first);
+        i.run = run_copy;
+        if (r.how == Combine::add) {
+            i.kernel = box_kernel(i.out->dtype, r.minus);
+            i.n = 2;
+            i.in[1] = std::exchange(i.in[0], i.out);
+            i.run = run_strided;
+            i.operands = operands_.size();
+            for (const Block* b : {static_cast<const Block*>(i.out), i.in[0], i.in[1]})
+                operands_.push_back(operand(*b, box.extents));
+        }
+        emit(i, fixed);
     }
     /// Operands in order and of the result's size, or single elements?
     bool plan_operands(Instruction& i, const GraphNode& n)
@@ -209,6 +244,8 @@ private:
         for (std::size_t k = 0; k < i.n; ++k) operands[k + 1].data = i.in[k]->data;
         kernels::execute(i.kernel, i.out->shape, i.out->dtype, operands, i.n + 1U, kernels::Store::assign);
     }
+    static void run_clear(StepPlan&, const Instruction& i) { std::memset(i.out->data, 0, i.out->bytes()); }
+    static void run_copy(StepPlan&, const Instruction& i) { copy_elements(*i.in[0], *i.out); }
     static void run_index_step(StepPlan& p, const Instruction& i) { p.indexed_[i.operands].run(); }
     /// By the primitive itself: a large result keeps its memory until the next step.
     static void compute(StepPlan& p, const Instruction& i)

@@ -271,9 +271,7 @@ inline bool any_candidate(const Graph& g, const CostModel& c)
     std::vector<bool> elsewhere(g.size(), false);
     for (const GraphNode& n : g.nodes()) {
         if (!n.primitive) continue;
-        const std::string_view name = n.primitive->kind;
-        const bool moves = !n.primitive->value && (tiling::detail::makes_view(name) ||
-                                                   name.starts_with("view") || n.primitive->product);
+        const bool moves = n.primitive->index || (!n.primitive->value && n.primitive->product);
         for (ValueId i : n.inputs) {
             ++readers[i];
             if (moves) elsewhere[i] = true;

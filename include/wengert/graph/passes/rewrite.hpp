@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "../ir/index_program.hpp"
 #include "../ir/interpret.hpp"
 #include "functions.hpp"
 #include "options.hpp"
@@ -62,10 +63,11 @@ inline double number(const Block& b)
     return x;
 }
 
-/// Can an operation whose function is not known show its operand's elements in another order?
-inline bool may_show_view(const Primitive& p) noexcept
+/// Can an operation whose function is not known be a view of its operand?
+inline bool may_show_view(const Graph& g, const GraphNode& n)
 {
-    return !p.value && (p.kind == "split" || p.kind == "diagonal");
+    Alias alias;
+    return n.inputs.size() == 1 && alias_of(g, n, row_major(g.node(n.inputs[0]).shape), alias);
 }
 
 inline std::uint8_t facts_of_number(double x)
@@ -222,7 +224,7 @@ inline Facts Rewrite::facts_for(const GraphNode& n) const
     if (n.kind == Graph::Kind::result) f.bits = 0;
     if (n.kind != Graph::Kind::operation) return f;
     f.fn = function_of(*n.primitive);
-    f.bits = f.fn == Fn::unknown && detail::may_show_view(*n.primitive) ? 0 : Facts::row_major;
+    f.bits = f.fn == Fn::unknown && detail::may_show_view(to_, n) ? 0 : Facts::row_major;
     if (!wengert::differentiable(n.dtype)) f.bits |= Facts::no_minus_zero | Facts::finite;
     constexpr unsigned values = Facts::no_minus_zero | Facts::no_minus | Facts::finite;
     switch (f.fn) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../ir/fold_of.hpp"
+#include "../ir/index_program.hpp"
 
 namespace wengert::tiling {
 
@@ -19,17 +20,6 @@ struct Layout {
 using Layouts = std::vector<Layout>;  ///< by value
 
 namespace detail {
-
-/// Primitives whose result shows elements of the operand, whatever these are.
-inline bool makes_view(std::string_view name)
-{
-    static constexpr std::string_view names[] = {"reshape",      "transpose",   "view",
-                                                 "broadcast_to", "expand_dims", "squeeze",
-                                                 "split",        "diagonal",    "unpack"};
-    for (std::string_view n : names)
-        if (n == name) return true;
-    return false;
-}
 
 /// Where elements would be: views are made of headers only, nothing is read.
 inline std::byte* nowhere() noexcept { return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 44); }
@@ -59,17 +49,10 @@ inline bool view_layout(const Graph& g, const GraphNode& n, const Layouts& layou
         out = {from.root, from.offset, row_major(n.shape), false};
         return true;
     }
-    if (!makes_view(n.primitive->kind)) return false;
-    if (from.strided && n.primitive->kind == "reshape") return false;
-    if (g.node(v).dtype != n.dtype) return false;
-    const Ref<Block> root = make_borrowed(n.dtype, g.node(from.root).shape, nowhere());
-    const Ref<Block> x = from.is_view(v) ? header_on(root, g.node(v).shape, from) : root;
-    const Ref<Block> y = n.primitive->compute(n.op.get(), &x, 1, n.at);
-    if (y->base != root.get() && y.get() != root.get()) return false;
-    out.root = from.root;
-    out.offset = y->data - root->data;
-    out.strided = y->strided;
-    out.strides = y->strides();
+    Alias alias;
+    if (!alias_of(g, n, from.strides, alias)) return false;
+    const auto size = static_cast<std::int64_t>(size_of(n.dtype));
+    out = {from.root, from.offset + alias.offset * size, alias.strides, alias.strided};
     return true;
 }
 

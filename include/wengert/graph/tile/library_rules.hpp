@@ -20,16 +20,10 @@ enum class Rule : std::uint8_t {
     add_product,  ///< the same, added to what is there
     sum,          ///< or a mean: floats, of which a team may sum parts
     fold,         ///< of whole axes, any other
-    copy,         ///< other layout, same elements
-    embed,        ///< zeros with the operand in a part
-    assign_part,
-    add_part,
-    subtract_part,
-    join,     ///< concatenate, stack
-    index,    ///< what it has a description of (ops/index/index.hpp), whatever it is called
-    silent,   ///< Primitive::silences, of (r, g)
-    update,   ///< Primitive::update, in place
-    compute,  ///< Primitive::compute, all the rest
+    index,        ///< what it has a description of (ops/index/index.hpp), whatever it is called
+    silent,       ///< Primitive::silences, of (r, g)
+    update,       ///< Primitive::update, in place
+    compute,      ///< Primitive::compute, all the rest
 };
 
 namespace detail {
@@ -86,21 +80,14 @@ inline Rule rule_of_product(const Graph& g, const Layouts& layouts, const GraphN
                : Rule::compute;
 }
 
-inline Rule rule_by_name(const Graph& g, const Layouts& layouts, const GraphNode& n)
+inline Rule rule_of_call(const Graph& g, const Layouts& layouts, const GraphNode& n)
 {
-    const std::string_view name = n.primitive->kind;
     const auto plain = [&](ValueId v) { return !layouts[v].strided; };
-    if (name == "copy" || name == "reshape") return Rule::copy;
-    if (name == "embed") return Rule::embed;
-    if (name == "assign_view") return Rule::assign_part;
-    if (name == "concatenate" || name == "stack") return Rule::join;
     if (!real(n.dtype)) return n.primitive->update ? Rule::update : Rule::compute;
     if (n.primitive->product) {
         const Rule r = rule_of_product(g, layouts, n);
         if (r != Rule::compute) return r;
     }
-    if (name == "add_view" || name == "view.pull0") return Rule::add_part;
-    if (name == "subtract_view") return Rule::subtract_part;
     if (n.primitive->silences && n.inputs.size() == 2 && plain(n.inputs[1])) return Rule::silent;
     return n.primitive->update ? Rule::update : Rule::compute;
 }
@@ -111,7 +98,7 @@ inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
 {
     const GraphNode& n = g.node(v);
     if (n.primitive->value) return Rule::elementwise;
-    if (runs_index(*n.primitive)) return Rule::index;
+    if (runs_index(*n.primitive) || (is_described(*n.primitive) && moves_boxes(g, n))) return Rule::index;
     if (Fold f; fold_of(n, f)) {
         if (!detail::folds_in_place(g, layouts, n, f)) return Rule::compute;
         const bool sums = f.what == Fold::What::sum || f.what == Fold::What::mean;
@@ -122,27 +109,25 @@ inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
     for (ValueId i : n.inputs)
         if (g.node(i).shape.size() > Shape::inline_rank)
             return n.primitive->update ? Rule::update : Rule::compute;
-    return detail::rule_by_name(g, layouts, n);
+    return detail::rule_of_call(g, layouts, n);
 }
 
 /// An operation whose value comes about where input 0 lies.
 inline bool updates_first(Rule r) noexcept
 {
-    return r == Rule::add_product || r == Rule::assign_part || r == Rule::add_part ||
-           r == Rule::subtract_part || r == Rule::silent || r == Rule::update;
+    return r == Rule::add_product || r == Rule::silent || r == Rule::update;
 }
 
 /// Does it allocate or look at what it is given? Rules with addresses that are known do neither.
 inline bool may_throw(const Graph& g, const Layouts& layouts, ValueId v)
 {
     const Rule r = rule_of(g, layouts, v);
-    if (r == Rule::index) {
-        const Index program = index_of(g, g.node(v));
-        bool short_lists = program.extents.size() <= 8 && program.result.size() <= Shape::inline_rank;
-        for (ValueId i : g.node(v).inputs)
-            short_lists = short_lists && g.node(i).shape.size() <= Shape::inline_rank;
-        return program.may_fail() || !short_lists;
-    }
+    if (r == Rule::index)
+        return !each_program(g, g.node(v), [&](const Index& p, std::span<const ValueId> in) {
+            bool short_lists = p.extents.size() <= 8 && p.result.size() <= Shape::inline_rank;
+            for (ValueId i : in) short_lists = short_lists && g.node(i).shape.size() <= Shape::inline_rank;
+            return short_lists && !p.may_fail();
+        });
     return r == Rule::update || r == Rule::compute ||
            (r == Rule::elementwise && g.node(v).shape.size() > Shape::inline_rank);
 }
@@ -150,7 +135,7 @@ inline bool may_throw(const Graph& g, const Layouts& layouts, ValueId v)
 /// May the result of an index program lie where operand o does? It begins with that, or reads it at its own places only.
 inline bool overwrites_indexed(const Graph& g, const Layouts& layouts, const GraphNode& n, ValueId o)
 {
-    if (g.node(o).dtype != n.dtype || !(g.node(o).shape == n.shape)) return false;
+    if (g.node(o).dtype != n.dtype || !(g.node(o).shape == n.shape) || n.primitive->part) return false;
     std::size_t at = n.inputs.size();
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
         if (layouts[n.inputs[k]].root != layouts[o].root) continue;
@@ -176,7 +161,6 @@ inline bool overwrites(const Graph& g, const Layouts& layouts, ValueId v, ValueI
             if (meets(i) && i != o) return false;
         return true;
     }
-    if (r == Rule::copy) return g.node(o).dtype == n.dtype;
     if (r == Rule::index) return overwrites_indexed(g, layouts, n, o);
     if (!updates_first(r) || n.inputs[0] != o || !(g.node(o).shape == n.shape)) return false;
     for (std::size_t i = 1; i < n.inputs.size(); ++i)

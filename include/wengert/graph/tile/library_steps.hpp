@@ -131,6 +131,13 @@ struct Indexed {
 inline void emit_index(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
+    if (moves_boxes(e.plan.graph, n)) {
+        each_program(e.plan.graph, n, [&](const Index& p, std::span<const ValueId> operands) {
+            emit_box(e, v, p, operands);
+            return true;
+        });
+        return;
+    }
     std::vector<Ref<Block>> in;
     for (ValueId i : n.inputs) in.push_back(e.header(i));
     const auto step = std::make_shared<const IndexStep>(n, std::move(in), e.header(v));
@@ -144,8 +151,6 @@ template <class T> bool emit_real(Emitter& e, ValueId v, Rule r)
     case Rule::product: emit_product<T>(e, v); return true;
     case Rule::add_product: emit_added_product<T>(e, v); return true;
     case Rule::sum: emit_sum<T>(e, v); return true;
-    case Rule::add_part: emit_add_part<T>(e, v, false); return true;
-    case Rule::subtract_part: emit_add_part<T>(e, v, true); return true;
     case Rule::silent: emit_silent<T>(e, v); return true;
     default: return false;
     }
@@ -162,13 +167,7 @@ inline void emit_library(Emitter& e, ValueId v)
         return;
     switch (r) {
     case Rule::fold: return detail::emit_fold(e, v);
-    case Rule::copy: return detail::emit_copy(e, v);
     case Rule::index: return detail::emit_index(e, v);
-    case Rule::embed: return detail::emit_embed(e, v);
-    case Rule::assign_part: return detail::emit_assign_part(e, v);
-    case Rule::join:
-        return n.primitive->kind == "stack" ? detail::emit_join<Stack>(e, v)
-                                            : detail::emit_join<Concatenate>(e, v);
     default: return detail::emit_call(e, v, r == Rule::update);
     }
 }

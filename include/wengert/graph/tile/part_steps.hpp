@@ -1,4 +1,4 @@
-// Copies as steps, of whole arrays and of parts: join, embed, assign_view, and what is added to a part.
+// Boxes of elements as steps: copied to, or added to, a box of the result.
 #pragma once
 
 #include "added_rows.hpp"
@@ -70,15 +70,11 @@ inline void bring(Emitter& e, ValueId from, ValueId v)
     e.bind(&s.to, b);
 }
 
-/// A part of v and x read as if it had the part's shape.
-struct PartAndSource {
-    Ref<Block> part, x;
-    bool solid() const { return !part->strided && !x->strided; }  ///< one piece of memory each
-};
-
-inline PartAndSource part_and_source(Emitter& e, ValueId v, const Selection& part, ValueId x)
+/// A box of an array's elements, as an array.
+inline Ref<Block> box_view(Emitter& e, ValueId v, const Shape& extents, const Strides& strides,
+                           std::int64_t first)
 {
-    return {part.view(e.header(v)), broadcast_view(e.header(x), part.shape)};
+    return make_view(e.header(v), extents, &strides, first);
 }
 
 /// Where a view of v's header lies.
@@ -91,67 +87,45 @@ inline Spot spot_of(Emitter& e, ValueId v, const Block& view)
     return s;
 }
 
-/// part = x, by a plain move where that does.
-inline void assign_part(Emitter& e, ValueId v, const Selection& part, ValueId x)
+/// to = from, by a plain move where that does; the rest of a result that begins with zeros is cleared.
+inline void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, ValueId x, const Ref<Block>& from,
+                        bool clear)
 {
-    const PartAndSource p = part_and_source(e, v, part, x);
-    if (p.solid()) {
+    if (!clear && !to->strided && !from->strided) {
         auto& s = *e.step<Moved>();
-        s.bytes = p.part->bytes();
-        e.bind(&s.from, spot_of(e, x, *p.x));
-        e.bind(&s.to, spot_of(e, v, *p.part));
+        s.bytes = to->bytes();
+        e.bind(&s.from, spot_of(e, x, *from));
+        e.bind(&s.to, spot_of(e, v, *to));
         return;
     }
     auto& s = *e.step<Copied>();
-    s.from = e.keep(x, p.x).get();
-    s.to = e.keep(v, p.part).get();
+    s.clear = clear;
+    s.all = e.header(v).get();
+    s.from = e.keep(x, from).get();
+    s.to = e.keep(v, to).get();
 }
 
-/// part = kernel(part, x), by one call of the kernel where that does.
-inline void update_part(Emitter& e, TileKernel kernel, ValueId v, const Selection& part, ValueId x)
+/// to += or −= from, by one call of the kernel where that does.
+inline void emit_add(Emitter& e, TileKernel kernel, ValueId v, const Ref<Block>& to, ValueId x,
+                     const Ref<Block>& from)
 {
-    const PartAndSource p = part_and_source(e, v, part, x);
-    if (p.solid() && p.part->count <= ~0U) {
-        Direct* d = e.direct(kernel, p.part->count, 2);
-        e.bind(&d->out, spot_of(e, v, *p.part));
-        e.bind(d->in(), spot_of(e, v, *p.part));
-        e.bind(d->in() + 1, spot_of(e, x, *p.x));
+    if (!to->strided && !from->strided && to->count <= ~0U) {
+        Direct* d = e.direct(kernel, to->count, 2);
+        e.bind(&d->out, spot_of(e, v, *to));
+        e.bind(d->in(), spot_of(e, v, *to));
+        e.bind(d->in() + 1, spot_of(e, x, *from));
         return;
     }
     auto& s = *e.step<Added>();
     s.kernel = kernel;
-    s.part = e.keep(v, p.part).get();
-    s.x = e.keep(x, p.x).get();
+    s.part = e.keep(v, to).get();
+    s.x = e.keep(x, from).get();
 }
 
-template <class T> TileKernel part_kernel(bool minus)
+/// Rows of x, whose rows lie in order, added to rows of v that begin at `first`.
+template <class T> void add_rows(Emitter& e, ValueId v, const Shape& first, ValueId x, bool minus)
 {
-    using A = xsimd::default_arch;
-    return minus ? elementwise_primitive<Subtract, A, T, T, T>.value
-                 : elementwise_primitive<Add, A, T, T, T>.value;
-}
-
-/// Where add_view, subtract_view and the cotangent of a view add.
-inline const Selection& part_of(const GraphNode& n)
-{
-    if (n.primitive->kind == "view.pull0") return static_cast<const Select*>(n.op.get())->part;
-    if (n.primitive->kind == "subtract_view") return static_cast<const AddView<true>*>(n.op.get())->part;
-    return static_cast<const AddView<false>*>(n.op.get())->part;
-}
-
-/// A part whose rows are rows of the array and of x.
-inline bool by_rows(const Emitter& e, ValueId v, const Selection& part, ValueId x)
-{
-    const std::size_t rank = e.plan.graph.node(v).shape.size();
-    if (rank == 0 || part.shape.size() != rank || !(e.plan.graph.node(x).shape == part.shape)) return false;
-    for (std::size_t a = 0; a < rank; ++a)
-        if (part.from[a] != static_cast<std::int64_t>(a) || part.step[a] != 1) return false;
-    return e.plan.layouts[x].strides[rank - 1] == 1;
-}
-
-template <class T> void add_rows(Emitter& e, ValueId v, const Selection& part, ValueId x, bool minus)
-{
-    const Shape& shape = e.plan.graph.node(v).shape;
+    const Shape &shape = e.plan.graph.node(v).shape, &part = e.plan.graph.node(x).shape;
     auto* rows = e.continued<AddedRows<T>>(e.plan.values[v].store);
     if (!rows) {
         rows = e.step<AddedRows<T>>();
@@ -163,63 +137,39 @@ template <class T> void add_rows(Emitter& e, ValueId v, const Selection& part, V
     }
     auto& p = *e.program.memory.make<AddedPart<T>>();
     p.minus = minus;
-    p.n = part.shape.back();
-    p.column = part.start[rows->axes];
+    p.n = part.back();
+    p.column = first[rows->axes];
     for (std::size_t a = 0; a < rows->axes; ++a) {
-        p.first[a] = part.start[a];
-        p.count[a] = part.shape[a];
+        p.first[a] = first[a];
+        p.count[a] = part[a];
         p.step[a] = e.plan.layouts[x].strides[a];
     }
     e.bind(&p.x, x);
     rows->add(&p);
 }
 
-template <class T> void emit_add_part(Emitter& e, ValueId v, bool minus)
+/// A program that moves one box: what the result begins with, then the box.
+inline void emit_box(Emitter& e, ValueId v, const Index& p, std::span<const ValueId> operands)
 {
-    const GraphNode& n = e.plan.graph.node(v);
-    const Selection& part = part_of(n);
-    bring(e, n.inputs[0], v);
-    if (element_count(part.shape) == 0) return;
-    if (by_rows(e, v, part, n.inputs[1])) return add_rows<T>(e, v, part, n.inputs[1], minus);
-    update_part(e, part_kernel<T>(minus), v, part, n.inputs[1]);
-}
-
-inline void emit_assign_part(Emitter& e, ValueId v)
-{
-    const GraphNode& n = e.plan.graph.node(v);
-    const Selection& part = static_cast<const AssignView*>(n.op.get())->part;
-    bring(e, n.inputs[0], v);
-    if (element_count(part.shape) > 0) assign_part(e, v, part, n.inputs[1]);
-}
-
-inline void emit_embed(Emitter& e, ValueId v)
-{
-    const GraphNode& n = e.plan.graph.node(v);
-    const PartAndSource p = part_and_source(e, v, static_cast<const Embed*>(n.op.get())->part, n.inputs[0]);
-    auto& s = *e.step<Copied>();
-    s.clear = true;
-    s.all = e.header(v).get();
-    s.from = e.keep(n.inputs[0], p.x).get();
-    s.to = e.keep(v, p.part).get();
-}
-
-template <class Op> void emit_join(Emitter& e, ValueId v)
-{
-    const GraphNode& n = e.plan.graph.node(v);
-    const Op& op = *static_cast<const Op*>(n.op.get());
-    for (std::size_t i = 0; i < n.inputs.size(); ++i)
-        if (element_count(e.plan.graph.node(n.inputs[i]).shape) > 0)
-            assign_part(e, v, op.part(i), n.inputs[i]);
-}
-
-/// copy, and reshape of what does not lie in order.
-inline void emit_copy(Emitter& e, ValueId v)
-{
-    const ValueId x = e.plan.graph.node(v).inputs[0];
-    if (!e.plan.layouts[x].strided) return bring(e, x, v);
-    auto& s = *e.step<Copied>();
-    s.from = e.header(x).get();
-    s.to = e.keep(v, make_view(e.header(v), e.plan.graph.node(x).shape, nullptr, 0)).get();
+    const Index::Read& r = p.reads[0];
+    const ValueId x = operands[r.operand];
+    if (p.start == Index::Start::operand) bring(e, operands[p.base], v);
+    Box box;
+    box_of(p, r, e.plan.layouts[x].strides, box);
+    if (element_count(box.extents) == 0) {
+        if (p.start != Index::Start::fill) return;
+        box.first = box.place = 0;
+    }
+    const DType d = e.plan.graph.node(v).dtype;
+    if (Shape first; differentiable(d) && adds_box(p, first) && first.size() <= Shape::inline_rank &&
+                     e.plan.layouts[x].strides[first.size() - 1] == 1)
+        return with_real(d, [&]<class T>() { add_rows<T>(e, v, first, x, r.minus); });
+    const Ref<Block> to = box_view(e, v, box.extents, box.to, box.place),
+                     from = box_view(e, x, box.extents, box.from, box.first);
+    if (r.how == Combine::add)
+        emit_add(e, box_kernel(d, r.minus), v, to, x, from);
+    else
+        emit_assign(e, v, to, x, from, p.start == Index::Start::fill);
 }
 
 }  // namespace wengert::tiling::detail

@@ -143,6 +143,14 @@ public:
     void write(const Positions& at, const Shape& shape, double with = 0);
     /// The result is a copy of an operand first.
     void write_into(const Positions& at, std::size_t operand);
+    /// One operand of a list (ops/variadic.hpp) writes its part of the result, the others write the rest.
+    void write_part(const Positions& at, const Shape& shape);
+    /// What has been written has another shape: as many elements, in row-major order.
+    void arrange(const Shape& to);
+    /// The result has memory of its own, also where it could be a view.
+    void own() noexcept { owned = true; }
+    /// Places i of a larger array in an operand that is broadcast to it.
+    Positions broadcast(const Positions& i, std::size_t operand) const;
     /// Axes that the write does not mention are folded: elements are combined, from the monoid's neutral element on.
     void fold(const Positions& write, Combine how);
     /// The axis is scanned.
@@ -171,9 +179,13 @@ public:
     void transpose_of(const Index& inner, std::size_t k, const std::uint8_t* numbers);
     /// This is the part of `inner` that is linear in operand k, which is operand 0 here.
     void linear_part_of(const Index& inner, std::size_t k, const std::uint8_t* numbers);
+    /// This adds the cotangent, operand 1, of `inner`, which has one operand, to operand 0.
+    void added_transpose_of(const Index& inner);
     /// Throws ShapeError, which names the read that is none.
     void check(std::string_view name, const Site& at) const;
 
+    /// The result's shape.
+    const Shape& shown() const noexcept { return arranged ? arrangement : result; }
     bool may_fail() const noexcept { return given_count > 0; }
     /// Every read of `operand` is of the very place that is written next, and of no integers.
     bool reads_own_place(std::size_t operand) const noexcept;
@@ -183,8 +195,9 @@ public:
     Read reads[most_reads];
     Positions writes[most_reads];
     Given givens[most_given];
-    Read factor;  ///< of a recurrence
-    Shape result;
+    Read factor;        ///< of a recurrence
+    Shape result;       ///< as it is written
+    Shape arrangement;  ///< its shape where it is `arranged`
     std::size_t read_count = 0, write_count = 0, given_count = 0;
     double fill = 0;
     Start start = Start::nothing;
@@ -193,6 +206,7 @@ public:
     Scan scanned = Scan::none;
     std::uint8_t scan_axis = 0;
     bool reverse = false, has_factor = false;
+    bool arranged = false, owned = false, partial = false;
 
 private:
     void read_as(std::size_t operand, const Positions& at, double outside, bool minus);

@@ -145,6 +145,32 @@ WENGERT_INLINE void Index::write_into(const Positions& at, std::size_t operand)
     start = Start::operand;
     base = static_cast<std::uint8_t>(operand);
 }
+WENGERT_INLINE void Index::write_part(const Positions& at, const Shape& to)
+{
+    write(at, to);
+    start = Start::nothing;
+    partial = true;
+}
+WENGERT_INLINE void Index::arrange(const Shape& to)
+{
+    arrangement = to;
+    arranged = true;
+}
+WENGERT_INLINE Positions Index::broadcast(const Positions& i, std::size_t operand) const
+{
+    const Shape& of = shape(operand);
+    bool fits = of.size() <= i.size();
+    Positions x;
+    for (std::size_t d = 0; d < of.size() && fits; ++d) {
+        const Position& p = i[i.size() - of.size() + d];
+        fits = of[d] == 1 || !p.is_axis() || extents[p.axis[0]] == of[d];
+        x.push_back(of[d] == 1 ? Position(0) : p);
+    }
+    if (!fits)
+        throw ShapeError("operand " + std::to_string(operand) + " of shape " + to_string(of) +
+                         " does not broadcast to its place");
+    return x;
+}
 WENGERT_INLINE void Index::fold(const Positions& at, Combine how)
 {
     write(at);
@@ -210,10 +236,21 @@ WENGERT_INLINE void Index::linear_part_of(const Index& inner, std::size_t k, con
         writes[write_count++] = inner.writes[from.write];
     }
     result = inner.result;
+    arrangement = inner.arrangement;
+    arranged = inner.arranged;
     if (inner.start != Start::nothing) start = Start::fill;
+}
+WENGERT_INLINE void Index::added_transpose_of(const Index& inner)
+{
+    const std::uint8_t numbers[] = {0};
+    transpose_of(inner, 0, numbers);
+    start = Start::operand;
+    base = 0;
+    for (std::size_t r = 0; r < read_count; ++r) reads[r].operand = 1;
 }
 WENGERT_INLINE void Index::transpose_of(const Index& inner, std::size_t k, const std::uint8_t* numbers)
 {
+    if (inner.arranged) throw ShapeError("a result that is arranged needs a pull of its own");
     take_givens(inner, numbers);
     reverse = !inner.reverse;
     for (std::size_t r = 0; r < inner.read_count; ++r) {
@@ -233,9 +270,17 @@ WENGERT_INLINE void Index::transpose_of(const Index& inner, std::size_t k, const
 WENGERT_INLINE void Index::check(std::string_view name, const Site& at) const
 {
     check_shape(name, result, at);
+    if (arranged) {
+        check_shape(name, arrangement, at);
+        if (element_count(arrangement) != element_count(result))
+            fail<ShapeError>(name,
+                             "what is written in shape " + to_string(result) + " has no elements for " +
+                                 to_string(arrangement),
+                             at);
+    }
     for (std::size_t w = 0; w < write_count; ++w) {
         check_positions(name, writes[w], result, {"write", w}, at);
-        if (start == Start::nothing) check_own_places(name, writes[w], at);
+        if (start == Start::nothing && !partial) check_own_places(name, writes[w], at);
     }
     for (std::size_t r = 0; r < read_count; ++r) check_read(name, reads[r], {"read", r}, at);
     if (has_factor) check_read(name, factor, {"coefficient", 0}, at);
@@ -316,9 +361,12 @@ WENGERT_INLINE void Index::check_own_places(std::string_view name, const Positio
         }
         good = q.plain() && q.offset == 0;
         std::int64_t digits = 1;
-        for (std::size_t n = 0; n < q.terms && good; ++n) {
+        std::size_t moving = 0;  // an axis of extent 1 stands still, whatever its step
+        for (std::size_t t = 0; t < q.terms; ++t) moving += extents[q.axis[t]] != 1;
+        for (std::size_t n = 0; n < moving && good; ++n) {
             std::size_t t = 0;
-            while (t < q.terms && (q.step[t] != digits || (seen >> q.axis[t] & 1))) ++t;
+            while (t < q.terms && (extents[q.axis[t]] == 1 || q.step[t] != digits || (seen >> q.axis[t] & 1)))
+                ++t;
             good = t < q.terms;
             if (!good) break;
             seen |= std::uint64_t{1} << q.axis[t];

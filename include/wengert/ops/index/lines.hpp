@@ -107,7 +107,9 @@ struct Line {
 /// An access of a program: strides of its axes, and the positions that are more than affine.
 class Access {
 public:
-    Access(const Index& p, const Positions& at, const Block& array, const Ref<Block>* in) : data_(array.data)
+    /// `shape`: the array's, or what it is arranged in while it is written.
+    Access(const Index& p, const Positions& at, const Block& array, const Shape& shape, const Ref<Block>* in)
+        : data_(array.data)
     {
         strides_.resize(p.extents.size());
         for (std::int64_t& s : strides_) s = 0;
@@ -115,7 +117,7 @@ public:
         for (std::size_t d = at.size(); d-- > 0;) {
             const Position& q = at.data()[d];
             const std::int64_t stride = array.strided ? array.view_strides.data()[d] : rows,
-                               extent = array.shape.data()[d];
+                               extent = shape.data()[d];
             rows *= extent;
             if (q.given)
                 givens_.push_back({&p.givens[q.given - 1], in, stride, extent});

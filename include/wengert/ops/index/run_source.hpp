@@ -169,7 +169,8 @@ public:
             Ref<Block> number;
             if (read.operand == Index::no_operand) number = make_borrowed(out_.dtype, Shape(), fill_);
             const Block& of = number ? *number : *in_[read.operand];
-            const Access x(p_, read.at, of, in_), y(p_, p_.writes[read.write], out_, in_);
+            const Access x(p_, read.at, of, of.shape, in_),
+                y(p_, p_.writes[read.write], out_, p_.result, in_);
             number_as(of.dtype, read.fill, fill_);
             if (p_.scanned != Scan::none)
                 scan(read, x, y);
@@ -256,7 +257,7 @@ private:
     {
         const std::size_t along = p_.scan_axis;
         const Block& factors = p_.has_factor ? *in_[p_.factor.operand] : *in_[read.operand];
-        const Access c(p_, p_.has_factor ? p_.factor.at : read.at, factors, in_);
+        const Access c(p_, p_.has_factor ? p_.factor.at : read.at, factors, factors.shape, in_);
         ScanLine s{{}, {}, {}, p_.extents.data()[along], p_.reverse, fill_, factor_fill_};
         if (p_.has_factor) number_as(factors.dtype, p_.factor.fill, factor_fill_);
         const ScanKernel kernel =
@@ -343,7 +344,7 @@ WENGERT_INLINE Ref<Block> compute_index(std::string_view name, DescribeIndex des
     for (std::size_t k = 0; k < n && k < Index::most_operands; ++k) shapes[k] = &in[k]->shape;
     Index program(shapes, n);
     describe_index(program, name, describe, op, at);
-    auto out = make_block(current_thread(), dtype, program.result, element_count(program.result));
+    auto out = make_block(current_thread(), dtype, program.shown(), element_count(program.result));
     run_index(program, name, in, *out, at);
     return out;
 }

@@ -1,0 +1,106 @@
+// What of an index program is strides alone: results that are views of their operand, and boxes of elements that are moved.
+#pragma once
+
+#include "index.hpp"
+
+namespace wengert {
+
+/// A result as a view of operand 0: strides and an offset, in elements.
+struct Alias {
+    Strides strides;
+    std::int64_t offset = 0;
+    bool strided = false;  ///< not in row-major order
+};
+
+/// The elements of a read, in strides on both sides; extents of 1 are left out.
+struct Box {
+    Shape extents;
+    Strides from, to;
+    std::int64_t first = 0, place = 0;  ///< the elements where these begin
+};
+
+namespace detail {
+
+/// An access without rules, in elements of an array with these strides.
+struct Steps {
+    Few<std::int64_t, 8> along;  ///< one for each axis
+    std::int64_t offset = 0;
+};
+inline bool steps_of(const Index& p, const Positions& at, const Strides& strides, Steps& out)
+{
+    out.along.resize(p.extents.size());
+    for (std::int64_t& s : out.along) s = 0;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+        const Position& q = at[d];
+        if (!q.plain()) return false;
+        out.offset += q.offset * strides[d];
+        for (std::size_t t = 0; t < q.terms; ++t)
+            if (p.extents[q.axis[t]] > 1) out.along[q.axis[t]] += q.step[t] * strides[d];
+    }
+    return true;
+}
+
+/// Each axis alone in one of the positions: no two elements have one place. (Sums of axes may have places of their own, too.)
+inline bool own_places(const Index& p, const Positions& at)
+{
+    std::uint64_t alone = 0;
+    for (const Position& q : at)
+        if (q.terms == 1 && q.step[0] != 0) alone |= std::uint64_t{1} << q.axis[0];
+    for (std::size_t a = 0; a < p.extents.size(); ++a)
+        if (p.extents[a] > 1 && !(alone >> a & 1)) return false;
+    return true;
+}
+
+}  // namespace detail
+
+/// Nothing but one affine read of the only operand, which has strides `of`: the result may be a view of it.
+inline bool alias_of(const Index& p, const Strides& of, Alias& out)
+{
+    if (p.operand_count != 1 || p.read_count != 1 || p.reads[0].operand != 0 || p.owned || p.partial ||
+        p.scanned != Scan::none || p.start != Index::Start::nothing || p.reads[0].how != Combine::assign ||
+        p.reads[0].minus)
+        return false;
+    out = {row_major(p.shown()), 0, false};
+    if (element_count(p.result) == 0) return true;
+    detail::Steps from;
+    if (!detail::steps_of(p, p.reads[0].at, of, from)) return false;
+    Strides strides = row_major(p.result);
+    const Positions& to = p.writes[0];
+    for (std::size_t d = 0; d < to.size(); ++d) {
+        if (p.result[d] == 1) continue;
+        if (!to[d].is_axis()) return false;
+        const std::int64_t step = from.along[to[d].axis[0]];
+        out.strided = out.strided || step != strides[d];
+        strides[d] = step;
+    }
+    out.offset = from.offset;
+    if (p.arranged && out.strided) return false;
+    if (!p.arranged) out.strides = strides;
+    return true;
+}
+
+/// One read of an operand with strides `from` as a box, to be assigned or added to what is there; false where it is none.
+inline bool box_of(const Index& p, const Index::Read& r, const Strides& from, Box& out)
+{
+    if (p.scanned != Scan::none || p.given_count > 0 || (r.minus && r.how == Combine::assign) ||
+        (r.how != Combine::assign && r.how != Combine::add))
+        return false;
+    const Positions& write = p.writes[r.write];
+    const bool bijective = p.start == Index::Start::nothing && !p.partial;
+    if (!bijective && !detail::own_places(p, write)) return false;
+    detail::Steps x, y;
+    if (!detail::steps_of(p, r.at, from, x) || !detail::steps_of(p, write, row_major(p.result), y))
+        return false;
+    out = {};
+    out.first = x.offset;
+    out.place = y.offset;
+    for (std::size_t a = 0; a < p.extents.size(); ++a) {
+        if (p.extents[a] == 1) continue;
+        out.extents.push_back(p.extents[a]);
+        out.from.push_back(x.along[a]);
+        out.to.push_back(y.along[a]);
+    }
+    return true;
+}
+
+}  // namespace wengert
