@@ -87,7 +87,7 @@ template <class T> Tensor<T> some(const Shape& shape, int seed = 0)
         else
             b->template as<T>()[k] = static_cast<T>(s >> 24) - 100;
     }
-    return Tensor<T>(AnyTensor{b, {}});
+    return Tensor<T>(AnyTensor{placed(std::move(b)), {}});
 }
 
 /// x in layouts that are not row-major: the same elements, transposed in memory, and every second of an array.

@@ -162,7 +162,7 @@ TEMPLATE_TEST_CASE("segment_sum", "[index]", double, float, std::int32_t, std::i
         }
     }
     CHECK(segment_sum(some<T>({0, 2}),
-                      Tensor<std::int64_t>(AnyTensor{make_block(DType::int64, Shape{0}), {}}), 3)
+                      Tensor<std::int64_t>(AnyTensor{placed(make_block(DType::int64, Shape{0})), {}}), 3)
               .shape() == Shape{3, 2});
 }
 
