@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "forms.hpp"
 #include "zero_where.hpp"
 
 namespace wengert {
