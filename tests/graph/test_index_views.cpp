@@ -5,6 +5,7 @@
 #include <wengert/graph/control.hpp>
 #include <wengert/graph/emit/native.hpp>
 #include <wengert/graph/freeze.hpp>
+#include <wengert/graph/tile/compile.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/math.hpp>
