@@ -6,6 +6,7 @@
 #include <wengert/graph/emit/native.hpp>
 #include <wengert/graph/freeze.hpp>
 #include <wengert/graph/host.hpp>
+#include <wengert/graph/passes/dead_code.hpp>
 #include <wengert/graph/passes/products.hpp>
 #include <wengert/graph/passes/simplify.hpp>
 #include <wengert/ops/creation.hpp>
