@@ -6,12 +6,15 @@
 
 namespace wengert::detail {
 
+/// Not a static variable of the lambda below: clang 16 then forgets to make the functions that it refers to.
+template <class T> const Primitive& part_primitive_of()
+{
+    static const Primitive part = make_part_primitive(add_any<T>, sum_to_any<T>);
+    return part;
+}
 WENGERT_INLINE const Primitive& part_primitive(DType d)
 {
-    return with_real(d, []<class T>() -> const Primitive& {
-        static const Primitive part = make_part_primitive(add_any<T>, sum_to_any<T>);
-        return part;
-    });
+    return with_real(d, []<class T>() -> const Primitive& { return part_primitive_of<T>(); });
 }
 
 WENGERT_INLINE AnyTensor lift_any(const AnyTensor& x, std::size_t level, std::string_view transform,
