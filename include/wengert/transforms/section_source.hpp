@@ -6,7 +6,7 @@
 
 namespace wengert::detail {
 
-/// Not a static variable of the lambda below: clang 16 then forgets to make the functions that it refers to.
+/// Not named in a generic lambda: clang 16 then forgets to make the functions that this refers to.
 template <class T> const Primitive& part_primitive_of()
 {
     static const Primitive part = make_part_primitive(add_any<T>, sum_to_any<T>);
@@ -14,7 +14,7 @@ template <class T> const Primitive& part_primitive_of()
 }
 WENGERT_INLINE const Primitive& part_primitive(DType d)
 {
-    return with_real(d, []<class T>() -> const Primitive& { return part_primitive_of<T>(); });
+    return is_single(d) ? part_primitive_of<float>() : part_primitive_of<double>();
 }
 
 WENGERT_INLINE AnyTensor lift_any(const AnyTensor& x, std::size_t level, std::string_view transform,
