@@ -88,8 +88,9 @@ constexpr bool differentiable(DType d) { return d <= DType::float64; }
 /// The narrowest of the real types: results of it are compared with wider bounds.
 constexpr bool is_single(DType d) { return d == DType::float32; }
 
-/// Calls fn.template operator()<T>() for the real type that d names.
-template <class F> constexpr decltype(auto) with_real(DType d, F&& fn)
+/// Calls fn.template operator()<T>() for the real type that d names. Where fn uses tensors it states the type of its result: to
+/// deduce that, clang 16 compiles the body at once, and forgets functions that are declared before and defined after it.
+template <class F> constexpr auto with_real(DType d, F&& fn) -> decltype(fn.template operator()<float>())
 {
     return is_single(d) ? fn.template operator()<float>() : fn.template operator()<double>();
 }
@@ -101,7 +102,7 @@ constexpr double rounded_to(DType d, double v)
 }
 
 /// The same for the others.
-template <class F> constexpr decltype(auto) with_whole(DType d, F&& fn)
+template <class F> constexpr auto with_whole(DType d, F&& fn) -> decltype(fn.template operator()<bool>())
 {
     switch (d) {
     case DType::int32: return fn.template operator()<std::int32_t>();
@@ -114,7 +115,7 @@ template <class F> constexpr decltype(auto) with_whole(DType d, F&& fn)
 constexpr DType wider(DType a, DType b) { return a < b ? b : a; }
 
 /// Calls fn.template operator()<T>() for the element type that d names.
-template <class F> decltype(auto) with_dtype(DType d, F&& fn)
+template <class F> auto with_dtype(DType d, F&& fn) -> decltype(fn.template operator()<float>())
 {
     return d <= DType::float64 ? with_real(d, fn) : with_whole(d, fn);
 }

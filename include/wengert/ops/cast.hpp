@@ -57,8 +57,8 @@ namespace detail {
 inline AnyTensor converted(const AnyTensor& x, DType to, const Site& at)
 {
     if (x.value->dtype == to) return x;
-    return with_real(x.value->dtype, [&]<class T>() {
-        return with_real(to, [&]<class U>() { return cast<U>(Tensor<T>(x), at).any(); });
+    return with_real(x.value->dtype, [&]<class T>() -> AnyTensor {
+        return with_real(to, [&]<class U>() -> AnyTensor { return cast<U>(Tensor<T>(x), at).any(); });
     });
 }
 

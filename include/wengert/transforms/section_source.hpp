@@ -6,7 +6,6 @@
 
 namespace wengert::detail {
 
-/// Not named in a generic lambda: clang 16 then forgets to make the functions that this refers to.
 template <class T> const Primitive& part_primitive_of()
 {
     static const Primitive part = make_part_primitive(add_any<T>, sum_to_any<T>);
@@ -14,14 +13,14 @@ template <class T> const Primitive& part_primitive_of()
 }
 WENGERT_INLINE const Primitive& part_primitive(DType d)
 {
-    return is_single(d) ? part_primitive_of<float>() : part_primitive_of<double>();
+    return with_real(d, []<class T>() -> const Primitive& { return part_primitive_of<T>(); });
 }
 
 WENGERT_INLINE AnyTensor lift_any(const AnyTensor& x, std::size_t level, std::string_view transform,
                                   const Site& at)
 {
     return with_real(x.value->dtype,
-                     [&]<class T>() { return lift(Tensor<T>(x), level, transform, at).any(); });
+                     [&]<class T>() -> AnyTensor { return lift(Tensor<T>(x), level, transform, at).any(); });
 }
 
 }  // namespace wengert::detail

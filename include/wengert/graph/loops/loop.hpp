@@ -294,13 +294,13 @@ AnyTensor unpacked_from(const AnyTensor& block, const LoopParameters::Result& r,
         if constexpr (is_differentiable<Packed>)
             return converted(apply<Unpack, Packed>(op, at, x).any(), r.dtype, at);
     }
-    return with_whole(r.dtype, [&]<class T>() { return apply<Unpack, T>(op, at, x).any(); });
+    return with_whole(r.dtype, [&]<class T>() -> AnyTensor { return apply<Unpack, T>(op, at, x).any(); });
 }
 inline AnyTensor unpacked(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
 {
     const DType d = block.value->dtype;
     if (!differentiable(d)) return unpacked_from<std::int64_t>(block, r, at);
-    return with_real(d, [&]<class T>() { return unpacked_from<T>(block, r, at); });
+    return with_real(d, [&]<class T>() -> AnyTensor { return unpacked_from<T>(block, r, at); });
 }
 
 /// Writes a result to its place.

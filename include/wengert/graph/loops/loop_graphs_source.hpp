@@ -92,7 +92,9 @@ WENGERT_INLINE Graph GraphTrace::finish()
 
 WENGERT_INLINE AnyTensor variable_of(const AnyTensor& x, std::size_t level)
 {
-    const auto make = [&]<class T>() { return identity_node<T>(x, 0, Tape::bit(level), level, {}); };
+    const auto make = [&]<class T>() -> Ref<Node> {
+        return identity_node<T>(x, 0, Tape::bit(level), level, {});
+    };
     return {x.value, with_real(x.value->dtype, make)};
 }
 

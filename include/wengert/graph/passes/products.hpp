@@ -139,7 +139,7 @@ inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
         if (alpha == no_value) alpha = number_like(r, n, 1);
         const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.silent, m.a, m.b};
         GraphNode y = n;
-        y.primitive = with_real(n.dtype, []<class T>() {
+        y.primitive = with_real(n.dtype, []<class T>() -> const Primitive* {
             return &structural_primitive<Gemm, xsimd::default_arch, T, T, T, T, T>;
         });
         y.op = keep_parameters(*y.primitive, &op);

@@ -20,7 +20,7 @@ inline ValueId instead(const Rewrite& r, const GraphNode& n, ValueId x)
 /// n becomes another elementwise operation of the same result.
 template <class P> void turn_into(Rewrite& r, GraphNode& n, std::vector<ValueId> inputs)
 {
-    n.primitive = with_real(n.dtype, []<class T>() {
+    n.primitive = with_real(n.dtype, []<class T>() -> const Primitive* {
         if constexpr (requires(Term t) { P::value(t, t); })
             return &elementwise_primitive<P, xsimd::default_arch, T, T, T>;
         else
