@@ -88,8 +88,8 @@ constexpr bool differentiable(DType d) { return d <= DType::float64; }
 /// The narrowest of the real types: results of it are compared with wider bounds.
 constexpr bool is_single(DType d) { return d == DType::float32; }
 
-/// Calls fn.template operator()<T>() for the real type that d names. Where fn uses tensors it states the type of its result: to
-/// deduce that, clang 16 compiles the body at once, and forgets functions that are declared before and defined after it.
+/// Calls fn.template operator()<T>() for the real type that d names. Not for what uses tensors: of functions that
+/// are declared before it and defined after it, clang 16 forgets those that only such an fn calls.
 template <class F> constexpr auto with_real(DType d, F&& fn) -> decltype(fn.template operator()<float>())
 {
     return is_single(d) ? fn.template operator()<float>() : fn.template operator()<double>();

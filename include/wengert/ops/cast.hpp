@@ -53,13 +53,15 @@ template <class U, class T> Tensor<U> cast(const Tensor<T>& x, Site at)
 
 namespace detail {
 
+template <class T> AnyTensor cast_to(DType to, const Tensor<T>& x, const Site& at)
+{
+    return is_single(to) ? cast<float>(x, at).any() : cast<double>(x, at).any();
+}
 /// x in another real type; itself where it is of that type.
 inline AnyTensor converted(const AnyTensor& x, DType to, const Site& at)
 {
     if (x.value->dtype == to) return x;
-    return with_real(x.value->dtype, [&]<class T>() -> AnyTensor {
-        return with_real(to, [&]<class U>() -> AnyTensor { return cast<U>(Tensor<T>(x), at).any(); });
-    });
+    return is_single(x.value->dtype) ? cast_to(to, Tensor<float>(x), at) : cast_to(to, Tensor<double>(x), at);
 }
 
 }  // namespace detail

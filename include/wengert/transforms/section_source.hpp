@@ -13,14 +13,14 @@ template <class T> const Primitive& part_primitive_of()
 }
 WENGERT_INLINE const Primitive& part_primitive(DType d)
 {
-    return with_real(d, []<class T>() -> const Primitive& { return part_primitive_of<T>(); });
+    return is_single(d) ? part_primitive_of<float>() : part_primitive_of<double>();
 }
 
 WENGERT_INLINE AnyTensor lift_any(const AnyTensor& x, std::size_t level, std::string_view transform,
                                   const Site& at)
 {
-    return with_real(x.value->dtype,
-                     [&]<class T>() -> AnyTensor { return lift(Tensor<T>(x), level, transform, at).any(); });
+    return is_single(x.value->dtype) ? lift(Tensor<float>(x), level, transform, at).any()
+                                     : lift(Tensor<double>(x), level, transform, at).any();
 }
 
 }  // namespace wengert::detail

@@ -164,7 +164,7 @@ inline constexpr Primitive loop_primitive = make_loop_primitive<kind, T, effects
 template <LoopParameters::Kind kind, bool effects> const Primitive& loop_primitive_for(DType d)
 {
     if (!differentiable(d)) return loop_primitive<kind, std::int64_t, effects>;
-    return with_real(d, []<class T>() -> const Primitive& { return loop_primitive<kind, T, effects>; });
+    return is_single(d) ? loop_primitive<kind, float, effects> : loop_primitive<kind, double, effects>;
 }
 template <LoopParameters::Kind kind> const Primitive& loop_primitive_for(const LoopParameters& p)
 {
@@ -294,13 +294,17 @@ AnyTensor unpacked_from(const AnyTensor& block, const LoopParameters::Result& r,
         if constexpr (is_differentiable<Packed>)
             return converted(apply<Unpack, Packed>(op, at, x).any(), r.dtype, at);
     }
-    return with_whole(r.dtype, [&]<class T>() -> AnyTensor { return apply<Unpack, T>(op, at, x).any(); });
+    switch (r.dtype) {
+    case DType::int32: return apply<Unpack, std::int32_t>(op, at, x).any();
+    case DType::int64: return apply<Unpack, std::int64_t>(op, at, x).any();
+    default: return apply<Unpack, bool>(op, at, x).any();
+    }
 }
 inline AnyTensor unpacked(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
 {
     const DType d = block.value->dtype;
     if (!differentiable(d)) return unpacked_from<std::int64_t>(block, r, at);
-    return with_real(d, [&]<class T>() -> AnyTensor { return unpacked_from<T>(block, r, at); });
+    return is_single(d) ? unpacked_from<float>(block, r, at) : unpacked_from<double>(block, r, at);
 }
 
 /// Writes a result to its place.

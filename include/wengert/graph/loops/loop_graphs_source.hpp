@@ -92,10 +92,8 @@ WENGERT_INLINE Graph GraphTrace::finish()
 
 WENGERT_INLINE AnyTensor variable_of(const AnyTensor& x, std::size_t level)
 {
-    const auto make = [&]<class T>() -> Ref<Node> {
-        return identity_node<T>(x, 0, Tape::bit(level), level, {});
-    };
-    return {x.value, with_real(x.value->dtype, make)};
+    const auto make = [&]<class T>(T) { return identity_node<T>(x, 0, Tape::bit(level), level, {}); };
+    return {x.value, is_single(x.value->dtype) ? make(0.0F) : make(0.0)};
 }
 
 WENGERT_INLINE Graph vjp_graph(const Graph& g, const std::vector<bool>& wanted,

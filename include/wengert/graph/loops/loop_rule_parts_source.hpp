@@ -15,7 +15,7 @@ WENGERT_INLINE std::vector<AnyTensor> saved_inputs(const Node& n)
 
 WENGERT_INLINE AnyTensor filled(DType d, const Shape& shape, double v)
 {
-    return with_real(d, [&]<class T>() -> AnyTensor { return filled_with(static_cast<T>(v), shape); });
+    return is_single(d) ? filled_with(static_cast<float>(v), shape) : filled_with(v, shape);
 }
 
 WENGERT_INLINE std::vector<std::size_t> chosen(const std::vector<bool>& which, std::size_t first,
@@ -109,9 +109,8 @@ WENGERT_INLINE AnyTensor packed_from(const LoopParameters& p, const std::vector<
     for (std::size_t k = 0; k < parts.size(); ++k) {
         if (!parts[k].value || !p.results[k].wanted()) continue;
         const AnyTensor part = converted(parts[k], p.dtype, Site{});
-        total = with_real(p.dtype, [&]<class T>() -> AnyTensor {
-            return packed_sum<T>(total, part, p.results[k], p.size);
-        });
+        total = is_single(p.dtype) ? packed_sum<float>(total, part, p.results[k], p.size)
+                                   : packed_sum<double>(total, part, p.results[k], p.size);
     }
     return total.value ? total : AnyTensor{zeros_block(p.dtype, Shape{p.size}), {}};
 }

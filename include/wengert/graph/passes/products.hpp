@@ -121,6 +121,11 @@ inline FoundProduct scaled_product(const Rewrite& r, const GraphNode& n, ValueId
     return {};
 }
 
+template <class T> const Primitive* gemm_primitive()
+{
+    return &structural_primitive<Gemm, xsimd::default_arch, T, T, T, T, T>;
+}
+
 /// c + α (a b) and c − α (a b) as one GEMM, which rounds c + α Σ in its own order.
 inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
 {
@@ -139,9 +144,7 @@ inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
         if (alpha == no_value) alpha = number_like(r, n, 1);
         const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.silent, m.a, m.b};
         GraphNode y = n;
-        y.primitive = with_real(n.dtype, []<class T>() -> const Primitive* {
-            return &structural_primitive<Gemm, xsimd::default_arch, T, T, T, T, T>;
-        });
+        y.primitive = is_single(n.dtype) ? gemm_primitive<float>() : gemm_primitive<double>();
         y.op = keep_parameters(*y.primitive, &op);
         y.inputs = {c, a, b, alpha};
         return r.add(std::move(y));

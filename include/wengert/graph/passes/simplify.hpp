@@ -17,15 +17,18 @@ inline ValueId instead(const Rewrite& r, const GraphNode& n, ValueId x)
     return fits ? x : no_value;
 }
 
+template <class P, class T> const Primitive* same_typed()
+{
+    if constexpr (requires(Term t) { P::value(t, t); })
+        return &elementwise_primitive<P, xsimd::default_arch, T, T, T>;
+    else
+        return &elementwise_primitive<P, xsimd::default_arch, T, T>;
+}
+
 /// n becomes another elementwise operation of the same result.
 template <class P> void turn_into(Rewrite& r, GraphNode& n, std::vector<ValueId> inputs)
 {
-    n.primitive = with_real(n.dtype, []<class T>() -> const Primitive* {
-        if constexpr (requires(Term t) { P::value(t, t); })
-            return &elementwise_primitive<P, xsimd::default_arch, T, T, T>;
-        else
-            return &elementwise_primitive<P, xsimd::default_arch, T, T>;
-    });
+    n.primitive = is_single(n.dtype) ? same_typed<P, float>() : same_typed<P, double>();
     n.inputs = std::move(inputs);
     n.op = {};
     r.edited = true;
