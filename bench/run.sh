@@ -66,7 +66,9 @@ if [ "$tables" -eq 0 ]; then
             "$BESIDE/build/bench/bench/wengert_bench" $workload --systems wengert,wengert-tile,wengert-native --out "$before"
         fi
     done
-    rm -f "$build/memory.txt" "$build/peak.txt"
+    rm -f "$build/memory.txt" "$build/peak.txt" "$build/scalars.txt" "$build/loops.txt"
+    "$build/bench/wengert_scalars" >"$build/scalars.txt" || failed="$failed scalars"
+    "$build/bench/wengert_loops" >"$build/loops.txt" || failed="$failed loops"
     "$build/bench/wengert_memory" >"$build/memory.txt" || failed="$failed memory"
     "$build/bench/wengert_bench" --peak --systems wengert,wengert-tile,floor >"$build/peak.txt" || failed="$failed peak"
     cat "$build/memory.txt" "$build/peak.txt"

@@ -181,6 +181,17 @@ def collect(folder, beside):
         store("peak", "Each system in a process of its own", columns=["workload", "system", "cold", "warm", "peak MiB"],
               rows=[[f"`{w}` {v}", SYSTEMS[s], cold.replace("us", "µs"), warm.replace("us", "µs"), p]
                     for w, v, s, cold, warm, p in found])
+    scalars, loops = folder / "scalars.txt", folder / "loops.txt"
+    if scalars.exists():
+        found = re.findall(r"^(.+?) +plain +(\S+) +passive Real +(\S+) +record +(\S+) +reverse +(\S+) ns, (\S+) bytes",
+                           scalars.read_text(), re.M)
+        store("scalars", f"One run of wengert_scalars, nanoseconds an operation, g++ {compiler} -O3 -march=native",
+              columns=["a chain of", "plain", "passive `Real`", "record", "reverse", "bytes"], rows=[list(row) for row in found])
+    if loops.exists():
+        found = re.findall(r"^(\D.*?\S) {2,}(\S+) +(\S+) +(\S+) +(\S+) +(\d+)$", loops.read_text(), re.M)
+        store("loops", f"One run of wengert_loops, 100,000 steps, milliseconds, g++ {compiler} -O3 -march=native",
+              columns=["step", "native", "value by value", "gradient, native", "gradient, value by value", "loops not compiled"],
+              rows=[list(row) for row in found])
     if stages.exists():
         ran = json.loads(stages.read_text())
         if not any(row["failed"] for row in ran["rows"]):

@@ -1,6 +1,7 @@
 // Index programs in frozen graphs: the same bits from eager, interpret, tiles, native code and emitted C, in loops and under
 // checkpoints; and a program's own primitives that are described like the library's.
 #include "emit_programs.hpp"
+#include "in_loops.hpp"
 
 #include <wengert/graph/control.hpp>
 #include <wengert/graph/emit/native.hpp>
@@ -206,25 +207,8 @@ TEST_CASE("index programs in loops and under checkpoints")
         const D next = 0.5 * roll(h, 1, 0) + cumsum(r, 0) * 0.25 + pad(diff(h), {{1, 0}}, PadMode::edge);
         return std::pair(next, take_along_axis(next, I{4, 0, -2}, 0));
     };
-    const auto loss = [&](const D& a, const D& b) {
-        const auto [last, all] = scan(step, a, b);
-        return sum(square(last)) + sum(all * all * all);
-    };
-    const auto f = [&](const D& a, const D& b) {
-        return grad([&](const D& u) { return loss(u, b); })(a) * loss(a, b);
-    };
-    const D wanted = f(s, x);
-    for (const Backend& backend : std::vector<Backend>{interpret, tile, native}) {
-        auto frozen = freeze(f, {.backend = backend});
-        frozen(s, x);
-        CHECK(same_elements(*readable(frozen(s, x).any().value), *readable(wanted.any().value)));
-        INFO(frozen.explain());
-        CHECK(frozen.explain().find("step by step") == std::string::npos);
-    }
     const auto whole = [](const D& t) { return sum(sin(cumprod(pad(t, {{1, 1}}, PadMode::wrap), 0))); };
-    const D g = grad(whole)(s), h = grad([&](const D& t) { return checkpoint(whole)(t); })(s);
-    CHECK(same_elements(*g.any().value, *h.any().value));
-    CHECK(check_grads([&](const D& a) { return loss(a, x); }, s, {.order = 2}).ok);
+    check_in_loops(step, whole, s, x);
 }
 
 TEST_CASE("an index that is none in a frozen graph")

@@ -1,6 +1,7 @@
 // Views, parts and joined arrays in frozen graphs, all of which follow from descriptions; and a program's own views, whatever they
 // are called: no copy in tiles, no memory that is written while somebody reads it.
 #include "emit_programs.hpp"
+#include "in_loops.hpp"
 
 #include <wengert/graph/control.hpp>
 #include <wengert/graph/emit/native.hpp>
@@ -283,24 +284,7 @@ TEST_CASE("views, parts and joined arrays in loops, branches and under checkpoin
         next = next + concatenate({wide, expand_dims(r, 1)}, 1);
         return std::pair(next, stack({diagonal(next), r, reshape(view(next, all(), 1), {5})}, 1));
     };
-    const auto loss = [&](const D& a, const D& b) {
-        const auto [last, all_of_them] = scan(step, a, b);
-        return sum(square(last)) + sum(all_of_them * all_of_them * all_of_them);
-    };
-    const auto f = [&](const D& a, const D& b) {
-        return grad([&](const D& u) { return loss(u, b); })(a) * loss(a, b);
-    };
-    const D wanted = f(s, x);
-    for (const Backend& backend : std::vector<Backend>{interpret, tile, native}) {
-        auto frozen = freeze(f, {.backend = backend});
-        frozen(s, x);
-        CHECK(same_elements(*readable(frozen(s, x).any().value), *readable(wanted.any().value)));
-        INFO(frozen.explain());
-        CHECK(frozen.explain().find("step by step") == std::string::npos);
-    }
     const auto whole = [](const D& t) { return sum(sin(own<Corner>(t)) * own<Corner>(square(t))); };
-    const D g = grad(whole)(s), h = grad([&](const D& t) { return checkpoint(whole)(t); })(s);
-    CHECK(same_elements(*readable(g.any().value), *readable(h.any().value)));
-    CHECK(check_grads([&](const D& a) { return loss(a, x); }, s, {.order = 2}).ok);
+    check_in_loops(step, whole, s, x);
     CHECK(check_grads(whole, s, {.order = 2}).ok);
 }

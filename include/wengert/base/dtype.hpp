@@ -101,23 +101,18 @@ constexpr double rounded_to(DType d, double v)
     return with_real(d, [&]<class T>() { return static_cast<double>(static_cast<T>(v)); });
 }
 
-/// The same for the others.
-template <class F> constexpr auto with_whole(DType d, F&& fn) -> decltype(fn.template operator()<bool>())
-{
-    switch (d) {
-    case DType::int32: return fn.template operator()<std::int32_t>();
-    case DType::int64: return fn.template operator()<std::int64_t>();
-    default: return fn.template operator()<bool>();
-    }
-}
-
 /// The wider of two real types.
 constexpr DType wider(DType a, DType b) { return a < b ? b : a; }
 
 /// Calls fn.template operator()<T>() for the element type that d names.
 template <class F> auto with_dtype(DType d, F&& fn) -> decltype(fn.template operator()<float>())
 {
-    return d <= DType::float64 ? with_real(d, fn) : with_whole(d, fn);
+    switch (d) {
+    case DType::int32: return fn.template operator()<std::int32_t>();
+    case DType::int64: return fn.template operator()<std::int64_t>();
+    case DType::boolean: return fn.template operator()<bool>();
+    default: return with_real(d, fn);
+    }
 }
 
 }  // namespace wengert

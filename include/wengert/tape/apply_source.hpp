@@ -113,6 +113,22 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
     }
 }
 
+/// What remains when an operation has its node: the result is saved where `keeps` or the tape asks for it, the node goes onto the
+/// tape, tangents are pushed.
+inline void complete(Tape& tape, const Primitive& p, const void* op, const AnyTensor* const* in,
+                     std::size_t n, AnyTensor& out, std::uint64_t mask, bool keeps)
+{
+    if ((keeps || tape.save_all) && out.node->input_count) {
+        retain(out.value.get());
+        out.node->saved()[n] = out.value.get();
+    }
+    if (tape.hooks) [[unlikely]]
+        tape.pack(*out.node);
+    tape.append(out.node.get());
+    if (mask & tape.forward_levels) [[unlikely]]
+        push_tangents(tape, p, op, in, n, out, mask);
+}
+
 }  // namespace detail
 
 WENGERT_INLINE Ref<Block> compute_elementwise(Thread& t, const Primitive& p, const Block* const* in,
@@ -280,15 +296,7 @@ WENGERT_INLINE AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* 
     detail::refuse_writers(p, in, n, at);
     const std::uint8_t saves = detail::needed(p, in, mask);
     out.node = detail::make_node(tape, p, in, n, *out.value, mask, saves, at);
-    if (((saves >> n & 1) || tape.save_all) && out.node->input_count) {
-        retain(out.value.get());
-        out.node->saved()[n] = out.value.get();
-    }
-    if (tape.hooks) [[unlikely]]
-        tape.pack(*out.node);
-    tape.append(out.node.get());
-    if (mask & tape.forward_levels) [[unlikely]]
-        detail::push_tangents(tape, p, nullptr, in, n, out, mask);
+    detail::complete(tape, p, nullptr, in, n, out, mask, saves >> n & 1);
     return out;
 }
 
@@ -311,16 +319,8 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
     if (out.node->input_count) {
         memory::maybe_fail();
         out.node->op = p.clone(op);
-        if ((saves >> std::min<std::size_t>(n, 7) & 1) || tape.save_all) {
-            retain(out.value.get());
-            out.node->saved()[n] = out.value.get();
-        }
     }
-    if (tape.hooks) [[unlikely]]
-        tape.pack(*out.node);
-    tape.append(out.node.get());
-    if (mask & tape.forward_levels) [[unlikely]]
-        detail::push_tangents(tape, p, op, in, n, out, mask);
+    detail::complete(tape, p, op, in, n, out, mask, saves >> std::min<std::size_t>(n, 7) & 1);
     return out;
 }
 
