@@ -1,6 +1,7 @@
 // Code that was written for double, differentiated by changing its type: Real<T>, and what goes between it and tensors.
 #pragma once
 
+#include "scalar/custom.hpp"
 #include "scalar/dense.hpp"
 #include "scalar/directions.hpp"
 #include "scalar/exchange.hpp"
@@ -8,6 +9,7 @@
 #include "scalar/functions.hpp"
 #include "scalar/kernel.hpp"
 #include "scalar/limits.hpp"
+#include "scalar/loop.hpp"
 #include "scalar/parallel.hpp"
 #include "scalar/sparse.hpp"
 #include "scalar/sparse_hessian.hpp"

@@ -8,11 +8,39 @@
 
 namespace wengert::detail {
 
-/// The precision of the numbers in a container.
-template <class X> struct first_real : first_real<typename X::value_type> {};
-template <class T> struct first_real<Real<T>> {
-    using type = T;
-};
+template <class X> consteval auto precision();
+
+template <class Tuple, std::size_t... k> consteval auto precision_of_elements(std::index_sequence<k...>)
+{
+    using First = std::tuple<decltype(precision<std::remove_cvref_t<std::tuple_element_t<k, Tuple>>>())...,
+                             std::type_identity<double>>;
+    constexpr bool some[] = {tree::contains_number<std::remove_cvref_t<std::tuple_element_t<k, Tuple>>>...,
+                             true};
+    return std::tuple_element_t<static_cast<std::size_t>(std::find(some, some + sizeof...(k), true) - some),
+                                First>{};
+}
+/// The precision of the first numbers in a container or struct.
+template <class X> consteval auto precision()
+{
+    using tree::detail::Kind;
+    constexpr Kind k = tree::detail::kind<X>;
+    if constexpr (!tree::contains_number<X>) {
+        return std::type_identity<double>{};
+    } else if constexpr (is_real<X>) {
+        return std::type_identity<typename X::value_type>{};
+    } else if constexpr (k == Kind::map) {
+        return precision<typename X::mapped_type>();
+    } else if constexpr (k == Kind::optional || k == Kind::sequence) {
+        return precision<typename X::value_type>();
+    } else if constexpr (k == Kind::tuple) {
+        return precision_of_elements<X>(std::make_index_sequence<std::tuple_size<X>::value>{});
+    } else {
+        static_assert(k == Kind::fields, "wengert: a variant of reals has no precision that is known here");
+        using Fields = decltype(tree::detail::fields_of(std::declval<X&>()));
+        return precision_of_elements<Fields>(std::make_index_sequence<std::tuple_size<Fields>::value>{});
+    }
+}
+template <class X> struct first_real : decltype(precision<X>()) {};
 
 /// The reals of a precision, in order.
 template <class T, class X> std::vector<Real<T>*> reals_in(X& x)
@@ -59,12 +87,51 @@ template <class T, class X> void pack_as(const X& x, std::vector<Tensor<T>>& out
     out.insert(out.end(), tensors.begin(), tensors.end());
 }
 
-template <class X> packed_t<X> pack(const X& x, const Site& at)
+/// x's form: what is packed is taken out.
+template <class X> std::shared_ptr<const X> shell_of(const X& x)
+{
+    X shell = tree::detail::copied(x);
+    tree::for_each(
+        []<class L>(L& leaf) {
+            if constexpr (is_real<L>)
+                leaf = leaf.detach();
+            else if constexpr (is_differentiable<typename L::value_type>)
+                take_out(leaf.any_unchecked());
+        },
+        shell);
+    return std::make_shared<const X>(std::move(shell));
+}
+
+/// Is all that an X holds reals?
+template <class X> consteval bool only_reals_in()
+{
+    using tree::detail::Kind;
+    constexpr Kind k = tree::detail::kind<X>;
+    if constexpr (k == Kind::sequence)
+        return only_reals_in<typename X::value_type>();
+    else
+        return is_real<X>;
+}
+template <class X> bool same_form(const X& a, const X& b)
+{
+    try {
+        tree::zip_for_each([](const auto&, const auto&) {}, a, b);
+        return true;
+    } catch (const tree::Mismatch&) {
+        return false;
+    }
+}
+
+/// `like`: a shell that serves here, too, where x has the same form.
+template <class X> packed_t<X> pack(const X& x, const Site& at, const std::shared_ptr<const X>& like = {})
 {
     if constexpr (!tree::contains_number<X>) {
         return x;
     } else {
-        Packed<X> p{std::make_shared<const X>(x), {}, {}};
+        Packed<X> p;
+        if constexpr (only_reals_in<X>())
+            if (like && same_form(x, *like)) p.shell = like;
+        if (!p.shell) p.shell = shell_of(x);
         pack_as<double>(x, p.doubles, at);
         pack_as<float>(x, p.floats, at);
         return p;
@@ -87,7 +154,7 @@ template <class T, class X> void unpack_as(X& x, const std::vector<Tensor<T>>& f
             if constexpr (std::is_same_v<L, Real<T>>)
                 leaf = reals[k++];
             else if constexpr (std::is_same_v<L, Tensor<T>>)
-                if (leaf.defined()) leaf = from[next++];
+                if (!was_empty(leaf.any_unchecked())) leaf = from[next++];
         },
         x);
 }

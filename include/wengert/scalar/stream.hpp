@@ -161,6 +161,7 @@ private:
     std::uint32_t number_for(ScalarStretch& s, std::uint8_t mask);
     void end_level() noexcept;
     void drop(ScalarStretch& s) noexcept;
+    void release(ScalarStretch& s) noexcept;
 
     // What note() looks at: operands of one stretch and one mask, all of whose levels record, are the usual case.
     Tape& tape_;

@@ -73,7 +73,7 @@ inline void ScalarStream::drop_dead(std::uint64_t start) noexcept
         if (i >= stretches_.size()) continue;  // one that went took others along
         ScalarStretch& s = *stretches_[i];
         if (s.node->sequence < start) break;
-        if ((s.node->mask & alive) == 0) drop(s);
+        if ((s.node->mask & alive) == 0) release(s);
     }
 }
 
@@ -87,8 +87,14 @@ inline void ScalarStream::close() noexcept
 /// Its numbers are refused from now on; its entries go with its node.
 inline void ScalarStream::drop(ScalarStretch& s) noexcept
 {
-    if (&s == open_) close();
     s.numbers.clear();
+    release(s);
+}
+
+/// No level needs it. A pullback may, and opens its level again when it is called: its numbers are then what they were.
+inline void ScalarStream::release(ScalarStretch& s) noexcept
+{
+    if (&s == open_) close();
     usual_ = 0;
     const auto at =
         std::find_if(held_.rbegin(), held_.rend(), [&](const Ref<Node>& n) { return n.get() == s.node; });
@@ -276,6 +282,10 @@ __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(Scal
     if (!tape.extension) refuse(name_of(op));
     auto& s = static_cast<ScalarStream&>(*tape.extension);
     const std::uint64_t in_a = s.dependence(a, name_of(op)), in_b = s.dependence(b, name_of(op));
+    if (Recorder* r = recorder(); r && !r->trace()) [[unlikely]] {  // preaccumulate asks what f captures
+        if (!in_a) tell(a);
+        if (!in_b) tell(b);
+    }
     if ((in_a | in_b) == 0) return {};
     if (tape.anomaly && !std::isfinite(y) && std::isfinite(x) && std::isfinite(z))
         fail<NumericError>(name_of(op), "a NaN or Inf was born here from finite operands, Reals",

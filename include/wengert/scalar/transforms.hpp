@@ -1,13 +1,19 @@
-// grad, vjp, jvp, check_grads and checkpoint of functions of reals: those of a function of tensors that hold the reals.
+// grad, vjp, jvp, check_grads, checkpoint, preaccumulate of functions of reals: those of a function of tensors that hold the reals.
 #pragma once
 
 #include "../transforms/check_grads.hpp"
 #include "../transforms/checkpoint.hpp"
+#include "../transforms/preaccumulate.hpp"
 #include "packed.hpp"
 
 namespace wengert::detail {
 
 template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site& at);  // scalar/dense.hpp
+template <class Rule, class Functions, class... X>
+auto rule_on_reals(const Functions& functions, const Site& at, const X&... x);  // scalar/custom.hpp
+template <class F, class Options, class State, class Xs>
+auto loop_of_reals(F step, Options options, const Site& at, const State& state,
+                   const Xs& xs);  // scalar/loop.hpp
 
 /// What grad's function returns, as a tensor, and back.
 template <class Y> auto loss_tensor(const Y& y, const Site& at)
@@ -76,10 +82,24 @@ template <class... X> struct ByTensors {
         return std::pair(unpack<Y>(y, at), NumberPullback<decltype(pullback), Y, X...>(std::move(pullback)));
     }
 
-    template <class F> static auto checkpoint(const std::shared_ptr<F>& f, const Site& at, const X&... x)
+    /// f as one section of the tape, a Checkpoint or a Preaccumulate.
+    template <template <class> class Section, class F>
+    static auto section(const std::shared_ptr<F>& f, const Site& at, const X&... x)
     {
         const auto g = [f, at](const packed_t<X>&... p) { return pack(call(*f, at, p...), at); };
-        return unpack<Result<F>>(Checkpoint<decltype(g)>(g, at).at_line(at, pack(x, at)...), at);
+        return unpack<Result<F>>(Section<decltype(g)>(g, at).at_line(at, pack(x, at)...), at);
+    }
+    /// A function with a rule of the user's (scalar/custom.hpp).
+    template <class Rule, class Functions>
+    static auto with_rule(const Functions& functions, const Site& at, const X&... x)
+    {
+        return rule_on_reals<Rule>(functions, at, x...);
+    }
+    /// A loop with checkpoints (scalar/loop.hpp).
+    template <class F, class Options>
+    static auto loop(F step, Options options, const Site& at, const X&... state_and_xs)
+    {
+        return loop_of_reals(std::move(step), std::move(options), at, state_and_xs...);
     }
 
     // Of one argument, which may be a tuple of them.

@@ -117,7 +117,8 @@ public:
         using Arguments = std::tuple<Argument<X>...>;
         if constexpr (of_numbers<decltype(apply_at(*function_, at, std::declval<Arguments&>())),
                                  Argument<X>...>)
-            return ByTensors<Argument<X>...>::checkpoint(function_, at, argument(x)...);
+            return ByTensors<Argument<X>...>::template section<detail::Checkpoint>(function_, at,
+                                                                                   argument(x)...);
         else
             return run(at, Arguments(argument(x)...));
     }

@@ -23,6 +23,16 @@ template <class State> struct LoopOptions {
 
 namespace detail {
 
+template <class Xs> auto part_of_step(const Xs& xs, std::uint64_t i)
+{
+    if constexpr (tree::contains_number<Xs>)
+        return xs.at(i);
+    else
+        return tree::map(
+            [&]<class T>(const Tensor<T>& t) { return Tensor<T>(t(static_cast<std::int64_t>(i), Site{})); },
+            xs);
+}
+
 /// What step(state, …) is given: the state, then the step's part of xs if there are any, then its number if it wants it.
 template <class F, class State, class Xs> auto call_step(F& f, const State& s, const Xs& xs, std::uint64_t i)
 {
@@ -32,10 +42,8 @@ template <class F, class State, class Xs> auto call_step(F& f, const State& s, c
         else
             return f(s);
     } else {
-        const Xs x = tree::map(
-            [&]<class T>(const Tensor<T>& t) { return Tensor<T>(t(static_cast<std::int64_t>(i), Site{})); },
-            xs);
-        if constexpr (std::is_invocable_v<F&, const State&, const Xs&, std::uint64_t>)
+        const auto x = part_of_step(xs, i);
+        if constexpr (std::is_invocable_v<F&, const State&, decltype(x), std::uint64_t>)
             return f(s, x, i);
         else
             return f(s, x);
@@ -224,6 +232,15 @@ private:
     std::shared_ptr<LoopSteps> steps_;
 };
 
+template <class F, class State, class Xs>
+auto loop_at(F step, const State& state, const Xs& xs, LoopOptions<State> options, const Site& at)
+{
+    if constexpr (of_numbers<typename CheckpointedLoop<F, State, Xs>::Result, State, Xs>)
+        return ByTensors<State, Xs>::loop(std::move(step), std::move(options), at, state, xs);
+    else
+        return CheckpointedLoop<F, State, Xs>(std::move(step), state, xs, std::move(options), at).run();
+}
+
 }  // namespace detail
 
 /// The state after options.steps times state = step(state), with memory for options.snapshots states: the backward pass
@@ -235,23 +252,20 @@ template <class F, class S>
 auto checkpoint_loop(F step, const S& state, LoopOptions<detail::Argument<S>> options,
                      Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    using State = detail::Argument<S>;
-    return detail::CheckpointedLoop<F, State, std::monostate>(std::move(step), detail::argument(state), {},
-                                                              std::move(options), at)
-        .run();
+    return detail::loop_at(std::move(step), detail::argument(state), std::monostate{}, std::move(options),
+                           at);
 }
 
 /// The same with something for each step, a forcing, controls, keys' data: step(state, x) or step(state, x, number) is given
-/// the part of xs (tensors with a first axis for the steps) that belongs to its step.
+/// the part of xs (tensors with a first axis for the steps) that belongs to its step. Of reals xs is a std::vector, with an
+/// element for each step, and outputs come back as one.
 template <class F, class S, class Xs>
     requires(tree::contains_leaf<Xs>)
 auto checkpoint_loop(F step, const S& state, const Xs& xs, LoopOptions<detail::Argument<S>> options,
                      Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    using State = detail::Argument<S>;
-    return detail::CheckpointedLoop<F, State, detail::Argument<Xs>>(
-               std::move(step), detail::argument(state), detail::argument(xs), std::move(options), at)
-        .run();
+    return detail::loop_at(std::move(step), detail::argument(state), detail::argument(xs), std::move(options),
+                           at);
 }
 
 }  // namespace wengert

@@ -182,20 +182,31 @@ public:
         : Closure<WithRule>(made),
           functions_(std::make_shared<const std::pair<F, R>>(std::move(f), std::move(rule)))
     {}
-    template <class... X> static constexpr bool accepts() { return (is_tensor<Argument<X>> && ...); }
-    template <class First, class... X> auto at_line(const Site& at, const First& x, const X&... more) const
+    template <class... X> static constexpr bool accepts()
     {
-        using T = typename First::value_type;
-        return apply<Op<F, R>, T>(Op<F, R>{functions_}, at, argument(x), argument(more)...);
+        return (is_tensor<Argument<X>> && ...) || of_numbers<float, Argument<X>...>;
+    }
+    template <class... X> auto at_line(const Site& at, const X&... x) const
+    {
+        if constexpr (of_numbers<std::invoke_result_t<const F&, const Argument<X>&...>, Argument<X>...>)
+            return ByTensors<Argument<X>...>::template with_rule<Op<F, R>>(functions_, at, argument(x)...);
+        else
+            return on_tensors(at, argument(x)...);
     }
 
 private:
+    template <class First, class... X> auto on_tensors(const Site& at, const First& x, const X&... more) const
+    {
+        using T = typename First::value_type;
+        return apply<Op<F, R>, T>(Op<F, R>{functions_}, at, x, more...);
+    }
     std::shared_ptr<const std::pair<F, R>> functions_;
 };
 
 }  // namespace detail
 
-/// f with a reverse rule of your own: rule(ȳ, y, x…) returns x̄ (a tuple for several arguments, tensors of one dtype).
+/// f with a reverse rule of your own: rule(ȳ, y, x…) returns x̄ (a tuple for several arguments, tensors of one dtype, or reals and
+/// structs of them, of one precision).
 /// The rule may use any operation and is differentiated in turn. Under jvp it throws a TapeError that names it.
 template <class F, class R> auto custom_vjp(F f, R rule, Site at = {__builtin_FILE(), __builtin_LINE()})
 {

@@ -64,7 +64,13 @@ public:
     template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
-        return run(at, std::tuple<Argument<X>...>(argument(x)...));
+        using Arguments = std::tuple<Argument<X>...>;
+        if constexpr (of_numbers<decltype(apply_at(*function_, at, std::declval<Arguments&>())),
+                                 Argument<X>...>)
+            return ByTensors<Argument<X>...>::template section<detail::Preaccumulate>(function_, at,
+                                                                                      argument(x)...);
+        else
+            return run(at, Arguments(argument(x)...));
     }
 
 private:
