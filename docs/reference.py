@@ -57,6 +57,7 @@ TASKS = {
                 "FreezeStats=- PassOptions=- tile=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
                 "to_dot=- trace_graph=-",
     "Memory": "memory::stats=- memory::Stats=- memory::reset_peak=- memory::trim=- TapeReport=-",
+    "Devices": "to=- cuda=- DeviceMemory=- OnDevice=-",
     "Files": "save_npy=save load_npy=load save_npz=savez load_npz=load",
     "Debugging": "about=- set_report_handler=- ReportHandler=- AnomalyMode=- check_grads=- CheckOptions=- CheckReport=- Modes=- audit=- AuditReport=- AuditFinding=-",
     "Errors": "Error=- ShapeError=- IndexError=- DTypeError=- TapeError=- NoForwardMode=- NumericError=- DeviceError=- MemoryError=- "

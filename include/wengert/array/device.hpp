@@ -38,6 +38,32 @@ struct DeviceCounts {
     }
 };
 
+/// What this thread computes on a device at the moment, for the device's errors.
+struct Operation {
+    std::string_view name;
+    Site at;
+    static Operation& now() noexcept;
+};
+namespace detail {
+inline constinit thread_local Operation operation_now __attribute__((visibility("default")));
+}
+inline Operation& Operation::now() noexcept { return detail::operation_now; }
+
+/// Says so while it lives.
+class Computing {
+public:
+    Computing(std::string_view name, const Site& at) noexcept : before_(Operation::now())
+    {
+        Operation::now() = {name, at};
+    }
+    Computing(const Computing&) = delete;
+    Computing& operator=(const Computing&) = delete;
+    ~Computing() { Operation::now() = before_; }
+
+private:
+    Operation before_;
+};
+
 /// What a host call computes: blocks of the host from blocks of the host.
 using HostFunction = std::vector<Ref<Block>> (*)(void* context, std::vector<Ref<Block>>& in);
 

@@ -12,7 +12,7 @@ namespace wengert {
 enum class DType : std::uint8_t { float32, float64, int32, int64, boolean };
 
 struct cpu {};  ///< the device tag of host memory
-struct cuda;    ///< room for another; nothing defines it yet
+struct cuda;    ///< that of NVIDIA's (wengert/cuda.hpp)
 
 template <class T>
 inline constexpr bool is_element =

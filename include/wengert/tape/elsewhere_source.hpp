@@ -6,15 +6,20 @@
 
 namespace wengert::detail {
 
+/// The user's line, where a recorded sweep stands in for him.
+inline const Site& line_of(const Site& at)
+{
+    const Site& user = Tape::current().site_override;
+    return user.line ? user : at;
+}
+
 [[noreturn]] inline void refuse_devices(std::string_view name, const Block& a, const Block& b, const Site& at)
 {
     const auto said = [](const Block& x) {
         return to_string(x.shape) + " " + std::string(name_of(x.dtype)) + " on " +
                std::string(device_name(x.device()));
     };
-    const Site& user = Tape::current().site_override;
-    fail<DeviceError>(name, "operands are on different devices: " + said(a) + " and " + said(b),
-                      user.line ? user : at);
+    fail<DeviceError>(name, "operands are on different devices: " + said(a) + " and " + said(b), line_of(at));
 }
 
 /// The device of the first operand that is no number on the host.
@@ -34,6 +39,7 @@ WENGERT_INLINE Ref<Block> compute_elsewhere(const Primitive& p, const Block* con
 {
     const std::size_t n = p.arity;
     const std::uint8_t device = device_of(p, in, n, at);
+    const Computing now(p.name, line_of(at));
     Ref<Block> moved[kernels::max_operands];
     const Block* there[kernels::max_operands];
     Shape shape = in[0]->shape;
@@ -60,6 +66,7 @@ WENGERT_INLINE Ref<Block> beside(std::string_view name, Ref<Block> cotangent, co
 WENGERT_INLINE void update_elsewhere(const Primitive& p, Block& x, const Block& y)
 {
     const Block* in[] = {&x, &y};
+    const Computing now(p.name, line_of({}));
     const std::uint8_t device = device_of(p, in, 2, {});
     if (device != x.device())
         refuse_devices(p.name, x, y, {});  // a number on the host that is written stays there
@@ -77,6 +84,7 @@ WENGERT_INLINE Ref<Block> structural_elsewhere(const Primitive& p, const void* o
     std::vector<const Block*> blocks(n);
     for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i].get();
     const std::uint8_t device = device_of(p, blocks.data(), n, at);
+    const Computing now(p.name, line_of(at));
     std::vector<Ref<Block>> moved(n);
     for (std::size_t i = 0; i < n; ++i) moved[i] = placed(in[i], device);
     return device_table(device).structural(p, op, moved.data(), n, at);

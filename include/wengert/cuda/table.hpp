@@ -1,0 +1,120 @@
+// The tables of functions of CUDA's devices (array/device.hpp), one for each device that is used.
+#pragma once
+
+#include "../devices/cuda/gpu.hpp"
+#include "../devices/cuda/host_side.hpp"
+
+namespace wengert::detail::gpu {
+
+/// All that blocks know is a number; this is the way back to the device, counted from 1: 0 is what is none of these.
+inline std::array<std::atomic<int>, DeviceList::most>& ordinals()
+{
+    static std::array<std::atomic<int>, DeviceList::most> all{};
+    return all;
+}
+inline Gpu& gpu_of(const Block& b)
+{
+    return Gpu::get(ordinals()[b.device()].load(std::memory_order_relaxed) - 1);
+}
+inline bool is_cuda(const Block& b) noexcept
+{
+    return ordinals()[b.device()].load(std::memory_order_relaxed) > 0;
+}
+
+inline void copy(const Block& from, Block& to)
+{
+    if (from.count == 0) return;
+    if (!from.strided && !to.strided) return gpu_of(to).copy(to.data, from.data, from.bytes());
+    written_on_host(to, [&](Block& image) { copy_elements(*image_of(from), image); });
+}
+/// The element in every place of contiguous memory, where that is the same byte or word over and over.
+inline bool fill_words(const Block& to, const void* element)
+{
+    const std::size_t size = size_of(to.dtype);
+    const Driver& d = Driver::get();
+    const auto at = reinterpret_cast<Address>(to.data);
+    Stream* const stream = gpu_of(to).stream();
+    if (size == 1) {
+        const auto byte = *static_cast<const unsigned char*>(element);
+        check(d.set_bytes(at, byte, to.count, stream), "cuMemsetD8Async");
+        return true;
+    }
+    std::uint32_t words[2] = {};
+    std::memcpy(words, element, size);
+    if (size == 8 && words[0] != words[1]) return false;
+    check(d.set_words(at, words[0], to.count * (size / 4), stream), "cuMemsetD32Async");
+    return true;
+}
+inline void fill(Block& to, const void* element)
+{
+    if (to.count == 0 || (!to.strided && fill_words(to, element))) return;
+    written_on_host(to, [&](Block& image) {
+        const Strides s = Strides::filled(to.shape.size()), d = image.strides();
+        kernels::copy_strided(to.shape.size(), to.shape.data(), s.data(),
+                              static_cast<const std::byte*>(element), d.data(), image.data,
+                              size_of(to.dtype));
+    });
+}
+inline void add(Block& to, const Block& from)
+{
+    written_on_host(to, [&](Block& image) { add_into(image, *image_of(from)); });
+}
+
+template <int ordinal> std::uint8_t number();
+
+/// The functions that have no block to ask are one for each device.
+template <int ordinal> const DeviceTable& table()
+{
+    static DeviceCounts counts;
+    static const std::string name = "cuda:" + std::to_string(ordinal);
+    static const DeviceTable all{
+        .name = name,
+        .take = [](std::size_t bytes,
+                   std::size_t& capacity) { return Gpu::get(ordinal).pool().take(bytes, capacity); },
+        .give =
+            [](std::byte* p, std::size_t capacity) noexcept {
+                try {
+                    Gpu::get(ordinal).pool().give(p, capacity);
+                } catch (const Error&) {  // the device has failed for good: its memory is gone with it
+                }
+            },
+        .to_host = [](void* to, const std::byte* from,
+                      std::size_t bytes) { Gpu::get(ordinal).to_host(to, from, bytes); },
+        .from_host = [](std::byte* to, const void* from,
+                        std::size_t bytes) { Gpu::get(ordinal).from_host(to, from, bytes); },
+        .copy = copy,
+        .fill = fill,
+        .add = add,
+        .all_zero = [](const Block& b) { return wengert::all_zero(*image_of(b)); },
+        .all_finite = [](const Block& b) { return wengert::all_finite(*image_of(b)); },
+        .elementwise = elementwise_on_host,
+        .host_call = [](HostFunction f, void* context, const Ref<Block>* in,
+                        std::size_t n) { return host_call(number<ordinal>(), f, context, in, n); },
+        .structural = [](const Primitive& p, const void* op, const Ref<Block>* in, std::size_t n,
+                         const Site& at) { return structural_on_host(number<ordinal>(), p, op, in, n, at); },
+        .counts = &counts};
+    return all;
+}
+
+template <int ordinal> std::uint8_t number()
+{
+    static const std::uint8_t one = [] {
+        const std::uint8_t n = add_device(table<ordinal>());
+        ordinals()[n].store(ordinal + 1, std::memory_order_relaxed);
+        return n;
+    }();
+    return one;
+}
+
+/// The number that blocks on a device have. Throws DeviceError where there is no such device.
+inline std::uint8_t number_of(int ordinal)
+{
+    static_cast<void>(Gpu::get(ordinal));
+    using Number = std::uint8_t (*)();
+    static constexpr auto numbers = []<int... k>(std::integer_sequence<int, k...>) {
+        return std::array<Number, sizeof...(k)>{number<k>...};
+    }(std::make_integer_sequence<int, Gpu::most>());
+    return numbers[static_cast<std::size_t>(ordinal)]();
+}
+
+}  // namespace wengert::detail::gpu

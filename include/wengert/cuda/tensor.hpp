@@ -1,0 +1,147 @@
+// Tensors on devices of CUDA: the tag, where new ones go, and the ways there and back.
+#pragma once
+
+#include "../ops/creation.hpp"
+#include "../ops/random.hpp"
+#include "table.hpp"
+
+namespace wengert {
+
+/// The device tag: the current device, or the one of this number.
+struct cuda {
+    int index = -1;  ///< −1: the current one
+
+    /// 0 where no driver, or none that is new enough, is found.
+    static int device_count() { return std::min(detail::gpu::Driver::get().devices, detail::gpu::Gpu::most); }
+    /// Why there is none: "CUDA: libcuda.so.1 was not found"; empty where there is one.
+    static std::string reason() { return detail::gpu::Driver::get().reason; }
+    /// Where new tensors of this thread go that name no device. Throws DeviceError where there is no such device.
+    static void use(int device) { static_cast<void>(detail::gpu::Gpu::get(device)), current_ = device; }
+    static int current() noexcept { return current_; }
+    /// "NVIDIA H200"
+    static std::string name(int device = current_) { return detail::gpu::Gpu::get(device).name(); }
+    /// Waits until all that was asked of a device has been done. Throws DeviceError where some of it has failed.
+    static void synchronize(int device = current_) { detail::gpu::Gpu::get(device).synchronize(); }
+
+    /// Memory of a device: how much is in use, how much is kept for reuse.
+    static DeviceMemory memory(int device = current_) { return detail::gpu::Gpu::get(device).pool().stats(); }
+    /// Gives what is kept for reuse back to the driver.
+    static void trim(int device = current_) { detail::gpu::Gpu::get(device).pool().trim(); }
+    /// The most that is taken from the driver; beyond it a MemoryError is thrown. 0 for no limit.
+    static void set_limit(std::int64_t bytes, int device = current_)
+    {
+        detail::gpu::Gpu::get(device).pool().set_limit(bytes);
+    }
+    /// The most that is kept for reuse.
+    static void keep(std::int64_t bytes, int device = current_)
+    {
+        detail::gpu::Gpu::get(device).pool().keep(bytes);
+    }
+    /// What the device has done, and what the host has done for it.
+    static DeviceCounts& counts(int device = current_)
+    {
+        return *device_table(detail::gpu::number_of(device)).counts;
+    }
+
+private:
+    static inline constinit thread_local int current_ __attribute__((visibility("default"))) = 0;
+};
+
+namespace detail::gpu {
+inline std::uint8_t number_of(const cuda& device)
+{
+    return number_of(device.index < 0 ? cuda::current() : device.index);
+}
+}  // namespace detail::gpu
+
+/// y = x, on another device;  x̄ = ȳ, on x's
+struct ToDevice {
+    static constexpr std::string_view name = "to";
+    static constexpr bool linear = true;
+    static constexpr bool any_device = true;
+    std::int64_t device, from;
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site& at) const
+    {
+        const Computing now(name, at);
+        return placed(x, static_cast<std::uint8_t>(device));
+    }
+    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return apply<ToDevice, T>({from, device}, Site{}, g);
+    }
+};
+
+namespace detail::gpu {
+template <class T> Tensor<T> moved(const Tensor<T>& x, std::uint8_t device, const Site& at)
+{
+    const AnyTensor& any = x.any("to", at);
+    if (any.value->device() == device) return x;
+    if (recorder()) fail<DeviceError>("to", "a graph that is being recorded stays on one device", at);
+    return apply<ToDevice, T>({device, any.value->device()}, at, x);
+}
+}  // namespace detail::gpu
+
+/// A tensor that lies on a device of CUDA. It is a tensor like any other, which all functions take; results lie where their operands
+/// do, and are checked where they become a Tensor<T, cuda> again.
+template <class T> class Tensor<T, cuda> : public Tensor<T> {
+public:
+    using device_type = cuda;
+    Tensor() noexcept = default;
+    /// Throws DeviceError where x lies elsewhere: to<cuda>(x) is the way there.
+    Tensor(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) : Tensor<T>(checked(x, at)) {}
+    /// What is made on the host on its way.
+    explicit Tensor(AnyTensor any) : Tensor<T>(AnyTensor{there(std::move(any.value)), std::move(any.node)}) {}
+
+private:
+    static const Tensor<T>& checked(const Tensor<T>& x, const Site& at)
+    {
+        if (x.defined() && !detail::gpu::is_cuda(*x.any().value))
+            fail<DeviceError>("tensor",
+                              "shape " + to_string(x.shape()) + " lies on " +
+                                  std::string(device_name(x.any().value->device())) +
+                                  ", and no device of CUDA: write to<cuda>(x)",
+                              at);
+        return x;
+    }
+    static Ref<Block> there(Ref<Block> b)
+    {
+        if (!b || detail::gpu::is_cuda(*b)) return b;
+        return placed(std::move(b), detail::gpu::number_of(cuda{}));
+    }
+};
+
+/// x on a device; itself where it lies there. Recorded: the cotangent goes the other way. Throws DeviceError.
+template <class Device, class T>
+    requires std::is_same_v<Device, cuda>
+Tensor<T, cuda> to(const Tensor<T>& x, cuda device = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const Computing now("to", at);
+    return Tensor<T, cuda>(detail::gpu::moved(x, detail::gpu::number_of(device), at), at);
+}
+/// x on the host.
+template <class Device, class T>
+    requires std::is_same_v<Device, cpu>
+Tensor<T> to(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::gpu::moved(x, 0, at);
+}
+
+/// The numbers of uniform<T>(key, shape, low, high), on the current device.
+template <Differentiable T, class Device>
+    requires std::is_same_v<Device, cuda>
+Tensor<T, cuda> uniform(const Key& key, const Shape& shape, std::type_identity_t<T> low = T(0),
+                        std::type_identity_t<T> high = T(1), Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const OnDevice there(detail::gpu::number_of(cuda{}));
+    return Tensor<T, cuda>(uniform<T>(key, shape, low, high, at), at);
+}
+/// The numbers of normal<T>(key, shape), on the current device.
+template <Differentiable T, class Device>
+    requires std::is_same_v<Device, cuda>
+Tensor<T, cuda> normal(const Key& key, const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const OnDevice there(detail::gpu::number_of(cuda{}));
+    return Tensor<T, cuda>(normal<T>(key, shape, at), at);
+}
+
+}  // namespace wengert

@@ -1,0 +1,139 @@
+// The libraries of CUDA, opened when they are first asked for: libcuda, without which there are no devices, and NVRTC and cuBLAS,
+// without which others things serve. WENGERT_CUDA_DRIVER names one library that has all three (tests/cuda/fake/).
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+#include <dlfcn.h>
+
+#include "../../array/device.hpp"
+#include "prototypes.hpp"
+
+namespace wengert::detail::gpu {
+
+/// A library that stays open, and its functions. `reason` says why they cannot be used, in words for a DeviceError.
+template <class Functions> struct Library : Functions {
+    std::string name, reason;
+    explicit operator bool() const noexcept { return reason.empty(); }
+
+protected:
+    /// The first of these files that there is; the last one names the library in words.
+    template <class... File> explicit Library(const char* words, const File*... files) : Functions{}
+    {
+        const char* const given = std::getenv("WENGERT_CUDA_DRIVER");
+        if (given && *given)
+            open(given);
+        else
+            (open(files), ...);
+        if (!handle_) {
+            name = given && *given ? given : words;
+            reason = "CUDA: " + name + " was not found";
+            return;
+        }
+        each_function(static_cast<Functions&>(*this), [this](auto*& f, const char* symbol) {
+            f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(::dlsym(handle_, symbol));
+            if (!f && reason.empty()) reason = "CUDA: " + name + " has no function " + symbol;
+        });
+    }
+
+private:
+    void open(const char* file)
+    {
+        if (handle_) return;
+        handle_ = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+        if (handle_) name = file;
+    }
+    void* handle_ = nullptr;
+};
+
+/// libcuda.
+class Driver : public Library<DriverFunctions> {
+public:
+    static const Driver& get()
+    {
+        static const auto* driver = new Driver;  // it may be asked for after main has ended
+        return *driver;
+    }
+    static constexpr int oldest = 12000;
+    int devices = 0;
+    int made = 0;  ///< its version, 12040 for 12.4
+
+    /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
+    std::string text(Result r) const
+    {
+        const char *name_of_it = nullptr, *words = nullptr;
+        if (error_name(r, &name_of_it) != success || !name_of_it) return "error " + std::to_string(r);
+        if (error_text(r, &words) != success || !words) return name_of_it;
+        return std::string(name_of_it) + " (" + words + ")";
+    }
+    static std::string version_text(int v)
+    {
+        return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10);
+    }
+
+private:
+    Driver() : Library("libcuda.so.1", "libcuda.so.1")
+    {
+        if (reason.empty()) start();
+    }
+    void start()
+    {
+        if (const Result r = version(&made); r != success) return failed("cuDriverGetVersion", r);
+        if (made < oldest) {
+            reason = "CUDA: driver " + version_text(made) + " is older than " + version_text(oldest);
+            return;
+        }
+        if (const Result r = init(0); r != success) return failed("cuInit", r);
+        if (const Result r = device_count(&devices); r != success) return failed("cuDeviceGetCount", r);
+        if (devices == 0) reason = "CUDA: the driver knows no device";
+    }
+    void failed(const char* function, Result r)
+    {
+        devices = 0;
+        reason = std::string("CUDA: ") + function + " failed: " + text(r);
+    }
+};
+
+/// NVRTC.
+class Compiler : public Library<CompilerFunctions> {
+public:
+    static const Compiler& get()
+    {
+        static const auto* compiler = new Compiler;
+        return *compiler;
+    }
+
+private:
+    Compiler() : Library("libnvrtc", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so") {}
+};
+
+/// cuBLAS.
+class Products : public Library<BlasFunctions> {
+public:
+    static const Products& get()
+    {
+        static const auto* products = new Products;
+        return *products;
+    }
+
+private:
+    Products() : Library("libcublas", "libcublas.so.13", "libcublas.so.12", "libcublas.so") {}
+};
+
+/// Throws DeviceError with what is being done at the moment: "[tanh] CUDA: cuLaunchKernel failed: … (file:line)".
+[[noreturn]] inline void refuse(const std::string& reason)
+{
+    const Operation& now = Operation::now();
+    fail<DeviceError>(now.name.empty() ? std::string_view("device") : now.name, reason, now.at);
+}
+
+/// Throws DeviceError where a function of the driver has failed.
+inline void check(Result r, const char* function)
+{
+    if (r == success) [[likely]]
+        return;
+    refuse(std::string("CUDA: ") + function + " failed: " + Driver::get().text(r));
+}
+
+}  // namespace wengert::detail::gpu

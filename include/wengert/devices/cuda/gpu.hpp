@@ -1,0 +1,180 @@
+// A device of CUDA: its context, the stream that all work goes to, its memory, and copies from and to the host.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "pool.hpp"
+
+namespace wengert::detail::gpu {
+
+/// Copies between the host and a device, through memory that the device can read by itself where they are large.
+class Staging {
+public:
+    explicit Staging(Stream* stream) : stream_(stream) {}
+
+    /// `from` may be written again when this returns; the device has it when the stream comes to what follows.
+    void to_device(Address to, const void* from, std::size_t bytes)
+    {
+        const Driver& d = Driver::get();
+        if (bytes <= small || !ready())
+            return check(d.to_device(to, from, bytes, stream_), "cuMemcpyHtoDAsync");
+        const auto* source = static_cast<const std::byte*>(from);
+        const std::lock_guard lock(mutex_);
+        for (std::size_t i = 0; i < bytes; i += part) {
+            Half& h = next();
+            const std::size_t n = std::min(part, bytes - i);
+            std::memcpy(h.memory, source + i, n);
+            check(d.to_device(to + i, h.memory, n, stream_), "cuMemcpyHtoDAsync");
+            check(d.record(h.done, stream_), "cuEventRecord");
+        }
+    }
+    /// Waits for all that the stream was given before.
+    void to_host(void* to, Address from, std::size_t bytes)
+    {
+        const Driver& d = Driver::get();
+        if (bytes <= small || !ready()) {
+            check(d.to_host(to, from, bytes, stream_), "cuMemcpyDtoHAsync");
+            return check(d.wait_for_stream(stream_), "cuStreamSynchronize");
+        }
+        const std::lock_guard lock(mutex_);
+        auto* const target = static_cast<std::byte*>(to);
+        Half* before = nullptr;
+        std::size_t at = 0;
+        for (std::size_t i = 0; i < bytes; i += part) {
+            Half& h = next();
+            check(d.to_host(h.memory, from + i, std::min(part, bytes - i), stream_), "cuMemcpyDtoHAsync");
+            check(d.record(h.done, stream_), "cuEventRecord");
+            if (before) take(*before, target, at, bytes);
+            before = &h, at = i;
+        }
+        take(*before, target, at, bytes);
+    }
+
+private:
+    static constexpr std::size_t small = std::size_t{1} << 16, part = std::size_t{1} << 22;
+    struct Half {
+        void* memory = nullptr;
+        Event* done = nullptr;
+    };
+
+    /// Pinned memory, taken when it is first wanted; without it copies go as they are.
+    bool ready()
+    {
+        const std::lock_guard lock(mutex_);
+        if (asked_) return halves_[1].done;
+        asked_ = true;
+        const Driver& d = Driver::get();
+        constexpr unsigned no_timing = 2;
+        for (Half& h : halves_) {
+            if (d.take_pinned(&h.memory, part, 0) != success) return false;
+            if (d.make_event(&h.done, no_timing) != success) return h.done = nullptr, false;
+        }
+        return true;
+    }
+    /// The one that was used before the other, when the device is done with it.
+    Half& next()
+    {
+        Half& h = halves_[turn_ ^= 1];
+        check(Driver::get().wait_for_event(h.done), "cuEventSynchronize");
+        return h;
+    }
+    static void take(const Half& h, std::byte* to, std::size_t at, std::size_t bytes)
+    {
+        check(Driver::get().wait_for_event(h.done), "cuEventSynchronize");
+        std::memcpy(to + at, h.memory, std::min(part, bytes - at));
+    }
+
+    Stream* stream_;
+    std::mutex mutex_;
+    Half halves_[2];
+    std::size_t turn_ = 0;
+    bool asked_ = false;
+};
+
+class Gpu {
+public:
+    static constexpr int most = 8;
+
+    /// The device of this number, counted from 0; its context is this thread's from now on. Throws DeviceError.
+    static Gpu& get(int ordinal)
+    {
+        const Driver& d = Driver::get();
+        if (!d) refuse(d.reason);
+        if (ordinal < 0 || ordinal >= std::min(d.devices, most))
+            refuse("CUDA: there is no device " + std::to_string(ordinal) + ", the driver knows " +
+                   std::to_string(d.devices));
+        static auto* const all = new std::array<Slot, most>;  // they outlive whatever is destroyed at the end
+        Slot& slot = (*all)[static_cast<std::size_t>(ordinal)];
+        std::call_once(slot.once, [&] { slot.gpu.reset(new Gpu(ordinal)); });
+        slot.gpu->enter();
+        return *slot.gpu;
+    }
+
+    int ordinal() const noexcept { return ordinal_; }
+    const std::string& name() const noexcept { return name_; }
+    /// 90 for compute capability 9.0
+    int architecture() const noexcept { return architecture_; }
+    int multiprocessors() const noexcept { return multiprocessors_; }
+    Stream* stream() const noexcept { return stream_; }
+    Pool& pool() noexcept { return *pool_; }
+
+    void from_host(std::byte* to, const void* from, std::size_t bytes)
+    {
+        if (bytes) staging_->to_device(reinterpret_cast<Address>(to), from, bytes);
+    }
+    void to_host(void* to, const std::byte* from, std::size_t bytes)
+    {
+        if (bytes) staging_->to_host(to, reinterpret_cast<Address>(from), bytes);
+    }
+    void copy(std::byte* to, const std::byte* from, std::size_t bytes) const
+    {
+        if (bytes)
+            check(Driver::get().on_device(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from),
+                                          bytes, stream_),
+                  "cuMemcpyDtoDAsync");
+    }
+    /// Waits until all that was asked for has been done. Throws DeviceError where some of it has failed.
+    void synchronize() const { check(Driver::get().wait_for_stream(stream_), "cuStreamSynchronize"); }
+
+private:
+    struct Slot {
+        std::once_flag once;
+        std::unique_ptr<Gpu> gpu;
+    };
+
+    explicit Gpu(int ordinal) : ordinal_(ordinal)
+    {
+        const Driver& d = Driver::get();
+        check(d.device(&device_, ordinal), "cuDeviceGet");
+        check(d.retain_context(&context_, device_), "cuDevicePrimaryCtxRetain");
+        enter();
+        architecture_ = 10 * ask(Attribute::compute_major) + ask(Attribute::compute_minor);
+        multiprocessors_ = ask(Attribute::multiprocessors);
+        char text[256] = {};
+        check(d.device_name(text, sizeof text - 1, device_), "cuDeviceGetName");
+        name_ = text;
+        constexpr unsigned beside_others = 1;
+        check(d.make_stream(&stream_, beside_others), "cuStreamCreate");
+        staging_ = std::make_unique<Staging>(stream_);
+        pool_ = std::make_unique<Pool>("cuda:" + std::to_string(ordinal), stream_,
+                                       ask(Attribute::memory_pools) != 0);
+    }
+    void enter() const { check(Driver::get().set_context(context_), "cuCtxSetCurrent"); }
+    int ask(Attribute a) const
+    {
+        int value = 0;
+        check(Driver::get().attribute(&value, a, device_), "cuDeviceGetAttribute");
+        return value;
+    }
+
+    int ordinal_, device_ = 0, architecture_ = 0, multiprocessors_ = 1;
+    std::string name_;
+    Context* context_ = nullptr;
+    Stream* stream_ = nullptr;
+    std::unique_ptr<Staging> staging_;
+    std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace wengert::detail::gpu

@@ -1,0 +1,431 @@
+// libcuda of the fake devices: see fake.hpp.
+#include "fake.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <vector>
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace fake {
+
+struct Stream {
+    std::deque<std::function<void()>> work;
+};
+struct Event {
+    int pending = 0;
+    Stream* stream = nullptr;
+};
+struct Module {
+    void* library;
+};
+
+std::string setting(const char* name)
+{
+    const char* const s = std::getenv((std::string("WENGERT_FAKE_CUDA_") + name).c_str());
+    return s ? s : "";
+}
+
+namespace {
+
+struct Failure {
+    int after = 0, times = 0;
+    Result result = 0;
+};
+struct State {
+    std::recursive_mutex mutex;
+    std::map<std::string, long> calls;
+    std::map<std::string, Failure> failures;
+    std::vector<std::unique_ptr<Stream>> streams;
+    std::mt19937 generator{12345};
+    std::map<const char*, std::size_t> pinned;
+    Result failed = success;
+};
+State& state()
+{
+    static auto* const s = [] {
+        auto* made = new State;
+        if (const std::string order = setting("ORDER"); !order.empty()) fake_cuda_order(order.c_str());
+        if (const std::string f = setting("FAIL"); !f.empty()) {
+            char name[64] = {};
+            Failure what;
+            if (std::sscanf(f.c_str(), "%63[^:]:%d:%d:%d", name, &what.after, &what.times, &what.result) == 4)
+                made->failures[name] = what;
+        }
+        return made;
+    }();
+    return *s;
+}
+int number_of(const char* name, int otherwise)
+{
+    const std::string s = setting(name);
+    return s.empty() ? otherwise : std::atoi(s.c_str());
+}
+bool is_pinned(const void* p)
+{
+    const auto& all = state().pinned;
+    const auto after = all.upper_bound(static_cast<const char*>(p));
+    return after != all.begin() &&
+           static_cast<const char*>(p) < std::prev(after)->first + std::prev(after)->second;
+}
+
+/// One piece of work of any stream that has some; of `s` alone where nothing else is to be done.
+void step(Stream& s)
+{
+    State& all = state();
+    std::vector<Stream*> busy;
+    for (const auto& other : all.streams)
+        if (!other->work.empty()) busy.push_back(other.get());
+    Stream& one = busy.empty() ? s : *busy[all.generator() % busy.size()];
+    const std::function<void()> work = std::move(one.work.front());
+    one.work.pop_front();
+    work();
+}
+template <class Done> Result run_until(Stream& s, const Done& done)
+{
+    State& all = state();
+    open_memory();
+    while (!done() && !all.failed) step(s);
+    if (!red_zones_are_whole()) fail_for_good("something has been written beyond the end of device memory");
+    close_memory();
+    return all.failed;
+}
+
+}  // namespace
+
+namespace {
+Result counted(State& s, const char* function)
+{
+    ++s.calls[function];
+    if (const auto f = s.failures.find(function); f != s.failures.end() && f->second.after > 0) {
+        Failure& what = f->second;
+        if (what.after > 1) {
+            --what.after;
+        } else if (what.times > 0) {
+            if (--what.times == 0) what.after = 0;
+            return what.result;
+        }
+    }
+    return s.failed;
+}
+}  // namespace
+Call::Call(const char* function) : result(0), lock_(state().mutex) { result = counted(state(), function); }
+void fail_for_good(const std::string& why)
+{
+    std::fprintf(stderr, "fake CUDA: %s\n", why.c_str());
+    state().failed = illegal_address;
+    for (const auto& s : state().streams) s->work.clear();
+}
+void put(Stream* s, std::function<void()> work)
+{
+    s->work.push_back(std::move(work));
+    if (s->work.size() > 20000) run(s);
+}
+Result run(Stream* s)
+{
+    return run_until(*s, [&] { return s->work.empty(); });
+}
+Result run_all()
+{
+    for (const auto& s : state().streams)
+        if (const Result r = run(s.get())) return r;
+    return success;
+}
+
+}  // namespace fake
+
+using fake::Address;
+using fake::Result;
+
+void fake_cuda_fail(const char* function, int after, int times, int result)
+{
+    fake::state().failures[function] = {after, times, result};
+}
+void fake_cuda_order(const char* order)
+{
+    const std::string s = order;
+    const auto colon = s.find(':');
+    fake::set_order(s == "forwards"    ? fake::Order::forwards
+                    : s == "backwards" ? fake::Order::backwards
+                                       : fake::Order::random,
+                    colon == s.npos ? 1U : static_cast<unsigned>(std::atoi(s.c_str() + colon + 1)));
+}
+long fake_cuda_calls(const char* function) { return fake::state().calls[function]; }
+void fake_cuda_break() { fake::fail_for_good("broken by a test"); }
+void fake_cuda_heal() { fake::state().failed = fake::success; }
+
+FAKE_EXPORT Result cuInit(unsigned) { return fake::Call(__func__).result; }
+FAKE_EXPORT Result cuDriverGetVersion(int* version)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *version = fake::number_of("VERSION", 12000);
+    return fake::success;
+}
+FAKE_EXPORT Result cuGetErrorName(Result r, const char** name)
+{
+    *name = r == 1     ? "CUDA_ERROR_INVALID_VALUE"
+            : r == 2   ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : r == 100 ? "CUDA_ERROR_NO_DEVICE"
+            : r == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
+            : r == 500 ? "CUDA_ERROR_NOT_FOUND"
+            : r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : r == 999 ? "CUDA_ERROR_UNKNOWN"
+                       : nullptr;
+    return *name ? fake::success : fake::invalid_value;
+}
+FAKE_EXPORT Result cuGetErrorString(Result r, const char** text)
+{
+    *text = r == 2 ? "out of memory" : r == 700 ? "an illegal memory access was encountered" : "an error";
+    return fake::success;
+}
+FAKE_EXPORT Result cuDeviceGetCount(int* count)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *count = fake::number_of("DEVICES", 1);
+    return fake::success;
+}
+FAKE_EXPORT Result cuDeviceGet(int* device, int ordinal)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *device = ordinal;
+    return ordinal < fake::number_of("DEVICES", 1) ? fake::success : 101;
+}
+FAKE_EXPORT Result cuDeviceGetName(char* name, int size, int)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    std::snprintf(name, static_cast<std::size_t>(size), "fake device");
+    return fake::success;
+}
+FAKE_EXPORT Result cuDeviceGetAttribute(int* value, int attribute, int)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *value = attribute == 16 ? 4 : attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 115 ? 1 : 0;
+    return fake::success;
+}
+FAKE_EXPORT Result cuDevicePrimaryCtxRetain(void** context, int)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    static char one;
+    *context = &one;
+    return fake::success;
+}
+FAKE_EXPORT Result cuCtxSetCurrent(void* context)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    return context ? fake::success : fake::invalid_value;
+}
+FAKE_EXPORT Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *total = std::size_t{1} << 30;
+    *free = *total - static_cast<std::size_t>(fake_cuda_bytes_taken());
+    return fake::success;
+}
+
+FAKE_EXPORT Result cuStreamCreate(fake::Stream** stream, unsigned)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    fake::state().streams.push_back(std::make_unique<fake::Stream>());
+    *stream = fake::state().streams.back().get();
+    return fake::success;
+}
+FAKE_EXPORT Result cuStreamSynchronize(fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    return fake::run(stream);
+}
+FAKE_EXPORT Result cuEventCreate(fake::Event** event, unsigned)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *event = new fake::Event;
+    return fake::success;
+}
+FAKE_EXPORT Result cuEventRecord(fake::Event* event, fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    event->stream = stream;
+    ++event->pending;
+    fake::put(stream, [event] { --event->pending; });
+    return fake::success;
+}
+FAKE_EXPORT Result cuEventSynchronize(fake::Event* event)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (!event->pending) return fake::success;
+    return fake::run_until(*event->stream, [event] { return event->pending == 0; });
+}
+
+FAKE_EXPORT Result cuMemAlloc_v2(Address* p, std::size_t bytes)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (const Result r = fake::take(p, bytes)) return r;
+    fake::open_memory();
+    fake::fill_fresh(*p);
+    fake::close_memory();
+    return fake::success;
+}
+FAKE_EXPORT Result cuMemFree_v2(Address p)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (const Result r = fake::run_all()) return r;
+    fake::open_memory();
+    fake::give(p);
+    fake::close_memory();
+    return fake::success;
+}
+FAKE_EXPORT Result cuMemAllocAsync(Address* p, std::size_t bytes, fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (const Result r = fake::take(p, bytes)) return r;
+    fake::open_memory();
+    fake::fill_fresh(*p);
+    fake::close_memory();
+    fake::put(stream, [at = *p] { fake::fill_fresh(at); });
+    return fake::success;
+}
+FAKE_EXPORT Result cuMemFreeAsync(Address p, fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    fake::put(stream, [p] { fake::give(p); });
+    return fake::success;
+}
+FAKE_EXPORT Result cuMemHostAlloc(void** p, std::size_t bytes, unsigned)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *p = std::malloc(bytes);
+    fake::state().pinned[static_cast<const char*>(*p)] = bytes;
+    return *p ? fake::success : fake::out_of_memory;
+}
+
+// Of pageable memory a copy is made at once, as the driver stages it; pinned memory is read when the copy runs.
+FAKE_EXPORT Result cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (!fake::is_live(to, bytes)) return fake::invalid_value;
+    if (fake::is_pinned(from)) {
+        fake::put(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+    } else {
+        const auto* const first = static_cast<const char*>(from);
+        fake::put(stream, [to, staged = std::vector<char>(first, first + bytes)] {
+            std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());
+        });
+    }
+    return fake::success;
+}
+FAKE_EXPORT Result cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (!fake::is_live(from, bytes)) return fake::invalid_value;
+    fake::put(stream, [=] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
+    return fake::is_pinned(to) ? fake::success : fake::run(stream);
+}
+FAKE_EXPORT Result cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (!fake::is_live(from, bytes) || !fake::is_live(to, bytes)) return fake::invalid_value;
+    fake::put(stream,
+              [=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
+    return fake::success;
+}
+FAKE_EXPORT Result cuMemsetD8Async(Address to, unsigned char value, std::size_t count, fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (!fake::is_live(to, count)) return fake::invalid_value;
+    fake::put(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, count); });
+    return fake::success;
+}
+FAKE_EXPORT Result cuMemsetD32Async(Address to, unsigned value, std::size_t count, fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (!fake::is_live(to, 4 * count)) return fake::invalid_value;
+    fake::put(stream, [=] { std::fill_n(reinterpret_cast<unsigned*>(to), count, value); });
+    return fake::success;
+}
+
+FAKE_EXPORT Result cuModuleLoadDataEx(fake::Module** module, const void* image, unsigned, int*, void**)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    // what the fake NVRTC makes: its size as text, then a shared object
+    const auto* const text = static_cast<const char*>(image);
+    if (std::strncmp(text, "fake ", 5) != 0) return fake::no_binary;
+    const std::size_t bytes = std::strtoull(text + 5, nullptr, 10);
+    const int file = ::memfd_create("fake kernels", MFD_CLOEXEC);
+    if (file < 0 || ::write(file, text + 32, bytes) != static_cast<ssize_t>(bytes)) return fake::no_binary;
+    void* const library = ::dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        std::fprintf(stderr, "fake CUDA: %s\n", ::dlerror());
+        return fake::no_binary;
+    }
+    ::close(file);
+    *static_cast<fake::Now**>(::dlsym(library, "fake_now")) = fake::now();
+    *module = new fake::Module{library};
+    return fake::success;
+}
+FAKE_EXPORT Result cuModuleGetFunction(const fake::Kernel** kernel, fake::Module* module, const char* name)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *kernel = static_cast<const fake::Kernel*>(
+        ::dlsym(module->library, (std::string("fake_kernel_") + name).c_str()));
+    return *kernel ? fake::success : fake::not_found;
+}
+FAKE_EXPORT Result cuLaunchKernel(const fake::Kernel* kernel, unsigned bx, unsigned by, unsigned bz,
+                                  unsigned tx, unsigned ty, unsigned tz, unsigned, fake::Stream* stream,
+                                  void** parameters, void**)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (std::size_t{tx} * ty * tz == 0 || std::size_t{tx} * ty * tz > 1024 || bx == 0 || by == 0 || bz == 0 ||
+        by > 65535 || bz > 65535)
+        return fake::invalid_value;
+    std::size_t bytes = 0;
+    for (int i = 0; i < kernel->count; ++i) bytes += (kernel->sizes[i] + 15) / 16 * 16;
+    if (bytes > 4096) return fake::invalid_value;
+    // parameters are read when the kernel is launched
+    auto copy = std::make_shared<std::vector<std::max_align_t>>(bytes / sizeof(std::max_align_t) + 1);
+    auto* at = reinterpret_cast<char*>(copy->data());
+    std::vector<void*> each;
+    for (int i = 0; i < kernel->count; ++i) {
+        std::memcpy(at, parameters[i], kernel->sizes[i]);
+        each.push_back(at);
+        at += (kernel->sizes[i] + 15) / 16 * 16;
+    }
+    fake::put(stream, [=]() mutable {
+        fake::run_kernel(*kernel, each.data(), {bx, by, bz}, {tx, ty, tz});
+        static_cast<void>(copy);
+    });
+    return fake::success;
+}

@@ -1,0 +1,112 @@
+// A driver without a GPU: one shared library that exports the functions of libcuda, NVRTC and cuBLAS which wengert uses
+// (include/wengert/devices/cuda/prototypes.hpp). WENGERT_CUDA_DRIVER names it.
+//
+//     WENGERT_FAKE_CUDA_VERSION=13000     what cuDriverGetVersion says (12000 when nothing is set)
+//     WENGERT_FAKE_CUDA_DEVICES=2         how many devices there are (1)
+//     WENGERT_FAKE_CUDA_BYTES=1000000     memory of each (2^30)
+//     WENGERT_FAKE_CUDA_ORDER=random:7    in which order blocks and threads run: forwards, backwards, random:SEED
+//     WENGERT_FAKE_CUDA_FAIL=cuMemAllocAsync:3:1:2   the third call, for once, returns 2
+//     WENGERT_FAKE_CUDA_NVRTC=FILE        a real NVRTC, which has to compile all text as well, for sm_80 and sm_90
+//
+// Tests may ask the same of the functions fake_cuda_… below.
+//
+// How it works. Kernels' text is compiled by the host's compiler behind prelude.hpp. A stream is a queue, which runs when somebody
+// waits for it. Several streams run interleaved at random. The threads of a block run one after another, each a function call;
+// from its first barrier on a thread is a fiber of its own. Blocks and threads run forwards, backwards, or in a random order: what
+// depends on it is wrong. Device memory can be read and written while a kernel or a copy runs, and is a segmentation fault
+// otherwise. It is full of NaNs (0xFF) when it is given and when it has been taken back, and lies between red zones: after every run
+// of queues those are looked at, and a changed one is error 700, which stays, as on a device. Copies of what is no device memory
+// are refused.
+//
+// What it cannot see: races between blocks, and between threads from one barrier to the next; memory order; misaligned accesses;
+// the limits of registers and of shared memory; warps that diverge; what differs between the host's arithmetic and a device's;
+// accesses that jump over a red zone; and any real timing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+namespace fake {
+
+using Result = int;
+using Address = unsigned long long;
+
+enum : Result {
+    success = 0,
+    invalid_value = 1,
+    out_of_memory = 2,
+    no_device = 100,
+    no_binary = 209,
+    not_found = 500,
+    illegal_address = 700
+};
+
+/// A call of a function, one at a time: counted. What it is to return instead of doing anything: set by a test, or the device has
+/// failed for good.
+class Call {
+public:
+    explicit Call(const char* function);
+    Result result;
+
+private:
+    std::unique_lock<std::recursive_mutex> lock_;
+};
+
+/// Memory.
+void open_memory();   ///< kernels and copies may touch it
+void close_memory();  ///< nobody may
+Result take(Address* p, std::size_t bytes);
+void fill_fresh(Address p);  ///< with memory open
+void give(Address p);        ///< with memory open
+bool is_live(Address p, std::size_t bytes);
+bool red_zones_are_whole();
+void fail_for_good(const std::string& why);
+
+/// Streams.
+struct Stream;
+void put(Stream* s, std::function<void()> work);
+Result run(Stream* s);  ///< until all that it was given is done
+Result run_all();
+
+/// Kernels: what prelude.hpp has of each.
+struct Dimensions {
+    unsigned x = 1, y = 1, z = 1;
+};
+struct Now {
+    Dimensions thread, block, threads, blocks;
+    void (*barrier)();
+};
+struct Kernel {
+    void (*invoke)(void** parameters);
+    int count;
+    const std::size_t* sizes;
+};
+void run_kernel(const Kernel& k, void** parameters, Dimensions blocks, Dimensions threads);
+Now* now();
+
+enum class Order { forwards, backwards, random };
+void set_order(Order order, unsigned seed);
+
+std::string setting(const char* name);
+
+}  // namespace fake
+
+#define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
+
+/// Call number `after` from here on, and those after it, `times` in all, return `result`; after = 0: none.
+FAKE_EXPORT void fake_cuda_fail(const char* function, int after, int times, int result);
+/// "forwards", "backwards", "random:7"
+FAKE_EXPORT void fake_cuda_order(const char* order);
+/// How often the function has been called.
+FAKE_EXPORT long fake_cuda_calls(const char* function);
+/// Bytes that are taken at the moment.
+FAKE_EXPORT long fake_cuda_bytes_taken();
+/// Is this an address of device memory?
+FAKE_EXPORT int fake_cuda_contains(const void* p);
+/// From now on every call returns error 700.
+FAKE_EXPORT void fake_cuda_break();
+/// After an error that stays: the device works again.
+FAKE_EXPORT void fake_cuda_heal();

@@ -1,0 +1,139 @@
+// Kernels of the fake devices, thread by thread: see fake.hpp. A fiber runs one thread after another; where one comes to a barrier
+// it keeps the fiber, and another fiber goes on with the rest.
+#include "fake.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include <ucontext.h>
+
+namespace fake {
+
+namespace {
+
+Order order_now = Order::forwards;
+std::mt19937 generator;
+Now now_running;
+
+std::vector<unsigned> in_order(unsigned n)
+{
+    std::vector<unsigned> all(n);
+    std::iota(all.begin(), all.end(), 0U);
+    if (order_now == Order::backwards) std::reverse(all.begin(), all.end());
+    if (order_now == Order::random) std::shuffle(all.begin(), all.end(), generator);
+    return all;
+}
+Dimensions place(unsigned i, const Dimensions& of) { return {i % of.x, i / of.x % of.y, i / of.x / of.y}; }
+
+struct Fiber {
+    static constexpr std::size_t stack_bytes = std::size_t{1} << 17;
+    ucontext_t context;
+    std::unique_ptr<char[]> stack = std::make_unique<char[]>(stack_bytes);
+    Dimensions thread;
+    bool waiting = false;
+};
+
+class Block {
+public:
+    Block(const Kernel& k, void** parameters) : kernel_(k), parameters_(parameters) {}
+    ~Block()
+    {
+        for (Fiber* f : idle_) delete f;
+    }
+    void run()
+    {
+        running_ = this;
+        const Dimensions& t = now_running.threads;
+        threads_ = in_order(t.x * t.y * t.z);
+        next_ = 0;
+        std::vector<Fiber*> waiting;
+        while (next_ < threads_.size()) enter(fresh(), waiting);
+        while (!waiting.empty()) {  // all have come to the barrier, or to their end
+            std::vector<Fiber*> all;
+            for (const unsigned i : in_order(static_cast<unsigned>(waiting.size())))
+                all.push_back(waiting[i]);
+            waiting.clear();
+            for (Fiber* f : all) enter(f, waiting);
+        }
+    }
+    static void barrier()
+    {
+        Block& b = *running_;
+        Fiber& f = *b.current_;
+        f.thread = now_running.thread;
+        f.waiting = true;
+        ::swapcontext(&f.context, &b.home_);
+    }
+
+private:
+    static void work()
+    {
+        Block& b = *running_;
+        while (b.next_ < b.threads_.size()) {
+            now_running.thread = place(b.threads_[b.next_++], now_running.threads);
+            b.kernel_.invoke(b.parameters_);
+        }
+        b.current_->waiting = false;
+        ::setcontext(&b.home_);
+    }
+    Fiber* fresh()
+    {
+        Fiber* f;
+        if (idle_.empty()) {
+            f = new Fiber;
+        } else {
+            f = idle_.back();
+            idle_.pop_back();
+        }
+        ::getcontext(&f->context);
+        f->context.uc_stack.ss_sp = f->stack.get();
+        f->context.uc_stack.ss_size = Fiber::stack_bytes;
+        f->context.uc_link = nullptr;
+        ::makecontext(&f->context, work, 0);
+        return f;
+    }
+    void enter(Fiber* f, std::vector<Fiber*>& waiting)
+    {
+        now_running.thread = f->thread;
+        f->waiting = false;
+        current_ = f;
+        ::swapcontext(&home_, &f->context);
+        (f->waiting ? waiting : idle_).push_back(f);
+    }
+
+    static Block* running_;
+    const Kernel& kernel_;
+    void** parameters_;
+    std::vector<unsigned> threads_;
+    std::size_t next_ = 0;
+    std::vector<Fiber*> idle_;
+    Fiber* current_ = nullptr;
+    ucontext_t home_;
+};
+Block* Block::running_ = nullptr;
+
+}  // namespace
+
+Now* now() { return &now_running; }
+
+void set_order(Order order, unsigned seed)
+{
+    order_now = order;
+    generator.seed(seed);
+}
+
+void run_kernel(const Kernel& k, void** parameters, Dimensions blocks, Dimensions threads)
+{
+    now_running = {{}, {}, threads, blocks, &Block::barrier};
+    Block block(k, parameters);
+    for (const unsigned i : in_order(blocks.x * blocks.y * blocks.z)) {
+        now_running.block = place(i, blocks);
+        block.run();
+    }
+}
+
+}  // namespace fake

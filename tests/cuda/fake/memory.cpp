@@ -1,0 +1,129 @@
+// Memory of the fake devices: see fake.hpp.
+#include "fake.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <sys/mman.h>
+
+namespace fake {
+
+namespace {
+
+constexpr std::size_t space = std::size_t{1} << 36, zone = 256, page = 4096;
+constexpr unsigned char zone_byte = 0xA5, nothing = 0xFF;
+
+struct Memory {
+    std::recursive_mutex mutex;
+    unsigned char* base = nullptr;
+    std::size_t used = 0, taken = 0, limit = std::size_t{1} << 30;
+    int open = 0;
+    std::map<Address, std::size_t> live;                     ///< address, bytes
+    std::map<std::size_t, std::vector<Address>> free_lists;  ///< by bytes
+};
+Memory& memory()
+{
+    static auto* const m = [] {
+        auto* made = new Memory;
+        void* const p = ::mmap(nullptr, space, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) std::abort();
+        made->base = static_cast<unsigned char*>(p);
+        if (const std::string s = setting("BYTES"); !s.empty()) made->limit = std::stoull(s);
+        return made;
+    }();
+    return *m;
+}
+std::size_t rounded(std::size_t bytes) { return (bytes + zone - 1) / zone * zone; }
+unsigned char* bytes_at(Address p) { return reinterpret_cast<unsigned char*>(p); }
+void protect(Memory& m, int access)
+{
+    if (m.used && ::mprotect(m.base, (m.used + page - 1) / page * page, access) != 0) std::abort();
+}
+
+}  // namespace
+
+void open_memory()
+{
+    Memory& m = memory();
+    m.mutex.lock();
+    if (m.open++ == 0) protect(m, PROT_READ | PROT_WRITE);
+}
+void close_memory()
+{
+    Memory& m = memory();
+    if (--m.open == 0) protect(m, PROT_NONE);
+    m.mutex.unlock();
+}
+
+Result take(Address* p, std::size_t bytes)
+{
+    Memory& m = memory();
+    const std::lock_guard lock(m.mutex);
+    if (bytes == 0) return invalid_value;
+    const std::size_t n = rounded(bytes);
+    if (m.taken + n > m.limit || m.used + n + 2 * zone > space) return out_of_memory;
+    auto& list = m.free_lists[n];
+    if (!list.empty()) {
+        *p = list.back();
+        list.pop_back();
+    } else {
+        *p = reinterpret_cast<Address>(m.base + m.used + zone);
+        m.used += n + 2 * zone;
+        if (m.open) protect(m, PROT_READ | PROT_WRITE);
+    }
+    m.live[*p] = bytes;
+    m.taken += n;
+    return success;
+}
+void fill_fresh(Address p)
+{
+    const std::size_t n = rounded(memory().live[p]), bytes = memory().live[p];
+    std::memset(bytes_at(p) - zone, zone_byte, zone);
+    std::memset(bytes_at(p), nothing, bytes);
+    std::memset(bytes_at(p) + bytes, zone_byte, n - bytes + zone);
+}
+void give(Address p)
+{
+    Memory& m = memory();
+    const auto found = m.live.find(p);
+    if (found == m.live.end()) return fail_for_good("memory is given back that has not been taken");
+    std::memset(bytes_at(p), nothing, found->second);
+    const std::size_t n = rounded(found->second);
+    m.free_lists[n].push_back(p);
+    m.taken -= n;
+    m.live.erase(found);
+}
+bool is_live(Address p, std::size_t bytes)
+{
+    Memory& m = memory();
+    const std::lock_guard lock(m.mutex);
+    const auto after = m.live.upper_bound(p);
+    if (after == m.live.begin()) return false;
+    const auto& [at, n] = *std::prev(after);
+    return p + bytes <= at + n;
+}
+bool red_zones_are_whole()
+{
+    const auto whole = [](const unsigned char* z, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i)
+            if (z[i] != zone_byte) return false;
+        return true;
+    };
+    for (const auto& [p, bytes] : memory().live)
+        if (!whole(bytes_at(p) - zone, zone) || !whole(bytes_at(p) + bytes, rounded(bytes) - bytes + zone))
+            return false;
+    return true;
+}
+
+}  // namespace fake
+
+long fake_cuda_bytes_taken() { return static_cast<long>(fake::memory().taken); }
+int fake_cuda_contains(const void* p)
+{
+    const auto* const at = static_cast<const unsigned char*>(p);
+    return at >= fake::memory().base && at < fake::memory().base + fake::space;
+}

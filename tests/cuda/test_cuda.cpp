@@ -1,0 +1,173 @@
+// Tensors on a device of CUDA: there and back, and what the host gives. On the fake driver (tests/cuda/fake/) and on a GPU alike.
+#include <wengert/cuda.hpp>
+
+#include <sstream>
+
+#include "catch.hpp"
+
+namespace wg = wengert;
+using wg::Tensor;
+
+namespace {
+
+template <class T> bool is_there(const Tensor<T>& x) { return x.any().value->device() != 0; }
+
+Tensor<double> some(const wg::Shape& shape) { return wg::normal<double>(wg::Key(3), shape); }
+
+/// f on the host and there: the same bits.
+template <class F> void same_everywhere(const F& f)
+{
+    const auto numbers = [&](std::uint8_t device) {
+        const wg::OnDevice there(device);
+        const auto y = f();
+        CHECK(y.any().value->device() == device);
+        const auto flat = wg::to<wg::cpu>(copy(y));
+        using T = typename std::remove_cvref_t<decltype(flat)>::value_type;
+        return std::pair(y.shape(), std::vector<T>(flat.data(), flat.data() + flat.size()));
+    };
+    const auto host = numbers(0), there = numbers(wg::detail::gpu::number_of(wg::cuda{}));
+    CHECK(host.first == there.first);
+    CHECK(host.second == there.second);
+}
+
+}  // namespace
+
+TEST_CASE("a tensor goes to a device and comes back", "[gpu]")
+{
+    REQUIRE(wg::cuda::device_count() > 0);
+    CHECK(!wg::cuda::name().empty());
+    const Tensor<float> x = {{1.0F, 2.0F, 3.0F}, {4.0F, 5.0F, 6.0F}};
+    Tensor<float, wg::cuda> y = wg::to<wg::cuda>(x);
+    CHECK(is_there(y));
+    CHECK(!is_there(wg::to<wg::cpu>(y)));
+    CHECK(allclose(wg::to<wg::cpu>(y), x, 0.0));
+    CHECK(y(1, 2).item() == 6.0F);
+    CHECK(wg::to<wg::cpu>(transpose(y))(2, 0).item() == 3.0F);
+    const Tensor<float, wg::cuda> again = wg::to<wg::cuda>(y);
+    CHECK(again.any().value.get() == y.any().value.get());
+    std::ostringstream text;
+    text << transpose(y);
+    CHECK_THAT(text.str(), contains("[[1.0 4.0]\n [2.0 5.0]\n [3.0 6.0]]"));
+    for (const std::int64_t n :
+         {0, 1, 16383, 16384, 16385, 3000000}) {  // small ones, and those that are staged
+        const Tensor<float> many = wg::arange<float>(static_cast<float>(n));
+        const Tensor<float, wg::cuda> there = wg::to<wg::cuda>(many);
+        const Tensor<float> back = wg::to<wg::cpu>(there);
+        CHECK(std::equal(back.data(), back.data() + n, many.data()));
+    }
+}
+
+TEST_CASE("new tensors of a device", "[gpu]")
+{
+    const Tensor<float, wg::cuda> ones = wg::ones<float, wg::cuda>({2, 3});
+    CHECK(is_there(ones));
+    CHECK(allclose(wg::to<wg::cpu>(ones), wg::ones<float>({2, 3}), 0.0));
+    const auto u = wg::uniform<float, wg::cuda>(wg::Key(5), {1000});
+    CHECK(is_there(u));
+    CHECK(allclose(wg::to<wg::cpu>(u), wg::uniform<float>(wg::Key(5), {1000}), 0.0));
+    CHECK(is_there(wg::zeros_like(ones)));
+    CHECK(wg::to<wg::cpu>(wg::full_like(transpose(ones), 7.0F))(2, 1).item() == 7.0F);
+    CHECK(wg::to<wg::cpu>(wg::full_like(wg::ones<double, wg::cuda>({3}), 0.1))(2).item() == 0.1);
+    CHECK(wg::to<wg::cpu>(wg::full_like(wg::ones<bool, wg::cuda>({3}), true))(2).item());
+}
+
+TEST_CASE("transfers are differentiable", "[gpu]")
+{
+    Tensor<double> x = some({4, 3});
+    x.requires_grad(true);
+    const Tensor<double, wg::cuda> y = wg::to<wg::cuda>(x) * 2.0;
+    const Tensor<double> loss = wg::to<wg::cpu>(sum(y)) * 3.0;
+    wg::backward(loss);
+    CHECK(!is_there(x.grad()));
+    CHECK(allclose(x.grad(), wg::full<double>({4, 3}, 6.0), 0.0));
+    Tensor<double, wg::cuda> w = wg::to<wg::cuda>(some({4, 3}));
+    w.requires_grad(true);
+    wg::backward(sum(square(w)));
+    CHECK(is_there(w.grad()));
+    CHECK(allclose(wg::to<wg::cpu>(w.grad()), 2.0 * some({4, 3}), 0.0));
+    const auto f = [](const Tensor<double>& t) { return wg::to<wg::cpu>(sum(exp(wg::to<wg::cuda>(t)))); };
+    CHECK(wg::check_grads(f, some({5}), {.order = 2}));
+}
+
+TEST_CASE("devices are not mixed", "[gpu]")
+{
+    const Tensor<float> here = wg::ones<float>({3});
+    const Tensor<float, wg::cuda> there = wg::ones<float, wg::cuda>({3});
+    CHECK_THROWS_WITH(
+        here + there,
+        contains("[add] operands are on different devices: (3) float32 on cpu and (3) float32 on "
+                 "cuda:0 (") &&
+            contains("test_cuda.cpp:"));
+    CHECK_THROWS_WITH((Tensor<float, wg::cuda>(here)), contains("lies on cpu") && contains("to<cuda>(x)"));
+    CHECK_THROWS_WITH(wg::to<wg::cuda>(here, wg::cuda{99}), contains("[to] CUDA: there is no device 99"));
+}
+
+TEST_CASE("elementwise operations and their derivatives have the host's bits", "[gpu]")
+{
+    same_everywhere([] { return tanh(some({7, 5})) * some({5}) - exp(some({7, 1})); });
+    same_everywhere([] {
+        const auto f = [](const Tensor<double>& x) {
+            return sum(sin(x) * x / (1.0 + square(x)) * some({5}));
+        };
+        return wg::grad(f)(some({7, 5}));
+    });
+    same_everywhere([] {
+        Tensor<double> w = some({40});
+        w.requires_grad(true);
+        for (int k = 0; k < 3; ++k) {
+            wg::backward(sum(square(tanh(w))));
+            const wg::NoGrad off;
+            w -= 0.1 * w.grad();
+        }
+        return w.detach();
+    });
+}
+
+TEST_CASE("structural operations, their derivatives and writes", "[gpu]")
+{
+    same_everywhere([] { return wg::concatenate({some({2, 3}), some({1, 3})}); });
+    same_everywhere([] { return cumsum(wg::roll(some({4, 5}), 2, 1), 0); });
+    same_everywhere([] {
+        Tensor<double> x = some({4, 5});
+        view(x, wg::range(1, 3)) = some({5});
+        view(x, 0) += 1.0;
+        return x;
+    });
+    same_everywhere([] {
+        const auto f = [](const Tensor<double>& x) {
+            const wg::Indices rows = {2, 0, 2};
+            return sum(softmax(x * 2.0, 1) * take(x, rows, 0)(0, 1)) + mean(amax(x, {1})) +
+                   sum(square(view(x, wg::range(0, 2))));
+        };
+        return wg::grad(f)(some({3, 5}));
+    });
+    const wg::OnDevice there(wg::detail::gpu::number_of(wg::cuda{}));
+    const wg::Indices beyond = {0, 5};
+    CHECK_THROWS_AS(take(some({3}), beyond, 0), wg::IndexError);
+}
+
+TEST_CASE("memory of a device is counted, kept, limited and given back", "[gpu]")
+{
+    wg::cuda::trim();
+    const auto before = wg::cuda::memory();
+    {
+        const auto x = wg::ones<float, wg::cuda>({1000, 1000});
+        CHECK(wg::cuda::memory().live - before.live >= 4000000);
+    }
+    const auto after = wg::cuda::memory();
+    CHECK(after.live == before.live);
+    CHECK(after.pooled >= 4000000);
+    {
+        const auto x = wg::ones<float, wg::cuda>({1000, 1000});
+    }
+    CHECK(wg::cuda::memory().reuses > after.reuses);
+    CHECK(wg::cuda::memory().allocations == after.allocations);
+    wg::cuda::trim();
+    CHECK(wg::cuda::memory().pooled == 0);
+    wg::cuda::set_limit(wg::cuda::memory().live + 1000000);
+    CHECK_THROWS_WITH((wg::ones<float, wg::cuda>({1000, 1000})),
+                      contains("bytes on cuda:0") && contains("the limit is"));
+    CHECK_NOTHROW(wg::ones<float, wg::cuda>({1000}));
+    wg::cuda::set_limit(0);
+    CHECK_NOTHROW(wg::ones<float, wg::cuda>({1000, 1000}));
+}
