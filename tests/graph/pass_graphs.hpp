@@ -6,7 +6,9 @@
 #include <limits>
 
 #include <wengert/graph/passes/passes.hpp>
+#include <wengert/ops/creation.hpp>
 #include <wengert/ops/reductions.hpp>
+#include <wengert/ops/view.hpp>
 
 namespace pass_graphs {
 

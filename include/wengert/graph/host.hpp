@@ -28,7 +28,8 @@ inline Ref<Block> run_host_call(const void* op, const Ref<Block>* in, std::size_
 template <DType dtype> constexpr Primitive make_host_primitive()
 {
     Primitive p;
-    p.name = p.kind = "host_callback";
+    p.name = "host_callback";
+    p.ours = true;
     p.dtype = dtype;
     p.calls = p.effects = true;
     p.compute = run_host_call;

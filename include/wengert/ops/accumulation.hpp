@@ -85,7 +85,7 @@ template <class Op, std::size_t i, class Out, class... In> constexpr Primitive m
     using F = Accumulation<Op, i, Out, In...>;
     Primitive p;
     p.name = {PullName<Op, i>::text.data(), PullName<Op, i>::text.size()};
-    p.kind = kind_of<Op>(p.name);
+    p.ours = is_ours<Op>();
     p.arity = static_cast<std::uint8_t>(2 + std::popcount(F::bits));
     p.dtype = dtype_of<Out>();
     p.compute = F::compute;

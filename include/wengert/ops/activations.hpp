@@ -23,7 +23,6 @@ template <std::floating_point T> T normal_cdf(T x)
 /// y = 1/(1 + e⁻ˣ);  x̄ = ȳ y (1 − y)
 struct Sigmoid {
     static constexpr std::string_view name = "sigmoid";
-    using library = Sigmoid;
     template <class V> static V value(const V& x) { return logistic(x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
     {
@@ -34,7 +33,6 @@ struct Sigmoid {
 /// y = ln(1 + eˣ) = max(x, 0) + ln(1 + e^(−|x|));  x̄ = ȳ (1 − e⁻ʸ), which is ȳ sigmoid x
 struct Softplus {
     static constexpr std::string_view name = "softplus";
-    using library = Softplus;
     template <class V> static V value(const V& x)
     {
         using std::abs, std::exp, std::log1p;
@@ -50,7 +48,6 @@ struct Softplus {
 /// y = max(x, 0);  x̄ = ȳ where y > 0, else 0
 struct Relu {
     static constexpr std::string_view name = "relu";
-    using library = Relu;
     template <class V> static V value(const V& x) { return maximum(x, lit(0)); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
     {
@@ -68,7 +65,6 @@ template <class V> constexpr V normal_density(const V& x)
 /// y = Φ(x), the distribution function of the normal distribution;  x̄ = ȳ φ(x)
 struct NormalCdf {
     static constexpr std::string_view name = "normal_cdf";
-    using library = NormalCdf;
     template <class V> static V value(const V& x) { return normal_cdf(x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
@@ -80,7 +76,6 @@ template <class T> Tensor<T> normal_cdf(const Tensor<T>& x) { return apply_eleme
 /// y = x Φ(x);  x̄ = ȳ (Φ(x) + x φ(x)), φ the density of Φ (Hendrycks & Gimpel 2016, the exact form)
 struct Gelu {
     static constexpr std::string_view name = "gelu";
-    using library = Gelu;
     template <class V> static V value(const V& x) { return x * normal_cdf(x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
@@ -91,7 +86,6 @@ struct Gelu {
 /// y = x sigmoid x;  x̄ = ȳ s (1 + x (1 − s)), s = sigmoid x
 struct Silu {
     static constexpr std::string_view name = "silu";
-    using library = Silu;
     template <class V> static V value(const V& x) { return x * logistic(x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {

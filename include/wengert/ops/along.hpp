@@ -36,7 +36,6 @@ inline Shape along_shape(std::string_view primitive, const Shape& x, const Shape
 /// y[…, j, …] = x[…, i[…, j, …], …] along an axis
 struct TakeAlong {
     static constexpr std::string_view name = "take_along_axis";
-    using library = TakeAlong;
     static constexpr bool linear = true;
     std::size_t axis;
     void describe(Index& p) const
@@ -54,7 +53,6 @@ struct TakeAlong {
 /// x̄ = ȳ with 0 there;  v̄ = ȳ there, and 0 for those that did not stay
 struct PutAlong {
     static constexpr std::string_view name = "put_along_axis";
-    using library = PutAlong;
     static constexpr bool linear = true;
     static constexpr unsigned saves = 0b010;
     std::size_t axis;
@@ -101,7 +99,6 @@ private:
 /// y[s] = Σ x[i] over all i with ids[i] = s, in ascending order
 struct SegmentSum {
     static constexpr std::string_view name = "segment_sum";
-    using library = SegmentSum;
     static constexpr bool linear = true;
     std::int64_t segments;
     void describe(Index& p) const

@@ -29,7 +29,6 @@ template <> struct FoldKernel<Fold::What::any> {
 /// The index of the first largest or smallest element; of the first NaN if there is one.
 template <bool largest> struct ArgExtremum {
     static constexpr std::string_view name = largest ? "argmax" : "argmin";
-    using library = ArgExtremum;
     static constexpr auto fold = largest ? Fold::What::first_maximum : Fold::What::first_minimum;
     Along along;
     void describe(Fold& f) const { along.describe(f); }
@@ -38,7 +37,6 @@ template <bool largest> struct ArgExtremum {
 /// Do all, or does any, of the elements hold?
 template <bool every> struct Quantifier {
     static constexpr std::string_view name = every ? "all" : "any";
-    using library = Quantifier;
     static constexpr auto fold = every ? Fold::What::all : Fold::What::any;
     Along along;
     void describe(Fold& f) const { along.describe(f); }

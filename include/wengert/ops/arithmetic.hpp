@@ -8,7 +8,6 @@ namespace wengert {
 /// y = a + b;  ā = ȳ,  b̄ = ȳ
 struct Add {
     static constexpr std::string_view name = "add";
-    using library = Add;
     template <class V> static V value(const V& a, const V& b) { return wrapping_add(a, b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V&, const V&) { return g; }
     template <class V> static constexpr V pull(wrt<1>, const V& g, const V&, const V&, const V&) { return g; }
@@ -17,7 +16,6 @@ struct Add {
 /// y = a − b;  ā = ȳ,  b̄ = −ȳ
 struct Subtract {
     static constexpr std::string_view name = "subtract";
-    using library = Subtract;
     template <class V> static V value(const V& a, const V& b) { return wrapping_subtract(a, b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V&, const V&) { return g; }
     template <class V> static constexpr V pull(wrt<1>, const V& g, const V&, const V&, const V&)
@@ -29,7 +27,6 @@ struct Subtract {
 /// y = a b;  ā = ȳ b,  b̄ = ȳ a
 struct Multiply {
     static constexpr std::string_view name = "multiply";
-    using library = Multiply;
     template <class V> static V value(const V& a, const V& b) { return wrapping_multiply(a, b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& b, const V&)
     {
@@ -44,7 +41,6 @@ struct Multiply {
 /// y = a / b;  ā = ȳ / b,  b̄ = −ȳ y / b
 struct Divide {
     static constexpr std::string_view name = "divide";
-    using library = Divide;
     template <class V> static V value(const V& a, const V& b) { return static_cast<V>(a / b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& b, const V&)
     {
@@ -59,7 +55,6 @@ struct Divide {
 /// y = −x;  x̄ = −ȳ
 struct Negative {
     static constexpr std::string_view name = "negative";
-    using library = Negative;
     template <class V> static V value(const V& x) { return wrapping_negate(x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V&) { return -g; }
 };
@@ -67,56 +62,46 @@ struct Negative {
 /// y = x, as a constant.
 struct StopGradient {
     static constexpr std::string_view name = "stop_gradient";
-    using library = StopGradient;
     static constexpr bool constant = true;  // no node, not even a zero tangent: −0 + 0 is not −0
     template <class V> static V value(const V& x) { return x; }
 };
 
 struct Less {
     static constexpr std::string_view name = "less";
-    using library = Less;
     template <class V> static auto value(const V& a, const V& b) { return a < b; }
 };
 struct LessEqual {
     static constexpr std::string_view name = "less_equal";
-    using library = LessEqual;
     template <class V> static auto value(const V& a, const V& b) { return a <= b; }
 };
 struct Equal {
     static constexpr std::string_view name = "equal";
-    using library = Equal;
     template <class V> static auto value(const V& a, const V& b) { return a == b; }
 };
 struct NotEqual {
     static constexpr std::string_view name = "not_equal";
-    using library = NotEqual;
     template <class V> static auto value(const V& a, const V& b) { return a != b; }
 };
 struct LogicalAnd {
     static constexpr std::string_view name = "logical_and";
-    using library = LogicalAnd;
     template <class V> static auto value(const V& a, const V& b) { return a != V(0) && b != V(0); }
 };
 struct LogicalOr {
     static constexpr std::string_view name = "logical_or";
-    using library = LogicalOr;
     template <class V> static auto value(const V& a, const V& b) { return a != V(0) || b != V(0); }
 };
 struct LogicalNot {
     static constexpr std::string_view name = "logical_not";
-    using library = LogicalNot;
     template <class V> static auto value(const V& a) { return a == V(0); }
 };
 struct IsFinite {
     static constexpr std::string_view name = "is_finite";
-    using library = IsFinite;
     template <class V> static auto value(const V& a) { return is_finite(a); }
 };
 
 /// y = c ? a : b;  ā = c ? ȳ : 0,  b̄ = c ? 0 : ȳ. The unselected branch never reaches the gradient.
 struct Where {
     static constexpr std::string_view name = "where";
-    using library = Where;
     template <class C, class V> static V value(const C& c, const V& a, const V& b) { return where(c, a, b); }
     template <class C, class V>
     static constexpr V pull(wrt<1>, const V& g, const C& c, const V&, const V&, const V&)
@@ -134,7 +119,6 @@ struct Where {
 /// derivative with respect to r survives where g is 0, so the Hessian of Σ tanh² x at 0 is 2·I.
 struct ZeroWhereUndefined {
     static constexpr std::string_view name = "zero_where_undefined";
-    using library = ZeroWhereUndefined;
     template <class V> static V value(const V& g, const V& r)
     {
         return where(undefined(g, r), zero_like(r), r);
@@ -161,7 +145,6 @@ constexpr Uses is_finite(Uses a) { return Uses(a.bits); }
 /// Another element type; floating point to floating point is differentiable.
 template <class U> struct Cast {
     static constexpr std::string_view name = "cast";
-    using library = Cast;
     template <class V> static U value(const V& x) { return static_cast<U>(x); }
     static Term value(const Term& x) { return x.cast(dtype_of<U>()); }
 };

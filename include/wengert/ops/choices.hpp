@@ -10,7 +10,6 @@ namespace wengert {
 /// y = 1 where a and b are equal or both NaN, else 0; flat
 struct SameValue {
     static constexpr std::string_view name = "same_value";
-    using library = SameValue;
     template <class V> static V value(const V& a, const V& b)
     {
         return where((a == b) | ((a != a) & (b != b)), V(1), V(0));
@@ -20,7 +19,6 @@ struct SameValue {
 /// y = a / b, or 0 where b = 0;  ā = ȳ / b,  b̄ = −ȳ y / b, both 0 there too
 struct QuotientOrZero {
     static constexpr std::string_view name = "quotient_or_zero";
-    using library = QuotientOrZero;
     template <class V> static V value(const V& a, const V& b) { return where(b == lit(0), V(0), V(a / b)); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& b, const V&)
     {
@@ -35,7 +33,6 @@ struct QuotientOrZero {
 /// y = √x;  x̄ = ȳ / 2y, and 0 where y = 0
 struct RootFlatAtZero {
     static constexpr std::string_view name = "stddev";
-    using library = RootFlatAtZero;
     template <class V> static V value(const V& x)
     {
         using std::sqrt;
@@ -57,7 +54,6 @@ template <class T> Tensor<T> weigh_by_exp(const Tensor<T>& a, const Tensor<T>& x
 /// y = a e^(x − s), or 0 where x = −inf;  ā = ȳ e^(x − s),  x̄ = ȳ y,  s̄ = −ȳ y
 struct WeighByExp {
     static constexpr std::string_view name = "weigh_by_exp";
-    using library = WeighByExp;
     template <class V> static V value(const V& a, const V& x, const V& s) { return weigh_by_exp(a, x, s); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& x, const V& s, const V&)
     {

@@ -8,7 +8,6 @@ namespace wengert {
 /// y = x in memory of its own;  x̄ = ȳ
 struct Copy {
     static constexpr std::string_view name = "copy";
-    using library = Copy;
     static constexpr bool linear = true;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return copy_of(*x); }
     void describe(Index& p) const

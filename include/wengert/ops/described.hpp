@@ -78,7 +78,6 @@ template <class Op, std::size_t k, unsigned given, std::size_t n, bool back> str
     static constexpr std::size_t integers = static_cast<std::size_t>(std::popcount(given));
     static_assert(integers + 1 == n,
                   "wengert: a described primitive of several operands that are no integers has its own pull");
-    using library = LinearPart;
     static constexpr bool linear = true;
     static constexpr unsigned saves = ((1U << integers) - 1) << 1;
     Op op;

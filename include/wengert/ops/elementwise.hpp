@@ -321,7 +321,7 @@ template <class P, std::size_t i, class A, class Out, class... In> constexpr Pri
 {
     Primitive p;
     p.name = {PullName<P, i>::text.data(), PullName<P, i>::text.size()};
-    p.kind = kind_of<P>(p.name);
+    p.ours = is_ours<P>();
     p.dtype = dtype_of<Out>();
     p.elementwise = true;
     [&]<std::size_t... k>(std::index_sequence<k...>) {
@@ -337,11 +337,12 @@ template <class P, std::size_t i, class A, class Out, class... In> constexpr Pri
     return p;
 }
 
-template <class P, class A, class Out, class... In> constexpr Primitive make_elementwise()
+/// Without derivatives.
+template <class P, class A, class Out, class... In> constexpr Primitive make_elementwise_call()
 {
     Primitive p;
     p.name = P::name;
-    p.kind = kind_of<P>(p.name);
+    p.ours = is_ours<P>();
     p.arity = sizeof...(In);
     p.dtype = dtype_of<Out>();
     p.elementwise = true;
@@ -350,6 +351,12 @@ template <class P, class A, class Out, class... In> constexpr Primitive make_ele
         p.describe = []<std::size_t... k>(std::index_sequence<k...>) {
             return &describe_value<P, k...>;
         }(std::index_sequence_for<In...>());
+    return p;
+}
+
+template <class P, class A, class Out, class... In> constexpr Primitive make_elementwise()
+{
+    Primitive p = make_elementwise_call<P, A, Out, In...>();
     if constexpr (is_differentiable<Out> && !requires { P::constant; } && (std::is_same_v<Out, In> || ...)) {
         p.differentiable = true;
         p.add = add_any<Out>;
@@ -374,6 +381,10 @@ template <class P, class A, class Out, class... In>
 inline constexpr Primitive elementwise_primitive = detail::make_elementwise<P, A, Out, In...>();
 
 namespace detail {
+
+/// The same for graphs that only run.
+template <class P, class Out, class... In>
+inline constexpr Primitive elementwise_call = make_elementwise_call<P, xsimd::default_arch, Out, In...>();
 
 /// The same, from wengert::compiled where that has it.
 template <class P, class A, class Out, class... In> const Primitive& elementwise_of() noexcept

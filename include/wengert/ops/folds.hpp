@@ -56,10 +56,26 @@ struct Fold {
 
 /// Of contiguous operands (outer, n, inner), the folded axes brought together.
 struct FoldForm {
+    Fold::What what;
     void (*describe)(const void* op, Fold& f);
     void (*run)(const void* const* in, std::size_t outer, std::size_t n, std::size_t inner,
                 std::size_t freedom, void* out);
+    /// Gives parameters the other choice of `keepdims`; null where there is none.
+    void (*keep)(void* op, bool keepdims);
 };
+
+/// The result's shape.
+inline Shape reduced_shape(const Axes& axes, bool keepdims, const Shape& x)
+{
+    Shape out;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const bool reduced = next < axes.size() && axes[next] == static_cast<std::int64_t>(i);
+        next += reduced;
+        if (!reduced || keepdims) out.push_back(reduced ? 1 : x[i]);
+    }
+    return out;
+}
 
 /// How a reduction sees its operand: as (outer, n, inner), the axes to reduce brought together and contiguous.
 struct Reduction {
@@ -197,8 +213,19 @@ void run_fold(const void* const* in, std::size_t outer, std::size_t n, std::size
     }(std::index_sequence_for<In...>());
 }
 template <class Op> void describe_fold(const void* op, Fold& f) { f = fold_by(*static_cast<const Op*>(op)); }
+template <class Op> void keep_dimensions(void* op, bool keepdims)
+{
+    if constexpr (requires(Op& o) { o.keepdims = true; })
+        static_cast<Op*>(op)->keepdims = keepdims;
+    else if constexpr (requires(Op& o) { o.along.keepdims = true; })
+        static_cast<Op*>(op)->along.keepdims = keepdims;
+}
+template <class Op>
+concept KeepsDimensions =
+    requires(Op& o) { o.keepdims = true; } || requires(Op& o) { o.along.keepdims = true; };
 template <class Op, class Out, class... In>
-inline constexpr FoldForm fold_form{describe_fold<Op>, run_fold<Op, Out, In...>};
+inline constexpr FoldForm fold_form{Op::fold, describe_fold<Op>, run_fold<Op, Out, In...>,
+                                    KeepsDimensions<Op> ? keep_dimensions<Op> : nullptr};
 
 }  // namespace detail
 }  // namespace wengert

@@ -41,6 +41,12 @@ template <class Op, class Which> constexpr void set_forms_of_accumulation(Primit
     p.overridden = AddsByIndex<Op, Which>;
     if constexpr (AddsProduct<Op, Which>)
         p.product = [](const void* op) { return static_cast<const Op*>(op)->product(Which{}); };
+    if constexpr (IsPacked<Op>)
+        p.packed = [](void* op) {
+            PackedPart part = static_cast<Op*>(op)->packed();
+            part.how = PackedPart::How::added;
+            return part;
+        };
 }
 
 }  // namespace wengert::detail

@@ -11,7 +11,6 @@ namespace wengert {
 /// of the product that are not finite count as 0. 0 for none.
 struct Gemm {
     static constexpr std::string_view name = "gemm";
-    using library = Gemm;
     static constexpr unsigned saves = 0b1110;
     bool ta, tb, minus;
     std::int64_t silent;
@@ -27,6 +26,13 @@ struct Gemm {
                 .minus = minus,
                 .silent = silent ? static_cast<std::uint8_t>(silent) : MatrixProduct::none,
                 .always = true};
+    }
+    Shape result_shape(ValueTypes x) const
+    {
+        detail::demand(silent >= 0 && silent <= 2, "no operand " + std::to_string(silent));
+        for (std::size_t i = 0; i < 3; ++i) detail::demand_rank(x[i].shape, 2, false);
+        detail::demand_rank(x[3].shape, 0, false);
+        return detail::same_shape(plain().result_shape(x.subspan(1, 2)), x[0].shape, "a sum");
     }
 
     template <class T>

@@ -8,6 +8,13 @@ namespace wengert {
 
 namespace detail {
 
+/// One for each row of the logits.
+inline void demand_labels(const Shape& logits, const Shape& labels)
+{
+    demand_rank(logits, 1, true);
+    same_shape(Shape(logits.data(), logits.size() - 1), labels, "labels");
+}
+
 /// The logits as rows of classes, and the label of each row. Throws IndexError for labels that name no class.
 template <class T> struct Labelled {
     Ref<Block> x, labels;
@@ -33,9 +40,14 @@ template <class T> struct Labelled {
 /// v̄(g, x) = g (softmax(x) − one_hot(labels)) / N, for a scalar g;  ḡ = Σ h v̄(1, x),  x̄ = g/N softmax'(x) h
 struct CrossEntropyPull {
     static constexpr std::string_view name = "cross_entropy_pull";
-    using library = CrossEntropyPull;
     static constexpr unsigned saves = 0b0111;
     using Labels = Tensor<std::int64_t>;
+    static Shape result_shape(ValueTypes x)
+    {
+        detail::demand_rank(x[0].shape, 0, false);
+        detail::demand_labels(x[1].shape, x[2].shape);
+        return x[1].shape;
+    }
     template <class T>
     Ref<Block> value(const Ref<Block>& g, const Ref<Block>& logits, const Ref<Block>& labels,
                      const Site& at) const
@@ -74,9 +86,13 @@ struct CrossEntropyPull {
 /// y = −Σ log_softmax(x) at the labels, over N rows, / N;  x̄ = ȳ (softmax(x) − one_hot(labels)) / N
 struct CrossEntropy {
     static constexpr std::string_view name = "cross_entropy";
-    using library = CrossEntropy;
     static constexpr unsigned saves = 0b011;
     using Labels = Tensor<std::int64_t>;
+    static Shape result_shape(ValueTypes x)
+    {
+        detail::demand_labels(x[0].shape, x[1].shape);
+        return {};
+    }
     template <class T>
     Ref<Block> value(const Ref<Block>& logits, const Ref<Block>& labels, const Site& at) const
     {

@@ -15,7 +15,6 @@ namespace wengert {
 /// y = x²;  x̄ = 2 ȳ x
 struct Square {
     static constexpr std::string_view name = "square";
-    using library = Square;
     template <class V> static V value(const V& x) { return wrapping_multiply(x, x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
@@ -26,7 +25,6 @@ struct Square {
 /// y = √x;  x̄ = ȳ / 2y
 struct Sqrt {
     static constexpr std::string_view name = "sqrt";
-    using library = Sqrt;
     template <class V> static V value(const V& x)
     {
         using std::sqrt;
@@ -41,7 +39,6 @@ struct Sqrt {
 /// y = 1/x;  x̄ = −ȳ y²
 struct Reciprocal {
     static constexpr std::string_view name = "reciprocal";
-    using library = Reciprocal;
     template <class V> static V value(const V& x) { return lit(1) / x; }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
     {
@@ -52,7 +49,6 @@ struct Reciprocal {
 /// y = eˣ;  x̄ = ȳ y
 struct Exp {
     static constexpr std::string_view name = "exp";
-    using library = Exp;
     template <class V> static V value(const V& x)
     {
         using std::exp;
@@ -64,7 +60,6 @@ struct Exp {
 /// y = eˣ − 1;  x̄ = ȳ (y + 1)
 struct Expm1 {
     static constexpr std::string_view name = "expm1";
-    using library = Expm1;
     template <class V> static V value(const V& x)
     {
         using std::expm1;
@@ -79,7 +74,6 @@ struct Expm1 {
 /// y = ln x;  x̄ = ȳ / x
 struct Log {
     static constexpr std::string_view name = "log";
-    using library = Log;
     template <class V> static V value(const V& x)
     {
         using std::log;
@@ -91,7 +85,6 @@ struct Log {
 /// y = ln(1 + x);  x̄ = ȳ / (1 + x)
 struct Log1p {
     static constexpr std::string_view name = "log1p";
-    using library = Log1p;
     template <class V> static V value(const V& x)
     {
         using std::log1p;
@@ -106,7 +99,6 @@ struct Log1p {
 /// y = log₂ x;  x̄ = ȳ / (x ln 2)
 struct Log2 {
     static constexpr std::string_view name = "log2";
-    using library = Log2;
     template <class V> static V value(const V& x)
     {
         using std::log2;
@@ -121,7 +113,6 @@ struct Log2 {
 /// y = log₁₀ x;  x̄ = ȳ / (x ln 10)
 struct Log10 {
     static constexpr std::string_view name = "log10";
-    using library = Log10;
     template <class V> static V value(const V& x)
     {
         using std::log10;
@@ -136,7 +127,6 @@ struct Log10 {
 /// y = erf x;  x̄ = ȳ 2/√π e^(−x²)
 struct Erf {
     static constexpr std::string_view name = "erf";
-    using library = Erf;
     template <class V> static V value(const V& x)
     {
         using std::erf;
@@ -152,7 +142,6 @@ struct Erf {
 /// y = |x|;  x̄ = ȳ sign x, which is 0 at 0
 struct Abs {
     static constexpr std::string_view name = "abs";
-    using library = Abs;
     template <class V> static V value(const V& x)
     {
         using std::abs;
@@ -170,12 +159,10 @@ struct Abs {
 /// −1, 0 or 1, NaN for NaN; flat: no gradient, as all that follow.
 struct Sign {
     static constexpr std::string_view name = "sign";
-    using library = Sign;
     template <class V> static V value(const V& x) { return sign(x); }
 };
 struct Floor {
     static constexpr std::string_view name = "floor";
-    using library = Floor;
     template <class V> static V value(const V& x)
     {
         using std::floor;
@@ -184,7 +171,6 @@ struct Floor {
 };
 struct Ceil {
     static constexpr std::string_view name = "ceil";
-    using library = Ceil;
     template <class V> static V value(const V& x)
     {
         using std::ceil;
@@ -193,7 +179,6 @@ struct Ceil {
 };
 struct Round {
     static constexpr std::string_view name = "round";
-    using library = Round;
     template <class V> static V value(const V& x) { return round_even(x); }
 };
 

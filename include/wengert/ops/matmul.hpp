@@ -113,7 +113,6 @@ inline Shape leading(const Shape& s) { return Shape(s.data(), s.size() - 2); }
 /// Ā = Ȳ Bᵀ, B̄ = Aᵀ Ȳ, transposed back. Transposes are flags here, so gradients of any order make no views of them.
 struct MatMul {
     static constexpr std::string_view name = "matmul";
-    using library = MatMul;
     static constexpr bool bilinear = true;
     static constexpr unsigned saves = 0b011;
     bool ta, tb;
@@ -135,6 +134,21 @@ struct MatMul {
     {
         return tb ? added(cotangent(true), {2, ta, false, false})
                   : added({2, !ta, false, false}, cotangent(false));
+    }
+
+    Shape result_shape(ValueTypes x) const
+    {
+        detail::stated(a, x[0].shape), detail::stated(b, x[1].shape);
+        detail::demand_rank(a, ta ? 2 : 1, true);
+        detail::demand_rank(b, tb ? 2 : 1, true);
+        const Shape sa = as_rows(a), sb = as_columns(b);
+        const std::size_t la = sa.size() - 2, lb = sb.size() - 2;
+        detail::demand(sa[ta ? la : la + 1] == sb[tb ? lb + 1 : lb],
+                       "shapes " + to_string(a) + " and " + to_string(b) + ": columns do not meet rows");
+        Shape out = broadcast_shapes("graph", detail::leading(sa), detail::leading(sb), {});
+        if (a.size() > 1) out.push_back(sa[ta ? la + 1 : la]);
+        if (b.size() > 1) out.push_back(sb[tb ? lb : lb + 1]);
+        return out;
     }
 
     static Shape as_rows(const Shape& s) { return s.size() == 1 ? Shape{1, s[0]} : s; }

@@ -8,7 +8,6 @@ namespace wengert {
 /// y = x moved along axes, what leaves at one end comes in at the other
 struct Roll {
     static constexpr std::string_view name = "roll";
-    using library = Roll;
     static constexpr bool linear = true;
     Extents shifts;
     Axes axes;
@@ -25,7 +24,6 @@ struct Roll {
 /// y = x with the order of elements reversed along axes
 struct Flip {
     static constexpr std::string_view name = "flip";
-    using library = Flip;
     static constexpr bool linear = true;
     Axes axes;
     void describe(Index& p) const
@@ -49,7 +47,6 @@ enum class PadMode : std::uint8_t {
 /// y = x with more elements before and after; negative widths take some away
 struct Pad {
     static constexpr std::string_view name = "pad";
-    using library = Pad;
     static constexpr bool affine = true;
     Extents before, after;
     std::int64_t mode = 0;
@@ -91,7 +88,6 @@ struct Pad {
 /// y = x with each element n times in a row along an axis
 struct Repeat {
     static constexpr std::string_view name = "repeat";
-    using library = Repeat;
     static constexpr bool linear = true;
     std::size_t axis;
     std::int64_t times;
@@ -111,7 +107,6 @@ struct Repeat {
 /// y = every part of `extents` elements along axes, with an axis for each of these at the end
 struct Windows {
     static constexpr std::string_view name = "sliding_window";
-    using library = Windows;
     static constexpr bool linear = true;
     Shape extents;
     Axes axes;
@@ -138,7 +133,6 @@ struct Windows {
 /// yᵢ = xᵢ₊₁ − xᵢ along an axis
 struct Difference {
     static constexpr std::string_view name = "diff";
-    using library = Difference;
     static constexpr bool linear = true;
     std::size_t axis;
     void describe(Index& p) const

@@ -19,7 +19,6 @@ template <std::integral T> constexpr T pow_whole(T a, T b)
 /// y = aᵇ with std::pow's values;  ā = ȳ b aᵇ⁻¹ (0 for b = 0, but with the derivative 1/a with respect to b),  b̄ = ȳ y ln a (0 for a = 0 and b ≥ 0, NaN for a < 0)
 struct Pow {
     static constexpr std::string_view name = "pow";
-    using library = Pow;
     template <class V> static V value(const V& a, const V& b)
     {
         using std::pow;
@@ -44,7 +43,6 @@ struct Pow {
 /// y = the angle of (b, a);  ā = ȳ b/r²,  b̄ = −ȳ a/r², r² = a² + b²; 0 at the origin
 struct Atan2 {
     static constexpr std::string_view name = "atan2";
-    using library = Atan2;
     template <class V> static V value(const V& a, const V& b)
     {
         using std::atan2;
@@ -70,7 +68,6 @@ struct Atan2 {
 /// y = √(a² + b²);  ā = ȳ a/y,  b̄ = ȳ b/y; 0 at the origin
 struct Hypot {
     static constexpr std::string_view name = "hypot";
-    using library = Hypot;
     template <class V> static V value(const V& a, const V& b)
     {
         using std::hypot;
@@ -89,7 +86,6 @@ struct Hypot {
 /// y = max(a, b);  the cotangent goes to the larger one, half to each of two equal ones
 struct Maximum {
     static constexpr std::string_view name = "maximum";
-    using library = Maximum;
     template <class V> static V value(const V& a, const V& b) { return maximum(a, b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& a, const V& b, const V&)
     {
@@ -108,7 +104,6 @@ struct Maximum {
 /// y = min(a, b);  as maximum
 struct Minimum {
     static constexpr std::string_view name = "minimum";
-    using library = Minimum;
     template <class V> static V value(const V& a, const V& b) { return minimum(a, b); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& a, const V& b, const V&)
     {
@@ -123,7 +118,6 @@ struct Minimum {
 /// y = min(max(x, l), h);  x̄ = ȳ for l ≤ x ≤ h,  l̄ = ȳ for x < l ≤ h,  h̄ = ȳ where x or l is above h
 struct Clip {
     static constexpr std::string_view name = "clip";
-    using library = Clip;
     template <class V> static V value(const V& x, const V& l, const V& h)
     {
         return minimum(maximum(x, l), h);

@@ -49,7 +49,6 @@ inline void check_probability(std::string_view name, double p, bool below_one, c
 
 struct NormalFill {
     static constexpr std::string_view name = "normal";
-    using library = NormalFill;
     Shape shape;
     RandomDraw draw() const { return {.form = RandomDraw::Form::normal}; }
     void check(const Site&) const {}
@@ -61,7 +60,6 @@ struct NormalFill {
 
 template <class T> struct UniformFill {
     static constexpr std::string_view name = "uniform";
-    using library = UniformFill;
     Shape shape;
     T low, high;
     RandomDraw draw() const
@@ -85,7 +83,6 @@ template <class T> struct UniformFill {
 
 struct BernoulliFill {
     static constexpr std::string_view name = "bernoulli";
-    using library = BernoulliFill;
     Shape shape;
     double p;
     RandomDraw draw() const { return {.form = RandomDraw::Form::choice, .low = 1, .high = 0, .p = p}; }
@@ -95,7 +92,6 @@ struct BernoulliFill {
 
 template <class T> struct RandintFill {
     static constexpr std::string_view name = "randint";
-    using library = RandintFill;
     Shape shape;
     T low, high;
     RandomDraw draw() const
@@ -116,7 +112,6 @@ template <class T> struct RandintFill {
 
 struct PermutationFill {
     static constexpr std::string_view name = "permutation";
-    using library = PermutationFill;
     Shape shape;
     void check(const Site&) const {}
     void fill(const Key& key, std::int64_t* x, std::size_t n) const { kernels::fill_permutation(key, x, n); }
@@ -124,7 +119,6 @@ struct PermutationFill {
 
 struct DropoutFill {
     static constexpr std::string_view name = "dropout_mask";
-    using library = DropoutFill;
     Shape shape;
     double p;
     RandomDraw draw() const
@@ -143,10 +137,10 @@ struct DropoutFill {
 /// A child of a key: what split (domain 1) and fold_in (domain 2) make.
 struct KeyChild {
     static constexpr std::string_view name = "key_child";
-    using library = KeyChild;
     std::uint64_t i;
     std::uint32_t domain;
     RandomDraw draw() const { return {.form = RandomDraw::Form::key, .first = i, .range = domain}; }
+    static Shape result_shape(ValueTypes x) { return detail::same_shape({2}, x[0].shape, "a key"); }
     template <class> Ref<Block> value(const Ref<Block>& key, const Site& at) const
     {
         return detail::tensor_of(detail::key_of(name, key, at).child(i, domain));
@@ -156,9 +150,14 @@ struct KeyChild {
 /// The elements that a Fill (its parameters are shape, bounds, probabilities) makes of a key. No derivative.
 template <class Fill> struct Draw {
     static constexpr std::string_view name = Fill::name;
-    using library = Draw;
     static constexpr bool flat = true, random = true, infallible = true;
     Fill fill;
+    Shape result_shape(ValueTypes x) const
+    {
+        detail::same_shape({2}, x[0].shape, "a key");
+        fill.check({});
+        return fill.shape;
+    }
     RandomDraw draw() const
         requires requires(const Fill& f) { f.draw(); }
     {

@@ -95,7 +95,6 @@ template <> struct FoldKernel<Fold::What::log_sum_exp> {
 /// y = Σ x / n;  x̄ = ȳ / n
 struct Mean {
     static constexpr std::string_view name = "mean";
-    using library = Mean;
     static constexpr auto fold = Fold::What::mean;
     static constexpr bool linear = true;
     Along along;
@@ -109,8 +108,12 @@ struct Mean {
 /// y = Π over the others along the middle axis of (outer, n, inner)
 struct ExclusiveProduct {
     static constexpr std::string_view name = "exclusive_product";
-    using library = ExclusiveProduct;
     static constexpr unsigned saves = 0b01;
+    static Shape result_shape(ValueTypes x)
+    {
+        detail::demand_rank(x[0].shape, 3, false);
+        return x[0].shape;
+    }
     template <class T> Ref<Block> value(const Ref<Block>& b, const Site&) const
     {
         const auto x = contiguous(b);
@@ -163,9 +166,13 @@ private:
 /// y = Π x along the middle axis of (outer, n, inner);  x̄ᵢ = ȳ Π over the others, so that zeros are no special case
 struct Prod {
     static constexpr std::string_view name = "prod";
-    using library = Prod;
     static constexpr auto fold = Fold::What::product;
     static constexpr unsigned saves = 0b01;
+    static Shape result_shape(ValueTypes x)
+    {
+        detail::demand_rank(x[0].shape, 3, false);
+        return {x[0].shape[0], 1, x[0].shape[2]};
+    }
     void describe(Fold& f) const
     {
         static const Axes middle{1};
@@ -185,7 +192,6 @@ struct Prod {
 /// one that treats them alike. A NaN in x is the result and takes the gradient.
 template <bool largest> struct Extremum {
     static constexpr std::string_view name = largest ? "amax" : "amin";
-    using library = Extremum;
     static constexpr auto fold = largest ? Fold::What::maximum : Fold::What::minimum;
     static constexpr unsigned saves = 0b11;
     Along along;
@@ -210,7 +216,6 @@ template <bool largest> struct Extremum {
 /// y = Σ (x − mean)² / (n − ddof);  x̄ = 2 ȳ (x − mean) / (n − ddof)
 struct Var {
     static constexpr std::string_view name = "var";
-    using library = Var;
     static constexpr auto fold = Fold::What::variance;
     static constexpr unsigned saves = 0b01;
     Along along;
@@ -241,7 +246,6 @@ struct Var {
 /// y = √Σ x²;  x̄ = ȳ x / y, and 0 at the origin, where the norm has a kink and 0 is a subgradient
 struct Norm {
     static constexpr std::string_view name = "norm";
-    using library = Norm;
     static constexpr auto fold = Fold::What::norm;
     static constexpr unsigned saves = 0b11;
     Along along;
@@ -265,7 +269,6 @@ struct Norm {
 /// of which w is free: that of a y of 10⁷ is half a unit (float).
 struct LogSumExp {
     static constexpr std::string_view name = "logsumexp";
-    using library = LogSumExp;
     static constexpr auto fold = Fold::What::log_sum_exp;
     static constexpr unsigned saves = 0b11;
     Along along;

@@ -10,7 +10,6 @@ namespace wengert {
 /// yₖ = Σ xⱼ over j ≤ k along an axis, or over j ≥ k
 struct CumSum {
     static constexpr std::string_view name = "cumsum";
-    using library = CumSum;
     static constexpr bool linear = true;
     std::size_t axis;
     bool reverse;
@@ -28,7 +27,6 @@ struct CumSum {
 /// λ = b̄ is the recurrence of s̄ from the other end;  āᵢ₊ₕ = λᵢ sᵢ₋₁
 struct Recurrence {
     static constexpr std::string_view name = "recurrence";
-    using library = Recurrence;
     static constexpr unsigned saves = 0b101;
     std::size_t axis;
     bool reverse;
@@ -75,7 +73,6 @@ struct Recurrence {
 /// x̄ᵢ = Eᵢ Sᵢ with Eᵢ = Π xⱼ over j < i, Sᵢ = ȳᵢ + xᵢ₊₁ Sᵢ₊₁: nothing is divided, so zeros do no harm;  ẏᵢ = yᵢ₋₁ ẋᵢ + xᵢ ẏᵢ₋₁
 struct CumProd {
     static constexpr std::string_view name = "cumprod";
-    using library = CumProd;
     static constexpr unsigned saves = 0b01;
     std::size_t axis;
     bool reverse;
@@ -103,7 +100,6 @@ struct CumProd {
 /// The place along an axis of the greatest element so far, the first one of equal ones; of the first NaN from there on.
 struct CumArgMax {
     static constexpr std::string_view name = "cumargmax";
-    using library = CumArgMax;
     std::size_t axis;
     bool reverse;
     void describe(Index& p) const
@@ -119,7 +115,6 @@ struct CumArgMax {
 /// yₖ = the greatest xⱼ with j ≤ k along an axis, or j ≥ k, NaN from the first one on;  x̄ = ȳ added up where y was found
 struct CumMax {
     static constexpr std::string_view name = "cummax";
-    using library = CumMax;
     static constexpr unsigned saves = 0b01;
     std::size_t axis;
     bool reverse;

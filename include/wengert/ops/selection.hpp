@@ -135,7 +135,6 @@ inline const Shape& selected(const Selection& s, const Shape& x)
 /// y = zeros of shape `of` with x at the selection, the transpose of a view;  x̄ = view of ȳ
 struct Embed {
     static constexpr std::string_view name = "embed";
-    using library = Embed;
     static constexpr bool linear = true;
     Selection part;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -158,7 +157,6 @@ struct Embed {
 /// y = the selected elements of x, no copy;  x̄ = ȳ at the selection, added in place
 struct Select {
     static constexpr std::string_view name = "view";
-    using library = Select;
     static constexpr bool linear = true;
     Selection part;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return part.view(x); }

@@ -9,7 +9,6 @@ namespace wengert {
 /// yᵢ = x with axes permuted, a view: axis k of y is axis perm[k] of x;  x̄ = ȳ with the inverse permutation
 struct Transpose {
     static constexpr std::string_view name = "transpose";
-    using library = Transpose;
     static constexpr bool linear = true;
     Axes perm;
     Axes inverse() const
@@ -48,7 +47,6 @@ struct Transpose {
 /// y = x with axes of extent 1 put in, a view; `axes` are y's, sorted.  x̄ = ȳ without them
 struct ExpandDims {
     static constexpr std::string_view name = "expand_dims";
-    using library = ExpandDims;
     static constexpr bool linear = true;
     Axes axes;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -86,7 +84,6 @@ struct ExpandDims {
 /// y = x without some axes of extent 1, a view; `axes` are x's, sorted.  x̄ = ȳ with them put in
 struct Squeeze {
     static constexpr std::string_view name = "squeeze";
-    using library = Squeeze;
     static constexpr bool linear = true;
     Axes axes;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -141,7 +138,6 @@ Tensor<T> ExpandDims::pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const T
 /// One of the parts of a split or a concatenation, a view.
 struct Split : Select {
     static constexpr std::string_view name = "split";
-    using library = Split;
     template <class F> void each(F&& f) { f(part); }
 };
 
@@ -169,7 +165,6 @@ inline void describe_joined(Index& p, const Selection& part)
 /// y = the inputs one after another along an axis;  x̄ᵢ = its part of ȳ, a view
 struct Concatenate {
     static constexpr std::string_view name = "concatenate";
-    using library = Concatenate;
     std::size_t axis;
     Shape shape;        ///< of the result
     Extents extents{};  ///< of the inputs along the axis
@@ -200,7 +195,6 @@ struct Concatenate {
 /// y = the inputs side by side along a new axis;  x̄ᵢ = its part of ȳ, a view
 struct Stack {
     static constexpr std::string_view name = "stack";
-    using library = Stack;
     std::size_t axis;
     Shape shape;  ///< of the result
     Selection part(std::size_t i) const { return Selection::at(shape, axis, static_cast<std::int64_t>(i)); }
@@ -264,7 +258,6 @@ struct Triangle {
 };
 struct Tril : Triangle {
     static constexpr std::string_view name = "tril";
-    using library = Tril;
     void describe(Index& p) const { describe_kept(p, true); }
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return keep<T>(x, true); }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
@@ -274,7 +267,6 @@ struct Tril : Triangle {
 };
 struct Triu : Triangle {
     static constexpr std::string_view name = "triu";
-    using library = Triu;
     void describe(Index& p) const { describe_kept(p, false); }
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return keep<T>(x, false); }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
@@ -314,7 +306,6 @@ inline Positions on_diagonal(Positions i)
 /// y = zeros of shape `of` with x on the diagonal;  x̄ = ȳ's diagonal
 struct EmbedDiagonal {
     static constexpr std::string_view name = "embed_diagonal";
-    using library = EmbedDiagonal;
     static constexpr bool linear = true;
     Shape of;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -337,7 +328,6 @@ struct EmbedDiagonal {
 /// yᵢ = xᵢᵢ, a view;  x̄ = ȳ on the diagonal, added in place
 struct Diagonal {
     static constexpr std::string_view name = "diagonal";
-    using library = Diagonal;
     static constexpr bool linear = true;
     Shape of;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const { return diagonal_view(x); }

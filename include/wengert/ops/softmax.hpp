@@ -41,7 +41,6 @@ template <class T> Tensor<T> sum_along(std::size_t axis, const Tensor<T>& x)
 /// ḡ = v̄(h, y),  ȳ = h (g − Σ g y) − g Σ h y
 struct SoftmaxPull {
     static constexpr std::string_view name = "softmax_pull";
-    using library = SoftmaxPull;
     static constexpr auto fold = Fold::What::softmax_pull;
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
@@ -68,7 +67,6 @@ struct SoftmaxPull {
 /// y = eˣ / Σ eˣ;  x̄ = y (ȳ − Σ ȳ y)
 struct Softmax {
     static constexpr std::string_view name = "softmax";
-    using library = Softmax;
     static constexpr auto fold = Fold::What::softmax;
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
@@ -86,7 +84,6 @@ struct Softmax {
 /// v̄(g, y) = g − eʸ Σ g;  ḡ = h − Σ h eʸ,  ȳ = −h eʸ Σ g
 struct LogSoftmaxPull {
     static constexpr std::string_view name = "log_softmax_pull";
-    using library = LogSoftmaxPull;
     static constexpr auto fold = Fold::What::log_softmax_pull;
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
@@ -112,7 +109,6 @@ struct LogSoftmaxPull {
 /// y = x − ln Σ eˣ;  x̄ = ȳ − eʸ Σ ȳ,  ẏ = ẋ − Σ ẋ eʸ
 struct LogSoftmax {
     static constexpr std::string_view name = "log_softmax";
-    using library = LogSoftmax;
     static constexpr auto fold = Fold::What::log_softmax;
     static constexpr unsigned saves = 0b10;
     std::size_t axis;

@@ -13,12 +13,15 @@
 // A rule that only touches a part of its input may add `accumulate(wrt<0>, Block& x̄, const Block& g)`, used in place
 // of pull when nothing is recorded. A rule that can add as cheaply as it can write (gemm) may add
 // `bool accumulate(wrt<i>, Block& x̄, g, x…, y)`, used where a cotangent is there already; false means it cannot.
+// What has no description says `Shape result_shape(ValueTypes operands) const` for graphs that are read or built by hand, whose
+// parameters nobody has looked at; it throws ShapeError.
 #pragma once
 
 #include "accumulation.hpp"
 #include "folds.hpp"
 #include "forms.hpp"
 #include "structural_rules.hpp"
+#include "value_type.hpp"
 #ifndef WENGERT_COMPILED
 #include "index/run_source.hpp"
 #endif
@@ -42,11 +45,12 @@ Ref<Block> structural_compute(const void* op, const Ref<Block>* x, [[maybe_unuse
         }(std::index_sequence_for<In...>());
 }
 
-template <class Op, class Out, class... In> constexpr Primitive make_structural()
+/// Without derivatives.
+template <class Op, class Out, class... In> constexpr Primitive make_structural_call()
 {
     Primitive p;
     p.name = Op::name;
-    p.kind = kind_of<Op>(p.name);
+    p.ours = is_ours<Op>();
     p.arity = sizeof...(In);
     p.dtype = dtype_of<Out>();
     static_assert(sizeof...(In) <= Primitive::max_elementwise);
@@ -76,6 +80,12 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
         p.update = [](const void* op, Block& b, const Ref<Block>* rest, std::size_t, const Site&) {
             static_cast<const Op*>(op)->template update_any<Out>(b, rest);
         };
+    return p;
+}
+
+template <class Op, class Out, class... In> constexpr Primitive make_structural()
+{
+    Primitive p = make_structural_call<Op, Out, In...>();
     if constexpr (is_differentiable<Out> && !requires { Op::flat; }) {
         p.differentiable = true;
         p.vjp = structural_vjp<Op, Out, In...>;
@@ -99,6 +109,10 @@ template <class Op, class A, class Out, class... In>
 inline constexpr Primitive structural_primitive = detail::make_structural<Op, Out, In...>();
 
 namespace detail {
+
+/// The same for graphs that only run: a program that does not differentiate it has no rules of it.
+template <class Op, class Out, class... In>
+inline constexpr Primitive structural_call = make_structural_call<Op, Out, In...>();
 
 /// The same, from wengert::compiled where that has it.
 template <class Op, class Out, class... In> const Primitive& structural_of() noexcept

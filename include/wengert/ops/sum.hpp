@@ -40,7 +40,6 @@ template <> struct FoldKernel<Fold::What::sum> {
 /// y = broadcast of x to a larger shape, a view;  x̄ = Σ ȳ over the broadcast axes
 struct BroadcastTo {
     static constexpr std::string_view name = "broadcast_to";
-    using library = BroadcastTo;
     static constexpr bool linear = true;
     Shape to, from;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
@@ -63,7 +62,6 @@ struct BroadcastTo {
 /// y = Σ x over axes;  x̄ = ȳ broadcast. Summed pairwise (Higham 1993).
 struct Sum {
     static constexpr std::string_view name = "sum";
-    using library = Sum;
     static constexpr auto fold = Fold::What::sum;
     static constexpr bool linear = true;
     Axes axes;
@@ -85,7 +83,6 @@ struct Sum {
 /// y = x with another shape, the same elements in row-major order; a view where x is contiguous;  x̄ = ȳ reshaped
 struct Reshape {
     static constexpr std::string_view name = "reshape";
-    using library = Reshape;
     static constexpr bool linear = true;
     Shape to, from;
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const

@@ -119,7 +119,6 @@ void add_lines(std::string_view primitive, Block& into, const Ref<Block>& indice
 /// y = x with updates added at indices along an axis;  x̄ = ȳ,  ū = take of ȳ
 struct ScatterAdd {
     static constexpr std::string_view name = "scatter_add";
-    using library = ScatterAdd;
     static constexpr bool linear = true;
     static constexpr unsigned saves = 2;
     std::size_t axis;
@@ -147,7 +146,6 @@ struct ScatterAdd {
 /// y = the slices of x at indices along an axis;  x̄ = ȳ scattered, equal indices added up, in place where it can be
 struct Take {
     static constexpr std::string_view name = "take";
-    using library = Take;
     static constexpr bool linear = true;
     static constexpr unsigned saves = 2;
     std::size_t axis;
@@ -243,7 +241,6 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Indices& indices, const Tensor<T
 /// y = 1 at the labels along a new last axis, else 0.
 struct OneHot {
     static constexpr std::string_view name = "one_hot";
-    using library = OneHot;
     static constexpr bool flat = true;  // nothing that it reads has a derivative
     std::int64_t classes;
     void describe(Index& p) const

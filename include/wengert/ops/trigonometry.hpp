@@ -10,7 +10,6 @@ namespace wengert {
 /// y = sin x;  x̄ = ȳ cos x
 struct Sin {
     static constexpr std::string_view name = "sin";
-    using library = Sin;
     template <class V> static V value(const V& x)
     {
         using std::sin;
@@ -26,7 +25,6 @@ struct Sin {
 /// y = cos x;  x̄ = −ȳ sin x
 struct Cos {
     static constexpr std::string_view name = "cos";
-    using library = Cos;
     template <class V> static V value(const V& x)
     {
         using std::cos;
@@ -42,7 +40,6 @@ struct Cos {
 /// y = tan x;  x̄ = ȳ (1 + y²)
 struct Tan {
     static constexpr std::string_view name = "tan";
-    using library = Tan;
     template <class V> static V value(const V& x)
     {
         using std::tan;
@@ -57,7 +54,6 @@ struct Tan {
 /// y = arcsin x;  x̄ = ȳ / √(1 − x²), the root of a product because 1 − x² cancels near ±1
 struct Asin {
     static constexpr std::string_view name = "asin";
-    using library = Asin;
     template <class V> static V value(const V& x)
     {
         using std::asin;
@@ -73,7 +69,6 @@ struct Asin {
 /// y = arccos x;  x̄ = −ȳ / √(1 − x²)
 struct Acos {
     static constexpr std::string_view name = "acos";
-    using library = Acos;
     template <class V> static V value(const V& x)
     {
         using std::acos;
@@ -89,7 +84,6 @@ struct Acos {
 /// y = arctan x;  x̄ = ȳ / (1 + x²)
 struct Atan {
     static constexpr std::string_view name = "atan";
-    using library = Atan;
     template <class V> static V value(const V& x)
     {
         using std::atan;
@@ -104,7 +98,6 @@ struct Atan {
 /// y = sinh x;  x̄ = ȳ cosh x
 struct Sinh {
     static constexpr std::string_view name = "sinh";
-    using library = Sinh;
     template <class V> static V value(const V& x)
     {
         using std::sinh;
@@ -120,7 +113,6 @@ struct Sinh {
 /// y = cosh x;  x̄ = ȳ sinh x
 struct Cosh {
     static constexpr std::string_view name = "cosh";
-    using library = Cosh;
     template <class V> static V value(const V& x)
     {
         using std::cosh;
@@ -136,7 +128,6 @@ struct Cosh {
 /// y = tanh x;  x̄ = ȳ (1 − y²)
 struct Tanh {
     static constexpr std::string_view name = "tanh";
-    using library = Tanh;
     template <class V> static V value(const V& x)
     {
         using std::tanh;

@@ -62,7 +62,7 @@ template <class Op, class T> constexpr Primitive make_variadic()
 {
     Primitive p;
     p.name = Op::name;
-    p.kind = kind_of<Op>(p.name);
+    p.ours = is_ours<Op>();
     p.arity = 0;
     p.dtype = dtype_of<T>();
     p.compute = variadic_compute<Op, T>;

@@ -20,7 +20,6 @@ inline Positions describe_store(Index& p, const Selection& part, const Shape& fr
 /// y = base with a part replaced by v, broadcast;  b̄ = ȳ with zeros in the part,  v̄ = Σ of ȳ's part over broadcast axes
 struct AssignView {
     static constexpr std::string_view name = "assign_view";
-    using library = AssignView;
     static constexpr bool linear = true;
     Selection part;
     Shape from;  ///< of v
@@ -47,7 +46,6 @@ struct AssignView {
 /// a time step written with slices costs what it touches.
 template <bool minus> struct AddView {
     static constexpr std::string_view name = minus ? "subtract_view" : "add_view";
-    using library = AddView;
     static constexpr bool linear = true;
     Selection part;
     Shape from;  ///< of v
@@ -88,7 +86,6 @@ template <bool minus> struct AddView {
 /// y = one element of x, copied;  x̄ = ȳ added there
 struct Element {
     static constexpr std::string_view name = "element";
-    using library = Element;
     static constexpr bool linear = true;
     std::size_t offset;  ///< in row-major order
     Shape of;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "described.hpp"
+#include "value_type.hpp"
 
 namespace wengert {
 
@@ -13,9 +14,9 @@ namespace detail {
 /// v, or 0 where r is not finite, when all of g is 0: ZeroWhereSilent's derivative.
 struct ZeroWhereOther {
     static constexpr std::string_view name = "zero_where_other";
-    using library = ZeroWhereOther;
     static constexpr bool silences = true;
     static constexpr unsigned saves = 0b110;
+    static Shape result_shape(ValueTypes x) { return same_shape(x[0].shape, x[1].shape, "an operand"); }
     template <class T>
     Ref<Block> value(const Ref<Block>& v, const Ref<Block>& r, const Ref<Block>& g, const Site&) const
     {
@@ -47,9 +48,9 @@ struct ZeroWhereOther {
 /// what is not finite in it when all of g is 0. Nearly always there is nothing to do, so it works in place.
 struct ZeroWhereSilent {
     static constexpr std::string_view name = "zero_where_silent";
-    using library = ZeroWhereSilent;
     static constexpr bool silences = true;
     static constexpr unsigned saves = 0b011;
+    static Shape result_shape(ValueTypes x) { return x[0].shape; }
     template <class T> Ref<Block> value(const Ref<Block>& r, const Ref<Block>& g, const Site&) const
     {
         auto out = copy_of(*r);

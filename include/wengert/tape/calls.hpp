@@ -45,12 +45,18 @@ struct RandomDraw {
     std::uint64_t first = 0, range = 0;
 };
 
-/// y = the elements of a packed block from `offset` on, in a shape of their own, as loops hand out their results: the parameters
-/// that say so, where they are.
+/// The elements of a packed block from `offset` on, in a shape of their own, as loops hand out their results: the parameters that
+/// say so, where they are.
 struct PackedPart {
+    enum class How : std::uint8_t {
+        taken,  ///< they are y
+        put,    ///< y is zeros with x there
+        added   ///< y is operand 0 with operand 1 added there
+    };
     std::int64_t& offset;
     const Shape& shape;
     std::int64_t& of;  ///< elements of the block
+    How how = How::taken;
 };
 
 }  // namespace wengert

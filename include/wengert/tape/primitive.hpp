@@ -10,6 +10,16 @@
 #include "../kernels/executor.hpp"
 #include "calls.hpp"
 
+/// Beside the library's namespace, since g++ leaves out of a type's name the namespace that the function is in.
+namespace wengert_names {
+template <class Op> consteval std::string_view text_of()
+{
+    const std::string_view text = __PRETTY_FUNCTION__,
+                           before = "Op = ";  // "… text_of() [with Op = wengert::Tanh; …"
+    return text.substr(text.find(before) + before.size());
+}
+}  // namespace wengert_names
+
 namespace wengert {
 
 struct Node;
@@ -85,23 +95,15 @@ private:
         [](FieldVisitor& v, const void* p, std::string_view what) { of(v).opaque(p, what); }};
 };
 
-/// A struct of the library says `using library = <itself>`. What derives from it or has its name says nothing.
-template <class Op> constexpr std::string_view kind_of(std::string_view name)
-{
-    if constexpr (requires { typename Op::library; })
-        if constexpr (std::is_same_v<typename Op::library, Op>) return name;
-    return {};
-}
+/// Is the struct the library's own? What derives from one of them or has its name is somebody else's.
+template <class Op> consteval bool is_ours() { return wengert_names::text_of<Op>().starts_with("wengert::"); }
 
 /// Plain function pointers and constants, so that no backtrace and no closure carries a template's name.
 struct Primitive {
     static constexpr std::size_t max_elementwise = 4;
 
-    std::string_view name;  ///< for people: printing, errors, files
-    /// Which of the library's own it is, empty for everybody else's: what the compiler of graphs asks for.
-    std::string_view kind = {};
-    /// Is it the library's own?
-    bool ours() const noexcept { return !kind.empty(); }
+    std::string_view name;   ///< for people: printing, errors, files
+    bool ours = false;       ///< the library's own: only these are read from files by their plain names
     std::uint8_t arity = 0;  ///< inputs; 0 for a variable number
     DType dtype{};           ///< of the result
     bool elementwise = false;
@@ -139,7 +141,7 @@ struct Primitive {
     MatrixProduct (*product)(const void* op) = nullptr;
     /// Structural only: the random numbers that it draws. Null: none that have another form.
     RandomDraw (*draw)(const void* op) = nullptr;
-    /// Structural only: which part of a packed block it takes. Null: it does no such thing.
+    /// Structural only: which part of a packed block it takes or fills. Null: it does no such thing.
     PackedPart (*packed)(void* op) = nullptr;
     /// Calls of graphs only: the loop or branch that it is (graph/loops/loop.hpp).
     const LoopParameters* (*loop)(const void* op) = nullptr;

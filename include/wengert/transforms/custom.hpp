@@ -107,7 +107,6 @@ void visit_functions(std::shared_ptr<const std::pair<F, R>>& functions, const Vi
 
 template <class F, class R> struct CustomVjp {
     static constexpr std::string_view name = "custom_vjp";
-    using library = CustomVjp;
     static constexpr unsigned saves = 0xff;
     std::shared_ptr<const std::pair<F, R>> functions;   ///< f and its rule
     mutable std::shared_ptr<const Inside> inside = {};  ///< of this call, in a trace
@@ -140,7 +139,6 @@ template <class F, class R> struct CustomVjp {
 /// ẏ = rule(ẋ…, y, x…); its reverse is the transpose of the rule, which is linear in ẋ.
 template <class F, class R> struct CustomJvp {
     static constexpr std::string_view name = "custom_jvp";
-    using library = CustomJvp;
     static constexpr unsigned saves = 0xff;
     std::shared_ptr<const std::pair<F, R>> functions;
     mutable std::shared_ptr<const Inside> inside = {};

@@ -14,7 +14,6 @@ public:
     explicit CppPieces(CppWriter& w) : w_(w) {}
 
 protected:
-    template <class Op> const Op& op() const { return *static_cast<const Op*>(n_->op.get()); }
     ValueId in(std::size_t i) const { return n_->inputs[i]; }
     CppOperand input(std::size_t i) { return w_.operand(in(i)); }
     CppOperand result() { return w_.operand(v_); }
@@ -53,21 +52,26 @@ protected:
         const CppOperand x = input(0);
         w_.copy(x, w_.pointer(v_), row_major(x.shape));
     }
-    bool moves(std::string_view name)
+    /// A part of a packed block, if it is one.
+    bool packs()
     {
-        if (name == "pack") {
+        if (!n_->primitive->packed) return false;
+        const PackedPart part = n_->primitive->packed(const_cast<void*>(n_->op.get()));
+        switch (part.how) {
+        case PackedPart::How::put:
             w_.fill(v_, "0");
-            packed(op<Pack>().offset, 0, "=");
-        } else if (name == "unpack.pull0") {
+            packed(part.offset, 0, "=");
+            break;
+        case PackedPart::How::added:
             begin_with_first();
-            packed(op<Unpack>().offset, 1, "+=");
-        } else if (name == "unpack") {
+            packed(part.offset, 1, "+=");
+            break;
+        case PackedPart::How::taken: {
             const std::size_t unit = size_of(w_.graph.node(in(0)).dtype);
             w_.line("memcpy(" + w_.pointer(v_) + ", (const char*)(" + input(0).pointer + ") + " +
-                    number(op<Unpack>().offset * static_cast<std::int64_t>(unit)) + ", " +
+                    number(part.offset * static_cast<std::int64_t>(unit)) + ", " +
                     std::to_string(w_.plan.bytes_of(v_)) + ");");
-        } else {
-            return false;
+        }
         }
         return true;
     }

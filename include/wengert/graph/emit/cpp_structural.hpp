@@ -20,7 +20,7 @@ public:
         v_ = v;
         n_ = &w_.graph.node(v);
         over_ = over;
-        const std::string_view name = n_->primitive->kind;
+        const std::string_view name = n_->primitive->ours ? n_->primitive->name : std::string_view();
         const bool described = is_described(*n_->primitive);
         w_.line("/* " + comment_text(n_->primitive->name) +
                 (n_->at.line ? ", line " + std::to_string(n_->at.line) : "") + " */");
@@ -36,12 +36,12 @@ public:
                                                               : CppLoop(w_, v).write();
         if (n_->primitive->silences) return silence(n_->inputs.size() == 2);
         if (w_.module.native) {
-            if (!(moves(name) || reduces(name))) w_.refuse(v, "it is a call of the library");
+            if (!(packs() || reduces(name))) w_.refuse(v, "it is a call of the library");
             return;
         }
         if (n_->primitive->product) return multiply();
         if (n_->primitive->draw) return draw(n_->primitive->draw(n_->op.get()));
-        if (!(moves(name) || reduces(name) || normalizes(name)))
+        if (!(packs() || reduces(name) || normalizes(name)))
             w_.refuse(v, "this operation has no form in emitted C++");
     }
 

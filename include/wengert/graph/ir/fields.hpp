@@ -51,7 +51,7 @@ inline std::string fields_text(const GraphNode& n)
 inline bool same_primitive(const Primitive& a, const Primitive& b)
 {
     return &a == &b ||
-           (a.name == b.name && a.kind == b.kind && a.dtype == b.dtype && a.arity == b.arity &&
+           (a.name == b.name && a.ours == b.ours && a.dtype == b.dtype && a.arity == b.arity &&
             a.value == b.value && a.compute == b.compute && a.expand == b.expand && a.clone == b.clone);
 }
 

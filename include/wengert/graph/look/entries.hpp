@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "../../ops/variadic.hpp"
+#include "../../ops/value_type.hpp"
 #include "../ir/graph.hpp"
-#include "value_type.hpp"
 
 namespace wengert {
 
@@ -34,10 +34,6 @@ struct RegistryEntry {
 
 namespace detail {
 
-template <class Op>
-concept has_shape_rule = requires(const Op& op, ValueTypes x) { Shape(result_shape(op, x)); };
-template <class Op> Shape call_shape_rule(const Op& op, ValueTypes x) { return result_shape(op, x); }
-
 /// Of an operation that is described part by part: they make up the whole.
 template <class Op> Shape parts_shape(const void* op, ValueTypes x)
 {
@@ -58,10 +54,28 @@ template <class Op> Shape parts_shape(const void* op, ValueTypes x)
     return whole;
 }
 
-/// What the description says, or the overload of result_shape for Op; null where there is none.
+/// A fold of whole axes, of one operand or of as many elements as each of them.
+template <class Op> Shape fold_shape(const void* op, ValueTypes x)
+{
+    const Fold f = fold_by(*static_cast<const Op*>(op));
+    const Shape& shape = x[0].shape;
+    if (f.maps()) {
+        demand_axis(f.axis, shape);
+        return same_shape(shape, x.back().shape, "an operand");
+    }
+    if (f.from) stated(*f.from, shape);
+    demand_axes(*f.axes, shape.size());
+    return reduced_shape(*f.axes, f.keepdims, shape);
+}
+
+/// What the struct's own rule says, or its description; null where there is neither.
 template <class Op> ShapeRule shape_rule_of()
 {
-    if constexpr (Described<Op>)
+    if constexpr (requires(const Op& op, ValueTypes x) { op.result_shape(x); })
+        return [](const void* op, ValueTypes x) { return static_cast<const Op*>(op)->result_shape(x); };
+    else if constexpr (Folded<Op>)
+        return fold_shape<Op>;
+    else if constexpr (Described<Op>)
         return [](const void* op, ValueTypes x) {
             const Shape* shapes[Index::most_operands] = {};
             for (std::size_t k = 0; k < x.size() && k < Index::most_operands; ++k) shapes[k] = &x[k].shape;
@@ -72,8 +86,6 @@ template <class Op> ShapeRule shape_rule_of()
         };
     else if constexpr (DescribedByParts<Op>)
         return parts_shape<Op>;
-    else if constexpr (has_shape_rule<Op>)
-        return [](const void* op, ValueTypes x) { return call_shape_rule(*static_cast<const Op*>(op), x); };
     else
         return nullptr;
 }
@@ -138,7 +150,7 @@ public:
     {
         add(detail::elementwise_of<P, xsimd::default_arch, Out, In...>(), {dtype_of<In>()...});
     }
-    /// The structural struct Op, with result_shape(op, operands) as its rule where that is declared.
+    /// The structural struct Op, whose shape its description says, or op.result_shape(operands).
     template <class Op, class Out, class... In> void add_structural()
     {
         add(detail::structural_of<Op, Out, In...>(), {dtype_of<In>()...}, detail::shape_rule_of<Op>());
@@ -154,7 +166,7 @@ public:
                               bool ours = true) const
     {
         const auto at = entries_.find(name);
-        const auto is_ours = [](const RegistryEntry& e) { return e.primitive->ours(); };
+        const auto is_ours = [](const RegistryEntry& e) { return e.primitive->ours; };
         const bool known = at != entries_.end();
         const bool some_ours = known && std::any_of(at->second.begin(), at->second.end(), is_ours);
         const bool some_own = known && !std::all_of(at->second.begin(), at->second.end(), is_ours);

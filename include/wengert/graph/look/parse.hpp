@@ -208,7 +208,7 @@ private:
     }
     static std::optional<LoopParameters::Kind> loop_kind(std::string_view name)
     {
-        static constexpr std::string_view names[] = {"scan", "while_loop", "cond", "while_pull", "scan_pull"};
+        const auto& names = LoopParameters::names;
         const auto at = std::find(std::begin(names), std::end(names), name);
         if (at == std::end(names)) return {};
         return static_cast<LoopParameters::Kind>(at - std::begin(names));

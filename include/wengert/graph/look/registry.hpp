@@ -5,8 +5,16 @@
 #pragma once
 
 #include "../../base/separate.hpp"
+#include "../../ops/arg_reductions.hpp"
+#include "../../ops/creation.hpp"
+#include "../../ops/gemm.hpp"
+#include "../../ops/losses.hpp"
+#include "../../ops/random.hpp"
+#include "../../ops/shape.hpp"
+#include "../../ops/take.hpp"
+#include "../../ops/view.hpp"
+#include "../loops/loop_rules.hpp"
 #include "entries.hpp"
-#include "shape_rules.hpp"
 
 namespace wengert {
 

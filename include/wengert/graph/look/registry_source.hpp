@@ -151,7 +151,7 @@ template <class T, class... U> void add_unpacks(Registry& r)
         using Result = std::remove_cvref_t<decltype(type)>;
         return [](const void* op, ValueTypes x) {
             constexpr auto packed = structural_primitive<Unpack, xsimd::default_arch, Result, T>.packed;
-            return unpacked_shape<Result>(packed(const_cast<void*>(op)), x);
+            return unpacked_shape(packed(const_cast<void*>(op)), sizeof(Result), x);
         };
     };
     r.add_structural<Pack, T, T>();

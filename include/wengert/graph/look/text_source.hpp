@@ -51,7 +51,7 @@ WENGERT_INLINE std::string node_text(const GraphNode& n, std::size_t inlined, co
     }
     const LoopParameters* loop = loop_of(n);
     const std::string fields = loop ? loop_text(*loop, numbers) : fields_text(n);
-    return word_text(n.primitive->name, n.primitive->ours()) + list_text(n.inputs) +
+    return word_text(n.primitive->name, n.primitive->ours) + list_text(n.inputs) +
            (fields.empty() ? "" : " {" + fields + "}");
 }
 

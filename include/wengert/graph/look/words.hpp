@@ -4,7 +4,7 @@
 #include "../ir/fields.hpp"
 #include "cursor.hpp"
 #include "elements.hpp"
-#include "value_type.hpp"
+#include "../../ops/value_type.hpp"
 
 namespace wengert {
 

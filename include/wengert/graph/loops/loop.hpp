@@ -32,6 +32,7 @@ class LoopCode;
 /// None of these graphs has guards or updates.
 struct LoopParameters {
     enum class Kind : std::uint8_t { scan, while_loop, cond, while_pull, scan_pull };
+    static constexpr std::string_view names[] = {"scan", "while_loop", "cond", "while_pull", "scan_pull"};
     /// Where a result lies in the packed block, in units of its elements; floats in a block of doubles are converted, which is
     /// exact, and what is no floating-point number is there bit by bit.
     struct Result {
@@ -129,9 +130,9 @@ inline void visit_loop(void* op, FieldVisitor& visitor)
 
 template <LoopParameters::Kind kind, class T, bool effects> constexpr Primitive make_loop_primitive()
 {
-    constexpr std::string_view names[] = {"scan", "while_loop", "cond", "while_pull", "scan_pull"};
     Primitive p;
-    p.name = p.kind = names[static_cast<std::size_t>(kind)];
+    p.name = LoopParameters::names[static_cast<std::size_t>(kind)];
+    p.ours = true;
     p.dtype = dtype_of<T>();
     p.effects = effects;
     p.compute = run_loop;
@@ -194,7 +195,8 @@ inline const LoopParameters* loop_parameters(const GraphNode& n)
 inline std::optional<PackedPart> packed_part(const GraphNode& n)
 {
     if (!n.primitive || !n.primitive->packed) return {};
-    return n.primitive->packed(const_cast<void*>(n.op.get()));
+    const PackedPart part = n.primitive->packed(const_cast<void*>(n.op.get()));
+    return part.how == PackedPart::How::taken ? std::optional(part) : std::nullopt;
 }
 /// The same node's parameters for another place in another block.
 inline Parameters packed_at(const GraphNode& n, std::int64_t offset, std::int64_t of)
@@ -206,14 +208,38 @@ inline Parameters packed_at(const GraphNode& n, std::int64_t offset, std::int64_
     return copy;
 }
 
+namespace detail {
+/// Elements from `offset` on lie in a packed block.
+inline void demand_packed(std::int64_t offset, std::size_t bytes, std::int64_t of, std::size_t unit)
+{
+    check_extents({of});
+    demand(offset >= 0 && offset <= of && bytes <= static_cast<std::size_t>(of - offset) * unit,
+           "what begins at " + std::to_string(offset) + " does not lie in a block of " + std::to_string(of));
+}
+/// The shape of a part of a packed block x, of elements of `unit` bytes.
+inline Shape unpacked_shape(const PackedPart& part, std::size_t unit, ValueTypes x)
+{
+    stated({part.of}, x[0].shape);
+    check_extents(part.shape);
+    demand_packed(part.offset, element_count(part.shape) * unit, part.of, size_of(x[0].dtype));
+    return part.shape;
+}
+}  // namespace detail
+
 /// y = zeros of shape (of) with x, flattened, from element `offset` on: the transpose of Unpack;  x̄ = unpack of ȳ
 struct Pack {
     static constexpr std::string_view name = "pack";
-    using library = Pack;
     static constexpr bool linear = true;
     std::int64_t offset;
     Shape shape;  ///< of x
     std::int64_t of;
+    PackedPart packed() { return {offset, shape, of, PackedPart::How::put}; }
+    Shape result_shape(ValueTypes x) const
+    {
+        detail::stated(shape, x[0].shape);
+        detail::demand_packed(offset, element_count(shape), of, 1);
+        return {of};
+    }
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         auto y = zeros_block(dtype_of<T>(), Shape{of});
@@ -227,7 +253,6 @@ struct Pack {
 /// x̄ = ȳ in its place, added in place
 struct Unpack {
     static constexpr std::string_view name = "unpack";
-    using library = Unpack;
     static constexpr bool linear = true;
     std::int64_t offset;
     Shape shape;

@@ -1,6 +1,7 @@
 // Common subexpressions: what has been computed already is not computed again.
 #pragma once
 
+#include "../ir/fields.hpp"
 #include "rewrite.hpp"
 
 namespace wengert::passes {
@@ -50,6 +51,12 @@ constexpr std::uint64_t mix(std::uint64_t h, std::uint64_t x)
     return h ^ h >> 29;
 }
 
+/// The same for descriptors of one primitive, with rules and without (ops/structural.hpp).
+inline std::uint64_t word_of(const Primitive& p)
+{
+    return p.value ? reinterpret_cast<std::uintptr_t>(p.value) : reinterpret_cast<std::uintptr_t>(p.compute);
+}
+
 /// The functions whose result IEEE 754 determines to the bit: two descriptors of one are the same operation.
 inline bool determined(Fn fn) noexcept
 {
@@ -83,8 +90,7 @@ inline std::uint64_t hash_node(const GraphNode& n, Fn fn)
 {
     if (n.kind == Graph::Kind::constant) return hash_constant(*n.constant);
     const bool by_function = determined(fn);
-    std::uint64_t h =
-        by_function ? static_cast<std::uint64_t>(fn) : reinterpret_cast<std::uintptr_t>(n.primitive);
+    std::uint64_t h = by_function ? static_cast<std::uint64_t>(fn) : word_of(*n.primitive);
     h = mix(mix(mix(h, static_cast<std::uint64_t>(n.dtype)), n.segment), n.index);
     if (commutes(fn)) {
         h = mix(mix(h, std::min(n.inputs[0], n.inputs[1])), std::max(n.inputs[0], n.inputs[1]));
@@ -107,7 +113,7 @@ inline bool same_node(const GraphNode& a, Fn fa, const GraphNode& b, Fn fb)
     if (a.kind == Graph::Kind::constant)
         return a.constant.get() == b.constant.get() || same_elements(*a.constant, *b.constant);
     if (a.segment != b.segment || a.index != b.index || fa != fb) return false;
-    if (a.primitive != b.primitive && !determined(fa)) return false;
+    if (!determined(fa) && !same_primitive(*a.primitive, *b.primitive)) return false;
     if (!same_inputs(a, b, fa)) return false;
     return a.op == b.op || words_of(a, 0).words == words_of(b, 1).words;
 }
@@ -139,7 +145,7 @@ inline void remember_value(Rewrite& r, ValueId v)
 inline ValueId common_rule(Rewrite& r, GraphNode& n)
 {
     if (n.kind == Graph::Kind::input) return no_value;
-    const Fn fn = n.primitive ? function_of(*n.primitive) : Fn::unknown;
+    const Fn fn = r.here;
     const std::uint64_t h = r.hash = hash_node(n, fn) | 1;
     if (r.table.empty()) return no_value;
     const std::size_t mask = r.table.size() - 1;

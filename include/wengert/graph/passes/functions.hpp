@@ -1,55 +1,14 @@
-// Which function a primitive computes. Elementwise ones are known by the program of their rule (base/term.hpp), so a name
-// means nothing: a user's x + y is an addition and a user's `add` that multiplies is none. Structural ones are known by
-// the type of their parameters.
+// Which function an operation computes. Elementwise ones are known by the program of their rule (base/term.hpp), all others by
+// their description, so a name means nothing: a user's x + y is an addition, a user's `add` that multiplies is none, and
+// whatever exchanges axes is a transpose.
 #pragma once
 
-#include "../../ops/creation.hpp"
 #include "../../ops/math.hpp"
-#include "../../ops/shape_rules.hpp"
-#include "../../ops/view.hpp"
-#include "../ir/graph.hpp"
+#include "../ir/fold_of.hpp"
+#include "../ir/index_program.hpp"
+#include "moves.hpp"
 
 namespace wengert::passes {
-
-enum class Fn : std::uint8_t {
-    unknown,
-    // elementwise
-    identity,
-    add,
-    subtract,
-    multiply,
-    divide,
-    negative,
-    maximum,
-    minimum,
-    abs,
-    square,
-    exp,
-    sqrt,
-    tanh,
-    where,
-    relu,
-    logical_not,
-    cast,
-    guarded_multiply,           ///< g b, or 0 where g is 0 and that is not finite: multiply.pull0, exp.pull0
-    guarded_divide,             ///< the same of g / b
-    guarded_square,             ///< the same of g (2 x)
-    zero_where_undefined,       ///< of (g, r)
-    zero_where_undefined_pull,  ///< of (h, g, r)
-    // structural
-    reshape,
-    transpose,
-    broadcast_to,
-    expand_dims,
-    squeeze,
-    select,
-    copy,
-    sum,
-    product,          ///< of matrices, as MatrixProduct says
-    silence,          ///< Primitive::silences, of (r, g) or (v, r, g)
-    view_accumulate,  ///< cotangent so far + g at a selection
-    element_accumulate
-};
 
 namespace detail {
 
@@ -104,31 +63,11 @@ inline const std::vector<Reference>& references()
     return *table;
 }
 
-template <class Op> bool is_op(const Primitive& p, std::string_view kind = Op::name)
-{
-    return p.kind == kind;
-}
-
-inline Fn structural_function(const Primitive& p)
-{
-    if (is_op<Reshape>(p)) return Fn::reshape;
-    if (is_op<Transpose>(p)) return Fn::transpose;
-    if (is_op<BroadcastTo>(p)) return Fn::broadcast_to;
-    if (is_op<ExpandDims>(p)) return Fn::expand_dims;
-    if (is_op<Squeeze>(p)) return Fn::squeeze;
-    if (is_op<Select>(p)) return Fn::select;
-    if (is_op<Copy>(p)) return Fn::copy;
-    if (is_op<Sum>(p)) return Fn::sum;
-    if (p.product) return Fn::product;
-    if (p.silences) return Fn::silence;
-    if (is_op<Select>(p, "view.pull0")) return Fn::view_accumulate;
-    if (is_op<Element>(p, "element.pull0")) return Fn::element_accumulate;
-    return Fn::unknown;
-}
-
 inline Fn recognise(const Primitive& p)
 {
-    if (!p.value) return structural_function(p);
+    if (p.fold && p.fold->what == Fold::What::sum) return Fn::sum;
+    if (p.product) return Fn::product;
+    if (p.silences) return Fn::silence;
     if (!p.describe || p.arity > Primitive::max_elementwise) return Fn::unknown;
     const Program program = written_rule(p.arity, p.describe);
     for (const Reference& r : references())
@@ -138,7 +77,7 @@ inline Fn recognise(const Primitive& p)
 
 }  // namespace detail
 
-/// What p computes. Remembered for each descriptor.
+/// What p computes, whatever the shapes. Remembered for each descriptor.
 inline Fn function_of(const Primitive& p)
 {
     struct Entry {
@@ -158,10 +97,27 @@ inline Fn function_of(const Primitive& p)
 /// Of Fn::silence: the first operand is the one that may not be finite.
 inline bool silences_itself(const GraphNode& n) { return n.inputs.size() == 2; }
 
-/// The parameters of a structural node whose function is known.
-template <class Op> const Op& parameters_of(const GraphNode& n)
+/// What n, a node of g or one that is about to be, computes. `part` is the Selection of a move.
+inline Fn function_of(const Graph& g, const GraphNode& n, Selection& part)
 {
-    return *static_cast<const Op*>(n.op.get());
+    if (n.kind != Graph::Kind::operation) return Fn::unknown;
+    if (!n.primitive->index) return function_of(*n.primitive);
+    if (n.inputs.size() > 2) return Fn::unknown;
+    for (ValueId v : n.inputs)
+        if (g.node(v).dtype != n.dtype) return Fn::unknown;
+    return detail::move_of(index_of(g, n), part);
+}
+inline Fn function_of(const Graph& g, const GraphNode& n)
+{
+    Selection part;
+    return function_of(g, n, part);
+}
+/// The Selection of a node that is a move.
+inline Selection part_of(const Graph& g, const GraphNode& n)
+{
+    Selection part;
+    function_of(g, n, part);
+    return part;
 }
 
 }  // namespace wengert::passes

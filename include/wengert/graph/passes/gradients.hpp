@@ -54,10 +54,7 @@ inline ValueId push_down(Rewrite& r, const GraphNode& n, std::vector<ValueId> in
     f.shape = small;
     f.inputs = std::move(inputs);
     const ValueId v = r.add_inner(std::move(f));
-    const BroadcastTo op{n.shape, r.node(v).shape};
-    b.primitive = &structural_for<BroadcastTo>(n.dtype);
-    b.op = keep_parameters(*b.primitive, &op);
-    b.inputs = {v};
+    make_broadcast(r, b, v);
     return r.add(std::move(b));
 }
 
@@ -113,11 +110,11 @@ inline ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn)
 {
     const ValueId g = n.inputs[0], b = n.inputs[1];
     if (fn == Fn::guarded_multiply && (speaks(r, g) || finite_number(r, b)))
-        turn_into<Multiply>(r, n, {g, b});
+        turn_into(r, n, Fn::multiply, {g, b});
     else if (fn == Fn::guarded_divide && (speaks(r, g) || speaks(r, b)))
-        turn_into<Divide>(r, n, {g, b});
+        turn_into(r, n, Fn::divide, {g, b});
     else if (fn == Fn::guarded_square && r.is(g, 1) && r.node(b).shape == n.shape)
-        turn_into<Multiply>(r, n, {number_like(r, n, 2), b});
+        turn_into(r, n, Fn::multiply, {number_like(r, n, 2), b});
     return no_value;
 }
 
@@ -147,21 +144,17 @@ inline ValueId drop_silent(const Rewrite& r, const GraphNode& n)
 }
 
 /// Zeros plus g at a place: g put there. 0 + g is g but for −0, so that g + 0 is put there where g can be −0.
-inline ValueId embed_first(Rewrite& r, const GraphNode& n, Fn fn)
+inline ValueId embed_first(Rewrite& r, const GraphNode& n)
 {
     const ValueId c = n.inputs[0], g = n.inputs[1];
     if (!r.is(c, 0) || r.is_minus_zero(c)) return no_value;
-    const Embed op{fn == Fn::view_accumulate ? parameters_of<Select>(n).part
-                                             : parameters_of<Element>(n).part()};
-    if (!(r.node(g).shape == op.part.shape)) return no_value;
+    const Embed op{part_of(r.graph(), n)};
     GraphNode e = n;
-    e.primitive = &structural_for<Embed>(n.dtype);
-    e.op = keep_parameters(*e.primitive, &op);
-    e.inputs = {g};
+    set_move(r, e, Fn::embed, &op, g);
     if (!r.facts(g).has(Facts::no_minus_zero)) {
         GraphNode a = n;
         a.shape = op.part.shape;
-        turn_into<Add>(r, a, {g, number_like(r, n, 0)});
+        turn_into(r, a, Fn::add, {g, number_like(r, n, 0)});
         e.inputs[0] = r.add_inner(std::move(a));
     }
     return r.add(std::move(e));
@@ -176,24 +169,24 @@ inline ValueId sum_of_broadcast(Rewrite& r, GraphNode& n)
     const ValueId y = r.node(x).inputs[0];
     if (!r.node(y).shape.empty()) return no_value;
     double count = 1;
-    const Sum op = parameters_of<Sum>(n);
-    for (auto a : op.axes) count *= static_cast<double>(op.from[static_cast<std::size_t>(a)]);
+    Fold fold;
+    fold_of(n, fold);
+    for (auto a : *fold.axes) count *= static_cast<double>(r.node(x).shape[static_cast<std::size_t>(a)]);
     GraphNode product = n;
     product.shape = Shape();
-    turn_into<Multiply>(r, product, {y, number_like(r, n, count)});
+    turn_into(r, product, Fn::multiply, {y, number_like(r, n, count)});
     const ValueId v = r.add_inner(std::move(product));
     if (n.shape.empty()) return v;
-    n.primitive = &structural_for<BroadcastTo>(n.dtype);
-    set_parameters(r, n, BroadcastTo{n.shape, Shape()}, v);
+    make_broadcast(r, n, v);
     return no_value;
 }
 
 inline ValueId gradient_rule(Rewrite& r, GraphNode& n)
 {
     if (n.kind != Graph::Kind::operation) return no_value;
+    const Fn fn = r.here;
     if (n.primitive->value)
         if (const ValueId v = drop_broadcasts(r, n); v != no_value || r.edited) return v;
-    const Fn fn = function_of(*n.primitive);
     switch (fn) {
     case Fn::guarded_multiply:
     case Fn::guarded_divide:
@@ -201,8 +194,7 @@ inline ValueId gradient_rule(Rewrite& r, GraphNode& n)
     case Fn::zero_where_undefined: return drop_undefined(r, n);
     case Fn::zero_where_undefined_pull: return drop_undefined_pull(r, n);
     case Fn::silence: return drop_silent(r, n);
-    case Fn::view_accumulate:
-    case Fn::element_accumulate: return embed_first(r, n, fn);
+    case Fn::add_part: return embed_first(r, n);
     case Fn::sum: return sum_of_broadcast(r, n);
     default: return no_value;
     }

@@ -1,18 +1,18 @@
 // Matrix products: transposes become flags, sums with a product become part of it.
 #pragma once
 
-#include "../../ops/gemm.hpp"
 #include "simplify.hpp"
 
 namespace wengert::passes {
 
 namespace detail {
 
-/// Only the last two axes change places.
-inline bool swaps_rows(const Axes& perm)
+/// Is v an operand with its last two axes exchanged, and no others?
+inline bool swaps_rows(const Rewrite& r, const GraphNode& n, ValueId v)
 {
+    if (r.fn_for(n, v) != Fn::transpose) return false;
+    const Extents perm = part_of(r.graph(), r.node(v)).from;
     const std::size_t rank = perm.size();
-    if (rank < 2) return false;
     for (std::size_t k = 0; k + 2 < rank; ++k)
         if (perm[k] != static_cast<std::int64_t>(k)) return false;
     return perm[rank - 2] == static_cast<std::int64_t>(rank - 1);
@@ -45,16 +45,6 @@ inline MatMul matmul_of(const Rewrite& r, const GraphNode& n, const MatrixProduc
     return {p.a.transposed, p.b.transposed, r.node(n.inputs[p.a.operand]).shape,
             r.node(n.inputs[p.b.operand]).shape};
 }
-inline const Primitive& matmul_for(DType d)
-{
-    const Primitive* p = nullptr;
-    with_dtype(d, [&]<class T>() {
-        if constexpr (!std::is_same_v<T, bool>)
-            p = &structural_primitive<MatMul, xsimd::default_arch, T, T, T>;
-    });
-    return *p;
-}
-
 /// (xᵀ) y: the flag says it, no view is made.
 inline ValueId flag_transposes(Rewrite& r, GraphNode& n)
 {
@@ -64,8 +54,7 @@ inline ValueId flag_transposes(Rewrite& r, GraphNode& n)
     ValueId in[] = {n.inputs[p.a.operand], n.inputs[p.b.operand]};
     for (std::size_t k = 0; k < 2; ++k) {
         const ValueId x = in[k];
-        if (r.fn_for(n, x) != Fn::transpose || !swaps_rows(parameters_of<Transpose>(r.node(x)).perm))
-            continue;
+        if (!swaps_rows(r, n, x)) continue;
         const bool exact = is_proper_matrix(r.node(x).shape) && read_in_place(r, r.node(x).inputs[0]);
         if (!exact && !r.options.allow_reassociation) continue;
         bool& flag = k == 0 ? op.ta : op.tb;
@@ -75,7 +64,7 @@ inline ValueId flag_transposes(Rewrite& r, GraphNode& n)
         r.edited = true;
     }
     if (!r.edited) return no_value;
-    n.primitive = &matmul_for(n.dtype);
+    n.primitive = &primitive_of(Fn::product, n.dtype);
     n.op = keep_parameters(*n.primitive, &op);
     n.inputs = {in[0], in[1]};
     return no_value;
@@ -121,11 +110,6 @@ inline FoundProduct scaled_product(const Rewrite& r, const GraphNode& n, ValueId
     return {};
 }
 
-template <class T> const Primitive* gemm_primitive()
-{
-    return &structural_primitive<Gemm, xsimd::default_arch, T, T, T, T, T>;
-}
-
 /// c + α (a b) and c − α (a b) as one GEMM, which rounds c + α Σ in its own order.
 inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
 {
@@ -144,7 +128,7 @@ inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
         if (alpha == no_value) alpha = number_like(r, n, 1);
         const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.silent, m.a, m.b};
         GraphNode y = n;
-        y.primitive = is_single(n.dtype) ? gemm_primitive<float>() : gemm_primitive<double>();
+        y.primitive = &primitive_of(Fn::product_sum, n.dtype);
         y.op = keep_parameters(*y.primitive, &op);
         y.inputs = {c, a, b, alpha};
         return r.add(std::move(y));
@@ -155,7 +139,7 @@ inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
 inline ValueId product_rule(Rewrite& r, GraphNode& n)
 {
     if (n.kind != Graph::Kind::operation) return no_value;
-    switch (const Fn fn = function_of(*n.primitive)) {
+    switch (const Fn fn = r.here) {
     case Fn::product: return flag_transposes(r, n);
     case Fn::add:
     case Fn::subtract: return fold_sum(r, n, fn);

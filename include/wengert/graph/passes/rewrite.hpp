@@ -88,6 +88,8 @@ public:
     const PassOptions& options;
     bool edited = false;     ///< set by a rule that has changed its node
     bool is_output = false;  ///< of the node at hand: an output or a guard shows it
+    Fn here = Fn::
+        unknown;  ///< what the node computes that add() hands to a rule; rules that add nodes read it before
     std::size_t changes = 0;
     std::size_t folded_bytes = 0;  ///< of constants that rules have made in this sweep
     mutable bool blocked =
@@ -137,7 +139,9 @@ public:
         for (int round = 0; round < 16; ++round) {
             edited = false;
             hash = 0;
+            const Fn fn = function_of(to_, n);
             for (Rule rule : *rules_) {
+                here = fn;
                 const ValueId v = rule(*this, n);
                 if (v != no_value) {
                     ++changes;
@@ -223,23 +227,22 @@ inline Facts Rewrite::facts_for(const GraphNode& n) const
     f.bits |= Facts::row_major;
     if (n.kind == Graph::Kind::result) f.bits = 0;
     if (n.kind != Graph::Kind::operation) return f;
-    f.fn = function_of(*n.primitive);
+    f.fn = function_of(to_, n);
     f.bits = f.fn == Fn::unknown && detail::may_show_view(to_, n) ? 0 : Facts::row_major;
     if (!wengert::differentiable(n.dtype)) f.bits |= Facts::no_minus_zero | Facts::finite;
     constexpr unsigned values = Facts::no_minus_zero | Facts::no_minus | Facts::finite;
     switch (f.fn) {
     case Fn::reshape:
+    case Fn::unit_axes:
     case Fn::transpose:
     case Fn::broadcast_to:
-    case Fn::expand_dims:
-    case Fn::squeeze:
     case Fn::select:
     case Fn::copy:
     case Fn::identity:
         f.bits = static_cast<std::uint8_t>(f.bits | (facts_[n.inputs[0]].bits & values));
         if (f.fn == Fn::transpose || f.fn == Fn::broadcast_to || f.fn == Fn::select)
             f.bits = static_cast<std::uint8_t>(f.bits & ~Facts::row_major);
-        if (f.fn == Fn::expand_dims || f.fn == Fn::squeeze)
+        if (f.fn == Fn::unit_axes)
             f.bits = static_cast<std::uint8_t>(f.bits & (facts_[n.inputs[0]].bits | ~Facts::row_major));
         if (element_count(n.shape) > 0) f.one = facts_[n.inputs[0]].one;
         break;

@@ -17,18 +17,10 @@ inline ValueId instead(const Rewrite& r, const GraphNode& n, ValueId x)
     return fits ? x : no_value;
 }
 
-template <class P, class T> const Primitive* same_typed()
-{
-    if constexpr (requires(Term t) { P::value(t, t); })
-        return &elementwise_primitive<P, xsimd::default_arch, T, T, T>;
-    else
-        return &elementwise_primitive<P, xsimd::default_arch, T, T>;
-}
-
 /// n becomes another elementwise operation of the same result.
-template <class P> void turn_into(Rewrite& r, GraphNode& n, std::vector<ValueId> inputs)
+inline void turn_into(Rewrite& r, GraphNode& n, Fn fn, std::vector<ValueId> inputs)
 {
-    n.primitive = is_single(n.dtype) ? same_typed<P, float>() : same_typed<P, double>();
+    n.primitive = &primitive_of(fn, n.dtype);
     n.inputs = std::move(inputs);
     n.op = {};
     r.edited = true;
@@ -57,9 +49,9 @@ inline ValueId simplify_add(Rewrite& r, GraphNode& n, bool floating)
     }
     if (!floating) return no_value;
     if (const ValueId y = negated(r, n, n.inputs[1]); y != no_value)
-        turn_into<Subtract>(r, n, {n.inputs[0], y});
+        turn_into(r, n, Fn::subtract, {n.inputs[0], y});
     else if (const ValueId z = negated(r, n, n.inputs[0]); z != no_value)
-        turn_into<Subtract>(r, n, {n.inputs[1], z});
+        turn_into(r, n, Fn::subtract, {n.inputs[1], z});
     return no_value;
 }
 
@@ -71,9 +63,9 @@ inline ValueId simplify_subtract(Rewrite& r, GraphNode& n, bool floating)
         if (const ValueId v = instead(r, n, x); v != no_value) return v;
     if (!floating) return no_value;
     if (r.is_minus_zero(x) && r.node(y).shape == n.shape)
-        turn_into<Negative>(r, n, {y});
+        turn_into(r, n, Fn::negative, {y});
     else if (const ValueId z = negated(r, n, y); z != no_value)
-        turn_into<Add>(r, n, {x, z});
+        turn_into(r, n, Fn::add, {x, z});
     return no_value;
 }
 
@@ -87,7 +79,7 @@ inline void gather_factors(Rewrite& r, GraphNode& n)
             const ValueId y = r.node(x).inputs[j], c = r.node(x).inputs[1 - j];
             if (!r.facts(c).one || !(r.node(y).shape == n.shape)) continue;
             const double product = detail::number(*r.facts(c).one) * detail::number(*r.facts(d).one);
-            return turn_into<Multiply>(r, n, {y, number_like(r, n, product)});
+            return turn_into(r, n, Fn::multiply, {y, number_like(r, n, product)});
         }
     }
 }
@@ -101,17 +93,17 @@ inline ValueId simplify_multiply(Rewrite& r, GraphNode& n, bool floating)
             if (const ValueId v = instead(r, n, x); v != no_value) return v;
         if (!floating) continue;
         if (r.is(c, -1) && r.node(x).shape == n.shape) {
-            turn_into<Negative>(r, n, {x});
+            turn_into(r, n, Fn::negative, {x});
             return no_value;
         }
         const ValueId y = negated(r, n, x);
         if (y == no_value) continue;
         if (const ValueId z = negated(r, n, c); z != no_value) {
-            turn_into<Multiply>(r, n, {y, z});
+            turn_into(r, n, Fn::multiply, {y, z});
             return no_value;
         }
         if (r.facts(c).one && r.node(c).shape.empty()) {
-            turn_into<Multiply>(r, n, {y, number_like(r, n, -detail::number(*r.facts(c).one))});
+            turn_into(r, n, Fn::multiply, {y, number_like(r, n, -detail::number(*r.facts(c).one))});
             return no_value;
         }
     }
@@ -136,12 +128,12 @@ inline ValueId simplify_divide(Rewrite& r, GraphNode& n)
         if (const ValueId v = instead(r, n, x); v != no_value) return v;
     const ValueId y = negated(r, n, x), z = negated(r, n, c);
     if (r.is(c, -1) && r.node(x).shape == n.shape)
-        turn_into<Negative>(r, n, {x});
+        turn_into(r, n, Fn::negative, {x});
     else if (y != no_value && z != no_value)
-        turn_into<Divide>(r, n, {y, z});
+        turn_into(r, n, Fn::divide, {y, z});
     else if (r.facts(c).one && r.node(c).shape.empty() && !r.is(c, 0) &&
              (exact_reciprocal(*r.facts(c).one) || r.options.allow_reassociation))
-        turn_into<Multiply>(r, n, {x, number_like(r, n, 1 / detail::number(*r.facts(c).one))});
+        turn_into(r, n, Fn::multiply, {x, number_like(r, n, 1 / detail::number(*r.facts(c).one))});
     return no_value;
 }
 
@@ -210,7 +202,7 @@ inline ValueId simplify_elementwise(Rewrite& r, GraphNode& n, Fn fn)
 inline ValueId simplify_rule(Rewrite& r, GraphNode& n)
 {
     if (n.kind != Graph::Kind::operation) return no_value;
-    const Fn fn = function_of(*n.primitive);
+    const Fn fn = r.here;
     if (fn == Fn::unknown) return no_value;
     return n.primitive->value ? simplify_elementwise(r, n, fn) : simplify_shape(r, n, fn);
 }

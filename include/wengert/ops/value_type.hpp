@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "../../base/dtype.hpp"
-#include "../../ops/index/demands.hpp"
+#include "../base/dtype.hpp"
+#include "index/demands.hpp"
 
 namespace wengert {
 

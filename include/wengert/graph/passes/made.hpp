@@ -1,0 +1,60 @@
+// The operations that passes write. What they find they know by what it computes; here alone they name one.
+#pragma once
+
+#include "../../ops/gemm.hpp"
+#include "../../ops/shape_rules.hpp"
+#include "moves.hpp"
+
+namespace wengert::passes::detail {
+
+/// Without derivatives: what passes write only runs.
+template <class Op> const Primitive* moving(DType d)
+{
+    const Primitive* p = nullptr;
+    with_dtype(d, [&]<class T>() { p = &wengert::detail::structural_call<Op, T, T>; });
+    return p;
+}
+template <class P, std::size_t n> const Primitive* computing(DType d)
+{
+    if constexpr (n == 1)
+        return is_single(d) ? &wengert::detail::elementwise_call<P, float, float>
+                            : &wengert::detail::elementwise_call<P, double, double>;
+    else
+        return is_single(d) ? &wengert::detail::elementwise_call<P, float, float, float>
+                            : &wengert::detail::elementwise_call<P, double, double, double>;
+}
+template <class T> const Primitive* multiplying()
+{
+    if constexpr (std::is_same_v<T, bool>)
+        return nullptr;
+    else
+        return &wengert::detail::structural_call<MatMul, T, T, T>;
+}
+
+/// The library's operation of that function; arithmetic and sums with products on floating-point numbers alone.
+inline const Primitive& primitive_of(Fn fn, DType d)
+{
+    const Primitive* p = nullptr;
+    switch (fn) {
+    case Fn::add: p = computing<Add, 2>(d); break;
+    case Fn::subtract: p = computing<Subtract, 2>(d); break;
+    case Fn::multiply: p = computing<Multiply, 2>(d); break;
+    case Fn::divide: p = computing<Divide, 2>(d); break;
+    case Fn::negative: p = computing<Negative, 1>(d); break;
+    case Fn::reshape: p = moving<Reshape>(d); break;
+    case Fn::transpose: p = moving<Transpose>(d); break;
+    case Fn::broadcast_to: p = moving<BroadcastTo>(d); break;
+    case Fn::select: p = moving<Select>(d); break;
+    case Fn::embed: p = moving<Embed>(d); break;
+    case Fn::product: with_dtype(d, [&]<class T>() { p = multiplying<T>(); }); break;
+    case Fn::product_sum:
+        p = is_single(d) ? &wengert::detail::structural_call<Gemm, float, float, float, float, float>
+                         : &wengert::detail::structural_call<Gemm, double, double, double, double, double>;
+        break;
+    default: break;
+    }
+    if (!p) fail<Error>("optimize", "there is no such operation to write", {});
+    return *p;
+}
+
+}  // namespace wengert::passes::detail
