@@ -1,3 +1,4 @@
+file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda_cache)  # kernels that have been compiled
 # The fake driver of CUDA (fake/fake.hpp) with NVRTC and cuBLAS and without, and the tests that run on it: forwards, backwards, at
 # random, and as version 13. On a machine with a GPU the same programs run on that: test_cuda with WENGERT_CUDA_DRIVER unset.
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/cuda/fake)
@@ -16,7 +17,7 @@ add_dependencies(test_cuda fake_cuda fake_cuda_driver)
 
 # wengert_on_fake(test SETTING...): its environment.
 function(wengert_on_fake test library)
-    set_tests_properties(${test} PROPERTIES TIMEOUT 600 ENVIRONMENT "WENGERT_CUDA_DRIVER=$<TARGET_FILE:${library}>;${ARGN}")
+    set_tests_properties(${test} PROPERTIES TIMEOUT 600 ENVIRONMENT "WENGERT_CUDA_DRIVER=$<TARGET_FILE:${library}>;XDG_CACHE_HOME=${CMAKE_CURRENT_BINARY_DIR}/cuda_cache;${ARGN}")
     set_property(TEST ${test} APPEND PROPERTY LABELS cuda)
 endfunction()
 file(GLOB sources CONFIGURE_DEPENDS cuda/*.cpp)

@@ -14,9 +14,10 @@ template <class T> bool is_there(const Tensor<T>& x) { return x.any().value->dev
 
 Tensor<double> some(const wg::Shape& shape) { return wg::normal<double>(wg::Key(3), shape); }
 
-/// f on the host and there: the same bits.
-template <class F> void same_everywhere(const F& f)
+/// f on the host and there: the same bits. Returns how often the host has helped.
+template <class F> std::int64_t same_everywhere(const F& f)
 {
+    const std::int64_t before = wg::cuda::counts().host_calls;
     const auto numbers = [&](std::uint8_t device) {
         const wg::OnDevice there(device);
         const auto y = f();
@@ -28,6 +29,7 @@ template <class F> void same_everywhere(const F& f)
     const auto host = numbers(0), there = numbers(wg::detail::gpu::number_of(wg::cuda{}));
     CHECK(host.first == there.first);
     CHECK(host.second == there.second);
+    return wg::cuda::counts().host_calls - before;
 }
 
 }  // namespace
@@ -121,6 +123,32 @@ TEST_CASE("elementwise operations and their derivatives have the host's bits", "
         }
         return w.detach();
     });
+}
+
+TEST_CASE("elementwise kernels need no host, in any layout", "[gpu][libraries]")
+{
+    const auto here = [](auto f) { CHECK(same_everywhere(f) == 0); };
+    const wg::OnDevice host(0);
+    const auto a = some({6, 5, 4});
+    const auto on = [&](const Tensor<double>& x) { return wg::placed(x.any().value); };
+    const auto put = [&](const Tensor<double>& x) { return Tensor<double>(wg::AnyTensor{on(x), {}}); };
+    here([&] { return exp(put(a)) * 2.0; });
+    here([&] { return transpose(put(a)) + 1.0; });
+    here([&] { return put(a) * transpose(put(a)(0))(0)(0); });
+    here([&] { return copy(transpose(put(a))); });
+    here([&] { return view(put(a), wg::range(1, 5), 2) - put(a)(0)(0); });
+    here([&] { return wg::where(put(a) > 0.0, put(a), -put(a)); });
+    here([&] { return pow(abs(put(a)), 1.5) + hypot(put(a), 2.0) + atan2(put(a), put(a) * put(a)); });
+    here([&] { return sin(put(a) * 1e6) + cos(put(a) * 1e9) + tan(put(a)); });
+    here([&] {
+        Tensor<double> x = copy(put(a));
+        view(x, 2) = 7.0;
+        view(x, wg::range(0, 2)) *= 3.0;
+        x -= 0.5 * x;
+        return x;
+    });
+    here([&] { return wg::cast<float>(put(a)) * 3.0F; });
+    here([&] { return wg::cast<std::int64_t>(put(a) * 100.0) * 7; });
 }
 
 TEST_CASE("structural operations, their derivatives and writes", "[gpu]")

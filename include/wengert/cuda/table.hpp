@@ -3,6 +3,7 @@
 
 #include "../devices/cuda/gpu.hpp"
 #include "../devices/cuda/host_side.hpp"
+#include "index.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -25,6 +26,7 @@ inline void copy(const Block& from, Block& to)
 {
     if (from.count == 0) return;
     if (!from.strided && !to.strided) return gpu_of(to).copy(to.data, from.data, from.bytes());
+    if (run_move(gpu_of(to), "copy", to, &from, 0)) return;
     written_on_host(to, [&](Block& image) { copy_elements(*image_of(from), image); });
 }
 /// The element in every place of contiguous memory, where that is the same byte or word over and over.
@@ -48,6 +50,9 @@ inline bool fill_words(const Block& to, const void* element)
 inline void fill(Block& to, const void* element)
 {
     if (to.count == 0 || (!to.strided && fill_words(to, element))) return;
+    long long bits = 0;
+    std::memcpy(&bits, element, size_of(to.dtype));
+    if (run_move(gpu_of(to), "fill", to, nullptr, bits)) return;
     written_on_host(to, [&](Block& image) {
         const Strides s = Strides::filled(to.shape.size()), d = image.strides();
         kernels::copy_strided(to.shape.size(), to.shape.data(), s.data(),
@@ -55,8 +60,41 @@ inline void fill(Block& to, const void* element)
                               size_of(to.dtype));
     });
 }
+inline bool all_zero(const Block& b)
+{
+    const std::optional<bool> wrong = any_wrong(gpu_of(b), "zero", b);
+    return wrong ? !*wrong : wengert::all_zero(*image_of(b));
+}
+inline bool all_finite(const Block& b)
+{
+    if (!differentiable(b.dtype)) return true;
+    const std::optional<bool> wrong = any_wrong(gpu_of(b), "finite", b);
+    return wrong ? !*wrong : wengert::all_finite(*image_of(b));
+}
+inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
+{
+    if (!run_elementwise(gpu_of(out), p, in, out)) elementwise_on_host(p, in, out);
+}
+inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void* op, const Ref<Block>* in,
+                             std::size_t n, const Site& at)
+{
+    Ref<Block> y;
+    if (p.index)
+        y = index_program(gpu_of(*in[0]), p, op, in, n, at);
+    else if (p.part && n > 0)
+        y = index_parts(gpu_of(*in[0]), p, op, in, n, at);
+    return y ? y : structural_on_host(device, p, op, in, n, at);
+}
+/// The sum of two blocks of one shape is an operation; where one is broadcast, the host adds.
 inline void add(Block& to, const Block& from)
 {
+    if (to.shape == from.shape) {
+        const Block* in[] = {&to, &from};
+        const auto sum = [&]<class T>() -> const Primitive& {
+            return elementwise_primitive<Add, xsimd::default_arch, T, T, T>;
+        };
+        if (run_elementwise(gpu_of(to), with_real(to.dtype, sum), in, to)) return;
+    }
     written_on_host(to, [&](Block& image) { add_into(image, *image_of(from)); });
 }
 
@@ -82,16 +120,16 @@ template <int ordinal> const DeviceTable& table()
                       std::size_t bytes) { Gpu::get(ordinal).to_host(to, from, bytes); },
         .from_host = [](std::byte* to, const void* from,
                         std::size_t bytes) { Gpu::get(ordinal).from_host(to, from, bytes); },
-        .copy = copy,
-        .fill = fill,
-        .add = add,
-        .all_zero = [](const Block& b) { return wengert::all_zero(*image_of(b)); },
-        .all_finite = [](const Block& b) { return wengert::all_finite(*image_of(b)); },
-        .elementwise = elementwise_on_host,
+        .copy = gpu::copy,
+        .fill = gpu::fill,
+        .add = gpu::add,
+        .all_zero = gpu::all_zero,
+        .all_finite = gpu::all_finite,
+        .elementwise = elementwise,
         .host_call = [](HostFunction f, void* context, const Ref<Block>* in,
                         std::size_t n) { return host_call(number<ordinal>(), f, context, in, n); },
         .structural = [](const Primitive& p, const void* op, const Ref<Block>* in, std::size_t n,
-                         const Site& at) { return structural_on_host(number<ordinal>(), p, op, in, n, at); },
+                         const Site& at) { return gpu::structural(number<ordinal>(), p, op, in, n, at); },
         .counts = &counts};
     return all;
 }

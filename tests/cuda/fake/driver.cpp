@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <dlfcn.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 namespace fake {
@@ -382,14 +381,16 @@ FAKE_EXPORT Result cuModuleLoadDataEx(fake::Module** module, const void* image, 
     const auto* const text = static_cast<const char*>(image);
     if (std::strncmp(text, "fake ", 5) != 0) return fake::no_binary;
     const std::size_t bytes = std::strtoull(text + 5, nullptr, 10);
-    const int file = ::memfd_create("fake kernels", MFD_CLOEXEC);
-    if (file < 0 || ::write(file, text + 32, bytes) != static_cast<ssize_t>(bytes)) return fake::no_binary;
-    void* const library = ::dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+    char file[] = "/tmp/fake-cuda-XXXXXX";  // a name of its own: dlopen knows libraries by it
+    const int to = ::mkstemp(file);
+    if (to < 0 || ::write(to, text + 32, bytes) != static_cast<ssize_t>(bytes)) return fake::no_binary;
+    ::close(to);
+    void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    ::unlink(file);
     if (!library) {
         std::fprintf(stderr, "fake CUDA: %s\n", ::dlerror());
         return fake::no_binary;
     }
-    ::close(file);
     *static_cast<fake::Now**>(::dlsym(library, "fake_now")) = fake::now();
     *module = new fake::Module{library};
     return fake::success;

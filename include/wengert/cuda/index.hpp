@@ -1,0 +1,229 @@
+// Index programs on a device: each read is a launch of the one kernel of index_text.hpp.
+#pragma once
+
+#include "../ops/index/alias.hpp"
+#include "../ops/index/index_source.hpp"
+#include "../ops/index/run_source.hpp"
+#include "index_text.hpp"
+#include "moves.hpp"
+
+namespace wengert::detail::gpu {
+
+class IndexKernel {
+public:
+    IndexKernel(Gpu& gpu, const Index& p, const Ref<Block>* in, Block& out)
+        : gpu_(gpu), p_(p), in_(in), out_(out)
+    {}
+    /// Has every array few enough axes?
+    static bool can(const Index& p)
+    {
+        bool good = Kernels::available() && p.extents.size() <= Reach::most_axes;
+        for (std::size_t w = 0; w < p.write_count; ++w)
+            good = good && p.writes[w].size() <= Reach::most_rules;
+        for (std::size_t r = 0; r < p.read_count; ++r)
+            good = good && p.reads[r].at.size() <= Reach::most_rules;
+        return good && (!p.has_factor || p.factor.at.size() <= Reach::most_rules);
+    }
+    void run()
+    {
+        begin();
+        for (auto e : p_.extents)
+            if (e == 0) return;
+        for (std::size_t r = 0; r < p_.read_count; ++r) read(p_.reads[r]);
+    }
+
+private:
+    /// A number as the bits of an element.
+    static long long bits_of(DType d, double v)
+    {
+        long long bits = 0;
+        with_dtype(d, [&]<class T>() {
+            T x;
+            if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+                x = v > -0x1p63 && v < 0x1p63 ? static_cast<T>(static_cast<std::int64_t>(v)) : T(0);
+            else
+                x = static_cast<T>(v);
+            std::memcpy(&bits, &x, sizeof x);
+        });
+        return bits;
+    }
+    static long long neutral(DType d, Combine how)
+    {
+        long long bits = 0;
+        with_dtype(d, [&]<class T>() {
+            using Limits = std::numeric_limits<T>;
+            T x = T(0);
+            if (how == Combine::multiply) x = T(1);
+            if (how == Combine::maximum)
+                x = Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
+            if (how == Combine::minimum) x = Limits::has_infinity ? Limits::infinity() : Limits::max();
+            std::memcpy(&bits, &x, sizeof x);
+        });
+        return bits;
+    }
+    void begin()
+    {
+        if (out_.count == 0) return;
+        const DeviceTable& table = device_table(out_.device());
+        if (p_.start == Index::Start::operand) {
+            const Block& from = *in_[p_.base];
+            const Ref<Block> to = make_view(Ref<Block>(&out_), from.shape, nullptr, 0);
+            table.copy(from, *to);
+        } else if (p_.start == Index::Start::fill) {
+            const long long bits =
+                p_.neutral ? neutral(out_.dtype, p_.reads[0].how) : bits_of(out_.dtype, p_.fill);
+            table.fill(out_, &bits);
+        }
+    }
+
+    Reach reach(const Positions& at, std::byte* data, const Shape& shape, const Strides& strides) const
+    {
+        Reach r;
+        r.data = data;
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            const Position& q = at.data()[d];
+            if (q.plain()) {
+                r.offset += q.offset * strides[d];
+                for (std::size_t t = 0; t < q.terms; ++t)
+                    if (p_.extents.data()[q.axis[t]] > 1) r.step[q.axis[t]] += q.step[t] * strides[d];
+                continue;
+            }
+            Ruled& rule = r.rule[r.rules++];
+            rule.offset = q.offset, rule.extent = shape[d], rule.stride = strides[d];
+            rule.terms = q.terms, rule.rule = static_cast<int>(q.rule), rule.given = q.given;
+            for (std::size_t t = 0; t < q.terms; ++t) rule.step[t] = q.step[t], rule.axis[t] = q.axis[t];
+        }
+        return r;
+    }
+    Reach reach(const Index::Read& r) const
+    {
+        if (r.operand == Index::no_operand) return {};
+        const Block& b = *in_[r.operand];
+        return reach(r.at, b.data, b.shape, b.strides());
+    }
+    GivenReach given(const Index::Given& g) const
+    {
+        const Block& b = *in_[g.operand];
+        const Reach r = reach(g.at, b.data, b.shape, b.strides());
+        GivenReach out;
+        out.data = r.data, out.offset = r.offset, out.from_end = g.from_end;
+        std::copy_n(r.step, Reach::most_axes, out.step);
+        return out;
+    }
+    /// Two elements that differ along this axis have two places, whatever the other axes are; threads may take them.
+    bool has_own_places(const Index::Read& r, std::size_t axis) const
+    {
+        if (p_.extents.data()[axis] == 1) return true;
+        if (r.how == Combine::assign && p_.start == Index::Start::nothing) return true;
+        const Positions& at = p_.writes[r.write];
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            const Position& q = at.data()[d];
+            if (q.given == 0 && q.terms == 1 && q.axis[0] == axis && q.step[0] != 0 &&
+                (q.rule == Position::Rule::inside || q.rule == Position::Rule::masked))
+                return true;
+        }
+        return false;
+    }
+    void set_axes(const Index::Read& r, IndexLaunch& l) const
+    {
+        const bool scans = p_.scanned != Scan::none;
+        std::uint64_t apart = 0;
+        const std::size_t n = p_.extents.size();
+        for (std::size_t a = 0; a < n; ++a) {
+            l.extents[a] = p_.extents.data()[a];
+            if (!(scans && a == p_.scan_axis) && has_own_places(r, a)) apart |= std::uint64_t{1} << a;
+        }
+        for (const bool own : {true, false})
+            for (std::size_t a = 0; a < n; ++a) {
+                if ((scans && a == p_.scan_axis) || own != (apart >> a & 1)) continue;
+                l.order[l.axes++] = static_cast<int>(a);
+                (own ? l.threads : l.each) *= l.extents[a];
+                l.apart += own;
+            }
+        if (!scans) return;
+        l.scan_axis = p_.scan_axis;
+        l.order[l.axes++] = p_.scan_axis;
+    }
+    void read(const Index::Read& r)
+    {
+        const DType dtype = r.operand == Index::no_operand ? out_.dtype : in_[r.operand]->dtype;
+        IndexLaunch l;
+        l.x = reach(r);
+        l.y = reach(p_.writes[r.write], out_.data, p_.result, row_major(p_.result));
+        l.fill = bits_of(dtype, r.fill);
+        if (p_.has_factor) {
+            l.factor = reach(p_.factor);
+            l.factor_fill = bits_of(dtype, p_.factor.fill);
+        }
+        for (std::size_t k = 0; k < p_.given_count; ++k) l.given[k] = given(p_.givens[k]);
+        set_axes(r, l);
+        l.scanned = static_cast<int>(p_.scanned), l.reverse = p_.reverse, l.has_factor = p_.has_factor;
+        l.how = static_cast<int>(r.how), l.minus = r.minus;
+        const std::string name =
+            std::string(p_.scanned == Scan::first_maximum ? "places_" : "run_") + row_of(dtype).lane;
+        Function* const f =
+            Kernels::of(gpu_).find(gpu_, "index", name.c_str(), [] { return std::string(index_text); });
+        launch(gpu_, f, l.threads, l);
+    }
+
+    Gpu& gpu_;
+    const Index& p_;
+    const Ref<Block>* in_;
+    Block& out_;
+};
+
+/// Looks at indices on the host before anything is written.
+inline void check_given(const Index& p, std::string_view name, const Ref<Block>* in, const Site& at)
+{
+    if (p.given_count == 0) return;
+    Ref<Block> near[Index::most_operands];
+    for (std::size_t k = 0; k < p.given_count; ++k)
+        near[p.givens[k].operand] = wengert::detail::copy_to_host(in[p.givens[k].operand]);
+    const GivenCheck check(p, name, near, at);
+    for (std::size_t w = 0; w < p.write_count; ++w) check.array(p.writes[w], p.result);
+    for (std::size_t r = 0; r < p.read_count; ++r)
+        if (p.reads[r].operand != Index::no_operand) check.array(p.reads[r].at, p.shape(p.reads[r].operand));
+    if (p.has_factor) check.array(p.factor.at, p.shape(p.factor.operand));
+}
+
+/// Null where the host has to help.
+inline Ref<Block> index_program(Gpu& gpu, const Primitive& p, const void* op, const Ref<Block>* in,
+                                std::size_t n, const Site& at)
+{
+    const Shape* shapes[Index::most_operands];
+    for (std::size_t k = 0; k < n && k < Index::most_operands; ++k) shapes[k] = &in[k]->shape;
+    Index program(shapes, n);
+    describe_index(program, p.name, p.index, op, at);
+    Alias view;
+    if (p.overridden && n == 1 && in[0]->dtype == p.dtype && alias_of(program, in[0]->strides(), view))
+        return make_view(in[0], program.shown(), &view.strides, view.offset);
+    if (!IndexKernel::can(program)) return {};
+    check_given(program, p.name, in, at);
+    const std::uint8_t device = in[0]->device();
+    auto out =
+        make_elsewhere(current_thread(), device, p.dtype, program.shown(), element_count(program.result));
+    IndexKernel(gpu, program, in, *out).run();
+    device_table(device).counts->programs.fetch_add(1, std::memory_order_relaxed);
+    return out;
+}
+/// The same where their number varies: each writes its part.
+inline Ref<Block> index_parts(Gpu& gpu, const Primitive& p, const void* op, const Ref<Block>* in,
+                              std::size_t n, const Site& at)
+{
+    Ref<Block> out;
+    for (std::size_t k = 0; k < n; ++k) {
+        const Shape* const shapes[] = {&in[k]->shape};
+        Index part(shapes, 1);
+        p.part(op, k, part);
+        part.check(p.name, at);
+        if (!IndexKernel::can(part)) return {};
+        if (!out)
+            out = make_elsewhere(current_thread(), in[0]->device(), p.dtype, part.result,
+                                 element_count(part.result));
+        IndexKernel(gpu, part, &in[k], *out).run();
+    }
+    if (out) device_table(out->device()).counts->programs.fetch_add(1, std::memory_order_relaxed);
+    return out;
+}
+
+}  // namespace wengert::detail::gpu

@@ -1,0 +1,210 @@
+// The kernel of index programs (ops/index/index.hpp): one text for all of them, which is given the program. A thread takes what is
+// written to places of its own, one element after another in the stated order, so the bits are the host's.
+#pragma once
+
+#include <string>
+
+#include "kernels.hpp"
+
+namespace wengert::detail::gpu {
+
+/// A position that is more than affine, along one axis of an array; the text has the same structs.
+struct Ruled {
+    long long offset, step[3], extent, stride;
+    int axis[3], terms, rule, given;  ///< given: 1 + number
+};
+/// Where an array's elements are: affine in the axes, but for some rules.
+struct Reach {
+    static constexpr std::size_t most_axes = 8, most_rules = 6;
+    void* data = nullptr;  ///< null: a number in the place of elements
+    long long offset = 0, step[most_axes] = {};
+    long long rules = 0;
+    Ruled rule[most_rules] = {};
+};
+struct GivenReach {
+    void* data = nullptr;
+    long long offset = 0, step[Reach::most_axes] = {}, from_end = 0;
+};
+struct IndexLaunch {
+    Reach x, y, factor;
+    GivenReach given[2];
+    long long extents[Reach::most_axes] = {};
+    long long threads = 1, each = 1;  ///< over the first axes of `order`, and over the rest
+    long long fill = 0, factor_fill = 0;
+    int order[Reach::most_axes] = {};
+    int axes = 0, apart = 0;  ///< how many there are, and how many of `order` have threads of their own
+    int scan_axis = -1, scanned = 0, reverse = 0, has_factor = 0, how = 0, minus = 0;
+};
+
+inline constexpr std::string_view index_text = R"wg(
+struct wg_rule {
+    wg_int offset, step[3], extent, stride;
+    int axis[3], terms, rule, given;
+};
+struct wg_reach {
+    void* data;
+    wg_int offset, step[8], rules;
+    wg_rule rule[6];
+};
+struct wg_given {
+    const int64_t* data;
+    wg_int offset, step[8], from_end;
+};
+struct wg_program {
+    wg_reach x, y, factor;
+    wg_given given[2];
+    wg_int extents[8], threads, each, fill, factor_fill;
+    int order[8], axes, apart, scan_axis, scanned, reverse, has_factor, how, minus;
+};
+enum { inside, wrapped, clamped, mirrored, masked };
+enum { assigned, added, multiplied, greatest, least };
+enum { no_scan, sums, products, maxima, places, recurrence };
+
+inline wg_int wg_ruled(const wg_program& p, const wg_rule& r, const wg_int* i)
+{
+    if (r.given) {
+        const wg_given& g = p.given[r.given - 1];
+        wg_int at = g.offset;
+        for (int a = 0; a < p.axes; ++a) at += g.step[a] * i[a];
+        const wg_int v = g.data[at];
+        return g.from_end && v < 0 ? v + r.extent : v;
+    }
+    wg_int q = r.offset;
+    for (int t = 0; t < r.terms; ++t) q += r.step[t] * i[r.axis[t]];
+    const wg_int n = r.extent;
+    if (r.rule == wrapped) {
+        q %= n;
+        return q < 0 ? q + n : q;
+    }
+    if (r.rule == clamped) return q < 0 ? 0 : q >= n ? n - 1 : q;
+    if (r.rule == mirrored) {
+        if (n == 1) return 0;
+        const wg_int period = 2 * (n - 1);
+        q %= period;
+        if (q < 0) q += period;
+        return q < n ? q : period - q;
+    }
+    return q;
+}
+/// The place of an element, or -1 where there is none.
+inline wg_int wg_find(const wg_program& p, const wg_reach& r, const wg_int* i)
+{
+    wg_int at = r.offset;
+    for (int a = 0; a < p.axes; ++a) at += r.step[a] * i[a];
+    for (int k = 0; k < r.rules; ++k) {
+        const wg_int q = wg_ruled(p, r.rule[k], i);
+        if (r.rule[k].rule == masked && !r.rule[k].given && (q < 0 || q >= r.rule[k].extent)) return -1;
+        at += q * r.rule[k].stride;
+    }
+    return at;
+}
+template <class T> inline T wg_read(const wg_program& p, const wg_reach& r, const wg_int& fill, const wg_int* i)
+{
+    const wg_int at = r.data ? wg_find(p, r, i) : -1;
+    return at < 0 ? *(const T*)&fill : ((const T*)r.data)[at];
+}
+// whole numbers wrap
+inline float wg_add(float a, float b) { return a + b; }
+inline double wg_add(double a, double b) { return a + b; }
+inline int32_t wg_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
+inline int64_t wg_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+inline unsigned char wg_add(unsigned char a, unsigned char b) { return a + b; }
+inline float wg_times(float a, float b) { return a * b; }
+inline double wg_times(double a, double b) { return a * b; }
+inline int32_t wg_times(int32_t a, int32_t b) { return (int32_t)((uint32_t)a * (uint32_t)b); }
+inline int64_t wg_times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+inline unsigned char wg_times(unsigned char a, unsigned char b) { return a * b; }
+inline float wg_minus(float a) { return -a; }
+inline double wg_minus(double a) { return -a; }
+inline int32_t wg_minus(int32_t a) { return (int32_t)(0u - (uint32_t)a); }
+inline int64_t wg_minus(int64_t a) { return (int64_t)(0ull - (uint64_t)a); }
+inline unsigned char wg_minus(unsigned char a) { return -a; }
+inline float wg_less(float a, float b) { return a - b; }
+inline double wg_less(double a, double b) { return a - b; }
+inline int32_t wg_less(int32_t a, int32_t b) { return wg_add(a, wg_minus(b)); }
+inline int64_t wg_less(int64_t a, int64_t b) { return wg_add(a, wg_minus(b)); }
+inline unsigned char wg_less(unsigned char a, unsigned char b) { return a - b; }
+
+template <class T> inline void wg_meet(const wg_program& p, T& y, T v)
+{
+    switch (p.how) {
+    case added: y = p.minus ? wg_less(y, v) : wg_add(y, v); break;
+    case multiplied: y = wg_times(y, v); break;
+    case greatest: if (y == y && (v > y || v != v)) y = v; break;
+    case least: if (y == y && (v < y || v != v)) y = v; break;
+    default: y = p.minus ? wg_minus(v) : v;
+    }
+}
+template <class T> inline T wg_step(const wg_program& p, T s, T v, wg_int j, const wg_int* i)
+{
+    switch (p.scanned) {
+    case sums: return j ? wg_add(s, v) : v;
+    case products: return j ? wg_times(s, v) : v;
+    case maxima: return j == 0 || (s == s && (v > s || v != v)) ? v : s;
+    default: return j ? wg_add(v, wg_times(wg_read<T>(p, p.factor, p.factor_fill, i), s)) : v;
+    }
+}
+/// Sets the axes order[first .. last) to element number k of them, the last one fastest.
+inline void wg_set(const wg_program& p, int first, int last, wg_int k, wg_int* i)
+{
+    for (int a = last; a-- > first;) {
+        const wg_int n = p.extents[p.order[a]];
+        i[p.order[a]] = k % n;
+        k /= n;
+    }
+}
+template <class T> inline void wg_run(const wg_program& p)
+{
+    T* const y = (T*)p.y.data;
+    wg_int i[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
+        wg_set(p, 0, p.apart, t, i);
+        for (wg_int k = 0; k < p.each; ++k) {
+            wg_set(p, p.apart, p.axes - (p.scan_axis >= 0), k, i);
+            const wg_int n = p.scan_axis < 0 ? 1 : p.extents[p.scan_axis];
+            T s = 0;
+            for (wg_int j = 0; j < n; ++j) {
+                if (p.scan_axis >= 0) i[p.scan_axis] = p.reverse ? n - 1 - j : j;
+                const T v = wg_read<T>(p, p.x, p.fill, i);
+                s = p.scan_axis < 0 ? v : wg_step<T>(p, s, v, j, i);
+                const wg_int at = wg_find(p, p.y, i);
+                if (at >= 0) wg_meet<T>(p, y[at], s);
+            }
+        }
+    }
+}
+/// The place of the first greatest element so far, or of the first NaN.
+template <class T> inline void wg_run_places(const wg_program& p)
+{
+    int64_t* const y = (int64_t*)p.y.data;
+    wg_int i[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
+        wg_set(p, 0, p.apart, t, i);
+        for (wg_int k = 0; k < p.each; ++k) {
+            wg_set(p, p.apart, p.axes - 1, k, i);
+            const wg_int n = p.extents[p.scan_axis];
+            T s = 0;
+            wg_int place = 0;
+            for (wg_int j = 0; j < n; ++j) {
+                const wg_int here = i[p.scan_axis] = p.reverse ? n - 1 - j : j;
+                const T v = wg_read<T>(p, p.x, p.fill, i);
+                if (j == 0 || (s == s && (v > s || v != v))) s = v, place = here;
+                const wg_int at = wg_find(p, p.y, i);
+                if (at >= 0) wg_meet<int64_t>(p, y[at], place);
+            }
+        }
+    }
+}
+extern "C" __global__ void run_f32(const wg_program p) { wg_run<float>(p); }
+extern "C" __global__ void run_f64(const wg_program p) { wg_run<double>(p); }
+extern "C" __global__ void run_i32(const wg_program p) { wg_run<int32_t>(p); }
+extern "C" __global__ void run_i64(const wg_program p) { wg_run<int64_t>(p); }
+extern "C" __global__ void run_u8(const wg_program p) { wg_run<unsigned char>(p); }
+extern "C" __global__ void places_f32(const wg_program p) { wg_run_places<float>(p); }
+extern "C" __global__ void places_f64(const wg_program p) { wg_run_places<double>(p); }
+extern "C" __global__ void places_i32(const wg_program p) { wg_run_places<int32_t>(p); }
+extern "C" __global__ void places_i64(const wg_program p) { wg_run_places<int64_t>(p); }
+extern "C" __global__ void places_u8(const wg_program p) { wg_run_places<unsigned char>(p); }
+)wg";
+
+}  // namespace wengert::detail::gpu
