@@ -3,9 +3,13 @@
 
 #include <limits>
 
+#include <wengert/graph/ir/interpret.hpp>
+#include <wengert/ops/accumulation.hpp>
 #include <wengert/ops/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/cast.hpp>
+#include <wengert/ops/creation.hpp>
+#include <wengert/ops/gemm.hpp>
 #include <wengert/ops/losses.hpp>
 #include <wengert/ops/pairs.hpp>
 #include <wengert/ops/random.hpp>
@@ -151,6 +155,37 @@ std::vector<Program> corners()
 TEST_CASE("emitted headers give what the graph gives", "[emit]") { check(programs()); }
 
 TEST_CASE("emitted headers of less common operations", "[emit]") { check(corners()); }
+
+TEST_CASE("emitted products that are added know the zero-cotangent rule", "[emit]")
+{
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const D c = {{1.0, -2.0}, {0.0, 3.0}}, zeros = wengert::zeros<double>({2, 3}),
+            far = {{1.0, infinity}, {2.0, 3.0}, {-infinity, std::nan("")}}, two(2.0);
+    const D some = {{0.0, 0.0, 0.0}, {0.0, 0.0, 1.0}};
+    std::vector<Program> list;
+    for (const D& cotangent : {zeros, some})
+        for (const bool minus : {false, true}) {
+            Program p{"added" + std::to_string(list.size()), {}, {}, {}};
+            std::vector<ValueId> in;
+            for (const D& x : {c, cotangent, far, two}) {
+                p.inputs.push_back(x.any().value);
+                in.push_back(p.graph.input(DType::float64, x.shape()));
+            }
+            using A = xsimd::default_arch;
+            const Gemm gemm{false, false, minus, 1, {2, 3}, {3, 2}};
+            const auto& with_factor = structural_primitive<Gemm, A, double, double, double, double, double>;
+            p.graph.output(
+                p.graph.operation(with_factor, keep_parameters(with_factor, &gemm), in, {2, 2}, Site{}));
+            const MatMul product{false, true, {2, 2}, {3, 2}};
+            const auto& pulled = wengert::detail::accumulation_primitive<MatMul, 0, double, double, double>;
+            p.graph.output(p.graph.operation(pulled, keep_parameters(pulled, &product), {in[0], in[1], in[2]},
+                                             {2, 2}, Site{}));
+            const auto values = interpret(p.graph, p.inputs);
+            for (const ValueId v : p.graph.outputs()) p.expected.push_back(contiguous(values[v]));
+            list.push_back(std::move(p));
+        }
+    check(list);
+}
 
 TEST_CASE("what cannot be emitted is named, with its line", "[emit]")
 {

@@ -1,5 +1,5 @@
-// Folds of whole axes as loops of C: in the order of kernels/cpu/fold.hpp and by the formulas of reduce.hpp and rows.hpp, one
-// line after the other, so that emitted headers have the library's bits.
+// The order of folds as text, over vectors for native code and over plain numbers for emitted headers: that of
+// kernels/cpu/fold.hpp, so that the bits are the library's.
 #pragma once
 
 #include <functional>
@@ -9,251 +9,265 @@
 
 namespace wengert::detail {
 
+/// Lines of (outer, n, inner). Over vectors a row lies along the lanes of X, and of lines beside one another there are as many as
+/// X has lanes; a plain number is a vector of one lane.
 class CppFolds : protected CppPieces {
 public:
     using CppPieces::CppPieces;
 
 protected:
     using What = Fold::What;
-    using Element = std::function<std::string(const std::string& k)>;
+    /// The element at k of a line: so many lanes, or one number where `count` is empty.
+    using Element = std::function<std::string(const std::string& k, const std::string& count)>;
 
-    /// In row-major order with the folded axes beside one another: a copy behind the arena where it does not lie so.
-    CppOperand lined_input(std::size_t i, const FoldLines& lines)
+    bool vectors() const { return w_.module.native; }
+    bool rows() const { return lines_->inner == 1; }
+    std::string type() const { return w_.type(v_); }
+    std::string lanes() const { return vectors() ? "X" : type(); }
+    /// Of a value that belongs to a line.
+    std::string count() const { return !vectors() ? "" : rows() ? "Count<1>()" : "c"; }
+    /// The fold of a row in all lanes.
+    std::string spread(const std::string& x) const { return vectors() && rows() ? "K<X>(" + x + ")" : x; }
+    std::string constant(double x) const
     {
-        if (lines.adjacent) return contiguous_input(i);
-        CppOperand x = input(i);
-        const Shape shape = x.shape;
-        const Strides strides = x.strides;
-        for (std::size_t d = 0; d < shape.size(); ++d) {
-            x.shape[d] = shape[static_cast<std::size_t>(lines.order[d])];
-            x.strides[d] = strides[static_cast<std::size_t>(lines.order[d])];
-        }
-        return copied(i, x);
+        const std::string number = literal_text(x, n_->dtype);
+        return vectors() ? "K<X>(" + number + ")" : number;
     }
-    static std::string for_each(std::int64_t n)
+    static std::string get(const std::string& at, const std::string& count)
     {
-        return "for (ptrdiff_t k = 0; k < " + number(n) + "; ++k) ";
+        return count.empty() ? "*(" + at + ")" : "get<X>(" + at + ", " + count + ")";
     }
-    static std::string name_of_input(std::size_t i) { return "x" + std::to_string(i); }
+    static std::string put(const std::string& at, const std::string& count, const std::string& value)
+    {
+        return count.empty() ? "*(" + at + ") = " + value + ";"
+                             : filled("put($, $, X($));", at, count, value);
+    }
+    /// Where element k of the line lies that begins at `line`.
+    std::string place(const char* line, const std::string& k) const
+    {
+        return rows() ? filled("$ + $", line, k) : filled("$ + ($) * $", line, k, lines_->inner);
+    }
+    Element element(const char* line) const
+    {
+        return [this, line](const std::string& k, const std::string& c) { return get(place(line, k), c); };
+    }
 
-    /// A fold of floats, of one element at least.
-    void fold_lines(const Fold& f, const FoldLines& lines)
+    /// X, for lines of n elements or n of them.
+    void choose_lanes(std::int64_t n)
     {
-        lines_ = &lines;
-        const Shape box{lines.outer, lines.inner};
+        if (vectors()) w_.line("enum { N = lanes_for<$>($) }; typedef V<$, N> X;", type(), n, type());
+    }
+    /// Opens a loop over n places, j, as many at a time as X has lanes.
+    void open_across(std::int64_t n)
+    {
+        w_.open(vectors() ? "along<N, $>([&](ptrdiff_t j, auto c) __attribute__((always_inline)) {"
+                          : "for (ptrdiff_t j = 0; j < $; ++j) {",
+                n);
+    }
+    void close_across() { w_.close(vectors() ? "});" : "}"); }
+    /// All lines: `a0`, `a1`, … begin those of the operands x0, x1, …
+    void open_lines(std::size_t operands)
+    {
+        w_.open("for (ptrdiff_t o = 0; o < $; ++o) {", lines_->outer);
+        if (!rows()) open_across(lines_->inner);
+        for (std::size_t i = 0; i < operands; ++i)
+            w_.line("const $* const a$ = x$ + o * $$;", type(), i, i, lines_->n * lines_->inner,
+                    rows() ? "" : " + j");
+    }
+    void close_lines()
+    {
+        if (!rows()) close_across();
+        w_.close();
+    }
+    /// y of the line: a number, or as many lanes as lines.
+    void store(const std::string& value, const std::string& count)
+    {
+        w_.line(put(rows() ? "y + o" : filled("y + o * $ + j", lines_->inner), count, value));
+    }
+    /// The line's elements of an array become value(k, count).
+    void each(const char* line, const Element& value)
+    {
+        const bool along = vectors() && rows();
+        const std::string of = along ? "d" : count();
+        w_.line(along ? "along_once<N, $>([&](ptrdiff_t k, auto d) __attribute__((always_inline)) { $ });"
+                      : "for (ptrdiff_t k = 0; k < $; ++k) $",
+                lines_->n, put(place(line, "k"), of, value("k", of)));
+    }
+
+    /// y of each line is the fold of its elements, or of their squares.
+    void whole(What w, bool squared)
+    {
+        const std::int64_t n = lines_->n, group = 64 / unit();
+        const auto of = [squared](const std::string& x) { return squared ? x + " * " + x : x; };
+        if (n == 1)
+            return w_.line("for (ptrdiff_t i = 0; i < $; ++i) y[i] = $;", lines_->outer * lines_->inner,
+                           of("x0[i]"));
+        if (!rows() && lines_->inner * group <= 256 && n >= 2 * group) return few(w, of);
+        if (vectors() && rows() && w == What::sum && !squared)
+            return w_.line("fold_rows<$>(x0, y, $);", n, lines_->outer);
+        open_lines(1);
+        line(
+            w, "s", [&](const std::string& k, const std::string& c) { return of(element("a0")(k, c)); },
+            true);
+        store("s", rows() ? "" : count());
+        close_lines();
+    }
+    /// Declares the fold of a line: of a row a number. `numbers`: there are elements of one number.
+    void line(What w, const std::string& name, const Element& e, bool numbers = false)
+    {
+        if (rows()) return row(w, name, e, numbers || !vectors());
+        column(w, name, lines_->n, e);
+    }
+    /// 256 bytes of sums, folded in halves; blocks of 16 KiB are combined like the carries of a binary counter.
+    void row(What w, const std::string& name, const Element& e, bool numbers)
+    {
+        const std::int64_t n = lines_->n, most = 16384 / unit();
+        w_.line("$ $;", type(), name);
+        if (n <= 4 && numbers) return w_.line("$ = $;", name, finish(w, short_row(w, n, e), type()));
         w_.open("{");
-        for (std::size_t i = 0; i < n_->inputs.size(); ++i)
-            w_.declare(name_of_input(i), lined_input(i, lines), false);
-        w_.declare("y", result(), true);
-        w_.open_loops(box);
-        const std::string from = w_.index(box, Strides{lines.n * lines.inner, 1});
-        for (std::size_t i = 0; i < n_->inputs.size(); ++i)
-            w_.line("const " + type() + "* const a" + std::to_string(i) + " = " + name_of_input(i) + " + " +
-                    from + ";");
-        if (f.maps()) {
-            w_.line(type() + "* const b = y + " + from + ";");
-            map(f.what);
-        } else {
-            total(f, "y[" + w_.index(box, Strides{lines.inner, 1}) + "]");
+        w_.line("enum { R = $ };", vectors() ? filled("$ <= N ? 1 : 256 / sizeof(X)", n) : number(sums(n)));
+        if (n <= most) {
+            block(w, name, e, "0", number(n));
+            return w_.close();
         }
-        w_.close_loops(box);
+        w_.line("$ pending[64];", type());
+        w_.line("ptrdiff_t depth = 0, blocks = 0;");
+        w_.open("for (ptrdiff_t f = 0; f < $; f += $) {", n, most);
+        w_.line("const ptrdiff_t end = $ - f < $ ? $ : f + $;", n, most, n, most);
+        block(w, name, e, "f", "end");
+        w_.line("for (ptrdiff_t carry = ++blocks; carry % 2 == 0; carry /= 2) $ = $;", name,
+                with(w, "pending[--depth]", name));
+        w_.line("pending[depth++] = $;", name);
+        w_.close();
+        w_.line("$ = pending[--depth];", name);
+        w_.line("while (depth > 0) $ = $;", name, with(w, "pending[--depth]", name));
         w_.close();
     }
 
 private:
-    std::string type() const { return w_.type(v_); }
-    std::string at(const char* name, const std::string& k) const
+    std::int64_t unit() const { return static_cast<std::int64_t>(size_of(n_->dtype)); }
+    /// How many numbers a row is folded to before these are folded in halves.
+    std::int64_t sums(std::int64_t n) const
     {
-        return std::string(name) + "[" + (lines_->inner == 1 ? k : "(" + k + ") * " + number(lines_->inner)) +
-               "]";
+        std::int64_t s = 8;
+        while (s < n && s * unit() < 256) s *= 2;
+        return s;
     }
-    std::string first(const std::string& k) const { return at("a0", k); }
-    std::string second(const std::string& k) const { return at("a1", k); }
-    void along(const std::string& statement) { w_.line(for_each(lines_->n) + statement); }
-
-    void total(const Fold& f, const std::string& to)
-    {
-        const auto as_is = [&](const std::string& k) { return first(k); };
-        switch (f.what) {
-        case What::variance: return variance(f.freedom, to);
-        case What::norm: return norm(to);
-        case What::log_sum_exp: {
-            shifted(false);
-            return w_.line(to + " = shift + " + own("log") + "(s);");
-        }
-        case What::mean: {
-            block(What::sum, "s", as_is);
-            return w_.line(to + " = s / " + real_number(lines_->n) + ";");
-        }
-        default: block(f.what, "s", as_is); return w_.line(to + " = s;");
-        }
-    }
-    /// The most of a line, 0 where that is infinite, and the sum of the exponentials beyond it, which are kept in b.
-    void shifted(bool keeps)
-    {
-        line(What::maximum, "m", [&](const std::string& k) { return first(k); });
-        w_.line("const " + type() + " shift = m - m == 0 || m != m ? m : 0;");
-        line(What::sum, "s", [&](const std::string& k) {
-            const std::string e = own("exp") + "(" + first(k) + " - shift)";
-            return keeps ? "(" + at("b", k) + " = " + e + ")" : e;
-        });
-    }
-    void map(What what)
-    {
-        const bool back = what == What::softmax_pull || what == What::log_softmax_pull;
-        if (back)
-            line(What::sum, "s", [&](const std::string& k) {
-                return what == What::softmax_pull ? first(k) + " * " + second(k) : first(k);
-            });
-        else
-            shifted(what == What::softmax);
-        const std::string b = at("b", "k"), x = first("k");
-        switch (what) {
-        case What::softmax: w_.line("const " + type() + " scale = 1 / s;"); return along(b + " *= scale;");
-        case What::log_softmax:
-            w_.line("const " + type() + " l = " + own("log") + "(s);");
-            return along(b + " = " + x + " - shift - l;");
-        case What::softmax_pull: return along(b + " = " + second("k") + " * (" + x + " - s);");
-        default: return along(b + " = " + x + " - " + own("exp") + "(" + second("k") + ") * s;");
-        }
-    }
-    void variance(std::size_t freedom, const std::string& to)
-    {
-        const auto lost = static_cast<std::int64_t>(freedom);
-        w_.line("const " + type() + " from = " + first("0") + ";");
-        line(What::sum, "mean", [&](const std::string& k) { return first(k) + " - from"; });
-        w_.line("mean /= " + real_number(lines_->n) + ";");
-        line(What::sum, "v", [&](const std::string& k) {
-            const std::string d = "(" + first(k) + " - from - mean)";
-            return d + " * " + d;
-        });
-        w_.line(to + " = v / " + real_number(std::max<std::int64_t>(0, lines_->n - lost)) + ";");
-    }
-    /// Where the sum of squares is no normal number, by way of the largest, which the kernels do row by row.
-    void norm(const std::string& to)
-    {
-        const bool narrow = n_->dtype == DType::float32;
-        block(What::sum, "s", [&](const std::string& k) { return first(k) + " * " + first(k); });
-        w_.open("if (s >= " + literal_text(narrow ? 0x1p-103 : 0x1p-970, n_->dtype) + " && s - s == 0) {");
-        w_.line(to + " = " + math("sqrt") + "(s);");
-        w_.close();
-        w_.open("else {");
-        row(What::maximum, "m", [&](const std::string& k) { return math("fabs") + "(" + first(k) + ")"; });
-        w_.line("m = m > 0 || m != m ? m : 0;");
-        w_.open("if (m > 0 && m - m == 0) {");
-        row(What::sum, "q",
-            [&](const std::string& k) { return "(" + first(k) + " / m) * (" + first(k) + " / m)"; });
-        w_.line("m *= " + math("sqrt") + "(q);");
-        w_.close();
-        w_.line(to + " = m;");
-        w_.close();
-    }
-
     std::string with(What w, const std::string& a, const std::string& b)
     {
         if (w == What::maximum || w == What::minimum)
-            return w_.helper(w == What::maximum ? "maximum" : "minimum", n_->dtype) + "(" + a + ", " + b +
-                   ")";
+            return filled("$($, $)", own(w == What::maximum ? "maximum" : "minimum"), a, b);
         return a + (w == What::product ? " * " : " + ") + "(" + b + ")";
     }
-    std::string none(What w) const
+    static double none(What w)
     {
-        if (w == What::sum || w == What::product) return w == What::sum ? "0" : "1";
-        return literal_text(w == What::maximum ? -HUGE_VAL : HUGE_VAL, n_->dtype);
+        if (w == What::sum || w == What::product) return w == What::sum ? 0 : 1;
+        return w == What::maximum ? -HUGE_VAL : HUGE_VAL;
     }
-    static std::string finish(What w, const std::string& a) { return w == What::product ? a : a + " + 0"; }
-
-    /// What sums and the like of a block do: rows of up to four elements by themselves, few columns in groups of rows.
-    void block(What w, const std::string& name, const Element& e)
+    /// Where the order would decide about the sign of 0, it is +.
+    std::string finish(What w, const std::string& a, const std::string& of) const
     {
-        const std::int64_t n = lines_->n, rows = 64 / static_cast<std::int64_t>(size_of(n_->dtype));
-        if (n == 1) return w_.line(type() + " " + name + " = " + e("0") + ";");
-        if (lines_->inner == 1 || lines_->inner * rows > 256 || n < 2 * rows) return line(w, name, e);
-        const std::string r = number(rows), whole = number(n / rows * rows);
-        w_.line(type() + " " + name + ", group[" + r + "];");
-        w_.open("for (ptrdiff_t g = 0; g < " + r + "; ++g) {");
-        column(w, "part", n / rows, [&](const std::string& k) { return e("(" + k + ") * " + r + " + g"); });
-        w_.line("group[g] = part;");
+        return w == What::product ? a : a + (of == "X" ? " + X{}" : " + 0");
+    }
+    std::string short_row(What w, std::int64_t n, const Element& e)
+    {
+        const auto x = [&](const char* k) { return e(k, ""); };
+        if (n == 0) return literal_text(none(w), n_->dtype);
+        const std::string s = n < 3 ? x("0") : with(w, x("0"), x("2"));
+        return n == 1 ? s : with(w, s, n == 4 ? with(w, x("1"), x("3")) : x("1"));
+    }
+    /// Elements [from, end) of a row, in R sums.
+    void block(What w, const std::string& name, const Element& e, const char* from, const std::string& end)
+    {
+        const char *const at = vectors() ? "k + r * N" : "k + r", *const all = vectors() ? "R * N" : "R",
+                          *const whole = vectors() ? "Count<N>()" : "";
+        const std::string more = with(w, "acc[r]", e(at, whole));
+        const auto unrolled = [&] {
+            if (vectors()) w_.line("#pragma GCC unroll 16");
+        };
+        w_.line("ptrdiff_t k = $;", from);
+        w_.line("$ acc[R];", lanes());
+        w_.line("for (int r = 0; r < R; ++r) acc[r] = $;", constant(none(w)));
+        w_.line("for (; k + $ <= $; k += $)", all, end, all);
+        unrolled();
+        w_.line("    for (int r = 0; r < R; ++r) acc[r] = $;", more);
+        if (vectors())
+            vector_rest(more, with(w, "acc[r]", rest(w, e)), end);
+        else
+            w_.line("for (int r = 0; k + r < $; ++r) acc[r] = $;", end, more);
+        unrolled();
+        w_.line("for (int h = R / 2; h > 0; h /= 2)");
+        unrolled();
+        w_.line("    for (int r = 0; r < h; ++r) acc[r] = $;", with(w, "acc[r]", "acc[r + h]"));
+        w_.line("$ = $;", name,
+                finish(w, vectors() ? filled("fold_lane<$>(acc[0])", functor(w)) : "acc[0]", type()));
+    }
+    /// The last elements of a row, which do not fill X.
+    std::string rest(What w, const Element& e) const
+    {
+        return filled("first_or<$ % N>($, $, IndicesTo<N>())", lines_->n,
+                      e("k + r * N", filled("Count<$ % N>()", lines_->n)), constant(none(w)));
+    }
+    void vector_rest(const std::string& more, const std::string& part, const std::string& end)
+    {
+        w_.line("#pragma GCC unroll 16");
+        w_.open("for (int r = 0; r < R; ++r) {");
+        w_.line("if (k + (r + 1) * N <= $) acc[r] = $;", end, more);
+        w_.line("else if ($ % N != 0 && k + r * N < $) acc[r] = $;", lines_->n, end, part);
         w_.close();
-        if (n % rows)
-            w_.line("for (ptrdiff_t g = 0; g < " + number(n % rows) +
-                    "; ++g) group[g] = " + with(w, "group[g]", e(whole + " + g")) + ";");
-        w_.line(name + " = group[0];");
-        w_.line("for (ptrdiff_t g = 1; g < " + r + "; ++g) " + name + " = " + with(w, name, "group[g]") +
-                ";");
-        w_.line(name + " = " + finish(w, name) + ";");
     }
-    void line(What w, const std::string& name, const Element& e)
+    static const char* functor(What w)
     {
-        if (lines_->inner == 1) return row(w, name, e);
-        column(w, name, lines_->n, e);
+        return w == What::sum ? "Plus" : w == What::product ? "Times" : w == What::maximum ? "Most" : "Least";
     }
     /// Four at a time, 256 after 256.
-    void column(What w, const std::string& name, std::int64_t n, const Element& e)
+    void column(What w, const std::string& name, std::int64_t n, const Element& element)
     {
+        const std::string c = vectors() ? "c" : "";
+        const auto e = [&](const std::string& k) { return element(k, c); };
         const auto four = [&](const std::string& k) {
             return with(w, with(w, e(k), e(k + " + 1")), with(w, e(k + " + 2"), e(k + " + 3")));
         };
-        w_.line(type() + " " + name + " = 0;");
-        w_.open("for (ptrdiff_t f = 0; f < " + number(n) + "; f += 256) {");
-        w_.line("const ptrdiff_t end = " + number(n) + " - f < 256 ? " + number(n) + " : f + 256;");
+        w_.line("$ $ = $;", lanes(), name, vectors() ? "{}" : "0");
+        w_.open("for (ptrdiff_t f = 0; f < $; f += 256) {", n);
+        w_.line("const ptrdiff_t end = $ - f < 256 ? $ : f + 256;", n, n);
         w_.line("ptrdiff_t k = f + (end - f < 4 ? 1 : 4);");
-        w_.line(type() + " t = " +
-                (n < 4                          ? e("f")
-                 : n % 256 == 0 || n % 256 >= 4 ? four("f")
-                                                : "end - f < 4 ? " + e("f") + " : " + four("f")) +
-                ";");
-        w_.line("for (; k + 4 <= end; k += 4) t = " + with(w, "t", four("k")) + ";");
-        w_.line("for (; k < end; ++k) t = " + with(w, "t", e("k")) + ";");
-        w_.line(name + " = f ? " + with(w, name, "t") + " : t;");
+        w_.line("$ t = $;", lanes(),
+                n < 4                          ? e("f")
+                : n % 256 == 0 || n % 256 >= 4 ? four("f")
+                                               : filled("end - f < 4 ? $ : $", e("f"), four("f")));
+        w_.line("for (; k + 4 <= end; k += 4) t = $;", with(w, "t", four("k")));
+        w_.line("for (; k < end; ++k) t = $;", with(w, "t", e("k")));
+        w_.line("$ = f ? $ : t;", name, with(w, name, "t"));
         w_.close();
-        if (n > 1) w_.line(name + " = " + finish(w, name) + ";");
+        if (n > 1) w_.line("$ = $;", name, finish(w, name, lanes()));
     }
-    /// 256 bytes of sums, folded in halves; blocks of 16 KiB are combined like the carries of a binary counter.
-    void row(What w, const std::string& name, const Element& e)
+    /// Few columns: 64 bytes' worth of rows are read as one, whose groups are folded at the end.
+    template <class Of> void few(What w, const Of& of)
     {
-        const std::int64_t n = lines_->n, unit = static_cast<std::int64_t>(size_of(n_->dtype)),
-                           most = 16384 / unit;
-        if (n <= 4) {
-            std::string s = n < 3 ? e("0") : with(w, e("0"), e("2"));
-            if (n > 1) s = with(w, s, n == 4 ? with(w, e("1"), e("3")) : e("1"));
-            return w_.line(type() + " " + name + " = " + finish(w, s) + ";");
-        }
-        std::int64_t lanes = 8;
-        while (lanes < n && lanes * unit < 256) lanes *= 2;
-        const std::string N = number(lanes), end = n <= most ? number(n) : "end";
-        w_.line(type() + " " + name + ";");
+        const std::int64_t n = lines_->n, inner = lines_->inner, group = 64 / unit(), wide = group * inner;
+        w_.open("for (ptrdiff_t o = 0; o < $; ++o) {", lines_->outer);
+        w_.line("const $* const a0 = x0 + o * $;", type(), n * inner);
+        w_.line("$ *const b = y + o * $, acc[$];", type(), inner, wide);
         w_.open("{");
-        w_.line(type() + " lane[" + N + "];");
-        if (n > most) {
-            w_.line(type() + " pending[64] = {0};");
-            w_.line("int depth = 0;");
-            w_.line("ptrdiff_t blocks = 0;");
-            w_.open("for (ptrdiff_t f = 0; f < " + number(n) + "; f += " + number(most) + ") {");
-            w_.line("const ptrdiff_t end = " + number(n) + " - f < " + number(most) + " ? " + number(n) +
-                    " : f + " + number(most) + ";");
-        }
-        w_.line("ptrdiff_t k = " + std::string(n > most ? "f" : "0") + ";");
-        w_.line("for (ptrdiff_t l = 0; l < " + N + "; ++l) lane[l] = " + none(w) + ";");
-        w_.line("for (; k + " + N + " <= " + end + "; k += " + N + ")");
-        w_.line("    for (ptrdiff_t l = 0; l < " + N + "; ++l) lane[l] = " + with(w, "lane[l]", e("k + l")) +
-                ";");
-        w_.line("for (ptrdiff_t l = 0; k + l < " + end +
-                "; ++l) lane[l] = " + with(w, "lane[l]", e("k + l")) + ";");
-        w_.line("for (ptrdiff_t h = " + number(lanes / 2) + "; h > 0; h /= 2)");
-        w_.line("    for (ptrdiff_t l = 0; l < h; ++l) lane[l] = " + with(w, "lane[l]", "lane[l + h]") + ";");
-        w_.line(name + " = " + finish(w, "lane[0]") + ";");
-        if (n > most) {
-            w_.line("for (ptrdiff_t c = ++blocks; c % 2 == 0; c /= 2) " + name + " = " +
-                    with(w, "pending[--depth]", name) + ";");
-            w_.line("pending[depth++] = " + name + ";");
-            w_.close();
-            w_.line(name + " = pending[--depth];");
-            w_.line("while (depth > 0) " + name + " = " + with(w, "pending[--depth]", name) + ";");
-        }
+        choose_lanes(wide);
+        open_across(wide);
+        column(w, "s", n / group, [&](const std::string& k, const std::string& c) {
+            return of(get(filled("a0 + ($) * $ + j", k, wide), c));
+        });
+        w_.line(put("acc + j", vectors() ? "c" : "", "s"));
+        close_across();
+        w_.close();
+        if (n % group)
+            w_.line("for (ptrdiff_t j = 0; j < $; ++j) acc[j] = $;", n % group * inner,
+                    with(w, "acc[j]", of(filled("a0[$ + j]", n / group * wide))));
+        w_.line("for (ptrdiff_t g = $; g < $; g += $)", inner, wide, inner);
+        w_.line("    for (ptrdiff_t j = 0; j < $; ++j) acc[j] = $;", inner, with(w, "acc[j]", "acc[g + j]"));
+        w_.line("for (ptrdiff_t j = 0; j < $; ++j) b[j] = $;", inner, finish(w, "acc[j]", type()));
         w_.close();
     }
 
+protected:
     const FoldLines* lines_ = nullptr;
 };
 

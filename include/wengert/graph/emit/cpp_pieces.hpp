@@ -26,23 +26,31 @@ protected:
     /// The elements of input i behind the arena, in the order of x.
     CppOperand copied(std::size_t i, const CppOperand& x)
     {
-        const std::string to =
-            "(" + x.type + "*)(arena + " + std::to_string(w_.scratch_begin() + behind_) + ")";
-        behind_ += tiling::aligned(w_.plan.bytes_of(in(i)));
-        w_.scratch = std::max(w_.scratch, behind_);
+        const std::string to = filled("($*)($)", x.type, room(w_.plan.bytes_of(in(i))));
         w_.copy(x, to, row_major(x.shape));
         return {to, x.type, x.shape, row_major(x.shape)};
+    }
+    /// Memory behind the arena.
+    std::string room(std::size_t bytes)
+    {
+        const std::size_t at = w_.scratch_begin() + behind_;
+        behind_ += tiling::aligned(bytes);
+        w_.scratch = std::max(w_.scratch, behind_);
+        return filled("arena + $", at);
     }
     static std::string number(std::int64_t n) { return std::to_string(n); }
     /// A divisor, which may be 0.
     std::string real_number(std::int64_t n) const { return literal_text(static_cast<double>(n), n_->dtype); }
     bool real() const { return differentiable(n_->dtype); }
     /// The library's own function.
-    std::string own(const char* f) const { return w_.helper(f, n_->dtype); }
+    std::string own(const char* f) const
+    {
+        return w_.module.native ? std::string(f) + "_" : w_.helper(f, n_->dtype);
+    }
     /// One of C, which rounds exactly.
     std::string math(const char* f) const
     {
-        return std::string(f) + (n_->dtype == DType::float32 ? "f" : "");
+        return std::string(w_.module.native ? "__builtin_" : "") + f + row_of(n_->dtype).suffix;
     }
 
     /// The value of input 0, unless it lies here already.
@@ -68,9 +76,8 @@ protected:
             break;
         case PackedPart::How::taken: {
             const std::size_t unit = size_of(w_.graph.node(in(0)).dtype);
-            w_.line("memcpy(" + w_.pointer(v_) + ", (const char*)(" + input(0).pointer + ") + " +
-                    number(part.offset * static_cast<std::int64_t>(unit)) + ", " +
-                    std::to_string(w_.plan.bytes_of(v_)) + ");");
+            w_.line("memcpy($, (const char*)($) + $, $);", w_.pointer(v_), input(0).pointer,
+                    part.offset * static_cast<std::int64_t>(unit), w_.plan.bytes_of(v_));
         }
         }
         return true;

@@ -11,6 +11,41 @@ public:
     using CppReductions::CppReductions;
 
 protected:
+    /// Under the zero-cotangent rule, where all of the cotangent is 0, elements of the product that are not finite count as 0.
+    void multiply()
+    {
+        const MatrixProduct p = product_of(*n_);
+        if (p.adds) begin_with_first();
+        const std::string alpha =
+            (p.minus ? "-" : "") +
+            (p.factor == MatrixProduct::none ? std::string("1") : "*(" + w_.pointer(in(p.factor)) + ")");
+        if (p.silent == MatrixProduct::none) return products(p, alpha, p.adds ? "1" : "0", w_.pointer(v_));
+        const std::size_t bytes = w_.plan.bytes_of(v_);
+        w_.open("{");
+        find_silent(in(p.silent));
+        w_.open("if (silent) {");
+        w_.line("$* const x = ($*)($);", w_.type(v_), w_.type(v_), room(bytes));
+        w_.line("memset(x, 0, $);", bytes);
+        products(p, "1", "1", "x");
+        w_.line("$($, $, x, $);", own("add_finite"), element_count(n_->shape), alpha, w_.pointer(v_));
+        w_.close();
+        w_.open("else {");
+        products(p, alpha, "1", w_.pointer(v_));
+        w_.close();
+        w_.close();
+    }
+    /// `silent`: is all of g 0?
+    void find_silent(ValueId v)
+    {
+        const CppOperand g = w_.operand(v);
+        w_.declare("g", g, false);
+        w_.line("int silent = 1;");
+        w_.open_loops(g.shape);
+        w_.line("silent = silent && g[$] == 0;", w_.index(g.shape, g.strides));
+        w_.close_loops(g.shape);
+    }
+
+private:
     /// An operand of a product: rows and columns of op(X) and how far apart they are.
     struct Matrix {
         std::string pointer;
@@ -34,37 +69,28 @@ protected:
         }
         return m;
     }
-    void gemm(const Matrix& a, const Matrix& b, const std::string& alpha, const char* beta,
-              const std::string& at_a = "", const std::string& at_b = "", const std::string& at_c = "")
+    /// Those of a batch. Where the result has no batch and the operands do, it is their sum.
+    void products(const MatrixProduct& p, const std::string& alpha, const char* beta, const std::string& to)
     {
-        w_.line(w_.helper(real() ? "gemm" : "product", n_->dtype) + "(" + number(a.rows) + ", " +
-                number(b.columns) + ", " + number(a.columns) + ", " + alpha + ", " + a.pointer + at_a + ", " +
-                number(a.row) + ", " + number(a.column) + ", " + b.pointer + at_b + ", " + number(b.row) +
-                ", " + number(b.column) + ", " + beta + ", " + w_.pointer(v_) + at_c + ");");
-    }
-    /// Where the result has no batch and the operands do, it is their sum.
-    void multiply()
-    {
-        const MatrixProduct p = product_of(*n_);
-        if (p.adds) begin_with_first();
-        const char* beta = p.adds ? "1" : "0";
-        const std::string alpha =
-            (p.minus ? "-" : "") +
-            (p.factor == MatrixProduct::none ? std::string("1") : "*(" + w_.pointer(in(p.factor)) + ")");
-        if (p.batch == 0) return gemm(matrix(p.a), matrix(p.b), alpha, beta);
         const CppOperand a = input(p.a.operand), b = input(p.b.operand), y = result();
         const std::size_t of_a = p.a.vector ? 1 : 2, of_b = p.b.vector ? 1 : 2;
-        const Shape batch =
-            broadcast_shapes(n_->primitive->name, leading(a.shape, of_a), leading(b.shape, of_b), n_->at);
-        const auto place = [&](const CppOperand& o, std::size_t inner) {
+        Shape batch;
+        if (p.batch > 0)
+            batch =
+                broadcast_shapes(n_->primitive->name, leading(a.shape, of_a), leading(b.shape, of_b), n_->at);
+        const auto place = [&](const CppOperand& o, std::size_t inner) -> std::string {
+            if (p.batch == 0) return "";
             const Shape outer = leading(o.shape, inner);
             const Strides s = broadcast_strides(outer, Strides(o.strides.data(), outer.size()), batch);
             return " + " + w_.index(batch, s);
         };
+        const Matrix ma = matrix(p.a), mb = matrix(p.b);
         w_.open("{");
         w_.open_loops(batch);
-        gemm(matrix(p.a), matrix(p.b), alpha, beta, place(a, of_a), place(b, of_b),
-             place(y, p.adds ? 2 : y.shape.size() - batch.size()));
+        w_.line("$($, $, $, $, $, $, $, $, $, $, $, $);", w_.helper(real() ? "gemm" : "product", n_->dtype),
+                ma.rows, mb.columns, ma.columns, alpha, ma.pointer + place(a, of_a), ma.row, ma.column,
+                mb.pointer + place(b, of_b), mb.row, mb.column, beta,
+                to + place(y, p.adds ? 2 : y.shape.size() - batch.size()));
         w_.close_loops(batch);
         w_.close();
     }

@@ -1,5 +1,4 @@
-// Random numbers as loops of C: functions of their key, as in kernels/cpu/random.hpp. All but `normal` have the same bits;
-// `normal` takes its logarithm, sine and cosine from <math.h>.
+// Random numbers as loops of C: functions of their key, as in kernels/cpu/random.hpp, with the same bits.
 #pragma once
 
 #include "cpp_products.hpp"
@@ -18,31 +17,29 @@ protected:
         switch (d.form) {
         case Form::uniform: return uniform(d, single);
         case Form::normal: return normal(single);
-        case Form::choice: return choice(d.p, element(d.low), element(d.high));
+        case Form::choice: return choice(d.p, drawn(d.low), drawn(d.high));
         case Form::integers: return integers(d);
         case Form::key: return child(d);
         }
     }
 
 private:
-    static std::string whole(std::uint64_t x) { return "UINT64_C(" + std::to_string(x) + ")"; }
+    static std::string word(std::uint64_t x) { return "UINT64_C(" + std::to_string(x) + ")"; }
 
     /// `statement` for each element y[i], from the words w of block b of the key: from w[j] where a block makes four, from
     /// `pair` where it makes two.
     void each(int of_block, const std::string& statement, int step = 1)
     {
-        const std::string n = number(static_cast<std::int64_t>(element_count(n_->shape))),
-                          m = number(of_block);
+        const std::size_t n = element_count(n_->shape);
         w_.open("{");
         declare_key();
-        w_.declare("y", result(), true);
-        w_.open("for (ptrdiff_t b = 0; b * " + m + " < " + n + "; ++b) {");
         w_.line("uint32_t w[4];");
-        w_.line(w_.helper("block", DType::int64) + "(secret, stream, (uint64_t)b, w);");
-        w_.open("for (ptrdiff_t j = 0, i = b * " + m + "; j < " + m + " && i < " + n +
-                "; j += " + number(step) + ", i += " + number(step) + ") {");
-        w_.line(statement);
-        w_.close();
+        w_.open("for (ptrdiff_t b = 0; b * $ < $; ++b) {", of_block, n);
+        w_.line("$(secret, stream, (uint64_t)b, w);", w_.helper("block", DType::int64));
+        w_.line("for (ptrdiff_t j = 0, i = b * $; j < $ && i < $; j += $, i += $) {", of_block, of_block, n,
+                step, step);
+        w_.line("    " + statement);
+        w_.line("}");
         w_.close();
         w_.close();
     }
@@ -50,16 +47,16 @@ private:
     {
         w_.declare("key", contiguous_input(0), false);
         w_.line("const uint64_t secret = (uint64_t)key[0], stream = (uint64_t)key[1];");
+        w_.declare("y", result(), true);
     }
     static constexpr const char* pair = "(w[2 * j] | (uint64_t)w[2 * j + 1] << 32)";
 
     void uniform(const RandomDraw& d, bool single)
     {
-        const std::string type = w_.type(v_);
-        std::string x = single ? "(" + type + ")(w[j] >> 8) * " + real_text(0x1p-24)
-                               : "(" + type + ")(" + pair + " >> 11) * " + real_text(0x1p-53);
+        std::string x = single ? filled("($)(w[j] >> 8) * $", type(), real_text(0x1p-24))
+                               : filled("($)($ >> 11) * $", type(), pair, real_text(0x1p-53));
         if (d.low != 0 || d.high != 1)
-            x = math("fma") + "(" + x + ", " + real_text(d.width) + ", " + real_text(d.low) + ")";
+            x = filled("$($, $, $)", math("fma"), x, real_text(d.width), real_text(d.low));
         each(single ? 4 : 2, "y[i] = " + x + ";");
     }
     std::string real_text(double x) const { return literal_text(x, n_->dtype); }
@@ -67,16 +64,13 @@ private:
     /// Two at a time, from one radius and one angle.
     void normal(bool single)
     {
-        const std::int64_t last = static_cast<std::int64_t>(element_count(n_->shape)) - 1;
-        const std::string type = w_.type(v_),
-                          from = single ? "(uint64_t)w[j] << 32, (uint64_t)w[j + 1] << 32"
+        const char* const from = single ? "(uint64_t)w[j] << 32, (uint64_t)w[j + 1] << 32"
                                         : "w[0] | (uint64_t)w[1] << 32, w[2] | (uint64_t)w[3] << 32";
-        const auto text = [](double x) { return literal_text(x, DType::float64); };
+        const auto half = [&](double s, double d) { return literal_text(single ? s : d, DType::float64); };
         each(single ? 4 : 2,
-             "double z[2]; " + w_.helper("normal", DType::float64) + "(" + from + ", " +
-                 text(single ? 0x1p-33 : 0x1p-53) + ", " + text(single ? 0x1p-31 : 0x1p-53) +
-                 ", z); y[i] = (" + type + ")z[0]; if (i < " + number(last) + ") y[i + 1] = (" + type +
-                 ")z[1];",
+             filled("double z[2]; $($, $, $, z); y[i] = ($)z[0]; if (i + 1 < $) y[i + 1] = ($)z[1];",
+                    w_.helper("normal", DType::float64), from, half(0x1p-33, 0x1p-53), half(0x1p-31, 0x1p-53),
+                    type(), element_count(n_->shape), type()),
              2);
     }
     /// yes with probability p: kernels::fill_choice.
@@ -85,33 +79,30 @@ private:
         const double scaled = p > 0.0 ? std::min(p, 1.0) * 0x1p32 + 0.5 : 0.0;
         const auto limit = static_cast<std::uint64_t>(scaled);
         if (limit == 0) return w_.fill(v_, no);
-        each(4, "y[i] = w[j] <= " +
-                    number(static_cast<std::int64_t>(std::min<std::uint64_t>(limit - 1, 0xFFFFFFFFU))) +
-                    "u ? " + yes + " : " + no + ";");
+        each(4,
+             filled("y[i] = w[j] <= $u ? $ : $;", std::min<std::uint64_t>(limit - 1, 0xFFFFFFFFU), yes, no));
     }
     /// A number as an element of the result.
-    std::string element(double x) const
+    std::string drawn(double x) const
     {
         if (!differentiable(n_->dtype)) return number(static_cast<std::int64_t>(x));
         return real_text(rounded_to(n_->dtype, x));
     }
     void integers(const RandomDraw& d)
     {
-        each(2, "y[i] = (" + w_.type(v_) + ")(" + whole(d.first) + " + " + w_.helper("scaled", DType::int64) +
-                    "(" + pair + ", " + whole(d.range) + "));");
+        each(2, filled("y[i] = ($)($ + $($, $));", type(), word(d.first), w_.helper("scaled", DType::int64),
+                       pair, word(d.range)));
     }
     /// Key::child.
     void child(const RandomDraw& d)
     {
         w_.open("{");
         declare_key();
-        w_.declare("y", result(), true);
         w_.line("uint32_t w[4];");
-        w_.line(w_.helper("block", DType::int64) + "(secret, stream | " + whole(d.range << 62) + ", " +
-                whole(d.first) + ", w);");
-        const std::string type = w_.type(v_);
-        w_.line("y[0] = (" + type + ")(w[0] | (uint64_t)w[1] << 32);");
-        w_.line("y[1] = (" + type + ")((w[2] | (uint64_t)w[3] << 32) >> 2);");
+        w_.line("$(secret, stream | $, $, w);", w_.helper("block", DType::int64), word(d.range << 62),
+                word(d.first));
+        w_.line("y[0] = ($)(w[0] | (uint64_t)w[1] << 32);", type());
+        w_.line("y[1] = ($)((w[2] | (uint64_t)w[3] << 32) >> 2);", type());
         w_.close();
     }
 };

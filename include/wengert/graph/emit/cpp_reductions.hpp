@@ -1,4 +1,4 @@
-// Reductions as loops of C.
+// Folds and what is made of them, by the formulas of kernels/cpu/reduce.hpp and rows.hpp.
 #pragma once
 
 #include "cpp_folds.hpp"
@@ -10,17 +10,6 @@ public:
     using CppFolds::CppFolds;
 
 protected:
-    /// Shape with an extent of 1 in place of the axes, and only those.
-    static std::pair<Shape, Shape> split_axes(const Shape& s, const Axes& axes)
-    {
-        Shape kept = s, reduced = Shape::filled(s.size(), 1);
-        for (auto a : axes) {
-            const auto i = static_cast<std::size_t>(a);
-            reduced[i] = s[i];
-            kept[i] = 1;
-        }
-        return {kept, reduced};
-    }
     bool reduces(std::string_view name)
     {
         Fold f;
@@ -32,15 +21,53 @@ protected:
             return false;
         return true;
     }
+    /// The most of a line, 0 where that is infinite, and the sum of the exponentials beyond it, which b keeps if there is one.
+    void shifted(const char* b = nullptr)
+    {
+        const Element x = element("a0");
+        line(What::maximum, "m", x);
+        w_.line("const $ shift = $($);", lanes(), own("finite_or_zero"), spread("m"));
+        line(What::sum, "s", [&](const std::string& k, const std::string& c) {
+            const std::string e = filled("$($ - shift)", own("exp"), x(k, c));
+            if (!b) return e;
+            return vectors() ? filled("put_as($, $, $)", place(b, k), c, e)
+                             : filled("(*($) = $)", place(b, k), e);
+        });
+    }
+    void softmax()
+    {
+        shifted("b");
+        w_.line("const $ scale = $ / $;", lanes(), constant(1), spread("s"));
+        each("b",
+             [&](const std::string& k, const std::string& c) { return element("b")(k, c) + " * scale"; });
+    }
+    void begin_b()
+    {
+        w_.line("$* const b = y + o * $$;", type(), lines_->n * lines_->inner, rows() ? "" : " + j");
+    }
+
+private:
     void fold(const Fold& f)
     {
         const FoldLines lines(w_.graph.node(in(0)).shape, f);
-        if (!real()) return reduction(f);
+        if (!real()) return whole_numbers(f);
         if (lines.n == 0) return w_.fill(v_, literal_text(of_nothing(f.what), n_->dtype));
-        if (w_.module.native)
-            native_fold(f, lines);
+        lines_ = &lines;
+        w_.open("{");
+        for (std::size_t i = 0; i < n_->inputs.size(); ++i)
+            w_.declare("x" + std::to_string(i), lined_input(i, lines), false);
+        w_.declare("y", result(), true);
+        choose_lanes(rows() ? lines.n : lines.inner);
+        if (f.what == What::norm)
+            norm();
+        else if (f.what == What::variance || f.what >= What::log_sum_exp)
+            each_line(f);
         else
-            fold_lines(f, lines);
+            whole(f.what == What::mean ? What::sum : f.what, false);
+        if (f.what == What::mean)
+            w_.line("for (ptrdiff_t i = 0; i < $; ++i) y[i] /= $;", lines.outer * lines.inner,
+                    real_number(lines.n));
+        w_.close();
     }
     static double of_nothing(What what)
     {
@@ -54,102 +81,152 @@ protected:
         default: return std::nan("");
         }
     }
-    /// What axis_text has for it: <the first template arguments, whether it takes exp, and log>.
-    struct AxisCall {
-        const char* name;
-        bool exp, log;
-    };
-    static AxisCall axis_call(What what)
+    /// In row-major order with the folded axes beside one another: a copy behind the arena where it does not lie so.
+    CppOperand lined_input(std::size_t i, const FoldLines& lines)
     {
-        switch (what) {
-        case What::sum: return {"fold<Plus, AsIs, ", false, false};
-        case What::mean: return {"mean<", false, false};
-        case What::product: return {"fold<Times, AsIs, ", false, false};
-        case What::maximum: return {"fold<Most, AsIs, ", false, false};
-        case What::minimum: return {"fold<Least, AsIs, ", false, false};
-        case What::variance: return {"var<", false, false};
-        case What::norm: return {"norm<", false, false};
-        case What::log_sum_exp: return {"log_sum_exp<", true, true};
-        case What::softmax: return {"softmax<", true, false};
-        case What::log_softmax: return {"log_softmax<", true, true};
-        case What::softmax_pull: return {"softmax_pull<", false, false};
-        case What::log_softmax_pull: return {"log_softmax_pull<", true, false};
-        default: return {"", false, false};  // of no floats
+        if (lines.adjacent) return contiguous_input(i);
+        CppOperand x = input(i);
+        const Shape shape = x.shape;
+        const Strides strides = x.strides;
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+            x.shape[d] = shape[static_cast<std::size_t>(lines.order[d])];
+            x.strides[d] = strides[static_cast<std::size_t>(lines.order[d])];
         }
+        return copied(i, x);
     }
-    /// A fold of floats in native code: in the order of the kernels.
-    void native_fold(const Fold& f, const FoldLines& lines)
+
+    void each_line(const Fold& f)
     {
-        const AxisCall call = axis_call(f.what);
-        w_.open("{");
-        std::string list;
-        for (std::size_t i = 0; i < n_->inputs.size(); ++i) {
-            w_.declare(name_of_input(i), lined_input(i, lines), false);
-            list += name_of_input(i) + ", ";
+        open_lines(n_->inputs.size());
+        if (f.maps()) begin_b();
+        switch (f.what) {
+        case What::variance: variance(static_cast<std::int64_t>(f.freedom)); break;
+        case What::log_sum_exp:
+            shifted();
+            store(filled("shift + $($)", own("log"), spread("s")), count());
+            break;
+        case What::softmax: softmax(); break;
+        case What::log_softmax: log_softmax(); break;
+        default: pull(f.what == What::softmax_pull);
         }
-        w_.declare("y", result(), true);
-        const auto function = [](const char* name) {
-            return std::string(", [](auto v) __attribute__((always_inline)) { return ") + name + "(v); }";
+        close_lines();
+    }
+    void log_softmax()
+    {
+        shifted();
+        w_.line("const $ l = $($);", lanes(), own("log"), spread("s"));
+        each("b", [&](const std::string& k, const std::string& c) {
+            return element("a0")(k, c) + " - shift - l";
+        });
+    }
+    /// Of (g, y).
+    void pull(bool softmax)
+    {
+        const Element g = element("a0"), y = element("a1");
+        line(What::sum, "s", [&](const std::string& k, const std::string& c) {
+            return softmax ? g(k, c) + " * " + y(k, c) : g(k, c);
+        });
+        w_.line("const $ sum = $;", lanes(), spread("s"));
+        each("b", [&](const std::string& k, const std::string& c) {
+            return softmax ? filled("$ * ($ - sum)", y(k, c), g(k, c))
+                           : filled("$ - $($) * sum", g(k, c), own("exp"), y(k, c));
+        });
+    }
+    void variance(std::int64_t freedom)
+    {
+        const Element x = element("a0");
+        w_.line("const $ from = $;", lanes(), rows() ? spread("*a0") : x("0", count()));
+        line(What::sum, "s", [&](const std::string& k, const std::string& c) { return x(k, c) + " - from"; });
+        w_.line("const $ mean = $ / $;", lanes(), spread("s"), constant(static_cast<double>(lines_->n)));
+        line(What::sum, "v", [&](const std::string& k, const std::string& c) {
+            return filled("($ - from - mean) * ($ - from - mean)", x(k, c), x(k, c));
+        });
+        const auto left = static_cast<double>(std::max<std::int64_t>(0, lines_->n - freedom));
+        store(spread("v") + " / " + constant(left), count());
+    }
+    /// Where the sum of squares is no normal number, by way of the largest.
+    void norm()
+    {
+        const bool narrow = n_->dtype == DType::float32;
+        whole(What::sum, true);
+        w_.open("for (ptrdiff_t i = 0; i < $; ++i) {", lines_->outer * lines_->inner);
+        w_.open("if (y[i] >= $ && y[i] - y[i] == 0) {",
+                literal_text(narrow ? 0x1p-103 : 0x1p-970, n_->dtype));
+        w_.line("y[i] = $(y[i]);", math("sqrt"));
+        w_.line("continue;");
+        w_.close();
+        w_.line("const $* const a = x0 + i / $ * $ + i % $;", type(), lines_->inner,
+                lines_->n * lines_->inner, lines_->inner);
+        choose_lanes(lines_->n);
+        const Element x = [&](const std::string& k, const std::string& c) {
+            const std::string at = filled("a + ($) * $", k, lines_->inner);
+            return vectors() ? filled("gather<X>($, $, $.value)", at, lines_->inner, c) : "*(" + at + ")";
         };
-        w_.line("axis_" + std::string(call.name) + number(lines.n) + ", " + number(lines.inner) +
-                (f.what == What::variance ? ", " + std::to_string(f.freedom) : "") + ">(" + list + "y, " +
-                number(lines.outer) + (call.exp ? function("exp_") : "") +
-                (call.log ? function("log_") : "") + ");");
+        row(
+            What::maximum, "m",
+            [&](const std::string& k, const std::string& c) {
+                return (vectors() ? "abs_" : math("fabs")) + "(" + x(k, c) + ")";
+            },
+            !vectors());
+        w_.line("y[i] = m > 0 || m != m ? m : 0;");
+        w_.line("if (!(m > 0) || m - m != 0) continue;");
+        row(
+            What::sum, "q",
+            [&](const std::string& k, const std::string& c) {
+                return filled("($ / $) * ($ / $)", x(k, c), spread_number("m"), x(k, c), spread_number("m"));
+            },
+            !vectors());
+        w_.line("y[i] = m * $(q);", math("sqrt"));
         w_.close();
     }
+    std::string spread_number(const char* x) const { return vectors() ? filled("K<X>($)", x) : x; }
+
     /// Of whole numbers and truth values, and places: in any order.
-    void reduction(const Fold& f)
+    void whole_numbers(const Fold& f)
     {
         const CppOperand x = input(0);
-        const auto [kept, reduced] = split_axes(x.shape, *f.axes);
+        Shape kept = x.shape, folded = Shape::filled(kept.size(), 1);
+        for (auto a : *f.axes)
+            std::swap(kept[static_cast<std::size_t>(a)], folded[static_cast<std::size_t>(a)]);
         w_.open("{");
         w_.declare("x", x, false);
         w_.declare("y", result(), true);
         w_.open_loops(kept);
-        w_.line("const " + x.type + "* const r = x + " + w_.index(kept, x.strides) + ";");
-        if (element_count(reduced) == 0) w_.line("(void)r;");
-        whole(f.what, reduced, x, "y[" + w_.index(kept, row_major(kept)) + "]");
+        w_.line("const $* const r = x + $;", x.type, w_.index(kept, x.strides));
+        if (element_count(folded) == 0) w_.line("(void)r;");
+        const std::string e = filled("r[$]", w_.index(folded, x.strides, 'k')), T = type();
+        const bool logic = f.what == What::all || f.what == What::any, order = Fold::needs_elements(f.what);
+        const std::string of = logic              ? "int"
+                               : order            ? x.type
+                               : w_.module.native ? T
+                                                  : "uint64_t";  // whole numbers wrap
+        const bool places = f.what >= What::first_maximum && order;
+        if (places) w_.line("int64_t best = 0, place = 0;");
+        w_.line("$ s = $;", of, order ? "*r" : f.what == What::all || f.what == What::product ? "1" : "0");
+        w_.open_loops(folded, 'k');
+        w_.line(meet(f.what, e, of));
+        if (places) w_.line("++place;");
+        w_.close_loops(folded);
+        w_.line("y[$] = ($)$;", w_.index(kept, row_major(kept)), T, places ? "best" : "s");
         w_.close_loops(kept);
         w_.close();
     }
-    void whole(What what, const Shape& reduced, const CppOperand& x, const std::string& to)
+    std::string meet(What what, const std::string& e, const std::string& type)
     {
-        const std::string e = "r[" + w_.index(reduced, x.strides, 'k') + "]", T = w_.type(v_);
-        const auto over = [&](const std::string& start, const std::string& statement) {
-            w_.line(start);
-            w_.open_loops(reduced, 'k');
-            w_.line(statement);
-            w_.close_loops(reduced);
-        };
+        const bool most = what == What::maximum || what == What::first_maximum;
         switch (what) {
-        case What::all:
-        case What::any:
-            over(std::string("int s = ") + (what == What::all ? "1;" : "0;"),
-                 std::string("s = s ") + (what == What::all ? "&& " : "|| ") + e + ";");
-            return w_.line(to + " = (unsigned char)s;");
+        case What::all: return filled("s = s && $;", e);
+        case What::any: return filled("s = s || $;", e);
         case What::maximum:
         case What::minimum:
-            over(x.type + " m = *r;",
-                 "m = " +
-                     w_.helper(what == What::maximum ? "maximum" : "minimum", w_.graph.node(in(0)).dtype) +
-                     "(m, " + e + ");");
-            return w_.line(to + " = m;");
+            return filled("s = $(s, $);", w_.helper(most ? "maximum" : "minimum", w_.graph.node(in(0)).dtype),
+                          e);
         case What::first_maximum:
         case What::first_minimum:
-            w_.line("int64_t best = 0, place = 0;");
-            over(x.type + " m = *r;",
-                 "const " + x.type + " now = " + e + "; if (now " +
-                     (what == What::first_maximum ? ">" : "<") + " m" +
-                     (differentiable(w_.graph.node(in(0)).dtype) ? " || (now != now && m == m)" : "") +
-                     ") m = now, best = place; ++place;");
-            return w_.line(to + " = best;");
-        default: {
-            const bool product = what == What::product;
-            const std::string wide = w_.module.native ? T : "uint64_t";  // whole numbers wrap
-            over(wide + " s = " + (product ? "1;" : "0;"),
-                 std::string("s ") + (product ? "*" : "+") + "= (" + wide + ")" + e + ";");
-            return w_.line(to + " = (" + T + ")s;");
-        }
+            return filled(
+                "if ($ $ s$) s = $, best = place;", e, most ? ">" : "<",
+                differentiable(w_.graph.node(in(0)).dtype) ? filled(" || ($ != $ && s == s)", e, e) : "", e);
+        default: return filled("s $= ($)$;", what == What::product ? "*" : "+", type, e);
         }
     }
 
@@ -162,14 +239,14 @@ protected:
         w_.declare("x", x, false);
         w_.declare("y", y, true);
         w_.open_loops(lines);
-        w_.line("const " + x.type + "* const a = x + " + w_.index(lines, x.strides) + ";");
-        w_.line(y.type + "* const b = y + " + w_.index(lines, y.strides) + ";");
-        w_.line(y.type + " r = 1;");
-        const std::string n = number(x.shape[1]), ak = "a[k * " + number(x.strides[1]) + "]",
-                          bk = "b[k * " + number(y.strides[1]) + "]";
-        w_.line("for (ptrdiff_t k = 0; k < " + n + "; ++k) " + bk + " = r, r *= " + ak + ";");
+        w_.line("const $* const a = x + $;", x.type, w_.index(lines, x.strides));
+        w_.line("$* const b = y + $;", y.type, w_.index(lines, y.strides));
+        w_.line("$ r = 1;", y.type);
+        w_.line("for (ptrdiff_t k = 0; k < $; ++k) b[k * $] = r, r *= a[k * $];", x.shape[1], y.strides[1],
+                x.strides[1]);
         w_.line("r = 1;");
-        w_.line("for (ptrdiff_t k = " + n + "; k-- > 0;) " + bk + " *= r, r *= " + ak + ";");
+        w_.line("for (ptrdiff_t k = $; k-- > 0;) b[k * $] *= r, r *= a[k * $];", x.shape[1], y.strides[1],
+                x.strides[1]);
         w_.close_loops(lines);
         w_.close();
     }

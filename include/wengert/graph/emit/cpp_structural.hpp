@@ -21,10 +21,9 @@ public:
         n_ = &w_.graph.node(v);
         over_ = over;
         const std::string_view name = n_->primitive->ours ? n_->primitive->name : std::string_view();
-        const bool described = is_described(*n_->primitive);
-        w_.line("/* " + comment_text(n_->primitive->name) +
-                (n_->at.line ? ", line " + std::to_string(n_->at.line) : "") + " */");
-        if (described) {
+        w_.line("/* $$ */", comment_text(n_->primitive->name),
+                n_->at.line ? ", line " + std::to_string(n_->at.line) : "");
+        if (is_described(*n_->primitive)) {
             each_program(w_.graph, *n_, [&](const Index& p, std::span<const ValueId> operands) {
                 CppIndex(w_, v, p, operands).write(over);
                 return true;
@@ -35,14 +34,11 @@ public:
             return p->kind == LoopParameters::Kind::scan_pull ? CppScanPull(w_, v).write()
                                                               : CppLoop(w_, v).write();
         if (n_->primitive->silences) return silence(n_->inputs.size() == 2);
-        if (w_.module.native) {
-            if (!(packs() || reduces(name))) w_.refuse(v, "it is a call of the library");
-            return;
-        }
+        if (packs() || reduces(name) || has_labels(name)) return;
+        if (w_.module.native) w_.refuse(v, "it is a call of the library");
         if (n_->primitive->product) return multiply();
         if (n_->primitive->draw) return draw(n_->primitive->draw(n_->op.get()));
-        if (!(packs() || reduces(name) || normalizes(name)))
-            w_.refuse(v, "this operation has no form in emitted C++");
+        w_.refuse(v, "this operation has no form in emitted C++");
     }
 
 private:
@@ -57,24 +53,18 @@ private:
     void silence(bool own)
     {
         begin_with_first();
-        const CppOperand g = w_.operand(n_->inputs.back());
+        const std::string r = own ? "y[i]" : "r[i]";
         w_.open("{");
-        w_.declare("g", g, false);
+        find_silent(n_->inputs.back());
         w_.declare("y", result(), true);
         if (!own) w_.declare("r", contiguous_input(1), false);
-        w_.line("int silent = 1;");
-        w_.open_loops(g.shape);
-        w_.line("silent = silent && g[" + w_.index(g.shape, g.strides) + "] == 0;");
-        w_.close_loops(g.shape);
-        const std::string r = own ? "y[i]" : "r[i]";
         w_.line("if (silent)");
-        w_.line("    for (ptrdiff_t i = 0; i < " +
-                number(static_cast<std::int64_t>(element_count(n_->shape))) + "; ++i)");
-        w_.line("        if (" + r + " - " + r + " != 0) y[i] = 0;");
+        w_.line("    for (ptrdiff_t i = 0; i < $; ++i)", element_count(n_->shape));
+        w_.line("        if ($ - $ != 0) y[i] = 0;", r, r);
         w_.close();
     }
 
-    bool normalizes(std::string_view name)
+    bool has_labels(std::string_view name)
     {
         if (name == "cross_entropy")
             cross_entropy();
@@ -84,45 +74,63 @@ private:
             return false;
         return true;
     }
-    void labelled_rows(std::int64_t classes, std::size_t labels)
+    /// The logits as lines, x0, and the label of each, which leaves the function where it is none.
+    FoldLines labelled(std::size_t logits)
     {
-        w_.declare("label", contiguous_input(labels), false);
-        w_.open("for (ptrdiff_t r = 0; r < " +
-                number(static_cast<std::int64_t>(element_count(w_.graph.node(in(labels)).shape))) +
-                "; ++r) {");
-        w_.line("const " + w_.type(in(labels - 1)) + "* const a = x + r * " + number(classes) + ";");
-        w_.line("if (label[r] < 0 || label[r] >= " + number(classes) + ") " + w_.failure(v_));
-        w_.line(w_.type(v_) + " m = *a, s = 0;");
-        w_.line(for_each(classes) + "m = " + w_.helper("maximum", n_->dtype) + "(m, a[k]);");
-        w_.line(for_each(classes) + "s += " + own("exp") + "(a[k] - m);");
+        const Shape& s = w_.graph.node(in(logits)).shape;
+        FoldLines lines;
+        lines.n = s.back();
+        lines.outer = static_cast<std::int64_t>(element_count(w_.graph.node(in(logits + 1)).shape));
+        w_.open("{");
+        w_.declare("x0", contiguous_input(logits), false);
+        w_.declare("label", contiguous_input(logits + 1), false);
+        w_.line("for (ptrdiff_t o = 0; o < $; ++o)", lines.outer);
+        w_.line("    if (label[o] < 0 || label[o] >= $) $", lines.n, w_.failure(v_));
+        return lines;
     }
+    /// ln Σ e^(x − m) − (x − m) of each line, and their mean.
     void cross_entropy()
     {
-        const std::int64_t classes = w_.graph.node(in(0)).shape.back();
-        const auto rows = static_cast<std::int64_t>(element_count(w_.graph.node(in(1)).shape));
+        const FoldLines lines = labelled(0);
+        lines_ = &lines;
+        w_.line("$* const y = ($*)($);", type(), type(),
+                room(static_cast<std::size_t>(lines.outer) * size_of(n_->dtype)));
         w_.open("{");
-        w_.declare("x", contiguous_input(0), false);
-        w_.line(w_.type(v_) + " total = 0, part = 0;");
-        labelled_rows(classes, 1);
-        w_.line("part += " + own("log") + "(s) - (a[label[r]] - m);");
-        w_.line("if (r % 1024 == 1023) total += part, part = 0;");
+        choose_lanes(lines.n);
+        open_lines(1);
+        shifted();
+        store(filled("$($) - ($ - shift)", own("log"), spread("s"), spread("a0[label[o]]")), count());
+        close_lines();
         w_.close();
-        w_.line("*(" + w_.pointer(v_) + ") = (total + part) / " + real_number(rows) + ";");
+        FoldLines all = lines;
+        all.outer = 1, all.n = lines.outer;
+        lines_ = &all;
+        w_.open("{");
+        w_.line("const $* const x0 = y;", type());
+        w_.declare("y", result(), true);
+        choose_lanes(all.n);
+        if (all.n == 0)
+            w_.line("(void)x0, *y = 0;");
+        else
+            whole(What::sum, false);
+        w_.line("*y /= $;", real_number(all.n));
+        w_.close();
         w_.close();
     }
+    /// g / N (softmax(x) − one_hot)
     void cross_entropy_pull()
     {
-        const std::int64_t classes = n_->shape.back();
-        const auto rows = static_cast<std::int64_t>(element_count(w_.graph.node(in(2)).shape));
-        w_.open("{");
-        w_.declare("x", contiguous_input(1), false);
+        const FoldLines lines = labelled(1);
+        lines_ = &lines;
         w_.declare("y", result(), true);
-        w_.line("const " + w_.type(v_) + " scale = *(" + w_.pointer(in(0)) + ") / " + real_number(rows) +
-                ";");
-        labelled_rows(classes, 2);
-        w_.line(for_each(classes) + "y[r * " + number(classes) + " + k] = (" + own("exp") +
-                "(a[k] - m) / s - (k == label[r])) * scale;");
-        w_.close();
+        w_.line("const $ by = *($) / $;", type(), w_.pointer(in(0)), real_number(lines.outer));
+        choose_lanes(lines.n);
+        open_lines(1);
+        begin_b();
+        softmax();
+        w_.line("b[label[o]] -= 1;");
+        w_.line("for (ptrdiff_t k = 0; k < $; ++k) b[k] *= by;", lines.n);
+        close_lines();
         w_.close();
     }
 };

@@ -160,16 +160,20 @@ public:
         return "return -" + number(v) + ";";
     }
     std::string indent() const { return std::string(4 * depth_, ' '); }
-    void line(const std::string& text) { body += indent() + text + "\n"; }
-    void open(const std::string& text)
+    /// A line, with the arguments in the places of its $.
+    template <class... A> void line(std::string_view text, const A&... arguments)
     {
-        line(text);
+        body += indent() + filled(text, arguments...) + "\n";
+    }
+    template <class... A> void open(std::string_view text, const A&... arguments)
+    {
+        line(text, arguments...);
         ++depth_;
     }
-    void close()
+    void close(const char* text = "}")
     {
         --depth_;
-        line("}");
+        line(text);
     }
     /// After a loop without braces.
     void undent() { --depth_; }

@@ -12,8 +12,8 @@ namespace wengert {
 ///     int name_with(const T* in0, …, T* out0, …, void* workspace);  in memory of the caller's
 ///     size_t name_workspace(void);                                  how much of that
 ///
-/// For a derivative emit the graph of value_and_grad(f). Loops are loops, branches are branches; sums are taken in another
-/// order than the library's, so results agree to rounding. Both functions return
+/// For a derivative emit the graph of value_and_grad(f). Loops are loops, branches are branches. Results have the library's bits,
+/// but for products of matrices, which are summed in another order. Both functions return
 ///
 ///     0    all is well
 ///     k    guard k − 1 of the graph, the first that does not hold: a branch or a number that the program reads is another
@@ -22,8 +22,7 @@ namespace wengert {
 ///          while_loop keeps its states in memory from malloc, as only the data tell how many they are
 ///
 /// and where that is not 0, outputs hold nothing of use. Numbers that guards compare are compared to the bit. A key of random
-/// numbers is an array of two, Key::secret and Key::stream; draws have the library's bits, but `normal`, which is within 1 ULP
-/// (float) or 6 ULP (double) of it. Throws TapeError for an operation that has no form in C++ (permutation, callbacks, …),
+/// numbers is an array of two, Key::secret and Key::stream; draws have the library's bits. Throws TapeError for an operation that has no form in C++ (permutation, callbacks, …),
 /// naming the node and its line.
 WENGERT_INLINE std::string emit_cpp(const Graph& g, std::string_view name);
 

@@ -1,18 +1,44 @@
-// The text of sums in native code: the order of kernels/cpu/fold.hpp, so that the bits are the same.
+// The text of sums in native code: the order of kernels/cpu/fold.hpp, so that the bits are the same; and what all folds are made
+// of there (cpp_folds.hpp).
 #pragma once
 
 namespace wengert::detail {
 
 inline constexpr const char fold_text[] = R"wg(
-template <int h, class T> FN T fold_lanes(T* lane)
+struct Plus { template <class V> FN V with(V a, V b) { return a + b; } };
+struct Times { template <class V> FN V with(V a, V b) { return a * b; } };
+struct Most { template <class V> FN V with(V a, V b) { return maximum_(a, b); } };
+struct Least { template <class V> FN V with(V a, V b) { return minimum_(a, b); } };
+template <class Op, int h, class T> FN T fold_halves(T* lane)
 {
     if constexpr (h == 0) return lane[0];
     else {
 #pragma GCC unroll 16
-        for (int i = 0; i < h; ++i) lane[i] += lane[i + h];
-        return fold_lanes<h / 2>(lane);
+        for (int i = 0; i < h; ++i) lane[i] = Op::with(lane[i], lane[i + h]);
+        return fold_halves<Op, h / 2>(lane);
     }
 }
+/* lanes folded in halves */
+template <class Op, class X> FN El<X> fold_lane(X x)
+{
+    El<X> lane[Of<X>::N];
+    store(lane, x);
+    return fold_halves<Op, Of<X>::N / 2>(lane);
+}
+/* as many lanes as a register has, or fewer for fewer elements */
+template <class T> constexpr int lanes_for(long n)
+{
+    int few = 16 / sizeof(T);
+    while (few < register_bytes / (int)sizeof(T) && few < n) few *= 2;
+    return few;
+}
+/* a value that is kept on its way */
+template <class X, class T, class C> FN X put_as(T* p, C c, X x)
+{
+    put(p, c, x);
+    return x;
+}
+template <class X> FN X finite_or_zero_(X x) { return sel(is_finite_(x) | is_nan_(x), x, K<X>(0)); }
 /* the sum of up to 16 KiB: element i goes to lane i mod 64 (float) or 32 (double), lanes are folded in halves, and -0 becomes 0 */
 template <long n, class T> FN T fold_block(const T* x)
 {
@@ -38,9 +64,7 @@ template <long n, class T> FN T fold_block(const T* x)
         for (int h = R / 2; h > 0; h /= 2)
 #pragma GCC unroll 16
             for (int r = 0; r < h; ++r) acc[r] += acc[r + h];
-        T lane[N];
-        store(lane, acc[0]);
-        return fold_lanes<N / 2>(lane) + T(0);
+        return fold_lane<Plus>(acc[0]) + T(0);
     }
 }
 /* blocks are added pairwise, like the carries of a binary counter */
@@ -102,6 +126,10 @@ template <int h, class X> FN X fold_each(X* row)
 template <int c, class X, int... I> FN X first_lanes(X x, Indices<I...>)
 {
     return from_bits<X>(bits(x) & Mask<X>{(I < c ? -1 : 0)...});
+}
+template <int c, class X, int... I> FN X first_or(X x, X others, Indices<I...>)
+{
+    return Mask<X>{(I < c ? -1 : 0)...} ? x : others;
 }
 /* y[o] = the sum of row o; rows of at most two registers as many at once as a register has lanes */
 template <long n, class T> FN void fold_rows(const T* x, T* y, long rows)

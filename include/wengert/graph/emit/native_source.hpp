@@ -5,7 +5,6 @@
 
 #include "native.hpp"
 #include "../tile/compile.hpp"
-#include "axis_text.hpp"
 #include "fold_text.hpp"
 #include "function_text.hpp"
 #include "native_groups.hpp"
@@ -47,8 +46,7 @@ public:
     std::string text() const
     {
         return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
-               VectorFunctions::called_in(text_) + fold_text +
-               (text_.find("axis_") == text_.npos ? "" : axis_text) + ProductWriter::head() + text_;
+               VectorFunctions::called_in(text_) + fold_text + ProductWriter::head() + text_;
     }
     std::size_t functions() const noexcept { return numbers_.size(); }
 

@@ -1,6 +1,7 @@
 // The program of an elementwise operation with the type of every step, and how types and numbers are written in C++.
 #pragma once
 
+#include <concepts>
 #include <cstdio>
 
 #include "../../base/term_text.hpp"
@@ -14,6 +15,24 @@ enum class Dialect : std::uint8_t { vectors, numbers };
 constexpr const char* c_type(DType d, Dialect dialect)
 {
     return dialect == Dialect::vectors ? row_of(d).lane : row_of(d).c;
+}
+
+inline const std::string& text_of(const std::string& s) { return s; }
+inline std::string text_of(const char* s) { return s; }
+template <std::integral N> std::string text_of(N n) { return std::to_string(n); }
+
+/// The text with the arguments in the places of its $.
+template <class... A> std::string filled(std::string_view text, const A&... arguments)
+{
+    const std::string list[] = {text_of(arguments)..., {}};
+    std::string out;
+    std::size_t next = 0;
+    for (const char c : text)
+        if (c == '$')
+            out += list[next++];
+        else
+            out += c;
+    return out;
 }
 
 /// A number as a literal of its type: hexadecimal, so that it is exactly that number.

@@ -31,6 +31,7 @@ struct FoldLines {
     std::int64_t outer = 1, n = 1, inner = 1;
     bool adjacent = true;
     Axes order;  ///< all axes, those that are folded last
+    FoldLines() = default;
     FoldLines(const Shape& x, const Fold& f)
     {
         Axes mapped;
