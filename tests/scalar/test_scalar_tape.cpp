@@ -177,6 +177,74 @@ TEST_CASE("NoGrad, anomalies, reports")
     CHECK(reports == 1);
 }
 
+TEST_CASE("Modes hold for numbers that are being recorded")
+{
+    R x = 2.0;
+    x.requires_grad();
+    const R y = x * x;
+    {
+        const wg::NoGrad off;
+        CHECK(!(y * y).is_active());
+        CHECK(!(y + 1.0).is_active());
+        CHECK(!sqrt(y).is_active());
+    }
+    CHECK((y * y).is_active());
+    {
+        const wg::AnomalyMode on;
+        CHECK_THROWS_AS(sqrt(y - 5.0), wg::NumericError);
+    }
+    CHECK(sqrt(y - 5.0).is_active());
+    wg::backward(y * y);
+    CHECK(x.grad() == 32);
+    x.requires_grad(false);
+}
+
+TEST_CASE("Every sweep begins with adjoints of zero")
+{
+    using In = std::span<const double>;
+    using Out = std::span<double>;
+    static bool broken = false;
+    const auto f = [](const std::vector<R>& v) {
+        R out, in = v[0] * v[1];
+        for (int k = 0; k < 100; ++k) in += sin(in) * v[0];
+        wg::external(
+            std::span(&in, 1), std::span(&out, 1), [](In a, Out b) { return b[0] = a[0]; },
+            [](double, In, In, In g, Out to) {
+                if (broken) throw std::runtime_error("broken");
+                to[0] += g[0];
+            });
+        R sum = 0.0;
+        for (int k = 0; k < 100; ++k) sum += out * v[1] + in;
+        return sum;
+    };
+    const std::vector<R> v{0.3, 0.7};
+    const auto before = wg::grad(f)(v);
+    broken = true;
+    CHECK_THROWS(wg::grad(f)(v));
+    broken = false;
+    const auto after = wg::grad(f)(v);
+    for (std::size_t k : {0, 1}) CHECK(before[k].value() == after[k].value());
+    // an inner gradient that nobody takes the outer variables' adjoints from
+    const auto nested = [&](const std::vector<R>& w) {
+        return wg::grad([&](R a) { return a * a * w[0] * w[1] + a * w[1]; })(w[0]);
+    };
+    const auto first = wg::grad(nested)(v), second = wg::grad(nested)(v);
+    for (std::size_t k : {0, 1}) CHECK(first[k].value() == second[k].value());
+    const auto last = wg::grad(f)(v);
+    for (std::size_t k : {0, 1}) CHECK(before[k].value() == last[k].value());
+}
+
+TEST_CASE("A long recording has the gradient of a short one")
+{
+    const auto f = [](const std::vector<R>& v) {
+        std::vector<R> x(400, v[0]);
+        for (int step = 0; step < 100; ++step)
+            for (std::size_t i = 1; i < x.size(); ++i) x[i] = 0.5 * (x[i] + x[i - 1] * v[1]);
+        return x.back();
+    };
+    CHECK(wg::check_grads(f, std::vector<R>{0.3, 0.97}));
+}
+
 TEST_CASE("An exception leaves the tape as it was")
 {
     const auto f = [](R x) -> R {

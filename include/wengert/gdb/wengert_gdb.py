@@ -233,19 +233,23 @@ def scalar_stream():
     if not int(tape):
         return None
     extension = tape.cast(gdb.lookup_type("wengert::Tape").pointer())["extension"]
-    return extension.cast(gdb.lookup_type("wengert::ScalarStream").pointer()).dereference() if int(extension) else None
+    if not int(extension):
+        return None
+    stream = extension.cast(gdb.lookup_type("wengert::ScalarStream").pointer()).dereference()
+    return stream.cast(gdb.lookup_type("wengert::ScalarCursor"))
 
 
 def operation_text(stream, place):
     """multiply of 2 and 3: the operation that gave the number at a place of the stream."""
-    entry = stream["entries_"][place]
-    op, form = int(entry["code"]) >> 2, int(entry["code"]) & 3  # scalar/entry.hpp
+    entry = stream["entries"][place]
+    word = int(entry["word"])  # scalar/entry.hpp
+    op, form, operand = word >> 34 & 0x3F, word >> 32 & 3, word & 0xFFFFFFFF
     name = str(gdb.Value(op).cast(gdb.lookup_type("wengert::ScalarOp"))).rsplit("::")[-1]
     if name == "input":
         return "an element of a tensor"
-    value = lambda at: "%.8g" % float(stream["entries_"][int(at)]["value"])
+    value = lambda at: "%.8g" % float(stream["entries"][int(at)]["value"])
     number = "%.8g" % float(entry["c"])
-    first = value(entry["a"])
+    first = value(operand)
     if form == 0:
         return name + " of " + first
     operands = (first, value(entry["b"])) if form == 1 else (first, number) if form == 2 else (number, first)
@@ -257,7 +261,7 @@ class RealPrinter(Printer):
 
     def text(self):
         text, mark = "%.8g" % float(self.value["value_"]), self.value["mark_"]
-        place = int(mark["index"])
+        place = int(mark["word"]) & 0xFFFFFFFF
         if place == 0:
             return text + ", constant"
         if place >> 31:
@@ -266,7 +270,7 @@ class RealPrinter(Printer):
             stream = scalar_stream()
         except gdb.error:
             stream = None
-        if stream is None or place >= int(stream["size_"]):
+        if stream is None or place >= int(stream["size"]):
             return text + ", recorded by another thread, or on a tape that has ended"
         return text + ", " + operation_text(stream, place)
 

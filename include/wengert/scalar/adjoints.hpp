@@ -21,7 +21,14 @@ public:
     ScalarAdjoints(const ScalarAdjoints&) = delete;
     ScalarAdjoints& operator=(const ScalarAdjoints&) = delete;
     /// What checkpoints have recorded again for a level that has ended before goes with the walk.
-    ~ScalarAdjoints() { stream_.drop_dead(start_); }
+    ~ScalarAdjoints()
+    {
+        stream_.drop_dead(start_);
+        if (plain_.empty()) return;
+        if (swept_ != used_) std::fill(plain_.begin(), plain_.end(), 0.0);  // else the sweep has done it
+        plain_[0] = 0;
+        stream_.zeros = std::move(plain_);
+    }
 
     static ScalarAdjoints& of(Walk& walk)
     {
@@ -37,9 +44,10 @@ public:
         const std::size_t more = base_ - begin;
         if (recorded_) {
             rich_.insert(rich_.begin(), more, Real<double>());
-        } else if (!plain_.empty()) {
+        } else if (used_ > 0) {
             plain_[0] = 0;
             plain_.insert(plain_.begin(), more, 0.0);
+            used_ += more;
         }
         base_ = begin;
     }
@@ -47,13 +55,17 @@ public:
     {
         const std::size_t n = stream_.size() - base_;
         if (recorded_ && rich_.size() < n) rich_.resize(n);
-        if (!recorded_ && plain_.size() < n + 1) plain_.resize(n + 1);
+        if (recorded_ || used_ >= n) return;
+        if (plain_.empty()) plain_.swap(stream_.zeros);
+        if (plain_.size() < n + 1) plain_.resize(n + 1);
+        used_ = n;
     }
     /// From now on in reals.
     void become_recorded()
     {
         if (std::exchange(recorded_, true)) return;
-        if (!plain_.empty()) rich_.assign(plain_.begin() + 1, plain_.end());
+        if (used_ > 0)
+            rich_.assign(plain_.begin() + 1, plain_.begin() + 1 + static_cast<std::ptrdiff_t>(used_));
         plain_ = {};
         grow();
     }
@@ -76,18 +88,24 @@ public:
                          : Real<double>(std::exchange(plain_[slot(place)], 0.0));
     }
 
+    /// These stay where they are: nobody takes them out.
+    void leave(std::uint32_t count) noexcept { swept_ -= count; }
+
     /// `inside`: its operands are of this part alone.
     void sweep(std::uint32_t begin, std::uint32_t end, bool guarded, bool inside)
     {
         grow();
+        constexpr std::uint32_t cached = 40'000;
+        const bool far = end - begin > cached;
         if (recorded_)
             sweep_recorded(begin, end, guarded);
         else if (!guarded)
-            sweep_plain<false, false>(begin, end);
+            sweep_plain<false, false, false>(begin, end);
         else if (inside)
-            sweep_plain<true, true>(begin, end);
+            far ? sweep_plain<true, true, true>(begin, end) : sweep_plain<true, true, false>(begin, end);
         else
-            sweep_plain<true, false>(begin, end);
+            sweep_plain<true, false, false>(begin, end);
+        swept_ += end - begin;
     }
 
 private:
@@ -96,30 +114,58 @@ private:
 
     /// A cotangent of 0 is passed over: it never makes a NaN of an infinite derivative (docs/design.md). What an operation
     /// sends to the one before it, most often its operand, stays in a register: through memory a chain waits twice as long.
-    template <bool guarded, bool inside> void sweep_plain(std::uint32_t begin, std::uint32_t end)
+    /// An adjoint that has been used is 0 again.
+    template <bool guarded, bool inside, bool far> void sweep_plain(std::uint32_t begin, std::uint32_t end)
     {
         if (begin == end) return;
         const ScalarEntry* const entries = stream_.entries();
-        double* const adjoint = plain_.data();
         const std::uint32_t base = base_;
+        // the slot of place 0, were there one: slots are counted from plain_, places from the stream's beginning
+        const auto origin = reinterpret_cast<std::uintptr_t>(plain_.data() + 1) - base * sizeof(double);
+        const auto adjoint = [=](std::uint32_t k) __attribute__((always_inline))->double&
+        {
+            return *reinterpret_cast<double*>(origin + k * sizeof(double));
+        };
         const auto value = [=](std::uint32_t k) { return entries[k].value; };
-        double next = adjoint[end - base];
+        double next = adjoint(end - 1);
         for (std::uint32_t i = end; i-- > begin;) {
             const ScalarEntry& e = entries[i];
-            double* const before = adjoint + (i - base);  // the slot of the operation before
-            const double g = std::exchange(next, *before);
-            before[1] = 0;
+            if constexpr (
+                far) {  // operands of long ago are in no cache, and in an order that no prefetcher knows
+                const std::uint32_t k = entries[i < 32 ? 0 : i - 32].a();
+                __builtin_prefetch(&entries[k]);
+                __builtin_prefetch(&adjoint(k), 1);
+            }
+            const double g = std::exchange(next, adjoint(i - 1));
+            if (e.op() == ScalarOp::input) {
+                adjoint(i) = g;
+                continue;
+            }
+            adjoint(i) = 0;
             if (guarded && g == 0.0) continue;
-            if (e.op() == ScalarOp::input) before[1] = g;
-            pull(
+            if (e.op() > ScalarOp::sqrt) {
+                adjoint(i - 1) = next;
+                pull_function(i, g);
+                next = adjoint(i - 1);
+                continue;
+            }
+            pull_arithmetic(
                 e, i, g, value, [&](std::uint32_t k, double r) __attribute__((always_inline)) {
                     if (k + 1 == i)
                         next += r;
                     else
-                        adjoint[inside || k >= base ? k - base + 1 : 0] += r;
+                        adjoint(inside || k >= base ? k : base - 1) += r;
                 });
         }
-        adjoint[begin - base] = next;
+        adjoint(begin - 1) = next;
+    }
+    /// Apart, so that the loop above has its registers for itself.
+    __attribute__((noinline)) void pull_function(std::uint32_t i, double g)
+    {
+        const ScalarEntry* const entries = stream_.entries();
+        pull(
+            entries[i], i, g, [=](std::uint32_t k) { return entries[k].value; },
+            [this](std::uint32_t k, double r) { plain_[k >= base_ ? slot(k) : 0] += r; });
     }
     /// Operations that it records come behind `end`, and may move the entries.
     void sweep_recorded(std::uint32_t begin, std::uint32_t end, bool guarded)
@@ -144,6 +190,7 @@ private:
         std::numeric_limits<std::uint64_t>::max();  ///< sequence number from which it counts
     std::uint32_t base_;
     bool recorded_ = false;
+    std::size_t used_ = 0, swept_ = 0;  ///< slots of plain_ that have an adjoint, and those that are 0 again
     std::vector<double> plain_;
     std::vector<Real<double>> rich_;
 };

@@ -44,7 +44,7 @@ private:
         for (std::uint32_t i = result + 1; i-- > first_;) {
             const ScalarEntry& e = entries_[i];
             if (!uses_[i - first_] || e.op() == ScalarOp::input) continue;
-            ++uses_[e.a - first_];
+            ++uses_[e.a() - first_];
             if (binary(e)) ++uses_[e.b - first_];
         }
     }
@@ -62,7 +62,7 @@ private:
             own = std::make_shared<const Columns>(1, i - first_);
             return;
         }
-        const Domain a = take(e.a);
+        const Domain a = take(e.a());
         if (!binary(e)) {
             if (!linear(e)) couple(a, a);
             own = a;

@@ -95,7 +95,7 @@ bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, 
     tree::for_each(
         [&](const Real<T>& r) {
             const bool depends = r.is_active() && stream.dependence(r.mark(), "jacobian") != 0;
-            places.push_back(depends ? r.mark().index : 0);
+            places.push_back(depends ? r.mark().index() : 0);
         },
         y);
     return true;
@@ -111,7 +111,7 @@ Tensor<T> jacobian_in_lanes(F& f, const X& x, const Tensor<T>& flat, const Site&
     LevelScope scope(tape, false);
     const Tensor<T> variable = lift(flat, scope.level(), "jacobian", at);
     const X arguments = unflattened(x, variable, at);
-    const std::uint32_t first = reals_in<T>(const_cast<X&>(arguments))[0]->mark().index;
+    const std::uint32_t first = reals_in<T>(const_cast<X&>(arguments))[0]->mark().index();
     const auto y = call_with(f, arguments, at);
     std::vector<std::uint32_t> places;
     if (!only_reals<T>(tape, scope, variable.any(), y, places)) return {};

@@ -64,16 +64,24 @@ struct ScalarEntry {
         std::uint32_t b;
         double c;
     };
-    std::uint32_t a;
-    std::uint8_t code;  ///< operation and form, for one jump in the sweep
-    std::uint8_t mask;  ///< which of the stream's masks: the levels that it depends on
+    std::uint64_t word;  ///< the rest, for one store: operand, operation and form, levels
 
+    static constexpr std::uint64_t word_of(ScalarOp op, ScalarForm form) noexcept
+    {
+        return std::uint64_t{code_of(op, form)} << 32;
+    }
+    static constexpr std::uint64_t word_of(std::uint8_t mask) noexcept { return std::uint64_t{mask} << 40; }
+    constexpr std::uint32_t a() const noexcept { return static_cast<std::uint32_t>(word); }
+    /// Operation and form, for one jump in the sweep.
+    constexpr std::uint8_t code() const noexcept { return static_cast<std::uint8_t>(word >> 32); }
+    /// Which of the stream's masks: the levels that it depends on.
+    constexpr std::uint8_t mask() const noexcept { return static_cast<std::uint8_t>(word >> 40); }
     static constexpr std::uint8_t code_of(ScalarOp op, ScalarForm form) noexcept
     {
         return static_cast<std::uint8_t>(static_cast<unsigned>(op) << 2 | static_cast<unsigned>(form));
     }
-    constexpr ScalarOp op() const noexcept { return static_cast<ScalarOp>(code >> 2); }
-    constexpr ScalarForm form() const noexcept { return static_cast<ScalarForm>(code & 3); }
+    constexpr ScalarOp op() const noexcept { return static_cast<ScalarOp>(code() >> 2); }
+    constexpr ScalarForm form() const noexcept { return static_cast<ScalarForm>(code() & 3); }
 };
 static_assert(sizeof(ScalarEntry) == 24);
 
@@ -84,8 +92,18 @@ constexpr bool is_pair(ScalarOp op) noexcept
 }
 
 /// Where a number is recorded: its place in the stream, and which stretch of it that is. Zeros for a number that is not.
+/// One number and not two, which compilers keep in vector registers.
 struct ScalarMark {
-    std::uint32_t index = 0, stretch = 0;
+    using Word [[gnu::aligned(4)]] = std::uint64_t;  // so that a Real<float> has 12 bytes
+    Word word = 0;
+
+    constexpr ScalarMark() noexcept = default;
+    constexpr explicit ScalarMark(std::uint64_t w) noexcept : word(w) {}
+    constexpr ScalarMark(std::uint32_t index, std::uint32_t stretch) noexcept
+        : word(std::uint64_t{stretch} << 32 | index)
+    {}
+    constexpr std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(word); }
+    constexpr std::uint32_t stretch() const noexcept { return static_cast<std::uint32_t>(word >> 32); }
 };
 
 constexpr std::string_view name_of(ScalarOp op)

@@ -63,8 +63,8 @@ template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Si
     const std::vector<double> wide(values, values + b->count);
     const ScalarMark first = s.enter(x, mask, wide.data(), wide.size());
     for (std::size_t k = 0; k < out.size(); ++k)
-        out[k] = Real<T>(values[k], {first.index + static_cast<std::uint32_t>(k), first.stretch});
-    for (const auto& [level, dots] : tangents) enter_tangents(s, level, first.index, dots);
+        out[k] = Real<T>(values[k], {first.index() + static_cast<std::uint32_t>(k), first.stretch()});
+    for (const auto& [level, dots] : tangents) enter_tangents(s, level, first.index(), dots);
     return out;
 }
 
@@ -146,7 +146,7 @@ template <class T> AnyTensor gathered(const Real<T>* x, std::size_t n, const Sha
         if (!x[k].is_active()) continue;
         ScalarStream& stream = stream_of(tape, "stack");
         const std::uint64_t own = stream.dependence(x[k].mark(), "stack");
-        if (own) places[k] = stream.place(x[k].mark(), static_cast<double>(x[k].plain())).index;
+        if (own) places[k] = stream.place(x[k].mark(), static_cast<double>(x[k].plain())).index();
         mask |= own;
     }
     if (mask == 0) return out;

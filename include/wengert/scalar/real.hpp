@@ -16,12 +16,13 @@ template <std::floating_point T> class Real;
 
 namespace detail {
 
-template <class T> Real<T> recorded(ScalarOp op, const Real<T>& a, const Real<T>& b, T y)
+template <class T>
+[[gnu::always_inline]] inline Real<T> recorded(ScalarOp op, const Real<T>& a, const Real<T>& b, T y)
 {
     return Real<T>(y, ScalarStream::note(op, a.mark(), static_cast<double>(a.plain()), b.mark(),
                                          static_cast<double>(b.plain()), static_cast<double>(y)));
 }
-template <class T> Real<T> recorded(ScalarOp op, const Real<T>& a, T y)
+template <class T> [[gnu::always_inline]] inline Real<T> recorded(ScalarOp op, const Real<T>& a, T y)
 {
     return Real<T>(y,
                    ScalarStream::note(op, a.mark(), static_cast<double>(a.plain()), static_cast<double>(y)));
@@ -57,7 +58,7 @@ public:
     /// The number alone: its derivative ends here.
     T value(Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
-        if (mark_.index) [[unlikely]]
+        if (mark_.word) [[unlikely]]
             detail::note_value_read(mark_, at);
         return value_;
     }
@@ -68,7 +69,7 @@ public:
         return static_cast<S>(value(Site{}));
     }
     /// Whether it is recorded: does a variable reach it?
-    bool is_active() const noexcept { return mark_.index != 0; }
+    bool is_active() const noexcept { return mark_.word != 0; }
     /// The same number as a constant.
     Real detach() const noexcept { return Real(value_); }
 
@@ -80,35 +81,35 @@ public:
     /// Another value for a variable, which it stays: what an optimizer does. Throws TapeError for what was computed from one.
     Real& set_value(T value, Site at = {__builtin_FILE(), __builtin_LINE()});
 
-    friend Real operator+(const Real& a, const Real& b)
+    [[gnu::always_inline]] friend Real operator+(const Real& a, const Real& b)
     {
         const T y = a.value_ + b.value_;
         return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::add, a, b, y);
     }
-    friend Real operator-(const Real& a, const Real& b)
+    [[gnu::always_inline]] friend Real operator-(const Real& a, const Real& b)
     {
         const T y = a.value_ - b.value_;
         return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::subtract, a, b, y);
     }
-    friend Real operator*(const Real& a, const Real& b)
+    [[gnu::always_inline]] friend Real operator*(const Real& a, const Real& b)
     {
         const T y = a.value_ * b.value_;
         return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::multiply, a, b, y);
     }
-    friend Real operator/(const Real& a, const Real& b)
+    [[gnu::always_inline]] friend Real operator/(const Real& a, const Real& b)
     {
         const T y = a.value_ / b.value_;
         return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::divide, a, b, y);
     }
-    friend Real operator-(const Real& a)
+    [[gnu::always_inline]] friend Real operator-(const Real& a)
     {
-        return a.mark_.index == 0 ? Real(-a.value_) : detail::recorded(ScalarOp::negative, a, -a.value_);
+        return a.mark_.word == 0 ? Real(-a.value_) : detail::recorded(ScalarOp::negative, a, -a.value_);
     }
     friend Real operator+(const Real& a) noexcept { return a; }
-    Real& operator+=(const Real& b) { return *this = *this + b; }
-    Real& operator-=(const Real& b) { return *this = *this - b; }
-    Real& operator*=(const Real& b) { return *this = *this * b; }
-    Real& operator/=(const Real& b) { return *this = *this / b; }
+    [[gnu::always_inline]] Real& operator+=(const Real& b) { return *this = *this + b; }
+    [[gnu::always_inline]] Real& operator-=(const Real& b) { return *this = *this - b; }
+    [[gnu::always_inline]] Real& operator*=(const Real& b) { return *this = *this * b; }
+    [[gnu::always_inline]] Real& operator/=(const Real& b) { return *this = *this / b; }
     Real& operator++() { return *this += Real(1); }
     Real& operator--() { return *this -= Real(1); }
     Real operator++(int)
@@ -156,7 +157,7 @@ public:
     constexpr ScalarMark mark() const noexcept { return mark_; }
     static constexpr bool passive(const Real& a, const Real& b) noexcept
     {
-        return (a.mark_.index | b.mark_.index) == 0;
+        return (a.mark_.word | b.mark_.word) == 0;
     }
 
 private:
@@ -205,15 +206,15 @@ inline void note_value_read(ScalarMark m, const Site& at)
             "value() reads a number that differs from cell to cell: compute with it, compare it, or "
             "give it out",
             at);
-    const ScalarStretch* from = s->find(m.index);
-    if (from && from->has(m.stretch)) s->tape().note_number_read(*from->node, at);
+    const ScalarStretch* from = s->find(m.index());
+    if (from && from->has(m.stretch())) s->tape().note_number_read(*from->node, at);
 }
 
 inline bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome)
 {
     ScalarStream* s = ScalarStream::current();
     if (s && s->guards && this_thread->tape == &s->tape())
-        s->guards->push_back({kind, outcome, s->size(), a.index, b.index, x, z});
+        s->guards->push_back({kind, outcome, s->size(), a.index(), b.index(), x, z});
     return outcome;
 }
 

@@ -82,10 +82,47 @@ __attribute__((always_inline)) inline void pull_pair(const ScalarEntry& e, std::
                                                      const Value& value, Add&& add)
 {
     const bool both = e.form() == ScalarForm::both, left = e.form() == ScalarForm::left_constant;
-    const N x = left ? N(e.c) : N(value(e.a)), y = value(i);
-    const N z = both ? N(value(e.b)) : left ? N(value(e.a)) : N(e.c);
-    if (!left) add(e.a, first_rule(e.op(), g, x, z, y));
-    if (left || both) add(both ? e.b : e.a, second_rule(e.op(), g, x, z, y));
+    const N x = left ? N(e.c) : N(value(e.a())), y = value(i);
+    const N z = both ? N(value(e.b)) : left ? N(value(e.a())) : N(e.c);
+    if (!left) add(e.a(), first_rule(e.op(), g, x, z, y));
+    if (left || both) add(both ? e.b : e.a(), second_rule(e.op(), g, x, z, y));
+}
+
+/// What an operation of + − × ÷ √ sends back.
+template <class N, class Value, class Add>
+__attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e, std::uint32_t i, const N& g,
+                                                           const Value& value, Add&& add)
+{
+    using enum ScalarForm;
+    constexpr auto code = ScalarEntry::code_of;
+    const auto function = [&](ScalarOp op) __attribute__((always_inline))
+    {
+        add(e.a(), unary_rule(
+                       op, g, [&] { return N(value(e.a())); }, [&] { return N(value(i)); }));
+    };
+    switch (e.code()) {
+    case code(ScalarOp::input, unary): return;
+    case code(ScalarOp::add, both): add(e.a(), g); return add(e.b, g);
+    case code(ScalarOp::add, right_constant):
+    case code(ScalarOp::add, left_constant):
+    case code(ScalarOp::subtract, right_constant):
+    case code(ScalarOp::copy, unary): return add(e.a(), g);
+    case code(ScalarOp::subtract, both): add(e.a(), g); return add(e.b, -g);
+    case code(ScalarOp::subtract, left_constant):
+    case code(ScalarOp::negative, unary): return add(e.a(), -g);
+    case code(ScalarOp::multiply, both): add(e.a(), g * value(e.b)); return add(e.b, g * value(e.a()));
+    case code(ScalarOp::multiply, right_constant):
+    case code(ScalarOp::multiply, left_constant): return add(e.a(), g * e.c);
+    case code(ScalarOp::divide, right_constant): return add(e.a(), g / e.c);
+    case code(ScalarOp::divide, left_constant): return add(e.a(), -g * (value(i) / value(e.a())));
+    case code(ScalarOp::divide, both): {
+        const N q = g / value(e.b);
+        add(e.a(), q);
+        return add(e.b, -q * value(i));
+    }
+    case code(ScalarOp::sqrt, unary): return function(ScalarOp::sqrt);
+    default: __builtin_unreachable();
+    }
 }
 
 /// Hands what an operation sends back to its operands to `add(place, amount)`. `value(place)` is a value of the stream.
@@ -93,36 +130,10 @@ template <class N, class Value, class Add>
 __attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
                                                 const Value& value, Add&& add)
 {
-    using enum ScalarForm;
-    constexpr auto code = ScalarEntry::code_of;
-    const auto function = [&](ScalarOp op) __attribute__((always_inline))
-    {
-        add(e.a, unary_rule(
-                     op, g, [&] { return N(value(e.a)); }, [&] { return N(value(i)); }));
-    };
-    switch (e.code) {
-    case code(ScalarOp::input, unary): return;
-    case code(ScalarOp::add, both): add(e.a, g); return add(e.b, g);
-    case code(ScalarOp::add, right_constant):
-    case code(ScalarOp::add, left_constant):
-    case code(ScalarOp::subtract, right_constant):
-    case code(ScalarOp::copy, unary): return add(e.a, g);
-    case code(ScalarOp::subtract, both): add(e.a, g); return add(e.b, -g);
-    case code(ScalarOp::subtract, left_constant):
-    case code(ScalarOp::negative, unary): return add(e.a, -g);
-    case code(ScalarOp::multiply, both): add(e.a, g * value(e.b)); return add(e.b, g * value(e.a));
-    case code(ScalarOp::multiply, right_constant):
-    case code(ScalarOp::multiply, left_constant): return add(e.a, g * e.c);
-    case code(ScalarOp::divide, right_constant): return add(e.a, g / e.c);
-    case code(ScalarOp::divide, left_constant): return add(e.a, -g * (value(i) / value(e.a)));
-    case code(ScalarOp::divide, both): {
-        const N q = g / value(e.b);
-        add(e.a, q);
-        return add(e.b, -q * value(i));
-    }
-    case code(ScalarOp::sqrt, unary): return function(ScalarOp::sqrt);
-    default: return e.form() == unary ? function(e.op()) : pull_pair(e, i, g, value, add);
-    }
+    if (e.op() <= ScalarOp::sqrt) return pull_arithmetic(e, i, g, value, add);
+    if (e.form() != ScalarForm::unary) return pull_pair(e, i, g, value, add);
+    add(e.a(), unary_rule(
+                   e.op(), g, [&] { return N(value(e.a())); }, [&] { return N(value(i)); }));
 }
 
 }  // namespace wengert::detail

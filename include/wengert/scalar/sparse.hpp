@@ -75,7 +75,7 @@ template <class X> struct Alone {
         Tensor<T> leaf(Shape{values.size()}, values);
         leaf.requires_grad(true, at);
         const std::vector<Real<T>> in = elements(leaf, at);
-        if (!in.empty()) first = in[0].mark().index;
+        if (!in.empty()) first = in[0].mark().index();
         inputs = static_cast<std::uint32_t>(in.size());
         std::size_t k = 0;
         for (Real<T>* r : reals_in<T>(x)) *r = in[k++];
@@ -95,7 +95,7 @@ template <class T> void append_row(SparseMatrix<T>& m, SparseRow& row, const Rea
 {
     const std::size_t begin = m.columns.size();
     if (y.is_active())
-        row.sweep(y.mark().index, [&](std::uint32_t place, double g) {
+        row.sweep(y.mark().index(), [&](std::uint32_t place, double g) {
             m.columns.push_back(place - first);
             m.values.push_back(static_cast<T>(g));
         });

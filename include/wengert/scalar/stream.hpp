@@ -77,8 +77,47 @@ struct ScalarVariable {
     ScalarMark entered;  ///< where the stream has it
 };
 
+/// What recording an operation looks at: operands of one stretch and one mask, all of whose levels record, are the usual case.
+struct ScalarCursor {
+    static constexpr std::uint32_t nothing = ~std::uint32_t{0};  ///< no stretch's number
+    static constexpr std::uint64_t never = 0;
+    using Count = long long;  ///< of a type that no entry has: writing these leaves it as it is
+
+    ScalarEntry* entries = nullptr;
+    Count size = 1, capacity = 0;                        ///< place 0 is no place
+    std::uint64_t usual = std::uint64_t{nothing} << 32;  ///< a mark of the stretch, but for its place
+    std::uint64_t levels = 0;                            ///< what an entry's word has of the mask
+    const std::uint64_t* active = &never;                ///< the tape's
+    std::uint64_t usual_active = 0;
+
+    /// Of operands of the usual case their places; else a number of more than 32 bits. An operand twice counts as one.
+    [[gnu::always_inline]] bool takes(std::uint64_t a, std::uint64_t b) const noexcept
+    {
+        return (a | b) >> 32 == 0 && *active == usual_active && size < capacity;
+    }
+    [[gnu::always_inline]] ScalarMark append(ScalarOp op, ScalarForm form, std::uint64_t a, double y) noexcept
+    {
+        const Count at = size++;
+        entries[at].value = y;
+        entries[at].word = levels | ScalarEntry::word_of(op, form) | a;
+        return ScalarMark(usual | static_cast<std::uint64_t>(at));
+    }
+    [[gnu::always_inline]] ScalarMark append(ScalarOp op, std::uint64_t a, std::uint64_t b, double y) noexcept
+    {
+        entries[size].b = static_cast<std::uint32_t>(b);
+        return append(op, ScalarForm::both, a, y);
+    }
+    [[gnu::always_inline]] ScalarMark append(ScalarOp op, ScalarForm form, std::uint64_t a, double c,
+                                             double y) noexcept
+    {
+        entries[size].c = c;
+        return append(op, form, a, y);
+    }
+};
+inline constinit ScalarCursor no_scalar_cursor{};  // takes nothing
+
 /// All members are for the library.
-class ScalarStream : public TapeExtension {
+class ScalarStream : public TapeExtension, private ScalarCursor {
 public:
     static ScalarStream& of(Tape& tape)
     {
@@ -94,9 +133,9 @@ public:
     static ScalarMark note(ScalarOp op, ScalarMark a, double x, double y);
 
     Tape& tape() noexcept { return tape_; }
-    std::uint32_t size() const noexcept { return size_; }
-    const ScalarEntry* entries() const noexcept { return entries_; }
-    std::uint64_t mask_of(std::uint32_t i) const noexcept { return masks_[entries_[i].mask]; }
+    std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(ScalarCursor::size); }
+    const ScalarEntry* entries() const noexcept { return ScalarCursor::entries; }
+    std::uint64_t mask_of(std::uint32_t i) const noexcept { return masks_[entries()[i].mask()]; }
     const std::vector<ScalarStretch*>& stretches() const noexcept { return stretches_; }
     /// The stretch of a place, or null.
     ScalarStretch* find(std::uint32_t index) const noexcept
@@ -108,7 +147,7 @@ public:
         ScalarStretch* s = *(after - 1);
         return index < end_of(*s) ? s : nullptr;
     }
-    std::uint32_t end_of(const ScalarStretch& s) const noexcept { return &s == open_ ? size_ : s.end; }
+    std::uint32_t end_of(const ScalarStretch& s) const noexcept { return &s == open_ ? size() : s.end; }
 
     /// The levels that a number depends on and that record. Refuses numbers of other tapes and of levels that have ended.
     std::uint64_t dependence(ScalarMark m, std::string_view operation) const;
@@ -117,9 +156,9 @@ public:
     /// The variable that a mark names, or null.
     ScalarVariable* variable(ScalarMark m) noexcept
     {
-        const std::uint32_t k = m.index & ~ScalarVariable::bit;
-        const bool named = (m.index & ScalarVariable::bit) && k < variables.size();
-        return named && variables[k].id == m.stretch ? &variables[k] : nullptr;
+        const std::uint32_t k = m.index() & ~ScalarVariable::bit;
+        const bool named = (m.index() & ScalarVariable::bit) && k < variables.size();
+        return named && variables[k].id == m.stretch() ? &variables[k] : nullptr;
     }
     /// An entry as an operand, where a level that records depends on it.
     ScalarMark mark(std::uint32_t index);
@@ -137,23 +176,22 @@ public:
 
     std::vector<ScalarTangents> tangents;
     std::vector<ScalarVariable> variables;
+    std::vector<double> zeros;                   ///< memory for a walk's adjoints
     std::vector<ScalarGuard>* guards = nullptr;  ///< of a kernel's recording
-    static ScalarStream*& current() noexcept { return current_; }
+    /// Where this thread has recorded last, or null.
+    static ScalarStream* current() noexcept
+    {
+        return current_ == &no_scalar_cursor ? nullptr : static_cast<ScalarStream*>(current_);
+    }
     [[noreturn]] static void refuse(std::string_view operation);
 
 private:
     explicit ScalarStream(Tape& tape);
-    ~ScalarStream() { std::free(entries_); }
+    ~ScalarStream() { std::free(ScalarCursor::entries); }
+    static ScalarMark note_pair(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
     static ScalarMark note_slowly(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
-    ScalarMark append(ScalarOp op, ScalarForm form, std::uint32_t a, double y) noexcept;
-    ScalarMark append(ScalarOp op, std::uint32_t a, std::uint32_t b, double y) noexcept;
-    ScalarMark append(ScalarOp op, ScalarForm form, std::uint32_t a, double c, double y) noexcept;
-    /// All levels on which the usual mask depends record, on this thread, and there is room.
-    bool is_ready() const noexcept
-    {
-        return tape_.active == usual_active_ && this_thread->tape == &tape_ && !tape_.anomaly &&
-               size_ < capacity_;
-    }
+    /// The usual case from now on: numbers of this one, or none.
+    void settle(std::uint32_t stretch) noexcept { usual = std::uint64_t{stretch} << 32; }
     void reserve(std::size_t more);
     void open_for(std::uint64_t mask, std::uint64_t newer_than);
     void reads(ScalarMark m);
@@ -163,20 +201,13 @@ private:
     void drop(ScalarStretch& s) noexcept;
     void release(ScalarStretch& s) noexcept;
 
-    // What note() looks at: operands of one stretch and one mask, all of whose levels record, are the usual case.
     Tape& tape_;
-    ScalarEntry* entries_ = nullptr;
-    std::uint32_t size_ = 1, capacity_ = 0;  // place 0 is no place
-    std::uint32_t usual_ = 0;
-    std::uint8_t usual_mask_ = 0;
-    std::uint64_t usual_active_ = 0;
-
     ScalarStretch* open_ = nullptr;
     std::vector<ScalarStretch*> stretches_;  // in order
     std::vector<Ref<Node>> held_;            // nodes of those that a level still needs
     std::vector<std::uint64_t> masks_;
-    static inline constinit thread_local ScalarStream* current_ __attribute__((visibility("default"))) =
-        nullptr;
+    static inline constinit thread_local ScalarCursor* current_ __attribute__((visibility("default"))) =
+        &no_scalar_cursor;
 };
 
 inline ScalarStretch::~ScalarStretch()
@@ -184,48 +215,41 @@ inline ScalarStretch::~ScalarStretch()
     if (stream) stream->forget(*this);
 }
 
-inline ScalarMark ScalarStream::append(ScalarOp op, ScalarForm form, std::uint32_t a, double y) noexcept
+// The usual case lies where the operation is written: a call would put what the caller has in registers into memory and back.
+// Which operand is a constant is then most often known when that is compiled.
+__attribute__((always_inline)) inline ScalarMark ScalarStream::note(ScalarOp op, ScalarMark a, double x,
+                                                                    ScalarMark b, double z, double y)
 {
-    ScalarEntry& e = entries_[size_];
-    e.value = y;
-    e.a = a;
-    e.code = ScalarEntry::code_of(op, form);
-    e.mask = usual_mask_;
-    return std::bit_cast<ScalarMark>(std::uint64_t{usual_} << 32 | size_++);
-}
-inline ScalarMark ScalarStream::append(ScalarOp op, std::uint32_t a, std::uint32_t b, double y) noexcept
-{
-    entries_[size_].b = b;
-    return append(op, ScalarForm::both, a, y);
-}
-inline ScalarMark ScalarStream::append(ScalarOp op, ScalarForm form, std::uint32_t a, double c,
-                                       double y) noexcept
-{
-    entries_[size_].c = c;
-    return append(op, form, a, y);
-}
-
-__attribute__((noinline)) inline ScalarMark ScalarStream::note(ScalarOp op, ScalarMark a, double x,
-                                                               ScalarMark b, double z, double y)
-{
-    ScalarStream* const s = current_;
-    if (a.index == 0) {
-        if (s && b.stretch == s->usual_ && s->is_ready()) [[likely]]
-            return s->append(op, ScalarForm::left_constant, b.index, x, y);
-    } else if (b.index == 0) {
-        if (s && a.stretch == s->usual_ && s->is_ready()) [[likely]]
-            return s->append(op, ScalarForm::right_constant, a.index, z, y);
-    } else if (s && a.stretch == s->usual_ && b.stretch == s->usual_ && s->is_ready()) [[likely]] {
-        return s->append(op, a.index, b.index, y);
+    ScalarCursor& c = *current_;
+    const std::uint64_t i = a.word ^ c.usual, k = b.word ^ c.usual;
+    if (__builtin_constant_p(b.word) && b.word == 0) {
+        if (c.takes(i, i)) [[likely]]
+            return c.append(op, ScalarForm::right_constant, i, z, y);
+    } else if (__builtin_constant_p(a.word) && a.word == 0) {
+        if (c.takes(k, k)) [[likely]]
+            return c.append(op, ScalarForm::left_constant, k, x, y);
+    } else if (c.takes(i, k)) [[likely]] {
+        return c.append(op, i, k, y);
     }
-    return note_slowly(op, a, x, b, z, y);
+    return note_pair(op, a, x, b, z, y);
 }
-__attribute__((noinline)) inline ScalarMark ScalarStream::note(ScalarOp op, ScalarMark a, double x, double y)
+__attribute__((always_inline)) inline ScalarMark ScalarStream::note(ScalarOp op, ScalarMark a, double x,
+                                                                    double y)
 {
-    ScalarStream* const s = current_;
-    if (s && a.stretch == s->usual_ && s->is_ready()) [[likely]]
-        return s->append(op, ScalarForm::unary, a.index, y);
+    ScalarCursor& c = *current_;
+    const std::uint64_t i = a.word ^ c.usual;
+    if (c.takes(i, i)) [[likely]]
+        return c.append(op, ScalarForm::unary, i, y);
     return note_slowly(op, a, x, {}, 0, y);
+}
+__attribute__((noinline)) inline ScalarMark ScalarStream::note_pair(ScalarOp op, ScalarMark a, double x,
+                                                                    ScalarMark b, double z, double y)
+{
+    ScalarCursor& c = *current_;
+    const std::uint64_t i = a.word ^ c.usual, k = b.word ^ c.usual;
+    if (a.word == 0 && c.takes(k, k)) return c.append(op, ScalarForm::left_constant, k, x, y);
+    if (b.word == 0 && c.takes(i, i)) return c.append(op, ScalarForm::right_constant, i, z, y);
+    return note_slowly(op, a, x, b, z, y);
 }
 
 }  // namespace wengert

@@ -36,6 +36,7 @@ inline std::uint32_t next_stretch_number() noexcept
 
 inline ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
 {
+    active = &tape.active;
     level_ended = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).end_level(); };
     rewound = [](TapeExtension& e) noexcept {
         auto& s = static_cast<ScalarStream&>(e);
@@ -46,9 +47,10 @@ inline ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
             if (v.leaf.node && (v.leaf.node->flags & Node::rewound)) v = {};
     };
     rerun = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).close(); };
+    changed = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).settle(nothing); };
     tape_ended = [](TapeExtension& e) noexcept {
         auto& s = static_cast<ScalarStream&>(e);
-        if (current_ == &s) current_ = nullptr;
+        if (current_ == &s) current_ = &no_scalar_cursor;
         for (ScalarStretch* stretch : s.stretches_) stretch->stream = nullptr;
         s.tape_.extension = nullptr;
         s.held_.clear();
@@ -60,7 +62,7 @@ inline void ScalarStream::end_level() noexcept
 {
     const std::size_t level = tape_.depth();
     if (open_ && (open_->node->mask & ~Tape::below(level))) close();
-    usual_ = 0;
+    settle(nothing);
     drop_dead(tape_.level(level).start);
     std::erase_if(tangents, [&](const ScalarTangents& t) { return t.level >= level; });
 }
@@ -79,9 +81,9 @@ inline void ScalarStream::drop_dead(std::uint64_t start) noexcept
 
 inline void ScalarStream::close() noexcept
 {
-    if (open_) open_->end = size_;
+    if (open_) open_->end = size();
     open_ = nullptr;
-    usual_ = 0;
+    settle(nothing);
 }
 
 /// Its numbers are refused from now on; its entries go with its node.
@@ -95,7 +97,7 @@ inline void ScalarStream::drop(ScalarStretch& s) noexcept
 inline void ScalarStream::release(ScalarStretch& s) noexcept
 {
     if (&s == open_) close();
-    usual_ = 0;
+    settle(nothing);
     const auto at =
         std::find_if(held_.rbegin(), held_.rend(), [&](const Ref<Node>& n) { return n.get() == s.node; });
     if (at == held_.rend()) return;
@@ -117,9 +119,10 @@ inline void ScalarStream::forget(ScalarStretch& s) noexcept
         stretches_.pop_back();
     else
         std::erase(stretches_, &s);
-    size_ = stretches_.empty() ? 1 : end_of(*stretches_.back());
+    ScalarCursor::size = stretches_.empty() ? 1 : end_of(*stretches_.back());
     for (ScalarTangents& t : tangents)
-        if (t.dots.size() > size_ - std::min(size_, t.base)) t.dots.resize(size_ - std::min(size_, t.base));
+        if (t.dots.size() > size() - std::min(size(), t.base))
+            t.dots.resize(size() - std::min(size(), t.base));
     if (stretches_.empty()) masks_.clear();
 }
 
@@ -137,10 +140,10 @@ inline void ScalarStream::tell(ScalarMark m)
 {
     Recorder* const r = recorder();
     auto* const s = static_cast<ScalarStream*>(Tape::current().extension);
-    if (!r || !s || m.index == 0) return;
+    if (!r || !s || m.index() == 0) return;
     const ScalarVariable* v = s->variable(m);
-    const ScalarStretch* stretch = v ? nullptr : s->find(m.index);
-    if (stretch && !stretch->has(m.stretch)) stretch = nullptr;
+    const ScalarStretch* stretch = v ? nullptr : s->find(m.index());
+    if (stretch && !stretch->has(m.stretch())) stretch = nullptr;
     if (!v && !stretch) return;
     if (r->trace())
         r->refuse("a Real that is recorded is captured here: pass it as an argument, in a tensor", {});
@@ -149,14 +152,14 @@ inline void ScalarStream::tell(ScalarMark m)
 
 inline std::uint64_t ScalarStream::dependence(ScalarMark m, std::string_view operation) const
 {
-    if (m.index == 0) return 0;
-    if (m.index & ScalarVariable::bit) {
+    if (m.index() == 0) return 0;
+    if (m.index() & ScalarVariable::bit) {
         if (!const_cast<ScalarStream*>(this)->variable(m)) refuse(operation);
         return 1 & tape_.active;
     }
-    const ScalarStretch* s = find(m.index);
-    if (!s || !s->has(m.stretch)) refuse(operation);
-    const std::uint64_t mask = mask_of(m.index);
+    const ScalarStretch* s = find(m.index());
+    if (!s || !s->has(m.stretch())) refuse(operation);
+    const std::uint64_t mask = mask_of(m.index());
     std::uint64_t all = 0;
     for (std::uint64_t rest = mask; rest; rest &= rest - 1) {
         const auto l = static_cast<std::size_t>(std::countr_zero(rest));
@@ -194,24 +197,23 @@ inline ScalarMark ScalarStream::mark(std::uint32_t index)
 {
     if ((mask_of(index) & tape_.active) == 0) return {};
     ScalarStretch* s = find(index);
-    return {index, number_for(*s, entries_[index].mask)};
+    return {index, number_for(*s, entries()[index].mask())};
 }
 
 inline void ScalarStream::reserve(std::size_t more)
 {
-    const std::size_t wanted = size_ + more;
-    if (wanted <= capacity_) return;
+    const std::size_t wanted = size() + more, held = static_cast<std::size_t>(capacity);
+    if (wanted <= held) return;
     constexpr std::size_t most = ScalarVariable::bit - 1;
-    const std::size_t roomy =
-        std::min(most, std::max<std::size_t>(wanted, 2 * std::size_t{capacity_} + 1024));
-    void* p = wanted > most ? nullptr : std::realloc(entries_, roomy * sizeof(ScalarEntry));
+    const std::size_t roomy = std::min(most, std::max<std::size_t>(wanted, 2 * held + 1024));
+    void* p = wanted > most ? nullptr : std::realloc(ScalarCursor::entries, roomy * sizeof(ScalarEntry));
     if (!p)
         throw MemoryError(
-            "[scalar code] no memory for more operations: " + std::to_string(size_) + " are recorded, " +
-            std::to_string(size_ * sizeof(ScalarEntry) >> 20) +
+            "[scalar code] no memory for more operations: " + std::to_string(size()) + " are recorded, " +
+            std::to_string(size() * sizeof(ScalarEntry) >> 20) +
             " MiB; checkpoint() drops those inside of a function until its derivative needs them");
-    entries_ = static_cast<ScalarEntry*>(p);
-    capacity_ = static_cast<std::uint32_t>(roomy);
+    ScalarCursor::entries = static_cast<ScalarEntry*>(p);
+    capacity = static_cast<Count>(roomy);
 }
 
 /// Afterwards a stretch for operations on `mask` is open, its node newer than that sequence number.
@@ -225,24 +227,26 @@ inline void ScalarStream::open_for(std::uint64_t mask, std::uint64_t newer_than)
         stretches_.reserve(stretches_.size() + 1);
         held_.push_back(node);
         stretch->node = node.get();
-        stretch->begin = size_;
+        stretch->begin = size();
         stretches_.push_back(stretch.get());
         stretch->stream = this;
         open_ = stretch.get();
         node->op = stretch.release();
         tape_.append(node.get());
     }
-    usual_mask_ = index_of(mask);
-    usual_ = number_for(*open_, usual_mask_);
-    usual_active_ = (mask & ~tape_.active) == 0 ? tape_.active : ~std::uint64_t{0};
+    const std::uint8_t at = index_of(mask);
+    levels = ScalarEntry::word_of(at);
+    settle(number_for(*open_, at));
+    const bool all_record = (mask & ~tape_.active) == 0 && !tape_.anomaly;
+    usual_active = all_record ? tape_.active : ~std::uint64_t{0};
     open_->node->mask |= mask;
 }
 
 /// An operand of an older stretch: the sweep goes on there.
 inline void ScalarStream::reads(ScalarMark m)
 {
-    if (m.index == 0 || m.index >= open_->begin) return;
-    Node* from = find(m.index)->node;
+    if (m.index() == 0 || m.index() >= open_->begin) return;
+    Node* from = find(m.index())->node;
     for (const auto& n : open_->older)
         if (n.get() == from) return;
     open_->older.push_back(Ref<Node>(from));
@@ -250,10 +254,10 @@ inline void ScalarStream::reads(ScalarMark m)
 
 inline ScalarMark ScalarStream::place(ScalarMark m, double value)
 {
-    if ((m.index & ScalarVariable::bit) == 0) return m;
+    if ((m.index() & ScalarVariable::bit) == 0) return m;
     ScalarVariable& v = *variable(m);
-    const ScalarStretch* s = find(v.entered.index);
-    if (!s || !s->has(v.entered.stretch) || entries_[v.entered.index].value != value)
+    const ScalarStretch* s = find(v.entered.index());
+    if (!s || !s->has(v.entered.stretch()) || entries()[v.entered.index()].value != value)
         v.entered = enter(v.leaf, 1, &value, 1);
     return v.entered;
 }
@@ -263,8 +267,8 @@ inline ScalarMark ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, co
 {
     open_for(mask, x.node ? x.node->sequence : 0);
     reserve(count);
-    open_->entered.push_back({size_, static_cast<std::uint32_t>(count), x});
-    const ScalarMark first{size_, usual_};
+    open_->entered.push_back({size(), static_cast<std::uint32_t>(count), x});
+    const ScalarMark first(usual | size());
     for (std::size_t i = 0; i < count; ++i) append(ScalarOp::input, ScalarForm::unary, 0, values[i]);
     return first;
 }
@@ -296,10 +300,10 @@ __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(Scal
     s.reads(a);
     s.reads(b);
     s.reserve(1);
-    if (!is_pair(op)) return s.append(op, ScalarForm::unary, a.index, y);
-    if (a.index && b.index) return s.append(op, a.index, b.index, y);
-    return a.index ? s.append(op, ScalarForm::right_constant, a.index, z, y)
-                   : s.append(op, ScalarForm::left_constant, b.index, x, y);
+    if (!is_pair(op)) return s.append(op, ScalarForm::unary, a.index(), y);
+    if (a.index() && b.index()) return s.append(op, a.index(), b.index(), y);
+    return a.index() ? s.append(op, ScalarForm::right_constant, a.index(), z, y)
+                     : s.append(op, ScalarForm::left_constant, b.index(), x, y);
 }
 
 }  // namespace wengert

@@ -36,7 +36,10 @@ inline void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
     adjoints.sweep(stretch.begin, stream.end_of(stretch), !walk.tape().allow_nan, stretch.older.empty());
     for (const ScalarStretch::Entered& e : stretch.entered) {
         Node* const to = e.tensor.node.get();
-        if (!walk.reaches(to)) continue;
+        if (!walk.reaches(to)) {
+            adjoints.leave(e.count);
+            continue;
+        }
         if (to->dtype == DType::float32)
             give_back<float>(walk, adjoints, e, *to);
         else

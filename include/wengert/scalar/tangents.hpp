@@ -78,8 +78,8 @@ private:
     {
         const ScalarEntry e = stream_.entries()[i];
         if (e.op() == ScalarOp::input || (stream_.mask_of(i) & Tape::bit(level_)) == 0) return {};
-        Real<double> total = along(e, i, e.a);
-        if (e.form() == ScalarForm::both && e.b != e.a) total += along(e, i, e.b);
+        Real<double> total = along(e, i, e.a());
+        if (e.form() == ScalarForm::both && e.b != e.a()) total += along(e, i, e.b);
         return total;
     }
     Real<double> along(const ScalarEntry& e, std::uint32_t i, std::uint32_t operand)

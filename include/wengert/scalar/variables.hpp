@@ -51,7 +51,7 @@ template <std::floating_point T> void Real<T>::zero_grad(Site at)
 
 template <std::floating_point T> Real<T>& Real<T>::set_value(T value, Site at)
 {
-    if (mark_.index) static_cast<void>(detail::leaf_of(*this, "set_value", at));
+    if (mark_.index()) static_cast<void>(detail::leaf_of(*this, "set_value", at));
     value_ = value;
     return *this;
 }

@@ -93,11 +93,11 @@ private:
     const Tensor<T>& at(std::uint32_t step) const { return values_[step - 1]; }
     Tensor<T> step(const ScalarEntry& e) const
     {
-        if (e.form() == ScalarForm::unary) return unary_on_tensors(e.op(), at(e.a));
-        if (e.form() == ScalarForm::both) return binary_on_tensors(e.op(), at(e.a), at(e.b));
+        if (e.form() == ScalarForm::unary) return unary_on_tensors(e.op(), at(e.a()));
+        if (e.form() == ScalarForm::both) return binary_on_tensors(e.op(), at(e.a()), at(e.b));
         const Tensor<T> c(e.c);
-        return e.form() == ScalarForm::right_constant ? binary_on_tensors(e.op(), at(e.a), c)
-                                                      : binary_on_tensors(e.op(), c, at(e.a));
+        return e.form() == ScalarForm::right_constant ? binary_on_tensors(e.op(), at(e.a()), c)
+                                                      : binary_on_tensors(e.op(), c, at(e.a()));
     }
     std::vector<Tensor<T>> results(const Way& way) const
     {

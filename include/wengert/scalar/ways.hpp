@@ -81,7 +81,7 @@ template <class T, std::size_t n, class F> WayRun run_once(F& f, const T* cell)
     tree::for_each(
         [&](const auto& r) {
             const bool active = stream.dependence(r.mark(), "kernel") != 0;
-            run.results.push_back({active ? r.mark().index : 0, static_cast<double>(r.plain())});
+            run.results.push_back({active ? r.mark().index() : 0, static_cast<double>(r.plain())});
         },
         y);
     run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());

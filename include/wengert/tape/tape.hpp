@@ -32,7 +32,8 @@ struct TapeReport;
 struct TapeExtension {
     void (*level_ended)(TapeExtension&) noexcept;
     void (*rewound)(TapeExtension&) noexcept;
-    void (*rerun)(TapeExtension&) noexcept;  ///< a sweep records again what a checkpoint has dropped
+    void (*rerun)(TapeExtension&) noexcept;    ///< a sweep records again what a checkpoint has dropped
+    void (*changed)(TapeExtension&) noexcept;  ///< another tape is the thread's, or AnomalyMode is on
     void (*tape_ended)(TapeExtension&) noexcept;
 };
 
@@ -119,6 +120,10 @@ public:
         level.read_at = at;
     }
     std::size_t depth() const noexcept { return depth_; }
+    void tell_change() noexcept
+    {
+        if (extension) extension->changed(*extension);
+    }
     static constexpr std::uint64_t bit(std::size_t level) { return std::uint64_t{1} << level; }
     static constexpr std::uint64_t below(std::size_t level) { return bit(level) - 1; }
 
@@ -199,7 +204,7 @@ private:
 /// While it lives, a NaN or Inf that an operation or a derivative makes throws a NumericError that names it.
 class AnomalyMode {
 public:
-    AnomalyMode() : on_(Tape::current().anomaly, true) {}
+    AnomalyMode() : on_(Tape::current().anomaly, true) { Tape::current().tell_change(); }
 
 private:
     Restore<bool> on_;
@@ -221,7 +226,9 @@ private:
 /// A fresh tape for the time of a scope; tensors recorded on another tape are refused there, detached ones welcome.
 class TapeScope {
 public:
-    TapeScope() : tape_(current_thread()), outer_((Tape::current(), current_thread().tape), &tape_) {}
+    TapeScope()
+        : tape_(current_thread()), outer_((Tape::current().tell_change(), current_thread().tape), &tape_)
+    {}
     Tape& tape() { return tape_; }
 
 private:
