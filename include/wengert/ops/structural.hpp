@@ -20,6 +20,7 @@
 #include "accumulation.hpp"
 #include "folds.hpp"
 #include "forms.hpp"
+#include "overrides.hpp"
 #include "structural_rules.hpp"
 #include "value_type.hpp"
 #ifndef WENGERT_COMPILED
@@ -63,7 +64,10 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural_
         p.parameters = [](const void* op) { return static_cast<const Op*>(op)->parameters(); };
     p.compute = structural_compute<Op, Out, In...>;
     if constexpr (described_on<Op, Out, In...>()) p.index = describe_op<Op>;
-    p.overridden = Described<Op> && Overridden<Op, Out, In...>;
+    constexpr bool overridden = Described<Op> && Overridden<Op, Out, In...>;
+    static_assert(is_in_order<Op>(overridden),
+                  "wengert: a kernel beside a description is in ops/overrides.hpp");
+    p.overridden = overridden;
     if constexpr (Folded<Op>) {
         p.fold = &fold_form<Op, Out, In...>;
         p.infallible = true;

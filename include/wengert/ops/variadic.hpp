@@ -60,6 +60,8 @@ Ref<Block> variadic_compute(const void* op, const Ref<Block>* in, std::size_t n,
 
 template <class Op, class T> constexpr Primitive make_variadic()
 {
+    static_assert(is_in_order<Op>(DescribedByParts<Op>),
+                  "wengert: a kernel beside parts is in ops/overrides.hpp");
     Primitive p;
     p.name = Op::name;
     p.ours = is_ours<Op>();
