@@ -66,9 +66,10 @@ inline void run_compiler(const std::vector<std::string>& command, const std::str
     REQUIRE(status == 0);
 }
 
-/// All of them in one shared object, each behind `int call_name(void** pointers)`.
+/// All of them in one shared object, each behind `int call_name(void** pointers)`. C is compiled for its warnings; `briefly`, those
+/// that need no optimizer.
 inline std::shared_ptr<detail::SharedObject> compiled(const std::vector<Program>& programs,
-                                                      const std::string& folder)
+                                                      const std::string& folder, bool briefly)
 {
     std::ofstream source(folder + "/all.cpp");
     for (const Program& p : programs) {
@@ -87,8 +88,8 @@ inline std::shared_ptr<detail::SharedObject> compiled(const std::vector<Program>
                << "); }\n";
         INFO(p.name);
         for (const char* standard : {"-std=c99", "-std=c11"})
-            run_compiler({detail::find_program("gcc"), standard, "-O1", "-x", "c", "-Wall", "-Wextra",
-                          "-Werror", "-pedantic", "-c", header, "-o", folder + "/c.o"},
+            run_compiler({detail::find_program("gcc"), standard, briefly ? "-fsyntax-only" : "-O1", "-x", "c",
+                          "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", header, "-o", folder + "/c.o"},
                          folder);
     }
     source.close();
@@ -141,15 +142,16 @@ struct Compiled {
     detail::TemporaryFolder folder;
     std::shared_ptr<detail::SharedObject> object;
 
-    explicit Compiled(const std::vector<Program>& list)
+    explicit Compiled(const std::vector<Program>& list, bool briefly = false)
     {
         if (detail::find_program("g++").empty() || detail::find_program("gcc").empty()) return;
         for (const Program& p : list) folder.file((p.name + ".h").c_str());
         for (const char* f : {"all.cpp", "all.so", "log", "c.o"}) folder.file(f);
-        object = compiled(list, folder.path());
+        object = compiled(list, folder.path(), briefly);
     }
-    /// What the function returns for these inputs.
-    int operator()(const Program& p, const std::vector<Ref<Block>>& inputs) const
+    /// What the function returns for these inputs, and what it has written.
+    int operator()(const Program& p, const std::vector<Ref<Block>>& inputs,
+                   std::vector<Ref<Block>>* results = nullptr) const
     {
         std::vector<void*> pointers;
         for (const auto& b : inputs) pointers.push_back(b->data);
@@ -158,6 +160,7 @@ struct Compiled {
             out.push_back(make_block(p.graph.node(v).dtype, p.graph.node(v).shape));
             pointers.push_back(out.back()->data);
         }
+        if (results) *results = out;
         return reinterpret_cast<int (*)(void**)>(object->symbol(("call_" + p.name).c_str()))(pointers.data());
     }
 };

@@ -278,6 +278,8 @@ WENGERT_INLINE void Index::check(std::string_view name, const Site& at) const
                                  to_string(arrangement),
                              at);
     }
+    if (read_count == 0 && (start == Start::nothing || neutral))
+        fail<ShapeError>(name, "its description reads nothing: each element of the result needs one", at);
     for (std::size_t w = 0; w < write_count; ++w) {
         check_positions(name, writes[w], result, {"write", w}, at);
         if (start == Start::nothing && !partial) check_own_places(name, writes[w], at);

@@ -61,6 +61,39 @@ private:
     Site at_;
 };
 
+/// Elements are moved and combined as what they are in the result. Throws DTypeError.
+[[noreturn]] __attribute__((cold, noinline)) WENGERT_INLINE void refuse_type(std::string_view name,
+                                                                             const std::string& what,
+                                                                             DType of, DType result,
+                                                                             const Site& at)
+{
+    fail<DTypeError>(name,
+                     what + ": elements of " + std::string(name_of(of)) + " in a result of " +
+                         std::string(name_of(result)),
+                     at);
+}
+inline void check_types(const Index& p, std::string_view name, const Ref<Block>* in, DType out,
+                        const Site& at)
+{
+    const bool places = p.scanned == Scan::first_maximum;
+    if (places && out != DType::int64)
+        refuse_type(name, "the place of a maximum is of int64", DType::int64, out, at);
+    for (std::size_t r = 0; r < p.read_count; ++r) {
+        const std::uint8_t k = p.reads[r].operand;
+        if (k != Index::no_operand && in[k]->dtype != out && !places) [[unlikely]]
+            refuse_type(name, "read " + std::to_string(r), in[k]->dtype, out, at);
+        if (out == DType::boolean && (p.scanned != Scan::none || p.reads[r].how != Combine::assign))
+            [[unlikely]]
+            fail<DTypeError>(
+                name, "read " + std::to_string(r) + ": truth values are moved, not added or compared", at);
+    }
+    if (p.has_factor && in[p.factor.operand]->dtype != out) [[unlikely]]
+        refuse_type(name, "the coefficient", in[p.factor.operand]->dtype, out, at);
+    if (p.start == Index::Start::operand && in[p.base]->dtype != out) [[unlikely]]
+        refuse_type(name, "operand " + std::to_string(p.base) + ", which the result is first",
+                    in[p.base]->dtype, out, at);
+}
+
 /// y ← x over a box, where nothing but rules stands in the way: cut along each axis that has one.
 class Boxes {
 public:
@@ -326,6 +359,7 @@ WENGERT_INLINE void describe_index(Index& program, std::string_view name, Descri
 WENGERT_INLINE void run_index(const Index& program, std::string_view name, const Ref<Block>* in, Block& out,
                               const Site& at)
 {
+    detail::check_types(program, name, in, out.dtype, at);
     if (program.given_count > 0) {
         const detail::GivenCheck check(program, name, in, at);
         for (std::size_t w = 0; w < program.write_count; ++w) check.array(program.writes[w], program.result);
