@@ -1,16 +1,29 @@
-/// Every elementwise primitive, one line each: what the tests of fixtures, of choices and of texts run over.
-/// visit(name of the fixture, function of tensors, tolerance of double, of float).
+/// Every public function of tensors, one line each: what fixtures, choices, texts, executors and random programs run over.
+/// visit(name, function of tensors, what it asks of them). Those of one tensor and of two come in families of their own.
 #pragma once
 
-#include "fixtures/fixtures.hpp"
+#include "entries.hpp"
 
 #include <wengert/ops/activations.hpp>
+#include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/cast.hpp>
+#include <wengert/ops/creation.hpp>
+#include <wengert/ops/indexing.hpp>
+#include <wengert/ops/losses.hpp>
+#include <wengert/ops/matmul.hpp>
+#include <wengert/ops/moves.hpp>
 #include <wengert/ops/pairs.hpp>
+#include <wengert/ops/random.hpp>
+#include <wengert/ops/reductions.hpp>
+#include <wengert/ops/scans.hpp>
+#include <wengert/ops/shape.hpp>
+#include <wengert/ops/softmax.hpp>
+#include <wengert/ops/view.hpp>
+#include <wengert/transforms/lambda.hpp>
 
 namespace primitives {
 
-using fixtures::Tolerance;
+using namespace wengert;
 
 // clang-format off
 template <class Visit>
@@ -88,30 +101,197 @@ void logic(Visit visit) {
     visit("logical_and", [](const auto& a, const auto& b) { return logical_and(a, b); });
     visit("logical_or", [](const auto& a, const auto& b) { return logical_or(a, b); });
 }
-// clang-format on
-// Not here because their cases have parameters or operands of several types: logical_not, clip, where, cast.
 
-/// A visitor that checks the fixtures of functions of one tensor of T.
-template <class T> auto unary_cases(std::initializer_list<std::pair<const char*, Tolerance>> documented = {})
-{
-    return [documented = std::map<std::string, Tolerance>(documented.begin(), documented.end())](
-               const char* name, auto f) {
-        const auto known = documented.find(name);
-        fixtures::check_cases<T>(
-            "elementwise", name, [&](const fixtures::Inputs<T>& x) { return f(x[0]); },
-            known == documented.end() ? fixtures::default_tolerance<T>() : known->second);
-    };
+/// Functions of elements with parameters, conditions, other types; and those of a program's own.
+template <class Visit>
+void selections(Visit visit) {
+    visit("clip", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return clip(a, T(-0.25), T(0.6)) + clip(b, a, T(0.7)); });
+    visit("where", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return where(a < b, a * a, sin(b)) + where(!(a < b), b, T(0.5)); });
+    visit("is_finite", [](const auto& a, const auto& b) { return where(is_finite(a), b, a); });
+    visit("cast", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
+        return cast<T>(cast<std::int64_t>(clip(a * T(9), T(-99), T(99)))) + cast<T>(cast<double>(a)) * b + cast<T>(cast<bool>(b));
+    }, Asks{.order = 1});
+    visit("integers", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
+        const auto i = cast<std::int64_t>(clip(a * T(9), T(-99), T(99)));
+        const auto j = cast<std::int32_t>(clip(b * T(9), T(-99), T(99)));
+        return cast<T>(maximum(i * i - i, -i)) + cast<T>(abs(j) + sign(j) * minimum(j, j + 2)) + cast<T>(i < 3 && i != -1);
+    }, Asks{.order = 0});
+    visit("literals", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return (a * T(0.5) - 1.0) / (pow(b, 2) + 2.0) + 3.0 * maximum(b, 0.25) + pow(2.0, a); });
+    visit("own", [](const auto& a, const auto& b) {
+        static const auto own = elementwise([](auto x, auto y) { using std::sin; return where(x > 0.5, sin(x) * y, x + y * y); });
+        return own(a, b);
+    });
 }
-/// The same of two.
-template <class T> auto binary_cases(std::initializer_list<std::pair<const char*, Tolerance>> documented = {})
+
+template <class Visit>
+void folds(Visit visit) {
+    visit("sum", [](const auto& x) { return sum(x); });
+    visit("sum_rows", [](const auto& x) { return sum(x, {-1}); }, Asks{1});
+    visit("sum_columns", [](const auto& x) { return sum(x, {0}, true); }, Asks{1});
+    visit("mean", [](const auto& x) { return mean(x); });
+    visit("mean_rows", [](const auto& x) { return mean(x, {-1}, true); }, Asks{1});
+    visit("mean_ends", [](const auto& x) { return mean(x, {0, -1}); }, Asks{2});
+    visit("prod", [](const auto& x) { return prod(x); });
+    visit("prod_columns", [](const auto& x) { return prod(x, {0}); }, Asks{1});
+    visit("amax", [](const auto& x) { return amax(x); }, Asks{.elements = true});
+    visit("amax_rows", [](const auto& x) { return amax(x, {-1}); }, Asks{1, true});
+    visit("amin_columns", [](const auto& x) { return amin(x, {0}, true); }, Asks{1, true});
+    visit("var", [](const auto& x) { return var(x); });
+    visit("var_columns", [](const auto& x) { return var(x, {0}, false, 1); }, Asks{1});
+    visit("stddev_rows", [](const auto& x) { return stddev(x, {-1}); }, Asks{1, true, 1});
+    visit("norm", [](const auto& x) { return norm(x); });
+    visit("norm_rows", [](const auto& x) { return norm(x, {-1}, true); }, Asks{1});
+    visit("logsumexp", [](const auto& x) { return logsumexp(x); });
+    visit("logsumexp_columns", [](const auto& x) { return logsumexp(x, {0}); }, Asks{1});
+    visit("argmax", [](const auto& x) { return argmax(x); }, Asks{0, true, 0});
+    visit("argmax_rows", [](const auto& x) { return argmax(x, -1, true); }, Asks{1, true, 0});
+    visit("argmin_columns", [](const auto& x) { return argmin(x, 0); }, Asks{1, true, 0});
+    visit("all", [](const auto& x) { return all(x < 0.5, {-1}); }, Asks{1, false, 0});
+    visit("any", [](const auto& x) { return any(x); }, Asks{.order = 0});
+    visit("softmax", [](const auto& x) { return softmax(x); }, Asks{1});
+    visit("softmax_columns", [](const auto& x) { return softmax(x, 0); }, Asks{1});
+    visit("log_softmax", [](const auto& x) { return log_softmax(x); }, Asks{1});
+    visit("log_softmax_columns", [](const auto& x) { return log_softmax(x, 0); }, Asks{1});
+}
+
+template <class Visit>
+void scans(Visit visit) {
+    visit("cumsum", [](const auto& x) { return cumsum(x, -1); }, Asks{1});
+    visit("cumsum_back", [](const auto& x) { return cumsum(x, 0, true); }, Asks{1});
+    visit("cumprod", [](const auto& x) { return cumprod(x, 0); }, Asks{1});
+    visit("cumprod_back", [](const auto& x) { return cumprod(x, -1, true); }, Asks{1});
+    visit("cummax", [](const auto& x) { return cummax(x, -1); }, Asks{1});
+    visit("cummax_back", [](const auto& x) { return cummax(x, 0, true); }, Asks{1});
+    visit("diff", [](const auto& x) { return diff(x, 0, 2); }, Asks{1});
+}
+
+template <class Visit>
+void views(Visit visit) {
+    using placeholders::_;
+    visit("reshape", []<class T>(const Tensor<T>& x) { return reshape(x, {static_cast<std::int64_t>(x.size()), 1}); });
+    visit("flatten", [](const auto& x) { return flatten(x); });
+    visit("transpose", [](const auto& x) { return transpose(x); });
+    visit("swapaxes", [](const auto& x) { return swapaxes(x, 0, -1); }, Asks{1});
+    visit("expand_dims", [](const auto& x) { return expand_dims(x, 0); });
+    visit("squeeze", [](const auto& x) { return squeeze(expand_dims(x, -1)); });
+    visit("broadcast_to", []<class T>(const Tensor<T>& x) {
+        Shape wide{3};
+        for (auto e : x.shape()) wide.push_back(e);
+        return broadcast_to(x, wide);
+    });
+    visit("split", []<class T>(const Tensor<T>& x) { return split(x, static_cast<std::int64_t>(x.shape()[0]), 0).back(); }, Asks{1, true});
+    visit("view", [](const auto& x) { return view(x, range(_, _, -2), ellipsis(), newaxis()); }, Asks{1});
+    visit("view_part", [](const auto& x) { return view(x, ellipsis(), range(1, _), 0); }, Asks{2, true});
+    visit("element", []<class T>(const Tensor<T>& x) { return flatten(x)(static_cast<std::int64_t>(x.size()) / 2); }, Asks{.elements = true});
+    visit("diagonal", [](const auto& x) { return diagonal(x); }, Asks{2});
+    visit("sliding_window", [](const auto& x) { return sliding_window(x, 1, 0); }, Asks{1, true});
+    visit("sliding_windows", []<class T>(const Tensor<T>& x) { return sliding_window(x, (static_cast<std::int64_t>(x.shape().back()) + 1) / 2, -1); }, Asks{1, true});
+    visit("copy", [](const auto& x) { return copy(transpose(x)); });
+}
+
+template <class Visit>
+void moves(Visit visit) {
+    visit("roll", [](const auto& x) { return roll(x, 2, -1); }, Asks{1});
+    visit("roll_all", [](const auto& x) { return roll(x, -3); });
+    visit("flip", [](const auto& x) { return flip(x); });
+    visit("pad", []<class T>(const Tensor<T>& x) { return pad(x, Padding(x.dimension(), {1, 2}), 0.5); });
+    visit("pad_edge", []<class T>(const Tensor<T>& x) { return pad(x, Padding(x.dimension(), {2, 1}), PadMode::edge); }, Asks{.elements = true});
+    visit("pad_wrap", []<class T>(const Tensor<T>& x) { return pad(x, Padding(x.dimension(), {0, 7}), PadMode::wrap); }, Asks{.elements = true});
+    visit("pad_reflect", []<class T>(const Tensor<T>& x) { return pad(x, Padding(x.dimension(), {1, 1}), PadMode::reflect); }, Asks{.elements = true});
+    visit("repeat", [](const auto& x) { return repeat(x, 3, -1); }, Asks{1});
+    visit("repeat_all", [](const auto& x) { return repeat(x, 2); });
+    visit("tril", [](const auto& x) { return tril(x, 1); }, Asks{2});
+    visit("triu", [](const auto& x) { return triu(x, -1); }, Asks{2});
+    visit("zeros_like", []<class T>(const Tensor<T>& x) { return zeros_like(x) + full_like(x, T(0.5)) + x * ones_like(x); });
+    visit("creation", []<class T>(const Tensor<T>& x) { return eye<T>(3, 4) + linspace<T>(0, 1, 4) * arange<T>(4) + sum(x); });
+    visit("stop_gradient", [](const auto& x) { return x + stop_gradient(x); }, Asks{.order = 0});
+}
+
+template <class Visit>
+void stores(Visit visit) {
+    using placeholders::_;
+    visit("concatenate", [](const auto& a, const auto& b) { return wengert::concatenate({a, b, a}, -1); }, Asks{1});
+    visit("stack", [](const auto& a, const auto& b) { return wengert::stack({a, b, transpose(transpose(a))}, 0); });
+    visit("assign_view", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
+        Tensor<T> y = a;
+        view(y, range(_, _, 2)) = view(b, range(_, _, 2));
+        return y;
+    }, Asks{1});
+    visit("add_view", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
+        Tensor<T> y = a * T(2);
+        view(y, ellipsis(), range(1, _)) += view(b, ellipsis(), range(_, -1));
+        view(y, 0) -= view(y, -1);
+        return y;
+    }, Asks{1, true});
+    visit("updates", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
+        Tensor<T> y = a;
+        y += b;
+        y *= a;
+        y -= T(0.5);
+        y /= b * b + T(1);
+        return y;
+    });
+}
+
+/// i below n, as many as wanted, in no order; some of them counted from the end.
+inline Indices places(const Shape& shape, std::int64_t n, bool negative)
 {
-    return [documented = std::map<std::string, Tolerance>(documented.begin(), documented.end())](
-               const char* name, auto f) {
-        const auto known = documented.find(name);
-        fixtures::check_cases<T>(
-            "elementwise", name, [&](const fixtures::Inputs<T>& x) { return f(x[0], x[1]); },
-            known == documented.end() ? fixtures::default_tolerance<T>() : known->second);
-    };
+    auto block = make_block(DType::int64, shape);
+    for (std::size_t k = 0; k < block->count; ++k) {
+        const auto i = static_cast<std::int64_t>(k * 7 + 3) % n;
+        block->as<std::int64_t>()[k] = negative && k % 3 == 1 ? i - n : i;
+    }
+    return Indices(AnyTensor{placed(std::move(block)), {}});
+}
+template <class T> std::int64_t first_extent(const Tensor<T>& x) { return x.shape()[0]; }
+
+/// Functions of (a, b) and of indices: fixed ones, and such that depend on the data (`argmax`).
+template <class Visit>
+void gathers(Visit visit) {
+    visit("take", []<class T>(const Tensor<T>& a, const Tensor<T>&) { return take(a, places({5}, first_extent(a), true), 0); }, Asks{1, true});
+    visit("take_rows", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return take(a, argmax(b, -1), -1); }, Asks{1, true, 2, false, 3});
+    visit("scatter_add", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
+        return scatter_add(a, places({first_extent(a)}, std::min<std::int64_t>(first_extent(a), 2), false), b, 0);
+    }, Asks{1, true});
+    visit("one_hot", []<class T>(const Tensor<T>& a, const Tensor<T>&) { return one_hot<T>(argmax(a, 0), first_extent(a)); }, Asks{1, true, 0});
+    visit("take_along_axis", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return take_along_axis(a, argmax(b, 0, true), 0) + take_along_axis(b, places(a.shape(), first_extent(a), true), 0); }, Asks{1, true});
+    visit("put_along_axis", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return put_along_axis(a, argmin(b, -1, true), amax(b, {-1}, true), -1); }, Asks{1, true});
+    visit("segment_sum", []<class T>(const Tensor<T>& a, const Tensor<T>&) { return segment_sum(a, places({first_extent(a)}, 4, false), 4); }, Asks{1, true});
+}
+
+template <class Visit>
+void products(Visit visit) {
+    visit("matmul", [](const auto& a, const auto& b) { return matmul(a, swapaxes(b, -1, -2)); }, Asks{2, false, 2, true});
+    visit("matmul_left", [](const auto& a, const auto& b) { return matmul(swapaxes(a, -1, -2), b); }, Asks{2, false, 2, true});
+    visit("matmul_vector", [](const auto& a, const auto& b) { return matmul(a, view(flatten(b), range(0, a.shape().back()))); }, Asks{2, true, 2, true});
+    visit("dot", [](const auto& a, const auto& b) { return dot(flatten(a), flatten(b)); }, Asks{.library = true});
+    visit("outer", [](const auto& a, const auto& b) { return outer(sum(a, {-1}), b); }, Asks{1, false, 2, true});
+    visit("mse", [](const auto& a, const auto& b) { return mse(a, b) + mse(a, 0.5); });
+    visit("cross_entropy", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return cross_entropy(a, argmax(b, -1)); }, Asks{2, true, 2, true});
+}
+
+template <class Visit>
+void randoms(Visit visit) {
+    visit("uniform", []<class T>(const Tensor<T>& x) { return x * uniform<T>(Key(3), x.shape(), T(-1), T(2)); });
+    visit("normal", []<class T>(const Tensor<T>& x) { return x + normal<T>(fold_in(Key(4), 7), x.shape()); });
+    visit("bernoulli", []<class T>(const Tensor<T>& x) { return where(bernoulli(Key(5), x.shape(), 0.3), x, T(0)); });
+    visit("randint", []<class T>(const Tensor<T>& x) { return x * cast<T>(randint<std::int64_t>(split(Key(6)).first, x.shape(), -5, 9)); });
+    visit("dropout_mask", []<class T>(const Tensor<T>& x) { return x * dropout_mask<T>(Key(8), x.shape(), 0.25); });
+    visit("permutation", []<class T>(const Tensor<T>& x) { return take(x, permutation(Key(9), first_extent(x)), 0); }, Asks{1, true});
+}
+// clang-format on
+
+/// All families: one(name, f, asks) for functions of one tensor, two(…) for those of two. First those of numbers, then those of
+/// arrays.
+template <class One, class Two> void numbers_of(One one, Two two)
+{
+    powers(one), trigonometry(one), activations(one), piecewise(one);
+    pairs(two), comparisons(two), selections(two);
+}
+template <class One, class Two> void arrays_of(One one, Two two)
+{
+    folds(one), scans(one), views(one), moves(one);
+    stores(two), gathers(two), products(two), randoms(one);
 }
 
 }  // namespace primitives

@@ -1,5 +1,5 @@
 // What networks use, and what jumps, against the fixtures.
-#include "list.hpp"
+#include "fixture_cases.hpp"
 
 using primitives::unary_cases;
 

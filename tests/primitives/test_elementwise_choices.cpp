@@ -1,5 +1,5 @@
 // Where a derivative is a matter of choice, and the rule that a zero cotangent stays zero.
-#include "list.hpp"
+#include "fixture_cases.hpp"
 
 #include <wengert/transforms/grad.hpp>
 

@@ -1,5 +1,5 @@
 // Comparisons, logic and integer arithmetic against the fixtures.
-#include "list.hpp"
+#include "fixture_cases.hpp"
 
 #include <wengert/ops/take.hpp>
 

@@ -1,5 +1,5 @@
 // Functions of two tensors against the fixtures.
-#include "list.hpp"
+#include "fixture_cases.hpp"
 
 TEST_CASE("pairs of double") { primitives::pairs(primitives::binary_cases<double>()); }
 TEST_CASE("pairs of float") { primitives::pairs(primitives::binary_cases<float>()); }

@@ -1,5 +1,5 @@
 // Powers, exponentials, logarithms against the fixtures.
-#include "list.hpp"
+#include "fixture_cases.hpp"
 
 TEST_CASE("powers, exponentials and logarithms of double")
 {

@@ -1,5 +1,5 @@
 // clip, where and casts against the fixtures.
-#include "list.hpp"
+#include "fixture_cases.hpp"
 
 using namespace wengert;
 using fixtures::Case;

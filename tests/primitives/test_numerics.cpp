@@ -141,3 +141,15 @@ TEMPLATE_TEST_CASE("numerics: gelu's derivative in the lower tail", "", float, d
               (single ? 2e-5 : 1e-13));
     }
 }
+
+TEST_CASE("numerics: a sum of negative zeros has one sign, whatever the width of a register")
+{
+    for (const std::int64_t n : {2, 3, 4, 5, 8, 9, 16, 17, 64, 5000}) {
+        INFO(n);
+        const Tensor<float> x = full<float>({3, n}, -0.0F);
+        CHECK(!std::signbit(sum(x, {1})(0).item()));
+        CHECK(!std::signbit(amax(x, {1})(0).item()));
+        CHECK(!std::signbit(sum(full<double>({n, 3}, -0.0), {0})(0).item()));
+    }
+    CHECK(std::signbit(sum(full<double>({3, 1}, -0.0), {1})(0).item()));  // one element is that element
+}

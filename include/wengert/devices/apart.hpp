@@ -4,7 +4,7 @@
 //
 //     const wengert::OnDevice there(wengert::apart::device());  // new tensors of this thread go there
 //
-// Kernels are the host's, with addresses that have been translated. What has neither terms nor an index program is a host call, and
+// Kernels are the host's, with addresses that have been translated. What has neither terms nor a description is a host call, and
 // counted; this device spares itself the copies.
 #pragma once
 
@@ -118,7 +118,7 @@ inline std::uint8_t number();
 
 /// What a host call has made of views: an operand, a view of one, or elements that are copied to the device.
 inline Ref<Block> brought_back(const Ref<Block>& y, const std::vector<Ref<Block>>& views,
-                               const Ref<Block>* in)
+                               const Ref<Block>* in, bool described = false)
 {
     const Block* const owner = y->base ? y->base : y.get();
     for (std::size_t k = 0; k < views.size(); ++k) {
@@ -129,7 +129,7 @@ inline Ref<Block> brought_back(const Ref<Block>& y, const std::vector<Ref<Block>
         return make_view(Ref<Block>(in[k]->base ? in[k]->base : in[k].get()), y->shape, &strides,
                          (y->data - seen->data) / static_cast<std::ptrdiff_t>(size_of(y->dtype)));
     }
-    counts().host_calls.fetch_add(1, std::memory_order_relaxed);
+    (described ? counts().programs : counts().host_calls).fetch_add(1, std::memory_order_relaxed);
     return placed(y, number());
 }
 
@@ -211,7 +211,7 @@ inline Ref<Block> structural(const Primitive& p, const void* op, const Ref<Block
     const auto views = host_views(in, n);
     if (p.index) return index_program(p, op, views, in, at);
     if (p.part) return index_parts(p, op, views, at);
-    return brought_back(p.compute(op, views.data(), n, at), views, in);
+    return brought_back(p.compute(op, views.data(), n, at), views, in, p.fold != nullptr);
 }
 inline const DeviceTable& table()
 {

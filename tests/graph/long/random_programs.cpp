@@ -20,7 +20,7 @@ constexpr const char* names[] = {
     "update", "matmul", "dot", "outer", "take", "scatter_add", "one_hot", "stop", "copy", "writer", "item", "branch", "loop",
     "while_loop", "inner_gradient", "inner_jvp", "inner_frozen", "custom", "draw", "load", "store", "recorded_scan",
     "recorded_while", "recorded_cond", "recorded_snapshots", "checkpointed", "checkpointed_loop", "preaccumulated", "fresh",
-    "ruled", "hidden", "frozen_inside"};
+    "ruled", "hidden", "frozen_inside", "listed"};
 constexpr const char* modes[] = {"forward", "gradient", "value_and_gradient", "second", "jvp", "hvp"};
 // clang-format on
 static_assert(std::size(names) == static_cast<std::size_t>(Op::count));
@@ -36,7 +36,7 @@ bool has_body(Op op)
 }
 bool has_other(Op op) { return op == Op::branch || op == Op::recorded_cond; }
 
-/// Mostly arithmetic and maps, as in real programs; views and reductions often; control flow seldom.
+/// Lines of the list of all primitives, and words of their own: mostly arithmetic and maps, as in real programs; views and reductions often; control flow seldom.
 Op random_op(Random& r)
 {
     const auto one_of = [&](Op first, Op last) {
@@ -44,6 +44,7 @@ Op random_op(Random& r)
                                static_cast<int>(r.below(static_cast<unsigned>(static_cast<int>(last) -
                                                                               static_cast<int>(first) + 1))));
     };
+    if (r.chance(25)) return Op::listed;
     const unsigned k = r.below(100);
     if (k < 22) return one_of(Op::negative, Op::silu);
     if (k < 26) return Op::tanh;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "primitives/entries.hpp"
 #include "random_programs.hpp"
 
 namespace random_programs {
@@ -286,9 +287,22 @@ private:
         if (i.op <= Op::silu) return unary(i.op, a, i.p[0] % 5 == 0);
         if (i.op <= Op::minimum) return binary(i.op, a, beside(b, a), i.p[0]);
         if (i.op >= Op::sum && i.op <= Op::logsumexp) return reduction(i.op, a, i.p[0], i.p[1]);
+        if (i.op == Op::listed) return listed(i, a, b);
         if (i.op >= Op::writer) return control(i, a, b);
         if (i.op >= Op::reshape) return structure(i, a, b);
         return other(i, a, b);
+    }
+
+    /// A line of the list of all primitives, where its functions are smooth or not. Products have words of their own.
+    static Tensor<T> listed(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b)
+    {
+        const auto& list = primitives::entries<T>();
+        const primitives::Entry<T>& e = list[i.p[0] % list.size()];
+        if (e.asks.library || !e.takes(a.shape()) || a.dimension() > 3) return a;
+        const auto within = [&](const Tensor<T>& x) {
+            return i.p[1] % 7 == 0 ? x : i.p[1] % 7 < 3 ? tanh(x) : tanh(x) * 0.4 + 0.5;
+        };
+        return e.of(within(a), wg::broadcast_to(within(fitted(b, a.shape())), a.shape()));
     }
 
     Tensor<T> other(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b_any)

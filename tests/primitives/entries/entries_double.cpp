@@ -1,0 +1,3 @@
+#include "entries.hpp"
+
+template const std::vector<primitives::Entry<double>>& primitives::entries<double>();

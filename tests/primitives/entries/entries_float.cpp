@@ -1,0 +1,3 @@
+#include "entries.hpp"
+
+template const std::vector<primitives::Entry<float>>& primitives::entries<float>();
