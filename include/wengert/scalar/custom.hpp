@@ -93,7 +93,7 @@ template <class Rule, class T, class Functions, class Y, class... X> struct Rule
         const Site at = line();
         const Y y_bar = with_numbers(**result, g, at), y0 = with_numbers(**result, y, at);
         const Form at_x = with_numbers(*form, x, at);
-        if constexpr (forward_rule) {
+        if constexpr (Rule::gives_tangents) {
             const auto linear = [&](const X&... dot) { return pushed(std::tie(dot...), y0, at_x); };
             return std::apply(
                 [&](const X&... like) {
@@ -108,7 +108,7 @@ template <class Rule, class T, class Functions, class Y, class... X> struct Rule
     }
     Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
     {
-        if constexpr (!forward_rule) {
+        if constexpr (!Rule::gives_tangents) {
             fail<NoForwardMode>(
                 name, "a function with a custom_vjp rule has no forward mode; give it a custom_jvp rule",
                 line());
@@ -122,7 +122,6 @@ template <class Rule, class T, class Functions, class Y, class... X> struct Rule
     }
 
 private:
-    static constexpr bool forward_rule = Rule::name == "custom_jvp";
     static Site line() { return Tape::current().site_override; }
 
     template <class Dots> Y pushed(const Dots& dots, const Y& y, const Form& x) const

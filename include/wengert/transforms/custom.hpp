@@ -107,6 +107,7 @@ void visit_functions(std::shared_ptr<const std::pair<F, R>>& functions, const Vi
 
 template <class F, class R> struct CustomVjp {
     static constexpr std::string_view name = "custom_vjp";
+    static constexpr bool gives_tangents = false;
     static constexpr unsigned saves = 0xff;
     std::shared_ptr<const std::pair<F, R>> functions;   ///< f and its rule
     mutable std::shared_ptr<const Inside> inside = {};  ///< of this call, in a trace
@@ -139,6 +140,7 @@ template <class F, class R> struct CustomVjp {
 /// ẏ = rule(ẋ…, y, x…); its reverse is the transpose of the rule, which is linear in ẋ.
 template <class F, class R> struct CustomJvp {
     static constexpr std::string_view name = "custom_jvp";
+    static constexpr bool gives_tangents = true;
     static constexpr unsigned saves = 0xff;
     std::shared_ptr<const std::pair<F, R>> functions;
     mutable std::shared_ptr<const Inside> inside = {};
