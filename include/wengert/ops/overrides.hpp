@@ -27,7 +27,7 @@ static_assert(count_of(Overrides()) <= 25, "a primitive that needs no kernel of 
 /// Has a struct of the library, which has a kernel beside its description or not, said so in the table?
 template <class Op> constexpr bool is_in_order(bool overridden)
 {
-    return kind_of<Op>("ours").empty() || overridden == is_one_of<Op>(Overrides());
+    return !is_ours<Op>() || overridden == is_one_of<Op>(Overrides());
 }
 
 }  // namespace detail
