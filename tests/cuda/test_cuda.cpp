@@ -151,6 +151,82 @@ TEST_CASE("elementwise kernels need no host, in any layout", "[gpu][libraries]")
     here([&] { return wg::cast<std::int64_t>(put(a) * 100.0) * 7; });
 }
 
+TEMPLATE_TEST_CASE("folds have the host's bits, over rows and columns of all lengths", "[gpu][libraries]",
+                   float, double)
+{
+    using T = TestType;
+    const auto fold = [](const wg::Shape& shape, const wg::Axes& axes, bool lifted) {
+        const Tensor<T> x = [&] {
+            const wg::OnDevice host(0);
+            Tensor<T> y = wg::normal<T>(wg::Key(7), shape);
+            if (lifted) y = y * T(0.01) + T(1);  // products that stay finite
+            return y;
+        }();
+        const auto all = [&] {
+            const Tensor<T> there(wg::AnyTensor{wg::placed(x.any().value), {}});
+            return wg::stack({sum(there, axes), mean(there, axes), prod(there, axes), amax(there, axes),
+                              amin(there, axes)});
+        };
+        CAPTURE(wg::to_string(shape), wg::to_string(axes));
+        CHECK(same_everywhere(all) == 0);
+    };
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 8, 31, 33, 64, 100, 2048, 2049, 4096, 4097, 13000, 30000})
+        fold({3, n}, {1}, n > 1000);
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 16, 32, 33, 100, 255, 256, 257, 259, 700, 5000})
+        for (const std::int64_t columns : {2, 3, 16, 17, 40})
+            if (n * columns < 100000) fold({2, n, columns}, {1}, n > 300);
+    fold({4, 5, 6}, {0, 2}, false);
+    fold({4, 5, 6}, {0, 1, 2}, false);
+    fold({}, {}, false);
+    const Tensor<T> odd = {T(-0.0), T(-0.0)}, nan = {T(1), std::numeric_limits<T>::quiet_NaN(), T(2)};
+    const wg::OnDevice there(wg::detail::gpu::number_of(wg::cuda{}));
+    CHECK(!std::signbit(sum(Tensor<T>(wg::AnyTensor{wg::placed(odd.any().value), {}})).item()));
+    CHECK(std::isnan(amax(Tensor<T>(wg::AnyTensor{wg::placed(nan.any().value), {}})).item()));
+}
+
+TEST_CASE("products of all ranks, with their derivatives", "[gpu][libraries]")
+{
+    const auto near = [](const auto& f) {
+        const std::int64_t before = wg::cuda::counts().host_calls;
+        const auto there = [&] {
+            const wg::OnDevice on(wg::detail::gpu::number_of(wg::cuda{}));
+            const auto y = f();
+            CHECK(is_there(y));
+            return wg::to<wg::cpu>(y);
+        }();
+        CHECK(wg::cuda::counts().host_calls == before);
+        CHECK(allclose(there, f(), 1e-12));
+    };
+    // operands are made on the device by one copy each, so that no draw is the host's
+    const auto of = [](const wg::Shape& shape) {
+        const Tensor<double> x = [&] {
+            const wg::OnDevice host(0);
+            return some(shape);
+        }();
+        return Tensor<double>(wg::AnyTensor{wg::placed(x.any().value), {}});
+    };
+    near([&] { return matmul(of({4, 5}), of({5, 3})); });
+    near([&] { return matmul(transpose(of({5, 4})), transpose(of({3, 5}))); });
+    near([&] { return matmul(of({40, 70}), of({70, 33})); });
+    near([&] { return matmul(of({5}), of({5, 3})); });
+    near([&] { return matmul(of({4, 5}), of({5})); });
+    near([&] { return matmul(of({5}), of({5})); });
+    near([&] { return matmul(of({2, 3, 4, 5}), of({5, 6})); });
+    near([&] { return matmul(of({3, 1, 4, 5}), of({2, 5, 6})); });
+    near([&] { return matmul(of({2, 3, 5}), of({5})); });
+    near([&] { return matmul(view(of({6, 8}), wg::range(0, 6, 2), wg::range(1, 6)), of({5, 3})); });
+    near([&] { return matmul(of({4, 0}), of({0, 3})); });
+    near([&] { return matmul(of({0, 4}), of({4, 3})); });
+    CHECK(same_everywhere([] {
+              return matmul(wg::cast<std::int64_t>(wg::zeros_like(some({20, 17})) + 3.0),
+                            wg::cast<std::int64_t>(wg::zeros_like(some({17, 5})) + 2.0));
+          }) <= 2);
+    const wg::OnDevice on(wg::detail::gpu::number_of(wg::cuda{}));
+    CHECK_THROWS_AS(matmul(of({4, 5}), of({4, 3})), wg::ShapeError);
+    const auto f = [&](const Tensor<double>& x) { return sum(square(matmul(x, x(0)))); };
+    CHECK(wg::check_grads(f, some({3, 4}), {.order = 2}));
+}
+
 TEST_CASE("structural operations, their derivatives and writes", "[gpu]")
 {
     same_everywhere([] { return wg::concatenate({some({2, 3}), some({1, 3})}); });

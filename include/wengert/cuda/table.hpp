@@ -3,7 +3,9 @@
 
 #include "../devices/cuda/gpu.hpp"
 #include "../devices/cuda/host_side.hpp"
+#include "folds.hpp"
 #include "index.hpp"
+#include "products.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -83,6 +85,10 @@ inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void
         y = index_program(gpu_of(*in[0]), p, op, in, n, at);
     else if (p.part && n > 0)
         y = index_parts(gpu_of(*in[0]), p, op, in, n, at);
+    else if (p.fold)
+        y = run_fold(gpu_of(*in[0]), p, op, in);
+    else if (p.product)
+        y = DeviceProduct(gpu_of(*in[0]), p.product(op), p.dtype, in).run();
     return y ? y : structural_on_host(device, p, op, in, n, at);
 }
 /// The sum of two blocks of one shape is an operation; where one is broadcast, the host adds.
