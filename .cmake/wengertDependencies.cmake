@@ -1,6 +1,6 @@
 # What wengert stands on, found the same way by its own build and by its installed package config.
-# Defines wengert::xtensor, wengert::xsimd, wengert::blas, wengert::tbb and Threads::Threads. What cannot be found is
-# named, with its Debian package, in WENGERT_MISSING.
+# Defines wengert::xtensor, wengert::xsimd, wengert::blas, wengert::tbb and Threads::Threads, and wengert::eigen where Eigen is
+# there. What cannot be found is named, with its Debian package, in WENGERT_MISSING.
 set(WENGERT_MISSING "")
 
 # wengert_dependency(name HEADERS header... DEBIAN package): by package config, else by a header of any layout.
@@ -97,6 +97,22 @@ function(wengert_find_tbb)
     endif()
 endfunction()
 wengert_find_tbb()
+
+# Eigen, for those who include <wengert/eigen.hpp>: the target wengert::eigen.
+function(wengert_find_eigen)
+    if(TARGET wengert::eigen)
+        return()
+    endif()
+    set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+    find_package(Eigen3 3.4 CONFIG QUIET)
+    if(TARGET Eigen3::Eigen)
+        add_library(wengert::eigen INTERFACE IMPORTED GLOBAL)
+        set_property(TARGET wengert::eigen PROPERTY INTERFACE_LINK_LIBRARIES Eigen3::Eigen)
+    else()
+        message(STATUS "wengert: no Eigen 3.4, so no wengert::eigen and no <wengert/eigen.hpp> (Debian: libeigen3-dev)")
+    endif()
+endfunction()
+wengert_find_eigen()
 
 if(NOT TARGET Threads::Threads)
     set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)

@@ -37,7 +37,14 @@ template <class X> inline constexpr bool is_opaque = false;
 template <>
 inline constexpr bool is_opaque<Key> = true;  // loops and frozen functions see to keys by themselves
 
+/// Specialise for a container of another library: `all(x)` gives its elements as a std::span, const where x is, and
+/// `alike(x, y)` tells whether two have one shape. It counts as a sequence (scalar/eigen/numbers.hpp).
+template <class X> struct ElementsOf {};
+
 namespace detail {
+
+template <class X>
+concept spanned = requires(X& x) { ElementsOf<X>::all(x); };
 
 template <class X>
 concept range_like = requires(X& x) {
@@ -59,10 +66,19 @@ concept optional_like = requires(X& x) {
     *x;
 };
 
+/// What a sequence is iterated by: itself, or its elements.
+template <class X> decltype(auto) elements_in(X& x)
+{
+    if constexpr (spanned<std::remove_const_t<X>>)
+        return ElementsOf<std::remove_const_t<X>>::all(x);
+    else
+        return (x);
+}
+
 /// False for std::span and other views, whose copies share their elements.
 template <class X>
 inline constexpr bool owns_elements =
-    std::is_const_v<std::remove_reference_t<decltype(*std::declval<const X&>().begin())>>;
+    std::is_const_v<std::remove_reference_t<decltype(*elements_in(std::declval<const X&>()).begin())>>;
 
 template <class X> inline constexpr std::size_t alternatives = 0;
 template <class... A> inline constexpr std::size_t alternatives<std::variant<A...>> = sizeof...(A);
@@ -200,6 +216,8 @@ template <class X> consteval Kind kind_of()
         return Kind::plain;
     else if constexpr (hooked<X>)
         return Kind::fields;
+    else if constexpr (spanned<X>)
+        return Kind::sequence;
     else if constexpr (std::is_empty_v<X>)
         return Kind::plain;
     else if constexpr (optional_like<X>)

@@ -81,7 +81,7 @@ template <class F, class X> void walk_named(const TreePath& path, F& fn, X& x)
         for (auto& entry : x) walk_named(path.then(key_text(entry.first)), fn, entry.second);
     } else if constexpr (k == td::Kind::sequence) {
         std::size_t i = 0;
-        for (auto& element : x) walk_named(path.then(std::to_string(i++)), fn, element);
+        for (auto& element : td::elements_in(x)) walk_named(path.then(std::to_string(i++)), fn, element);
     } else if constexpr (k == td::Kind::variant) {
         const auto held = [&](auto& value) { walk_named(path, fn, value); };
         std::visit(held, x);

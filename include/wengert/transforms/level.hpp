@@ -185,7 +185,7 @@ void zip_at(std::string_view transform, const Site& at, Fn&& fn, const X& x, con
 /// A slice argument arrives as the tensor that it is.
 template <class T, class D> const Tensor<T, D>& argument(const Tensor<T, D>& x) { return x; }
 template <class X>
-    requires(!requires(const X& x) { x.any(); })
+    requires(!requires(const X& x) { x.any().value; })
 const X& argument(const X& x)
 {
     return x;

@@ -33,15 +33,21 @@ template <class Fn, class X, class... Y> void walk_sequence(Fn& fn, X& x, Y&... 
 {
     static_assert(owns_elements<std::remove_const_t<X>>,
                   "wengert: a view does not own its tensors; use a std::vector or std::array of them.");
-    const auto lockstep = [&](auto at, auto... other) {
-        constexpr const char* sizes = "sequences of different sizes";
-        for (; at != x.end(); ++at, (++other, ...)) {
-            if ((false || ... || (other == y.end()))) differ(sizes);
-            walk(fn, *at, *other...);
-        }
-        if ((false || ... || (other != y.end()))) differ(sizes);
+    if constexpr (spanned<std::remove_const_t<X>>)
+        if ((false || ... || !ElementsOf<std::remove_const_t<X>>::alike(x, y)))
+            differ("matrices of different shapes");
+    const auto lockstep = [&](auto&& first, auto&&... more) {
+        const auto step = [&](auto at, auto... other) {
+            constexpr const char* sizes = "sequences of different sizes";
+            for (; at != first.end(); ++at, (++other, ...)) {
+                if ((false || ... || (other == more.end()))) differ(sizes);
+                walk(fn, *at, *other...);
+            }
+            if ((false || ... || (other != more.end()))) differ(sizes);
+        };
+        step(first.begin(), more.begin()...);
     };
-    lockstep(x.begin(), y.begin()...);
+    lockstep(elements_in(x), elements_in(y)...);
 }
 
 /// By ascending key: the order of an unordered map depends on its history, and a copy's may differ.

@@ -34,7 +34,7 @@ template <class Visitor, class X> void visit_elements(Visitor& visitor, X& x)
     else if constexpr (std::is_same_v<std::remove_const_t<X>, std::vector<bool>>)
         for (std::size_t i = 0; i < x.size(); ++i) visitor.number(static_cast<std::uint64_t>(x[i]));
     else
-        for (auto& element : x) visit_part(visitor, element);
+        for (auto& element : tree::detail::elements_in(x)) visit_part(visitor, element);
 }
 
 template <class Visitor, class X, std::size_t... I>

@@ -1,0 +1,177 @@
+// Products of Eigen's matrices of reals: one operation of the tape each, on plain numbers inside.
+#pragma once
+
+#include "../external.hpp"
+#include "numbers.hpp"
+
+namespace wengert::detail {
+
+template <class N> using Dense = Eigen::Matrix<N, Eigen::Dynamic, Eigen::Dynamic>;
+
+/// An operand: its elements are among the operation's inputs where one of them is recorded, else it is a constant. A checkpoint
+/// compares what both of its runs do, and in the first one nothing is recorded.
+template <class T> class MatrixPart {
+public:
+    using Index = Eigen::Index;
+    /// element(i, j) is a number or a Real.
+    template <class Element>
+    MatrixPart(Index rows, Index columns, const Element& element, std::vector<Real<T>>& inputs)
+        : begin_(inputs.size()), value_(rows, columns)
+    {
+        varies_ = is_real<std::remove_cvref_t<decltype(element(rows, columns))>> && recorder();
+        for (Index j = 0; j < columns; ++j)
+            for (Index i = 0; i < rows; ++i) {
+                const Real<T> e(element(i, j));
+                varies_ = varies_ || e.is_active();
+                value_(i, j) = e.plain();
+                inputs.push_back(e);
+            }
+        if (!varies_) inputs.resize(begin_);
+    }
+    bool varies() const { return varies_; }
+    const Dense<T>& value() const { return value_; }
+    /// Among the numbers x of a rule.
+    template <class N> Dense<N> of(std::span<const N> x) const
+    {
+        if (varies_) return Eigen::Map<const Dense<N>>(x.data() + begin_, value_.rows(), value_.cols());
+        return value_.template cast<N>();
+    }
+    /// Its tangent.
+    template <class N> Dense<N> along(std::span<const N> dot) const
+    {
+        if (varies_) return of(dot);
+        return Dense<N>::Zero(value_.rows(), value_.cols());
+    }
+    template <class N, class G> void add(std::span<N> to, const G& g) const
+    {
+        if (varies_) Eigen::Map<Dense<N>>(to.data() + begin_, value_.rows(), value_.cols()) += g;
+    }
+
+private:
+    std::size_t begin_;
+    bool varies_ = false;
+    Dense<T> value_;
+};
+
+template <class N> auto matrix_of(std::span<const N> x, Eigen::Index rows, Eigen::Index columns)
+{
+    return Eigen::Map<const Dense<N>>(x.data(), rows, columns);
+}
+template <class N> auto matrix_of(std::span<N> x, Eigen::Index rows, Eigen::Index columns)
+{
+    return Eigen::Map<Dense<N>>(x.data(), rows, columns);
+}
+
+/// C = A B, with Ā = C̄ Bᵀ and B̄ = Aᵀ C̄.
+template <class T>
+std::vector<Real<T>> recorded_product(const MatrixPart<T>& a, const MatrixPart<T>& b,
+                                      const std::vector<Real<T>>& in)
+{
+    const Eigen::Index m = a.value().rows(), n = b.value().cols();
+    std::vector<Real<T>> out(static_cast<std::size_t>(m * n));
+    const auto value = [&a, &b, m, n](std::span<const T>, std::span<T> y) {
+        matrix_of(y, m, n).noalias() = a.value() * b.value();
+    };
+    if (!a.varies() && !b.varies()) {
+        std::vector<T> y(out.size());
+        value({}, y);
+        out.assign(y.begin(), y.end());
+        return out;
+    }
+    const auto reverse = [a, b, m, n]<class N>(std::span<const N> x, std::span<const N>, std::span<const N> g,
+                                               std::span<N> to) {
+        const auto C = matrix_of(g, m, n);
+        if (a.varies()) a.add(to, Dense<N>(C * b.of(x).transpose()));
+        if (b.varies()) b.add(to, Dense<N>(a.of(x).transpose() * C));
+    };
+    const auto tangent = [a, b, m, n]<class N>(std::span<const N> x, std::span<const N>,
+                                               std::span<const N> dot, std::span<N> to) {
+        auto C = matrix_of(to, m, n);
+        if (a.varies()) C += Dense<N>(a.of(dot) * b.of(x));
+        if (b.varies()) C += Dense<N>(a.of(x) * b.of(dot));
+    };
+    external(in, out, value, reverse, tangent, Site{});
+    return out;
+}
+
+/// C += α A B, as Eigen's kernels do; c(i, j) is a reference.
+template <class T, class Lhs, class Rhs, class Result>
+void add_product(Eigen::Index m, Eigen::Index k, Eigen::Index n, const Lhs& lhs, const Rhs& rhs,
+                 const Real<T>& alpha, const Result& c)
+{
+    std::vector<Real<T>> in;
+    const MatrixPart<T> a(m, k, lhs, in), b(k, n, rhs, in);
+    const auto product = recorded_product(a, b, in);
+    std::size_t next = 0;
+    const bool alone = !alpha.is_active() && alpha.plain() == T(1);
+    for (Eigen::Index j = 0; j < n; ++j)
+        for (Eigen::Index i = 0; i < m; ++i) {
+            Real<T>& to = c(i, j);
+            const Real<T> p = alone ? product[next++] : alpha * product[next++];
+            to = !to.is_active() && to.plain() == T(0) ? p : to + p;
+        }
+}
+
+/// Eigen's kernel of the product of two matrices, for scalars of which one at least is a Real.
+template <class T, class L, int left_order, class R, int right_order> struct RecordedGemm {
+    using Traits = Eigen::internal::gebp_traits<L, R>;
+    template <class Index, class Blocking>
+    static void run(Index rows, Index cols, Index depth, const L* lhs, Index left_stride, const R* rhs,
+                    Index right_stride, Real<T>* to, Index step, Index stride, Real<T> alpha, Blocking&,
+                    Eigen::internal::GemmParallelInfo<Index>* = nullptr)
+    {
+        const auto at = [](const auto* p, int order, Index leading, Index i, Index j) {
+            return order == Eigen::RowMajor ? p[i * leading + j] : p[j * leading + i];
+        };
+        add_product<T>(
+            rows, depth, cols, [&](Index i, Index j) { return at(lhs, left_order, left_stride, i, j); },
+            [&](Index i, Index j) { return at(rhs, right_order, right_stride, i, j); }, alpha,
+            [&](Index i, Index j) -> Real<T>& { return to[i * step + j * stride]; });
+    }
+};
+/// And that of a matrix and a vector.
+template <class T> struct RecordedGemv {
+    using Index = Eigen::Index;
+    template <class Lhs, class Rhs, class Alpha>
+    static void run(Index rows, Index cols, const Lhs& lhs, const Rhs& rhs, Real<T>* to, Index step,
+                    const Alpha& alpha)
+    {
+        add_product<T>(rows, cols, 1, lhs, rhs, Real<T>(alpha),
+                       [&](Index i, Index) -> Real<T>& { return to[i * step]; });
+    }
+};
+
+}  // namespace wengert::detail
+
+namespace Eigen::internal {
+
+template <class I, class T, int LO, bool LC, int RO, bool RC, int step>
+struct general_matrix_matrix_product<I, wengert::Real<T>, LO, LC, wengert::Real<T>, RO, RC, ColMajor, step>
+    : wengert::detail::RecordedGemm<T, wengert::Real<T>, LO, wengert::Real<T>, RO> {};
+template <class I, class T, int LO, bool LC, int RO, bool RC, int step>
+struct general_matrix_matrix_product<I, T, LO, LC, wengert::Real<T>, RO, RC, ColMajor, step>
+    : wengert::detail::RecordedGemm<T, T, LO, wengert::Real<T>, RO> {};
+template <class I, class T, int LO, bool LC, int RO, bool RC, int step>
+struct general_matrix_matrix_product<I, wengert::Real<T>, LO, LC, T, RO, RC, ColMajor, step>
+    : wengert::detail::RecordedGemm<T, wengert::Real<T>, LO, T, RO> {};
+
+template <class I, class T, class L, bool LC, class R, bool RC, int V>
+struct general_matrix_vector_product<I, wengert::Real<T>, L, ColMajor, LC, wengert::Real<T>, R, RC, V>
+    : wengert::detail::RecordedGemv<T> {};
+template <class I, class T, class L, bool LC, class R, bool RC, int V>
+struct general_matrix_vector_product<I, wengert::Real<T>, L, RowMajor, LC, wengert::Real<T>, R, RC, V>
+    : wengert::detail::RecordedGemv<T> {};
+template <class I, class T, class L, bool LC, class R, bool RC, int V>
+struct general_matrix_vector_product<I, T, L, ColMajor, LC, wengert::Real<T>, R, RC, V>
+    : wengert::detail::RecordedGemv<T> {};
+template <class I, class T, class L, bool LC, class R, bool RC, int V>
+struct general_matrix_vector_product<I, T, L, RowMajor, LC, wengert::Real<T>, R, RC, V>
+    : wengert::detail::RecordedGemv<T> {};
+template <class I, class T, class L, bool LC, class R, bool RC, int V>
+struct general_matrix_vector_product<I, wengert::Real<T>, L, ColMajor, LC, T, R, RC, V>
+    : wengert::detail::RecordedGemv<T> {};
+template <class I, class T, class L, bool LC, class R, bool RC, int V>
+struct general_matrix_vector_product<I, wengert::Real<T>, L, RowMajor, LC, T, R, RC, V>
+    : wengert::detail::RecordedGemv<T> {};
+
+}  // namespace Eigen::internal
