@@ -11,6 +11,7 @@
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/cast.hpp>
 #include <wengert/ops/creation.hpp>
+#include <wengert/ops/losses.hpp>
 #include <wengert/ops/math.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/random.hpp>
@@ -165,6 +166,16 @@ TEST_CASE("native loops: folds of whole numbers and truth values, places", "[nat
         }
         append(all, {cast<double>(argmax(x)), cast<double>(sum(cast<std::int32_t>(i)))});
         return all;
+    }));
+}
+
+TEMPLATE_TEST_CASE("native loops: cross_entropy and its derivative", "[native]", float, double)
+{
+    using T = TestType;
+    const Tensor<std::int64_t> labels = {2, 0, 4, 4, 1, 3};
+    same_bits(each_row("losses", wild<T>({3, 6, 5}), [labels](const Tensor<T>& x) {
+        const auto loss = [labels](const Tensor<T>& y) { return cross_entropy(y, labels); };
+        return List<T>{loss(x), grad(loss)(x), loss(x * T(0.01))};
     }));
 }
 

@@ -62,15 +62,14 @@ private:
     void stage(std::uint32_t i)
     {
         const ValueId v = w_.graph.inputs()[i];
-        w_.line("memcpy(" + w_.pointer(v) + ", in" + std::to_string(i) + ", " +
-                std::to_string(w_.plan.bytes_of(v)) + ");");
+        w_.line("memcpy($, in$, $);", w_.pointer(v), i, w_.plan.bytes_of(v));
     }
     void task(const tiling::Task& t)
     {
         if (t.group.fused) return w_.module.native ? native_loop(t) : loop(t);
         const ValueId v = t.group.nodes[0];
         if (element_count(w_.graph.node(v).shape) == 0 && !w_.graph.node(v).primitive->index) return;
-        if (w_.graph.node(v).primitive->value) return alone(v);
+        if (w_.graph.node(v).primitive->value) w_.refuse(v, "its rule is no program of numbers");
         CppStructural(w_).write(v, !t.over.empty() && t.over[0] != no_value &&
                                        w_.plan.root(w_.graph.node(v).inputs[0]) == t.over[0]);
     }
@@ -88,47 +87,7 @@ private:
         for (const auto* values : {&group.operands, &group.results})
             for (ValueId v : *values)
                 list += (list.empty() ? "(void*)(" : ", (void*)(") + w_.pointer(v) + ")";
-        w_.line("{ void* const p[] = {" + list + "}; " + f + "(p, run->zero); }");
-    }
-    /// The few rules that TypedProgram leaves out: one function of the operands.
-    void alone(ValueId v)
-    {
-        const GraphNode& n = w_.graph.node(v);
-        const std::string value = whole_function(n);
-        if (value.empty() || w_.module.native) w_.refuse(v, "its rule is no program of numbers");
-        w_.open("{");
-        const auto place = [&](ValueId i) {
-            return w_.index(n.shape,
-                            broadcast_strides(w_.graph.node(i).shape, w_.plan.layouts[i].strides, n.shape));
-        };
-        for (std::size_t k = 0; k < n.inputs.size(); ++k)
-            w_.declare("a" + std::to_string(k), w_.operand(n.inputs[k]), false);
-        w_.declare("o", w_.operand(v), true);
-        w_.open_loops(n.shape);
-        for (std::size_t k = 0; k < n.inputs.size(); ++k)
-            w_.line("const " + w_.type(n.inputs[k]) + " x" + std::to_string(k) + " = a" + std::to_string(k) +
-                    "[" + place(n.inputs[k]) + "];");
-        w_.line("o[" + place(v) + "] = " + value + ";");
-        w_.close_loops(n.shape);
-        w_.close();
-    }
-    /// Of x0 and x1, empty for other rules: powers of whole numbers, the order of truth values.
-    std::string whole_function(const GraphNode& n)
-    {
-        if (!n.primitive->describe || n.inputs.empty() || n.inputs.size() > 2) return {};
-        TermProgram program;
-        const TermScope scope(program);
-        const Term in[] = {Term::input(0), Term::input(1)};
-        const std::int32_t root = n.primitive->describe(in).id;
-        if (root != 2 || program.steps.size() != 3) return {};
-        const TermStep& s = program.steps[2];
-        const DType d = w_.graph.node(n.inputs[0]).dtype;
-        if (s.a != 0 || s.b != (n.inputs.size() == 2 ? 1 : -1)) return {};
-        if (s.kind == TermKind::pow && n.dtype == d) return w_.helper("power", d) + "(x0, x1)";
-        if (d != DType::boolean || n.dtype != DType::boolean) return {};
-        if (s.kind == TermKind::less) return "!x0 && x1";
-        if (s.kind == TermKind::less_equal) return "!x0 || x1";
-        return s.kind == TermKind::is_finite ? "x0 || 1" : "";
+        w_.line("{ void* const p[] = {$}; $(p, run->zero); }", list, f);
     }
     void loop(const tiling::Task& t)
     {
@@ -167,8 +126,7 @@ private:
         for (const std::string& l : loads) w_.line(l);
         statements(t, names);
         for (std::size_t k = 0; k < t.group.results.size(); ++k)
-            w_.line("o" + std::to_string(k) + "[" + place(t.group.operands.size() + k) +
-                    "] = " + names[t.group.results[k]] + ";");
+            w_.line("o$[$] = $;", k, place(t.group.operands.size() + k), names[t.group.results[k]]);
         w_.close_loops(box);
         w_.close();
     }

@@ -25,7 +25,7 @@ public:
             known_[k] = true;
         }
         for (; next_ < known_.size() && known_[next_]; ++next_)
-            w_.line("if (!g" + std::to_string(next_) + ") return " + std::to_string(next_ + 1) + ";");
+            w_.line("if (!g$) return $;", next_, next_ + 1);
     }
 
 private:
@@ -36,15 +36,14 @@ private:
         const CppOperand x = w_.operand(guard.value);
         const std::string g = "g" + std::to_string(k);
         if (guard.expected->dtype == DType::boolean && guard.expected->count == 1)
-            return w_.line("const int " + g + " = " + (*guard.expected->as<bool>() ? "" : "!") + "*(" +
-                           x.pointer + ");");
+            return w_.line("const int $ = $*($);", g, *guard.expected->as<bool>() ? "" : "!", x.pointer);
         const std::string expected = bits(g, *contiguous(guard.expected));
-        w_.line("int " + g + " = 1;");
+        w_.line("int $ = 1;", g);
         w_.open("{");
         w_.declare("x", x, false);
         w_.open_loops(x.shape);
-        w_.line(g + " = " + g + " && memcmp(x + " + w_.index(x.shape, x.strides) + ", " + expected + " + " +
-                w_.index(x.shape, row_major(x.shape)) + ", sizeof *x) == 0;");
+        w_.line("$ = $ && memcmp(x + $, $ + $, sizeof *x) == 0;", g, g, w_.index(x.shape, x.strides),
+                expected, w_.index(x.shape, row_major(x.shape)));
         w_.close_loops(x.shape);
         w_.close();
     }

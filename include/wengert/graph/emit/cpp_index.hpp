@@ -67,8 +67,7 @@ private:
             w_.declare("v", v, false);
             w_.open_loops(v.shape);
             const std::string e = "v[" + CppWriter::index(v.shape, v.strides) + "]";
-            w_.line("if (" + e + " < " + number(g.from_end ? -array[d] : 0) + " || " + e +
-                    " >= " + number(array[d]) + ") " + w_.failure(v_));
+            w_.line("if ($ < $ || $ >= $) $", e, g.from_end ? -array[d] : 0, e, array[d], w_.failure(v_));
             w_.close_loops(v.shape);
             w_.close();
         }
@@ -123,7 +122,7 @@ private:
                     term(index, q.offset * strides[d] < 0 ? -1 : 1, number(std::abs(q.offset * strides[d])));
                 continue;
             }
-            w_.line("const ptrdiff_t " + p + " = " + position(q, array[d]) + ";");
+            w_.line("const ptrdiff_t $ = $;", p, position(q, array[d]));
             if (q.rule == Rule::masked)
                 condition +=
                     (condition.empty() ? "" : " && ") + p + " >= 0 && " + p + " < " + number(array[d]);
@@ -168,7 +167,7 @@ private:
         for (std::size_t k = 0; k < p_.given_count; ++k) {
             const std::string g = "g" + number(static_cast<std::int64_t>(k) + 1);
             w_.declare(g, w_.operand(in_[p_.givens[k].operand]), false);
-            w_.line("(void)" + g + ";");
+            w_.line("(void)$;", g);
         }
         Shape box;
         for (std::size_t a = 0; a < p_.extents.size(); ++a)
@@ -177,10 +176,9 @@ private:
         if (scans) open_scan(x.type);
         const Place to = place("y", p_.writes[r.write], p_.result, row_major(p_.result));
         const DType dtype = is_number(r) ? n_.dtype : w_.graph.node(in_[r.operand]).dtype;
-        w_.line("const " + x.type + " v = " +
-                (is_number(r) ? constant(r.fill, dtype)
-                              : guarded(place("x", r.at, x.shape, x.strides), r.fill, dtype)) +
-                ";");
+        w_.line("const $ v = $;", x.type,
+                is_number(r) ? constant(r.fill, dtype)
+                             : guarded(place("x", r.at, x.shape, x.strides), r.fill, dtype));
         const std::string value = scans ? scan_step(x.type) : "v";
         const std::string put = meet(to.element, value, r);
         w_.line(to.condition.empty() ? put : "if (" + to.condition + ") " + put);
@@ -197,11 +195,11 @@ private:
     {
         const std::int64_t n = p_.extents[p_.scan_axis];
         const std::string i = "i" + number(p_.scan_axis);
-        w_.line(type + " s = 0;");
+        w_.line("$ s = 0;", type);
         if (p_.scanned == Scan::first_maximum) w_.line("ptrdiff_t place = 0;");
-        w_.open("for (ptrdiff_t j = 0; j < " + number(n) + "; ++j) {");
-        w_.line("const ptrdiff_t " + i + " = " + (p_.reverse ? number(n - 1) + " - j" : "j") + ";");
-        w_.line("(void)" + i + ";");
+        w_.open("for (ptrdiff_t j = 0; j < $; ++j) {", n);
+        w_.line("const ptrdiff_t $ = $;", i, p_.reverse ? number(n - 1) + " - j" : "j");
+        w_.line("(void)$;", i);
     }
     bool real() const { return differentiable(w_.graph.node(in_[p_.reads[0].operand]).dtype); }
     std::string scan_step(const std::string& type)
@@ -209,20 +207,19 @@ private:
         const std::string greater = real() ? "s == s && (v > s || v != v)" : "v > s";
         switch (p_.scanned) {
         case Scan::first_maximum:
-            w_.line("if (j == 0 || (" + greater + ")) s = v, place = i" + number(p_.scan_axis) + ";");
+            w_.line("if (j == 0 || ($)) s = v, place = i$;", greater, p_.scan_axis);
             return "place";
-        case Scan::maximum: w_.line("s = j == 0 || (" + greater + ") ? v : s;"); break;
+        case Scan::maximum: w_.line("s = j == 0 || ($) ? v : s;", greater); break;
         case Scan::recurrence: {
             const CppOperand c = w_.operand(in_[p_.factor.operand]);
             const Place by = place("c", p_.factor.at, c.shape, c.strides);
-            w_.line("const " + type + " f = " + guarded(by, p_.factor.fill, n_.dtype) + ";");
-            w_.line("const " + type + " m = " + arithmetic("f", "*", "s") + ";");
-            w_.line("s = j == 0 ? v : " + arithmetic("v", "+", "m") + ";");
+            w_.line("const $ f = $;", type, guarded(by, p_.factor.fill, n_.dtype));
+            w_.line("const $ m = $;", type, arithmetic("f", "*", "s"));
+            w_.line("s = j == 0 ? v : $;", arithmetic("v", "+", "m"));
             break;
         }
         default:
-            w_.line("s = j == 0 ? v : " + arithmetic("s", p_.scanned == Scan::multiply ? "*" : "+", "v") +
-                    ";");
+            w_.line("s = j == 0 ? v : $;", arithmetic("s", p_.scanned == Scan::multiply ? "*" : "+", "v"));
         }
         return "s";
     }

@@ -42,10 +42,10 @@ private:
         const Callee body = prepare(p_.body, fixed, slice(fixed, inputs_.size() - fixed));
         const States s = initial_states();
         const bool keeps = snapshot_steps();
-        w_.open("for (ptrdiff_t step = 0; step < " + number(p_.steps) + "; ++step) {");
+        w_.open("for (ptrdiff_t step = 0; step < $; ++step) {", p_.steps);
         if (counts())
-            w_.line("const ptrdiff_t at = " +
-                    (p_.backwards ? number(p_.steps - 1) + " - step;" : std::string("step;")));
+            w_.line("const ptrdiff_t at = $",
+                    p_.backwards ? number(p_.steps - 1) + " - step;" : std::string("step;"));
         Names arguments = s.now;
         for (std::size_t i = p_.states; i < p_.states + p_.xs; ++i)
             arguments.push_back(inputs_[i] + times("at", element_count(input(g, i).shape)));
@@ -69,13 +69,13 @@ private:
         const auto parts =
             schedule({0, static_cast<std::uint64_t>(p_.steps), static_cast<std::uint64_t>(p_.snapshots)});
         for (std::size_t k = 1; k < parts.size(); ++k) list += (k > 1 ? ", " : "") + number(parts[k].begin);
-        w_.line("static const ptrdiff_t kept[] = {" + list + "};");
+        w_.line("static const ptrdiff_t kept[] = {$};", list);
         w_.line("ptrdiff_t row = 0;");
         return true;
     }
     void put_snapshots(const Graph& g, const Names& results)
     {
-        w_.open("if (row < " + number(p_.snapshots) + " && kept[row] == step) {");
+        w_.open("if (row < $ && kept[row] == step) {", p_.snapshots);
         for (std::size_t k = p_.states; k < p_.results.size(); ++k)
             if (snapshot(k)) put(k, results[k - p_.states], element_count(output(g, k).shape), "row");
         w_.line("++row;");
@@ -124,7 +124,7 @@ private:
     }
     void cond()
     {
-        w_.open("if (*" + inputs_[0] + ") {");
+        w_.open("if (*$) {", inputs_[0]);
         branch(p_.body);
         w_.close();
         w_.open("else {");
@@ -135,15 +135,14 @@ private:
     /// States before each step, one after the other: their number is known only when the loop has ended.
     void remember(const States& s, const std::vector<std::size_t>& places, std::size_t bytes)
     {
-        w_.open("if (room - used < " + number(bytes) + ") {");
-        w_.line("char* const more = (char*)realloc(history, room = 2 * room + " + number(bytes) + ");");
-        w_.line("if (!more) { free(history); " + w_.failure(v_) + " }");
+        w_.open("if (room - used < $) {", bytes);
+        w_.line("char* const more = (char*)realloc(history, room = 2 * room + $);", bytes);
+        w_.line("if (!more) { free(history); $ }", w_.failure(v_));
         w_.line("history = more;");
         w_.close();
         for (std::size_t i = 0; i < s.now.size(); ++i)
-            w_.line("memcpy(history + used + " + number(places[i]) + ", " + s.now[i] + ", " +
-                    number(bytes_of(input(*p_.body, i))) + ");");
-        w_.line("used += " + number(bytes) + ";");
+            w_.line("memcpy(history + used + $, $, $);", places[i], s.now[i], bytes_of(input(*p_.body, i)));
+        w_.line("used += $;", bytes);
     }
     /// The derivative of a while_loop: forwards with all states kept, then back.
     void while_pull()
@@ -169,7 +168,7 @@ private:
         const States g = first_cotangents(p_.states + constants, cotangents);
         const Callee pull = prepare(p_.pull, g.now.size() + p_.states, fixed);
         w_.open("while (used > 0) {");
-        w_.line("used -= " + number(bytes) + ";");
+        w_.line("used -= $;", bytes);
         Names arguments = g.now;
         for (std::size_t i = 0; i < p_.states; ++i)
             arguments.push_back("(const " + type(input(*p_.body, i).dtype) + "*)(history + used + " +
@@ -190,10 +189,10 @@ private:
         for (std::size_t i = 0; i < g.now.size(); ++i) {
             const GraphNode& x = input(pull, i);
             if (i < n)
-                w_.line("memcpy(" + g.now[i] + ", " + inputs_[from + i] + ", " + number(bytes_of(x)) + ");");
+                w_.line("memcpy($, $, $);", g.now[i], inputs_[from + i], bytes_of(x));
             else
-                w_.line("for (ptrdiff_t j = 0; j < " + number(element_count(x.shape)) + "; ++j) " + g.now[i] +
-                        "[j] = used ? (" + type(x.dtype) + ")-0.0 : 0;");
+                w_.line("for (ptrdiff_t j = 0; j < $; ++j) $[j] = used ? ($)-0.0 : 0;",
+                        element_count(x.shape), g.now[i], type(x.dtype));
         }
         return g;
     }

@@ -39,7 +39,7 @@ protected:
         w_.open("{");
         operands();
         w_.declare("packed", w_.operand(v_), true);
-        if (has_gaps()) w_.line("memset(packed, 0, " + number(w_.plan.bytes_of(v_)) + ");");
+        if (has_gaps()) w_.line("memset(packed, 0, $);", w_.plan.bytes_of(v_));
     }
     void end()
     {
@@ -75,10 +75,10 @@ protected:
         for (const std::string& a : arguments) list += a + ", ";
         const std::string text =
             f.name + "(" + list + memory(f.workspace) + (w_.module.native ? ", run)" : ")");
-        if (!f.fails) return w_.line(text + ";");
+        if (!f.fails) return w_.line("$;", text);
         const bool history = p_.kind == LoopParameters::Kind::while_pull;
-        w_.line("if (" + text + " != 0) " +
-                (history ? "{ free(history); " + w_.failure(v_) + " }" : w_.failure(v_)));
+        w_.line("if ($ != 0) $", text,
+                history ? "{ free(history); " + w_.failure(v_) + " }" : w_.failure(v_));
     }
 
     /// A body that can be called: its step, and what comes last among the arguments of that, the constants and what is made of
@@ -95,7 +95,7 @@ protected:
         for (std::size_t k = 0; k < body.before->outputs().size(); ++k) {
             const GraphNode& n = output(*body.before, k);
             made.push_back("c" + number(prepared_++));
-            w_.line(type(n.dtype) + "* const " + made.back() + " = " + memory(n) + ";");
+            w_.line("$* const $ = $;", type(n.dtype), made.back(), memory(n));
         }
         call(body.first, made);
         return {body.step, made};
@@ -111,8 +111,8 @@ protected:
         for (std::size_t i = 0; i < n; ++i) {
             s.now.push_back(name + number(i));
             s.next.push_back(next + number(i));
-            w_.line(type(input(g, i).dtype) + " *" + s.now[i] + " = " + memory(input(g, i)) + ", *" +
-                    s.next[i] + " = " + memory(input(g, i)) + ";");
+            w_.line("$ *$ = $, *$ = $;", type(input(g, i).dtype), s.now[i], memory(input(g, i)), s.next[i],
+                    memory(input(g, i)));
         }
         return s;
     }
@@ -120,21 +120,20 @@ protected:
     {
         const States s = states(*p_.body, p_.states, "s", "t");
         for (std::size_t i = 0; i < p_.states; ++i)
-            w_.line("memcpy(" + s.now[i] + ", " + inputs_[i] + ", " + number(bytes_of(input(*p_.body, i))) +
-                    ");");
+            w_.line("memcpy($, $, $);", s.now[i], inputs_[i], bytes_of(input(*p_.body, i)));
         return s;
     }
     void swap(const Graph& g, const States& s)
     {
         for (std::size_t i = 0; i < s.now.size(); ++i)
-            w_.line("{ " + type(input(g, i).dtype) + "* const u = " + s.now[i] + "; " + s.now[i] + " = " +
-                    s.next[i] + "; " + s.next[i] + " = u; }");
+            w_.line("{ $* const u = $; $ = $; $ = u; }", type(input(g, i).dtype), s.now[i], s.now[i],
+                    s.next[i], s.next[i]);
     }
     void advance(const Graph& g, const States& s)
     {
         swap(g, s);
         if (&g == p_.body.get() && p_.guard != LoopParameters::npos)
-            w_.line("if (!*" + s.now[p_.guard] + ") break;");
+            w_.line("if (!*$) break;", s.now[p_.guard]);
     }
 
     /// Are there elements that nothing is written to?
@@ -153,11 +152,9 @@ protected:
         if (!r.wanted() || count == 0) return;
         const std::string to = "packed + " + number(r.offset), bytes = number(count * size_of(r.dtype));
         if (differentiable(r.dtype) && r.dtype != p_.dtype)
-            w_.line("for (ptrdiff_t j = 0; j < " + number(count) + "; ++j) (" + to + times(skip, count) +
-                    ")[j] = " + from + "[j];");
+            w_.line("for (ptrdiff_t j = 0; j < $; ++j) ($$)[j] = $[j];", count, to, times(skip, count), from);
         else
-            w_.line("memcpy((char*)(" + to + ")" + times(skip, count * size_of(r.dtype)) + ", " + from +
-                    ", " + bytes + ");");
+            w_.line("memcpy((char*)($)$, $, $);", to, times(skip, count * size_of(r.dtype)), from, bytes);
     }
     static std::string times(const std::string& skip, std::size_t n)
     {

@@ -86,11 +86,10 @@ private:
         for (std::size_t i = 0; i < carried_; ++i) {
             const GraphNode& x = input(*p_.pull, i);
             if (i < active_)
-                w_.line("memcpy(" + g.now[i] + ", " + inputs_[rows() + p_.states + i] + ", " +
-                        number(bytes_of(x)) + ");");
+                w_.line("memcpy($, $, $);", g.now[i], inputs_[rows() + p_.states + i], bytes_of(x));
             else
-                w_.line("for (ptrdiff_t j = 0; j < " + number(element_count(x.shape)) + "; ++j) " + g.now[i] +
-                        "[j] = (" + type(x.dtype) + ")-0.0;");
+                w_.line("for (ptrdiff_t j = 0; j < $; ++j) $[j] = ($)-0.0;", element_count(x.shape), g.now[i],
+                        type(x.dtype));
         }
         return g;
     }
@@ -98,18 +97,18 @@ private:
     /// those given, then those made here). It begins with the parts of the pass forward.
     void stack()
     {
-        w_.line("struct { ptrdiff_t begin, end, room, state; } waiting[" + number(depth_) + "];");
-        w_.line("ptrdiff_t top = 0, fresh = " + number(given_states()) + ", unused = 0;");
-        w_.line("ptrdiff_t free_states[" + number(std::max<std::size_t>(made_, 1)) + "] = {0};");
+        w_.line("struct { ptrdiff_t begin, end, room, state; } waiting[$];", depth_);
+        w_.line("ptrdiff_t top = 0, fresh = $, unused = 0;", given_states());
+        w_.line("ptrdiff_t free_states[$] = {0};", std::max<std::size_t>(made_, 1));
         for (std::size_t i = 0; i < p_.states; ++i)
-            w_.line(type(input(*p_.body, i).dtype) + "* const m" + number(i) + " = (" +
-                    type(input(*p_.body, i).dtype) + "*)(" +
-                    memory(std::max<std::size_t>(made_, 1) * bytes_of(input(*p_.body, i))) + ");");
+            w_.line("$* const m$ = ($*)($);", type(input(*p_.body, i).dtype), i,
+                    type(input(*p_.body, i).dtype),
+                    memory(std::max<std::size_t>(made_, 1) * bytes_of(input(*p_.body, i))));
         w_.open("{");
-        w_.line("ptrdiff_t begin = 0, room = " + number(p_.snapshots) + ";");
+        w_.line("ptrdiff_t begin = 0, room = $;", p_.snapshots);
         const std::string steps = number(p_.steps);
-        w_.open("while (" + steps + " - begin > 1) {");
-        w_.line("const ptrdiff_t middle = begin + " + split() + "(" + steps + " - begin, room);");
+        w_.open("while ($ - begin > 1) {", steps);
+        w_.line("const ptrdiff_t middle = begin + $($ - begin, room);", split(), steps);
         push("begin", "middle", "room", "top");
         w_.line("begin = middle, room = (room > 2 ? room : 2) - 1;");
         w_.close();
@@ -121,8 +120,9 @@ private:
     void push(const std::string& begin, const std::string& end, const std::string& room,
               const std::string& state)
     {
-        w_.line("waiting[top].begin = " + begin + ", waiting[top].end = " + end +
-                ", waiting[top].room = " + room + ", waiting[top].state = " + state + ", ++top;");
+        w_.line("waiting[top].begin = $, waiting[top].end = $, waiting[top].room = $, waiting[top].state = "
+                "$, ++top;",
+                begin, end, room, state);
     }
     void take()
     {
@@ -131,19 +131,18 @@ private:
         w_.line("const ptrdiff_t end = waiting[top].end;");
         w_.line("const int again = end - begin > 1;");
         for (std::size_t i = 0; i < p_.states; ++i)
-            w_.line("const " + type(input(*p_.body, i).dtype) + "* const k" + number(i) + " = state == 0 ? " +
-                    inputs_[i] + " : state < " + number(given_states()) + " ? " + inputs_[rows() + i] +
-                    " + (state - 1) * " + count(i) + " : m" + number(i) + " + (state - " +
-                    number(given_states()) + ") * " + count(i) + ";");
+            w_.line("const $* const k$ = state == 0 ? $ : state < $ ? $ + (state - 1) * $ : m$ + (state - $) "
+                    "* $;",
+                    type(input(*p_.body, i).dtype), i, inputs_[i], given_states(), inputs_[rows() + i],
+                    count(i), i, given_states(), count(i));
         w_.open("if (again) {");
         for (std::size_t i = 0; i < p_.states; ++i)
-            w_.line("memcpy(s" + number(i) + ", k" + number(i) + ", " + number(bytes_of(input(*p_.body, i))) +
-                    ");");
+            w_.line("memcpy(s$, k$, $);", i, i, bytes_of(input(*p_.body, i)));
         w_.close();
     }
     void cut()
     {
-        w_.line("const ptrdiff_t middle = begin + " + split() + "(end - begin, room);");
+        w_.line("const ptrdiff_t middle = begin + $(end - begin, room);", split());
         push("begin", "middle", "room", "state");
     }
     void forwards(const Graph& graph, const Callee& body, const States& s)
@@ -162,14 +161,14 @@ private:
     {
         w_.line("state = unused > 0 ? free_states[--unused] : fresh++;");
         for (std::size_t i = 0; i < p_.states; ++i)
-            w_.line("memcpy(m" + number(i) + " + (state - " + number(given_states()) + ") * " + count(i) +
-                    ", " + s.now[i] + ", " + number(bytes_of(input(*p_.body, i))) + ");");
+            w_.line("memcpy(m$ + (state - $) * $, $, $);", i, given_states(), count(i), s.now[i],
+                    bytes_of(input(*p_.body, i)));
     }
     /// One step back, from the states at hand.
     void backwards(const Callee& callee, const States& s, const States& g)
     {
         const Graph& pull = *p_.pull;
-        w_.line("const ptrdiff_t at = " + slice_of("begin") + ";");
+        w_.line("const ptrdiff_t at = $;", slice_of("begin"));
         Names arguments = g.now;
         for (std::size_t i = 0; i < p_.states; ++i)
             arguments.push_back("again ? " + s.now[i] + " : k" + number(i));
@@ -187,7 +186,7 @@ private:
         put_targets(pull, results, carried_, "at");
         swap(pull, g);
         w_.line("(void)at;");
-        w_.line("if (!again && state >= " + number(given_states()) + ") free_states[unused++] = state;");
+        w_.line("if (!again && state >= $) free_states[unused++] = state;", given_states());
     }
 
     std::size_t carried_, given_, active_, constants_ = 0;

@@ -27,8 +27,8 @@ inline const double* text_literal(const Graph& g, const tiling::Layouts& layouts
     return simple && !(value == 0 && std::signbit(value)) ? &value : nullptr;
 }
 
-/// The program of a node of a graph.
-inline TypedProgram program_of(const Graph& g, const tiling::Layouts& layouts, ValueId v, bool any = false)
+/// The program of a node of a graph, over vectors or over plain numbers.
+inline TypedProgram program_of(const Graph& g, const tiling::Layouts& layouts, ValueId v, bool plain = false)
 {
     const GraphNode& n = g.node(v);
     DType types[Primitive::max_elementwise + 1] = {};
@@ -36,9 +36,9 @@ inline TypedProgram program_of(const Graph& g, const tiling::Layouts& layouts, V
     const double* known[Primitive::max_elementwise + 1] = {};
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
         types[i] = g.node(n.inputs[i]).dtype;
-        known[i] = text_literal(g, layouts, n.inputs[i], values[i], any);
+        known[i] = text_literal(g, layouts, n.inputs[i], values[i], plain);
     }
-    return TypedProgram(n, types, known);
+    return TypedProgram(n, types, known, plain);
 }
 
 /// The axes of a loop with those merged that are one run through memory for every operand.
@@ -77,11 +77,71 @@ private:
     }
 };
 
-class LoopText {
+/// What the texts of fused loops share: a function of the addresses of operands and results, over vectors.
+class FusedText {
+public:
+    /// Everything behind the function's name. Empty where the loop cannot be written.
+    const std::string& text() const noexcept { return out_; }
+
+protected:
+    FusedText(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group)
+        : g_(g), layouts_(layouts), group_(group)
+    {}
+    template <class N> static std::string number(N n) { return std::to_string(n); }
+    /// A line, with the arguments in the places of its $.
+    template <class... A> void add(std::string_view text, const A&... arguments)
+    {
+        out_ += filled(text, arguments...) + "\n";
+    }
+    const char* type(ValueId v) const { return c_type(g_.node(v).dtype, Dialect::vectors); }
+    bool is_literal(ValueId v) const
+    {
+        double value;
+        return text_literal(g_, layouts_, v, value) != nullptr;
+    }
+    std::string literal(ValueId v) const
+    {
+        double value = 0;
+        text_literal(g_, layouts_, v, value);
+        return filled("K<$v>($)", type(v), literal_text(value, g_.node(v).dtype));
+    }
+    std::string wrapped(ValueId v, const std::string& load) const
+    {
+        return g_.node(v).dtype == DType::boolean ? "mask_of_bytes(" + load + ")" : load;
+    }
+    /// The vectors of a run of elements: of the widest type as many as a register has, few take less. What lies behind those
+    /// costs time and, in masked loads, waits.
+    void vectors_for(std::int64_t elements, std::size_t widest)
+    {
+        std::size_t lanes = 16 / widest;
+        while (lanes < 64 && static_cast<std::int64_t>(lanes) < elements) lanes *= 2;
+        add("    enum { N = register_bytes / $ < $ ? register_bytes / $ : $ };", widest, lanes, widest,
+            lanes);
+        for (const char* t : {"f32", "f64", "i32", "i64", "u8"}) add("    typedef V<$, N> $v;", t, t);
+    }
+    /// a0, a1, … and o0, o1, …, whose addresses are p[0], p[1], …
+    void pointers(bool overwritten)
+    {
+        const char* const restrict = overwritten ? "" : " __restrict";
+        std::size_t k = 0;
+        for (std::size_t i = 0; i < group_.operands.size(); ++i, ++k)
+            add("    const $*$ a$ = (const $*)p[$];", type(group_.operands[i]), restrict, i,
+                type(group_.operands[i]), k);
+        for (std::size_t i = 0; i < group_.results.size(); ++i, ++k)
+            add("    $*$ o$ = ($*)p[$];", type(group_.results[i]), restrict, i, type(group_.results[i]), k);
+    }
+
+    const Graph& g_;
+    const tiling::Layouts& layouts_;
+    const tiling::Group& group_;
+    std::string out_;
+};
+
+class LoopText : public FusedText {
 public:
     /// `overwritten`: some result lies where an operand does.
     LoopText(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group, bool overwritten)
-        : g_(g), layouts_(layouts), group_(group), overwritten_(overwritten)
+        : FusedText(g, layouts, group), overwritten_(overwritten)
     {
         for (ValueId v : group.nodes)
             if (g.node(v).primitive->value)
@@ -93,17 +153,8 @@ public:
         loop();
         out_ += "}\n";
     }
-    /// Everything behind the function's name. Empty where the loop cannot be written.
-    const std::string& text() const noexcept { return out_; }
 
 private:
-    template <class N> static std::string number(N n) { return std::to_string(n); }
-    const char* type(ValueId v) const { return c_type(g_.node(v).dtype, Dialect::vectors); }
-    bool is_literal(ValueId v) const
-    {
-        double value;
-        return text_literal(g_, layouts_, v, value) != nullptr;
-    }
     bool is_sum(ValueId v) const { return !g_.node(v).primitive->value; }
 
     void find_space()
@@ -134,37 +185,21 @@ private:
             s.pop_back();
         }
     }
-    /// Lanes: a register of the widest type.
     std::size_t widest() const
     {
         std::size_t bytes = 1;
-        const auto meet = [&](ValueId v) { bytes = std::max(bytes, size_of(g_.node(v).dtype)); };
-        for (ValueId v : group_.nodes) meet(v);
-        for (ValueId v : group_.operands) meet(v);
+        for (const auto* list : {&group_.nodes, &group_.operands})
+            for (ValueId v : *list) bytes = std::max(bytes, size_of(g_.node(v).dtype));
         return bytes;
     }
     void head()
     {
-        // few elements take less than a register: what lies behind them costs time and, in masked loads, waits
-        std::size_t few = 16 / widest();
-        while (few < 64 && few < static_cast<std::size_t>(space_->extents.back())) few *= 2;
-        const std::string most = "register_bytes / " + number(widest());
-        out_ += "(void* const* p, f64 zero)\n{\n    enum { N = " + most + " < " + number(few) + " ? " + most +
-                " : " + number(few) + " };\n";
-        for (const char* t : {"f32", "f64", "i32", "i64", "u8"})
-            out_ += std::string("    typedef V<") + t + ", N> " + t + "v;\n";
-        const std::string restrict = overwritten_ ? "* " : "* __restrict ";
-        std::size_t k = 0;
-        for (std::size_t i = 0; i < group_.operands.size(); ++i, ++k)
-            out_ += std::string("    const ") + type(group_.operands[i]) + restrict + "a" + number(i) +
-                    " = (const " + type(group_.operands[i]) + "*)p[" + number(k) + "];\n";
-        for (std::size_t i = 0; i < group_.results.size(); ++i, ++k)
-            out_ += std::string("    ") + type(group_.results[i]) + restrict + "o" + number(i) + " = (" +
-                    type(group_.results[i]) + "*)p[" + number(k) + "];\n";
+        add("(void* const* p, f64 zero)\n{");
+        vectors_for(space_->extents.back(), widest());
+        pointers(overwritten_);
         for (std::size_t i = 0; i < sums_.size(); ++i)
-            out_ += std::string("    alignas(64) ") + type(sums_[i]) + " b" + number(i) + "[" +
-                    number(block()) + "];\n";
-        out_ += "    long base = 0;\n";
+            add("    alignas(64) $ b$[$];", type(sums_[i]), i, block());
+        add("    long base = 0;");
     }
     /// How many elements are summed before their sum joins the others'.
     std::int64_t block() const
@@ -179,18 +214,13 @@ private:
     {
         std::string at = name;
         for (std::size_t d = 0; d + 1 < space_->rank(); ++d)
-            if (const std::int64_t s = space_->strides[k][d]) at += " + i" + number(d) + " * " + number(s);
+            if (const std::int64_t s = space_->strides[k][d]) at += filled(" + i$ * $", d, s);
         return at;
     }
     void loop()
     {
-        std::string indent = "    ";
-        for (std::size_t d = 0; d + 1 < space_->rank(); ++d) {
-            const std::string i = "i" + number(d);
-            out_ += indent + "for (long " + i + " = 0; " + i + " < " + number(space_->extents[d]) + "; ++" +
-                    i + ") {\n";
-            indent += "    ";
-        }
+        for (std::size_t d = 0; d + 1 < space_->rank(); ++d)
+            add("    for (long i$ = 0; i$ < $; ++i$) {", d, d, space_->extents[d], d);
         rows();
         loads();
         statements();
@@ -222,35 +252,25 @@ private:
         for (std::size_t i = 0; i < group_.operands.size(); ++i, ++k) {
             const ValueId v = group_.operands[i];
             if (is_literal(v)) continue;
-            const std::string n = number(i), t = type(v);
-            out_ += "    const " + t + "* const r" + n + " = " + row(k, "a" + n) + ";\n";
+            add("    const $* const r$ = $;", type(v), i, row(k, "a" + number(i)));
             if (space_->strides[k].back() == 0)
-                out_ += "    const auto x" + n + " = " + wrapped(v, "K<" + t + "v>(*r" + n + ")") + ";\n";
+                add("    const auto x$ = $;", i, wrapped(v, filled("K<$v>(*r$)", type(v), i)));
         }
-        for (std::size_t i = 0; i < group_.results.size(); ++i) {
-            if (is_sum(group_.results[i])) continue;
-            const std::string n = number(i);
-            out_ += std::string("    ") + type(group_.results[i]) + "* const w" + n + " = " +
-                    row(k, "o" + n) + ";\n";
-            ++k;
-        }
-    }
-    std::string wrapped(ValueId v, const std::string& load) const
-    {
-        return g_.node(v).dtype == DType::boolean ? "mask_of_bytes(" + load + ")" : load;
+        for (std::size_t i = 0; i < group_.results.size(); ++i)
+            if (!is_sum(group_.results[i]))
+                add("    $* const w$ = $;", type(group_.results[i]), i, row(k++, "o" + number(i)));
     }
     void loads()
     {
         for (std::size_t i = 0; i < group_.operands.size(); ++i) {
             const ValueId v = group_.operands[i];
-            const std::string n = number(i), t = type(v);
-            names_[v] = "x" + n;
+            names_[v] = "x" + number(i);
             const std::int64_t s = space_->strides[i].back();
             if (is_literal(v) || s == 0) continue;
-            const std::string load = s == 1 ? "get<" + t + "v>(r" + n + " + base + j, c)"
-                                            : "gather<" + t + "v>(r" + n + " + (base + j) * " + number(s) +
-                                                  ", " + number(s) + ", c.value)";
-            body_.push_back({"        const auto x" + n + " = " + wrapped(v, load) + ";\n", names_[v]});
+            const std::string load =
+                s == 1 ? filled("get<$v>(r$ + base + j, c)", type(v), i)
+                       : filled("gather<$v>(r$ + (base + j) * $, $, c.value)", type(v), i, s, s);
+            body_.push_back({filled("        const auto x$ = $;\n", i, wrapped(v, load)), names_[v]});
         }
     }
     std::size_t long_functions() const
@@ -275,14 +295,8 @@ private:
             for (ValueId i : n.inputs) in.push_back(is_literal(i) ? literal(i) : names_[i]);
             names_[v] = code.write(program_of(g_, layouts_, v), in);
             for (std::size_t k = first; n.at.line && k < body_.size(); ++k)
-                body_[k].at = "#line " + number(n.at.line) + " \"" + escaped(n.at.file) + "\"\n";
+                body_[k].at = filled("#line $ \"$\"\n", n.at.line, escaped(n.at.file));
         }
-    }
-    std::string literal(ValueId v) const
-    {
-        double value = 0;
-        text_literal(g_, layouts_, v, value);
-        return std::string("K<") + type(v) + "v>(" + literal_text(value, g_.node(v).dtype) + ")";
     }
     static std::string escaped(const char* file)
     {
@@ -300,62 +314,52 @@ private:
             const ValueId v = group_.results[i];
             if (is_sum(v)) continue;
             const bool flag = g_.node(v).dtype == DType::boolean;
-            const std::string value = flag ? "(u8v)bytes_of_mask<N>(" + names_[v] + ")"
-                                           : "(" + std::string(type(v)) + "v)(" + names_[v] + ")";
-            body_.push_back({"        put(w" + number(i) + " + base + j, c, " + value + ");\n", ""});
+            const std::string value =
+                filled(flag ? "($v)bytes_of_mask<N>($)" : "($v)($)", type(v), names_[v]);
+            body_.push_back({filled("        put(w$ + base + j, c, $);\n", i, value), ""});
         }
         for (std::size_t i = 0; i < sums_.size(); ++i)
             body_.push_back(
-                {"        put(b" + number(i) + " + j, c, " + names_[g_.node(sums_[i]).inputs[0]] + ");\n",
-                 ""});
+                {filled("        put(b$ + j, c, $);\n", i, names_[g_.node(sums_[i]).inputs[0]]), ""});
     }
     void run()
     {
         const std::int64_t n = space_->extents.back(), size = block();
-        if (sums_.empty()) {
-            out_ += passes(n);
-            return;
-        }
+        if (sums_.empty()) return add("    $$>($);", calls_, n, bodies_);
         for (std::size_t i = 0; i < sums_.size() && !short_row_; ++i)
-            out_ += std::string("    Carry<") + type(sums_[i]) + "> s" + number(i) + ";\n";
+            add("    Carry<$> s$;", type(sums_[i]), i);
         // long text is written, and compiled, once for whole blocks and the rest
         if (bodies_ != "body" && !overwritten_ && !short_row_ && n > size && n % size >= 64) {
-            const std::string whole = "base + " + number(size) + " <= " + number(n);
-            out_ += "    for (base = 0; base < " + number(n) + "; base += " + number(size) +
-                    ") {\n    phases_to<N>(" + whole + " ? " + number(size) + " : " + number(n % size) +
-                    ", " + bodies_ + ");\n";
-            for (std::size_t i = 0; i < sums_.size(); ++i) {
-                const std::string b = ">(b" + number(i) + ")";
-                out_ += "    s" + number(i) + ".add(" + whole + " ? fold_block<" + number(size) + b +
-                        " : fold_block<" + number(n % size) + b + ");\n";
-            }
-            out_ += "    }\n";
+            const std::string whole = filled("base + $ <= $", size, n);
+            add("    for (base = 0; base < $; base += $) {", n, size);
+            add("    phases_to<N>($ ? $ : $, $);", whole, size, n % size, bodies_);
+            for (std::size_t i = 0; i < sums_.size(); ++i)
+                add("    s$.add($ ? fold_block<$>(b$) : fold_block<$>(b$));", i, whole, size, i, n % size, i);
+            add("    }");
         } else {
-            if (n / size)
-                out_ += "    for (base = 0; base < " + number(n / size * size) + "; base += " + number(size) +
-                        ") {\n" + blocks(size) + "    }\n";
-            if (n % size) out_ += "    base = " + number(n / size * size) + ";\n" + blocks(n % size);
-        }
-        out_ += "    base = 0;\n";
-        for (std::size_t i = 0; i < sums_.size() && !short_row_; ++i)
-            out_ += "    o" + number(place_of(sums_[i])) + "[" + sum_index() + "] = s" + number(i) +
-                    ".total();\n";
-    }
-    std::string passes(std::int64_t n) const { return "    " + calls_ + number(n) + ">(" + bodies_ + ");\n"; }
-    std::string blocks(std::int64_t n) const
-    {
-        std::string s = passes(n);
-        for (std::size_t i = 0; i < sums_.size(); ++i) {
-            const std::string k = number(i);
-            if (short_row_) {
-                s += "    fold_rows<" + number(short_row_) + ">(b" + k + ", o" + number(place_of(sums_[i])) +
-                     " + " + sum_index() + " + base / " + number(short_row_) + ", " + number(n / short_row_) +
-                     ");\n";
-                continue;
+            if (n / size) {
+                add("    for (base = 0; base < $; base += $) {", n / size * size, size);
+                blocks(size);
+                add("    }");
             }
-            s += "    s" + k + ".add(fold_block<" + number(n) + ">(b" + k + "));\n";
+            if (n % size) {
+                add("    base = $;", n / size * size);
+                blocks(n % size);
+            }
         }
-        return s;
+        add("    base = 0;");
+        for (std::size_t i = 0; i < sums_.size() && !short_row_; ++i)
+            add("    o$[$] = s$.total();", place_of(sums_[i]), sum_index(), i);
+    }
+    void blocks(std::int64_t n)
+    {
+        add("    $$>($);", calls_, n, bodies_);
+        for (std::size_t i = 0; i < sums_.size(); ++i)
+            if (short_row_)
+                add("    fold_rows<$>(b$, o$ + $ + base / $, $);", short_row_, i, place_of(sums_[i]),
+                    sum_index(), short_row_, n / short_row_);
+            else
+                add("    s$.add(fold_block<$>(b$));", i, n, i);
     }
     std::size_t place_of(ValueId sum) const
     {
@@ -367,13 +371,10 @@ private:
         std::string at = "0";
         std::int64_t stride = short_row_ ? space_->extents.back() / short_row_ : 1;
         for (std::size_t d = space_->rank() - 1; d-- > 0; stride *= space_->extents[d])
-            at += " + i" + number(d) + " * " + number(stride);
+            at += filled(" + i$ * $", d, stride);
         return at;
     }
 
-    const Graph& g_;
-    const tiling::Layouts& layouts_;
-    const tiling::Group& group_;
     bool overwritten_;
     Shape shape_;
     std::vector<ValueId> sums_;
@@ -382,7 +383,6 @@ private:
     std::unordered_map<ValueId, std::string> names_;
     std::vector<BodyLine> body_;
     std::string calls_, bodies_;  ///< what goes through the elements, of what
-    std::string out_;
 };
 
 }  // namespace wengert::detail

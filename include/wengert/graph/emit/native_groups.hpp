@@ -105,7 +105,7 @@ private:
         if (chain_[v] != none) return assign_chain(v);
         const GraphNode& n = g_.node(v);
         if (n.primitive->value && element_count(n.shape) > 0)
-            if (const TypedProgram p = program_of(g_, layouts_, v))
+            if (const TypedProgram p = program_of(g_, layouts_, v, !with_sums_))
                 return assign_loop(v, p.steps().size() - n.inputs.size());
         if (with_sums_ && summed_axes(g_, n) && assign_sum(v)) return;
         open(v, level_below(v) + 1, 0);

@@ -129,13 +129,14 @@ private:
 };
 
 /// The text of one chain: the array is cut into boxes in each of which the same parts are added.
-class PartText {
+class PartText : public FusedText {
 public:
     PartText(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group,
              const PartChain& chain)
-        : g_(g), layouts_(layouts), group_(group), chain_(chain), shape_(g.node(chain.base).shape)
+        : FusedText(g, layouts, group), chain_(chain), shape_(g.node(chain.base).shape)
     {
-        head();
+        add("(void* const* p, f64 zero)\n{");
+        pointers(false);
         std::vector<std::vector<std::int64_t>> edges(shape_.size());
         for (std::size_t d = 0; d < shape_.size(); ++d) {
             std::set<std::int64_t> at{0, shape_[d]};
@@ -161,25 +162,8 @@ public:
         }
         out_ += "}\n";
     }
-    const std::string& text() const noexcept { return out_; }
 
 private:
-    template <class N> static std::string number(N n) { return std::to_string(n); }
-    const char* type(ValueId v) const { return c_type(g_.node(v).dtype, Dialect::vectors); }
-    bool is_literal(ValueId v) const
-    {
-        double value;
-        return text_literal(g_, layouts_, v, value) != nullptr;
-    }
-    void head()
-    {
-        out_ += "(void* const* p, f64 zero)\n{\n";
-        for (std::size_t k = 0; k < group_.operands.size(); ++k)
-            out_ += std::string("    const ") + type(group_.operands[k]) + "* __restrict a" + number(k) +
-                    " = (const " + type(group_.operands[k]) + "*)p[" + number(k) + "];\n";
-        out_ += std::string("    ") + type(chain_.base) + "* __restrict o0 = (" + type(chain_.base) + "*)p[" +
-                number(group_.operands.size()) + "];\n";
-    }
     /// The address of an operand at the row (i0, …) and column low + j of the array, less `start`.
     std::string load(ValueId v, const Shape& of, const Shape* start, std::int64_t low,
                      const std::string& name)
@@ -196,14 +180,12 @@ private:
         }
         offset += low * s[last];
         at += " + (" + number(offset) + ")";
-        const std::string t = type(v), flag = g_.node(v).dtype == DType::boolean ? "mask_of_bytes" : "";
-        if (s[last] == 0)
-            return "            const auto " + name + " = " + flag + "(K<" + t + "v>(*(" + at + ")));\n";
-        if (s[last] == 1)
-            return "            const auto " + name + " = " + flag + "(get<" + t + "v>(" + at +
-                   " + j, c));\n";
-        return "            const auto " + name + " = " + flag + "(gather<" + t + "v>(" + at + " + j * " +
-               number(s[last]) + ", " + number(s[last]) + ", c.value));\n";
+        const char* const t = type(v);
+        const std::string load = s[last] == 0 ? filled("K<$v>(*($))", t, at)
+                                 : s[last] == 1
+                                     ? filled("get<$v>($ + j, c)", t, at)
+                                     : filled("gather<$v>($ + j * $, $, c.value)", t, at, s[last], s[last]);
+        return filled("            const auto $ = $;\n", name, wrapped(v, load));
     }
     /// The loops over the rows that boxes beside one another share.
     void open_rows(const std::vector<std::int64_t>& low, const std::vector<std::int64_t>& high)
@@ -212,18 +194,6 @@ private:
             out_ += "    for (long i" + number(d) + " = " + number(low[d]) + "; i" + number(d) + " < " +
                     number(high[d]) + "; ++i" + number(d) + ")\n";
         out_ += "    {\n";
-    }
-    /// The vectors of a box: few columns take less than a register.
-    std::string vectors_for(std::int64_t columns) const
-    {
-        std::size_t lanes = 16 / widest();
-        while (lanes < 64 && static_cast<std::int64_t>(lanes) < columns) lanes *= 2;
-        const std::string most = "register_bytes / " + number(widest());
-        std::string s = "        enum { N = " + most + " < " + number(lanes) + " ? " + most + " : " +
-                        number(lanes) + " };\n";
-        for (const char* t : {"f32", "f64", "i32", "i64", "u8"})
-            s += std::string("        typedef V<") + t + ", N> " + t + "v;\n";
-        return s;
     }
     std::size_t widest() const
     {
@@ -234,7 +204,8 @@ private:
     void box(const std::vector<std::int64_t>& low, const std::vector<std::int64_t>& high)
     {
         const std::size_t last = shape_.size() - 1;
-        out_ += "        {\n" + vectors_for(high[last] - low[last]);
+        out_ += "        {\n";
+        vectors_for(high[last] - low[last], widest());
         out_ += "        along<N, " + number(high[last] - low[last]) +
                 ">([&](long j, auto c) __attribute__((always_inline)) {\n";
         out_ += load(chain_.base, shape_, nullptr, low[last], "s0");
@@ -279,19 +250,8 @@ private:
         }
         return is_literal(l.addend) ? literal(l.addend) : name_of_value(l.addend);
     }
-    std::string literal(ValueId v) const
-    {
-        double value = 0;
-        text_literal(g_, layouts_, v, value);
-        return std::string("K<") + type(v) + "v>(" + literal_text(value, g_.node(v).dtype) + ")";
-    }
-
-    const Graph& g_;
-    const tiling::Layouts& layouts_;
-    const tiling::Group& group_;
     const PartChain& chain_;
     Shape shape_;
-    std::string out_;
 };
 
 }  // namespace wengert::detail

@@ -2,6 +2,7 @@
 // plain numbers for headers that stand alone.
 #pragma once
 
+#include <array>
 #include <set>
 
 #include "../../kernels/cpu/lane.hpp"
@@ -26,6 +27,41 @@ inline void append_line(std::string& out, const BodyLine& line, std::string& at)
     if (!line.at.empty() && line.at != at) out += at = line.at;
     out += line.text;
 }
+
+/// How an operation is written: $ stands for its operands one after another, T for the type of its value, U for a cast to that
+/// type without a sign, N for its number, ~ for what ends the names of <math.h>. Null: a call of the function of its name.
+struct Spelling {
+    TermKind kind;
+    const char *vectors, *numbers;
+    const char* whole;  ///< numbers that wrap, as the library's do; those of C must not
+};
+// clang-format off
+inline constexpr Spelling spellings[] = {
+    {TermKind::add,         "$ + $", "$ + $", "(T)(U($) + U($))"},
+    {TermKind::subtract,    "$ - $", "$ - $", "(T)(U($) - U($))"},
+    {TermKind::multiply,    "$ * $", "$ * $", "(T)(U($) * U($))"},
+    {TermKind::square,      "$ * $", "$ * $", "(T)(U($) * U($))"},
+    {TermKind::negative,    "neg($)", "-($)", "(T)(U(0) - U($))"},
+    {TermKind::logical_not, "negate($)", "!$", "!$"},
+    {TermKind::logical_and, "both($, $)", "$ && $", "$ && $"},
+    {TermKind::logical_or,  "either($, $)", "$ || $", "$ || $"},
+    {TermKind::where,       "sel($, $, $)", "$ ? $ : $", "$ ? $ : $"},
+    {TermKind::is_finite,   nullptr, nullptr, "$ || 1"},
+    {TermKind::sqrt,        nullptr, "sqrt~($)", nullptr},
+    {TermKind::abs,         nullptr, "fabs~($)", nullptr},
+    {TermKind::copysign,    nullptr, "copysign~($, $)", nullptr},
+    {TermKind::floor,       nullptr, "floor~($)", "$"},
+    {TermKind::ceil,        nullptr, "ceil~($)", "$"},
+    {TermKind::round_even,  nullptr, "nearbyint~($)", "$"},
+    {TermKind::fma,         nullptr, text_is_fused<> ? "fma~($, $, $)" : "$ * $ + $", nullptr},
+    {TermKind::bits,        "bits($)", nullptr, nullptr},
+    {TermKind::from_bits,   "from_bits<Tv>($)", nullptr, nullptr},
+    {TermKind::shift_left,  "$ << N", nullptr, "(T)(U$ << N)"},
+    {TermKind::shift_right, "shift_right<N>($)", nullptr, "(T)(U$ >> N)"},
+    {TermKind::bit_and,     "$ & $", nullptr, "$ & $"},
+    {TermKind::bit_or,      "$ | $", nullptr, "$ | $"},
+};
+// clang-format on
 
 /// Writes the statements of programs into one block of code, each step a constant of its own.
 class TermCode {
@@ -96,163 +132,115 @@ private:
     std::string constant(double value, DType type) const
     {
         const std::string number = literal_text(value, type);
-        return vectors_ ? "K<" + vector(type) + ">(" + number + ")" : number;
+        return vectors_ ? filled("K<$>($)", vector(type), number) : number;
     }
     std::string operand(std::int32_t i, DType type) const
     {
+        if (i < 0) return {};
         const TermStep& s = program_->step(i);
         if (s.kind == TermKind::constant) return constant(s.value, type);
         return s.kind == TermKind::zero_cotangent ? constant(0, type) : names_[static_cast<std::size_t>(i)];
     }
+    using Operands = std::array<std::string, 3>;
+
     std::string expression(const TermStep& s) const
     {
         const TypedProgram& p = *program_;
         if (guard_of(p, s)) return guard(s);
-        const DType type = s.kind == TermKind::where ? p.partner(s.b, s.c)
-                           : s.b < 0                 ? p.type(s.a)
-                                                     : p.partner(s.a, s.b);
-        if (s.kind == TermKind::where) {
-            const std::string c = names_[static_cast<std::size_t>(s.a)], a = operand(s.b, type),
-                              b = operand(s.c, type);
-            return vectors_ ? "sel(" + c + ", " + a + ", " + b + ")" : c + " ? " + a + " : " + b;
-        }
-        const std::string a = operand(s.a, type), b = s.b < 0 ? "" : operand(s.b, type);
-        if (s.kind == TermKind::seldom) return seldom(s);
-        if (s.kind >= TermKind::bits && s.kind <= TermKind::bit_or) return of_bits(s, a, b, type);
-        if (s.kind == TermKind::cast) return cast(a, type, s.type);
-        if (type == DType::boolean && vectors_) return mask(s, a, b);
-        if (!vectors_ && !differentiable(type))
-            if (const std::string whole = wrapping(s.kind, a, b, type); !whole.empty()) return whole;
-        if (const Infix op = infix_of(s.kind); op.sign) return a + op.sign + b;
-        if (s.kind == TermKind::square) return a + " * " + a;
-        if (s.kind == TermKind::negative) return (vectors_ ? "neg(" : "-(") + a + ")";
-        if (s.kind == TermKind::logical_not) return "!" + a;
-        if (s.kind == TermKind::pow) return power(s, a, b);
-        if (!vectors_ && !differentiable(type) && rounds(s.kind)) return a;
-        if (!vectors_ && s.kind == TermKind::fma && !text_is_fused<>)
-            return a + " * " + b + " + " + operand(s.c, type);
-        std::string call = function(s.kind, type) + "(" + a;
-        if (s.b >= 0) call += ", " + b;
-        if (s.c >= 0) call += ", " + operand(s.c, type);
-        return call + ")";
+        const bool selects = s.kind == TermKind::where || s.kind == TermKind::seldom;
+        const DType type = selects ? p.partner(s.b, s.c) : s.b < 0 ? p.type(s.a) : p.partner(s.a, s.b);
+        const Operands in = {operand(s.a, type), operand(s.b, type), operand(s.c, type)};
+        if (s.kind == TermKind::seldom) return seldom(s, in, type);
+        if (s.kind == TermKind::cast) return cast(in[0], type, s.type);
+        const bool equal = s.kind == TermKind::equal;
+        if (type == DType::boolean && vectors_ && (equal || s.kind == TermKind::not_equal))
+            return compared(s, in, equal);
+        if (s.kind == TermKind::square || is_square(s))
+            return spelled(TermKind::square, s.value, {in[0], in[0], {}}, type);
+        return spelled(s.kind, s.value, in, s.kind == TermKind::from_bits ? real_of_bits(type) : type);
+    }
+    /// As the table has it.
+    std::string spelled(TermKind kind, double number, const Operands& in, DType type) const
+    {
+        const char *text = nullptr, *const infix = infix_of(kind).sign;
+        for (const Spelling& s : spellings)
+            if (s.kind == kind) text = vectors_ ? s.vectors : differentiable(type) ? s.numbers : s.whole;
+        if (!text) return infix ? in[0] + infix + in[1] : call(kind, in, type);
+        std::string out;
+        std::size_t next = 0;
+        for (const char* c = text; *c; ++c) switch (*c) {
+            case '$': out += in[next++]; break;
+            case 'T': out += c_type(type, dialect_); break;
+            case 'U': out += type == DType::int32 ? "(uint32_t)" : "(uint64_t)"; break;
+            case 'N': out += std::to_string(static_cast<int>(number)); break;
+            case '~': out += row_of(type).suffix; break;
+            default: out += *c;
+            }
+        return out;
+    }
+    std::string call(TermKind kind, const Operands& in, DType type) const
+    {
+        std::string out = function(kind, type) + "(" + in[0];
+        for (const std::size_t k : {1, 2})
+            if (!in[k].empty()) out += ", " + in[k];
+        return out + ")";
+    }
+    /// aᵇ for the exponent that is a multiplication.
+    bool is_square(const TermStep& s) const
+    {
+        return s.kind == TermKind::pow && program_->step(s.b).kind == TermKind::constant &&
+               program_->step(s.b).value == 2;
     }
     /// The function of large arguments where there are any.
-    std::string seldom(const TermStep& s) const
+    std::string seldom(const TermStep& s, const Operands& in, DType type) const
     {
-        const DType type = program_->type(s.b);
-        const std::string far = std::string(name_of(static_cast<TermKind>(static_cast<int>(s.value)))) +
-                                "_far_" + c_type(type, Dialect::vectors);
-        const std::string m = operand(s.a, type), y = operand(s.b, type), x = operand(s.c, type);
-        if (vectors_) return "seldom<" + far + "<" + vector(type) + ">>(" + m + ", " + y + ", " + x + ")";
-        return m + " ? " + prefix_ + far + "(" + x + ") : " + y;
+        const std::string far =
+            filled("$_far_$", std::string(name_of(static_cast<TermKind>(static_cast<int>(s.value)))),
+                   c_type(type, Dialect::vectors));
+        if (vectors_) return filled("seldom<$<$>>($, $, $)", far, vector(type), in[0], in[1], in[2]);
+        return filled("$ ? $$($) : $", in[0], prefix_, far, in[2], in[1]);
     }
-    /// Numbers as bits, and their bits moved and joined.
-    std::string of_bits(const TermStep& s, const std::string& a, const std::string& b, DType type) const
-    {
-        const std::string n = std::to_string(static_cast<int>(s.value));
-        const std::string u = type == DType::int32 ? "(uint32_t)" : "(uint64_t)";
-        switch (s.kind) {
-        case TermKind::bits:
-            return vectors_ ? "bits(" + a + ")" : number_function("bits", type) + "(" + a + ")";
-        case TermKind::from_bits: {
-            const DType to = real_of_bits(type);
-            return vectors_ ? "from_bits<" + vector(to) + ">(" + a + ")"
-                            : number_function("from_bits", to) + "(" + a + ")";
-        }
-        case TermKind::shift_left:
-            return vectors_ ? a + " << " + n
-                            : "(" + std::string(c_type(type, dialect_)) + ")(" + u + a + " << " + n + ")";
-        case TermKind::shift_right:
-            return vectors_ ? "shift_right<" + n + ">(" + a + ")"
-                            : "(" + std::string(c_type(type, dialect_)) + ")(" + u + a + " >> " + n + ")";
-        default: return a + (s.kind == TermKind::bit_and ? " & " : " | ") + b;
-        }
-    }
-    /// Whole numbers wrap, as the library's do; those of C must not. "" for other operations.
-    std::string wrapping(TermKind kind, const std::string& a, const std::string& b, DType type) const
-    {
-        const std::string u = type == DType::int32 ? "(uint32_t)" : "(uint64_t)";
-        const auto of = [&](const std::string& x, const char* sign, const std::string& y) {
-            return "(" + std::string(c_type(type, dialect_)) + ")(" + u + "(" + x + ")" + sign + u + "(" + y +
-                   "))";
-        };
-        switch (kind) {
-        case TermKind::add: return of(a, " + ", b);
-        case TermKind::subtract: return of(a, " - ", b);
-        case TermKind::multiply: return of(a, " * ", b);
-        case TermKind::square: return of(a, " * ", a);
-        case TermKind::negative: return of("0", " - ", a);
-        default: return {};
-        }
-    }
-    static bool rounds(TermKind k)
-    {
-        return k == TermKind::floor || k == TermKind::ceil || k == TermKind::round_even;
-    }
+    /// A helper of numbers, or a function over vectors.
     std::string function(TermKind kind, DType type) const
     {
-        const std::string name = std::string(name_of(kind)) + "_";
-        if (vectors_ && calls_ && is_long(kind))
-            return (kind >= TermKind::add ? "called2<" : "called<") + name + "<" + vector(type) + ">>";
-        if (vectors_) return name;
-        return number_function(name_of(kind), type);
-    }
-    /// What <math.h> has under this name or another, or a helper.
-    std::string number_function(std::string_view name, DType type) const
-    {
-        // what C rounds exactly
-        static constexpr std::string_view exact[] = {"sqrt", "abs",      "floor",     "ceil",
-                                                     "fma",  "copysign", "round_even"};
-        bool helper = true;
-        for (std::string_view e : exact) helper = helper && name != e;
-        helper = helper || !differentiable(type);
-        if (helper) {
-            const std::string full = std::string(name) + "_" + row_of(type).lane;
-            helpers_->insert(full);
-            return prefix_ + full;
+        const bool whole_power = kind == TermKind::pow && !differentiable(type);
+        const std::string name = std::string(whole_power ? "power" : name_of(kind)) + "_";
+        if (!vectors_) {
+            helpers_->insert(name + row_of(type).lane);
+            return prefix_ + name + row_of(type).lane;
         }
-        const std::string c(name == "abs" ? "fabs" : name == "round_even" ? "nearbyint" : name);
-        return c + row_of(type).suffix;
+        if (!calls_ || !is_long(kind)) return name;
+        return filled("$<$<$>>", kind >= TermKind::add ? "called2" : "called", name, vector(type));
     }
     std::string guard(const TermStep& s) const
     {
         const TypedProgram& p = *program_;
         const TermStep& same = p.step(p.step(s.a).a);
         const DType type = p.partner(s.b, s.c);
-        if (p.step(same.a).kind == TermKind::constant && p.step(same.a).value != 0) return operand(s.c, type);
-        return (vectors_ ? "guarded" : number_function("guarded", type)) + "(" + operand(same.a, type) +
-               (vectors_ ? ", zero, " : ", ") + operand(s.c, type) + ")";
+        const std::string g = operand(same.a, type), r = operand(s.c, type);
+        if (p.step(same.a).kind == TermKind::constant && p.step(same.a).value != 0) return r;
+        if (vectors_) return filled("guarded($, zero, $)", g, r);
+        helpers_->insert(std::string("guarded_") + row_of(type).lane);
+        return filled("$guarded_$($, $)", prefix_, row_of(type).lane, g, r);
     }
-    /// aᵇ for the exponents that are multiplications.
-    std::string power(const TermStep& s, const std::string& a, const std::string& b) const
+    /// Two masks, of which one may be known.
+    std::string compared(const TermStep& s, const Operands& in, bool equal) const
     {
-        const TermStep& e = program_->step(s.b);
-        if (e.kind == TermKind::constant && e.value == 2) return a + " * " + a;
-        return function(TermKind::pow, program_->partner(s.a, s.b)) + "(" + a + ", " + b + ")";
-    }
-    std::string mask(const TermStep& s, const std::string& a, const std::string& b) const
-    {
-        const auto value = [&](std::int32_t i) { return program_->step(i).value != 0; };
-        const bool a_known = program_->is_constant(s.a), b_known = s.b >= 0 && program_->is_constant(s.b);
-        switch (s.kind) {
-        case TermKind::logical_not: return "negate(" + a + ")";
-        case TermKind::logical_and: return "both(" + a + ", " + b + ")";
-        case TermKind::logical_or: return "either(" + a + ", " + b + ")";
-        default: break;
+        for (const bool second : {true, false}) {
+            const std::int32_t known = second ? s.b : s.a;
+            if (!program_->is_constant(known)) continue;
+            const std::string& other = in[second ? 0 : 1];
+            return (program_->step(known).value != 0) == equal ? other : "negate(" + other + ")";
         }
-        const bool equal = s.kind == TermKind::equal;
-        if (b_known) return value(s.b) == equal ? a : "negate(" + a + ")";
-        if (a_known) return value(s.a) == equal ? b : "negate(" + b + ")";
-        const std::string differ = "differ(" + a + ", " + b + ")";
+        const std::string differ = filled("differ($, $)", in[0], in[1]);
         return equal ? "negate(" + differ + ")" : differ;
     }
     std::string cast(const std::string& a, DType from, DType to) const
     {
         if (from == to) return a;
-        if (!vectors_)
-            return to == DType::boolean ? a + " != 0" : "(" + std::string(c_type(to, dialect_)) + ")" + a;
-        if (to == DType::boolean) return a + " != K<" + vector(from) + ">(0)";
-        return "convert<" + vector(to) + ">(" + a + (from == DType::boolean ? " & 1)" : ")");
+        if (!vectors_) return to == DType::boolean ? a + " != 0" : filled("($)$", c_type(to, dialect_), a);
+        if (to == DType::boolean) return filled("$ != K<$>(0)", a, vector(from));
+        return filled("convert<$>($$)", vector(to), a, from == DType::boolean ? " & 1" : "");
     }
 
     bool vectors_, calls_ = false;

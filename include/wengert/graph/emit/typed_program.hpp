@@ -52,8 +52,9 @@ inline std::string literal_text(double value, DType type)
 class TypedProgram {
 public:
     TypedProgram() = default;
-    /// `known` are inputs that are numbers, or null.
-    TypedProgram(const GraphNode& n, const DType* inputs, const double* const* known)
+    /// `known` are inputs that are numbers, or null; `plain`: it is written over plain numbers.
+    TypedProgram(const GraphNode& n, const DType* inputs, const double* const* known, bool plain = false)
+        : plain_(plain)
     {
         if (!n.primitive || !n.primitive->describe) return;
         const TermScope scope(program_);
@@ -120,7 +121,8 @@ private:
         if (s.kind >= TermKind::less && s.kind <= TermKind::logical_or) return DType::boolean;
         return s.b < 0 ? type(s.a) : partner(s.a, s.b);
     }
-    /// Bools take part in logic and selection only, whole numbers in what needs no approximation and no division.
+    /// Bools take part in logic and selection only, whole numbers in what needs no approximation and no division. Over plain
+    /// numbers bools have an order, too, and whole numbers powers.
     bool writable(const TermStep& s) const
     {
         if (s.a < 0 || s.kind == TermKind::input || s.kind >= TermKind::bits) return true;
@@ -140,16 +142,17 @@ private:
         case TermKind::floor:
         case TermKind::ceil:
         case TermKind::round_even:
-        case TermKind::is_finite:
         case TermKind::add:
         case TermKind::subtract:
         case TermKind::multiply:
+        case TermKind::maximum:
+        case TermKind::minimum: return a != DType::boolean;
+        case TermKind::is_finite:
         case TermKind::less:
         case TermKind::less_equal:
         case TermKind::greater:
-        case TermKind::greater_equal:
-        case TermKind::maximum:
-        case TermKind::minimum: return a != DType::boolean;
+        case TermKind::greater_equal: return a != DType::boolean || plain_;
+        case TermKind::pow: return differentiable(a) || (a != DType::boolean && plain_);
         default: return differentiable(a);
         }
     }
@@ -158,7 +161,7 @@ private:
     std::vector<DType> types_;
     std::int32_t root_ = -1;
     DType default_ = DType::boolean;
-    bool known_ = false;
+    bool known_ = false, plain_ = false;
 };
 
 }  // namespace wengert::detail
