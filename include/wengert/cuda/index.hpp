@@ -2,8 +2,7 @@
 #pragma once
 
 #include "../ops/index/alias.hpp"
-#include "../ops/index/index_source.hpp"
-#include "../ops/index/run_source.hpp"
+#include "../ops/structural.hpp"
 #include "index_text.hpp"
 #include "moves.hpp"
 
@@ -173,17 +172,14 @@ private:
 };
 
 /// Looks at indices on the host before anything is written.
-inline void check_given(const Index& p, std::string_view name, const Ref<Block>* in, const Site& at)
+inline void check_there(const Index& p, std::string_view name, const Ref<Block>* in, std::size_t n,
+                        DType dtype, const Site& at)
 {
-    if (p.given_count == 0) return;
     Ref<Block> near[Index::most_operands];
+    for (std::size_t k = 0; k < n && k < Index::most_operands; ++k) near[k] = in[k];
     for (std::size_t k = 0; k < p.given_count; ++k)
-        near[p.givens[k].operand] = wengert::detail::copy_to_host(in[p.givens[k].operand]);
-    const GivenCheck check(p, name, near, at);
-    for (std::size_t w = 0; w < p.write_count; ++w) check.array(p.writes[w], p.result);
-    for (std::size_t r = 0; r < p.read_count; ++r)
-        if (p.reads[r].operand != Index::no_operand) check.array(p.reads[r].at, p.shape(p.reads[r].operand));
-    if (p.has_factor) check.array(p.factor.at, p.shape(p.factor.operand));
+        near[p.givens[k].operand] = on_host(in[p.givens[k].operand]);
+    check_index(p, name, near, dtype, at);
 }
 
 /// Null where the host has to help.
@@ -198,7 +194,7 @@ inline Ref<Block> index_program(Gpu& gpu, const Primitive& p, const void* op, co
     if (p.overridden && n == 1 && in[0]->dtype == p.dtype && alias_of(program, in[0]->strides(), view))
         return make_view(in[0], program.shown(), &view.strides, view.offset);
     if (!IndexKernel::can(program)) return {};
-    check_given(program, p.name, in, at);
+    check_there(program, p.name, in, n, p.dtype, at);
     const std::uint8_t device = in[0]->device();
     auto out =
         make_elsewhere(current_thread(), device, p.dtype, program.shown(), element_count(program.result));

@@ -15,6 +15,11 @@ using DescribeIndex = void (*)(const void* op, Index& program);
 void describe_index(Index& program, std::string_view name, DescribeIndex describe, const void* op,
                     const Site& at);
 
+/// Looks at the types of operands, and at the elements that are used as positions: those operands are on the host, the others may
+/// be anywhere. Throws DTypeError, IndexError.
+void check_index(const Index& program, std::string_view name, const Ref<Block>* in, DType dtype,
+                 const Site& at);
+
 /// Runs it into `out`, contiguous and of the program's shape. Indices are looked at first: throws IndexError, and nothing has
 /// been written. `out` may lie where an operand lies that is read at its own places only, or that the result begins with.
 void run_index(const Index& program, std::string_view name, const Ref<Block>* in, Block& out, const Site& at);

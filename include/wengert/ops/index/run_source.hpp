@@ -356,18 +356,23 @@ WENGERT_INLINE void describe_index(Index& program, std::string_view name, Descri
     program.check(name, at);
 }
 
+WENGERT_INLINE void check_index(const Index& program, std::string_view name, const Ref<Block>* in,
+                                DType dtype, const Site& at)
+{
+    detail::check_types(program, name, in, dtype, at);
+    if (program.given_count == 0) return;
+    const detail::GivenCheck check(program, name, in, at);
+    for (std::size_t w = 0; w < program.write_count; ++w) check.array(program.writes[w], program.result);
+    for (std::size_t r = 0; r < program.read_count; ++r)
+        if (program.reads[r].operand != Index::no_operand)
+            check.array(program.reads[r].at, program.shape(program.reads[r].operand));
+    if (program.has_factor) check.array(program.factor.at, program.shape(program.factor.operand));
+}
+
 WENGERT_INLINE void run_index(const Index& program, std::string_view name, const Ref<Block>* in, Block& out,
                               const Site& at)
 {
-    detail::check_types(program, name, in, out.dtype, at);
-    if (program.given_count > 0) {
-        const detail::GivenCheck check(program, name, in, at);
-        for (std::size_t w = 0; w < program.write_count; ++w) check.array(program.writes[w], program.result);
-        for (std::size_t r = 0; r < program.read_count; ++r)
-            if (program.reads[r].operand != Index::no_operand)
-                check.array(program.reads[r].at, program.shape(program.reads[r].operand));
-        if (program.has_factor) check.array(program.factor.at, program.shape(program.factor.operand));
-    }
+    check_index(program, name, in, out.dtype, at);
     detail::IndexRun(program, in, out).run();
 }
 
