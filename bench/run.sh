@@ -8,7 +8,8 @@
 # bench/run.sh --peak [WORKLOAD...] shows the cold first call and peak memory, bench/run.sh --tape the bytes on the tape,
 # bench/run.sh --plan [WORKLOAD...] what tracing and planning take, bench/run.sh memory what bounded memory costs,
 # bench/run.sh tune the constants of this machine for PassOptions::costs, bench/run.sh products the library's products of
-# matrices beside those of the BLAS, and which of them kernels::gemm chooses, bench/run.sh loops what loops take whose bodies fold.
+# matrices beside those of the BLAS, and which of them kernels::gemm chooses, bench/run.sh loops what loops take whose bodies fold,
+# bench/run.sh scalars what scalar code takes, and writes its tables.
 # XLA's rows need `python3 -m pip install jax`, with the interpreter in $WENGERT_BENCH_PYTHON where it is another one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -19,6 +20,7 @@ memory=$#
 tune=1
 products=1
 loops=1
+scalars=1
 tables=1
 timed=
 options=
@@ -28,6 +30,7 @@ for argument in "$@"; do
         tune) tune=0 ;;
         products) products=0 ;;
         loops) loops=0 ;;
+        scalars) scalars=0 ;;
         tables) tables=0 ;;
         --*) options="$options $argument" ;;
         *) timed="$timed $argument" ;;
@@ -41,7 +44,8 @@ if command -v ccache >/dev/null; then launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=cca
 cmake -S "$root" -B "$build" $launcher -DCMAKE_BUILD_TYPE=Release -DWENGERT_BUILD_BENCH=ON -DWENGERT_BUILD_TESTS=OFF \
     -DWENGERT_BUILD_EXAMPLES=OFF >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 wanted=
-if [ "$tables" -eq 0 ]; then wanted='--target wengert_bench wengert_memory'; fi
+if [ "$tables" -eq 0 ]; then wanted='--target wengert_bench wengert_memory wengert_scalars wengert_scalar_codes wengert_loops'; fi
+if [ "$scalars" -eq 0 ]; then wanted='--target wengert_scalars wengert_scalar_codes'; fi
 # shellcheck disable=SC2086
 cmake --build "$build" --parallel "${JOBS:-2}" $wanted >&2
 
@@ -53,6 +57,16 @@ if [ "$memory" -eq 0 ]; then OPENBLAS_NUM_THREADS=1 "$build/bench/wengert_memory
 if [ "$tune" -eq 0 ]; then "$build/bench/wengert_tune"; fi
 if [ "$products" -eq 0 ]; then "$build/bench/wengert_products"; fi
 if [ "$loops" -eq 0 ]; then "$build/bench/wengert_loops"; fi
+
+run_scalars() {
+    "$build/bench/wengert_scalars" >"$1/scalars.txt" && "$build/bench/wengert_scalar_codes" >"$1/scalar_codes.txt"
+}
+if [ "$scalars" -eq 0 ]; then  # in a folder of their own, so that no other table is written anew
+    mkdir -p "$build/scalars"
+    OPENBLAS_NUM_THREADS=1 run_scalars "$build/scalars"
+    cat "$build/scalars/scalars.txt" "$build/scalars/scalar_codes.txt"
+    python3 -B "$root/bench/tables.py" --collect "$build/scalars"
+fi
 
 # Each workload has a process of its own, so that one which fails takes no other's rows with it.
 if [ "$tables" -eq 0 ]; then
@@ -66,8 +80,8 @@ if [ "$tables" -eq 0 ]; then
             "$BESIDE/build/bench/bench/wengert_bench" $workload --systems wengert,wengert-tile,wengert-native --out "$before"
         fi
     done
-    rm -f "$build/memory.txt" "$build/peak.txt" "$build/scalars.txt" "$build/loops.txt"
-    "$build/bench/wengert_scalars" >"$build/scalars.txt" || failed="$failed scalars"
+    rm -f "$build/memory.txt" "$build/peak.txt" "$build/scalars.txt" "$build/scalar_codes.txt" "$build/loops.txt"
+    run_scalars "$build" || failed="$failed scalars"
     "$build/bench/wengert_loops" >"$build/loops.txt" || failed="$failed loops"
     "$build/bench/wengert_memory" >"$build/memory.txt" || failed="$failed memory"
     "$build/bench/wengert_bench" --peak --systems wengert,wengert-tile,floor >"$build/peak.txt" || failed="$failed peak"

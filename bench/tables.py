@@ -187,6 +187,11 @@ def collect(folder, beside):
                            scalars.read_text(), re.M)
         store("scalars", f"One run of wengert_scalars, nanoseconds an operation, g++ {compiler} -O3 -march=native",
               columns=["a chain of", "plain", "passive `Real`", "record", "reverse", "bytes"], rows=[list(row) for row in found])
+    codes = folder / "scalar_codes.txt"
+    if codes.exists():
+        store("scalar_codes", f"One run of wengert_scalar_codes, systems in turn, medians, g++ {compiler} -O3 -march=native",
+              columns=["what", "plain loops", "measured", "figure", "wanted", "holds"],
+              rows=[[part.strip() for part in line.split("|")] for line in codes.read_text().splitlines() if line.count("|") == 5])
     if loops.exists():
         found = re.findall(r"^(\D.*?\S) {2,}(\S+) +(\S+) +(\S+) +(\S+) +(\d+)$", loops.read_text(), re.M)
         store("loops", f"One run of wengert_loops, 100,000 steps, milliseconds, g++ {compiler} -O3 -march=native",
