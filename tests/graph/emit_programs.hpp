@@ -9,7 +9,7 @@
 
 #include <wengert/graph/emit/cpp_writer.hpp>
 #include <wengert/graph/emit/emit_cpp.hpp>
-#include <wengert/graph/emit/shared_object.hpp>
+#include <wengert/base/compiler/shared_object.hpp>
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/transforms/grad.hpp>
 

@@ -7,6 +7,7 @@
 #include <wengert/graph/freeze.hpp>
 #include <wengert/graph/passes/dead_code.hpp>
 #include <wengert/ops/indexing.hpp>
+#include <wengert/ops/moves.hpp>
 #include <wengert/ops/view.hpp>
 
 using walk::Label;

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/emit/shared_object.hpp>
+#include <wengert/base/compiler/shared_object.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/ops/pairs.hpp>
 

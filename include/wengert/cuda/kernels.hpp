@@ -1,12 +1,12 @@
 // Text to kernels: NVRTC makes machine code of it for the very device, which is kept in memory and on disk
-// (graph/emit/shared_object.hpp says where, and which files are trusted).
+// (base/compiler/shared_object.hpp says where, and which files are trusted).
 #pragma once
 
 #include <map>
 #include <unordered_map>
 
 #include "../devices/cuda/gpu.hpp"
-#include "../graph/emit/shared_object.hpp"
+#include "../base/compiler/shared_object.hpp"
 #include "../version.hpp"
 
 namespace wengert::detail::gpu {

@@ -76,68 +76,52 @@ private:
     /// A call of the loop that native code has for this group.
     void native_loop(const tiling::Task& t)
     {
-        const tiling::Group& group = t.group;
-        const PartChain* chain = nullptr;
-        for (const PartChain& c : w_.groups.chains())
-            if (c.links.back().node == group.nodes.back()) chain = &c;
-        const std::string f = w_.module.loop(
-            chain ? PartText(w_.graph, w_.plan.layouts, group, *chain).text()
-                  : LoopText(w_.graph, w_.plan.layouts, group, overwrites_operand(w_.plan, t)).text());
+        const std::string f = w_.module.loop(fused_text(w_.graph, w_.plan, t, w_.groups.chains()));
         std::string list;
-        for (const auto* values : {&group.operands, &group.results})
+        for (const auto* values : {&t.group.operands, &t.group.results})
             for (ValueId v : *values)
-                list += (list.empty() ? "(void*)(" : ", (void*)(") + w_.pointer(v) + ")";
+                list += filled(list.empty() ? "(void*)($)" : ", (void*)($)", w_.pointer(v));
         w_.line("{ void* const p[] = {$}; $(p, run->zero); }", list, f);
     }
     void loop(const tiling::Task& t)
     {
         const Graph& g = w_.graph;
+        const auto &in = t.group.operands, &results = t.group.results;
         const Shape& shape = g.node(t.group.nodes[0]).shape;
         std::vector<Strides> of;
-        for (ValueId v : t.group.operands)
+        for (ValueId v : in)
             of.push_back(broadcast_strides(g.node(v).shape, w_.plan.layouts[v].strides, shape));
-        for (std::size_t k = 0; k < t.group.results.size(); ++k) of.push_back(row_major(shape));
+        of.resize(in.size() + results.size(), row_major(shape));
         const LoopSpace space(shape, of, 0);
-        w_.open("{");
+        const Shape box(space.extents.data(), space.rank());
+        const auto place = [&](std::size_t k) {
+            return CppWriter::index(box, Strides(space.strides[k].data(), space.rank()));
+        };
         std::unordered_map<ValueId, std::string> names;
         std::vector<std::string> loads;
-        Shape box;
-        for (auto e : space.extents) box.push_back(e);
-        const auto place = [&](std::size_t k) {
-            Strides s;
-            for (auto x : space.strides[k]) s.push_back(x);
-            return CppWriter::index(box, s);
-        };
-        for (std::size_t k = 0; k < t.group.operands.size(); ++k) {
-            const ValueId v = t.group.operands[k];
+        w_.open("{");
+        for (std::size_t k = 0; k < in.size(); ++k) {
             double value = 0;
-            if (text_literal(g, w_.plan.layouts, v, value, true)) {
-                names[v] = literal_text(value, g.node(v).dtype);
-                continue;
-            }
-            names[v] = "x" + std::to_string(k);
-            w_.declare("a" + std::to_string(k), w_.operand(v), false);
-            loads.push_back("const " + w_.type(v) + " x" + std::to_string(k) + " = a" + std::to_string(k) +
-                            "[" + place(k) + "];");
+            const bool known = text_literal(g, w_.plan.layouts, in[k], value, true);
+            names[in[k]] = known ? literal_text(value, g.node(in[k]).dtype) : "x" + std::to_string(k);
+            if (known) continue;
+            w_.declare("a" + std::to_string(k), w_.operand(in[k]), false);
+            loads.push_back(filled("const $ x$ = a$[$];", w_.type(in[k]), k, k, place(k)));
         }
-        for (std::size_t k = 0; k < t.group.results.size(); ++k)
-            w_.declare("o" + std::to_string(k), w_.operand(t.group.results[k]), true);
+        for (std::size_t k = 0; k < results.size(); ++k)
+            w_.declare("o" + std::to_string(k), w_.operand(results[k]), true);
         w_.open_loops(box);
         for (const std::string& l : loads) w_.line(l);
-        statements(t, names);
-        for (std::size_t k = 0; k < t.group.results.size(); ++k)
-            w_.line("o$[$] = $;", k, place(t.group.operands.size() + k), names[t.group.results[k]]);
-        w_.close_loops(box);
-        w_.close();
-    }
-    void statements(const tiling::Task& t, std::unordered_map<ValueId, std::string>& names)
-    {
         TermCode code(w_.body, w_.indent(), w_.prefix, w_.module.helpers);
         for (ValueId v : t.group.nodes) {
-            std::vector<std::string> in;
-            for (ValueId i : w_.graph.node(v).inputs) in.push_back(names[i]);
-            names[v] = code.write(program_of(w_.graph, w_.plan.layouts, v, true), in);
+            std::vector<std::string> x;
+            for (ValueId i : g.node(v).inputs) x.push_back(names[i]);
+            names[v] = code.write(program_of(g, w_.plan.layouts, v, true), x);
         }
+        for (std::size_t k = 0; k < results.size(); ++k)
+            w_.line("o$[$] = $;", k, place(in.size() + k), names[results[k]]);
+        w_.close_loops(box);
+        w_.close();
     }
 
     /// What is no output's own memory is copied there.

@@ -31,6 +31,15 @@ inline bool overwrites_operand(const tiling::Plan& plan, const tiling::Task& t)
     return false;
 }
 
+/// The function over vectors of a fused group.
+inline std::string fused_text(const Graph& g, const tiling::Plan& plan, const tiling::Task& t,
+                              const std::vector<PartChain>& chains)
+{
+    for (const PartChain& c : chains)
+        if (c.links.back().node == t.group.nodes.back()) return PartText(g, plan.layouts, t.group, c).text();
+    return LoopText(g, plan.layouts, t.group, overwrites_operand(plan, t)).text();
+}
+
 /// What the functions of one header share, or those of native code (native_loops.hpp).
 class CppModule {
 public:

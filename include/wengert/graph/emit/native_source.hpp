@@ -10,7 +10,7 @@
 #include "native_groups.hpp"
 #include "native_loops.hpp"
 #include "native_products.hpp"
-#include "shared_object.hpp"
+#include "../../base/compiler/shared_object.hpp"
 #include "vector_text.hpp"
 
 namespace wengert {
@@ -112,8 +112,6 @@ struct NativePlan {
           functions(plan.tasks.size()), addresses(plan.tasks.size())
     {
         const ProductWriter products(g, plan.layouts);
-        std::unordered_map<ValueId, const PartChain*> chains;
-        for (const PartChain& c : groups.chains()) chains[c.links.back().node] = &c;
         for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
             const tiling::Group& group = plan.tasks[t].group;
             if (!group.fused) {
@@ -125,11 +123,7 @@ struct NativePlan {
             }
             addresses[t].assign(group.operands.begin(), group.operands.end());
             addresses[t].insert(addresses[t].end(), group.results.begin(), group.results.end());
-            const auto chain = chains.find(group.nodes.back());
-            functions[t] = text.add(
-                chain != chains.end()
-                    ? PartText(g, plan.layouts, group, *chain->second).text()
-                    : LoopText(g, plan.layouts, group, overwrites_operand(plan, plan.tasks[t])).text());
+            functions[t] = text.add(fused_text(g, plan, plan.tasks[t], groups.chains()));
         }
         text.add_functions(loops.text());
     }

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../base/error.hpp"
+#include "../error.hpp"
 #include "hash.hpp"
 #include "process.hpp"
 
