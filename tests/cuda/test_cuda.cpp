@@ -275,3 +275,57 @@ TEST_CASE("memory of a device is counted, kept, limited and given back", "[gpu]"
     wg::cuda::set_limit(0);
     CHECK_NOTHROW(wg::ones<float, wg::cuda>({1000, 1000}));
 }
+
+TEST_CASE("a frozen function runs on a device, node by node", "[gpu][libraries]")
+{
+    const auto f = [](const Tensor<double>& a, const Tensor<double>& b) {
+        Tensor<double> y = tanh(matmul(a, b)) - 0.5;
+        if ((sum(y) > 0.0).item()) y = y * 2.0;
+        return mean(square(y));
+    };
+    const auto x = some({6, 5}), w = some({5, 4});
+    auto frozen = wg::freeze(wg::value_and_grad<1>(f), {.device = wg::cuda{}});
+    for (int k = 0; k < 4; ++k) {
+        const auto [value, gradient] = frozen(x * (1.0 + k), w);
+        const auto [v, g] = wg::value_and_grad<1>(f)(x * (1.0 + k), w);
+        CHECK(!is_there(gradient));
+        CHECK(allclose(value, v, 1e-12));
+        CHECK(allclose(gradient, g, 1e-12));
+    }
+    CHECK(frozen.stats().replays > 0);
+    auto plain = wg::freeze(wg::grad<1>(f));
+    const Tensor<double, wg::cuda> there = wg::to<wg::cuda>(x), weights = wg::to<wg::cuda>(w);
+    Tensor<double, wg::cuda> y;
+    for (int k = 0; k < 3; ++k) y = plain(there, weights);
+    CHECK(allclose(wg::to<wg::cpu>(y), wg::grad<1>(f)(x, w), 1e-12));
+}
+
+TEST_CASE("loops, branches, keys and rules of the user's in a frozen function on a device", "[gpu]")
+{
+    const auto on = [](const auto& f, const auto&... x) {
+        auto frozen = wg::freeze(f, {.device = wg::cuda{}});
+        for (int k = 0; k < 3; ++k) {
+            const auto y = frozen(x...);
+            CHECK(!is_there(y));
+            CHECK(allclose(y, f(x...), 1e-12));
+        }
+        CHECK(frozen.stats().replays > 0);
+    };
+    on(
+        [](const Tensor<double>& s, const Tensor<double>& xs) {
+            return wg::scan([](const Tensor<double>& a,
+                               const Tensor<double>& x) { return std::pair(tanh(a + x), sum(a * x)); },
+                            s, xs)
+                .second;
+        },
+        some({3}), some({4, 3}));
+    on(
+        [](const Tensor<double>& x) {
+            return wg::cond(
+                sum(x) > 0.0, [](const Tensor<double>& t) { return exp(t); },
+                [](const Tensor<double>& t) { return t * 2.0; }, x);
+        },
+        some({5}));
+    on([](const wg::Key& key, const Tensor<double>& x) { return x * wg::uniform<double>(key, {5}); },
+       wg::Key(3), some({5}));
+}

@@ -96,7 +96,20 @@ struct DeviceTable {
                              const Site&);
 
     DeviceCounts* counts;
+    bool replays = false;  ///< a graph runs there node by node; else the whole of it is a host call
 };
+
+/// Where something is to run: the tag of a device, cpu{} or cuda{}.
+struct Placement {
+    Placement() = default;  ///< where its operands are
+    template <class Device>
+        requires requires(const Device& d) { number_of_device(d); }
+    Placement(const Device& d) : number(number_of_device(d)), chosen(true)
+    {}
+    std::uint8_t number = 0;
+    bool chosen = false;
+};
+inline std::uint8_t number_of_device(const cpu&) noexcept { return 0; }
 
 namespace detail {
 

@@ -136,7 +136,8 @@ template <int ordinal> const DeviceTable& table()
                         std::size_t n) { return host_call(number<ordinal>(), f, context, in, n); },
         .structural = [](const Primitive& p, const void* op, const Ref<Block>* in, std::size_t n,
                          const Site& at) { return gpu::structural(number<ordinal>(), p, op, in, n, at); },
-        .counts = &counts};
+        .counts = &counts,
+        .replays = true};
     return all;
 }
 

@@ -54,6 +54,9 @@ inline std::uint8_t number_of(const cuda& device)
 }
 }  // namespace detail::gpu
 
+/// For {.device = cuda{}}. Throws DeviceError where there is no such device.
+inline std::uint8_t number_of_device(const cuda& device) { return detail::gpu::number_of(device); }
+
 /// y = x, on another device;  x̄ = ȳ, on x's
 struct ToDevice {
     static constexpr std::string_view name = "to";

@@ -65,6 +65,8 @@ struct FreezeOptions {
     std::size_t memory_limit = 0;
     unsigned threads = 1;        ///< for long steps, with the backend `tile`; 0: all of the machine
     NodeCallback callback = {};  ///< for the backend `interpret`: called after each node
+    /// Replays run there, on arguments from anywhere; results lie where the arguments did. cuda{}, say (docs/cuda.md).
+    Placement device = {};
 };
 
 namespace detail {

@@ -1,30 +1,46 @@
-// A graph's executable for inputs on any device: where they are not on the host, the device's way to call host code. In programs that
-// have other devices only; graphs hold their constants, and what guards expect, on the host.
+// A graph's executable for inputs on any device: where they are not on the host, node by node, or by the device's way to call host code.
+// In programs that have other devices only; graphs hold their constants, and what guards expect, on the host.
 #pragma once
 
-#include "../../array/layout.hpp"
-#include "executable.hpp"
+#include "interpret.hpp"
 
 namespace wengert::detail {
 
 class PlacedExecutable : public Executable {
 public:
-    explicit PlacedExecutable(std::unique_ptr<Executable> whole) : whole_(std::move(whole)) { take_news(); }
+    PlacedExecutable(std::unique_ptr<Executable> whole, const Graph& g, Placement to)
+        : whole_(std::move(whole)), nodes_(g, {}), to_(to)
+    {
+        take_news();
+    }
 
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
     {
-        const std::uint8_t device = device_of(inputs);
-        if (device == 0) return run_here(inputs, outputs);
-        Call call{this, 0};
+        const std::uint8_t from = device_of(inputs), device = to_.chosen ? to_.number : from;
+        if (device == 0 && from == 0) return run_here(inputs, outputs);
         std::vector<Ref<Block>> there(inputs.size());
         for (std::size_t k = 0; k < inputs.size(); ++k) there[k] = placed(inputs[k], device);
-        auto made = device_table(device).host_call(run_call, &call, there.data(), there.size());
-        if (!made.empty() || call.done) outputs = std::move(made);
-        return call.guards;
+        const std::size_t guards = run_there(device, there, outputs);
+        if (device != from)
+            for (Ref<Block>& y : outputs)
+                if (y) y = placed(std::move(y), from);
+        return guards;
     }
     bool run_on_pointers(const Block* const*, Ref<Block>*) override { return false; }
 
 private:
+    std::size_t run_there(std::uint8_t device, std::vector<Ref<Block>>& there,
+                          std::vector<Ref<Block>>& outputs)
+    {
+        if (device == 0) return run_here(there, outputs);
+        const OnDevice on(device);
+        if (device_table(device).replays) return nodes_.run(there, outputs);
+        Call call{this, 0};
+        auto made = device_table(device).host_call(run_call, &call, there.data(), there.size());
+        if (!made.empty() || call.done) outputs = std::move(made);
+        return call.guards;
+    }
+
     struct Call {
         PlacedExecutable* self;
         std::size_t guards;
@@ -63,6 +79,8 @@ private:
     }
 
     std::unique_ptr<Executable> whole_;
+    InterpretedGraph nodes_;
+    Placement to_;
 };
 
 }  // namespace wengert::detail
