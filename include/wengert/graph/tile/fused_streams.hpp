@@ -5,17 +5,6 @@
 
 namespace wengert::tiling::detail {
 
-/// A view that shows all elements of its operand in their order is read as the operand.
-inline ValueId read_as(const Graph& g, const Layouts& layouts, ValueId v)
-{
-    while (layouts[v].is_view(v) && !layouts[v].strided) {
-        const ValueId u = g.node(v).inputs[0];
-        if (layouts[u].strided || element_count(g.node(u).shape) != element_count(g.node(v).shape)) break;
-        v = u;
-    }
-    return v;
-}
-
 /// The part of a compilation that looks at the group. Fills in the program's streams, its totals and the loop.
 template <class A = xsimd::default_arch> class GroupStreams {
 protected:

@@ -1,11 +1,12 @@
-// Fusion: which operations run in one pass over their elements.
+// Fusion: which operations run in one pass over their elements. The one fuser of all backends, which say by their
+// preferences (group.hpp) what a pass of theirs may hold.
 //
 // Elementwise operations over the same elements (their shapes agree but for extents of 1) may share a pass unless something
 // that must be complete first lies between them. Every value gets a level: along an edge between two of the same elements
 // it does not fall, along every other edge that ends in an elementwise operation it rises by one. All operations of one
 // level and the same elements can then run together, in any groups, without a cycle: a path that leaves a group comes back
 // on a higher level only. Of those, groups are the ones connected by a value that they pass on or by an operand that they
-// both read. Sums whose operand is made in a group are taken in its pass. Operations on rows are operations on the same
+// both read, or all of them, in the graph's order as far as there is room. Sums whose operand is made in a group are taken in its pass. Operations on rows are operations on the same
 // elements where others read or make these rows beside them (row_groups.hpp).
 #pragma once
 
@@ -19,11 +20,6 @@
 #include "row_groups.hpp"
 
 namespace wengert::tiling {
-
-/// Of one group: its program and tiles stay in the caches.
-struct GroupLimits {
-    std::size_t nodes = 96, operands = 32;
-};
 
 namespace detail {
 
@@ -41,35 +37,10 @@ struct SameElementsHash {
     }
 };
 
-/// A sum or mean over all axes or over the last ones, of floats: its operand's rows of `length` elements, one after the other.
-struct RowSum {
-    std::size_t length = 0;
-    bool mean = false;
-};
-
-inline bool row_sum(const Graph& g, const GraphNode& n, RowSum& r)
-{
-    Fold f;
-    if (!differentiable(n.dtype) || !fold_of(n, f) || g.node(n.inputs[0]).dtype != n.dtype) return false;
-    r.mean = f.what == Fold::What::mean;
-    if (!r.mean && f.what != Fold::What::sum) return false;
-    const Shape& shape = g.node(n.inputs[0]).shape;
-    std::vector<bool> summed(shape.size(), false);
-    for (auto a : *f.axes) summed[static_cast<std::size_t>(a)] = true;
-    r.length = 1;
-    bool inside = false;
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (shape[i] != 1 && inside && !summed[i]) return false;
-        if (summed[i]) r.length *= static_cast<std::size_t>(shape[i]);
-        inside = inside || (summed[i] && shape[i] != 1);
-    }
-    return true;
-}
-
 class Fusion {
 public:
-    Fusion(const Graph& g, const Layouts& layouts, const GroupLimits& limits)
-        : g_(g), layouts_(layouts), limits_(limits), source_(g.size()), kind_(g.size(), 0),
+    Fusion(const Graph& g, const Layouts& layouts, Preferences& wants)
+        : g_(g), layouts_(layouts), wants_(wants), source_(g.size()), kind_(g.size(), 0),
           level_(g.size(), -1), needed_(g.size(), false), parent_(g.size()), group_(g.size(), none)
     {}
 
@@ -89,7 +60,11 @@ private:
     static constexpr std::uint32_t none = ~0U;
 
     const GraphNode& node(ValueId v) const { return g_.node(v); }
-    bool operation(ValueId v) const { return node(v).kind == Graph::Kind::operation; }
+    /// Has it a step, alone or with others?
+    bool runs_itself(ValueId v) const
+    {
+        return node(v).kind == Graph::Kind::operation && needed_[v] && !layouts_[v].is_view(v);
+    }
     /// Can it run in a pass over elements, or over rows of them?
     bool fusible(ValueId v) const { return kind_[v] != 0; }
     /// Are these two passes over the same elements?
@@ -114,37 +89,27 @@ private:
         }
     }
 
-    /// A view that shows all elements of its operand in their order is the operand.
-    ValueId source_of(ValueId v) const
-    {
-        if (!operation(v) || !layouts_[v].is_view(v) || layouts_[v].strided) return v;
-        const ValueId u = node(v).inputs[0];
-        const bool whole =
-            !layouts_[u].strided && element_count(node(u).shape) == element_count(node(v).shape);
-        return whole ? source_[u] : v;
-    }
-
     std::uint32_t elements_of(ValueId v)
     {
         const GraphNode& n = node(v);
         if (n.kind != Graph::Kind::operation || !needed_[v] || !n.primitive->value) return 0;
         if (n.inputs.empty() || n.inputs.size() > kernels::max_operands || element_count(n.shape) == 0)
             return 0;
-        return number_of(n.shape, n.segment);
+        return wants_.fuses(v) ? number_of(n.shape, n.segment) : 0;
     }
     std::uint32_t number_of(const Shape& shape, std::uint16_t segment)
     {
         const auto next = static_cast<std::uint32_t>(kinds_.size() + 1);
-        return kinds_.try_emplace({squeezed(shape), segment}, next).first->second;
+        return kinds_.try_emplace({wants_.reshapes ? squeezed(shape) : shape, segment}, next).first->second;
     }
 
     void find_kinds()
     {
         std::vector<bool> runs(g_.size(), false);
         for (ValueId v = 0; v < g_.size(); ++v) {
-            source_[v] = source_of(v);
+            source_[v] = wants_.reshapes ? read_as(g_, layouts_, v) : v;
             kind_[v] = elements_of(v);
-            runs[v] = operation(v) && needed_[v] && !layouts_[v].is_view(v);
+            runs[v] = wants_.rows && runs_itself(v);
         }
         rows_.emplace(
             g_, runs, kind_,
@@ -203,26 +168,24 @@ private:
             if (!fusible(v)) continue;
             for (ValueId i : node(v).inputs) {
                 const ValueId u = source_[i];
-                if (together(u, v) && level_[u] == level_[v]) {
+                if (together(u, v) && level_[u] == level_[v])
                     parent_[find(v)] = find(u);
-                    continue;
-                }
-                if (element_count(node(u).shape) == 1) continue;
-                const std::uint64_t key =
-                    (std::uint64_t{layouts_[u].root} << 32) ^
-                    (std::uint64_t{kind_[v]} * 0x9e3779b9U + static_cast<std::uint32_t>(level_[v]));
-                ValueId& last = readers[key];
-                if (last != no_value && together(last, v) && level_[last] == level_[v])
-                    parent_[find(v)] = find(last);
-                last = v;
+                else if (!wants_.strangers && element_count(node(u).shape) != 1)
+                    meet(readers, layouts_[u].root, v);
             }
+            if (wants_.strangers) meet(readers, no_value, v);
         }
     }
-
-    bool full(const Group& group) const
+    /// v joins the last operation of its elements and level that has to do with `what`.
+    void meet(IdTable& readers, ValueId what, ValueId v)
     {
-        return group.nodes.size() >= limits_.nodes || group.operands.size() >= limits_.operands;
+        const std::uint64_t key = (std::uint64_t{what} << 32) ^ (std::uint64_t{kind_[v]} * 0x9e3779b9U +
+                                                                 static_cast<std::uint32_t>(level_[v]));
+        ValueId& last = readers[key];
+        if (last != no_value && together(last, v) && level_[last] == level_[v]) parent_[find(v)] = find(last);
+        last = v;
     }
+
     /// Operands counted while a group grows, with repetitions.
     void count_operands(ValueId v, std::uint32_t k)
     {
@@ -234,13 +197,17 @@ private:
     {
         std::vector<std::uint32_t> open(g_.size(), none);
         for (ValueId v = 0; v < g_.size(); ++v) {
-            if (!operation(v) || !needed_[v] || layouts_[v].is_view(v)) continue;
+            if (!runs_itself(v)) continue;
             if (fusible(v)) {
                 std::uint32_t& k = open[find(v)];
-                if (k == none || full(groups_[k])) k = new_group(true);
+                if (k == none || !wants_.has_room(groups_[k], v)) k = new_group(true);
                 put(v, k);
                 count_operands(v, k);
-            } else if (RowSum r; row_sum(g_, node(v), r) && sums_with(v)) {
+            } else if (const ValueList* all = wants_.whole_step(v)) {
+                if (all->back() != v) continue;
+                const std::uint32_t k = new_group(true);
+                for (ValueId u : *all) put(u, k);
+            } else if (sums_with(v)) {
                 put(v, group_[source_[node(v).inputs[0]]]);
             } else {
                 put(v, new_group(node(v).primitive->value != nullptr));
@@ -249,9 +216,11 @@ private:
     }
     bool sums_with(ValueId v) const
     {
-        const ValueId u = source_[node(v).inputs[0]];
-        return fusible(u) && !rows_->narrow(u) && node(u).segment == node(v).segment &&
-               element_count(node(v).shape) > 0;
+        const GraphNode& n = node(v);
+        if (n.primitive->value || n.inputs.empty() || element_count(n.shape) == 0) return false;
+        const ValueId u = source_[n.inputs[0]];
+        return fusible(u) && !rows_->narrow(u) && node(u).segment == n.segment &&
+               wants_.adds_up(groups_[group_[u]], v);
     }
     std::uint32_t new_group(bool fused)
     {
@@ -317,14 +286,14 @@ private:
             ready.pop();
             for (std::uint32_t j : next[k])
                 if (--waits[j] == 0) push(j);
-            out.push_back(std::move(groups_[k]));
+            if (!groups_[k].results.empty()) out.push_back(std::move(groups_[k]));
         }
         return out;
     }
 
     const Graph& g_;
     const Layouts& layouts_;
-    const GroupLimits& limits_;
+    Preferences& wants_;
     std::vector<ValueId> source_;
     std::vector<std::uint32_t> kind_;  ///< number of the elements that a fusible value has, 0 for others
     std::vector<std::int32_t> level_;
@@ -339,11 +308,41 @@ private:
 }  // namespace detail
 
 /// All operations that need a step, as groups in an order in which they can run.
-inline std::vector<Group> fuse(const Graph& g, const Layouts& layouts, const PlanOptions& options,
-                               const GroupLimits& limits = {})
+inline std::vector<Group> groups_of(const Graph& g, const Layouts& layouts, Preferences& wants)
 {
-    static_cast<void>(options);
-    return detail::Fusion(g, layouts, limits).run();
+    return detail::Fusion(g, layouts, wants).run();
+}
+
+/// Of one group of tiles: its program and tiles stay in the caches.
+struct GroupLimits {
+    std::size_t nodes = 96, operands = 32;
+};
+
+/// What the default executor asks for.
+class TilePreferences final : public Preferences {
+public:
+    explicit TilePreferences(const Graph& g) : g_(g) { reshapes = rows = true; }
+    bool fuses(ValueId) override { return true; }
+    bool has_room(const Group& group, ValueId) const override
+    {
+        return group.nodes.size() < limits_.nodes && group.operands.size() < limits_.operands;
+    }
+    bool adds_up(const Group&, ValueId v) const override
+    {
+        detail::RowSum r;
+        return detail::row_sum(g_, g_.node(v), r);
+    }
+
+private:
+    const Graph& g_;
+    GroupLimits limits_;
+};
+
+/// The groups of the default executor.
+inline std::vector<Group> fuse(const Graph& g, const Layouts& layouts, const PlanOptions&)
+{
+    TilePreferences wants(g);
+    return groups_of(g, layouts, wants);
 }
 
 }  // namespace wengert::tiling

@@ -1,4 +1,4 @@
-// Group: the operations that one step of a run carries out.
+// Group: the operations that one step of a run carries out, and what a backend asks of groups.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,26 @@ struct Group {
     bool fused = true;  ///< false: one node, run by a library kernel
 };
 
+/// The limits and preferences of a backend. fusion.hpp sees to it that groups can run one after the other.
+class Preferences {
+public:
+    bool reshapes = false;   ///< a view of all elements in their order is the operand, whatever its shape
+    bool rows = false;       ///< operations on rows run with those on their elements (row_groups.hpp)
+    bool strangers = false;  ///< operations run together that have nothing in common but their elements
+
+    /// Can v, an elementwise operation, run with others? It is asked once, in the graph's order.
+    virtual bool fuses(ValueId v) = 0;
+    /// Has the group room for v, one more of these?
+    virtual bool has_room(const Group& group, ValueId v) const = 0;
+    /// Is v, of no such kind, a sum that is taken while the group makes its operand?
+    virtual bool adds_up(const Group& group, ValueId v) const = 0;
+    /// All that runs in one step with v, which fuses with nothing else: the last one needs the others. Null for v alone.
+    virtual const ValueList* whole_step(ValueId) const { return nullptr; }
+
+protected:
+    ~Preferences() = default;
+};
+
 /// An operation by itself.
 inline Group single_group(const Graph& g, ValueId v)
 {
@@ -25,26 +45,15 @@ inline Group single_group(const Graph& g, ValueId v)
     return one;
 }
 
-/// Every operation that is no view as a group of its own, in the graph's order; those that nothing needs are left out.
-inline std::vector<Group> single_groups(const Graph& g, const Layouts& layouts)
+/// A view that shows all elements of its operand in their order is read as the operand.
+inline ValueId read_as(const Graph& g, const Layouts& layouts, ValueId v)
 {
-    std::vector<bool> needed(g.size(), false);
-    for (ValueId v : g.outputs()) needed[v] = true;
-    for (const Guard& guard : g.guards()) needed[guard.value] = true;
-    for (ValueId v = static_cast<ValueId>(g.size()); v-- > 0;) {
-        const GraphNode& n = g.node(v);
-        if (n.kind == Graph::Kind::operation && n.primitive->compute && !layouts[v].is_view(v))
-            needed[v] = true;
-        if (needed[v])
-            for (ValueId i : n.inputs) needed[i] = true;
+    while (layouts[v].is_view(v) && !layouts[v].strided) {
+        const ValueId u = g.node(v).inputs[0];
+        if (layouts[u].strided || element_count(g.node(u).shape) != element_count(g.node(v).shape)) break;
+        v = u;
     }
-    std::vector<Group> groups;
-    for (ValueId v = 0; v < g.size(); ++v) {
-        const GraphNode& n = g.node(v);
-        if (n.kind != Graph::Kind::operation || !needed[v] || layouts[v].is_view(v)) continue;
-        groups.push_back(single_group(g, v));
-    }
-    return groups;
+    return v;
 }
 
 }  // namespace wengert::tiling

@@ -78,4 +78,33 @@ inline RowOperation row_operation(const Graph& g, const GraphNode& n)
     return {n.primitive->fold->run, f.freedom, !f.maps(), streams};
 }
 
+namespace detail {
+
+/// A sum or mean over all axes or over the last ones, of floats: its operand's rows of `length` elements, one after the other.
+struct RowSum {
+    std::size_t length = 0;
+    bool mean = false;
+};
+
+inline bool row_sum(const Graph& g, const GraphNode& n, RowSum& r)
+{
+    Fold f;
+    if (!differentiable(n.dtype) || !fold_of(n, f) || g.node(n.inputs[0]).dtype != n.dtype) return false;
+    r.mean = f.what == Fold::What::mean;
+    if (!r.mean && f.what != Fold::What::sum) return false;
+    const Shape& shape = g.node(n.inputs[0]).shape;
+    std::vector<bool> summed(shape.size(), false);
+    for (auto a : *f.axes) summed[static_cast<std::size_t>(a)] = true;
+    r.length = 1;
+    bool inside = false;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (shape[i] != 1 && inside && !summed[i]) return false;
+        if (summed[i]) r.length *= static_cast<std::size_t>(shape[i]);
+        inside = inside || (summed[i] && shape[i] != 1);
+    }
+    return true;
+}
+
+}  // namespace detail
+
 }  // namespace wengert::tiling
