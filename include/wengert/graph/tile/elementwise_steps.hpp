@@ -8,17 +8,6 @@ namespace wengert::tiling {
 
 namespace detail {
 
-template <class U> void fill_tile(std::size_t n, const void* const* in, void* out)
-{
-    std::fill_n(static_cast<U*>(out), n, *static_cast<const U*>(in[0]));
-}
-inline TileKernel fill_kernel(std::size_t size)
-{
-    return size == 8   ? fill_tile<std::uint64_t>
-           : size == 4 ? fill_tile<std::uint32_t>
-                       : fill_tile<std::uint8_t>;
-}
-
 /// More than a tile, some operands being one tile that holds the same element everywhere.
 struct Tiled {
     TileKernel kernel = nullptr;
@@ -108,7 +97,7 @@ inline Spot spread(Emitter& e, ValueId i, std::size_t k, std::size_t width)
     if (e.plan.values[e.plan.root(i)].home == Home::constant)
         return {Spot::fixed, 0, const_cast<std::byte*>(e.filled(i, width)), 0};
     std::byte* to = e.scratch(kernels::max_operands * kernels::tile * 8) + k * kernels::tile * 8;
-    Direct* fill = e.direct(fill_kernel(size_of(dtype)), width, 1);
+    Direct* fill = e.direct(spread_kernel(size_of(dtype)), width, 1);
     fill->out = to;
     e.bind(fill->in(), i);
     return {Spot::fixed, 0, to, 0};

@@ -105,6 +105,15 @@ public:
         default: return {Spot::fixed, 0, arena_ + plan.stores[p.store].offset + offset, 0};
         }
     }
+    /// The same for a view of v's header.
+    Spot spot(ValueId v, const Block& view)
+    {
+        Spot s = spot(v);
+        const std::int64_t offset = view.data - header(v)->data;
+        s.address += offset;
+        s.offset += offset;
+        return s;
+    }
     template <class P> void bind(P** slot, const Spot& s) { program.bind(slot, s); }
     template <class P> void bind(P** slot, ValueId v) { program.bind(slot, spot(v)); }
 
@@ -128,13 +137,7 @@ public:
     /// The same for a view of v's header that somebody made: it lies `offset` bytes on from v, whatever v's address.
     const Ref<Block>& keep(ValueId v, Ref<Block> view)
     {
-        Spot s = spot(v);
-        const std::int64_t offset = view->data - header(v)->data;
-        if (s.kind == Spot::fixed)
-            s.address += offset;
-        else
-            s.offset += offset;
-        bind(&view->data, s);
+        bind(&view->data, spot(v, *view));
         program.blocks().push_back(std::move(view));
         return program.blocks().back();
     }

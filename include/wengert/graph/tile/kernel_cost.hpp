@@ -1,8 +1,6 @@
 // What a kernel takes, roughly: enough to tell what is worth a thread. The estimates are those of ir/cost.hpp.
 #pragma once
 
-#include <cmath>
-
 #include "../ir/cost.hpp"
 #include "library_rules.hpp"
 #include "planned.hpp"
@@ -12,33 +10,16 @@ namespace wengert::tiling {
 
 namespace detail {
 
-inline double elements_of(const Graph& g, ValueId v)
-{
-    return static_cast<double>(element_count(g.node(v).shape));
-}
-
-/// For C = AB of sizes (m, k), (k, n): mkn = √(|A| |B| |C|). A stack of s of them has s √(|A| |B| |C| / s³).
-inline double product_size(const Graph& g, const GraphNode& n, ValueId v)
-{
-    const MatrixProduct p = product_of(n);
-    double stack = 1;
-    for (std::size_t a = 2; a < n.shape.size(); ++a) stack *= static_cast<double>(n.shape[a - 2]);
-    return std::sqrt(elements_of(g, v) * elements_of(g, n.inputs[p.a.operand]) *
-                     elements_of(g, n.inputs[p.b.operand]) / std::max(stack, 1.0));
-}
-
 inline double node_work(const Graph& g, const Layouts& layouts, ValueId v, const CostModel& costs)
 {
     const GraphNode& n = g.node(v);
-    const CostModel::Rates& rates = wengert::detail::rates_of(n.dtype, costs);
-    double elements = elements_of(g, v);
-    if (n.primitive->value) return elements * wengert::detail::rule_cost(*n.primitive, rates);
     if (layouts[v].is_view(v)) return 0;
-    if (n.primitive->product) return product_size(g, n, v) * rates.product;
-    for (ValueId i : n.inputs) elements = std::max(elements, elements_of(g, i));
+    const double work = work_cost(g, n, costs);
+    if (n.primitive->value || n.primitive->product) return work;
     const Rule r = rule_of(g, layouts, v);
     const bool other = r == Rule::fold || r == Rule::compute || r == Rule::update;  // softmax, random numbers
-    return elements * (other ? rates.transcendental : rates.arithmetic);
+    const CostModel::Rates& rates = wengert::detail::rates_of(n.dtype, costs);
+    return other ? work * rates.transcendental / rates.arithmetic : work;
 }
 
 }  // namespace detail

@@ -9,54 +9,30 @@ namespace wengert::tiling {
 
 namespace detail {
 
-template <class T> struct Summed {
-    const T* x = nullptr;
-    T* y = nullptr;
-    std::size_t outer = 1, n = 1, inner = 1;
-    bool mean = false;  ///< divided by n, which may be 0
-    Division division;  ///< of x
-    T* sums = nullptr;  ///< of blocks, where rows are longer than one
-
-    bool long_rows() const { return inner == 1 && SumStream<T>::blocks_of(n) > 1; }
-    std::size_t next_cut(std::size_t at) const
-    {
-        return long_rows() ? SumStream<T>::next_start(at, n)
-                           : (at + n * inner - 1) / (n * inner) * (n * inner);
-    }
-    void run_part(std::size_t begin, std::size_t end) const
-    {
-        if (!long_rows())
-            return kernels::sum(x + begin, (end - begin) / (n * inner), n, inner, y + begin / n);
-        SumStream<T> stream;
-        stream.start(reinterpret_cast<std::byte*>(y), n, false, begin, sums);
-        stream.add(x + begin, end - begin);
-    }
-    void run_parts() const
-    {
-        division.run([&](std::size_t begin, std::size_t end, std::size_t) { run_part(begin, end); });
-        if (long_rows()) SumStream<T>::add_blocks(sums, outer, n, false, reinterpret_cast<std::byte*>(y));
-    }
-    static bool run(const void* self, Run&)
-    {
-        const auto& s = *static_cast<const Summed*>(self);
-        if (s.division)
-            s.run_parts();
-        else
-            kernels::sum(s.x, s.outer, s.n, s.inner, s.y);
-        if (s.mean) {
-            const T d = static_cast<T>(s.n);
-            for (std::size_t i = 0; i < s.outer * s.inner; ++i) s.y[i] /= d;
-        }
-        return true;
-    }
-};
-
 /// A fold of whole axes, on operands that lie as its kernel reads them.
 struct FoldStep {
     const FoldForm* form = nullptr;
     std::size_t outer = 1, n = 1, inner = 1, freedom = 0;
     const void* in[2] = {};
     void* out = nullptr;
+
+    FoldStep() = default;
+    FoldStep(const Graph& g, const GraphNode& node) : form(node.primitive->fold)
+    {
+        Fold f;
+        fold_of(node, f);
+        const FoldLines lines(g.node(node.inputs[0]).shape, f);
+        outer = static_cast<std::size_t>(lines.outer);
+        n = static_cast<std::size_t>(lines.n);
+        inner = static_cast<std::size_t>(lines.inner);
+        freedom = f.freedom;
+    }
+    void bind(Emitter& e, ValueId v)
+    {
+        const auto& inputs = e.plan.graph.node(v).inputs;
+        for (std::size_t k = 0; k < inputs.size(); ++k) e.bind(&in[k], inputs[k]);
+        e.bind(&out, v);
+    }
     static bool run(const void* self, Run&)
     {
         const auto& s = *static_cast<const FoldStep*>(self);
@@ -66,18 +42,58 @@ struct FoldStep {
 };
 inline void emit_fold(Emitter& e, ValueId v)
 {
-    const GraphNode& n = e.plan.graph.node(v);
-    Fold f;
-    fold_of(n, f);
-    const FoldLines lines(e.plan.graph.node(n.inputs[0]).shape, f);
     auto& s = *e.step<FoldStep>();
-    s.form = n.primitive->fold;
-    s.outer = static_cast<std::size_t>(lines.outer);
-    s.n = static_cast<std::size_t>(lines.n);
-    s.inner = static_cast<std::size_t>(lines.inner);
-    s.freedom = f.freedom;
-    for (std::size_t k = 0; k < n.inputs.size(); ++k) e.bind(&s.in[k], n.inputs[k]);
-    e.bind(&s.out, v);
+    s = FoldStep(e.plan.graph, e.plan.graph.node(v));
+    s.bind(e, v);
+}
+
+/// A sum or mean of floats in parts, by several threads: of whole rows, or of blocks of rows that are longer than one.
+template <class T> struct DividedSum {
+    FoldStep whole;
+    bool mean = false;
+    Division division;
+    T* sums = nullptr;  ///< of blocks
+
+    bool long_rows() const { return whole.inner == 1 && SumStream<T>::blocks_of(whole.n) > 1; }
+    std::size_t next_cut(std::size_t at) const
+    {
+        const std::size_t row = whole.n * whole.inner;
+        return long_rows() ? SumStream<T>::next_start(at, row) : (at + row - 1) / row * row;
+    }
+    void run_part(std::size_t begin, std::size_t end) const
+    {
+        const T* x = static_cast<const T*>(whole.in[0]) + begin;
+        if (!long_rows()) {
+            const void* in[] = {x};
+            return whole.form->run(in, (end - begin) / (whole.n * whole.inner), whole.n, whole.inner,
+                                   whole.freedom, static_cast<T*>(whole.out) + begin / whole.n);
+        }
+        SumStream<T> stream;
+        stream.start(static_cast<std::byte*>(whole.out), whole.n, false, begin, sums);
+        stream.add(x, end - begin);
+    }
+    static bool run(const void* self, Run&)
+    {
+        const auto& s = *static_cast<const DividedSum*>(self);
+        s.division.run([&](std::size_t begin, std::size_t end, std::size_t) { s.run_part(begin, end); });
+        if (s.long_rows())
+            SumStream<T>::add_blocks(s.sums, s.whole.outer, s.whole.n, s.mean,
+                                     static_cast<std::byte*>(s.whole.out));
+        return true;
+    }
+};
+template <class T> void emit_sum(Emitter& e, ValueId v)
+{
+    const GraphNode& n = e.plan.graph.node(v);
+    DividedSum<T> sum{FoldStep(e.plan.graph, n), folds(n, Fold::What::mean), {}, nullptr};
+    sum.division = e.division(sum.whole.outer * sum.whole.n * sum.whole.inner,
+                              [&](std::size_t at) { return sum.next_cut(at); });
+    if (!sum.division) return emit_fold(e, v);
+    if (sum.long_rows())
+        sum.sums = e.program.memory.array<T>(sum.whole.outer * SumStream<T>::blocks_of(sum.whole.n));
+    auto& s = *e.step<DividedSum<T>>();
+    s = sum;
+    s.whole.bind(e, v);
 }
 
 /// What silences itself, in the memory of its input: where all of g is 0, what is not finite becomes 0.
@@ -91,24 +107,6 @@ template <class T> struct Silenced {
         return true;
     }
 };
-
-template <class T> void emit_sum(Emitter& e, ValueId v)
-{
-    const GraphNode& n = e.plan.graph.node(v);
-    Fold f;
-    fold_of(n, f);
-    const FoldLines lines(e.plan.graph.node(n.inputs[0]).shape, f);
-    auto& s = *e.step<Summed<T>>();
-    s.outer = static_cast<std::size_t>(lines.outer);
-    s.n = static_cast<std::size_t>(lines.n);
-    s.inner = static_cast<std::size_t>(lines.inner);
-    s.mean = f.what == Fold::What::mean;
-    e.bind(&s.x, n.inputs[0]);
-    e.bind(&s.y, v);
-    s.division = e.division(s.outer * s.n * s.inner, [&](std::size_t at) { return s.next_cut(at); });
-    if (s.division && s.long_rows())
-        s.sums = e.program.memory.array<T>(s.outer * SumStream<T>::blocks_of(s.n));
-}
 
 template <class T> void emit_silent(Emitter& e, ValueId v)
 {

@@ -70,23 +70,6 @@ inline void bring(Emitter& e, ValueId from, ValueId v)
     e.bind(&s.to, b);
 }
 
-/// A box of an array's elements, as an array.
-inline Ref<Block> box_view(Emitter& e, ValueId v, const Shape& extents, const Strides& strides,
-                           std::int64_t first)
-{
-    return make_view(e.header(v), extents, &strides, first);
-}
-
-/// Where a view of v's header lies.
-inline Spot spot_of(Emitter& e, ValueId v, const Block& view)
-{
-    Spot s = e.spot(v);
-    const std::int64_t offset = view.data - e.header(v)->data;
-    s.address += offset;
-    s.offset += offset;
-    return s;
-}
-
 /// to = from, by a plain move where that does; the rest of a result that begins with zeros is cleared.
 inline void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, ValueId x, const Ref<Block>& from,
                         bool clear)
@@ -94,8 +77,8 @@ inline void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, ValueId x, 
     if (!clear && !to->strided && !from->strided) {
         auto& s = *e.step<Moved>();
         s.bytes = to->bytes();
-        e.bind(&s.from, spot_of(e, x, *from));
-        e.bind(&s.to, spot_of(e, v, *to));
+        e.bind(&s.from, e.spot(x, *from));
+        e.bind(&s.to, e.spot(v, *to));
         return;
     }
     auto& s = *e.step<Copied>();
@@ -111,9 +94,9 @@ inline void emit_add(Emitter& e, TileKernel kernel, ValueId v, const Ref<Block>&
 {
     if (!to->strided && !from->strided && to->count <= ~0U) {
         Direct* d = e.direct(kernel, to->count, 2);
-        e.bind(&d->out, spot_of(e, v, *to));
-        e.bind(d->in(), spot_of(e, v, *to));
-        e.bind(d->in() + 1, spot_of(e, x, *from));
+        e.bind(&d->out, e.spot(v, *to));
+        e.bind(d->in(), e.spot(v, *to));
+        e.bind(d->in() + 1, e.spot(x, *from));
         return;
     }
     auto& s = *e.step<Added>();
@@ -164,8 +147,8 @@ inline void emit_box(Emitter& e, ValueId v, const Index& p, std::span<const Valu
     if (Shape first; differentiable(d) && adds_box(p, first) && first.size() <= Shape::inline_rank &&
                      e.plan.layouts[x].strides[first.size() - 1] == 1)
         return with_real(d, [&]<class T>() { add_rows<T>(e, v, first, x, r.minus); });
-    const Ref<Block> to = box_view(e, v, box.extents, box.to, box.place),
-                     from = box_view(e, x, box.extents, box.from, box.first);
+    const Ref<Block> to = make_view(e.header(v), box.extents, &box.to, box.place),
+                     from = make_view(e.header(x), box.extents, &box.from, box.first);
     if (r.how == Combine::add)
         emit_add(e, box_kernel(d, r.minus), v, to, x, from);
     else
