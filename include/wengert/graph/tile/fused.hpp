@@ -24,8 +24,7 @@ public:
     /// operands[k] and results[r] are the first elements of those of the group. `scratch`: scratch_bytes(), aligned to 64.
     void run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch) const noexcept
     {
-        Table table = start(operands, results, scratch, 0, nullptr);
-        run_elements(table, 0, p_.count);
+        run_part(0, p_.count, operands, results, scratch, nullptr);
     }
     std::size_t scratch_bytes() const noexcept { return p_.scratch; }
     const FusedProgram& program() const noexcept { return p_; }
@@ -51,7 +50,7 @@ public:
         for (std::size_t from = p_.count; at < p_.count && from != at;) {
             from = at;
             if (p_.totals.empty()) at = up(at, 128);
-            if (p_.mode == FusedProgram::Mode::packed) at = up(at, p_.inner);
+            if (p_.packed) at = up(at, p_.inner);
             for (const Total& t : p_.totals)
                 at = with_real(t.dtype,
                                [&]<class T>() { return SumStream<T>::next_start(at, t.rows.length); });
@@ -139,11 +138,7 @@ private:
 
     void run_elements(Table& table, std::size_t begin, std::size_t end) const noexcept
     {
-        switch (p_.mode) {
-        case FusedProgram::Mode::flat: return run_flat(table, begin, end);
-        case FusedProgram::Mode::rows: return run_rows(table, begin, end);
-        default: return run_packed(table, begin, end);
-        }
+        if (begin < end) p_.packed ? run_packed(table, begin, end) : run_rows(table, begin, end);
     }
 
     /// One tile of n elements in so many rows, whose operands are in their places. The next `ahead` elements are asked for
@@ -245,23 +240,6 @@ private:
         kernels::gather(from, s.strides.back(), s.size, n, to);
     }
 
-    void run_flat(Table& t, std::size_t begin, std::size_t end) const noexcept
-    {
-        const bool far = p_.streamed > far_bytes && p_.program.size() > 1;
-        for (std::size_t n = 0; begin < end; begin += n) {
-            n = std::min(p_.tile, end - begin);
-            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-                const Source& s = p_.streams[k];
-                const auto offset = static_cast<std::int64_t>(begin * s.size);
-                if (s.kind == Source::linear)
-                    t.at[k] = t.base[k] + offset;
-                else if (s.kind == Source::gathered)
-                    bring(s, t.base[k] + offset * s.strides.back(), n, t.scratch + s.scratch);
-            }
-            run_program(t, n, far ? std::min(p_.tile, end - begin - n) : 0);
-        }
-    }
-
     /// The position of a row: each stream's first element in it.
     class Rows {
     public:
@@ -343,7 +321,7 @@ private:
 
     void run_rows(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
-        if (begin >= end) return;
+        const bool far = p_.extents.size() == 1 && p_.streamed > far_bytes && p_.program.size() > 1;
         const bool whole = begin % p_.inner == 0 && end % p_.inner == 0 && rows_of_segment(t);
         if (whole && with_real(p_.segments[0].dtype, [&]<class T>() {
                 if (p_.inner < MicroMachine<T>::block) return false;
@@ -364,7 +342,7 @@ private:
                 else if (s.kind == Source::gathered)
                     bring(s, rows.at(k) + offset * s.strides.back(), n, t.scratch + s.scratch);
             }
-            run_program(t, n);
+            run_program(t, n, far ? std::min(p_.tile, end - begin - n) : 0);
         }
     }
 
@@ -396,7 +374,6 @@ private:
 
     void run_packed(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
-        if (begin >= end) return;
         const std::size_t last = end / p_.inner;
         Rows rows(p_, t, begin / p_.inner);
         for (std::size_t row = begin / p_.inner, m = 0; row < last; row += m) {

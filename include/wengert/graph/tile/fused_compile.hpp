@@ -37,7 +37,6 @@ public:
     }
 
 private:
-    using typename Base::Mode;
     using typename Base::Source;
     using Base::g_, Base::layouts_, Base::group_, Base::p_, Base::steps_, Base::wanted_, Base::stream_of_;
     using Base::node, Base::member, Base::is_literal, Base::kind_of;
@@ -48,7 +47,7 @@ private:
     /// Is there a block of the machine in every tile?
     bool long_enough() const
     {
-        const std::size_t run = p_.mode == Mode::packed ? std::min(p_.count, kernels::tile / 2) : p_.inner;
+        const std::size_t run = p_.packed ? std::min(p_.count, kernels::tile / 2) : p_.inner;
         return run >= MicroMachine<float, A>::block;
     }
 
@@ -92,7 +91,7 @@ private:
         while (tile > 128 && tile * bytes > cache) tile /= 2;
         if (p_.resident) return choose_rows(bytes);
         const bool arithmetic = items_.size() == 1 && items_[0].segment && p_.totals.empty();
-        if (p_.mode == Mode::packed) {
+        if (p_.packed) {
             const std::size_t rows = p_.count / p_.inner;
             p_.rows_per_tile = std::min(rows, std::max<std::size_t>(1, tile / p_.inner));
             p_.tile = p_.rows_per_tile * p_.inner;

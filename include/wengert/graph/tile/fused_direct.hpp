@@ -42,7 +42,7 @@ public:
 
     void write()
     {
-        if (p_.mode != FusedProgram::Mode::flat || p_.tiles > 1 || !p_.segments.empty()) return;
+        if (p_.extents.size() > 1 || p_.tiles > 1 || !p_.segments.empty()) return;
         for (const Source& s : p_.streams)
             if (s.kind != Source::linear && s.kind != Source::fixed) return;
         for (const Total& t : p_.totals)

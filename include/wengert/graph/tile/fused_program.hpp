@@ -42,9 +42,6 @@ struct FusedProgram {
     static constexpr std::size_t short_rows = 48;  ///< of elements: shorter ones are put one behind the other
     static constexpr std::uint32_t unshared = ~0U;
 
-    /// How the loop goes: over all elements at once, over long rows, or over as many short rows as a tile holds.
-    enum class Mode : std::uint8_t { flat, rows, packed };
-
     /// A value outside: an operand, or a result.
     struct Source {
         /// linear: in place, element after element; row: in place within a row; gathered: copied for every tile;
@@ -86,7 +83,7 @@ struct FusedProgram {
         std::size_t pad = 0;    ///< blocks for a rest that is too short
     };
 
-    Mode mode = Mode::flat;
+    bool packed = false;   ///< the loop takes as many short rows as a tile holds, not parts of one row
     bool sharing = false;  ///< some result may lie where an operand does
     bool gathers = false;
     bool moves = false;     ///< some stream is read in place, row by row

@@ -9,7 +9,6 @@ namespace wengert::tiling::detail {
 template <class A = xsimd::default_arch> class GroupStreams {
 protected:
     using Source = FusedProgram::Source;
-    using Mode = FusedProgram::Mode;
 
     GroupStreams(const Graph& g, const Layouts& layouts, const Group& group, FusedProgram& p)
         : g_(g), layouts_(layouts), group_(group), p_(p)
@@ -194,10 +193,7 @@ protected:
             if (shape_.empty()) s[0] = 1;
         }
         p_.inner = static_cast<std::size_t>(p_.extents[p_.extents.size() - 1]);
-        p_.mode = p_.resident                           ? Mode::packed
-                  : loop.rank() == 1                    ? Mode::flat
-                  : p_.inner < FusedProgram::short_rows ? Mode::packed
-                                                        : Mode::rows;
+        p_.packed = p_.resident || (loop.rank() > 1 && p_.inner < FusedProgram::short_rows);
     }
 
     bool gathers_any() const
@@ -217,9 +213,9 @@ protected:
         bool same_rows = true;
         for (std::size_t a = 0; a < last; ++a) same_rows = same_rows && s.strides[a] == 0;
         if (same_rows && s.strides[last] == 0) return Source::fixed;
-        const bool whole_rows = p_.mode == Mode::rows || (p_.resident && p_.rows_per_tile == 1);
+        const bool whole_rows = !p_.packed || (p_.resident && p_.rows_per_tile == 1);
         if (whole_rows && s.strides[last] == 1) return Source::row;
-        return p_.mode == Mode::packed && same_rows ? Source::periodic : Source::gathered;
+        return p_.packed && same_rows ? Source::periodic : Source::gathered;
     }
     /// One element a row, one after the other?
     bool in_order(const Source& s) const
