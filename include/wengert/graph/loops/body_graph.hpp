@@ -16,6 +16,8 @@ std::shared_ptr<const Graph> shared_graph(Graph g);
 
 /// The graph without what no output needs.
 Graph pruned(const Graph& g);
+/// With the outputs of those numbers and no others.
+Graph with_outputs(const Graph& g, const std::vector<std::size_t>& outputs);
 
 }  // namespace wengert::detail
 

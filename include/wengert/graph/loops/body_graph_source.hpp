@@ -54,4 +54,14 @@ WENGERT_INLINE Graph pruned(const Graph& g)
     return h;
 }
 
+WENGERT_INLINE Graph with_outputs(const Graph& g, const std::vector<std::size_t>& outputs)
+{
+    std::vector<ValueId> map;
+    Graph h = g.like(map);
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (g.node(v).kind != Graph::Kind::input) map[v] = h.copy(g.node(v), map);
+    for (std::size_t k : outputs) h.output(map[g.outputs()[k]]);
+    return h;
+}
+
 }  // namespace wengert::detail

@@ -24,15 +24,9 @@ public:
         : graph_(std::move(g)), states_(states), owned_(states), headers_(graph_->inputs().size()),
           results_(graph_->outputs().size())
     {
-        std::vector<ValueId> map;
-        Graph body = graph_->like(map);
-        for (ValueId v = 0; v < graph_->size(); ++v)
-            if (graph_->node(v).kind != Graph::Kind::input) map[v] = body.copy(graph_->node(v), map);
-        for (std::size_t k = 0; k < results_.size(); ++k) {
-            if (k >= states && known_before(k)) continue;
-            made_.push_back(k);
-            body.output(map[graph_->outputs()[k]]);
-        }
+        for (std::size_t k = 0; k < results_.size(); ++k)
+            if (k < states || !known_before(k)) made_.push_back(k);
+        Graph body = with_outputs(*graph_, made_);
         for (std::size_t i = 0; i < states; ++i) body.update(i, i);
         executable_ = body_compiler().load()->compile(body, {});
         for (std::size_t i = 0; i < headers_.size(); ++i) headers_[i] = header(graph_->inputs()[i]);

@@ -103,8 +103,18 @@ inline DType packed_dtype(const std::vector<LoopParameters::Result>& results)
     return d;
 }
 
-// The operation's description; these functions are in loop_source.hpp.
 std::shared_ptr<LoopCode> make_loop_code();
+
+/// Ends the making of a loop whose results are listed: their places, and nothing made ready to run.
+inline std::shared_ptr<LoopParameters> completed(std::shared_ptr<LoopParameters> p)
+{
+    p->dtype = packed_dtype(p->results);
+    p->code = make_loop_code();
+    place_results(*p, 0);
+    return p;
+}
+
+// The operation's description; these functions are in loop_source.hpp.
 Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
 void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
 AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents, std::size_t n,

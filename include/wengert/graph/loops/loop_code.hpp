@@ -1,6 +1,8 @@
 // What runs of loops share: graphs made ready once for each thread, operands, and where results are written.
 #pragma once
 
+#include <numeric>
+
 #include "compiled_step.hpp"
 #include "loop.hpp"
 #include "loop_schedule.hpp"
@@ -30,12 +32,9 @@ struct LoopPlans {
     static std::shared_ptr<const Graph> body_of(const LoopParameters& p)
     {
         if (p.kind != LoopParameters::Kind::scan_pull || given(p) == 0) return p.body;
-        std::vector<ValueId> map;
-        Graph states = p.body->like(map);
-        for (ValueId v = 0; v < p.body->size(); ++v)
-            if (p.body->node(v).kind != Graph::Kind::input) map[v] = states.copy(p.body->node(v), map);
-        for (std::size_t k = 0; k < p.states; ++k) states.output(map[p.body->outputs()[k]]);
-        return std::make_shared<const Graph>(pruned(states));
+        std::vector<std::size_t> states(p.states);
+        std::iota(states.begin(), states.end(), std::size_t{0});
+        return std::make_shared<const Graph>(pruned(with_outputs(*p.body, states)));
     }
     static std::unique_ptr<BodyPlan> plan(std::shared_ptr<const Graph> g, std::size_t states,
                                           std::size_t fixed)

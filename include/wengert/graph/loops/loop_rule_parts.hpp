@@ -23,6 +23,12 @@ std::vector<std::size_t> all_of(std::size_t first, std::size_t last);
 /// The position of each true one among the true ones.
 std::vector<std::size_t> ranks(const std::vector<bool>& which);
 
+/// The inputs of a loop that the results of its derivative belong to, in the order of those.
+std::vector<std::size_t> pulled_inputs(const LoopParameters& pull);
+/// Hands a derivative's results on to the inputs that want them.
+void add_pulled(const LoopParameters& pull, const AnyTensor& packed, const std::vector<std::size_t>& inputs,
+                Cotangents& out, const Site& at);
+
 Shape stacked_shape(std::int64_t steps, const Shape& one);
 
 /// Drops xs and constants that the body of a scan does not read, and their operands.

@@ -47,6 +47,21 @@ WENGERT_INLINE std::vector<std::size_t> ranks(const std::vector<bool>& which)
     return out;
 }
 
+WENGERT_INLINE std::vector<std::size_t> pulled_inputs(const LoopParameters& pull)
+{
+    std::vector<std::size_t> out = pull.active_states;
+    append(out, pull.active_constants);
+    append(out, pull.active_xs);
+    return out;
+}
+
+WENGERT_INLINE void add_pulled(const LoopParameters& pull, const AnyTensor& packed,
+                               const std::vector<std::size_t>& inputs, Cotangents& out, const Site& at)
+{
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+        if (out.wanted(inputs[k])) out.add(inputs[k], unpacked(packed, pull.results[k], at));
+}
+
 WENGERT_INLINE Shape stacked_shape(std::int64_t steps, const Shape& one)
 {
     Shape s{steps};
@@ -122,10 +137,7 @@ WENGERT_INLINE std::shared_ptr<LoopParameters> branch_of(Graph yes, Graph no)
     for (ValueId v : yes.outputs()) q->results.push_back({yes.node(v).dtype, yes.node(v).shape, 0});
     q->body = shared_graph(std::move(yes));
     q->other = shared_graph(std::move(no));
-    q->dtype = packed_dtype(q->results);
-    q->code = make_loop_code();
-    place_results(*q, 0);
-    return q;
+    return completed(std::move(q));
 }
 
 }  // namespace wengert::detail

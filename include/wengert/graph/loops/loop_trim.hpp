@@ -54,7 +54,7 @@ inline std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, const st
     const std::size_t carried = p.kind == LoopKind::scan || p.kind == LoopKind::while_loop ? p.states
                                 : p.kind == LoopKind::cond                                 ? 0
                                                                                            : p.results.size();
-    std::vector<std::size_t> outputs, inputs;
+    std::vector<std::size_t> outputs;
     for (std::size_t k = 0; k < p.results.size(); ++k) {
         place.push_back(q->results.size());
         if (k >= carried && !read[k]) continue;
@@ -64,9 +64,8 @@ inline std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, const st
     }
     place_results(*q, 0);
     if (p.kind != LoopKind::scan && p.kind != LoopKind::cond) return q;
-    for (std::size_t i = 0; i < p.body->inputs().size(); ++i) inputs.push_back(i);
-    q->body = shared_graph(pruned(rearranged(*p.body, inputs, outputs)));
-    if (p.kind == LoopKind::cond) q->other = shared_graph(pruned(rearranged(*p.other, inputs, outputs)));
+    q->body = shared_graph(pruned(with_outputs(*p.body, outputs)));
+    if (p.kind == LoopKind::cond) q->other = shared_graph(pruned(with_outputs(*p.other, outputs)));
     return q;
 }
 

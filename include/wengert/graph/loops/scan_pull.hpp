@@ -67,10 +67,7 @@ struct ScanPull {
             const GraphNode& n = q->body->node(q->body->outputs()[k]);
             q->results.push_back({n.dtype, k < q->states ? n.shape : stacked_shape(p.steps, n.shape), 0});
         }
-        q->dtype = packed_dtype(q->results);
-        q->code = make_loop_code();
-        place_results(*q, 0);
-        return q;
+        return completed(std::move(q));
     }
 };
 
@@ -83,7 +80,7 @@ inline std::shared_ptr<LoopParameters> pull_of_snapshots(const ScanPull& pull)
     q->pull = q->body;
     std::vector<std::size_t> outputs = all_of(0, p.states);
     append(outputs, chosen(pull.given, p.states, pull.given.size()));
-    q->body = shared_graph(pruned(rearranged(*p.body, all_of(0, p.body->inputs().size()), outputs)));
+    q->body = shared_graph(pruned(with_outputs(*p.body, outputs)));
     q->backwards = p.backwards;
     q->states = p.states;
     q->xs = p.xs;

@@ -31,13 +31,10 @@ inline void scan_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
     std::vector<AnyTensor> operands = p->snapshots ? operands_with_snapshots(pull, cotangents, y, in, n.at)
                                                    : pull.operands(cotangents, y, in, n.at);
     if (!p->snapshots) drop_unused(*q, operands);
-    const AnyTensor packed = apply_loop(q, operands, n.at);
-    std::size_t k = 0;
-    for (const auto* which : {&pull.states, &pull.constants, &pull.xs})
-        for (std::size_t i : *which) {
-            if (wanted[i]) out.add(i, unpacked(packed, q->results[k], n.at));
-            ++k;
-        }
+    std::vector<std::size_t> inputs = pull.states;
+    append(inputs, pull.constants);
+    append(inputs, pull.xs);
+    add_pulled(*q, apply_loop(q, operands, n.at), inputs, out, n.at);
 }
 
 /// The scan whose derivative p is, all states kept.
@@ -53,9 +50,7 @@ inline std::shared_ptr<const LoopParameters> scan_of(const LoopParameters& p)
         const GraphNode& n = p.body->node(p.body->outputs()[k]);
         scan.results.push_back({n.dtype, k < p.states ? n.shape : stacked_shape(p.steps, n.shape), 0});
     }
-    scan.dtype = packed_dtype(scan.results);
-    place_results(scan, 0);
-    return with_history(scan);
+    return with_history(*completed(std::make_shared<LoopParameters>(std::move(scan))));
 }
 
 /// What a scan_pull computes, result by result, from the same operands.
@@ -72,8 +67,7 @@ inline std::vector<AnyTensor> pulled_with_all_states(const LoopParameters& p,
     for (std::size_t i : p.active_states) g[i] = operands[next++];
     for (std::size_t k = 0; k < given; ++k) g[p.states + k] = operands[next++];
     std::vector<bool> wanted(in.size());
-    for (const auto* which : {&p.active_states, &p.active_xs, &p.active_constants})
-        for (std::size_t i : *which) wanted[i] = true;
+    for (std::size_t i : pulled_inputs(p)) wanted[i] = true;
     const ScanPull pull(*scan, wanted, g);
     const AnyTensor y = apply_loop(scan, in, at);
     auto q = pull.parameters();

@@ -24,15 +24,11 @@ inline std::shared_ptr<LoopParameters> while_pull(const LoopParameters& p, const
     q->guard = p.guard;
     q->active_states = chosen(active, 0, p.states);
     q->active_constants = chosen(active, p.states, active.size());
-    for (const auto* which : {&q->active_states, &q->active_constants})
-        for (std::size_t i : *which) {
-            const GraphNode& n = p.body->node(p.body->inputs()[i]);
-            q->results.push_back({n.dtype, n.shape, 0});
-        }
-    q->dtype = packed_dtype(q->results);
-    q->code = make_loop_code();
-    place_results(*q, 0);
-    return q;
+    for (std::size_t i : pulled_inputs(*q)) {
+        const GraphNode& n = p.body->node(p.body->inputs()[i]);
+        q->results.push_back({n.dtype, n.shape, 0});
+    }
+    return completed(std::move(q));
 }
 
 inline void while_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
@@ -48,13 +44,7 @@ inline void while_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
     const std::vector<AnyTensor> cotangents = cotangents_of_results(n, g, out);
     for (std::size_t i : q->active_states)
         in.push_back(or_zeros(cotangents[i], p->results[i].dtype, p->results[i].shape));
-    const AnyTensor packed = apply_loop(q, in, n.at);
-    std::size_t k = 0;
-    for (const auto* which : {&q->active_states, &q->active_constants})
-        for (std::size_t i : *which) {
-            if (wanted[i]) out.add(i, unpacked(packed, q->results[k], n.at));
-            ++k;
-        }
+    add_pulled(*q, apply_loop(q, in, n.at), pulled_inputs(*q), out, n.at);
 }
 
 /// The derivative of a while_pull, P(s, c, g) = gᵀ ∂F: with the loop J of values and tangents, Ṗ is the part for the values in
@@ -95,10 +85,7 @@ struct PullOfPull {
             q->results.push_back({node.dtype, node.shape, 0});
         }
         q->body = shared_graph(body);
-        q->dtype = packed_dtype(q->results);
-        q->code = make_loop_code();
-        place_results(*q, 0);
-        return q;
+        return completed(std::move(q));
     }
     /// The pull of J with respect to values in `wanted`; `dots` are ġ for the active states, absent ones zero. One result for
     /// each input of the while_loop, empty where there is none.
@@ -122,12 +109,10 @@ struct PullOfPull {
         }
         const AnyTensor packed = apply_loop(q, operands, at);
         std::vector<AnyTensor> out(n);
-        std::size_t k = 0;
-        for (const auto* which : {&q->active_states, &q->active_constants})
-            for (std::size_t i : *which) {
-                if (joint.order[i] < n) out[joint.order[i]] = unpacked(packed, q->results[k], at);
-                ++k;
-            }
+        const std::vector<std::size_t> inputs = pulled_inputs(*q);
+        for (std::size_t k = 0; k < inputs.size(); ++k)
+            if (const std::size_t i = joint.order[inputs[k]]; i < n)
+                out[i] = unpacked(packed, q->results[k], at);
         return out;
     }
     /// ∂F · tangents: the final tangents of the states, empty where they are zero.
@@ -163,9 +148,8 @@ inline std::vector<AnyTensor> by_input(const LoopParameters& p, const std::vecto
                                        std::size_t n)
 {
     std::vector<AnyTensor> out(n);
-    std::size_t k = 0;
-    for (const auto* which : {&p.active_states, &p.active_constants})
-        for (std::size_t i : *which) out[i] = results[k++];
+    const std::vector<std::size_t> inputs = pulled_inputs(p);
+    for (std::size_t k = 0; k < inputs.size(); ++k) out[inputs[k]] = results[k];
     return out;
 }
 
@@ -202,12 +186,10 @@ inline AnyTensor while_pull_jvp(const LoopParameters& p, const std::vector<AnyTe
     const std::vector<AnyTensor> tangents(dots, dots + n), cotangents(dots + n, dots + in.size());
     const PullOfPull rule(p, in, tangents);
     std::vector<bool> wanted(n);
-    for (std::size_t i : p.active_states) wanted[i] = true;
-    for (std::size_t i : p.active_constants) wanted[i] = true;
+    for (std::size_t i : pulled_inputs(p)) wanted[i] = true;
     const auto pulled = rule.pull(tangents, wanted, cotangents, Tape::current().site_override);
     std::vector<AnyTensor> parts;
-    for (const auto* which : {&p.active_states, &p.active_constants})
-        for (std::size_t i : *which) parts.push_back(pulled[i]);
+    for (std::size_t i : pulled_inputs(p)) parts.push_back(pulled[i]);
     return packed_from(p, parts);
 }
 

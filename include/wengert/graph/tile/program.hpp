@@ -144,43 +144,22 @@ public:
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
     {
         const Empties empties{fresh_};
-        Thread& thread = current_thread();
-        Patches* patches = inputs_.data();
-        for (const auto& input : inputs) (patches++)->set(input->data);
-        prepare(thread, inputs);
-        for (const Staged& s : staged_) std::memcpy(s.to, inputs[s.input]->data, s.bytes);
-        Run state{thread};
-        for (const Step& s : steps_)
-            if (!s.run(s.self, state)) [[unlikely]]
-                return state.failed;
-        commit(inputs);
+        fresh_.resize(rules_.size());
+        for (std::size_t k = 0; k < rules_.size(); ++k)
+            if (lends(rules_[k], inputs)) fresh_[k] = inputs[rules_[k].donor];
+        const std::size_t failed = execute(inputs, fresh_.data());
+        if (failed != guards_) [[unlikely]]
+            return failed;
+        for (std::size_t k = 0; k < rules_.size(); ++k)
+            if (const ValueId in = rules_[k].donor; in != no_value && inputs[in].get() == fresh_[k].get())
+                inputs[in] = {};
         outputs.swap(fresh_);
         return guards_;
     }
 
     bool run_on_pointers(const Block* const* inputs, Ref<Block>* outputs) override
     {
-        Thread& thread = current_thread();
-        for (std::size_t k = 0; k < inputs_.size(); ++k) inputs_[k].set(inputs[k]->data);
-        bool finished = true;
-        Ref<Block>* out = outputs;
-        for (const OutputRule& r : rules_) {
-            Ref<Block>& b = *out++;
-            finished = finished && r.kind == OutputRule::own;
-            if (!r.written()) continue;
-            if (!b)
-                b = r.small ? make_small_block(thread, r.dtype, r.shape, r.count)
-                            : make_block(thread, r.dtype, r.shape, r.count);
-            outputs_[static_cast<std::size_t>(&r - rules_.data())].set(b->data);
-        }
-        for (const Staged& s : staged_) std::memcpy(s.to, inputs[s.input]->data, s.bytes);
-        Run state{thread};
-        for (const Step& s : steps_)
-            if (!s.run(s.self, state)) [[unlikely]]
-                return false;
-        for (std::size_t k = 0; !finished && k < rules_.size(); ++k)
-            if (rules_[k].kind != OutputRule::own) finish(rules_[k], inputs, outputs, outputs[k]);
-        return true;
+        return execute(inputs, outputs) == guards_;
     }
 
     /// For whoever fills it.
@@ -212,9 +191,34 @@ private:
         std::vector<Ref<Block>>& list;
         ~Empties() { list.clear(); }
     };
+    /// All steps, on blocks that are there or made now for the outputs. The number of the guard that failed, or of all guards.
+    template <class Inputs> std::size_t execute(const Inputs& inputs, Ref<Block>* outputs)
+    {
+        Thread& thread = current_thread();
+        for (std::size_t k = 0; k < inputs_.size(); ++k) inputs_[k].set(inputs[k]->data);
+        bool finished = true;
+        Ref<Block>* out = outputs;
+        for (const OutputRule& r : rules_) {
+            Ref<Block>& b = *out++;
+            finished = finished && r.kind == OutputRule::own;
+            if (!r.written()) continue;
+            if (!b)
+                b = r.small ? make_small_block(thread, r.dtype, r.shape, r.count)
+                            : make_block(thread, r.dtype, r.shape, r.count);
+            outputs_[static_cast<std::size_t>(&r - rules_.data())].set(b->data);
+        }
+        for (const Staged& s : staged_) std::memcpy(s.to, inputs[s.input]->data, s.bytes);
+        Run state{thread};
+        for (const Step& s : steps_)
+            if (!s.run(s.self, state)) [[unlikely]]
+                return state.failed;
+        for (std::size_t k = 0; !finished && k < rules_.size(); ++k)
+            if (rules_[k].kind != OutputRule::own) finish(rules_[k], inputs, outputs, outputs[k]);
+        return guards_;
+    }
     /// What no step writes: another value, or copied to where the caller wants it.
-    static void finish(const OutputRule& r, const Block* const* inputs, const Ref<Block>* outputs,
-                       Ref<Block>& out)
+    template <class Inputs>
+    static void finish(const OutputRule& r, const Inputs& inputs, const Ref<Block>* outputs, Ref<Block>& out)
     {
         const Block& from = r.kind == OutputRule::input  ? *inputs[r.index]
                             : r.kind == OutputRule::same ? *outputs[r.index]
@@ -231,45 +235,6 @@ private:
         if (r.donor == no_value) return false;
         const Ref<Block>& b = inputs[r.donor];
         return b && !b->strided && may_write(*b);
-    }
-    /// Memory for the outputs that steps write to. Inputs stay where they are until nothing can fail any more.
-    void prepare(Thread& thread, const std::vector<Ref<Block>>& inputs)
-    {
-        fresh_.clear();
-        Patches* patches = outputs_.data();
-        for (const OutputRule& r : rules_) {
-            Patches& slots = *patches++;
-            switch (r.kind) {
-            case OutputRule::input: fresh_.push_back(inputs[r.index]); break;
-            case OutputRule::constant: fresh_.push_back(r.block); break;
-            case OutputRule::same: fresh_.push_back(Ref<Block>(fresh_[r.index])); break;
-            default:
-                if (lends(r, inputs)) {
-                    slots.set(inputs[r.donor]->data);
-                    fresh_.emplace_back();
-                } else {
-                    fresh_.push_back(make_block(thread, r.dtype, r.shape, element_count(r.shape)));
-                    slots.set(fresh_.back()->data);
-                }
-            }
-        }
-    }
-    /// Nothing fails from here on.
-    void commit(std::vector<Ref<Block>>& inputs) noexcept
-    {
-        bool complete = true;
-        Ref<Block>* made = fresh_.data();
-        for (const OutputRule& r : rules_) {
-            Ref<Block>& out = *made++;
-            if (!out && r.kind != OutputRule::same) out = std::move(inputs[r.donor]);
-            if (r.kind == OutputRule::landed && out->count)
-                std::memcpy(out->data, r.block->data, out->bytes());
-            complete = complete && out;
-        }
-        if (complete) [[likely]]
-            return;
-        for (std::size_t k = 0; k < rules_.size(); ++k)
-            if (!fresh_[k]) fresh_[k] = fresh_[rules_[k].index];
     }
 
     std::vector<Step> steps_;
