@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "body_graph.hpp"
 #include "step_plan.hpp"
 
 namespace wengert::detail {

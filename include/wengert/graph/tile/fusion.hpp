@@ -210,7 +210,7 @@ private:
             } else if (sums_with(v)) {
                 put(v, group_[source_[node(v).inputs[0]]]);
             } else {
-                put(v, new_group(node(v).primitive->value != nullptr));
+                put(v, new_group(false));
             }
         }
     }
