@@ -93,29 +93,22 @@ inline void emit_strided(Emitter& e, ValueId v)
 /// The address of operand k, one element, spread over `width` elements.
 inline Spot spread(Emitter& e, ValueId i, std::size_t k, std::size_t width)
 {
-    const DType dtype = e.plan.graph.node(i).dtype;
-    if (e.plan.values[e.plan.root(i)].home == Home::constant)
-        return {Spot::fixed, 0, const_cast<std::byte*>(e.filled(i, width)), 0};
+    if (e.is_constant(i)) return {Spot::fixed, 0, const_cast<std::byte*>(e.filled(i, width)), 0};
     std::byte* to = e.scratch(kernels::max_operands * kernels::tile * 8) + k * kernels::tile * 8;
-    Direct* fill = e.direct(spread_kernel(size_of(dtype)), width, 1);
-    fill->out = to;
-    e.bind(fill->in(), i);
-    return {Spot::fixed, 0, to, 0};
+    const Emitter::Operand from{e.spot(i)};
+    const Spot there{Spot::fixed, 0, to, 0};
+    e.call(spread_kernel(size_of(e.plan.graph.node(i).dtype)), width, 0, &from, 1, there);
+    return there;
 }
 
-/// The elements to work on, whole registers where all operands may be read so far. Constants are then read from copies.
-inline std::size_t padded_count(Emitter& e, ValueId v, Spot* spots)
+/// Bytes of an element where all of v's operands and its result may be read and written by whole registers, else 0.
+inline std::size_t register_size(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
-    const std::size_t count = element_count(n.shape), size = size_of(n.dtype);
-    const std::size_t more = Emitter::whole_registers(count, size);
-    bool safe = real(n.dtype) && e.spot(v).kind == Spot::fixed && more > count;
-    for (std::size_t k = 0; k < n.inputs.size(); ++k)
-        safe = safe && e.plan.graph.node(n.inputs[k]).dtype == n.dtype && spots[k].kind == Spot::fixed;
-    if (!safe) return count;
-    for (std::size_t k = 0; k < n.inputs.size(); ++k)
-        if (e.is_constant(n.inputs[k])) spots[k] = e.padded(spots[k].address, count * size);
-    return more;
+    bool safe = real(n.dtype) && e.spot(v).kind == Spot::fixed;
+    for (ValueId i : n.inputs)
+        safe = safe && e.plan.graph.node(i).dtype == n.dtype && e.spot(i).kind == Spot::fixed;
+    return safe ? size_of(n.dtype) : 0;
 }
 
 }  // namespace detail
@@ -133,17 +126,17 @@ inline void emit_elementwise(Emitter& e, ValueId v)
         scalars = scalars || reads[k] == detail::Reads::one;
     }
     const std::size_t width = std::min(count, kernels::tile);
-    Spot spots[kernels::max_operands];
-    for (std::size_t k = 0; k < arity; ++k)
-        spots[k] =
-            reads[k] == detail::Reads::one ? detail::spread(e, n.inputs[k], k, width) : e.spot(n.inputs[k]);
-    const std::size_t registers = scalars ? count : detail::padded_count(e, v, spots);
+    Emitter::Operand in[kernels::max_operands];
+    for (std::size_t k = 0; k < arity; ++k) {
+        const ValueId i = n.inputs[k];
+        const bool one = reads[k] == detail::Reads::one;
+        in[k] = {one ? detail::spread(e, i, k, width) : e.spot(i), e.is_constant(i)};
+    }
     const Division division = e.division(
         count, [](std::size_t at) { return (at + kernels::tile - 1) / kernels::tile * kernels::tile; });
     if (count <= kernels::tile || (!scalars && !division && count <= ~std::uint32_t{0})) {
-        Direct* d = e.direct(n.primitive->value, registers, arity);
-        for (std::size_t k = 0; k < arity; ++k) e.bind(d->in() + k, spots[k]);
-        return e.bind(&d->out, v);
+        const std::size_t size = scalars ? 0 : detail::register_size(e, v);
+        return e.call(n.primitive->value, count, size, in, arity, e.spot(v));
     }
     auto& t = *e.step<detail::Tiled>();
     t.kernel = n.primitive->value;
@@ -154,7 +147,7 @@ inline void emit_elementwise(Emitter& e, ValueId v)
     e.bind(&t.out, v);
     for (std::size_t k = 0; k < arity; ++k) {
         t.size[k] = reads[k] == detail::Reads::one ? 0 : size_of(e.plan.graph.node(n.inputs[k]).dtype);
-        e.bind(&t.in[k], spots[k]);
+        e.bind(&t.in[k], in[k].at);
     }
 }
 

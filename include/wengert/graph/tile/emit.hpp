@@ -190,6 +190,21 @@ public:
         ++segment_->count;
         return d;
     }
+    /// An operand of such a call. Constants are read from copies where that may be beyond their end.
+    struct Operand {
+        Spot at;
+        bool constant = false;
+    };
+    /// The whole call, on whole registers where all elements are of `size` bytes, in places where that may be (0: not so).
+    void call(TileKernel kernel, std::size_t n, std::size_t size, const Operand* in, std::size_t arity,
+              const Spot& out)
+    {
+        const std::size_t more = size ? whole_registers(n, size) : n;
+        Direct* d = direct(kernel, more, arity);
+        for (std::size_t k = 0; k < arity; ++k)
+            bind(d->in() + k, more > n && in[k].constant ? padded(in[k].at.address, n * size) : in[k].at);
+        bind(&d->out, out);
+    }
     void start_segment()
     {
         segment_ = program.memory.make<Segment>();

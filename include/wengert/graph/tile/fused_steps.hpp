@@ -61,28 +61,25 @@ public:
     {
         const bool sums = call.out.kind == Where::result &&
                           e_.plan.graph.node(t_.group.results[call.out.index]).primitive->compute;
-        const std::size_t n = size_ && !sums ? Emitter::whole_registers(call.n, size_) : call.n;
-        Direct* d = e_.direct(call.kernel, n, call.arity);
-        for (std::size_t k = 0; k < call.arity; ++k)
-            e_.bind(d->in() + k, spot(call.in[k], call.n, n > call.n));
-        e_.bind(&d->out, spot(call.out, call.n, false));
+        Emitter::Operand in[kernels::max_operands];
+        for (std::size_t k = 0; k < call.arity; ++k) in[k] = operand(call.in[k]);
+        e_.call(call.kernel, call.n, sums ? 0 : size_, in, call.arity, operand(call.out).at);
     }
 
 private:
-    Spot spot(const Where& w, std::size_t n, bool padded) const
+    Emitter::Operand operand(const Where& w) const
     {
+        const auto fixed = [](const std::byte* p) {
+            return Spot{Spot::fixed, 0, const_cast<std::byte*>(p), 0};
+        };
         switch (w.kind) {
         case Where::operand: {
-            const Spot s = e_.spot(t_.group.operands[w.index]);
-            return padded && e_.is_constant(t_.group.operands[w.index]) ? e_.padded(s.address, n * size_) : s;
+            const ValueId v = t_.group.operands[w.index];
+            return {e_.spot(v), e_.is_constant(v)};
         }
-        case Where::result: return e_.spot(t_.group.results[w.index]);
-        case Where::scratch: return {Spot::fixed, 0, scratch_ + w.index, 0};
-        default: {
-            const std::byte* data = t_.kernel->literal(w.index);
-            if (padded) return e_.padded(data, n * size_);
-            return {Spot::fixed, 0, const_cast<std::byte*>(data), 0};
-        }
+        case Where::result: return {e_.spot(t_.group.results[w.index])};
+        case Where::scratch: return {fixed(scratch_ + w.index)};
+        default: return {fixed(t_.kernel->literal(w.index)), true};
         }
     }
 

@@ -30,11 +30,13 @@ namespace detail {
 
 inline bool real(DType d) noexcept { return d == DType::float32 || d == DType::float64; }
 
-inline bool same_dtypes(const Graph& g, const GraphNode& n)
+/// Floats of one type, of axes that lie in line.
+inline bool plain_floats(const Graph& g, const GraphNode& n)
 {
+    bool plain = real(n.dtype) && n.shape.size() <= Shape::inline_rank;
     for (ValueId i : n.inputs)
-        if (g.node(i).dtype != n.dtype) return false;
-    return true;
+        plain = plain && g.node(i).dtype == n.dtype && g.node(i).shape.size() <= Shape::inline_rank;
+    return plain;
 }
 
 /// gemm can read the operand as it lies: its last two axes are rows or columns.
@@ -82,13 +84,11 @@ inline Rule rule_of_product(const Graph& g, const Layouts& layouts, const GraphN
 
 inline Rule rule_of_call(const Graph& g, const Layouts& layouts, const GraphNode& n)
 {
-    const auto plain = [&](ValueId v) { return !layouts[v].strided; };
-    if (!real(n.dtype)) return n.primitive->update ? Rule::update : Rule::compute;
-    if (n.primitive->product) {
-        const Rule r = rule_of_product(g, layouts, n);
-        if (r != Rule::compute) return r;
-    }
-    if (n.primitive->silences && n.inputs.size() == 2 && plain(n.inputs[1])) return Rule::silent;
+    const bool plain = plain_floats(g, n);
+    const Rule product = plain && n.primitive->product ? rule_of_product(g, layouts, n) : Rule::compute;
+    if (product != Rule::compute) return product;
+    if (plain && n.primitive->silences && n.inputs.size() == 2 && !layouts[n.inputs[1]].strided)
+        return Rule::silent;
     return n.primitive->update ? Rule::update : Rule::compute;
 }
 
@@ -102,13 +102,8 @@ inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
     if (Fold f; fold_of(n, f)) {
         if (!detail::folds_in_place(g, layouts, n, f)) return Rule::compute;
         const bool sums = f.what == Fold::What::sum || f.what == Fold::What::mean;
-        return sums && detail::real(n.dtype) && detail::same_dtypes(g, n) ? Rule::sum : Rule::fold;
+        return sums && detail::plain_floats(g, n) ? Rule::sum : Rule::fold;
     }
-    if (n.shape.size() > Shape::inline_rank || !detail::same_dtypes(g, n))
-        return n.primitive->update ? Rule::update : Rule::compute;
-    for (ValueId i : n.inputs)
-        if (g.node(i).shape.size() > Shape::inline_rank)
-            return n.primitive->update ? Rule::update : Rule::compute;
     return detail::rule_of_call(g, layouts, n);
 }
 

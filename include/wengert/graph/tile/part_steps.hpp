@@ -93,11 +93,8 @@ inline void emit_add(Emitter& e, TileKernel kernel, ValueId v, const Ref<Block>&
                      const Ref<Block>& from)
 {
     if (!to->strided && !from->strided && to->count <= ~0U) {
-        Direct* d = e.direct(kernel, to->count, 2);
-        e.bind(&d->out, e.spot(v, *to));
-        e.bind(d->in(), e.spot(v, *to));
-        e.bind(d->in() + 1, e.spot(x, *from));
-        return;
+        const Emitter::Operand in[] = {{e.spot(v, *to)}, {e.spot(x, *from)}};
+        return e.call(kernel, to->count, 0, in, 2, in[0].at);
     }
     auto& s = *e.step<Added>();
     s.kernel = kernel;
