@@ -3,6 +3,8 @@
 
 #include "fused_runner.hpp"
 
+#include <wengert/graph/emit/native_groups.hpp>
+
 namespace {
 
 using namespace wengert;
@@ -270,5 +272,43 @@ TEST_CASE("casts, integers and conditions in one group")
         for (ValueId v : {below, narrow, doubled, last}) g.output(v);
         CAPTURE(to_string(shape));
         CHECK(check_fused(g, inputs).kernels == 1);
+    }
+}
+
+TEST_CASE("native code's groups: what shares nothing but its shape, and sums over the last axes")
+{
+    Builder b;
+    const ValueId x = b.input({30, 40}), y = b.input({30, 40}), z = b.input({1200});
+    const ValueId e = b.one<Exp>(x), f = b.one<Tanh>(y), other = b.one<Exp>(z);
+    const ValueId total = b.sum(f, {1}), columns = b.sum(e, {0});
+    const ValueId scaled = b.two<Multiply>(e, b.two<Add>(columns, columns));
+    for (ValueId v : {total, scaled, other}) b.g.output(v);
+    const auto layouts = tiling::layouts_of(b.g);
+    const auto groups = detail::NativeGroups(b.g, layouts).take();
+    REQUIRE(groups.size() == 5);  // (e, f, total), other, columns, columns + columns, scaled
+    const auto of = [&](ValueId v) {
+        return *std::find_if(groups.begin(), groups.end(), [&](const tiling::Group& group) {
+            return std::find(group.nodes.begin(), group.nodes.end(), v) != group.nodes.end();
+        });
+    };
+    CHECK(of(e).nodes == ValueList{e, f, total});
+    CHECK(of(e).results == ValueList{e, total});
+    CHECK(of(other).nodes == ValueList{other});
+    CHECK_FALSE(of(columns).fused);
+    CHECK(detail::NativeGroups(b.g, layouts, false).take().size() == 6);  // sums by themselves
+    CHECK(b.groups().size() != groups.size());  // tiles: e and f have nothing in common
+}
+
+TEST_CASE("native code's groups: a long loop is cut, one after the other")
+{
+    Builder b;
+    ValueId v = b.input({50});
+    for (int i = 0; i < 200; ++i) v = b.two<Add>(b.two<Multiply>(v, v), v);
+    b.g.output(v);
+    const auto groups = detail::NativeGroups(b.g, tiling::layouts_of(b.g)).take();
+    CHECK(groups.size() == 3);  // of 160 steps at most
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+        CHECK(groups[k].operands.size() == 1);
+        CHECK(groups[k].results.size() == 1);
     }
 }
