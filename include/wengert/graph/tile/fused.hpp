@@ -24,7 +24,8 @@ public:
     /// operands[k] and results[r] are the first elements of those of the group. `scratch`: scratch_bytes(), aligned to 64.
     void run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch) const noexcept
     {
-        run_part(0, p_.count, operands, results, scratch, nullptr);
+        Table table = start(operands, results, scratch, 0, nullptr);
+        run_elements(table, 0, p_.count);
     }
     std::size_t scratch_bytes() const noexcept { return p_.scratch; }
     const FusedProgram& program() const noexcept { return p_; }
@@ -138,6 +139,7 @@ private:
 
     void run_elements(Table& table, std::size_t begin, std::size_t end) const noexcept
     {
+        if (p_.extents.size() == 1) return run_flat(table, begin, end);
         if (begin < end) p_.packed ? run_packed(table, begin, end) : run_rows(table, begin, end);
     }
 
@@ -240,44 +242,22 @@ private:
         kernels::gather(from, s.strides.back(), s.size, n, to);
     }
 
-    /// The position of a row: each stream's first element in it.
-    class Rows {
-    public:
-        Rows(const FusedProgram& p, const Table& t, std::size_t row) : p_(p)
-        {
-            std::size_t rest = row;
-            for (std::size_t axis = p.extents.size() - 1; axis-- > 0;) {
-                const auto extent = static_cast<std::size_t>(p.extents[axis]);
-                index_.push_back(static_cast<std::int64_t>(rest % extent));
-                rest /= extent;
+    void run_flat(Table& t, std::size_t begin, std::size_t end) const noexcept
+    {
+        const bool far = p_.streamed > far_bytes && p_.program.size() > 1;
+        for (std::size_t n = 0; begin < end; begin += n) {
+            n = std::min(p_.tile, end - begin);
+            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+                const Source& s = p_.streams[k];
+                const auto offset = static_cast<std::int64_t>(begin * s.size);
+                if (s.kind == Source::linear)
+                    t.at[k] = t.base[k] + offset;
+                else if (s.kind == Source::gathered)
+                    bring(s, t.base[k] + offset * s.strides.back(), n, t.scratch + s.scratch);
             }
-            for (std::size_t k = 0; k < p.streams.size(); ++k) {
-                at_[k] = t.base[k];
-                const Source& s = p.streams[k];
-                for (std::size_t i = 0; i < index_.size(); ++i)
-                    at_[k] += index_[i] * s.strides[index_.size() - 1 - i] * s.size;
-            }
+            run_program(t, n, far ? std::min(p_.tile, end - begin - n) : 0);
         }
-        std::byte* at(std::size_t k) const { return at_[k]; }
-        void next()
-        {
-            for (std::size_t i = 0; i < index_.size(); ++i) {
-                const std::size_t axis = index_.size() - 1 - i;
-                const bool wraps = ++index_[i] == p_.extents[axis];
-                for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-                    const std::int64_t step = p_.streams[k].strides[axis] * p_.streams[k].size;
-                    at_[k] += wraps ? -step * (p_.extents[axis] - 1) : step;
-                }
-                if (!wraps) return;
-                index_[i] = 0;
-            }
-        }
-
-    private:
-        const FusedProgram& p_;
-        Extents index_;  ///< the innermost axis first
-        std::byte* at_[FusedProgram::max_streams];
-    };
+    }
 
     /// A stencil: rows that are one segment of the machine and nothing else, in place. Only addresses move from row to row.
     bool rows_of_segment(const Table& t) const noexcept
@@ -321,7 +301,6 @@ private:
 
     void run_rows(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
-        const bool far = p_.extents.size() == 1 && p_.streamed > far_bytes && p_.program.size() > 1;
         const bool whole = begin % p_.inner == 0 && end % p_.inner == 0 && rows_of_segment(t);
         if (whole && with_real(p_.segments[0].dtype, [&]<class T>() {
                 if (p_.inner < MicroMachine<T>::block) return false;
@@ -329,7 +308,7 @@ private:
                 return true;
             }))
             return;
-        Rows rows(p_, t, begin / p_.inner);
+        FusedRows rows(p_, t.base, begin / p_.inner);
         std::size_t column = begin % p_.inner;
         for (std::size_t n = 0; begin < end; begin += n, column += n) {
             if (column == p_.inner) rows.next(), column = 0;
@@ -342,7 +321,7 @@ private:
                 else if (s.kind == Source::gathered)
                     bring(s, rows.at(k) + offset * s.strides.back(), n, t.scratch + s.scratch);
             }
-            run_program(t, n, far ? std::min(p_.tile, end - begin - n) : 0);
+            run_program(t, n);
         }
     }
 
@@ -360,7 +339,7 @@ private:
                                      t.scratch + s.scratch);
         }
     }
-    void gather_rows(Table& t, Rows& rows, std::size_t m) const noexcept
+    void gather_rows(Table& t, FusedRows& rows, std::size_t m) const noexcept
     {
         for (std::size_t j = 0; j < m; ++j, rows.next())
             for (std::size_t k = 0; k < p_.streams.size(); ++k) {
@@ -375,7 +354,7 @@ private:
     void run_packed(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
         const std::size_t last = end / p_.inner;
-        Rows rows(p_, t, begin / p_.inner);
+        FusedRows rows(p_, t.base, begin / p_.inner);
         for (std::size_t row = begin / p_.inner, m = 0; row < last; row += m) {
             m = std::min(p_.rows_per_tile, last - row);
             for (std::size_t k = 0; k < p_.streams.size(); ++k)

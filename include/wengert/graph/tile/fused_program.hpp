@@ -105,6 +105,45 @@ struct FusedProgram {
     std::vector<std::uint8_t> operand_size, result_size;  ///< of elements; 128 more for one a row
 };
 
+/// The position of a row: each stream's first element in it.
+class FusedRows {
+public:
+    FusedRows(const FusedProgram& p, std::byte* const* base, std::size_t row) : p_(p)
+    {
+        std::size_t rest = row;
+        for (std::size_t axis = p.extents.size() - 1; axis-- > 0;) {
+            const auto extent = static_cast<std::size_t>(p.extents[axis]);
+            index_.push_back(static_cast<std::int64_t>(rest % extent));
+            rest /= extent;
+        }
+        for (std::size_t k = 0; k < p.streams.size(); ++k) {
+            at_[k] = base[k];
+            const FusedProgram::Source& s = p.streams[k];
+            for (std::size_t i = 0; i < index_.size(); ++i)
+                at_[k] += index_[i] * s.strides[index_.size() - 1 - i] * s.size;
+        }
+    }
+    std::byte* at(std::size_t k) const { return at_[k]; }
+    void next()
+    {
+        for (std::size_t i = 0; i < index_.size(); ++i) {
+            const std::size_t axis = index_.size() - 1 - i;
+            const bool wraps = ++index_[i] == p_.extents[axis];
+            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+                const std::int64_t step = p_.streams[k].strides[axis] * p_.streams[k].size;
+                at_[k] += wraps ? -step * (p_.extents[axis] - 1) : step;
+            }
+            if (!wraps) return;
+            index_[i] = 0;
+        }
+    }
+
+private:
+    const FusedProgram& p_;
+    Extents index_;  ///< the innermost axis first
+    std::byte* at_[FusedProgram::max_streams];
+};
+
 namespace detail {
 
 /// Scratch memory as it is given out. A line more than needed each time: tiles a page apart would fight for the same sets of
