@@ -2,6 +2,7 @@
 #pragma once
 
 #include "scalar/custom.hpp"
+#include "scalar/cuts.hpp"
 #include "scalar/dense.hpp"
 #include "scalar/directions.hpp"
 #include "scalar/exchange.hpp"

@@ -22,6 +22,12 @@ Tensor<double> slope(const Tensor<double>& u) { return sum(wengert::grad(norm2)(
 /// Where the debugger stops between two steps: with -O2, lines of main are no good places.
 [[gnu::noinline]] void look_here() { asm volatile(""); }
 
+/// Numbers that are there to be looked at, also with -O2.
+[[gnu::noinline]] void keep(std::initializer_list<const wengert::Real<double>*>)
+{
+    asm volatile("" ::: "memory");
+}
+
 int main()
 {
     Tensor<double> w = {{0.1, -0.2, 0.3}, {0.4, 0.5, -0.6}};
@@ -53,8 +59,11 @@ int main()
     variable.requires_grad();
     const wengert::Real<double> constant = 0.5, product = variable * 3.0, root = sqrt(product * product),
                                 quotient = 1.0 / variable, element = wengert::real(sum(w));
+    const wengert::AnomalyMode lines_are_kept;
+    const wengert::Real<double> traced = quotient * 4.0;  // mark: traced
+    keep({&variable, &constant, &product, &root, &quotient, &element, &traced});
     look_here();
     return static_cast<int>(second.size() + spread.size() + row.size() + many.size() + flags.size() +
                             shape.size() + deep.size() + taken.size()) == 0 &&
-           constant + product + root + quotient + element == 0.0;
+           constant + product + root + quotient + element + traced == 0.0;
 }

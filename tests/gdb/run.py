@@ -61,6 +61,7 @@ product = 6, multiply of 2 and 3
 root = 6, sqrt of 36
 quotient = 0.5, divide of 1 and 2
 element = 0.5, an element of a tensor
+traced = 2, multiply of 0.5 and 4 at program.cpp:{traced}
 array = (3, 2) float32 [[1, 2], [3, 4], [5, 6]]
 """
 PRINTED = {"before": BEFORE, "inside": INSIDE, "after": AFTER}
@@ -98,7 +99,7 @@ def commands():
             script += ["echo \\n== inside\\n", *show("y"), "echo == end\\n"]
     script += [*next_step, "up", "echo \\n== after\\n"]
     for variable in ("w", "turned", "row", "many", "flags", "shape", "deep", "gone", "variable", "constant", "product",
-                     "root", "quotient", "element"):
+                     "root", "quotient", "element", "traced"):
         script += show(variable)
     return script + show("array", "*row.any_.value.x_->base") + ["echo == end\\n"]
 

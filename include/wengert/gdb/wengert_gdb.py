@@ -7,7 +7,9 @@ Only memory is read, no function of the program is called: it works on core file
 """
 import math
 import os
+import re
 import struct
+import subprocess
 
 import gdb
 import gdb.printing
@@ -235,8 +237,7 @@ def scalar_stream():
     extension = tape.cast(gdb.lookup_type("wengert::Tape").pointer())["extension"]
     if not int(extension):
         return None
-    stream = extension.cast(gdb.lookup_type("wengert::ScalarStream").pointer()).dereference()
-    return stream.cast(gdb.lookup_type("wengert::ScalarCursor"))
+    return extension.cast(gdb.lookup_type("wengert::ScalarStream").pointer()).dereference()
 
 
 def operation_text(stream, place):
@@ -256,8 +257,37 @@ def operation_text(stream, place):
     return name + " of " + " and ".join(operands)
 
 
+def line_of_stack(stack):
+    """" at fit.cpp:42" from scalar/lines.hpp's CallStack, by addr2line; nothing where that does not know."""
+    frames = stack["frames"]["_M_elems"]
+    size = frames.type.strip_typedefs().range()[1] + 1
+    frames = [frames[i] for i in range(size) if int(frames[i]["object"])]
+    if not frames:
+        return ""
+    program = frames[0]["object"].string()
+    places = [hex(int(f["place"])) for f in frames if f["object"].string() == program]
+    try:
+        lines = subprocess.run(["addr2line", "-i", "-e", program, *places], capture_output=True, text=True).stdout
+    except OSError:
+        return ""
+    for line in lines.splitlines():
+        line = line.split(" (")[0]
+        if "?" not in line and not re.search(r"/wengert/(scalar|transforms|tape|ops|base)/|/include/c\+\+/", line):
+            return " at " + line.rsplit("/", 1)[-1]
+    return ""
+
+
+def line_of_operation(stream, word):
+    """Where a number was made, if AnomalyMode was on."""
+    made, stacks = (stream[name]["_M_impl"]["_M_start"] for name in ("made_", "stacks_"))
+    place = word & 0xFFFFFFFF
+    if place >= int(stream["made_"]["_M_impl"]["_M_finish"] - made) or int(made[place]["stretch"]) != word >> 32:
+        return ""
+    return line_of_stack(stacks[int(made[place]["stack"])])
+
+
 class RealPrinter(Printer):
-    """6, multiply of 2 and 3."""
+    """6, multiply of 2 and 3 at fit.cpp:42."""
 
     def text(self):
         text, mark = "%.8g" % float(self.value["value_"]), self.value["mark_"]
@@ -270,9 +300,10 @@ class RealPrinter(Printer):
             stream = scalar_stream()
         except gdb.error:
             stream = None
-        if stream is None or place >= int(stream["size"]):
+        cursor = stream.cast(gdb.lookup_type("wengert::ScalarCursor")) if stream is not None else None
+        if cursor is None or place >= int(cursor["size"]):
             return text + ", recorded by another thread, or on a tape that has ended"
-        return text + ", " + operation_text(stream, place)
+        return text + ", " + operation_text(cursor, place) + line_of_operation(stream, int(mark["word"]))
 
 
 def tape_text(tape, limit):

@@ -195,11 +195,20 @@ concept ActiveNumber = is_active_number<X>;
 template <class X> struct limits_of : limits_of<typename X::value_type> {};
 template <std::floating_point T> struct limits_of<T> : std::numeric_limits<T> {};
 
+/// Where a ValueReads lists lines (scalar/cuts.hpp); null where none does.
+inline std::vector<Site>*& value_reads() noexcept
+{
+    static constinit thread_local std::vector<Site>* list = nullptr;
+    return list;
+}
+
 /// Inside a kernel's recording a number cannot leave: it would be one cell's.
 inline void note_value_read(ScalarMark m, const Site& at)
 {
     ScalarStream* s = ScalarStream::current();
     if (!s || this_thread->tape != &s->tape()) return;
+    if (std::vector<Site>* list = value_reads(); list && s->records(m)) [[unlikely]]
+        list->push_back(at.line && !is_own_file(at.file) ? at : line_of_user());
     if (s->guards)
         fail<TapeError>(
             "kernel",

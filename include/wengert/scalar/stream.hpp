@@ -16,6 +16,7 @@
 
 #include "../tape/apply.hpp"
 #include "entry.hpp"
+#include "lines.hpp"
 
 namespace wengert {
 
@@ -149,6 +150,20 @@ public:
     }
     std::uint32_t end_of(const ScalarStretch& s) const noexcept { return &s == open_ ? size() : s.end; }
 
+    /// Does a level that records depend on it? Asks, and refuses nothing.
+    bool records(ScalarMark m) noexcept
+    {
+        if (tape_.active == 0) return false;
+        if (variable(m)) return true;
+        const ScalarStretch* from = find(m.index());
+        return from && from->has(m.stretch()) && (mask_of(m.index()) & tape_.active);
+    }
+    /// Where the number was made, under AnomalyMode; a line of 0 otherwise.
+    Site made_at(ScalarMark m) const
+    {
+        const bool kept = m.index() < made_.size() && made_[m.index()].stretch == m.stretch();
+        return kept ? detail::site_of(stacks_[made_[m.index()].stack]) : Site{};
+    }
     /// The levels that a number depends on and that record. Refuses numbers of other tapes and of levels that have ended.
     std::uint64_t dependence(ScalarMark m, std::string_view operation) const;
     /// The operand's place in the stream: a variable enters it where it is used.
@@ -202,6 +217,14 @@ private:
     void release(ScalarStretch& s) noexcept;
 
     Tape& tape_;
+    void keep_line(ScalarMark m);
+
+    /// Where an operation was called, under AnomalyMode.
+    struct Made {
+        std::uint32_t stretch, stack;
+    };
+    std::vector<Made> made_;
+    std::vector<CallStack> stacks_;
     ScalarStretch* open_ = nullptr;
     std::vector<ScalarStretch*> stretches_;  // in order
     std::vector<Ref<Node>> held_;            // nodes of those that a level still needs

@@ -133,7 +133,7 @@ inline void ScalarStream::refuse(std::string_view operation)
         "an operand, a Real, was recorded by another thread, on another tape, or on a part of this "
         "one that has ended: its transform is over, backward has used it up, or it has been "
         "rewound; pass its value() instead",
-        {});
+        detail::line_of_user());
 }
 
 inline void ScalarStream::tell(ScalarMark m)
@@ -170,7 +170,7 @@ inline std::uint64_t ScalarStream::dependence(ScalarMark m, std::string_view ope
                 operation,
                 "an operand, a Real, escaped from a transform (grad, jvp, …) that has ended; return "
                 "it from the transformed function or pass its value()",
-                {});
+                detail::line_of_user());
     }
     return all & tape_.active;
 }
@@ -273,6 +273,20 @@ inline ScalarMark ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, co
     return first;
 }
 
+/// Code that loops comes from few places, and last from the same.
+inline void ScalarStream::keep_line(ScalarMark m)
+{
+    const CallStack from = detail::call_stack();
+    std::size_t k = stacks_.size();
+    while (k > 0 && stacks_[k - 1] != from) --k;
+    if (k == 0) {
+        stacks_.push_back(from);
+        k = stacks_.size();
+    }
+    if (made_.size() <= m.index()) made_.resize(2 * std::size_t{m.index()} + 64);
+    made_[m.index()] = {m.stretch(), static_cast<std::uint32_t>(k - 1)};
+}
+
 __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(ScalarOp op, ScalarMark a,
                                                                             double x, ScalarMark b, double z,
                                                                             double y)
@@ -293,17 +307,19 @@ __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(Scal
     if ((in_a | in_b) == 0) return {};
     if (tape.anomaly && !std::isfinite(y) && std::isfinite(x) && std::isfinite(z))
         fail<NumericError>(name_of(op), "a NaN or Inf was born here from finite operands, Reals",
-                           tape.site_override);
+                           tape.in_rule ? tape.site_override : detail::line_of_user());
     a = in_a ? s.place(a, x) : ScalarMark();
     b = in_b ? s.place(b, z) : ScalarMark();
     s.open_for(in_a | in_b, 0);
     s.reads(a);
     s.reads(b);
     s.reserve(1);
-    if (!is_pair(op)) return s.append(op, ScalarForm::unary, a.index(), y);
-    if (a.index() && b.index()) return s.append(op, a.index(), b.index(), y);
-    return a.index() ? s.append(op, ScalarForm::right_constant, a.index(), z, y)
-                     : s.append(op, ScalarForm::left_constant, b.index(), x, y);
+    const ScalarMark made = !is_pair(op)             ? s.append(op, ScalarForm::unary, a.index(), y)
+                            : a.index() && b.index() ? s.append(op, a.index(), b.index(), y)
+                            : a.index() ? s.append(op, ScalarForm::right_constant, a.index(), z, y)
+                                        : s.append(op, ScalarForm::left_constant, b.index(), x, y);
+    if (tape.anomaly) s.keep_line(made);
+    return made;
 }
 
 }  // namespace wengert

@@ -201,7 +201,8 @@ private:
     Restore<int> lowered_;
 };
 
-/// While it lives, a NaN or Inf that an operation or a derivative makes throws a NumericError that names it.
+/// While it lives, a NaN or Inf that an operation or a derivative makes throws a NumericError that names it. Reals then keep the
+/// lines at which they are made, for errors and for gdb.
 class AnomalyMode {
 public:
     AnomalyMode() : on_(Tape::current().anomaly, true) { Tape::current().tell_change(); }
