@@ -4,6 +4,7 @@
 
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/ops/indexing.hpp>
+#include <wengert/ops/losses.hpp>
 #include <wengert/ops/softmax.hpp>
 #include <wengert/transforms/derivatives.hpp>
 
@@ -141,6 +142,21 @@ TEST_CASE("traced gradients keep their bits")
     CHECK(h.size() < g.size());
     CHECK(count(h, "broadcast_to") == 0);
     CHECK(count(h, "multiply.pull1") < count(g, "multiply.pull1"));
+}
+
+TEST_CASE("what is composed of operations that have descriptions runs as these, with the same bits")
+{
+    const auto x = block<double>({2, 4}, numbers);
+    const wg::Indices labels = {3, 0};
+    const auto loss = [&](const Tensor<double>& t) { return cross_entropy(t, labels); };
+    const auto product = [](const Tensor<double>& t) { return sum(square(prod(t, {1}))); };
+    CHECK(names(checked(loss, x)) == "log_softmax at_labels negative mean");
+    CHECK(count(checked(wg::grad(loss), x), "cross_entropy_pull") == 0);
+    const Graph g = traced(wg::grad(product), x), h = checked(wg::grad(product), x);
+    CHECK(count(g, "exclusive_product") == 1);
+    CHECK(count(h, "exclusive_product") == 0);
+    CHECK(count(h, "cumprod") == 2);
+    checked([&](const Tensor<double>& t) { return wg::hvp(loss)(t, t) + wg::hvp(product)(t, t); }, x);
 }
 
 TEST_CASE("second derivatives lose the guards that say nothing")

@@ -101,6 +101,8 @@ Ref<Block> sum_of(const Block& a, const Block& b);
 
 /// On the host, and on the device of another block.
 Ref<Block> zeros_block(DType dtype, const Shape& shape);
+/// A cotangent that says no more than that there is one.
+inline Ref<Block> token_block() { return zeros_block(real_dtypes[0], Shape()); }
 Ref<Block> zeros_beside(const Block& like, DType dtype, const Shape& shape);
 /// Every element v, on the device of `like`.
 template <class T> Ref<Block> full_beside(const Block& like, const Shape& shape, T v)

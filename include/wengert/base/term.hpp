@@ -116,7 +116,7 @@ private:
 namespace detail {
 
 inline std::int32_t append_term(TermKind kind, std::int32_t a, std::int32_t b, std::int32_t c,
-                                double value = 0, DType type = DType::float64)
+                                double value = 0, DType type = dtype_of<double>())
 {
     auto& steps = TermProgram::current()->steps;
     steps.push_back({kind, type, a, b, c, value});
@@ -226,7 +226,7 @@ template <class F> std::vector<TermStep> written_rule(std::size_t arity, const F
     std::vector<Term> in;
     for (std::size_t i = 0; i < arity; ++i) in.push_back(Term::input(static_cast<std::int32_t>(i)));
     const Term out = rule(in.data());
-    program.steps.push_back({TermKind::input, DType::float64, out.id, -1, -1, 0});
+    program.steps.push_back({TermKind::input, dtype_of<double>(), out.id, -1, -1, 0});
     return std::move(program.steps);
 }
 

@@ -3,6 +3,7 @@
 
 #include "reductions.hpp"
 #include "softmax.hpp"
+#include "take.hpp"
 
 namespace wengert {
 
@@ -37,6 +38,21 @@ template <class T> struct Labelled {
 
 }  // namespace detail
 
+/// y[r] = x[r, label of r]: what is left of rows of classes.
+struct AtLabels {
+    static constexpr std::string_view name = "at_labels";
+    static constexpr bool linear = true;
+    void describe(Index& p) const
+    {
+        detail::demand_labels(p.shape(0), p.shape(1));
+        const Positions i = p.axes_of(1);
+        Positions from = i;
+        from.push_back(p.element(1, i));
+        p.write(i);
+        p.read(0, from);
+    }
+};
+
 /// v̄(g, x) = g (softmax(x) − one_hot(labels)) / N, for a scalar g;  ḡ = Σ h v̄(1, x),  x̄ = g/N softmax'(x) h
 struct CrossEntropyPull {
     static constexpr std::string_view name = "cross_entropy_pull";
@@ -60,6 +76,11 @@ struct CrossEntropyPull {
         for (std::size_t i = 0; i < c.rows; ++i) y[c.place(i)] -= T(1);
         for (std::size_t i = 0; i < out->count; ++i) y[i] *= scale;
         return out;
+    }
+    template <class T> Tensor<T> composed(const Tensor<T>& g, const Tensor<T>& x, const Labels& labels) const
+    {
+        const Tensor<T> chosen = one_hot<T>(labels, x.shape().back(), Site{});
+        return (softmax(x, -1, Site{}) - chosen) * (g / static_cast<T>(labels.size()));
     }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& x, const Labels& labels,
@@ -110,6 +131,10 @@ struct CrossEntropy {
         kernels::sum<T>(e, 1, c.rows, 1, y);
         *y /= static_cast<T>(c.rows);
         return out;
+    }
+    template <class T> Tensor<T> composed(const Tensor<T>& x, const Labels& labels) const
+    {
+        return mean(-apply<AtLabels, T>({}, Site{}, log_softmax(x, -1, Site{}), labels), Site{});
     }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Labels& labels,

@@ -5,6 +5,7 @@
 
 #include "../kernels/cpu/rows.hpp"
 #include "choices.hpp"
+#include "scans.hpp"
 #include "sum.hpp"
 
 namespace wengert {
@@ -136,6 +137,11 @@ struct ExclusiveProduct {
             for (std::size_t k = n; k-- > 0;) sweep(k, false);
         }
         return out;
+    }
+    template <class T> Tensor<T> composed(const Tensor<T>& x) const
+    {
+        return apply<CumProd, T>({1, false}, Site{}, detail::shifted(x, 1, 1, 1)) *
+               apply<CumProd, T>({1, true}, Site{}, detail::shifted(x, 1, -1, 1));
     }
     /// x̄ₖ = Σᵢ ȳᵢ Πⱼ xⱼ over the j other than i and k. An n × n table, in exchange for a rule of any order.
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const

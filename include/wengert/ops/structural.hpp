@@ -13,6 +13,7 @@
 // A rule that only touches a part of its input may add `accumulate(wrt<0>, Block& x̄, const Block& g)`, used in place
 // of pull when nothing is recorded. A rule that can add as cheaply as it can write (gemm) may add
 // `bool accumulate(wrt<i>, Block& x̄, g, x…, y)`, used where a cotangent is there already; false means it cannot.
+// What is made of operations that have descriptions may say so, `Tensor<T> composed(x…) const`: graphs run those then.
 // What has no description says `Shape result_shape(ValueTypes operands) const` for graphs that are read or built by hand, whose
 // parameters nobody has looked at; it throws ShapeError.
 #pragma once
@@ -87,9 +88,19 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural_
     return p;
 }
 
+template <class Op, class Out, class... In>
+AnyTensor composed_of(const void* op, [[maybe_unused]] const AnyTensor* x)
+{
+    return [&]<std::size_t... k>(std::index_sequence<k...>) {
+        return static_cast<const Op*>(op)->composed(Tensor<In>(x[k])...).any();
+    }(std::index_sequence_for<In...>());
+}
+
 template <class Op, class Out, class... In> constexpr Primitive make_structural()
 {
     Primitive p = make_structural_call<Op, Out, In...>();
+    if constexpr (requires(const Op& op, const Tensor<In>&... x) { op.composed(x...); })
+        p.composed = composed_of<Op, Out, In...>;
     if constexpr (is_differentiable<Out> && !requires { Op::flat; }) {
         p.differentiable = true;
         p.vjp = structural_vjp<Op, Out, In...>;

@@ -115,10 +115,7 @@ struct Element {
     }
     void accumulate(wrt<0>, Block& into, const Block& g) const
     {
-        if (g.dtype == DType::float32)
-            into.as<float>()[offset] += *g.as<float>();
-        else
-            into.as<double>()[offset] += *g.as<double>();
+        with_real(g.dtype, [&]<class T>() { into.as<T>()[offset] += *g.as<T>(); });
     }
     std::string parameters() const { return "index=" + to_string(part().start); }
 };

@@ -198,8 +198,7 @@ private:
 /// Announces a stretch to the walk; what it sends back lies with the adjoints.
 inline void announce(Walk& walk, Node& stretch)
 {
-    if (walk.reaches(&stretch) && !stretch.cotangent.value)
-        walk.deliver(stretch, {zeros_block(DType::float32, Shape()), {}});
+    if (walk.reaches(&stretch) && !stretch.cotangent.value) walk.deliver(stretch, {token_block(), {}});
 }
 
 }  // namespace wengert::detail

@@ -147,7 +147,7 @@ inline void ScalarStream::tell(ScalarMark m)
     if (!v && !stretch) return;
     if (r->trace())
         r->refuse("a Real that is recorded is captured here: pass it as an argument, in a tensor", {});
-    r->variable({zeros_block(DType::float32, Shape()), Ref<Node>(v ? v->leaf.node.get() : stretch->node)});
+    r->variable({token_block(), Ref<Node>(v ? v->leaf.node.get() : stretch->node)});
 }
 
 inline std::uint64_t ScalarStream::dependence(ScalarMark m, std::string_view operation) const

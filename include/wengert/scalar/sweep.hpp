@@ -40,7 +40,7 @@ inline void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
             adjoints.leave(e.count);
             continue;
         }
-        if (to->dtype == DType::float32)
+        if (is_single(to->dtype))
             give_back<float>(walk, adjoints, e, *to);
         else
             give_back<double>(walk, adjoints, e, *to);

@@ -163,6 +163,9 @@ struct Primitive {
     void* (*clone)(const void* op) = nullptr;
     void* (*make)() = nullptr;  ///< parameters to be filled in by `fields`
     void (*fields)(void* op, FieldVisitor&) = nullptr;
+    /// Structural only: the same on tensors, of operations that have descriptions, to the bit. Optimized graphs have those in its
+    /// place, so that nothing but its own kernel need know it. Null: there are none.
+    AnyTensor (*composed)(const void* op, const AnyTensor* inputs) = nullptr;
     /// Of operations with a rule of the user's: what a trace has seen of their inside (tape/recorder.hpp), or null.
     const Inside* (*inside)(const void* op) = nullptr;
 };

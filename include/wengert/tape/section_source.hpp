@@ -60,7 +60,7 @@ WENGERT_INLINE std::vector<AnyTensor> record_section(const std::vector<AnyTensor
     for (const auto& b : out) results.push_back({b, {}});
     if (mask == 0) return results;
     detail::refuse_writers(detail::section_primitive, operands.data(), in.size(), at);
-    const auto token = zeros_block(DType::float32, Shape());
+    const auto token = token_block();
     auto hub = detail::make_node(tape, detail::section_primitive, operands.data(), in.size(), *token, mask,
                                  0xff, at);
     const detail::SectionOp op{std::move(rule), out.size()};

@@ -62,7 +62,7 @@ WENGERT_INLINE void Walk::add_part(Node& hub, std::size_t k, const AnyTensor& g)
     auto& parts = parts_[&hub];
     if (parts.size() <= k) parts.resize(k + 1);
     parts[k] = parts[k].value ? hub.primitive->add(parts[k], g) : g;
-    if (!hub.cotangent.value) deliver(hub, {zeros_block(DType::float32, Shape()), {}});
+    if (!hub.cotangent.value) deliver(hub, {token_block(), {}});
 }
 
 WENGERT_INLINE std::vector<AnyTensor> Walk::take_parts(const Node& hub)

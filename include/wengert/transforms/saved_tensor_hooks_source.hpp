@@ -62,7 +62,7 @@ WENGERT_INLINE Ref<Block> DiskHooks::unpack(const std::shared_ptr<void>& packed,
 
 WENGERT_INLINE std::shared_ptr<void> SingleHooks::pack(const Ref<Block>& b)
 {
-    if (b->dtype != DType::float64 || b->bytes() < least_packed) return nullptr;
+    if (b->dtype != dtype_of<double>() || b->bytes() < least_packed) return nullptr;
     return std::make_shared<Tensor<float>>(cast<float>(Tensor<double>(AnyTensor{b, {}}), Site{}));
 }
 

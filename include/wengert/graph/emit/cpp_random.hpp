@@ -66,11 +66,13 @@ private:
     {
         const char* const from = single ? "(uint64_t)w[j] << 32, (uint64_t)w[j + 1] << 32"
                                         : "w[0] | (uint64_t)w[1] << 32, w[2] | (uint64_t)w[3] << 32";
-        const auto half = [&](double s, double d) { return literal_text(single ? s : d, DType::float64); };
+        const auto half = [&](double s, double d) {
+            return literal_text(single ? s : d, dtype_of<double>());
+        };
         each(single ? 4 : 2,
              filled("double z[2]; $($, $, $, z); y[i] = ($)z[0]; if (i + 1 < $) y[i + 1] = ($)z[1];",
-                    w_.helper("normal", DType::float64), from, half(0x1p-33, 0x1p-53), half(0x1p-31, 0x1p-53),
-                    type(), element_count(n_->shape), type()),
+                    w_.helper("normal", dtype_of<double>()), from, half(0x1p-33, 0x1p-53),
+                    half(0x1p-31, 0x1p-53), type(), element_count(n_->shape), type()),
              2);
     }
     /// yes with probability p: kernels::fill_choice.

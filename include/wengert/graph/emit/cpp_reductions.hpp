@@ -10,15 +10,11 @@ public:
     using CppFolds::CppFolds;
 
 protected:
-    bool reduces(std::string_view name)
+    bool reduces()
     {
         Fold f;
-        if (fold_of(*n_, f))
-            fold(f);
-        else if (name == "exclusive_product")
-            exclusive_product();
-        else
-            return false;
+        if (!fold_of(*n_, f)) return false;
+        fold(f);
         return true;
     }
     /// The most of a line, 0 where that is infinite, and the sum of the exponentials beyond it, which b keeps if there is one.
@@ -147,7 +143,7 @@ private:
     /// Where the sum of squares is no normal number, by way of the largest.
     void norm()
     {
-        const bool narrow = n_->dtype == DType::float32;
+        const bool narrow = is_single(n_->dtype);
         whole(What::sum, true);
         w_.open("for (ptrdiff_t i = 0; i < $; ++i) {", lines_->outer * lines_->inner);
         w_.open("if (y[i] >= $ && y[i] - y[i] == 0) {",
@@ -228,27 +224,6 @@ private:
                 differentiable(w_.graph.node(in(0)).dtype) ? filled(" || ($ != $ && s == s)", e, e) : "", e);
         default: return filled("s $= ($)$;", what == What::product ? "*" : "+", type, e);
         }
-    }
-
-    /// The products of all others along the middle axis, from both its ends.
-    void exclusive_product()
-    {
-        const CppOperand x = input(0), y = result();
-        const Shape lines = {x.shape[0], 1, x.shape[2]};
-        w_.open("{");
-        w_.declare("x", x, false);
-        w_.declare("y", y, true);
-        w_.open_loops(lines);
-        w_.line("const $* const a = x + $;", x.type, w_.index(lines, x.strides));
-        w_.line("$* const b = y + $;", y.type, w_.index(lines, y.strides));
-        w_.line("$ r = 1;", y.type);
-        w_.line("for (ptrdiff_t k = 0; k < $; ++k) b[k * $] = r, r *= a[k * $];", x.shape[1], y.strides[1],
-                x.strides[1]);
-        w_.line("r = 1;");
-        w_.line("for (ptrdiff_t k = $; k-- > 0;) b[k * $] *= r, r *= a[k * $];", x.shape[1], y.strides[1],
-                x.strides[1]);
-        w_.close_loops(lines);
-        w_.close();
     }
 };
 

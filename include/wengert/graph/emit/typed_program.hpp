@@ -66,7 +66,7 @@ public:
             if (default_ == DType::boolean) default_ = inputs[i];
         for (TermStep& s : program_.steps)
             if (s.kind == TermKind::input && known[s.a] && inputs[s.a] != DType::boolean)
-                s = {TermKind::constant, DType::float64, -1, -1, -1, *known[s.a]};
+                s = {TermKind::constant, dtype_of<double>(), -1, -1, -1, *known[s.a]};
         known_ = infer(inputs) && root_type() == n.dtype;
     }
     /// The program of a function of numbers of one type.

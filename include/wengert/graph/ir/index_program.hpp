@@ -84,8 +84,8 @@ inline TileKernel box_kernel(DType d, bool minus)
         if constexpr (std::is_same_v<T, bool>)
             return nullptr;
         else
-            return minus ? elementwise_primitive<Subtract, A, T, T, T>.value
-                         : elementwise_primitive<Add, A, T, T, T>.value;
+            return minus ? kernels::tile_kernel<Subtract, A, T, T, T>
+                         : kernels::tile_kernel<Add, A, T, T, T>;
     });
 }
 

@@ -118,7 +118,8 @@ template <class T> void add_sums(Registry& r)
 template <class T> void add_float_operations(Registry& r)
 {
     add_linear_parts<T>(r, List<Roll, Flip, Repeat, Windows, Pad, Difference, CumSum>());
-    add_linear_parts_by_index<T>(r, List<TakeAlong, SegmentSum>());
+    r.add_structural<AtLabels, T, T, std::int64_t>();
+    add_linear_parts_by_index<T>(r, List<TakeAlong, SegmentSum, AtLabels>());
     r.add_structural<Recurrence, T, T, T>();
     add_structural_unary<T>(r, FloatReductions());
     add_structural_binary<T>(r, FloatPulls());

@@ -191,16 +191,15 @@ private:
     /// Of one element there are copies in the whole register, so that what is computed beside it is nothing special.
     static void copy_small(Block& to, const std::byte* from)
     {
-        const auto fill = [&]<class T>(const T* x) {
+        const auto fill = [&]<class T>() {
             using V = Lane<T>;
+            const T* const x = reinterpret_cast<const T*>(from);
             (to.count == 1 ? V(*x) : V::load_part(x, to.count)).store(to.as<T>());
         };
         if (to.bytes() > sizeof(Lane<double>) || !differentiable(to.dtype) || to.count == 0)
             std::memcpy(to.data, from, to.bytes());
-        else if (to.dtype == DType::float32)
-            fill(reinterpret_cast<const float*>(from));
         else
-            fill(reinterpret_cast<const double*>(from));
+            with_real(to.dtype, fill);
     }
 
     void place(ValueId v)

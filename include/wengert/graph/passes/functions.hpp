@@ -51,7 +51,7 @@ inline const std::vector<Reference>& references()
         say(Fn::where, 3, [](T x) { return Where::value(x[0], x[1], x[2]); });
         say(Fn::relu, 1, [](T x) { return maximum(x[0], Term(lit(0))); });
         say(Fn::logical_not, 1, [](T x) { return !x[0]; });
-        say(Fn::cast, 1, [](T x) { return x[0].cast(DType::float64); });
+        say(Fn::cast, 1, [](T x) { return x[0].cast(dtype_of<double>()); });
         t->push_back({Fn::guarded_multiply, 2, pull_program<Multiply>()});
         t->push_back({Fn::guarded_divide, 2, pull_program<Divide>()});
         say(Fn::guarded_square, 2, [](T in) { return wengert::detail::describe_pull<Square, 0, 0, 1>(in); });

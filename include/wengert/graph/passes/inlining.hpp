@@ -1,5 +1,6 @@
 // Inlining: a function with a rule of the user's (custom_vjp, custom_jvp) becomes the operations that it consists of, so that
-// they fuse with what is around them. The rule has done its work when the graph was recorded.
+// they fuse with what is around them. The rule has done its work when the graph was recorded. So does what the library has a
+// kernel for and a composition (Primitive::composed).
 #pragma once
 
 #include "../ir/trace.hpp"
@@ -20,12 +21,9 @@ inline bool stands_for(const Graph& inside, const Rewrite& r, const GraphNode& n
     return alike(inside.node(inside.outputs()[0]), n);
 }
 
-inline ValueId inline_rule(Rewrite& r, GraphNode& n)
+/// The operations of g in the place of n.
+inline ValueId put_inside(Rewrite& r, const GraphNode& n, const Graph& g)
 {
-    if (n.kind != Graph::Kind::operation || !n.primitive->inside || !n.op) return no_value;
-    const auto* traced = static_cast<const InsideGraph*>(n.primitive->inside(n.op.get()));
-    if (!traced || !stands_for(traced->graph, r, n)) return no_value;
-    const Graph& g = traced->graph;
     std::vector<ValueId> map(g.size(), no_value);
     for (std::size_t i = 0; i < n.inputs.size(); ++i) map[g.inputs()[i]] = n.inputs[i];
     for (ValueId v = 0; v < g.size(); ++v) {
@@ -36,6 +34,29 @@ inline ValueId inline_rule(Rewrite& r, GraphNode& n)
         map[v] = r.add_inner(std::move(part));
     }
     return map[g.outputs()[0]];
+}
+
+/// What n is composed of, traced on zeros.
+inline ValueId compose(Rewrite& r, const GraphNode& n)
+{
+    std::vector<Ref<Block>> zeros;
+    for (ValueId v : n.inputs) {
+        if (element_count(r.node(v).shape) == 0) return no_value;
+        zeros.push_back(zeros_block(r.node(v).dtype, r.node(v).shape));
+    }
+    const auto f = [&](const std::vector<AnyTensor>& in) {
+        return std::vector<AnyTensor>{n.primitive->composed(n.op.get(), in.data())};
+    };
+    return put_inside(r, n, trace_graph(f, zeros, n.at));
+}
+
+inline ValueId inline_rule(Rewrite& r, GraphNode& n)
+{
+    if (n.kind != Graph::Kind::operation) return no_value;
+    if (n.primitive->composed) return compose(r, n);
+    if (!n.primitive->inside || !n.op) return no_value;
+    const auto* traced = static_cast<const InsideGraph*>(n.primitive->inside(n.op.get()));
+    return traced && stands_for(traced->graph, r, n) ? put_inside(r, n, traced->graph) : no_value;
 }
 
 }  // namespace detail

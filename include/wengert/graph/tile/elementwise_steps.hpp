@@ -105,7 +105,7 @@ inline Spot spread(Emitter& e, ValueId i, std::size_t k, std::size_t width)
 inline std::size_t register_size(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
-    bool safe = real(n.dtype) && e.spot(v).kind == Spot::fixed;
+    bool safe = differentiable(n.dtype) && e.spot(v).kind == Spot::fixed;
     for (ValueId i : n.inputs)
         safe = safe && e.plan.graph.node(i).dtype == n.dtype && e.spot(i).kind == Spot::fixed;
     return safe ? size_of(n.dtype) : 0;

@@ -50,7 +50,7 @@ public:
     {
         const Graph& g = e.plan.graph;
         const DType dtype = g.node(t.group.nodes[0]).dtype;
-        bool same = real(dtype);
+        bool same = differentiable(dtype);
         for (const auto* list : {&t.group.nodes, &t.group.operands})
             for (ValueId v : *list) same = same && g.node(v).dtype == dtype;
         for (const auto* list : {&t.group.results, &t.group.operands})

@@ -28,12 +28,10 @@ enum class Rule : std::uint8_t {
 
 namespace detail {
 
-inline bool real(DType d) noexcept { return d == DType::float32 || d == DType::float64; }
-
 /// Floats of one type, of axes that lie in line.
 inline bool plain_floats(const Graph& g, const GraphNode& n)
 {
-    bool plain = real(n.dtype) && n.shape.size() <= Shape::inline_rank;
+    bool plain = differentiable(n.dtype) && n.shape.size() <= Shape::inline_rank;
     for (ValueId i : n.inputs)
         plain = plain && g.node(i).dtype == n.dtype && g.node(i).shape.size() <= Shape::inline_rank;
     return plain;

@@ -160,8 +160,8 @@ inline void emit_library(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
     const Rule r = rule_of(e.plan.graph, e.plan.layouts, v);
-    if (n.dtype == DType::float32 ? detail::emit_real<float>(e, v, r)
-                                  : n.dtype == DType::float64 && detail::emit_real<double>(e, v, r))
+    if (differentiable(n.dtype) &&
+        (is_single(n.dtype) ? detail::emit_real<float>(e, v, r) : detail::emit_real<double>(e, v, r)))
         return;
     switch (r) {
     case Rule::fold: return detail::emit_fold(e, v);

@@ -60,7 +60,7 @@ inline RowOperation row_operation(const Graph& g, const GraphNode& n)
 {
     Fold f;
     if (!fold_of(n, f) || !folds_rows(f.what)) return {};
-    if (n.dtype != DType::float32 && n.dtype != DType::float64) return {};
+    if (!differentiable(n.dtype)) return {};
     const Shape& shape = g.node(n.inputs[0]).shape;
     std::size_t axis = f.maps() ? f.axis : ~std::size_t{0};
     if (!f.maps())

@@ -41,11 +41,10 @@ public:
                    : size_of(d) == 4 ? over<std::uint32_t, PutAssigned>()
                                      : over<std::uint8_t, PutAssigned>();
         switch (d) {
-        case DType::float32: return over<float, PutSum>();
-        case DType::float64: return over<double, PutSum>();
         case DType::int32: return over<std::int32_t, PutSum>();
         case DType::int64: return over<std::int64_t, PutSum>();
-        default: refuse_truth();
+        case DType::boolean: refuse_truth();
+        default: return is_single(d) ? over<float, PutSum>() : over<double, PutSum>();
         }
     }
 
