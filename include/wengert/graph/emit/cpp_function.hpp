@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../loops/compiled_step.hpp"
+#include "../passes/inlining.hpp"
 #include "cpp_guards.hpp"
 #include "cpp_hoist.hpp"
 #include "cpp_structural.hpp"
@@ -157,9 +158,8 @@ inline const CppModule::LoopBody& CppModule::body(const std::shared_ptr<const Gr
 {
     const std::pair key(g.get(), fixed);
     if (const auto known = bodies_.find(key); known != bodies_.end()) return known->second;
-    std::shared_ptr<const Graph> whole = g;
-    if (const BodyCompiler* c = body_compiler().load())
-        whole = std::make_shared<const Graph>(c->optimize(*g));
+    const BodyCompiler* const c = body_compiler().load();
+    const auto whole = std::make_shared<const Graph>(c ? c->optimize(*g) : passes::composed(*g));
     HoistedBody parts{nullptr, whole};
     if (fixed != LoopParameters::npos) parts = Hoisting(*whole, fixed).split(whole);
     kept_.insert(kept_.end(), {g, parts.step});

@@ -151,7 +151,8 @@ private:
 
 WENGERT_INLINE std::string emit_cpp(const Graph& g, std::string_view name)
 {
-    return detail::CppHeader(g, name).text();
+    const Graph whole = passes::composed(g);
+    return detail::CppHeader(whole, name).text();
 }
 
 }  // namespace wengert

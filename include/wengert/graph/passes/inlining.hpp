@@ -31,35 +31,57 @@ inline ValueId put_inside(Rewrite& r, const GraphNode& n, const Graph& g)
         GraphNode part = g.node(v);
         for (ValueId& i : part.inputs) i = map[i];
         part.segment = n.segment;
+        if (!part.at.line) part.at = n.at;
         map[v] = r.add_inner(std::move(part));
     }
     return map[g.outputs()[0]];
 }
 
-/// What n is composed of, traced on zeros.
-inline ValueId compose(Rewrite& r, const GraphNode& n)
+/// What f, a function of tensors, makes of zeros in the place of n; no_value where it makes nothing.
+template <class F> ValueId traced_inside(Rewrite& r, const GraphNode& n, const F& f)
 {
+    const Untraced alone;
+    const OnDevice host(0);
     std::vector<Ref<Block>> zeros;
     for (ValueId v : n.inputs) {
         if (element_count(r.node(v).shape) == 0) return no_value;
         zeros.push_back(zeros_block(r.node(v).dtype, r.node(v).shape));
     }
-    const auto f = [&](const std::vector<AnyTensor>& in) {
-        return std::vector<AnyTensor>{n.primitive->composed(n.op.get(), in.data())};
+    const auto outputs = [&](const std::vector<AnyTensor>& in) {
+        std::vector<AnyTensor> out{f(in)};
+        if (!out[0].value) out.clear();
+        return out;
     };
-    return put_inside(r, n, trace_graph(f, zeros, n.at));
+    const Graph g = trace_graph(outputs, zeros, n.at);
+    return g.outputs().empty() ? no_value : put_inside(r, n, g);
+}
+
+inline ValueId compose_rule(Rewrite& r, GraphNode& n)
+{
+    if (n.kind != Graph::Kind::operation || !n.primitive->composed) return no_value;
+    return traced_inside(
+        r, n, [&](const std::vector<AnyTensor>& in) { return n.primitive->composed(n.op.get(), in.data()); });
 }
 
 inline ValueId inline_rule(Rewrite& r, GraphNode& n)
 {
     if (n.kind != Graph::Kind::operation) return no_value;
-    if (n.primitive->composed) return compose(r, n);
+    if (n.primitive->composed) return compose_rule(r, n);
     if (!n.primitive->inside || !n.op) return no_value;
     const auto* traced = static_cast<const InsideGraph*>(n.primitive->inside(n.op.get()));
     return traced && stands_for(traced->graph, r, n) ? put_inside(r, n, traced->graph) : no_value;
 }
 
 }  // namespace detail
+
+/// Only what has a composition as that: what a text is made of, also where nothing is optimized.
+inline Graph composed(const Graph& g)
+{
+    const auto composes = [](const GraphNode& n) { return n.primitive && n.primitive->composed; };
+    return std::any_of(g.nodes().begin(), g.nodes().end(), composes)
+               ? settled(g, {}, {{detail::compose_rule}, true})
+               : g;
+}
 
 /// Functions with a rule as the operations inside. Exact. One that looks at elements in plain C++, has effects, or captures
 /// arrays stays one operation, called in each replay.

@@ -129,9 +129,8 @@ public:
     /// The operation as it is.
     ValueId append(GraphNode n)
     {
-        const ValueId v = append_unknown(std::move(n));
-        if (remember) remember(*this, v);
-        return v;
+        const Fn fn = function_of(to_, n);
+        return append(std::move(n), fn);
     }
     /// The operation as the rules want it.
     ValueId add(GraphNode n)
@@ -149,7 +148,7 @@ public:
                 }
                 if (edited) break;
             }
-            if (!edited) break;
+            if (!edited) return append(std::move(n), fn);
             ++changes;
         }
         return append(std::move(n));
@@ -196,15 +195,21 @@ public:
     std::uint64_t hash = 0;  ///< of the node at hand, when the rule has computed it
 
 private:
-    /// One that no rule is to find.
-    ValueId append_unknown(GraphNode n)
+    ValueId append(GraphNode n, Fn fn)
     {
-        Facts f = facts_for(n);
+        const ValueId v = append_unknown(std::move(n), fn);
+        if (remember) remember(*this, v);
+        return v;
+    }
+    /// One that no rule is to find.
+    ValueId append_unknown(GraphNode n, Fn fn = Fn::unknown)
+    {
+        Facts f = facts_for(n, fn);
         const ValueId v = to_.append(std::move(n));
         facts_.push_back(std::move(f));
         return v;
     }
-    Facts facts_for(const GraphNode& n) const;
+    Facts facts_for(const GraphNode& n, Fn fn) const;
     unsigned elementwise_bits(const GraphNode& n, Fn fn) const;
     void count_uses(const std::vector<bool>& live);
 
@@ -217,7 +222,7 @@ private:
     std::vector<bool> shown_;
 };
 
-inline Facts Rewrite::facts_for(const GraphNode& n) const
+inline Facts Rewrite::facts_for(const GraphNode& n, Fn fn) const
 {
     Facts f;
     if (n.kind == Graph::Kind::constant) {
@@ -227,7 +232,7 @@ inline Facts Rewrite::facts_for(const GraphNode& n) const
     f.bits |= Facts::row_major;
     if (n.kind == Graph::Kind::result) f.bits = 0;
     if (n.kind != Graph::Kind::operation) return f;
-    f.fn = function_of(to_, n);
+    f.fn = fn;
     f.bits = f.fn == Fn::unknown && detail::may_show_view(to_, n) ? 0 : Facts::row_major;
     if (!wengert::differentiable(n.dtype)) f.bits |= Facts::no_minus_zero | Facts::finite;
     constexpr unsigned values = Facts::no_minus_zero | Facts::no_minus | Facts::finite;
