@@ -105,6 +105,9 @@ template <class T> void add_second(std::vector<Named>& out)
         return wg::exp(wg::take_along_axis(x, places, 1)) *
                wg::sum(wg::exp(wg::segment_sum(x, wg::Indices{1, 1, 0}, 2)));
     });
+    add("labels twice", [](const Tensor<T>& x) {
+        return wg::exp(wg::apply<wg::AtLabels, T>({}, wg::Site{}, x, wg::Indices{1, 0, 3}));
+    });
     add("diagonal twice", [](const Tensor<T>& x) { return wg::diagonal(x) * x(1, 1); });
     const auto& gemm = wg::structural_primitive<wg::Gemm, xsimd::default_arch, T, T, T, T, T>;
     const wg::Gemm op{false, true, true, 2, {2, 3}, {4, 3}};
