@@ -84,8 +84,7 @@ inline TileKernel box_kernel(DType d, bool minus)
         if constexpr (std::is_same_v<T, bool>)
             return nullptr;
         else
-            return minus ? kernels::tile_kernel<Subtract, A, T, T, T>
-                         : kernels::tile_kernel<Add, A, T, T, T>;
+            return minus ? kernels::tile_kernel<Subtract, A, T, T, T> : kernels::tile_kernel<Add, A, T, T, T>;
     });
 }
 
