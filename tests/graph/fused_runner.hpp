@@ -90,9 +90,9 @@ private:
         kernel.run(operands.data(), addresses(first).data(), memory->data);
         run_parts(kernel, operands, addresses(split), memory->data);
         for (std::size_t r = 0; r < first.size(); ++r) REQUIRE(same(*first[r], *split[r]));
-        if (!kernel.direct().empty()) {
+        if (kernel.program().straight) {
             ++counts.straight;
-            run_direct(kernel, operands, addresses(straight), memory->data);
+            run_straight(kernel, operands, addresses(straight), memory->data);
             for (std::size_t r = 0; r < first.size(); ++r) REQUIRE(same(*first[r], *straight[r]));
         }
         share(group, kernel, first, memory->data);
@@ -149,20 +149,32 @@ private:
         for (std::size_t r = 0; r < out.size(); ++r) REQUIRE(same(*expected[r], *out[r]));
     }
 
-    static void run_direct(const tiling::FusedKernel& kernel, const std::vector<const std::byte*>& operands,
-                           const std::vector<std::byte*>& results, std::byte* scratch)
+    /// Each kernel once, on whatever lies at its places, as the steps of small groups are.
+    static void run_straight(const tiling::FusedKernel& kernel, const std::vector<const std::byte*>& operands,
+                             const std::vector<std::byte*>& results, std::byte* scratch)
     {
-        using Where = tiling::FusedKernel::Direct::Where;
-        const auto address = [&](const Where& w) -> std::byte* {
-            if (w.kind == Where::operand) return const_cast<std::byte*>(operands[w.index]);
-            if (w.kind == Where::result) return results[w.index];
-            if (w.kind == Where::scratch) return scratch + w.index;
-            return const_cast<std::byte*>(kernel.literal(w.index));
+        const tiling::FusedProgram& p = kernel.program();
+        const auto address = [&](tiling::Place place) -> std::byte* {
+            if (place < p.streams.size()) {
+                const auto& s = p.streams[place];
+                if (s.kind == tiling::FusedProgram::Source::fixed) return scratch + s.scratch;
+                return s.result ? results[s.number] : const_cast<std::byte*>(operands[s.number]);
+            }
+            const std::size_t rest = place - p.streams.size();
+            return rest < p.literals.size() ? p.literals[rest].get()
+                                            : scratch + p.registers[rest - p.literals.size()];
         };
-        for (const auto& d : kernel.direct()) {
+        for (const auto& s : p.streams)
+            if (s.kind == tiling::FusedProgram::Source::fixed)
+                tiling::detail::spread(operands[s.number], s.size, p.count, scratch + s.scratch);
+        for (const auto& i : p.program) {
             const void* in[kernels::max_operands] = {};
-            for (std::size_t k = 0; k < d.arity; ++k) in[k] = address(d.in[k]);
-            d.kernel(d.n, in, address(d.out));
+            for (std::size_t k = 0; k < i.arity; ++k) in[k] = address(i.in[k]);
+            i.kernel(p.count, in, address(i.out));
+        }
+        for (const auto& t : p.totals) {
+            const void* in[] = {address(t.from)};
+            t.whole(p.count, in, results[t.result]);
         }
     }
 

@@ -207,12 +207,14 @@ TEST_CASE("small groups have a straight form, large ones tiles")
     Builder b;
     const ValueId x = b.input({8}), y = b.input({8});
     b.g.output(b.one<Exp>(b.two<Multiply>(b.two<Add>(x, y), y)));
-    CHECK(b.kernel(b.groups()[0])->direct().size() == 3);
+    const auto small = b.kernel(b.groups()[0]);
+    CHECK(small->program().straight);
+    CHECK(small->program().program.size() + small->program().totals.size() == 3);
     CHECK(check_fused(b.g, b.inputs).straight == 1);
     Builder large;
     const ValueId u = large.input({5000});
     large.g.output(large.one<Exp>(large.two<Multiply>(u, u)));
-    CHECK(large.kernel(large.groups()[0])->direct().empty());
+    CHECK_FALSE(large.kernel(large.groups()[0])->program().straight);
     CHECK(large.kernel(large.groups()[0])->tiles() >= 10);
     check_fused(large.g, large.inputs);
 }

@@ -10,8 +10,6 @@ namespace wengert::tiling {
 
 class FusedKernel {
 public:
-    using Direct = FusedProgram::Direct;
-
     /// Null where it cannot be done: the nodes are then run one by one.
     static std::unique_ptr<FusedKernel> compile(const Graph& g, const Layouts& layouts, const Group& group,
                                                 const PlanOptions&)
@@ -37,10 +35,6 @@ public:
         return last != FusedProgram::unshared && p_.written[result] != FusedProgram::unshared &&
                last <= p_.written[result] && p_.operand_size[operand] == p_.result_size[result];
     }
-
-    /// The same as calls of kernels one after the other; empty where there is more than one tile or something to gather.
-    const std::vector<Direct>& direct() const noexcept { return p_.direct; }
-    const std::byte* literal(std::size_t index) const noexcept { return p_.literals[index].get(); }
 
     /// Parts that do not need each other are [begin, end) with begin and end from here: the first element from `at` on before
     /// which the pass may be cut. No sum's block is in two of them (kernels/cpu/fold.hpp), so bits do not depend on the cuts.

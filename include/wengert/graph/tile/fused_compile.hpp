@@ -31,7 +31,7 @@ public:
         choose_sources();
         if (!place_all(segmenter)) return false;
         find_sharing();
-        DirectWriter<A>(p_).write();
+        p_.straight = straight();
         p_.scratch = memory_.size();
         return true;
     }
@@ -63,6 +63,14 @@ private:
         for (ValueId v : values)
             if (member(v) && !stream_of_.count(v) && !step(v).narrow) bytes += size_of(step(v).dtype);
         return bytes;
+    }
+    bool straight() const
+    {
+        bool plain = p_.extents.size() == 1 && p_.tiles <= 1 && p_.segments.empty();
+        for (const Source& s : p_.streams)
+            plain = plain && (s.kind == Source::linear || s.kind == Source::fixed);
+        for (const Total& t : p_.totals) plain = plain && t.rows.length == p_.count;
+        return plain;
     }
     /// Bytes an element of all that is alive at one time, at most.
     std::size_t live_bytes()
@@ -156,6 +164,7 @@ private:
                 place_item(i);
         for (Total& t : p_.totals) {
             t.from = place_of(t.of);
+            t.whole = sum_kernel<A>(t.dtype, t.rows.mean);
             t.scratch = memory_.reserve(std::max(sizeof(SumStream<float, A>), sizeof(SumStream<double, A>)));
             t.sums = p_.sums;
             if (blocks_of(t) > 1) p_.sums += p_.count / t.rows.length * blocks_of(t) * sizeof(double);

@@ -32,9 +32,10 @@ struct Total {
     DType dtype{};
     detail::RowSum rows;
     Place from = no_place;
-    std::uint32_t result = 0;  ///< its number among the group's results
-    std::size_t scratch = 0;   ///< where its state is kept
-    std::size_t sums = 0;      ///< where sums of blocks are kept, in the memory for these
+    TileKernel whole = nullptr;  ///< of one row
+    std::uint32_t result = 0;    ///< its number among the group's results
+    std::size_t scratch = 0;     ///< where its state is kept
+    std::size_t sums = 0;        ///< where sums of blocks are kept, in the memory for these
 };
 
 struct FusedProgram {
@@ -53,18 +54,6 @@ struct FusedProgram {
         std::uint32_t number = 0;  ///< among the group's operands, or results
         std::size_t scratch = 0;   ///< where copies go
         Strides strides;           ///< one for each of `extents`, in elements
-    };
-
-    /// One call of a kernel, for the straight form of small groups.
-    struct Direct {
-        struct Where {
-            enum Kind : std::uint8_t { operand, result, scratch, literal } kind = operand;
-            std::uint32_t index = 0;  ///< its number, or its offset in scratch
-        };
-        TileKernel kernel = nullptr;
-        std::size_t n = 0;
-        std::uint8_t arity = 0;
-        Where in[kernels::max_operands], out;
     };
 
     struct Free {
@@ -86,7 +75,9 @@ struct FusedProgram {
     bool packed = false;   ///< the loop takes as many short rows as a tile holds, not parts of one row
     bool sharing = false;  ///< some result may lie where an operand does
     bool gathers = false;
-    bool moves = false;     ///< some stream is read in place, row by row
+    bool moves = false;  ///< some stream is read in place, row by row
+    bool straight =
+        false;  ///< one tile and nothing to gather: calls of the kernels one after the other do as well
     bool resident = false;  ///< packed, and operations on rows among the instructions: a tile has whole rows
     Extents extents;
     std::size_t count = 0, inner = 0, tile = 0, tiles = 0, rows_per_tile = 1, scratch = 0;
@@ -99,7 +90,6 @@ struct FusedProgram {
     std::vector<Instruction> program;
     std::vector<Segment> segments;
     std::vector<Total> totals;
-    std::vector<Direct> direct;
     /// By operand: its last reading, by result: its writing, as instructions; `unshared` where memory cannot be shared.
     std::vector<std::uint32_t> last_read, written;
     std::vector<std::uint8_t> operand_size, result_size;  ///< of elements; 128 more for one a row

@@ -41,12 +41,10 @@ struct DividedPass {
 };
 
 /// The straight-line form of a small group.
-class DirectGroup {
+class StraightGroup {
 public:
-    using Call = FusedKernel::Direct;
-    using Where = Call::Where;
-
-    DirectGroup(Emitter& e, const Task& t, std::byte* scratch) : e_(e), t_(t), scratch_(scratch)
+    StraightGroup(Emitter& e, const Task& t, std::byte* scratch)
+        : e_(e), t_(t), p_(t.kernel->program()), scratch_(scratch)
     {
         const Graph& g = e.plan.graph;
         const DType dtype = g.node(t.group.nodes[0]).dtype;
@@ -57,34 +55,42 @@ public:
             for (ValueId v : *list) same = same && e.spot(v).kind == Spot::fixed;
         size_ = same ? size_of(dtype) : 0;
     }
-    void emit(const Call& call) const
+    void emit() const
     {
-        const bool sums = call.out.kind == Where::result &&
-                          e_.plan.graph.node(t_.group.results[call.out.index]).primitive->compute;
-        Emitter::Operand in[kernels::max_operands];
-        for (std::size_t k = 0; k < call.arity; ++k) in[k] = operand(call.in[k]);
-        e_.call(call.kernel, call.n, sums ? 0 : size_, in, call.arity, operand(call.out).at);
+        for (const auto& s : p_.streams) {
+            if (s.kind != FusedProgram::Source::fixed) continue;
+            const Emitter::Operand from{e_.spot(t_.group.operands[s.number])};
+            e_.call(spread_kernel(s.size), p_.count, size_, &from, 1, fixed(scratch_ + s.scratch));
+        }
+        for (const Instruction& i : p_.program) {
+            Emitter::Operand in[kernels::max_operands];
+            for (std::size_t k = 0; k < i.arity; ++k) in[k] = at(i.in[k]);
+            e_.call(i.kernel, p_.count, size_, in, i.arity, at(i.out).at);
+        }
+        for (const Total& t : p_.totals) {
+            const Emitter::Operand from = at(t.from);
+            e_.call(t.whole, p_.count, 0, &from, 1, e_.spot(t_.group.results[t.result]));
+        }
     }
 
 private:
-    Emitter::Operand operand(const Where& w) const
+    static Spot fixed(const std::byte* p) { return {Spot::fixed, 0, const_cast<std::byte*>(p), 0}; }
+    Emitter::Operand at(Place place) const
     {
-        const auto fixed = [](const std::byte* p) {
-            return Spot{Spot::fixed, 0, const_cast<std::byte*>(p), 0};
-        };
-        switch (w.kind) {
-        case Where::operand: {
-            const ValueId v = t_.group.operands[w.index];
-            return {e_.spot(v), e_.is_constant(v)};
+        if (place < p_.streams.size()) {
+            const auto& s = p_.streams[place];
+            if (s.kind == FusedProgram::Source::fixed) return {fixed(scratch_ + s.scratch)};
+            const ValueId v = (s.result ? t_.group.results : t_.group.operands)[s.number];
+            return {e_.spot(v), !s.result && e_.is_constant(v)};
         }
-        case Where::result: return {e_.spot(t_.group.results[w.index])};
-        case Where::scratch: return {fixed(scratch_ + w.index)};
-        default: return {fixed(t_.kernel->literal(w.index)), true};
-        }
+        const std::size_t rest = place - p_.streams.size();
+        if (rest < p_.literals.size()) return {fixed(p_.literals[rest].get()), true};
+        return {fixed(scratch_ + p_.registers[rest - p_.literals.size()])};
     }
 
     Emitter& e_;
     const Task& t_;
+    const FusedProgram& p_;
     std::byte* scratch_;
     std::size_t size_ = 0;  ///< of all elements where they may be read and written by whole registers
 };
@@ -106,11 +112,7 @@ inline void emit_fused(Emitter& e, const Task& t)
 {
     e.program.owned().push_back(t.kernel);
     std::byte* scratch = e.scratch(t.kernel->scratch_bytes());
-    if (!t.kernel->direct().empty()) {
-        const detail::DirectGroup group(e, t, scratch);
-        for (const auto& call : t.kernel->direct()) group.emit(call);
-        return;
-    }
+    if (t.kernel->program().straight) return detail::StraightGroup(e, t, scratch).emit();
     const Division division =
         e.division(t.kernel->elements(), [&](std::size_t at) { return t.kernel->next_cut(at); });
     if (!division) return detail::set_pass(e, t, scratch, *e.step<detail::FusedPass>());
