@@ -14,6 +14,7 @@ target_sources(fake_cuda PRIVATE ${fake}/nvrtc.cpp ${fake}/cublas.cpp)
 
 wengert_test_group(cuda "")
 add_dependencies(test_cuda fake_cuda fake_cuda_driver)
+target_link_libraries(test_cuda PRIVATE listed_primitives)
 
 # wengert_on_fake(test SETTING...): its environment.
 function(wengert_on_fake test library)
