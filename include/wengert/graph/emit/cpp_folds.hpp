@@ -33,23 +33,21 @@ protected:
         const std::string number = literal_text(x, n_->dtype);
         return vectors() ? "K<X>(" + number + ")" : number;
     }
-    static std::string get(const std::string& at, const std::string& count)
+    static std::string get(const char* line, const std::string& index, const std::string& count)
     {
-        return count.empty() ? "*(" + at + ")" : "get<X>(" + at + ", " + count + ")";
+        return filled(count.empty() ? "$[$]" : "get<X>($ + $, $)", line, index, count);
     }
-    static std::string put(const std::string& at, const std::string& count, const std::string& value)
+    static std::string put(const char* line, const std::string& index, const std::string& count,
+                           const std::string& value)
     {
-        return count.empty() ? "*(" + at + ") = " + value + ";"
-                             : filled("put($, $, X($));", at, count, value);
+        return count.empty() ? filled("$[$] = $;", line, index, value)
+                             : filled("put($ + $, $, X($));", line, index, count, value);
     }
-    /// Where element k of the line lies that begins at `line`.
-    std::string place(const char* line, const std::string& k) const
-    {
-        return rows() ? filled("$ + $", line, k) : filled("$ + ($) * $", line, k, lines_->inner);
-    }
+    /// Where element k of a line lies from its beginning on.
+    std::string place(const std::string& k) const { return rows() ? k : filled("($) * $", k, lines_->inner); }
     Element element(const char* line) const
     {
-        return [this, line](const std::string& k, const std::string& c) { return get(place(line, k), c); };
+        return [this, line](const std::string& k, const std::string& c) { return get(line, place(k), c); };
     }
 
     /// X, for lines of n elements or n of them.
@@ -82,7 +80,7 @@ protected:
     /// y of the line: a number, or as many lanes as lines.
     void store(const std::string& value, const std::string& count)
     {
-        w_.line(put(rows() ? "y + o" : filled("y + o * $ + j", lines_->inner), count, value));
+        w_.line(put("y", rows() ? "o" : filled("o * $ + j", lines_->inner), count, value));
     }
     /// The line's elements of an array become value(k, count).
     void each(const char* line, const Element& value)
@@ -91,7 +89,7 @@ protected:
         const std::string of = along ? "d" : count();
         w_.line(along ? "along_once<N, $>([&](ptrdiff_t k, auto d) __attribute__((always_inline)) { $ });"
                       : "for (ptrdiff_t k = 0; k < $; ++k) $",
-                lines_->n, put(place(line, "k"), of, value("k", of)));
+                lines_->n, put(line, place("k"), of, value("k", of)));
     }
 
     /// y of each line is the fold of its elements, or of their squares.
@@ -253,9 +251,9 @@ private:
         choose_lanes(wide);
         open_across(wide);
         column(w, "s", n / group, [&](const std::string& k, const std::string& c) {
-            return of(get(filled("a0 + ($) * $ + j", k, wide), c));
+            return of(get("a0", filled("($) * $ + j", k, wide), c));
         });
-        w_.line(put("acc + j", vectors() ? "c" : "", "s"));
+        w_.line(put("acc", "j", vectors() ? "c" : "", "s"));
         close_across();
         w_.close();
         if (n % group)

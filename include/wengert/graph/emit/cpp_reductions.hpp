@@ -26,8 +26,8 @@ protected:
         line(What::sum, "s", [&](const std::string& k, const std::string& c) {
             const std::string e = filled("$($ - shift)", own("exp"), x(k, c));
             if (!b) return e;
-            return vectors() ? filled("put_as($, $, $)", place(b, k), c, e)
-                             : filled("(*($) = $)", place(b, k), e);
+            const std::string at = place(k);
+            return vectors() ? filled("put_as($ + $, $, $)", b, at, c, e) : filled("($[$] = $)", b, at, e);
         });
     }
     void softmax()
