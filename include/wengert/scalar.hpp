@@ -11,6 +11,7 @@
 #include "scalar/kernel.hpp"
 #include "scalar/limits.hpp"
 #include "scalar/loop.hpp"
+#include "scalar/memory.hpp"
 #include "scalar/parallel.hpp"
 #include "scalar/sparse.hpp"
 #include "scalar/sparse_hessian.hpp"

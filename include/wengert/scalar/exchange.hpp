@@ -188,6 +188,19 @@ Tensor<T> stack(const std::vector<Real<T>>& x, Site at = {__builtin_FILE(), __bu
     return stack(std::span<const Real<T>>(x), at);
 }
 
+/// Of any range of reals that lie in one piece: arrays, spans, another library's vectors.
+template <class Range>
+    requires requires(const Range& x) {
+        x.data();
+        x.size();
+        requires detail::is_real<typename Range::value_type>;
+    }
+auto stack(const Range& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    using R = std::remove_cv_t<typename Range::value_type>;
+    return stack(std::span<const R>(x.data(), static_cast<std::size_t>(x.size())), at);
+}
+
 /// A number as a tensor of rank 0.
 template <std::floating_point T>
 Tensor<T> tensor(const Real<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
@@ -203,5 +216,14 @@ Real<T> real(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
             "real", "a number has one element, this tensor has shape " + to_string(x.shape("real", at)), at);
     return elements(x, at)[0];
 }
+
+namespace detail {
+template <class T, class X> Real<T> only_element(const X& x, const Site& at)
+{
+    static_assert(std::is_same_v<typename X::value_type, T>,
+                  "wengert: a tensor's element becomes a Real of its precision");
+    return real(Tensor<T>(x), at);
+}
+}  // namespace detail
 
 }  // namespace wengert

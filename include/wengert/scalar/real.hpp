@@ -29,6 +29,7 @@ template <class T> [[gnu::always_inline]] inline Real<T> recorded(ScalarOp op, c
 }
 
 void note_value_read(ScalarMark m, const Site& at);
+template <class T, class X> Real<T> only_element(const X& x, const Site& at);  // scalar/exchange.hpp
 bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome);
 
 }  // namespace detail
@@ -53,6 +54,12 @@ public:
             mark_ = ScalarStream::note(ScalarOp::copy, x.mark(), static_cast<double>(x.plain()),
                                        static_cast<double>(value_));
     }
+    /// The only element of a tensor, as real() gives it: R(x(i, j)). Throws ShapeError where there is not exactly one.
+    template <class X>
+        requires requires(const X& x) { x.any().value; }
+    explicit Real(const X& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+        : Real(detail::only_element<T>(x, at))
+    {}
     constexpr Real(T value, ScalarMark mark) noexcept : value_(value), mark_(mark) {}
 
     /// The number alone: its derivative ends here.

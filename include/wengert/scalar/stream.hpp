@@ -17,6 +17,7 @@
 #include "../tape/apply.hpp"
 #include "entry.hpp"
 #include "lines.hpp"
+#include "spill.hpp"
 
 namespace wengert {
 
@@ -117,6 +118,12 @@ struct ScalarCursor {
 };
 inline constinit ScalarCursor no_scalar_cursor{};  // takes nothing
 
+/// The memory that entries may take, and where those lie that find no room there: nowhere, if no folder is given.
+struct ScalarRoom {
+    std::size_t bytes = ~std::size_t{0};
+    std::string folder;
+};
+
 /// All members are for the library.
 class ScalarStream : public TapeExtension, private ScalarCursor {
 public:
@@ -158,6 +165,8 @@ public:
         const ScalarStretch* from = find(m.index());
         return from && from->has(m.stretch()) && (mask_of(m.index()) & tape_.active);
     }
+    /// Gives what held before.
+    ScalarRoom set_room(ScalarRoom room);
     /// Where the number was made, under AnomalyMode; a line of 0 otherwise.
     Site made_at(ScalarMark m) const
     {
@@ -202,7 +211,14 @@ public:
 
 private:
     explicit ScalarStream(Tape& tape);
-    ~ScalarStream() { std::free(ScalarCursor::entries); }
+    ~ScalarStream() { give_up_entries(); }
+    void give_up_entries() noexcept
+    {
+        if (!std::exchange(file_, nullptr)) std::free(ScalarCursor::entries);
+        ScalarCursor::entries = nullptr;
+        capacity = 0;
+    }
+    void* moved(std::size_t bytes);
     static ScalarMark note_pair(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
     static ScalarMark note_slowly(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
     /// The usual case from now on: numbers of this one, or none.
@@ -218,6 +234,9 @@ private:
 
     Tape& tape_;
     void keep_line(ScalarMark m);
+
+    ScalarRoom room_;
+    std::unique_ptr<detail::SpillFile> file_;  ///< where the entries are, if not in memory
 
     /// Where an operation was called, under AnomalyMode.
     struct Made {

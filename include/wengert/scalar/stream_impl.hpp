@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -123,7 +124,9 @@ inline void ScalarStream::forget(ScalarStretch& s) noexcept
     for (ScalarTangents& t : tangents)
         if (t.dots.size() > size() - std::min(size(), t.base))
             t.dots.resize(size() - std::min(size(), t.base));
-    if (stretches_.empty()) masks_.clear();
+    if (!stretches_.empty()) return;
+    masks_.clear();
+    if (file_) give_up_entries();
 }
 
 inline void ScalarStream::refuse(std::string_view operation)
@@ -204,16 +207,46 @@ inline void ScalarStream::reserve(std::size_t more)
 {
     const std::size_t wanted = size() + more, held = static_cast<std::size_t>(capacity);
     if (wanted <= held) return;
-    constexpr std::size_t most = ScalarVariable::bit - 1;
-    const std::size_t roomy = std::min(most, std::max<std::size_t>(wanted, 2 * held + 1024));
-    void* p = wanted > most ? nullptr : std::realloc(ScalarCursor::entries, roomy * sizeof(ScalarEntry));
+    const std::size_t in_memory = room_.bytes / sizeof(ScalarEntry);
+    const std::size_t numbers = ScalarVariable::bit - 1;
+    const std::size_t most = room_.folder.empty() ? std::min(numbers, in_memory) : numbers;
+    std::size_t roomy = 2 * held + 1024;
+    if (roomy > in_memory) roomy = held < in_memory ? in_memory : held + in_memory;
+    roomy = std::min(most, std::max(wanted, roomy));
+    void* p = wanted > most ? nullptr : moved(roomy * sizeof(ScalarEntry));
     if (!p)
         throw MemoryError(
             "[scalar code] no memory for more operations: " + std::to_string(size()) + " are recorded, " +
-            std::to_string(size() * sizeof(ScalarEntry) >> 20) +
-            " MiB; checkpoint() drops those inside of a function until its derivative needs them");
+            std::to_string(size() * sizeof(ScalarEntry) >> 20) + " MiB" +
+            (wanted > in_memory ? ", and the limit is " + std::to_string(room_.bytes) + " bytes" : "") +
+            "; checkpoint() drops those inside of a function until its derivative needs them");
     ScalarCursor::entries = static_cast<ScalarEntry*>(p);
     capacity = static_cast<Count>(roomy);
+}
+
+/// The entries in a larger piece of memory, or in a file; null where there is none.
+inline void* ScalarStream::moved(std::size_t bytes)
+{
+    if (!file_ && bytes <= room_.bytes) return std::realloc(ScalarCursor::entries, bytes);
+    if (file_) return file_->grow(bytes);
+    auto file = std::make_unique<detail::SpillFile>(room_.folder);
+    void* const p = file->grow(bytes);
+    if (ScalarCursor::entries) std::memcpy(p, ScalarCursor::entries, size() * sizeof(ScalarEntry));
+    std::free(ScalarCursor::entries);
+    file_ = std::move(file);
+    return p;
+}
+
+inline ScalarRoom ScalarStream::set_room(ScalarRoom room)
+{
+    const std::size_t most = room.bytes / sizeof(ScalarEntry);
+    if (!file_ && static_cast<std::size_t>(capacity) > most) {
+        if (stretches_.empty())
+            give_up_entries();
+        else
+            capacity = static_cast<Count>(std::max(most, std::size_t{size()}));
+    }
+    return std::exchange(room_, std::move(room));
 }
 
 /// Afterwards a stretch for operations on `mask` is open, its node newer than that sequence number.

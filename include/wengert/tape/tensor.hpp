@@ -6,6 +6,7 @@
 
 #include "../array/xtensor.hpp"
 #include "../base/literal.hpp"
+#include "../base/parts.hpp"
 #include "apply.hpp"
 
 namespace wengert {
@@ -138,6 +139,11 @@ public:
     Tensor(const std::vector<S>& v) : Tensor(Shape{v.size()}, v)
     {}
     explicit Tensor(std::span<const T> s) : Tensor(Shape{s.size()}, s) {}
+    /// Of numbers that record themselves, which it depends on (scalar/exchange.hpp).
+    template <class Range>
+        requires tree::is_number<typename Range::value_type>
+    explicit Tensor(const Range& r, Site at = {__builtin_FILE(), __builtin_LINE()}) : Tensor(stack(r, at))
+    {}
     /// The elements of a range in row-major order. Throws ShapeError when their number is not the shape's.
     template <class Range>
     Tensor(const Shape& shape, const Range& values, Site at = {__builtin_FILE(), __builtin_LINE()});

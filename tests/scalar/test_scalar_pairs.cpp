@@ -1,0 +1,190 @@
+// What scalar code meets: limits of memory, long loops of gradients, levels beyond two, rewinding, frozen functions; and numbers
+// between tensors and reals.
+#include "catch.hpp"
+
+#include <wengert/graph/freeze.hpp>
+#include <wengert/ops/indexing.hpp>
+#include <wengert/ops/math.hpp>
+#include <wengert/ops/sum.hpp>
+#include <wengert/scalar.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace wg = wengert;
+using R = wg::Real<double>;
+using D = wg::Tensor<double>;
+using Reals = std::vector<R>;
+
+namespace {
+
+std::uint32_t recorded() { return wg::ScalarStream::of(wg::Tape::current()).size() - 1; }
+
+R chain(R x, int n)
+{
+    for (int i = 0; i < n; ++i) x = x * 0.999 + 0.001 * sin(x);
+    return x;
+}
+
+/// x³ by a stranger whose rules are templates.
+R cube(const R& x)
+{
+    R y;
+    wg::external(
+        std::span(&x, 1), std::span(&y, 1),
+        [](std::span<const double> v, std::span<double> w) { w[0] = v[0] * v[0] * v[0]; },
+        []<class N>(std::span<const N> v, std::span<const N>, std::span<const N> g, std::span<N> to) {
+            to[0] += 3.0 * v[0] * v[0] * g[0];
+        },
+        []<class N>(std::span<const N> v, std::span<const N>, std::span<const N> dot, std::span<N> to) {
+            to[0] += 3.0 * v[0] * v[0] * dot[0];
+        });
+    return y;
+}
+R cubes_in_parallel(const R& x)
+{
+    R sum = 0.0;
+    for (const R& y :
+         wg::parallel_for(4, [](std::size_t i, const R& v) { return v * v * v * static_cast<double>(i); }, x,
+                          {.threads = 2}))
+        sum += y;
+    return sum / 6.0;
+}
+
+constexpr bool slow_build =
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+    true;
+#else
+    false;
+#endif
+
+}  // namespace
+
+TEST_CASE("A limit of memory is an error that says what is held, and leaves everything as before")
+{
+    const auto f = [](R x) { return chain(x, 20000); };
+    const double want = wg::grad(f)(R(0.5)).value();
+    {
+        const wg::ScalarMemory limit(100 * 1024);
+        try {
+            static_cast<void>(wg::grad(f)(R(0.5)));
+            FAIL("no error");
+        } catch (const wg::MemoryError& e) {
+            const std::string text = e.what();
+            INFO(text);
+            CHECK(text.find("[scalar code] no memory for more operations: 42") == 0);
+            CHECK(text.find("the limit is 102400 bytes") != std::string::npos);
+            CHECK(text.find("checkpoint()") != std::string::npos);
+        }
+        CHECK((recorded() == 0 && wg::Tape::current().size() == 0));
+        CHECK(wg::grad([](R x) { return chain(x, 100); })(R(0.5)).value() > 0);
+        const auto in_parts = [](R x) {
+            const auto part = wg::checkpoint([](const R& v) { return chain(v, 1000); });
+            for (int i = 0; i < 20; ++i) x = part(x);
+            return x;
+        };
+        CHECK(wg::grad(in_parts)(R(0.5)).value() == want);
+    }
+    CHECK(wg::grad(f)(R(0.5)).value() == want);
+}
+
+TEST_CASE("Operations beyond the limit lie on disk, and give the same derivatives")
+{
+    const std::string folder = std::filesystem::temp_directory_path() / "wengert_spill";
+    std::filesystem::create_directories(folder);
+    const auto f = [](R x) { return chain(x, 20000) * x; };
+    const double g = wg::grad(f)(R(0.5)).value(), h = wg::hvp(f)(R(0.5), R(1.0)).value();
+    const double second = wg::grad(wg::grad(f))(R(0.5)).value();
+    {
+        const wg::ScalarMemory limit(64 * 1024, folder);
+        CHECK(wg::grad(f)(R(0.5)).value() == g);
+        CHECK(wg::hvp(f)(R(0.5), R(1.0)).value() == h);
+        CHECK(wg::grad(wg::grad(f))(R(0.5)).value() == second);
+        CHECK(std::filesystem::is_empty(folder));
+        CHECK(recorded() == 0);
+    }
+    CHECK(wg::grad(f)(R(0.5)).value() == g);
+    {
+        const wg::ScalarMemory nowhere(64 * 1024, folder + "/not/there");
+        CHECK_THROWS_AS(wg::grad(f)(R(0.5)), wg::MemoryError);
+        CHECK(recorded() == 0);
+    }
+    std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("A million gradients in a loop hold memory constant")
+{
+    const auto f = [](const std::array<R, 2>& v) { return v[0] * v[1] + v[0]; };
+    const std::array<R, 2> v{1.0, 2.0};
+    static_cast<void>(wg::grad(f)(v));
+    const auto before = wg::memory::stats();
+    double sum = 0;
+    for (int i = 0; i < (slow_build ? 20000 : 1000000); ++i) sum += wg::grad(f)(v)[0].value();
+    CHECK(sum == (slow_build ? 60000 : 3000000));
+    CHECK(wg::memory::stats().current_bytes == before.current_bytes);
+    CHECK(wg::memory::stats().cell_bytes == before.cell_bytes);
+    CHECK((recorded() == 0 && wg::Tape::current().size() == 0));
+}
+
+TEST_CASE("Solvers from elsewhere and parallel loops: three levels, rewinding, frozen functions")
+{
+    for (const auto& f : {&cube, &cubes_in_parallel}) {
+        const auto third = wg::grad(wg::grad(wg::grad([&](R x) { return f(x) * x; })));  // of x⁴
+        CHECK(third(R(2.0)).value() == Approx(48));
+        const auto mixed = [&](R x) {
+            return wg::jvp(wg::grad([&](R y) { return f(y) * y; }), x, R(1.0)).second;
+        };
+        CHECK(wg::grad(mixed)(R(2.0)).value() == Approx(48));
+        R x = 2.0;
+        x.requires_grad();
+        const auto before = wg::Tape::current().mark();
+        for (int i = 0; i < 3; ++i) {
+            const R y = f(x) * x;
+            wg::Tape::current().rewind(before);
+            CHECK_THROWS_AS(y * 2.0, wg::TapeError);
+            CHECK(recorded() == 0);
+        }
+        wg::backward(f(x));
+        CHECK(x.grad() == Approx(12));
+        x.requires_grad(false);
+        const auto frozen = wg::freeze([&](const D& t) { return wg::tensor(f(wg::real(t))); });
+        CHECK_THROWS_AS(frozen(D(2.0)), wg::TapeError);
+    }
+    CHECK((recorded() == 0 && wg::Tape::current().size() == 0));
+}
+
+TEST_CASE("Elements of tensors as reals, and tensors of ranges of reals")
+{
+    const auto f = [](const D& x) {
+        const R a(x(0, 1)), b(x(1, 0));
+        const std::array<R, 2> pair{a * b, sin(a)};
+        return sum(wg::stack(pair) * D(Reals{b, a * a}));
+    };
+    const D x = {{0.3, 0.7}, {1.1, 0.2}};
+    const auto report = wg::check_grads(f, x, {.order = 2});
+    INFO(report.message);
+    CHECK(report.ok);
+    CHECK_THROWS_AS(R(x), wg::ShapeError);
+    static_assert(!std::is_convertible_v<D, R> && !std::is_convertible_v<Reals, D>);
+    CHECK((D(Reals{1.0, 2.0}).shape() == wg::Shape{2}));
+}
+
+TEST_CASE("Zeroed and moved memory holds valid reals")
+{
+    R* p = static_cast<R*>(std::calloc(4, sizeof(R)));
+    CHECK((!p[3].is_active() && p[3].value() == 0));
+    const double g = wg::grad([&](R x) {
+                         p[0] = x * x;
+                         p = static_cast<R*>(std::realloc(static_cast<void*>(p), 4096 * sizeof(R)));
+                         R copy;
+                         std::memcpy(static_cast<void*>(&copy), p, sizeof copy);
+                         std::swap(copy, p[1]);
+                         return p[1] + copy;
+                     })(R(3.0))
+                         .value();
+    CHECK(g == 6);
+    std::free(static_cast<void*>(p));
+    CHECK((Reals(3)[2].value() == 0 && !R().is_active()));
+}
