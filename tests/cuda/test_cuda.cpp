@@ -184,6 +184,34 @@ TEMPLATE_TEST_CASE("folds have the host's bits, over rows and columns of all len
     CHECK(std::isnan(amax(Tensor<T>(wg::AnyTensor{wg::placed(nan.any().value), {}})).item()));
 }
 
+TEMPLATE_TEST_CASE("softmax and its like have the host's bits, with their derivatives", "[gpu][libraries]",
+                   float, double)
+{
+    using T = TestType;
+    for (const wg::Shape& s : {wg::Shape{1}, wg::Shape{3, 1}, wg::Shape{3, 7}, wg::Shape{2, 5000},
+                               wg::Shape{40, 3}, wg::Shape{2, 300, 5}})
+        for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(s.size()); ++axis) {
+            CAPTURE(wg::to_string(s), axis);
+            const Tensor<T> x = [&] {
+                const wg::OnDevice host(0);
+                return wg::normal<T>(wg::Key(9), s) * T(3);
+            }();
+            const auto on = [&](const auto& f) {
+                CHECK(same_everywhere([&] {
+                          return f(Tensor<T>(wg::AnyTensor{wg::placed(x.any().value), {}}));
+                      }) == 0);
+            };
+            on([&](const Tensor<T>& t) { return softmax(t, axis); });
+            on([&](const Tensor<T>& t) { return log_softmax(t, axis); });
+            on([&](const Tensor<T>& t) { return logsumexp(t, {axis}); });
+            on([&](const Tensor<T>& t) {
+                return wg::grad([&](const Tensor<T>& u) {
+                    return sum(softmax(u, axis) * square(u) + log_softmax(u, axis));
+                })(t);
+            });
+        }
+}
+
 TEST_CASE("products of all ranks, with their derivatives", "[gpu][libraries]")
 {
     const auto near = [](const auto& f) {

@@ -19,6 +19,9 @@ struct Folding {
     long long parts = 1;    ///< of a row, or of a column
     long long tail = 0;     ///< elements behind the last whole group of rows
     int what = 0, map = 0, divides = 0, divisor = 1;
+    int line =
+        0;  ///< what has several passes takes single elements, too, as sums of one, and columns one by one
+    int end = 0;  ///< which formula makes results of the last pass's
 };
 /// What is combined how, and what of: the numbers that the text has.
 enum FoldingWhat : int { sums, products, greatest, least };
@@ -38,13 +41,15 @@ struct wg_fold {
     const void *x, *y, *r[2];
     void *out, *scratch;
     wg_int outer, n, inner, stride, columns, parts, tail;
-    int what, map, divides, divisor;
+    int what, map, divides, divisor, line, end;
 };
 template <class T> struct wg_of;
 template <> struct wg_of<float> { static const int lanes = 64, part = 4096; };
 template <> struct wg_of<double> { static const int lanes = 32, part = 2048; };
 inline float wg_exp(float x) { return wg_exp_f32(x); }
 inline double wg_exp(double x) { return wg_exp_f64(x); }
+inline float wg_log(float x) { return wg_log_f32(x); }
+inline double wg_log(double x) { return wg_log_f64(x); }
 
 template <class T> inline T wg_with(const wg_fold& f, T a, T b)
 {
@@ -102,7 +107,7 @@ template <class T> inline void wg_rows(const wg_fold& f)
             if (lane < h) sum[threadIdx.x] = wg_with<T>(f, sum[threadIdx.x], sum[threadIdx.x + h]);
         }
         if (some && lane == 0) {
-            const T whole = f.n == 1 ? wg_element<T>(f, o * f.stride, o) : wg_end<T>(f, sum[threadIdx.x]);
+            const T whole = f.n == 1 && !f.line ? wg_element<T>(f, o * f.stride, o) : wg_end<T>(f, sum[threadIdx.x]);
             ((T*)f.out)[task] = f.parts == 1 ? wg_last<T>(f, whole) : whole;
         }
         __syncthreads();
@@ -173,6 +178,30 @@ template <class T> inline void wg_join_few(const wg_fold& f)
         ((T*)f.out)[t] = wg_last<T>(f, wg_end<T>(f, s));
     }
 }
+/// What several passes end with: of each result (0, 1), or of each element (2 and on). r has the shift and the sum.
+template <class T> inline void wg_ends(const wg_fold& f)
+{
+    const T *x = (const T*)f.x, *y = (const T*)f.y, *r0 = (const T*)f.r[0], *r1 = (const T*)f.r[1];
+    T* const out = (T*)f.out;
+    const wg_int results = f.outer * f.inner, count = f.end < 2 ? results : results * f.n;
+    for (wg_int t = wg_thread(); t < count; t += wg_threads()) {
+        const wg_int to = f.end < 2 ? t : t / (f.n * f.inner) * f.inner + t % f.inner;
+        switch (f.end) {
+        case 0: out[t] = x[t] - x[t] == 0 || x[t] != x[t] ? x[t] : (T)0; break;
+        case 1: out[t] = r0[to] + wg_log(r1[to]); break;
+        case 2: {
+            const T scale = (T)1 / r1[to];
+            out[t] = wg_exp(x[t] - r0[to]) * scale;
+            break;
+        }
+        case 3: out[t] = x[t] - r0[to] - wg_log(r1[to]); break;
+        case 4: out[t] = y[t] * (x[t] - r1[to]); break;
+        default: out[t] = x[t] - wg_exp(y[t]) * r1[to];
+        }
+    }
+}
+extern "C" __global__ void ends_f32(const wg_fold f) { wg_ends<float>(f); }
+extern "C" __global__ void ends_f64(const wg_fold f) { wg_ends<double>(f); }
 extern "C" __global__ void rows_f32(const wg_fold f) { wg_rows<float>(f); }
 extern "C" __global__ void rows_f64(const wg_fold f) { wg_rows<double>(f); }
 extern "C" __global__ void join_rows_f32(const wg_fold f) { wg_join_rows<float>(f); }
