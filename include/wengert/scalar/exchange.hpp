@@ -35,7 +35,7 @@ std::vector<std::pair<std::size_t, std::vector<Real<T>>>> element_tangents(Tape&
         const auto l = static_cast<std::size_t>(std::countr_zero(rest));
         const AnyTensor* dot = x.node->tangent(l);
         if (!dot) continue;
-        const Restore<std::uint64_t> active(tape.active, tape.active & Tape::below(l));
+        const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(l));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
         all.emplace_back(l, elements_of<T>(*dot, at));
     }
@@ -123,7 +123,7 @@ void push_gathered(Tape& tape, ScalarStream& s, const Places& places, Node& node
         std::vector<Real<T>> dots(places.size());
         for (std::size_t k = 0; k < places.size(); ++k)
             if (places[k]) dots[k] = narrowed<T>(forward.of(places[k]));
-        const Restore<std::uint64_t> active(tape.active, tape.active & Tape::below(l));
+        const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(l));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
         node.tangents->push_back({l, gathered(dots.data(), dots.size(), node.shape, at)});
     }

@@ -82,20 +82,17 @@ struct ScalarVariable {
 /// What recording an operation looks at: operands of one stretch and one mask, all of whose levels record, are the usual case.
 struct ScalarCursor {
     static constexpr std::uint32_t nothing = ~std::uint32_t{0};  ///< no stretch's number
-    static constexpr std::uint64_t never = 0;
     using Count = long long;  ///< of a type that no entry has: writing these leaves it as it is
 
     ScalarEntry* entries = nullptr;
     Count size = 1, capacity = 0;                        ///< place 0 is no place
     std::uint64_t usual = std::uint64_t{nothing} << 32;  ///< a mark of the stretch, but for its place
     std::uint64_t levels = 0;                            ///< what an entry's word has of the mask
-    const std::uint64_t* active = &never;                ///< the tape's
-    std::uint64_t usual_active = 0;
 
     /// Of operands of the usual case their places; else a number of more than 32 bits. An operand twice counts as one.
     [[gnu::always_inline]] bool takes(std::uint64_t a, std::uint64_t b) const noexcept
     {
-        return (a | b) >> 32 == 0 && *active == usual_active && size < capacity;
+        return (a | b) >> 32 == 0 && size < capacity;
     }
     [[gnu::always_inline]] ScalarMark append(ScalarOp op, ScalarForm form, std::uint64_t a, double y) noexcept
     {
@@ -221,7 +218,7 @@ private:
     void* moved(std::size_t bytes);
     static ScalarMark note_pair(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
     static ScalarMark note_slowly(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
-    /// The usual case from now on: numbers of this one, or none.
+    /// The usual case from now on: operands of this one, or none.
     void settle(std::uint32_t stretch) noexcept { usual = std::uint64_t{stretch} << 32; }
     void reserve(std::size_t more);
     void open_for(std::uint64_t mask, std::uint64_t newer_than);
@@ -244,6 +241,7 @@ private:
     };
     std::vector<Made> made_;
     std::vector<CallStack> stacks_;
+    bool steady_ = false;  // the next operation on the same levels may be recorded without another look
     ScalarStretch* open_ = nullptr;
     std::vector<ScalarStretch*> stretches_;  // in order
     std::vector<Ref<Node>> held_;            // nodes of those that a level still needs

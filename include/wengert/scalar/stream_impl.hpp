@@ -37,7 +37,7 @@ inline std::uint32_t next_stretch_number() noexcept
 
 inline ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
 {
-    active = &tape.active;
+    tape.active.listener = this;
     level_ended = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).end_level(); };
     rewound = [](TapeExtension& e) noexcept {
         auto& s = static_cast<ScalarStream&>(e);
@@ -53,7 +53,7 @@ inline ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
         auto& s = static_cast<ScalarStream&>(e);
         if (current_ == &s) current_ = &no_scalar_cursor;
         for (ScalarStretch* stretch : s.stretches_) stretch->stream = nullptr;
-        s.tape_.extension = nullptr;
+        s.tape_.extension = s.tape_.active.listener = nullptr;
         s.held_.clear();
         delete &s;
     };
@@ -156,6 +156,7 @@ inline void ScalarStream::tell(ScalarMark m)
 inline std::uint64_t ScalarStream::dependence(ScalarMark m, std::string_view operation) const
 {
     if (m.index() == 0) return 0;
+    if ((m.word ^ usual) >> 32 == 0) return masks_[levels >> 40];
     if (m.index() & ScalarVariable::bit) {
         if (!const_cast<ScalarStream*>(this)->variable(m)) refuse(operation);
         return 1 & tape_.active;
@@ -270,8 +271,7 @@ inline void ScalarStream::open_for(std::uint64_t mask, std::uint64_t newer_than)
     const std::uint8_t at = index_of(mask);
     levels = ScalarEntry::word_of(at);
     settle(number_for(*open_, at));
-    const bool all_record = (mask & ~tape_.active) == 0 && !tape_.anomaly;
-    usual_active = all_record ? tape_.active : ~std::uint64_t{0};
+    steady_ = (mask & ~tape_.active) == 0 && !tape_.anomaly;
     open_->node->mask |= mask;
 }
 
@@ -303,6 +303,7 @@ inline ScalarMark ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, co
     open_->entered.push_back({size(), static_cast<std::uint32_t>(count), x});
     const ScalarMark first(usual | size());
     for (std::size_t i = 0; i < count; ++i) append(ScalarOp::input, ScalarForm::unary, 0, values[i]);
+    if (!steady_) settle(nothing);
     return first;
 }
 
@@ -352,6 +353,7 @@ __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(Scal
                             : a.index() ? s.append(op, ScalarForm::right_constant, a.index(), z, y)
                                         : s.append(op, ScalarForm::left_constant, b.index(), x, y);
     if (tape.anomaly) s.keep_line(made);
+    if (!s.steady_) s.settle(nothing);
     return made;
 }
 

@@ -31,7 +31,7 @@ public:
     {
         if (base() + static_cast<std::uint32_t>(dots().size()) >= to) return;
         Tape& tape = stream_.tape();
-        const Restore<std::uint64_t> active(tape.active, tape.active & Tape::below(level_));
+        const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(level_));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
         const Restore<bool> rule(tape.in_rule, true);
         for (auto i = base() + static_cast<std::uint32_t>(dots().size()); i < to; ++i) {

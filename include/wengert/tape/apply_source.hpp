@@ -104,7 +104,7 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
             any = any || dot;
         }
         if (!any) continue;
-        const Restore<std::uint64_t> active(tape.active, tape.active & Tape::below(l));
+        const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(l));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
         const Restore<Site> site(tape.site_override, out.node->at);
         const Restore<bool> rule(tape.in_rule, true);

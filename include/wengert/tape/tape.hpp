@@ -32,9 +32,30 @@ struct TapeReport;
 struct TapeExtension {
     void (*level_ended)(TapeExtension&) noexcept;
     void (*rewound)(TapeExtension&) noexcept;
-    void (*rerun)(TapeExtension&) noexcept;    ///< a sweep records again what a checkpoint has dropped
-    void (*changed)(TapeExtension&) noexcept;  ///< another tape is the thread's, or AnomalyMode is on
+    void (*rerun)(TapeExtension&) noexcept;  ///< a sweep records again what a checkpoint has dropped
+    /// Other levels record, another tape is the thread's, or AnomalyMode is on.
+    void (*changed)(TapeExtension&) noexcept;
     void (*tape_ended)(TapeExtension&) noexcept;
+};
+
+/// The levels that record at the moment. Scalar code takes it from one operation to the next that they are the same, and is
+/// told where they are not.
+class ActiveLevels {
+public:
+    ActiveLevels(std::uint64_t levels) noexcept : levels_(levels) {}
+    ActiveLevels(const ActiveLevels&) noexcept = default;
+    ActiveLevels& operator=(const ActiveLevels& o) noexcept
+    {
+        levels_ = o.levels_;
+        if (listener) [[unlikely]]
+            listener->changed(*listener);
+        return *this;
+    }
+    operator std::uint64_t() const noexcept { return levels_; }
+    TapeExtension* listener = nullptr;  ///< of the tape whose levels these are
+
+private:
+    std::uint64_t levels_;
 };
 
 /// A thread's record of what depends on variables, in the order of time.
@@ -85,14 +106,14 @@ public:
     {
         if (depth_ == max_levels) throw TapeError("[tape] more than 63 nested transforms");
         levels_[depth_] = Level{forward, next_sequence_};
-        active |= bit(depth_);
+        active = active | bit(depth_);
         if (forward) forward_levels |= bit(depth_);
         return depth_++;
     }
     void pop_level() noexcept
     {
         --depth_;
-        active &= ~bit(depth_);
+        active = active & ~bit(depth_);
         forward_levels &= ~bit(depth_);
         if (extension) [[unlikely]]
             extension->level_ended(*extension);
@@ -147,7 +168,7 @@ public:
         return nested_dependence(in, n, primitive, at);
     }
 
-    std::uint64_t active = 1;  ///< levels that record
+    ActiveLevels active = 1;
     std::uint64_t forward_levels = 0;
     int lowered = 0;  ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;
@@ -197,7 +218,7 @@ public:
     {}
 
 private:
-    Restore<std::uint64_t> active_;
+    Restore<ActiveLevels> active_;
     Restore<int> lowered_;
 };
 

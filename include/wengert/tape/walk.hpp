@@ -82,7 +82,7 @@ public:
                             "transform that was "
                             "begun after it: use grad",
                             {});
-        const Restore<std::uint64_t> active(tape_.active, lower_ | bit_);
+        const Restore<ActiveLevels> active(tape_.active, lower_ | bit_);
         const Restore<Site> site(tape_.site_override, Site{});  // errors inside name their own lines
         const Restore<bool> rule(tape_.in_rule, false);
         if (tape_.extension) tape_.extension->rerun(*tape_.extension);

@@ -127,7 +127,7 @@ WENGERT_INLINE void Walk::abandon() noexcept
 /// By the rule on tensors, recorded where levels below ask for it.
 WENGERT_INLINE void Walk::differentiate(Node& n, AnyTensor& g)
 {
-    const Restore<std::uint64_t> active(tape_.active, lower_);
+    const Restore<ActiveLevels> active(tape_.active, lower_);
     const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
     const Restore<Site> site(tape_.site_override, n.at);
     const Restore<bool> rule(tape_.in_rule, true);

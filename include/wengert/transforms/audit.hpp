@@ -97,7 +97,7 @@ template <class F, class X> AuditReport audit_at(F& f, const Site& at, const X& 
             applies_again(*n))
             nodes.push_back(n);
     std::uint64_t state = 7;
-    const Restore<std::uint64_t> active(tape.active, 0);
+    const Restore<ActiveLevels> active(tape.active, 0);
     for (const Node* n : nodes) {
         AuditFinding finding{std::string(n->primitive->name), n->at};
         const bool ok = audit_node<double>(*n, state, finding);

@@ -107,7 +107,7 @@ private:
     Y local(Tape& tape, Arguments x, const std::vector<AnyTensor>& inputs, JacobianRule& rule,
             const Site& at) const
     {
-        const Restore<std::uint64_t> only_here(tape.active, 0);
+        const Restore<ActiveLevels> only_here(tape.active, 0);
         LevelScope scope(tape, false);
         std::vector<AnyTensor> variables = inputs;
         for (AnyTensor& t : variables)

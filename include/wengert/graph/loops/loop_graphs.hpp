@@ -43,7 +43,7 @@ public:
 private:
     Untraced outside_;
     OnDevice host_{0};
-    Restore<std::uint64_t> active_;
+    Restore<ActiveLevels> active_;
     Restore<Site> site_;
     Restore<bool> anomaly_, save_;
     Speculation speculation_;
