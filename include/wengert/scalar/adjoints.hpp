@@ -81,6 +81,24 @@ public:
         else
             plain_[slot(place)] += g.plain();
     }
+    /// The same for numbers that depend on nothing; places of 0 are none.
+    template <class T> void add(const std::vector<std::uint32_t>& places, const T* g)
+    {
+        grow();
+        for (std::size_t k = 0; k < places.size(); ++k)
+            if (places[k] && places[k] >= base_) plain_[slot(places[k])] += static_cast<double>(g[k]);
+    }
+    /// Takes plain adjoints out, from this place on; is any of them not 0?
+    template <class T> bool take(std::uint32_t place, std::uint32_t count, T* to)
+    {
+        bool any = false;
+        double* const from = plain_.data() + slot(place);
+        for (std::uint32_t k = 0; k < count; ++k) {
+            any = any || from[k] != 0.0;
+            to[k] = static_cast<T>(std::exchange(from[k], 0.0));
+        }
+        return any;
+    }
     /// Takes an adjoint out.
     Real<double> take(std::uint32_t place)
     {

@@ -56,14 +56,13 @@ template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Si
         r->read(x.node ? r->variable(x) : *x.value, Read::elements, at);
     const Ref<Block> b = readable(x.value);
     const T* const values = b->template as<T>();
-    std::vector<Real<T>> out(values, values + b->count);
-    if (mask == 0 || out.empty()) return out;
+    if (mask == 0 || b->count == 0) return {values, values + b->count};
     const auto tangents = element_tangents<T>(tape, x, mask, at);
     ScalarStream& s = ScalarStream::of(tape);
-    const std::vector<double> wide(values, values + b->count);
-    const ScalarMark first = s.enter(x, mask, wide.data(), wide.size());
-    for (std::size_t k = 0; k < out.size(); ++k)
-        out[k] = Real<T>(values[k], {first.index() + static_cast<std::uint32_t>(k), first.stretch()});
+    const ScalarMark first = s.enter(x, mask, values, b->count);
+    std::vector<Real<T>> out;
+    out.reserve(b->count);
+    for (std::size_t k = 0; k < b->count; ++k) out.emplace_back(values[k], ScalarMark(first.word + k));
     for (const auto& [level, dots] : tangents) enter_tangents(s, level, first.index(), dots);
     return out;
 }
@@ -78,10 +77,15 @@ template <class T> void gather_vjp(const Node& n, const AnyTensor& g, Cotangents
     for (std::size_t i = 0; i < n.input_count; ++i)
         if (Node* from = n.inputs[i]; walk.reaches(from))
             adjoints.cover(static_cast<ScalarStretch*>(from->op)->begin);
-    const std::vector<Real<T>> cotangents = elements_of<T>(g, n.at);
     const Places& places = *static_cast<const Places*>(n.op);
-    for (std::size_t k = 0; k < places.size(); ++k)
-        if (places[k]) adjoints.add(places[k], Real<double>(cotangents[k]));
+    if (!adjoints.recorded() && !g.node && !recorder()) {
+        const Ref<Block> b = readable(g.value);
+        adjoints.add(places, b->template as<T>());
+    } else {
+        const std::vector<Real<T>> cotangents = elements_of<T>(g, n.at);
+        for (std::size_t k = 0; k < places.size(); ++k)
+            if (places[k]) adjoints.add(places[k], Real<double>(cotangents[k]));
+    }
     for (std::size_t i = 0; i < n.input_count; ++i)
         if (out.wanted(i)) announce(walk, *n.inputs[i]);
 }

@@ -184,7 +184,8 @@ public:
     /// An entry as an operand, where a level that records depends on it.
     ScalarMark mark(std::uint32_t index);
     /// Elements of a tensor at the end of the stream; gives the first one's mark.
-    ScalarMark enter(const AnyTensor& x, std::uint64_t mask, const double* values, std::size_t count);
+    template <class T>
+    ScalarMark enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count);
     /// What comes next is in a stretch of its own: a sweep is past the one that is open.
     void close() noexcept;
     /// Tells a recorder, where there is one, on what a number depends though nothing records: a checkpoint's first run asks.

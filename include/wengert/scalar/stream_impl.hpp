@@ -285,6 +285,19 @@ inline void ScalarStream::reads(ScalarMark m)
     open_->older.push_back(Ref<Node>(from));
 }
 
+template <class T>
+ScalarMark ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count)
+{
+    open_for(mask, x.node ? x.node->sequence : 0);
+    reserve(count);
+    open_->entered.push_back({size(), static_cast<std::uint32_t>(count), x});
+    const ScalarMark first(usual | size());
+    for (std::size_t i = 0; i < count; ++i)
+        append(ScalarOp::input, ScalarForm::unary, 0, static_cast<double>(values[i]));
+    if (!steady_) settle(nothing);
+    return first;
+}
+
 inline ScalarMark ScalarStream::place(ScalarMark m, double value)
 {
     if ((m.index() & ScalarVariable::bit) == 0) return m;
@@ -293,18 +306,6 @@ inline ScalarMark ScalarStream::place(ScalarMark m, double value)
     if (!s || !s->has(v.entered.stretch()) || entries()[v.entered.index()].value != value)
         v.entered = enter(v.leaf, 1, &value, 1);
     return v.entered;
-}
-
-inline ScalarMark ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, const double* values,
-                                      std::size_t count)
-{
-    open_for(mask, x.node ? x.node->sequence : 0);
-    reserve(count);
-    open_->entered.push_back({size(), static_cast<std::uint32_t>(count), x});
-    const ScalarMark first(usual | size());
-    for (std::size_t i = 0; i < count; ++i) append(ScalarOp::input, ScalarForm::unary, 0, values[i]);
-    if (!steady_) settle(nothing);
-    return first;
 }
 
 /// Code that loops comes from few places, and last from the same.

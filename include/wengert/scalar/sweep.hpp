@@ -11,6 +11,13 @@ namespace detail {
 template <class T>
 void give_back(Walk& walk, ScalarAdjoints& adjoints, const ScalarStretch::Entered& e, Node& to)
 {
+    if (!adjoints.recorded()) {
+        Ref<Block> b = make_block(dtype_of<T>(), e.tensor.value->shape);
+        const bool any = adjoints.take(e.begin, e.count, b->template as<T>());
+        if (any)
+            walk.deliver(to, {placed(std::move(b)), {}});  // else a checkpoint before it need not run again
+        return;
+    }
     std::vector<Real<T>> g(e.count);
     bool any = false;
     for (std::uint32_t k = 0; k < e.count; ++k) {
@@ -18,7 +25,7 @@ void give_back(Walk& walk, ScalarAdjoints& adjoints, const ScalarStretch::Entere
         g[k] = Real<T>(static_cast<T>(taken.plain()), taken.mark());
         any = any || taken.is_active() || taken.plain() != 0.0;
     }
-    if (!any) return;  // a checkpoint before it need not run again
+    if (!any) return;
     walk.deliver(to, gathered<T>(g.data(), g.size(), e.tensor.value->shape, to.at));
 }
 
