@@ -50,7 +50,7 @@ TASKS = {
                                   "sparse_jacobian=- sparse_hessian=- SparseMatrix=- external=- parallel_for=- ParallelOptions=- "
                                   "Tangents=- Tangents.variable=-",
     "Structs of tensors": "tree::map=- tree::for_each=- tree::zip_for_each=- tree::count=- tree::Mismatch=- "
-                          "tree::is_leaf=- tree::is_opaque=- named=-",
+                          "tree::is_leaf=- tree::is_opaque=- tree::ElementsOf=- named=-",
     "Loops and branches": "checkpoint_loop=- LoopOptions=- LoopReport=- loop_report=- scan=- ScanOptions=- while_loop=- cond=- "
                           "host_callback=-",
     "Freezing": "freeze=- Frozen=- Frozen.live=- Frozen.into=- Frozen.stats=- Frozen.explain=- Frozen.graph=- FreezeOptions=- "
@@ -67,7 +67,7 @@ TASKS = {
 # Takes a line or an Operand, or lies in memory:: or tree::, and is for the library's own use.
 INTERNAL = set("""operand zero_where_undefined zeros_block run differentiate apply_operator HoldersText TapeSize holders tape_size
     Injection injection maybe_fail Pool Cells Operand LiteralOperand Padding Total Indices contains_leaf
-    contains_number is_number is_empty_leaf""".split())
+    contains_number is_number is_empty_leaf DenseElements""".split())
 LINES = {  # what a comment in one place cannot say
     "backward": "Adds ∂y/∂v · cotangent to the gradient of every variable v that y depends on.",
     "operator<": "Less; >, <=, >=, == and != likewise, as a Tensor<bool>.",
