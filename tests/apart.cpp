@@ -6,12 +6,13 @@
 
 namespace {
 
-[[maybe_unused]] const bool chosen = [] {
+/// Before anything else begins: tensors with static storage go there, too.
+[[gnu::constructor(101)]] void choose()
+{
     const char* const name = std::getenv("WENGERT_TEST_DEVICE");
-    if (!name || std::strcmp(name, "apart") != 0) return false;
+    if (!name || std::strcmp(name, "apart") != 0) return;
     wengert::detail::first_device = wengert::apart::device();
     if (wengert::this_thread) wengert::this_thread->device = wengert::apart::device();
-    return true;
-}();
+}
 
 }  // namespace

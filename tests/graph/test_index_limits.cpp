@@ -7,6 +7,8 @@
 #include <wengert/graph/control.hpp>
 #include <wengert/graph/emit/native.hpp>
 #include <wengert/graph/freeze.hpp>
+#include <wengert/ops/along.hpp>
+#include <wengert/ops/buffers.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/math.hpp>
@@ -376,5 +378,40 @@ TEST_CASE("a program's own folds and scans of every type of elements, on every e
             INFO(p.name << ", output " << k);
             CHECK(same_elements(*out[k], *p.expected[k]));
         }
+    }
+}
+
+/// Plain C++ on whole arrays: nothing of it is known.
+struct Reversed {
+    static constexpr std::string_view name = "reversed";
+    static constexpr bool flat = true;
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
+    {
+        auto y = copy_of(*x);
+        std::reverse(y->template as<T>(), y->template as<T>() + y->count);
+        return y;
+    }
+};
+
+TEST_CASE("explain() says what is a host call, and nothing of what is described")
+{
+    const Tensor<double> x = numbers<double>({3, 4}, 1);
+    int line = 0;
+    for (const Backend& backend : std::vector<Backend>{interpret, tile, native}) {
+        auto frozen = freeze(
+            [&](const Tensor<double>& t) {
+                line = __LINE__ + 1;
+                const Site at{__builtin_FILE(), __LINE__};
+                return by<double>(fold_rows<Combine::add>, exp(t)) + sum(apply<Reversed, double>({}, at, t));
+            },
+            {.backend = backend});
+        frozen(x);
+        CHECK_THAT(frozen.explain(),
+                   contains("reversed at test_index_limits.cpp:" + std::to_string(line) + " is a host call"));
+        CHECK(frozen.explain().find("described") == std::string::npos);
+        auto other = freeze([](const Tensor<double>& t) { return by<double>(scan_rows<Scan::add, true>, t); },
+                            {.backend = backend});
+        other(x);
+        CHECK(other.explain().find("host call") == std::string::npos);
     }
 }

@@ -55,12 +55,12 @@ template <class T> void check_scans(bool reverse)
 
 Tensor<std::int64_t> indices(const Shape& shape, std::int64_t n)
 {
-    auto i = some<std::int64_t>(shape, 7);
-    for (std::size_t k = 0; k < i.size(); ++k) {
-        std::int64_t& v = i.any().value->template as<std::int64_t>()[k];
+    const Ref<Block> i = copy_of(*readable(some<std::int64_t>(shape, 7).any().value));
+    for (std::size_t k = 0; k < i->count; ++k) {
+        std::int64_t& v = i->as<std::int64_t>()[k];
         v = ((v % n) + n) % n - (k % 3 == 0 ? n : 0);
     }
-    return i;
+    return Tensor<std::int64_t>(AnyTensor{placed(i), {}});
 }
 std::int64_t from_start(std::int64_t i, std::int64_t n) { return i < 0 ? i + n : i; }
 

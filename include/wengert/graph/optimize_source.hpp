@@ -121,6 +121,7 @@ WENGERT_INLINE void FrozenCore::note_plan(const FrozenPath& p)
     stats.arena_lower_bound = plan.lower_bound;
     p.executable->news = false;
     if (!p.executable->note.empty()) reason += "; " + p.executable->note;
+    reason += host_calls(p.optimized);
 }
 
 WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t, const Words& family,

@@ -234,6 +234,13 @@ Tensor<bool> is_finite(const Tensor<T>& x, const Site& at = {__builtin_FILE(), _
     return apply_elementwise<IsFinite, bool>(at, x);
 }
 
+namespace detail {
+/// 1, where x lies.
+template <class T> Tensor<T> one_beside(const Tensor<T>& x)
+{
+    return Tensor<T>(AnyTensor{full_beside<T>(*x.any().value, Shape(), T(1)), {}});
+}
+}  // namespace detail
 template <class T> Tensor<T> detail::zero_where_undefined(const Tensor<T>& g, const Tensor<T>& r)
 {
     return apply_elementwise<ZeroWhereUndefined, T>({}, g, r);

@@ -86,7 +86,7 @@ struct CrossEntropyPull {
     Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& x, const Labels& labels,
                    const Tensor<T>&) const
     {
-        return sum(h * apply<CrossEntropyPull, T>(*this, Site{}, Tensor<T>(1), x, labels), Site{});
+        return sum(h * apply<CrossEntropyPull, T>(*this, Site{}, detail::one_beside(x), x, labels), Site{});
     }
     template <class T>
     Tensor<T> pull(wrt<1>, const Tensor<T>& h, const Tensor<T>& g, const Tensor<T>& x, const Labels& labels,
@@ -146,7 +146,7 @@ struct CrossEntropy {
     Tensor<T> push(const Tensor<T>& dot, const Labels&, const Tensor<T>& x, const Labels& labels,
                    const Tensor<T>&) const
     {
-        return sum(dot * apply<CrossEntropyPull, T>({}, Site{}, Tensor<T>(1), x, labels), Site{});
+        return sum(dot * apply<CrossEntropyPull, T>({}, Site{}, detail::one_beside(x), x, labels), Site{});
     }
 };
 

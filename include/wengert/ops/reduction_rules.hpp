@@ -295,7 +295,7 @@ struct LogSumExp {
     /// e^(x − y) and its sum, extents of 1 kept. Their quotient does not depend on y.
     template <class T> std::pair<Tensor<T>, Tensor<T>> weights(const Tensor<T>& x, const Tensor<T>& y) const
     {
-        const Tensor<T> e = weigh_by_exp(Tensor<T>(1), x, along.spread(y.detach()));
+        const Tensor<T> e = weigh_by_exp(detail::one_beside(x), x, along.spread(y.detach()));
         return {e, sum(e, along.axes, true, Site{})};
     }
 };

@@ -78,12 +78,12 @@ private:
     {
         const AnyTensor* const in[] = {&x.any(), &y.any(), &g.any()};
         if (Tape::current().dependence(in, 3, name, line()) == 0) {
-            const Ref<Block> bx = contiguous(x.any().value), by = contiguous(y.any().value),
-                             bg = contiguous(g.any().value);
+            const Ref<Block> bx = readable(x.any().value), by = readable(y.any().value),
+                             bg = readable(g.any().value);
             auto out = zeros_block(dtype_of<T>(), Shape{n});
             call_external<T, Data>(rule, data.get(), span_of(*bx), span_of(*by), span_of(*bg),
                                    std::span<T>(out->template as<T>(), n));
-            return Tensor<T>(AnyTensor{std::move(out), {}});
+            return Tensor<T>(AnyTensor{placed(std::move(out), g.any().value->device()), {}});
         }
         using In = std::span<const Real<T>>;
         using Out = std::span<Real<T>>;

@@ -22,10 +22,13 @@ inline const Site& line_of(const Site& at)
     fail<DeviceError>(name, "operands are on different devices: " + said(a) + " and " + said(b), line_of(at));
 }
 
-/// The device of the first operand that is no number on the host.
+/// The device of the first operand that is no number on the host, and no key among the operands of a loop.
 inline std::uint8_t device_of(const Primitive& p, const Block* const* in, std::size_t n, const Site& at)
 {
-    const auto number = [](const Block& b) { return !b.access.device && b.shape.size() == 0; };
+    const auto number = [&p](const Block& b) {
+        return !b.access.device &&
+               (b.shape.size() == 0 || (p.loop && b.dtype == DType::int64 && b.shape == Shape{2}));
+    };
     const Block* first = nullptr;
     for (std::size_t i = 0; i < n; ++i) {
         if (number(*in[i])) continue;

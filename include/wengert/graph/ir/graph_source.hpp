@@ -32,7 +32,7 @@ WENGERT_INLINE ValueId Graph::constant(Ref<Block> value, const Site& at)
     n.kind = Kind::constant;
     n.dtype = value->dtype;
     n.shape = value->shape;
-    n.constant = std::move(value);
+    n.constant = on_host(value);
     n.at = at;
     return append(std::move(n));
 }

@@ -44,6 +44,25 @@ inline Index part_of(const Primitive& p, const void* op, std::size_t k, const Sh
 
 inline bool is_described(const Primitive& p) noexcept { return p.index || p.part; }
 
+/// Is it a function of somebody's on whole arrays, of which nothing else is known? Every executor calls it, on the host.
+inline bool is_host_call(const Primitive& p) noexcept
+{
+    return !p.ours && !p.value && !is_described(p) && !p.fold && !p.product && !p.draw && !p.packed &&
+           !p.loop && !p.calls;
+}
+/// "; cumulative_sum at a.cpp:3 is a host call", for each of them once, of very many some.
+inline std::string host_calls(const Graph& g)
+{
+    std::string all;
+    for (const GraphNode& n : g.nodes()) {
+        if (!n.primitive || !is_host_call(*n.primitive) || all.size() > 2000) continue;
+        const std::string one = "; " + std::string(n.primitive->name) +
+                                (n.at.line ? " at " + to_string(n.at) : "") + " is a host call";
+        if (all.find(one) == std::string::npos) all += one;
+    }
+    return all;
+}
+
 /// f(program, its operands) for the one program of a node, or for those of its parts, until one is false.
 template <class F> bool each_program(const Graph& g, const GraphNode& n, const F& f)
 {
