@@ -231,6 +231,7 @@ inline const DeviceTable& table()
         .elementwise = elementwise,
         .host_call = host_call,
         .structural = structural,
+        .replays = true,
         .counts = &counts()};
     return all;
 }

@@ -56,7 +56,7 @@ WENGERT_INLINE std::unique_ptr<Executable> FrozenCore::compile(const Graph& g) c
             ? std::make_unique<BackgroundExecutable>(g, backend(), plan_options())
             : backend().compile(g, plan_options());
     if (!has_devices()) return whole;
-    return std::make_unique<PlacedExecutable>(std::move(whole), g, options.device);
+    return std::make_unique<PlacedExecutable>(std::move(whole), g, options.device, plan_options().callback);
 }
 
 WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, Graph recorded) const

@@ -44,7 +44,7 @@ enum class PadMode : std::uint8_t {
     reflect    ///< the elements from the edge inwards, the edge itself not again
 };
 
-/// y = x with more elements before and after; negative widths take some away
+/// y = x with more elements before and after. Negative widths, as transposes have them, take some away
 struct Pad {
     static constexpr std::string_view name = "pad";
     static constexpr bool affine = true;

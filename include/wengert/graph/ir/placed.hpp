@@ -8,8 +8,8 @@ namespace wengert::detail {
 
 class PlacedExecutable : public Executable {
 public:
-    PlacedExecutable(std::unique_ptr<Executable> whole, const Graph& g, Placement to)
-        : whole_(std::move(whole)), nodes_(g, {}), to_(to)
+    PlacedExecutable(std::unique_ptr<Executable> whole, const Graph& g, Placement to, NodeCallback callback)
+        : whole_(std::move(whole)), nodes_(g, std::move(callback)), to_(to)
     {
         take_news();
     }
