@@ -231,8 +231,8 @@ inline const DeviceTable& table()
         .elementwise = elementwise,
         .host_call = host_call,
         .structural = structural,
-        .replays = true,
-        .counts = &counts()};
+        .counts = &counts(),
+        .replays = true};
     return all;
 }
 
