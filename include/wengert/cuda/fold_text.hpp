@@ -25,16 +25,7 @@ struct Folding {
 };
 /// What is combined how, and what of: the numbers that the text has.
 enum FoldingWhat : int { sums, products, greatest, least };
-enum FoldingMap : int {
-    as_is,
-    squared,
-    exp_of_difference,
-    difference,
-    squared_difference,
-    with_second,
-    magnitude,
-    scaled_square
-};
+enum FoldingMap : int { as_is, exp_of_difference, with_second };
 
 inline constexpr std::string_view fold_text = R"wg(
 struct wg_fold {
@@ -73,16 +64,9 @@ template <class T> inline T wg_last(const wg_fold& f, T a) { return f.divides ? 
 template <class T> inline T wg_element(const wg_fold& f, wg_int at, wg_int to)
 {
     const T x = ((const T*)f.x)[at];
-    const T *r0 = (const T*)f.r[0], *r1 = (const T*)f.r[1];
     switch (f.map) {
-    case 1: return x * x;
-    case 2: return wg_exp(x - r0[to]);
-    case 3: return x - r0[to];
-    case 4: {
-        const T d = x - r0[to] - r1[to];
-        return d * d;
-    }
-    case 5: return x * ((const T*)f.y)[at];
+    case 1: return wg_exp(x - ((const T*)f.r[0])[to]);
+    case 2: return x * ((const T*)f.y)[at];
     default: return x;
     }
 }
