@@ -114,6 +114,18 @@ TEST_CASE("Operations beyond the limit lie on disk, and give the same derivative
     std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("The report of a tape has the bytes of scalar code")
+{
+    static_cast<void>(wg::grad([](R x) {
+        const R y = chain(x, 1000);
+        const wg::TapeReport report = wg::Tape::current().report();
+        CHECK(report.rows[0].primitive == "scalar code");
+        CHECK(report.rows[0].bytes == recorded() * 24);
+        CHECK(report.saved_bytes >= report.rows[0].bytes);
+        return y;
+    })(R(0.5)));
+}
+
 TEST_CASE("A million gradients in a loop hold memory constant")
 {
     const auto f = [](const std::array<R, 2>& v) { return v[0] * v[1] + v[0]; };

@@ -49,6 +49,12 @@ inline ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
     };
     rerun = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).close(); };
     changed = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).settle(nothing); };
+    bytes_of = [](const TapeExtension& e, const Node& n) noexcept -> std::int64_t {
+        if (n.primitive != &detail::scalar_primitive) return 0;
+        const auto& stretch = *static_cast<const ScalarStretch*>(n.op);
+        const auto& s = static_cast<const ScalarStream&>(e);
+        return static_cast<std::int64_t>((s.end_of(stretch) - stretch.begin) * sizeof(ScalarEntry));
+    };
     tape_ended = [](TapeExtension& e) noexcept {
         auto& s = static_cast<ScalarStream&>(e);
         if (current_ == &s) current_ = &no_scalar_cursor;

@@ -31,6 +31,7 @@ WENGERT_INLINE TapeReport Tape::report() const
         TapeReport::Row& row = report.rows[at->second];
         ++row.nodes;
         if (n->flags & Node::consumed) continue;
+        if (extension) row.bytes += extension->bytes_of(*extension, *n);
         for (std::size_t i = 0; i <= n->input_count; ++i)
             if (const Block* b = n->saved()[i]; b && seen.insert(b->base ? b->base : b).second)
                 row.bytes += detail::held_bytes(*b);

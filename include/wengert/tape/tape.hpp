@@ -36,6 +36,7 @@ struct TapeExtension {
     /// Other levels record, another tape is the thread's, or AnomalyMode is on.
     void (*changed)(TapeExtension&) noexcept;
     void (*tape_ended)(TapeExtension&) noexcept;
+    std::int64_t (*bytes_of)(const TapeExtension&, const Node&) noexcept;  ///< that it holds for a node
 };
 
 /// The levels that record at the moment. Scalar code takes it from one operation to the next that they are the same, and is
