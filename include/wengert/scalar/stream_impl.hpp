@@ -1,6 +1,7 @@
 // The stream's slower paths: stretches' birth and death, refusals, operands from elsewhere.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -50,10 +51,13 @@ inline ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
     rerun = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).close(); };
     changed = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).settle(nothing); };
     bytes_of = [](const TapeExtension& e, const Node& n) noexcept -> std::int64_t {
-        if (n.primitive != &detail::scalar_primitive) return 0;
-        const auto& stretch = *static_cast<const ScalarStretch*>(n.op);
         const auto& s = static_cast<const ScalarStream&>(e);
-        return static_cast<std::int64_t>((s.end_of(stretch) - stretch.begin) * sizeof(ScalarEntry));
+        const auto at = std::lower_bound(s.stretches_.begin(), s.stretches_.end(), n.sequence,
+                                         [](const ScalarStretch* stretch, std::uint64_t sequence) {
+                                             return stretch->node->sequence < sequence;
+                                         });
+        if (at == s.stretches_.end() || (*at)->node != &n) return 0;
+        return static_cast<std::int64_t>((s.end_of(**at) - (*at)->begin) * sizeof(ScalarEntry));
     };
     tape_ended = [](TapeExtension& e) noexcept {
         auto& s = static_cast<ScalarStream&>(e);
