@@ -134,7 +134,8 @@ struct CrossEntropy {
     }
     template <class T> Tensor<T> composed(const Tensor<T>& x, const Labels& labels) const
     {
-        return mean(-apply<AtLabels, T>({}, Site{}, log_softmax(x, -1, Site{}), labels), Site{});
+        // 0 − y, as −y of a row that is certain were −0
+        return mean(T(0) - apply<AtLabels, T>({}, Site{}, log_softmax(x, -1, Site{}), labels), Site{});
     }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Labels& labels,

@@ -1,6 +1,7 @@
 // What graph.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
+#include "../../array/elsewhere.hpp"
 #include "../../base/separate.hpp"
 #include "graph.hpp"
 
