@@ -11,7 +11,7 @@ namespace wg = wengert;
 using R = wg::Real<double>;
 using F = wg::Real<float>;
 
-static_assert(std::is_trivially_copyable_v<R> && sizeof(R) == 16 && sizeof(F) == 12);
+static_assert(std::is_trivially_copyable_v<R> && sizeof(R) == 16 && sizeof(F) <= 16);
 static_assert(!std::is_convertible_v<R, double> && std::is_convertible_v<double, R> &&
               std::is_convertible_v<int, R>);
 static_assert(std::is_convertible_v<F, R> && !std::is_convertible_v<R, F>);

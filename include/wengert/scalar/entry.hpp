@@ -94,8 +94,7 @@ constexpr bool is_pair(ScalarOp op) noexcept
 /// Where a number is recorded: its place in the stream, and which stretch of it that is. Zeros for a number that is not.
 /// One number and not two, which compilers keep in vector registers.
 struct ScalarMark {
-    using Word [[gnu::aligned(4)]] = std::uint64_t;  // so that a Real<float> has 12 bytes
-    Word word = 0;
+    std::uint64_t word = 0;
 
     constexpr ScalarMark() noexcept = default;
     constexpr explicit ScalarMark(std::uint64_t w) noexcept : word(w) {}
