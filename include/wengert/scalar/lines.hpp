@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <set>
@@ -58,12 +59,16 @@ __attribute__((noinline)) inline CallStack call_stack()
     return s;
 }
 
-/// addr2line's answer: a line for each frame and for each call that was inlined there, the innermost first.
+/// addr2line's answer: a line for each frame and for each call that was inlined there, the innermost first. $WENGERT_ADDR2LINE is
+/// another program that does this; none where it is empty, since large programs take seconds.
 inline std::string lines_of(const CallStack& s)
 {
     const char* const object = s.frames[0].object;
     if (!object || std::string_view(object).find('\'') != std::string_view::npos) return {};
-    std::string command = "addr2line -i -e '" + std::string(object) + "'";
+    const char* const named = std::getenv("WENGERT_ADDR2LINE");
+    std::string command = named ? named : "addr2line";
+    if (command.empty()) return {};
+    command += " -i -e '" + std::string(object) + "'";
     for (const auto& f : s.frames) {
         char place[32];
         std::snprintf(place, sizeof place, " 0x%llx", static_cast<unsigned long long>(f.place));
