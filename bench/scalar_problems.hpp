@@ -8,7 +8,12 @@
 #include <cstddef>
 #include <vector>
 
+#include "../examples/bundle_adjustment/residual.hpp"
+#include "../examples/hydro/lagrange.hpp"
+
 namespace bench {
+
+using ::kinetic_energy, ::of_block, ::residual;  // of the examples
 
 inline constexpr double chain_operations = 8000;
 
@@ -32,20 +37,7 @@ template <class Number> Number chain_of_functions(Number x, const Number& y)
     return x;
 }
 
-// ---- one-dimensional Lagrangian hydrodynamics, as examples/hydro has it
-
-constexpr double heat_ratio = 1.4;
-
-template <class Number> struct Tube {
-    std::vector<Number> x, u;          // of nodes: position, velocity
-    std::vector<Number> rho, e, p, q;  // of cells: density, specific energy, pressure, viscosity
-    std::vector<double> mass;
-};
-
-template <class Number> Number pressure(const Number& rho, const Number& e)
-{
-    return (heat_ratio - 1) * rho * e;
-}
+// ---- one-dimensional Lagrangian hydrodynamics: examples/hydro/lagrange.hpp
 
 inline std::vector<double> shock_tube(std::size_t n)
 {
@@ -53,60 +45,6 @@ inline std::vector<double> shock_tube(std::size_t n)
     for (std::size_t i = 0; i < n; ++i)
         energy[i] = (i < n / 2 ? 2.5 : 2.0) + 0.02 * std::sin(0.7 * static_cast<double>(i));
     return energy;
-}
-
-template <class Number> Tube<Number> sod(const std::vector<Number>& energy)
-{
-    const std::size_t n = energy.size();
-    Tube<Number> t{std::vector<Number>(n + 1), std::vector<Number>(n + 1), std::vector<Number>(n), energy,
-                   std::vector<Number>(n),     std::vector<Number>(n),     std::vector<double>(n)};
-    for (std::size_t i = 0; i <= n; ++i) t.x[i] = static_cast<double>(i) / static_cast<double>(n);
-    for (std::size_t i = 0; i < n; ++i) {
-        t.rho[i] = i < n / 2 ? 1.0 : 0.125;
-        t.mass[i] = (i < n / 2 ? 1.0 : 0.125) / static_cast<double>(n);
-        t.p[i] = pressure(t.rho[i], t.e[i]);
-    }
-    return t;
-}
-
-template <class Number> Number courant_step(const Tube<Number>& t)
-{
-    using std::sqrt;
-    Number dt = 1.0;
-    for (std::size_t i = 0; i < t.e.size(); ++i) {
-        const Number sound = sqrt(heat_ratio * t.p[i] / t.rho[i]);
-        const Number limit = 0.4 * (t.x[i + 1] - t.x[i]) / sound;
-        if (limit < dt) dt = limit;
-    }
-    return dt;
-}
-
-template <class Number> void step(Tube<Number>& t)
-{
-    using std::sqrt;
-    const std::size_t n = t.e.size();
-    const Number dt = courant_step(t);
-    for (std::size_t i = 1; i < n; ++i)
-        t.u[i] -= dt * (t.p[i] + t.q[i] - t.p[i - 1] - t.q[i - 1]) / (0.5 * (t.mass[i] + t.mass[i - 1]));
-    for (std::size_t i = 0; i <= n; ++i) t.x[i] += dt * t.u[i];
-    for (std::size_t i = 0; i < n; ++i) {
-        const Number du = t.u[i + 1] - t.u[i], before = 1.0 / t.rho[i];
-        t.rho[i] = t.mass[i] / (t.x[i + 1] - t.x[i]);
-        t.q[i] = 0.0;
-        if (du < 0.0) t.q[i] = t.rho[i] * (2.0 * du * du - 0.3 * du * sqrt(heat_ratio * t.p[i] / t.rho[i]));
-        t.e[i] -= (t.p[i] + t.q[i]) * (1.0 / t.rho[i] - before);
-        t.p[i] = pressure(t.rho[i], t.e[i]);
-    }
-}
-
-template <class Number> Number kinetic_energy(const std::vector<Number>& energy, int steps)
-{
-    Tube<Number> t = sod(energy);
-    for (int s = 0; s < steps; ++s) step(t);
-    Number total = 0.0;
-    for (std::size_t i = 1; i < t.e.size(); ++i)
-        total += 0.25 * (t.mass[i] + t.mass[i - 1]) * t.u[i] * t.u[i];
-    return total;
 }
 
 /// The last loop of step() for one cell, from its width, the velocities of its nodes, its state and its mass.
@@ -229,37 +167,7 @@ inline double heston_by_step(const std::vector<double>& z, std::size_t blocks, s
     return std::exp(-rate) * sum / static_cast<double>(blocks * paths);
 }
 
-// ---- bundle adjustment, as examples/bundle_adjustment has it
-
-inline constexpr std::size_t of_camera = 11, of_point = 3, of_block = of_camera + of_point + 1;
-
-template <class Number> using Vector = std::array<Number, 3>;
-
-/// x turned by |r| around r.
-template <class Number> Vector<Number> rotated(const Vector<Number>& r, const Vector<Number>& x)
-{
-    using std::cos, std::sin, std::sqrt;
-    const Vector<Number> cross = {r[1] * x[2] - r[2] * x[1], r[2] * x[0] - r[0] * x[2],
-                                  r[0] * x[1] - r[1] * x[0]};
-    const Number square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
-    if (square == 0.0) return {x[0] + cross[0], x[1] + cross[1], x[2] + cross[2]};
-    const Number angle = sqrt(square), c = cos(angle), s = sin(angle) / angle;
-    const Number along = (r[0] * x[0] + r[1] * x[1] + r[2] * x[2]) * (1.0 - c) / square;
-    return {x[0] * c + cross[0] * s + r[0] * along, x[1] * c + cross[1] * s + r[1] * along,
-            x[2] * c + cross[2] * s + r[2] * along};
-}
-
-/// Reprojection error of one observation, in pixels times its weight. q: camera, point, weight.
-template <class Number>
-std::array<Number, 2> residual(const std::array<Number, of_block>& q, const Number& seen_x,
-                               const Number& seen_y)
-{
-    const Vector<Number> turned =
-        rotated<Number>({q[0], q[1], q[2]}, {q[11] - q[3], q[12] - q[4], q[13] - q[5]});
-    const Number u = turned[0] / turned[2], v = turned[1] / turned[2], square = u * u + v * v;
-    const Number scale = q[6] * (1.0 + q[9] * square + q[10] * square * square);
-    return {q[14] * (u * scale + q[7] - seen_x), q[14] * (v * scale + q[8] - seen_y)};
-}
+// ---- bundle adjustment: examples/bundle_adjustment/residual.hpp
 
 /// A problem of some size with numbers near those of ADBench's files.
 struct Bundle {
