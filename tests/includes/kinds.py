@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Outside of ops/ no code asks which primitive it has: not by name, kind, type, address or a cast of its parameters. What a
-primitive is it says itself: its description, its form as a library call, a property. Counts what asks all the same: a file may
-not do so more often than TODAY says, and that list only gets shorter."""
-import collections
+primitive is it says itself: its description, its form as a library call, a property. Finds what asks all the same; --show lists it."""
 import pathlib
 import re
 import sys
@@ -56,10 +54,6 @@ NOT_ASKING = {
     "tape/section_source.hpp": 1,
 }
 
-# What is left: {file: how often}. `kinds.py --write` brings it down to what there is.
-TODAY = {
-}
-
 
 def code(text):
     """Without comments, strings kept."""
@@ -96,14 +90,6 @@ def problems(asked, allowed):
     """Files that ask more often than they may."""
     return [f"{path}: asks {n} times which primitive it has, {allowed.get(path, 0)} are allowed"
             for path, n in sorted(asked.items()) if n > allowed.get(path, 0)]
-
-
-def write(asked):
-    """The list of today with the counts of today, none of which may be higher."""
-    left = {path: n - NOT_ASKING.get(path, 0) for path, n in sorted(asked.items()) if n > NOT_ASKING.get(path, 0)}
-    lines = "".join(f'    "{path}": {n},\n' for path, n in left.items())
-    file = pathlib.Path(__file__)
-    file.write_text(re.sub(r"(?m)^TODAY = \{\n(?:    .*\n)*\}$", "TODAY = {\n" + lines + "}", file.read_text(), count=1))
 
 
 def self_test():
@@ -164,13 +150,9 @@ def main():
     if sys.argv[1:] == ["--self-test"]:
         sys.exit(self_test() != 0)
     asked = counts(ROOT, "--show" in sys.argv)
-    allowed = collections.Counter(NOT_ASKING) + collections.Counter(TODAY)
-    found = problems(asked, allowed)
-    if "--write" in sys.argv and not found:
-        write(asked)
+    found = problems(asked, NOT_ASKING)
     print(*found, sep="\n", end="\n" if found else "")
-    print(f"kinds: {sum(asked.values()) - sum(NOT_ASKING.values())} questions of which primitive it is in "
-          f"{len(TODAY)} files, {len(found)} problems")
+    print(f"kinds: {sum(asked.values()) - sum(NOT_ASKING.values())} questions of which primitive it is, {len(found)} problems")
     sys.exit(bool(found))
 
 
