@@ -73,6 +73,35 @@ TEST_CASE("new tensors of a device", "[gpu]")
     CHECK(wg::to<wg::cpu>(wg::full_like(wg::ones<bool, wg::cuda>({3}), true))(2).item());
 }
 
+TEST_CASE("random numbers are drawn on the device, with the host's bits", "[gpu][libraries]")
+{
+    const auto drawn = [](const auto& f) {
+        const std::int64_t before = wg::cuda::counts().from_host;
+        CHECK(same_everywhere(f) == 0);
+        CHECK(wg::cuda::counts().from_host == before);
+    };
+    const wg::Key key = wg::fold_in(wg::Key(11), 5);
+    for (const std::int64_t n : {0, 1, 2, 3, 5, 1021}) {
+        drawn([&] { return wg::uniform<float>(key, {n}); });
+        drawn([&] { return wg::uniform<double>(key, {n}, -2.0, 0.3); });
+        drawn([&] { return wg::uniform<float>(key, {n, 2}, 0.1F, 7.3F); });
+        drawn([&] { return wg::normal<float>(key, {n}); });
+        drawn([&] { return wg::normal<double>(key, {n, 3}); });
+        drawn([&] { return wg::randint<std::int32_t>(key, {n}, -7, 1000000007); });
+        drawn([&] { return wg::randint<std::int64_t>(key, {n}, -5, 9); });
+        for (const double p : {0.0, 0.3, 1.0}) drawn([&] { return wg::bernoulli(key, {n}, p); });
+        drawn([&] { return wg::dropout_mask<float>(key, {n}, 0.3); });
+    }
+    for (const std::int64_t n : {0, 1, 2, 1000, 1024, 1025, 5000})
+        drawn([&] { return wg::permutation(key, n); });
+    auto frozen = wg::freeze(
+        [](const wg::Key& k, const Tensor<float>& x) { return x * wg::normal<float>(k, x.shape()); });
+    const Tensor<float> wanted = wg::normal<float>(key, {100});
+    const wg::OnDevice there(wg::detail::gpu::number_of(wg::cuda{}));
+    const auto x = wg::ones<float>({100});
+    for (int k = 0; k < 3; ++k) CHECK(allclose(wg::to<wg::cpu>(frozen(key, x)), wanted, 0.0));
+}
+
 TEST_CASE("transfers are differentiable", "[gpu]")
 {
     Tensor<double> x = some({4, 3});

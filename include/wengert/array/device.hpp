@@ -19,6 +19,7 @@ namespace wengert {
 
 struct Block;
 struct Primitive;
+struct RandomDraw;
 template <class X> class Ref;
 
 /// What a device has done since the program began, or since the counts were reset.
@@ -97,6 +98,8 @@ struct DeviceTable {
 
     DeviceCounts* counts;
     bool replays = false;  ///< a graph runs there node by node; else the whole of it is a host call
+    /// The elements of a draw, of a key's two words: false where the host has to make them.
+    bool (*draw)(const RandomDraw&, const std::uint64_t* key, Block& out) = nullptr;
 };
 
 /// Where something is to run: the tag of a device, cpu{} or cuda{}.

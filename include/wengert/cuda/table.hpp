@@ -3,6 +3,7 @@
 
 #include "../devices/cuda/gpu.hpp"
 #include "../devices/cuda/host_side.hpp"
+#include "draws.hpp"
 #include "folds.hpp"
 #include "index.hpp"
 #include "products.hpp"
@@ -91,6 +92,10 @@ inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void
         y = DeviceProduct(gpu_of(*in[0]), p.product(op), p.dtype, in).run();
     return y ? y : structural_on_host(device, p, op, in, n, at);
 }
+inline bool draw(const RandomDraw& what, const std::uint64_t* key, Block& out)
+{
+    return Kernels::available() && DeviceDraw(gpu_of(out), what, key, out).run();
+}
 /// The sum of two blocks of one shape is an operation; where one is broadcast, the host adds.
 inline void add(Block& to, const Block& from)
 {
@@ -137,7 +142,8 @@ template <int ordinal> const DeviceTable& table()
         .structural = [](const Primitive& p, const void* op, const Ref<Block>* in, std::size_t n,
                          const Site& at) { return gpu::structural(number<ordinal>(), p, op, in, n, at); },
         .counts = &counts,
-        .replays = true};
+        .replays = true,
+        .draw = gpu::draw};
     return all;
 }
 

@@ -31,6 +31,21 @@ inline Ref<Block> tensor_of(const Key& key)
     return b;
 }
 
+/// Elements that the thread's device draws by itself; null where it does not.
+inline Ref<Block> drawn_there(std::string_view name, const RandomDraw& what, const Key& key, DType dtype,
+                              const Shape& shape, const Site& at)
+{
+    Thread& t = current_thread();
+    const DeviceTable& table = device_table(t.device);
+    if (!table.draw) return {};
+    const Computing now(name, at);
+    auto out = make_elsewhere(t, t.device, dtype, shape, element_count(shape));
+    const std::uint64_t words[] = {key.secret, key.stream};
+    if (!table.draw(what, words, *out)) return {};
+    table.counts->programs.fetch_add(1, std::memory_order_relaxed);
+    return out;
+}
+
 /// What a recorder is told: an operation on the tensor that stands for a key.
 template <class Op, class T>
 void note_drawn(Recorder& r, const Op& op, const Ref<Block>& key, Block& out, const Site& at)
@@ -165,15 +180,28 @@ template <class Fill> struct Draw {
     }
     template <class T> Ref<Block> value(const Ref<Block>& key, const Site& at) const
     {
-        return placed(drawn<T>(detail::key_of(name, key, at), at));
+        return drawn<T>(detail::key_of(name, key, at), at);
     }
+    /// Where the thread's new tensors go.
     template <class T> Ref<Block> drawn(const Key& key, const Site& at) const
     {
         fill.check(at);
         check_shape(name, fill.shape, at);
+        if (current_thread().device) [[unlikely]]
+            if (auto out = detail::drawn_there(name, form(), key, dtype_of<T>(), fill.shape, at)) return out;
         auto out = make_block(dtype_of<T>(), fill.shape);
         fill.fill(key, out->template as<T>(), out->count);
-        return out;
+        return placed(std::move(out));
+    }
+
+private:
+    /// What a device is told, of all of them.
+    RandomDraw form() const
+    {
+        if constexpr (requires { fill.draw(); })
+            return fill.draw();
+        else
+            return {.form = RandomDraw::Form::order};
     }
 };
 
@@ -182,7 +210,7 @@ namespace detail {
 template <class T, class Fill> Tensor<T> draw(Fill fill, const Key& key, const Site& at)
 {
     const Draw<Fill> op{std::move(fill)};
-    Ref<Block> out = placed(op.template drawn<T>(key, at));
+    Ref<Block> out = op.template drawn<T>(key, at);
     if (Recorder* r = recorder(); r && key.origin != 0) [[unlikely]]
         if (const Ref<Block> k = r->key(key.origin)) note_drawn<Draw<Fill>, T>(*r, op, k, *out, at);
     return Tensor<T>(AnyTensor{std::move(out), {}});

@@ -38,7 +38,8 @@ struct RandomDraw {
         normal,    ///< of mean 0 and variance 1
         choice,    ///< low with probability p, else high
         integers,  ///< first + 0 … range − 1
-        key        ///< the child number `first` of the key, in the domain `range`
+        key,       ///< the child number `first` of the key, in the domain `range`
+        order      ///< 0 … n − 1 in the order of a random word for each
     };
     Form form = Form::normal;
     double low = 0, high = 1, width = 1, p = 0;

@@ -20,6 +20,7 @@ protected:
         case Form::choice: return choice(d.p, drawn(d.low), drawn(d.high));
         case Form::integers: return integers(d);
         case Form::key: return child(d);
+        case Form::order: break;  // offered to devices alone
         }
     }
 
