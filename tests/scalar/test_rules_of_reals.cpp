@@ -290,6 +290,37 @@ TEST_CASE("Loops of reals: structs, outputs, parts of steps, captures, second or
     CHECK((recorded() == 0 && wg::Tape::current().size() == 0));
 }
 
+TEST_CASE("A step of a loop of reals has its state for itself")
+{
+    struct Fields {
+        Reals u;
+        std::array<R, 2> ends;
+    };
+    const auto inside = std::make_shared<std::function<void()>>();
+    const auto step = [inside](const Fields& s) {
+        if (*inside) std::exchange(*inside, nullptr)();  // which runs this step on other states
+        Fields t = s;
+        for (std::size_t i = 1; i < t.u.size(); ++i) t.u[i] = s.u[i] + 0.1 * sin(s.u[i - 1]) * s.ends[1];
+        t.ends = {s.u.back(), s.ends[0] * s.u[1]};
+        return t;
+    };
+    const auto f = [&](const Fields& s) {
+        const Fields t = wg::checkpoint_loop(step, s, {.steps = 5, .snapshots = 2});
+        return t.u[1] * t.u[2] + t.ends[0] * t.ends[1];
+    };
+    const Fields s{{0.3, 0.7, 0.9}, {1.1, 0.4}};
+    CHECK(wg::check_grads(f, s, {.order = 2}));
+    const auto pullback = wg::vjp(f, s).second;
+    const Fields want = pullback(R(1.0));
+    for (bool once : {false, true}) {
+        if (once) *inside = [&] { static_cast<void>(pullback(R(2.0))); };
+        const Fields g = pullback(R(1.0));
+        for (std::size_t i = 0; i < 3; ++i) CHECK(g.u[i].value() == want.u[i].value());
+        for (std::size_t i = 0; i < 2; ++i) CHECK(g.ends[i].value() == want.ends[i].value());
+        CHECK(!*inside);
+    }
+}
+
 TEST_CASE("A pullback runs again what a checkpoint drops, with the reals that it captures")
 {
     const auto f = [](const R& x) {

@@ -50,6 +50,14 @@ TEST_CASE("Variables among reals, and backward")
     wg::backward(z, {.retain = true});
     wg::backward(z);
     CHECK(x.grad() == 2 + 18 + 6);
+    x.zero_grad(), y.zero_grad();
+    const D between =
+        wg::stack(std::vector<R>{x});  // a stack of numbers of two stretches, variables and constants
+    const R u = x * y, v = wg::elements(between)[0] * y;
+    wg::backward(
+        sum(wg::stack(std::vector<R>{u, x, v, 4.0, u * 1.0, y, v * x}) * D{1, 10, 100, 1, 1, 1000, 7}));
+    CHECK(x.grad() == 3 + 10 + 300 + 3 + 7 * 2 * 1 * 3);
+    CHECK(y.grad() == 1 + 100 + 1 + 1000 + 7);
     x.requires_grad(false);
     CHECK((!x.is_active() && !(x * 2.0).is_active()));
     CHECK_THROWS_AS(x.grad(), wg::TapeError);

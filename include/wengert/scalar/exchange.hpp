@@ -42,28 +42,45 @@ std::vector<std::pair<std::size_t, std::vector<Real<T>>>> element_tangents(Tape&
     return all;
 }
 
+/// A tensor's elements as reals, one after another.
+template <class T> class Elements {
+public:
+    Elements(const AnyTensor& x, const Site& at)
+    {
+        Tape& tape = Tape::current();
+        const AnyTensor* const in[] = {&x};
+        const std::uint64_t mask = tape.dependence(in, 1, "elements", at);
+        if (Recorder* r = recorder();
+            r && r->holds())  // a graph would take what is computed from them for constants
+            r->refuse("elements of a tensor as Reals: a graph does not see scalar code; freeze tensors, or a "
+                      "kernel",
+                      at);
+        else if (r)
+            r->read(x.node ? r->variable(x) : *x.value, Read::elements, at);
+        block_ = readable(x.value);
+        values_ = block_->template as<T>();
+        if (mask == 0 || block_->count == 0) return;
+        const auto tangents = element_tangents<T>(tape, x, mask, at);
+        ScalarStream& s = ScalarStream::of(tape);
+        const ScalarMark first = s.enter(x, mask, values_, block_->count);
+        mark_ = first.word;
+        active_ = 1;
+        for (const auto& [level, dots] : tangents) enter_tangents(s, level, first.index(), dots);
+    }
+    std::size_t count() const noexcept { return block_->count; }
+    Real<T> next() noexcept { return {*values_++, ScalarMark(std::exchange(mark_, mark_ + active_))}; }
+
+private:
+    Ref<Block> block_;
+    const T* values_;
+    std::uint64_t mark_ = 0, active_ = 0;  ///< the next one's mark, and what comes between two
+};
+
 template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Site& at)
 {
-    Tape& tape = Tape::current();
-    const AnyTensor* const in[] = {&x};
-    const std::uint64_t mask = tape.dependence(in, 1, "elements", at);
-    if (Recorder* r = recorder();
-        r && r->holds())  // a graph would take what is computed from them for constants
-        r->refuse(
-            "elements of a tensor as Reals: a graph does not see scalar code; freeze tensors, or a kernel",
-            at);
-    else if (r)
-        r->read(x.node ? r->variable(x) : *x.value, Read::elements, at);
-    const Ref<Block> b = readable(x.value);
-    const T* const values = b->template as<T>();
-    if (mask == 0 || b->count == 0) return {values, values + b->count};
-    const auto tangents = element_tangents<T>(tape, x, mask, at);
-    ScalarStream& s = ScalarStream::of(tape);
-    const ScalarMark first = s.enter(x, mask, values, b->count);
-    std::vector<Real<T>> out;
-    out.reserve(b->count);
-    for (std::size_t k = 0; k < b->count; ++k) out.emplace_back(values[k], ScalarMark(first.word + k));
-    for (const auto& [level, dots] : tangents) enter_tangents(s, level, first.index(), dots);
+    Elements<T> all(x, at);
+    std::vector<Real<T>> out(all.count());
+    for (Real<T>& r : out) r = all.next();
     return out;
 }
 
@@ -104,19 +121,6 @@ inline constexpr Primitive gather_primitive = [] {
     return p;
 }();
 
-/// The nodes of the stretches that some places are in.
-inline std::vector<Node*> stretches_of(const ScalarStream& s, const Places& places)
-{
-    std::vector<Node*> found;
-    const ScalarStretch* last = nullptr;
-    for (const std::uint32_t place : places) {
-        if (place == 0 || (last && place >= last->begin && place < s.end_of(*last))) continue;
-        last = s.find(place);
-        if (std::find(found.begin(), found.end(), last->node) == found.end()) found.push_back(last->node);
-    }
-    return found;
-}
-
 template <class T>
 void push_gathered(Tape& tape, ScalarStream& s, const Places& places, Node& node, const Site& at)
 {
@@ -133,42 +137,83 @@ void push_gathered(Tape& tape, ScalarStream& s, const Places& places, Node& node
     }
 }
 
+/// A tensor that is being made from reals, one after another.
+template <class T> class Gathering {
+public:
+    Gathering(const Shape& shape, const Site& at)
+        : out_{make_block(dtype_of<T>(), shape), {}}, values_(out_.value->template as<T>()), at_(at)
+    {}
+    [[gnu::always_inline]] void add(const Real<T>& x)
+    {
+        values_[count_] = x.plain();
+        if (x.is_active()) {
+            if (x.mark().stretch() == known_) [[likely]]
+                places_[count_] = x.mark().index() & kept_;
+            else
+                look(x);
+        }
+        ++count_;
+    }
+    AnyTensor made()
+    {
+        out_.value = placed(std::move(out_.value));
+        if (mask_ == 0) return std::move(out_);
+        Tape& tape = Tape::current();
+        auto node = Ref<Node>::adopt(tape.new_node(gather_primitive<T>, from_.size(), at_));
+        node->dtype = dtype_of<T>();
+        node->mask = mask_;
+        node->shape = out_.value->shape;
+        for (std::size_t i = 0; i < from_.size(); ++i) {
+            retain(from_[i]);
+            node->inputs[i] = from_[i];
+        }
+        node->op = new Places(std::move(places_));
+        tape.append(node.get());
+        const Places& places = *static_cast<const Places*>(node->op);
+        if (mask_ & tape.forward_levels) push_gathered<T>(tape, ScalarStream::of(tape), places, *node, at_);
+        out_.node = std::move(node);
+        return std::move(out_);
+    }
+
+private:
+    /// A number of another stretch, or on other levels, than the one before it: what holds for it holds for the next ones like it.
+    __attribute__((noinline)) void look(const Real<T>& x)
+    {
+        places_.resize(out_.value->count);
+        known_ = x.mark().stretch();
+        kept_ = 0;
+        Tape& tape = Tape::current();
+        if (tape.active == 0) return ScalarStream::tell(x.mark());
+        ScalarStream& s = stream_of(tape, "stack");
+        const std::uint64_t own = s.dependence(x.mark(), "stack");
+        mask_ |= own;
+        if (own == 0) return;
+        const ScalarMark m = s.place(x.mark(), static_cast<double>(x.plain()));
+        if (m.word == x.mark().word)
+            kept_ = ~std::uint32_t{0};
+        else
+            known_ = ScalarCursor::nothing;  // a variable, which may have entered anew
+        places_[count_] = m.index();
+        Node* const from = s.find(m.index())->node;
+        if (std::find(from_.begin(), from_.end(), from) == from_.end()) from_.push_back(from);
+    }
+
+    AnyTensor out_;
+    T* values_;
+    Site at_;
+    Places places_;
+    std::size_t count_ = 0;
+    std::uint32_t known_ = ScalarCursor::nothing,
+                  kept_ = 0;  ///< a stretch's number, and whether its numbers count
+    std::uint64_t mask_ = 0;
+    std::vector<Node*> from_;  ///< the nodes of their stretches
+};
+
 template <class T> AnyTensor gathered(const Real<T>* x, std::size_t n, const Shape& shape, const Site& at)
 {
-    AnyTensor out{make_block(dtype_of<T>(), shape), {}};
-    T* const values = out.value->template as<T>();
-    for (std::size_t k = 0; k < n; ++k) values[k] = x[k].plain();
-    out.value = placed(std::move(out.value));
-    Tape& tape = Tape::current();
-    if (tape.active == 0) {
-        for (std::size_t k = 0; recorder() && k < n; ++k) ScalarStream::tell(x[k].mark());
-        return out;
-    }
-    Places places(n);
-    std::uint64_t mask = 0;
-    for (std::size_t k = 0; k < n; ++k) {
-        if (!x[k].is_active()) continue;
-        ScalarStream& stream = stream_of(tape, "stack");
-        const std::uint64_t own = stream.dependence(x[k].mark(), "stack");
-        if (own) places[k] = stream.place(x[k].mark(), static_cast<double>(x[k].plain())).index();
-        mask |= own;
-    }
-    if (mask == 0) return out;
-    ScalarStream& s = ScalarStream::of(tape);
-    const std::vector<Node*> from = stretches_of(s, places);
-    auto node = Ref<Node>::adopt(tape.new_node(gather_primitive<T>, from.size(), at));
-    node->dtype = dtype_of<T>();
-    node->mask = mask;
-    node->shape = shape;
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        retain(from[i]);
-        node->inputs[i] = from[i];
-    }
-    node->op = gather_primitive<T>.clone(&places);
-    tape.append(node.get());
-    if (mask & tape.forward_levels) push_gathered<T>(tape, s, places, *node, at);
-    out.node = std::move(node);
-    return out;
+    Gathering<T> all(shape, at);
+    for (std::size_t k = 0; k < n; ++k) all.add(x[k]);
+    return all.made();
 }
 
 }  // namespace detail

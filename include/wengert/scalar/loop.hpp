@@ -35,6 +35,30 @@ template <class State> LoopOptions<packed_t<State>> packed_options(LoopOptions<S
     return out;
 }
 
+/// States as a step is given them, in the memory of the one before where a state is nothing but reals: a large one in memory of its own
+/// would take the system as long to give as the step takes.
+template <class State> class Unpacked {
+public:
+    template <class Fn> auto with(const packed_t<State>& p, const Site& at, const Fn& fn)
+    {
+        if constexpr (!tree::contains_number<State>) {
+            return fn(p);
+        } else if constexpr (!only_reals_in<State>()) {
+            return fn(unpack<State>(p, at));
+        } else {
+            auto [shell, state] = std::exchange(last_, {});  // a step may call the step
+            if (shell != p.shell) state.emplace(*(shell = p.shell));
+            unpack_into(*state, p, at);
+            auto result = fn(std::as_const(*state));
+            last_ = {std::move(shell), std::move(state)};
+            return result;
+        }
+    }
+
+private:
+    std::pair<std::shared_ptr<const State>, std::optional<State>> last_;
+};
+
 /// step(state, its part of xs, number) as a step of packed states. States of one form share their shell.
 template <class F, class Options, class State, class Xs>
 auto loop_of_reals(F step, Options options, const Site& at, const State& state, const Xs& xs)
@@ -43,9 +67,9 @@ auto loop_of_reals(F step, Options options, const Site& at, const State& state, 
     const packed_t<State> first = pack(state, at);
     std::shared_ptr<const State> shell;
     if constexpr (tree::contains_number<State>) shell = first.shell;
-    auto packed_step = [step = std::move(step), xs, shell, at](const packed_t<State>& p,
-                                                               std::uint64_t i) mutable {
-        Result r = call_step(step, unpack<State>(p, at), xs, i);
+    auto packed_step = [step = std::move(step), unpacked = Unpacked<State>(), xs, shell,
+                        at](const packed_t<State>& p, std::uint64_t i) mutable {
+        Result r = unpacked.with(p, at, [&](const State& s) { return Result(call_step(step, s, xs, i)); });
         if constexpr (std::is_convertible_v<Result, State>)
             return pack<State>(r, at, shell);
         else

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "../transforms/level.hpp"
 #include "exchange.hpp"
@@ -42,6 +43,29 @@ template <class X> consteval auto precision()
 }
 template <class X> struct first_real : decltype(precision<X>()) {};
 
+/// Is all that an X holds reals?
+template <class X> consteval bool only_reals_in()
+{
+    using tree::detail::Kind;
+    constexpr Kind k = tree::detail::kind<X>;
+    if constexpr (k == Kind::sequence)
+        return only_reals_in<typename X::value_type>();
+    else if constexpr (k == Kind::fields)
+        return []<class... F>(std::type_identity<std::tuple<F&...>>) {
+            return (only_reals_in<std::remove_const_t<F>>() && ...);
+        }(std::type_identity<decltype(tree::detail::fields_of(std::declval<X&>()))>());
+    else
+        return is_real<X>;
+}
+/// Is it a sequence of reals, which has no form but its size?
+template <class X> consteval bool has_many_reals()
+{
+    if constexpr (tree::detail::kind<X> == tree::detail::Kind::sequence && !tree::detail::spanned<X>)
+        return is_real<typename X::value_type>;
+    else
+        return false;
+}
+
 /// The reals of a precision, in order.
 template <class T, class X> std::vector<Real<T>*> reals_in(X& x)
 {
@@ -68,22 +92,46 @@ template <class X> struct Packed {
 
 template <class X> using packed_t = std::conditional_t<tree::contains_number<X>, Packed<X>, X>;
 
-template <class T, class X> void pack_as(const X& x, std::vector<Tensor<T>>& out, const Site& at)
+/// Calls fn(leaf) on the reals of a precision, and other(leaf) on its tensors.
+template <class T, class X, class Fn, class Other> void each_of(X& x, const Fn& fn, const Other& other)
 {
-    std::vector<Real<T>> reals;
-    bool any = false;
-    std::vector<Tensor<T>> tensors;
     tree::for_each(
-        [&]<class L>(const L& leaf) {
-            if constexpr (is_real<L>) {
-                any = true;
-                if constexpr (std::is_same_v<typename L::value_type, T>) reals.push_back(leaf);
+        [&]<class L>(L& leaf) {
+            if constexpr (is_real<std::remove_const_t<L>>) {
+                if constexpr (std::is_same_v<std::remove_const_t<L>, Real<T>>) fn(leaf);
             } else if constexpr (std::is_same_v<typename L::value_type, T>) {
-                if (leaf.defined()) tensors.push_back(leaf);
+                other(leaf);
             }
         },
         x);
-    if (any && !reals.empty()) out.push_back(stack(reals, at));
+}
+template <class T, class X> std::size_t count_reals(const X& x)
+{
+    if constexpr (has_many_reals<X>()) {
+        return std::is_same_v<typename X::value_type, Real<T>> ? x.size() : 0;
+    } else {
+        std::size_t n = 0;
+        each_of<T>(
+            x, [&](const auto&) { ++n; }, [](const auto&) {});
+        return n;
+    }
+}
+
+template <class T, class X> void pack_as(const X& x, std::vector<Tensor<T>>& out, const Site& at)
+{
+    std::vector<Tensor<T>> tensors;
+    const auto keep = [&](const auto& t) {
+        if (t.defined()) tensors.push_back(t);
+    };
+    if (const std::size_t n = count_reals<T>(x)) {
+        Gathering<T> reals(Shape{n}, at);
+        each_of<T>(
+            x, [&](const Real<T>& r) { reals.add(r); }, keep);
+        out.push_back(Tensor<T>(reals.made()));
+    } else {
+        each_of<T>(
+            x, [](const auto&) {}, keep);
+    }
     out.insert(out.end(), tensors.begin(), tensors.end());
 }
 
@@ -102,23 +150,17 @@ template <class X> std::shared_ptr<const X> shell_of(const X& x)
     return std::make_shared<const X>(std::move(shell));
 }
 
-/// Is all that an X holds reals?
-template <class X> consteval bool only_reals_in()
-{
-    using tree::detail::Kind;
-    constexpr Kind k = tree::detail::kind<X>;
-    if constexpr (k == Kind::sequence)
-        return only_reals_in<typename X::value_type>();
-    else
-        return is_real<X>;
-}
 template <class X> bool same_form(const X& a, const X& b)
 {
-    try {
-        tree::zip_for_each([](const auto&, const auto&) {}, a, b);
-        return true;
-    } catch (const tree::Mismatch&) {
-        return false;
+    if constexpr (has_many_reals<X>()) {
+        return a.size() == b.size();
+    } else {
+        try {
+            tree::zip_for_each([](const auto&, const auto&) {}, a, b);
+            return true;
+        } catch (const tree::Mismatch&) {
+            return false;
+        }
     }
 }
 
@@ -141,32 +183,29 @@ template <class X> packed_t<X> pack(const X& x, const Site& at, const std::share
 /// Puts leaves of one precision back.
 template <class T, class X> void unpack_as(X& x, const std::vector<Tensor<T>>& from, const Site& at)
 {
-    bool any = false;
-    tree::for_each(
-        [&]<class L>(const L&) {
-            if constexpr (std::is_same_v<L, Real<T>>) any = true;
-        },
-        x);
-    std::size_t next = any ? 1 : 0, k = 0;
-    const std::vector<Real<T>> reals = any ? elements(from[0], at) : std::vector<Real<T>>();
-    tree::for_each(
-        [&]<class L>(L& leaf) {
-            if constexpr (std::is_same_v<L, Real<T>>)
-                leaf = reals[k++];
-            else if constexpr (std::is_same_v<L, Tensor<T>>)
-                if (!was_empty(leaf.any_unchecked())) leaf = from[next++];
-        },
-        x);
+    std::size_t next = 0;
+    std::optional<Elements<T>> reals;
+    if (count_reals<T>(x)) reals.emplace(from[next++].any("elements", at), at);
+    each_of<T>(
+        x, [&](Real<T>& r) { r = reals->next(); },
+        [&](Tensor<T>& t) {
+            if (!was_empty(t.any_unchecked())) t = from[next++];
+        });
 }
 
+/// Into an x of the shell's form.
+template <class X> void unpack_into(X& x, const Packed<X>& p, const Site& at)
+{
+    unpack_as<double>(x, p.doubles, at);
+    unpack_as<float>(x, p.floats, at);
+}
 template <class X> X unpack(const packed_t<X>& p, const Site& at)
 {
     if constexpr (!tree::contains_number<X>) {
         return p;
     } else {
         X x = tree::detail::copied(*p.shell);
-        unpack_as<double>(x, p.doubles, at);
-        unpack_as<float>(x, p.floats, at);
+        unpack_into(x, p, at);
         return x;
     }
 }
