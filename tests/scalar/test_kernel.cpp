@@ -38,6 +38,7 @@ const auto everything = [](auto x, auto y) {
              acosh(x + 1.0) + atanh(y) + erf(y) + erfc(y) - y;
     s += pow(x, y) + pow(x, 2.5) + pow(1.5, y) + atan2(y, x) + hypot(x, y) + fmod(x, y) + 1.0 / x +
          (2.0 - y) * 3.0;
+    s += tgamma(x) + lgamma(x + y) + remainder(x, y);
     s += floor(x) + ceil(x) + trunc(y) + rint(x) + round(x) + abs(y) + fmax(x, y) + fmin(x, 0.3) +
          copysign(x, y);
     return s;
@@ -170,6 +171,16 @@ TEST_CASE("What a kernel refuses")
             return a;
     });
     CHECK_THROWS_AS(reads(x), wg::TapeError);
+    const auto special = [](auto a) {
+        using std::comp_ellint_1;
+        return comp_ellint_1(a);
+    };
+    CHECK_THROWS_AS(wg::kernel(special)(D{0.1}), wg::TapeError);  // has no form on arrays
+    const auto bits = [](auto a) {
+        using std::ilogb;
+        return a * ilogb(a);
+    };
+    CHECK_THROWS_AS(wg::kernel(bits)(x), wg::TapeError);
     CHECK_THROWS_AS(wg::kernel([](auto a, auto b) { return a + b; })(x, D{1.0, 2.0, 3.0}), wg::ShapeError);
     static R outside;
     const auto captures = [&](R v) {

@@ -3,8 +3,10 @@
 
 #include <wengert/scalar.hpp>
 
+#include <cmath>
 #include <complex>
 #include <cstring>
+#include <functional>
 #include <sstream>
 
 namespace wg = wengert;
@@ -134,6 +136,95 @@ TEST_CASE("Functions of two numbers")
     CHECK(wg::grad([](R x) { return abs(x); })(R(0.0)).value() == 0);
     CHECK(wg::grad([](R x) { return wg::maximum(x, 1.0); })(R(1.0)).value() == 0.5);
 }
+
+namespace {
+
+/// A function of one number for both types, checked by one instantiation for all.
+struct Case {
+    template <class Function>
+    Case(const char* n, Function f, std::vector<double> points)
+        : name(n), on_reals([f](const R& x) { return R(f(x)); }),
+          plain([f](double x) { return double(f(x)); }), at(std::move(points))
+    {}
+    std::string name;
+    std::function<R(const R&)> on_reals;
+    std::function<double(double)> plain;
+    std::vector<double> at;
+};
+void check(const Case& c, double within)
+{
+    for (const double x : c.at) {
+        INFO(c.name << " at " << x);
+        CHECK(std::abs(c.on_reals(R(x)).value() - c.plain(x)) <= within * std::abs(c.plain(x)));
+        const auto report = wg::check_grads(c.on_reals, R(x), {.order = 2});
+        INFO(report.message);
+        CHECK(report.ok);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("What else <cmath> has")
+{
+#define FUNCTION(name, ...)                                                                                  \
+    check({#name,                                                                                            \
+           [](auto x) {                                                                                      \
+               using namespace std;                                                                          \
+               return name;                                                                                  \
+           },                                                                                                \
+           {__VA_ARGS__}},                                                                                   \
+          1e-13)
+    FUNCTION(hypot(x, 2.0 * x, 1.0), 0.3), FUNCTION(hypot(1.0, 2.0, x), 0.3), FUNCTION(fma(x, 2.0, x), 0.3);
+    FUNCTION(lerp(x, 3.0 * x, 0.4), 0.3), FUNCTION(lerp(0.5, 2.0, x), 0.3, 1.0, 1.7),
+        FUNCTION(lerp(-x, x, x), 0.3);
+    FUNCTION(remainder(x, 1.2) * x, 5.3, 0.3), FUNCTION(remainder(5.3, x) * x, 1.2);
+    FUNCTION(scalbn(x, ilogb(x)) + logb(x) + scalbln(x, 3L) * x, 5.3), FUNCTION(nextafter(x, 1.0) * x, 1.2);
+    FUNCTION(nexttoward(x, 9.0L) * x, 1.2);
+    FUNCTION(tgamma(x), 0.3, 2.7, -1.4, 25.5), FUNCTION(lgamma(x), 0.3, 2.7, -1.4, 25.5);
+#undef FUNCTION
+    const auto parts = [](auto x) {
+        using std::frexp, std::modf, std::remquo;
+        int e = 0, q = 0;
+        decltype(x) whole;
+        const auto m = frexp(x, &e), fraction = modf(x, &whole), rest = remquo(x, decltype(x)(2.0), &q);
+        return m * m * e + fraction * whole + rest * rest * q;
+    };
+    check({"frexp, modf, remquo", parts, {5.3, -0.7}}, 0.0);
+    const R x = 2.5, inf = std::numeric_limits<R>::infinity();
+    CHECK((isnormal(x) && fpclassify(inf) == FP_INFINITE && isless(x, 3.0) && !isgreater(x, 3.0)));
+    CHECK((isunordered(x, NAN) && llrint(x) == 2 && max(x, 3.0).value() == 3 && min(1, x).value() == 1));
+    CHECK(ldexp(R(4e-320), 1060).value() == std::ldexp(4e-320, 1060));
+    CHECK((wg::digamma(1.0) == Approx(-0.5772156649015329).epsilon(1e-14)));
+    CHECK((wg::polygamma(1, 1.0) == Approx(std::numbers::pi * std::numbers::pi / 6).epsilon(1e-14)));
+    CHECK((wg::polygamma(2, 1.0) == Approx(-2.4041138063191886).epsilon(1e-14)));
+    CHECK(std::isnan(wg::digamma(-2.0)));
+    CHECK(wg::grad([](F v) { return lgamma(v); })(F(2.5f)).value() == Approx(0.7031566406));
+}
+
+#ifdef __STDCPP_MATH_SPEC_FUNCS__
+TEST_CASE("Special functions")
+{
+#define FUNCTION(name, ...)                                                                                  \
+    check({#name,                                                                                            \
+           [](auto x) {                                                                                      \
+               using namespace std;                                                                          \
+               return name;                                                                                  \
+           },                                                                                                \
+           {__VA_ARGS__}},                                                                                   \
+          1e-13)
+    FUNCTION(expint(x), 0.7, -0.7), FUNCTION(comp_ellint_1(x), 0.4, 1e-4), FUNCTION(comp_ellint_2(x), -0.3);
+    FUNCTION(ellint_1(x, 0.9), 0.4, 1e-4), FUNCTION(ellint_1(0.4, x), 0.9);
+    FUNCTION(ellint_2(x, x), 0.4), FUNCTION(beta(x, 2.7), 1.2), FUNCTION(beta(2.7, x), 1.2);
+    FUNCTION(cyl_bessel_j(0, x), 1.3), FUNCTION(cyl_bessel_j(0.5, x), 1.3), FUNCTION(cyl_bessel_j(2, x), 1.3);
+    FUNCTION(cyl_neumann(0, x), 1.3), FUNCTION(cyl_neumann(1.5, x), 1.3);
+    FUNCTION(cyl_bessel_i(0, x), 1.3), FUNCTION(cyl_bessel_i(0.3, x), 1.3),
+        FUNCTION(cyl_bessel_k(1.5, x), 1.3);
+    FUNCTION(sph_bessel(0, x), 1.3), FUNCTION(sph_bessel(3, x), 1.3), FUNCTION(sph_neumann(2, x), 1.3);
+    FUNCTION(legendre(0, x) * x, 0.3), FUNCTION(legendre(5, x), 0.3), FUNCTION(laguerre(4, x), 0.3);
+    FUNCTION(hermite(5, x), 0.3), FUNCTION(assoc_laguerre(4, 2, x), 0.3);
+#undef FUNCTION
+}
+#endif
 
 TEST_CASE("Single precision computes in single precision")
 {

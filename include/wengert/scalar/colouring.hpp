@@ -80,7 +80,8 @@ private:
         case ScalarOp::subtract:
         case ScalarOp::multiply:
         case ScalarOp::negative:
-        case ScalarOp::fmod: return true;
+        case ScalarOp::fmod:
+        case ScalarOp::remainder: return true;
         case ScalarOp::divide: return e.form() == ScalarForm::right_constant;
         default: return e.op() >= ScalarOp::floor;
         }
@@ -90,7 +91,8 @@ private:
         switch (op) {
         case ScalarOp::add:
         case ScalarOp::subtract:
-        case ScalarOp::fmod: return;
+        case ScalarOp::fmod:
+        case ScalarOp::remainder: return;
         case ScalarOp::multiply: return couple(a, b);
         case ScalarOp::divide: couple(b, b); return couple(a, b);
         default:

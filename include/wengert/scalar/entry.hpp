@@ -40,10 +40,26 @@ enum class ScalarOp : std::uint8_t {
     atanh,
     erf,
     erfc,
+    tgamma,  ///< the special functions (scalar/special.hpp)
+    lgamma,
+    expint,
+    comp_ellint_1,
+    comp_ellint_2,
     pow,
     atan2,
     hypot,
     fmod,
+    remainder,
+    beta,
+    polygamma,  ///< special functions of an order, a constant, and a number
+    cyl_bessel_j,
+    cyl_neumann,
+    cyl_bessel_i,
+    cyl_bessel_k,
+    sph_bessel,
+    sph_neumann,
+    ellint_1,
+    ellint_2,
     floor,  ///< from here on in kernels alone: flat, so elsewhere the result is a constant
     ceil,
     trunc,
@@ -88,7 +104,7 @@ static_assert(sizeof(ScalarEntry) == 24);
 /// Has it two operands?
 constexpr bool is_pair(ScalarOp op) noexcept
 {
-    return (op >= ScalarOp::add && op <= ScalarOp::divide) || (op >= ScalarOp::pow && op <= ScalarOp::fmod);
+    return (op >= ScalarOp::add && op <= ScalarOp::divide) || (op >= ScalarOp::pow && op < ScalarOp::floor);
 }
 
 /// Where a number is recorded: its place in the stream, and which stretch of it that is. Zeros for a number that is not.
@@ -108,11 +124,15 @@ struct ScalarMark {
 constexpr std::string_view name_of(ScalarOp op)
 {
     constexpr std::string_view names[] = {
-        "element", "copy",  "add",   "subtract", "multiply", "divide",    "negative", "sqrt",
-        "cbrt",    "exp",   "exp2",  "expm1",    "log",      "log2",      "log10",    "log1p",
-        "sin",     "cos",   "tan",   "asin",     "acos",     "atan",      "sinh",     "cosh",
-        "tanh",    "asinh", "acosh", "atanh",    "erf",      "erfc",      "pow",      "atan2",
-        "hypot",   "fmod",  "floor", "ceil",     "trunc",    "round_even"};
+        "element",      "copy",        "add",          "subtract",      "multiply",      "divide",
+        "negative",     "sqrt",        "cbrt",         "exp",           "exp2",          "expm1",
+        "log",          "log2",        "log10",        "log1p",         "sin",           "cos",
+        "tan",          "asin",        "acos",         "atan",          "sinh",          "cosh",
+        "tanh",         "asinh",       "acosh",        "atanh",         "erf",           "erfc",
+        "tgamma",       "lgamma",      "expint",       "comp_ellint_1", "comp_ellint_2", "pow",
+        "atan2",        "hypot",       "fmod",         "remainder",     "beta",          "polygamma",
+        "cyl_bessel_j", "cyl_neumann", "cyl_bessel_i", "cyl_bessel_k",  "sph_bessel",    "sph_neumann",
+        "ellint_1",     "ellint_2",    "floor",        "ceil",          "trunc",         "round_even"};
     return names[static_cast<std::size_t>(op)];
 }
 

@@ -99,8 +99,6 @@ template <class A, class B, class R = detail::number_of<A, B>> R fmin(const A& a
 template <class A, class B, class R = detail::number_of<A, B>> R fdim(const A& a, const B& b) { const R x(a), z(b); return x <= z ? R(0) : x - z; }
 template <class A, class B, class R = detail::number_of<A, B>> R maximum(const A& a, const B& b) { const R x(a), z(b); return x == z ? x * R(0.5) + z * R(0.5) : x > z || x != x ? x : z; }
 template <class A, class B, class R = detail::number_of<A, B>> R minimum(const A& a, const B& b) { const R x(a), z(b); return x == z ? x * R(0.5) + z * R(0.5) : x < z || x != x ? x : z; }
-template <detail::ActiveNumber X> X ldexp(const X& x, int e) { return x * std::ldexp(1.0, e); }
-template <detail::ActiveNumber X> X scalbn(const X& x, int e) { return ldexp(x, e); }
 
 template <detail::ActiveNumber X> bool isnan(const X& x) { return x != x; }
 template <detail::ActiveNumber X> bool isinf(const X& x) { const X inf(detail::limits_of<X>::infinity()); return x == inf || x == -inf; }
@@ -124,11 +122,5 @@ template <class A, class B, class R = detail::number_of<A, B>> R copysign(const 
     return z < R(0) ? -size : size;
 }
 template <detail::ActiveNumber X> X square(const X& x) { return x * x; }
-/// Rounded once, as std::fma rounds.
-template <detail::ActiveNumber X> X fma(const X& a, const X& b, const X& c)
-{
-    using std::fma;
-    return detail::Computed<X>::binary(ScalarOp::add, a * b, c, fma(a.plain(), b.plain(), c.plain()));
-}
 
 }  // namespace wengert

@@ -2,7 +2,8 @@
 // tangent in place of the cotangent forward mode: x̄ = g ∂y/∂x and ẏ = ẋ ∂y/∂x are the same product.
 #pragma once
 
-#include "functions.hpp"
+#include "bits.hpp"
+#include "special.hpp"
 
 namespace wengert::detail {
 
@@ -38,7 +39,7 @@ __attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, cons
     case ScalarOp::erf: return g * (2.0 * inv_sqrtpi) * exp(-(x() * x()));
     case ScalarOp::erfc: return g * (-2.0 * inv_sqrtpi) * exp(-(x() * x()));
     case ScalarOp::copy: return g;
-    default: return N(0.0);  // flat
+    default: return op < ScalarOp::floor ? special_rule(op, g, x(), y()) : N(0.0);
     }
 }
 
@@ -55,28 +56,32 @@ template <class N> N pow_by_exponent(const N& g, const N& x, const N& y)
     return x == N(0.0) ? N(0.0) : g * y * log(x);
 }
 
-/// Of the first operand of pow, atan2, hypot, fmod.
+/// Of the first operand of pow, atan2, hypot, fmod, and special functions of two.
 template <class N> N first_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
 {
     switch (op) {
     case ScalarOp::pow: return pow_by_base(g, x, z);
     case ScalarOp::atan2: return x == N(0.0) && z == N(0.0) ? N(0.0) : g * z / (x * x + z * z);
     case ScalarOp::hypot: return y == N(0.0) ? N(0.0) : g * x / y;
-    default: return g;  // fmod
+    case ScalarOp::fmod:
+    case ScalarOp::remainder: return g;
+    default: return special_first_rule(op, g, x, z, y);
     }
 }
 template <class N> N second_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
 {
-    using std::trunc;
+    using std::nearbyint;
     switch (op) {
     case ScalarOp::pow: return pow_by_exponent(g, x, y);
     case ScalarOp::atan2: return x == N(0.0) && z == N(0.0) ? N(0.0) : -g * x / (x * x + z * z);
     case ScalarOp::hypot: return y == N(0.0) ? N(0.0) : g * z / y;
-    default: return -g * trunc(x / z);
+    case ScalarOp::fmod:
+    case ScalarOp::remainder: return -g * nearbyint((x - y) / z);  // a whole number
+    default: return special_second_rule(op, g, x, z, y);
     }
 }
 
-/// What pow, atan2, hypot and fmod send back.
+/// What functions of two operands send back.
 template <class N, class Value, class Add>
 __attribute__((always_inline)) inline void pull_pair(const ScalarEntry& e, std::uint32_t i, const N& g,
                                                      const Value& value, Add&& add)

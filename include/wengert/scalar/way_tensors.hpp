@@ -7,6 +7,7 @@
 #include "../ops/pairs.hpp"
 #include "../ops/sum.hpp"
 #include "../ops/trigonometry.hpp"
+#include "special_tensors.hpp"
 #include "ways.hpp"
 
 namespace wengert::detail {
@@ -51,7 +52,8 @@ template <class T> Tensor<T> unary_on_tensors(ScalarOp op, const Tensor<T>& x)
     case ScalarOp::ceil: return ceil(x);
     case ScalarOp::trunc: return truncated(x);
     case ScalarOp::round_even: return round(x);
-    default: return x;
+    case ScalarOp::copy: return x;
+    default: return special_on_tensors(op, x);
     }
 }
 
@@ -65,7 +67,8 @@ template <class T> Tensor<T> binary_on_tensors(ScalarOp op, const Tensor<T>& a, 
     case ScalarOp::pow: return pow(a, b);
     case ScalarOp::atan2: return atan2(a, b);
     case ScalarOp::hypot: return hypot(a, b);
-    default: return a - truncated(a / b) * b;  // fmod
+    case ScalarOp::fmod: return a - truncated(a / b) * b;
+    default: return special_on_tensors(op, a, b);
     }
 }
 
