@@ -10,19 +10,23 @@ namespace wengert {
 inline Axes normalize_axes(std::string_view primitive, const Axes& axes, bool all, const Shape& shape,
                            const Site& at)
 {
-    std::vector<bool> chosen(shape.size(), all);
-    if (!all)
-        for (auto a : axes) {
-            const std::size_t axis = normalize_axis(primitive, a, shape, at);
-            if (chosen[axis])
-                fail<ShapeError>(
-                    primitive, "axis " + std::to_string(a) + " is given twice for shape " + to_string(shape),
-                    at);
-            chosen[axis] = true;
-        }
     Axes out;
-    for (std::size_t i = 0; i < shape.size(); ++i)
-        if (chosen[i]) out.push_back(static_cast<std::int64_t>(i));
+    if (all)
+        for (std::size_t i = 0; i < shape.size(); ++i) out.push_back(static_cast<std::int64_t>(i));
+    else
+        for (auto a : axes) {
+            const auto axis = static_cast<std::int64_t>(normalize_axis(primitive, a, shape, at));
+            std::size_t place = out.size();
+            out.push_back(axis);
+            for (; place > 0 && out[place - 1] >= axis; --place) {
+                if (out[place - 1] == axis)
+                    fail<ShapeError>(
+                        primitive,
+                        "axis " + std::to_string(a) + " is given twice for shape " + to_string(shape), at);
+                out[place] = out[place - 1];
+            }
+            out[place] = axis;
+        }
     return out;
 }
 

@@ -120,6 +120,25 @@ struct Element {
     std::string parameters() const { return "index=" + to_string(part().start); }
 };
 
+namespace detail {
+__attribute__((cold, noinline)) inline Ref<Block> element_elsewhere(const Ref<Block>& x, std::int64_t offset)
+{
+    auto out = make_block_beside(*x, x->dtype, Shape(), 1);
+    device_table(x->device()).copy(*make_view(x, Shape(), nullptr, offset), *out);
+    return out;
+}
+/// A copy of the element at `offset`, which lies where x does.
+template <class T>
+[[gnu::always_inline]] inline Ref<Block> one_element(const Ref<Block>& x, std::int64_t offset)
+{
+    if (x->access.device) [[unlikely]]
+        return element_elsewhere(x, offset);
+    auto out = make_small_block(current_thread(), dtype_of<T>(), Shape(), 1);
+    *out->template as<T>() = x->as<T>()[offset];
+    return out;
+}
+}  // namespace detail
+
 template <class T>
 Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index, const Site& at)
 {
@@ -142,12 +161,7 @@ Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index, 
         flat = flat * b.shape[axis] + i;
         if (b.strided) offset += i * b.view_strides[axis];
     }
-    auto out = make_block_beside(b, dtype_of<T>(), Shape(), 1);
-    if (b.access.device) [[unlikely]]
-        device_table(b.device())
-            .copy(*make_view(any.value, Shape(), nullptr, b.strided ? offset : flat), *out);
-    else
-        *out->template as<T>() = b.as<T>()[b.strided ? offset : flat];
+    auto out = detail::one_element<T>(any.value, b.strided ? offset : flat);
     if (!any.node && !recorder()) return Tensor<T>(AnyTensor{std::move(out), {}});
     const Element op{static_cast<std::size_t>(flat), b.shape};
     const AnyTensor* const in[] = {&any};

@@ -217,9 +217,7 @@ inline bool small_and_unseen(const Tape& tape, const Thread& t, const Primitive&
 {
     const std::size_t n = p.arity;
     const Block *a = in[0]->value.get(), *b = in[n - 1]->value.get();
-    if (n > 2 || !a || !b || t.recorder || tape.anomaly || tape.save_all || tape.hooks ||
-        (mask & tape.forward_levels))
-        return false;
+    if (n > 2 || !a || !b || t.recorder || tape.anomaly || (mask && tape.keeps_more(mask))) return false;
     return !a->strided && !b->strided && (a->access.bits() | b->access.bits()) == 0 &&
            a->count * size_of(p.dtype) <= Block::inline_bytes && a->shape.size() <= Extents::inline_rank &&
            (n == 1 || a->shape == b->shape);
@@ -251,16 +249,22 @@ inline Ref<Node> make_small_node(Tape& tape, const Primitive& p, const AnyTensor
     return Ref<Node>::adopt(node);
 }
 
+/// The operand that such an operation may write to: nobody sees it afterwards, nor does the derivative read it. Or null.
+inline Block* small_dying_operand(const Primitive& p, const AnyTensor* const* in, unsigned candidates)
+{
+    for (std::size_t i = 0; candidates; ++i, candidates >>= 1)
+        if (candidates & 1)
+            if (Block* const b = in[i]->value.get(); may_write(*b) && b->dtype == p.dtype) return b;
+    return nullptr;
+}
+
 inline AnyTensor apply_small(Tape& tape, Thread& t, const Primitive& p, const AnyTensor* const* in,
                              std::uint64_t mask, const Site& at, unsigned temporaries)
 {
     const Block &a = *in[0]->value, &b = *in[p.arity - 1U]->value;
     const unsigned saves = mask ? needed(p, in, mask) : 0U;
-    AnyTensor out;
-    for (std::size_t i = 0; temporaries; ++i, temporaries >>= 1)
-        if ((temporaries & ~saves >> i & 1) && may_write(*in[i]->value) && in[i]->value->dtype == p.dtype)
-            out.value = in[i]->value;
-    if (!out.value) out.value = make_small_block(t, p.dtype, a.shape, a.count);
+    Block* const dying = temporaries ? small_dying_operand(p, in, temporaries & ~saves) : nullptr;
+    AnyTensor out{dying ? Ref<Block>(dying) : make_small_block(t, p.dtype, a.shape, a.count), {}};
     const void* data[] = {a.data, b.data};
     p.value(a.count, data, out.value->data);
     if (mask == 0 || !p.differentiable) return out;

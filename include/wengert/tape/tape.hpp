@@ -169,6 +169,12 @@ public:
         return nested_dependence(in, n, primitive, at);
     }
 
+    /// Is more kept of an operation at these levels than its rule asks for?
+    bool keeps_more(std::uint64_t mask) const noexcept
+    {
+        return save_all || hooks || (mask & forward_levels);
+    }
+
     ActiveLevels active = 1;
     std::uint64_t forward_levels = 0;
     int lowered = 0;  ///< > 0 while a rule runs: values of inner levels are then legitimate
