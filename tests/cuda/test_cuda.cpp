@@ -302,9 +302,69 @@ TEST_CASE("structural operations, their derivatives and writes", "[gpu]")
         };
         return wg::grad(f)(some({3, 5}));
     });
+}
+
+TEST_CASE("integers that are no positions are found on the device", "[gpu][libraries]")
+{
     const wg::OnDevice there(wg::detail::gpu::number_of(wg::cuda{}));
-    const wg::Indices beyond = {0, 5};
-    CHECK_THROWS_AS(take(some({3}), beyond, 0), wg::IndexError);
+    const wg::Indices beyond = {{0, 1}, {-3, 3}}, good = {2, 0, -1};
+    const auto x = wg::ones<double>({3});
+    const auto before = wg::cuda::counts().to_host.load();
+    Tensor<double> y = take(x, beyond, 0);  // nobody waits for it
+    for (int k = 0; k < 100; ++k) y = take(x, good, 0);
+    const auto wrong = contains(
+        "[take] index 3 at (1, 1) of operand 1 is out of range for axis 0 of shape (3) (test_cuda.cpp:");
+    y = take(x, beyond, 0) * 2.0;
+    CHECK(wg::cuda::counts().to_host == before);
+    CHECK_THROWS_WITH(y(0, 0).item(), wrong);
+    CHECK_NOTHROW(y(0, 0).item());
+    static_cast<void>(scatter_add(x, wg::Indices{0, 1, 7}, x, 0));
+    CHECK_THROWS_AS(wg::cuda::synchronize(), wg::IndexError);
+    CHECK_NOTHROW(wg::cuda::synchronize());
+    wg::cuda::wait_for_each(true);
+    CHECK_THROWS_WITH(take(x, beyond, 0), wrong);
+    wg::cuda::wait_for_each(false);
+    static_cast<void>(take(wg::zeros<double>({0, 2}), beyond, 0));
+    CHECK_THROWS_AS(wg::cuda::synchronize(), wg::IndexError);
+    static_cast<void>(take(x, beyond, 0));
+    const auto many = [&] {
+        for (int k = 0; k < 300; ++k) y = take(x, good, 0);
+    };
+    CHECK_THROWS_WITH(many(), wrong);  // there is room for so many open questions
+}
+
+TEST_CASE("scatters into few places are sorted, and meet there in the stated order", "[gpu][libraries]")
+{
+    const auto on = [](const auto& f) { CHECK(same_everywhere(f) == 0); };
+    const auto of = [](const wg::Shape& shape) {
+        const wg::OnDevice host(0);
+        return wg::normal<float>(wg::Key(13), shape);
+    };
+    const auto put = [](const auto& x) {
+        return std::remove_cvref_t<decltype(x)>(wg::AnyTensor{wg::placed(x.any().value), {}});
+    };
+    for (const std::int64_t n : {511, 512, 1000, 3000})
+        for (const std::int64_t places : {1, 7, 5000}) {
+            CAPTURE(n, places);
+            const auto i = [&] {
+                const wg::OnDevice host(0);
+                return wg::randint<std::int64_t>(wg::Key(n), {n}, -places, places);
+            }();
+            const auto x = of({n}), columns = of({n, 3});
+            on([&] { return scatter_add(put(of({places})), put(i), put(x), 0); });
+            on([&] { return scatter_add(put(of({places, 3})), put(i), put(columns), 0); });
+            on([&] { return segment_sum(put(columns), abs(put(i)), places + 1); });
+            on([&] {
+                const auto f = [&](const Tensor<float>& t) {
+                    return sum(square(take(t, put(i), 1)) * put(transpose(columns)));
+                };
+                return wg::grad(f)(put(of({3, places})));
+            });
+        }
+    const auto wide = of({2, 1, 2, 1, 2, 1, 2, 1, 2, 2, 3});
+    on([&] { return roll(put(wide), 1, 8) + transpose(transpose(put(wide))); });
+    on([&] { return flip(put(wide(0)(0))); });
+    on([&] { return copy(transpose(put(wide))); });
 }
 
 TEST_CASE("memory of a device is counted, kept, limited and given back", "[gpu]")

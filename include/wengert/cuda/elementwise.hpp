@@ -13,11 +13,11 @@ namespace wengert::detail::gpu {
 
 /// What kernels over elements are given; the text has the same struct (`places_text`).
 struct Places {
-    static constexpr std::size_t most = 6, rank_most = 8;
+    static constexpr std::size_t most = 6, rank_most = 16;
     void* data[most] = {};
     long long count = 0;
     double zero = 0;  ///< what a cotangent is compared with, or a number that is no operand
-    long long bits = 0;
+    long long bits = 0, below = 0;
     long long rank = 0;
     long long extents[rank_most] = {};
     long long steps[most][rank_most] = {};  ///< in elements
@@ -27,7 +27,7 @@ struct wg_places {
     void* data[6];
     wg_int count;
     double zero;
-    wg_int bits, rank, extents[8], steps[6][8];
+    wg_int bits, below, rank, extents[16], steps[6][16];
 };
 template <int n> inline void wg_place(const wg_places& g, wg_int i, wg_int* at)
 {

@@ -1,10 +1,13 @@
 // Index programs on a device: each read is a launch of the one kernel of index_text.hpp.
 #pragma once
 
+#include <algorithm>
+
 #include "../ops/index/alias.hpp"
 #include "../ops/structural.hpp"
 #include "index_text.hpp"
 #include "moves.hpp"
+#include "sort.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -13,15 +16,13 @@ public:
     IndexKernel(Gpu& gpu, const Index& p, const Ref<Block>* in, Block& out)
         : gpu_(gpu), p_(p), in_(in), out_(out)
     {}
-    /// Has every array few enough axes?
+    /// Are there few enough axes, and few enough rules in each array?
     static bool can(const Index& p)
     {
         bool good = Kernels::available() && p.extents.size() <= Reach::most_axes;
-        for (std::size_t w = 0; w < p.write_count; ++w)
-            good = good && p.writes[w].size() <= Reach::most_rules;
-        for (std::size_t r = 0; r < p.read_count; ++r)
-            good = good && p.reads[r].at.size() <= Reach::most_rules;
-        return good && (!p.has_factor || p.factor.at.size() <= Reach::most_rules);
+        for (std::size_t w = 0; w < p.write_count; ++w) good = good && few_rules(p.writes[w]);
+        for (std::size_t r = 0; r < p.read_count; ++r) good = good && few_rules(p.reads[r].at);
+        return good && (!p.has_factor || few_rules(p.factor.at));
     }
     void run()
     {
@@ -32,6 +33,11 @@ public:
     }
 
 private:
+    static bool few_rules(const Positions& at)
+    {
+        return std::count_if(at.begin(), at.end(), [](const Position& q) { return !q.plain(); }) <=
+               static_cast<std::ptrdiff_t>(Reach::most_rules);
+    }
     /// A number as the bits of an element.
     static long long bits_of(DType d, double v)
     {
@@ -158,11 +164,68 @@ private:
         set_axes(r, l);
         l.scanned = static_cast<int>(p_.scanned), l.reverse = p_.reverse, l.has_factor = p_.has_factor;
         l.how = static_cast<int>(r.how), l.minus = r.minus;
+        if (sorts(r, l)) return run_sorted(r, dtype, l);
         const std::string name =
             std::string(p_.scanned == Scan::first_maximum ? "places_" : "run_") + row_of(dtype).lane;
-        Function* const f =
-            Kernels::of(gpu_).find(gpu_, "index", name.c_str(), [] { return std::string(index_text); });
-        launch(gpu_, f, l.threads, l);
+        kernel(name, l.threads, l);
+    }
+    void kernel(const std::string& name, long long threads, const IndexLaunch& l)
+    {
+        launch(gpu_,
+               Kernels::of(gpu_).find(gpu_, "index", name.c_str(), [] { return std::string(index_text); }),
+               threads, l);
+    }
+
+    /// The axes that a position along an axis of the result depends on.
+    std::uint64_t axes_of(const Position& q) const
+    {
+        std::uint64_t all = 0;
+        for (std::size_t t = 0; t < q.terms; ++t) all |= std::uint64_t{1} << q.axis[t];
+        if (q.given == 0) return all;
+        const Positions& at = p_.givens[q.given - 1].at;
+        for (std::size_t d = 0; d < at.size(); ++d) all |= axes_of(at.data()[d]);
+        return all;
+    }
+    /// Few threads would have much to do, and many places to do it in: of positions along the result's axes each depends on axes that
+    /// have threads or on such that have none.
+    bool sorts(const Index::Read& r, const IndexLaunch& l) const
+    {
+        if (l.scan_axis >= 0 || l.each < 512 || l.threads >= 512LL * gpu_.multiprocessors()) return false;
+        const std::uint64_t own = own_axes(l);
+        bool any = false;
+        for (std::size_t d = 0; d < p_.writes[r.write].size(); ++d) {
+            const std::uint64_t axes = axes_of(p_.writes[r.write].data()[d]);
+            if ((axes & own) && (axes & ~own)) return false;
+            any = any || (axes & ~own);
+        }
+        return any;
+    }
+    static std::uint64_t own_axes(const IndexLaunch& l)
+    {
+        std::uint64_t own = 0;
+        for (int k = 0; k < l.apart; ++k) own |= std::uint64_t{1} << l.order[k];
+        return own;
+    }
+    void run_sorted(const Index::Read& r, DType dtype, IndexLaunch l)
+    {
+        const std::uint64_t own = own_axes(l);
+        Positions shared = p_.writes[r.write];
+        for (std::size_t d = 0; d < shared.size(); ++d)
+            if (axes_of(shared.data()[d]) & own) shared.data()[d] = Position(0);
+        IndexLaunch finding = l;
+        finding.y = reach(shared, out_.data, p_.result, row_major(p_.result));
+        l.room = finding.room = Sorting::room(l.each);
+        const auto scratch = [&] {
+            return make_elsewhere(current_thread(), static_cast<std::uint8_t>(out_.device()), DType::int64,
+                                  Shape{l.room}, static_cast<std::size_t>(l.room));
+        };
+        const Ref<Block> words = scratch(), places = scratch();
+        l.word = finding.word = words->data, l.place = finding.place = places->data;
+        kernel("find_places", l.room, finding);
+        Sorting s;
+        s.word = l.word, s.place = l.place, s.count = l.room;
+        sort_pairs(gpu_, s);
+        kernel(std::string("sorted_") + row_of(dtype).lane, l.threads * l.each, l);
     }
 
     Gpu& gpu_;
@@ -171,15 +234,20 @@ private:
     Block& out_;
 };
 
-/// Looks at indices on the host before anything is written.
-inline void check_there(const Index& p, std::string_view name, const Ref<Block>* in, std::size_t n,
-                        DType dtype, const Site& at)
+/// The line of the user's that an operation is of, now and for an error that shows later.
+inline Site line_now(const Site& at)
 {
-    Ref<Block> near[Index::most_operands];
-    for (std::size_t k = 0; k < n && k < Index::most_operands; ++k) near[k] = in[k];
-    for (std::size_t k = 0; k < p.given_count; ++k)
-        near[p.givens[k].operand] = on_host(in[p.givens[k].operand]);
-    check_index(p, name, near, dtype, at);
+    const Site& now = Operation::now().at;
+    return now.line ? now : at;
+}
+inline void check_there(Gpu& gpu, const Index& p, std::string_view name, const Ref<Block>* in, DType dtype,
+                        const Site& at)
+{
+    check_index_types(p, name, in, dtype, at);
+    each_given(p, [&](const GivenUse& use) {
+        const Ref<Block>& b = in[use.operand];
+        if (!ask_positions(gpu, use, name, b, line_now(at))) check_given(use, name, on_host(b), at);
+    });
 }
 
 /// Null where the host has to help.
@@ -194,7 +262,7 @@ inline Ref<Block> index_program(Gpu& gpu, const Primitive& p, const void* op, co
     if (p.overridden && n == 1 && in[0]->dtype == p.dtype && alias_of(program, in[0]->strides(), view))
         return make_view(in[0], program.shown(), &view.strides, view.offset);
     if (!IndexKernel::can(program)) return {};
-    check_there(program, p.name, in, n, p.dtype, at);
+    check_there(gpu, program, p.name, in, p.dtype, at);
     const std::uint8_t device = in[0]->device();
     auto out =
         make_elsewhere(current_thread(), device, p.dtype, program.shown(), element_count(program.result));

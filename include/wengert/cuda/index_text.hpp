@@ -1,5 +1,6 @@
 // The kernel of index programs (ops/index/index.hpp): one text for all of them, which is given the program. A thread takes what is
-// written to places of its own, one element after another in the stated order, so the bits are the host's.
+// written to places of its own, one element after another in the stated order, so the bits are the host's. Where that would be few
+// threads, elements are sorted by their places first.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ struct Ruled {
 };
 /// Where an array's elements are: affine in the axes, but for some rules.
 struct Reach {
-    static constexpr std::size_t most_axes = 8, most_rules = 6;
+    static constexpr std::size_t most_axes = 16, most_rules = 6;
     void* data = nullptr;  ///< null: a number in the place of elements
     long long offset = 0, step[most_axes] = {};
     long long rules = 0;
@@ -34,6 +35,9 @@ struct IndexLaunch {
     int order[Reach::most_axes] = {};
     int axes = 0, apart = 0;  ///< how many there are, and how many of `order` have threads of their own
     int scan_axis = -1, scanned = 0, reverse = 0, has_factor = 0, how = 0, minus = 0;
+    void* word = nullptr;  ///< where elements of shared places go, in order, and which they are
+    void* place = nullptr;
+    long long room = 0;
 };
 
 inline constexpr std::string_view index_text = R"wg(
@@ -43,18 +47,21 @@ struct wg_rule {
 };
 struct wg_reach {
     void* data;
-    wg_int offset, step[8], rules;
+    wg_int offset, step[16], rules;
     wg_rule rule[6];
 };
 struct wg_given {
     const int64_t* data;
-    wg_int offset, step[8], from_end;
+    wg_int offset, step[16], from_end;
 };
 struct wg_program {
     wg_reach x, y, factor;
     wg_given given[2];
-    wg_int extents[8], threads, each, fill, factor_fill;
-    int order[8], axes, apart, scan_axis, scanned, reverse, has_factor, how, minus;
+    wg_int extents[16], threads, each, fill, factor_fill;
+    int order[16], axes, apart, scan_axis, scanned, reverse, has_factor, how, minus;
+    uint64_t* word;
+    int64_t* place;
+    wg_int room;
 };
 enum { inside, wrapped, clamped, mirrored, masked };
 enum { assigned, added, multiplied, greatest, least };
@@ -86,14 +93,14 @@ inline wg_int wg_ruled(const wg_program& p, const wg_rule& r, const wg_int* i)
     }
     return q;
 }
-/// The place of an element, or -1 where there is none.
+/// The place of an element, or -1 where there is none: masked, or of an integer that is no position, which is an error elsewhere.
 inline wg_int wg_find(const wg_program& p, const wg_reach& r, const wg_int* i)
 {
     wg_int at = r.offset;
     for (int a = 0; a < p.axes; ++a) at += r.step[a] * i[a];
     for (int k = 0; k < r.rules; ++k) {
         const wg_int q = wg_ruled(p, r.rule[k], i);
-        if (r.rule[k].rule == masked && !r.rule[k].given && (q < 0 || q >= r.rule[k].extent)) return -1;
+        if ((r.rule[k].rule == masked || r.rule[k].given) && (q < 0 || q >= r.rule[k].extent)) return -1;
         at += q * r.rule[k].stride;
     }
     return at;
@@ -156,7 +163,7 @@ inline void wg_set(const wg_program& p, int first, int last, wg_int k, wg_int* i
 template <class T> inline void wg_run(const wg_program& p)
 {
     T* const y = (T*)p.y.data;
-    wg_int i[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    wg_int i[16] = {0};
     for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
         wg_set(p, 0, p.apart, t, i);
         for (wg_int k = 0; k < p.each; ++k) {
@@ -173,11 +180,42 @@ template <class T> inline void wg_run(const wg_program& p)
         }
     }
 }
+/// For each element of the axes without threads: where it goes, the others at 0. What goes nowhere comes last.
+extern "C" __global__ void find_places(const wg_program p)
+{
+    wg_int i[16] = {0};
+    for (wg_int k = wg_thread(); k < p.room; k += wg_threads()) {
+        wg_set(p, p.apart, p.axes, k, i);
+        p.word[k] = (uint64_t)(k < p.each ? wg_find(p, p.y, i) : -1);
+        p.place[k] = k;
+    }
+}
+/// Those that share a place, one after another; the threads of the first of them are the ones that do it.
+template <class T> inline void wg_run_sorted(const wg_program& p)
+{
+    T* const y = (T*)p.y.data;
+    wg_int i[16] = {0};
+    for (wg_int t = wg_thread(); t < p.threads * p.each; t += wg_threads()) {
+        wg_int k = t / p.threads;
+        const uint64_t word = p.word[k];
+        if (word == ~(uint64_t)0 || (k > 0 && p.word[k - 1] == word)) continue;
+        wg_set(p, 0, p.apart, t % p.threads, i);
+        wg_set(p, p.apart, p.axes, p.place[k], i);
+        const wg_int at = wg_find(p, p.y, i);
+        if (at < 0) continue;
+        T s = y[at];
+        do {
+            wg_set(p, p.apart, p.axes, p.place[k], i);
+            wg_meet<T>(p, s, wg_read<T>(p, p.x, p.fill, i));
+        } while (++k < p.each && p.word[k] == word);
+        y[at] = s;
+    }
+}
 /// The place of the first greatest element so far, or of the first NaN.
 template <class T> inline void wg_run_places(const wg_program& p)
 {
     int64_t* const y = (int64_t*)p.y.data;
-    wg_int i[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    wg_int i[16] = {0};
     for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
         wg_set(p, 0, p.apart, t, i);
         for (wg_int k = 0; k < p.each; ++k) {
@@ -200,6 +238,11 @@ extern "C" __global__ void run_f64(const wg_program p) { wg_run<double>(p); }
 extern "C" __global__ void run_i32(const wg_program p) { wg_run<int32_t>(p); }
 extern "C" __global__ void run_i64(const wg_program p) { wg_run<int64_t>(p); }
 extern "C" __global__ void run_u8(const wg_program p) { wg_run<unsigned char>(p); }
+extern "C" __global__ void sorted_f32(const wg_program p) { wg_run_sorted<float>(p); }
+extern "C" __global__ void sorted_f64(const wg_program p) { wg_run_sorted<double>(p); }
+extern "C" __global__ void sorted_i32(const wg_program p) { wg_run_sorted<int32_t>(p); }
+extern "C" __global__ void sorted_i64(const wg_program p) { wg_run_sorted<int64_t>(p); }
+extern "C" __global__ void sorted_u8(const wg_program p) { wg_run_sorted<unsigned char>(p); }
 extern "C" __global__ void places_f32(const wg_program p) { wg_run_places<float>(p); }
 extern "C" __global__ void places_f64(const wg_program p) { wg_run_places<double>(p); }
 extern "C" __global__ void places_i32(const wg_program p) { wg_run_places<int32_t>(p); }

@@ -170,6 +170,8 @@ void launch(const Gpu& gpu, Function* f, std::int64_t count, Parameter... parame
     check(Driver::get().launch(f, static_cast<unsigned>(std::min(blocks, most)), 1, 1, Kernels::block, 1, 1,
                                0, gpu.stream(), all, nullptr),
           "cuLaunchKernel");
+    if (Gpu::waits().load(std::memory_order_relaxed)) [[unlikely]]
+        gpu.synchronize();
 }
 
 }  // namespace wengert::detail::gpu

@@ -1,6 +1,7 @@
 // Elements from place to place, in any layout: copies and fills; and what is asked of all elements.
 #pragma once
 
+#include "../ops/index/run_index.hpp"
 #include "elementwise.hpp"
 
 namespace wengert::detail::gpu {
@@ -21,20 +22,20 @@ inline std::string moves_text()
     words("1", "unsigned char");
     words("4", "uint32_t");
     words("8", "uint64_t");
+    const auto asks = [&](const char* what, const char* name, const std::string& type, const char* wrong) {
+        s += std::string("extern \"C\" __global__ void ") + what + "_" + name +
+             "(const wg_places g)\n{\n    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n"
+             "        wg_int at[2];\n        wg_place<2>(g, i, at);\n        const " +
+             type + " x = ((const " + type + "*)g.data[1])[at[1]];\n        if (" + wrong +
+             ") *(int32_t*)g.data[0] = 1;\n    }\n}\n";
+    };
     const auto numbers = [&](const char* name, const char* type) {
-        const std::string t = type, x = "const " + t + " x = ((const " + t + "*)g.data[1])[at[1]];";
-        const auto asks = [&](const char* what, const char* wrong) {
-            s +=
-                std::string("extern \"C\" __global__ void ") + what + "_" + name +
-                "(const wg_places g)\n{\n    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n"
-                "        wg_int at[2];\n        wg_place<2>(g, i, at);\n        " +
-                x + "\n        if (" + wrong + ") *(int32_t*)g.data[0] = 1;\n    }\n}\n";
-        };
-        asks("zero", "x != 0");
-        asks("finite", "x - x != 0");
+        asks("zero", name, type, "x != 0");
+        asks("finite", name, type, "x - x != 0");
     };
     numbers("f32", "float");
     numbers("f64", "double");
+    asks("positions", "i64", "int64_t", "(uint64_t)x + g.below >= (uint64_t)g.bits");
     return s;
 }
 
@@ -47,6 +48,25 @@ inline bool run_move(Gpu& gpu, const char* what, const Block& to, const Block* f
     places->bits = bits;
     const std::string name = std::string(what) + "_" + std::to_string(size_of(to.dtype));
     launch(gpu, Kernels::of(gpu).find(gpu, "moves", name.c_str(), moves_text), places->count, *places);
+    return true;
+}
+
+/// An error where elements are no such positions, thrown where somebody next waits for the device. False where there is no kernel.
+inline bool ask_positions(Gpu& gpu, const GivenUse& use, std::string_view name, const Ref<Block>& b,
+                          const Site& at)
+{
+    const Block* blocks[] = {b.get(), b.get()};
+    std::optional<Places> places = places_of(b->shape, blocks, 2);
+    if (!places) return false;
+    const auto refuse = [use, of = *use.of, name, b, at] {
+        GivenUse then = use;
+        then.of = &of;
+        check_given(then, name, on_host(b), at);
+    };
+    places->data[0] = reinterpret_cast<void*>(gpu.questions().ask(refuse));
+    places->below = static_cast<long long>(use.below());
+    places->bits = static_cast<long long>(use.extent() + use.below());
+    launch(gpu, Kernels::of(gpu).find(gpu, "moves", "positions_i64", moves_text), places->count, *places);
     return true;
 }
 

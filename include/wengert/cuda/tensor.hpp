@@ -23,6 +23,9 @@ struct cuda {
     /// Waits until all that was asked of a device has been done. Throws DeviceError where some of it has failed.
     static void synchronize(int device = current_) { detail::gpu::Gpu::get(device).synchronize(); }
 
+    /// Every kernel is waited for, in all threads: an error of the device shows at the operation that it is of. For debugging.
+    static void wait_for_each(bool yes) noexcept { detail::gpu::Gpu::waits() = yes; }
+
     /// Memory of a device: how much is in use, how much is kept for reuse.
     static DeviceMemory memory(int device = current_) { return detail::gpu::Gpu::get(device).pool().stats(); }
     /// Gives what is kept for reuse back to the driver.

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "pool.hpp"
+#include "questions.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -126,7 +127,9 @@ public:
     }
     void to_host(void* to, const std::byte* from, std::size_t bytes)
     {
-        if (bytes) staging_->to_host(to, reinterpret_cast<Address>(from), bytes);
+        if (!bytes) return;
+        staging_->to_host(to, reinterpret_cast<Address>(from), bytes);
+        questions_->look();
     }
     void copy(std::byte* to, const std::byte* from, std::size_t bytes) const
     {
@@ -136,7 +139,19 @@ public:
                   "cuMemcpyDtoDAsync");
     }
     /// Waits until all that was asked for has been done. Throws DeviceError where some of it has failed.
-    void synchronize() const { check(Driver::get().wait_for_stream(stream_), "cuStreamSynchronize"); }
+    void synchronize() const
+    {
+        check(Driver::get().wait_for_stream(stream_), "cuStreamSynchronize");
+        questions_->look();
+    }
+    /// What kernels are asked and nobody waits for.
+    Questions& questions() const noexcept { return *questions_; }
+    /// Does every launch wait, so that errors show at the operation that they are of?
+    static std::atomic<bool>& waits() noexcept
+    {
+        static std::atomic<bool> each{false};
+        return each;
+    }
 
 private:
     struct Slot {
@@ -158,6 +173,7 @@ private:
         constexpr unsigned beside_others = 1;
         check(d.make_stream(&stream_, beside_others), "cuStreamCreate");
         staging_ = std::make_unique<Staging>(stream_);
+        questions_ = std::make_unique<Questions>(stream_);
         pool_ = std::make_unique<Pool>("cuda:" + std::to_string(ordinal), stream_,
                                        ask(Attribute::memory_pools) != 0);
     }
@@ -174,6 +190,7 @@ private:
     Context* context_ = nullptr;
     Stream* stream_ = nullptr;
     std::unique_ptr<Staging> staging_;
+    std::unique_ptr<Questions> questions_;
     std::unique_ptr<Pool> pool_;
 };
 

@@ -15,10 +15,36 @@ using DescribeIndex = void (*)(const void* op, Index& program);
 void describe_index(Index& program, std::string_view name, DescribeIndex describe, const void* op,
                     const Site& at);
 
-/// Looks at the types of operands, and at the elements that are used as positions: those operands are on the host, the others may
-/// be anywhere. Throws DTypeError, IndexError.
-void check_index(const Index& program, std::string_view name, const Ref<Block>* in, DType dtype,
-                 const Site& at);
+/// Looks at the types of operands, wherever they are. Throws DTypeError.
+void check_index_types(const Index& program, std::string_view name, const Ref<Block>* in, DType dtype,
+                       const Site& at);
+
+/// Elements of an integer operand that are used as positions along an axis of something of a shape.
+struct GivenUse {
+    std::uint8_t operand = 0;
+    bool from_end = false;
+    std::size_t axis = 0;
+    const Shape* of = nullptr;
+    /// Good ones are such that v + below() < extent() + below(), of numbers without sign.
+    std::uint64_t extent() const noexcept { return static_cast<std::uint64_t>(of->data()[axis]); }
+    std::uint64_t below() const noexcept { return from_end ? extent() : 0; }
+};
+/// f(use) for each.
+template <class F> void each_given(const Index& p, const F& f)
+{
+    const auto array = [&](const Positions& at, const Shape& shape) {
+        for (std::size_t d = 0; d < at.size(); ++d)
+            if (const std::uint8_t g = at.data()[d].given)
+                f(GivenUse{p.givens[g - 1].operand, p.givens[g - 1].from_end, d, &shape});
+    };
+    if (p.given_count == 0) return;
+    for (std::size_t w = 0; w < p.write_count; ++w) array(p.writes[w], p.result);
+    for (std::size_t r = 0; r < p.read_count; ++r)
+        if (p.reads[r].operand != Index::no_operand) array(p.reads[r].at, p.shape(p.reads[r].operand));
+    if (p.has_factor) array(p.factor.at, p.shape(p.factor.operand));
+}
+/// Looks at the elements, on the host. Throws IndexError, which names the first that is none.
+void check_given(const GivenUse& use, std::string_view name, const Ref<Block>& elements, const Site& at);
 
 /// Runs it into `out`, contiguous and of the program's shape. Indices are looked at first: throws IndexError, and nothing has
 /// been written. `out` may lie where an operand lies that is read at its own places only, or that the result begins with.

@@ -14,52 +14,18 @@ namespace wengert {
 
 namespace detail {
 
-/// Looks at the elements that are used as positions before anything is written.
-class GivenCheck {
-public:
-    GivenCheck(const Index& p, std::string_view name, const Ref<Block>* in, const Site& at)
-        : p_(p), name_(name), in_(in), at_(at)
-    {}
-    void array(const Positions& at, const Shape& shape) const
-    {
-        for (std::size_t d = 0; d < at.size(); ++d)
-            if (at.data()[d].given) element(p_.givens[at.data()[d].given - 1], d, shape);
-    }
-
-private:
-    void element(const Index::Given& g, std::size_t axis, const Shape& shape) const
-    {
-        const Ref<Block>& b = in_[g.operand];
-        if (b->dtype != DType::int64) fail<DTypeError>(name_, "positions are elements of int64", at_);
-        const Ref<Block> flat = contiguous(b);
-        const std::int64_t* v = flat->as<std::int64_t>();
-        const auto extent = static_cast<std::uint64_t>(shape[axis]), below = g.from_end ? extent : 0;
-        bool good = true;
-        for (std::size_t k = 0; k < flat->count; ++k)
-            good &= static_cast<std::uint64_t>(v[k]) + below < extent + below;
-        if (good) return;
-        for (std::size_t k = 0; k < flat->count; ++k)
-            if (static_cast<std::uint64_t>(v[k]) + below >= extent + below)
-                refuse(g, b->shape, k, v[k], axis, shape);
-    }
-    [[noreturn]] void refuse(const Index::Given& g, const Shape& of, std::size_t k, std::int64_t value,
-                             std::size_t axis, const Shape& shape) const
-    {
-        Shape place = Shape::filled(of.size());
-        for (std::size_t d = of.size(); d-- > 0; k /= static_cast<std::size_t>(of[d]))
-            place[d] = static_cast<std::int64_t>(k % static_cast<std::size_t>(of[d]));
-        fail<IndexError>(name_,
-                         "index " + std::to_string(value) + " at " + to_string(place) + " of operand " +
-                             std::to_string(g.operand) + " is out of range for axis " + std::to_string(axis) +
-                             " of shape " + to_string(shape),
-                         at_);
-    }
-
-    const Index& p_;
-    std::string_view name_;
-    const Ref<Block>* in_;
-    Site at_;
-};
+[[noreturn]] inline void refuse_given(const GivenUse& use, std::string_view name, const Shape& of,
+                                      std::size_t k, std::int64_t value, const Site& at)
+{
+    Shape place = Shape::filled(of.size());
+    for (std::size_t d = of.size(); d-- > 0; k /= static_cast<std::size_t>(of[d]))
+        place[d] = static_cast<std::int64_t>(k % static_cast<std::size_t>(of[d]));
+    fail<IndexError>(name,
+                     "index " + std::to_string(value) + " at " + to_string(place) + " of operand " +
+                         std::to_string(use.operand) + " is out of range for axis " +
+                         std::to_string(use.axis) + " of shape " + to_string(*use.of),
+                     at);
+}
 
 /// Elements are moved and combined as what they are in the result. Throws DTypeError.
 [[noreturn]] __attribute__((cold, noinline)) WENGERT_INLINE void refuse_type(std::string_view name,
@@ -356,23 +322,34 @@ WENGERT_INLINE void describe_index(Index& program, std::string_view name, Descri
     program.check(name, at);
 }
 
-WENGERT_INLINE void check_index(const Index& program, std::string_view name, const Ref<Block>* in,
-                                DType dtype, const Site& at)
+WENGERT_INLINE void check_given(const GivenUse& use, std::string_view name, const Ref<Block>& elements,
+                                const Site& at)
+{
+    const Ref<Block> flat = contiguous(elements);
+    const std::int64_t* const v = flat->as<std::int64_t>();
+    const std::uint64_t below = use.below(), end = use.extent() + below;
+    bool good = true;
+    for (std::size_t k = 0; k < flat->count; ++k) good &= static_cast<std::uint64_t>(v[k]) + below < end;
+    if (good) return;
+    for (std::size_t k = 0; k < flat->count; ++k)
+        if (static_cast<std::uint64_t>(v[k]) + below >= end)
+            detail::refuse_given(use, name, elements->shape, k, v[k], at);
+}
+
+WENGERT_INLINE void check_index_types(const Index& program, std::string_view name, const Ref<Block>* in,
+                                      DType dtype, const Site& at)
 {
     detail::check_types(program, name, in, dtype, at);
-    if (program.given_count == 0) return;
-    const detail::GivenCheck check(program, name, in, at);
-    for (std::size_t w = 0; w < program.write_count; ++w) check.array(program.writes[w], program.result);
-    for (std::size_t r = 0; r < program.read_count; ++r)
-        if (program.reads[r].operand != Index::no_operand)
-            check.array(program.reads[r].at, program.shape(program.reads[r].operand));
-    if (program.has_factor) check.array(program.factor.at, program.shape(program.factor.operand));
+    for (std::size_t g = 0; g < program.given_count; ++g)
+        if (in[program.givens[g].operand]->dtype != DType::int64)
+            fail<DTypeError>(name, "positions are elements of int64", at);
 }
 
 WENGERT_INLINE void run_index(const Index& program, std::string_view name, const Ref<Block>* in, Block& out,
                               const Site& at)
 {
-    check_index(program, name, in, out.dtype, at);
+    check_index_types(program, name, in, out.dtype, at);
+    each_given(program, [&](const GivenUse& use) { check_given(use, name, in[use.operand], at); });
     detail::IndexRun(program, in, out).run();
 }
 
