@@ -1,7 +1,6 @@
 // Fields of a base are not seen by the reflection of aggregates.
 // error: base
-#include <wengert/ops/sum.hpp>
-#include <wengert/transforms/grad.hpp>
+#include <wengert/wengert.hpp>
 
 using wengert::Tensor;
 

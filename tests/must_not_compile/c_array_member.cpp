@@ -1,9 +1,8 @@
 // A C array cannot be taken apart as a field; std::array can.
 // error: C array
-#include <array>
+#include <wengert/wengert.hpp>
 
-#include <wengert/ops/sum.hpp>
-#include <wengert/transforms/grad.hpp>
+#include <array>
 
 using wengert::Tensor;
 

@@ -1,6 +1,6 @@
 // x(0) is a value recorded from x; assigning to it would silently do nothing.
 // error: deleted|discards qualifiers|no viable|no match|not assignable|ref-qualifier
-#include <wengert/ops/view.hpp>
+#include <wengert/wengert.hpp>
 
 int main()
 {

@@ -1,7 +1,6 @@
 // The lambda of elementwise becomes a type without state: what it captures would be lost.
 // error: must not capture
-#include <wengert/ops/arithmetic.hpp>
-#include <wengert/transforms/lambda.hpp>
+#include <wengert/wengert.hpp>
 
 int main()
 {

@@ -1,10 +1,9 @@
 // std::sin takes a double; the first error says what it was given instead.
 // first error: deleted
 // lines: 200
-#include <cmath>
+#include <wengert/wengert.hpp>
 
-#include <wengert/ops/arithmetic.hpp>
-#include <wengert/transforms/lambda.hpp>
+#include <cmath>
 
 int main()
 {

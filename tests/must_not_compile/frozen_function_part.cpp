@@ -2,9 +2,9 @@
 // first error: cannot be looked into and may hide tensors
 // error: function<double
 // lines: 24
-#include <functional>
-
 #include <wengert/wengert.hpp>
+
+#include <functional>
 
 using wengert::Tensor;
 

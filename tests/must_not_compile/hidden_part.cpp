@@ -2,8 +2,7 @@
 // first error: cannot be looked into and may hide tensors
 // error: Scale
 // lines: 24
-#include <wengert/ops/sum.hpp>
-#include <wengert/transforms/grad.hpp>
+#include <wengert/wengert.hpp>
 
 using wengert::Tensor;
 

@@ -1,8 +1,8 @@
 // Integers have no derivative.
 // error: requires_grad|differentiable|float or double
-#include <cstdint>
+#include <wengert/wengert.hpp>
 
-#include <wengert/tape/backward.hpp>
+#include <cstdint>
 
 int main()
 {

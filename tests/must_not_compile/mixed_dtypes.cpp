@@ -1,6 +1,6 @@
 // Tensors of two dtypes do not meet without a cast.
 // error: cast|no match for|invalid operands
-#include <wengert/ops/cast.hpp>
+#include <wengert/wengert.hpp>
 
 int main()
 {

@@ -1,7 +1,6 @@
 // A reference is nobody's gradient.
 // error: [Rr]eference
-#include <wengert/ops/sum.hpp>
-#include <wengert/transforms/grad.hpp>
+#include <wengert/wengert.hpp>
 
 using wengert::Tensor;
 

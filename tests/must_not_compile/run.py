@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compiles a case twice: with -DOK it must compile; without, it must fail and say what `// error: REGEX` asks for, in
-at most as many lines as `// lines: N` allows, and first of all where `// first error: REGEX` asks for it."""
+at most as many lines as `// lines: N` allows, and first of all where `// first error: REGEX` asks for it. A case includes
+the library before all else: g++ takes a precompiled header there alone."""
 import argparse
 import pathlib
 import re
@@ -42,7 +43,7 @@ def check(compiler, case):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--compiler", default="g++", help="compiler with its flags, one string")
+    parser.add_argument("--compiler", default="g++", help="compiler with its flags, one string: -I of the precompiled library, if there is one")
     parser.add_argument("cases", nargs="+", type=pathlib.Path)
     args = parser.parse_args()
     failed = 0

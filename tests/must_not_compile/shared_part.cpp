@@ -2,12 +2,10 @@
 // first error: cannot be looked into and may hide tensors
 // error: shared_ptr<wengert::Tensor
 // lines: 24
+#include <wengert/wengert.hpp>
+
 #include <memory>
-
 #include <optional>
-
-#include <wengert/ops/sum.hpp>
-#include <wengert/transforms/grad.hpp>
 
 using wengert::Tensor;
 

@@ -2,10 +2,9 @@
 // first error: cannot be looked into and may hide tensors
 // error: unique_ptr<wengert::Tensor
 // lines: 80
-#include <memory>
+#include <wengert/wengert.hpp>
 
-#include <wengert/ops/sum.hpp>
-#include <wengert/transforms/grad.hpp>
+#include <memory>
 
 using wengert::Tensor;
 
