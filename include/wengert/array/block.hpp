@@ -72,7 +72,7 @@ inline Ref<Block>& mirror_of(Block& b) noexcept
 __attribute__((noinline)) inline void return_elements(Block* b) noexcept
 {
     if (b->device()) {
-        device_table(b->device()).give(b->data, b->capacity);
+        if (b->capacity) device_table(b->device()).give(b->data, b->capacity);
         if (Thread* t = this_thread) t->pool.stats().current_bytes -= static_cast<std::int64_t>(b->capacity);
         return mirror_of(*b).~Ref<Block>();
     }
@@ -142,7 +142,7 @@ inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_
 
 __attribute__((noinline)) inline void take_elements(Thread& t, Block* b, std::size_t bytes)
 {
-    if (t.place.data && t.place.bytes == bytes) [[unlikely]] {
+    if (t.place.data && t.place.bytes == bytes && t.place.device == 0) [[unlikely]] {
         b->data = std::exchange(t.place.data, nullptr);
         return;
     }

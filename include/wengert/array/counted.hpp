@@ -39,11 +39,12 @@ struct Counted {
     static constexpr std::int32_t merged = 1, queued = 2, one = 4;
 };
 
-/// Planned memory for a result: the next buffer of exactly so many bytes that the thread takes from its pool lies there,
+/// Planned memory for a result: the next buffer of exactly so many bytes that the thread takes on that device lies there,
 /// owned by whoever planned it (graph/tile/). Whether the result is what took it must be looked at afterwards.
 struct Place {
     std::byte* data = nullptr;
     std::size_t bytes = 0;
+    std::uint8_t device = 0;
 };
 
 /// What a thread owns. States are never freed: a thread that starts takes over one whose thread has ended, and

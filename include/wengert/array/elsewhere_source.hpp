@@ -7,10 +7,22 @@
 
 namespace wengert {
 
+WENGERT_INLINE Ref<Block> make_borrowed_elsewhere(std::uint8_t device, DType dtype, const Shape& shape,
+                                                  std::byte* data)
+{
+    Ref<Block> b = make_borrowed(dtype, shape, data);
+    b->access.device = device;
+    new (b->local) Ref<Block>;
+    b->lent = true;
+    return b;
+}
+
 WENGERT_INLINE Ref<Block> make_elsewhere(Thread& t, std::uint8_t device, DType dtype, const Shape& shape,
                                          std::size_t count)
 {
     if (count > max_elements) refuse_shape(shape);
+    if (t.place.data && t.place.bytes == count * size_of(dtype) && t.place.device == device)
+        return make_borrowed_elsewhere(device, dtype, shape, std::exchange(t.place.data, nullptr));
     Block* b = make_header(t, dtype, shape, count);
     try {
         memory::maybe_fail();

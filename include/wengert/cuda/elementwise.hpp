@@ -59,6 +59,20 @@ inline std::optional<Places> places_of(const Shape& shape, const Block* const* b
     return p;
 }
 
+/// The functions that the text of rules calls. The zero-cotangent rule compares with `zero`, which the launch says.
+inline std::string functions_called(std::set<std::string>& helpers)
+{
+    std::string out = "#define wg_guarded_f32(g, r) wg_guarded((float)zero, g, r)\n"
+                      "#define wg_guarded_f64(g, r) wg_guarded((double)zero, g, r)\n"
+                      "template <class T> inline T wg_guarded(T zero, T g, T r)\n"
+                      "{\n    return g == zero && r - r != 0 ? (T)0 : r;\n}\n";
+    helpers.erase("guarded_f32");
+    helpers.erase("guarded_f64");
+    out += NumberFunctions("wg_", helpers).text();
+    for (const std::string& h : helpers) out += cpp_helper(h, "wg_", false);
+    return out;
+}
+
 /// The text of a primitive on operands of these types: a kernel over lines, `flat`, and one over any layout, `placed`.
 class ElementwiseText {
 public:
@@ -83,26 +97,13 @@ public:
         std::string body;
         TermCode code(body, "        ", "wg_", helpers);
         const std::string result = code.write(program_, names);
-        return std::string(places_text) + functions(helpers) + kernel("flat", body, result) +
+        return std::string(places_text) + functions_called(helpers) + kernel("flat", body, result) +
                kernel("placed", body, result);
     }
 
 private:
     static std::string number(std::size_t k) { return std::to_string(k); }
     static std::string type(DType d) { return c_type(d, Dialect::numbers); }
-    /// The zero-cotangent rule compares with what the launch says.
-    static std::string functions(std::set<std::string>& helpers)
-    {
-        std::string out = "#define wg_guarded_f32(g, r) wg_guarded((float)zero, g, r)\n"
-                          "#define wg_guarded_f64(g, r) wg_guarded((double)zero, g, r)\n"
-                          "template <class T> inline T wg_guarded(T zero, T g, T r)\n"
-                          "{\n    return g == zero && r - r != 0 ? (T)0 : r;\n}\n";
-        helpers.erase("guarded_f32");
-        helpers.erase("guarded_f64");
-        out += NumberFunctions("wg_", helpers).text();
-        for (const std::string& h : helpers) out += cpp_helper(h, "wg_", false);
-        return out;
-    }
     std::string kernel(const char* name, const std::string& body, const std::string& result) const
     {
         const bool flat = std::string_view(name) == std::string_view("flat");

@@ -159,19 +159,24 @@ private:
     std::unordered_map<std::string, Function*> functions_;
 };
 
-/// Runs a kernel whose threads each take as many elements as it needs to be `count` in all.
-template <class... Parameter>
-void launch(const Gpu& gpu, Function* f, std::int64_t count, Parameter... parameter)
+/// Runs a kernel whose threads each take as many elements as it needs to be `count` in all. `parameters` are addresses of what it is
+/// given, which is read at once.
+inline void launch_with(const Gpu& gpu, Function* f, std::int64_t count, void** parameters)
 {
     if (count == 0) return;
     const std::int64_t blocks = (count + Kernels::block - 1) / Kernels::block;
     const auto most = static_cast<std::int64_t>(gpu.multiprocessors()) * 32;
-    void* all[] = {&parameter...};
     check(Driver::get().launch(f, static_cast<unsigned>(std::min(blocks, most)), 1, 1, Kernels::block, 1, 1,
-                               0, gpu.stream(), all, nullptr),
+                               0, gpu.stream(), parameters, nullptr),
           "cuLaunchKernel");
     if (Gpu::waits().load(std::memory_order_relaxed)) [[unlikely]]
         gpu.synchronize();
+}
+template <class... Parameter>
+void launch(const Gpu& gpu, Function* f, std::int64_t count, Parameter... parameter)
+{
+    void* all[] = {&parameter...};
+    launch_with(gpu, f, count, all);
 }
 
 }  // namespace wengert::detail::gpu

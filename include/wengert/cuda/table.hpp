@@ -7,6 +7,7 @@
 #include "folds.hpp"
 #include "index.hpp"
 #include "products.hpp"
+#include "replay.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -23,6 +24,11 @@ inline Gpu& gpu_of(const Block& b)
 inline bool is_cuda(const Block& b) noexcept
 {
     return ordinals()[b.device()].load(std::memory_order_relaxed) > 0;
+}
+
+inline Gpu& gpu_with(std::uint8_t device)
+{
+    return Gpu::get(ordinals()[device].load(std::memory_order_relaxed) - 1);
 }
 
 inline void copy(const Block& from, Block& to)
@@ -111,6 +117,12 @@ inline void add(Block& to, const Block& from)
 
 template <int ordinal> std::uint8_t number();
 
+/// What runs graphs on a device.
+template <int ordinal>
+inline constexpr Backend backend{"cuda", [](const Graph& g, const PlanOptions& options) {
+                                     return compile_replay(g, options, number<ordinal>());
+                                 }};
+
 /// The functions that have no block to ask are one for each device.
 template <int ordinal> const DeviceTable& table()
 {
@@ -143,7 +155,8 @@ template <int ordinal> const DeviceTable& table()
                          const Site& at) { return gpu::structural(number<ordinal>(), p, op, in, n, at); },
         .counts = &counts,
         .replays = true,
-        .draw = gpu::draw};
+        .draw = gpu::draw,
+        .backend = &backend<ordinal>};
     return all;
 }
 

@@ -31,8 +31,8 @@ struct FreezeStats {
     std::size_t recorded_ops = 0;    ///< operations recorded
     std::size_t kernels = 0;         ///< steps of a replay
     std::size_t arena_bytes = 0, arena_lower_bound = 0;
-    std::size_t threads = 1;           ///< that long steps of a replay are spread over
-    std::size_t uncompiled = 0;        ///< kernels that are no native code, with the backend `native`
+    std::size_t threads = 1;     ///< that long steps of a replay are spread over
+    std::size_t uncompiled = 0;  ///< kernels that are none of the backend's, with `native` and on devices
     std::size_t uncompiled_loops = 0;  ///< loops and branches among them, which run step by step
     std::size_t constant_bytes =
         0;  ///< of arrays that the graph holds, those that passes have computed included

@@ -45,18 +45,24 @@ WENGERT_INLINE Graph optimized(const Graph& g, const FreezeOptions& options)
 
 WENGERT_INLINE const Backend& FrozenCore::backend() const noexcept
 {
-    return options.backend.compile ? options.backend : tile;
+    if (options.backend.compile) return options.backend;
+    const DeviceTable* const table =
+        options.device.chosen && options.device.number ? &device_table(options.device.number) : nullptr;
+    return table && table->backend ? *table->backend : tile;
 }
 
 WENGERT_INLINE std::unique_ptr<Executable> FrozenCore::compile(const Graph& g) const
 {
     const OnDevice host(0);
-    std::unique_ptr<Executable> whole =
-        options.background && backend().compile != tile.compile
-            ? std::make_unique<BackgroundExecutable>(g, backend(), plan_options())
-            : backend().compile(g, plan_options());
-    if (!has_devices()) return whole;
-    return std::make_unique<PlacedExecutable>(std::move(whole), g, options.device, plan_options().callback);
+    const Backend& chosen = options.backend.compile ? options.backend : tile;
+    const bool later = options.background && chosen.compile != tile.compile;
+    const auto on_host = [chosen, later, plan = plan_options()](const Graph& graph) {
+        return later ? std::make_unique<BackgroundExecutable>(graph, chosen, plan)
+                     : chosen.compile(graph, plan);
+    };
+    if (!has_devices()) return on_host(g);
+    return std::make_unique<PlacedExecutable>(g, options.device, plan_options(),
+                                              chosen.compile == interpret.compile, on_host);
 }
 
 WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTrace& t, Graph recorded) const

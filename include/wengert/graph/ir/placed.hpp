@@ -1,5 +1,6 @@
-// A graph's executable for inputs on any device: where they are not on the host, node by node, or by the device's way to call host code.
-// In programs that have other devices only; graphs hold their constants, and what guards expect, on the host.
+// A graph's executable for inputs on any device: where they are not on the host, by the backend that the device has, node by node, or by
+// the device's way to call host code. In programs that have other devices only; graphs hold their constants, and what guards expect, on
+// the host.
 #pragma once
 
 #include "interpret.hpp"
@@ -8,10 +9,15 @@ namespace wengert::detail {
 
 class PlacedExecutable : public Executable {
 public:
-    PlacedExecutable(std::unique_ptr<Executable> whole, const Graph& g, Placement to, NodeCallback callback)
-        : whole_(std::move(whole)), nodes_(g, std::move(callback)), to_(to)
+    /// What makes the graph ready to run on the host.
+    using OnHost = std::function<std::unique_ptr<Executable>(const Graph&)>;
+
+    /// `by_nodes`: so it runs on devices, too, whatever they have.
+    PlacedExecutable(const Graph& g, Placement to, PlanOptions options, bool by_nodes, OnHost host)
+        : graph_(g), options_(std::move(options)), to_(to), by_nodes_(by_nodes), host_(std::move(host))
     {
-        take_news();
+        static_cast<void>(on(to_.chosen && runs_on(to_.number) ? to_.number : std::uint8_t{0}));
+        news = false;
     }
 
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
@@ -29,12 +35,31 @@ public:
     bool run_on_pointers(const Block* const*, Ref<Block>*) override { return false; }
 
 private:
+    static bool runs_on(std::uint8_t device)
+    {
+        return device && (device_table(device).backend || device_table(device).replays);
+    }
+    /// The executable of a device, made when it is first wanted. A device without a backend runs node by node, of which there is
+    /// nothing to say.
+    Executable& on(std::uint8_t device)
+    {
+        std::unique_ptr<Executable>& e = by_device_[device];
+        if (e) return *e;
+        const OnDevice host(0);
+        const Backend* const backend = device && !by_nodes_ ? device_table(device).backend : nullptr;
+        if (device && !backend) return *(e = std::make_unique<InterpretedGraph>(graph_, options_.callback));
+        e = backend ? backend->compile(graph_, options_) : host_(graph_);
+        take_news(*e);
+        news = true;
+        return *e;
+    }
     std::size_t run_there(std::uint8_t device, std::vector<Ref<Block>>& there,
                           std::vector<Ref<Block>>& outputs)
     {
         if (device == 0) return run_here(there, outputs);
-        const OnDevice on(device);
-        if (device_table(device).replays) return nodes_.run(there, outputs);
+        Executable* const e = runs_on(device) ? &on(device) : nullptr;
+        const OnDevice now(device);
+        if (e) return e->run(there, outputs);
         Call call{this, 0};
         auto made = device_table(device).host_call(run_call, &call, there.data(), there.size());
         if (!made.empty() || call.done) outputs = std::move(made);
@@ -57,8 +82,9 @@ private:
     std::size_t run_here(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs)
     {
         const OnDevice host(0);
-        const std::size_t guards = whole_->run(inputs, outputs);
-        if (whole_->news) take_news();
+        Executable& e = on(0);
+        const std::size_t guards = e.run(inputs, outputs);
+        if (e.news) take_news(e);
         return guards;
     }
     /// That of the tensors among them; keys are on the host. Without tensors: where the thread's new ones go.
@@ -71,16 +97,19 @@ private:
         }
         return tensors ? std::uint8_t{0} : current_thread().device;
     }
-    void take_news()
+    void take_news(Executable& e)
     {
-        stats = whole_->stats;
-        note = whole_->note;
-        news = std::exchange(whole_->news, false);
+        stats = e.stats;
+        note = e.note;
+        news = std::exchange(e.news, false);
     }
 
-    std::unique_ptr<Executable> whole_;
-    InterpretedGraph nodes_;
+    Graph graph_;
+    PlanOptions options_;
     Placement to_;
+    bool by_nodes_;
+    OnHost host_;
+    std::array<std::unique_ptr<Executable>, DeviceList::most> by_device_;
 };
 
 }  // namespace wengert::detail

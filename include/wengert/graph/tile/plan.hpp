@@ -17,9 +17,11 @@ public:
         for (Group& group : fuse(g, layouts, options)) add_fused(std::move(group), options);
         work_out(Team::size_for(options.threads), options.wake_cost);
     }
-    /// The same for groups that somebody else has made and runs, in an order in which they can run.
-    Plan(const Graph& g, const PlanOptions&, std::vector<Group> groups) : Plan(g)
+    /// The same for groups that somebody else has made and runs, in an order in which they can run. `elsewhere`: on a device, where
+    /// no value is in line and operations by themselves make their results where nothing else lies.
+    Plan(const Graph& g, const PlanOptions&, std::vector<Group> groups, bool elsewhere = false) : Plan(g)
     {
+        elsewhere_ = elsewhere;
         for (Group& group : groups) add_task(std::move(group));
         work_out(1, 0);
     }
@@ -102,6 +104,7 @@ private:
     bool is_staged(ValueId v) const
     {
         const std::size_t bytes = bytes_of(v);
+        if (elsewhere_) return false;
         return bytes <= 64 || (bytes <= 1024 && values[v].reads > 1);
     }
     std::uint32_t new_store(ValueId v)
@@ -167,6 +170,7 @@ private:
             const ValueId o = task.group.operands[k], from = root(o);
             const Placed& p = values[from];
             if (p.home != Home::arena || p.last != time || stores[p.store].last != time) continue;
+            if (elsewhere_ && !(task.group.fused && tasks[p.first - 1].group.fused)) continue;
             if (std::find(taken.begin(), taken.end(), from) != taken.end()) continue;
             if (fits(task, r, k)) return from;
         }
@@ -203,8 +207,8 @@ private:
             Store& s = stores[values[from].store];
             if (s.output != ~0U) continue;
             s.output = static_cast<std::uint32_t>(k);
-            s.landed = s.bytes <= inline_bytes || (s.values >= 8 && s.bytes <= short_bytes) ||
-                       graph.node(s.begin).kind == Graph::Kind::input;
+            s.landed = !elsewhere_ && (s.bytes <= inline_bytes || (s.values >= 8 && s.bytes <= short_bytes) ||
+                                       graph.node(s.begin).kind == Graph::Kind::input);
         }
         for (Placed& p : values)
             if (p.home == Home::arena && stores[p.store].output != ~0U && !stores[p.store].landed)
@@ -213,6 +217,7 @@ private:
 
     void find_donors()
     {
+        if (elsewhere_) return;
         for (std::size_t i = 0; i < graph.updates().size(); ++i) {
             const ValueId k = graph.updates()[i], in = graph.inputs()[i];
             if (k == no_value || donors[k] != no_value || handed_out(in)) continue;
@@ -288,6 +293,7 @@ private:
         for (std::size_t b = 0; b < stores.size(); ++b) stores[b].offset = buffers[b].offset;
     }
 
+    bool elsewhere_ = false;
     ValueId last_risk_ = no_value;  ///< the last task that may fail or whose result is guarded
 };
 

@@ -1,0 +1,349 @@
+// Graphs on a device: the groups of the one fuser as kernels (group_text.hpp), all else by itself as eagerly, in an order and in memory
+// that are planned once (graph/tile/plan.hpp). Nobody waits for the device but where a guard is looked at.
+#pragma once
+
+#include "../graph/ir/interpret.hpp"
+#include "../graph/tile/call_steps.hpp"
+#include "../graph/tile/inspect.hpp"
+#include "group_text.hpp"
+
+namespace wengert::detail::gpu {
+
+/// The way from the number that blocks have to the device (table.hpp).
+Gpu& gpu_with(std::uint8_t device);
+
+/// What a task of a plan is on the device: a launch, or an operation by itself.
+struct ReplayStep {
+    Function* kernel = nullptr;      ///< null: by itself
+    std::vector<ValueId> addresses;  ///< that a launch is given
+    std::int64_t count = 0;          ///< elements
+    bool keeps = false;              ///< code of the user's: it gets memory of its own
+    std::vector<ValueId> ends;       ///< roots that nobody reads any more
+};
+
+/// The guards of a graph. Each is copied aside when it is made; they are looked at together, as late as can be: before what may throw or
+/// has effects, and when the last of them is there. Then the host waits, once.
+class ReplayGuards {
+public:
+    ReplayGuards(const Graph& g, const tiling::Plan& plan, std::uint8_t device)
+        : graph_(g), device_(device), made_(plan.tasks.size() + 1), looked_at_(plan.tasks.size() + 1)
+    {
+        const std::vector<Guard>& all = g.guards();
+        for (std::uint32_t k = 0; k < all.size(); ++k)
+            made_[plan.values[plan.root(all[k].value)].first].push_back(k);
+        std::size_t left = all.size();
+        for (std::size_t t = 0; t < made_.size(); ++t) {
+            left -= made_[t].size();
+            looked_at_[t] = left == 0 || (t < plan.tasks.size() && plan.tasks[t].throws);
+        }
+        for (const Guard& guard : all) bytes_ += guard.expected->bytes();
+    }
+    /// Those made by the tasks before task t.
+    template <class Values> void keep(std::size_t t, const Values& block)
+    {
+        for (const std::uint32_t k : made_[t]) {
+            if (!there_)
+                there_ = make_elsewhere(current_thread(), device_, DType::boolean,
+                                        {static_cast<std::int64_t>(bytes_)}, bytes_);
+            const Guard& guard = graph_.guards()[k];
+            const Ref<Block> to = make_borrowed_elsewhere(device_, guard.expected->dtype,
+                                                          guard.expected->shape, there_->data + end_);
+            device_table(device_).copy(*block(guard.value), *to);
+            waiting_.push_back(k);
+            end_ += to->bytes();
+        }
+    }
+    /// The first one that does not hold of those that are to be looked at before task t; or the number of all.
+    std::size_t failing(std::size_t t)
+    {
+        if (waiting_.empty() || !looked_at_[t]) return graph_.guards().size();
+        std::vector<std::byte> here(end_ - begin_);
+        device_table(device_).to_host(here.data(), there_->data + begin_, here.size());
+        device_table(device_).counts->to_host.fetch_add(1, std::memory_order_relaxed);
+        std::size_t at = 0;
+        for (const std::uint32_t k : waiting_) {
+            const Block& expected = *graph_.guards()[k].expected;
+            if (!same_elements(*make_borrowed(expected.dtype, expected.shape, here.data() + at), expected))
+                return k;
+            at += expected.bytes();
+        }
+        waiting_.clear();
+        begin_ = end_;
+        return graph_.guards().size();
+    }
+    void end() noexcept
+    {
+        waiting_.clear();
+        begin_ = end_ = 0;
+        there_ = {};
+    }
+
+private:
+    const Graph& graph_;
+    std::uint8_t device_;
+    std::vector<std::vector<std::uint32_t>> made_;  ///< by the number of tasks before
+    std::vector<bool> looked_at_;
+    std::size_t bytes_ = 0;
+    // of a run
+    Ref<Block> there_;
+    std::vector<std::uint32_t> waiting_;
+    std::size_t begin_ = 0, end_ = 0;
+};
+
+class Replay final : public Executable {
+public:
+    Replay(const Graph& g, const PlanOptions& options, std::uint8_t device)
+        : graph_(g), device_(device), watch_(options.watch), plan_(planned(graph_, options)),
+          steps_(plan_.tasks.size()), guards_(graph_, plan_, device_), constants_(g.size()),
+          blocks_(g.size()), owned_(g.outputs().size()), at_(g.size())
+    {
+        compile();
+        for (std::size_t t = 0; t < steps_.size(); ++t) find_ends(t);
+        find_constants();
+        if (watch_) tiling::tell(plan_, *watch_);
+        stats = {steps_.size(), plan_.arena.bytes, plan_.arena.lower_bound};
+        for (const ReplayStep& s : steps_) stats.uncompiled += !s.kernel;
+    }
+
+    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
+    {
+        const Emptied emptied{*this};
+        Gpu& gpu = gpu_with(device_);
+        begin(inputs);
+        for (std::size_t t = 0; t <= steps_.size(); ++t) {
+            guards_.keep(t, [&](ValueId v) { return block(v); });
+            if (const std::size_t failed = guards_.failing(t); failed < graph_.guards().size()) return failed;
+            if (t < steps_.size()) timed(gpu, t, [&] { step(gpu, t); });
+        }
+        outputs.clear();
+        for (std::size_t k = 0; k < graph_.outputs().size(); ++k)
+            outputs.push_back(output(k, inputs, outputs));
+        return graph_.guards().size();
+    }
+
+private:
+    using Home = tiling::Home;
+
+    /// Nothing of a run is left behind, however it ends.
+    struct Emptied {
+        Replay& self;
+        ~Emptied()
+        {
+            current_thread().place = {};
+            std::fill(self.blocks_.begin(), self.blocks_.end(), Ref<Block>());
+            std::fill(self.owned_.begin(), self.owned_.end(), Ref<Block>());
+            self.arena_ = {};
+            self.guards_.end();
+        }
+    };
+
+    static tiling::Plan planned(const Graph& g, const PlanOptions& options)
+    {
+        const tiling::Layouts layouts = tiling::layouts_of(g);
+        GroupPreferences wants(g, layouts);
+        return tiling::Plan(g, options, tiling::groups_of(g, layouts, wants), true);
+    }
+
+    /// One text for all groups; those that differ in their addresses only are one kernel.
+    void compile()
+    {
+        std::set<std::string> helpers;
+        std::unordered_map<std::string, std::string> names;
+        std::vector<std::string> name(steps_.size());
+        std::string kernels;
+        for (std::size_t t = 0; t < steps_.size(); ++t) {
+            const tiling::Group& group = plan_.tasks[t].group;
+            if (!group.fused) {
+                steps_[t].keeps = tiling::detail::is_foreign(graph_.node(group.nodes[0]));
+                continue;
+            }
+            const GroupText text(graph_, plan_.layouts, group, helpers);
+            steps_[t].addresses = text.addresses();
+            steps_[t].count = text.count();
+            const auto [at, fresh] = names.emplace(text.text(), "wg_" + std::to_string(names.size()));
+            if (fresh) kernels += "extern \"C\" __global__ void " + at->second + at->first;
+            name[t] = at->second;
+        }
+        if (kernels.empty()) return;
+        const std::string whole = functions_called(helpers) + std::string(group_prelude) + kernels;
+        Gpu& gpu = gpu_with(device_);
+        const Computing now("freeze", {});
+        for (std::size_t t = 0; t < steps_.size(); ++t)
+            if (!name[t].empty())
+                steps_[t].kernel = Kernels::of(gpu).find(gpu, whole, name[t].c_str(), [&] { return whole; });
+    }
+    void find_ends(std::size_t t)
+    {
+        const tiling::Group& group = plan_.tasks[t].group;
+        for (const auto* list : {&group.operands, &group.results})
+            for (ValueId v : *list)
+                if (plan_.values[plan_.root(v)].last == t + 1 &&
+                    graph_.node(plan_.root(v)).kind == Graph::Kind::operation)
+                    steps_[t].ends.push_back(plan_.root(v));
+    }
+    /// Those that somebody reads in memory; numbers that are written into the text are none of them.
+    void find_constants()
+    {
+        std::vector<bool> read(graph_.size(), false);
+        for (std::size_t t = 0; t < steps_.size(); ++t) {
+            for (ValueId v : steps_[t].addresses) read[plan_.root(v)] = true;
+            if (!steps_[t].kernel)
+                for (ValueId v : plan_.tasks[t].group.operands) read[plan_.root(v)] = true;
+        }
+        for (ValueId v : graph_.outputs()) read[plan_.root(v)] = true;
+        for (const Guard& guard : graph_.guards()) read[plan_.root(guard.value)] = true;
+        for (ValueId v = 0; v < graph_.size(); ++v)
+            if (read[v] && graph_.node(v).kind == Graph::Kind::constant) known_.push_back(v);
+    }
+
+    template <class F> void timed(const Gpu& gpu, std::size_t t, const F& work)
+    {
+        if (!watch_ || !watch_->timed) return work();
+        const auto now = [] {
+            return std::chrono::duration_cast<std::chrono::nanoseconds>(
+                       std::chrono::steady_clock::now().time_since_epoch())
+                .count();
+        };
+        watch_->ticks[2 * t] = now();
+        work();
+        gpu.synchronize();
+        watch_->ticks[2 * t + 1] = now();
+    }
+
+    void begin(const std::vector<Ref<Block>>& inputs)
+    {
+        if (plan_.arena.bytes > 0)
+            arena_ = make_elsewhere(current_thread(), device_, DType::boolean,
+                                    {static_cast<std::int64_t>(plan_.arena.bytes)}, plan_.arena.bytes);
+        for (ValueId v : graph_.inputs()) hold(v, contiguous(inputs[graph_.node(v).index]));
+        for (ValueId v : known_) {
+            if (!constants_[v]) constants_[v] = placed(contiguous(graph_.node(v).constant), device_);
+            hold(v, constants_[v]);
+        }
+    }
+    void hold(ValueId v, Ref<Block> b)
+    {
+        at_[v] = b->data;
+        blocks_[v] = std::move(b);
+    }
+
+    std::byte* address(ValueId v) const { return at_[plan_.root(v)] + plan_.layouts[v].offset; }
+    /// A value as a block. Those in the arena get a header when somebody wants one.
+    Ref<Block> block(ValueId v)
+    {
+        const ValueId from = plan_.root(v);
+        const GraphNode& n = graph_.node(from);
+        if (!blocks_[from]) blocks_[from] = make_borrowed_elsewhere(device_, n.dtype, n.shape, at_[from]);
+        if (from == v) return blocks_[v];
+        return tiling::detail::header_on(blocks_[from], graph_.node(v).shape, plan_.layouts[v]);
+    }
+    /// Where a task's result lies: over another value, in an output, or in the arena.
+    void find_place(const tiling::Task& task, std::size_t r)
+    {
+        const ValueId v = task.group.results[r];
+        const tiling::Placed& p = plan_.values[v];
+        const tiling::Store& s = plan_.stores[p.store];
+        if (task.over[r] != no_value) {
+            at_[v] = at_[task.over[r]];
+        } else if (p.home == Home::output) {
+            if (!task.group.fused) return void(at_[v] = nullptr);  // whoever makes it takes memory for it
+            const GraphNode& n = graph_.node(graph_.outputs()[s.output]);
+            owned_[s.output] =
+                make_elsewhere(current_thread(), device_, n.dtype, n.shape, element_count(n.shape));
+            at_[v] = owned_[s.output]->data;
+        } else {
+            at_[v] = arena_ ? arena_->data + s.offset : nullptr;
+        }
+    }
+
+    void step(Gpu& gpu, std::size_t t)
+    {
+        const tiling::Task& task = plan_.tasks[t];
+        const ReplayStep& s = steps_[t];
+        for (std::size_t r = 0; r < task.group.results.size(); ++r) find_place(task, r);
+        const GraphNode& n = graph_.node(task.group.nodes.back());
+        const Computing now(n.primitive->name, n.at);
+        if (s.kernel)
+            launch_group(gpu, s);
+        else
+            call(s, task.group.nodes[0]);
+        for (ValueId v : s.ends) blocks_[v] = {};
+    }
+    void launch_group(Gpu& gpu, const ReplayStep& s)
+    {
+        parameters_.resize(s.addresses.size() + 1);
+        std::memcpy(&parameters_[0], &kernels::zero_cotangent, sizeof(double));
+        for (std::size_t k = 0; k < s.addresses.size(); ++k)
+            parameters_[k + 1] = reinterpret_cast<std::uintptr_t>(address(s.addresses[k]));
+        void* all[] = {parameters_.data()};
+        launch_with(gpu, s.kernel, s.count, all);
+        device_table(device_).counts->kernels.fetch_add(1, std::memory_order_relaxed);
+    }
+    /// An operation by itself, with the device's kernel or the host's help: it is told where to put its result.
+    void call(const ReplayStep& s, ValueId v)
+    {
+        const GraphNode& n = graph_.node(v);
+        std::vector<Ref<Block>> in;
+        for (ValueId i : n.inputs) in.push_back(s.keeps ? copy_of(*block(i)) : block(i));
+        Thread& t = current_thread();
+        const std::size_t bytes = plan_.bytes_of(v);
+        if (!s.keeps && at_[v]) t.place = {at_[v], bytes, device_};
+        Ref<Block> y = compute_node(n, in.data());
+        t.place = {};
+        if (y->count != element_count(n.shape) || y->dtype != n.dtype)
+            fail<TapeError>(n.primitive->name, "gave a result of another shape than when it was traced",
+                            n.at);
+        y = placed(std::move(y), device_);
+        const bool seen =
+            std::any_of(in.begin(), in.end(), [&](const Ref<Block>& x) { return x.get() == y.get(); });
+        if (y->strided || seen || (y->base && y->data != at_[v])) y = copy_of(*y);
+        hold(v, std::move(y));
+    }
+
+    Ref<Block> output(std::size_t k, const std::vector<Ref<Block>>& inputs,
+                      const std::vector<Ref<Block>>& before)
+    {
+        const ValueId v = graph_.outputs()[k], from = plan_.root(v);
+        const auto same = std::find(graph_.outputs().begin(), graph_.outputs().end(), v);
+        if (const auto j = static_cast<std::size_t>(same - graph_.outputs().begin()); j < k) return before[j];
+        const GraphNode& n = graph_.node(v);
+        if (v == from && n.kind == Graph::Kind::input) return inputs[n.index];
+        if (v == from && n.kind == Graph::Kind::constant) return constants_[v];
+        if (owned_[k]) return std::move(owned_[k]);
+        const tiling::Placed& p = plan_.values[from];
+        const bool made = p.home == Home::output && plan_.stores[p.store].output == k;
+        return made ? block(v) : copy_of(*block(v));
+    }
+
+    Graph graph_;
+    std::uint8_t device_;
+    PlanWatch* watch_;
+    tiling::Plan plan_;
+    std::vector<ReplayStep> steps_;
+    ReplayGuards guards_;
+    std::vector<ValueId> known_;
+    std::vector<Ref<Block>> constants_;  ///< brought there by the first run
+    // of a run
+    Ref<Block> arena_;
+    std::vector<Ref<Block>> blocks_, owned_;  ///< of values; of outputs that launches write
+    std::vector<std::byte*> at_;
+    std::vector<std::uintptr_t> parameters_;
+};
+
+/// Where nothing can be compiled, or the driver refuses what was, it runs node by node and says why.
+inline std::unique_ptr<Executable> compile_replay(const Graph& g, const PlanOptions& options,
+                                                  std::uint8_t device)
+{
+    std::string why = Kernels::available() ? "" : Compiler::get().reason;
+    try {
+        if (why.empty()) return std::make_unique<Replay>(g, options, device);
+    } catch (const DeviceError& e) {
+        why = e.what();
+    }
+    auto nodes = std::make_unique<InterpretedGraph>(g, options.callback);
+    nodes->stats.uncompiled = nodes->stats.kernels;
+    nodes->note = why + ": it runs node by node";
+    return nodes;
+}
+
+}  // namespace wengert::detail::gpu

@@ -1,0 +1,370 @@
+// Frozen functions on a device of CUDA: fused groups, one arena, guards, and what they meet. On the fake driver and on a GPU alike.
+#include <wengert/cuda.hpp>
+#include <wengert/graph/look/plan.hpp>
+
+#include <thread>
+
+#include "catch.hpp"
+#include "cuda/fake_control.hpp"
+
+namespace wg = wengert;
+using wg::Tensor;
+
+namespace {
+
+template <class T> bool is_there(const Tensor<T>& x) { return x.any().value->device() != 0; }
+
+Tensor<double> some(const wg::Shape& shape, std::uint64_t seed = 3)
+{
+    return wg::normal<double>(wg::Key(seed), shape);
+}
+template <class T> std::vector<T> bits(const Tensor<T>& x)
+{
+    const Tensor<T> here = wg::to<wg::cpu>(copy(x));
+    return std::vector<T>(here.data(), here.data() + here.size());
+}
+wg::FreezeOptions on_device(bool check = true)
+{
+    wg::FreezeOptions o;
+    o.device = wg::cuda{}, o.check = check;
+    return o;
+}
+
+/// f in a graph on the device and on the host has the same bits. The graph's statistics.
+template <class F, class... X> wg::FreezeStats same_bits(const F& f, const X&... x)
+{
+    auto there = wg::freeze(f, on_device()), here = wg::freeze(f);
+    for (int k = 0; k < 3; ++k) {
+        const auto y = there(x...);
+        CHECK(!is_there(y));
+        CHECK(bits(y) == bits(here(x...)));
+    }
+    CHECK(there.stats().replays == 2);
+    return there.stats();
+}
+
+/// How often functions of the driver are called by f.
+struct Calls {
+    long launches = 0, waits = 0, to_device = 0, to_host = 0;
+};
+template <class F> Calls calls_of(const F& f)
+{
+    if (!fake::calls) return f(), Calls{};
+    const auto now = [] {
+        return Calls{fake::calls("cuLaunchKernel"), fake::calls("cuStreamSynchronize"),
+                     fake::calls("cuMemcpyHtoDAsync_v2"), fake::calls("cuMemcpyDtoHAsync_v2")};
+    };
+    const Calls before = now();
+    f();
+    const Calls after = now();
+    return {after.launches - before.launches, after.waits - before.waits, after.to_device - before.to_device,
+            after.to_host - before.to_host};
+}
+
+}  // namespace
+
+TEST_CASE("elementwise operations of a graph are one kernel with the host's bits", "[gpu][libraries]")
+{
+    const Tensor<double> a = some({6, 5, 4}), b = some({5, 4}, 5), c = some({6, 1, 4}, 7);
+    const auto one = [](const wg::FreezeStats& s) {
+        CHECK(s.kernels == 1);
+        CHECK(s.uncompiled == 0);
+    };
+    one(same_bits(
+        [](const auto& x, const auto& y, const auto& z) { return tanh(x) * y - z / (1.0 + square(x)); }, a, b,
+        c));
+    one(same_bits([](const auto& x, const auto& y) { return transpose(x) * 3.0 + transpose(y); }, b,
+                  b * 2.0));
+    one(same_bits([](const auto& x) { return view(x, wg::range(1, 5), 2) * view(x, wg::range(5, 1, -1), 1); },
+                  a));
+    one(same_bits([](const auto& x, const auto& y) { return where(x > y && x > 0.1, pow(x, y), -x * 0.1); },
+                  a, b));
+    one(same_bits([](const auto& x) { return wg::cast<double>(wg::cast<std::int64_t>(x * 10.0) * 7); }, a));
+    one(same_bits([](const auto& x) { return wg::cast<float>(x) * 3.0F + sin(wg::cast<float>(x)); }, a));
+    one(same_bits([](const auto& x) { return exp(x) * 2.0; }, Tensor<double>(0.3)));
+    const auto s = same_bits(
+        [](const auto& x, const auto& y) {
+            return wg::concatenate(
+                {tanh(x) * y + 1.0, exp(sum(x, {0}, true) * y)});  // sums and parts lie between
+        },
+        b, b);
+    CHECK(s.kernels < 8);
+    const auto empty = same_bits([](const auto& x) { return exp(x) * 2.0; }, some({0, 3}));
+    CHECK(empty.arena_bytes == 0);
+    same_bits(wg::grad([](const Tensor<double>& x) { return sum(where(x > 0.0, log(x), 0.0 * x)); }),
+              Tensor<double>{0.0, -1.0, 2.0});
+}
+
+TEST_CASE("a replay on a device launches what was planned, and nobody waits", "[gpu][libraries]")
+{
+    const auto f = [](const Tensor<double>& x, const Tensor<double>& rate) {
+        const Tensor<double> t = tanh(x) * rate;
+        return std::pair(exp(t) + Tensor<double>({0.1, 0.2, 0.3, 0.4}), sum(t * t + x, {1}));
+    };
+    const Tensor<double> x = some({5, 4}), rate(0.3);
+    const auto [y, z] = f(x, rate);
+    auto frozen = wg::freeze(f, on_device(false));
+    for (int k = 0; k < 3; ++k) frozen(x, rate);
+    const Calls to_and_fro = calls_of([&] {
+        const auto [u, v] = frozen(x, rate);
+        CHECK(bits(u) == bits(y));
+        CHECK(bits(v) == bits(z));
+    });
+    CHECK(to_and_fro.to_device == (fake::calls ? 2 : 0));  // the arguments; constants are there
+    CHECK(to_and_fro.to_host == (fake::calls ? 2 : 0));
+    const Tensor<double> on = wg::to<wg::cuda>(x), rate_on = wg::to<wg::cuda>(rate);
+    auto all_there = wg::freeze(
+        [](const Tensor<double>& u, const Tensor<double>& r) {
+            const Tensor<double> t = tanh(u) * r;
+            return std::pair(exp(t) + 0.1, sum(t * t + u, {1}));
+        },
+        on_device(false));
+    for (int k = 0; k < 3; ++k) all_there(on, rate_on);
+    const auto pool = wg::cuda::memory();
+    const Calls calls = calls_of([&] {
+        const auto [u, v] = all_there(on, rate_on);
+        CHECK(is_there(u));
+        CHECK(is_there(v));
+    });
+    if (fake::calls) CHECK(calls.launches == static_cast<long>(all_there.stats().kernels));
+    CHECK(calls.waits + calls.to_device + calls.to_host == 0);
+    CHECK(wg::cuda::memory().allocations == pool.allocations);
+    CHECK(wg::cuda::memory().live == pool.live);
+}
+
+TEST_CASE("values of a graph on a device share one arena", "[gpu][libraries]")
+{
+    const auto f = [](const Tensor<double>& x) {
+        Tensor<double> y = x;
+        for (int k = 0; k < 6; ++k) y = tanh(y * 1.5) + cumsum(y, 0);  // index programs by themselves
+        return y;
+    };
+    const wg::FreezeStats s = same_bits(f, some({1000}));
+    CHECK(s.kernels == 12);
+    CHECK(s.arena_bytes == s.arena_lower_bound);
+    CHECK(s.arena_bytes <= 3 * 8064);
+    auto frozen = wg::freeze(f, on_device());
+    const auto plan = wg::inspect(frozen.graph(some({1000})), frozen.backend());
+    CHECK(plan.kernels.size() == 12);
+    CHECK(plan.arena_bytes == s.arena_bytes);
+    for (const wg::MemoryBlock& b : plan.memory) CHECK(b.offset + b.bytes <= plan.arena_bytes);
+}
+
+TEST_CASE("guards of a graph on a device come back in one copy", "[gpu][libraries]")
+{
+    const auto f = [](const Tensor<double>& x) {
+        Tensor<double> y = x * 2.0;
+        if ((sum(y) > 0.0).item()) y = y + 1.0;
+        if ((amax(y) > 100.0).item()) y = y / 100.0;
+        return y * static_cast<double>(wg::cast<std::int64_t>(sum(round(x * 0.0)) + 2.0).item());
+    };
+    auto frozen = wg::freeze(f, on_device(false));
+    const Tensor<double> x = wg::to<wg::cuda>(wg::abs(some({40})));
+    for (int k = 0; k < 3; ++k) frozen(x);
+    const Calls calls = calls_of([&] { frozen(x); });
+    CHECK(calls.to_host == (fake::calls ? 1 : 0));
+    for (const double factor : {1.0, -1.0, 1000.0, 1.0, -3.0})
+        CHECK(bits(frozen(x * factor)) == bits(f(wg::to<wg::cpu>(x * factor))));
+    CHECK(frozen.stats().traces == 3);
+    CHECK(frozen.stats().guard_failures > 0);
+    CHECK(frozen.stats().eager_calls == 0);
+}
+
+TEST_CASE("a frozen function runs on a device, its derivative beside it", "[gpu][libraries]")
+{
+    const auto f = [](const Tensor<double>& a, const Tensor<double>& b) {
+        Tensor<double> y = tanh(matmul(a, b)) - 0.5;
+        if ((sum(y) > 0.0).item()) y = y * 2.0;
+        return mean(square(y));
+    };
+    const auto x = some({6, 5}), w = some({5, 4});
+    auto frozen = wg::freeze(wg::value_and_grad<1>(f), {.device = wg::cuda{}});
+    for (int k = 0; k < 4; ++k) {
+        const auto [value, gradient] = frozen(x * (1.0 + k), w);
+        const auto [v, g] = wg::value_and_grad<1>(f)(x * (1.0 + k), w);
+        CHECK(!is_there(gradient));
+        CHECK(allclose(value, v, 1e-12));
+        CHECK(allclose(gradient, g, 1e-12));
+    }
+    CHECK(frozen.stats().replays > 0);
+    auto plain = wg::freeze(wg::grad<1>(f));
+    const Tensor<double, wg::cuda> there = wg::to<wg::cuda>(x), weights = wg::to<wg::cuda>(w);
+    Tensor<double, wg::cuda> y;
+    for (int k = 0; k < 3; ++k) y = plain(there, weights);
+    CHECK(allclose(wg::to<wg::cpu>(y), wg::grad<1>(f)(x, w), 1e-12));
+}
+
+TEST_CASE("loops, branches, keys and rules of the user's in a frozen function on a device", "[gpu]")
+{
+    const auto on = [](const auto& f, const auto&... x) {
+        auto frozen = wg::freeze(f, {.device = wg::cuda{}});
+        for (int k = 0; k < 3; ++k) {
+            const auto y = frozen(x...);
+            CHECK(!is_there(y));
+            CHECK(allclose(y, f(x...), 1e-12));
+        }
+        CHECK(frozen.stats().replays > 0);
+    };
+    on(
+        [](const Tensor<double>& s, const Tensor<double>& xs) {
+            return wg::scan([](const Tensor<double>& a,
+                               const Tensor<double>& x) { return std::pair(tanh(a + x), sum(a * x)); },
+                            s, xs)
+                .second;
+        },
+        some({3}), some({4, 3}));
+    on(
+        [](const Tensor<double>& x) {
+            return wg::cond(
+                sum(x) > 0.0, [](const Tensor<double>& t) { return exp(t); },
+                [](const Tensor<double>& t) { return t * 2.0; }, x);
+        },
+        some({5}));
+    on([](const wg::Key& key, const Tensor<double>& x) { return x * wg::uniform<double>(key, {5}); },
+       wg::Key(3), some({5}));
+}
+
+TEST_CASE("frozen functions on a device under derivatives, with other extents, checkpoints and hooks",
+          "[gpu]")
+{
+    const auto f = [](const Tensor<double>& x) { return sum(square(tanh(x) * x + 1.0)); };
+    const Tensor<double> x = some({4, 3});
+    auto frozen = wg::freeze(f, on_device());
+    for (int k = 0; k < 3; ++k) {
+        CHECK(allclose(wg::grad(frozen)(x), wg::grad(f)(x), 1e-13));
+        CHECK(allclose(wg::grad(wg::checkpoint(frozen))(x), wg::grad(f)(x), 1e-13));
+        CHECK(allclose(wg::jvp(frozen, x, x).second, wg::jvp(f, x, x).second, 1e-13));
+    }
+    {
+        const wg::SavedTensorHooks hooks(wg::save_on_disk("/tmp"));
+        CHECK(allclose(wg::grad(frozen)(some({40, 30})), wg::grad(f)(some({40, 30})), 1e-13));
+    }
+    wg::FreezeOptions o = on_device();
+    o.dynamic = {0};
+    auto rows = wg::freeze([](const Tensor<double>& t) { return exp(t) * sum(t, {1}, true); }, o);
+    for (std::int64_t n = 2; n < 9; ++n)
+        CHECK(bits(rows(some({n, 3}))) == bits(exp(some({n, 3})) * sum(some({n, 3}), {1}, true)));
+    CHECK(rows.stats().specialised > 0);
+}
+
+TEST_CASE("frozen functions on a device: live tensors, buffers, host callbacks, exceptions", "[gpu]")
+{
+    Tensor<double> w = some({3});
+    auto step = wg::freeze(
+                    [&](const Tensor<double>& x) {
+                        w -= 0.1 * wg::grad([&](const Tensor<double>& p) { return sum(square(p * x)); })(w);
+                        return sum(w);
+                    },
+                    on_device())
+                    .live(w);
+    Tensor<double> other = copy(w);
+    for (int k = 0; k < 5; ++k) {
+        step(some({3}, 9));
+        other -=
+            0.1 * wg::grad([&](const Tensor<double>& p) { return sum(square(p * some({3}, 9))); })(other);
+        CHECK(bits(w) == bits(other));
+    }
+    auto fields =
+        wg::freeze([](const Tensor<double>& x) { return std::pair(sin(x), cos(x) * x); }, on_device());
+    std::pair<Tensor<double>, Tensor<double>> out(wg::zeros<double>({50}), wg::zeros<double>({50}));
+    const auto fill = fields.into(out);
+    for (int k = 0; k < 4; ++k) fill(some({50}, 11));
+    CHECK(bits(out.second) == bits(cos(some({50}, 11)) * some({50}, 11)));
+    double seen = 0;
+    auto calling = wg::freeze(
+        [&](const Tensor<double>& x) {
+            const Tensor<double> y = exp(x) * 2.0;
+            const auto z = wg::host_callback<double>(
+                {2},
+                [&](const Tensor<double>& t) {
+                    if ((seen = t(0).item()) > 100) throw std::runtime_error("too large");
+                    return wg::view(t, wg::range(0, 2)) * 3.0;
+                },
+                y);
+            return sum(z) + y;
+        },
+        on_device());
+    for (int k = 0; k < 4; ++k) {
+        const Tensor<double> x = some({5}) + static_cast<double>(k), y = exp(x) * 2.0;
+        CHECK(allclose(calling(x), sum(view(y, wg::range(0, 2)) * 3.0) + y, 1e-14));
+        CHECK(seen == y(0).item());
+    }
+    CHECK_THROWS_WITH(calling(some({5}) + 10.0), "too large");
+    auto taking = wg::freeze(
+        [](const Tensor<double>& x, const Tensor<std::int64_t>& i) { return exp(take(x * 2.0, i, 0)); },
+        on_device());
+    const Tensor<std::int64_t> good = {0, 2}, beyond = {0, 7};
+    for (int k = 0; k < 3; ++k)
+        CHECK(bits(taking(some({3}), good)) == bits(exp(take(some({3}) * 2.0, good, 0))));
+    CHECK_THROWS_AS(taking(some({3}), beyond), wg::IndexError);
+    CHECK(bits(taking(some({3}), good)) == bits(exp(take(some({3}) * 2.0, good, 0))));
+}
+
+TEST_CASE("frozen functions on a device from several threads, and on two devices", "[gpu]")
+{
+    const auto f = [](const Tensor<double>& x) { return tanh(x * 2.0) + cumsum(exp(x), 0); };
+    auto frozen = wg::freeze(f, on_device());
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong{0};
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&, t] {
+            const Tensor<double> x = some({30}, static_cast<std::uint64_t>(t + 1));
+            const auto right = bits(f(x));
+            for (int k = 0; k < 4; ++k) wrong += bits(frozen(x)) != right;
+        });
+    for (std::thread& t : threads) t.join();
+    CHECK(wrong == 0);
+    if (wg::cuda::device_count() < 2) return;
+    auto anywhere = wg::freeze(f);
+    for (int k = 0; k < 3; ++k)
+        for (const int device : {0, 1}) {
+            const auto y = anywhere(wg::to<wg::cuda>(some({30}), wg::cuda{device}));
+            CHECK(y.any().value->device() == wg::detail::gpu::number_of(wg::cuda{device}));
+            CHECK(bits(y) == bits(f(some({30}))));
+        }
+}
+
+TEST_CASE("a graph on a device whose driver refuses: the call ends in an error or with the right numbers",
+          "[gpu]")
+{
+    if (!fake::fail) return;
+    const auto f = [](const Tensor<double>& x) {
+        Tensor<double> y = tanh(x * 1.25) + 3.0;
+        if ((sum(y) > 0.0).item()) y = cumsum(y, 0) * 0.5;
+        return y;
+    };
+    const Tensor<double> x = wg::abs(some({20}));
+    const auto right = bits(f(x));
+    auto frozen = wg::freeze(f, on_device(false));
+    for (int k = 0; k < 2; ++k) CHECK(bits(frozen(x)) == right);
+    for (const char* function :
+         {"cuMemAllocAsync", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
+          "cuStreamSynchronize", "cuCtxSetCurrent", "cuLaunchKernel"})
+        for (int after = 1; after <= 3; ++after) {
+            CAPTURE(function, after);
+            wg::cuda::trim();
+            try {
+                const fake::Failing failing(function, after, 1, 999);
+                CHECK(bits(frozen(x)) == right);
+            } catch (const wg::DeviceError& e) {
+                CHECK_THAT(std::string(e.what()), contains("CUDA: cu") && contains("CUDA_ERROR_UNKNOWN"));
+            }
+            CHECK(bits(frozen(x)) == right);
+        }
+}
+
+TEST_CASE("a graph whose groups cannot be compiled runs node by node and says why", "[gpu]")
+{
+    const auto f = [](const Tensor<double>& x) { return tanh(x * 1.375) * 7.0; };
+    const auto runs = [&](const std::string& why) {
+        auto frozen = wg::freeze(f, on_device());
+        for (int k = 0; k < 3; ++k) CHECK(bits(frozen(some({9}))) == bits(f(some({9}))));
+        CHECK(frozen.stats().replays == 2);
+        CHECK(frozen.stats().uncompiled == frozen.stats().kernels);
+        CHECK_THAT(frozen.explain(), contains(why) && contains("it runs node by node"));
+    };
+    if (!wg::detail::gpu::Kernels::available()) return runs("CUDA: ");
+    if (!fake::fail) return;
+    const fake::Failing failing("cuModuleLoadDataEx", 1, 2, 209);
+    runs("CUDA: cuModuleLoadDataEx failed: CUDA_ERROR_NO_BINARY_FOR_GPU");
+}
