@@ -224,6 +224,54 @@ TEST_CASE("loops, branches, keys and rules of the user's in a frozen function on
        wg::Key(3), some({5}));
 }
 
+TEST_CASE("bodies of loops and branches run on the device, their conditions come back", "[gpu][libraries]")
+{
+    const auto on = [](const auto& f, std::size_t left, const auto&... x) {
+        auto there = wg::freeze(f, on_device()), here = wg::freeze(f);
+        for (int k = 0; k < 3; ++k) CHECK(bits(there(x...)) == bits(here(x...)));
+        CHECK(there.stats().replays == 2);
+        CHECK(there.stats().uncompiled_loops == left);
+        const auto helped = wg::cuda::counts().host_calls.load();
+        there(x...);
+        CHECK((wg::cuda::counts().host_calls == helped) == (left == 0));
+    };
+    const auto rnn = [](const Tensor<double>& w, const Tensor<double>& s, const Tensor<double>& xs) {
+        const auto step = [&](const Tensor<double>& a, const Tensor<double>& x) {
+            const Tensor<double> y = tanh(w * a + x);
+            return std::pair(y, sum(y * x));
+        };
+        const auto [end, ys] = wg::scan(step, s, xs);
+        return sum(end) + sum(ys * ys);
+    };
+    on(rnn, 0, some({3}), some({3}, 5), some({4, 3}));
+    on(wg::grad<0>(rnn), 0, some({3}), some({3}, 5), some({4, 3}));
+    const auto halved = [](const Tensor<double>& x) {
+        return wg::while_loop([](const Tensor<double>& y) { return sum(y * y) > 0.1; },
+                              [](const Tensor<double>& y) { return y * 0.5 - 0.001; }, x);
+    };
+    on(halved, 0, some({7}));
+    on(wg::grad([=](const Tensor<double>& x) { return sum(exp(halved(x))); }), 1, some({7}));
+    for (const double sign : {1.0, -1.0})
+        on(
+            [](const Tensor<double>& x) {
+                return wg::cond(
+                    sum(x) > 0.0, [](const Tensor<double>& t) { return exp(t) * sum(t); },
+                    [](const Tensor<double>& t) { return t * 2.0; }, x);
+            },
+            0, some({5}) * sign);
+    on(
+        [](const Tensor<double>& x) {
+            const auto inner = [](const Tensor<double>& y) {
+                return std::pair(wg::cond(
+                                     amax(y) > 0.5, [](const Tensor<double>& t) { return sin(t); },
+                                     [](const Tensor<double>& t) { return t * 1.5; }, y),
+                                 std::tuple());
+            };
+            return wg::scan(inner, x, 5).first;
+        },
+        0, some({5}));
+}
+
 TEST_CASE("frozen functions on a device under derivatives, with other extents, checkpoints and hooks",
           "[gpu]")
 {

@@ -6,6 +6,7 @@
 #include "../graph/tile/call_steps.hpp"
 #include "../graph/tile/inspect.hpp"
 #include "group_text.hpp"
+#include "loops.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -14,11 +15,12 @@ Gpu& gpu_with(std::uint8_t device);
 
 /// What a task of a plan is on the device: a launch, or an operation by itself.
 struct ReplayStep {
-    Function* kernel = nullptr;      ///< null: by itself
-    std::vector<ValueId> addresses;  ///< that a launch is given
-    std::int64_t count = 0;          ///< elements
-    bool keeps = false;              ///< code of the user's: it gets memory of its own
-    std::vector<ValueId> ends;       ///< roots that nobody reads any more
+    Function* kernel = nullptr;             ///< null: by itself
+    std::vector<ValueId> addresses;         ///< that a launch is given
+    std::int64_t count = 0;                 ///< elements
+    std::unique_ptr<DeviceLoop> loop = {};  ///< or a loop or branch, whose bodies run there
+    bool keeps = false;                     ///< code of the user's: it gets memory of its own
+    std::vector<ValueId> ends;              ///< roots that nobody reads any more
 };
 
 /// The guards of a graph. Each is copied aside when it is made; they are looked at together, as late as can be: before what may throw or
@@ -101,8 +103,9 @@ public:
         for (std::size_t t = 0; t < steps_.size(); ++t) find_ends(t);
         find_constants();
         if (watch_) tiling::tell(plan_, *watch_);
-        stats = {steps_.size(), plan_.arena.bytes, plan_.arena.lower_bound};
-        for (const ReplayStep& s : steps_) stats.uncompiled += !s.kernel;
+        stats.kernels = steps_.size();
+        stats.arena_bytes = plan_.arena.bytes, stats.lower_bound = plan_.arena.lower_bound;
+        for (const ReplayStep& s : steps_) stats.uncompiled += !s.kernel && !s.loop;
     }
 
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
@@ -154,7 +157,7 @@ private:
         for (std::size_t t = 0; t < steps_.size(); ++t) {
             const tiling::Group& group = plan_.tasks[t].group;
             if (!group.fused) {
-                steps_[t].keeps = tiling::detail::is_foreign(graph_.node(group.nodes[0]));
+                by_itself(steps_[t], graph_.node(group.nodes[0]));
                 continue;
             }
             const GroupText text(graph_, plan_.layouts, group, helpers);
@@ -171,6 +174,19 @@ private:
         for (std::size_t t = 0; t < steps_.size(); ++t)
             if (!name[t].empty())
                 steps_[t].kernel = Kernels::of(gpu).find(gpu, whole, name[t].c_str(), [&] { return whole; });
+    }
+    void by_itself(ReplayStep& s, const GraphNode& n)
+    {
+        const LoopParameters* const loop = loop_parameters(n);
+        if (loop && DeviceLoop::can(*loop)) {
+            s.loop = std::make_unique<DeviceLoop>(*loop, device_);
+            return;
+        }
+        s.keeps = tiling::detail::is_foreign(n);
+        if (!loop) return;
+        ++stats.uncompiled_loops;
+        note += (note.empty() ? "" : "; ") + std::string(n.primitive->name) +
+                (n.at.line ? " at " + to_string(n.at) : "") + " runs on the host";
     }
     void find_ends(std::size_t t)
     {
@@ -288,7 +304,7 @@ private:
         Thread& t = current_thread();
         const std::size_t bytes = plan_.bytes_of(v);
         if (!s.keeps && at_[v]) t.place = {at_[v], bytes, device_};
-        Ref<Block> y = compute_node(n, in.data());
+        Ref<Block> y = s.loop ? s.loop->run(in) : compute_node(n, in.data());
         t.place = {};
         if (y->count != element_count(n.shape) || y->dtype != n.dtype)
             fail<TapeError>(n.primitive->name, "gave a result of another shape than when it was traced",
