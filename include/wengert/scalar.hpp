@@ -15,6 +15,7 @@
 #include "scalar/parallel.hpp"
 #include "scalar/sparse.hpp"
 #include "scalar/sparse_hessian.hpp"
+#include "scalar/sparse_of_blocks.hpp"
 #include "scalar/sweep.hpp"
 #include "scalar/transforms.hpp"
 #include "scalar/variables.hpp"

@@ -1,6 +1,9 @@
 // sparse_jacobian: the pattern from the program, values against the dense one.
 #include "catch.hpp"
 
+#include <wengert/ops/indexing.hpp>
+#include <wengert/ops/structural.hpp>
+#include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
 
 namespace wg = wengert;
@@ -53,4 +56,85 @@ TEST_CASE("What sparse_jacobian refuses")
     };
     CHECK_THROWS_AS(wg::grad(inside)(R(1.0)), wg::TapeError);
     CHECK(wg::sparse_jacobian(f)(Reals{}).rows.size() == 1);
+}
+
+namespace {
+
+/// A residual with a branch, of three unknowns and a number of its own, and an energy of the same.
+const auto residual = wg::kernel([](auto a, auto b, auto c, auto w) {
+    using std::sin;
+    if (a > b) return std::array{a * b * w + sin(c), c * c * a};
+    return std::array{a - b * w, a * b * c};
+});
+const auto energy = wg::kernel([](auto a, auto b, auto c, auto w) {
+    using std::sin;
+    return a * a * b + w * c * sin(b);
+});
+const wg::BlockPlaces<3> places{{0, 1, 2}, {3, 1, 4}, {2, 2, 0}, {4, 3, 1}};  // one has an unknown twice
+const wg::Tensor<double> unknowns = {0.3, 1.2, -0.5, 2.0, 0.7}, weights = {1.0, 2.0, 3.0, 4.0};
+
+/// The function of all unknowns whose blocks these are.
+template <class F> auto whole(const F& f)
+{
+    return [&f](const wg::Tensor<double>& x) {
+        std::vector<wg::Tensor<double>> y;
+        for (std::size_t b = 0; b < places.size(); ++b) {
+            const auto [i, j, k] = places[b];
+            const auto block = f(x(i), x(j), x(k), weights(static_cast<std::int64_t>(b)));
+            for (const auto& r : wg::detail::as_list(block)) y.push_back(r);
+        }
+        return stack(y);
+    };
+}
+template <class T> wg::Tensor<T> dense(const wg::SparseMatrix<T>& m)
+{
+    std::vector<T> all((m.rows.size() - 1) * static_cast<std::size_t>(m.width));
+    for (std::size_t i = 0; i + 1 < m.rows.size(); ++i)
+        for (auto k = static_cast<std::size_t>(m.rows[i]); k < static_cast<std::size_t>(m.rows[i + 1]); ++k)
+            all[i * static_cast<std::size_t>(m.width) + static_cast<std::size_t>(m.columns[k])] +=
+                m.values[k];
+    return wg::Tensor<T>(wg::Shape{m.rows.size() - 1, static_cast<std::size_t>(m.width)}, all);
+}
+
+}  // namespace
+
+TEST_CASE("All blocks of a structure at once")
+{
+    const auto J = wg::sparse_jacobian(residual, places)(unknowns, weights);
+    CHECK(wg::allclose(dense(J), wg::jacobian(whole(residual))(unknowns), 1e-14));
+    CHECK(J.columns.size() == 2 * (3 + 3 + 2 + 3));
+    for (std::size_t i = 0; i + 1 < J.rows.size(); ++i)
+        CHECK(std::is_sorted(J.columns.begin() + J.rows[i], J.columns.begin() + J.rows[i + 1]));
+    const auto H = wg::sparse_hessian(energy, places)(unknowns, weights);
+    const auto total = [](const wg::Tensor<double>& x) { return sum(whole(energy)(x)); };
+    CHECK(wg::allclose(dense(H), wg::hessian(total)(unknowns), 1e-14));
+    CHECK((H.columns.size() == 17 && H.rows.size() == 6));
+    // More results than unknowns: by tangents. Numbers as data; single precision.
+    const auto many = wg::kernel([](auto a, auto w) { return std::array{a * w, a * a, w - a}; });
+    const auto tall =
+        wg::sparse_jacobian(many, wg::BlockPlaces<1>{{1}, {0}})(wg::Tensor<float>{2.0f, 3.0f}, 4.0f);
+    CHECK(tall.values == std::vector<float>{4, 6, -1, 4, 4, -1});
+    CHECK(tall.columns == std::vector<std::int64_t>{1, 1, 1, 0, 0, 0});
+}
+
+TEST_CASE("Blocks of several kinds, none, and what is refused")
+{
+    const auto square = wg::kernel([](auto a) { return a * a; });
+    auto J = wg::sparse_jacobian(square, wg::BlockPlaces<1>{{2}})(unknowns);
+    J.append(wg::sparse_jacobian(residual, places)(unknowns, weights));
+    CHECK((J.rows.size() == 10 && J.rows[1] == 1 && J.columns[0] == 2 && J.values[0] == -1.0));
+    CHECK((J.rows.back() == 23 && J.values.size() == 23));
+    const auto none = wg::sparse_jacobian(square, wg::BlockPlaces<1>{})(unknowns);
+    CHECK((none.rows.size() == 1 && none.width == 5));
+    CHECK(wg::sparse_hessian(square, wg::BlockPlaces<1>{})(unknowns).rows.size() == 6);
+    CHECK_THROWS_AS(wg::sparse_jacobian(square, wg::BlockPlaces<1>{{5}})(unknowns), wg::ShapeError);
+    CHECK_THROWS_AS(wg::sparse_jacobian(square, wg::BlockPlaces<1>{{-1}})(unknowns), wg::ShapeError);
+    CHECK_THROWS_AS(wg::sparse_jacobian(residual, places)(unknowns, wg::Tensor<double>{1.0, 2.0}),
+                    wg::ShapeError);
+    CHECK_THROWS_AS(wg::sparse_hessian(residual, places)(unknowns, weights), wg::ShapeError);
+    CHECK_THROWS_AS(J.append(wg::SparseMatrix<double>{}), wg::ShapeError);
+    const auto differentiated = [&](const wg::Tensor<double>& x) {
+        return x(0) * wg::sparse_jacobian(square, wg::BlockPlaces<1>{{0}})(x).values[0];
+    };
+    CHECK_THROWS_AS(wg::grad(differentiated)(unknowns), wg::TapeError);
 }

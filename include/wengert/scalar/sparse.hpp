@@ -13,6 +13,22 @@ template <class T> struct SparseMatrix {
     std::vector<std::int64_t> rows, columns;
     std::vector<T> values;
     std::int64_t width = 0;  ///< number of columns
+
+    /// Puts the rows of another matrix below. Throws ShapeError where it has another number of columns.
+    SparseMatrix& append(const SparseMatrix& below, Site at = {__builtin_FILE(), __builtin_LINE()})
+    {
+        if (below.width != width)
+            fail<ShapeError>("append",
+                             "matrices of " + std::to_string(width) + " and " + std::to_string(below.width) +
+                                 " columns",
+                             at);
+        const auto before = static_cast<std::int64_t>(columns.size());
+        if (rows.empty()) rows.push_back(0);
+        for (std::size_t i = 1; i < below.rows.size(); ++i) rows.push_back(before + below.rows[i]);
+        columns.insert(columns.end(), below.columns.begin(), below.columns.end());
+        values.insert(values.end(), below.values.begin(), below.values.end());
+        return *this;
+    }
 };
 
 namespace detail {
