@@ -2,7 +2,7 @@ file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda_cache)  # kernels that have
 # The fake driver of CUDA (fake/fake.hpp) with NVRTC and cuBLAS and without, and the tests that run on it: forwards, backwards, at
 # random, and as version 13. On a machine with a GPU the same programs run on that: test_cuda with WENGERT_CUDA_DRIVER unset.
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/cuda/fake)
-foreach(kind IN ITEMS cuda cuda_driver)
+foreach(kind IN ITEMS cuda cuda_no_blas cuda_driver)
     add_library(fake_${kind} MODULE ${fake}/driver.cpp ${fake}/kernels.cpp ${fake}/memory.cpp)
     target_compile_features(fake_${kind} PRIVATE cxx_std_20)
     target_compile_definitions(fake_${kind} PRIVATE FAKE_FOLDER="${fake}")
@@ -11,9 +11,10 @@ foreach(kind IN ITEMS cuda cuda_driver)
     set_target_properties(fake_${kind} PROPERTIES CXX_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
 endforeach()
 target_sources(fake_cuda PRIVATE ${fake}/nvrtc.cpp ${fake}/cublas.cpp)
+target_sources(fake_cuda_no_blas PRIVATE ${fake}/nvrtc.cpp)
 
 wengert_test_group(cuda "")
-add_dependencies(test_cuda fake_cuda fake_cuda_driver)
+add_dependencies(test_cuda fake_cuda fake_cuda_no_blas fake_cuda_driver)
 target_link_libraries(test_cuda PRIVATE listed_primitives)
 
 # wengert_on_fake(test SETTING...): its environment.
@@ -33,6 +34,9 @@ foreach(run IN ITEMS backwards random:1 random:2)
 endforeach()
 add_test(NAME cuda.driver_only COMMAND test_cuda "~[once]" "~[libraries]")
 wengert_on_fake(cuda.driver_only fake_cuda_driver)
+
+add_test(NAME cuda.no_blas COMMAND test_cuda "products*")
+wengert_on_fake(cuda.no_blas fake_cuda_no_blas)
 
 # Why there is no device.
 add_executable(cuda_reasons cuda/reasons/main.cpp)

@@ -74,6 +74,37 @@ TEST_CASE("each function of the driver may fail once, and the next attempt succe
     }
 }
 
+TEST_CASE("every call may fail, whatever it is of", "[gpu]")
+{
+    if (!fake::fail) return;
+    const auto work = [] {
+        const wg::OnDevice there(wg::detail::gpu::number_of(wg::cuda{}));
+        const auto x = wg::normal<double>(wg::Key(3), {600, 2});
+        const auto places = wg::randint<std::int64_t>(wg::Key(4), {600}, 0, 5);
+        Tensor<double> w = wg::full<double>({2, 2}, 0.5);
+        w.requires_grad(true);
+        wg::backward(sum(wg::segment_sum(tanh(matmul(x, w)), places, 5)) + mean(square(w)));
+        return wg::to<wg::cpu>(w.grad())(0, 1).item() +
+               wg::to<wg::cpu>(wg::permutation(wg::Key(5), 1500))(7).item();
+    };
+    const double expected = work();
+    const long before = fake::calls("*");
+    CHECK(work() == expected);
+    const auto calls = static_cast<int>(fake::calls("*") - before);
+    CHECK(calls > 50);
+    for (int after = 1; after <= calls; ++after) {
+        CAPTURE(after, calls);
+        try {
+            const fake::Failing failing("*", after, 1, unknown);
+            const double found = work();
+            CHECK(found == expected);
+        } catch (const wg::DeviceError& e) {
+            CHECK_THAT(std::string(e.what()), contains("CUDA: cu") && contains(" failed: "));
+        }
+        CHECK(work() == expected);
+    }
+}
+
 TEST_CASE("memory that is refused is asked for again when what lies free has been given back", "[gpu]")
 {
     if (!fake::fail) return;

@@ -5,7 +5,8 @@
 //     WENGERT_FAKE_CUDA_DEVICES=2         how many devices there are (1)
 //     WENGERT_FAKE_CUDA_BYTES=1000000     memory of each (2^30)
 //     WENGERT_FAKE_CUDA_ORDER=random:7    in which order blocks and threads run: forwards, backwards, random:SEED
-//     WENGERT_FAKE_CUDA_FAIL=cuMemAllocAsync:3:1:2   the third call, for once, returns 2
+//     WENGERT_FAKE_CUDA_FAIL=cuMemAllocAsync:3:1:2   the third call, for once, returns 2; `*` counts calls of all functions
+//     WENGERT_FAKE_CUDA_KEEP=FOLDER       where the text of all kernels that are compiled goes (bench/kernels.py)
 //     WENGERT_FAKE_CUDA_NVRTC=FILE        a real NVRTC, which has to compile all text as well, for sm_80 and sm_90
 //
 // Tests may ask the same of the functions fake_cuda_… below.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <regex>
 #include <vector>
@@ -38,6 +39,14 @@ std::string whole(const std::string& source)
             name + ">::kernel; }\n";
     }
     return text;
+}
+
+/// The text in a file of its own, in the folder that is named.
+void keep(const Program& p)
+{
+    const std::string folder = fake::setting("KEEP");
+    if (!folder.empty())
+        std::ofstream(folder + "/" + std::to_string(std::hash<std::string>()(p.source)) + ".cu") << p.source;
 }
 
 bool compile_here(Program& p)
@@ -137,6 +146,7 @@ FAKE_EXPORT Result nvrtcCompileProgram(Program* p, int count, const char* const*
         for (int i = 0; i < count; ++i) given = given || std::strcmp(options[i], wanted) == 0;
         if (!given) return p->log = std::string("the fake wants ") + wanted, bad_option;
     }
+    keep(*p);
     return compile_by_nvrtc(*p, count, options) && compile_here(*p) ? 0 : failed;
 }
 FAKE_EXPORT Result nvrtcGetCUBINSize(Program* p, std::size_t* size)

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Registers, spills and shared memory of CUDA's kernels, as ptxas reports them; no GPU is needed.
+
+    bench/kernels.py TEST_CUDA FAKE_DRIVER   runs that program on the fake driver (tests/cuda/fake/), which keeps the text of all
+                                             kernels, and writes bench/results/kernels.json
+
+NVRTC makes PTX of each text with the library's options, ptxas machine code. One row for each kernel by name; where a name has many
+texts (an elementwise primitive, a fold), the most of each column. Without NVRTC or ptxas it says so, and does nothing."""
+import argparse
+import collections
+import ctypes
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import tables
+
+ARCHITECTURES = (80, 90)
+OPTIONS = ["--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true",
+           "--device-as-default-execution-space"]
+TOOLKIT = pathlib.Path("/usr/local/cuda")
+ENTRY = re.compile(r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
+                   r"(\d+) bytes spill loads.*?Used (\d+) registers([^\n]*)", re.S)
+
+
+def nvrtc():
+    for file in (TOOLKIT / "lib64/libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"):
+        try:
+            return ctypes.CDLL(str(file))
+        except OSError:
+            continue
+    return None
+
+
+def ptx(library, text, architecture):
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
+    options = [o.encode() for o in [f"--gpu-architecture=compute_{architecture}", *OPTIONS]]
+    if library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)) != 0:
+        library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetProgramLog(program, log)
+        raise SystemExit(log.value.decode())
+    library.nvrtcGetPTXSize(program, ctypes.byref(size))
+    code = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetPTX(program, code)
+    library.nvrtcDestroyProgram(ctypes.byref(program))
+    return code.value
+
+
+def used(ptxas, code, architecture, folder):
+    """(kernel, registers, bytes of spills, bytes on the stack, bytes shared) of each kernel."""
+    file = folder / "kernels.ptx"
+    file.write_bytes(code)
+    said = subprocess.run([ptxas, "-v", f"-arch=sm_{architecture}", file, "-o", folder / "kernels.cubin"],
+                          capture_output=True, text=True, check=True).stderr
+    for name, stack, stores, loads, registers, rest in ENTRY.findall(said):
+        shared = re.search(r"(\d+) bytes smem", rest)
+        yield name, int(registers), int(stores) + int(loads), int(stack), int(shared[1]) if shared else 0
+
+
+def kept_texts(program, driver):
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {"WENGERT_CUDA_DRIVER": driver, "WENGERT_FAKE_CUDA_KEEP": folder, "XDG_CACHE_HOME": folder}
+        subprocess.run([program], env=os.environ | settings, stdout=subprocess.DEVNULL, check=True)
+        return [file.read_text() for file in sorted(pathlib.Path(folder).glob("*.cu"))]
+
+
+def rows(texts, library, ptxas):
+    most, count = collections.defaultdict(lambda: [0, 0, 0, 0, 0]), collections.Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for text in texts:
+            for k, architecture in enumerate(ARCHITECTURES):
+                for name, registers, *bytes_of in used(ptxas, ptx(library, text, architecture), architecture,
+                                                       pathlib.Path(folder)):
+                    name = re.sub(r"(_(f32|f64|i32|i64|u8|\d+))+$", "", name)
+                    row = most[name]
+                    row[k] = max(row[k], registers)
+                    row[2:] = map(max, row[2:], bytes_of)
+                    count[name] += k == 0
+    return [[f"`{name}`", count[name], *row] for name, row in sorted(most.items())]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("driver")
+    arguments = parser.parse_args()
+    library = nvrtc()
+    ptxas = shutil.which("ptxas") or shutil.which("ptxas", path=TOOLKIT / "bin")
+    if not library or not ptxas:
+        return print("kernels.py: NVRTC and ptxas are not both installed")
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    columns = ["kernel", "texts", *(f"registers, sm_{a}" for a in ARCHITECTURES), "spills, bytes", "stack, bytes",
+               "shared, bytes"]
+    texts = kept_texts(arguments.program, arguments.driver)
+    tables.store("kernels", f"`bench/kernels.py`, NVRTC {major.value}.{minor.value}, {len(texts)} texts",
+                 columns=columns, rows=rows(texts, library, ptxas))
+
+
+if __name__ == "__main__":
+    main()
