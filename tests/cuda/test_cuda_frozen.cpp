@@ -1,6 +1,7 @@
 // Frozen functions on a device of CUDA: fused groups, one arena, guards, and what they meet. On the fake driver and on a GPU alike.
 #include <wengert/cuda.hpp>
 #include <wengert/graph/look/plan.hpp>
+#include <wengert/graph/look/text.hpp>
 
 #include <thread>
 
@@ -270,6 +271,44 @@ TEST_CASE("bodies of loops and branches run on the device, their conditions come
             return wg::scan(inner, x, 5).first;
         },
         0, some({5}));
+}
+
+TEST_CASE("what is moved between the host and a device is shown and counted, keys stay", "[gpu][libraries]")
+{
+    const auto f = [](const Tensor<double>& x, const wg::Key& key) {
+        const auto [first, second] = std::pair(wg::split(key).first, wg::split(key).second);
+        const Tensor<double> y = exp(x) * wg::uniform<double>(first, {4}) + wg::normal<double>(second, {4});
+        return y + wg::host_callback<double>(
+                       {2, 1},
+                       [](const Tensor<double>& t) {
+                           return wg::full<double>({2, 1}, t(0).item());
+                       },
+                       y);
+    };
+    auto frozen = wg::freeze(f, on_device());
+    for (std::uint64_t k = 0; k < 3; ++k)
+        CHECK(bits(frozen(some({4}), wg::Key(k))) == bits(f(some({4}), wg::Key(k))));
+    const wg::FreezeStats s = frozen.stats();
+    CHECK(s.replays == 2);
+    CHECK(s.transfers == 5);  // the callback's result goes there and, as all that has effects, back
+    CHECK(s.transfer_bytes == 8 * (4 + 4 + 2 + 2 + 8));
+    const wg::Graph& g = frozen.graph(some({4}), wg::Key(0));
+    const std::string text = to_text(g, wg::inspect(g, frozen.backend()).notes);
+    for (const char* part : {"| to the device", "to the host for host_callback", "made on the host",
+                             "back to where the arguments lie"})
+        CHECK_THAT(text, contains(part));
+    const auto noise = [](const Tensor<double>& x, const wg::Key& key) {
+        const wg::OnDevice beside(x.any().value->device());
+        return x + wg::uniform<double>(wg::fold_in(key, 3), {4});
+    };
+    auto noisy = wg::freeze(noise, on_device(false));
+    const Tensor<double> x = wg::to<wg::cuda>(some({4}));
+    for (std::uint64_t k = 0; k < 3; ++k) noisy(x, wg::Key(k));
+    const Calls calls = calls_of([&] { noisy(x, wg::Key(7)); });
+    CHECK(calls.waits + calls.to_device + calls.to_host == 0);
+    CHECK(bits(noisy(x, wg::Key(7))) == bits(noise(some({4}), wg::Key(7))));
+    const auto events = wg::profile(g, frozen.inputs(some({4}), wg::Key(1)), frozen.backend(), 2);
+    CHECK(events.size() == 2 * s.kernels);
 }
 
 TEST_CASE("frozen functions on a device under derivatives, with other extents, checkpoints and hooks",

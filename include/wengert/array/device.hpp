@@ -101,7 +101,8 @@ struct DeviceTable {
     bool replays = false;  ///< a graph runs there node by node; else the whole of it is a host call
     /// The elements of a draw, of a key's two words: false where the host has to make them.
     bool (*draw)(const RandomDraw&, const std::uint64_t* key, Block& out) = nullptr;
-    const Backend* backend = nullptr;  ///< what runs graphs there better (graph/ir/executable.hpp)
+    const Backend* backend =
+        nullptr;  ///< what runs graphs there better, on inputs from anywhere (graph/ir/executable.hpp)
 };
 
 /// Where something is to run: the tag of a device, cpu{} or cuda{}.

@@ -5,8 +5,8 @@
 #include "../graph/ir/interpret.hpp"
 #include "../graph/tile/call_steps.hpp"
 #include "../graph/tile/inspect.hpp"
+#include "crossings.hpp"
 #include "group_text.hpp"
-#include "loops.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -23,86 +23,18 @@ struct ReplayStep {
     std::vector<ValueId> ends;              ///< roots that nobody reads any more
 };
 
-/// The guards of a graph. Each is copied aside when it is made; they are looked at together, as late as can be: before what may throw or
-/// has effects, and when the last of them is there. Then the host waits, once.
-class ReplayGuards {
-public:
-    ReplayGuards(const Graph& g, const tiling::Plan& plan, std::uint8_t device)
-        : graph_(g), device_(device), made_(plan.tasks.size() + 1), looked_at_(plan.tasks.size() + 1)
-    {
-        const std::vector<Guard>& all = g.guards();
-        for (std::uint32_t k = 0; k < all.size(); ++k)
-            made_[plan.values[plan.root(all[k].value)].first].push_back(k);
-        std::size_t left = all.size();
-        for (std::size_t t = 0; t < made_.size(); ++t) {
-            left -= made_[t].size();
-            looked_at_[t] = left == 0 || (t < plan.tasks.size() && plan.tasks[t].throws);
-        }
-        for (const Guard& guard : all) bytes_ += guard.expected->bytes();
-    }
-    /// Those made by the tasks before task t.
-    template <class Values> void keep(std::size_t t, const Values& block)
-    {
-        for (const std::uint32_t k : made_[t]) {
-            if (!there_)
-                there_ = make_elsewhere(current_thread(), device_, DType::boolean,
-                                        {static_cast<std::int64_t>(bytes_)}, bytes_);
-            const Guard& guard = graph_.guards()[k];
-            const Ref<Block> to = make_borrowed_elsewhere(device_, guard.expected->dtype,
-                                                          guard.expected->shape, there_->data + end_);
-            device_table(device_).copy(*block(guard.value), *to);
-            waiting_.push_back(k);
-            end_ += to->bytes();
-        }
-    }
-    /// The first one that does not hold of those that are to be looked at before task t; or the number of all.
-    std::size_t failing(std::size_t t)
-    {
-        if (waiting_.empty() || !looked_at_[t]) return graph_.guards().size();
-        std::vector<std::byte> here(end_ - begin_);
-        device_table(device_).to_host(here.data(), there_->data + begin_, here.size());
-        device_table(device_).counts->to_host.fetch_add(1, std::memory_order_relaxed);
-        std::size_t at = 0;
-        for (const std::uint32_t k : waiting_) {
-            const Block& expected = *graph_.guards()[k].expected;
-            if (!same_elements(*make_borrowed(expected.dtype, expected.shape, here.data() + at), expected))
-                return k;
-            at += expected.bytes();
-        }
-        waiting_.clear();
-        begin_ = end_;
-        return graph_.guards().size();
-    }
-    void end() noexcept
-    {
-        waiting_.clear();
-        begin_ = end_ = 0;
-        there_ = {};
-    }
-
-private:
-    const Graph& graph_;
-    std::uint8_t device_;
-    std::vector<std::vector<std::uint32_t>> made_;  ///< by the number of tasks before
-    std::vector<bool> looked_at_;
-    std::size_t bytes_ = 0;
-    // of a run
-    Ref<Block> there_;
-    std::vector<std::uint32_t> waiting_;
-    std::size_t begin_ = 0, end_ = 0;
-};
-
 class Replay final : public Executable {
 public:
     Replay(const Graph& g, const PlanOptions& options, std::uint8_t device)
         : graph_(g), device_(device), watch_(options.watch), plan_(planned(graph_, options)),
-          steps_(plan_.tasks.size()), guards_(graph_, plan_, device_), constants_(g.size()),
-          blocks_(g.size()), owned_(g.outputs().size()), at_(g.size())
+          crossings_(graph_, plan_), steps_(plan_.tasks.size()), guards_(graph_, plan_, device_),
+          constants_(g.size()), blocks_(g.size()), owned_(g.outputs().size()), at_(g.size())
     {
         compile();
         for (std::size_t t = 0; t < steps_.size(); ++t) find_ends(t);
         find_constants();
-        if (watch_) tiling::tell(plan_, *watch_);
+        if (watch_) tiling::tell(plan_, *watch_), watch_->crossings = crossings_.notes();
+        stats.transfers = crossings_.count, stats.transfer_bytes = crossings_.bytes;
         stats.kernels = steps_.size();
         stats.arena_bytes = plan_.arena.bytes, stats.lower_bound = plan_.arena.lower_bound;
         for (const ReplayStep& s : steps_) stats.uncompiled += !s.kernel && !s.loop;
@@ -112,6 +44,7 @@ public:
     {
         const Emptied emptied{*this};
         Gpu& gpu = gpu_with(device_);
+        const OnDevice there(device_);
         begin(inputs);
         for (std::size_t t = 0; t <= steps_.size(); ++t) {
             guards_.keep(t, [&](ValueId v) { return block(v); });
@@ -231,7 +164,10 @@ private:
         if (plan_.arena.bytes > 0)
             arena_ = make_elsewhere(current_thread(), device_, DType::boolean,
                                     {static_cast<std::int64_t>(plan_.arena.bytes)}, plan_.arena.bytes);
-        for (ValueId v : graph_.inputs()) hold(v, contiguous(inputs[graph_.node(v).index]));
+        for (ValueId v : graph_.inputs()) {
+            const Ref<Block>& x = inputs[graph_.node(v).index];
+            hold(v, contiguous(crossings_.stays(v) ? on_host(x) : placed(x, device_)));
+        }
         for (ValueId v : known_) {
             if (!constants_[v]) constants_[v] = placed(contiguous(graph_.node(v).constant), device_);
             hold(v, constants_[v]);
@@ -309,6 +245,7 @@ private:
         if (y->count != element_count(n.shape) || y->dtype != n.dtype)
             fail<TapeError>(n.primitive->name, "gave a result of another shape than when it was traced",
                             n.at);
+        if (crossings_.stays(v)) return hold(v, std::move(y));
         y = placed(std::move(y), device_);
         const bool seen =
             std::any_of(in.begin(), in.end(), [&](const Ref<Block>& x) { return x.get() == y.get(); });
@@ -335,6 +272,7 @@ private:
     std::uint8_t device_;
     PlanWatch* watch_;
     tiling::Plan plan_;
+    Crossings crossings_;
     std::vector<ReplayStep> steps_;
     ReplayGuards guards_;
     std::vector<ValueId> known_;
@@ -344,6 +282,24 @@ private:
     std::vector<Ref<Block>> blocks_, owned_;  ///< of values; of outputs that launches write
     std::vector<std::byte*> at_;
     std::vector<std::uintptr_t> parameters_;
+};
+
+/// Node by node on a device.
+class PlacedNodes final : public InterpretedGraph {
+public:
+    PlacedNodes(const Graph& g, NodeCallback callback, std::uint8_t device)
+        : InterpretedGraph(g, std::move(callback)), device_(device)
+    {}
+    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
+    {
+        const OnDevice there(device_);
+        std::vector<Ref<Block>> in = inputs;
+        for (Ref<Block>& x : in) x = placed(std::move(x), device_);
+        return InterpretedGraph::run(in, outputs);
+    }
+
+private:
+    std::uint8_t device_;
 };
 
 /// Where nothing can be compiled, or the driver refuses what was, it runs node by node and says why.
@@ -356,7 +312,7 @@ inline std::unique_ptr<Executable> compile_replay(const Graph& g, const PlanOpti
     } catch (const DeviceError& e) {
         why = e.what();
     }
-    auto nodes = std::make_unique<InterpretedGraph>(g, options.callback);
+    auto nodes = std::make_unique<PlacedNodes>(g, options.callback, device);
     nodes->stats.uncompiled = nodes->stats.kernels;
     nodes->note = why + ": it runs node by node";
     return nodes;

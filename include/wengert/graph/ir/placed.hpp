@@ -24,8 +24,9 @@ public:
     {
         const std::uint8_t from = device_of(inputs), device = to_.chosen ? to_.number : from;
         if (device == 0 && from == 0) return run_here(inputs, outputs);
-        std::vector<Ref<Block>> there(inputs.size());
-        for (std::size_t k = 0; k < inputs.size(); ++k) there[k] = placed(inputs[k], device);
+        std::vector<Ref<Block>> there = inputs;
+        if (!has_backend(device))  // those see to it themselves
+            for (Ref<Block>& x : there) x = placed(std::move(x), device);
         const std::size_t guards = run_there(device, there, outputs);
         if (device != from)
             for (Ref<Block>& y : outputs)
@@ -35,9 +36,13 @@ public:
     bool run_on_pointers(const Block* const*, Ref<Block>*) override { return false; }
 
 private:
-    static bool runs_on(std::uint8_t device)
+    bool has_backend(std::uint8_t device) const
     {
-        return device && (device_table(device).backend || device_table(device).replays);
+        return device && !by_nodes_ && device_table(device).backend;
+    }
+    bool runs_on(std::uint8_t device) const
+    {
+        return has_backend(device) || (device && device_table(device).replays);
     }
     /// The executable of a device, made when it is first wanted. A device without a backend runs node by node, of which there is
     /// nothing to say.
@@ -46,7 +51,7 @@ private:
         std::unique_ptr<Executable>& e = by_device_[device];
         if (e) return *e;
         const OnDevice host(0);
-        const Backend* const backend = device && !by_nodes_ ? device_table(device).backend : nullptr;
+        const Backend* const backend = has_backend(device) ? device_table(device).backend : nullptr;
         if (device && !backend) return *(e = std::make_unique<InterpretedGraph>(graph_, options_.callback));
         e = backend ? backend->compile(graph_, options_) : host_(graph_);
         take_news(*e);
