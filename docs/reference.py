@@ -47,7 +47,7 @@ TASKS = {
                   "checkpoint=-",
     "Scalar code (`scalar.hpp`)": "Real=- Real.value=- Real.is_active=- Real.detach=- Real.requires_grad=- Real.grad=- "
                                   "Real.set_value=- is_real_number=- elements=- real=- kernel=- KernelOptions=- "
-                                  "sparse_jacobian=- sparse_hessian=- BlockPlaces=- SparseMatrix=- external=- parallel_for=- ParallelOptions=- "
+                                  "vjps=- sparse_jacobian=- sparse_hessian=- BlockPlaces=- SparseMatrix=- external=- parallel_for=- ParallelOptions=- "
                                   "digamma=- polygamma=- Tangents=- Tangents.variable=-",
     "Structs of tensors": "tree::map=- tree::for_each=- tree::zip_for_each=- tree::count=- tree::Mismatch=- "
                           "tree::is_leaf=- tree::is_opaque=- tree::ElementsOf=- named=-",

@@ -19,3 +19,4 @@
 #include "scalar/sweep.hpp"
 #include "scalar/transforms.hpp"
 #include "scalar/variables.hpp"
+#include "scalar/vector_mode.hpp"

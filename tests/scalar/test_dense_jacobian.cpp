@@ -6,6 +6,8 @@
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
 
+#include <thread>
+
 namespace wg = wengert;
 using R = wg::Real<double>;
 using D = wg::Tensor<double>;
@@ -147,4 +149,75 @@ TEST_CASE("The pattern and the number of colours of a Hessian")
                     })(R(1.0)),
                     wg::TapeError);
     CHECK(wg::Tape::current().size() == 0);
+}
+
+namespace {
+
+Reals with_constants(const Reals& v)
+{
+    Reals y;
+    for (std::size_t i = 0; i < v.size(); ++i) y.push_back(sin(v[i]) * v[(i + 1) % v.size()]);
+    y.insert(y.end(), {R(3.0), v[0]});
+    return y;
+}
+const Reals at{0.3, 1.2, -0.7, 2.0};
+std::vector<Reals> many_cotangents(std::size_t n)
+{
+    std::vector<Reals> all(n, Reals(6));
+    for (std::size_t k = 0; k < n; ++k)
+        for (std::size_t i = 0; i < 6; ++i) all[k][i] = std::sin(double(k) + 2.0 * double(i));
+    return all;
+}
+R sum_of_squares(const std::vector<Reals>& all)
+{
+    R s;
+    for (const Reals& g : all)
+        for (const R& e : g) s += e * e;
+    return s;
+}
+
+}  // namespace
+
+TEST_CASE("Many cotangents through one recording")
+{
+    const auto cotangents = many_cotangents(11);  // more than go into one sweep
+    const auto [y, pullback] = wg::vjps(with_constants, at);
+    CHECK((y.size() == 6 && y[0].value() == with_constants(at)[0].value() && !y[0].is_active()));
+    std::vector<Reals> all;
+    std::thread elsewhere([&, &p = pullback] { all = p(cotangents); });
+    elsewhere.join();
+    const auto one = wg::vjp(with_constants, at).second;
+    REQUIRE(all.size() == 11);
+    for (std::size_t k = 0; k < 11; ++k) {
+        const Reals g = one(cotangents[k]);
+        for (std::size_t j = 0; j < at.size(); ++j)
+            CHECK(all[k][j].value() == Approx(g[j].value()).epsilon(1e-15));
+    }
+    CHECK(pullback({}).empty());
+    CHECK_THROWS_AS(pullback({Reals{1.0}}), wg::ShapeError);
+    const auto single =
+        wg::vjps([](const wg::Real<float>& x) { return x * x; }, wg::Real<float>(3.0f)).second;
+    CHECK(single({1.0f, -2.0f})[1].value() == -12.0f);
+}
+
+TEST_CASE("Many cotangents inside of a derivative, of tensors in between, and of what is captured")
+{
+    const auto by_point = [](const Reals& q) {
+        return sum_of_squares(wg::vjps(with_constants, q).second(many_cotangents(3)));
+    };
+    const auto by_cotangent = [](const Reals& q) {
+        auto c = many_cotangents(2);
+        c[0][0] = q[0], c[1][2] = q[1] * q[2];
+        return sum_of_squares(wg::vjps(with_constants, at).second(c));
+    };
+    CHECK(wg::check_grads(by_point, at).ok);
+    CHECK(wg::check_grads(by_cotangent, at).ok);
+    const auto tensors = [](const Reals& v) { return wg::elements(tanh(wg::stack(v)) * 2.0); };
+    const auto g = wg::vjps(tensors, at).second({Reals{1.0, 0.0, 0.0, 0.0}, Reals{0.0, 1.0, 0.0, 0.0}});
+    CHECK(g[1][1].value() == Approx(2 / (std::cosh(1.2) * std::cosh(1.2))));
+    const auto captured = [](const R& w) {
+        const auto f = [&](const Reals& v) { return Reals{v[0] * v[0], w}; };  // w is none of f's variables
+        return wg::vjps(f, at).first[1] * R(wg::jacobian(f)(at)(0, 0));
+    };
+    CHECK(wg::grad(captured)(R(2.0)).value() == Approx(0.6));
 }

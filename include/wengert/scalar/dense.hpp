@@ -79,10 +79,10 @@ private:
     std::vector<double> out_;
 };
 
-/// Places of y's reals, 0 for constants; false where f did more than operations on x's reals at this level alone.
+/// Places of y's reals from `first` on, 0 for others; false where f did more than operations on x's reals at this level alone.
 template <class T, class Y>
 bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, const Y& y,
-                std::vector<std::uint32_t>& places)
+                std::uint32_t first, std::vector<std::uint32_t>& places)
 {
     if (!tape.extension || recorder() || tape.allow_nan) return false;
     const auto& stream = static_cast<const ScalarStream&>(*tape.extension);
@@ -94,10 +94,30 @@ bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, 
     }
     tree::for_each(
         [&](const Real<T>& r) {
-            const bool depends = r.is_active() && stream.dependence(r.mark(), "jacobian") != 0;
+            const bool depends = r.mark().index() >= first && stream.dependence(r.mark(), "jacobian") != 0;
             places.push_back(depends ? r.mark().index() : 0);
         },
         y);
+    return true;
+}
+
+/// Records f, and where it did operations on x's reals alone calls use(stream, place of the first of them, places of the results, result).
+template <class T, class F, class X, class Use>
+bool with_operations(F& f, const X& x, const Tensor<T>& flat, std::string_view transform, const Site& at,
+                     const Use& use)
+{
+    Tape& tape = Tape::current();
+    const AnyTensor* const in[] = {&flat.any()};
+    if (flat.size() == 0 || tape.dependence(in, 1, transform, at) != 0) return false;
+    LevelScope scope(tape, false);
+    const Tensor<T> variable = lift(flat, scope.level(), transform, at);
+    const X arguments = unflattened(x, variable, at);
+    const std::uint32_t first = reals_in<T>(const_cast<X&>(arguments))[0]->mark().index();
+    const auto y = call_with(f, arguments, at);
+    std::vector<std::uint32_t> places;
+    if (!only_reals<T>(tape, scope, variable.any(), y, first, places)) return false;
+    use(ScalarStream::of(tape), first, places, y);
+    report_lost(tape, scope.level(), transform, at, flattened<T>(y, at));
     return true;
 }
 
@@ -105,21 +125,16 @@ bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, 
 template <class T, class F, class X>
 Tensor<T> jacobian_in_lanes(F& f, const X& x, const Tensor<T>& flat, const Site& at)
 {
-    Tape& tape = Tape::current();
-    const AnyTensor* const in[] = {&flat.any()};
-    if (flat.size() == 0 || tape.dependence(in, 1, "jacobian", at) != 0) return {};
-    LevelScope scope(tape, false);
-    const Tensor<T> variable = lift(flat, scope.level(), "jacobian", at);
-    const X arguments = unflattened(x, variable, at);
-    const std::uint32_t first = reals_in<T>(const_cast<X&>(arguments))[0]->mark().index();
-    const auto y = call_with(f, arguments, at);
-    std::vector<std::uint32_t> places;
-    if (!only_reals<T>(tape, scope, variable.any(), y, places)) return {};
-    const std::vector<double> J = DenseLanes(ScalarStream::of(tape), first, flat.size(), places).run();
-    report_lost(tape, scope.level(), "jacobian", at, flattened<T>(y, at));
-    Shape shape = is_real<std::remove_cvref_t<decltype(y)>> ? Shape() : Shape{places.size()};
-    for (auto e : flat.shape()) shape.push_back(e);
-    return Tensor<T>(shape, std::vector<T>(J.begin(), J.end()));
+    Tensor<T> out;
+    with_operations<T>(
+        f, x, flat, "jacobian", at,
+        [&]<class Y>(const ScalarStream& s, std::uint32_t first, const auto& places, const Y&) {
+            const auto J = DenseLanes(s, first, flat.size(), places).run();
+            Shape shape = is_real<Y> ? Shape() : Shape{places.size()};
+            for (auto e : flat.shape()) shape.push_back(e);
+            out = Tensor<T>(shape, std::vector<T>(J.begin(), J.end()));
+        });
+    return out;
 }
 
 /// Of a function of reals.

@@ -14,7 +14,11 @@ public:
     using Lanes = std::array<double, N>;
 
     LaneSweep(const ScalarStream& s, std::uint32_t begin, std::uint32_t end)
-        : entries_(s.entries()), begin_(begin), end_(end), lanes_(end - begin), guarded_(true)
+        : LaneSweep(s.entries() + begin, begin, end)
+    {}
+    /// Of entries that were the stream's from `begin` to `end`.
+    LaneSweep(const ScalarEntry* entries, std::uint32_t begin, std::uint32_t end)
+        : entries_(entries), begin_(begin), end_(end), lanes_(end - begin), guarded_(true)
     {}
     Lanes& operator[](std::uint32_t place) { return lanes_[place - begin_]; }
     void clear() { std::fill(lanes_.begin(), lanes_.end(), Lanes{}); }
@@ -23,7 +27,7 @@ public:
     void reverse()
     {
         for (std::uint32_t i = end_; i-- > begin_;) {
-            if (entries_[i].op() == ScalarOp::input) continue;
+            if (entry(i).op() == ScalarOp::input) continue;
             const Lanes g = std::exchange((*this)[i], Lanes{});
             if (g == Lanes{}) continue;
             partials(i, [&](std::uint32_t k, double partial) { add(k, g, partial); });
@@ -33,7 +37,7 @@ public:
     void forward()
     {
         for (std::uint32_t i = begin_; i < end_; ++i) {
-            if (entries_[i].op() == ScalarOp::input) continue;
+            if (entry(i).op() == ScalarOp::input) continue;
             (*this)[i] = Lanes{};
             partials(i, [&](std::uint32_t k, double partial) {
                 if (k >= begin_) add(i, (*this)[k], partial);
@@ -44,10 +48,11 @@ public:
     template <class F> void partials(std::uint32_t i, const F& f) const
     {
         pull(
-            entries_[i], i, 1.0, [&](std::uint32_t k) { return entries_[k].value; }, f);
+            entry(i), i, 1.0, [&](std::uint32_t k) { return entry(k).value; }, f);
     }
 
 private:
+    const ScalarEntry& entry(std::uint32_t i) const { return entries_[i - begin_]; }
     /// A derivative of 0 makes no NaN of an infinite partial one.
     void add(std::uint32_t to, const Lanes& g, double partial)
     {
