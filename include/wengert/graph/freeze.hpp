@@ -46,7 +46,8 @@ protected:
     {
         const auto is_looked_into = [&](Recorder& r) { return !r.seen(nullptr) || !core_->live.empty(); };
         return tape.anomaly || tape.save_all || tape.hooks || (recorder() && is_looked_into(*recorder())) ||
-               (tape.forward_levels && (arguments(x...).mask & tape.active & tape.forward_levels));
+               (tape.forward_levels && !core_->live.empty() &&
+                (arguments(x...).mask & tape.active & tape.forward_levels));
     }
 
     template <class Y, class... X> Y call(Run<Y, X...> run, const Site& at, const X&... x) const
@@ -179,8 +180,7 @@ protected:
         const auto own = values.begin() + static_cast<std::ptrdiff_t>(path->results + path->live.size());
         for (auto given = own; given != values.end(); ++given) in.push_back({std::move(*given), {}});
         values.erase(own, values.end());
-        std::vector<AnyTensor> tensors =
-            record_section(in, values, frozen_rule(core_, path, std::move(cut)), part_primitive, at);
+        std::vector<AnyTensor> tensors = record_path(core_, path, in, values, std::move(cut), at);
         for (std::size_t k = 0; k < path->live.size(); ++k)
             *core_->live[path->live[k]] = std::move(tensors[path->results + k]);
         ResultFiller filler{tensors.data()};

@@ -72,11 +72,12 @@ struct FreezeOptions {
 
 namespace detail {
 
-/// The derivative of a path with respect to some of its inputs.
-struct FrozenPullback {
-    std::unique_ptr<Executable> executable;
-    std::vector<std::size_t> inputs;  ///< whose cotangents the outputs are
-    std::size_t guards = 0;  ///< a rule that reads a value has some: the graph need not fit other values
+struct FrozenPath;
+
+/// A derivative of a path: cotangents of some inputs, or tangents of results.
+struct FrozenDerivative {
+    std::shared_ptr<FrozenPath> path;  ///< with guards where a rule reads a value: it need not fit others
+    std::vector<std::size_t> of;       ///< whose the outputs are
 };
 
 /// A path and its derivative cut so that what the derivative reads of the call is handed on to it: nothing is computed twice,
@@ -105,7 +106,7 @@ struct FrozenPath {
     bool varies = false;   ///< another trace of it may differ: see Recorder::by_value
     bool effects = false;  ///< it calls the host, which a checked replay would call twice
     std::uint64_t replays = 0;
-    std::map<std::string, std::unique_ptr<FrozenPullback>> pullbacks;
+    std::map<std::string, std::unique_ptr<FrozenDerivative>> derivatives;
     std::vector<std::shared_ptr<FrozenCut>> cuts;  ///< the one used last comes first
 };
 

@@ -16,11 +16,12 @@ bool loops_call_host(const Graph& g);
 /// A derivative would call it again: f is to run instead.
 bool loops_call_host(const FrozenEntry& e);
 
-/// Its derivative: a graph where nothing depends on the cotangents, else the recorded operations once more. `cut`: what it has
-/// handed over are the section's last inputs.
-std::shared_ptr<const SectionRule> frozen_rule(std::shared_ptr<FrozenCore> core,
-                                               std::shared_ptr<FrozenPath> path,
-                                               std::shared_ptr<const FrozenCut> cut);
+/// Results that a path's graph has computed from `in`: one section. Its derivatives are graphs, forwards and backwards and of any
+/// order; the recorded operations once more where another trace watches. `cut`: what it has handed over are the last inputs.
+std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCore>& core,
+                                   const std::shared_ptr<FrozenPath>& path, const std::vector<AnyTensor>& in,
+                                   const std::vector<Ref<Block>>& out, std::shared_ptr<const FrozenCut> cut,
+                                   const Site& at);
 
 std::vector<AnyTensor> section_inputs(const CallArguments& a);
 

@@ -81,6 +81,41 @@ inline std::string present_key(const std::vector<AnyTensor>& cotangents)
     return key;
 }
 
+/// A derivative of a path as a path of its own.
+inline std::shared_ptr<FrozenPath> path_of(const FrozenCore& core, Graph derivative)
+{
+    auto p = std::make_shared<FrozenPath>();
+    p->recorded = std::move(derivative);
+    p->optimized = optimized(p->recorded, core.options);
+    p->executable = core.compile(p->optimized);
+    p->results = p->recorded.outputs().size();
+    return p;
+}
+
+/// Those that are there, contiguous.
+inline void append_blocks(std::vector<Ref<Block>>& to, const std::vector<AnyTensor>& x)
+{
+    for (const auto& t : x)
+        if (t.value) to.push_back(contiguous(t.value));
+}
+inline std::vector<Ref<Block>> blocks_of(const std::vector<AnyTensor>& x)
+{
+    std::vector<Ref<Block>> out;
+    append_blocks(out, x);
+    return out;
+}
+
+/// A derivative on tensors that may depend on others: a section as well, so that derivatives of any order are graphs.
+inline std::vector<AnyTensor> run_path(const std::shared_ptr<FrozenCore>& core,
+                                       const std::shared_ptr<FrozenPath>& path,
+                                       const std::vector<AnyTensor>& in, const Site& at)
+{
+    std::vector<Ref<Block>> blocks = blocks_of(in), out;
+    if (path->executable->run(blocks, out) != path->optimized.guards().size())
+        return replay(path->recorded, in);
+    return record_path(core, path, in, out, {}, at);
+}
+
 class FrozenRule : public SectionRule {
 public:
     /// `cut`: what it has handed over are the section's last inputs.
@@ -110,15 +145,17 @@ private:
                           const std::vector<bool>& wanted, const Site& at) const
     {
         const Occupied occupied(*core_);
-        if (!occupied || recorder() || depends(inputs) || depends(cotangents))
-            return sweep(inputs, cotangents, wanted, at);
+        if (!occupied || recorder()) return sweep(inputs, cotangents, wanted, at);
         Tensors result(inputs.size());
-        if ((soon_ || cut_) && pull_cut(inputs, handed, cotangents, wanted, result, at)) return result;
-        FrozenPullback& p = pullback(inputs, cotangents, wanted, at);
-        Blocks in = blocks_of(inputs), out;
-        append_blocks(in, cotangents);
-        if (p.executable->run(in, out) != p.guards) return sweep(inputs, cotangents, wanted, at);
-        for (std::size_t k = 0; k < out.size(); ++k) result[p.inputs[k]].value = std::move(out[k]);
+        if ((soon_ || cut_) && !depends(inputs) && !depends(cotangents) &&
+            pull_cut(inputs, handed, cotangents, wanted, result, at))
+            return result;
+        const FrozenDerivative& p = pullback(inputs, cotangents, wanted, at);
+        Tensors in = inputs;
+        for (const AnyTensor& g : cotangents)
+            if (g.value) in.push_back(g);
+        Tensors out = run_path(core_, p.path, in, at);
+        for (std::size_t k = 0; k < out.size(); ++k) result[p.of[k]] = std::move(out[k]);
         return result;
     }
     static bool depends(const Tensors& x)
@@ -126,18 +163,6 @@ private:
         const std::uint64_t active = Tape::current().active;
         return std::any_of(x.begin(), x.end(),
                            [&](const AnyTensor& t) { return t.node && (t.node->mask & active); });
-    }
-    /// Those that are there, contiguous.
-    static void append_blocks(Blocks& to, const Tensors& x)
-    {
-        for (const auto& t : x)
-            if (t.value) to.push_back(contiguous(t.value));
-    }
-    static Blocks blocks_of(const Tensors& x)
-    {
-        Blocks out;
-        append_blocks(out, x);
-        return out;
     }
 
     /// By the graph that is handed what it reads; where the call was not the one to hand it over, that is computed now. False where
@@ -242,15 +267,13 @@ private:
         return trace_graph(one_sweep, like, at);
     }
     /// Made at the first sweep with cotangents of these results, for these inputs.
-    FrozenPullback& pullback(const Tensors& inputs, const Tensors& cotangents,
-                             const std::vector<bool>& wanted, const Site& at) const
+    const FrozenDerivative& pullback(const Tensors& inputs, const Tensors& cotangents,
+                                     const std::vector<bool>& wanted, const Site& at) const
     {
-        auto& slot = path_->pullbacks[wanted_key(wanted) + present_key(cotangents)];
+        auto& slot = path_->derivatives[wanted_key(wanted) + present_key(cotangents)];
         if (slot) return *slot;
-        auto p = std::make_unique<FrozenPullback>();
-        const Graph fast = optimized(swept(inputs, cotangents, wanted, p->inputs, false, at), core_->options);
-        p->guards = fast.guards().size();
-        p->executable = core_->compile(fast);
+        auto p = std::make_unique<FrozenDerivative>();
+        p->path = path_of(*core_, swept(inputs, cotangents, wanted, p->of, false, at));
         slot = std::move(p);
         return *slot;
     }
@@ -261,11 +284,80 @@ private:
     bool soon_;  ///< was a sweep to follow when it was recorded?
 };
 
-WENGERT_INLINE std::shared_ptr<const SectionRule> frozen_rule(std::shared_ptr<FrozenCore> core,
-                                                              std::shared_ptr<FrozenPath> path,
-                                                              std::shared_ptr<const FrozenCut> cut)
+/// The tangents of a path's results from those of its inputs, as a graph.
+inline const FrozenDerivative& push_of(const FrozenCore& core, FrozenPath& path,
+                                       const std::vector<AnyTensor>& inputs,
+                                       const std::vector<AnyTensor>& dots, const Site& at)
 {
-    return std::make_shared<FrozenRule>(std::move(core), std::move(path), std::move(cut));
+    auto& slot = path.derivatives[(Tape::current().allow_nan ? "n>" : "0>") + present_key(dots)];
+    if (slot) return *slot;
+    auto p = std::make_unique<FrozenDerivative>();
+    const Graph graph = path.effects ? with_host_values(path.recorded) : path.recorded;
+    std::vector<Ref<Block>> like;
+    for (const auto* some : {&inputs, &dots})
+        for (const auto& x : *some)
+            if (x.value) like.push_back(make_view(contiguous(x.value), x.value->shape, nullptr, 0));
+    const auto one_push = [&](const std::vector<AnyTensor>& x) {
+        LevelScope scope(Tape::current(), true);
+        std::vector<AnyTensor> variables(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
+        std::size_t next = inputs.size();
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            if (!dots[i].value) continue;
+            variables[i] = lift_any(variables[i], scope.level(), "jvp", at);
+            variables[i].node->tangents = new std::vector<Tangent>{{scope.level(), x[next++]}};
+        }
+        std::vector<AnyTensor> out;
+        const std::vector<AnyTensor> y = replay(graph, variables);
+        for (std::size_t k = 0; k < y.size(); ++k)
+            if (const AnyTensor* dot = y[k].node ? y[k].node->tangent(scope.level()) : nullptr) {
+                p->of.push_back(k);
+                out.push_back(*dot);
+            }
+        return out;
+    };
+    p->path = path_of(core, trace_graph(one_push, like, at));
+    slot = std::move(p);
+    return *slot;
+}
+
+/// Tangents of a section's results at one level.
+inline void push_path(const std::shared_ptr<FrozenCore>& core, FrozenPath& path,
+                      const std::vector<AnyTensor>& in, std::vector<AnyTensor>& results, std::size_t level,
+                      const Site& at)
+{
+    std::vector<AnyTensor> all = in, dots(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i)
+        if (const AnyTensor* dot = in[i].node ? in[i].node->tangent(level) : nullptr)
+            all.push_back(dots[i] = *dot);
+    if (all.size() == in.size()) return;
+    Tape& tape = Tape::current();
+    const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(level));
+    const Restore<int> lowered(tape.lowered, tape.lowered + 1);
+    const Restore<Site> site(tape.site_override, at);
+    const FrozenDerivative& p = push_of(*core, path, in, dots, at);
+    std::vector<AnyTensor> out = run_path(core, p.path, all, at);
+    for (std::size_t k = 0; k < out.size(); ++k)
+        if (Node* node = results[p.of[k]].node.get()) {
+            if (!node->tangents) node->tangents = new std::vector<Tangent>;
+            node->tangents->push_back({level, std::move(out[k])});
+        }
+}
+
+WENGERT_INLINE std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCore>& core,
+                                                  const std::shared_ptr<FrozenPath>& path,
+                                                  const std::vector<AnyTensor>& in,
+                                                  const std::vector<Ref<Block>>& out,
+                                                  std::shared_ptr<const FrozenCut> cut, const Site& at)
+{
+    std::vector<AnyTensor> results =
+        record_section(in, out, std::make_shared<FrozenRule>(core, path, std::move(cut)), part_primitive, at);
+    const Tape& tape = Tape::current();
+    std::uint64_t levels = 0;
+    for (const AnyTensor& y : results)
+        if (y.node) levels |= y.node->mask;
+    for (levels &= tape.forward_levels; levels; levels &= levels - 1)
+        push_path(core, *path, in, results, static_cast<std::size_t>(std::countr_zero(levels)), at);
+    return results;
 }
 
 WENGERT_INLINE std::vector<AnyTensor> section_inputs(const CallArguments& a)
