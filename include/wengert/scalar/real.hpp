@@ -73,7 +73,10 @@ public:
         requires std::is_arithmetic_v<S>
     explicit operator S() const
     {
-        return static_cast<S>(value(Site{}));
+        if constexpr (std::is_same_v<S, bool>)
+            return *this != Real();
+        else
+            return static_cast<S>(value(Site{}));
     }
     /// Whether it is recorded: does a variable reach it?
     bool is_active() const noexcept { return mark_.word != 0; }
@@ -229,8 +232,9 @@ inline void note_value_read(ScalarMark m, const Site& at)
 inline bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome)
 {
     ScalarStream* s = ScalarStream::current();
-    if (s && s->guards && this_thread->tape == &s->tape())
-        s->guards->push_back({kind, outcome, s->size(), a.index(), b.index(), x, z});
+    if (!s || !s->guards || this_thread->tape != &s->tape()) return outcome;
+    if (s->guards->size() == ScalarGuard::most) refuse_unrolled(ScalarGuard::most);
+    s->guards->push_back({kind, outcome, s->size(), a.index(), b.index(), x, z});
     return outcome;
 }
 

@@ -52,6 +52,7 @@ struct ScalarStretch {
 
 /// A comparison that a kernel's recording has met: which way it went.
 struct ScalarGuard {
+    static constexpr std::size_t most = std::size_t{1} << 20;  ///< of one recording
     enum class Kind : std::uint8_t { less, less_equal, equal } kind;
     bool outcome;
     std::uint32_t at;    ///< entries before it

@@ -26,6 +26,16 @@ inline constexpr Primitive scalar_primitive = [] {
     return p;
 }();
 
+[[noreturn]] inline void refuse_unrolled(std::size_t most)
+{
+    fail<TapeError>("kernel",
+                    "one cell does more than " + std::to_string(most) +
+                        " operations or comparisons: a plain loop is written out, step by step. A loop whose "
+                        "steps are many or are a matter of data is while_loop or for_each; "
+                        "KernelOptions::most_operations allows more",
+                    line_of_user());
+}
+
 /// Numbers come once in a process, so that a number of another thread is nobody's here.
 inline std::uint32_t next_stretch_number() noexcept
 {
@@ -225,6 +235,7 @@ inline void ScalarStream::reserve(std::size_t more)
     if (roomy > in_memory) roomy = held < in_memory ? in_memory : held + in_memory;
     roomy = std::min(most, std::max(wanted, roomy));
     void* p = wanted > most ? nullptr : moved(roomy * sizeof(ScalarEntry));
+    if (!p && guards) detail::refuse_unrolled(most);
     if (!p)
         throw MemoryError(
             "[scalar code] no memory for more operations: " + std::to_string(size()) + " are recorded, " +

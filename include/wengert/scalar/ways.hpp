@@ -21,7 +21,7 @@ struct Way {
     std::uint32_t begin = 1;  ///< number of the first of them
     bool parts = false;       ///< at a comparison:
     ScalarGuard guard{};
-    std::unique_ptr<Way>
+    std::shared_ptr<Way>
         next[2];  ///< where it is false, where it is true; null as long as no cell went there
     std::vector<WayValue> results;  ///< at the end
 };
@@ -38,18 +38,18 @@ inline std::vector<ScalarEntry> cut(const WayRun& run, std::uint32_t begin, std:
     return {run.steps.begin() + (begin - 1), run.steps.begin() + (end - 1)};
 }
 
-/// Adds a run to the ways; true where it is a new one.
-inline bool add_way(std::unique_ptr<Way>& root, const WayRun& run)
+/// The ways with those of a run; where it is no new one, the same object. What others look at stays as it is.
+inline std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& ways, const WayRun& run)
 {
-    std::unique_ptr<Way>* at = &root;
+    std::shared_ptr<Way> root = std::const_pointer_cast<Way>(ways), *at = &root;
     std::uint32_t begin = 1;
     bool fresh = false;
     for (std::size_t k = 0;; ++k) {
         const bool last = k == run.guards.size();
         const auto end = last ? static_cast<std::uint32_t>(run.steps.size() + 1) : run.guards[k].at;
-        if (!*at) {
-            fresh = true;
-            *at = std::make_unique<Way>();
+        fresh = !*at;
+        *at = fresh ? std::make_shared<Way>() : std::make_shared<Way>(**at);
+        if (fresh) {
             (*at)->steps = cut(run, begin, end);
             (*at)->begin = begin;
             (*at)->parts = !last;
@@ -58,23 +58,25 @@ inline bool add_way(std::unique_ptr<Way>& root, const WayRun& run)
             else
                 (*at)->guard = run.guards[k];
         }
-        if (last) return fresh;
+        if (last) return fresh ? root : ways;
         begin = end;
         at = &(*at)->next[run.guards[k].outcome];
     }
 }
 
-/// Runs f once on these numbers: what it did. Results of f are a Real or a struct of them.
-template <class T, std::size_t n, class F> WayRun run_once(F& f, const T* cell)
+/// Runs f once on these numbers: what it did, `most` operations or less. Results of f are a Real or a struct of them.
+template <class T, std::size_t n, class F> WayRun run_once(const T* cell, std::size_t most)
 {
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
     TapeScope scope;
     ScalarStream& stream = ScalarStream::of(scope.tape());
+    stream.set_room({(most + n + 1) * sizeof(ScalarEntry), {}});
     Tensor<T> x(Shape{n}, std::span<const T>(cell, n));
     x.requires_grad(true);
     const std::vector<Real<T>> in = elements(x);
     WayRun run;
     const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
+    F f{};
     const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
         return f(in[k]...);
     }(std::make_index_sequence<n>());
