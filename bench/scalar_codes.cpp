@@ -1,7 +1,7 @@
 // wengert_scalar_codes: scalar code beside the plain loops it was made from, row by row what docs/performance.md asks of it. Systems
 // of a row take turns; medians. A row is `what | plain | measured | ratio | wanted | holds`, for bench/tables.py.
 //
-// Kernels run frozen, as native code; the hydrodynamics code and Burgers' equation are scalar code on the tape.
+// Kernels are called in eager code and run as native code; the hydrodynamics code and Burgers' equation are scalar code on the tape.
 #include <wengert/graph/emit/native.hpp>
 #include <wengert/graph/freeze.hpp>
 #include <wengert/ops/creation.hpp>
@@ -110,7 +110,8 @@ void hydro()
     print_ratio("hydrodynamics, gradient by scalar code", t[0], t[1], 12);
 }
 
-const auto cell_update = wg::kernel([](auto... x) { return bench::updated_cell(x...); });
+const auto cell_update =
+    wg::kernel([](auto... x) { return bench::updated_cell(x...); }, {.backend = wg::native});
 
 void hydro_cell()
 {
@@ -123,7 +124,7 @@ void hydro_cell()
         const auto y = std::apply([](const auto&... e) { return cell_update(e...); }, q);
         return sum(y[0] * y[1]) + sum(y[2] * y[3]);
     };
-    auto gradient = wg::freeze(wg::value_and_grad(loss), {.backend = wg::native, .check = false});
+    const auto gradient = wg::value_and_grad(loss);
     for (int k = 0; k < 3; ++k) static_cast<void>(gradient(x));
     const auto plain = [&] {
         double sum = 0;
@@ -178,7 +179,8 @@ void burgers()
 
 // ---- Heston's model, 10⁵ paths of 64 steps
 
-const auto heston_step = wg::kernel([](auto... x) { return bench::heston_step(x...); });
+const auto heston_step =
+    wg::kernel([](auto... x) { return bench::heston_step(x...); }, {.backend = wg::native});
 
 using Greeks = std::array<D, 5>;
 using Normals = std::vector<std::array<D, 2>>;
@@ -196,21 +198,19 @@ D price(const Greeks& p, const Normals& normals)
     return std::exp(-bench::rate) * wg::mean(maximum(exp(x) - bench::strike, 0.0));
 }
 
-/// All paths in blocks whose steps stay in the second-level cache, on some threads, each with graphs of its own.
+/// All paths in blocks whose steps stay in the second-level cache, on some threads.
 template <class F> class Blocks {
 public:
-    Blocks(const F& f, const std::vector<Normals>& blocks, std::size_t threads) : blocks_(blocks)
+    Blocks(const F& f, const std::vector<Normals>& blocks, std::size_t threads)
+        : f_(f), blocks_(blocks), threads_(threads)
     {
         for (std::size_t k = 0; k < bench::market.size(); ++k) p_[k] = D(bench::market[k]);
-        for (std::size_t k = 0; k < threads; ++k) {
-            frozen_.push_back(wg::freeze(f, {.backend = wg::native, .check = false}));
-            for (int i = 0; i < 2; ++i) static_cast<void>(frozen_[k](p_, blocks[0]));
-        }
+        (*this)();
     }
     void operator()()
     {
         std::vector<std::thread> helping;
-        for (std::size_t k = 1; k < frozen_.size(); ++k) helping.emplace_back([this, k] { part(k); });
+        for (std::size_t k = 1; k < threads_; ++k) helping.emplace_back([this, k] { part(k); });
         part(0);
         for (auto& t : helping) t.join();
     }
@@ -218,13 +218,12 @@ public:
 private:
     void part(std::size_t k)
     {
-        for (std::size_t b = k; b < blocks_.size(); b += frozen_.size())
-            static_cast<void>(frozen_[k](p_, blocks_[b]));
+        for (std::size_t b = k; b < blocks_.size(); b += threads_) static_cast<void>(f_(p_, blocks_[b]));
     }
-    using Frozen = decltype(wg::freeze(std::declval<F>(), {}));
+    std::decay_t<F> f_;
     const std::vector<Normals>& blocks_;
+    std::size_t threads_;
     Greeks p_;
-    std::vector<Frozen> frozen_;
 };
 
 void heston()
@@ -259,12 +258,14 @@ void heston()
 
 // ---- bundle adjustment of ADBench's ba1: 49 cameras, 7,776 points, 31,843 observations
 
-const auto block = wg::kernel([](auto... x) {
-    const std::array all{x...};
-    std::array<std::remove_cvref_t<decltype(all[0])>, bench::of_block> q;
-    std::copy(all.begin(), all.begin() + bench::of_block, q.begin());
-    return bench::residual(q, all[bench::of_block], all[bench::of_block + 1]);
-});
+const auto block = wg::kernel(
+    [](auto... x) {
+        const std::array all{x...};
+        std::array<std::remove_cvref_t<decltype(all[0])>, bench::of_block> q;
+        std::copy(all.begin(), all.begin() + bench::of_block, q.begin());
+        return bench::residual(q, all[bench::of_block], all[bench::of_block + 1]);
+    },
+    {.backend = wg::native});
 
 using Unknowns = std::array<D, bench::of_block>;
 
@@ -296,10 +297,6 @@ struct Observations {
             return D(shape, std::span(all).subspan(first, count));
         };
         seen_x = part(p.seen[0]), seen_y = part(p.seen[1]);
-        auto& [x, y, weight] = out;
-        for (D* d : {x.data(), y.data()})
-            for (std::size_t j = 0; j < bench::of_block; ++j) d[j] = wg::zeros<double>(shape);
-        weight = wg::zeros<double>(shape);
         for (std::size_t j = 0; j < bench::of_block; ++j) {
             std::vector<std::int64_t> at;
             for (std::size_t k = first; k < first + count; ++k)
@@ -314,14 +311,13 @@ void bundle_adjustment()
     const bench::Bundle p(49, 7776, 31843);
     constexpr std::size_t some = 1024;  // what is made of so many stays in the second-level cache
     const D unknowns(wg::Shape{p.x.size()}, p.x);
-    auto frozen = wg::freeze(rows, {.backend = wg::native, .check = false});
     std::vector<Observations> parts;
     for (std::size_t first = 0; first < p.observations; first += some)
         parts.emplace_back(p, std::min(first, p.observations - some), some);
     const auto blocks = [&] {
-        for (auto& o : parts) frozen.into(o.out)(unknowns, o.places, o.seen_x, o.seen_y);
+        for (auto& o : parts) o.out = rows(unknowns, o.places, o.seen_x, o.seen_y);
     };
-    blocks();  // traces
+    blocks();  // records and compiles
     std::vector<double> residuals(3 * p.observations);
     const auto t = in_turn(51, {[&] { p.objective(residuals), worth += residuals[5]; }, blocks});
     print_ratio("ba1, all blocks of the Jacobian by kernel", t[0], t[1], 5);
@@ -331,12 +327,11 @@ void bundle_adjustment()
 
 template <int rounds> void first_call(double wanted)
 {
-    const auto f = wg::kernel([](auto x, auto y) { return bench::chain<rounds>(x, y); });
     const D x = wg::full<double>({1000}, 0.9), y = wg::full<double>({1000}, 1.01);
-    const auto g = [&](const D& a, const D& b) { return f(a, b); };
     const auto call = [&] {
-        auto frozen = wg::freeze(g, {.backend = wg::native, .check = false});
-        worth += frozen(x, y).data()[0];
+        const auto f =
+            wg::kernel([](auto a, auto b) { return bench::chain<rounds>(a, b); }, {.backend = wg::native});
+        worth += f(x, y).data()[0];
     };
     const double first = bench::seconds_of(call, 1), again = bench::seconds_of(call, 1);
     const std::string operations = std::to_string(8 * rounds);

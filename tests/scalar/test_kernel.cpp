@@ -6,7 +6,12 @@
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
+#include <wengert/ops/cast.hpp>
 #include <wengert/transforms/check_grads.hpp>
+#include <wengert/transforms/checkpoint.hpp>
+
+#include <array>
+#include <thread>
 
 namespace wg = wengert;
 using R = wg::Real<double>;
@@ -188,5 +193,106 @@ TEST_CASE("What a kernel refuses")
         return wg::real(sum(wg::kernel([](auto a) { return a * outside; })(x)));
     };
     CHECK_THROWS_AS(wg::grad(captures)(R(1.0)), wg::TapeError);
+    CHECK(wg::grad([](R a) { return a * a; })(R(1.0)).value() == 2);
+}
+
+TEST_CASE("Eager calls of a kernel are answered by graphs, derivatives of any order as well")
+{
+    const auto f = wg::kernel([](auto x, auto y) {
+        using std::exp, std::sqrt;
+        return x > y ? sqrt(x) * y : exp(-x) * y * y;
+    });
+    const D x = {0.3, 1.7, 2.5, 0.1}, y = {0.5, 0.4, 3.0, 0.2}, v = {1.0, -0.5, 0.25, 2.0};
+    const auto loss = [&](const D& a, const D& b) { return sum(square(f(a, b))); };
+    const auto of_x = [&](const D& a) { return loss(a, y); };
+    static_cast<void>(f(x, y));
+    for (int k = 0; k < 2; ++k) {
+        CHECK(wg::check_grads(loss, std::tuple(x, y), {.order = 2}).ok);
+        const auto nodes = [&](const auto& call) {
+            const auto before = wg::memory::stats().tape_nodes;
+            static_cast<void>(call());
+            return wg::memory::stats().tape_nodes - before;
+        };
+        CHECK(nodes([&] { return wg::jvp(of_x, x, v); }) < 16);
+        CHECK(nodes([&] { return wg::hvp(of_x)(x, v); }) < 40);
+    }
+    const std::string text = f.explain();
+    INFO(text);
+    CHECK(text.find("tile: 1 graphs made") != std::string::npos);
+    CHECK(text.find(" 0 operation by operation") != std::string::npos);
+    CHECK(text.find(" 0 so as graphs were in use") != std::string::npos);
+}
+
+TEST_CASE("Branches on NaN, on whole numbers and truth values; numbers as conditions")
+{
+    const auto f = wg::kernel([](auto x, auto kind, auto on) {
+        if (!on) return 0.0 * x + 7.0;
+        if (kind == 2) return x * x;
+        return x < 1.0 ? x : x + 10.0;  // a NaN is not less
+    });
+    const wg::Tensor<std::int64_t> kind = {1, 2, 1, 1, 2};
+    const wg::Tensor<bool> on = {true, true, true, true, false};
+    const D x = {0.5, 3.0, std::nan(""), 2.0, 4.0};
+    const D y = f(x, kind, on);
+    CHECK((y(0).item() == 0.5 && y(1).item() == 9.0 && y(3).item() == 12.0 && y(4).item() == 7.0));
+    CHECK(std::isnan(y(2).item()));
+    const D g = wg::grad([&](const D& q) { return sum(f(q, kind, on)); })(D{0.5, 3.0, 0.1, 2.0, 4.0});
+    CHECK(wg::allclose(g, D{1.0, 6.0, 1.0, 1.0, 0.0}, 0.0));
+}
+
+TEST_CASE("A kernel under checkpoint, by several threads, in other shapes, and after an error")
+{
+    const auto f = wg::kernel([](auto x, auto y) { return x > 1.0 ? x * y : y * y + x; });
+    const auto chain = [&](const D& x) {
+        D s = x;
+        for (int k = 0; k < 3; ++k) s = wg::checkpoint([&](const D& q) { return f(q, x); })(s);
+        return sum(s);
+    };
+    const auto plain = [&](const D& x) {
+        D s = x;
+        for (int k = 0; k < 3; ++k) s = where(s > 1.0, s * x, x * x + s);
+        return sum(s);
+    };
+    const D x = wg::linspace<double>(-1.0, 2.0, 31);
+    const D expected = wg::grad(plain)(x);
+    CHECK(wg::allclose(wg::grad(chain)(x), expected, 1e-15));
+    CHECK_THROWS_AS(f(x, D{1.0, 2.0}), wg::ShapeError);
+    std::vector<std::thread> threads;
+    std::array<int, 4> right{};
+    for (std::size_t t = 0; t < right.size(); ++t)
+        threads.emplace_back([&, t] {
+            for (int k = 0; k < 20; ++k) right[t] += wg::allclose(wg::grad(chain)(x), expected, 1e-15);
+        });
+    for (auto& t : threads) t.join();
+    CHECK(right == std::array{20, 20, 20, 20});
+    for (std::size_t n = 0; n < 20; ++n) {
+        const D z = wg::full<double>({n}, 2.0);
+        CHECK(sum(f(z, z)).item() == 4.0 * static_cast<double>(n));
+    }
+}
+
+TEST_CASE("A plain loop in a kernel is written out up to a limit, which is named with its line")
+{
+    const D x = {0.5, 0.7};
+    const auto message = [&](const auto& f) -> std::string {
+        try {
+            static_cast<void>(f(x));
+        } catch (const wg::TapeError& e) {
+            return e.what();
+        }
+        return "";
+    };
+    const auto many = wg::kernel(
+        [](auto a) {
+            for (int i = 0; i < 5000; ++i) a = a * 0.999 + 0.001;
+            return a;
+        },
+        {.most_operations = 1000});
+    CHECK_THAT(message(many), contains("[kernel]") && contains("1000 operations") && contains("while_loop"));
+    const auto endless = wg::kernel([](auto a) {
+        while (a < 2.0) continue;
+        return a;
+    });
+    CHECK_THAT(message(endless), contains("[kernel]"));
     CHECK(wg::grad([](R a) { return a * a; })(R(1.0)).value() == 2);
 }

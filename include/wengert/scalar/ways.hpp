@@ -70,7 +70,7 @@ template <class T, std::size_t n, class F> WayRun run_once(const T* cell, std::s
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
     TapeScope scope;
     ScalarStream& stream = ScalarStream::of(scope.tape());
-    stream.set_room({(most + n + 1) * sizeof(ScalarEntry), {}});
+    stream.set_room({most * sizeof(ScalarEntry), {}});
     Tensor<T> x(Shape{n}, std::span<const T>(cell, n));
     x.requires_grad(true);
     const std::vector<Real<T>> in = elements(x);
