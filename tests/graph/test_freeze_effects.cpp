@@ -18,6 +18,14 @@ TEST_CASE("the derivative of a frozen function whose rule reads a value")
     const auto frozen = wg::freeze([rule](const D& x) { return rule(x * 1.0) + 0.0; });
     const std::vector<double> x{1.0, 3.0, 1.5, 4.0, 2.5}, slope{2.0, 30.0, 3.0, 40.0, 25.0};
     for (std::size_t k = 0; k < x.size(); ++k) CHECK(wg::grad(frozen)(D(x[k])).item() == slope[k]);
+
+    const auto forward = wg::custom_jvp(
+        [](const D& y) { return y * y; },
+        [](const D& dot, const D&, const D& y) { return y.item() > 2.0 ? dot * 10.0 * y : dot * 2.0 * y; });
+    const auto other = wg::freeze([forward](const D& y) { return forward(y * 1.0) + 0.0; });
+    for (std::size_t k = 0; k < x.size(); ++k)
+        CHECK(wg::jvp(other, D(x[k]), D(1.0)).second.item() == slope[k]);
+    CHECK(other.stats().inlined == 0);
 }
 
 TEST_CASE("a pullback made while saved values go to disk")

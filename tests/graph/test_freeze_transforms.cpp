@@ -80,6 +80,7 @@ TEST_CASE("transforms of a frozen function")
             backward(frozen(v));
             CHECK(wg::allclose(v.grad(), wg::grad(f)(x), 1e-14));
         }
+    CHECK(frozen.stats().inlined == 0);
 }
 
 TEST_CASE("a frozen function inside of a frozen one and inside of its own")

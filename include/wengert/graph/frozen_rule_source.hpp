@@ -2,9 +2,8 @@
 #pragma once
 
 #include "../base/separate.hpp"
-#include "../transforms/section.hpp"
 #include "compiler.hpp"
-#include "frozen_rule.hpp"
+#include "frozen_derivatives.hpp"
 
 namespace wengert::detail {
 
@@ -21,18 +20,6 @@ WENGERT_INLINE bool loops_call_host(const Graph& g)
     const auto calls = [](const GraphNode& n) { return n.primitive && n.primitive->effects; };
     return static_cast<std::size_t>(std::count_if(g.nodes().begin(), g.nodes().end(), calls)) >
            host_values(g).size();
-}
-
-/// The same graph with these as further inputs.
-inline Graph with_host_values(const Graph& g)
-{
-    std::vector<ValueId> map;
-    Graph out = g.like(map);
-    for (const ValueId v : host_values(g)) map[v] = out.input(g.node(v).dtype, g.node(v).shape, g.node(v).at);
-    for (ValueId v = 0; v < g.size(); ++v)
-        if (map[v] == no_value) map[v] = out.copy(g.node(v), map);
-    out.finish(g, map);
-    return out;
 }
 
 /// The same graph with what is guarded as further outputs.
@@ -74,48 +61,6 @@ inline std::string wanted_key(const std::vector<bool>& wanted)
     return key;
 }
 
-inline std::string present_key(const std::vector<AnyTensor>& cotangents)
-{
-    std::string key;
-    for (const auto& g : cotangents) key += g.value ? 'g' : '-';
-    return key;
-}
-
-/// A derivative of a path as a path of its own.
-inline std::shared_ptr<FrozenPath> path_of(const FrozenCore& core, Graph derivative)
-{
-    auto p = std::make_shared<FrozenPath>();
-    p->recorded = std::move(derivative);
-    p->optimized = optimized(p->recorded, core.options);
-    p->executable = core.compile(p->optimized);
-    p->results = p->recorded.outputs().size();
-    return p;
-}
-
-/// Those that are there, contiguous.
-inline void append_blocks(std::vector<Ref<Block>>& to, const std::vector<AnyTensor>& x)
-{
-    for (const auto& t : x)
-        if (t.value) to.push_back(contiguous(t.value));
-}
-inline std::vector<Ref<Block>> blocks_of(const std::vector<AnyTensor>& x)
-{
-    std::vector<Ref<Block>> out;
-    append_blocks(out, x);
-    return out;
-}
-
-/// A derivative on tensors that may depend on others: a section as well, so that derivatives of any order are graphs.
-inline std::vector<AnyTensor> run_path(const std::shared_ptr<FrozenCore>& core,
-                                       const std::shared_ptr<FrozenPath>& path,
-                                       const std::vector<AnyTensor>& in, const Site& at)
-{
-    std::vector<Ref<Block>> blocks = blocks_of(in), out;
-    if (path->executable->run(blocks, out) != path->optimized.guards().size())
-        return replay(path->recorded, in);
-    return record_path(core, path, in, out, {}, at);
-}
-
 class FrozenRule : public SectionRule {
 public:
     /// `cut`: what it has handed over are the section's last inputs.
@@ -154,17 +99,11 @@ private:
         Tensors in = inputs;
         for (const AnyTensor& g : cotangents)
             if (g.value) in.push_back(g);
-        Tensors out = run_path(core_, p.path, in, at);
-        for (std::size_t k = 0; k < out.size(); ++k) result[p.of[k]] = std::move(out[k]);
+        auto out = run_derivative(core_, p, in, at);
+        if (!out) return sweep(inputs, cotangents, wanted, at);
+        for (std::size_t k = 0; k < out->size(); ++k) result[p.of[k]] = std::move((*out)[k]);
         return result;
     }
-    static bool depends(const Tensors& x)
-    {
-        const std::uint64_t active = Tape::current().active;
-        return std::any_of(x.begin(), x.end(),
-                           [&](const AnyTensor& t) { return t.node && (t.node->mask & active); });
-    }
-
     /// By the graph that is handed what it reads; where the call was not the one to hand it over, that is computed now. False where
     /// there is no such graph.
     bool pull_cut(const Tensors& inputs, const Tensors& handed, const Tensors& cotangents,
@@ -283,65 +222,6 @@ private:
     std::shared_ptr<const FrozenCut> cut_;
     bool soon_;  ///< was a sweep to follow when it was recorded?
 };
-
-/// The tangents of a path's results from those of its inputs, as a graph.
-inline const FrozenDerivative& push_of(const FrozenCore& core, FrozenPath& path,
-                                       const std::vector<AnyTensor>& inputs,
-                                       const std::vector<AnyTensor>& dots, const Site& at)
-{
-    auto& slot = path.derivatives[(Tape::current().allow_nan ? "n>" : "0>") + present_key(dots)];
-    if (slot) return *slot;
-    auto p = std::make_unique<FrozenDerivative>();
-    const Graph graph = path.effects ? with_host_values(path.recorded) : path.recorded;
-    std::vector<Ref<Block>> like;
-    for (const auto* some : {&inputs, &dots})
-        for (const auto& x : *some)
-            if (x.value) like.push_back(make_view(contiguous(x.value), x.value->shape, nullptr, 0));
-    const auto one_push = [&](const std::vector<AnyTensor>& x) {
-        LevelScope scope(Tape::current(), true);
-        std::vector<AnyTensor> variables(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
-        std::size_t next = inputs.size();
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            if (!dots[i].value) continue;
-            variables[i] = lift_any(variables[i], scope.level(), "jvp", at);
-            variables[i].node->tangents = new std::vector<Tangent>{{scope.level(), x[next++]}};
-        }
-        std::vector<AnyTensor> out;
-        const std::vector<AnyTensor> y = replay(graph, variables);
-        for (std::size_t k = 0; k < y.size(); ++k)
-            if (const AnyTensor* dot = y[k].node ? y[k].node->tangent(scope.level()) : nullptr) {
-                p->of.push_back(k);
-                out.push_back(*dot);
-            }
-        return out;
-    };
-    p->path = path_of(core, trace_graph(one_push, like, at));
-    slot = std::move(p);
-    return *slot;
-}
-
-/// Tangents of a section's results at one level.
-inline void push_path(const std::shared_ptr<FrozenCore>& core, FrozenPath& path,
-                      const std::vector<AnyTensor>& in, std::vector<AnyTensor>& results, std::size_t level,
-                      const Site& at)
-{
-    std::vector<AnyTensor> all = in, dots(in.size());
-    for (std::size_t i = 0; i < in.size(); ++i)
-        if (const AnyTensor* dot = in[i].node ? in[i].node->tangent(level) : nullptr)
-            all.push_back(dots[i] = *dot);
-    if (all.size() == in.size()) return;
-    Tape& tape = Tape::current();
-    const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(level));
-    const Restore<int> lowered(tape.lowered, tape.lowered + 1);
-    const Restore<Site> site(tape.site_override, at);
-    const FrozenDerivative& p = push_of(*core, path, in, dots, at);
-    std::vector<AnyTensor> out = run_path(core, p.path, all, at);
-    for (std::size_t k = 0; k < out.size(); ++k)
-        if (Node* node = results[p.of[k]].node.get()) {
-            if (!node->tangents) node->tangents = new std::vector<Tangent>;
-            node->tangents->push_back({level, std::move(out[k])});
-        }
-}
 
 WENGERT_INLINE std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCore>& core,
                                                   const std::shared_ptr<FrozenPath>& path,
