@@ -2,9 +2,19 @@
 #pragma once
 
 #include "../transforms/section.hpp"
-#include "frozen_rule.hpp"
+#include "optimize.hpp"
 
 namespace wengert::detail {
+
+/// What a graph's host_callbacks return, but for those in loops.
+std::vector<ValueId> host_values(const Graph& g);
+
+/// Results that a path's graph has computed from `in`: one section. Its derivatives are graphs, forwards and backwards and of any
+/// order; the recorded operations once more where another trace watches. `cut`: what it has handed over are the last inputs.
+std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCore>& core,
+                                   const std::shared_ptr<FrozenPath>& path, const std::vector<AnyTensor>& in,
+                                   const std::vector<Ref<Block>>& out, std::shared_ptr<const FrozenCut> cut,
+                                   const Site& at);
 
 /// The same graph with these as further inputs.
 inline Graph with_host_values(const Graph& g)

@@ -4,24 +4,14 @@
 #include <map>
 #include <optional>
 
-#include "../tape/section.hpp"
-#include "optimize.hpp"
+#include "frozen_derivatives.hpp"
 
 namespace wengert::detail {
 
-/// What a graph's host_callbacks return, but for those in loops.
-std::vector<ValueId> host_values(const Graph& g);
 bool loops_call_host(const Graph& g);
 
 /// A derivative would call it again: f is to run instead.
 bool loops_call_host(const FrozenEntry& e);
-
-/// Results that a path's graph has computed from `in`: one section. Its derivatives are graphs, forwards and backwards and of any
-/// order; the recorded operations once more where another trace watches. `cut`: what it has handed over are the last inputs.
-std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCore>& core,
-                                   const std::shared_ptr<FrozenPath>& path, const std::vector<AnyTensor>& in,
-                                   const std::vector<Ref<Block>>& out, std::shared_ptr<const FrozenCut> cut,
-                                   const Site& at);
 
 std::vector<AnyTensor> section_inputs(const CallArguments& a);
 

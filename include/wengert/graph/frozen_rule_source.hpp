@@ -3,7 +3,7 @@
 
 #include "../base/separate.hpp"
 #include "compiler.hpp"
-#include "frozen_derivatives.hpp"
+#include "frozen_rule.hpp"
 
 namespace wengert::detail {
 
