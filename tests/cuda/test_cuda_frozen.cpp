@@ -46,20 +46,21 @@ template <class F, class... X> wg::FreezeStats same_bits(const F& f, const X&...
 
 /// How often functions of the driver are called by f.
 struct Calls {
-    long launches = 0, waits = 0, to_device = 0, to_host = 0;
+    long launches = 0, waits = 0, to_device = 0, to_host = 0, graphs = 0;
 };
 template <class F> Calls calls_of(const F& f)
 {
     if (!fake::calls) return f(), Calls{};
     const auto now = [] {
         return Calls{fake::calls("cuLaunchKernel"), fake::calls("cuStreamSynchronize"),
-                     fake::calls("cuMemcpyHtoDAsync_v2"), fake::calls("cuMemcpyDtoHAsync_v2")};
+                     fake::calls("cuMemcpyHtoDAsync_v2"), fake::calls("cuMemcpyDtoHAsync_v2"),
+                     fake::calls("cuGraphLaunch")};
     };
     const Calls before = now();
     f();
     const Calls after = now();
     return {after.launches - before.launches, after.waits - before.waits, after.to_device - before.to_device,
-            after.to_host - before.to_host};
+            after.to_host - before.to_host, after.graphs - before.graphs};
 }
 
 }  // namespace
@@ -105,7 +106,7 @@ TEST_CASE("a replay on a device launches what was planned, and nobody waits", "[
     const Tensor<double> x = some({5, 4}), rate(0.3);
     const auto [y, z] = f(x, rate);
     auto frozen = wg::freeze(f, on_device(false));
-    for (int k = 0; k < 3; ++k) frozen(x, rate);
+    for (int k = 0; k < 2; ++k) frozen(x, rate);
     const Calls to_and_fro = calls_of([&] {
         const auto [u, v] = frozen(x, rate);
         CHECK(bits(u) == bits(y));
@@ -121,16 +122,54 @@ TEST_CASE("a replay on a device launches what was planned, and nobody waits", "[
         },
         on_device(false));
     for (int k = 0; k < 3; ++k) all_there(on, rate_on);
+    CHECK(calls_of([&] { all_there(on, rate_on); }).graphs == (fake::calls ? 1 : 0));
     const auto pool = wg::cuda::memory();
     const Calls calls = calls_of([&] {
         const auto [u, v] = all_there(on, rate_on);
         CHECK(is_there(u));
         CHECK(is_there(v));
     });
-    if (fake::calls) CHECK(calls.launches == static_cast<long>(all_there.stats().kernels));
-    CHECK(calls.waits + calls.to_device + calls.to_host == 0);
+    if (fake::calls) CHECK(calls.graphs == 1);
+    CHECK(calls.to_device == calls.graphs);  // the table of addresses
+    CHECK(calls.launches + calls.waits + calls.to_host == 0);
     CHECK(wg::cuda::memory().allocations == pool.allocations);
     CHECK(wg::cuda::memory().live == pool.live);
+}
+
+TEST_CASE("a replay that was written down is one call, with other arguments and results each time",
+          "[gpu][libraries]")
+{
+    const auto f = [](const Tensor<double>& x, const Tensor<double>& w) {
+        const Tensor<double> y = tanh(x * 1.5) + x, z = matmul(view(y, wg::range(1, 4)), w);
+        return std::tuple(y, exp(z) * 0.5, transpose(y), x, cumsum(z, 0));
+    };
+    auto frozen = wg::freeze(f, on_device(false));
+    std::vector<decltype(f(some({4, 3}), some({3, 2})))> results;
+    for (const bool there : {true, false})
+        for (std::uint64_t k = 1; k < 8; ++k) {
+            const Tensor<double> x = some({4, 3}, k), w = some({3, 2}, 2 * k);
+            const Calls calls = calls_of([&] {
+                results.push_back(there ? frozen(wg::to<wg::cuda>(x), wg::to<wg::cuda>(w)) : frozen(x, w));
+            });
+            if (fake::calls) CHECK(calls.graphs == (k > 3));
+        }
+    for (std::size_t k = 0; k < results.size(); ++k) {
+        const auto right = f(some({4, 3}, k % 7 + 1), some({3, 2}, 2 * (k % 7 + 1)));
+        const auto same = [&]<std::size_t... i>(std::index_sequence<i...>) {
+            return ((allclose(wg::to<wg::cpu>(std::get<i>(results[k])), std::get<i>(right), 1e-13)) && ...);
+        };
+        CHECK(same(std::make_index_sequence<5>()));
+    }
+    // the rule of zero cotangents is a part of what was written down
+    auto pulled =
+        wg::freeze(wg::grad([](const Tensor<double>& x) { return sum(where(x > 0.0, log(x), 0.0 * x)); }),
+                   on_device(false));
+    const Tensor<double> at = {0.0, 2.0};
+    for (int k = 0; k < 5; ++k) {
+        CHECK(pulled(at)(0).item() == 0.0);
+        const wg::AllowNaN allowed;
+        CHECK(std::isnan(pulled(at)(0).item()));
+    }
 }
 
 TEST_CASE("values of a graph on a device share one arena", "[gpu][libraries]")
@@ -426,7 +465,7 @@ TEST_CASE("a graph on a device whose driver refuses: the call ends in an error o
     for (int k = 0; k < 2; ++k) CHECK(bits(frozen(x)) == right);
     for (const char* function :
          {"cuMemAllocAsync", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
-          "cuStreamSynchronize", "cuCtxSetCurrent", "cuLaunchKernel"})
+          "cuStreamSynchronize", "cuCtxSetCurrent", "cuLaunchKernel", "cuGraphLaunch"})
         for (int after = 1; after <= 3; ++after) {
             CAPTURE(function, after);
             wg::cuda::trim();
@@ -438,6 +477,28 @@ TEST_CASE("a graph on a device whose driver refuses: the call ends in an error o
             }
             CHECK(bits(frozen(x)) == right);
         }
+}
+
+TEST_CASE("a replay that cannot be written down is launched as before", "[gpu][libraries]")
+{
+    if (!fake::fail) return;
+    const auto f = [](const Tensor<double>& x) { return tanh(x * 1.5) + cumsum(x, 0); };
+    const auto right = bits(f(some({7})));
+    for (const char* function : {"cuStreamBeginCapture_v2", "cuStreamEndCapture",
+                                 "cuGraphInstantiateWithFlags", "cuMemAllocAsync"}) {
+        auto frozen = wg::freeze(f, on_device(false));
+        for (int k = 0; k < 3; ++k) CHECK(bits(frozen(some({7}))) == right);
+        wg::cuda::trim();
+        {
+            const fake::Failing failing(function, 1, 1, 999);
+            const long before = fake::calls("cuGraphLaunch");
+            CHECK(bits(frozen(some({7}))) == right);
+            CHECK(fake::calls("cuGraphLaunch") == before);
+        }
+        const auto live = wg::cuda::memory().live;
+        for (int k = 0; k < 3; ++k) CHECK(bits(frozen(some({7}))) == right);
+        CHECK(wg::cuda::memory().live == live);
+    }
 }
 
 TEST_CASE("a graph whose groups cannot be compiled runs node by node and says why", "[gpu]")

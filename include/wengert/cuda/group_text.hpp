@@ -47,7 +47,19 @@ template <int n> struct wg_group {
     double zero;
     void* p[n];
 };
+/// An address, or where it stands: with the highest bit set.
+inline void* wg_at(void* p)
+{
+    const uint64_t marked = (uint64_t)p;
+    return marked >> 63 ? *(void**)(marked & ~(1ULL << 63)) : p;
+}
 )wg";
+
+/// An address that launches find at `place` on the device.
+inline std::uintptr_t address_at(const std::byte* place)
+{
+    return reinterpret_cast<std::uintptr_t>(place) | std::uintptr_t{1} << 63;
+}
 
 class GroupText {
 public:
@@ -73,7 +85,7 @@ public:
         std::string s =
             "(const wg_group<" + n + "> g)\n{\n    const double zero = g.zero;\n    (void)zero;\n";
         for (std::size_t k = 0; k < addresses_.size(); ++k)
-            s += filled("    $$* const p$ = ($$*)g.p[$];\n", k < operands_ ? "const " : "",
+            s += filled("    $$* const p$ = ($$*)wg_at(g.p[$]);\n", k < operands_ ? "const " : "",
                         type(addresses_[k]), k, k < operands_ ? "const " : "", type(addresses_[k]), k);
         return s +
                filled("    for ($ i = ($)wg_thread(); i < $; i += ($)wg_threads()) {\n", index_, index_,

@@ -54,8 +54,9 @@ public:
         if (!one.blas_) {
             Blas* made = nullptr;
             check_blas(Products::get().make(&made), "cublasCreate");
-            check_blas(Products::get().set_stream(made, gpu.stream()), "cublasSetStream");
+            check_blas(Products::get().set_stream(made, gpu.main_stream()), "cublasSetStream");
             one.blas_ = made;
+            one.gpu_ = &gpu;
         }
         return one;
     }
@@ -70,6 +71,7 @@ public:
         const int lda = static_cast<int>(a.ld), ldb = static_cast<int>(b.ld), ldc = std::max(n, 1);
         const T one = 1, zero = 0;
         const std::lock_guard lock(mutex_);
+        const WrittenDown now(*gpu_, blas_);
         const auto call = [&](auto* gemm, auto* gemms, const char* name) {
             check_blas(
                 count == 1
@@ -90,8 +92,24 @@ private:
         if (r != success)
             refuse(std::string("CUDA: ") + function + " failed: cuBLAS says " + std::to_string(r));
     }
+    /// Where this thread's work is written down, its products are, too.
+    struct WrittenDown {
+        const Gpu& gpu;
+        Blas* blas;
+        WrittenDown(const Gpu& g, Blas* b) : gpu(g), blas(b)
+        {
+            if (capturing_now) check_blas(Products::get().set_stream(blas, gpu.stream()), "cublasSetStream");
+        }
+        WrittenDown(const WrittenDown&) = delete;
+        WrittenDown& operator=(const WrittenDown&) = delete;
+        ~WrittenDown()
+        {
+            if (capturing_now) static_cast<void>(Products::get().set_stream(blas, gpu.main_stream()));
+        }
+    };
     std::mutex mutex_;
     Blas* blas_ = nullptr;
+    const Gpu* gpu_ = nullptr;
 };
 
 /// A product as it was described (tape/calls.hpp), of operands on a device.

@@ -2,10 +2,13 @@
 // that are planned once (graph/tile/plan.hpp). Nobody waits for the device but where a guard is looked at.
 #pragma once
 
+#include <bit>
+
 #include "../graph/ir/interpret.hpp"
 #include "../graph/tile/call_steps.hpp"
 #include "../graph/tile/inspect.hpp"
-#include "crossings.hpp"
+#include "../devices/cuda/capture.hpp"
+#include "capturable.hpp"
 #include "group_text.hpp"
 
 namespace wengert::detail::gpu {
@@ -27,8 +30,9 @@ class Replay final : public Executable {
 public:
     Replay(const Graph& g, const PlanOptions& options, std::uint8_t device)
         : graph_(g), device_(device), watch_(options.watch), plan_(planned(graph_, options)),
-          crossings_(graph_, plan_), steps_(plan_.tasks.size()), guards_(graph_, plan_, device_),
-          constants_(g.size()), blocks_(g.size()), owned_(g.outputs().size()), at_(g.size())
+          crossings_(graph_, plan_), capturable_(graph_, plan_), steps_(plan_.tasks.size()),
+          guards_(graph_, plan_, device_), constants_(g.size()), blocks_(g.size()),
+          owned_(g.outputs().size()), at_(g.size())
     {
         compile();
         for (std::size_t t = 0; t < steps_.size(); ++t) find_ends(t);
@@ -45,6 +49,7 @@ public:
         const Emptied emptied{*this};
         Gpu& gpu = gpu_with(device_);
         const OnDevice there(device_);
+        if (write_down(gpu)) return run_written(gpu, inputs, outputs);
         begin(inputs);
         for (std::size_t t = 0; t <= steps_.size(); ++t) {
             guards_.keep(t, [&](ValueId v) { return block(v); });
@@ -161,17 +166,27 @@ private:
 
     void begin(const std::vector<Ref<Block>>& inputs)
     {
-        if (plan_.arena.bytes > 0)
-            arena_ = make_elsewhere(current_thread(), device_, DType::boolean,
-                                    {static_cast<std::int64_t>(plan_.arena.bytes)}, plan_.arena.bytes);
         for (ValueId v : graph_.inputs()) {
             const Ref<Block>& x = inputs[graph_.node(v).index];
             hold(v, contiguous(crossings_.stays(v) ? on_host(x) : placed(x, device_)));
         }
+        begin();
+    }
+    void begin()
+    {
+        if (plan_.arena.bytes > 0) arena_ = bytes_there(plan_.arena.bytes);
         for (ValueId v : known_) {
             if (!constants_[v]) constants_[v] = placed(contiguous(graph_.node(v).constant), device_);
             hold(v, constants_[v]);
         }
+    }
+    Ref<Block> bytes_there(std::size_t n) const
+    {
+        return make_elsewhere(current_thread(), device_, DType::boolean, {static_cast<std::int64_t>(n)}, n);
+    }
+    Ref<Block> made_there(const GraphNode& n) const
+    {
+        return make_elsewhere(current_thread(), device_, n.dtype, n.shape, element_count(n.shape));
     }
     void hold(ValueId v, Ref<Block> b)
     {
@@ -180,6 +195,14 @@ private:
     }
 
     std::byte* address(ValueId v) const { return at_[plan_.root(v)] + plan_.layouts[v].offset; }
+    /// What a launch is given: an address, or where it will stand.
+    std::uintptr_t given(ValueId v)
+    {
+        if (!writing_ || !capturable_.by_table(plan_.root(v)))
+            return reinterpret_cast<std::uintptr_t>(address(v));
+        table_.push_back(v);
+        return address_at(table_there_->data + 8 * (table_.size() - 1));
+    }
     /// A value as a block. Those in the arena get a header when somebody wants one.
     Ref<Block> block(ValueId v)
     {
@@ -199,9 +222,8 @@ private:
             at_[v] = at_[task.over[r]];
         } else if (p.home == Home::output) {
             if (!task.group.fused) return void(at_[v] = nullptr);  // whoever makes it takes memory for it
-            const GraphNode& n = graph_.node(graph_.outputs()[s.output]);
-            owned_[s.output] =
-                make_elsewhere(current_thread(), device_, n.dtype, n.shape, element_count(n.shape));
+            if (writing_ && capturable_.by_table(v)) return;
+            owned_[s.output] = made_there(graph_.node(graph_.outputs()[s.output]));
             at_[v] = owned_[s.output]->data;
         } else {
             at_[v] = arena_ ? arena_->data + s.offset : nullptr;
@@ -225,10 +247,10 @@ private:
     {
         parameters_.resize(s.addresses.size() + 1);
         std::memcpy(&parameters_[0], &kernels::zero_cotangent, sizeof(double));
-        for (std::size_t k = 0; k < s.addresses.size(); ++k)
-            parameters_[k + 1] = reinterpret_cast<std::uintptr_t>(address(s.addresses[k]));
+        for (std::size_t k = 0; k < s.addresses.size(); ++k) parameters_[k + 1] = given(s.addresses[k]);
         void* all[] = {parameters_.data()};
         launch_with(gpu, s.kernel, s.count, all);
+        if (writing_) return void(++launches_);
         device_table(device_).counts->kernels.fetch_add(1, std::memory_order_relaxed);
     }
     /// An operation by itself, with the device's kernel or the host's help: it is told where to put its result.
@@ -253,6 +275,80 @@ private:
         hold(v, std::move(y));
     }
 
+    /// After some runs, which have made all kernels ready, the work is written down: true where that is done instead.
+    bool write_down(Gpu& gpu)
+    {
+        constexpr std::size_t before = 2;
+        const auto zero = std::bit_cast<std::uint64_t>(double{kernels::zero_cotangent});
+        if (!written_ && capturable_ && !tried_ && !watch_ && runs_++ >= before) {
+            tried_ = true;
+            zero_ = zero;
+            try {
+                write(gpu);
+            } catch (const Error&) {  // the host has a part in it, or the driver cannot
+            }
+            writing_ = false;
+            std::fill(blocks_.begin(), blocks_.end(), Ref<Block>());
+            std::fill(owned_.begin(), owned_.end(), Ref<Block>());
+        }
+        return written_ && zero == zero_;
+    }
+    void write(Gpu& gpu)
+    {
+        std::size_t places = 0;
+        for (const ReplayStep& s : steps_) places += s.addresses.size();
+        table_there_ = bytes_there(8 * (places + 1));
+        fixed_.assign(graph_.inputs().size(), {});
+        for (ValueId v : graph_.inputs())
+            if (!capturable_.by_table(v)) hold(v, fixed_[graph_.node(v).index] = made_there(graph_.node(v)));
+        Capture capture(gpu);
+        writing_ = true;
+        begin();
+        for (std::size_t t = 0; t < steps_.size(); ++t) step(gpu, t);
+        handed_out_.assign(graph_.outputs().size(), {});
+        for (std::size_t k = 0; k < handed_out_.size(); ++k)
+            if (!capturable_.passes_on(k) && !capturable_.by_table(plan_.root(graph_.outputs()[k])))
+                handed_out_[k] = output(k, fixed_, handed_out_);
+        kept_ = blocks_;
+        kept_.push_back(std::move(arena_));
+        kept_.insert(kept_.end(), owned_.begin(), owned_.end());
+        written_ = capture.finish();
+    }
+    /// What differs from run to run is brought to its place, then all of it is one call.
+    std::size_t run_written(Gpu& gpu, const std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs)
+    {
+        const Computing now("freeze", {});
+        for (ValueId v : graph_.inputs()) {
+            const Ref<Block>& x = inputs[graph_.node(v).index];
+            const Ref<Block>& place = fixed_[graph_.node(v).index];
+            if (capturable_.by_table(v))
+                hold(v, contiguous(placed(x, device_)));
+            else if (x->access.device == device_)
+                device_table(device_).copy(*x, *place);
+            else
+                gpu.from_host(place->data, contiguous(on_host(x))->data, place->bytes());
+        }
+        std::vector<std::byte*> addresses;
+        for (ValueId v : table_) addresses.push_back(address_now(v));
+        gpu.from_host(table_there_->data, addresses.data(), 8 * addresses.size());
+        written_->launch();
+        device_table(device_).counts->kernels.fetch_add(launches_, std::memory_order_relaxed);
+        outputs.clear();
+        for (std::size_t k = 0; k < graph_.outputs().size(); ++k)
+            outputs.push_back(handed_out_[k] ? copy_of(*handed_out_[k]) : output(k, inputs, outputs));
+        return 0;
+    }
+    std::byte* address_now(ValueId v)
+    {
+        const ValueId from = plan_.root(v);
+        if (graph_.node(from).kind == Graph::Kind::operation) {
+            const std::uint32_t k = plan_.stores[plan_.values[from].store].output;
+            if (!owned_[k]) owned_[k] = made_there(graph_.node(graph_.outputs()[k]));
+            at_[from] = owned_[k]->data;
+        }
+        return address(v);
+    }
+
     Ref<Block> output(std::size_t k, const std::vector<Ref<Block>>& inputs,
                       const std::vector<Ref<Block>>& before)
     {
@@ -273,6 +369,7 @@ private:
     PlanWatch* watch_;
     tiling::Plan plan_;
     Crossings crossings_;
+    Capturable capturable_;
     std::vector<ReplayStep> steps_;
     ReplayGuards guards_;
     std::vector<ValueId> known_;
@@ -282,40 +379,15 @@ private:
     std::vector<Ref<Block>> blocks_, owned_;  ///< of values; of outputs that launches write
     std::vector<std::byte*> at_;
     std::vector<std::uintptr_t> parameters_;
+    // of the work that was written down
+    bool writing_ = false, tried_ = false;
+    std::size_t runs_ = 0;
+    std::int64_t launches_ = 0;
+    std::uint64_t zero_ = 0;      ///< what cotangents are compared with in it
+    std::vector<ValueId> table_;  ///< whose addresses stand in the table
+    Ref<Block> table_there_;
+    std::vector<Ref<Block>> fixed_, handed_out_, kept_;  ///< arguments and results in one place; all else
+    std::unique_ptr<CapturedWork> written_;
 };
-
-/// Node by node on a device.
-class PlacedNodes final : public InterpretedGraph {
-public:
-    PlacedNodes(const Graph& g, NodeCallback callback, std::uint8_t device)
-        : InterpretedGraph(g, std::move(callback)), device_(device)
-    {}
-    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
-    {
-        const OnDevice there(device_);
-        std::vector<Ref<Block>> in = inputs;
-        for (Ref<Block>& x : in) x = placed(std::move(x), device_);
-        return InterpretedGraph::run(in, outputs);
-    }
-
-private:
-    std::uint8_t device_;
-};
-
-/// Where nothing can be compiled, or the driver refuses what was, it runs node by node and says why.
-inline std::unique_ptr<Executable> compile_replay(const Graph& g, const PlanOptions& options,
-                                                  std::uint8_t device)
-{
-    std::string why = Kernels::available() ? "" : Compiler::get().reason;
-    try {
-        if (why.empty()) return std::make_unique<Replay>(g, options, device);
-    } catch (const DeviceError& e) {
-        why = e.what();
-    }
-    auto nodes = std::make_unique<PlacedNodes>(g, options.callback, device);
-    nodes->stats.uncompiled = nodes->stats.kernels;
-    nodes->note = why + ": it runs node by node";
-    return nodes;
-}
 
 }  // namespace wengert::detail::gpu

@@ -7,7 +7,7 @@
 #include "folds.hpp"
 #include "index.hpp"
 #include "products.hpp"
-#include "replay.hpp"
+#include "frozen.hpp"
 
 namespace wengert::detail::gpu {
 

@@ -19,6 +19,12 @@ namespace fake {
 
 struct Stream {
     std::deque<std::function<void()>> work;
+    bool captures = false, spoilt = false;  ///< it writes down; somebody has waited for what it writes
+    std::vector<std::function<void()>> written = {};
+};
+/// Work that was written down.
+struct Graph {
+    std::vector<std::function<void()>> work;
 };
 struct Event {
     int pending = 0;
@@ -135,6 +141,7 @@ void fail_for_good(const std::string& why)
 }
 void put(Stream* s, std::function<void()> work)
 {
+    if (s->captures) return s->written.push_back(std::move(work));
     s->work.push_back(std::move(work));
     if (s->work.size() > 20000) run(s);
 }
@@ -259,7 +266,52 @@ FAKE_EXPORT Result cuStreamSynchronize(fake::Stream* stream)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    if (stream->captures) return stream->spoilt = true, 900;
     return fake::run(stream);
+}
+FAKE_EXPORT Result cuStreamBeginCapture_v2(fake::Stream* stream, int)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (stream->captures) return fake::invalid_value;
+    stream->captures = true, stream->spoilt = false;
+    stream->written.clear();
+    return fake::success;
+}
+FAKE_EXPORT Result cuStreamEndCapture(fake::Stream* stream, fake::Graph** graph)
+{
+    const fake::Call call(__func__);
+    stream->captures = false;
+    if (call.result) return call.result;
+    if (stream->spoilt) return 901;
+    *graph = new fake::Graph{std::move(stream->written)};
+    return fake::success;
+}
+FAKE_EXPORT Result cuGraphInstantiateWithFlags(fake::Graph** exec, fake::Graph* graph, unsigned long long)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *exec = new fake::Graph(*graph);
+    return fake::success;
+}
+FAKE_EXPORT Result cuGraphLaunch(fake::Graph* exec, fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    for (const auto& work : exec->work) fake::put(stream, work);
+    return fake::success;
+}
+FAKE_EXPORT Result cuGraphDestroy(fake::Graph* graph)
+{
+    const fake::Call call(__func__);
+    delete graph;
+    return call.result;
+}
+FAKE_EXPORT Result cuGraphExecDestroy(fake::Graph* exec)
+{
+    const fake::Call call(__func__);
+    delete exec;
+    return call.result;
 }
 FAKE_EXPORT Result cuEventCreate(fake::Event** event, unsigned)
 {

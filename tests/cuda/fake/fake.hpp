@@ -12,12 +12,12 @@
 // Tests may ask the same of the functions fake_cuda_… below.
 //
 // How it works. Kernels' text is compiled by the host's compiler behind prelude.hpp. A stream is a queue, which runs when somebody
-// waits for it. Several streams run interleaved at random. The threads of a block run one after another, each a function call;
-// from its first barrier on a thread is a fiber of its own. Blocks and threads run forwards, backwards, or in a random order: what
-// depends on it is wrong. Device memory can be read and written while a kernel or a copy runs, and is a segmentation fault
-// otherwise. It is full of NaNs (0xFF) when it is given and when it has been taken back, and lies between red zones: after every run
-// of queues those are looked at, and a changed one is error 700, which stays, as on a device. Copies of what is no device memory
-// are refused.
+// waits for it; one that is captured keeps what it is given for the graph. Several streams run interleaved at random. The threads
+// of a block run one after another, each a function call; from its first barrier on a thread is a fiber of its own. Blocks and
+// threads run forwards, backwards, or in a random order: what depends on it is wrong. Device memory can be read and written while
+// a kernel or a copy runs, and is a segmentation fault otherwise. It is full of NaNs (0xFF) when it is given and when it has been
+// taken back, and lies between red zones: after every run of queues those are looked at, and a changed one is error 700, which
+// stays, as on a device. Copies of what is no device memory are refused.
 //
 // What it cannot see: races between blocks, and between threads from one barrier to the next; memory order; misaligned accesses;
 // the limits of registers and of shared memory; warps that diverge; what differs between the host's arithmetic and a device's;

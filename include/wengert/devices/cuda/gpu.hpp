@@ -118,16 +118,25 @@ public:
     /// 90 for compute capability 9.0
     int architecture() const noexcept { return architecture_; }
     int multiprocessors() const noexcept { return multiprocessors_; }
-    Stream* stream() const noexcept { return stream_; }
+    /// That of all work, or of what this thread writes down (capture.hpp).
+    Stream* stream() const noexcept
+    {
+        return capturing_now && capturing_now->pool == pool_.get() ? capturing_now->stream : stream_;
+    }
+    /// That of all work: what was written down is done in its order.
+    Stream* main_stream() const noexcept { return stream_; }
     Pool& pool() noexcept { return *pool_; }
 
     void from_host(std::byte* to, const void* from, std::size_t bytes)
     {
-        if (bytes) staging_->to_device(reinterpret_cast<Address>(to), from, bytes);
+        if (!bytes) return;
+        not_captured();
+        staging_->to_device(reinterpret_cast<Address>(to), from, bytes);
     }
     void to_host(void* to, const std::byte* from, std::size_t bytes)
     {
         if (!bytes) return;
+        not_captured();
         staging_->to_host(to, reinterpret_cast<Address>(from), bytes);
         questions_->look();
     }
@@ -135,12 +144,13 @@ public:
     {
         if (bytes)
             check(Driver::get().on_device(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from),
-                                          bytes, stream_),
+                                          bytes, stream()),
                   "cuMemcpyDtoDAsync");
     }
     /// Waits until all that was asked for has been done. Throws DeviceError where some of it has failed.
     void synchronize() const
     {
+        not_captured();
         check(Driver::get().wait_for_stream(stream_), "cuStreamSynchronize");
         questions_->look();
     }
@@ -154,6 +164,10 @@ public:
     }
 
 private:
+    static void not_captured()
+    {
+        if (capturing_now) refuse("CUDA: the host has a part in work that is written down");
+    }
     struct Slot {
         std::once_flag once;
         std::unique_ptr<Gpu> gpu;

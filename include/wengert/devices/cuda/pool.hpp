@@ -23,6 +23,17 @@ struct DeviceMemory {
 
 namespace wengert::detail::gpu {
 
+class Pool;
+
+/// Work of this thread on a device that is written down and not done: where it goes, and the memory that it has given back, which
+/// whoever does the work keeps (capture.hpp).
+struct Capturing {
+    const Pool* pool = nullptr;
+    Stream* stream = nullptr;
+    std::vector<std::pair<std::byte*, std::size_t>> kept = {};
+};
+inline constinit thread_local Capturing* capturing_now __attribute__((visibility("default"))) = nullptr;
+
 class Pool {
 public:
     /// `stream`: that of all work; null where the driver cannot take memory in a stream's order.
@@ -54,6 +65,8 @@ public:
     }
     void give(std::byte* p, std::size_t capacity) noexcept
     {
+        if (capturing_now && capturing_now->pool == this) [[unlikely]]
+            return keep_captured(p, capacity);
         const std::lock_guard lock(mutex_);
         const auto n = static_cast<std::int64_t>(capacity);
         now_.live -= n;
@@ -91,6 +104,13 @@ public:
     }
 
 private:
+    static void keep_captured(std::byte* p, std::size_t capacity) noexcept
+    {
+        try {
+            capturing_now->kept.emplace_back(p, capacity);
+        } catch (...) {  // no memory on the host for a list: it is never used again
+        }
+    }
     Address fresh(std::size_t capacity)
     {
         Address p = 0;

@@ -14,8 +14,10 @@ struct Stream;
 struct Event;
 struct Module;
 struct Function;
-struct Program;  ///< nvrtcProgram
-struct Blas;     ///< cublasHandle_t
+struct WorkGraph;      ///< CUgraph: work that was written down
+struct WorkGraphExec;  ///< CUgraphExec: made ready to be done
+struct Program;        ///< nvrtcProgram
+struct Blas;           ///< cublasHandle_t
 
 /// Results that something is done about.
 enum : Result { success = 0, out_of_memory = 2, no_binary = 209, not_supported = 801 };
@@ -61,6 +63,12 @@ struct DriverFunctions {
     Result (*launch)(Function*, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,
                      unsigned threads_y, unsigned threads_z, unsigned shared, Stream*, void** parameters,
                      void** extra);
+    Result (*begin_capture)(Stream*, int mode);
+    Result (*end_capture)(Stream*, WorkGraph**);
+    Result (*instantiate)(WorkGraphExec**, WorkGraph*, unsigned long long flags);
+    Result (*launch_graph)(WorkGraphExec*, Stream*);
+    Result (*end_graph)(WorkGraph*);
+    Result (*end_executable)(WorkGraphExec*);
 };
 
 template <class Find> void each_function(DriverFunctions& f, const Find& find)
@@ -94,6 +102,12 @@ template <class Find> void each_function(DriverFunctions& f, const Find& find)
     find(f.load, "cuModuleLoadDataEx");
     find(f.find, "cuModuleGetFunction");
     find(f.launch, "cuLaunchKernel");
+    find(f.begin_capture, "cuStreamBeginCapture_v2");
+    find(f.end_capture, "cuStreamEndCapture");
+    find(f.instantiate, "cuGraphInstantiateWithFlags");
+    find(f.launch_graph, "cuGraphLaunch");
+    find(f.end_graph, "cuGraphDestroy");
+    find(f.end_executable, "cuGraphExecDestroy");
 }
 
 /// libnvrtc.

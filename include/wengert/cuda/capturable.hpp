@@ -1,0 +1,84 @@
+// May a graph's replay be written down and done as one thing (devices/cuda/capture.hpp), and what is another one in each?
+#pragma once
+
+#include "crossings.hpp"
+
+namespace wengert::detail::gpu {
+
+/// Arguments and results that launches of groups alone touch have other addresses each time, which stand in a table. Those that others
+/// touch lie in one place: they are copied there, or from there.
+class Capturable {
+public:
+    Capturable(const Graph& g, const tiling::Plan& plan)
+        : g_(g), plan_(plan), by_table_(g.size(), true), whole_(plan.stores.size(), true)
+    {
+        can_ = g.guards().empty() && plan.tasks.size() > 1;
+        for (const tiling::Task& t : plan.tasks)
+            if (!t.group.fused) look_at(t.group);
+        for (std::size_t k = 0; k < g.outputs().size(); ++k)
+            if (!passes_on(k) && !lands(k)) by_table_[plan.root(g.outputs()[k])] = false;
+        find_stores();
+        can_ = can_ && copied() <= most_copied;
+    }
+    explicit operator bool() const noexcept { return can_; }
+    /// Does its address stand in the table, of a value that is no view?
+    bool by_table(ValueId v) const { return by_table_[v]; }
+    /// Is output k an argument or a constant, or the same as one before?
+    bool passes_on(std::size_t k) const
+    {
+        const ValueId v = g_.outputs()[k];
+        const auto same = std::find(g_.outputs().begin(), g_.outputs().end(), v) - g_.outputs().begin();
+        return static_cast<std::size_t>(same) < k ||
+               (plan_.root(v) == v && g_.node(v).kind != Graph::Kind::operation);
+    }
+
+private:
+    /// A copy beyond that costs more than launches.
+    static constexpr std::size_t most_copied = std::size_t{1} << 20;
+
+    static bool described(const Graph& g, const GraphNode& n)
+    {
+        return is_described(*n.primitive) && each_program(g, n, [](const Index& p, std::span<const ValueId>) {
+                   return p.given_count == 0;
+               });
+    }
+    void look_at(const tiling::Group& group)
+    {
+        const GraphNode& n = g_.node(group.nodes[0]);
+        can_ =
+            can_ && !n.primitive->effects && (n.primitive->fold || n.primitive->product || described(g_, n));
+        for (const auto* list : {&group.operands, &group.results})
+            for (ValueId v : *list) by_table_[plan_.root(v)] = false;
+    }
+    /// Is output k written where it is handed out?
+    bool lands(std::size_t k) const
+    {
+        const tiling::Placed& p = plan_.values[plan_.root(g_.outputs()[k])];
+        return p.home == tiling::Home::output && plan_.stores[p.store].output == k;
+    }
+    void find_stores()
+    {
+        const auto in_output = [&](ValueId v) { return plan_.values[v].home == tiling::Home::output; };
+        for (ValueId v = 0; v < g_.size(); ++v)
+            if (in_output(v) && !by_table_[v]) whole_[plan_.values[v].store] = false;
+        for (ValueId v = 0; v < g_.size(); ++v)
+            by_table_[v] = by_table_[v] && (g_.node(v).kind == Graph::Kind::input ||
+                                            (in_output(v) && whole_[plan_.values[v].store]));
+    }
+    std::size_t copied() const
+    {
+        std::size_t bytes = 0;
+        for (ValueId v : g_.inputs()) bytes += by_table_[v] ? 0 : plan_.bytes_of(v);
+        for (std::size_t k = 0; k < g_.outputs().size(); ++k)
+            if (const ValueId v = g_.outputs()[k]; !passes_on(k) && !by_table_[plan_.root(v)])
+                bytes += plan_.bytes_of(v);
+        return bytes;
+    }
+
+    const Graph& g_;
+    const tiling::Plan& plan_;
+    std::vector<bool> by_table_, whole_;  ///< by value; by store
+    bool can_ = false;
+};
+
+}  // namespace wengert::detail::gpu

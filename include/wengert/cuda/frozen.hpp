@@ -1,0 +1,42 @@
+// What runs graphs on a device: as planned, or node by node.
+#pragma once
+
+#include "replay.hpp"
+
+namespace wengert::detail::gpu {
+
+/// Node by node on a device.
+class PlacedNodes final : public InterpretedGraph {
+public:
+    PlacedNodes(const Graph& g, NodeCallback callback, std::uint8_t device)
+        : InterpretedGraph(g, std::move(callback)), device_(device)
+    {}
+    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
+    {
+        const OnDevice there(device_);
+        std::vector<Ref<Block>> in = inputs;
+        for (Ref<Block>& x : in) x = placed(std::move(x), device_);
+        return InterpretedGraph::run(in, outputs);
+    }
+
+private:
+    std::uint8_t device_;
+};
+
+/// Where nothing can be compiled, or the driver refuses what was, it runs node by node and says why.
+inline std::unique_ptr<Executable> compile_replay(const Graph& g, const PlanOptions& options,
+                                                  std::uint8_t device)
+{
+    std::string why = Kernels::available() ? "" : Compiler::get().reason;
+    try {
+        if (why.empty()) return std::make_unique<Replay>(g, options, device);
+    } catch (const DeviceError& e) {
+        why = e.what();
+    }
+    auto nodes = std::make_unique<PlacedNodes>(g, options.callback, device);
+    nodes->stats.uncompiled = nodes->stats.kernels;
+    nodes->note = why + ": it runs node by node";
+    return nodes;
+}
+
+}  // namespace wengert::detail::gpu

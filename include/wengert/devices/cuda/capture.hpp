@@ -1,0 +1,88 @@
+// Work on a device as one thing: what a thread asks for is written down once, and done again and again by one call of the driver.
+#pragma once
+
+#include "gpu.hpp"
+
+namespace wengert::detail::gpu {
+
+/// Work that can be done any number of times. Memory that was given back while it was written down is its own.
+class CapturedWork {
+public:
+    CapturedWork(Gpu& gpu, WorkGraphExec* exec, std::vector<std::pair<std::byte*, std::size_t>> memory)
+        : gpu_(gpu), exec_(exec), memory_(std::move(memory))
+    {}
+    CapturedWork(const CapturedWork&) = delete;
+    CapturedWork& operator=(const CapturedWork&) = delete;
+    ~CapturedWork()
+    {
+        static_cast<void>(Driver::get().end_executable(exec_));
+        for (const auto& [p, capacity] : memory_) gpu_.pool().give(p, capacity);
+    }
+    void launch() const { check(Driver::get().launch_graph(exec_, gpu_.main_stream()), "cuGraphLaunch"); }
+
+private:
+    Gpu& gpu_;
+    WorkGraphExec* exec_;
+    std::vector<std::pair<std::byte*, std::size_t>> memory_;
+};
+
+/// While it lives this thread's work on the device is written down and not done; other threads' is not. What waits for the device, or
+/// copies from or to the host, throws DeviceError.
+class Capture {
+public:
+    explicit Capture(Gpu& gpu) : gpu_(gpu), lock_(of(gpu).mutex)
+    {
+        const Driver& d = Driver::get();
+        Stream*& stream = of(gpu).stream;
+        constexpr unsigned beside_others = 1;
+        constexpr int whatever_else_is_called = 2;
+        if (!stream) check(d.make_stream(&stream, beside_others), "cuStreamCreate");
+        check(d.begin_capture(stream, whatever_else_is_called), "cuStreamBeginCapture");
+        now_.pool = &gpu.pool(), now_.stream = stream;
+        capturing_now = &now_;
+    }
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+    ~Capture()
+    {
+        if (WorkGraph* const graph = capturing_now == &now_ ? written() : nullptr)
+            static_cast<void>(Driver::get().end_graph(graph));
+        for (const auto& [p, capacity] : now_.kept) gpu_.pool().give(p, capacity);
+    }
+    /// What has been written down.
+    std::unique_ptr<CapturedWork> finish()
+    {
+        WorkGraph* const graph = written();
+        if (!graph) refuse("CUDA: cuStreamEndCapture failed");
+        WorkGraphExec* exec = nullptr;
+        const Result r = Driver::get().instantiate(&exec, graph, 0);
+        static_cast<void>(Driver::get().end_graph(graph));
+        check(r, "cuGraphInstantiate");
+        return std::make_unique<CapturedWork>(gpu_, exec, std::exchange(now_.kept, {}));
+    }
+
+private:
+    struct One {
+        std::mutex mutex;
+        Stream* stream = nullptr;
+    };
+    static One& of(const Gpu& gpu)
+    {
+        static auto* const all = new std::array<One, Gpu::most>;
+        return (*all)[static_cast<std::size_t>(gpu.ordinal())];
+    }
+    /// Null where the driver has given up on it.
+    WorkGraph* written()
+    {
+        capturing_now = nullptr;
+        WorkGraph* graph = nullptr;
+        const bool good = Driver::get().end_capture(now_.stream, &graph) == success;
+        return good ? graph : nullptr;
+    }
+
+    Gpu& gpu_;
+    std::lock_guard<std::mutex> lock_;
+    Capturing now_;
+};
+
+}  // namespace wengert::detail::gpu
