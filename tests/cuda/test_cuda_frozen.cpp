@@ -416,6 +416,29 @@ TEST_CASE("frozen functions on a device: live tensors, buffers, host callbacks, 
         CHECK(seen == y(0).item());
     }
     CHECK_THROWS_WITH(calling(some({5}) + 10.0), "too large");
+    const Tensor<double> scale = {2.0, 3.0};  // of the host, as what the callback is given
+    auto scaling = wg::freeze(
+        [&](const Tensor<double>& x) {
+            return wg::host_callback<double>(
+                {2}, [&](const Tensor<double>& t) { return t * scale; }, exp(x));
+        },
+        on_device());
+    for (int k = 0; k < 3; ++k) CHECK(bits(scaling(some({2}))) == bits(exp(some({2})) * scale));
+    auto partly = wg::freeze([](const Tensor<double>& x, const Tensor<double>&) { return exp(x) * sum(x); },
+                             on_device(false));
+    for (int k = 0; k < 5; ++k)
+        CHECK(bits(partly(some({2}), some({9}))) == bits(exp(some({2})) * sum(some({2}))));
+    if (wg::detail::gpu::Kernels::available()) CHECK(partly.stats().transfers == 2);
+    wg::FreezeOptions nodes = on_device();
+    nodes.backend = wg::interpret;
+    std::size_t seen_nodes = 0;
+    nodes.callback = [&](const wg::GraphNode&, wg::ValueId, const wg::Block& b) {
+        seen_nodes += b.device() != 0;
+    };
+    auto interpreted = wg::freeze([](const Tensor<double>& x) { return exp(x) * sum(x); }, nodes);
+    for (int k = 0; k < 3; ++k) CHECK(bits(interpreted(some({2}))) == bits(exp(some({2})) * sum(some({2}))));
+    CHECK(seen_nodes > 0);
+    CHECK(interpreted.stats().kernels == 3);
     auto taking = wg::freeze(
         [](const Tensor<double>& x, const Tensor<std::int64_t>& i) { return exp(take(x * 2.0, i, 0)); },
         on_device());

@@ -12,7 +12,7 @@ public:
     Capturable(const Graph& g, const tiling::Plan& plan)
         : g_(g), plan_(plan), by_table_(g.size(), true), whole_(plan.stores.size(), true)
     {
-        can_ = g.guards().empty() && plan.tasks.size() > 1;
+        can_ = g.guards().empty() && plan.tasks.size() > 1 && plan.arena.bytes <= most_kept;
         for (const tiling::Task& t : plan.tasks)
             if (!t.group.fused) look_at(t.group);
         for (std::size_t k = 0; k < g.outputs().size(); ++k)
@@ -35,6 +35,8 @@ public:
 private:
     /// A copy beyond that costs more than launches.
     static constexpr std::size_t most_copied = std::size_t{1} << 20;
+    /// Memory that nobody else has; where there is more to do than that, launches are the least of it.
+    static constexpr std::size_t most_kept = std::size_t{64} << 20;
 
     static bool described(const Graph& g, const GraphNode& n)
     {

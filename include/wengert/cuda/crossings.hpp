@@ -9,12 +9,14 @@ namespace wengert::detail::gpu {
 /// What of a graph is on the host while it runs on a device, and what is moved between the two.
 class Crossings {
 public:
-    Crossings(const Graph& g, const tiling::Plan& plan) : g_(g), near_(g.size(), false), moved_(g.size())
+    Crossings(const Graph& g, const tiling::Plan& plan)
+        : g_(g), near_(g.size(), false), needed_(g.size(), false), moved_(g.size())
     {
         find_keys();
+        for (ValueId v = 0; v < g.size(); ++v) needed_[v] = plan.values[v].last > 0;
+        for (const Guard& guard : g.guards()) needed_[plan.root(guard.value)] = true;
         for (ValueId v : g.inputs())
-            if (!near_[v] && (plan.values[v].last > 0 || !plan.layouts[v].is_view(v)))
-                move(v, "to the device");
+            if (!near_[v] && needed_[v]) move(v, "to the device");
         for (const tiling::Task& t : plan.tasks)
             if (const ValueId v = t.group.nodes[0]; !t.group.fused && helps(v)) {
                 for (ValueId i : t.group.operands)
@@ -26,6 +28,8 @@ public:
     }
     /// Keys, which are only looked at by who draws of them: two numbers that a launch is given.
     bool stays(ValueId v) const { return near_[v]; }
+    /// Does anybody look at it?
+    bool needs(ValueId v) const { return needed_[v]; }
     const std::vector<std::string>& notes() const noexcept { return moved_; }
     std::size_t count = 0, bytes = 0;
 
@@ -67,7 +71,7 @@ private:
     }
 
     const Graph& g_;
-    std::vector<bool> near_;
+    std::vector<bool> near_, needed_;
     std::vector<std::string> moved_;
 };
 

@@ -5,22 +5,30 @@
 
 namespace wengert::detail::gpu {
 
-/// Node by node on a device.
+/// Node by node on a device, or on the host where code of the user's is given what lies there.
 class PlacedNodes final : public InterpretedGraph {
 public:
     PlacedNodes(const Graph& g, NodeCallback callback, std::uint8_t device)
         : InterpretedGraph(g, std::move(callback)), device_(device)
-    {}
+    {
+        for (const GraphNode& n : g.nodes())
+            users_ = users_ || (n.primitive && tiling::detail::is_foreign(n));
+    }
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
     {
-        const OnDevice there(device_);
+        const bool here =
+            std::none_of(inputs.begin(), inputs.end(), [](const Ref<Block>& x) { return x->access.device; });
+        const std::uint8_t device = users_ && here ? std::uint8_t{0} : device_;
+        const OnDevice there(device);
         std::vector<Ref<Block>> in = inputs;
-        for (Ref<Block>& x : in) x = placed(std::move(x), device_);
+        for (Ref<Block>& x : in) x = placed(std::move(x), device);
         return InterpretedGraph::run(in, outputs);
     }
 
 private:
     std::uint8_t device_;
+    bool users_ =
+        false;  ///< it calls code of the user's, which is given tensors that lie where the arguments do
 };
 
 /// Where nothing can be compiled, or the driver refuses what was, it runs node by node and says why.

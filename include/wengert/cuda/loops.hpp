@@ -4,6 +4,7 @@
 
 #include "../graph/loops/compiled_step.hpp"
 #include "../graph/loops/loop.hpp"
+#include "../graph/tile/call_steps.hpp"
 #include "kernels.hpp"
 
 namespace wengert::detail::gpu {
@@ -23,7 +24,7 @@ public:
     /// Derivatives of loops that make their states again, results of two widths, and calls of the host are the host's.
     static bool can(const LoopParameters& p)
     {
-        if (p.effects || p.snapshots ||
+        if (p.effects || p.snapshots || foreign(*p.body) || (p.other && foreign(*p.other)) ||
             (p.kind != Kind::scan && p.kind != Kind::while_loop && p.kind != Kind::cond))
             return false;
         return std::none_of(p.results.begin(), p.results.end(), [&](const LoopParameters::Result& r) {
@@ -51,6 +52,14 @@ public:
 
 private:
     using Blocks = std::vector<Ref<Block>>;
+
+    /// Does it call code of the user's, which is given tensors that lie where the arguments do?
+    static bool foreign(const Graph& g)
+    {
+        return std::any_of(g.nodes().begin(), g.nodes().end(), [](const GraphNode& n) {
+            return n.primitive && !n.primitive->loop && tiling::detail::is_foreign(n);
+        });
+    }
 
     std::unique_ptr<Executable> ready(const Graph& g) const
     {
@@ -118,6 +127,16 @@ private:
     std::uint8_t device_;
     std::unique_ptr<Executable> body_, other_;
     Ref<Block> packed_;
+};
+
+/// What a task of a plan is on the device: a launch, or an operation by itself.
+struct ReplayStep {
+    Function* kernel = nullptr;             ///< null: by itself
+    std::vector<ValueId> addresses;         ///< that a launch is given
+    std::int64_t count = 0;                 ///< elements
+    std::unique_ptr<DeviceLoop> loop = {};  ///< or a loop or branch, whose bodies run there
+    bool keeps = false;                     ///< code of the user's: it gets memory of its own
+    std::vector<ValueId> ends;              ///< roots that nobody reads any more
 };
 
 }  // namespace wengert::detail::gpu

@@ -16,16 +16,6 @@ namespace wengert::detail::gpu {
 /// The way from the number that blocks have to the device (table.hpp).
 Gpu& gpu_with(std::uint8_t device);
 
-/// What a task of a plan is on the device: a launch, or an operation by itself.
-struct ReplayStep {
-    Function* kernel = nullptr;             ///< null: by itself
-    std::vector<ValueId> addresses;         ///< that a launch is given
-    std::int64_t count = 0;                 ///< elements
-    std::unique_ptr<DeviceLoop> loop = {};  ///< or a loop or branch, whose bodies run there
-    bool keeps = false;                     ///< code of the user's: it gets memory of its own
-    std::vector<ValueId> ends;              ///< roots that nobody reads any more
-};
-
 class Replay final : public Executable {
 public:
     Replay(const Graph& g, const PlanOptions& options, std::uint8_t device)
@@ -109,9 +99,12 @@ private:
         const std::string whole = functions_called(helpers) + std::string(group_prelude) + kernels;
         Gpu& gpu = gpu_with(device_);
         const Computing now("freeze", {});
+        Hash128 key;
+        key.add(whole);
         for (std::size_t t = 0; t < steps_.size(); ++t)
             if (!name[t].empty())
-                steps_[t].kernel = Kernels::of(gpu).find(gpu, whole, name[t].c_str(), [&] { return whole; });
+                steps_[t].kernel =
+                    Kernels::of(gpu).find(gpu, "graph " + key.text(), name[t].c_str(), [&] { return whole; });
     }
     void by_itself(ReplayStep& s, const GraphNode& n)
     {
@@ -166,9 +159,14 @@ private:
 
     void begin(const std::vector<Ref<Block>>& inputs)
     {
+        users_ =
+            std::any_of(inputs.begin(), inputs.end(), [](const Ref<Block>& x) { return x->access.device; })
+                ? device_
+                : std::uint8_t{0};
         for (ValueId v : graph_.inputs()) {
             const Ref<Block>& x = inputs[graph_.node(v).index];
-            hold(v, contiguous(crossings_.stays(v) ? on_host(x) : placed(x, device_)));
+            if (crossings_.needs(v))
+                hold(v, contiguous(crossings_.stays(v) ? on_host(x) : placed(x, device_)));
         }
         begin();
     }
@@ -258,7 +256,9 @@ private:
     {
         const GraphNode& n = graph_.node(v);
         std::vector<Ref<Block>> in;
-        for (ValueId i : n.inputs) in.push_back(s.keeps ? copy_of(*block(i)) : block(i));
+        const OnDevice where(s.keeps ? users_ : device_);
+        for (ValueId i : n.inputs)
+            in.push_back(!s.keeps ? block(i) : users_ ? copy_of(*block(i)) : on_host(block(i)));
         Thread& t = current_thread();
         const std::size_t bytes = plan_.bytes_of(v);
         if (!s.keeps && at_[v]) t.place = {at_[v], bytes, device_};
@@ -267,6 +267,8 @@ private:
         if (y->count != element_count(n.shape) || y->dtype != n.dtype)
             fail<TapeError>(n.primitive->name, "gave a result of another shape than when it was traced",
                             n.at);
+        if (s.keeps && !users_)
+            device_table(device_).counts->host_calls.fetch_add(1, std::memory_order_relaxed);
         if (crossings_.stays(v)) return hold(v, std::move(y));
         y = placed(std::move(y), device_);
         const bool seen =
@@ -321,6 +323,7 @@ private:
         for (ValueId v : graph_.inputs()) {
             const Ref<Block>& x = inputs[graph_.node(v).index];
             const Ref<Block>& place = fixed_[graph_.node(v).index];
+            if (!crossings_.needs(v)) continue;
             if (capturable_.by_table(v))
                 hold(v, contiguous(placed(x, device_)));
             else if (x->access.device == device_)
@@ -375,6 +378,7 @@ private:
     std::vector<ValueId> known_;
     std::vector<Ref<Block>> constants_;  ///< brought there by the first run
     // of a run
+    std::uint8_t users_ = 0;  ///< where the arguments are, and so what code of the user's is given
     Ref<Block> arena_;
     std::vector<Ref<Block>> blocks_, owned_;  ///< of values; of outputs that launches write
     std::vector<std::byte*> at_;

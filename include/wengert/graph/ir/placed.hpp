@@ -16,7 +16,7 @@ public:
     PlacedExecutable(const Graph& g, Placement to, PlanOptions options, bool by_nodes, OnHost host)
         : graph_(g), options_(std::move(options)), to_(to), by_nodes_(by_nodes), host_(std::move(host))
     {
-        static_cast<void>(on(to_.chosen && runs_on(to_.number) ? to_.number : std::uint8_t{0}));
+        static_cast<void>(on(to_.chosen && has_backend(to_.number) ? to_.number : std::uint8_t{0}));
         news = false;
     }
 
