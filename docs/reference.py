@@ -207,7 +207,7 @@ def parameters(head, name):
 
 
 def takes_line(head):
-    return bool("__builtin_FILE" in head or re.search(r"\bOperand<T>|\bArg [ab]\b", head))
+    return bool("__builtin_FILE" in head or re.search(r"\bOperand<T, D>|\bArg [ab]\b", head))
 
 
 def everything():

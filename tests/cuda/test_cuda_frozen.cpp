@@ -13,13 +13,13 @@ using wg::Tensor;
 
 namespace {
 
-template <class T> bool is_there(const Tensor<T>& x) { return x.any().value->device() != 0; }
+template <class T, class D> bool is_there(const Tensor<T, D>& x) { return x.any().value->device() != 0; }
 
 Tensor<double> some(const wg::Shape& shape, std::uint64_t seed = 3)
 {
     return wg::normal<double>(wg::Key(seed), shape);
 }
-template <class T> std::vector<T> bits(const Tensor<T>& x)
+template <class T, class D> std::vector<T> bits(const Tensor<T, D>& x)
 {
     const Tensor<T> here = wg::to<wg::cpu>(copy(x));
     return std::vector<T>(here.data(), here.data() + here.size());
@@ -114,10 +114,11 @@ TEST_CASE("a replay on a device launches what was planned, and nobody waits", "[
     });
     CHECK(to_and_fro.to_device == (fake::calls ? 2 : 0));  // the arguments; constants are there
     CHECK(to_and_fro.to_host == (fake::calls ? 2 : 0));
-    const Tensor<double> on = wg::to<wg::cuda>(x), rate_on = wg::to<wg::cuda>(rate);
+    using There = Tensor<double, wg::cuda>;
+    const There on = wg::to<wg::cuda>(x), rate_on = wg::to<wg::cuda>(rate);
     auto all_there = wg::freeze(
-        [](const Tensor<double>& u, const Tensor<double>& r) {
-            const Tensor<double> t = tanh(u) * r;
+        [](const There& u, const There& r) {
+            const There t = tanh(u) * r;
             return std::pair(exp(t) + 0.1, sum(t * t + u, {1}));
         },
         on_device(false));
@@ -145,12 +146,13 @@ TEST_CASE("a replay that was written down is one call, with other arguments and 
     };
     auto frozen = wg::freeze(f, on_device(false));
     std::vector<decltype(f(some({4, 3}), some({3, 2})))> results;
+    // by its type on the host, as f wants it
+    const auto put = [](const Tensor<double>& x) { return wg::detail::on<wg::cpu>(wg::to<wg::cuda>(x)); };
     for (const bool there : {true, false})
         for (std::uint64_t k = 1; k < 8; ++k) {
             const Tensor<double> x = some({4, 3}, k), w = some({3, 2}, 2 * k);
-            const Calls calls = calls_of([&] {
-                results.push_back(there ? frozen(wg::to<wg::cuda>(x), wg::to<wg::cuda>(w)) : frozen(x, w));
-            });
+            const Calls calls =
+                calls_of([&] { results.push_back(there ? frozen(put(x), put(w)) : frozen(x, w)); });
             if (fake::calls) CHECK(calls.graphs == (k > 3));
         }
     for (std::size_t k = 0; k < results.size(); ++k) {
@@ -192,14 +194,14 @@ TEST_CASE("values of a graph on a device share one arena", "[gpu][libraries]")
 
 TEST_CASE("guards of a graph on a device come back in one copy", "[gpu][libraries]")
 {
-    const auto f = [](const Tensor<double>& x) {
-        Tensor<double> y = x * 2.0;
+    const auto f = []<class D>(const Tensor<double, D>& x) {
+        Tensor<double, D> y = x * 2.0;
         if ((sum(y) > 0.0).item()) y = y + 1.0;
         if ((amax(y) > 100.0).item()) y = y / 100.0;
         return y * static_cast<double>(wg::cast<std::int64_t>(sum(round(x * 0.0)) + 2.0).item());
     };
     auto frozen = wg::freeze(f, on_device(false));
-    const Tensor<double> x = wg::to<wg::cuda>(wg::abs(some({40})));
+    const Tensor<double, wg::cuda> x = wg::to<wg::cuda>(wg::abs(some({40})));
     for (int k = 0; k < 3; ++k) frozen(x);
     const Calls calls = calls_of([&] { frozen(x); });
     CHECK(calls.to_host == (fake::calls ? 1 : 0));
@@ -212,8 +214,8 @@ TEST_CASE("guards of a graph on a device come back in one copy", "[gpu][librarie
 
 TEST_CASE("a frozen function runs on a device, its derivative beside it", "[gpu][libraries]")
 {
-    const auto f = [](const Tensor<double>& a, const Tensor<double>& b) {
-        Tensor<double> y = tanh(matmul(a, b)) - 0.5;
+    const auto f = []<class D>(const Tensor<double, D>& a, const Tensor<double, D>& b) {
+        Tensor<double, D> y = tanh(matmul(a, b)) - 0.5;
         if ((sum(y) > 0.0).item()) y = y * 2.0;
         return mean(square(y));
     };
@@ -336,12 +338,11 @@ TEST_CASE("what is moved between the host and a device is shown and counted, key
     for (const char* part : {"| to the device", "to the host for host_callback", "made on the host",
                              "back to where the arguments lie"})
         CHECK_THAT(text, contains(part));
-    const auto noise = [](const Tensor<double>& x, const wg::Key& key) {
-        const wg::OnDevice beside(x.any().value->device());
-        return x + wg::uniform<double>(wg::fold_in(key, 3), {4});
+    const auto noise = []<class D>(const Tensor<double, D>& x, const wg::Key& key) {
+        return x + wg::uniform<double, D>(wg::fold_in(key, 3), {4});
     };
     auto noisy = wg::freeze(noise, on_device(false));
-    const Tensor<double> x = wg::to<wg::cuda>(some({4}));
+    const Tensor<double, wg::cuda> x = wg::to<wg::cuda>(some({4}));
     for (std::uint64_t k = 0; k < 3; ++k) noisy(x, wg::Key(k));
     const Calls calls = calls_of([&] { noisy(x, wg::Key(7)); });
     CHECK(calls.waits + calls.to_device + calls.to_host == 0);
@@ -451,7 +452,7 @@ TEST_CASE("frozen functions on a device: live tensors, buffers, host callbacks, 
 
 TEST_CASE("frozen functions on a device from several threads, and on two devices", "[gpu]")
 {
-    const auto f = [](const Tensor<double>& x) { return tanh(x * 2.0) + cumsum(exp(x), 0); };
+    const auto f = [](const auto& x) { return tanh(x * 2.0) + cumsum(exp(x), 0); };
     auto frozen = wg::freeze(f, on_device());
     std::vector<std::thread> threads;
     std::atomic<int> wrong{0};

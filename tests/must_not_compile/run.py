@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles a case twice: with -DOK it must compile; without, it must fail and say what `// error: REGEX` asks for, in
-at most as many lines as `// lines: N` allows, and first of all where `// first error: REGEX` asks for it. A case includes
-the library before all else: g++ takes a precompiled header there alone."""
+at most as many lines as `// lines: N` allows, first of all where `// first error: REGEX` asks for it, and in all `// times:
+N`. A case includes the library before all else: g++ takes a precompiled header there alone."""
 import argparse
 import pathlib
 import re
@@ -36,6 +36,10 @@ def check(compiler, case):
     lines = bad.stderr.splitlines()
     if most and len(lines) > int(most[1]):
         return f"says it in {len(lines)} lines, more than {most[1]}:\n{bad.stderr}"
+    times = re.search(r"// times: (\d+)", case.read_text())
+    said = sum(bool(re.search("error:.*(" + "|".join(wanted) + ")", line)) for line in lines)
+    if times and said != int(times[1]):
+        return f"says it {said} times, not {times[1]}:\n{bad.stderr}"
     if first and not re.search(first[1], next(line for line in lines if "error:" in line)):
         return f"says something else before /{first[1]}/:\n{bad.stderr}"
     return None

@@ -105,18 +105,18 @@ void logic(Visit visit) {
 /// Functions of elements with parameters, conditions, other types; and those of a program's own.
 template <class Visit>
 void selections(Visit visit) {
-    visit("clip", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return clip(a, T(-0.25), T(0.6)) + clip(b, a, T(0.7)); });
-    visit("where", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return where(a < b, a * a, sin(b)) + where(!(a < b), b, T(0.5)); });
+    visit("clip", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return clip(a, T(-0.25), T(0.6)) + clip(b, a, T(0.7)); });
+    visit("where", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return where(a < b, a * a, sin(b)) + where(!(a < b), b, T(0.5)); });
     visit("is_finite", [](const auto& a, const auto& b) { return where(is_finite(a), b, a); });
-    visit("cast", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
+    visit("cast", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
         return cast<T>(cast<std::int64_t>(clip(a * T(9), T(-99), T(99)))) + cast<T>(cast<double>(a)) * b + cast<T>(cast<bool>(b));
     }, Asks{.order = 1});
-    visit("integers", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
+    visit("integers", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
         const auto i = cast<std::int64_t>(clip(a * T(9), T(-99), T(99)));
         const auto j = cast<std::int32_t>(clip(b * T(9), T(-99), T(99)));
         return cast<T>(maximum(i * i - i, -i)) + cast<T>(abs(j) + sign(j) * minimum(j, j + 2)) + cast<T>(i < 3 && i != -1);
     }, Asks{.order = 0});
-    visit("literals", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return (a * T(0.5) - 1.0) / (pow(b, 2) + 2.0) + 3.0 * maximum(b, 0.25) + pow(2.0, a); });
+    visit("literals", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return (a * T(0.5) - 1.0) / (pow(b, 2) + 2.0) + 3.0 * maximum(b, 0.25) + pow(2.0, a); });
     visit("own", [](const auto& a, const auto& b) {
         static const auto own = elementwise([](auto x, auto y) { using std::sin; return where(x > 0.5, sin(x) * y, x + y * y); });
         return own(a, b);
@@ -168,24 +168,24 @@ void scans(Visit visit) {
 template <class Visit>
 void views(Visit visit) {
     using placeholders::_;
-    visit("reshape", []<class T>(const Tensor<T>& x) { return reshape(x, {static_cast<std::int64_t>(x.size()), 1}); });
+    visit("reshape", []<class T, class D>(const Tensor<T, D>& x) { return reshape(x, {static_cast<std::int64_t>(x.size()), 1}); });
     visit("flatten", [](const auto& x) { return flatten(x); });
     visit("transpose", [](const auto& x) { return transpose(x); });
     visit("swapaxes", [](const auto& x) { return swapaxes(x, 0, -1); }, Asks{1});
     visit("expand_dims", [](const auto& x) { return expand_dims(x, 0); });
     visit("squeeze", [](const auto& x) { return squeeze(expand_dims(x, -1)); });
-    visit("broadcast_to", []<class T>(const Tensor<T>& x) {
+    visit("broadcast_to", []<class T, class D>(const Tensor<T, D>& x) {
         Shape wide{3};
         for (auto e : x.shape()) wide.push_back(e);
         return broadcast_to(x, wide);
     });
-    visit("split", []<class T>(const Tensor<T>& x) { return split(x, static_cast<std::int64_t>(x.shape()[0]), 0).back(); }, Asks{1, true});
+    visit("split", []<class T, class D>(const Tensor<T, D>& x) { return split(x, static_cast<std::int64_t>(x.shape()[0]), 0).back(); }, Asks{1, true});
     visit("view", [](const auto& x) { return view(x, range(_, _, -2), ellipsis(), newaxis()); }, Asks{1});
     visit("view_part", [](const auto& x) { return view(x, ellipsis(), range(1, _), 0); }, Asks{2, true});
-    visit("element", []<class T>(const Tensor<T>& x) { return flatten(x)(static_cast<std::int64_t>(x.size()) / 2); }, Asks{.elements = true});
+    visit("element", []<class T, class D>(const Tensor<T, D>& x) { return flatten(x)(static_cast<std::int64_t>(x.size()) / 2); }, Asks{.elements = true});
     visit("diagonal", [](const auto& x) { return diagonal(x); }, Asks{2});
     visit("sliding_window", [](const auto& x) { return sliding_window(x, 1, 0); }, Asks{1, true});
-    visit("sliding_windows", []<class T>(const Tensor<T>& x) { return sliding_window(x, (static_cast<std::int64_t>(x.shape().back()) + 1) / 2, -1); }, Asks{1, true});
+    visit("sliding_windows", []<class T, class D>(const Tensor<T, D>& x) { return sliding_window(x, (static_cast<std::int64_t>(x.shape().back()) + 1) / 2, -1); }, Asks{1, true});
     visit("copy", [](const auto& x) { return copy(transpose(x)); });
 }
 
@@ -194,16 +194,16 @@ void moves(Visit visit) {
     visit("roll", [](const auto& x) { return roll(x, 2, -1); }, Asks{1});
     visit("roll_all", [](const auto& x) { return roll(x, -3); });
     visit("flip", [](const auto& x) { return flip(x); });
-    visit("pad", []<class T>(const Tensor<T>& x) { return pad(x, Padding(x.dimension(), {1, 2}), 0.5); });
-    visit("pad_edge", []<class T>(const Tensor<T>& x) { return pad(x, Padding(x.dimension(), {2, 1}), PadMode::edge); }, Asks{.elements = true});
-    visit("pad_wrap", []<class T>(const Tensor<T>& x) { return pad(x, Padding(x.dimension(), {0, 7}), PadMode::wrap); }, Asks{.elements = true});
-    visit("pad_reflect", []<class T>(const Tensor<T>& x) { return pad(x, Padding(x.dimension(), {1, 1}), PadMode::reflect); }, Asks{.elements = true});
+    visit("pad", []<class T, class D>(const Tensor<T, D>& x) { return pad(x, Padding(x.dimension(), {1, 2}), 0.5); });
+    visit("pad_edge", []<class T, class D>(const Tensor<T, D>& x) { return pad(x, Padding(x.dimension(), {2, 1}), PadMode::edge); }, Asks{.elements = true});
+    visit("pad_wrap", []<class T, class D>(const Tensor<T, D>& x) { return pad(x, Padding(x.dimension(), {0, 7}), PadMode::wrap); }, Asks{.elements = true});
+    visit("pad_reflect", []<class T, class D>(const Tensor<T, D>& x) { return pad(x, Padding(x.dimension(), {1, 1}), PadMode::reflect); }, Asks{.elements = true});
     visit("repeat", [](const auto& x) { return repeat(x, 3, -1); }, Asks{1});
     visit("repeat_all", [](const auto& x) { return repeat(x, 2); });
     visit("tril", [](const auto& x) { return tril(x, 1); }, Asks{2});
     visit("triu", [](const auto& x) { return triu(x, -1); }, Asks{2});
-    visit("zeros_like", []<class T>(const Tensor<T>& x) { return zeros_like(x) + full_like(x, T(0.5)) + x * ones_like(x); });
-    visit("creation", []<class T>(const Tensor<T>& x) { return eye<T>(3, 4) + linspace<T>(0, 1, 4) * arange<T>(4) + sum(x); });
+    visit("zeros_like", []<class T, class D>(const Tensor<T, D>& x) { return zeros_like(x) + full_like(x, T(0.5)) + x * ones_like(x); });
+    visit("creation", []<class T, class D>(const Tensor<T, D>& x) { return eye<T, D>(3, 4) + linspace<T, D>(0, 1, 4) * arange<T, D>(4) + sum(x); });
     visit("stop_gradient", [](const auto& x) { return x + stop_gradient(x); }, Asks{.order = 0});
 }
 
@@ -212,19 +212,19 @@ void stores(Visit visit) {
     using placeholders::_;
     visit("concatenate", [](const auto& a, const auto& b) { return wengert::concatenate({a, b, a}, -1); }, Asks{1});
     visit("stack", [](const auto& a, const auto& b) { return wengert::stack({a, b, transpose(transpose(a))}, 0); });
-    visit("assign_view", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
-        Tensor<T> y = a;
+    visit("assign_view", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
+        Tensor<T, D> y = a;
         view(y, range(_, _, 2)) = view(b, range(_, _, 2));
         return y;
     }, Asks{1});
-    visit("add_view", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
-        Tensor<T> y = a * T(2);
+    visit("add_view", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
+        Tensor<T, D> y = a * T(2);
         view(y, ellipsis(), range(1, _)) += view(b, ellipsis(), range(_, -1));
         view(y, 0) -= view(y, -1);
         return y;
     }, Asks{1, true});
-    visit("updates", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
-        Tensor<T> y = a;
+    visit("updates", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
+        Tensor<T, D> y = a;
         y += b;
         y *= a;
         y -= T(0.5);
@@ -234,29 +234,29 @@ void stores(Visit visit) {
 }
 
 /// i below n, as many as wanted, in no order; some of them counted from the end.
-inline Indices places(const Shape& shape, std::int64_t n, bool negative)
+template <class D> Tensor<std::int64_t, D> places(const Shape& shape, std::int64_t n, bool negative)
 {
     auto block = make_block(DType::int64, shape);
     for (std::size_t k = 0; k < block->count; ++k) {
         const auto i = static_cast<std::int64_t>(k * 7 + 3) % n;
         block->as<std::int64_t>()[k] = negative && k % 3 == 1 ? i - n : i;
     }
-    return Indices(AnyTensor{placed(std::move(block)), {}});
+    return Tensor<std::int64_t, D>(AnyTensor{detail::made<D>(std::move(block)), {}});
 }
-template <class T> std::int64_t first_extent(const Tensor<T>& x) { return x.shape()[0]; }
+template <class T, class D> std::int64_t first_extent(const Tensor<T, D>& x) { return x.shape()[0]; }
 
 /// Functions of (a, b) and of indices: fixed ones, and such that depend on the data (`argmax`).
 template <class Visit>
 void gathers(Visit visit) {
-    visit("take", []<class T>(const Tensor<T>& a, const Tensor<T>&) { return take(a, places({5}, first_extent(a), true), 0); }, Asks{1, true});
-    visit("take_rows", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return take(a, argmax(b, -1), -1); }, Asks{1, true, 2, false, 3});
-    visit("scatter_add", []<class T>(const Tensor<T>& a, const Tensor<T>& b) {
-        return scatter_add(a, places({first_extent(a)}, std::min<std::int64_t>(first_extent(a), 2), false), b, 0);
+    visit("take", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>&) { return take(a, places<D>({5}, first_extent(a), true), 0); }, Asks{1, true});
+    visit("take_rows", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return take(a, argmax(b, -1), -1); }, Asks{1, true, 2, false, 3});
+    visit("scatter_add", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
+        return scatter_add(a, places<D>({first_extent(a)}, std::min<std::int64_t>(first_extent(a), 2), false), b, 0);
     }, Asks{1, true});
-    visit("one_hot", []<class T>(const Tensor<T>& a, const Tensor<T>&) { return one_hot<T>(argmax(a, 0), first_extent(a)); }, Asks{1, true, 0});
-    visit("take_along_axis", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return take_along_axis(a, argmax(b, 0, true), 0) + take_along_axis(b, places(a.shape(), first_extent(a), true), 0); }, Asks{1, true});
-    visit("put_along_axis", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return put_along_axis(a, argmin(b, -1, true), amax(b, {-1}, true), -1); }, Asks{1, true});
-    visit("segment_sum", []<class T>(const Tensor<T>& a, const Tensor<T>&) { return segment_sum(a, places({first_extent(a)}, 4, false), 4); }, Asks{1, true});
+    visit("one_hot", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>&) { return one_hot<T>(argmax(a, 0), first_extent(a)); }, Asks{1, true, 0});
+    visit("take_along_axis", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return take_along_axis(a, argmax(b, 0, true), 0) + take_along_axis(b, places<D>(a.shape(), first_extent(a), true), 0); }, Asks{1, true});
+    visit("put_along_axis", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return put_along_axis(a, argmin(b, -1, true), amax(b, {-1}, true), -1); }, Asks{1, true});
+    visit("segment_sum", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>&) { return segment_sum(a, places<D>({first_extent(a)}, 4, false), 4); }, Asks{1, true});
 }
 
 template <class Visit>
@@ -267,17 +267,17 @@ void products(Visit visit) {
     visit("dot", [](const auto& a, const auto& b) { return dot(flatten(a), flatten(b)); }, Asks{.library = true});
     visit("outer", [](const auto& a, const auto& b) { return outer(sum(a, {-1}), b); }, Asks{1, false, 2, true});
     visit("mse", [](const auto& a, const auto& b) { return mse(a, b) + mse(a, 0.5); });
-    visit("cross_entropy", []<class T>(const Tensor<T>& a, const Tensor<T>& b) { return cross_entropy(a, argmax(b, -1)); }, Asks{2, true, 2, true});
+    visit("cross_entropy", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return cross_entropy(a, argmax(b, -1)); }, Asks{2, true, 2, true});
 }
 
 template <class Visit>
 void randoms(Visit visit) {
-    visit("uniform", []<class T>(const Tensor<T>& x) { return x * uniform<T>(Key(3), x.shape(), T(-1), T(2)); });
-    visit("normal", []<class T>(const Tensor<T>& x) { return x + normal<T>(fold_in(Key(4), 7), x.shape()); });
-    visit("bernoulli", []<class T>(const Tensor<T>& x) { return where(bernoulli(Key(5), x.shape(), 0.3), x, T(0)); });
-    visit("randint", []<class T>(const Tensor<T>& x) { return x * cast<T>(randint<std::int64_t>(split(Key(6)).first, x.shape(), -5, 9)); });
-    visit("dropout_mask", []<class T>(const Tensor<T>& x) { return x * dropout_mask<T>(Key(8), x.shape(), 0.25); });
-    visit("permutation", []<class T>(const Tensor<T>& x) { return take(x, permutation(Key(9), first_extent(x)), 0); }, Asks{1, true});
+    visit("uniform", []<class T, class D>(const Tensor<T, D>& x) { return x * uniform<T, D>(Key(3), x.shape(), T(-1), T(2)); });
+    visit("normal", []<class T, class D>(const Tensor<T, D>& x) { return x + normal<T, D>(fold_in(Key(4), 7), x.shape()); });
+    visit("bernoulli", []<class T, class D>(const Tensor<T, D>& x) { return where(bernoulli<D>(Key(5), x.shape(), 0.3), x, T(0)); });
+    visit("randint", []<class T, class D>(const Tensor<T, D>& x) { return x * cast<T>(randint<std::int64_t, D>(split(Key(6)).first, x.shape(), -5, 9)); });
+    visit("dropout_mask", []<class T, class D>(const Tensor<T, D>& x) { return x * dropout_mask<T, D>(Key(8), x.shape(), 0.25); });
+    visit("permutation", []<class T, class D>(const Tensor<T, D>& x) { return take(x, permutation<D>(Key(9), first_extent(x)), 0); }, Asks{1, true});
 }
 // clang-format on
 

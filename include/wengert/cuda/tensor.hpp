@@ -78,76 +78,31 @@ struct ToDevice {
 };
 
 namespace detail::gpu {
-template <class T> Tensor<T> moved(const Tensor<T>& x, std::uint8_t device, const Site& at)
+template <class To, class T, class From>
+Tensor<T, To> moved(const Tensor<T, From>& x, std::uint8_t device, const Site& at)
 {
     const AnyTensor& any = x.any("to", at);
-    if (any.value->device() == device) return x;
+    if (any.value->device() == device) return Tensor<T, To>(any);
     if (recorder()) fail<DeviceError>("to", "a graph that is being recorded stays on one device", at);
-    return apply<ToDevice, T>({device, any.value->device()}, at, x);
+    return on<To>(apply<ToDevice, T>({device, any.value->device()}, at, x));
 }
 }  // namespace detail::gpu
 
-/// A tensor that lies on a device of CUDA. It is a tensor like any other, which all functions take; results lie where their operands
-/// do, and are checked where they become a Tensor<T, cuda> again.
-template <class T> class Tensor<T, cuda> : public Tensor<T> {
-public:
-    using device_type = cuda;
-    Tensor() noexcept = default;
-    /// Throws DeviceError where x lies elsewhere: to<cuda>(x) is the way there.
-    Tensor(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) : Tensor<T>(checked(x, at)) {}
-    /// What is made on the host on its way.
-    explicit Tensor(AnyTensor any) : Tensor<T>(AnyTensor{there(std::move(any.value)), std::move(any.node)}) {}
-
-private:
-    static const Tensor<T>& checked(const Tensor<T>& x, const Site& at)
-    {
-        if (x.defined() && !detail::gpu::is_cuda(*x.any().value))
-            fail<DeviceError>("tensor",
-                              "shape " + to_string(x.shape()) + " lies on " +
-                                  std::string(device_name(x.any().value->device())) +
-                                  ", and no device of CUDA: write to<cuda>(x)",
-                              at);
-        return x;
-    }
-    static Ref<Block> there(Ref<Block> b)
-    {
-        if (!b || detail::gpu::is_cuda(*b)) return b;
-        return placed(std::move(b), detail::gpu::number_of(cuda{}));
-    }
-};
-
-/// x on a device; itself where it lies there. Recorded: the cotangent goes the other way. Throws DeviceError.
-template <class Device, class T>
-    requires std::is_same_v<Device, cuda>
-Tensor<T, cuda> to(const Tensor<T>& x, cuda device = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+/// x on a device of CUDA; itself where it lies there. Recorded: the cotangent goes the other way. Throws DeviceError.
+template <class To, class T, class Device>
+    requires std::is_same_v<To, cuda>
+Tensor<T, cuda> to(const Tensor<T, Device>& x, cuda device = {},
+                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Computing now("to", at);
-    return Tensor<T, cuda>(detail::gpu::moved(x, detail::gpu::number_of(device), at), at);
+    return detail::gpu::moved<cuda>(x, detail::gpu::number_of(device), at);
 }
 /// x on the host.
-template <class Device, class T>
-    requires std::is_same_v<Device, cpu>
-Tensor<T> to(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class To, class T, class Device>
+    requires std::is_same_v<To, cpu>
+Tensor<T> to(const Tensor<T, Device>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::gpu::moved(x, 0, at);
-}
-
-/// The numbers of uniform<T>(key, shape, low, high), on the current device.
-template <Differentiable T, class Device>
-    requires std::is_same_v<Device, cuda>
-Tensor<T, cuda> uniform(const Key& key, const Shape& shape, std::type_identity_t<T> low = T(0),
-                        std::type_identity_t<T> high = T(1), Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    const OnDevice there(detail::gpu::number_of(cuda{}));
-    return Tensor<T, cuda>(uniform<T>(key, shape, low, high, at), at);
-}
-/// The numbers of normal<T>(key, shape), on the current device.
-template <Differentiable T, class Device>
-    requires std::is_same_v<Device, cuda>
-Tensor<T, cuda> normal(const Key& key, const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    const OnDevice there(detail::gpu::number_of(cuda{}));
-    return Tensor<T, cuda>(normal<T>(key, shape, at), at);
+    return detail::gpu::moved<cpu>(x, 0, at);
 }
 
 }  // namespace wengert

@@ -109,18 +109,35 @@ auto while_loop(Test&& test, Body&& body, const State& state, Site at = {__built
     return detail::while_eagerly(test, body, first, at);
 }
 
+namespace detail {
+/// A truth value of any device, and the line of the call.
+struct Condition {
+    template <class Device>
+    Condition(const Tensor<bool, Device>& x, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : value(on<cpu>(x)), at{file, line}
+    {}
+    Condition(bool x, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : value(number<bool, cpu>(x)), at{file, line}
+    {}
+    Tensor<bool> value;
+    Site at;
+};
+}  // namespace detail
+
 /// f(args…) where pred, one truth value, holds, else g(args…); both return the same type. Inside of freeze both are recorded,
 /// and must return the same shapes. Throws ShapeError.
-template <class F, class G, class... Args> auto cond(Operand<bool> pred, F&& f, G&& g, const Args&... args)
+template <class F, class G, class... Args>
+auto cond(detail::Condition pred, F&& f, G&& g, const Args&... args)
 {
     using R = detail::Argument<decltype(f(detail::argument(args)...))>;
     static_assert(std::is_same_v<R, detail::Argument<decltype(g(detail::argument(args)...))>>,
                   "wengert: cond: both functions must return the same type");
-    detail::check_condition("cond", *(*pred).any().value, pred.at);
+    detail::check_condition("cond", *pred.value.any().value, pred.at);
     if (Trace* trace = detail::current_trace()) [[unlikely]]
-        if (auto recorded = detail::cond_recorded<R>(*trace, *pred, f, g, pred.at, detail::argument(args)...))
+        if (auto recorded =
+                detail::cond_recorded<R>(*trace, pred.value, f, g, pred.at, detail::argument(args)...))
             return R(std::move(*recorded));
-    return (*pred).item(pred.at) ? R(f(detail::argument(args)...)) : R(g(detail::argument(args)...));
+    return pred.value.item(pred.at) ? R(f(detail::argument(args)...)) : R(g(detail::argument(args)...));
 }
 
 }  // namespace wengert

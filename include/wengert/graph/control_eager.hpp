@@ -34,16 +34,16 @@ inline constexpr const char* result_changes = "the body must return results of t
 /// Every tensor of xs at position k of axis 0.
 template <class Xs> Xs slice_of(const Xs& xs, std::int64_t k, const Site& at)
 {
-    return tree::map([&]<class T>(const Tensor<T>& x) { return Tensor<T>(x(k, at)); }, xs);
+    return tree::map([&]<class T, class D>(const Tensor<T, D>& x) { return Tensor<T, D>(x(k, at)); }, xs);
 }
 /// The same with zeros: an example where there is no step.
 template <class Xs> Xs zero_slice(const Xs& xs)
 {
     return tree::map(
-        [&]<class T>(const Tensor<T>& x) {
+        [&]<class T, class D>(const Tensor<T, D>& x) {
             Shape shape;
             for (std::size_t i = 1; i < x.dimension(); ++i) shape.push_back(x.shape()[i]);
-            return Tensor<T>(AnyTensor{zeros_beside(*x.any().value, dtype_of<T>(), shape), {}});
+            return Tensor<T, D>(AnyTensor{zeros_beside(*x.any().value, dtype_of<T>(), shape), {}});
         },
         xs);
 }
@@ -53,15 +53,15 @@ template <class Y> Y stacked(const Y& like, const std::vector<std::vector<AnyTen
 {
     std::size_t j = 0;
     return tree::map(
-        [&]<class T>(const Tensor<T>& y) {
-            std::vector<Tensor<T>> parts;
+        [&]<class T, class D>(const Tensor<T, D>& y) {
+            std::vector<Tensor<T, D>> parts;
             parts.reserve(steps.size());
-            for (const auto& step : steps) parts.push_back(Tensor<T>(step[j]));
+            for (const auto& step : steps) parts.push_back(Tensor<T, D>(step[j]));
             ++j;
             if (!parts.empty()) return stack(parts, 0, at);
             Shape shape{0};
             for (auto e : y.shape()) shape.push_back(e);
-            return Tensor<T>(AnyTensor{zeros_beside(*y.any().value, dtype_of<T>(), shape), {}});
+            return Tensor<T, D>(AnyTensor{zeros_beside(*y.any().value, dtype_of<T>(), shape), {}});
         },
         like);
 }
@@ -71,7 +71,7 @@ concept PairOfResults = requires { requires std::tuple_size<R>::value == 2; };
 
 struct KeyCounter {
     std::size_t keys = 0;
-    template <class T> void tensor(const Tensor<T>&) {}
+    template <class T, class D> void tensor(const Tensor<T, D>&) {}
     void key(const Key&) { ++keys; }
     template <class N> void number(const N&) {}
     template <class S> void text(const S&) {}
@@ -128,12 +128,12 @@ void check_condition(std::string_view primitive, const Block& b, const Site& at)
 template <class Test, class Body, class State>
 State while_eagerly(Test& test, Body& body, State state, const Site& at)
 {
-    static_assert(std::is_same_v<Argument<decltype(test(std::as_const(state)))>, Tensor<bool>>,
+    static_assert(is_truth<Argument<decltype(test(std::as_const(state)))>>,
                   "wengert: while_loop: the condition returns a Tensor<bool> of rank 0");
     static_assert(std::is_same_v<Argument<decltype(body(std::as_const(state)))>, State>,
                   "wengert: while_loop: the body must return a state of the type that it is given");
     for (;;) {
-        const Tensor<bool> go_on = test(std::as_const(state));
+        const auto go_on = argument(test(std::as_const(state)));
         check_condition("while_loop", *go_on.any().value, at);
         if (!go_on.item(at)) return state;
         State next = body(std::as_const(state));

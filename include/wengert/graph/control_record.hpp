@@ -28,8 +28,8 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
         write_tree(&trace, before, part_of(in, 0, n));
         const AnyTensor* row = in.data() + n;
         tree::for_each(
-            [&]<class T>(Tensor<T>& t) {
-                if (t.defined()) t = Tensor<T>(*row++);
+            [&]<class T, class D>(Tensor<T, D>& t) {
+                if (t.defined()) t = Tensor<T, D>(*row++);
             },
             slice);
         auto r = call(std::as_const(before), std::as_const(slice));
@@ -131,7 +131,7 @@ std::optional<State> while_recorded(Trace& outer, Test& test, Body& body, const 
     const auto look = [&](const std::vector<AnyTensor>& in, Trace& trace,
                           std::optional<Nothing>&) -> std::optional<std::vector<AnyTensor>> {
         const State before = entered(in, trace);
-        const Tensor<bool> go_on = test(before);
+        const auto go_on = argument(test(before));
         check_condition("while_loop", *go_on.any().value, at);
         goes_on = *readable(go_on.any().value)->template as<bool>();
         return std::vector<AnyTensor>{go_on.any()};

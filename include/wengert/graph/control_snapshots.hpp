@@ -24,7 +24,7 @@ namespace detail {
 struct SnapshotReader {
     std::vector<AnyTensor> leaves = {};
     CallArguments plain = {};
-    template <class T> void tensor(const Tensor<T>& t) { leaves.push_back(t.any()); }
+    template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back(t.any()); }
     void key(const Key& k) { leaves.push_back({block_of_key(k), {}}); }
     template <class N> void number(const N& n) { plain.number(n); }
     template <class S> void text(const S& s) { plain.text(s); }

@@ -21,7 +21,7 @@ struct TreeReader {
     Trace& trace;
     std::vector<AnyTensor> leaves = {};
     CallArguments plain = {};
-    template <class T> void tensor(const Tensor<T>& t) { leaves.push_back(t.any()); }
+    template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back(t.any()); }
     void key(const Key& k)
     {
         Ref<Block> b = k.origin ? trace.key(k.origin) : Ref<Block>();
@@ -41,7 +41,7 @@ template <class X> TreeReader read_tree(Trace& trace, const X& x)
 struct TreeWriter {
     Trace* trace;
     const AnyTensor* next;
-    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(*next++); }
+    template <class T, class D> void tensor(Tensor<T, D>& t) { t = Tensor<T, D>(*next++); }
     void key(Key& k)
     {
         const Ref<Block> b = (next++)->value;

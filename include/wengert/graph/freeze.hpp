@@ -266,7 +266,9 @@ public:
     /// as f does. They are referred to, so they must stay where they are.
     template <class... Tree> Frozen& live(Tree&... trees)
     {
-        const auto add = [&]<class T>(Tensor<T>& t) { core_->live.push_back(&t.any_unchecked()); };
+        const auto add = [&]<class T, class D>(Tensor<T, D>& t) {
+            core_->live.push_back(&t.any_unchecked());
+        };
         (tree::for_each(add, trees), ...);
         return *this;
     }
@@ -278,7 +280,7 @@ public:
     template <class... Tree> auto into(Tree&... trees) const
     {
         Buffers to;
-        (tree::for_each([&]<class T>(Tensor<T>& t) { to.add(t); }, trees), ...);
+        (tree::for_each([&]<class T, class D>(Tensor<T, D>& t) { to.add(t); }, trees), ...);
         return Into<Frozen>(*this, std::move(to), Site{});
     }
     const FreezeStats& stats() const noexcept { return core_->stats; }

@@ -73,7 +73,7 @@ inline AnyTensor call_host(const Primitive& p, const HostCall& op, std::vector<A
 
 struct LeafReader {
     std::vector<AnyTensor> leaves = {};
-    template <class T> void tensor(const Tensor<T>& t) { leaves.push_back(t.any()); }
+    template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back(t.any()); }
     void key(const Key& k)
     {
         Recorder* r = recorder();
@@ -130,9 +130,10 @@ void host_callback(F fn, const Args&... args)
 /// shape.
 template <class T, class F, class... Args>
     requires std::is_invocable_r_v<Tensor<T>, const F&, detail::Argument<Args>...>
-Tensor<T> host_callback(const Shape& shape, F fn, const Args&... args)
+auto host_callback(const Shape& shape, F fn, const Args&... args)
 {
-    return Tensor<T>(detail::call_host_with<T>(shape, std::move(fn), detail::argument(args)...));
+    using Device = typename detail::first_tensor<detail::Argument<Args>...>::type::device_type;
+    return Tensor<T, Device>(detail::call_host_with<T>(shape, std::move(fn), detail::argument(args)...));
 }
 
 }  // namespace wengert

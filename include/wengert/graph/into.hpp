@@ -8,7 +8,7 @@ namespace wengert::detail {
 /// Tensors of the caller that take results, in order.
 class Buffers {
 public:
-    template <class T> void add(Tensor<T>& t) { tensors_.push_back(&t.any_unchecked()); }
+    template <class T, class D> void add(Tensor<T, D>& t) { tensors_.push_back(&t.any_unchecked()); }
 
     /// Throws where writing would change what somebody else sees or a derivative reads.
     void check(const Site& at) const;

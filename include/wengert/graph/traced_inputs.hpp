@@ -24,7 +24,7 @@ struct TraceInputs {
         trace.input(header, at);
         return header;
     }
-    template <class T> void tensor(Tensor<T>& t) { t = Tensor<T>(AnyTensor{take(), {}}); }
+    template <class T, class D> void tensor(Tensor<T, D>& t) { t = Tensor<T, D>(AnyTensor{take(), {}}); }
     void key(Key& k)
     {
         k.origin = trace.new_origin();
@@ -70,7 +70,7 @@ private:
 /// How often a block is held by what ends with the trace.
 struct HeldBlocks {
     std::unordered_map<const Block*, std::int64_t> count = {};
-    template <class T> void tensor(const Tensor<T>& t)
+    template <class T, class D> void tensor(const Tensor<T, D>& t)
     {
         if (t.any_unchecked().value) ++count[t.any_unchecked().value.get()];
     }

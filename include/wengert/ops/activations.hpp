@@ -71,7 +71,10 @@ struct NormalCdf {
         return g * normal_density(x);
     }
 };
-template <class T> Tensor<T> normal_cdf(const Tensor<T>& x) { return apply_elementwise<NormalCdf, T>({}, x); }
+template <class T, class D> Tensor<T, D> normal_cdf(const Tensor<T, D>& x)
+{
+    return apply_elementwise<NormalCdf, T>({}, x);
+}
 
 /// y = x Φ(x);  x̄ = ȳ (Φ(x) + x φ(x)), φ the density of Φ (Hendrycks & Gimpel 2016, the exact form)
 struct Gelu {
@@ -95,13 +98,13 @@ struct Silu {
 };
 
 // clang-format off
-template <Differentiable T> Tensor<T> sigmoid(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Sigmoid, T>(at, x); }
-template <Differentiable T> Tensor<T> softplus(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Softplus, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> sigmoid(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Sigmoid, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> softplus(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Softplus, T>(at, x); }
 /// max(x, 0); the gradient at 0 is 0.
-template <Differentiable T> Tensor<T> relu(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Relu, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> relu(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Relu, T>(at, x); }
 /// x Φ(x), the exact form (no tanh).
-template <Differentiable T> Tensor<T> gelu(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Gelu, T>(at, x); }
-template <Differentiable T> Tensor<T> silu(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Silu, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> gelu(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Gelu, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> silu(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Silu, T>(at, x); }
 // clang-format on
 
 }  // namespace wengert

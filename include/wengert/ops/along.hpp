@@ -120,9 +120,10 @@ struct SegmentSum {
 /// The elements of x at the given places of an axis, as numpy.take_along_axis: y[…, j, …] = x[…, i[…, j, …], …]. x and the indices
 /// have as many axes and are broadcast along all but that one. Negative indices count from the end. Throws ShapeError for other
 /// shapes and an axis out of range, IndexError for an index out of range.
-template <class T>
-Tensor<T> take_along_axis(const Tensor<T>& x, const Tensor<std::int64_t>& indices, std::int64_t axis,
-                          Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> take_along_axis(const Tensor<T, D>& x,
+                             const std::type_identity_t<Tensor<std::int64_t, D>>& indices, std::int64_t axis,
+                             Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("take_along_axis", axis, x.shape("take_along_axis", at), at);
     static_cast<void>(
@@ -133,9 +134,11 @@ Tensor<T> take_along_axis(const Tensor<T>& x, const Tensor<std::int64_t>& indice
 /// x with values at the given places of an axis, as numpy.put_along_axis, but x itself stays as it is: y[…, i[…, j, …], …] =
 /// v[…, j, …], where the last one stays of several for one place. The values are broadcast to the indices, both along all
 /// other axes to x. Throws as take_along_axis.
-template <class T>
-Tensor<T> put_along_axis(const Tensor<T>& x, const Tensor<std::int64_t>& indices, const Tensor<T>& values,
-                         std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> put_along_axis(const Tensor<T, D>& x,
+                            const std::type_identity_t<Tensor<std::int64_t, D>>& indices,
+                            const std::type_identity_t<Tensor<T, D>>& values, std::int64_t axis,
+                            Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     constexpr std::string_view name = PutAlong::name;
     const std::size_t k = normalize_axis(name, axis, x.shape(name, at), at);
@@ -152,10 +155,10 @@ Tensor<T> put_along_axis(const Tensor<T>& x, const Tensor<std::int64_t>& indices
 
 /// Sums of x along its first axis by segment: y[s] = Σ x[i] over all i with ids[i] = s, in ascending order. `ids` has one element
 /// for each of the first axis, in [0, segments). Throws ShapeError for other shapes, IndexError for an id that is none.
-template <class T>
+template <class T, class D>
     requires(!std::is_same_v<T, bool>)
-Tensor<T> segment_sum(const Tensor<T>& x, const Tensor<std::int64_t>& ids, std::int64_t segments,
-                      Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, D> segment_sum(const Tensor<T, D>& x, const std::type_identity_t<Tensor<std::int64_t, D>>& ids,
+                         std::int64_t segments, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Shape &from = x.shape("segment_sum", at), &of = ids.shape("segment_sum", at);
     if (from.size() == 0 || of.size() != 1 || of[0] != from[0] || segments < 0)

@@ -44,69 +44,71 @@ template <bool every> struct Quantifier {
 
 namespace detail {
 
-template <class Op, class Out, class T>
-Tensor<Out> decided(const Tensor<T>& x, const Axes* axes, bool keepdims, const Site& at)
+template <class Op, class Out, class T, class D>
+Tensor<Out, D> decided(const Tensor<T, D>& x, const Axes* axes, bool keepdims, const Site& at)
 {
     return apply<Op, Out>(Op{along(Op::name, x, axes, keepdims, at)}, at, x);
 }
-template <class T> Tensor<bool> truth(const Tensor<T>& x, const Site& at)
+template <class T, class D> Tensor<bool, D> truth(const Tensor<T, D>& x, const Site& at)
 {
     if constexpr (std::is_same_v<T, bool>)
         return x;
     else
-        return ops::not_equal<T>(x, Tensor<T>(0), at);
+        return ops::not_equal<T>(x, Tensor<T, D>(0), at);
 }
 
 }  // namespace detail
 
 /// Where the largest element is: along an axis, or in row-major order over all of x. Throws ShapeError for no elements.
-template <class T>
-Tensor<std::int64_t> argmax(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<std::int64_t, D> argmax(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<ArgExtremum<true>, std::int64_t>(x, nullptr, false, at);
 }
-template <class T>
-Tensor<std::int64_t> argmax(const Tensor<T>& x, std::int64_t axis, bool keepdims = false,
-                            Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<std::int64_t, D> argmax(const Tensor<T, D>& x, std::int64_t axis, bool keepdims = false,
+                               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Axes axes{axis};
     return detail::decided<ArgExtremum<true>, std::int64_t>(x, &axes, keepdims, at);
 }
 
 /// Where the smallest element is: along an axis, or in row-major order over all of x. Throws ShapeError for no elements.
-template <class T>
-Tensor<std::int64_t> argmin(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<std::int64_t, D> argmin(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<ArgExtremum<false>, std::int64_t>(x, nullptr, false, at);
 }
-template <class T>
-Tensor<std::int64_t> argmin(const Tensor<T>& x, std::int64_t axis, bool keepdims = false,
-                            Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<std::int64_t, D> argmin(const Tensor<T, D>& x, std::int64_t axis, bool keepdims = false,
+                               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Axes axes{axis};
     return detail::decided<ArgExtremum<false>, std::int64_t>(x, &axes, keepdims, at);
 }
 
 /// Are all elements other than zero? True for none.
-template <class T> Tensor<bool> all(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<bool, D> all(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<Quantifier<true>, bool>(detail::truth(x, at), nullptr, false, at);
 }
-template <class T>
-Tensor<bool> all(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
-                 Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<bool, D> all(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<Quantifier<true>, bool>(detail::truth(x, at), &axes, keepdims, at);
 }
 
 /// Is any element other than zero? False for none.
-template <class T> Tensor<bool> any(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<bool, D> any(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<Quantifier<false>, bool>(detail::truth(x, at), nullptr, false, at);
 }
-template <class T>
-Tensor<bool> any(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
-                 Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<bool, D> any(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<Quantifier<false>, bool>(detail::truth(x, at), &axes, keepdims, at);
 }

@@ -150,64 +150,70 @@ template <class U> struct Cast {
 };
 
 namespace ops {
-template <class T> Tensor<T> add(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
+template <class T, class D>
+Tensor<T, D> add(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at, unsigned temporaries)
 {
     return apply_operator<Add>(a, b, at, temporaries);
 }
-template <class T>
-Tensor<T> subtract(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
+template <class T, class D>
+Tensor<T, D> subtract(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at, unsigned temporaries)
 {
     return apply_operator<Subtract>(a, b, at, temporaries);
 }
-template <class T>
-Tensor<T> multiply(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
+template <class T, class D>
+Tensor<T, D> multiply(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at, unsigned temporaries)
 {
     return apply_operator<Multiply>(a, b, at, temporaries);
 }
-template <class T> Tensor<T> negative(const Tensor<T>& x, const Site& at)
+template <class T, class D> Tensor<T, D> negative(const Tensor<T, D>& x, const Site& at)
 {
     return apply_elementwise<Negative, T>(at, x);
 }
-template <class T> Tensor<T> detached(const Tensor<T>& x)
+template <class T, class D> Tensor<T, D> detached(const Tensor<T, D>& x)
 {
     return apply_elementwise<StopGradient, T>({}, x);
 }
-template <class T> Tensor<bool> less(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
+template <class T, class D> Tensor<bool, D> less(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at)
 {
     return apply_elementwise<Less, bool>(at, a, b);
 }
-template <class T> Tensor<bool> less_equal(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
+template <class T, class D>
+Tensor<bool, D> less_equal(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at)
 {
     return apply_elementwise<LessEqual, bool>(at, a, b);
 }
-template <class T> Tensor<bool> equal(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
+template <class T, class D>
+Tensor<bool, D> equal(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at)
 {
     return apply_elementwise<Equal, bool>(at, a, b);
 }
-template <class T> Tensor<bool> not_equal(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
+template <class T, class D>
+Tensor<bool, D> not_equal(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at)
 {
     return apply_elementwise<NotEqual, bool>(at, a, b);
 }
-template <class T> Tensor<bool> logical_and(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
+template <class T, class D>
+Tensor<bool, D> logical_and(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at)
 {
     return apply_elementwise<LogicalAnd, bool>(at, a, b);
 }
-template <class T> Tensor<bool> logical_or(const Tensor<T>& a, const Tensor<T>& b, const Site& at)
+template <class T, class D>
+Tensor<bool, D> logical_or(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at)
 {
     return apply_elementwise<LogicalOr, bool>(at, a, b);
 }
-template <class T> Tensor<bool> logical_not(const Tensor<T>& x, const Site& at)
+template <class T, class D> Tensor<bool, D> logical_not(const Tensor<T, D>& x, const Site& at)
 {
     return apply_elementwise<LogicalNot, bool>(at, x);
 }
 }  // namespace ops
 
 /// The elements of x as U. Gradients pass between float and double; into and out of integers there are none.
-template <class U, class T>
-Tensor<U> cast(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()});
+template <class U, class T, class D>
+Tensor<U, D> cast(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()});
 
-template <class T>
-Quotient<T> ops::divide(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
+template <class T, class D>
+Quotient<T, D> ops::divide(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at, unsigned temporaries)
 {
     if constexpr (is_differentiable<T>)
         return apply_operator<Divide>(a, b, at, temporaries);
@@ -216,38 +222,40 @@ Quotient<T> ops::divide(const Tensor<T>& a, const Tensor<T>& b, const Site& at, 
 }
 
 /// Elements of a where the condition holds, of b elsewhere; all three broadcast.
-template <class T>
-Tensor<T> where(const Tensor<bool>& c, const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b)
+template <class T, class D>
+Tensor<T, D> where(const std::type_identity_t<Tensor<bool, D>>& c, const Tensor<T, D>& a,
+                   const std::type_identity_t<Operand<T, D>>& b)
 {
     return apply_elementwise<Where, T>(b.at, c, a, *b);
 }
-template <class T, class S>
+template <class T, class S, class D>
     requires std::is_arithmetic_v<S>
-Tensor<T> where(const Tensor<bool>& c, S a, const Tensor<T>& b,
-                Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, D> where(const std::type_identity_t<Tensor<bool, D>>& c, S a, const Tensor<T, D>& b,
+                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply_elementwise<Where, T>(at, c, Tensor<T>(a), b);
+    return apply_elementwise<Where, T>(at, c, detail::number<T, D>(a), b);
 }
-template <class T>
-Tensor<bool> is_finite(const Tensor<T>& x, const Site& at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<bool, D> is_finite(const Tensor<T, D>& x, const Site& at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply_elementwise<IsFinite, bool>(at, x);
 }
 
 namespace detail {
 /// 1, where x lies.
-template <class T> Tensor<T> one_beside(const Tensor<T>& x)
+template <class T, class D> Tensor<T, D> one_beside(const Tensor<T, D>& x)
 {
-    return Tensor<T>(AnyTensor{full_beside<T>(*x.any().value, Shape(), T(1)), {}});
+    return Tensor<T, D>(AnyTensor{full_beside<T>(*x.any().value, Shape(), T(1)), {}});
 }
 }  // namespace detail
-template <class T> Tensor<T> detail::zero_where_undefined(const Tensor<T>& g, const Tensor<T>& r)
+template <class T, class D>
+Tensor<T, D> detail::zero_where_undefined(const Tensor<T, D>& g, const Tensor<T, D>& r)
 {
     return apply_elementwise<ZeroWhereUndefined, T>({}, g, r);
 }
-template <class T> Tensor<T> detail::first_nonzero(const Tensor<T>& g, const AnyTensor& dg)
+template <class T, class D> Tensor<T, D> detail::first_nonzero(const Tensor<T, D>& g, const AnyTensor& dg)
 {
-    return dg.value ? where(g == zero_like(g), Tensor<T>(dg), g) : g;
+    return dg.value ? where(g == zero_like(g), Tensor<T, D>(dg), g) : g;
 }
 
 }  // namespace wengert

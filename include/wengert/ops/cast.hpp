@@ -41,19 +41,19 @@ template <class A, class U, class T> inline constexpr Primitive cast_primitive =
 
 }  // namespace detail
 
-template <class U, class T> Tensor<U> cast(const Tensor<T>& x, Site at)
+template <class U, class T, class D> Tensor<U, D> cast(const Tensor<T, D>& x, Site at)
 {
     if constexpr (std::is_same_v<U, T>) {
         return x;
     } else {
         const AnyTensor* const in[] = {&x.any("cast", at)};
-        return Tensor<U>(apply_elementwise(detail::cast_primitive<xsimd::default_arch, U, T>, in, at));
+        return Tensor<U, D>(apply_elementwise(detail::cast_primitive<xsimd::default_arch, U, T>, in, at));
     }
 }
 
 namespace detail {
 
-template <class T> AnyTensor cast_to(DType to, const Tensor<T>& x, const Site& at)
+template <class T, class D> AnyTensor cast_to(DType to, const Tensor<T, D>& x, const Site& at)
 {
     return is_single(to) ? cast<float>(x, at).any() : cast<double>(x, at).any();
 }

@@ -31,14 +31,14 @@ Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value,
     check_shape("full", shape, at);
     auto out = make_block(dtype_of<T>(), shape);
     std::fill_n(out->template as<T>(), out->count, value);
-    return Tensor<T, Device>(AnyTensor{placed(std::move(out)), {}});
+    return Tensor<T, Device>(AnyTensor{detail::made<Device>(std::move(out)), {}});
 }
 /// Every element 0.
 template <class T, class Device = cpu>
 Tensor<T, Device> zeros(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     check_shape("zeros", shape, at);
-    return Tensor<T, Device>(AnyTensor{placed(zeros_block(dtype_of<T>(), shape)), {}});
+    return Tensor<T, Device>(AnyTensor{detail::made<Device>(zeros_block(dtype_of<T>(), shape)), {}});
 }
 /// Every element 1.
 template <class T, class Device = cpu>
@@ -81,7 +81,7 @@ Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1,
     auto out = zeros_block(dtype_of<T>(), shape);
     T* x = out->template as<T>();
     for (std::int64_t i = 0; i < std::min(rows, columns); ++i) x[i * columns + i] = T(1);
-    return Tensor<T, Device>(AnyTensor{placed(std::move(out)), {}});
+    return Tensor<T, Device>(AnyTensor{detail::made<Device>(std::move(out)), {}});
 }
 
 namespace detail {
@@ -135,7 +135,7 @@ Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> 
             x[i] = wrapping_add(start, wrapping_multiply(static_cast<T>(i), step));
         else
             x[i] = detail::stepped(start, static_cast<T>(i), step);
-    return Tensor<T, Device>(AnyTensor{placed(std::move(out)), {}});
+    return Tensor<T, Device>(AnyTensor{detail::made<Device>(std::move(out)), {}});
 }
 /// 0, 1, … up to, but without, stop.
 template <class T, class Device = cpu>
@@ -157,21 +157,22 @@ Tensor<T, Device> linspace(std::type_identity_t<T> first, std::type_identity_t<T
     const T step = n > 1 ? (last - first) / static_cast<T>(n - 1) : T(0);
     for (std::int64_t i = 0; i < n; ++i)
         x[i] = n > 1 && i == n - 1 ? last : detail::stepped(first, static_cast<T>(i), step);
-    return Tensor<T, Device>(AnyTensor{placed(std::move(out)), {}});
+    return Tensor<T, Device>(AnyTensor{detail::made<Device>(std::move(out)), {}});
 }
 
 /// x in row-major order in memory of its own, recorded.
-template <class T> Tensor<T> copy(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> copy(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Copy, T>(Copy{}, at, x);
 }
 
 /// x as a constant: its derivative is 0.
-template <class T> Tensor<T> stop_gradient(const Tensor<T>& x) { return x.detach(); }
+template <class T, class D> Tensor<T, D> stop_gradient(const Tensor<T, D>& x) { return x.detach(); }
 
 /// Equal shapes and |a − b| ≤ tolerance (1 + |b|) everywhere; a NaN equals nothing.
-template <class T>
-bool allclose(const Tensor<T>& a, const Tensor<T>& b,
+template <class T, class D>
+bool allclose(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D>>& b,
               double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-8,
               Site at = {__builtin_FILE(), __builtin_LINE()})
 {

@@ -25,10 +25,10 @@ namespace wengert {
 /// Names an input in a rule.
 template <std::size_t i> struct wrt {};
 
-template <class T> Tensor<T> sum_to(const Tensor<T>& x, const Shape& shape);
-template <class T>
-Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape,
-                       Site at = {__builtin_FILE(), __builtin_LINE()});
+template <class T, class D> Tensor<T, D> sum_to(const Tensor<T, D>& x, const Shape& shape);
+template <class T, class D>
+Tensor<T, D> broadcast_to(const Tensor<T, D>& x, const Shape& shape,
+                          Site at = {__builtin_FILE(), __builtin_LINE()});
 
 /// A zero of g's kind: the derivative of what is flat almost everywhere. For tensors it has rank 0 and broadcasts.
 template <class V> constexpr V zero_like([[maybe_unused]] const V& g)
@@ -225,9 +225,9 @@ inline AnyTensor saved_output(const Node& n)
     return {Ref<Block>(n.saved()[n.input_count]), Ref<Node>(const_cast<Node*>(&n))};
 }
 
-template <class T> Tensor<T> zero_where_undefined(const Tensor<T>& g, const Tensor<T>& r);
+template <class T, class D> Tensor<T, D> zero_where_undefined(const Tensor<T, D>& g, const Tensor<T, D>& r);
 /// g, or ġ where g is 0: it is 0 where neither has anything to say. No tangent is none, and zeros.
-template <class T> Tensor<T> first_nonzero(const Tensor<T>& g, const AnyTensor& dg);
+template <class T, class D> Tensor<T, D> first_nonzero(const Tensor<T, D>& g, const AnyTensor& dg);
 
 /// The rule evaluated on tensors: each of its operations is recorded where a level below asks for it. Packs k… are the
 /// inputs, as members and not as lambdas, so that a debugger's names stay short.
@@ -400,19 +400,20 @@ template <class P, class A, class Out, class... In> const Primitive& elementwise
 }  // namespace detail
 
 /// Computes P on broadcast operands and records it. Throws ShapeError when the shapes do not broadcast.
-template <class P, class Out, class A = xsimd::default_arch, class... In>
-Tensor<Out> apply_elementwise(const Site& at, const Tensor<In>&... x)
+template <class P, class Out, class A = xsimd::default_arch, class... In, class D>
+Tensor<Out, D> apply_elementwise(const Site& at, const Tensor<In, D>&... x)
 {
     const AnyTensor* const in[] = {&x.any_unchecked()...};
-    return Tensor<Out>(apply_elementwise(detail::elementwise_of<P, A, Out, In...>(), in, at));
+    return Tensor<Out, D>(apply_elementwise(detail::elementwise_of<P, A, Out, In...>(), in, at));
 }
 
 /// The same for operators, whose operands may be temporaries: the result may use their memory.
-template <class P, class T, class A = xsimd::default_arch>
-Tensor<T> apply_operator(const Tensor<T>& a, const Tensor<T>& b, const Site& at, unsigned temporaries)
+template <class P, class T, class A = xsimd::default_arch, class D>
+Tensor<T, D> apply_operator(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at,
+                            unsigned temporaries)
 {
     const AnyTensor* const in[] = {&a.any_unchecked(), &b.any_unchecked()};
-    return Tensor<T>(apply_elementwise(detail::elementwise_of<P, A, T, T, T>(), in, at, temporaries));
+    return Tensor<T, D>(apply_elementwise(detail::elementwise_of<P, A, T, T, T>(), in, at, temporaries));
 }
 
 }  // namespace wengert

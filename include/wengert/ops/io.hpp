@@ -8,14 +8,14 @@ namespace wengert {
 
 namespace detail {
 
-template <class T> Tensor<T> tensor_from(const std::string& where, const NpyArray& a)
+template <class T, class Device> Tensor<T, Device> tensor_from(const std::string& where, const NpyArray& a)
 {
     if (a.dtype != npy_dtype<T>())
         throw DTypeError("[load] '" + where + "' holds " + a.dtype + ", not " + npy_dtype<T>() + " (" +
                          std::string(name_of(dtype_of<T>())) + ")");
     auto out = make_block(dtype_of<T>(), Shape(a.shape));
     if (out->count > 0) std::memcpy(out->data, a.bytes.data(), out->bytes());
-    return Tensor<T>(AnyTensor{placed(std::move(out)), {}});
+    return Tensor<T, Device>(AnyTensor{made<Device>(std::move(out)), {}});
 }
 
 inline std::vector<std::int64_t> shape_vector(const Shape& s) { return {s.begin(), s.end()}; }
@@ -23,7 +23,7 @@ inline std::vector<std::int64_t> shape_vector(const Shape& s) { return {s.begin(
 }  // namespace detail
 
 /// One tensor as a .npy file. Throws Error when it cannot be written; a file that was there is then as before.
-template <class T> void save_npy(const std::string& path, const Tensor<T>& x)
+template <class T, class D> void save_npy(const std::string& path, const Tensor<T, D>& x)
 {
     note_read(*x.any().value, Read::elements, {});
     const Ref<Block> b = readable(x.any().value);
@@ -31,17 +31,18 @@ template <class T> void save_npy(const std::string& path, const Tensor<T>& x)
 }
 
 /// The tensor in a .npy file. Throws Error for what cannot be read, DTypeError when its elements are no T.
-template <class T> Tensor<T> load_npy(const std::string& path)
+template <class T, class Device = cpu> Tensor<T, Device> load_npy(const std::string& path)
 {
-    return detail::tensor_from<T>(path, read_npy(path));
+    return detail::tensor_from<T, Device>(path, read_npy(path));
 }
 
 /// All tensors of a .npz file by name. Throws Error, DTypeError when one has other elements than T.
-template <class T> std::map<std::string, Tensor<T>> load_npz(const std::string& path)
+template <class T, class Device = cpu>
+std::map<std::string, Tensor<T, Device>> load_npz(const std::string& path)
 {
-    std::map<std::string, Tensor<T>> out;
+    std::map<std::string, Tensor<T, Device>> out;
     for (const auto& [name, array] : read_npz(path))
-        out.emplace(name, detail::tensor_from<T>(path + ":" + name, array));
+        out.emplace(name, detail::tensor_from<T, Device>(path + ":" + name, array));
     return out;
 }
 

@@ -153,9 +153,10 @@ struct CrossEntropy {
 
 /// The mean over all rows of −log_softmax(logits) at the row's label; classes are the last axis. Throws ShapeError when
 /// the labels' shape is not that of the logits without it, IndexError for labels outside of [0, classes).
-template <Differentiable T>
-Tensor<T> cross_entropy(const Tensor<T>& logits, const Tensor<std::int64_t>& labels,
-                        Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> cross_entropy(const Tensor<T, D>& logits,
+                           const std::type_identity_t<Tensor<std::int64_t, D>>& labels,
+                           Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Shape& s = logits.shape("cross_entropy", at);
     if (s.empty() || !(labels.shape("cross_entropy", at) == Shape(s.data(), s.size() - 1)))
@@ -167,7 +168,8 @@ Tensor<T> cross_entropy(const Tensor<T>& logits, const Tensor<std::int64_t>& lab
 }
 
 /// The mean of (a − b)² over all elements; a and b broadcast.
-template <Differentiable T> Tensor<T> mse(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b)
+template <Differentiable T, class D>
+Tensor<T, D> mse(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b)
 {
     return mean(square(ops::subtract<T>(a, *b, b.at), b.at), b.at);
 }

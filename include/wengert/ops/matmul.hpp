@@ -266,9 +266,9 @@ private:
 
 /// The matrix product by NumPy's rules: rank 1 is a row on the left and a column on the right, higher ranks are batches
 /// that broadcast. Throws ShapeError when the inner extents differ, for rank 0, and for batches that do not fit.
-template <class T>
-Tensor<T> matmul(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
-                 Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> matmul(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D>>& b,
+                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (a.shape("matmul", at).size() == 0 || b.shape("matmul", at).size() == 0)
         fail<ShapeError>("matmul",
@@ -287,9 +287,9 @@ Tensor<T> matmul(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
 }
 
 /// Σ aᵢ bᵢ of two vectors. Throws ShapeError for other ranks: matmul is the product of matrices.
-template <class T>
-Tensor<T> dot(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
-              Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> dot(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D>>& b,
+                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (a.shape("dot", at).size() != 1 || b.shape("dot", at).size() != 1 || a.size() != b.size())
         fail<ShapeError>("dot",
@@ -300,9 +300,9 @@ Tensor<T> dot(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
 }
 
 /// aᵢ bⱼ of two vectors; operands of other ranks are flattened.
-template <class T>
-Tensor<T> outer(const Tensor<T>& a, const std::type_identity_t<Tensor<T>>& b,
-                Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> outer(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D>>& b,
+                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return matmul(reshape(a, {a.size(), 1}, at), reshape(b, {1, b.size()}, at), at);
 }

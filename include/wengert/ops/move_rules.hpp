@@ -173,7 +173,8 @@ inline Axes all_axes(const Shape& shape)
     return axes;
 }
 /// y[i] = x[i − by] along an axis, `fill` where there is none.
-template <class T> Tensor<T> shifted(const Tensor<T>& x, std::size_t axis, std::int64_t by, double fill)
+template <class T, class D>
+Tensor<T, D> shifted(const Tensor<T, D>& x, std::size_t axis, std::int64_t by, double fill)
 {
     if (by == 0) return x;
     Pad pad{Extents::filled(x.shape().size()), Extents::filled(x.shape().size()), 0, fill};

@@ -144,69 +144,69 @@ template <class S>
 concept LiteralOperand = std::is_arithmetic_v<S> || std::same_as<S, Literal>;
 
 namespace detail {
-template <class T, LiteralOperand S> Tensor<T> literal_tensor(S s)
+template <class T, class D, LiteralOperand S> Tensor<T, D> literal_tensor(S s)
 {
     if constexpr (std::same_as<S, Literal>)
-        return Tensor<T>(s.value);
+        return number<T, D>(s.value);
     else
-        return Tensor<T>(s);
+        return number<T, D>(s);
 }
 }  // namespace detail
 
 // clang-format off
 /// aᵇ, all sign cases as std::pow. The exponent's gradient is 0 where a is 0 and b ≥ 0, NaN where a is negative.
 /// Integers wrap; a negative exponent leaves the whole part of 1/a^|b|.
-template <Scalar T> Tensor<T> pow(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return apply_elementwise<Pow, T>(b.at, a, *b); }
+template <Scalar T, class D> Tensor<T, D> pow(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return apply_elementwise<Pow, T>(b.at, a, *b); }
 /// The angle of the point (x, y), in (−π, π]; the gradient at the origin is 0.
-template <Differentiable T> Tensor<T> atan2(const Tensor<T>& y, const std::type_identity_t<Operand<T>>& x) { return apply_elementwise<Atan2, T>(x.at, y, *x); }
+template <Differentiable T, class D> Tensor<T, D> atan2(const Tensor<T, D>& y, const std::type_identity_t<Operand<T, D>>& x) { return apply_elementwise<Atan2, T>(x.at, y, *x); }
 /// √(a² + b²) without overflow on the way; the gradient at the origin is 0.
-template <Differentiable T> Tensor<T> hypot(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return apply_elementwise<Hypot, T>(b.at, a, *b); }
+template <Differentiable T, class D> Tensor<T, D> hypot(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return apply_elementwise<Hypot, T>(b.at, a, *b); }
 /// The larger one; NaN if either is. Two equal ones share the gradient, half each.
-template <Scalar T> Tensor<T> maximum(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return apply_elementwise<Maximum, T>(b.at, a, *b); }
+template <Scalar T, class D> Tensor<T, D> maximum(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return apply_elementwise<Maximum, T>(b.at, a, *b); }
 /// The smaller one; NaN if either is. Two equal ones share the gradient, half each.
-template <Scalar T> Tensor<T> minimum(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return apply_elementwise<Minimum, T>(b.at, a, *b); }
+template <Scalar T, class D> Tensor<T, D> minimum(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return apply_elementwise<Minimum, T>(b.at, a, *b); }
 /// x limited to [lo, hi]; hi wins where lo > hi. The gradient is 1 inside and at the bounds, 0 outside.
-template <Scalar T>
-Tensor<T> clip(const Tensor<T>& x, const std::type_identity_t<Operand<T>>& lo, const std::type_identity_t<Operand<T>>& hi)
+template <Scalar T, class D>
+Tensor<T, D> clip(const Tensor<T, D>& x, const std::type_identity_t<Operand<T, D>>& lo, const std::type_identity_t<Operand<T, D>>& hi)
 {
     return apply_elementwise<Clip, T>(hi.at, x, *lo, *hi);
 }
 
-template <LiteralOperand S, Scalar T> Tensor<T> pow(S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Pow, T>(at, detail::literal_tensor<T>(a), b); }
-template <LiteralOperand S, Differentiable T> Tensor<T> atan2(S y, const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Atan2, T>(at, detail::literal_tensor<T>(y), x); }
-template <LiteralOperand S, Differentiable T> Tensor<T> hypot(S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Hypot, T>(at, detail::literal_tensor<T>(a), b); }
-template <LiteralOperand S, Scalar T> Tensor<T> maximum(S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Maximum, T>(at, detail::literal_tensor<T>(a), b); }
-template <LiteralOperand S, Scalar T> Tensor<T> minimum(S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Minimum, T>(at, detail::literal_tensor<T>(a), b); }
+template <LiteralOperand S, Scalar T, class D> Tensor<T, D> pow(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Pow, T>(at, detail::literal_tensor<T, D>(a), b); }
+template <LiteralOperand S, Differentiable T, class D> Tensor<T, D> atan2(S y, const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Atan2, T>(at, detail::literal_tensor<T, D>(y), x); }
+template <LiteralOperand S, Differentiable T, class D> Tensor<T, D> hypot(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Hypot, T>(at, detail::literal_tensor<T, D>(a), b); }
+template <LiteralOperand S, Scalar T, class D> Tensor<T, D> maximum(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Maximum, T>(at, detail::literal_tensor<T, D>(a), b); }
+template <LiteralOperand S, Scalar T, class D> Tensor<T, D> minimum(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Minimum, T>(at, detail::literal_tensor<T, D>(a), b); }
 
 // The operators by name.
-template <Scalar T> Tensor<T> add(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::add<T>(a, *b, b.at); }
-template <Scalar T> Tensor<T> subtract(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::subtract<T>(a, *b, b.at); }
-template <Scalar T> Tensor<T> multiply(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::multiply<T>(a, *b, b.at); }
-template <Scalar T> Quotient<T> divide(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::divide<T>(a, *b, b.at); }
-template <Scalar T> Tensor<T> negative(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::negative<T>(x, at); }
-template <LiteralOperand S, Scalar T> Tensor<T> add(S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::add<T>(detail::literal_tensor<T>(a), b, at); }
-template <LiteralOperand S, Scalar T> Tensor<T> subtract(S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::subtract<T>(detail::literal_tensor<T>(a), b, at); }
-template <LiteralOperand S, Scalar T> Tensor<T> multiply(S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::multiply<T>(detail::literal_tensor<T>(a), b, at); }
-template <LiteralOperand S, Scalar T> Quotient<T> divide(S a, const Tensor<T>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::divide<T>(detail::literal_tensor<T>(a), b, at); }
+template <Scalar T, class D> Tensor<T, D> add(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::add<T>(a, *b, b.at); }
+template <Scalar T, class D> Tensor<T, D> subtract(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::subtract<T>(a, *b, b.at); }
+template <Scalar T, class D> Tensor<T, D> multiply(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::multiply<T>(a, *b, b.at); }
+template <Scalar T, class D> Quotient<T, D> divide(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::divide<T>(a, *b, b.at); }
+template <Scalar T, class D> Tensor<T, D> negative(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::negative<T>(x, at); }
+template <LiteralOperand S, Scalar T, class D> Tensor<T, D> add(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::add<T>(detail::literal_tensor<T, D>(a), b, at); }
+template <LiteralOperand S, Scalar T, class D> Tensor<T, D> subtract(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::subtract<T>(detail::literal_tensor<T, D>(a), b, at); }
+template <LiteralOperand S, Scalar T, class D> Tensor<T, D> multiply(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::multiply<T>(detail::literal_tensor<T, D>(a), b, at); }
+template <LiteralOperand S, Scalar T, class D> Quotient<T, D> divide(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::divide<T>(detail::literal_tensor<T, D>(a), b, at); }
 
 /// a < b.
-template <class T> Tensor<bool> less(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::less<T>(a, *b, b.at); }
+template <class T, class D> Tensor<bool, D> less(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::less<T>(a, *b, b.at); }
 /// a ≤ b.
-template <class T> Tensor<bool> less_equal(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::less_equal<T>(a, *b, b.at); }
+template <class T, class D> Tensor<bool, D> less_equal(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::less_equal<T>(a, *b, b.at); }
 /// a > b.
-template <class T> Tensor<bool> greater(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::less<T>(*b, a, b.at); }
+template <class T, class D> Tensor<bool, D> greater(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::less<T>(*b, a, b.at); }
 /// a ≥ b.
-template <class T> Tensor<bool> greater_equal(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::less_equal<T>(*b, a, b.at); }
+template <class T, class D> Tensor<bool, D> greater_equal(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::less_equal<T>(*b, a, b.at); }
 /// a = b; a NaN equals nothing.
-template <class T> Tensor<bool> equal(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::equal<T>(a, *b, b.at); }
+template <class T, class D> Tensor<bool, D> equal(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::equal<T>(a, *b, b.at); }
 /// a ≠ b.
-template <class T> Tensor<bool> not_equal(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::not_equal<T>(a, *b, b.at); }
+template <class T, class D> Tensor<bool, D> not_equal(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::not_equal<T>(a, *b, b.at); }
 /// a and b; what is not 0 is true.
-template <class T> Tensor<bool> logical_and(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::logical_and<T>(a, *b, b.at); }
+template <class T, class D> Tensor<bool, D> logical_and(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::logical_and<T>(a, *b, b.at); }
 /// a or b.
-template <class T> Tensor<bool> logical_or(const Tensor<T>& a, const std::type_identity_t<Operand<T>>& b) { return ops::logical_or<T>(a, *b, b.at); }
+template <class T, class D> Tensor<bool, D> logical_or(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::logical_or<T>(a, *b, b.at); }
 /// not x.
-template <class T> Tensor<bool> logical_not(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::logical_not<T>(x, at); }
+template <class T, class D> Tensor<bool, D> logical_not(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::logical_not<T>(x, at); }
 // clang-format on
 
 }  // namespace wengert

@@ -207,13 +207,14 @@ private:
 
 namespace detail {
 
-template <class T, class Fill> Tensor<T> draw(Fill fill, const Key& key, const Site& at)
+template <class T, class Device, class Fill> Tensor<T, Device> draw(Fill fill, const Key& key, const Site& at)
 {
     const Draw<Fill> op{std::move(fill)};
+    [[maybe_unused]] const NewOn<Device> there;
     Ref<Block> out = op.template drawn<T>(key, at);
     if (Recorder* r = recorder(); r && key.origin != 0) [[unlikely]]
         if (const Ref<Block> k = r->key(key.origin)) note_drawn<Draw<Fill>, T>(*r, op, k, *out, at);
-    return Tensor<T>(AnyTensor{std::move(out), {}});
+    return Tensor<T, Device>(AnyTensor{std::move(out), {}});
 }
 
 /// The tensor of parent.child(i, domain), as an operation on that of its parent: for a recorder's KeyHook.
@@ -228,50 +229,52 @@ inline Ref<Block> draw_key(Recorder& r, const Ref<Block>& parent, std::uint64_t 
 }  // namespace detail
 
 /// The normal distribution of mean 0 and variance 1.
-template <Differentiable T>
-Tensor<T> normal(const Key& key, const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class Device = cpu>
+Tensor<T, Device> normal(const Key& key, const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::draw<T>(detail::NormalFill{shape}, key, at);
+    return detail::draw<T, Device>(detail::NormalFill{shape}, key, at);
 }
 
 /// Uniform in [low, high); high itself only where low + u (high − low) rounds to it. Throws Error unless low ≤ high and
 /// high − low is finite.
-template <Differentiable T>
-Tensor<T> uniform(const Key& key, const Shape& shape, std::type_identity_t<T> low = T(0),
-                  std::type_identity_t<T> high = T(1), Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class Device = cpu>
+Tensor<T, Device> uniform(const Key& key, const Shape& shape, std::type_identity_t<T> low = T(0),
+                          std::type_identity_t<T> high = T(1), Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::draw<T>(detail::UniformFill<T>{shape, low, high}, key, at);
+    return detail::draw<T, Device>(detail::UniformFill<T>{shape, low, high}, key, at);
 }
 
 /// True with probability p. Throws Error for a p outside of [0, 1].
-inline Tensor<bool> bernoulli(const Key& key, const Shape& shape, double p = 0.5,
-                              Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class Device = cpu>
+Tensor<bool, Device> bernoulli(const Key& key, const Shape& shape, double p = 0.5,
+                               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::draw<bool>(detail::BernoulliFill{shape, p}, key, at);
+    return detail::draw<bool, Device>(detail::BernoulliFill{shape, p}, key, at);
 }
 
 /// Integers of [low, high), all as likely. Throws Error for an empty interval.
-template <class T = std::int64_t>
+template <class T = std::int64_t, class Device = cpu>
     requires(std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::int32_t>)
-Tensor<T> randint(const Key& key, const Shape& shape, std::type_identity_t<T> low,
-                  std::type_identity_t<T> high, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, Device> randint(const Key& key, const Shape& shape, std::type_identity_t<T> low,
+                          std::type_identity_t<T> high, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::draw<T>(detail::RandintFill<T>{shape, low, high}, key, at);
+    return detail::draw<T, Device>(detail::RandintFill<T>{shape, low, high}, key, at);
 }
 
 /// 0 … n − 1 in random order.
-inline Tensor<std::int64_t> permutation(const Key& key, std::int64_t n,
-                                        Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class Device = cpu>
+Tensor<std::int64_t, Device> permutation(const Key& key, std::int64_t n,
+                                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::draw<std::int64_t>(detail::PermutationFill{Shape{n}}, key, at);
+    return detail::draw<std::int64_t, Device>(detail::PermutationFill{Shape{n}}, key, at);
 }
 
 /// What dropout multiplies by: 0 with the drop probability p, else 1/(1 − p). Throws Error for a p outside of [0, 1).
-template <Differentiable T>
-Tensor<T> dropout_mask(const Key& key, const Shape& shape, double p,
-                       Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class Device = cpu>
+Tensor<T, Device> dropout_mask(const Key& key, const Shape& shape, double p,
+                               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::draw<T>(detail::DropoutFill{shape, p}, key, at);
+    return detail::draw<T, Device>(detail::DropoutFill{shape, p}, key, at);
 }
 
 }  // namespace wengert

@@ -50,8 +50,8 @@ struct Along {
 
 namespace detail {
 
-template <class T>
-Along along(std::string_view name, const Tensor<T>& x, const Axes* axes, bool keepdims, const Site& at)
+template <class T, class D>
+Along along(std::string_view name, const Tensor<T, D>& x, const Axes* axes, bool keepdims, const Site& at)
 {
     return {normalize_axes(name, axes ? *axes : Axes(), !axes, x.shape(name, at), at), keepdims, x.shape()};
 }

@@ -15,19 +15,19 @@ namespace wengert {
 
 namespace detail {
 
-template <class Op, class T>
-Tensor<T> reduced(const Tensor<T>& x, const Axes* axes, bool keepdims, const Site& at)
+template <class Op, class T, class D>
+Tensor<T, D> reduced(const Tensor<T, D>& x, const Axes* axes, bool keepdims, const Site& at)
 {
     return apply<Op, T>(Op{along(Op::name, x, axes, keepdims, at)}, at, x);
 }
 
 /// Runs of adjacent axes one after the other, each as the middle axis of (outer, n, inner).
-template <class T>
-Tensor<Total<T>> product_over(const Tensor<T>& x, const Axes* axes, bool keepdims, const Site& at)
+template <class T, class D>
+Tensor<Total<T>, D> product_over(const Tensor<T, D>& x, const Axes* axes, bool keepdims, const Site& at)
 {
     const Along a = along("prod", x, axes, keepdims, at);
     const auto extent = [&](std::int64_t i) { return a.from[static_cast<std::size_t>(i)]; };
-    const auto pass = [&]<class U>(const Tensor<U>& y, std::int64_t first, std::int64_t last) {
+    const auto pass = [&]<class U>(const Tensor<U, D>& y, std::int64_t first, std::int64_t last) {
         Shape s{1, 1, 1};
         for (std::int64_t i = 0; i < static_cast<std::int64_t>(a.from.size()); ++i) {
             const bool done = i > last && std::find(a.axes.begin(), a.axes.end(), i) != a.axes.end();
@@ -36,7 +36,7 @@ Tensor<Total<T>> product_over(const Tensor<T>& x, const Axes* axes, bool keepdim
         return apply<Prod, Total<T>>(Prod{}, at, reshape(y, s, at));
     };
     std::size_t end = a.axes.size();
-    std::optional<Tensor<Total<T>>> y;
+    std::optional<Tensor<Total<T>, D>> y;
     do {
         std::size_t begin = end ? end - 1 : 0;
         while (begin > 0 && a.axes[begin - 1] + 1 == a.axes[begin]) --begin;
@@ -47,7 +47,7 @@ Tensor<Total<T>> product_over(const Tensor<T>& x, const Axes* axes, bool keepdim
     return reshape(*y, keepdims ? a.kept() : a.dropped(), at);
 }
 
-template <class T> Tensor<T> root(const Tensor<T>& variance, const Site& at)
+template <class T, class D> Tensor<T, D> root(const Tensor<T, D>& variance, const Site& at)
 {
     return apply_elementwise<RootFlatAtZero, T>(at, variance);
 }
@@ -55,15 +55,15 @@ template <class T> Tensor<T> root(const Tensor<T>& variance, const Site& at)
 }  // namespace detail
 
 /// Σ x / n; integers and bools give double.
-template <class T> auto mean(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D> auto mean(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if constexpr (is_differentiable<T>)
         return detail::reduced<Mean>(x, nullptr, false, at);
     else
         return mean(cast<double>(x, at), at);
 }
-template <class T>
-auto mean(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
+template <class T, class D>
+auto mean(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
           Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if constexpr (is_differentiable<T>)
@@ -73,87 +73,92 @@ auto mean(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
 }
 
 /// Π x; integers and bools give std::int64_t. Differentiable where elements are zero too.
-template <class T> Tensor<Total<T>> prod(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<Total<T>, D> prod(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::product_over(x, nullptr, false, at);
 }
-template <class T>
-Tensor<Total<T>> prod(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
-                      Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<Total<T>, D> prod(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::product_over(x, &axes, keepdims, at);
 }
 
 /// The largest element; NaN if there is one. Ties share the gradient equally.
-template <class T> Tensor<T> amax(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> amax(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Extremum<true>>(x, nullptr, false, at);
 }
-template <class T>
-Tensor<T> amax(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
-               Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> amax(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+                  Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Extremum<true>>(x, &axes, keepdims, at);
 }
 
 /// The smallest element; NaN if there is one. Ties share the gradient equally.
-template <class T> Tensor<T> amin(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> amin(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Extremum<false>>(x, nullptr, false, at);
 }
-template <class T>
-Tensor<T> amin(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
-               Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> amin(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+                  Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Extremum<false>>(x, &axes, keepdims, at);
 }
 
 /// Σ (x − mean)² / (n − ddof); NaN or infinite when ddof ≥ n.
-template <Differentiable T> Tensor<T> var(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> var(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Var, T>(Var{detail::along("var", x, nullptr, false, at), 0}, at, x);
 }
-template <Differentiable T>
-Tensor<T> var(const Tensor<T>& x, const Axes& axes, bool keepdims = false, std::size_t ddof = 0,
-              Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> var(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false, std::size_t ddof = 0,
+                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Var, T>(Var{detail::along("var", x, &axes, keepdims, at), ddof}, at, x);
 }
 
 /// √var. Where the variance is zero the derivative is taken to be 0.
-template <Differentiable T>
-Tensor<T> stddev(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> stddev(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::root(apply<Var, T>(Var{detail::along("stddev", x, nullptr, false, at), 0}, at, x), at);
 }
-template <Differentiable T>
-Tensor<T> stddev(const Tensor<T>& x, const Axes& axes, bool keepdims = false, std::size_t ddof = 0,
-                 Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> stddev(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false, std::size_t ddof = 0,
+                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::root(apply<Var, T>(Var{detail::along("stddev", x, &axes, keepdims, at), ddof}, at, x), at);
 }
 
 /// The 2-norm √Σx², without overflow on the way. At the origin the derivative is taken to be 0.
-template <Differentiable T> Tensor<T> norm(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> norm(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Norm>(x, nullptr, false, at);
 }
-template <Differentiable T>
-Tensor<T> norm(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
-               Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> norm(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+                  Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Norm>(x, &axes, keepdims, at);
 }
 
 /// ln Σ eˣ, without overflow on the way.
-template <Differentiable T>
-Tensor<T> logsumexp(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> logsumexp(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<LogSumExp>(x, nullptr, false, at);
 }
-template <Differentiable T>
-Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
-                    Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> logsumexp(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+                       Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<LogSumExp>(x, &axes, keepdims, at);
 }

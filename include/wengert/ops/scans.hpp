@@ -143,8 +143,8 @@ struct CumMax {
 
 namespace detail {
 /// x as a scan's operand: sums and products of integers are of int64.
-template <class Op, class U, class T>
-Tensor<U> scanned(const Tensor<T>& x, std::int64_t axis, bool reverse, const Site& at)
+template <class Op, class U, class T, class D>
+Tensor<U, D> scanned(const Tensor<T, D>& x, std::int64_t axis, bool reverse, const Site& at)
 {
     const std::size_t k = normalize_axis(Op::name, axis, x.shape(Op::name, at), at);
     if constexpr (std::is_same_v<T, U>)
@@ -152,7 +152,8 @@ Tensor<U> scanned(const Tensor<T>& x, std::int64_t axis, bool reverse, const Sit
     else
         return apply<Op, U>(Op{k, reverse}, at, cast<U>(x, at));
 }
-template <class T> Tensor<T> in_one_line(std::string_view name, const Tensor<T>& x, const Site& at)
+template <class T, class D>
+Tensor<T, D> in_one_line(std::string_view name, const Tensor<T, D>& x, const Site& at)
 {
     static_cast<void>(x.shape(name, at));
     return reshape(x, Shape{static_cast<std::int64_t>(x.size())}, at);
@@ -161,46 +162,47 @@ template <class T> Tensor<T> in_one_line(std::string_view name, const Tensor<T>&
 
 /// Sums of all elements up to each along an axis, or from each on where `reverse`; integers and bools give std::int64_t. Floats are
 /// added one after another. Throws ShapeError for an axis out of range.
-template <class T>
-Tensor<Total<T>> cumsum(const Tensor<T>& x, std::int64_t axis, bool reverse = false,
-                        Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<Total<T>, D> cumsum(const Tensor<T, D>& x, std::int64_t axis, bool reverse = false,
+                           Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::scanned<CumSum, Total<T>>(x, axis, reverse, at);
 }
 /// The same along all elements in row-major order.
-template <class T> Tensor<Total<T>> cumsum(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<Total<T>, D> cumsum(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return cumsum(detail::in_one_line("cumsum", x, at), 0, false, at);
 }
 
 /// Products of all elements up to each along an axis, or from each on where `reverse`; integers and bools give std::int64_t.
 /// Differentiable where elements are zero too. Throws ShapeError for an axis out of range.
-template <class T>
-Tensor<Total<T>> cumprod(const Tensor<T>& x, std::int64_t axis, bool reverse = false,
-                         Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<Total<T>, D> cumprod(const Tensor<T, D>& x, std::int64_t axis, bool reverse = false,
+                            Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::scanned<CumProd, Total<T>>(x, axis, reverse, at);
 }
 /// The same along all elements in row-major order.
-template <class T>
-Tensor<Total<T>> cumprod(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<Total<T>, D> cumprod(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return cumprod(detail::in_one_line("cumprod", x, at), 0, false, at);
 }
 
 /// The greatest of all elements up to each along an axis, or from each on where `reverse`; NaN from the first one on. The first one
 /// of equal elements takes the gradient. Throws ShapeError for an axis out of range.
-template <class T>
+template <class T, class D>
     requires(!std::is_same_v<T, bool>)
-Tensor<T> cummax(const Tensor<T>& x, std::int64_t axis, bool reverse = false,
-                 Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, D> cummax(const Tensor<T, D>& x, std::int64_t axis, bool reverse = false,
+                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::scanned<CumMax, T>(x, axis, reverse, at);
 }
 /// The same along all elements in row-major order.
-template <class T>
+template <class T, class D>
     requires(!std::is_same_v<T, bool>)
-Tensor<T> cummax(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, D> cummax(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return cummax(detail::in_one_line("cummax", x, at), 0, false, at);
 }

@@ -7,14 +7,16 @@
 namespace wengert {
 
 /// x as a vector, row by row; a view where x is contiguous.
-template <class T> Tensor<T> flatten(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> flatten(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return reshape(x, Shape{-1}, at);
 }
 
 /// Axis k of the result is axis perm[k] of x. A view. Throws ShapeError when perm is no permutation of x's axes.
-template <class T>
-Tensor<T> transpose(const Tensor<T>& x, const Axes& perm, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> transpose(const Tensor<T, D>& x, const Axes& perm,
+                       Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Axes all = normalize_axes("transpose", perm, false, x.shape("transpose", at), at);
     if (all.size() != x.dimension())
@@ -27,7 +29,8 @@ Tensor<T> transpose(const Tensor<T>& x, const Axes& perm, Site at = {__builtin_F
 }
 
 /// All axes reversed. A view.
-template <class T> Tensor<T> transpose(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> transpose(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     Axes perm = Axes::filled(x.shape("transpose", at).size());
     for (std::size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<std::int64_t>(perm.size() - 1 - k);
@@ -35,9 +38,9 @@ template <class T> Tensor<T> transpose(const Tensor<T>& x, Site at = {__builtin_
 }
 
 /// Two axes exchanged. A view. Throws ShapeError for an axis out of range.
-template <class T>
-Tensor<T> swapaxes(const Tensor<T>& x, std::int64_t a, std::int64_t b,
-                   Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> swapaxes(const Tensor<T, D>& x, std::int64_t a, std::int64_t b,
+                      Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t i = normalize_axis("swapaxes", a, x.shape("swapaxes", at), at),
                       j = normalize_axis("swapaxes", b, x.shape(), at);
@@ -48,8 +51,9 @@ Tensor<T> swapaxes(const Tensor<T>& x, std::int64_t a, std::int64_t b,
 }
 
 /// A new axis of extent 1 at position `axis` of the result. A view. Throws ShapeError for a position out of range.
-template <class T>
-Tensor<T> expand_dims(const Tensor<T>& x, std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> expand_dims(const Tensor<T, D>& x, std::int64_t axis,
+                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const auto rank = static_cast<std::int64_t>(x.shape("expand_dims", at).size()) + 1;
     if (axis < -rank || axis >= rank)
@@ -61,8 +65,8 @@ Tensor<T> expand_dims(const Tensor<T>& x, std::int64_t axis, Site at = {__builti
 }
 
 /// Without the given axes. A view. Throws ShapeError when the extent of one of them is not 1.
-template <class T>
-Tensor<T> squeeze(const Tensor<T>& x, const Axes& axes, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> squeeze(const Tensor<T, D>& x, const Axes& axes, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Axes drop = normalize_axes("squeeze", axes, false, x.shape("squeeze", at), at);
     for (auto a : drop)
@@ -74,7 +78,8 @@ Tensor<T> squeeze(const Tensor<T>& x, const Axes& axes, Site at = {__builtin_FIL
 }
 
 /// Without any axis of extent 1. A view.
-template <class T> Tensor<T> squeeze(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> squeeze(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     Axes drop;
     for (std::size_t k = 0; k < x.shape("squeeze", at).size(); ++k)
@@ -84,8 +89,8 @@ template <class T> Tensor<T> squeeze(const Tensor<T>& x, Site at = {__builtin_FI
 
 namespace detail {
 
-template <class T>
-std::vector<const AnyTensor*> operands(std::string_view primitive, const Tensor<T>* parts, std::size_t n,
+template <class T, class D>
+std::vector<const AnyTensor*> operands(std::string_view primitive, const Tensor<T, D>* parts, std::size_t n,
                                        const Site& at)
 {
     if (n == 0) fail<ShapeError>(primitive, "needs at least one tensor", at);
@@ -94,8 +99,8 @@ std::vector<const AnyTensor*> operands(std::string_view primitive, const Tensor<
     return in;
 }
 
-template <class T>
-Tensor<T> concatenate(const Tensor<T>* parts, std::size_t n, std::int64_t axis, const Site& at)
+template <class T, class D>
+Tensor<T, D> concatenate(const Tensor<T, D>* parts, std::size_t n, std::int64_t axis, const Site& at)
 {
     const auto in = operands("concatenate", parts, n, at);
     const Shape& first = parts[0].shape();
@@ -114,10 +119,11 @@ Tensor<T> concatenate(const Tensor<T>* parts, std::size_t n, std::int64_t axis, 
         op.shape[op.axis] += shape[op.axis];
         check_shape("concatenate", op.shape, at);  // each time: the next sum might wrap
     }
-    return apply_variadic<Concatenate, T>(op, at, in.data(), n);
+    return apply_variadic<Concatenate, T, D>(op, at, in.data(), n);
 }
 
-template <class T> Tensor<T> stack(const Tensor<T>* parts, std::size_t n, std::int64_t axis, const Site& at)
+template <class T, class D>
+Tensor<T, D> stack(const Tensor<T, D>* parts, std::size_t n, std::int64_t axis, const Site& at)
 {
     const auto in = operands("stack", parts, n, at);
     const Shape& first = parts[0].shape();
@@ -131,43 +137,57 @@ template <class T> Tensor<T> stack(const Tensor<T>* parts, std::size_t n, std::i
     for (std::size_t a = shape.size() - 1; a > k; --a) shape[a] = shape[a - 1];
     shape[k] = static_cast<std::int64_t>(n);
     check_shape("stack", shape, at);
-    return apply_variadic<Stack, T>(Stack{k, shape}, at, in.data(), n);
+    return apply_variadic<Stack, T, D>(Stack{k, shape}, at, in.data(), n);
 }
 
 }  // namespace detail
 
+namespace detail {
+/// An element of a list of tensors that are not all of one type.
+struct Mixed {
+    template <class T, class D> Mixed(const Tensor<T, D>&)
+    {
+        static_assert(!std::is_same_v<T, T>, "wengert: the tensors of a list have one dtype and one device: "
+                                             "cast<T>(x), to<cuda>(x), to<cpu>(x)");
+    }
+};
+}  // namespace detail
+
 /// The tensors one after another along an axis. Throws ShapeError when they differ in another axis.
-template <class T>
-Tensor<T> concatenate(std::initializer_list<Tensor<T>> parts, std::int64_t axis = 0,
-                      Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> concatenate(std::initializer_list<Tensor<T, D>> parts, std::int64_t axis = 0,
+                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::concatenate(parts.begin(), parts.size(), axis, at);
 }
-template <class T>
-Tensor<T> concatenate(const std::vector<Tensor<T>>& parts, std::int64_t axis = 0,
-                      Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> concatenate(const std::vector<Tensor<T, D>>& parts, std::int64_t axis = 0,
+                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::concatenate(parts.data(), parts.size(), axis, at);
 }
 
+detail::Mixed concatenate(std::initializer_list<detail::Mixed> parts, std::int64_t axis = 0);
+
 /// The tensors side by side along a new axis. Throws ShapeError when their shapes differ.
-template <class T>
-Tensor<T> stack(std::initializer_list<Tensor<T>> parts, std::int64_t axis = 0,
-                Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> stack(std::initializer_list<Tensor<T, D>> parts, std::int64_t axis = 0,
+                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::stack(parts.begin(), parts.size(), axis, at);
 }
-template <class T>
-Tensor<T> stack(const std::vector<Tensor<T>>& parts, std::int64_t axis = 0,
-                Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> stack(const std::vector<Tensor<T, D>>& parts, std::int64_t axis = 0,
+                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::stack(parts.data(), parts.size(), axis, at);
 }
+detail::Mixed stack(std::initializer_list<detail::Mixed> parts, std::int64_t axis = 0);
 
 /// n equal parts along an axis, views. Throws ShapeError when n does not divide the extent.
-template <class T>
-std::vector<Tensor<T>> split(const Tensor<T>& x, std::int64_t n, std::int64_t axis = 0,
-                             Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+std::vector<Tensor<T, D>> split(const Tensor<T, D>& x, std::int64_t n, std::int64_t axis = 0,
+                                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("split", axis, x.shape("split", at), at);
     if (n <= 0 || x.shape()[k] % n != 0)
@@ -176,7 +196,7 @@ std::vector<Tensor<T>> split(const Tensor<T>& x, std::int64_t n, std::int64_t ax
                              std::to_string(n) + " equal parts",
                          at);
     const std::int64_t width = x.shape()[k] / n;
-    std::vector<Tensor<T>> parts;
+    std::vector<Tensor<T, D>> parts;
     parts.reserve(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i)
         parts.push_back(apply<Split, T>(Split{{Selection::part(x.shape(), k, i * width, width)}}, at, x));
@@ -188,9 +208,9 @@ using Padding = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 /// x with more elements around it: `value`, or what the mode says. Throws ShapeError when there is not one non-negative pair for
 /// each axis, and where elements of an axis that has none would be repeated.
-template <class T>
-Tensor<T> pad(const Tensor<T>& x, const Padding& widths, PadMode mode, double value = 0,
-              Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> pad(const Tensor<T, D>& x, const Padding& widths, PadMode mode, double value = 0,
+                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Shape& from = x.shape("pad", at);
     bool valid = widths.size() == from.size();
@@ -215,15 +235,16 @@ Tensor<T> pad(const Tensor<T>& x, const Padding& widths, PadMode mode, double va
     return apply<Pad, T>(op, at, x);
 }
 /// x surrounded by `value`. Throws ShapeError when there is not one non-negative pair for each axis.
-template <class T>
-Tensor<T> pad(const Tensor<T>& x, const Padding& widths, double value = 0,
-              Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> pad(const Tensor<T, D>& x, const Padding& widths, double value = 0,
+                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return pad(x, widths, PadMode::constant, value, at);
 }
 
 namespace detail {
-template <class T> void needs_matrix(std::string_view primitive, const Tensor<T>& x, const Site& at)
+template <class T, class D>
+void needs_matrix(std::string_view primitive, const Tensor<T, D>& x, const Site& at)
 {
     if (x.shape(primitive, at).size() < 2)
         fail<ShapeError>(primitive, "needs at least two axes, not shape " + to_string(x.shape()), at);
@@ -231,21 +252,22 @@ template <class T> void needs_matrix(std::string_view primitive, const Tensor<T>
 }  // namespace detail
 
 /// Zero above the k-th diagonal of the last two axes. Throws ShapeError for fewer than two axes.
-template <class T>
-Tensor<T> tril(const Tensor<T>& x, std::int64_t k = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> tril(const Tensor<T, D>& x, std::int64_t k = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::needs_matrix("tril", x, at);
     return apply<Tril, T>(Tril{{k}}, at, x);
 }
 /// Zero below the k-th diagonal of the last two axes. Throws ShapeError for fewer than two axes.
-template <class T>
-Tensor<T> triu(const Tensor<T>& x, std::int64_t k = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> triu(const Tensor<T, D>& x, std::int64_t k = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::needs_matrix("triu", x, at);
     return apply<Triu, T>(Triu{{k}}, at, x);
 }
 /// The main diagonal of the last two axes, a view. Throws ShapeError for fewer than two axes.
-template <class T> Tensor<T> diagonal(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> diagonal(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::needs_matrix("diagonal", x, at);
     return apply<Diagonal, T>(Diagonal{x.shape("diagonal", at)}, at, x);

@@ -30,7 +30,7 @@ template <> struct FoldKernel<Fold::What::log_softmax_pull> {
 // clang-format on
 
 /// Σ over the axis, kept as an extent of 1.
-template <class T> Tensor<T> sum_along(std::size_t axis, const Tensor<T>& x)
+template <class T, class D> Tensor<T, D> sum_along(std::size_t axis, const Tensor<T, D>& x)
 {
     return sum(x, {axis}, true, Site{});
 }
@@ -124,16 +124,17 @@ struct LogSoftmax {
 };
 
 /// eˣ / Σ eˣ along an axis, without overflow on the way. Throws ShapeError for an axis out of range.
-template <Differentiable T>
-Tensor<T> softmax(const Tensor<T>& x, std::int64_t axis = -1, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> softmax(const Tensor<T, D>& x, std::int64_t axis = -1,
+                     Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Softmax, T>(Softmax{normalize_axis("softmax", axis, x.shape("softmax", at), at)}, at, x);
 }
 
 /// ln softmax(x) along an axis, exact where softmax would round to 0. Throws ShapeError for an axis out of range.
-template <Differentiable T>
-Tensor<T> log_softmax(const Tensor<T>& x, std::int64_t axis = -1,
-                      Site at = {__builtin_FILE(), __builtin_LINE()})
+template <Differentiable T, class D>
+Tensor<T, D> log_softmax(const Tensor<T, D>& x, std::int64_t axis = -1,
+                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<LogSoftmax, T>(
         LogSoftmax{normalize_axis("log_softmax", axis, x.shape("log_softmax", at), at)}, at, x);

@@ -30,8 +30,8 @@
 
 namespace wengert {
 
-template <class Op, class Out, class... In>
-Tensor<Out> apply(const Op& op, const Site& at, const Tensor<In>&... x);
+template <class Op, class Out, class... In, class D>
+Tensor<Out, D> apply(const Op& op, const Site& at, const Tensor<In, D>&... x);
 
 namespace detail {
 
@@ -142,16 +142,17 @@ template <class Op, class Out, class... In> const Primitive& structural_of() noe
 }
 
 /// Its value by the table of its operands' device.
-template <class Op, class Out, class... In>
-[[gnu::cold, gnu::noinline]] Ref<Block> value_elsewhere(const Op& op, const Site& at, const Tensor<In>&... x)
+template <class Op, class Out, class... In, class D>
+[[gnu::cold, gnu::noinline]] Ref<Block> value_elsewhere(const Op& op, const Site& at,
+                                                        const Tensor<In, D>&... x)
 {
     const Ref<Block> in[] = {x.any_unchecked().value...};
     return structural_elsewhere(structural_of<Op, Out, In...>(), &op, in, sizeof...(In), at);
 }
 
 /// Its value: that library's code where it has the operation.
-template <class Op, class Out, class... In>
-Ref<Block> value_of(const Op& op, const Site& at, const Tensor<In>&... x)
+template <class Op, class Out, class... In, class D>
+Ref<Block> value_of(const Op& op, const Site& at, const Tensor<In, D>&... x)
 {
     if ((0U | ... | x.any_unchecked().value->access.device)) [[unlikely]]
         return value_elsewhere<Op, Out>(op, at, x...);
@@ -171,12 +172,12 @@ Ref<Block> value_of(const Op& op, const Site& at, const Tensor<In>&... x)
 }  // namespace detail
 
 /// Computes a structural operation and records it.
-template <class Op, class Out, class... In>
-Tensor<Out> apply(const Op& op, const Site& at, const Tensor<In>&... x)
+template <class Op, class Out, class... In, class D>
+Tensor<Out, D> apply(const Op& op, const Site& at, const Tensor<In, D>&... x)
 {
     const AnyTensor* const in[] = {&x.any(Op::name, at)...};
-    return Tensor<Out>(record(detail::structural_of<Op, Out, In...>(), in, sizeof...(In),
-                              detail::value_of<Op, Out>(op, at, x...), &op, at));
+    return Tensor<Out, D>(record(detail::structural_of<Op, Out, In...>(), in, sizeof...(In),
+                                 detail::value_of<Op, Out>(op, at, x...), &op, at));
 }
 
 }  // namespace wengert

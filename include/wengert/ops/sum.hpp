@@ -108,8 +108,8 @@ struct Reshape {
 };
 
 /// x with another shape of the same size; one extent may be −1. Throws ShapeError when the sizes differ.
-template <class T>
-Tensor<T> reshape(const Tensor<T>& x, Shape shape, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> reshape(const Tensor<T, D>& x, Shape shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Shape asked = shape, &own = x.shape("reshape", at);
     std::int64_t unknown = -1;
@@ -133,7 +133,7 @@ Tensor<T> reshape(const Tensor<T>& x, Shape shape, Site at = {__builtin_FILE(), 
 }
 
 /// x read as if it had the larger shape; no copy. Throws ShapeError when x does not broadcast to it.
-template <class T> Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape, Site at)
+template <class T, class D> Tensor<T, D> broadcast_to(const Tensor<T, D>& x, const Shape& shape, Site at)
 {
     if (x.shape("broadcast_to", at) == shape) return x;
     check_shape("broadcast_to", shape, at);
@@ -147,16 +147,17 @@ template <class T> Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape
 template <class T> using Total = std::conditional_t<is_differentiable<T>, T, std::int64_t>;
 
 /// The sum over every axis.
-template <class T> Tensor<Total<T>> sum(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<Total<T>, D> sum(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Sum, Total<T>>(
         Sum{normalize_axes("sum", {}, true, x.shape("sum", at), at), false, x.shape()}, at, x);
 }
 
 /// The sum over the given axes, negative ones counted from the end. Throws ShapeError for an axis out of range.
-template <class T>
-Tensor<Total<T>> sum(const Tensor<T>& x, const Axes& axes, bool keepdims = false,
-                     Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<Total<T>, D> sum(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+                        Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Sum, Total<T>>(
         Sum{normalize_axes("sum", axes, false, x.shape("sum", at), at), keepdims, x.shape()}, at, x);
@@ -164,7 +165,7 @@ Tensor<Total<T>> sum(const Tensor<T>& x, const Axes& axes, bool keepdims = false
 
 /// Undoes a broadcast: sums x over the axes along which `shape` was broadcast to x's shape. Along extents of 1 there is
 /// nothing to sum: the elements get another shape.
-template <class T> Tensor<T> sum_to(const Tensor<T>& x, const Shape& shape)
+template <class T, class D> Tensor<T, D> sum_to(const Tensor<T, D>& x, const Shape& shape)
 {
     if (x.shape() == shape) return x;
     if (x.dimension() == 0) return broadcast_to(x, shape, Site{});  // zero_like
@@ -174,7 +175,7 @@ template <class T> Tensor<T> sum_to(const Tensor<T>& x, const Shape& shape)
     for (std::size_t i = 0; i < x.dimension(); ++i)
         if (i < lead || (shape[i - lead] == 1 && x.shape()[i] != 1))
             axes.push_back(static_cast<std::int64_t>(i));
-    const Tensor<T> total = sum(x, axes, true, Site{});
+    const Tensor<T, D> total = sum(x, axes, true, Site{});
     return lead == 0 ? total : reshape(total, shape, Site{});
 }
 

@@ -205,27 +205,28 @@ Tensor<T> ScatterAdd::pull(wrt<2>, const Tensor<T>& g, const Tensor<T>&, const I
 
 /// The slices of x at the given positions of an axis, as numpy.take: the indices' shape stands in that axis' place.
 /// Negative ones count from the end. Throws IndexError for one out of range.
-template <class T>
-Tensor<T> take(const Tensor<T>& x, const Indices& indices, std::int64_t axis,
-               Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> take(const Tensor<T, D>& x, const std::type_identity_t<Tensor<std::int64_t, D>>& indices,
+                  std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("take", axis, x.shape("take", at), at);
     check_shape("take", detail::taken_shape(x.shape(), indices.shape(), k), at);
     return apply<Take, T>(Take{k, x.shape()}, at, x, indices);
 }
 /// Another name of take.
-template <class T>
-Tensor<T> gather(const Tensor<T>& x, const Indices& indices, std::int64_t axis,
-                 Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> gather(const Tensor<T, D>& x, const std::type_identity_t<Tensor<std::int64_t, D>>& indices,
+                    std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return take(x, indices, axis, at);
 }
 
 /// x with updates, shaped like take(x, indices, axis), added at those places; equal indices add up. Throws IndexError for
 /// an index out of range, ShapeError for other updates.
-template <class T>
-Tensor<T> scatter_add(const Tensor<T>& x, const Indices& indices, const Tensor<T>& updates, std::int64_t axis,
-                      Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> scatter_add(const Tensor<T, D>& x, const std::type_identity_t<Tensor<std::int64_t, D>>& indices,
+                         const std::type_identity_t<Tensor<T, D>>& updates, std::int64_t axis,
+                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("scatter_add", axis, x.shape("scatter_add", at), at);
     const Shape wanted = detail::taken_shape(x.shape(), indices.shape(), k);
@@ -270,8 +271,9 @@ struct OneHot {
 };
 
 /// 1 where the last axis, of extent n, has the label's position, else 0. Throws IndexError for a label out of [0, n).
-template <class T>
-Tensor<T> one_hot(const Indices& labels, std::int64_t n, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D = cpu>
+Tensor<T, D> one_hot(const Tensor<std::int64_t, D>& labels, std::int64_t n,
+                     Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     Shape shape = labels.shape();
     shape.push_back(n);

@@ -140,15 +140,15 @@ struct Tanh {
 };
 
 // clang-format off
-template <Differentiable T> Tensor<T> sin(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Sin, T>(at, x); }
-template <Differentiable T> Tensor<T> cos(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Cos, T>(at, x); }
-template <Differentiable T> Tensor<T> tan(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Tan, T>(at, x); }
-template <Differentiable T> Tensor<T> asin(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Asin, T>(at, x); }
-template <Differentiable T> Tensor<T> acos(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Acos, T>(at, x); }
-template <Differentiable T> Tensor<T> atan(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Atan, T>(at, x); }
-template <Differentiable T> Tensor<T> sinh(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Sinh, T>(at, x); }
-template <Differentiable T> Tensor<T> cosh(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Cosh, T>(at, x); }
-template <Differentiable T> Tensor<T> tanh(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Tanh, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> sin(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Sin, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> cos(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Cos, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> tan(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Tan, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> asin(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Asin, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> acos(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Acos, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> atan(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Atan, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> sinh(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Sinh, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> cosh(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Cosh, T>(at, x); }
+template <Differentiable T, class D> Tensor<T, D> tanh(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Tanh, T>(at, x); }
 // clang-format on
 
 }  // namespace wengert

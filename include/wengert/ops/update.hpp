@@ -45,7 +45,8 @@ template <class T> const Primitive& update_primitive(ops::Update u)
 }  // namespace detail
 
 /// x = x op y. Throws ShapeError when y does not broadcast to x's shape; x is then as before.
-template <class T> Tensor<T>& ops::update(Tensor<T>& x, Update u, const Tensor<T>& y, const Site& at)
+template <class T, class D>
+Tensor<T, D>& ops::update(Tensor<T, D>& x, Update u, const Tensor<T, D>& y, const Site& at)
 {
     const Primitive* p = &detail::update_primitive<T>(u);
     if constexpr (is_differentiable<T>) {

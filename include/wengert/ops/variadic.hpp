@@ -14,8 +14,8 @@
 
 namespace wengert {
 
-template <class Op, class T>
-Tensor<T> apply_variadic(const Op& op, const Site& at, const AnyTensor* const* in, std::size_t n);
+template <class Op, class T, class D = cpu>
+Tensor<T, D> apply_variadic(const Op& op, const Site& at, const AnyTensor* const* in, std::size_t n);
 
 namespace detail {
 
@@ -91,17 +91,18 @@ template <class Op, class A, class T>
 inline constexpr Primitive variadic_primitive = detail::make_variadic<Op, T>();
 
 /// Computes a variadic operation and records it.
-template <class Op, class T>
-Tensor<T> apply_variadic(const Op& op, const Site& at, const AnyTensor* const* in, std::size_t n)
+template <class Op, class T, class D>
+Tensor<T, D> apply_variadic(const Op& op, const Site& at, const AnyTensor* const* in, std::size_t n)
 {
     const Primitive& p = variadic_primitive<Op, xsimd::default_arch, T>;
     unsigned device = 0;
     for (std::size_t i = 0; i < n; ++i) device |= in[i]->value->access.device;
     if (device == 0) [[likely]]
-        return Tensor<T>(record(p, in, n, op.template value<T>(in, n), &op, at));
+        return Tensor<T, D>(record(p, in, n, op.template value<T>(in, n), &op, at));
     std::vector<Ref<Block>> blocks(n);
     for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value;
-    return Tensor<T>(record(p, in, n, detail::structural_elsewhere(p, &op, blocks.data(), n, at), &op, at));
+    return Tensor<T, D>(
+        record(p, in, n, detail::structural_elsewhere(p, &op, blocks.data(), n, at), &op, at));
 }
 
 }  // namespace wengert

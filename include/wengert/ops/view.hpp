@@ -139,8 +139,8 @@ template <class T>
 }
 }  // namespace detail
 
-template <class T>
-Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index, const Site& at)
+template <class T, class D>
+Tensor<T, D> ops::element(const Tensor<T, D>& x, std::span<const std::int64_t> index, const Site& at)
 {
     const AnyTensor& any = x.any("element", at);
     const Block& b = *any.value;
@@ -162,16 +162,17 @@ Tensor<T> ops::element(const Tensor<T>& x, std::span<const std::int64_t> index, 
         if (b.strided) offset += i * b.view_strides[axis];
     }
     auto out = detail::one_element<T>(any.value, b.strided ? offset : flat);
-    if (!any.node && !recorder()) return Tensor<T>(AnyTensor{std::move(out), {}});
+    if (!any.node && !recorder()) return Tensor<T, D>(AnyTensor{std::move(out), {}});
     const Element op{static_cast<std::size_t>(flat), b.shape};
     const AnyTensor* const in[] = {&any};
-    return Tensor<T>(record(detail::structural_of<Element, T, T>(), in, 1, std::move(out), &op, at));
+    return Tensor<T, D>(record(detail::structural_of<Element, T, T>(), in, 1, std::move(out), &op, at));
 }
 
 namespace detail {
 
 /// x with `part` replaced by v, where v's memory is used if nobody can tell the difference. x is as before after a throw.
-template <class T> void assign_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Site& at)
+template <class T, class D>
+void assign_part(AnyTensor& x, const Selection& part, const Tensor<T, D>& v, const Site& at)
 {
     const AnyTensor* const in[] = {&x, &v.any(AssignView::name, at)};
     const AssignView op{part, v.shape()};
@@ -193,8 +194,8 @@ template <class T> void assign_part(AnyTensor& x, const Selection& part, const T
 }
 
 /// part of x += v, or −= v, in place like assign_part.
-template <bool minus, class T>
-void add_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Site& at)
+template <bool minus, class T, class D>
+void add_part(AnyTensor& x, const Selection& part, const Tensor<T, D>& v, const Site& at)
 {
     const AnyTensor* const in[] = {&x, &v.any(AddView<minus>::name, at)};
     const AddView<minus> op{part, v.shape()};
@@ -226,12 +227,13 @@ void add_part(AnyTensor& x, const Selection& part, const Tensor<T>& v, const Sit
 
 /// A part of a tensor variable: a Tensor to read from, and a place to assign to, which writes the variable. It must not
 /// be written through after the variable's end.
-template <class T> class View : public Tensor<T> {
+template <class T, class Device = cpu> class View : public Tensor<T, Device> {
 public:
-    using Arg = Operand<T>;
+    using Arg = Operand<T, Device>;
+    using Whole = Tensor<T, Device>;
 
-    View(Tensor<T>& target, const Selection& part, const Site& at)
-        : Tensor<T>(apply<Select, T>(Select{part}, at, target)), target_(&target), part_(part)
+    View(Whole& target, const Selection& part, const Site& at)
+        : Whole(apply<Select, T>(Select{part}, at, target)), target_(&target), part_(part)
     {}
     View(const View&) = default;
 
@@ -254,65 +256,66 @@ public:
     View& operator/=(Arg v) & { return again(ops::divide<T>(*this, *v, v.at), v.at); }
 
 private:
-    View& again(const Tensor<T>& v, const Site& at)
+    View& again(const Whole& v, const Site& at)
     {
         detail::assign_part(target_->any_unchecked(), part_, v, at);
         this->any_unchecked() = View(*target_, part_, at).any();
         return *this;
     }
-    template <bool minus> void add(const Tensor<T>& v, const Site& at)
+    template <bool minus> void add(const Whole& v, const Site& at)
     {
         this->any_unchecked() = {};
         detail::add_part<minus>(target_->any_unchecked(), part_, v, at);
     }
     /// This view's own hold of the elements must go first, or it would force a copy.
-    void store(const Tensor<T>& v, const Site& at)
+    void store(const Whole& v, const Site& at)
     {
         this->any_unchecked() = {};
         detail::assign_part(target_->any_unchecked(), part_, v, at);
     }
 
-    Tensor<T>* target_;
+    Whole* target_;
     Selection part_;
 };
 
 /// Part of a tensor, as NumPy's x[a, b, …]: no copy. On a variable (a non-const tensor with a name) the part can also be
 /// assigned to. Throws IndexError for an index out of range and for more subscripts than axes.
-template <class T>
-Tensor<T> view(const Tensor<T>& x, const std::vector<Slice>& slices,
-               Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> view(const Tensor<T, D>& x, const std::vector<Slice>& slices,
+                  Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Select, T>(Select{detail::resolve(slices.data(), slices.size(), x.shape("view", at), at)},
                             at, x);
 }
-template <class T>
-View<T> view(Tensor<T>& x, const std::vector<Slice>& slices, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+View<T, D> view(Tensor<T, D>& x, const std::vector<Slice>& slices,
+                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return {x, detail::resolve(slices.data(), slices.size(), x.shape("view", at), at), at};
 }
 
 /// The same with up to six subscripts; with none it is all of x: view(x) = 0.0.
-template <class T>
-Tensor<T> view(const Tensor<T>& x, Slice a = {}, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
-               Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+Tensor<T, D> view(const Tensor<T, D>& x, Slice a = {}, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
+                  Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Slice slices[] = {a, b, c, d, e, f};
     return apply<Select, T>(Select{detail::resolve(slices, detail::given(slices), x.shape("view", at), at)},
                             at, x);
 }
-template <class T>
-View<T> view(Tensor<T>& x, Slice a = {}, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {}, Slice f = {},
-             Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+View<T, D> view(Tensor<T, D>& x, Slice a = {}, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
+                Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Slice slices[] = {a, b, c, d, e, f};
     return {x, detail::resolve(slices, detail::given(slices), x.shape("view", at), at), at};
 }
 /// A part of a part is only read: assigning to it would write a copy.
-template <class T>
-const Tensor<T> view(View<T>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
-                     Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+const Tensor<T, D> view(View<T, D>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
+                        Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return view(static_cast<const Tensor<T>&>(x), a, b, c, d, e, f, at);
+    return view(static_cast<const Tensor<T, D>&>(x), a, b, c, d, e, f, at);
 }
 
 }  // namespace wengert

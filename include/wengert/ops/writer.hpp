@@ -48,7 +48,8 @@ private:
 /// Detaches x and gives its elements to write: no other handle and nothing that the tape saved changes. A variable stays
 /// one (with a gradient of its own when other handles share it), anything else becomes a constant. Throws TapeError when
 /// x has a writer already or belongs to another thread's tape.
-template <class T> [[nodiscard]] Writer<T> write(Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <class T, class D>
+[[nodiscard]] Writer<T> write(Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return Writer<T>(x, at);
 }

@@ -6,8 +6,8 @@
 
 namespace wengert {
 
-template <class Op, class Out, class... In>
-Tensor<Out> apply(const Op& op, const Site& at, const Tensor<In>&... x);
+template <class Op, class Out, class... In, class D>
+Tensor<Out, D> apply(const Op& op, const Site& at, const Tensor<In, D>&... x);
 
 namespace detail {
 

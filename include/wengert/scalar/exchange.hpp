@@ -219,8 +219,8 @@ template <class T> AnyTensor gathered(const Real<T>* x, std::size_t n, const Sha
 }  // namespace detail
 
 /// The elements of a tensor in row-major order as numbers; they depend on it.
-template <std::floating_point T>
-std::vector<Real<T>> elements(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <std::floating_point T, class D>
+std::vector<Real<T>> elements(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::elements_of<T>(x.any("elements", at), at);
 }
@@ -257,8 +257,8 @@ Tensor<T> tensor(const Real<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()
     return Tensor<T>(detail::gathered(&x, 1, Shape(), at));
 }
 /// The only element of a tensor. Throws ShapeError where there is not exactly one.
-template <std::floating_point T>
-Real<T> real(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+template <std::floating_point T, class D>
+Real<T> real(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (x.size() != 1)
         fail<ShapeError>(

@@ -10,7 +10,7 @@ namespace wengert {
 namespace detail {
 
 /// A tensor of another type than floating point is numbers that branches ask.
-template <class T, class X> Tensor<T> kernel_operand(const X& x, const Site& at)
+template <class T, class D, class X> Tensor<T> kernel_operand(const X& x, const Site& at)
 {
     if constexpr (std::is_arithmetic_v<X>) {
         return Tensor<T>(static_cast<T>(x));
@@ -18,19 +18,20 @@ template <class T, class X> Tensor<T> kernel_operand(const X& x, const Site& at)
         using U = typename X::value_type;
         static_assert(std::is_same_v<U, T> || !std::is_floating_point_v<U>,
                       "wengert: kernel: the tensors have one floating-point type; use cast");
-        return cast<T>(x, at);
+        refuse_mixed_devices<T, D, typename X::device_type>();
+        return on<cpu>(cast<T>(x, at));
     }
 }
 
-/// The first floating-point type among the tensors.
-template <class First, class... X> struct kernel_dtype : kernel_dtype<X...> {};
+/// The first floating-point tensor among the arguments.
+template <class First, class... X> struct kernel_tensor : kernel_tensor<X...> {};
 template <class First, class... X>
     requires requires(const First& x) {
         x.any();
         requires std::is_floating_point_v<typename First::value_type>;
     }
-struct kernel_dtype<First, X...> {
-    using type = typename First::value_type;
+struct kernel_tensor<First, X...> {
+    using type = Tensor<typename First::value_type, typename First::device_type>;
 };
 
 template <class X> inline constexpr bool is_floating_tensor = false;
@@ -50,15 +51,16 @@ public:
     }
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
-        using T = typename kernel_dtype<Argument<X>...>::type;
+        using First = typename kernel_tensor<Argument<X>...>::type;
+        using T = typename First::value_type;
         using Y = decltype(F{}((static_cast<void>(x), Real<T>())...));
         static constexpr CellFunction<T> cell{&run_once<T, sizeof...(X), F>, &each_cell<T, sizeof...(X), F>};
-        const std::vector<Tensor<T>> in{kernel_operand<T>(argument(x), at)...};
+        const std::vector<Tensor<T>> in{kernel_operand<T, typename First::device_type>(argument(x), at)...};
         std::vector<Tensor<T>> out = calls<T>()(cell, in, at);
         if constexpr (is_real<Y>)
-            return std::move(out[0]);
+            return First(std::move(out[0].any_unchecked()));
         else
-            return out;
+            return on<typename First::device_type>(out);
     }
     /// How many ways through the function have been met, and how it runs.
     std::string explain() const

@@ -121,7 +121,7 @@ template <class T, class X> void pack_as(const X& x, std::vector<Tensor<T>>& out
 {
     std::vector<Tensor<T>> tensors;
     const auto keep = [&](const auto& t) {
-        if (t.defined()) tensors.push_back(t);
+        if (t.defined()) tensors.push_back(on<cpu>(t));
     };
     if (const std::size_t n = count_reals<T>(x)) {
         Gathering<T> reals(Shape{n}, at);
@@ -188,8 +188,8 @@ template <class T, class X> void unpack_as(X& x, const std::vector<Tensor<T>>& f
     if (count_reals<T>(x)) reals.emplace(from[next++].any("elements", at), at);
     each_of<T>(
         x, [&](Real<T>& r) { r = reals->next(); },
-        [&](Tensor<T>& t) {
-            if (!was_empty(t.any_unchecked())) t = from[next++];
+        [&]<class D>(Tensor<T, D>& t) {
+            if (!was_empty(t.any_unchecked())) t = on<D>(from[next++]);
         });
 }
 

@@ -19,10 +19,11 @@ void backward_any(const AnyTensor& y, Ref<Block> cotangent, const BackwardOption
 
 /// Adds ∂y/∂v · cotangent to the gradient of every variable v that y depends on. Throws TapeError when y depends on none
 /// or has been used up, ShapeError when the shapes differ. After a throw every grad() is as before.
-template <Differentiable T>
-void backward(const Tensor<T>& y, const Tensor<T>& cotangent, BackwardOptions options = {},
+template <Differentiable T, class D, class E>
+void backward(const Tensor<T, D>& y, const Tensor<T, E>& cotangent, BackwardOptions options = {},
               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
+    detail::refuse_mixed_devices<T, D, E>();
     if (!(y.shape("backward", at) == cotangent.shape("backward", at)))
         fail<ShapeError>("backward",
                          "the cotangent's shape " + to_string(cotangent.shape()) + " is not the result's, " +
@@ -32,8 +33,8 @@ void backward(const Tensor<T>& y, const Tensor<T>& cotangent, BackwardOptions op
 }
 
 /// The same for a scalar loss, with cotangent 1. Throws TapeError when it has more than one element.
-template <Differentiable T>
-void backward(const Tensor<T>& loss, BackwardOptions options = {},
+template <Differentiable T, class D>
+void backward(const Tensor<T, D>& loss, BackwardOptions options = {},
               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (loss.size() != 1)

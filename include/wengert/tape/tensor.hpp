@@ -31,6 +31,26 @@ template <class T> Ref<Block> number_block(T v)
     throw ShapeError("[bool] a tensor of shape " + to_string(shape) +
                      " is no condition: use all(x > 0) or any(x > 0)");
 }
+
+/// New tensors go where the type says; those of the host go where the thread is told (OnDevice), as in a graph of a device.
+template <class Device> struct NewOn : OnDevice {
+    NewOn() : OnDevice(number_of_device(Device{})) {}
+};
+template <> struct NewOn<cpu> {};
+
+/// A block made on the host, brought there.
+template <class Device> Ref<Block> made(Ref<Block> b)
+{
+    [[maybe_unused]] const NewOn<Device> there;
+    return placed(std::move(b));
+}
+
+/// Where tensors of two devices meet this does not compile. Of each Place the compiler says so once.
+template <class Place, class A, class B> constexpr void refuse_mixed_devices()
+{
+    static_assert(std::is_same_v<A, B>,
+                  "wengert: tensors on different devices: to<cuda>(x) or to<cpu>(x) brings one to the other");
+}
 }  // namespace detail
 
 /// An element or a list of them: what nested braces are made of.
@@ -45,8 +65,9 @@ template <class T> struct Elements {
     bool is_list = false;
 };
 
-/// The second operand of an operator: a tensor or a literal of its dtype, and the line of the expression.
-template <class T, class Device = cpu> class Operand {
+/// The second operand of an operator: a tensor or a literal of its dtype, and the line of the expression. One that `refuses` takes
+/// tensors of other devices, too, to say that it does not.
+template <class T, class Device = cpu, bool refuses = true> class Operand {
 public:
     Operand(const Tensor<T, Device>& t, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : tensor_(&t), at{file, line}
@@ -68,11 +89,17 @@ public:
         requires requires(const N& n, const Site& s) {
             {
                 tensor(n, s)
-            } -> std::same_as<Tensor<T, Device>>;
+            } -> std::same_as<Tensor<T>>;
         }
     Operand(const N& n, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-        : literal_(tensor(n, Site{file, line})), tensor_(&literal_), at{file, line}
+        : literal_(tensor(n, Site{file, line}).any()), tensor_(&literal_), at{file, line}
     {}
+    template <class Other>
+        requires(refuses && !std::is_same_v<Other, Device>)
+    Operand(const Tensor<T, Other>&)
+    {
+        detail::refuse_mixed_devices<Operand, Device, Other>();
+    }
     Operand(const Operand&) = delete;
     Operand& operator=(const Operand&) = delete;
     const Tensor<T, Device>& operator*() const noexcept { return *tensor_; }
@@ -92,26 +119,27 @@ template <class T>
 concept Differentiable = is_differentiable<T>;
 
 /// int ÷ int gives double.
-template <class T> using Quotient = Tensor<std::conditional_t<std::is_floating_point_v<T>, T, double>>;
+template <class T, class Device = cpu>
+using Quotient = Tensor<std::conditional_t<std::is_floating_point_v<T>, T, double>, Device>;
 
 namespace ops {
 // clang-format off
-template <class T> Tensor<T> add(const Tensor<T>&, const Tensor<T>&, const Site&, unsigned temporaries = 0);
-template <class T> Tensor<T> subtract(const Tensor<T>&, const Tensor<T>&, const Site&, unsigned temporaries = 0);
-template <class T> Tensor<T> multiply(const Tensor<T>&, const Tensor<T>&, const Site&, unsigned temporaries = 0);
-template <class T> Quotient<T> divide(const Tensor<T>&, const Tensor<T>&, const Site&, unsigned temporaries = 0);
-template <class T> Tensor<T> negative(const Tensor<T>&, const Site&);
-template <class T> Tensor<T> detached(const Tensor<T>&);
-template <class T> Tensor<bool> less(const Tensor<T>&, const Tensor<T>&, const Site&);
-template <class T> Tensor<bool> less_equal(const Tensor<T>&, const Tensor<T>&, const Site&);
-template <class T> Tensor<bool> equal(const Tensor<T>&, const Tensor<T>&, const Site&);
-template <class T> Tensor<bool> not_equal(const Tensor<T>&, const Tensor<T>&, const Site&);
-template <class T> Tensor<bool> logical_and(const Tensor<T>&, const Tensor<T>&, const Site&);
-template <class T> Tensor<bool> logical_or(const Tensor<T>&, const Tensor<T>&, const Site&);
-template <class T> Tensor<bool> logical_not(const Tensor<T>&, const Site&);
-template <class T> Tensor<T> element(const Tensor<T>&, std::span<const std::int64_t>, const Site&);
+template <class T, class D> Tensor<T, D> add(const Tensor<T, D>&, const Tensor<T, D>&, const Site&, unsigned temporaries = 0);
+template <class T, class D> Tensor<T, D> subtract(const Tensor<T, D>&, const Tensor<T, D>&, const Site&, unsigned temporaries = 0);
+template <class T, class D> Tensor<T, D> multiply(const Tensor<T, D>&, const Tensor<T, D>&, const Site&, unsigned temporaries = 0);
+template <class T, class D> Quotient<T, D> divide(const Tensor<T, D>&, const Tensor<T, D>&, const Site&, unsigned temporaries = 0);
+template <class T, class D> Tensor<T, D> negative(const Tensor<T, D>&, const Site&);
+template <class T, class D> Tensor<T, D> detached(const Tensor<T, D>&);
+template <class T, class D> Tensor<bool, D> less(const Tensor<T, D>&, const Tensor<T, D>&, const Site&);
+template <class T, class D> Tensor<bool, D> less_equal(const Tensor<T, D>&, const Tensor<T, D>&, const Site&);
+template <class T, class D> Tensor<bool, D> equal(const Tensor<T, D>&, const Tensor<T, D>&, const Site&);
+template <class T, class D> Tensor<bool, D> not_equal(const Tensor<T, D>&, const Tensor<T, D>&, const Site&);
+template <class T, class D> Tensor<bool, D> logical_and(const Tensor<T, D>&, const Tensor<T, D>&, const Site&);
+template <class T, class D> Tensor<bool, D> logical_or(const Tensor<T, D>&, const Tensor<T, D>&, const Site&);
+template <class T, class D> Tensor<bool, D> logical_not(const Tensor<T, D>&, const Site&);
+template <class T, class D> Tensor<T, D> element(const Tensor<T, D>&, std::span<const std::int64_t>, const Site&);
 enum class Update { add, subtract, multiply, divide };
-template <class T> Tensor<T>& update(Tensor<T>&, Update, const Tensor<T>&, const Site&);
+template <class T, class D> Tensor<T, D>& update(Tensor<T, D>&, Update, const Tensor<T, D>&, const Site&);
 // clang-format on
 }  // namespace ops
 
@@ -119,8 +147,6 @@ template <class T, class Device> class Tensor {
 public:
     using value_type = T;
     using device_type = Device;
-    static_assert(std::is_same_v<Device, cpu>,
-                  "wengert: only the cpu device is here; others need their own header");
 
     /// Empty: neither elements nor a shape, as a tensor that has been moved from. It is there to be assigned to: copies, structs
     /// and files carry it along, all else throws TapeError. A list of no elements is zeros({0}).
@@ -128,12 +154,14 @@ public:
     /// Rank 0.
     template <class S>
         requires std::is_arithmetic_v<S>
-    explicit Tensor(S s) : any_{placed(detail::number_block(static_cast<T>(s))), {}}
+    explicit Tensor(S s) : any_{detail::made<Device>(detail::number_block(static_cast<T>(s))), {}}
     {}
     /// Nested braces are elements: {{1.0}, {2.0}} has shape (2, 1). Throws ShapeError when they are ragged.
     Tensor(std::initializer_list<Elements<T>> list, Site at = {__builtin_FILE(), __builtin_LINE()});
     /// Any xtensor expression or container, evaluated now.
-    template <XtensorExpression E> Tensor(const E& e) : any_{block_from_xtensor<T>(e), {}} {}
+    template <XtensorExpression E>
+    Tensor(const E& e) : any_{detail::made<Device>(block_from_xtensor<T>(e)), {}}
+    {}
     template <class S>
         requires std::is_arithmetic_v<S>
     Tensor(const std::vector<S>& v) : Tensor(Shape{v.size()}, v)
@@ -147,6 +175,14 @@ public:
     /// The elements of a range in row-major order. Throws ShapeError when their number is not the shape's.
     template <class Range>
     Tensor(const Shape& shape, const Range& values, Site at = {__builtin_FILE(), __builtin_LINE()});
+
+    /// Refused.
+    template <class Other>
+        requires(!std::is_same_v<Other, Device>)
+    Tensor(const Tensor<T, Other>&)
+    {
+        detail::refuse_mixed_devices<Tensor, Device, Other>();
+    }
 
     Tensor(const Tensor&) = default;
     Tensor(Tensor&&) noexcept = default;
@@ -245,41 +281,48 @@ public:
     Tensor detach() const
     {
         if (recorder()) [[unlikely]]
-            return ops::detached<T>(
-                *this);  // in a graph, which may be differentiated later, it is an operation
+            return ops::detached(*this);  // in a graph, which may be differentiated later, it is an operation
         return Tensor(AnyTensor{any_.value, {}});
     }
 
     // Arithmetic: literals take the tensor's dtype, shapes broadcast as in NumPy.
     using Arg = Operand<T, Device>;
-    static unsigned temporaries(const Arg& a, const Arg& b) noexcept
+    /// Of x + y on two devices only the host's operator says so: two that did would be ambiguous.
+    using Side = Operand<T, Device, std::is_same_v<Device, cpu>>;
+    static unsigned temporaries(const Side& a, const Side& b) noexcept
     {
         return (a.temporary ? 1U : 0U) | (b.temporary ? 2U : 0U);
     }
-    friend Tensor operator+(Arg a, Arg b) { return ops::add<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
-    friend Tensor operator-(Arg a, Arg b)
+    friend Tensor operator+(Side a, Side b) { return ops::add<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
+    friend Tensor operator-(Side a, Side b)
     {
         return ops::subtract<T>(*a, *b, b.at, Tensor::temporaries(a, b));
     }
-    friend Tensor operator*(Arg a, Arg b)
+    friend Tensor operator*(Side a, Side b)
     {
         return ops::multiply<T>(*a, *b, b.at, Tensor::temporaries(a, b));
     }
-    friend Quotient<T> operator/(Arg a, Arg b)
+    friend Quotient<T, Device> operator/(Side a, Side b)
     {
         return ops::divide<T>(*a, *b, b.at, Tensor::temporaries(a, b));
     }
-    friend Tensor<bool> operator<(Arg a, Arg b) { return ops::less<T>(*a, *b, b.at); }
-    friend Tensor<bool> operator<=(Arg a, Arg b) { return ops::less_equal<T>(*a, *b, b.at); }
-    friend Tensor<bool> operator>(Arg a, Arg b) { return ops::less<T>(*b, *a, b.at); }
-    friend Tensor<bool> operator>=(Arg a, Arg b) { return ops::less_equal<T>(*b, *a, b.at); }
-    friend Tensor<bool> operator==(Arg a, Arg b) { return ops::equal<T>(*a, *b, b.at); }
-    friend Tensor<bool> operator!=(Arg a, Arg b) { return ops::not_equal<T>(*a, *b, b.at); }
-    friend Tensor<bool> operator&&(const Tensor& a, Arg b) { return ops::logical_and<T>(a, *b, b.at); }
-    friend Tensor<bool> operator||(const Tensor& a, Arg b) { return ops::logical_or<T>(a, *b, b.at); }
-    friend Tensor<bool> operator!(const Tensor& a) { return ops::logical_not<T>(a, {}); }
-    friend Tensor operator-(Arg a) { return ops::negative<T>(*a, a.at); }
-    friend Tensor operator+(Arg a) { return *a; }
+    friend Tensor<bool, Device> operator<(Side a, Side b) { return ops::less<T>(*a, *b, b.at); }
+    friend Tensor<bool, Device> operator<=(Side a, Side b) { return ops::less_equal<T>(*a, *b, b.at); }
+    friend Tensor<bool, Device> operator>(Side a, Side b) { return ops::less<T>(*b, *a, b.at); }
+    friend Tensor<bool, Device> operator>=(Side a, Side b) { return ops::less_equal<T>(*b, *a, b.at); }
+    friend Tensor<bool, Device> operator==(Side a, Side b) { return ops::equal<T>(*a, *b, b.at); }
+    friend Tensor<bool, Device> operator!=(Side a, Side b) { return ops::not_equal<T>(*a, *b, b.at); }
+    friend Tensor<bool, Device> operator&&(const Tensor& a, Side b)
+    {
+        return ops::logical_and<T>(a, *b, b.at);
+    }
+    friend Tensor<bool, Device> operator||(const Tensor& a, Side b)
+    {
+        return ops::logical_or<T>(a, *b, b.at);
+    }
+    friend Tensor<bool, Device> operator!(const Tensor& a) { return ops::logical_not<T>(a, {}); }
+    friend Tensor operator-(Side a) { return ops::negative<T>(*a, a.at); }
+    friend Tensor operator+(Side a) { return *a; }
 
     // Writes: recorded, and invisible to every other handle and to what the tape saved.
     Tensor& operator+=(Arg b) & { return ops::update<T>(*this, ops::Update::add, *b, b.at); }
@@ -310,7 +353,7 @@ public:
     explicit Tensor(AnyTensor any) noexcept : any_(std::move(any)) {}
 
 private:
-    friend class Operand<T, Device>;
+    template <class, class, bool> friend class Operand;
     /// A literal, on the host.
     Tensor(T s, std::nullptr_t) : any_{detail::number_block(s), {}} {}
     const Block& block() const { return *any().value; }
@@ -325,5 +368,21 @@ private:
     }
     AnyTensor any_;
 };
+
+namespace detail {
+/// x by its type on another device, for code that does without: rules, and what has tensors of all devices in one list.
+template <class D, class T, class E> decltype(auto) on(const Tensor<T, E>& x)
+{
+    if constexpr (std::is_same_v<D, E>)
+        return (x);
+    else
+        return Tensor<T, D>(x.any_unchecked());
+}
+/// A number as an operand: it stays on the host, and goes along with tensors of any device.
+template <class T, class D, class S> Tensor<T, D> number(S s)
+{
+    return Tensor<T, D>(AnyTensor{number_block(static_cast<T>(s)), {}});
+}
+}  // namespace detail
 
 }  // namespace wengert

@@ -43,7 +43,7 @@ template <class T, class Device> Tensor<T, Device>::Tensor(std::initializer_list
     detail::measure_list(all, shape, 0);
     any_.value = make_block(dtype_of<T>(), shape);
     detail::fill_from_list(all, shape, 0, any_.value->template as<T>(), at);
-    any_.value = placed(std::move(any_.value));
+    any_.value = detail::made<Device>(std::move(any_.value));
 }
 
 template <class T, class Device>
@@ -57,7 +57,7 @@ Tensor<T, Device>::Tensor(const Shape& shape, const Range& values, Site at)
     any_.value = make_block(dtype_of<T>(), shape);
     T* to = any_.value->template as<T>();
     for (auto&& v : values) *to++ = static_cast<T>(v);
-    any_.value = placed(std::move(any_.value));
+    any_.value = detail::made<Device>(std::move(any_.value));
 }
 
 template <class T, class Device> const T* Tensor<T, Device>::data(Site at) const

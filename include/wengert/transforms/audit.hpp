@@ -50,7 +50,7 @@ template <class T> Tensor<T> converted_from(const AnyTensor& x)
 {
     return Tensor<T>(converted(x, dtype_of<T>(), Site{}));
 }
-template <class T> AnyTensor converted_to(DType to, const Tensor<T>& x)
+template <class T, class D> AnyTensor converted_to(DType to, const Tensor<T, D>& x)
 {
     return converted(x.any(), to, Site{});
 }

@@ -196,8 +196,8 @@ template <class T, class X> Tensors<T> flat(const X& x)
 {
     Tensors<T> out;
     tree::for_each(
-        [&]<class U>(const Tensor<U>& t) {
-            if constexpr (std::is_same_v<U, T>) out.push_back(t);
+        [&]<class U, class D>(const Tensor<U, D>& t) {
+            if constexpr (std::is_same_v<U, T>) out.push_back(on<cpu>(t));
         },
         x);
     return out;
@@ -207,8 +207,8 @@ template <class T, class X> X unflat(const X& like, const Tensors<T>& tensors)
     X out = tree::detail::copied(like);
     std::size_t i = 0;
     tree::for_each(
-        [&]<class U>(Tensor<U>& t) {
-            if constexpr (std::is_same_v<U, T>) t = tensors[i++];
+        [&]<class U, class D>(Tensor<U, D>& t) {
+            if constexpr (std::is_same_v<U, T>) t = on<D>(tensors[i++]);
         },
         out);
     return out;
@@ -217,7 +217,7 @@ template <class T, class X> X unflat(const X& like, const Tensors<T>& tensors)
 template <class X> bool holds_double(const X& x)
 {
     bool any = false;
-    tree::for_each([&]<class U>(const Tensor<U>&) { any = any || std::is_same_v<U, double>; }, x);
+    tree::for_each([&]<class U, class D>(const Tensor<U, D>&) { any = any || std::is_same_v<U, double>; }, x);
     return any;
 }
 
@@ -231,7 +231,7 @@ CheckReport check_grads_as(F& f, const X& args, const CheckOptions& options, con
 }
 
 template <class X> inline constexpr bool is_float_tensor = false;
-template <> inline constexpr bool is_float_tensor<Tensor<float>> = true;
+template <class D> inline constexpr bool is_float_tensor<Tensor<float, D>> = true;
 
 }  // namespace detail
 

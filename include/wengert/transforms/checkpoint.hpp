@@ -14,7 +14,7 @@ template <class Fn, class X> void each_tensor(Fn&& fn, X& x)
 {
     tree::for_each(
         [&]<class T>(T& t) {
-            if (t.defined()) fn(const_cast<Tensor<typename T::value_type>&>(t).any_unchecked());
+            if (t.defined()) fn(const_cast<std::remove_const_t<T>&>(t).any_unchecked());
         },
         x);
 }

@@ -29,7 +29,9 @@ template <class Xs> auto part_of_step(const Xs& xs, std::uint64_t i)
         return xs.at(i);
     else
         return tree::map(
-            [&]<class T>(const Tensor<T>& t) { return Tensor<T>(t(static_cast<std::int64_t>(i), Site{})); },
+            [&]<class T, class D>(const Tensor<T, D>& t) {
+                return Tensor<T, D>(t(static_cast<std::int64_t>(i), Site{}));
+            },
             xs);
 }
 
@@ -71,10 +73,10 @@ template <class Y> Y stacked(const Y& like, const AnyTensor* outputs, std::size_
     const std::size_t width = tree::count(like);
     std::size_t k = 0;
     tree::for_each(
-        [&]<class T>(Tensor<T>& t) {
-            std::vector<Tensor<T>> parts;
-            for (std::size_t i = 0; i < steps; ++i) parts.push_back(Tensor<T>(outputs[i * width + k]));
-            t = parts.empty() ? Tensor<T>(AnyTensor{placed(zeros_block(dtype_of<T>(), Shape{0})), {}})
+        [&]<class T, class D>(Tensor<T, D>& t) {
+            std::vector<Tensor<T, D>> parts;
+            for (std::size_t i = 0; i < steps; ++i) parts.push_back(Tensor<T, D>(outputs[i * width + k]));
+            t = parts.empty() ? Tensor<T, D>(AnyTensor{made<D>(zeros_block(dtype_of<T>(), Shape{0})), {}})
                               : stack(parts, 0, at);
             ++k;
         },

@@ -22,7 +22,10 @@ Ref<Block> call_opaque(const F& f, std::string_view name, const Site& at, const 
     return y.any().value;
 }
 
-template <class T> Tensor<T> constant(const Ref<Block>& b) { return Tensor<T>(AnyTensor{b, {}}); }
+template <class T, class D> Tensor<T, D> constant(const Ref<Block>& b)
+{
+    return Tensor<T, D>(AnyTensor{b, {}});
+}
 
 /// The i-th of the cotangents that a rule returned for n inputs: a tensor for one, a tuple for several.
 template <std::size_t i, std::size_t n, class R> auto nth_result(const R& r)
@@ -57,13 +60,13 @@ template <class Fn, class... X> auto last_first(const Fn& fn, const X&... x)
 }
 
 /// The result of f on the blocks as one operation of a trace, or null; what it consists of in `inside`.
-template <class T, class F, class... B>
+template <class T, class D, class F, class... B>
 Ref<Block> call_traced(const F& f, std::string_view name, std::shared_ptr<const Inside>& inside,
                        const Site& at, const B&... blocks)
 {
     const auto run = [&](const std::vector<Ref<Block>>& b) {
         return [&]<std::size_t... i>(std::index_sequence<i...>) {
-            return call_opaque(f, name, at, constant<T>(b[i])...);
+            return call_opaque(f, name, at, constant<T, D>(b[i])...);
         }(std::index_sequence_for<B...>());
     };
     Ref<Block> y;
@@ -73,7 +76,7 @@ Ref<Block> call_traced(const F& f, std::string_view name, std::shared_ptr<const 
 
 /// f of the blocks, none of them recorded; the line of the call comes last. In a trace f is one operation: were it what f
 /// does, a derivative of the graph would not know of the rule. What f does is kept in `inside`, for when none is asked for.
-template <class T, class F, class... B>
+template <class T, class D, class F, class... B>
 Ref<Block> call_on_constants(const F& f, std::string_view name, std::shared_ptr<const Inside>& inside,
                              const B&... blocks)
 {
@@ -81,9 +84,9 @@ Ref<Block> call_on_constants(const F& f, std::string_view name, std::shared_ptr<
         [&](const Site& at, const auto&... x) {
             const bool traced = current_thread().recorder;
             Ref<Block> y;
-            if (traced) y = call_traced<T>(f, name, inside, at, x...);
+            if (traced) y = call_traced<T, D>(f, name, inside, at, x...);
             const Restore<Recorder*> one_operation(current_thread().recorder, nullptr);
-            if (!y) y = call_opaque(f, name, at, constant<T>(x)...);
+            if (!y) y = call_opaque(f, name, at, constant<T, D>(x)...);
             if (traced && ((x.get() == y.get()) || ...))  // an identity with a rule
                 return make_view(y, y->shape, y->strided ? &y->view_strides : nullptr, 0);
             return y;
@@ -105,7 +108,8 @@ void visit_functions(std::shared_ptr<const std::pair<F, R>>& functions, const Vi
     }
 }
 
-template <class F, class R> struct CustomVjp {
+/// D is the device of all its tensors, by their types.
+template <class F, class R, class D> struct CustomVjp {
     static constexpr std::string_view name = "custom_vjp";
     static constexpr bool gives_tangents = false;
     static constexpr unsigned saves = 0xff;
@@ -116,15 +120,15 @@ template <class F, class R> struct CustomVjp {
     template <class Visit> void each(const Visit& visit) { visit_functions(functions, visit); }
     template <class T, class... B> Ref<Block> value(const B&... blocks) const
     {
-        return call_on_constants<T>(functions->first, name, inside, blocks...);
+        return call_on_constants<T, D>(functions->first, name, inside, blocks...);
     }
     template <std::size_t i, class T, class... X>
     Tensor<T> pull(wrt<i>, const Tensor<T>& g, const X&... xy) const
     {
         return last_first(
             [&](const auto& y, const auto&... x) {
-                return checked_result(name, "cotangent",
-                                      nth_result<i, sizeof...(x)>(functions->second(g, y, x...)),
+                const auto r = functions->second(on<D>(g), on<D>(y), on<D>(x)...);
+                return checked_result(name, "cotangent", on<cpu>(nth_result<i, sizeof...(x)>(r)),
                                       std::get<i>(std::tie(x...)));
             },
             xy...);
@@ -138,7 +142,7 @@ template <class F, class R> struct CustomVjp {
 };
 
 /// ẏ = rule(ẋ…, y, x…); its reverse is the transpose of the rule, which is linear in ẋ.
-template <class F, class R> struct CustomJvp {
+template <class F, class R, class D> struct CustomJvp {
     static constexpr std::string_view name = "custom_jvp";
     static constexpr bool gives_tangents = true;
     static constexpr unsigned saves = 0xff;
@@ -148,17 +152,19 @@ template <class F, class R> struct CustomJvp {
     template <class Visit> void each(const Visit& visit) { visit_functions(functions, visit); }
     template <class T, class... B> Ref<Block> value(const B&... blocks) const
     {
-        return call_on_constants<T>(functions->first, name, inside, blocks...);
+        return call_on_constants<T, D>(functions->first, name, inside, blocks...);
     }
     template <std::size_t i, class T, class... X>
     Tensor<T> pull(wrt<i>, const Tensor<T>& g, const X&... xy) const
     {
         return last_first(
             [&](const auto& y, const auto&... x) {
-                const auto linear = [&](const auto&... dot) { return functions->second(dot..., y, x...); };
-                return nth_result<i, sizeof...(x)>(
-                    vjp_at(linear, Site{}, broadcast_to(zero_like(x), x.shape(), Site{})...)
-                        .second(g, Site{}));
+                const auto linear = [&](const auto&... dot) {
+                    return functions->second(dot..., on<D>(y), on<D>(x)...);
+                };
+                const auto r = vjp_at(linear, Site{}, on<D>(broadcast_to(zero_like(x), x.shape(), Site{}))...)
+                                   .second(on<D>(g), Site{});
+                return Tensor<T>(on<cpu>(nth_result<i, sizeof...(x)>(r)));
             },
             xy...);
     }
@@ -167,15 +173,14 @@ template <class F, class R> struct CustomJvp {
         constexpr std::size_t n = sizeof...(More) / 2;
         const auto all = std::tie(first, more...);
         return [&]<std::size_t... k>(std::index_sequence<k...>) {
-            return checked_result(
-                name, "tangent",
-                functions->second(std::get<k>(all)..., std::get<2 * n>(all), std::get<n + k>(all)...),
-                std::get<2 * n>(all));
+            const auto r = functions->second(on<D>(std::get<k>(all))..., on<D>(std::get<2 * n>(all)),
+                                             on<D>(std::get<n + k>(all))...);
+            return checked_result(name, "tangent", on<cpu>(r), std::get<2 * n>(all));
         }(std::make_index_sequence<n>());
     }
 };
 
-template <template <class, class> class Op, class F, class R>
+template <template <class, class, class> class Op, class F, class R>
 class WithRule : public Closure<WithRule<Op, F, R>> {
 public:
     WithRule(F f, R rule, const Site& made)
@@ -189,7 +194,8 @@ public:
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
         if constexpr (of_numbers<std::invoke_result_t<const F&, const Argument<X>&...>, Argument<X>...>)
-            return ByTensors<Argument<X>...>::template with_rule<Op<F, R>>(functions_, at, argument(x)...);
+            return ByTensors<Argument<X>...>::template with_rule<Op<F, R, cpu>>(functions_, at,
+                                                                                argument(x)...);
         else
             return on_tensors(at, argument(x)...);
     }
@@ -197,8 +203,8 @@ public:
 private:
     template <class First, class... X> auto on_tensors(const Site& at, const First& x, const X&... more) const
     {
-        using T = typename First::value_type;
-        return apply<Op<F, R>, T>(Op<F, R>{functions_}, at, x, more...);
+        using Rule = Op<F, R, typename First::device_type>;
+        return apply<Rule, typename First::value_type>(Rule{functions_}, at, x, more...);
     }
     std::shared_ptr<const std::pair<F, R>> functions_;
 };

@@ -10,11 +10,11 @@ namespace wengert {
 namespace detail {
 
 /// The k-th unit tensor of x's shape, on x's device.
-template <class T> Tensor<T> unit(const Tensor<T>& x, std::size_t k)
+template <class T, class D> Tensor<T, D> unit(const Tensor<T, D>& x, std::size_t k)
 {
     auto b = zeros_block(dtype_of<T>(), x.shape());
     b->template as<T>()[k] = T(1);
-    return Tensor<T>(AnyTensor{placed(std::move(b), x.any().value->device()), {}});
+    return Tensor<T, D>(AnyTensor{placed(std::move(b), x.any().value->device()), {}});
 }
 
 inline Shape joined(const Shape& a, const Shape& b)
@@ -25,25 +25,25 @@ inline Shape joined(const Shape& a, const Shape& b)
 }
 
 /// Row by row: one pullback for each element of the result.
-template <class T, class Pullback>
-Tensor<T> jacobian_by_rows(const Pullback& pullback, const Tensor<T>& y, const Shape& x, const Site& at)
+template <class T, class Pullback, class D>
+Tensor<T, D> jacobian_by_rows(const Pullback& pullback, const Tensor<T, D>& y, const Shape& x, const Site& at)
 {
-    std::vector<Tensor<T>> rows;
+    std::vector<Tensor<T, D>> rows;
     for (std::size_t k = 0; k < y.size(); ++k) rows.push_back(pullback(unit(y, k), at));
     const Shape shape = joined(y.shape(), x);
-    if (rows.empty()) return Tensor<T>(AnyTensor{zeros_beside(*y.any().value, dtype_of<T>(), shape), {}});
+    if (rows.empty()) return Tensor<T, D>(AnyTensor{zeros_beside(*y.any().value, dtype_of<T>(), shape), {}});
     return reshape(stack(rows, 0, at), shape, at);
 }
 
 /// Column by column: one tangent for each element of the argument.
-template <class T, class F>
-Tensor<T> jacobian_by_columns(F& f, const Tensor<T>& x, const Shape& y, const Site& at)
+template <class T, class F, class D>
+Tensor<T, D> jacobian_by_columns(F& f, const Tensor<T, D>& x, const Shape& y, const Site& at)
 {
-    std::vector<Tensor<T>> columns;
+    std::vector<Tensor<T, D>> columns;
     for (std::size_t k = 0; k < x.size(); ++k) columns.push_back(forward(f, x, unit(x, k), at).second);
     const auto last = static_cast<std::int64_t>(y.size());
     if (columns.empty())
-        return Tensor<T>(AnyTensor{zeros_beside(*x.any().value, dtype_of<T>(), joined(y, x.shape())), {}});
+        return Tensor<T, D>(AnyTensor{zeros_beside(*x.any().value, dtype_of<T>(), joined(y, x.shape())), {}});
     return reshape(stack(columns, last, at), joined(y, x.shape()), at);
 }
 
@@ -54,7 +54,7 @@ public:
     {
         return sizeof...(X) == 1 && (std::is_invocable_v<F&, Argument<X>&> && ...);
     }
-    template <class T> Tensor<T> at_line(const Site& at, const Tensor<T>& x) const
+    template <class T, class D> Tensor<T, D> at_line(const Site& at, const Tensor<T, D>& x) const
     {
         const auto [y, pullback] = vjp_at(function_, at, x);
         if (x.size() < y.size()) return jacobian_by_columns(function_, x, y.shape(), at);

@@ -10,17 +10,17 @@ namespace wengert {
 namespace detail {
 
 /// The cotangent that a sweep has left on a variable, zeros where none arrived.
-template <class T> Tensor<T> cotangent_of(const Tensor<T>& variable)
+template <class T, class D> Tensor<T, D> cotangent_of(const Tensor<T, D>& variable)
 {
     const AnyTensor& any = variable.any();
     if constexpr (is_differentiable<T>)
-        if (any.node && any.node->cotangent.value) return Tensor<T>(any.node->cotangent);
-    return Tensor<T>(AnyTensor{zeros_beside(*any.value, dtype_of<T>(), variable.shape()), {}});
+        if (any.node && any.node->cotangent.value) return Tensor<T, D>(any.node->cotangent);
+    return Tensor<T, D>(AnyTensor{zeros_beside(*any.value, dtype_of<T>(), variable.shape()), {}});
 }
 
 template <class X> X cotangents_of(const X& variables)
 {
-    return tree::map([]<class T>(const Tensor<T>& t) { return cotangent_of(t); }, variables);
+    return tree::map([]<class T, class D>(const Tensor<T, D>& t) { return cotangent_of(t); }, variables);
 }
 
 template <std::size_t k, std::size_t... I> inline constexpr bool one_of = ((k == I) || ...);
@@ -55,7 +55,7 @@ auto lift_arguments(std::size_t level, std::string_view transform, const Site& a
 }
 
 /// Ones of x's shape, on its device.
-template <class T> AnyTensor ones_of(const Tensor<T>& x)
+template <class T, class D> AnyTensor ones_of(const Tensor<T, D>& x)
 {
     return {full_beside<T>(*x.any().value, x.shape(), T(1)), {}};
 }
@@ -158,8 +158,9 @@ public:
         Tape& tape = Tape::current();
         Walk walk(tape, level_, start_, ~std::uint64_t{0}, true);
         zip_at(
-            "vjp", at, [&]<class T>(const Tensor<T>& y, const Tensor<T>& g) { sweep(walk, y, g, at); }, y_,
-            cotangent);
+            "vjp", at,
+            [&]<class T, class D>(const Tensor<T, D>& y, const Tensor<T, D>& g) { sweep(walk, y, g, at); },
+            y_, cotangent);
         if constexpr (sizeof...(X) == 1)
             return cotangents_of(std::get<0>(variables_));
         else
@@ -168,7 +169,8 @@ public:
     }
 
 private:
-    template <class T> void sweep(Walk& walk, const Tensor<T>& y, const Tensor<T>& g, const Site& at) const
+    template <class T, class D>
+    void sweep(Walk& walk, const Tensor<T, D>& y, const Tensor<T, D>& g, const Site& at) const
     {
         if (!(g.shape("vjp", at) == y.shape("vjp", at)))
             fail<ShapeError>("vjp",

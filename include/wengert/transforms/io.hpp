@@ -108,7 +108,7 @@ template <class X> void save_npz(const std::string& path, const X& x)
 {
     std::vector<Ref<Block>> blocks;
     std::vector<std::pair<std::string, NpyView>> views;
-    auto add = [&]<class T>(const detail::TreePath& at, const Tensor<T>& t) {
+    auto add = [&]<class T, class D>(const detail::TreePath& at, const Tensor<T, D>& t) {
         if (!t.defined()) return;
         note_read(*t.any().value, Read::elements, {});
         const Block& b = *blocks.emplace_back(readable(t.any().value));
@@ -125,13 +125,13 @@ template <class X> X load_npz(const std::string& path, const X& like)
 {
     const auto arrays = read_npz(path);
     X out = tree::detail::copied(like);
-    auto read = [&]<class T>(const detail::TreePath& at, Tensor<T>& t) {
+    auto read = [&]<class T, class D>(const detail::TreePath& at, Tensor<T, D>& t) {
         auto found = arrays.find(at.name);
         if (found == arrays.end()) found = arrays.find(at.number);
         if (!t.defined() && found == arrays.end()) return;
         if (found == arrays.end()) throw Error("[load_npz] '" + path + "' has no array '" + at.name + "'");
         const std::string& name = found->first;
-        Tensor<T> loaded = detail::tensor_from<T>(path + ":" + name, found->second);
+        Tensor<T, D> loaded = detail::tensor_from<T, D>(path + ":" + name, found->second);
         if (t.defined() && !(loaded.shape() == t.shape()))
             throw ShapeError("[load_npz] '" + path + ":" + name + "' has shape " + to_string(loaded.shape()) +
                              ", not " + to_string(t.shape()));

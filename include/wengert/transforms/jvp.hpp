@@ -7,15 +7,16 @@ namespace wengert {
 
 namespace detail {
 
-template <class T>
-Tensor<T> lift_with_tangent(const Tensor<T>& x, const Tensor<T>& dot, std::size_t level, const Site& at)
+template <class T, class D>
+Tensor<T, D> lift_with_tangent(const Tensor<T, D>& x, const Tensor<T, D>& dot, std::size_t level,
+                               const Site& at)
 {
     if (!(x.shape("jvp", at) == dot.shape("jvp", at)))
         fail<ShapeError>("jvp",
                          "the tangent's shape " + to_string(dot.shape()) + " is not that of its primal, " +
                              to_string(x.shape()),
                          at);
-    Tensor<T> variable = lift(x, level, "jvp", at);
+    Tensor<T, D> variable = lift(x, level, "jvp", at);
     if constexpr (is_differentiable<T>) {
         Node& node = *variable.any().node;
         if (!node.tangents) node.tangents = new std::vector<Tangent>;
@@ -31,22 +32,25 @@ template <class X> X lift_with_tangents(const X& x, const X& dot, std::size_t le
     std::vector<AnyTensor> tangents;
     zip_at(
         "jvp", at,
-        [&]<class T>(const Tensor<T>&, const Tensor<T>& d) { tangents.push_back(d.any("jvp", at)); }, x, dot);
+        [&]<class T, class D>(const Tensor<T, D>&, const Tensor<T, D>& d) {
+            tangents.push_back(d.any("jvp", at));
+        },
+        x, dot);
     std::size_t i = 0;
     tree::for_each(
-        [&]<class T>(Tensor<T>& v) {
-            if (v.defined()) v = lift_with_tangent(v, Tensor<T>(tangents[i++]), level, at);
+        [&]<class T, class D>(Tensor<T, D>& v) {
+            if (v.defined()) v = lift_with_tangent(v, Tensor<T, D>(tangents[i++]), level, at);
         },
         variables);
     return variables;
 }
 
-template <class T> Tensor<T> tangent_of(const Tensor<T>& y, std::size_t level)
+template <class T, class D> Tensor<T, D> tangent_of(const Tensor<T, D>& y, std::size_t level)
 {
     const AnyTensor& any = y.any();
     if (any.node)
-        if (const AnyTensor* dot = any.node->tangent(level)) return Tensor<T>(*dot);
-    return Tensor<T>(AnyTensor{zeros_beside(*any.value, dtype_of<T>(), y.shape()), {}});
+        if (const AnyTensor* dot = any.node->tangent(level)) return Tensor<T, D>(*dot);
+    return Tensor<T, D>(AnyTensor{zeros_beside(*any.value, dtype_of<T>(), y.shape()), {}});
 }
 
 /// f of one argument, or of the elements of a tuple of them.
@@ -67,7 +71,7 @@ template <class F, class X> auto forward_tensors(F& f, const X& x, const X& v, c
     const auto y = call_with(f, variables, at);
     report_lost(tape, level, "jvp", at, y);
     scope.close();
-    auto dot = tree::map([&]<class T>(const Tensor<T>& t) { return tangent_of(t, level); }, y);
+    auto dot = tree::map([&]<class T, class D>(const Tensor<T, D>& t) { return tangent_of(t, level); }, y);
     return std::pair(lower_tree(y, level, at), std::move(dot));
 }
 

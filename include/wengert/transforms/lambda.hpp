@@ -161,14 +161,6 @@ private:
     }
 };
 
-/// The dtype of the first tensor among the arguments.
-template <class First, class... X> struct first_dtype : first_dtype<X...> {};
-template <class First, class... X>
-    requires requires(const First& x) { x.any(); }
-struct first_dtype<First, X...> {
-    using type = typename First::value_type;
-};
-
 template <class F> class ElementwiseLambda : public Closure<ElementwiseLambda<F>> {
 public:
     explicit ElementwiseLambda(const Site& made) : Closure<ElementwiseLambda>(made) {}
@@ -180,20 +172,20 @@ public:
     {
         static_assert(sizeof...(X) <= Primitive::max_elementwise,
                       "wengert: elementwise: at most four arguments");
-        using T = typename first_dtype<X...>::type;
+        using First = typename first_tensor<X...>::type;
         using Looked [[maybe_unused]] =
             decltype(F{}(dual_for(x)...));  // std::sin is refused here, in few lines
-        return apply_elementwise<LambdaPrimitive<F>, T>(at, operand<T>(x)...);
+        return apply_elementwise<LambdaPrimitive<F>, typename First::value_type>(at, operand<First>(x)...);
     }
 
 private:
     template <class X> static Dual<Term> dual_for(const X&);
-    template <class T, class X> static Tensor<T> operand(const X& x)
+    template <class First, class X> static First operand(const X& x)
     {
         if constexpr (std::is_arithmetic_v<X>)
-            return Tensor<T>(x);
+            return number<typename First::value_type, typename First::device_type>(x);
         else {
-            static_assert(std::is_same_v<typename X::value_type, T>,
+            static_assert(std::is_same_v<typename X::value_type, typename First::value_type>,
                           "wengert: elementwise: the tensors have one dtype; use cast");
             return argument(x);
         }

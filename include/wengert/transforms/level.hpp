@@ -78,8 +78,8 @@ Ref<Node> identity_node(const AnyTensor& x, std::uint64_t mask, std::uint64_t ow
 }
 
 /// x as a variable of `level`, still depending on what it depends on.
-template <class T>
-Tensor<T> lift(const Tensor<T>& x, std::size_t level, std::string_view transform, const Site& at)
+template <class T, class D>
+Tensor<T, D> lift(const Tensor<T, D>& x, std::size_t level, std::string_view transform, const Site& at)
 {
     if constexpr (!is_differentiable<T>)
         return x;
@@ -90,17 +90,17 @@ Tensor<T> lift(const Tensor<T>& x, std::size_t level, std::string_view transform
         auto node = identity_node<T>(x.any(), outer, Tape::bit(level), level, at);
         Recorder* r = recorder();
         if (!r) [[likely]]
-            return Tensor<T>(AnyTensor{x.any().value, std::move(node)});
+            return Tensor<T, D>(AnyTensor{x.any().value, std::move(node)});
         const Ref<Block>& b = x.any().value;
         const Strides strides = b->strides();
         AnyTensor variable{make_view(b, b->shape, &strides, 0), std::move(node)};
         r->alias(x.any(), variable.value, at);
-        return Tensor<T>(std::move(variable));
+        return Tensor<T, D>(std::move(variable));
     }
 }
 
 /// x as it is seen outside of `level`, after that level has been closed.
-template <class T> Tensor<T> lower(const Tensor<T>& x, std::size_t level, const Site& at)
+template <class T, class D> Tensor<T, D> lower(const Tensor<T, D>& x, std::size_t level, const Site& at)
 {
     const AnyTensor& any = x.any();
     if (!any.node || !(any.node->mask & Tape::bit(level))) return x;
@@ -108,12 +108,12 @@ template <class T> Tensor<T> lower(const Tensor<T>& x, std::size_t level, const 
     const Restore<int> lowered(tape.lowered, tape.lowered + 1);
     const AnyTensor* in[] = {&any};
     const std::uint64_t outer = tape.dependence(in, 1, "identity", at);
-    if (outer == 0) return Tensor<T>(AnyTensor{any.value, {}});
-    return Tensor<T>(AnyTensor{any.value, identity_node<T>(any, outer, 0, 0, at)});
+    if (outer == 0) return Tensor<T, D>(AnyTensor{any.value, {}});
+    return Tensor<T, D>(AnyTensor{any.value, identity_node<T>(any, outer, 0, 0, at)});
 }
 
 /// Are all elements 0?
-template <class T> bool is_zero(const Tensor<T>& x)
+template <class T, class D> bool is_zero(const Tensor<T, D>& x)
 {
     const Ref<Block> b = readable(x.any().value);
     const T* const e = b->template as<T>();
@@ -130,7 +130,7 @@ void report_lost(const Tape& tape, std::size_t level, std::string_view transform
         return;
     bool depends = false, zero = true;
     tree::for_each(
-        [&]<class T>(const Tensor<T>& t) {
+        [&]<class T, class D>(const Tensor<T, D>& t) {
             if constexpr (is_differentiable<T>) {
                 if (!t.defined()) return;
                 depends = depends || (t.any().node && (t.any().node->mask & Tape::bit(level)));
@@ -164,11 +164,12 @@ inline bool was_empty(AnyTensor& t) noexcept
 /// Every tensor of a tree, lifted or lowered.
 template <class X> X lift_tree(const X& x, std::size_t level, std::string_view transform, const Site& at)
 {
-    return tree::map([&]<class T>(const Tensor<T>& t) { return lift(t, level, transform, at); }, x);
+    return tree::map([&]<class T, class D>(const Tensor<T, D>& t) { return lift(t, level, transform, at); },
+                     x);
 }
 template <class X> X lower_tree(const X& x, std::size_t level, const Site& at)
 {
-    return tree::map([&]<class T>(const Tensor<T>& t) { return lower(t, level, at); }, x);
+    return tree::map([&]<class T, class D>(const Tensor<T, D>& t) { return lower(t, level, at); }, x);
 }
 
 /// tree::zip_for_each in the name of a transform and of the user's line.
@@ -196,14 +197,35 @@ template <class... X> inline constexpr bool visible = ((tree::detail::look_into<
 
 template <class X> using Argument = std::remove_cvref_t<decltype(argument(std::declval<const X&>()))>;
 
+/// The first tensor among types of arguments.
+template <class... X> struct first_tensor {
+    using type = Tensor<bool>;
+};
+template <class First, class... X> struct first_tensor<First, X...> : first_tensor<X...> {};
+template <class First, class... X>
+    requires requires(const First& x) { x.any(); }
+struct first_tensor<First, X...> {
+    using type = Tensor<typename First::value_type, typename First::device_type>;
+};
+
 /// A function of numbers that record, or with such a result: its transforms are those of a function of tensors
 /// (scalar/transforms.hpp).
 template <class Y, class... X>
 inline constexpr bool of_numbers = (tree::contains_number<Argument<Y>> || ... || tree::contains_number<X>);
 template <class... X> struct ByTensors;
 
+/// detail::on of each.
+template <class D, class T, class E> std::vector<Tensor<T, D>> on(const std::vector<Tensor<T, E>>& x)
+{
+    std::vector<Tensor<T, D>> y;
+    for (const auto& t : x) y.push_back(on<D>(t));
+    return y;
+}
+
 template <class X> inline constexpr bool is_tensor = false;
 template <class T, class D> inline constexpr bool is_tensor<Tensor<T, D>> = true;
+template <class X> inline constexpr bool is_truth = false;
+template <class D> inline constexpr bool is_truth<Tensor<bool, D>> = true;
 
 }  // namespace detail
 }  // namespace wengert

@@ -192,7 +192,7 @@ struct CallArguments : WordWriter<CallArguments> {
     void clear() noexcept;
     Ref<Node> node(std::size_t input) const { return input < nodes.size() ? nodes[input] : Ref<Node>(); }
     void tensor(const AnyTensor& t);
-    template <class T> void tensor(const Tensor<T>& t) { tensor(t.any()); }
+    template <class T, class D> void tensor(const Tensor<T, D>& t) { tensor(t.any()); }
     void key(const Key& k) { inputs.push_back(block_of_key(k)); }
     void word(std::uint64_t w, bool varies = false)
     {
@@ -226,7 +226,7 @@ struct KnownArguments : WordWriter<KnownArguments> {
     bool known = true;
 
     bool all_known() const noexcept { return known && next == end; }
-    template <class T> void tensor(const Tensor<T>& t)
+    template <class T, class D> void tensor(const Tensor<T, D>& t)
     {
         const AnyTensor& any = t.any_unchecked();
         const Block* b = any.value.get();
@@ -257,7 +257,7 @@ private:
 /// The tensors and keys of a result.
 struct ResultBlocks {
     std::vector<std::pair<const Key*, const AnyTensor*>> leaves;
-    template <class T> void tensor(const Tensor<T>& t) { leaves.push_back({nullptr, &t.any()}); }
+    template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back({nullptr, &t.any()}); }
     void key(const Key& k) { leaves.push_back({&k, nullptr}); }
     template <class N> void number(const N&) {}
     template <class S> void text(const S&) {}
@@ -266,7 +266,7 @@ struct ResultBlocks {
 /// The numbers and texts of a result.
 struct ResultNumbers {
     CallArguments words;
-    template <class T> void tensor(const Tensor<T>&) {}
+    template <class T, class D> void tensor(const Tensor<T, D>&) {}
     void key(const Key&) {}
     template <class N> void number(const N& n) { words.number(n); }
     template <class S> void text(const S& s) { words.text(s); }
@@ -275,7 +275,7 @@ struct ResultNumbers {
 /// Takes the tensors out of a result: what is left says how to build the next one.
 struct ResultShell {
     static constexpr bool shapes_shells = true;
-    template <class T> void tensor(Tensor<T>& t) { take_out(t.any_unchecked()); }
+    template <class T, class D> void tensor(Tensor<T, D>& t) { take_out(t.any_unchecked()); }
     void key(Key&) {}
     template <class N> void number(const N&) {}
     template <class S> void text(const S&) {}
@@ -284,9 +284,9 @@ struct ResultShell {
 struct ResultFiller {
     static constexpr bool shapes_shells = true;
     AnyTensor* next;
-    template <class T> void tensor(Tensor<T>& t)
+    template <class T, class D> void tensor(Tensor<T, D>& t)
     {
-        if (!was_empty(t.any_unchecked())) t = Tensor<T>(std::move(*next++));
+        if (!was_empty(t.any_unchecked())) t = Tensor<T, D>(std::move(*next++));
     }
     void key(Key& k) { k = key_of_block(*(next++)->value); }
     template <class N> void number(const N&) {}
@@ -296,7 +296,7 @@ struct ResultFiller {
 struct BlockFiller {
     static constexpr bool shapes_shells = true;
     Ref<Block>* next;
-    template <class T> void tensor(Tensor<T>& t)
+    template <class T, class D> void tensor(Tensor<T, D>& t)
     {
         if (!was_empty(t.any_unchecked())) t.any_unchecked().value = std::move(*next++);
     }
