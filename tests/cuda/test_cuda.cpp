@@ -470,6 +470,45 @@ TEST_CASE("scatters into few places are sorted, and meet there in the stated ord
     on([&] { return copy(transpose(put(wide))); });
 }
 
+TEST_CASE("loops and branches of eager code run where their operands are", "[gpu][libraries]")
+{
+    const auto on = [](const auto& f) { CHECK(same_everywhere(f) == 0); };
+    const auto step = [](const Tensor<double>& a, const Tensor<double>& x) {
+        return std::pair(tanh(a + x), sum(a * x));
+    };
+    on([&] { return wg::scan(step, some({3}), some({4, 3})).second; });
+    on([&] {
+        const auto f = [&](const Tensor<double>& s) { return sum(wg::scan(step, s, some({4, 3})).second); };
+        return wg::grad(f)(some({3}));
+    });
+    on([&] {
+        return wg::while_loop([](const Tensor<double>& x) { return sum(x) < 50.0; },
+                              [](const Tensor<double>& x) { return x * 2.0; }, exp(some({5})));
+    });
+    on([&] {
+        return wg::cond(
+            sum(some({5})) > 0.0, [](const Tensor<double>& t) { return exp(t); },
+            [](const Tensor<double>& t) { return t * 2.0; }, some({5}));
+    });
+}
+
+TEST_CASE("what is made of described operations needs no host, and nobody hears of those", "[gpu][libraries]")
+{
+    const auto on = [](const auto& f) { CHECK(same_everywhere(f) == 0); };
+    on([] { return wg::grad([](const Tensor<double>& x) { return sum(prod(x, {1})); })(some({4, 3})); });
+    on([] {
+        const auto f = [](const Tensor<double>& x) { return cross_entropy(x, wg::Indices{2, 0, 1, 1}); };
+        return wg::grad([&](const Tensor<double>& x) { return sum(square(wg::grad(f)(x))); })(some({4, 3}));
+    });
+    const auto f = [](const Tensor<double>& x) { return cross_entropy(x, wg::Indices{2, 0, 1, 1}); };
+    const auto x = some({4, 3});
+    auto frozen = wg::freeze(wg::value_and_grad(f), {.device = wg::cuda{}});
+    for (int k = 0; k < 3; ++k) CHECK(allclose(frozen(x).second, wg::grad(f)(x), 1e-14));
+    const wg::OnDevice there(wg::detail::gpu::number_of(wg::cuda{}));
+    CHECK_THROWS_WITH(cross_entropy(wg::ones<double>({2, 3}), wg::Indices{1, 3}).item(),
+                      contains("[at_labels] index 3 at (1)") && contains("test_cuda.cpp:"));
+}
+
 TEST_CASE("memory of a device is counted, kept, limited and given back", "[gpu]")
 {
     wg::cuda::trim();

@@ -5,9 +5,9 @@
 #include "../devices/cuda/host_side.hpp"
 #include "draws.hpp"
 #include "folds.hpp"
+#include "frozen.hpp"
 #include "index.hpp"
 #include "products.hpp"
-#include "frozen.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -84,6 +84,20 @@ inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
 {
     if (!run_elementwise(gpu_of(out), p, in, out)) elementwise_on_host(p, in, out);
 }
+/// By operations that have descriptions, of which nobody hears.
+inline Ref<Block> composed(std::uint8_t device, const Primitive& p, const void* op, const Ref<Block>* in,
+                           std::size_t n, const Site& at)
+{
+    const NoGrad unrecorded;
+    const OnDevice there(device);
+    Tape& tape = Tape::current();
+    const Restore<Recorder*> recorder(current_thread().recorder, nullptr);
+    const Restore<Site> line(tape.site_override, line_now(at));
+    const Restore<bool> anomaly(tape.anomaly, false);
+    std::vector<AnyTensor> operands(n);
+    for (std::size_t k = 0; k < n; ++k) operands[k].value = in[k];
+    return p.composed(op, operands.data()).value;
+}
 inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void* op, const Ref<Block>* in,
                              std::size_t n, const Site& at)
 {
@@ -96,6 +110,8 @@ inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void
         y = run_fold(gpu_of(*in[0]), p, op, in);
     else if (p.product)
         y = DeviceProduct(gpu_of(*in[0]), p.product(op), p.dtype, in).run();
+    else if (p.composed && Kernels::available())
+        y = composed(device, p, op, in, n, at);
     return y ? y : structural_on_host(device, p, op, in, n, at);
 }
 inline bool draw(const RandomDraw& what, const std::uint64_t* key, Block& out)
