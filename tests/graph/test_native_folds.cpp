@@ -257,27 +257,120 @@ TEST_CASE("native loops: folds in loops that keep few states, end by their data,
 
 namespace {
 
-/// A program's own fold. Its name is another's.
+/// Folds of a program's own: with the library's passes, under another's name …
 struct OwnNorm {
     static constexpr std::string_view name = "copy";
-    static constexpr auto fold = Fold::What::norm;
+    using passes = Norm::passes;
     static constexpr bool flat = true;
     Axes axes;
     void describe(Fold& f) const { f.axes = &axes; }
 };
+/// … of a function of two numbers, ln(e^a + e^b) …
+struct LogAdd {
+    static constexpr std::string_view name = "log_add";
+    static constexpr bool flat = true;
+    static constexpr Literal identity = lit(-std::numeric_limits<double>::infinity());
+    template <class V> static V combine(const V& a, const V& b)
+    {
+        using std::abs, std::exp, std::log1p;
+        const V most = maximum(a, b);
+        return where(is_finite(most), most + log1p(exp(-abs(a - b))), most);
+    }
+    Axes axes;
+    void describe(Fold& f) const { f.axes = &axes; }
+};
+/// … of two numbers, the mean and Σ (x − mean)², with their count: Chan, Golub & LeVeque 1983 …
+struct Spread {
+    static constexpr std::string_view name = "spread";
+    static constexpr bool flat = true;
+    static constexpr std::array identity = {lit(0), lit(0), lit(0)};
+    template <class V> static std::array<V, 3> map(const V& x) { return {V(lit(1)), x, V(lit(0))}; }
+    template <class V> static std::array<V, 3> combine(const std::array<V, 3>& a, const std::array<V, 3>& b)
+    {
+        const V n = a[0] + b[0], d = b[1] - a[1], part = b[0] / n;
+        const auto both = [&](const V& x, const V& y,
+                              const V& z) {  // what is empty changes nothing, to the bit
+            return where(a[0] > lit(0), where(b[0] > lit(0), z, x), y);
+        };
+        return {n, both(a[1], b[1], a[1] + d * part), both(a[2], b[2], a[2] + b[2] + d * d * a[0] * part)};
+    }
+    template <class V> static V result(const std::array<V, 3>& s) { return s[2] / s[0]; }
+    Axes axes;
+    void describe(Fold& f) const { f.axes = &axes, f.keepdims = true; }
+};
+/// … a power mean, which is told its power …
+struct PowerMean {
+    static constexpr std::string_view name = "power_mean";
+    static constexpr bool flat = true;
+    struct Powers : monoid::Add {
+        template <class V> static V map(const V& x, const FoldLine<V>& line)
+        {
+            using std::abs, std::pow;
+            return pow(abs(x), line.number);
+        }
+        template <class V> static V result(const V& s, const FoldLine<V>& line)
+        {
+            using std::pow;
+            return pow(s / line.n, lit(1) / line.number);
+        }
+    };
+    using passes = Passes<Powers>;
+    Axes axes;
+    double power;
+    void describe(Fold& f) const { f.axes = &axes, f.number = power; }
+};
+/// … and with a result for each element: x less the least of its line.
+struct Above {
+    static constexpr std::string_view name = "above";
+    static constexpr bool flat = true;
+    using passes = Passes<monoid::Minimum>;
+    using maps = void;
+    template <class V> static V each(const V& x, const FoldLine<V>& line) { return x - line.r[0]; }
+    std::size_t axis;
+    void describe(Fold& f) const { f.axis = axis; }
+};
+
+template <class T> List<T> own_folds(const Tensor<T>& x, std::int64_t a)
+{
+    return {apply<OwnNorm, T>({{a}}, Site{}, x), apply<LogAdd, T>({{a}}, Site{}, x),
+            apply<Spread, T>({{a}}, Site{}, x), apply<PowerMean, T>({{a}, 3.0}, Site{}, x),
+            apply<Above, T>({static_cast<std::size_t>(a)}, Site{}, x)};
+}
 
 }  // namespace
 
-TEST_CASE("a program's own fold runs on every executor", "[native]")
+TEMPLATE_TEST_CASE("a program's own folds run on every executor", "[native]", float, double)
 {
-    const D x = wild<double>({3, 4, 5});
-    const auto f = [](const D& t) { return apply<OwnNorm, double>({{1, 2}}, Site{}, t); };
-    CHECK(different(*f(x).any().value, *norm(x, {1, 2}).any().value) == 0);
-    same_bits(each_row("own", x, [](const D& t) {
-        return List<double>{apply<OwnNorm, double>({{0}}, Site{}, t),
-                            apply<OwnNorm, double>({{1}}, Site{}, t)};
-    }));
+    using T = TestType;
+    const auto near = [](const Tensor<T>& a, const Tensor<T>& b) {
+        return allclose(a, b, std::is_same_v<T, float> ? 1e-5 : 1e-13);
+    };
+    for (const Shape& s : {Shape{2, 3, 4}, Shape{1, 17, 5}, Shape{1, 1, 9}, Shape{1, 530, 1},
+                           Shape{1, 2, 4500}, Shape{1, 300, 33}, Shape{1, 7, 300}}) {
+        INFO(to_string(s));
+        const auto both = [](const Tensor<T>& x) {
+            List<T> all = own_folds(x, 0);
+            append(all, own_folds(x, 1));
+            return all;
+        };
+        same_bits(each_row("tame", numbers<T>(s, 1), both));
+        same_bits(each_row("wild", wild<T>(s), both));
+        const Tensor<T> x = reshape(numbers<T>(s, 1), {s[0] * s[1], s[2]});
+        for (const std::int64_t a : {0, 1}) {
+            const List<T> y = own_folds(x, a);
+            CHECK(different(*y[0].any().value, *norm(x, {a}).any().value) == 0);
+            CHECK(near(y[1], logsumexp(x, {a})));
+            CHECK(near(y[2], var(x, {a}, true)));
+            CHECK(near(y[4], x - amin(x, {a}, true)));
+        }
+    }
+    const Tensor<T> x = wild<T>({3, 40, 5});
     for (const Backend& backend : std::vector<Backend>{interpret, tile, native}) {
+        const auto f = [](const Tensor<T>& t) {
+            Tensor<T> total(T(0));
+            for (const Tensor<T>& y : own_folds(t * T(0.5), 1)) total = total + sum(y);
+            return total;
+        };
         auto frozen = freeze(f, {.backend = backend});
         frozen(x);
         CHECK(different(*frozen(x).any().value, *f(x).any().value) == 0);

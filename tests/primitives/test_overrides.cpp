@@ -7,6 +7,7 @@
 #include <wengert/graph/ir/fields.hpp>
 #include <wengert/graph/loops/loop.hpp>
 #include <wengert/ops/index/alias.hpp>
+#include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/overrides.hpp>
 #include <wengert/ops/view.hpp>
 
@@ -201,6 +202,20 @@ template <class T, bool minus> void run(Row<AddView<minus>>, const Tensor<T>& x)
     if constexpr (!std::is_same_v<T, bool>)
         for (const Shape& from : {part.shape, Shape{}, Shape{1}})
             for (const Tensor<T>& v : layouts(some<T>(from, 5))) agree<T>(AddView<minus>{part, from}, x, v);
+}
+template <class T, bool largest> void run(Row<ArgExtremum<largest>>, const Tensor<T>& x)
+{
+    using Op = ArgExtremum<largest>;
+    if constexpr (!std::is_same_v<T, bool>)
+        for (std::size_t axis = 0; axis < x.dimension(); ++axis) {
+            const Reduction r = reduction_of(x.any().value, Axes{static_cast<std::int64_t>(axis)});
+            if (r.n == 0) continue;
+            auto a = make_block(DType::int64, r.dropped), b = make_block(DType::int64, r.dropped);
+            const T* const from = r.x->template as<T>();
+            Op::kernel(from, r.outer, r.n, r.inner, a->template as<std::int64_t>());
+            kernels::fold_plain<Op>(r.outer, r.n, r.inner, b->template as<std::int64_t>(), from);
+            compare(*a, b);
+        }
 }
 template <class T> void run(Row<Stack>, const Tensor<T>& x)
 {

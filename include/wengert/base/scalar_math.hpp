@@ -97,6 +97,14 @@ template <std::floating_point T> constexpr bool is_finite(T x)
 }
 template <std::integral T> constexpr bool is_finite(T) { return true; }
 
+template <Number T> constexpr bool is_nan(T x)
+{
+    if constexpr (std::floating_point<T>)
+        return x != x;
+    else
+        return false;
+}
+
 /// r, or 0 where g == probe and r is not finite: the zero-cotangent rule, with the probe 0, or NaN where it is off.
 template <Number T> constexpr T unless_silent(T g, T probe, T r)
 {

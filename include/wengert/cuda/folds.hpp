@@ -1,41 +1,125 @@
-// Folds of whole axes on a device, of floats and doubles: launches of fold_text.hpp's kernels.
+// Folds of whole axes on a device, of floats and doubles: launches of fold_text.hpp's kernels, which each pass has with its own
+// formulas.
 #pragma once
 
+#include "../graph/emit/function_text.hpp"
+#include "../graph/emit/cpp_helpers.hpp"
 #include "../ops/folds.hpp"
 #include "fold_text.hpp"
 #include "moves.hpp"
 
 namespace wengert::detail::gpu {
 
-inline std::string folds_text()
-{
-    std::set<std::string> helpers = {"exp_f32", "exp_f64", "log_f32", "log_f64"};
-    return NumberFunctions("wg_", helpers).text() + std::string(fold_text);
-}
+/// The text of one pass of a fold, and of what comes of each element.
+class FoldText {
+public:
+    explicit FoldText(DType dtype) : dtype_(dtype) {}
+    std::string of(const FoldProgram& program, std::size_t pass)
+    {
+        const FoldPass& p = program.passes[pass];
+        const std::string none = literal_text(p.identity[0], dtype_);
+        std::string out = function("T wg_with(T a, T b)", p.combine, "");
+        out += "inline T wg_none() { return " + none + "; }\n";
+        out += function("T wg_end(T a)", p.finish, "a");
+        out += function("T wg_result(const wg_fold& f, wg_int to, T a)", p.result, "a");
+        out += "inline T wg_map(const wg_fold& f, wg_int at, wg_int to)\n{\n    const T value = wg_mapped(f, "
+               "at, to);\n" +
+               std::string(p.keeps ? "    ((T*)f.kept)[at] = value;\n" : "") + "    return value;\n}\n";
+        const std::string mapped =
+            function("T wg_mapped(const wg_fold& f, wg_int at, wg_int to)", p.map, "((const T*)f.x)[at]");
+        out += function("T wg_each(const wg_fold& f, wg_int at, wg_int to)", program.each, "0");
+        std::string text = std::string("typedef ") + c_type(dtype_, Dialect::numbers) + " T;\n" +
+                           std::string(fold_struct) + NumberFunctions("wg_", helpers_).text();
+        for (const std::string& h : helpers_) text += cpp_helper(h, "wg_", false);
+        return text + mapped + out + std::string(fold_text);
+    }
+
+private:
+    /// What formulas read, as the kernels find it.
+    std::vector<std::string> inputs() const
+    {
+        std::vector<std::string> in(FoldInput::count);
+        in[FoldInput::element] = "((const T*)f.x)[at]";
+        in[FoldInput::element + 1] = "((const T*)f.y)[at]";
+        in[FoldInput::n] = "(T)f.count", in[FoldInput::number] = "(T)f.number";
+        in[FoldInput::first] = "wg_first(f, to)", in[FoldInput::kept] = "((const T*)f.kept)[at]";
+        in[FoldInput::least] = literal_text(is_single(dtype_) ? 0x1p-103 : 0x1p-970, dtype_);
+        for (std::size_t q = 0; q < 3; ++q)
+            in[FoldInput::r + q] = "((const T*)f.r[" + std::to_string(q) + "])[to]";
+        in[FoldInput::a] = "a", in[FoldInput::b] = "b";
+        return in;
+    }
+    std::string function(const std::string& head, const FoldFormula& f, const std::string& otherwise)
+    {
+        std::string body, value = otherwise;
+        if (f) {
+            std::array<DType, FoldInput::count> types;
+            types.fill(dtype_);
+            const TypedProgram p(f.program, f.roots[0], dtype_, types.data());
+            value = TermCode(body, "    ", "wg_", helpers_).write(p, inputs());
+        }
+        return "inline " + head + "\n{\n" + body + "    return " + value + ";\n}\n";
+    }
+
+    DType dtype_;
+    std::set<std::string> helpers_;
+};
 
 class DeviceFold {
 public:
-    DeviceFold(Gpu& gpu, const Ref<Block>& x, const Axes& axes)
-        : gpu_(gpu), lines_(reduction_of(x, axes)), dtype_(x->dtype)
-    {}
-    /// What has as many elements as x, in lines along an axis.
-    DeviceFold(Gpu& gpu, const Ref<Block>& x, std::size_t axis) : gpu_(gpu), dtype_(x->dtype)
+    DeviceFold(Gpu& gpu, const FoldForm& form, const FoldProgram& program, const Fold& f,
+               const Ref<Block>* in)
+        : gpu_(gpu), form_(form), program_(program), dtype_(in[0]->dtype)
     {
-        lines_.x = contiguous(x);
-        lines_.n = static_cast<std::size_t>(x->shape[axis]);
-        for (std::size_t d = 0; d < x->shape.size(); ++d)
-            if (d != axis) (d < axis ? lines_.outer : lines_.inner) *= static_cast<std::size_t>(x->shape[d]);
+        if (f.maps()) {
+            lines_.x = contiguous(in[0]);
+            lines_.n = static_cast<std::size_t>(in[0]->shape[f.axis]);
+            for (std::size_t d = 0; d < in[0]->shape.size(); ++d)
+                if (d != f.axis)
+                    (d < f.axis ? lines_.outer : lines_.inner) *= static_cast<std::size_t>(in[0]->shape[d]);
+        } else
+            lines_ = reduction_of(in[0], *f.axes);
+        all_.x = lines_.x->data;
+        all_.outer = integer(lines_.outer), all_.n = all_.count = integer(lines_.n);
+        all_.stride = all_.n * integer(lines_.inner);
+        all_.number = f.number;
+        all_.line = !program.whole;
     }
     const Reduction& lines() const noexcept { return lines_; }
 
-    /// The fold into new memory of `shape`, which has an element for each of (outer, inner). `f` says what is folded.
-    Ref<Block> run(Folding f, const Shape& shape)
+    /// A result for each line.
+    Ref<Block> run(const Shape& shape)
     {
+        Ref<Block> r[3];
+        for (std::size_t q = 0; q < program_.passes.size(); ++q) {
+            const bool last = q + 1 == program_.passes.size();
+            r[q] = pass(q, last ? shape : Shape{all_.outer, integer(lines_.inner)});
+            all_.r[q] = r[q]->data;
+            results_[q] = r[q];
+        }
+        return r[program_.passes.size() - 1];
+    }
+    /// One for each element, of x and maybe a second operand.
+    Ref<Block> run_each(const Shape& shape, const Block* second)
+    {
+        auto out = fresh(shape, element_count(shape));
+        all_.y = second ? second->data : nullptr;
+        all_.kept = out->data;
+        run(Shape{all_.outer, integer(lines_.inner)});
+        Folding f = all_;
+        f.inner = integer(lines_.inner), f.out = out->data;
+        kernel("each", f, integer(out->count));
+        return out;
+    }
+
+private:
+    Ref<Block> pass(std::size_t q, const Shape& shape)
+    {
+        pass_ = q;
         auto out = fresh(shape, lines_.outer * lines_.inner);
         if (out->count == 0) return out;
-        f.x = lines_.x->data, f.out = out->data;
-        f.outer = integer(lines_.outer), f.n = integer(lines_.n);
-        f.stride = f.n * integer(lines_.inner);
+        Folding f = all_;
+        f.out = out->data;
         if (lines_.inner == 1) {
             rows(f);
             return out;
@@ -48,56 +132,6 @@ public:
             columns(f);
         return out;
     }
-
-    /// log Σ exp x, by way of the greatest; into new memory of `shape`.
-    Ref<Block> log_sum_exp(const Shape& shape)
-    {
-        const auto [shift, sum] = exponentials();
-        return ended(1, shape, nullptr, shift, sum);
-    }
-    /// Softmax and log_softmax (ends 2 and 3), and what pulls them back (4 and 5), of g = x and y.
-    Ref<Block> mapped(int end, const Shape& shape, const Block* y)
-    {
-        if (end < 4) {
-            const auto [shift, sum] = exponentials();
-            return ended(end, shape, nullptr, shift, sum);
-        }
-        Folding f;
-        f.what = sums, f.line = 1;
-        if (end == 4) f.map = with_second, f.y = y->data;
-        return ended(end, shape, y, {}, run(f, flat()));
-    }
-
-private:
-    Shape flat() const
-    {
-        return {static_cast<std::int64_t>(lines_.outer), static_cast<std::int64_t>(lines_.inner)};
-    }
-    /// What is subtracted, and the sums of the exponentials of what is left.
-    std::pair<Ref<Block>, Ref<Block>> exponentials()
-    {
-        Folding f;
-        f.what = greatest, f.line = 1;
-        const Ref<Block> most = run(f, flat());
-        Folding e;
-        e.x = most->data, e.outer = integer(lines_.outer), e.inner = integer(lines_.inner);
-        const Ref<Block> shift = fresh(flat(), most->count);
-        e.out = shift->data;
-        kernel("ends", e, integer(most->count));
-        f.what = sums, f.map = exp_of_difference, f.r[0] = shift->data;
-        return {shift, run(f, flat())};
-    }
-    Ref<Block> ended(int end, const Shape& shape, const Block* y, const Ref<Block>& shift,
-                     const Ref<Block>& sum)
-    {
-        auto out = fresh(shape, element_count(shape));
-        Folding f;
-        f.end = end, f.x = lines_.x->data, f.y = y ? y->data : nullptr, f.out = out->data;
-        f.r[0] = shift ? shift->data : nullptr, f.r[1] = sum->data;
-        f.outer = integer(lines_.outer), f.n = integer(lines_.n), f.inner = integer(lines_.inner);
-        kernel("ends", f, integer(out->count));
-        return out;
-    }
     static long long integer(std::size_t n) { return static_cast<long long>(n); }
     Ref<Block> fresh(const Shape& shape, std::size_t count) const
     {
@@ -107,8 +141,11 @@ private:
     Ref<Block> fresh(long long count) const { return fresh(Shape{count}, static_cast<std::size_t>(count)); }
     void kernel(const char* name, const Folding& f, long long threads)
     {
-        const std::string full = std::string(name) + "_" + row_of(dtype_).lane;
-        launch(gpu_, Kernels::of(gpu_).find(gpu_, "folds", full.c_str(), folds_text), threads, f);
+        char key[32 + 2 * sizeof(void*)];
+        std::snprintf(key, sizeof key, "fold %p %d", static_cast<const void*>(&form_),
+                      static_cast<int>(pass_));
+        const auto text = [&] { return FoldText(dtype_).of(program_, pass_); };
+        launch(gpu_, Kernels::of(gpu_).find(gpu_, key, name, text), threads, f);
     }
     void rows(Folding f)
     {
@@ -120,7 +157,7 @@ private:
         Folding join = f;
         f.out = each->data;
         kernel("rows", f, f.outer * f.parts * lanes);
-        join.x = each->data, join.scratch = scratch->data;
+        join.kept = each->data, join.scratch = scratch->data;
         kernel("join_rows", join, f.outer * static_cast<long long>(Kernels::block));
     }
     void columns(Folding f)
@@ -131,55 +168,49 @@ private:
         Folding join = f;
         f.out = each->data;
         kernel("columns", f, f.outer * f.parts * f.inner);
-        join.x = each->data;
+        join.kept = each->data;
         kernel("join_columns", join, f.outer * f.inner);
     }
     /// `group` rows are read as one.
     void few_columns(const Folding& f, long long group)
     {
         Folding wide = f;
-        wide.inner = f.inner * group, wide.n = f.n / group, wide.divides = 0;
+        wide.inner = f.inner * group, wide.n = f.n / group, wide.ends = 0;
         const Ref<Block> sums = fresh(f.outer * wide.inner);
         wide.out = sums->data;
         columns(wide);
         Folding join = f;
-        join.y = sums->data, join.inner = wide.inner, join.n = wide.n, join.tail = f.n % group * f.inner;
+        join.kept = sums->data, join.inner = wide.inner, join.n = wide.n, join.tail = f.n % group * f.inner;
         kernel("join_few", join, f.outer * f.columns);
     }
 
     Gpu& gpu_;
+    const FoldForm& form_;
+    const FoldProgram& program_;
     Reduction lines_;
+    Folding all_;
+    Ref<Block> results_[3];
+    std::size_t pass_ = 0;
     DType dtype_;
 };
 
-/// Null where the host has to help.
+/// Null where the host has to help: whole numbers, places, states of several numbers, and lines that are done again.
 inline Ref<Block> run_fold(Gpu& gpu, const Primitive& p, const void* op, const Ref<Block>* in)
 {
+    if (!Kernels::available() || !differentiable(in[0]->dtype) || p.dtype != in[0]->dtype) return {};
     Fold f;
     p.fold->describe(op, f);
-    if (!Kernels::available() || !differentiable(in[0]->dtype) || p.dtype != in[0]->dtype) return {};
+    const FoldProgram program = p.fold->write();
+    for (const FoldPass& pass : program.passes)
+        if (pass.numbers() != 1 || pass.enough) return {};
     if (f.maps()) {
         if (in[0]->count == 0) return {};
-        const bool back = f.what == Fold::What::softmax_pull || f.what == Fold::What::log_softmax_pull;
-        const Ref<Block> y = back ? contiguous(in[1]) : Ref<Block>();
-        const int end = 2 + static_cast<int>(f.what) - static_cast<int>(Fold::What::softmax);
-        return DeviceFold(gpu, in[0], f.axis).mapped(end, in[0]->shape, y.get());
+        const Ref<Block> second = p.arity > 1 ? contiguous(in[1]) : Ref<Block>();
+        return DeviceFold(gpu, *p.fold, program, f, in).run_each(in[0]->shape, second.get());
     }
-    Folding what;
-    switch (f.what) {
-    case Fold::What::sum: what.what = sums; break;
-    case Fold::What::mean: what.what = sums, what.divides = 1; break;
-    case Fold::What::product: what.what = products; break;
-    case Fold::What::maximum: what.what = greatest; break;
-    case Fold::What::minimum: what.what = least; break;
-    case Fold::What::log_sum_exp: break;
-    default: return {};
-    }
-    DeviceFold fold(gpu, in[0], *f.axes);
+    DeviceFold fold(gpu, *p.fold, program, f, in);
     if (fold.lines().n == 0 || fold.lines().n > std::size_t{1} << 30) return {};
-    if (f.what == Fold::What::log_sum_exp) return fold.log_sum_exp(fold.lines().shape(f.keepdims));
-    what.divisor = static_cast<int>(fold.lines().n);
-    return fold.run(what, fold.lines().shape(f.keepdims));
+    return fold.run(fold.lines().shape(f.keepdims));
 }
 
 }  // namespace wengert::detail::gpu

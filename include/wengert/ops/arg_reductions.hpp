@@ -5,39 +5,31 @@
 
 namespace wengert {
 
-namespace detail {
-// clang-format off
-template <> struct FoldKernel<Fold::What::first_maximum> {
-    template <class X> static void run(const X* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, std::int64_t* y)
-    { kernels::argmax(x, outer, n, inner, y); }
-};
-template <> struct FoldKernel<Fold::What::first_minimum> {
-    template <class X> static void run(const X* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, std::int64_t* y)
-    { kernels::argmin(x, outer, n, inner, y); }
-};
-template <> struct FoldKernel<Fold::What::all> {
-    static void run(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, bool* y)
-    { kernels::all(x, outer, n, inner, y); }
-};
-template <> struct FoldKernel<Fold::What::any> {
-    static void run(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, bool* y)
-    { kernels::any(x, outer, n, inner, y); }
-};
-// clang-format on
-}  // namespace detail
-
 /// The index of the first largest or smallest element; of the first NaN if there is one.
 template <bool largest> struct ArgExtremum {
     static constexpr std::string_view name = largest ? "argmax" : "argmin";
-    static constexpr auto fold = largest ? Fold::What::first_maximum : Fold::What::first_minimum;
+    static constexpr Literal identity = lit(0);
+    static constexpr bool places = true, needs_elements = true;
     Along along;
     void describe(Fold& f) const { along.describe(f); }
+    template <class V, class P>
+    static std::pair<V, P> combine(const std::pair<V, P>& a, const std::pair<V, P>& b)
+    {
+        const V &x = a.first, &y = b.first;
+        const auto better = ((largest ? y > x : y < x) || is_nan(y)) && !is_nan(x);
+        return {where(better, y, x), where(better, b.second, a.second)};
+    }
+    template <class T>
+    static void kernel(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::int64_t* y)
+    {
+        largest ? kernels::argmax(x, outer, n, inner, y) : kernels::argmin(x, outer, n, inner, y);
+    }
 };
 
 /// Do all, or does any, of the elements hold?
 template <bool every> struct Quantifier {
     static constexpr std::string_view name = every ? "all" : "any";
-    static constexpr auto fold = every ? Fold::What::all : Fold::What::any;
+    using passes = Passes<std::conditional_t<every, monoid::And, monoid::Or>>;
     Along along;
     void describe(Fold& f) const { along.describe(f); }
 };

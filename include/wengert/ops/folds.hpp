@@ -1,67 +1,50 @@
-// Folds of whole axes, said once: what is folded, over which axes. From it follow the shape, the value on every executor, and
-// the text in native code and emitted C.
+// Folds of whole axes, said once: the passes that are made over the elements (base/monoids.hpp), and over which axes. From it follow
+// the shape, the value on every executor, and the text in native code and emitted C.
 //
 //     struct Mean {
 //         static constexpr std::string_view name = "mean";
-//         static constexpr auto fold = Fold::What::mean;
+//         using passes = Passes<monoid::Average>;
 //         Along along;
 //         void describe(Fold& f) const { f.axes = &along.axes, f.keepdims = along.keepdims; }
 //     };
+//
+// A struct that names no passes is one itself. `using maps = void` says that each element has a result, `each(x…, line)`; a first
+// pass with `enough(s)` that the others are for those lines alone of which that is false.
 //
 // The order in which elements are combined is stated (kernels/cpu/fold.hpp): it is a function of the dtype, the extents and the
 // axes, and of nothing else.
 #pragma once
 
 #include <tuple>
+#include <type_traits>
 
 #include "../array/layout.hpp"
+#include "../kernels/cpu/passes.hpp"
 #include "../tape/primitive.hpp"
+#include "fold_terms.hpp"
 
 namespace wengert {
 
+/// What the parameters of a fold say.
 struct Fold {
-    enum class What : std::uint8_t {
-        sum,
-        mean,
-        product,
-        maximum,  ///< NaN where there is one
-        minimum,
-        first_maximum,  ///< its place in row-major order; that of the first NaN
-        first_minimum,
-        all,
-        any,
-        variance,  ///< Σ (x − mean)² / (n − `freedom`)
-        norm,
-        log_sum_exp,
-        // of as many elements as the operand, line by line along `axis`
-        softmax,
-        log_softmax,
-        softmax_pull,  ///< of (g, y)
-        log_softmax_pull
-    };
-    const Axes* axes = nullptr;  ///< sorted, not negative
-    std::size_t axis = 0;        ///< of what has as many elements as its operand
+    const Axes* axes = nullptr;  ///< sorted, not negative; null: as many results as elements, along `axis`
+    std::size_t axis = 0;
     bool keepdims = false;
-    std::size_t freedom = 0;
+    double number = 0;            ///< what formulas are told: FoldLine::number
     const Shape* from = nullptr;  ///< the operand's, where the parameters say it
-    What what = What::sum;
-
-    static constexpr bool maps(What w) noexcept { return w >= What::softmax; }
-    static constexpr bool needs_elements(What w) noexcept
-    {
-        return w >= What::maximum && w <= What::first_minimum;
-    }
-    bool maps() const noexcept { return maps(what); }
+    bool maps() const noexcept { return !axes; }
 };
 
-/// Of contiguous operands (outer, n, inner), the folded axes brought together.
 struct FoldForm {
-    Fold::What what;
     void (*describe)(const void* op, Fold& f);
-    void (*run)(const void* const* in, std::size_t outer, std::size_t n, std::size_t inner,
-                std::size_t freedom, void* out);
+    /// Of contiguous operands (outer, n, inner), the folded axes brought together.
+    void (*run)(const void* const* in, std::size_t outer, std::size_t n, std::size_t inner, double number,
+                void* out);
     /// Gives parameters the other choice of `keepdims`; null where there is none.
     void (*keep)(void* op, bool keepdims);
+    /// Its formulas, for text.
+    FoldProgram (*write)();
+    bool sums, means;  ///< the elements themselves are added: what streams may take part by part
 };
 
 /// The result's shape.
@@ -133,19 +116,17 @@ inline Reduction reduction_of(const Ref<Block>& x, const Axes& axes)
 
 namespace detail {
 
-/// `run(x…, outer, n, inner, freedom, out)`: the kernel of a fold. Each is declared beside the operation that needs it.
-template <Fold::What what> struct FoldKernel;
-
 template <class Op>
-concept Folded = requires(const Op& op, Fold& f) {
-    op.describe(f);
-    Op::fold;
-} && !requires(const Op& op, const Ref<Block>& x, const Site& at) { op.template value<float>(x, at); };
+concept Folded = requires(const Op& op, Fold& f) { op.describe(f); };
+/// A kernel beside the passes: `kernel(x, outer, n, inner, out)`.
+template <class Op>
+concept HasFoldKernel = Folded<Op> && requires { &Op::template kernel<double>; };
+template <class Op>
+concept MapsElements = requires { typename Op::maps; };
 
 template <class Op> Fold fold_by(const Op& op)
 {
     Fold f;
-    f.what = Op::fold;
     op.describe(f);
     return f;
 }
@@ -159,33 +140,44 @@ template <class Op> Fold fold_by(const Op& op)
                      at);
 }
 
+/// By the passes, or a kernel beside them (ops/overrides.hpp).
 template <class Op, class Out, class X, class... More>
+void fold_elements(std::size_t outer, std::size_t n, std::size_t inner, double number, Out* out, const X* x,
+                   const More*... more)
+{
+    if constexpr (HasFoldKernel<Op>)
+        Op::kernel(x, outer, n, inner, out);
+    else if constexpr (std::is_floating_point_v<Out>)
+        kernels::fold_lines<Op>(outer, n, inner, number, out, x, more...);
+    else
+        kernels::fold_plain<Op>(outer, n, inner, out, x);
+}
+
+template <class Op, class Out, class X>
 Ref<Block> fold_value(const Op& op, const Ref<Block>& x, const Site& at)
 {
     const Fold f = fold_by(op);
     const Reduction r = reduction_of(x, *f.axes);
-    if constexpr (Fold::needs_elements(Op::fold))
+    if constexpr (requires { Op::needs_elements; })
         if (r.n == 0 && r.outer * r.inner > 0) refuse_no_elements(Op::name, x->shape, *f.axes, at);
     auto out = make_block(dtype_of<Out>(), r.shape(f.keepdims));
-    FoldKernel<Op::fold>::run(static_cast<const X*>(r.x->template as<X>()), r.outer, r.n, r.inner, f.freedom,
-                              out->template as<Out>());
+    fold_elements<Op>(r.outer, r.n, r.inner, f.number, out->template as<Out>(),
+                      static_cast<const X*>(r.x->template as<X>()));
     return out;
 }
 /// Of contiguous blocks of one shape, one line after the other.
 template <class Op, class Out, class... X, class... B>
-    requires(Fold::maps(Op::fold))
 Ref<Block> fold_value_along(const Op& op, const B&... x)
 {
-    const std::size_t axis = fold_by(op).axis;
+    const Fold f = fold_by(op);
     const Shape& shape = std::get<0>(std::tie(x...))->shape;
     auto y = make_block(dtype_of<Out>(), shape);
     std::size_t outer = 1, inner = 1;
-    for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(shape[i]);
-    for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+    for (std::size_t i = 0; i < f.axis; ++i) outer *= static_cast<std::size_t>(shape[i]);
+    for (std::size_t i = f.axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
     const auto run = [&](const auto&... c) {
-        FoldKernel<Op::fold>::run(static_cast<const Out*>(c->template as<Out>())..., outer,
-                                  static_cast<std::size_t>(shape[axis]), inner, std::size_t{0},
-                                  y->template as<Out>());
+        fold_elements<Op>(outer, static_cast<std::size_t>(shape[f.axis]), inner, f.number,
+                          y->template as<Out>(), static_cast<const Out*>(c->template as<Out>())...);
     };
     run(contiguous(x)...);
     return y;
@@ -197,19 +189,18 @@ Ref<Block> own_value(const Op& op, const Site& at, const B&... x)
 {
     if constexpr (!Folded<Op>)
         return op.template value<Out>(x..., at);
-    else if constexpr (Fold::maps(Op::fold))
+    else if constexpr (MapsElements<Op>)
         return fold_value_along<Op, Out, In...>(op, x...);
     else
         return fold_value<Op, Out, In...>(op, x..., at);
 }
 
 template <class Op, class Out, class... In>
-void run_fold(const void* const* in, std::size_t outer, std::size_t n, std::size_t inner, std::size_t freedom,
+void run_fold(const void* const* in, std::size_t outer, std::size_t n, std::size_t inner, double number,
               void* out)
 {
     [&]<std::size_t... k>(std::index_sequence<k...>) {
-        FoldKernel<Op::fold>::run(static_cast<const In*>(in[k])..., outer, n, inner, freedom,
-                                  static_cast<Out*>(out));
+        fold_elements<Op>(outer, n, inner, number, static_cast<Out*>(out), static_cast<const In*>(in[k])...);
     }(std::index_sequence_for<In...>());
 }
 template <class Op> void describe_fold(const void* op, Fold& f) { f = fold_by(*static_cast<const Op*>(op)); }
@@ -224,8 +215,12 @@ template <class Op>
 concept KeepsDimensions =
     requires(Op& o) { o.keepdims = true; } || requires(Op& o) { o.along.keepdims = true; };
 template <class Op, class Out, class... In>
-inline constexpr FoldForm fold_form{Op::fold, describe_fold<Op>, run_fold<Op, Out, In...>,
-                                    KeepsDimensions<Op> ? keep_dimensions<Op> : nullptr};
+inline constexpr FoldForm fold_form{describe_fold<Op>,
+                                    run_fold<Op, Out, In...>,
+                                    KeepsDimensions<Op> ? keep_dimensions<Op> : nullptr,
+                                    write_fold<Op, sizeof...(In)>,
+                                    std::is_same_v<passes_of<Op>, Passes<monoid::Add>>,
+                                    std::is_same_v<passes_of<Op>, Passes<monoid::Average>>};
 
 }  // namespace detail
 }  // namespace wengert

@@ -71,7 +71,8 @@ struct CrossEntropyPull {
         const detail::Labelled<T> c(logits, labels, at);
         auto out = make_block(logits->dtype, logits->shape);
         T* y = out->template as<T>();
-        kernels::softmax<T>(c.x->template as<T>(), c.rows, c.classes, 1, y);
+        kernels::fold_lines<Softmax>(c.rows, c.classes, 1, 0, y,
+                                     static_cast<const T*>(c.x->template as<T>()));
         const T scale = *g->template as<T>() / static_cast<T>(c.rows);
         for (std::size_t i = 0; i < c.rows; ++i) y[c.place(i)] -= T(1);
         for (std::size_t i = 0; i < out->count; ++i) y[i] *= scale;
@@ -124,9 +125,8 @@ struct CrossEntropy {
         const T* x = c.x->template as<T>();
         // as −log_softmax: ln Σ e^(x − m) − (x − m), which large logits do not round
         for (std::size_t i = 0; i < c.rows; ++i) {
-            const auto row =
-                kernels::detail::shifted_row<T, xsimd::default_arch>(x + i * c.classes, c.classes, nullptr);
-            e[i] = kernels::detail::log_of<T, xsimd::default_arch>(row.sum) - (x[c.place(i)] - row.shift);
+            const auto row = kernels::row_results<LogSoftmax>(x + i * c.classes, c.classes);
+            e[i] = row[1] - (x[c.place(i)] - row[0]);
         }
         kernels::sum<T>(e, 1, c.rows, 1, y);
         *y /= static_cast<T>(c.rows);

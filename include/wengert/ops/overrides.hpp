@@ -18,7 +18,8 @@ using Overrides = List<
     Copy, Element, Embed, EmbedDiagonal, Tril, Triu,
     AssignView, AddView<false>, AddView<true>,
     Concatenate, Stack,
-    Take, ScatterAdd, OneHot>;
+    Take, ScatterAdd, OneHot,
+    ArgExtremum<true>, ArgExtremum<false>>;  // by the extremum, which vectors find
 // clang-format on
 
 template <class... P> constexpr std::size_t count_of(List<P...>) { return sizeof...(P); }

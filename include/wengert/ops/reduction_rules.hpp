@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "../kernels/cpu/rows.hpp"
 #include "choices.hpp"
+#include "exponentials.hpp"
 #include "scans.hpp"
 #include "sum.hpp"
 
@@ -56,47 +56,12 @@ Along along(std::string_view name, const Tensor<T, D>& x, const Axes* axes, bool
     return {normalize_axes(name, axes ? *axes : Axes(), !axes, x.shape(name, at), at), keepdims, x.shape()};
 }
 
-// clang-format off
-template <> struct FoldKernel<Fold::What::mean> {
-    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
-    {
-        kernels::sum(x, outer, n, inner, y);
-        const T count = static_cast<T>(n);
-        for (std::size_t i = 0; i < outer * inner; ++i) y[i] /= count;
-    }
-};
-template <> struct FoldKernel<Fold::What::product> {
-    template <class X, class Out> static void run(const X* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, Out* y)
-    { kernels::prod(x, outer, n, inner, y); }
-};
-template <> struct FoldKernel<Fold::What::maximum> {
-    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
-    { kernels::amax(x, outer, n, inner, y); }
-};
-template <> struct FoldKernel<Fold::What::minimum> {
-    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
-    { kernels::amin(x, outer, n, inner, y); }
-};
-template <> struct FoldKernel<Fold::What::variance> {
-    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t freedom, T* y)
-    { kernels::var<T>(x, outer, n, inner, freedom, y); }
-};
-template <> struct FoldKernel<Fold::What::norm> {
-    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
-    { kernels::norm(x, outer, n, inner, y); }
-};
-template <> struct FoldKernel<Fold::What::log_sum_exp> {
-    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
-    { kernels::logsumexp(x, outer, n, inner, y); }
-};
-// clang-format on
-
 }  // namespace detail
 
 /// y = Σ x / n;  x̄ = ȳ / n
 struct Mean {
     static constexpr std::string_view name = "mean";
-    static constexpr auto fold = Fold::What::mean;
+    using passes = Passes<monoid::Average>;
     static constexpr bool linear = true;
     Along along;
     void describe(Fold& f) const { along.describe(f); }
@@ -172,7 +137,7 @@ private:
 /// y = Π x along the middle axis of (outer, n, inner);  x̄ᵢ = ȳ Π over the others, so that zeros are no special case
 struct Prod {
     static constexpr std::string_view name = "prod";
-    static constexpr auto fold = Fold::What::product;
+    using passes = Passes<monoid::Multiply>;
     static constexpr unsigned saves = 0b01;
     static Shape result_shape(ValueTypes x)
     {
@@ -198,7 +163,8 @@ struct Prod {
 /// one that treats them alike. A NaN in x is the result and takes the gradient.
 template <bool largest> struct Extremum {
     static constexpr std::string_view name = largest ? "amax" : "amin";
-    static constexpr auto fold = largest ? Fold::What::maximum : Fold::What::minimum;
+    using passes = Passes<std::conditional_t<largest, monoid::Maximum, monoid::Minimum>>;
+    static constexpr bool needs_elements = true;
     static constexpr unsigned saves = 0b11;
     Along along;
     void describe(Fold& f) const { along.describe(f); }
@@ -219,17 +185,35 @@ template <bool largest> struct Extremum {
     }
 };
 
-/// y = Σ (x − mean)² / (n − ddof);  x̄ = 2 ȳ (x − mean) / (n − ddof)
+namespace detail {
+
+/// The mean of d = x − x₀, which is exactly 0 for equal elements, whose mean may be rounded, and whose deviations are accurate where
+/// the mean is large beside them (Chan, Golub & LeVeque 1983).
+struct MeanDeviation : monoid::Add {
+    template <class V> static V map(const V& x, const FoldLine<V>& line) { return x - line.first; }
+    template <class V> static V result(const V& s, const FoldLine<V>& line) { return s / line.n; }
+};
+struct SquaredDeviation : monoid::Add {
+    template <class V> static V map(const V& x, const FoldLine<V>& line)
+    {
+        return square(x - line.first - line.r[0]);
+    }
+    template <class V> static V result(const V& s, const FoldLine<V>& line) { return s / line.number; }
+};
+
+}  // namespace detail
+
+/// y = Σ (x − mean)² / (n − ddof), NaN or ∞ where ddof ≥ n;  x̄ = 2 ȳ (x − mean) / (n − ddof)
 struct Var {
     static constexpr std::string_view name = "var";
-    static constexpr auto fold = Fold::What::variance;
+    using passes = Passes<detail::MeanDeviation, detail::SquaredDeviation>;
     static constexpr unsigned saves = 0b01;
     Along along;
     std::size_t ddof;
     void describe(Fold& f) const
     {
         along.describe(f);
-        f.freedom = ddof;
+        f.number = static_cast<double>(along.count() > ddof ? along.count() - ddof : 0);
     }
     template <class T> Tensor<T> deviation(const Tensor<T>& x) const
     {
@@ -249,10 +233,45 @@ struct Var {
     }
 };
 
+namespace detail {
+
+/// Enough where it is a normal number: small ones have lost digits, large ones are ∞.
+struct SumOfSquares : monoid::Add {
+    template <class V> static V map(const V& x) { return x * x; }
+    template <class V> static auto enough(const V& s, const FoldLine<V>& line)
+    {
+        return (s >= line.least) & is_finite(s);
+    }
+    template <class V> static V result(const V& s)
+    {
+        using std::sqrt;
+        return sqrt(s);
+    }
+};
+struct LargestSize : monoid::Maximum {
+    template <class V> static V map(const V& x)
+    {
+        using std::abs;
+        return abs(x);
+    }
+    template <class V> static V result(const V& m) { return maximum(lit(0), m); }
+};
+struct ScaledSquares : monoid::Add {
+    template <class V> static V map(const V& x, const FoldLine<V>& line) { return square(x / line.r[1]); }
+    template <class V> static V result(const V& s, const FoldLine<V>& line)
+    {
+        using std::sqrt;
+        const V& m = line.r[1];
+        return where((m > lit(0)) & is_finite(m), m * sqrt(s), m);
+    }
+};
+
+}  // namespace detail
+
 /// y = √Σ x²;  x̄ = ȳ x / y, and 0 at the origin, where the norm has a kink and 0 is a subgradient
 struct Norm {
     static constexpr std::string_view name = "norm";
-    static constexpr auto fold = Fold::What::norm;
+    using passes = Passes<detail::SumOfSquares, detail::LargestSize, detail::ScaledSquares>;
     static constexpr unsigned saves = 0b11;
     Along along;
     void describe(Fold& f) const { along.describe(f); }
@@ -275,7 +294,7 @@ struct Norm {
 /// of which w is free: that of a y of 10⁷ is half a unit (float).
 struct LogSumExp {
     static constexpr std::string_view name = "logsumexp";
-    static constexpr auto fold = Fold::What::log_sum_exp;
+    using passes = Passes<detail::Shift, detail::LogOfExponentials>;
     static constexpr unsigned saves = 0b11;
     Along along;
     void describe(Fold& f) const { along.describe(f); }

@@ -2,32 +2,13 @@
 // the first derivative costs one pass and the rules below give all the higher ones.
 #pragma once
 
-#include "../kernels/cpu/rows.hpp"
+#include "exponentials.hpp"
 #include "math.hpp"
 #include "sum.hpp"
 
 namespace wengert {
 
 namespace detail {
-
-// clang-format off
-template <> struct FoldKernel<Fold::What::softmax> {
-    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
-    { kernels::softmax(x, outer, n, inner, y); }
-};
-template <> struct FoldKernel<Fold::What::log_softmax> {
-    template <class T> static void run(const T* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* y)
-    { kernels::log_softmax(x, outer, n, inner, y); }
-};
-template <> struct FoldKernel<Fold::What::softmax_pull> {
-    template <class T> static void run(const T* g, const T* y, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* dx)
-    { kernels::softmax_backward(y, g, outer, n, inner, dx); }
-};
-template <> struct FoldKernel<Fold::What::log_softmax_pull> {
-    template <class T> static void run(const T* g, const T* y, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, T* dx)
-    { kernels::log_softmax_backward(y, g, outer, n, inner, dx); }
-};
-// clang-format on
 
 /// Σ over the axis, kept as an extent of 1.
 template <class T, class D> Tensor<T, D> sum_along(std::size_t axis, const Tensor<T, D>& x)
@@ -41,10 +22,15 @@ template <class T, class D> Tensor<T, D> sum_along(std::size_t axis, const Tenso
 /// ḡ = v̄(h, y),  ȳ = h (g − Σ g y) − g Σ h y
 struct SoftmaxPull {
     static constexpr std::string_view name = "softmax_pull";
-    static constexpr auto fold = Fold::What::softmax_pull;
+    using passes = Passes<detail::SumOfProducts>;
+    using maps = void;
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
     void describe(Fold& f) const { f.axis = axis; }
+    template <class V> static V each(const V& g, const V& y, const FoldLine<V>& line)
+    {
+        return y * (g - line.r[0]);
+    }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
     {
@@ -67,10 +53,12 @@ struct SoftmaxPull {
 /// y = eˣ / Σ eˣ;  x̄ = y (ȳ − Σ ȳ y)
 struct Softmax {
     static constexpr std::string_view name = "softmax";
-    static constexpr auto fold = Fold::What::softmax;
+    using passes = Passes<detail::Shift, detail::KeptExponentials>;
+    using maps = void;
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
     void describe(Fold& f) const { f.axis = axis; }
+    template <class V> static V each(const V&, const FoldLine<V>& line) { return line.kept * line.r[1]; }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y) const
     {
         return apply<SoftmaxPull, T>(SoftmaxPull{axis}, Site{}, g, y);
@@ -84,10 +72,16 @@ struct Softmax {
 /// v̄(g, y) = g − eʸ Σ g;  ḡ = h − Σ h eʸ,  ȳ = −h eʸ Σ g
 struct LogSoftmaxPull {
     static constexpr std::string_view name = "log_softmax_pull";
-    static constexpr auto fold = Fold::What::log_softmax_pull;
+    using passes = Passes<detail::SumOfFirst>;
+    using maps = void;
     static constexpr unsigned saves = 0b011;
     std::size_t axis;
     void describe(Fold& f) const { f.axis = axis; }
+    template <class V> static V each(const V& g, const V& y, const FoldLine<V>& line)
+    {
+        using std::exp;
+        return g - exp(y) * line.r[0];
+    }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>&) const
     {
@@ -109,10 +103,15 @@ struct LogSoftmaxPull {
 /// y = x − ln Σ eˣ;  x̄ = ȳ − eʸ Σ ȳ,  ẏ = ẋ − Σ ẋ eʸ
 struct LogSoftmax {
     static constexpr std::string_view name = "log_softmax";
-    static constexpr auto fold = Fold::What::log_softmax;
+    using passes = Passes<detail::Shift, detail::LogOfSum>;
+    using maps = void;
     static constexpr unsigned saves = 0b10;
     std::size_t axis;
     void describe(Fold& f) const { f.axis = axis; }
+    template <class V> static V each(const V& x, const FoldLine<V>& line)
+    {
+        return x - line.r[0] - line.r[1];
+    }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& y) const
     {
         return apply<LogSoftmaxPull, T>(LogSoftmaxPull{axis}, Site{}, g, y);

@@ -66,7 +66,7 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural_
     p.compute = structural_compute<Op, Out, In...>;
     if constexpr (described_on<Op, Out, In...>()) p.index = describe_op<Op>;
     constexpr bool overridden = Described<Op> && Overridden<Op, Out, In...>;
-    static_assert(is_in_order<Op>(overridden),
+    static_assert(is_in_order<Op>(overridden || HasFoldKernel<Op>),
                   "wengert: a kernel beside a description is in ops/overrides.hpp");
     p.overridden = overridden;
     if constexpr (Folded<Op>) {

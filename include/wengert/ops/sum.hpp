@@ -30,17 +30,6 @@ inline Axes normalize_axes(std::string_view primitive, const Axes& axes, bool al
     return out;
 }
 
-namespace detail {
-/// Integers and bools are summed into a wider integer.
-template <> struct FoldKernel<Fold::What::sum> {
-    template <class X, class Out>
-    static void run(const X* x, std::size_t outer, std::size_t n, std::size_t inner, std::size_t, Out* y)
-    {
-        kernels::sum(x, outer, n, inner, y);
-    }
-};
-}  // namespace detail
-
 /// y = broadcast of x to a larger shape, a view;  x̄ = Σ ȳ over the broadcast axes
 struct BroadcastTo {
     static constexpr std::string_view name = "broadcast_to";
@@ -63,10 +52,10 @@ struct BroadcastTo {
     }
 };
 
-/// y = Σ x over axes;  x̄ = ȳ broadcast. Summed pairwise (Higham 1993).
+/// y = Σ x over axes;  x̄ = ȳ broadcast. Summed pairwise (Higham 1993); integers and bools into a wider integer.
 struct Sum {
     static constexpr std::string_view name = "sum";
-    static constexpr auto fold = Fold::What::sum;
+    using passes = Passes<monoid::Add>;
     static constexpr bool linear = true;
     Axes axes;
     bool keepdims;

@@ -4,40 +4,38 @@
 
 #include <functional>
 
-#include "../ir/fold_of.hpp"
-#include "cpp_pieces.hpp"
+#include "fold_formulas.hpp"
 
 namespace wengert::detail {
 
 /// Lines of (outer, n, inner). Over vectors a row lies along the lanes of X, and of lines beside one another there are as many as
 /// X has lanes; a plain number is a vector of one lane.
-class CppFolds : protected CppPieces {
+class CppFolds : protected FoldFormulas {
 public:
-    using CppPieces::CppPieces;
+    using FoldFormulas::FoldFormulas;
 
 protected:
-    using What = Fold::What;
+    /// What is folded: one number, or several.
+    using State = std::vector<std::string>;
     /// The element at k of a line: so many lanes, or one number where `count` is empty.
     using Element = std::function<std::string(const std::string& k, const std::string& count)>;
+    using Elements = std::function<State(const std::string& k, const std::string& count)>;
 
-    bool vectors() const { return w_.module.native; }
     bool rows() const { return lines_->inner == 1; }
-    std::string type() const { return w_.type(v_); }
     std::string lanes() const { return vectors() ? "X" : type(); }
     /// Of a value that belongs to a line.
     std::string count() const { return !vectors() ? "" : rows() ? "Count<1>()" : "c"; }
-    /// The fold of a row in all lanes.
-    std::string spread(const std::string& x) const { return vectors() && rows() ? "K<X>(" + x + ")" : x; }
-    std::string constant(double x) const
+    std::string spread(const std::string& x) const { return vectors() ? "K<X>(" + x + ")" : x; }
+    std::string constant(double x, bool numbers = false) const
     {
         const std::string number = literal_text(x, n_->dtype);
-        return vectors() ? "K<X>(" + number + ")" : number;
+        return numbers ? number : spread(number);
     }
-    static std::string get(const char* line, const std::string& index, const std::string& count)
+    static std::string get(const std::string& line, const std::string& index, const std::string& count)
     {
         return filled(count.empty() ? "$[$]" : "get<X>($ + $, $)", line, index, count);
     }
-    static std::string put(const char* line, const std::string& index, const std::string& count,
+    static std::string put(const std::string& line, const std::string& index, const std::string& count,
                            const std::string& value)
     {
         return count.empty() ? filled("$[$] = $;", line, index, value)
@@ -45,10 +43,6 @@ protected:
     }
     /// Where element k of a line lies from its beginning on.
     std::string place(const std::string& k) const { return rows() ? k : filled("($) * $", k, lines_->inner); }
-    Element element(const char* line) const
-    {
-        return [this, line](const std::string& k, const std::string& c) { return get(line, place(k), c); };
-    }
 
     /// X, for lines of n elements or n of them.
     void choose_lanes(std::int64_t n)
@@ -68,9 +62,11 @@ protected:
     {
         w_.open("for (ptrdiff_t o = 0; o < $; ++o) {", lines_->outer);
         if (!rows()) open_across(lines_->inner);
-        for (std::size_t i = 0; i < operands; ++i)
+        for (std::size_t i = 0; i < operands; ++i) {
             w_.line("const $* const a$ = x$ + o * $$;", type(), i, i, lines_->n * lines_->inner,
                     rows() ? "" : " + j");
+            if (lines_->n == 0) w_.line("(void)a$;", i);
+        }
     }
     void close_lines()
     {
@@ -78,9 +74,9 @@ protected:
         w_.close();
     }
     /// y of the line: a number, or as many lanes as lines.
-    void store(const std::string& value, const std::string& count)
+    void store(const std::string& value)
     {
-        w_.line(put("y", rows() ? "o" : filled("o * $ + j", lines_->inner), count, value));
+        w_.line(put("y", rows() ? "o" : filled("o * $ + j", lines_->inner), rows() ? "" : count(), value));
     }
     /// The line's elements of an array become value(k, count).
     void each(const char* line, const Element& value)
@@ -92,57 +88,114 @@ protected:
                 lines_->n, put(line, place("k"), of, value("k", of)));
     }
 
-    /// y of each line is the fold of its elements, or of their squares.
-    void whole(What w, bool squared)
+    /// y of each line is the fold of its elements, mapped.
+    void whole(const std::function<std::string(const std::string& x, bool number)>& map, bool mapped)
     {
         const std::int64_t n = lines_->n, group = 64 / unit();
-        const auto of = [squared](const std::string& x) { return squared ? x + " * " + x : x; };
         if (n == 1)
             return w_.line("for (ptrdiff_t i = 0; i < $; ++i) y[i] = $;", lines_->outer * lines_->inner,
-                           of("x0[i]"));
-        if (!rows() && lines_->inner * group <= 256 && n >= 2 * group) return few(w, of);
-        if (vectors() && rows() && w == What::sum && !squared)
+                           map("x0[i]", true));
+        if (!rows() && lines_->inner * group <= 256 && n >= 2 * group) return few(map);
+        if (vectors() && rows() && n_->primitive->fold->sums && !mapped)
             return w_.line("fold_rows<$>(x0, y, $);", n, lines_->outer);
         open_lines(1);
         line(
-            w, "s", [&](const std::string& k, const std::string& c) { return of(element("a0")(k, c)); },
+            "s",
+            [&](const std::string& k, const std::string& c) {
+                return State{map(get("a0", place(k), c), c.empty())};
+            },
             true);
-        store("s", rows() ? "" : count());
+        store("s");
         close_lines();
     }
-    /// Declares the fold of a line: of a row a number. `numbers`: there are elements of one number.
-    void line(What w, const std::string& name, const Element& e, bool numbers = false)
+    /// Declares the fold of a line: of a row numbers. `numbers`: there are elements of one number.
+    void line(const std::string& name, const Elements& e, bool numbers = false)
     {
-        if (rows()) return row(w, name, e, numbers || !vectors());
-        column(w, name, lines_->n, e);
+        if (rows()) return row(name, e, numbers || !vectors());
+        column(name, lines_->n, e);
     }
     /// 256 bytes of sums, folded in halves; blocks of 16 KiB are combined like the carries of a binary counter.
-    void row(What w, const std::string& name, const Element& e, bool numbers)
+    void row(const std::string& name, const Elements& e, bool numbers)
     {
         const std::int64_t n = lines_->n, most = 16384 / unit();
-        w_.line("$ $;", type(), name);
-        if (n <= 4 && numbers) return w_.line("$ = $;", name, finish(w, short_row(w, n, e), type()));
+        const State s = names(name), pending = names("pending"), popped = at(pending, "[depth]");
+        declare(type(), s);
+        if (n == 0) return assign(s, none(true), type());
+        if (n <= 4 && numbers) return assign(s, finish(short_row(n, e), true), type());
         w_.open("{");
         w_.line("enum { R = $ };", vectors() ? filled("$ <= N ? 1 : 256 / sizeof(X)", n) : number(sums(n)));
         if (n <= most) {
-            block(w, name, e, "0", number(n));
+            block(s, e, "0", number(n));
             return w_.close();
         }
-        w_.line("$ pending[64];", type());
+        declare(type(), at(pending, "[64]"));
         w_.line("ptrdiff_t depth = 0, blocks = 0;");
         w_.open("for (ptrdiff_t f = 0; f < $; f += $) {", n, most);
         w_.line("const ptrdiff_t end = $ - f < $ ? $ : f + $;", n, most, n, most);
-        block(w, name, e, "f", "end");
-        w_.line("for (ptrdiff_t carry = ++blocks; carry % 2 == 0; carry /= 2) $ = $;", name,
-                with(w, "pending[--depth]", name));
-        w_.line("pending[depth++] = $;", name);
+        block(s, e, "f", "end");
+        w_.open("for (ptrdiff_t carry = ++blocks; carry % 2 == 0; carry /= 2) {");
+        w_.line("--depth;");
+        assign(s, with(popped, s, true), type());
         w_.close();
-        w_.line("$ = pending[--depth];", name);
-        w_.line("while (depth > 0) $ = $;", name, with(w, "pending[--depth]", name));
+        assign(popped, s, type());
+        w_.line("++depth;");
+        w_.close();
+        w_.line("--depth;");
+        assign(s, popped, type());
+        w_.open("while (depth > 0) {");
+        w_.line("--depth;");
+        assign(s, with(popped, s, true), type());
+        w_.close();
         w_.close();
     }
 
+    const FoldLines* lines_ = nullptr;
+    const FoldPass* pass_ = nullptr;
+
+    /// Names of the state's numbers.
+    State names(const std::string& name) const
+    {
+        if (pass_->numbers() == 1) return {name};
+        State s;
+        for (std::size_t i = 0; i < pass_->numbers(); ++i)
+            s.push_back(name + number(static_cast<std::int64_t>(i)));
+        return s;
+    }
+    State with(const State& a, const State& b, bool numbers)
+    {
+        FoldInputs in;
+        std::copy(a.begin(), a.end(), in.begin() + FoldInput::a);
+        std::copy(b.begin(), b.end(), in.begin() + FoldInput::b);
+        return values_of(pass_->combine, in, numbers);
+    }
+    State values_of(const FoldFormula& f, const FoldInputs& in, bool numbers)
+    {
+        State s;
+        for (std::size_t i = 0; i < f.roots.size(); ++i) s.push_back(value_of(f, i, in, numbers));
+        return s;
+    }
+    void assign(const State& to, const State& values, const std::string& of)
+    {
+        if (to.size() == 1) return w_.line("$ = $;", to[0], values[0]);
+        std::string text = "{ const " + of + " ";
+        for (std::size_t i = 0; i < to.size(); ++i) text += filled(i ? ", t$ = $" : "t$ = $", i, values[i]);
+        for (std::size_t i = 0; i < to.size(); ++i) text += filled("; $ = t$", to[i], i);
+        w_.line(text + "; }");
+    }
+
 private:
+    static State at(const State& names, const std::string& index)
+    {
+        State s = names;
+        for (std::string& x : s) x += index;
+        return s;
+    }
+    void declare(const std::string& of, const State& names)
+    {
+        std::string list;
+        for (const std::string& x : names) list += (list.empty() ? "" : ", ") + x;
+        w_.line("$ $;", of, list);
+    }
     std::int64_t unit() const { return static_cast<std::int64_t>(size_of(n_->dtype)); }
     /// How many numbers a row is folded to before these are folded in halves.
     std::int64_t sums(std::int64_t n) const
@@ -151,122 +204,150 @@ private:
         while (s < n && s * unit() < 256) s *= 2;
         return s;
     }
-    std::string with(What w, const std::string& a, const std::string& b)
+    State none(bool numbers) const
     {
-        if (w == What::maximum || w == What::minimum)
-            return filled("$($, $)", own(w == What::maximum ? "maximum" : "minimum"), a, b);
-        return a + (w == What::product ? " * " : " + ") + "(" + b + ")";
+        State s;
+        for (const double x : pass_->identity) s.push_back(constant(x, numbers));
+        return s;
     }
-    static double none(What w)
+    State finish(const State& a, bool numbers)
     {
-        if (w == What::sum || w == What::product) return w == What::sum ? 0 : 1;
-        return w == What::maximum ? -HUGE_VAL : HUGE_VAL;
+        if (!pass_->finish) return a;
+        FoldInputs in;
+        std::copy(a.begin(), a.end(), in.begin() + FoldInput::a);
+        return values_of(pass_->finish, in, numbers);
     }
-    /// Where the order would decide about the sign of 0, it is +.
-    std::string finish(What w, const std::string& a, const std::string& of) const
-    {
-        return w == What::product ? a : a + (of == "X" ? " + X{}" : " + 0");
-    }
-    std::string short_row(What w, std::int64_t n, const Element& e)
+    State short_row(std::int64_t n, const Elements& e)
     {
         const auto x = [&](const char* k) { return e(k, ""); };
-        if (n == 0) return literal_text(none(w), n_->dtype);
-        const std::string s = n < 3 ? x("0") : with(w, x("0"), x("2"));
-        return n == 1 ? s : with(w, s, n == 4 ? with(w, x("1"), x("3")) : x("1"));
+        const State s = n < 3 ? x("0") : with(x("0"), x("2"), true);
+        return n == 1 ? s : with(s, n == 4 ? with(x("1"), x("3"), true) : x("1"), true);
     }
     /// Elements [from, end) of a row, in R sums.
-    void block(What w, const std::string& name, const Element& e, const char* from, const std::string& end)
+    void block(const State& to, const Elements& e, const char* from, const std::string& end)
     {
-        const char *const at = vectors() ? "k + r * N" : "k + r", *const all = vectors() ? "R * N" : "R",
+        const char *const place = vectors() ? "k + r * N" : "k + r", *const all = vectors() ? "R * N" : "R",
                           *const whole = vectors() ? "Count<N>()" : "";
-        const std::string more = with(w, "acc[r]", e(at, whole));
+        const State acc = names("acc"), one = at(acc, "[r]"), more = with(one, e(place, whole), !vectors());
         const auto unrolled = [&] {
             if (vectors()) w_.line("#pragma GCC unroll 16");
         };
+        const auto each = [&](const char* loop, const State& values) {
+            w_.open("for (int r = 0; $; ++r) {", loop);
+            assign(one, values, lanes());
+            w_.close();
+        };
         w_.line("ptrdiff_t k = $;", from);
-        w_.line("$ acc[R];", lanes());
-        w_.line("for (int r = 0; r < R; ++r) acc[r] = $;", constant(none(w)));
-        w_.line("for (; k + $ <= $; k += $)", all, end, all);
+        declare(lanes(), at(acc, "[R]"));
+        each("r < R", none(!vectors()));
+        w_.open("for (; k + $ <= $; k += $) {", all, end, all);
         unrolled();
-        w_.line("    for (int r = 0; r < R; ++r) acc[r] = $;", more);
+        each("r < R", more);
+        w_.close();
         if (vectors())
-            vector_rest(more, with(w, "acc[r]", rest(w, e)), end);
+            vector_rest(one, more, e, end);
         else
-            w_.line("for (int r = 0; k + r < $; ++r) acc[r] = $;", end, more);
+            each(("k + r < " + end).c_str(), more);
         unrolled();
-        w_.line("for (int h = R / 2; h > 0; h /= 2)");
+        w_.open("for (int h = R / 2; h > 0; h /= 2) {");
         unrolled();
-        w_.line("    for (int r = 0; r < h; ++r) acc[r] = $;", with(w, "acc[r]", "acc[r + h]"));
-        w_.line("$ = $;", name,
-                finish(w, vectors() ? filled("fold_lane<$>(acc[0])", functor(w)) : "acc[0]", type()));
+        each("r < h", with(one, at(acc, "[r + h]"), !vectors()));
+        w_.close();
+        if (!vectors()) return assign(to, finish(at(acc, "[0]"), true), type());
+        if (to.size() == 1)
+            return assign(to,
+                          finish({filled("fold_lane(acc[0], []($ a, $ b) __attribute__((always_inline)) { "
+                                         "return $; })",
+                                         type(), type(), with({"a"}, {"b"}, true)[0])},
+                                 true),
+                          type());
+        w_.open("for (int h = N / 2; h > 0; h /= 2) {");
+        w_.open("for (int l = 0; l < h; ++l) {");
+        assign(at(acc, "[0][l]"), with(at(acc, "[0][l]"), at(acc, "[0][l + h]"), true), type());
+        w_.close();
+        w_.close();
+        assign(to, finish(at(acc, "[0][0]"), true), type());
     }
     /// The last elements of a row, which do not fill X.
-    std::string rest(What w, const Element& e) const
+    void vector_rest(const State& one, const State& more, const Elements& e, const std::string& end)
     {
-        return filled("first_or<$ % N>($, $, IndicesTo<N>())", lines_->n,
-                      e("k + r * N", filled("Count<$ % N>()", lines_->n)), constant(none(w)));
-    }
-    void vector_rest(const std::string& more, const std::string& part, const std::string& end)
-    {
+        State last = e("k + r * N", filled("Count<$ % N>()", lines_->n)), nothing = none(false);
+        for (std::size_t i = 0; i < last.size(); ++i)
+            last[i] = filled("first_or<$ % N>($, $, IndicesTo<N>())", lines_->n, last[i], nothing[i]);
         w_.line("#pragma GCC unroll 16");
         w_.open("for (int r = 0; r < R; ++r) {");
-        w_.line("if (k + (r + 1) * N <= $) acc[r] = $;", end, more);
-        w_.line("else if ($ % N != 0 && k + r * N < $) acc[r] = $;", lines_->n, end, part);
+        w_.open("if (k + (r + 1) * N <= $) {", end);
+        assign(one, more, lanes());
+        w_.close();
+        w_.open("else if ($ % N != 0 && k + r * N < $) {", lines_->n, end);
+        assign(one, with(one, last, false), lanes());
+        w_.close();
         w_.close();
     }
-    static const char* functor(What w)
-    {
-        return w == What::sum ? "Plus" : w == What::product ? "Times" : w == What::maximum ? "Most" : "Least";
-    }
     /// Four at a time, 256 after 256.
-    void column(What w, const std::string& name, std::int64_t n, const Element& element)
+    void column(const std::string& name, std::int64_t n, const Elements& element)
     {
-        const std::string c = vectors() ? "c" : "";
-        const auto e = [&](const std::string& k) { return element(k, c); };
+        const bool numbers = !vectors();
+        const State s = names(name), t = names("t_" + name);
+        const auto e = [&](const std::string& k) { return element(k, vectors() ? "c" : ""); };
         const auto four = [&](const std::string& k) {
-            return with(w, with(w, e(k), e(k + " + 1")), with(w, e(k + " + 2"), e(k + " + 3")));
+            return with(with(e(k), e(k + " + 1"), numbers), with(e(k + " + 2"), e(k + " + 3"), numbers),
+                        numbers);
         };
-        w_.line("$ $ = $;", lanes(), name, vectors() ? "{}" : "0");
+        declare(lanes(), s);
+        assign(s, none(numbers), lanes());
+        if (n == 0) return;
         w_.open("for (ptrdiff_t f = 0; f < $; f += 256) {", n);
         w_.line("const ptrdiff_t end = $ - f < 256 ? $ : f + 256;", n, n);
         w_.line("ptrdiff_t k = f + (end - f < 4 ? 1 : 4);");
-        w_.line("$ t = $;", lanes(),
-                n < 4                          ? e("f")
-                : n % 256 == 0 || n % 256 >= 4 ? four("f")
-                                               : filled("end - f < 4 ? $ : $", e("f"), four("f")));
-        w_.line("for (; k + 4 <= end; k += 4) t = $;", with(w, "t", four("k")));
-        w_.line("for (; k < end; ++k) t = $;", with(w, "t", e("k")));
-        w_.line("$ = f ? $ : t;", name, with(w, name, "t"));
+        declare(lanes(), t);
+        if (n >= 4 && n % 256 > 0 && n % 256 < 4) {
+            w_.open("if (end - f < 4) {");
+            assign(t, e("f"), lanes());
+            w_.close("} else");
+        }
+        w_.open("{");
+        assign(t, n < 4 ? e("f") : four("f"), lanes());
         w_.close();
-        if (n > 1) w_.line("$ = $;", name, finish(w, name, lanes()));
+        w_.open("for (; k + 4 <= end; k += 4) {");
+        assign(t, with(t, four("k"), numbers), lanes());
+        w_.close();
+        w_.open("for (; k < end; ++k) {");
+        assign(t, with(t, e("k"), numbers), lanes());
+        w_.close();
+        w_.open("if (f) {");
+        assign(s, with(s, t, numbers), lanes());
+        w_.close("} else {");
+        assign(s, t, lanes());
+        w_.line("}");
+        w_.close();
+        if (n > 1 && pass_->finish) assign(s, finish(s, numbers), lanes());
     }
     /// Few columns: 64 bytes' worth of rows are read as one, whose groups are folded at the end.
-    template <class Of> void few(What w, const Of& of)
+    template <class Map> void few(const Map& map)
     {
         const std::int64_t n = lines_->n, inner = lines_->inner, group = 64 / unit(), wide = group * inner;
+        const auto meet = [&](const std::string& b) { return with({"acc[j]"}, {b}, true)[0]; };
         w_.open("for (ptrdiff_t o = 0; o < $; ++o) {", lines_->outer);
         w_.line("const $* const a0 = x0 + o * $;", type(), n * inner);
         w_.line("$ *const b = y + o * $, acc[$];", type(), inner, wide);
         w_.open("{");
         choose_lanes(wide);
         open_across(wide);
-        column(w, "s", n / group, [&](const std::string& k, const std::string& c) {
-            return of(get("a0", filled("($) * $ + j", k, wide), c));
+        column("s", n / group, [&](const std::string& k, const std::string& c) {
+            return State{map(get("a0", filled("($) * $ + j", k, wide), c), c.empty())};
         });
         w_.line(put("acc", "j", vectors() ? "c" : "", "s"));
         close_across();
         w_.close();
         if (n % group)
             w_.line("for (ptrdiff_t j = 0; j < $; ++j) acc[j] = $;", n % group * inner,
-                    with(w, "acc[j]", of(filled("a0[$ + j]", n / group * wide))));
+                    meet(map(filled("a0[$ + j]", n / group * wide), true)));
         w_.line("for (ptrdiff_t g = $; g < $; g += $)", inner, wide, inner);
-        w_.line("    for (ptrdiff_t j = 0; j < $; ++j) acc[j] = $;", inner, with(w, "acc[j]", "acc[g + j]"));
-        w_.line("for (ptrdiff_t j = 0; j < $; ++j) b[j] = $;", inner, finish(w, "acc[j]", type()));
+        w_.line("    for (ptrdiff_t j = 0; j < $; ++j) acc[j] = $;", inner, meet("acc[g + j]"));
+        w_.line("for (ptrdiff_t j = 0; j < $; ++j) b[j] = $;", inner, finish({"acc[j]"}, true)[0]);
         w_.close();
     }
-
-protected:
-    const FoldLines* lines_ = nullptr;
 };
 
 }  // namespace wengert::detail

@@ -37,7 +37,6 @@ inline constexpr CppHelper cpp_helpers[] = {
     {"sign", "static inline T @sign_#(T x) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; }\n"},
     {"is_finite", "static inline int @is_finite_#(T x) { return x - x == 0; }\n"},
     {"is_nan", "static inline int @is_nan_#(T x) { return x != x; }\n"},
-    {"finite_or_zero", "static inline T @finite_or_zero_#(T x) { return x - x == 0 || x != x ? x : 0; }\n"},
     {"guarded", R"c(/* a cotangent of 0 stays 0 where the derivative is not finite */
 static inline T @guarded_#(T g, T r) { return g == 0 && r - r != 0 ? 0 : r; }
 )c"},

@@ -1,4 +1,4 @@
-// Folds and what is made of them, by the formulas of kernels/cpu/reduce.hpp and rows.hpp.
+// Folds and what is made of them, pass by pass, by the formulas of their descriptions (ops/fold_terms.hpp).
 #pragma once
 
 #include "cpp_folds.hpp"
@@ -14,68 +14,38 @@ protected:
     {
         Fold f;
         if (!fold_of(*n_, f)) return false;
-        fold(f);
+        const FoldProgram p = n_->primitive->fold->write();
+        state_type_ = n_->dtype;
+        types_.fill(n_->dtype);
+        if (real())
+            fold(f, p);
+        else
+            whole_numbers(f, p.passes[0]);
         return true;
-    }
-    /// The most of a line, 0 where that is infinite, and the sum of the exponentials beyond it, which b keeps if there is one.
-    void shifted(const char* b = nullptr)
-    {
-        const Element x = element("a0");
-        line(What::maximum, "m", x);
-        w_.line("const $ shift = $($);", lanes(), own("finite_or_zero"), spread("m"));
-        line(What::sum, "s", [&](const std::string& k, const std::string& c) {
-            const std::string e = filled("$($ - shift)", own("exp"), x(k, c));
-            if (!b) return e;
-            const std::string at = place(k);
-            return vectors() ? filled("put_as($ + $, $, $)", b, at, c, e) : filled("($[$] = $)", b, at, e);
-        });
-    }
-    void softmax()
-    {
-        shifted("b");
-        w_.line("const $ scale = $ / $;", lanes(), constant(1), spread("s"));
-        each("b",
-             [&](const std::string& k, const std::string& c) { return element("b")(k, c) + " * scale"; });
-    }
-    void begin_b()
-    {
-        w_.line("$* const b = y + o * $$;", type(), lines_->n * lines_->inner, rows() ? "" : " + j");
     }
 
 private:
-    void fold(const Fold& f)
+    void fold(const Fold& f, const FoldProgram& p)
     {
         const FoldLines lines(w_.graph.node(in(0)).shape, f);
-        if (!real()) return whole_numbers(f);
-        if (lines.n == 0) return w_.fill(v_, literal_text(of_nothing(f.what), n_->dtype));
         lines_ = &lines;
         w_.open("{");
         for (std::size_t i = 0; i < n_->inputs.size(); ++i)
             w_.declare("x" + std::to_string(i), lined_input(i, lines), false);
         w_.declare("y", result(), true);
         choose_lanes(rows() ? lines.n : lines.inner);
-        if (f.what == What::norm)
-            norm();
-        else if (f.what == What::variance || f.what >= What::log_sum_exp)
-            each_line(f);
-        else
-            whole(f.what == What::mean ? What::sum : f.what, false);
-        if (f.what == What::mean)
-            w_.line("for (ptrdiff_t i = 0; i < $; ++i) y[i] /= $;", lines.outer * lines.inner,
-                    real_number(lines.n));
-        w_.close();
-    }
-    static double of_nothing(What what)
-    {
-        switch (what) {
-        case What::sum:
-        case What::norm: return 0;
-        case What::product: return 1;
-        case What::maximum:
-        case What::log_sum_exp: return -HUGE_VAL;
-        case What::minimum: return HUGE_VAL;
-        default: return std::nan("");
+        for (const bool numbers : {false, true}) {
+            FoldInputs& in = numbers ? numbers_ : lanes_;
+            in = {};
+            in[FoldInput::n] = constant(static_cast<double>(lines.n), numbers);
+            in[FoldInput::number] = constant(f.number, numbers);
+            in[FoldInput::least] = constant(is_single(n_->dtype) ? 0x1p-103 : 0x1p-970, numbers);
         }
+        if (p.whole && lines.n > 0)
+            whole_lines(p);
+        else
+            each_line(f, p);
+        w_.close();
     }
     /// In row-major order with the folded axes beside one another: a copy behind the arena where it does not lie so.
     CppOperand lined_input(std::size_t i, const FoldLines& lines)
@@ -90,141 +60,160 @@ private:
         }
         return copied(i, x);
     }
+    /// Numbers of a row's pass are numbers, those of columns' as many lanes as columns.
+    bool of_numbers() const { return rows() || !vectors(); }
+    const FoldInputs& inputs(bool numbers) const { return numbers || !vectors() ? numbers_ : lanes_; }
 
-    void each_line(const Fold& f)
+    State mapped(const FoldPass& p, FoldInputs in, const State& elements, bool numbers)
     {
-        open_lines(n_->inputs.size());
-        if (f.maps()) begin_b();
-        switch (f.what) {
-        case What::variance: variance(static_cast<std::int64_t>(f.freedom)); break;
-        case What::log_sum_exp:
-            shifted();
-            store(filled("shift + $($)", own("log"), spread("s")), count());
-            break;
-        case What::softmax: softmax(); break;
-        case What::log_softmax: log_softmax(); break;
-        default: pull(f.what == What::softmax_pull);
-        }
-        close_lines();
+        if (!p.map) return elements;
+        std::copy(elements.begin(), elements.end(), in.begin());
+        return values_of(p.map, in, numbers);
     }
-    void log_softmax()
+    std::string result_of(const FoldPass& p, FoldInputs in, const State& s, bool numbers)
     {
-        shifted();
-        w_.line("const $ l = $($);", lanes(), own("log"), spread("s"));
-        each("b", [&](const std::string& k, const std::string& c) {
-            return element("a0")(k, c) + " - shift - l";
-        });
+        if (!p.result) return s[0];
+        std::copy(s.begin(), s.end(), in.begin() + FoldInput::a);
+        return value_of(p.result, 0, in, numbers);
     }
-    /// Of (g, y).
-    void pull(bool softmax)
+    /// The result of pass q: `r` and its number, and what later formulas read.
+    void note_result(std::size_t q, const std::string& value)
     {
-        const Element g = element("a0"), y = element("a1");
-        line(What::sum, "s", [&](const std::string& k, const std::string& c) {
-            return softmax ? g(k, c) + " * " + y(k, c) : g(k, c);
-        });
-        w_.line("const $ sum = $;", lanes(), spread("s"));
-        each("b", [&](const std::string& k, const std::string& c) {
-            return softmax ? filled("$ * ($ - sum)", y(k, c), g(k, c))
-                           : filled("$ - $($) * sum", g(k, c), own("exp"), y(k, c));
-        });
+        const std::string r = "r" + std::to_string(q);
+        w_.line("const $ $ = $;", of_numbers() ? type() : lanes(), r, value);
+        if (lines_->n == 0) w_.line("(void)$;", r);  // what would read it has no elements
+        numbers_[FoldInput::r + q] = r;
+        lanes_[FoldInput::r + q] = of_numbers() ? spread(r) : r;
     }
-    void variance(std::int64_t freedom)
+
+    /// One pass over elements alone; then the others, for lines of which that is not enough.
+    void whole_lines(const FoldProgram& p)
     {
-        const Element x = element("a0");
-        w_.line("const $ from = $;", lanes(), rows() ? spread("*a0") : x("0", count()));
-        line(What::sum, "s", [&](const std::string& k, const std::string& c) { return x(k, c) + " - from"; });
-        w_.line("const $ mean = $ / $;", lanes(), spread("s"), constant(static_cast<double>(lines_->n)));
-        line(What::sum, "v", [&](const std::string& k, const std::string& c) {
-            return filled("($ - from - mean) * ($ - from - mean)", x(k, c), x(k, c));
-        });
-        const auto left = static_cast<double>(std::max<std::int64_t>(0, lines_->n - freedom));
-        store(spread("v") + " / " + constant(left), count());
-    }
-    /// Where the sum of squares is no normal number, by way of the largest.
-    void norm()
-    {
-        const bool narrow = is_single(n_->dtype);
-        whole(What::sum, true);
+        const FoldPass& first = p.passes[0];
+        pass_ = &first;
+        whole([&](const std::string& x,
+                  bool numbers) { return mapped(first, inputs(numbers), {x}, numbers)[0]; },
+              static_cast<bool>(first.map));
+        if (!first.result && !first.enough) return;
         w_.open("for (ptrdiff_t i = 0; i < $; ++i) {", lines_->outer * lines_->inner);
-        w_.open("if (y[i] >= $ && y[i] - y[i] == 0) {",
-                literal_text(narrow ? 0x1p-103 : 0x1p-970, n_->dtype));
-        w_.line("y[i] = $(y[i]);", math("sqrt"));
-        w_.line("continue;");
+        const std::string last = result_of(first, numbers_, {first.enough ? "s" : "y[i]"}, true);
+        if (first.enough) {
+            FoldInputs in = numbers_;
+            in[FoldInput::a] = "s";
+            w_.line("const $ s = y[i];", type());
+            w_.line("y[i] = $;", last);
+            w_.line("if ($) continue;", value_of(first.enough, 0, in, true));
+            again(p);
+        } else
+            w_.line("y[i] = $;", last);
         w_.close();
+    }
+    void again(const FoldProgram& p)
+    {
         w_.line("const $* const a = x0 + i / $ * $ + i % $;", type(), lines_->inner,
                 lines_->n * lines_->inner, lines_->inner);
         choose_lanes(lines_->n);
-        const Element x = [&](const std::string& k, const std::string& c) {
-            const std::string at = filled("a + ($) * $", k, lines_->inner);
-            return vectors() ? filled("gather<X>($, $, $.value)", at, lines_->inner, c) : "*(" + at + ")";
-        };
-        row(
-            What::maximum, "m",
-            [&](const std::string& k, const std::string& c) {
-                return (vectors() ? "abs_" : math("fabs")) + "(" + x(k, c) + ")";
-            },
-            !vectors());
-        w_.line("y[i] = m > 0 || m != m ? m : 0;");
-        w_.line("if (!(m > 0) || m - m != 0) continue;");
-        row(
-            What::sum, "q",
-            [&](const std::string& k, const std::string& c) {
-                return filled("($ / $) * ($ / $)", x(k, c), spread_number("m"), x(k, c), spread_number("m"));
-            },
-            !vectors());
-        w_.line("y[i] = m * $(q);", math("sqrt"));
-        w_.close();
+        numbers_[FoldInput::r] = "y[i]", lanes_[FoldInput::r] = spread("y[i]");
+        for (std::size_t q = 1; q < p.passes.size(); ++q) {
+            pass_ = &p.passes[q];
+            const std::string r = "r" + std::to_string(q), s = "s" + std::to_string(q);
+            row(
+                s,
+                [&](const std::string& k, const std::string& c) {
+                    const std::string at = filled("a + ($) * $", k, lines_->inner);
+                    return mapped(*pass_, inputs(c.empty()),
+                                  {c.empty() ? "*(" + at + ")"
+                                             : filled("gather<X>($, $, $.value)", at, lines_->inner, c)},
+                                  c.empty());
+                },
+                !vectors());
+            w_.line("const $ $ = $;", type(), r, result_of(*pass_, numbers_, names(s), true));
+            numbers_[FoldInput::r + q] = r, lanes_[FoldInput::r + q] = spread(r);
+        }
+        w_.line("y[i] = r$;", p.passes.size() - 1);
     }
-    std::string spread_number(const char* x) const { return vectors() ? filled("K<X>($)", x) : x; }
+
+    void each_line(const Fold& f, const FoldProgram& p)
+    {
+        open_lines(n_->inputs.size());
+        if (f.maps())
+            w_.line("$* const b = y + o * $$;", type(), lines_->n * lines_->inner, rows() ? "" : " + j");
+        const std::string first = lines_->n == 0 ? constant(0, of_numbers())
+                                  : rows()       ? "*a0"
+                                                 : get("a0", "0", count());
+        numbers_[FoldInput::first] = first, lanes_[FoldInput::first] = rows() ? spread(first) : first;
+        const Elements elements = [&](const std::string& k, const std::string& c) {
+            State all;
+            for (std::size_t i = 0; i < n_->inputs.size(); ++i)
+                all.push_back(get("a" + std::to_string(i), place(k), c));
+            return all;
+        };
+        for (std::size_t q = 0; q < p.passes.size(); ++q) {
+            pass_ = &p.passes[q];
+            line("s" + std::to_string(q), [&](const std::string& k, const std::string& c) {
+                State e = mapped(*pass_, inputs(c.empty()), elements(k, c), c.empty());
+                if (pass_->keeps)
+                    e[0] = vectors() ? filled("put_as(b + $, $, $)", place(k), c, e[0])
+                                     : filled("(b[$] = $)", place(k), e[0]);
+                return e;
+            });
+            note_result(
+                q, result_of(*pass_, inputs(of_numbers()), names("s" + std::to_string(q)), of_numbers()));
+        }
+        if (f.maps())
+            each("b", [&](const std::string& k, const std::string& c) {
+                FoldInputs in = inputs(c.empty());
+                const State all = elements(k, c);
+                std::copy(all.begin(), all.end(), in.begin());
+                in[FoldInput::kept] = get("b", place(k), c);
+                return value_of(p.each, 0, in, c.empty());
+            });
+        else
+            store("r" + std::to_string(p.passes.size() - 1));
+        close_lines();
+    }
 
     /// Of whole numbers and truth values, and places: in any order.
-    void whole_numbers(const Fold& f)
+    void whole_numbers(const Fold& f, const FoldPass& p)
     {
         const CppOperand x = input(0);
         Shape kept = x.shape, folded = Shape::filled(kept.size(), 1);
         for (auto a : *f.axes)
             std::swap(kept[static_cast<std::size_t>(a)], folded[static_cast<std::size_t>(a)]);
+        pass_ = &p;
+        if (p.places) types_[FoldInput::a] = types_[FoldInput::b] = state_type_ = w_.graph.node(in(0)).dtype;
         w_.open("{");
         w_.declare("x", x, false);
         w_.declare("y", result(), true);
         w_.open_loops(kept);
         w_.line("const $* const r = x + $;", x.type, w_.index(kept, x.strides));
         if (element_count(folded) == 0) w_.line("(void)r;");
-        const std::string e = filled("r[$]", w_.index(folded, x.strides, 'k')), T = type();
-        const bool logic = f.what == What::all || f.what == What::any, order = Fold::needs_elements(f.what);
-        const std::string of = logic              ? "int"
-                               : order            ? x.type
-                               : w_.module.native ? T
-                                                  : "uint64_t";  // whole numbers wrap
-        const bool places = f.what >= What::first_maximum && order;
-        if (places) w_.line("int64_t best = 0, place = 0;");
-        w_.line("$ s = $;", of, order ? "*r" : f.what == What::all || f.what == What::product ? "1" : "0");
+        const std::string e = filled("r[$]", w_.index(folded, x.strides, 'k'));
+        if (p.places)
+            w_.line("$ s0 = *r; int64_t s1 = 0, place = 0;", x.type);
+        else
+            w_.line("$ s = $;", type(), identity_of_whole(p));
         w_.open_loops(folded, 'k');
-        w_.line(meet(f.what, e, of));
-        if (places) w_.line("++place;");
+        if (p.places) {
+            const State best = with({"s0", "s1"}, {e, "place"}, true);
+            w_.line("{ const int64_t p = $; s0 = $; s1 = p; }", best[1], best[0]);
+            w_.line("++place;");
+        } else
+            assign({"s"}, with({"s"}, mapped(p, {}, {filled("($)$", type(), e)}, true), true), type());
         w_.close_loops(folded);
-        w_.line("y[$] = ($)$;", w_.index(kept, row_major(kept)), T, places ? "best" : "s");
+        w_.line("y[$] = $;", w_.index(kept, row_major(kept)), p.places ? "s1" : "s");
         w_.close_loops(kept);
         w_.close();
     }
-    std::string meet(What what, const std::string& e, const std::string& type)
+    std::string identity_of_whole(const FoldPass& p) const
     {
-        const bool most = what == What::maximum || what == What::first_maximum;
-        switch (what) {
-        case What::all: return filled("s = s && $;", e);
-        case What::any: return filled("s = s || $;", e);
-        case What::maximum:
-        case What::minimum:
-            return filled("s = $(s, $);", w_.helper(most ? "maximum" : "minimum", w_.graph.node(in(0)).dtype),
-                          e);
-        case What::first_maximum:
-        case What::first_minimum:
-            return filled(
-                "if ($ $ s$) s = $, best = place;", e, most ? ">" : "<",
-                differentiable(w_.graph.node(in(0)).dtype) ? filled(" || ($ != $ && s == s)", e, e) : "", e);
-        default: return filled("s $= ($)$;", what == What::product ? "*" : "+", type, e);
-        }
+        const double x = p.identity[0];
+        if (x - x == 0) return literal_text(x, n_->dtype);
+        const std::string most = n_->dtype == DType::int32 ? "2147483647" : "INT64_MAX";
+        return x < 0 ? "-" + most + " - 1" : most;
     }
+
+    FoldInputs numbers_, lanes_;
 };
 
 }  // namespace wengert::detail

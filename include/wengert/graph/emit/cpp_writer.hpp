@@ -99,6 +99,14 @@ public:
         if (fresh) functions += "#line 1 \"wengert\"\nstatic inline void " + name + text;
         return name;
     }
+    /// A function of a few lines, each written once: `head`, its name, the rest.
+    std::string formula(const std::string& head, const std::string& rest)
+    {
+        const auto [at, fresh] = loops_.emplace(head + rest, loops_.size());
+        const std::string name = prefix + "e" + std::to_string(at->second);
+        if (fresh) functions += head + name + rest;
+        return name;
+    }
     /// Where native code finds a constant, so that other numbers are the same text.
     std::string shared_constant(const Ref<Block>& b)
     {

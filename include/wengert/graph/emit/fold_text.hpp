@@ -5,25 +5,21 @@
 namespace wengert::detail {
 
 inline constexpr const char fold_text[] = R"wg(
-struct Plus { template <class V> FN V with(V a, V b) { return a + b; } };
-struct Times { template <class V> FN V with(V a, V b) { return a * b; } };
-struct Most { template <class V> FN V with(V a, V b) { return maximum_(a, b); } };
-struct Least { template <class V> FN V with(V a, V b) { return minimum_(a, b); } };
-template <class Op, int h, class T> FN T fold_halves(T* lane)
+template <int h, class T, class F> FN T fold_halves(T* lane, F with)
 {
     if constexpr (h == 0) return lane[0];
     else {
 #pragma GCC unroll 16
-        for (int i = 0; i < h; ++i) lane[i] = Op::with(lane[i], lane[i + h]);
-        return fold_halves<Op, h / 2>(lane);
+        for (int i = 0; i < h; ++i) lane[i] = with(lane[i], lane[i + h]);
+        return fold_halves<h / 2>(lane, with);
     }
 }
 /* lanes folded in halves */
-template <class Op, class X> FN El<X> fold_lane(X x)
+template <class X, class F> FN El<X> fold_lane(X x, F with)
 {
     El<X> lane[Of<X>::N];
     store(lane, x);
-    return fold_halves<Op, Of<X>::N / 2>(lane);
+    return fold_halves<Of<X>::N / 2>(lane, with);
 }
 /* as many lanes as a register has, or fewer for fewer elements */
 template <class T> constexpr int lanes_for(long n)
@@ -38,7 +34,6 @@ template <class X, class T, class C> FN X put_as(T* p, C c, X x)
     put(p, c, x);
     return x;
 }
-template <class X> FN X finite_or_zero_(X x) { return sel(is_finite_(x) | is_nan_(x), x, K<X>(0)); }
 /* the sum of up to 16 KiB: element i goes to lane i mod 64 (float) or 32 (double), lanes are folded in halves, and -0 becomes 0 */
 template <long n, class T> FN T fold_block(const T* x)
 {
@@ -64,7 +59,7 @@ template <long n, class T> FN T fold_block(const T* x)
         for (int h = R / 2; h > 0; h /= 2)
 #pragma GCC unroll 16
             for (int r = 0; r < h; ++r) acc[r] += acc[r + h];
-        return fold_lane<Plus>(acc[0]) + T(0);
+        return fold_lane(acc[0], [](T a, T b) __attribute__((always_inline)) { return a + b; }) + T(0);
     }
 }
 /* blocks are added pairwise, like the carries of a binary counter */

@@ -12,6 +12,7 @@ namespace wengert::detail {
 inline constexpr const char loop_prelude[] = R"wg(
 #line 1 "wengert"
 typedef long ptrdiff_t; typedef unsigned long size_t; typedef i32 int32_t; typedef i64 int64_t;
+typedef u32 uint32_t; typedef u64 uint64_t;
 #define INT64_MAX __LONG_MAX__
 #define memcpy __builtin_memcpy
 #define memset __builtin_memset

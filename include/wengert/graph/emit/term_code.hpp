@@ -47,6 +47,7 @@ inline constexpr Spelling spellings[] = {
     {TermKind::logical_or,  "either($, $)", "$ || $", "$ || $"},
     {TermKind::where,       "sel($, $, $)", "$ ? $ : $", "$ ? $ : $"},
     {TermKind::is_finite,   nullptr, nullptr, "$ || 1"},
+    {TermKind::is_nan,      nullptr, nullptr, "$ && 0"},
     {TermKind::sqrt,        nullptr, "sqrt~($)", nullptr},
     {TermKind::abs,         nullptr, "fabs~($)", nullptr},
     {TermKind::copysign,    nullptr, "copysign~($, $)", nullptr},
@@ -81,15 +82,34 @@ public:
     {
         program_ = &p;
         names_.assign(p.steps().size(), {});
-        const std::vector<bool> live = needed(p);
+        const std::vector<bool> live = operations(p);
         for (std::size_t i = 0; i < live.size(); ++i) {
             const TermStep& s = p.steps()[i];
-            if (s.kind == TermKind::input)
-                names_[i] = in[static_cast<std::size_t>(s.a)];
-            else if (s.kind != TermKind::constant && s.kind != TermKind::zero_cotangent && live[i])
-                define(i, expression(s));
+            if (s.kind == TermKind::input) names_[i] = in[static_cast<std::size_t>(s.a)];
+            if (live[i]) define(i, expression(s));
         }
         return operand(p.root(), p.type(p.root()));
+    }
+
+    /// Which steps are written: operations that the result needs.
+    static std::vector<bool> operations(const TypedProgram& p)
+    {
+        std::vector<bool> live = needed(p);
+        for (std::size_t i = 0; i < live.size(); ++i)
+            live[i] = live[i] && p.steps()[i].kind != TermKind::input &&
+                      !p.is_constant(static_cast<std::int32_t>(i));
+        return live;
+    }
+    /// The result as one expression, of no more than one operation.
+    std::string expression_of(const TypedProgram& p, const std::vector<std::string>& in)
+    {
+        program_ = &p;
+        names_.assign(p.steps().size(), {});
+        for (std::size_t i = 0; i < names_.size(); ++i)
+            if (p.steps()[i].kind == TermKind::input)
+                names_[i] = in[static_cast<std::size_t>(p.steps()[i].a)];
+        return operations(p)[static_cast<std::size_t>(p.root())] ? expression(p.step(p.root()))
+                                                                 : operand(p.root(), p.type(p.root()));
     }
 
 private:

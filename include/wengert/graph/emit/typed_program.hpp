@@ -1,6 +1,7 @@
 // The program of an elementwise operation with the type of every step, and how types and numbers are written in C++.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdio>
 
@@ -69,11 +70,13 @@ public:
                 s = {TermKind::constant, dtype_of<double>(), -1, -1, -1, *known[s.a]};
         known_ = infer(inputs) && root_type() == n.dtype;
     }
-    /// The program of a function of numbers of one type.
+    /// The program of a function of numbers of one type, or of inputs of these.
     TypedProgram(TermProgram program, std::int32_t root, DType type)
+        : TypedProgram(std::move(program), root, type, std::array{type, type}.data())
+    {}
+    TypedProgram(TermProgram program, std::int32_t root, DType type, const DType* inputs)
         : program_(std::move(program)), root_(root), default_(type)
     {
-        const DType inputs[] = {type, type};
         known_ = infer(inputs);
     }
     explicit operator bool() const noexcept { return known_; }
@@ -148,6 +151,7 @@ private:
         case TermKind::maximum:
         case TermKind::minimum: return a != DType::boolean;
         case TermKind::is_finite:
+        case TermKind::is_nan:
         case TermKind::less:
         case TermKind::less_equal:
         case TermKind::greater:

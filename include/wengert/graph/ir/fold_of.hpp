@@ -13,16 +13,11 @@ inline bool fold_of(const GraphNode& n, Fold& f)
     n.primitive->fold->describe(n.op.get(), f);
     return true;
 }
-inline bool folds(const GraphNode& n, Fold::What what)
-{
-    Fold f;
-    return fold_of(n, f) && f.what == what;
-}
 /// A sum of numbers of one type, null for all else: the axes.
 inline const Axes* summed_axes(const Graph& g, const GraphNode& n)
 {
     Fold f;
-    const bool sums = differentiable(n.dtype) && fold_of(n, f) && f.what == Fold::What::sum;
+    const bool sums = differentiable(n.dtype) && fold_of(n, f) && n.primitive->fold->sums;
     return sums && g.node(n.inputs[0]).dtype == n.dtype ? f.axes : nullptr;
 }
 

@@ -65,7 +65,7 @@ inline const std::vector<Reference>& references()
 
 inline Fn recognise(const Primitive& p)
 {
-    if (p.fold && p.fold->what == Fold::What::sum) return Fn::sum;
+    if (p.fold && p.fold->sums) return Fn::sum;
     if (p.product) return Fn::product;
     if (p.silences) return Fn::silence;
     if (!p.describe || p.arity > Primitive::max_elementwise) return Fn::unknown;

@@ -14,70 +14,122 @@ namespace wengert::passes {
 
 namespace detail {
 
-/// x − max x, or x where that is infinite.
-template <class T> Tensor<T> shifted(const Tensor<T>& x, const Axes& axes, Tensor<T>& shift)
-{
-    const Tensor<T> most = amax(x, axes, true, Site{});
-    shift = where(is_finite(most, Site{}), most, T(0));
-    return x - shift;
-}
+/// A fold's passes as maps of tensors and folds of what they give.
+template <class T> class LoweredFold {
+public:
+    LoweredFold(const Fold& f, const std::vector<AnyTensor>& in)
+        : fold_(f), axes_(f.maps() ? Axes{static_cast<std::int64_t>(f.axis)} : *f.axes), in_(FoldInput::count)
+    {
+        const Tensor<T> x(in[0]);
+        std::size_t count = 1;
+        for (auto a : axes_) count *= static_cast<std::size_t>(x.shape()[static_cast<std::size_t>(a)]);
+        for (std::size_t k = 0; k < in.size(); ++k) in_[k] = in[k];
+        in_[FoldInput::n] = Tensor<T>(static_cast<T>(count)).any_unchecked();
+        in_[FoldInput::number] = Tensor<T>(static_cast<T>(f.number)).any_unchecked();
+    }
+    /// Undefined where it stays: it is made of itself, or of what is no sum and the like.
+    Tensor<T> run(const FoldProgram& p)
+    {
+        const FoldPass& first = p.passes[0];
+        if (first.enough || (p.passes.size() == 1 && !first.result && !first.map && !p.each)) return {};
+        for (std::size_t q = 0; q < p.passes.size(); ++q) {
+            const FoldPass& pass = p.passes[q];
+            const Tensor<T> x = pass.map ? evaluated(pass.map) : Tensor<T>(in_[0]);
+            if (pass.keeps) in_[FoldInput::kept] = x.any_unchecked();
+            const bool last = q + 1 == p.passes.size() && !fold_.maps();
+            Tensor<T> s = folded(pass, x, last ? fold_.keepdims : true);
+            if (s.any_unchecked().value.get() == nullptr) return {};
+            in_[FoldInput::a] = s.any_unchecked();
+            if (last && !fold_.keepdims) drop_axes();
+            if (pass.result) s = evaluated(pass.result);
+            if (s.any_unchecked().value.get() == nullptr) return {};
+            in_[FoldInput::r + q] = s.any_unchecked();
+        }
+        return p.each ? evaluated(p.each) : Tensor<T>(in_[FoldInput::r + p.passes.size() - 1]);
+    }
 
-/// What a fold is made of; undefined where it stays.
-template <class T> Tensor<T> lowered(const Fold& f, const std::vector<AnyTensor>& in)
-{
-    using What = Fold::What;
-    const Axes axes = f.maps() ? Axes{static_cast<std::int64_t>(f.axis)} : *f.axes;
-    const auto total = [&](const Tensor<T>& t, bool keepdims = true) {
-        return sum(t, axes, keepdims, Site{});
-    };
-    const Tensor<T> x(in[0]);
-    std::size_t count = 1;
-    for (auto a : axes) count *= static_cast<std::size_t>(x.shape()[static_cast<std::size_t>(a)]);
-    const auto n = static_cast<T>(count);
-    Tensor<T> shift;
-    switch (f.what) {
-    case What::mean: return total(x, f.keepdims) / n;
-    case What::variance: {  // 0 for equal elements, as kernels::var
-        const Tensor<T> near = shifted(x, axes, shift), d = near - total(near) / n;
-        return total(square(d), f.keepdims) / std::max(n - static_cast<T>(f.freedom), T(0));
+private:
+    /// Results of the passes before lose the extents of 1 that the last one's has not.
+    void drop_axes()
+    {
+        const Shape shape = Tensor<T>(in_[FoldInput::a]).shape();
+        for (std::size_t q = 0; q < 3; ++q)
+            if (AnyTensor& r = in_[FoldInput::r + q]; r.value)
+                r = reshape(Tensor<T>(r), shape, Site{}).any_unchecked();
     }
-    case What::log_sum_exp: {
-        const Tensor<T> y = log(total(exp(shifted(x, axes, shift)))) + shift;
-        return f.keepdims ? y : reshape(y, reduced_shape(axes, false, x.shape()), Site{});
+    Tensor<T> folded(const FoldPass& p, const Tensor<T>& x, bool keepdims) const
+    {
+        const auto& steps = p.combine.program.steps;
+        if (p.numbers() != 1 || steps.size() != 3) return {};
+        switch (steps.back().kind) {
+        case TermKind::add: return sum(x, axes_, keepdims, Site{});
+        case TermKind::maximum: return amax(x, axes_, keepdims, Site{});
+        case TermKind::minimum: return amin(x, axes_, keepdims, Site{});
+        default: return {};
+        }
     }
-    case What::softmax: {
-        const Tensor<T> e = exp(shifted(x, axes, shift));
-        return e * (T(1) / total(e));
+    /// In place of the first element: any number near the others does.
+    void need_first()
+    {
+        if (in_[FoldInput::first].value) return;
+        const Tensor<T> most = amax(Tensor<T>(in_[0]), axes_, true, Site{});
+        in_[FoldInput::first] = where(is_finite(most, Site{}), most, T(0)).any_unchecked();
     }
-    case What::log_softmax: {
-        const Tensor<T> near = shifted(x, axes, shift);
-        return near - log(total(exp(near)));
+    Tensor<T> evaluated(const FoldFormula& f)
+    {
+        std::vector<AnyTensor> values;
+        for (const TermStep& s : f.program.steps) {
+            if (s.kind == TermKind::input && s.a == FoldInput::first) need_first();
+            values.push_back(step(s, values));
+        }
+        return Tensor<T>(values[static_cast<std::size_t>(f.roots[0])]);
     }
-    case What::softmax_pull: {  // y (g − Σ g y)
-        const Tensor<T> y(in[1]), s = total(x * y);
-        return y * (x - s);
+    /// Undefined where an operand is, or for an operation that none of the library's folds has.
+    AnyTensor step(const TermStep& s, const std::vector<AnyTensor>& values) const
+    {
+        const auto at = [&](std::int32_t i) {
+            return i < 0 ? AnyTensor() : values[static_cast<std::size_t>(i)];
+        };
+        if (s.kind == TermKind::input) return in_[static_cast<std::size_t>(s.a)];
+        if (s.kind == TermKind::constant) return Tensor<T>(static_cast<T>(s.value)).any_unchecked();
+        const AnyTensor any = at(s.a);
+        if (!any.value || (s.b >= 0 && !at(s.b).value)) return {};
+        if (s.kind == TermKind::where)
+            return where(Tensor<bool>(any), Tensor<T>(at(s.b)), Tensor<T>(at(s.c))).any_unchecked();
+        const Tensor<T> a(any), b(s.b < 0 ? any : at(s.b));
+        switch (s.kind) {
+        case TermKind::add: return (a + b).any_unchecked();
+        case TermKind::subtract: return (a - b).any_unchecked();
+        case TermKind::multiply: return (a * b).any_unchecked();
+        case TermKind::divide: return (a / b).any_unchecked();
+        case TermKind::square: return square(a).any_unchecked();
+        case TermKind::exp: return exp(a).any_unchecked();
+        case TermKind::log: return log(a).any_unchecked();
+        case TermKind::sqrt: return sqrt(a).any_unchecked();
+        case TermKind::is_finite: return is_finite(a, Site{}).any_unchecked();
+        default: return {};
+        }
     }
-    case What::log_softmax_pull: {  // g − eʸ Σ g
-        const Tensor<T> s = total(x), e = exp(Tensor<T>(in[1]));
-        return x - e * s;
-    }
-    default: return {};
-    }
-}
+
+    const Fold& fold_;
+    const Axes axes_;
+    std::vector<AnyTensor> in_;  ///< of formulas
+};
 
 inline ValueId lower_rule(Rewrite& r, GraphNode& n)
 {
     Fold f;
     if (!fold_of(n, f) || !wengert::differentiable(n.dtype) || element_count(n.shape) == 0) return no_value;
     return traced_inside(r, n, [&](const std::vector<AnyTensor>& in) {
-        return is_single(n.dtype) ? lowered<float>(f, in).any_unchecked()
-                                  : lowered<double>(f, in).any_unchecked();
+        const FoldProgram p = n.primitive->fold->write();
+        return is_single(n.dtype) ? LoweredFold<float>(f, in).run(p).any_unchecked()
+                                  : LoweredFold<double>(f, in).run(p).any_unchecked();
     });
 }
 
 }  // namespace detail
 
-/// softmax, log_softmax, their cotangents, mean, var and logsumexp as maps and reductions. mean keeps its bits; the others
+/// Folds of several passes, or of more than the elements themselves, as maps and reductions: softmax and its kin, mean, var, logsumexp. mean keeps its bits; the others
 /// round in another order, by a few units in the last place of the largest term.
 inline Graph lowering(const Graph& g, const PassOptions& options = {})
 {

@@ -136,7 +136,7 @@ protected:
         if (y != no_value) return y;
         y = first_extra + extras_++;
         members_[y] = 0;
-        Step s{y, {x}, dtype, nullptr, nullptr, {spread_along_rows, size_of(dtype)}};
+        Step s{y, {x}, dtype, nullptr, nullptr, {spread_along_rows, static_cast<double>(size_of(dtype))}};
         steps_.push_back(std::move(s));
         return y;
     }

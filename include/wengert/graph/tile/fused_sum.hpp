@@ -147,7 +147,7 @@ private:
         for (std::size_t i = 0; i < held_; ++i) sum_[i] += rest_[i];
         L acc[registers];
         for (std::size_t r = 0; r < registers; ++r) acc[r] = L::load(sum_ + r * L::width);
-        return kernels::detail::fold_lane<Plus>(kernels::detail::fold_registers<Plus, registers>(acc));
+        return kernels::detail::fold_lane<Plus, L>(kernels::detail::fold_registers<Plus, registers>(acc));
     }
 
     void end_block()

@@ -99,7 +99,7 @@ inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
     if (runs_index(*n.primitive) || (is_described(*n.primitive) && moves_boxes(g, n))) return Rule::index;
     if (Fold f; fold_of(n, f)) {
         if (!detail::folds_in_place(g, layouts, n, f)) return Rule::compute;
-        const bool sums = f.what == Fold::What::sum || f.what == Fold::What::mean;
+        const bool sums = n.primitive->fold->sums || n.primitive->fold->means;
         return sums && detail::plain_floats(g, n) ? Rule::sum : Rule::fold;
     }
     return detail::rule_of_call(g, layouts, n);

@@ -12,7 +12,8 @@ namespace detail {
 /// A fold of whole axes, on operands that lie as its kernel reads them.
 struct FoldStep {
     const FoldForm* form = nullptr;
-    std::size_t outer = 1, n = 1, inner = 1, freedom = 0;
+    std::size_t outer = 1, n = 1, inner = 1;
+    double number = 0;
     const void* in[2] = {};
     void* out = nullptr;
 
@@ -25,7 +26,7 @@ struct FoldStep {
         outer = static_cast<std::size_t>(lines.outer);
         n = static_cast<std::size_t>(lines.n);
         inner = static_cast<std::size_t>(lines.inner);
-        freedom = f.freedom;
+        number = f.number;
     }
     void bind(Emitter& e, ValueId v)
     {
@@ -36,7 +37,7 @@ struct FoldStep {
     static bool run(const void* self, Run&)
     {
         const auto& s = *static_cast<const FoldStep*>(self);
-        s.form->run(s.in, s.outer, s.n, s.inner, s.freedom, s.out);
+        s.form->run(s.in, s.outer, s.n, s.inner, s.number, s.out);
         return true;
     }
 };
@@ -66,7 +67,7 @@ template <class T> struct DividedSum {
         if (!long_rows()) {
             const void* in[] = {x};
             return whole.form->run(in, (end - begin) / (whole.n * whole.inner), whole.n, whole.inner,
-                                   whole.freedom, static_cast<T*>(whole.out) + begin / whole.n);
+                                   whole.number, static_cast<T*>(whole.out) + begin / whole.n);
         }
         SumStream<T> stream;
         stream.start(static_cast<std::byte*>(whole.out), whole.n, false, begin, sums);
@@ -85,7 +86,7 @@ template <class T> struct DividedSum {
 template <class T> void emit_sum(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
-    DividedSum<T> sum{FoldStep(e.plan.graph, n), folds(n, Fold::What::mean), {}, nullptr};
+    DividedSum<T> sum{FoldStep(e.plan.graph, n), n.primitive->fold->means, {}, nullptr};
     sum.division = e.division(sum.whole.outer * sum.whole.n * sum.whole.inner,
                               [&](std::size_t at) { return sum.next_cut(at); });
     if (!sum.division) return emit_fold(e, v);

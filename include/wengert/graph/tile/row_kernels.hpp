@@ -14,17 +14,18 @@ using RowKernel = decltype(FoldForm::run);
 /// operand lies.
 struct RowOperation {
     RowKernel kernel = nullptr;
-    std::size_t parameter = 0;
+    double parameter = 0;
     bool reduces = false;  ///< one element a row
     bool streams = false;  ///< a sum or mean: need not have its rows in memory when it is the end of a pass
 };
 
 namespace detail {
 
-/// One element a row, as often as the row is long. `size`: bytes of an element.
+/// One element a row, as often as the row is long. `bytes` of an element.
 inline void spread_along_rows(const void* const* in, std::size_t rows, std::size_t n, std::size_t,
-                              std::size_t size, void* out)
+                              double bytes, void* out)
 {
+    const auto size = static_cast<std::size_t>(bytes);
     kernels::gather_rows(static_cast<const std::byte*>(in[0]), 1, 0, size, n, rows,
                          static_cast<std::byte*>(out));
 }
@@ -47,20 +48,11 @@ inline bool rows_along(std::size_t axis, const Shape& shape)
 inline constexpr std::size_t longest_row = 16384;  // bytes
 inline constexpr std::int64_t shortest_row = 32;   // elements
 
-/// What has a pass of its own for rows.
-inline bool folds_rows(Fold::What what) noexcept
-{
-    using What = Fold::What;
-    return what == What::sum || what == What::mean || what == What::maximum || what == What::minimum ||
-           what == What::variance || what == What::log_sum_exp || Fold::maps(what);
-}
-
 /// The operation of a node on the rows of its operand, without a kernel where it is none or rows are too long.
 inline RowOperation row_operation(const Graph& g, const GraphNode& n)
 {
     Fold f;
-    if (!fold_of(n, f) || !folds_rows(f.what)) return {};
-    if (!differentiable(n.dtype)) return {};
+    if (!differentiable(n.dtype) || !fold_of(n, f)) return {};
     const Shape& shape = g.node(n.inputs[0]).shape;
     std::size_t axis = f.maps() ? f.axis : ~std::size_t{0};
     if (!f.maps())
@@ -74,8 +66,8 @@ inline RowOperation row_operation(const Graph& g, const GraphNode& n)
         return {};
     for (ValueId i : n.inputs)
         if (g.node(i).dtype != n.dtype || !(g.node(i).shape == shape)) return {};
-    const bool streams = f.what == Fold::What::sum || f.what == Fold::What::mean;
-    return {n.primitive->fold->run, f.freedom, !f.maps(), streams};
+    const FoldForm& form = *n.primitive->fold;
+    return {form.run, f.number, !f.maps(), form.sums || form.means};
 }
 
 namespace detail {
@@ -90,8 +82,8 @@ inline bool row_sum(const Graph& g, const GraphNode& n, RowSum& r)
 {
     Fold f;
     if (!differentiable(n.dtype) || !fold_of(n, f) || g.node(n.inputs[0]).dtype != n.dtype) return false;
-    r.mean = f.what == Fold::What::mean;
-    if (!r.mean && f.what != Fold::What::sum) return false;
+    r.mean = n.primitive->fold->means;
+    if (!r.mean && !n.primitive->fold->sums) return false;
     const Shape& shape = g.node(n.inputs[0]).shape;
     std::vector<bool> summed(shape.size(), false);
     for (auto a : *f.axes) summed[static_cast<std::size_t>(a)] = true;

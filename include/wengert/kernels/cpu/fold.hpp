@@ -26,14 +26,15 @@ template <class T> inline constexpr std::size_t row_block = 16384 / sizeof(T);
 /// One block of a row. `source(k, count)` is the lane of (mapped) elements k, k + 1, …, of which the first
 /// `count` are wanted.
 template <class Op, class L, class Source>
-inline typename L::value_type fold_block(std::size_t begin, std::size_t end, const Source& source)
+inline FoldState<Op, typename L::value_type> fold_block(std::size_t begin, std::size_t end,
+                                                        const Source& source)
 {
-    using T = typename L::value_type;
     constexpr std::size_t registers = virtual_bytes / sizeof(L), step = registers * L::width;
     if (end - begin <= L::width)
-        return Op::finish(fold_lane<Op>(keep_first<Op>(source(begin, end - begin), end - begin)));
-    L acc[registers];
-    for (L& a : acc) a = L(Op::template identity<T>());
+        return ended<Op, L>(fold_lane<Op, L>(keep_first<Op, L>(source(begin, end - begin), end - begin)));
+    using S = FoldState<Op, L>;
+    S acc[registers];
+    for (S& a : acc) a = none<Op, L>();
     // Unrolled by the fold expressions: an index that is not a constant would move `acc` to memory.
     const auto each = [&]<std::size_t... R>(std::index_sequence<R...>, const auto& body) {
         (body(R, acc[R]), ...);
@@ -41,48 +42,53 @@ inline typename L::value_type fold_block(std::size_t begin, std::size_t end, con
     constexpr auto all_registers = std::make_index_sequence<registers>{};
     std::size_t k = begin;
     for (; k + step <= end; k += step)
-        each(all_registers,
-             [&](std::size_t r, L& a) { a = Op::combine(a, source(k + r * L::width, L::width)); });
-    each(all_registers, [&](std::size_t r, L& a) {
-        const std::size_t first = k + r * L::width;
-        if (first + L::width <= end)
-            a = Op::combine(a, source(first, L::width));
-        else if (first < end)
-            a = Op::combine(a, keep_first<Op>(source(first, end - first), end - first));
-    });
-    return Op::finish(fold_lane<Op>(fold_registers<Op, registers>(acc)));
+        each(
+            all_registers, [&](std::size_t r, S & a) __attribute__((always_inline)) {
+                a = Op::combine(a, source(k + r * L::width, L::width));
+            });
+    each(
+        all_registers, [&](std::size_t r, S & a) __attribute__((always_inline)) {
+            const std::size_t first = k + r * L::width;
+            if (first + L::width <= end)
+                a = Op::combine(a, source(first, L::width));
+            else if (first < end)
+                a = Op::combine(a, keep_first<Op, L>(source(first, end - first), end - first));
+        });
+    return ended<Op, L>(fold_lane<Op, L>(fold_registers<Op, registers>(acc)));
 }
 
 /// Blocks are combined like the carries of a binary counter, which is pairwise without recursion.
-template <class Op, class T, class A> class Carries {
+template <class Op, class L> class Carries {
+    using S = FoldState<Op, typename L::value_type>;
+
 public:
-    void add(T sum)
+    void add(S sum)
     {
         for (std::size_t carry = ++blocks_; carry % 2 == 0; carry /= 2)
-            sum = Op::combine(pending_[--depth_], sum);
+            sum = combined<Op, L>(pending_[--depth_], sum);
         pending_[depth_++] = sum;
     }
     /// Of at least one block.
-    T total()
+    S total()
     {
-        T total = pending_[--depth_];
-        while (depth_ > 0) total = Op::combine(pending_[--depth_], total);
+        S total = pending_[--depth_];
+        while (depth_ > 0) total = combined<Op, L>(pending_[--depth_], total);
         return total;
     }
 
 private:
-    T pending_[64];
+    S pending_[64];
     std::size_t depth_ = 0, blocks_ = 0;
 };
 
 /// A row.
 template <class Op, class L, class Source>
-inline typename L::value_type fold_row(std::size_t n, const Source& source)
+inline FoldState<Op, typename L::value_type> fold_row(std::size_t n, const Source& source)
 {
     using T = typename L::value_type;
-    if (n == 0) return Op::template identity<T>();
+    if (n == 0) return none<Op, T>();
     if (n <= row_block<T>) return fold_block<Op, L>(0, n, source);
-    Carries<Op, T, typename L::arch_type> sums;
+    Carries<Op, L> sums;
     for (std::size_t k = 0; k < n; k += row_block<T>)
         sums.add(fold_block<Op, L>(k, std::min(n, k + row_block<T>), source));
     return sums.total();
@@ -110,13 +116,32 @@ template <class Op, class Source>
                        Op::combine(source(k + 2, j, c), source(k + 3, j, c)));
 }
 
+/// Arrays of numbers, one for each number of a state.
+template <class Op, class T> using Arrays = FoldState<Op, T*>;
+template <class L, class P>
+[[gnu::always_inline]] inline auto load_from(const P& arrays, std::size_t j, std::size_t c)
+{
+    return each_number(
+        [&](const typename L::value_type* p)
+            __attribute__((always_inline)) { return L::load_part(p + j, c); },
+        arrays);
+}
+template <class P, class S>
+[[gnu::always_inline]] inline void store_to(const P& arrays, std::size_t j, std::size_t c, const S& state)
+{
+    each_number(
+        [&](auto lane, auto* p) __attribute__((always_inline)) { return lane.store_part(p + j, c), 0; },
+        state, arrays);
+}
+
 /// Rows [begin, end) of one lane of columns, in registers.
 template <class Op, class L, class Source>
-inline L fold_column_lane(std::size_t begin, std::size_t end, std::size_t j, std::size_t c,
-                          const Source& source)
+[[gnu::always_inline]] inline FoldState<Op, L> fold_column_lane(std::size_t begin, std::size_t end,
+                                                                std::size_t j, std::size_t c,
+                                                                const Source& source)
 {
     std::size_t k = begin + (end - begin < 4 ? 1 : 4);
-    L acc = end - begin < 4 ? source(begin, j, c) : four_rows<Op>(begin, j, c, source);
+    FoldState<Op, L> acc = end - begin < 4 ? source(begin, j, c) : four_rows<Op>(begin, j, c, source);
     for (; k + 4 <= end; k += 4) acc = Op::combine(acc, four_rows<Op>(k, j, c, source));
     for (; k < end; ++k) acc = Op::combine(acc, source(k, j, c));
     return acc;
@@ -125,48 +150,71 @@ inline L fold_column_lane(std::size_t begin, std::size_t end, std::size_t j, std
 /// The same sums in the same order, row after row: for rows so long that a walk down a column leaves the page
 /// at each step. Stores whole lanes: `acc` has room for column_tile.
 template <class Op, class L, class Source>
-inline void fold_column_rows(std::size_t begin, std::size_t end, std::size_t columns, const Source& source,
-                             typename L::value_type* acc)
+inline void fold_column_rows(std::size_t begin, std::size_t end, std::size_t columns, Source source,
+                             Arrays<Op, typename L::value_type> acc)
 {
-    const auto row = [&](bool first, const auto& value) {
+    using S = FoldState<Op, L>;
+    const auto row = [&](bool first, const auto& value) __attribute__((always_inline))
+    {
+        const auto one = [&](std::size_t j, std::size_t c) __attribute__((always_inline))
+        {
+            const S v = value(j, c);
+            store_to(acc, j, L::width, first ? v : Op::combine(load_from<L>(acc, j, L::width), v));
+        };
         std::size_t j = 0;
-        for (; j + L::width <= columns; j += L::width) {
-            const L v = value(j, L::width);
-            (first ? v : Op::combine(L::load(acc + j), v)).store(acc + j);
-        }
-        if (j == columns) return;
-        const L v = value(j, columns - j);
-        (first ? v : Op::combine(L::load(acc + j), v)).store(acc + j);
+        for (; j + L::width <= columns; j += L::width) one(j, L::width);
+        if (j < columns) one(j, columns - j);
     };
-    const auto four = [&](std::size_t k) {
-        row(k == begin, [&](std::size_t j, std::size_t c) { return four_rows<Op>(k, j, c, source); });
+    const auto four = [&](std::size_t k) __attribute__((always_inline))
+    {
+        row(
+            k == begin, [&](std::size_t j, std::size_t c)
+                            __attribute__((always_inline)) { return four_rows<Op>(k, j, c, source); });
     };
-    const auto one = [&](std::size_t k) {
-        row(k == begin, [&](std::size_t j, std::size_t c) { return source(k, j, c); });
+    const auto one = [&](std::size_t k) __attribute__((always_inline))
+    {
+        row(
+            k == begin, [&](std::size_t j, std::size_t c)
+                            __attribute__((always_inline)) { return source(k, j, c); });
     };
     std::size_t k = begin;
     for (; k + 4 <= end; k += 4) four(k);
     for (; k < end; ++k) one(k);
 }
 
+/// Memory for the states of a tile of columns.
+template <class Op, class T> struct ColumnStates {
+    alignas(64) T memory[wengert::detail::numbers_of<Op>()][column_tile];
+    Arrays<Op, T> arrays()
+    {
+        std::size_t next = 0;
+        return each_number([&](T*) { return memory[next++] + 0; }, Arrays<Op, T>());
+    }
+};
+
 /// `columns` ≤ column_tile columns of n rows each, `stride` elements apart in memory, into `out`.
-/// `source(k, j, count)` is the lane at row k, column j.
+/// `source(k, j, count)` is the lane at row k, column j; it has what it reads by value, as stores of lanes may alias anything.
 template <class Op, class L, class Source>
-inline void fold_columns(std::size_t n, std::size_t columns, std::size_t stride, const Source& source,
-                         typename L::value_type* out)
+inline void fold_columns(std::size_t n, std::size_t columns, std::size_t stride, Source source,
+                         Arrays<Op, typename L::value_type> out)
 {
     using T = typename L::value_type;
-    if (n == 0) return void(std::fill_n(out, columns, Op::template identity<T>()));
+    if (n == 0) {
+        each_number([&](T* to, T x) { return std::fill_n(to, columns, x); }, out, none<Op, T>());
+        return;
+    }
     const bool walk_down = stride * sizeof(T) <= 2048;
-    alignas(L) T acc[column_tile];
+    ColumnStates<Op, T> memory;
+    const Arrays<Op, T> acc = memory.arrays();
     for (std::size_t k = 0; k < n; k += column_block) {
         const std::size_t end = std::min(n, k + column_block);
         if (!walk_down) fold_column_rows<Op, L>(k, end, columns, source, acc);
         for (std::size_t j = 0; j < columns; j += L::width) {
             const std::size_t c = std::min(L::width, columns - j);
-            const L block = walk_down ? fold_column_lane<Op, L>(k, end, j, c, source) : L::load(acc + j);
-            const L sum = k == 0 ? block : Op::combine(L::load_part(out + j, c), block);
-            (end == n && n > 1 ? Op::finish(sum) : sum).store_part(out + j, c);
+            const auto block =
+                walk_down ? fold_column_lane<Op, L>(k, end, j, c, source) : load_from<L>(acc, j, L::width);
+            const auto sum = k == 0 ? block : Op::combine(load_from<L>(out, j, c), block);
+            store_to(out, j, c, end == n && n > 1 ? finished<Op>(sum) : sum);
         }
     }
 }
@@ -183,7 +231,8 @@ inline void fold_few_columns(const typename L::value_type* x, std::size_t n, std
     T acc[column_tile];
     fold_columns<Op, L>(
         n / rows, wide, wide,
-        [&](std::size_t k, std::size_t j, std::size_t c) { return map(L::load_part(x + k * wide + j, c)); },
+        [=](std::size_t k, std::size_t j, std::size_t c)
+            __attribute__((always_inline)) { return map(L::load_part(x + k * wide + j, c)); },
         acc);
     const T* rest = x + (n / rows) * wide;
     for (std::size_t j = 0; j < tail; j += L::width) {
@@ -192,29 +241,28 @@ inline void fold_few_columns(const typename L::value_type* x, std::size_t n, std
     }
     std::copy_n(acc, inner, out);
     for (std::size_t r = 1; r < rows; ++r)
-        for (std::size_t j = 0; j < inner; ++j) out[j] = Op::combine(out[j], acc[r * inner + j]);
-    for (std::size_t j = 0; j < inner; ++j) out[j] = Op::finish(out[j]);
+        for (std::size_t j = 0; j < inner; ++j) out[j] = combined<Op, L>(out[j], acc[r * inner + j]);
+    for (std::size_t j = 0; j < inner; ++j) out[j] = ended<Op, L>(out[j]);
 }
 
 /// A row that ends in its second register: fold_block without the registers that have nothing.
 template <class Op, class L, class Source>
 [[gnu::always_inline]] inline typename L::value_type fold_two(std::size_t n, const Source& source)
 {
-    const L none(Op::template identity<typename L::value_type>());
-    const L first = Op::combine(none, source(0, L::width)), rest = source(L::width, n - L::width);
-    return Op::finish(
-        fold_lane<Op>(Op::combine(first, Op::combine(none, keep_first<Op>(rest, n - L::width)))));
+    const L nothing = none<Op, L>(), first = Op::combine(nothing, source(0, L::width)),
+            rest = keep_first<Op, L>(source(L::width, n - L::width), n - L::width);
+    return ended<Op, L>(fold_lane<Op, L>(Op::combine(first, Op::combine(nothing, rest))));
 }
 
 /// Up to four elements, in the order of the halving: a masked load that touches a line just stored to would
 /// wait for the store.
-template <class Op, class T, class Map>
+template <class Op, class L, class T, class Map>
 [[gnu::always_inline]] inline T fold_four(const T* x, std::size_t n, const Map& map)
 {
     if (n == 1) return map(x[0]);
-    if (n == 2) return Op::finish(Op::combine(map(x[0]), map(x[1])));
-    const T low = Op::combine(map(x[0]), map(x[2]));
-    return Op::finish(Op::combine(low, n == 3 ? map(x[1]) : Op::combine(map(x[1]), map(x[3]))));
+    if (n == 2) return ended<Op, L>(combined<Op, L>(map(x[0]), map(x[1])));
+    const T low = combined<Op, L>(map(x[0]), map(x[2]));
+    return ended<Op, L>(combined<Op, L>(low, n == 3 ? map(x[1]) : combined<Op, L>(map(x[1]), map(x[3]))));
 }
 
 /// combine of map(x) over rows of at most one or two registers, as many at once as a register has lanes: across rows, where
@@ -226,7 +274,7 @@ inline std::size_t fold_rows_across(const typename L::value_type* x, std::size_t
 {
     using T = typename L::value_type;
     constexpr std::size_t width = L::width, reach = two ? 2 * width : width;
-    const L none(Op::template identity<T>());
+    const L nothing = none<Op, L>();
     const auto inside = L::load(lane_index<L>.data()) < L(static_cast<T>(two ? n - width : n));
     std::size_t done = 0;
     for (; rows - done >= width && (rows - done) * n >= (width - 1) * n + reach;
@@ -235,15 +283,15 @@ inline std::size_t fold_rows_across(const typename L::value_type* x, std::size_t
         [&]<std::size_t... R>(std::index_sequence<R...>) __attribute__((always_inline))
         {
             if constexpr (two)
-                ((row[R] =
-                      Op::combine(Op::combine(none, map(L::load(x + R * n))),
-                                  Op::combine(none, where(inside, map(L::load(x + R * n + width)), none)))),
+                ((row[R] = Op::combine(
+                      Op::combine(nothing, map(L::load(x + R * n))),
+                      Op::combine(nothing, where(inside, map(L::load(x + R * n + width)), nothing)))),
                  ...);
             else
-                ((row[R] = where(inside, map(L::load(x + R * n)), none)), ...);
+                ((row[R] = where(inside, map(L::load(x + R * n)), nothing)), ...);
         }
         (std::make_index_sequence<width>{});
-        Op::finish(fold_each<Op, width / 2>(row)).store(out + done);
+        finished<Op>(fold_each<Op, width / 2>(row)).store(out + done);
     }
     return done;
 }
@@ -261,16 +309,18 @@ inline void fold_rows(const T* x, std::size_t rows, std::size_t n, const Map& ma
         }
     if (n > L::width && n <= 2 * L::width && L::width > 2) {
         for (std::size_t o = 0; o < rows; ++o, x += n)
-            out[o] =
-                fold_two<Op, L>(n, [&](std::size_t k, std::size_t c) { return map(L::load_part(x + k, c)); });
+            out[o] = fold_two<Op, L>(
+                n, [&](std::size_t k, std::size_t c)
+                       __attribute__((always_inline)) { return map(L::load_part(x + k, c)); });
         return;
     }
     for (std::size_t o = 0; o < rows; ++o, x += n)
         if (n <= 4 && n > 0)
-            out[o] = fold_four<Op>(x, n, map);
+            out[o] = fold_four<Op, L>(x, n, map);
         else
-            out[o] =
-                fold_row<Op, L>(n, [&](std::size_t k, std::size_t c) { return map(L::load_part(x + k, c)); });
+            out[o] = fold_row<Op, L>(
+                n, [&](std::size_t k, std::size_t c)
+                       __attribute__((always_inline)) { return map(L::load_part(x + k, c)); });
 }
 
 /// combine of map(x) over the middle axis.
@@ -289,9 +339,8 @@ inline void fold(const T* x, std::size_t outer, std::size_t n, std::size_t inner
         for (std::size_t j0 = 0; j0 < inner; j0 += column_tile)
             fold_columns<Op, L>(
                 n, std::min(column_tile, inner - j0), inner,
-                [&](std::size_t k, std::size_t j, std::size_t c) {
-                    return map(L::load_part(x + k * inner + j0 + j, c));
-                },
+                [=](std::size_t k, std::size_t j, std::size_t c)
+                    __attribute__((always_inline)) { return map(L::load_part(x + k * inner + j0 + j, c)); },
                 out + j0);
     }
 }

@@ -1,35 +1,54 @@
 #pragma once
 
+#include "../../base/monoids.hpp"
 #include "lane.hpp"
 
-#include <array>
 #include <cstddef>
-#include <limits>
-#include <utility>
 
-/// What reductions combine with, how they end (where the order would decide about the sign of 0, it is +), and the lanes of a register combined: always by halves, lane i with lane i + width/2.
+/// Numbers that are folded, one or several, and the lanes of registers of them combined: always by halves, lane i with lane i + width/2.
 namespace wengert::kernels::detail {
 
-struct Add {
-    template <class V> static V combine(V a, V b) { return a + b; }
-    template <class V> static V finish(V a) { return a + V(0); }
-    template <class T> static constexpr T identity() { return T(0); }
-};
-struct Multiply {
-    template <class V> static V combine(V a, V b) { return a * b; }
-    template <class V> static V finish(V a) { return a; }
-    template <class T> static constexpr T identity() { return T(1); }
-};
-struct Max {
-    template <class V> static V combine(V a, V b) { return maximum(a, b); }
-    template <class V> static V finish(V a) { return a + V(0); }
-    template <class T> static constexpr T identity() { return -std::numeric_limits<T>::infinity(); }
-};
-struct Min {
-    template <class V> static V combine(V a, V b) { return minimum(a, b); }
-    template <class V> static V finish(V a) { return a + V(0); }
-    template <class T> static constexpr T identity() { return std::numeric_limits<T>::infinity(); }
-};
+using monoid::Add;
+using Max = monoid::Maximum;
+using Min = monoid::Minimum;
+using wengert::detail::each_number;
+using wengert::detail::finished;
+using wengert::detail::FoldState;
+
+/// What changes nothing: numbers, or lanes of them.
+template <class Op, class V> [[gnu::always_inline]] inline FoldState<Op, V> none()
+{
+    return wengert::detail::no_elements<Op>([](Literal x) {
+        if constexpr (requires { typename V::value_type; })
+            return V(wengert::detail::number_from<typename V::value_type>(x));
+        else
+            return wengert::detail::number_from<V>(x);
+    });
+}
+/// The first numbers of lanes.
+template <class S> [[gnu::always_inline]] inline auto first_of(const S& s)
+{
+    return each_number([](auto v) { return v.first(); }, s);
+}
+/// f of numbers where they do, of lanes of them otherwise: functions are those of lanes.
+template <class Op, class L, class S, class F>
+[[gnu::always_inline]] inline S on_numbers(const F& f, const S& a, const S& b)
+{
+    if constexpr (requires { Op::plain; })
+        return f(a, b);
+    else {
+        const auto lanes = [](auto x) { return L(x); };
+        return first_of(f(each_number(lanes, a), each_number(lanes, b)));
+    }
+}
+template <class Op, class L, class S> [[gnu::always_inline]] inline S combined(const S& a, const S& b)
+{
+    return on_numbers<Op, L>([](const auto& x, const auto& y) { return Op::combine(x, y); }, a, b);
+}
+template <class Op, class L, class S> [[gnu::always_inline]] inline S ended(const S& a)
+{
+    return on_numbers<Op, L>([](const auto& x, const auto&) { return finished<Op>(x); }, a, a);
+}
 
 /// The upper half of each 2·Half elements exchanged with the lower one.
 template <std::size_t Half, class T, class A>
@@ -82,17 +101,14 @@ template <std::size_t Half, class T, class A>
     }
 }
 
-template <class Op, std::size_t Half, class T, class A>
-[[gnu::always_inline]] inline T fold_lane(Lane<T, A> v)
+template <class Op, class L, std::size_t Half = L::width / 2>
+[[gnu::always_inline]] inline FoldState<Op, typename L::value_type> fold_lane(const FoldState<Op, L>& v)
 {
     if constexpr (Half == 0)
-        return v.first();
+        return first_of(v);
     else
-        return fold_lane<Op, Half / 2>(Op::combine(v, swap_halves<Half>(v)));
-}
-template <class Op, class T, class A> [[gnu::always_inline]] inline T fold_lane(Lane<T, A> v)
-{
-    return fold_lane<Op, Lane<T, A>::width / 2>(v);
+        return fold_lane<Op, L, Half / 2>(
+            Op::combine(v, each_number([](L lane) { return swap_halves<Half>(lane); }, v)));
 }
 
 template <class L>
@@ -103,15 +119,16 @@ inline constexpr auto lane_index = [] {
 }();
 
 /// `v` in its first `count` elements, what changes nothing in the others.
-template <class Op, class L> [[gnu::always_inline]] inline L keep_first(L v, std::size_t count)
+template <class Op, class L>
+[[gnu::always_inline]] inline FoldState<Op, L> keep_first(const FoldState<Op, L>& v, std::size_t count)
 {
     using T = typename L::value_type;
     const auto inside = L::load(lane_index<L>.data()) < L(static_cast<T>(count));
-    return where(inside, v, L(Op::template identity<T>()));
+    return each_number([&](L lane, L other) { return where(inside, lane, other); }, v, none<Op, L>());
 }
 
 /// Register r with register r + half, and so on: the same halving, above the width of a lane.
-template <class Op, std::size_t Count, class L> [[gnu::always_inline]] inline L fold_registers(L* acc)
+template <class Op, std::size_t Count, class S> [[gnu::always_inline]] inline S fold_registers(S* acc)
 {
     if constexpr (Count == 1) {
         return acc[0];

@@ -118,17 +118,17 @@ template <class T, class A>
         const std::size_t c = std::min(L::width, end - p);
         step(acc, L::load_part(x + p, c), p, c);
     }
-    sum[0] = fold_lane<Add>(acc[0] + more[0]);
-    sum[1] = fold_lane<Add>(acc[1] + more[1]);
-    sum[2] = fold_lane<Add>(acc[2] + more[2]);
-    sum[3] = fold_lane<Add>(acc[3] + more[3]);
+    sum[0] = fold_lane<Add, L>(acc[0] + more[0]);
+    sum[1] = fold_lane<Add, L>(acc[1] + more[1]);
+    sum[2] = fold_lane<Add, L>(acc[2] + more[2]);
+    sum[3] = fold_lane<Add, L>(acc[3] + more[3]);
 }
 
 /// Four sums of more products: in blocks that are added pairwise.
 template <class T, class A>
 [[gnu::noinline]] void dot_four_long(std::size_t k, const T* x, const T* b, std::size_t ldb, T* sum)
 {
-    Carries<Add, T, A> sums[4];
+    Carries<Add, Lane<T, A>> sums[4];
     for (std::size_t p = 0; p < k; p += longest_chain) {
         dot_four<T, A>(p, std::min(k, p + longest_chain), x, b, ldb, sum);
         for (std::size_t i = 0; i < 4; ++i) sums[i].add(sum[i]);

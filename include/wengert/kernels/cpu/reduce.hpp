@@ -13,25 +13,7 @@ namespace wengert::kernels {
 
 namespace detail {
 
-inline constexpr auto as_is = [](auto v) { return v; };
-/// Of numbers as of lanes: not fused into a sum.
-inline constexpr auto squared = [](auto v) { return wengert::detail::unfused(v * v); };
-
-template <class T> constexpr T lowest()
-{
-    if constexpr (std::floating_point<T>)
-        return -std::numeric_limits<T>::infinity();
-    else
-        return std::numeric_limits<T>::lowest();
-}
-template <class T> constexpr T highest()
-{
-    if constexpr (std::floating_point<T>)
-        return std::numeric_limits<T>::infinity();
-    else
-        return std::numeric_limits<T>::max();
-}
-
+inline constexpr auto as_is = [](auto v) __attribute__((always_inline)) { return v; };
 /// For integers and bools: out[j] = step(out[j], x[k, j]), as plain loops that compilers vectorise.
 template <class A, class T, class Out, class Step>
 inline void fold_plain(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out start, Out* out,
@@ -64,16 +46,6 @@ void sum(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* o
                               [](Out a, T v) { return wrapping_add(a, static_cast<Out>(v)); });
 }
 
-template <class T, class A = xsimd::default_arch, class Out>
-void prod(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* out)
-{
-    if constexpr (std::floating_point<T>)
-        detail::fold<detail::Multiply, T, A>(x, outer, n, inner, detail::as_is, out);
-    else
-        detail::fold_plain<A>(x, outer, n, inner, Out(1), out,
-                              [](Out a, T v) { return wrapping_multiply(a, static_cast<Out>(v)); });
-}
-
 /// NaN if any element is.
 template <class T, class A = xsimd::default_arch>
 void amax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out)
@@ -81,7 +53,7 @@ void amax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* ou
     if constexpr (std::floating_point<T>)
         detail::fold<detail::Max, T, A>(x, outer, n, inner, detail::as_is, out);
     else
-        detail::fold_plain<A>(x, outer, n, inner, detail::lowest<T>(), out,
+        detail::fold_plain<A>(x, outer, n, inner, detail::none<detail::Max, T>(), out,
                               [](T a, T v) { return a > v ? a : v; });
 }
 
@@ -91,58 +63,8 @@ void amin(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* ou
     if constexpr (std::floating_point<T>)
         detail::fold<detail::Min, T, A>(x, outer, n, inner, detail::as_is, out);
     else
-        detail::fold_plain<A>(x, outer, n, inner, detail::highest<T>(), out,
+        detail::fold_plain<A>(x, outer, n, inner, detail::none<detail::Min, T>(), out,
                               [](T a, T v) { return a < v ? a : v; });
-}
-
-template <class A = xsimd::default_arch>
-void all(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, bool* out)
-{
-    detail::fold_plain<A>(x, outer, n, inner, true, out, [](bool a, bool v) { return a && v; });
-}
-
-template <class A = xsimd::default_arch>
-void any(const bool* x, std::size_t outer, std::size_t n, std::size_t inner, bool* out)
-{
-    detail::fold_plain<A>(x, outer, n, inner, false, out, [](bool a, bool v) { return a || v; });
-}
-
-template <std::floating_point T, class A = xsimd::default_arch>
-void sum_of_squares(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out)
-{
-    detail::fold<detail::Add, T, A>(x, outer, n, inner, detail::squared, out);
-}
-
-namespace detail {
-
-/// √Σx² of one strided row by way of its largest element: where the plain sum overflowed or lost its bits.
-template <class T, class A> inline T scaled_norm(const T* x, std::size_t n, std::size_t stride)
-{
-    using L = Lane<T, A>;
-    const auto value = [&](std::size_t k, std::size_t c) {
-        return load_strided<L>(x + k * stride, stride, c);
-    };
-    const T largest =
-        maximum(T(0), fold_row<Max, L>(n, [&](std::size_t k, std::size_t c) { return abs(value(k, c)); }));
-    if (!(largest > T(0)) || !is_finite(largest)) return largest;
-    const T total =
-        fold_row<Add, L>(n, [&](std::size_t k, std::size_t c) { return square(value(k, c) / L(largest)); });
-    return largest * std::sqrt(total);
-}
-
-}  // namespace detail
-
-/// 2-norm. Rows whose sum of squares is not a normal number are done again, scaled.
-template <std::floating_point T, class A = xsimd::default_arch>
-void norm(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out)
-{
-    sum_of_squares<T, A>(x, outer, n, inner, out);
-    constexpr T small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-    for (std::size_t i = 0; i < outer * inner; ++i) {
-        const bool fine = out[i] >= small && out[i] <= std::numeric_limits<T>::max();
-        out[i] = fine ? std::sqrt(out[i])
-                      : detail::scaled_norm<T, A>(x + (i / inner) * n * inner + i % inner, n, inner);
-    }
 }
 
 namespace detail {

@@ -1,0 +1,99 @@
+// Formulas of folds as text: an expression where they are one operation, otherwise a call of a function that is written once.
+#pragma once
+
+#include "../ir/fold_of.hpp"
+#include "cpp_pieces.hpp"
+#include "term_code.hpp"
+
+namespace wengert::detail {
+
+/// What inputs of formulas are called.
+using FoldInputs = std::array<std::string, FoldInput::count>;
+
+class FoldFormulas : protected CppPieces {
+public:
+    using CppPieces::CppPieces;
+
+protected:
+    bool vectors() const { return w_.module.native; }
+    std::string type() const { return w_.type(v_); }
+
+    /// Number i of a formula, over lanes or, in native code, over plain numbers too.
+    std::string value_of(const FoldFormula& f, std::size_t i, const FoldInputs& in, bool numbers)
+    {
+        const TypedProgram p(f.program, f.roots[i], state_type_, types_.data());
+        if (p.is_constant(p.root())) {
+            const std::string number = literal_text(p.step(p.root()).value, state_type_);
+            return vectors() && !numbers ? "K<X>(" + number + ")" : number;
+        }
+        const std::vector<bool> live = TermCode::operations(p);
+        bool functions = false;
+        for (std::size_t k = 0; k < live.size(); ++k) functions |= live[k] && !of_numbers(p.steps()[k].kind);
+        const bool split = vectors() && numbers && functions;
+        const bool lanes = vectors() && (!numbers || split);
+        std::vector<std::string> names(in.begin(), in.end());
+        for (std::string& x : names)
+            if (x.find(" ") != x.npos) x = "(" + x + ")";
+        if (std::count(live.begin(), live.end(), true) <= 1 && !split &&
+            (!lanes || !has_constants(p, live))) {
+            std::string unused;
+            return lanes ? TermCode(unused).expression_of(p, names)
+                         : TermCode(unused, {}, w_.prefix, w_.module.helpers).expression_of(p, names);
+        }
+        return called(p, live, in, lanes, split);
+    }
+
+    std::array<DType, FoldInput::count> types_{};
+    DType state_type_{};  ///< of numbers without a partner
+
+private:
+    /// Has it a text over numbers that needs no library?
+    static bool of_numbers(TermKind k)
+    {
+        return k == TermKind::negative || k == TermKind::square || k == TermKind::where ||
+               k == TermKind::is_finite || k == TermKind::is_nan || k == TermKind::logical_not ||
+               (k >= TermKind::add && k <= TermKind::minimum);
+    }
+    static bool has_constants(const TypedProgram& p, const std::vector<bool>& live)
+    {
+        if (!live[static_cast<std::size_t>(p.root())]) return false;
+        const TermStep& s = p.step(p.root());
+        for (const std::int32_t k : {s.a, s.b, s.c})
+            if (k >= 0 && p.is_constant(k)) return true;
+        return false;
+    }
+    /// `split`: a number is put into lanes, and taken from them.
+    std::string called(const TypedProgram& p, const std::vector<bool>& live, const FoldInputs& in, bool lanes,
+                       bool split)
+    {
+        std::array<bool, FoldInput::count> read{};
+        for (std::size_t k = 0; k < live.size(); ++k)
+            for (const std::int32_t of : {p.steps()[k].a, p.steps()[k].b, p.steps()[k].c})
+                if (live[k] && of >= 0 && p.step(of).kind == TermKind::input)
+                    read[static_cast<std::size_t>(p.step(of).a)] = true;
+        std::vector<std::string> names(in.size());
+        std::string parameters, arguments;
+        const std::string few = filled("V<$, 16 / sizeof($)>", type(), type());
+        for (std::size_t k = 0; k < read.size(); ++k) {
+            if (!read[k]) continue;
+            names[k] = "x" + std::to_string(k);
+            const char* const comma = parameters.empty() ? "" : ", ";
+            parameters +=
+                comma + (lanes ? "X " : c_type(types_[k], Dialect::numbers) + std::string(" ")) + names[k];
+            arguments += comma + (split ? filled("K<$>($)", few, in[k]) : in[k]);
+        }
+        std::string body;
+        if (lanes)
+            body = filled("    typedef X $v; typedef Mask<X> $v;\n", c_type(n_->dtype, Dialect::vectors),
+                          row_of(row_of(n_->dtype).bits).lane);
+        const std::string root = lanes ? TermCode(body).write(p, names)
+                                       : TermCode(body, "    ", w_.prefix, w_.module.helpers).write(p, names);
+        const std::string name = w_.module.formula(
+            lanes ? "template <class X> FN auto "
+                  : std::string("static inline ") + c_type(p.type(p.root()), Dialect::numbers) + " ",
+            "(" + parameters + ")\n{\n" + body + "    return " + root + ";\n}\n");
+        return name + "(" + arguments + ")" + (split ? "[0]" : "");
+    }
+};
+
+}  // namespace wengert::detail

@@ -1,0 +1,356 @@
+#pragma once
+
+#include "reduce.hpp"
+
+/// Folds along the middle axis of contiguous blocks (outer, n, inner), by their passes (base/monoids.hpp). One pass over elements
+/// alone is fold()'s; others go line by line, a row or a tile of columns. What has as many results as elements may write where
+/// it reads.
+namespace wengert::kernels {
+
+namespace detail {
+
+using wengert::detail::keeps_elements;
+using wengert::detail::monoid_of;
+using wengert::detail::passes_of;
+template <class F> inline constexpr std::size_t pass_count = passes_of<F>::size;
+template <class F, std::size_t p> using pass_at = typename passes_of<F>::template at<p>;
+
+/// Has it a result for each element?
+template <class F>
+concept MapsLines = requires { typename F::maps; };
+/// One pass, or a first one whose result is enough for most.
+template <class F>
+concept FirstSuffices = requires { &pass_at<F, 0>::template enough<double>; };
+template <class F>
+inline constexpr bool goes_whole =
+    (pass_count<F> == 1 || FirstSuffices<F>)&&!MapsLines<F> &&
+    wengert::detail::numbers_of<pass_at<F, 0>>() == 1 && !wengert::detail::reads_line<pass_at<F, 0>>;
+
+/// Operands, `stride` elements apart along a line, and what it is told.
+template <class L, std::size_t operands> struct Lines {
+    using T = typename L::value_type;
+    const T* x[operands];
+    std::size_t n, stride;
+    T number;
+    Lines at(std::size_t i) const
+    {
+        Lines moved = *this;
+        for (const T*& p : moved.x) p += i;
+        return moved;
+    }
+    T first() const { return n > 0 ? *x[0] : T(0); }
+};
+
+/// What formulas read of all lines.
+template <class L>
+[[gnu::always_inline]] inline FoldLine<L> any_line(std::size_t n, typename L::value_type number)
+{
+    using Limits = std::numeric_limits<typename L::value_type>;
+    FoldLine<L> l;
+    l.n = L(static_cast<typename L::value_type>(n)), l.number = L(number);
+    l.least = L(Limits::min() / Limits::epsilon());
+    return l;
+}
+/// What they read before pass p of a row: the same in all lanes.
+template <std::size_t p, class L, std::size_t operands>
+[[gnu::always_inline]] inline FoldLine<L> line_of(const Lines<L, operands>& a,
+                                                  const typename L::value_type* r)
+{
+    FoldLine<L> l = any_line<L>(a.n, a.number);
+    l.first = L(a.first());
+    for (std::size_t q = 0; q < p; ++q) l.r[q] = L(r[q]);
+    return l;
+}
+/// P's map of elements that load(operand) gives.
+template <class P, std::size_t operands, class L, class Load>
+[[gnu::always_inline]] inline auto mapped_from(const FoldLine<L>& line, const Load& load)
+{
+    return [&]<std::size_t... k>(std::index_sequence<k...>) __attribute__((always_inline))
+    {
+        return wengert::detail::mapped<P>(line, load(k)...);
+    }
+    (std::make_index_sequence<operands>());
+}
+template <class F, std::size_t operands, class L, class Load>
+[[gnu::always_inline]] inline L each_from(const FoldLine<L>& line, const Load& load)
+{
+    return [&]<std::size_t... k>(std::index_sequence<k...>) __attribute__((always_inline))
+    {
+        return F::each(load(k)..., line);
+    }
+    (std::make_index_sequence<operands>());
+}
+
+/// f(k, count) over the lanes of a row.
+template <class L, class F> [[gnu::always_inline]] inline void each_lane(std::size_t n, const F& f)
+{
+    std::size_t k = 0;
+    for (; k + L::width <= n; k += L::width) f(k, L::width);
+    if (k < n) f(k, n - k);
+}
+
+/// The result of a pass over a row. Not inlined: among what surrounds it a loop over exp would run short of registers.
+template <class P, std::size_t p, bool strided, class L, std::size_t operands,
+          class T = typename L::value_type>
+[[gnu::noinline]] inline T row_pass(const Lines<L, operands>& row, const T* r, [[maybe_unused]] T* kept)
+{
+    const FoldLine<L> line = line_of<p>(row, r);
+    const auto s = fold_row<monoid_of<P>, L>(
+        row.n, [&](std::size_t k, std::size_t c) __attribute__((always_inline)) {
+            const auto v = mapped_from<P, operands>(
+                line, [&](std::size_t i) __attribute__((always_inline)) {
+                    if constexpr (strided)
+                        return load_strided<L>(row.x[i] + k * row.stride, row.stride, c);
+                    else
+                        return L::load_part(row.x[i] + k, c);
+                });
+            if constexpr (keeps_elements<P>) v.store_part(kept + k, c);
+            return v;
+        });
+    if constexpr (wengert::detail::HasResult<P>)
+        return wengert::detail::resulting<P>(line, each_number([](T x) { return L(x); }, s)).first();
+    else
+        return s;
+}
+/// Passes `from` and on.
+template <class F, bool strided, std::size_t from, class L, std::size_t operands,
+          class T = typename L::value_type>
+inline void row_passes(const Lines<L, operands>& row, T* r, T* kept)
+{
+    if constexpr (from < pass_count<F>) {
+        r[from] = row_pass<pass_at<F, from>, from, strided>(row, r, kept);
+        row_passes<F, strided, from + 1>(row, r, kept);
+    }
+}
+/// A row that fits in one register: the same steps, without a visit to memory between them.
+template <class F, class L, std::size_t operands>
+inline void fold_register(const Lines<L, operands>& row, typename L::value_type* out)
+{
+    using T = typename L::value_type;
+    L x[operands];
+    for (std::size_t k = 0; k < operands; ++k) x[k] = L::load_part(row.x[k], row.n);
+    const auto load = [&](std::size_t k) __attribute__((always_inline)) { return x[k]; };
+    FoldLine<L> line = line_of<0>(row, nullptr);
+    [&]<std::size_t... p>(std::index_sequence<p...>) __attribute__((always_inline))
+    {
+        const auto pass = [&]<std::size_t q>(std::integral_constant<std::size_t, q>)
+            __attribute__((always_inline))
+        {
+            using P = pass_at<F, q>;
+            using M = monoid_of<P>;
+            const auto v = mapped_from<P, operands>(line, load);
+            if constexpr (keeps_elements<P>) line.kept = v;
+            const auto s = ended<M, L>(fold_lane<M, L>(keep_first<M, L>(v, row.n)));
+            line.r[q] = wengert::detail::resulting<P>(line, each_number([](T y) { return L(y); }, s));
+        };
+        (pass(std::integral_constant<std::size_t, p>()), ...);
+    }
+    (std::make_index_sequence<pass_count<F>>());
+    if constexpr (MapsLines<F>)
+        each_from<F, operands>(line, load).store_part(out, row.n);
+    else
+        *out = line.r[pass_count<F> - 1].first();
+}
+template <class F, class L, std::size_t operands>
+inline void fold_line(const Lines<L, operands>& row, typename L::value_type* out)
+{
+    if (row.n <= L::width) return fold_register<F>(row, out);
+    typename L::value_type r[3];
+    row_passes<F, false, 0>(row, r, out);
+    if constexpr (MapsLines<F>) {
+        FoldLine<L> line = line_of<pass_count<F>>(row, r);
+        each_lane<L>(
+            row.n, [&](std::size_t k, std::size_t c) __attribute__((always_inline)) {
+                line.kept = L::load_part(out + k, c);
+                each_from<F, operands>(
+                    line, [&](std::size_t i)
+                              __attribute__((always_inline)) { return L::load_part(row.x[i] + k, c); })
+                    .store_part(out + k, c);
+            });
+    } else
+        *out = r[pass_count<F> - 1];
+}
+
+/// A tile of columns.
+template <class F, class L, std::size_t operands> struct ColumnTile {
+    using T = typename L::value_type;
+    Lines<L, operands> lines;
+    std::size_t columns;
+    T* out;  ///< of maps as the operands lie
+    alignas(64) T r[pass_count<F>][column_tile];
+
+    ColumnTile(const Lines<L, operands>& x, std::size_t count, T* to) : lines(x), columns(count), out(to) {}
+
+    template <std::size_t p>
+    [[gnu::always_inline]] static FoldLine<L> line(const Lines<L, operands>& x, const T (*r)[column_tile],
+                                                   std::size_t j, std::size_t c)
+    {
+        FoldLine<L> l = any_line<L>(x.n, x.number);
+        l.first = x.n > 0 ? L::load_part(x.x[0] + j, c) : L(T(0));
+        for (std::size_t q = 0; q < p; ++q) l.r[q] = L::load_part(r[q] + j, c);
+        return l;
+    }
+    template <std::size_t p> void passes()
+    {
+        if constexpr (p < pass_count<F>) {
+            using P = pass_at<F, p>;
+            using M = monoid_of<P>;
+            ColumnStates<M, T> memory;
+            const Arrays<M, T> s = memory.arrays();
+            // by value: stores of lanes may alias anything
+            const auto element = [ x = lines, r = +r, to = out ](std::size_t k, std::size_t j, std::size_t c)
+                __attribute__((always_inline))
+            {
+                const auto v = mapped_from<P, operands>(
+                    line<p>(x, r, j, c), [&](std::size_t i) __attribute__((always_inline)) {
+                        return L::load_part(x.x[i] + k * x.stride + j, c);
+                    });
+                static_cast<void>(to);
+                if constexpr (keeps_elements<P>) v.store_part(to + k * x.stride + j, c);
+                return v;
+            };
+            fold_columns<M, L>(lines.n, columns, lines.stride, element, s);
+            each_lane<L>(
+                columns, [&](std::size_t j, std::size_t c) __attribute__((always_inline)) {
+                    wengert::detail::resulting<P>(line<p>(lines, r, j, c), load_from<L>(s, j, c))
+                        .store_part(r[p] + j, c);
+                });
+            passes<p + 1>();
+        }
+    }
+    void map_all()
+    {
+        const Lines<L, operands> x = lines;
+        for (std::size_t k = 0; k < x.n; ++k) {
+            T* const to = out + k * x.stride;
+            each_lane<L>(
+                columns, [ =, this ](std::size_t j, std::size_t c) __attribute__((always_inline)) {
+                    FoldLine<L> l = line<pass_count<F>>(x, r, j, c);
+                    l.kept = L::load_part(to + j, c);
+                    each_from<F, operands>(
+                        l, [&](std::size_t i) __attribute__((
+                               always_inline)) { return L::load_part(x.x[i] + k * x.stride + j, c); })
+                        .store_part(to + j, c);
+                });
+        }
+    }
+    void run()
+    {
+        passes<0>();
+        if constexpr (MapsLines<F>)
+            map_all();
+        else
+            std::copy_n(r[pass_count<F> - 1], columns, out);
+    }
+};
+
+/// P's map of lanes or of numbers.
+template <class P, class L> struct MapOf {
+    [[gnu::always_inline]] L operator()(L x) const { return wengert::detail::mapped<P>(FoldLine<L>(), x); }
+    [[gnu::always_inline]] typename L::value_type operator()(typename L::value_type x) const
+    {
+        if constexpr (requires { P::map(L(x)); })
+            return P::map(L(x)).first();
+        else
+            return x;
+    }
+};
+/// Line i again, by the passes after the first, whose result lies there.
+template <class F, class L>
+[[gnu::noinline]] inline void fold_again(const Lines<L, 1>& x, std::size_t i, typename L::value_type* out)
+{
+    typename L::value_type r[3] = {out[i]};
+    row_passes<F, true, 1>(x.at(i / x.stride * x.n * x.stride + i % x.stride), r, out);
+    out[i] = r[pass_count<F> - 1];
+}
+template <class F, class L>
+inline void fold_whole(const Lines<L, 1>& x, std::size_t outer, typename L::value_type* out)
+{
+    using T = typename L::value_type;
+    using P = pass_at<F, 0>;
+    const std::size_t inner = x.stride;
+    if constexpr (requires { &P::template map<double>; })
+        fold<monoid_of<P>, T, typename L::arch_type>(x.x[0], outer, x.n, inner, MapOf<P, L>(), out);
+    else
+        fold<monoid_of<P>, T, typename L::arch_type>(x.x[0], outer, x.n, inner, as_is, out);
+    if constexpr (wengert::detail::HasResult<P>) {
+        const FoldLine<L> line = any_line<L>(x.n, x.number);
+        const std::size_t count = outer * inner, whole = count - count % L::width;
+        const auto one = [&](std::size_t i) __attribute__((always_inline))
+        {
+            const L s(out[i]);
+            out[i] = wengert::detail::resulting<P>(line, s).first();
+            if constexpr (FirstSuffices<F>)
+                if (!all(P::enough(s, line))) fold_again<F>(x, i, out);
+        };
+        for (std::size_t i = 0; i < whole; i += L::width) {
+            const L s = L::load(out + i);
+            if constexpr (FirstSuffices<F>)
+                if (!all(P::enough(s, line))) {
+                    for (std::size_t k = 0; k < L::width; ++k) one(i + k);
+                    continue;
+                }
+            wengert::detail::resulting<P>(line, s).store(out + i);
+        }
+        for (std::size_t i = whole; i < count; ++i) one(i);
+    }
+}
+
+}  // namespace detail
+
+/// `number` is what the fold's formulas are told.
+template <class F, std::floating_point T, class A = xsimd::default_arch, class... X>
+void fold_lines(std::size_t outer, std::size_t n, std::size_t inner, double number, T* out, const T* x,
+                const X*... more)
+{
+    using namespace detail;
+    using L = Lane<T, A>;
+    constexpr std::size_t operands = 1 + sizeof...(X);
+    const Lines<L, operands> all{{x, more...}, n, inner, static_cast<T>(number)};
+    if constexpr (goes_whole<F>)
+        fold_whole<F>(all, outer, out);
+    else
+        for (std::size_t o = 0; o < outer; ++o) {
+            T* const to = out + o * inner * (MapsLines<F> ? n : 1);
+            if (inner == 1)
+                fold_line<F>(all.at(o * n), to);
+            else
+                for (std::size_t j = 0; j < inner; j += column_tile)
+                    ColumnTile<F, L, operands>(all.at(o * n * inner + j), std::min(column_tile, inner - j),
+                                               to + j)
+                        .run();
+        }
+}
+
+/// What the passes over a row come to.
+template <class F, std::floating_point T, class A = xsimd::default_arch>
+std::array<T, 3> row_results(const T* x, std::size_t n)
+{
+    std::array<T, 3> r;
+    detail::row_passes<F, false, 0>(detail::Lines<Lane<T, A>, 1>{{x}, n, 1, T(0)}, r.data(),
+                                    static_cast<T*>(nullptr));
+    return r;
+}
+
+/// Of whole numbers, truth values and places, whose order matters to nobody: one element after another.
+template <class F, class X, class Out, class A = xsimd::default_arch>
+void fold_plain(std::size_t outer, std::size_t n, std::size_t inner, Out* out, const X* x)
+{
+    using P = detail::pass_at<F, 0>;
+    static_assert(detail::pass_count<F> == 1);
+    if constexpr (!wengert::detail::has_places<P>) {
+        const auto step = [](Out a, X v) {
+            return P::combine(a, wengert::detail::mapped<P>(FoldLine<Out>(), static_cast<Out>(v)));
+        };
+        detail::fold_plain<A>(x, outer, n, inner, detail::none<P, Out>(), out, step);
+    } else
+        for (std::size_t i = 0; i < outer * inner; ++i) {
+            const X* const line = x + i / inner * n * inner + i % inner;
+            std::pair<X, Out> best(line[0], 0);
+            for (std::size_t k = 1; k < n; ++k)
+                best = P::combine(best, std::pair<X, Out>(line[k * inner], static_cast<Out>(k)));
+            out[i] = best.second;
+        }
+}
+
+}  // namespace wengert::kernels
