@@ -18,8 +18,8 @@ inline constexpr Place no_place = 0xffff;
 struct Instruction {
     TileKernel kernel = nullptr;
     RowKernel rows = nullptr;
-    std::size_t parameter = 0;  ///< of a kernel of rows
-    bool narrow = false;        ///< a kernel of elements, of which there is one a row
+    double parameter = 0;  ///< of a kernel of rows
+    bool narrow = false;   ///< a kernel of elements, of which there is one a row
     std::uint16_t segment = 0;
     std::uint8_t arity = 0;
     Place in[kernels::max_operands] = {};
