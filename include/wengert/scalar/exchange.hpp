@@ -167,10 +167,10 @@ public:
             retain(from_[i]);
             node->inputs[i] = from_[i];
         }
-        node->op = new Places(std::move(places_));
+        auto* const places = new Places(std::move(places_));
+        node->op = places;
         tape.append(node.get());
-        const Places& places = *static_cast<const Places*>(node->op);
-        if (mask_ & tape.forward_levels) push_gathered<T>(tape, ScalarStream::of(tape), places, *node, at_);
+        if (mask_ & tape.forward_levels) push_gathered<T>(tape, ScalarStream::of(tape), *places, *node, at_);
         out_.node = std::move(node);
         return std::move(out_);
     }
