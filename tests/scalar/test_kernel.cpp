@@ -1,6 +1,7 @@
 // kernel(f): ways through a scalar function met, joined by selection, differentiated, frozen; and its refusals.
 #include "catch.hpp"
 
+#include <wengert/graph/control.hpp>
 #include <wengert/graph/freeze.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
@@ -295,4 +296,38 @@ TEST_CASE("A plain loop in a kernel is written out up to a limit, which is named
     });
     CHECK_THAT(message(endless), contains("[kernel]"));
     CHECK(wg::grad([](R a) { return a * a; })(R(1.0)).value() == 2);
+}
+
+TEST_CASE("A while_loop in a kernel stays a loop, in its derivatives and in frozen graphs")
+{
+    const auto solved = wg::kernel([](auto a, auto scale) {
+        using std::abs;
+        using Number = decltype(a);
+        struct Newton {
+            Number x, step;
+        };
+        const auto end = wg::while_loop([](const Newton& s) { return abs(s.step) > 1e-13; },
+                                        [&](const Newton& s) {
+                                            const Number step = (s.x * s.x - a) / (2.0 * s.x);
+                                            return Newton{s.x > 500.0 ? 0.5 * s.x : s.x - step, step};
+                                        },
+                                        Newton{a, Number(1.0)});
+        return end.x * scale;
+    });
+    const D a = {0.5, 2.0, 9.0, 1e4, 1.0};
+    const auto value = [&](const D& q) { return solved(q, 2.0); };
+    const auto frozen = wg::freeze(wg::value_and_grad([&](const D& q) { return sum(value(q)); }));
+    for (int k = 0; k < 3; ++k) {
+        const D r = value(a);
+        for (int i = 0; i < 5; ++i) CHECK(r(i).item() == Approx(2 * std::sqrt(a(i).item())).epsilon(1e-12));
+        const D g = wg::grad([&](const D& q) { return sum(value(q)); })(a);
+        for (int i = 0; i < 5; ++i) CHECK(g(i).item() == Approx(1 / std::sqrt(a(i).item())).epsilon(1e-9));
+        CHECK(wg::allclose(frozen(a).second, g, 1e-12));
+    }
+    CHECK(wg::check_grads(value, D{0.5, 2.0, 600.0}).ok);
+    INFO(solved.explain());
+    CHECK(solved.explain().find(" 0 so as graphs were in use") != std::string::npos);
+    const auto graph = wg::freeze(value, {.check = false});
+    static_cast<void>(graph(a));
+    CHECK(graph.graph(a).size() < 20);
 }

@@ -8,6 +8,7 @@
 #include "way_tensors.hpp"
 
 #ifdef WENGERT_COMPILED
+#include "../graph/control.hpp"
 #include "../graph/freeze.hpp"
 #endif
 

@@ -22,6 +22,9 @@
 namespace wengert {
 
 class ScalarStream;
+namespace detail {
+struct WayRun;
+}
 
 /// A part of the stream: the parameters of its node.
 struct ScalarStretch {
@@ -53,7 +56,12 @@ struct ScalarStretch {
 /// A comparison that a kernel's recording has met: which way it went.
 struct ScalarGuard {
     static constexpr std::size_t most = std::size_t{1} << 20;  ///< of one recording
-    enum class Kind : std::uint8_t { less, less_equal, equal } kind;
+    enum class Kind : std::uint8_t {
+        less,
+        less_equal,
+        equal,
+        loop
+    } kind;  ///< loop: number a of the recording's
     bool outcome;
     std::uint32_t at;    ///< entries before it
     std::uint32_t a, b;  ///< 0: the constants below
@@ -201,6 +209,14 @@ public:
     std::vector<ScalarVariable> variables;
     std::vector<double> zeros;                   ///< memory for a walk's adjoints
     std::vector<ScalarGuard>* guards = nullptr;  ///< of a kernel's recording
+    detail::WayRun* run = nullptr;               ///< that recording
+    /// A number that a kernel's recording begins with, and the end of what began there.
+    ScalarMark enter_number(double value)
+    {
+        reserve(1);
+        return append(ScalarOp::input, ScalarForm::unary, 0, value);
+    }
+    void take_back(std::uint32_t to) noexcept { ScalarCursor::size = to; }
     /// Where this thread has recorded last, or null.
     static ScalarStream* current() noexcept
     {

@@ -31,7 +31,7 @@ inline constexpr Primitive scalar_primitive = [] {
     fail<TapeError>("kernel",
                     "one cell does more than " + std::to_string(most) +
                         " operations or comparisons: a plain loop is written out, step by step. A loop whose "
-                        "steps are many or are a matter of data is while_loop or for_each; "
+                        "steps are many or are a matter of data is a while_loop; "
                         "KernelOptions::most_operations allows more",
                     line_of_user());
 }

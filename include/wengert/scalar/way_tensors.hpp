@@ -89,7 +89,7 @@ public:
         values_.resize(std::max<std::size_t>(way.begin - 1, inputs_));
         for (const ScalarEntry& e : way.steps)
             if (e.op() != ScalarOp::input) values_.push_back(step(e));
-        return way.parts ? joined(way, reached) : results(way);
+        return way.parts ? joined(way, reached) : way.loop ? looped(way, reached) : results(way);
     }
 
 private:
@@ -121,13 +121,64 @@ private:
         const Tensor<bool> to[] = {reached.defined() ? reached && no : no,
                                    reached.defined() ? reached && yes : yes};
         for (int k : {0, 1})
-            if (!way.next[k] && any(to[k]).item()) throw UnmetWay{first_of(to[k])};
+            if (!way.next[k]) refuse(to[k]);
         if (!way.next[0]) return run(*way.next[1], to[1]);
         if (!way.next[1]) return run(*way.next[0], to[0]);
         const std::vector<Tensor<T>> a = run(*way.next[1], to[1]);
         std::vector<Tensor<T>> b = run(*way.next[0], to[0]);
         for (std::size_t k = 0; k < b.size(); ++k) b[k] = where(yes, a[k], b[k]);
         return b;
+    }
+    /// No cell is to be here. In a loop that is asked at its end.
+    void refuse(const Tensor<bool>& here)
+    {
+        if (lost_)
+            *lost_ = *lost_ || here;
+        else if (any(here).item())
+            throw UnmetWay{first_of(here)};
+    }
+    /// The state of a loop, the cells that go on, and those that have gone where none had.
+    using LoopState = std::tuple<std::vector<Tensor<T>>, Tensor<bool>, Tensor<bool>>;
+
+    /// All cells together, for as long as one of them goes on.
+    std::vector<Tensor<T>> looped(const Way& way, const Tensor<bool>& reached)
+    {
+        const WayLoop& loop = *way.loop;
+        std::vector<Tensor<T>> state;
+        for (const WayValue& v : loop.state)
+            state.push_back(broadcast_to(v.step ? at(v.step) : Tensor<T>(v.constant), shape_));
+        const Tensor<bool> all = broadcast_to(reached.defined() ? reached : Tensor<bool>(true), shape_);
+        const std::vector<Tensor<T>> before = values_;
+        const auto body = [&](const LoopState& s) {
+            const auto& [x, going, lost] = s;
+            Tensor<bool> missed = lost;
+            const Restore<Tensor<bool>*> asked_later(lost_, &missed);
+            values_ = before;
+            values_.insert(values_.end(), x.begin(), x.end());
+            std::vector<Tensor<T>> y = run(*loop.ways, going);
+            values_ = before;  // a graph's body leaves nothing outside of it
+            const Tensor<bool> on = going && !missed && y[0] > 0.5;
+            for (std::size_t k = 0; k < x.size(); ++k) y[k] = where(on, y[k + 1], x[k]);
+            y.pop_back();
+            return LoopState(std::move(y), on, missed);
+        };
+        const auto more = [](const LoopState& s) { return any(std::get<1>(s)); };
+        auto [end, none, lost] = repeated(more, body, LoopState(std::move(state), all, all && !all));
+        refuse(lost);
+        values_ = before;
+        values_.insert(values_.end(), end.begin(), end.end());
+        return run(*way.next[1], reached);
+    }
+    /// One node of a graph, where the program includes graph/control.hpp.
+    template <class Test, class Body>
+    static LoopState repeated(const Test& test, const Body& body, LoopState s)
+    {
+        if constexpr (requires { while_loop(test, body, s, Site{}); }) {
+            return while_loop(test, body, s, Site{});
+        } else {
+            while (test(s).item()) s = body(s);
+            return s;
+        }
     }
     std::size_t first_of(const Tensor<bool>& found) const
     {
@@ -140,6 +191,7 @@ private:
     Shape shape_;
     std::size_t inputs_;
     std::vector<Tensor<T>> values_;  // of the steps along the way
+    Tensor<bool>* lost_ = nullptr;   // in a loop: cells that have gone where none had
 };
 
 }  // namespace wengert::detail

@@ -15,7 +15,17 @@ struct WayValue {
     double constant = 0;
 };
 
-/// A stretch of operations up to a comparison, or up to the end. Steps are numbered along the way from the first one.
+struct Way;
+
+/// A loop: its state as steps before it, and the ways through one test and body, which begin after the numbers of the state and
+/// end with 1 where it goes on, 0 where it does not, and the next state.
+struct WayLoop {
+    std::uint32_t begin = 1;  ///< number of the first of the state's numbers
+    std::vector<WayValue> state;
+    std::shared_ptr<const Way> ways;
+};
+
+/// A stretch of operations up to a comparison, a loop, or the end. Steps are numbered along the way from the first one.
 struct Way {
     std::vector<ScalarEntry> steps;
     std::uint32_t begin = 1;  ///< number of the first of them
@@ -23,45 +33,85 @@ struct Way {
     ScalarGuard guard{};
     std::shared_ptr<Way>
         next[2];  ///< where it is false, where it is true; null as long as no cell went there
-    std::vector<WayValue> results;  ///< at the end
+    std::shared_ptr<const WayLoop> loop;  ///< or null; next[1] comes after it
+    std::vector<WayValue> results;        ///< at the end
 };
 
+struct WayRunLoop;
 /// One run of the function.
 struct WayRun {
-    std::vector<ScalarEntry> steps;  ///< the first is step 1
+    std::uint32_t begin = 1;  ///< number of the first step
+    std::vector<ScalarEntry> steps;
     std::vector<ScalarGuard> guards;
     std::vector<WayValue> results;
+    std::vector<WayRunLoop> loops;
+};
+struct WayRunLoop {
+    std::uint32_t begin = 1;
+    std::vector<WayValue> state;
+    std::vector<WayRun> runs;  ///< steps that went different ways
 };
 
 inline std::vector<ScalarEntry> cut(const WayRun& run, std::uint32_t begin, std::uint32_t end)
 {
-    return {run.steps.begin() + (begin - 1), run.steps.begin() + (end - 1)};
+    return {run.steps.begin() + (begin - run.begin), run.steps.begin() + (end - run.begin)};
+}
+
+std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& ways, const WayRun& run);
+
+/// The same of a loop; true where it has got more.
+inline bool add_runs(std::shared_ptr<const WayLoop>& loop, const WayRunLoop& more)
+{
+    auto both = loop ? std::make_shared<WayLoop>(*loop) : std::make_shared<WayLoop>();
+    both->begin = more.begin;
+    both->state = more.state;
+    for (const WayRun& r : more.runs) both->ways = with_run(both->ways, r);
+    const bool grown = !loop || both->ways != loop->ways;
+    if (grown) loop = both;
+    return grown;
 }
 
 /// The ways with those of a run; where it is no new one, the same object. What others look at stays as it is.
 inline std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& ways, const WayRun& run)
 {
     std::shared_ptr<Way> root = std::const_pointer_cast<Way>(ways), *at = &root;
-    std::uint32_t begin = 1;
-    bool fresh = false;
+    std::uint32_t begin = run.begin;
+    bool grown = false;
     for (std::size_t k = 0;; ++k) {
         const bool last = k == run.guards.size();
-        const auto end = last ? static_cast<std::uint32_t>(run.steps.size() + 1) : run.guards[k].at;
-        fresh = !*at;
+        const auto end = last ? static_cast<std::uint32_t>(run.begin + run.steps.size()) : run.guards[k].at;
+        const bool fresh = !*at, loop = !last && run.guards[k].kind == ScalarGuard::Kind::loop;
+        grown = grown || fresh;
         *at = fresh ? std::make_shared<Way>() : std::make_shared<Way>(**at);
         if (fresh) {
             (*at)->steps = cut(run, begin, end);
             (*at)->begin = begin;
-            (*at)->parts = !last;
+            (*at)->parts = !last && !loop;
             if (last)
                 (*at)->results = run.results;
             else
                 (*at)->guard = run.guards[k];
         }
-        if (last) return fresh ? root : ways;
+        if (last) return grown ? root : ways;
         begin = end;
+        if (loop) {
+            const WayRunLoop& l = run.loops[run.guards[k].a];
+            grown = add_runs((*at)->loop, l) || grown;
+            begin += static_cast<std::uint32_t>(l.state.size());
+        }
         at = &(*at)->next[run.guards[k].outcome];
     }
+}
+
+/// The numbers of a struct at the end of a recording.
+template <class Y> void note_results(const ScalarStream& s, const Y& y, std::vector<WayValue>& out)
+{
+    tree::for_each(
+        [&](const auto& r) {
+            const bool active = s.dependence(r.mark(), "kernel") != 0;
+            out.push_back({active ? r.mark().index() : 0, static_cast<double>(r.plain())});
+        },
+        y);
 }
 
 /// Runs f once on these numbers: what it did, `most` operations or less. Results of f are a Real or a struct of them.
@@ -76,18 +126,72 @@ template <class T, std::size_t n, class F> WayRun run_once(const T* cell, std::s
     const std::vector<Real<T>> in = elements(x);
     WayRun run;
     const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
+    const Restore<WayRun*> recording(stream.run, &run);
     F f{};
     const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
         return f(in[k]...);
     }(std::make_index_sequence<n>());
-    tree::for_each(
-        [&](const auto& r) {
-            const bool active = stream.dependence(r.mark(), "kernel") != 0;
-            run.results.push_back({active ? r.mark().index() : 0, static_cast<double>(r.plain())});
-        },
-        y);
+    note_results(stream, y, run.results);
     run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
     return run;
 }
 
+/// The state as numbers that a recording begins with.
+template <class State> void enter_state(ScalarStream& s, State& state)
+{
+    tree::for_each([&]<class R>(R& r) { r = R(r.plain(), s.enter_number(static_cast<double>(r.plain()))); },
+                   state);
+}
+
+/// A loop inside of a kernel: each of its steps is recorded, and of those that went alike one is kept.
+template <class Test, class Body, class State>
+State record_loop(ScalarStream& s, Test& test, Body& body, State state)
+{
+    WayRunLoop loop;
+    loop.begin = s.size();
+    note_results(s, state, loop.state);
+    std::shared_ptr<const Way> met;
+    for (bool more = true; more;) {
+        enter_state(s, state);
+        WayRun one;
+        one.begin = s.size();
+        const Restore<std::vector<ScalarGuard>*> guards(s.guards, &one.guards);
+        const Restore<WayRun*> recording(s.run, &one);
+        more = test(std::as_const(state));
+        if (more) state = body(std::as_const(state));
+        one.results.push_back({0, more ? 1.0 : 0.0});
+        note_results(s, state, one.results);
+        one.steps.assign(s.entries() + one.begin, s.entries() + s.size());
+        s.take_back(loop.begin);
+        if (auto grown = with_run(met, one); grown != met) {
+            met = std::move(grown);
+            loop.runs.push_back(std::move(one));
+        }
+    }
+    s.guards->push_back({ScalarGuard::Kind::loop, true, loop.begin,
+                         static_cast<std::uint32_t>(s.run->loops.size()), 0, 0, 0});
+    s.run->loops.push_back(std::move(loop));
+    enter_state(s, state);
+    return state;
+}
+
 }  // namespace wengert::detail
+
+namespace wengert {
+
+/// state = body(state) for as long as test(state), a bool, holds: state is a Real, a number or a struct of Reals, and all that the body
+/// changes. In a kernel it stays a loop, also of its derivatives; elsewhere it is a plain one.
+template <class Test, class Body, class State>
+    requires(std::is_same_v<std::invoke_result_t<Test&, const State&>, bool>)
+State while_loop(Test&& test, Body&& body, const State& state, Site = {__builtin_FILE(), __builtin_LINE()})
+{
+    State now = state;
+    if constexpr (tree::contains_number<State>) {
+        ScalarStream* const s = ScalarStream::current();
+        if (s && s->run && this_thread->tape == &s->tape()) return detail::record_loop(*s, test, body, now);
+    }
+    while (test(std::as_const(now))) now = body(std::as_const(now));
+    return now;
+}
+
+}  // namespace wengert
