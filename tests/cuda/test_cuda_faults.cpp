@@ -20,7 +20,7 @@ constexpr int unknown = 999, out_of_memory = 2;
 float total(std::int64_t n)
 {
     const Tensor<float, wg::cuda> x = wg::to<wg::cuda>(wg::arange<float>(static_cast<float>(n)));
-    const Tensor<float> y = x * 2.0F + 1.0F;
+    const Tensor<float, wg::cuda> y = x * 2.0F + 1.0F;
     return wg::to<wg::cpu>(sum(y)).item() + wg::to<wg::cpu>(copy(y))(n - 1).item();
 }
 
