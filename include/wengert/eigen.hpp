@@ -6,3 +6,4 @@
 #include "scalar/eigen/numbers.hpp"
 #include "scalar/eigen/products.hpp"
 #include "scalar/eigen/solve.hpp"
+#include "scalar/eigen/svd.hpp"

@@ -182,6 +182,13 @@ TEST_CASE("What a kernel refuses")
         return comp_ellint_1(a);
     };
     CHECK_THROWS_AS(wg::kernel(special)(D{0.1}), wg::TapeError);  // has no form on arrays
+    const auto elsewhere = [](auto a) {
+        if constexpr (requires { a.mark(); })
+            wg::external(
+                std::span(&a, 1), std::span(&a, 1), [](auto, auto) {}, [](auto, auto, auto, auto) {});
+        return a;
+    };
+    CHECK_THROWS_AS(wg::kernel(elsewhere)(x), wg::TapeError);
     const auto bits = [](auto a) {
         using std::ilogb;
         return a * ilogb(a);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "exchange.hpp"
+#include "functions.hpp"
 
 namespace wengert {
 
@@ -119,6 +120,9 @@ template <class Inputs, class Outputs, class Forward, class Reverse, class Tange
 void external(const Inputs& inputs, Outputs&& outputs, Forward forward, Reverse reverse, Tangent tangent = {},
               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
+    if (detail::in_kernel())
+        fail<TapeError>("external",
+                        "a kernel's cells know operations on numbers alone: call it beside the kernel", at);
     const std::span in(inputs);
     const std::span out(outputs);
     using Number = std::remove_cv_t<typename decltype(in)::element_type>;
