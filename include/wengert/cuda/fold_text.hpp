@@ -1,5 +1,7 @@
 // The kernels of folds of whole axes, in the order of kernels/cpu/fold.hpp: a row is 256 bytes of sums, folded in halves, a thread for each;
 // parts of 16 KiB are combined like the carries of a binary counter. Columns go four rows at a time, 256 after 256.
+//
+// What is folded are the passes of a fold (base/monoids.hpp), whose formulas fold_formulas.hpp prints: a struct wg_pass0 and so on.
 #pragma once
 
 #include <string_view>
@@ -8,134 +10,134 @@ namespace wengert::detail::gpu {
 
 /// What a fold's kernels are given; the text has the same struct.
 struct Folding {
-    const void* x = nullptr;
-    const void* y = nullptr;  ///< a second operand
-    const void* r[3] = {};    ///< results of the passes before, one for each line
-    void* kept = nullptr;     ///< elements as a pass has mapped them
-    void* out = nullptr;
-    void* scratch = nullptr;  ///< half as many as there are parts
-    long long outer = 1, n = 1, inner = 1;
+    const void* x[4] = {};       ///< operands
+    const void* r[3] = {};       ///< results of the passes before, one for each line
+    void* out = nullptr;         ///< of this pass, or of each element
+    void* states = nullptr;      ///< of parts
+    void* scratch = nullptr;     ///< half as many as there are parts
+    void* kept = nullptr;        ///< elements as a pass has mapped them
+    void* enough = nullptr;      ///< which lines need no further passes
+    long long outer = 1, n = 1;  ///< rows may be read several at once
+    long long inner = 1;
+    long long count = 0;    ///< elements of a line
     long long stride = 1;   ///< from one of the outer ones to the next
     long long columns = 1;  ///< results of one of them: `inner`, or less where rows are read several at once
     long long parts = 1;    ///< of a row, or of a column
     long long tail = 0;     ///< elements behind the last whole group of rows
-    long long count = 1;    ///< how many elements are folded
-    double number = 0;      ///< what formulas are told
-    int line = 0;  ///< folded line by line: single elements, too, as sums of one, and columns one by one
-    int ends = 1;  ///< the results are the pass's
+    double number = 0, least = 0;
+    int line = 0;  ///< single elements are ended, too
+    int rest = 0;  ///< only lines that have not had enough
 };
 
-/// `T` and the formulas come before it: wg_with, wg_none, wg_end, wg_map, wg_result and wg_each.
-inline constexpr std::string_view fold_struct = R"wg(
+inline constexpr std::string_view fold_arguments = R"wg(
 struct wg_fold {
-    const void *x, *y, *r[3];
-    void *kept, *out, *scratch;
-    wg_int outer, n, inner, stride, columns, parts, tail, count;
-    double number;
-    int line, ends;
+    const void *x[4], *r[3];
+    void *out, *states, *scratch, *kept, *enough;
+    wg_int outer, n, inner, count, stride, columns, parts, tail;
+    double number, least;
+    int line, rest;
 };
-/// The first element of the line of result `to`.
-inline T wg_first(const wg_fold& f, wg_int to) { return ((const T*)f.x)[to / f.inner * f.stride + to % f.inner]; }
 )wg";
-inline constexpr std::string_view fold_text = R"wg(
-inline T wg_last(const wg_fold& f, wg_int to, T s) { return f.ends ? wg_result(f, to, s) : s; }
 
-extern "C" __global__ void rows(const wg_fold f)
+inline constexpr std::string_view fold_kernels = R"wg(
+/// Lines may be columns, whose elements are far apart.
+template <class P> inline void wg_rows(const wg_fold& f)
 {
-    const int lanes = 256 / (int)sizeof(T), part = 16384 / (int)sizeof(T), groups = 256 / lanes, lane = threadIdx.x % lanes;
-    __shared__ T sum[256];
-    const wg_int tasks = f.outer * f.parts;
+    typedef typename P::S S;
+    const int lanes = P::lanes, groups = 256 / lanes, lane = threadIdx.x % lanes;
+    __shared__ S sum[256];
+    const wg_int tasks = f.outer * f.inner * f.parts;
     for (wg_int first = (wg_int)blockIdx.x * groups; first < tasks; first += (wg_int)gridDim.x * groups) {
-        const wg_int task = first + threadIdx.x / lanes;
-        const bool some = task < tasks;
-        const wg_int o = task / f.parts, begin = task % f.parts * part;
-        const wg_int end = f.n - begin < part ? f.n : begin + part;
-        T s = wg_none();
+        const wg_int task = first + threadIdx.x / lanes, o = task / f.parts, begin = task % f.parts * P::part;
+        const bool some = task < tasks && !(f.rest && ((const unsigned char*)f.enough)[o]);
+        const wg_int end = f.n - begin < P::part ? f.n : begin + P::part;
+        const wg_int at = o / f.inner * f.n * f.inner + o % f.inner;
+        S s = P::none();
         if (some)
-            for (wg_int k = begin + lane; k < end; k += lanes) s = wg_with(s, wg_map(f, o * f.stride + k, o));
+            for (wg_int k = begin + lane; k < end; k += lanes) s = P::with(s, P::element(f, at + k * f.inner, o, k));
         sum[threadIdx.x] = s;
         for (int h = lanes / 2; h > 0; h /= 2) {
             __syncthreads();
-            if (lane < h) sum[threadIdx.x] = wg_with(sum[threadIdx.x], sum[threadIdx.x + h]);
+            if (lane < h) sum[threadIdx.x] = P::with(sum[threadIdx.x], sum[threadIdx.x + h]);
         }
         if (some && lane == 0) {
-            const T whole = f.n == 1 && !f.line ? wg_map(f, o * f.stride, o) : wg_end(sum[threadIdx.x]);
-            ((T*)f.out)[task] = f.parts == 1 ? wg_last(f, o, whole) : whole;
+            s = f.n == 0 ? P::none() : f.n == 1 && !f.line ? P::element(f, at, o, 0) : P::end(sum[threadIdx.x]);
+            if (f.parts == 1) P::put(f, o, s);
+            else ((S*)f.states)[task] = s;
         }
         __syncthreads();
     }
 }
 /// A block of threads for each row: pairs of parts, pairs of pairs; what is left over at each step waits for the end.
-extern "C" __global__ void join_rows(const wg_fold f)
+template <class P> inline void wg_join_rows(const wg_fold& f)
 {
-    for (wg_int o = blockIdx.x; o < f.outer; o += gridDim.x) {
-        T *from = (T*)f.kept + o * f.parts, *to = (T*)f.scratch + o * ((f.parts + 1) / 2), total = 0;
+    typedef typename P::S S;
+    for (wg_int o = blockIdx.x; o < f.outer * f.inner; o += gridDim.x) {
+        if (f.rest && ((const unsigned char*)f.enough)[o]) continue;
+        S *from = (S*)f.states + o * f.parts, *to = (S*)f.scratch + o * ((f.parts + 1) / 2), total = P::none();
         bool any = false;
         for (wg_int n = f.parts;; n /= 2) {
             if (n % 2) {
-                const T left = from[n - 1];
-                total = any ? wg_with(left, total) : left;
+                const S left = from[n - 1];
+                total = any ? P::with(left, total) : left;
                 any = true;
             }
             if (n == 1) break;
-            for (wg_int i = threadIdx.x; i < n / 2; i += blockDim.x) to[i] = wg_with(from[2 * i], from[2 * i + 1]);
+            for (wg_int i = threadIdx.x; i < n / 2; i += blockDim.x) to[i] = P::with(from[2 * i], from[2 * i + 1]);
             __syncthreads();
-            T* const before = from;
+            S* const before = from;
             from = to, to = before;
         }
-        if (threadIdx.x == 0) ((T*)f.out)[o] = wg_last(f, o, total);
+        if (threadIdx.x == 0) P::put(f, o, total);
         __syncthreads();
     }
 }
-
-extern "C" __global__ void columns(const wg_fold f)
+template <class P> inline void wg_columns(const wg_fold& f)
 {
+    typedef typename P::S S;
     const wg_int tasks = f.outer * f.parts * f.inner;
     for (wg_int t = wg_thread(); t < tasks; t += wg_threads()) {
         const wg_int j = t % f.inner, b = t / f.inner % f.parts, o = t / f.inner / f.parts;
         const wg_int begin = b * 256, end = f.n - begin < 256 ? f.n : begin + 256;
         const wg_int at = o * f.stride + j, to = o * f.columns + j % f.columns;
-#define WG_AT(k) wg_map(f, at + (k) * f.inner, to)
-#define WG_FOUR(k) wg_with(wg_with(WG_AT(k), WG_AT(k + 1)), wg_with(WG_AT(k + 2), WG_AT(k + 3)))
+#define WG_AT(k) P::element(f, at + (k) * f.inner, to, k)
+#define WG_FOUR(k) P::with(P::with(WG_AT(k), WG_AT((k) + 1)), P::with(WG_AT((k) + 2), WG_AT((k) + 3)))
         wg_int k = begin + (end - begin < 4 ? 1 : 4);
-        T s = end - begin < 4 ? WG_AT(begin) : WG_FOUR(begin);
-        for (; k + 4 <= end; k += 4) s = wg_with(s, WG_FOUR(k));
-        for (; k < end; ++k) s = wg_with(s, WG_AT(k));
-        if (f.parts == 1 && f.n > 1) s = wg_end(s);
-        ((T*)f.out)[t] = f.parts == 1 ? wg_last(f, to, s) : s;
+        S s = end - begin < 4 ? WG_AT(begin) : WG_FOUR(begin);
+        for (; k + 4 <= end; k += 4) s = P::with(s, WG_FOUR(k));
+        for (; k < end; ++k) s = P::with(s, WG_AT(k));
+        if (f.parts == 1 && f.n > 1) s = P::end(s);
+        if (f.parts == 1 && f.columns == f.inner) P::put(f, to, s);
+        else ((S*)f.states)[t] = s;
     }
 }
-/// Of parts that lie at f.kept.
-extern "C" __global__ void join_columns(const wg_fold f)
+template <class P> inline void wg_join_columns(const wg_fold& f)
 {
-    const T* const x = (const T*)f.kept;
+    typedef typename P::S S;
     for (wg_int t = wg_thread(); t < f.outer * f.inner; t += wg_threads()) {
-        const wg_int at = t / f.inner * f.parts * f.inner + t % f.inner;
-        T s = x[at];
-        for (wg_int b = 1; b < f.parts; ++b) s = wg_with(s, x[at + b * f.inner]);
-        ((T*)f.out)[t] = wg_last(f, t, wg_end(s));
+        const S* const x = (const S*)f.states + (t / f.inner * f.parts * f.inner + t % f.inner);
+        S s = x[0];
+        for (wg_int b = 1; b < f.parts; ++b) s = P::with(s, x[b * f.inner]);
+        s = P::end(s);
+        if (f.columns == f.inner) P::put(f, t, s);
+        else ((S*)f.scratch)[t] = s;
     }
 }
-/// Sums of columns of `inner` / `columns` rows that were read as one; f.kept has them, f.x the elements.
-extern "C" __global__ void join_few(const wg_fold f)
+/// Sums of columns of `inner` / `columns` rows that were read as one; f.scratch has them.
+template <class P> inline void wg_join_few(const wg_fold& f)
 {
-    const T* const done = (const T*)f.kept;
+    typedef typename P::S S;
+    const S* const done = (const S*)f.scratch;
     for (wg_int t = wg_thread(); t < f.outer * f.columns; t += wg_threads()) {
         const wg_int o = t / f.columns, rest = o * f.stride + f.n * f.inner;
-        T s = 0;
+        S s = P::none();
         for (wg_int c = t % f.columns; c < f.inner; c += f.columns) {
-            T g = done[o * f.inner + c];
-            if (c < f.tail) g = wg_with(g, wg_map(f, rest + c, t));
-            s = c < f.columns ? g : wg_with(s, g);
+            S v = done[o * f.inner + c];
+            if (c < f.tail) v = P::with(v, P::element(f, rest + c, t, 0));
+            s = c < f.columns ? v : P::with(s, v);
         }
-        ((T*)f.out)[t] = wg_last(f, t, wg_end(s));
+        P::put(f, t, P::end(s));
     }
-}
-/// A result for each element.
-extern "C" __global__ void each(const wg_fold f)
-{
-    for (wg_int t = wg_thread(); t < f.outer * f.n * f.inner; t += wg_threads())
-        ((T*)f.out)[t] = wg_each(f, t, t / (f.n * f.inner) * f.inner + t % f.inner);
 }
 )wg";
 

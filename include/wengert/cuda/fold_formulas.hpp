@@ -1,0 +1,230 @@
+// The formulas of a fold (ops/fold_terms.hpp) as what the kernels of fold_text.hpp fold: a struct for each pass.
+#pragma once
+
+#include <algorithm>
+
+#include "../graph/emit/cpp_helpers.hpp"
+#include "../graph/emit/function_text.hpp"
+#include "../ops/folds.hpp"
+#include "fold_text.hpp"
+#include "kernels.hpp"
+
+namespace wengert::detail::gpu {
+
+/// What is folded of which types.
+struct FoldTypes {
+    DType element{}, number{}, result{};  ///< of operands, of what is combined, of results
+    bool plain =
+        false;  ///< whole numbers, truth values and places, whose order matters to nobody: nothing is ended
+
+    FoldTypes(const FoldProgram& f, DType in, DType out) : element(in), number(out), result(out)
+    {
+        plain = !differentiable(out);
+        if (f.passes[0].places) number = in;
+    }
+    /// So many sums a row has, of so many elements at most; a row of another type has some.
+    long long lanes() const { return plain ? 32 : 256 / static_cast<long long>(size_of(number)); }
+    long long part() const { return plain ? 2048 : 16384 / static_cast<long long>(size_of(number)); }
+};
+
+class FoldText {
+public:
+    FoldText(const FoldProgram& f, const FoldTypes& types, std::size_t operands)
+        : f_(f), types_(types), operands_(operands)
+    {
+        inputs_.fill(types.number);
+        inputs_[FoldInput::a + 1] = inputs_[FoldInput::b + 1] =
+            f.passes[0].places ? DType::int64 : types.number;
+        for (std::size_t k = 0; k < operands; ++k) names_[FoldInput::element + k] = "e" + std::to_string(k);
+        for (std::size_t k = 0; k < 4; ++k) {
+            names_[FoldInput::a + k] = "a.v" + std::to_string(k);
+            names_[FoldInput::b + k] = "b.v" + std::to_string(k);
+        }
+        for (const auto& [input, name] : line_names) names_[static_cast<std::size_t>(input)] = name;
+        std::string body;
+        for (std::size_t p = 0; p < f.passes.size(); ++p) body += pass(p);
+        if (f.each) body += each();
+        text_ = NumberFunctions("wg_", helpers_).text();
+        for (const std::string& h : helpers_) text_ += cpp_helper(h, "wg_", false);
+        text_ += std::string(fold_arguments) + body + std::string(fold_kernels);
+        for (std::size_t p = 0; p < f.passes.size(); ++p)
+            for (const char* kernel : {"rows", "join_rows", "columns", "join_columns", "join_few"})
+                text_ += filled("extern \"C\" __global__ void $_$(const wg_fold f) { wg_$<wg_pass$>(f); }\n",
+                                kernel, p, kernel, p);
+    }
+    /// Can all formulas be written?
+    explicit operator bool() const noexcept { return good_; }
+    const std::string& text() const noexcept { return text_; }
+
+private:
+    static constexpr std::pair<std::int32_t, const char*> line_names[] = {
+        {FoldInput::n, "line_n"},       {FoldInput::number, "line_number"}, {FoldInput::first, "line_first"},
+        {FoldInput::r, "line_r0"},      {FoldInput::r + 1, "line_r1"},      {FoldInput::r + 2, "line_r2"},
+        {FoldInput::kept, "line_kept"}, {FoldInput::least, "line_least"}};
+
+    static std::string c(DType d) { return c_type(d, Dialect::numbers); }
+    std::string number() const { return c(types_.number); }
+
+    /// Number i of a formula, its steps before it in `body`.
+    std::string value(const FoldFormula& f, std::size_t i, std::string& body)
+    {
+        const TypedProgram p(f.program, f.roots[i], types_.number, inputs_.data());
+        if (!p) {
+            good_ = false;
+            return "0";
+        }
+        return TermCode(body, "        ", "wg_", helpers_).write(p, {names_.begin(), names_.end()});
+    }
+    /// Which inputs a formula reads.
+    static std::set<std::int32_t> read_by(const FoldFormula& f)
+    {
+        const auto& steps = f.program.steps;
+        std::vector<bool> live(steps.size());
+        for (const std::int32_t root : f.roots) live[static_cast<std::size_t>(root)] = true;
+        std::set<std::int32_t> inputs;
+        for (std::size_t i = steps.size(); i-- > 0;) {
+            if (!live[i]) continue;
+            const bool input = steps[i].kind == TermKind::input;
+            if (input) inputs.insert(steps[i].a);
+            for (const std::int32_t of : {steps[i].a, steps[i].b, steps[i].c})
+                if (!input && of >= 0) live[static_cast<std::size_t>(of)] = true;
+        }
+        return inputs;
+    }
+    /// What a formula reads of its line, as variables.
+    std::string line(const FoldFormula& f) const
+    {
+        std::string s;
+        const std::string t = number();
+        const std::set<std::int32_t> read = read_by(f);
+        const auto define = [&](std::int32_t input, const std::string& what) {
+            if (read.count(input))
+                s += filled("        const $ $ = $;\n", t, names_[static_cast<std::size_t>(input)], what);
+        };
+        define(FoldInput::n, filled("($)f.count", t));
+        define(FoldInput::number, filled("($)f.number", t));
+        define(FoldInput::least, filled("($)f.least", t));
+        define(FoldInput::first, filled("f.count > 0 ? ((const $*)f.x[0])[to / f.inner * f.count * f.inner + "
+                                        "to % f.inner] : ($)0",
+                                        t, t));
+        for (int q = 0; q < 3; ++q) define(FoldInput::r + q, filled("((const $*)f.r[$])[to]", t, q));
+        define(FoldInput::kept, filled("((const $*)f.kept)[at]", t));
+        return s;
+    }
+    /// Elements at `at`, as numbers that are combined.
+    std::string elements(std::size_t operands) const
+    {
+        std::string s;
+        for (std::size_t k = 0; k < operands; ++k) {
+            const std::string x = filled("((const $*)f.x[$])[at]", c(types_.element), k);
+            s += filled("        const $ e$ = $;\n", number(), k,
+                        types_.number == DType::boolean ? x + " != 0" : filled("($)$", number(), x));
+        }
+        return s;
+    }
+    static std::string function(const std::string& head, const std::string& body)
+    {
+        return "    static " + head + "\n    {\n" + body + "    }\n";
+    }
+    /// A state of what a formula says, or of what stands for it.
+    std::string state(const FoldFormula& f, std::size_t numbers, const std::string& otherwise)
+    {
+        if (!f) return filled("        return $;\n", otherwise);
+        std::string s = "        S y;\n";
+        for (std::size_t i = 0; i < numbers; ++i) {
+            std::string body;
+            const std::string v = value(f, i, body);
+            s += "        {\n" + body + filled("        y.v$ = $;\n        }\n", i, v);
+        }
+        return s + "        return y;\n";
+    }
+    std::string identity(double v) const
+    {
+        std::string text;
+        with_dtype(types_.number, [&]<class T>() {
+            if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+                text = filled("($)$ull", number(), static_cast<std::uint64_t>(number_from<T>(lit(v))));
+            else
+                text = literal_text(v, types_.number);
+        });
+        return text;
+    }
+    std::string none(const FoldPass& p) const
+    {
+        if (p.places) return "        return {0, -1};\n";
+        std::string s;
+        for (const double v : p.identity) s += (s.empty() ? "" : ", ") + identity(v);
+        return filled("        return {$};\n", s);
+    }
+    std::string pass(std::size_t number_of)
+    {
+        const FoldPass& p = f_.passes[number_of];
+        const bool whole = number_of == 0 && f_.whole;
+        std::string s =
+            filled("struct wg_pass$ {\n    static const int lanes = $, part = $;\n    struct S { ", number_of,
+                   types_.lanes(), types_.part());
+        for (std::size_t i = 0; i < p.numbers(); ++i)
+            s += filled("$ v$; ", p.places && i == 1 ? "wg_int" : number(), i);
+        s += "};\n" + function("S none()", none(p));
+        // lanes come in any order, and the first of equal ones is wanted
+        const std::string order = !p.places
+                                      ? ""
+                                      : "        if (b.v1 < 0) return a;\n        if (a.v1 < 0) return b;\n"
+                                        "        if (b.v1 < a.v1) {\n            const S c = a;\n            "
+                                        "a = b, b = c;\n        }\n";
+        s += function("S with(S a, S b)", order + state(p.combine, p.numbers(), "a"));
+        s += function("S end(S a)", state(types_.plain ? FoldFormula() : p.finish, p.numbers(), "a"));
+        s += function("S element(const wg_fold& f, wg_int at, wg_int to, wg_int k)", element(p, whole));
+        return s + function("void put(const wg_fold& f, wg_int to, S a)", put(p, number_of, whole)) + "};\n";
+    }
+    std::string element(const FoldPass& p, bool whole)
+    {
+        if (p.places) return elements(1) + "        return {e0, k};\n";
+        const std::string s = elements(operands_) + (whole ? "" : line(p.map));
+        if (!p.keeps) return s + state(p.map, p.numbers(), "{e0}");
+        std::string body;
+        const std::string v = p.map ? value(p.map, 0, body) : "e0";
+        return s + body +
+               filled("        const $ v = $;\n        (($*)f.kept)[at] = v;\n        return {v};\n",
+                      number(), v, number());
+    }
+    /// The result of a pass, of line `to`.
+    std::string put(const FoldPass& p, std::size_t number_of, bool whole)
+    {
+        const bool last = number_of + 1 == f_.passes.size() && !f_.each;
+        const std::string type = c(last ? types_.result : types_.number);
+        std::string s, body, y = p.places ? "a.v1" : "a.v0";
+        if (p.result && !types_.plain) {
+            s += line(p.result);
+            y = value(p.result, 0, body);
+        }
+        s += body + filled("        (($*)f.out)[to] = ($)($);\n", type, type, y);
+        if (!p.enough || !whole) return s;
+        std::string test;
+        const std::string enough = value(p.enough, 0, test);
+        return s + "        {\n" + line(p.enough) + test +
+               filled("        ((unsigned char*)f.enough)[to] = $;\n        }\n", enough);
+    }
+    /// What has as many results as elements.
+    std::string each()
+    {
+        std::string body;
+        const std::string y = value(f_.each, 0, body);
+        return "extern \"C\" __global__ void each(const wg_fold f)\n{\n"
+               "    for (wg_int at = wg_thread(); at < f.outer * f.count * f.inner; at += wg_threads()) {\n"
+               "        const wg_int to = at / (f.count * f.inner) * f.inner + at % f.inner;\n" +
+               elements(operands_) + line(f_.each) + body +
+               filled("        (($*)f.out)[at] = $;\n    }\n}\n", c(types_.result), y);
+    }
+
+    const FoldProgram& f_;
+    const FoldTypes& types_;
+    std::size_t operands_;
+    std::array<DType, FoldInput::count> inputs_{};
+    std::array<std::string, FoldInput::count> names_;
+    std::set<std::string> helpers_;
+    bool good_ = true;
+    std::string text_;
+};
+
+}  // namespace wengert::detail::gpu
