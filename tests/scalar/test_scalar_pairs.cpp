@@ -114,6 +114,186 @@ TEST_CASE("Operations beyond the limit lie on disk, and give the same derivative
     std::filesystem::remove_all(folder);
 }
 
+namespace {
+
+/// A room of another kind while it lives.
+class Room {
+public:
+    explicit Room(wg::ScalarRoom room) : before_(stream().set_room(std::move(room))) {}
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    ~Room() { stream().set_room(std::move(before_)); }
+
+private:
+    static wg::ScalarStream& stream() { return wg::ScalarStream::of(wg::Tape::current()); }
+    wg::ScalarRoom before_;
+};
+
+/// Code whose operations read the newest numbers and the oldest, both operands the same one among them.
+R long_code(const Reals& v)
+{
+    R x = v[0] * v[1], sum = 0.0;
+    const R old = sin(v[1]);
+    for (int i = 0; i < 90; ++i) {
+        const R y = x * old + v[0] * v[0];
+        x = 0.5 * tanh(y - v[1]) + (i % 7 == 0 ? old - v[0] : y / (old * old + 1.0));
+        sum += x * y + pow(old + 2.0, v[0]);
+    }
+    return sum * old;
+}
+
+using Numbers = std::vector<double>;
+template <class X> void append(Numbers& to, const X& x)
+{
+    wg::tree::for_each([&](const R& r) { to.push_back(r.value()); }, x);
+}
+
+/// Derivatives by every road, of code that is recorded in segments of whatever size.
+Numbers by_all_roads()
+{
+    const Reals v{0.7, 0.3}, w{1.0, -2.0};
+    Numbers all;
+    append(all, wg::grad(long_code)(v));
+    append(all, wg::jvp(long_code, v, w).second);
+    append(all, wg::hvp(long_code)(v, w));
+    append(all, wg::grad([&](const Reals& x) {  // reverse over reverse
+               const Reals g = wg::grad(long_code)(x);
+               return g[0] * g[1] + long_code(x);
+           })(v));
+    append(all, wg::grad([&](const Reals& x) { return wg::jvp(long_code, x, w).second; })(v));
+    {
+        const auto pullback = wg::vjp(long_code, v).second;  // repeated sweeps
+        for (int i = 0; i < 2; ++i) append(all, pullback(R(1.0 + i)));
+    }
+    append(all, wg::grad([](const Reals& x) {
+               const auto part = wg::checkpoint(long_code);
+               const auto kept = wg::preaccumulate(long_code);
+               return part(x) * kept(x) + part(Reals{x[1], x[0]}) * x[0];
+           })(v));
+    append(all, wg::grad([](const Reals& x) {
+               const Reals end = wg::checkpoint_loop(
+                   [](const Reals& s) {
+                       return Reals{s[1] + 0.01 * long_code(s), s[0] * s[1]};
+                   },
+                   x, {.steps = 5, .snapshots = 2});
+               return end[0] * end[1];
+           })(v));
+    append(all, wg::grad([](const Reals& x) {
+               R sum = 0.0;
+               for (const R& y : wg::parallel_for(
+                        5, [](std::size_t i, const Reals& u) { return long_code(u) * double(i); }, x,
+                        {.threads = 2}))
+                   sum += y * long_code(x);
+               return sum;
+           })(v));
+    const D J = wg::jacobian([](const Reals& x) { return Reals{long_code(x), x[0] * long_code(x)}; })(v);
+    all.insert(all.end(), J.data(), J.data() + 4);
+    append(all, wg::grad([](const R& u) {  // a result that is none of the level's numbers
+               const R old = long_code({u, u}) * u;
+               const auto f = [&](const Reals& x) { return Reals{x[0] * x[1], old}; };
+               const auto [y, pullback] = wg::vjps(f, Reals{0.7, 0.3});
+               return y[1] * y[1] + wg::real(wg::jacobian(f)(Reals{0.7, 0.3})(1, 0));
+           })(R(0.4)));
+    R a = 0.7, b = 0.3;  // variables, rewinding, sweeps of what is kept
+    a.requires_grad(), b.requires_grad();
+    const auto before = wg::Tape::current().mark();
+    const R gone = long_code({a, b});
+    wg::Tape::current().rewind(before);
+    CHECK_THROWS_AS(gone * 2.0, wg::TapeError);
+    const R y = long_code({a, b}) * a, z = y * long_code({b, a});
+    wg::backward(y, {.retain = true});
+    wg::backward(z);
+    all.insert(all.end(), {a.grad(), b.grad()});
+    CHECK_THROWS_AS(y * 2.0, wg::TapeError);
+    a.requires_grad(false), b.requires_grad(false);
+    CHECK(recorded() == 0);
+    CHECK(wg::Tape::current().size() == 0);
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("Segments of any size, in memory and on disk, give the same bits by every road")
+{
+    const std::string folder = std::filesystem::temp_directory_path() / "wengert_segments";
+    std::filesystem::create_directories(folder);
+    const Numbers want = by_all_roads();
+    for (const std::size_t size : {5, 16, 150, 2000}) {
+        INFO(size);
+        const Room in_memory({.segment = size});
+        CHECK(by_all_roads() == want);
+    }
+    for (const std::uint64_t first : {(1ULL << 31) - 700, (1ULL << 32) - 700, (3ULL << 32) - 1}) {
+        INFO(first);
+        for (const std::size_t size : {0, 150}) {
+            const Room far_on({.segment = size, .first = first});
+            CHECK(by_all_roads() == want);
+        }
+    }
+    CHECK(by_all_roads() == want);
+    for (const std::size_t bytes : {1, 3000, 30000}) {
+        INFO(bytes);
+        const Room on_disk({.bytes = bytes, .folder = folder, .segment = 150});
+        CHECK(by_all_roads() == want);
+    }
+    std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("Adjoints of many segments take the memory of few")
+{
+    const Room small({.segment = 1000});
+    wg::ScalarStream& s = wg::ScalarStream::of(wg::Tape::current());
+    s.zeros = {};
+    std::uint64_t places = 0;
+    const auto g = wg::grad([&](R x) {
+        const R y = chain(x, 20000);
+        places = s.end();
+        return y;
+    })(R(0.5));
+    CHECK(places > 80000);
+    CHECK(s.zeros.size() <= 1002);
+    CHECK(std::isfinite(g.value()));
+}
+
+TEST_CASE("Scalar code that finds no room, in memory or in segments, leaves everything as before")
+{
+    const Reals v{0.7, 0.3};
+    R a = 0.7;
+    a.requires_grad();
+    const R kept = a * a;
+    const auto size = wg::ScalarStream::of(wg::Tape::current()).end();
+    const auto nodes = wg::Tape::current().size();
+    for (const std::size_t segment : {0, 50}) {
+        const Room room({.bytes = 24 * 300, .segment = segment});
+        CHECK_THROWS_AS(wg::grad(long_code)(v), wg::MemoryError);
+        CHECK_THROWS_AS(wg::hvp(long_code)(v, v), wg::MemoryError);
+        CHECK_THROWS_AS(wg::grad(wg::checkpoint(long_code))(v), wg::MemoryError);
+        CHECK_THROWS_AS(wg::grad([](const Reals& x) { return wg::preaccumulate(long_code)(x); })(v),
+                        wg::MemoryError);
+        CHECK(wg::ScalarStream::of(wg::Tape::current()).end() == size);
+        CHECK(wg::Tape::current().size() == nodes);
+    }
+    const auto before = wg::grad(long_code)(v);
+    wg::backward(kept);
+    CHECK(a.grad() == 1.4);
+    a.requires_grad(false);
+    const auto after = wg::grad(long_code)(v);
+    for (std::size_t k : {0, 1}) CHECK(before[k].value() == after[k].value());
+}
+
+TEST_CASE("What needs all operations in one segment says so")
+{
+    CHECK(wg::ScalarRoom{}.in_segment() == std::size_t{1} << 31);
+    CHECK(wg::ScalarRoom{.bytes = 24 * 80000, .folder = "/tmp"}.in_segment() == 10000);
+    const auto f = [](const Reals& v) {
+        const Room small({.segment = 50});
+        return Reals{long_code(v)};
+    };
+    CHECK_THROWS_AS(wg::sparse_jacobian(f)(Reals{0.7, 0.3}), wg::MemoryError);
+    CHECK_THROWS_AS(wg::sparse_hessian([&](const Reals& v) { return f(v)[0]; })(Reals{0.7, 0.3}),
+                    wg::MemoryError);
+}
+
 TEST_CASE("The report of a tape has the bytes of scalar code")
 {
     static_cast<void>(wg::grad([](R x) {

@@ -1,21 +1,74 @@
 // The adjoints of scalar code in one walk: in doubles, or in reals where a level below wants the sweep recorded.
 #pragma once
 
+#include <map>
+
 #include "../tape/walk.hpp"
 #include "rules.hpp"
 
 namespace wengert::detail {
 
-/// The adjoints of one walk. They belong to places in the stream, from the first that the walk can reach.
+/// The adjoints of the places of one segment, from the first that the walk can reach.
+struct SegmentAdjoints {
+    SegmentAdjoints(ScalarPlace where, ScalarPlace first) : segment(where), base(first) {}
+    std::size_t size() const noexcept { return std::max(used, rich.size()); }
+
+    ScalarPlace segment, base;
+    std::size_t used = 0, swept = 0;  ///< slots of plain that have an adjoint, and those that are 0 again
+    std::vector<double>
+        plain;  ///< the first slot takes what is sent to places before base, which nobody asks for
+    std::vector<Real<double>> rich;
+
+    std::size_t slot(ScalarPlace p) const noexcept { return p - base + 1; }
+    double& at(ScalarPlace p) noexcept { return plain[slot(p)]; }
+    /// Adjoints up to a place.
+    void grow(ScalarPlace end, std::vector<double>& zeros)
+    {
+        const std::size_t n = end - base;
+        if (used >= n) return;
+        if (plain.empty()) plain.swap(zeros);
+        if (plain.size() < n + 1) plain.resize(n + 1);
+        used = n;
+    }
+    void begin_at(ScalarPlace begin)
+    {
+        if (begin >= base) return;
+        const std::size_t more = base - begin;
+        base = begin;
+        if (!rich.empty()) rich.insert(rich.begin(), more, Real<double>());
+        if (used == 0) return;
+        plain[0] = 0;
+        plain.insert(plain.begin(), more, 0.0);
+        used += more;
+    }
+    void become_recorded()
+    {
+        if (used > 0) rich.assign(plain.begin() + 1, plain.begin() + 1 + static_cast<std::ptrdiff_t>(used));
+        plain = {};
+        used = 0;
+    }
+    /// Gives its memory back, as zeros.
+    void give_up(std::vector<double>& zeros)
+    {
+        if (plain.empty() || plain.size() < zeros.size()) return;
+        if (swept != used) std::fill(plain.begin(), plain.end(), 0.0);  // else the sweep has done it
+        plain[0] = 0;
+        zeros = std::move(plain);
+    }
+};
+
+/// The adjoints of one walk, segment by segment: only where one has been sent to is there memory for them.
 class ScalarAdjoints {
 public:
-    explicit ScalarAdjoints(ScalarStream& s, const Walk& walk) : stream_(s), base_(s.size())
+    explicit ScalarAdjoints(ScalarStream& s, const Walk& walk)
+        : stream_(s), base_(s.end()), newest_(s.segment(), 0)
     {
         const auto& all = s.stretches();
         for (std::size_t i = all.size(); i-- > 0 && !walk.is_older(*all[i]->node);) {
             base_ = all[i]->begin;
             start_ = all[i]->node->sequence;
         }
+        newest_.base = std::max(base_, newest_.segment);
     }
 
     ScalarAdjoints(const ScalarAdjoints&) = delete;
@@ -24,10 +77,7 @@ public:
     ~ScalarAdjoints()
     {
         stream_.drop_dead(start_);
-        if (plain_.empty()) return;
-        if (swept_ != used_) std::fill(plain_.begin(), plain_.end(), 0.0);  // else the sweep has done it
-        plain_[0] = 0;
-        stream_.zeros = std::move(plain_);
+        each([&](SegmentAdjoints& part) { part.give_up(stream_.zeros); });
     }
 
     static ScalarAdjoints& of(Walk& walk)
@@ -38,61 +88,50 @@ public:
     }
 
     /// Places from here on count, too: what was older than the walk when it began may have gone since.
-    void cover(std::uint32_t begin)
+    void cover(ScalarPlace begin)
     {
         if (begin >= base_) return;
-        const std::size_t more = base_ - begin;
-        if (recorded_) {
-            rich_.insert(rich_.begin(), more, Real<double>());
-        } else if (used_ > 0) {
-            plain_[0] = 0;
-            plain_.insert(plain_.begin(), more, 0.0);
-            used_ += more;
-        }
         base_ = begin;
-    }
-    void grow()
-    {
-        const std::size_t n = stream_.size() - base_;
-        if (recorded_ && rich_.size() < n) rich_.resize(n);
-        if (recorded_ || used_ >= n) return;
-        if (plain_.empty()) plain_.swap(stream_.zeros);
-        if (plain_.size() < n + 1) plain_.resize(n + 1);
-        used_ = n;
+        each([&](SegmentAdjoints& part) { part.begin_at(std::max(begin, part.segment)); });
     }
     /// From now on in reals.
     void become_recorded()
     {
         if (std::exchange(recorded_, true)) return;
-        if (used_ > 0)
-            rich_.assign(plain_.begin() + 1, plain_.begin() + 1 + static_cast<std::ptrdiff_t>(used_));
-        plain_ = {};
-        grow();
+        each([](SegmentAdjoints& part) { part.become_recorded(); });
     }
     bool recorded() const noexcept { return recorded_; }
 
-    void add(std::uint32_t place, const Real<double>& g)
+    void add(ScalarPlace place, const Real<double>& g)
     {
         if (g.is_active()) become_recorded();
-        grow();
         if (place < base_) return;
+        SegmentAdjoints& part = part_of(place);
         if (recorded_)
-            rich_[place - base_] += g;
+            part.rich[place - part.base] += g;
         else
-            plain_[slot(place)] += g.plain();
+            part.at(place) += g.plain();
     }
     /// The same for numbers that depend on nothing; places of 0 are none.
-    template <class T> void add(const std::vector<std::uint32_t>& places, const T* g)
+    template <class T> void add(const std::vector<ScalarPlace>& places, const T* g)
     {
-        grow();
-        for (std::size_t k = 0; k < places.size(); ++k)
-            if (places[k] && places[k] >= base_) plain_[slot(places[k])] += static_cast<double>(g[k]);
+        SegmentAdjoints* part = nullptr;
+        ScalarPlace from = 0, end = 0;
+        for (std::size_t k = 0; k < places.size(); ++k) {
+            const ScalarPlace p = places[k];
+            if (p == 0 || p < base_) continue;
+            if (p - from >= end - from) {
+                part = &part_of(p);
+                from = part->base, end = from + part->used;
+            }
+            part->at(p) += static_cast<double>(g[k]);
+        }
     }
     /// Takes plain adjoints out, from this place on; is any of them not 0?
-    template <class T> bool take(std::uint32_t place, std::uint32_t count, T* to)
+    template <class T> bool take(ScalarPlace place, std::uint32_t count, T* to)
     {
         bool any = false;
-        double* const from = plain_.data() + slot(place);
+        double* const from = &part_of(place, count).at(place);
         for (std::uint32_t k = 0; k < count; ++k) {
             any = any || from[k] != 0.0;
             to[k] = static_cast<T>(std::exchange(from[k], 0.0));
@@ -100,46 +139,80 @@ public:
         return any;
     }
     /// Takes an adjoint out.
-    Real<double> take(std::uint32_t place)
+    Real<double> take(ScalarPlace place)
     {
-        return recorded_ ? std::exchange(rich_[place - base_], Real<double>())
-                         : Real<double>(std::exchange(plain_[slot(place)], 0.0));
+        SegmentAdjoints& part = part_of(place);
+        return recorded_ ? std::exchange(part.rich[place - part.base], Real<double>())
+                         : Real<double>(std::exchange(part.at(place), 0.0));
     }
 
     /// These stay where they are: nobody takes them out.
-    void leave(std::uint32_t count) noexcept { swept_ -= count; }
+    void leave(const ScalarStretch::Entered& e) noexcept { part_of(e.begin).swept -= e.count; }
 
-    /// `inside`: its operands are of this part alone.
-    void sweep(std::uint32_t begin, std::uint32_t end, bool guarded, bool inside)
+    void sweep(const ScalarStretch& s, bool guarded)
     {
-        grow();
+        const ScalarPlace stretch_end = stream_.end_of(s);
+        if (stretch_end == s.begin) return;
+        SegmentAdjoints& part = part_of(s.begin, stretch_end - s.begin);
+        if (recorded_) return sweep_recorded(part, s.begin, stretch_end, guarded);
         constexpr std::uint32_t cached = 40'000;
-        const bool far = end - begin > cached;
-        if (recorded_)
-            sweep_recorded(begin, end, guarded);
-        else if (!guarded)
-            sweep_plain<false, false, false>(begin, end);
+        const auto begin = static_cast<std::uint32_t>(s.begin - s.segment);
+        const auto end = static_cast<std::uint32_t>(stretch_end - s.segment);
+        const auto here = [&](const Ref<Node>& n) {
+            return static_cast<ScalarStretch*>(n->op)->segment == s.segment;
+        };
+        const bool far = end - begin > cached, inside = std::none_of(s.older.begin(), s.older.end(), here);
+        if (!guarded)
+            sweep_plain<false, false, false>(part, begin, end);
         else if (inside)
-            far ? sweep_plain<true, true, true>(begin, end) : sweep_plain<true, true, false>(begin, end);
+            far ? sweep_plain<true, true, true>(part, begin, end)
+                : sweep_plain<true, true, false>(part, begin, end);
         else
-            sweep_plain<true, false, false>(begin, end);
-        swept_ += end - begin;
+            sweep_plain<true, false, false>(part, begin, end);
+        part.swept += end - begin;
+    }
+    /// The sweep has been through a stretch and its inputs: a segment of which nothing is left needs no memory.
+    void done(const ScalarStretch& s)
+    {
+        if (recorded_ || s.segment == stream_.segment() || s.begin == stream_.end_of(s)) return;
+        SegmentAdjoints& part = part_of(s.begin);
+        if (s.begin != part.base && s.begin != s.segment + 1) return;  // others are before it
+        part.give_up(stream_.zeros);
+        part = SegmentAdjoints(part.segment, part.base);
+        last_ = nullptr;
+        stream_.rest(s.segment);
     }
 
 private:
-    /// In plain_ the first slot takes what is sent to places before base_, which nobody asks for.
-    std::uint32_t slot(std::uint32_t place) const noexcept { return place - base_ + 1; }
-
-    /// A cotangent of 0 is passed over: it never makes a NaN of an infinite derivative (docs/design.md). What an operation
-    /// sends to the one before it, most often its operand, stays in a register: through memory a chain waits twice as long.
-    /// An adjoint that has been used is 0 again.
-    template <bool guarded, bool inside, bool far> void sweep_plain(std::uint32_t begin, std::uint32_t end)
+    template <class Fn> void each(const Fn& fn)
     {
-        if (begin == end) return;
-        const ScalarEntry* const entries = stream_.entries();
-        const std::uint32_t base = base_;
-        // the slot of place 0, were there one: slots are counted from plain_, places from the stream's beginning
-        const auto origin = reinterpret_cast<std::uintptr_t>(plain_.data() + 1) - base * sizeof(double);
+        fn(newest_);
+        for (auto& [segment, part] : parts_) fn(part);
+    }
+    /// With adjoints for so many places from here on.
+    SegmentAdjoints& part_of(ScalarPlace p, std::size_t count = 1)
+    {
+        if (last_ && p >= last_->base && p - last_->base + count <= last_->size()) return *last_;
+        const ScalarPlace segment = stream_.segment_of(p), end = stream_.segment_end(p);
+        last_ = segment == newest_.segment
+                    ? &newest_
+                    : &parts_.try_emplace(segment, segment, std::max(base_, segment)).first->second;
+        recorded_ ? last_->rich.resize(std::max(last_->rich.size(), end - last_->base))
+                  : last_->grow(end, stream_.zeros);
+        return *last_;
+    }
+
+    /// Of the entries with these indices. A cotangent of 0 is passed over: it never makes a NaN of an infinite derivative
+    /// (docs/design.md). What an operation sends to the one before it, most often its operand, stays in a register: through memory
+    /// a chain waits twice as long. An adjoint that has been used is 0 again.
+    /// `inside`: operands are of this part alone, or links.
+    template <bool guarded, bool inside, bool far>
+    void sweep_plain(SegmentAdjoints& part, std::uint32_t begin, std::uint32_t end)
+    {
+        const ScalarEntry* const entries = &stream_.entry(part.segment);
+        const auto base = static_cast<std::uint32_t>(part.base - part.segment);
+        // the slot of index 0, were there one: slots are counted from plain, indices from the segment's beginning
+        const auto origin = reinterpret_cast<std::uintptr_t>(part.plain.data() + 1) - base * sizeof(double);
         const auto adjoint = [=](std::uint32_t k) __attribute__((always_inline))->double&
         {
             return *reinterpret_cast<double*>(origin + k * sizeof(double));
@@ -163,7 +236,7 @@ private:
             if (guarded && g == 0.0) continue;
             if (e.op() > ScalarOp::sqrt) {
                 adjoint(i - 1) = next;
-                pull_function(i, g);
+                pull_function(part, i, g);
                 next = adjoint(i - 1);
                 continue;
             }
@@ -178,39 +251,49 @@ private:
         adjoint(begin - 1) = next;
     }
     /// Apart, so that the loop above has its registers for itself.
-    __attribute__((noinline)) void pull_function(std::uint32_t i, double g)
+    __attribute__((noinline)) void pull_function(SegmentAdjoints& part, std::uint32_t i, double g)
     {
-        const ScalarEntry* const entries = stream_.entries();
+        const ScalarEntry* const entries = &stream_.entry(part.segment);
+        if (entries[i].op() == ScalarOp::link) return add(entries[i].far, Real<double>(g));
         pull(
             entries[i], i, g, [=](std::uint32_t k) { return entries[k].value; },
-            [this](std::uint32_t k, double r) { plain_[k >= base_ ? slot(k) : 0] += r; });
+            [&](std::uint32_t k, double r) {
+                const ScalarPlace to = part.segment + k;
+                part.plain[to >= part.base ? part.slot(to) : 0] += r;
+            });
     }
     /// Operations that it records come behind `end`, and may move the entries.
-    void sweep_recorded(std::uint32_t begin, std::uint32_t end, bool guarded)
+    void sweep_recorded(SegmentAdjoints& part, ScalarPlace begin, ScalarPlace end, bool guarded)
     {
+        const ScalarPlace segment = part.segment;
         const auto value = [&](std::uint32_t k) {
-            return Real<double>(stream_.entries()[k].value, stream_.mark(k));
+            return Real<double>(stream_.entry(segment + k).value, stream_.mark(segment + k));
         };
-        for (std::uint32_t i = end; i-- > begin;) {
-            const ScalarEntry e = stream_.entries()[i];
+        for (ScalarPlace i = end; i-- > begin;) {
+            const ScalarEntry e = stream_.entry(i);
             if (e.op() == ScalarOp::input) continue;
-            const Real<double> g = take(i);
+            const Real<double> g = std::exchange(part.rich[i - part.base], Real<double>());
             if (!g.is_active() && g.plain() == 0.0 && guarded) continue;
-            pull(e, i, g, value, [&](std::uint32_t k, const Real<double>& r) {
-                if (guarded && g.plain() == 0.0 && !std::isfinite(r.plain())) return;
-                if (k >= base_) rich_[k - base_] += r;
-            });
+            if (e.op() == ScalarOp::link) {
+                add(e.far, g);
+                continue;
+            }
+            pull(e, static_cast<std::uint32_t>(i - segment), g, value,
+                 [&](std::uint32_t k, const Real<double>& r) {
+                     if (guarded && g.plain() == 0.0 && !std::isfinite(r.plain())) return;
+                     if (segment + k >= part.base) part.rich[segment + k - part.base] += r;
+                 });
         }
     }
 
     ScalarStream& stream_;
     std::uint64_t start_ =
         std::numeric_limits<std::uint64_t>::max();  ///< sequence number from which it counts
-    std::uint32_t base_;
+    ScalarPlace base_;
     bool recorded_ = false;
-    std::size_t used_ = 0, swept_ = 0;  ///< slots of plain_ that have an adjoint, and those that are 0 again
-    std::vector<double> plain_;
-    std::vector<Real<double>> rich_;
+    SegmentAdjoints newest_;  ///< of the segment that was the newest when the walk began
+    std::map<ScalarPlace, SegmentAdjoints> parts_;  ///< of others
+    SegmentAdjoints* last_ = nullptr;               ///< asked for last
 };
 
 /// Announces a stretch to the walk; what it sends back lies with the adjoints.

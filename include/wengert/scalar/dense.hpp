@@ -89,12 +89,14 @@ bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, 
     for (const ScalarStretch* s : stream.stretches()) {
         if (s->node->sequence < scope.start()) continue;
         if (s->node->mask != Tape::bit(scope.level()) || !s->older.empty()) return false;
+        if (s->segment != stream.segment()) return false;
         for (const auto& e : s->entered)
             if (e.tensor.node.get() != variable.node.get()) return false;
     }
     tree::for_each(
         [&](const Real<T>& r) {
-            const bool depends = r.mark().index() >= first && stream.dependence(r.mark(), "jacobian") != 0;
+            const bool depends =
+                stream.dependence(r.mark(), "jacobian") != 0 && stream.is_from(first, r.mark());
             places.push_back(depends ? r.mark().index() : 0);
         },
         y);

@@ -63,7 +63,8 @@ enum class ScalarOp : std::uint8_t {
     floor,  ///< from here on in kernels alone: flat, so elsewhere the result is a constant
     ceil,
     trunc,
-    round_even
+    round_even,
+    link  ///< an operand that lies in an older segment, at `far`
 };
 
 /// Which operands of an operation are recorded.
@@ -79,9 +80,11 @@ struct ScalarEntry {
     union {
         std::uint32_t b;
         double c;
+        std::uint64_t far;
     };
     std::uint64_t word;  ///< the rest, for one store: operand, operation and form, levels
 
+    // a and b are indices: places in the segment where the entry is
     static constexpr std::uint64_t word_of(ScalarOp op, ScalarForm form) noexcept
     {
         return std::uint64_t{code_of(op, form)} << 32;
@@ -107,7 +110,7 @@ constexpr bool is_pair(ScalarOp op) noexcept
     return (op >= ScalarOp::add && op <= ScalarOp::divide) || (op >= ScalarOp::pow && op < ScalarOp::floor);
 }
 
-/// Where a number is recorded: its place in the stream, and which stretch of it that is. Zeros for a number that is not.
+/// Where a number is recorded: its place in its segment of the stream, and which stretch that is. Zeros for a number that is not.
 /// One number and not two, which compilers keep in vector registers.
 struct ScalarMark {
     std::uint64_t word = 0;
@@ -121,19 +124,19 @@ struct ScalarMark {
     constexpr std::uint32_t stretch() const noexcept { return static_cast<std::uint32_t>(word >> 32); }
 };
 
-constexpr std::string_view name_of(ScalarOp op)
-{
-    constexpr std::string_view names[] = {
-        "element",      "copy",        "add",          "subtract",      "multiply",      "divide",
-        "negative",     "sqrt",        "cbrt",         "exp",           "exp2",          "expm1",
-        "log",          "log2",        "log10",        "log1p",         "sin",           "cos",
-        "tan",          "asin",        "acos",         "atan",          "sinh",          "cosh",
-        "tanh",         "asinh",       "acosh",        "atanh",         "erf",           "erfc",
-        "tgamma",       "lgamma",      "expint",       "comp_ellint_1", "comp_ellint_2", "pow",
-        "atan2",        "hypot",       "fmod",         "remainder",     "beta",          "polygamma",
-        "cyl_bessel_j", "cyl_neumann", "cyl_bessel_i", "cyl_bessel_k",  "sph_bessel",    "sph_neumann",
-        "ellint_1",     "ellint_2",    "floor",        "ceil",          "trunc",         "round_even"};
-    return names[static_cast<std::size_t>(op)];
-}
+namespace detail {
+inline constexpr std::string_view scalar_names[] = {
+    "element",      "copy",        "add",          "subtract",      "multiply",      "divide",
+    "negative",     "sqrt",        "cbrt",         "exp",           "exp2",          "expm1",
+    "log",          "log2",        "log10",        "log1p",         "sin",           "cos",
+    "tan",          "asin",        "acos",         "atan",          "sinh",          "cosh",
+    "tanh",         "asinh",       "acosh",        "atanh",         "erf",           "erfc",
+    "tgamma",       "lgamma",      "expint",       "comp_ellint_1", "comp_ellint_2", "pow",
+    "atan2",        "hypot",       "fmod",         "remainder",     "beta",          "polygamma",
+    "cyl_bessel_j", "cyl_neumann", "cyl_bessel_i", "cyl_bessel_k",  "sph_bessel",    "sph_neumann",
+    "ellint_1",     "ellint_2",    "floor",        "ceil",          "trunc",         "round_even",
+    "link"};
+}  // namespace detail
+constexpr std::string_view name_of(ScalarOp op) { return detail::scalar_names[static_cast<std::size_t>(op)]; }
 
 }  // namespace wengert

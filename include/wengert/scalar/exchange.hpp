@@ -17,12 +17,11 @@ template <class T> AnyTensor gathered(const Real<T>* x, std::size_t n, const Sha
 
 /// The tangents of a tensor's elements, which are the entries from `first` on.
 template <class T>
-void enter_tangents(ScalarStream& s, std::size_t level, std::uint32_t first, const std::vector<Real<T>>& dots)
+void enter_tangents(ScalarStream& s, std::size_t level, ScalarPlace first, const std::vector<Real<T>>& dots)
 {
     ScalarForward forward(s, level);
-    forward.advance(first + static_cast<std::uint32_t>(dots.size()));
-    for (std::size_t k = 0; k < dots.size(); ++k)
-        forward.set(first + static_cast<std::uint32_t>(k), Real<double>(dots[k]));
+    forward.advance(first + dots.size());
+    for (std::size_t k = 0; k < dots.size(); ++k) forward.set(first + k, Real<double>(dots[k]));
 }
 
 /// Tangents at every forward level of `mask`, outer levels first, computed before the elements themselves are entered.
@@ -65,7 +64,8 @@ public:
         const ScalarMark first = s.enter(x, mask, values_, block_->count);
         mark_ = first.word;
         active_ = 1;
-        for (const auto& [level, dots] : tangents) enter_tangents(s, level, first.index(), dots);
+        for (const auto& [level, dots] : tangents)
+            enter_tangents(s, level, s.segment() + first.index(), dots);
     }
     std::size_t count() const noexcept { return block_->count; }
     Real<T> next() noexcept { return {*values_++, ScalarMark(std::exchange(mark_, mark_ + active_))}; }
@@ -85,7 +85,7 @@ template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Si
 }
 
 /// The parameters of the node of a tensor that was made from reals: their places, 0 for constants.
-using Places = std::vector<std::uint32_t>;
+using Places = std::vector<ScalarPlace>;
 
 template <class T> void gather_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 {
@@ -148,7 +148,7 @@ public:
         values_[count_] = x.plain();
         if (x.is_active()) {
             if (x.mark().stretch() == known_) [[likely]]
-                places_[count_] = x.mark().index() & kept_;
+                places_[count_] = (segment_ + x.mark().index()) & kept_;
             else
                 look(x);
         }
@@ -190,12 +190,13 @@ private:
         if (own == 0) return;
         const ScalarMark m = s.place(x.mark(), static_cast<double>(x.plain()));
         if (m.word == x.mark().word)
-            kept_ = ~std::uint32_t{0};
+            kept_ = ~ScalarPlace{0};
         else
             known_ = ScalarCursor::nothing;  // a variable, which may have entered anew
-        places_[count_] = m.index();
-        Node* const from = s.find(m.index())->node;
-        if (std::find(from_.begin(), from_.end(), from) == from_.end()) from_.push_back(from);
+        const ScalarStretch& from = *s.find(m);
+        segment_ = from.segment;
+        places_[count_] = segment_ + m.index();
+        if (std::find(from_.begin(), from_.end(), from.node) == from_.end()) from_.push_back(from.node);
     }
 
     AnyTensor out_;
@@ -203,8 +204,8 @@ private:
     Site at_;
     Places places_;
     std::size_t count_ = 0;
-    std::uint32_t known_ = ScalarCursor::nothing,
-                  kept_ = 0;  ///< a stretch's number, and whether its numbers count
+    std::uint32_t known_ = ScalarCursor::nothing;  ///< a stretch's number,
+    ScalarPlace kept_ = 0, segment_ = 0;           ///< whether its numbers count, and where they are
     std::uint64_t mask_ = 0;
     std::vector<Node*> from_;  ///< the nodes of their stretches
 };

@@ -225,8 +225,7 @@ inline void note_value_read(ScalarMark m, const Site& at)
             "value() reads a number that differs from cell to cell: compute with it, compare it, or "
             "give it out",
             at);
-    const ScalarStretch* from = s->find(m.index());
-    if (from && from->has(m.stretch())) s->tape().note_number_read(*from->node, at);
+    if (const ScalarStretch* from = s->find(m)) s->tape().note_number_read(*from->node, at);
 }
 
 inline bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome)

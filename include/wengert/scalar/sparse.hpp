@@ -96,6 +96,8 @@ template <class X> struct Alone {
         std::size_t k = 0;
         for (Real<T>* r : reals_in<T>(x)) *r = in[k++];
         auto y = call_at(f, at, x);
+        if (stream.segment() != 0)
+            fail<MemoryError>(transform, "f does more than 2^31 operations: take its Jacobian in parts", at);
         std::size_t entered = 0;
         for (const ScalarStretch* s : stream.stretches()) entered += s->entered.size();
         if (entered > 1)

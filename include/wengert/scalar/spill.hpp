@@ -2,6 +2,7 @@
 // memory what is in use. A sweep goes through it backwards.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -50,6 +51,13 @@ public:
         bytes_ = bytes;
         return p;
     }
+    /// Whole pages of this part leave the process; they come back from the file when they are read.
+    void rest(std::size_t from, std::size_t to) const noexcept
+    {
+        const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        from = (from + page - 1) / page * page, to = std::min(to, bytes_) / page * page;
+        if (from < to) madvise(static_cast<char*>(data_) + from, to - from, MADV_DONTNEED);
+    }
 
 private:
     std::string folder_;
@@ -65,6 +73,7 @@ public:
         throw MemoryError("[scalar code] operations cannot be kept on disk on this system");
     }
     void* grow(std::size_t) { return nullptr; }
+    void rest(std::size_t, std::size_t) const noexcept {}
 };
 #endif
 

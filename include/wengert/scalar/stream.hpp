@@ -3,6 +3,9 @@
 //  - The stream is cut into stretches. Each is one node of the tape, so a sweep meets it where it belongs among the tensors'
 //    operations: after all that was made from its numbers, before the tensors whose elements it took in.
 //  - A stretch ends where a tensor comes in that is newer than its node; the next one begins after that tensor.
+//  - Entries name their operands in 32 bits: the stream is cut into segments, too, and a stretch ends with its segment. An operand of
+//    an older segment comes in by a link, an entry that has its whole place. Places count on from segment to segment; an index is a
+//    place less that of its segment, and index 0 is nobody's.
 //  - Numbers are plain values and hold nothing: a stretch lives as long as a level on whose variables it depends, and its
 //    entries as long as its node. What is then used is refused by the number of its stretch, which comes only once.
 #pragma once
@@ -26,10 +29,13 @@ namespace detail {
 struct WayRun;
 }
 
+using ScalarPlace = std::uint64_t;
+
 /// A part of the stream: the parameters of its node.
 struct ScalarStretch {
     struct Entered {
-        std::uint32_t begin, count;
+        ScalarPlace begin;
+        std::uint32_t count;
         AnyTensor tensor;
     };
     struct Number {
@@ -38,10 +44,11 @@ struct ScalarStretch {
     };
     ScalarStream* stream = nullptr;  ///< null once the tape has gone
     Node* node = nullptr;
-    std::uint32_t begin = 0, end = 0;  ///< while it is open, the end is the stream's
-    std::vector<Entered> entered;      ///< tensors whose elements are here
-    std::vector<Ref<Node>> older;      ///< stretches from which it reads
-    std::vector<Number> numbers;       ///< what marks say, one number for each mask
+    ScalarPlace begin = 0, end = 0;  ///< while it is open, the end is the stream's
+    ScalarPlace segment = 0;         ///< where its segment begins
+    std::vector<Entered> entered;    ///< tensors whose elements are here
+    std::vector<Ref<Node>> older;    ///< stretches from which it reads
+    std::vector<Number> numbers;     ///< what marks say, one number for each mask
 
     ScalarStretch() = default;
     ScalarStretch(const ScalarStretch&) = delete;
@@ -72,7 +79,7 @@ struct ScalarGuard {
 struct ScalarTangents {
     std::size_t level = 0;
     std::uint64_t start = 0;  ///< of that level, so that one opened later is told apart
-    std::uint32_t base = 0;
+    ScalarPlace base = 0;
     struct Dot {
         double value;
         ScalarMark mark;
@@ -93,8 +100,8 @@ struct ScalarCursor {
     static constexpr std::uint32_t nothing = ~std::uint32_t{0};  ///< no stretch's number
     using Count = long long;  ///< of a type that no entry has: writing these leaves it as it is
 
-    ScalarEntry* entries = nullptr;
-    Count size = 1, capacity = 0;                        ///< place 0 is no place
+    ScalarEntry* entries = nullptr;  ///< of the newest segment
+    Count size = 1, capacity = 0;
     std::uint64_t usual = std::uint64_t{nothing} << 32;  ///< a mark of the stretch, but for its place
     std::uint64_t levels = 0;                            ///< what an entry's word has of the mask
 
@@ -126,8 +133,18 @@ inline constinit ScalarCursor no_scalar_cursor{};  // takes nothing
 
 /// The memory that entries may take, and where those lie that find no room there: nowhere, if no folder is given.
 struct ScalarRoom {
+    static constexpr std::size_t most_in_segment = 1UL << 31;  ///< so that an index has a bit to spare
     std::size_t bytes = ~std::size_t{0};
-    std::string folder;
+    std::string folder = {};
+    std::size_t segment =
+        0;  ///< entries of a segment; 0: as many as it can have, with a folder an eighth of bytes
+    ScalarPlace first = 0;  ///< where the first segment begins, for a stream that is empty
+
+    std::size_t in_segment() const noexcept
+    {
+        const std::size_t eighth = std::max<std::size_t>(bytes / (8 * sizeof(ScalarEntry)), 1024);
+        return std::min(most_in_segment, segment ? segment : folder.empty() ? most_in_segment : eighth);
+    }
 };
 
 /// All members are for the library.
@@ -147,29 +164,70 @@ public:
     static ScalarMark note(ScalarOp op, ScalarMark a, double x, double y);
 
     Tape& tape() noexcept { return tape_; }
+    /// Of the newest segment, by index.
     std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(ScalarCursor::size); }
     const ScalarEntry* entries() const noexcept { return ScalarCursor::entries; }
-    std::uint64_t mask_of(std::uint32_t i) const noexcept { return masks_[entries()[i].mask()]; }
+    /// Where the newest segment begins, and the stream's end.
+    ScalarPlace segment() const noexcept { return newest_; }
+    ScalarPlace end() const noexcept { return segment() + size(); }
+    /// Where the segment of a place begins, and where it ends.
+    ScalarPlace segment_of(ScalarPlace p) const noexcept
+    {
+        if (p >= segment()) [[likely]]
+            return segment();
+        return *(std::upper_bound(segments_.begin(), segments_.end(), p) - 1);
+    }
+    ScalarPlace segment_end(ScalarPlace p) const noexcept
+    {
+        if (p >= segment()) [[likely]]
+            return end();
+        return *std::upper_bound(segments_.begin(), segments_.end(), p);
+    }
+    const ScalarEntry& entry(ScalarPlace p) const noexcept { return memory_[offset(p)]; }
+    std::uint64_t mask_of(const ScalarEntry& e) const noexcept { return masks_[e.mask()]; }
+    std::uint64_t mask_of(ScalarPlace p) const noexcept { return mask_of(entry(p)); }
     const std::vector<ScalarStretch*>& stretches() const noexcept { return stretches_; }
     /// The stretch of a place, or null.
-    ScalarStretch* find(std::uint32_t index) const noexcept
+    ScalarStretch* find(ScalarPlace p) const noexcept
     {
         const auto after =
-            std::upper_bound(stretches_.begin(), stretches_.end(), index,
-                             [](std::uint32_t i, const ScalarStretch* s) { return i < s->begin; });
+            std::upper_bound(stretches_.begin(), stretches_.end(), p,
+                             [](ScalarPlace i, const ScalarStretch* s) { return i < s->begin; });
         if (after == stretches_.begin()) return nullptr;
         ScalarStretch* s = *(after - 1);
-        return index < end_of(*s) ? s : nullptr;
+        return p < end_of(*s) ? s : nullptr;
     }
-    std::uint32_t end_of(const ScalarStretch& s) const noexcept { return &s == open_ ? size() : s.end; }
+    /// The stretch that a mark names, or null: those of numbers that are refused, and of variables.
+    ScalarStretch* find(ScalarMark m) const noexcept
+    {
+        for (std::size_t k = segments_.size(); k-- > 0;)
+            if (ScalarStretch* s = find(segments_[k] + m.index());
+                s && s->segment == segments_[k] && s->has(m.stretch()))
+                return s;
+        return nullptr;
+    }
+    /// Is it of the newest segment, from that index on?
+    bool is_from(std::uint32_t first, ScalarMark m) const noexcept
+    {
+        const ScalarStretch* s = m.index() >= first ? find(m) : nullptr;
+        return s && s->segment == segment();
+    }
+    ScalarPlace end_of(const ScalarStretch& s) const noexcept { return &s == open_ ? end() : s.end; }
+    /// Nobody will read a segment for some time: where it is on disk, it leaves memory.
+    void rest(ScalarPlace segment) const noexcept
+    {
+        if (file_)
+            file_->rest(offset(segment) * sizeof(ScalarEntry),
+                        offset(segment_end(segment)) * sizeof(ScalarEntry));
+    }
 
     /// Does a level that records depend on it? Asks, and refuses nothing.
     bool records(ScalarMark m) noexcept
     {
         if (tape_.active == 0) return false;
         if (variable(m)) return true;
-        const ScalarStretch* from = find(m.index());
-        return from && from->has(m.stretch()) && (mask_of(m.index()) & tape_.active);
+        const ScalarStretch* from = find(m);
+        return from && (mask_of(from->segment + m.index()) & tape_.active);
     }
     /// Gives what held before.
     ScalarRoom set_room(ScalarRoom room);
@@ -191,7 +249,7 @@ public:
         return named && variables[k].id == m.stretch() ? &variables[k] : nullptr;
     }
     /// An entry as an operand, where a level that records depends on it.
-    ScalarMark mark(std::uint32_t index);
+    ScalarMark mark(ScalarPlace p);
     /// Elements of a tensor at the end of the stream; gives the first one's mark.
     template <class T>
     ScalarMark enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count);
@@ -229,18 +287,30 @@ private:
     ~ScalarStream() { give_up_entries(); }
     void give_up_entries() noexcept
     {
-        if (!std::exchange(file_, nullptr)) std::free(ScalarCursor::entries);
-        ScalarCursor::entries = nullptr;
-        capacity = 0;
+        if (!std::exchange(file_, nullptr)) std::free(memory_);
+        memory_ = nullptr;
+        held_entries_ = 0;
+        look_at_newest();
     }
+    /// What recording looks at is the newest segment's.
+    void look_at_newest() noexcept
+    {
+        oldest_ = segments_.front(), newest_ = segments_.back();
+        const std::size_t before = std::min(held_entries_, offset(segment())), room = held_entries_ - before;
+        ScalarCursor::entries = memory_ + before;
+        capacity = static_cast<Count>(std::min(room, std::max<std::size_t>(room_.in_segment(), size())));
+    }
+    /// Where a place lies in memory.
+    std::size_t offset(ScalarPlace p) const noexcept { return p - oldest_; }
     void* moved(std::size_t bytes);
     static ScalarMark note_pair(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
     static ScalarMark note_slowly(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
     /// The usual case from now on: operands of this one, or none.
     void settle(std::uint32_t stretch) noexcept { usual = std::uint64_t{stretch} << 32; }
     void reserve(std::size_t more);
-    void open_for(std::uint64_t mask, std::uint64_t newer_than);
-    void reads(ScalarMark m);
+    void open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more);
+    void begin_segment(std::size_t more);
+    ScalarMark near(ScalarMark m, double value);
     std::uint8_t index_of(std::uint64_t mask);
     std::uint32_t number_for(ScalarStretch& s, std::uint8_t mask);
     void end_level() noexcept;
@@ -252,6 +322,10 @@ private:
 
     ScalarRoom room_;
     std::unique_ptr<detail::SpillFile> file_;  ///< where the entries are, if not in memory
+    ScalarEntry* memory_ = nullptr;            ///< all entries
+    std::size_t held_entries_ = 0;             ///< for so many there is room
+    std::vector<ScalarPlace> segments_{0};     ///< where they begin, in order
+    ScalarPlace oldest_ = 0, newest_ = 0;      ///< the first of them and the last
 
     /// Where an operation was called, under AnomalyMode.
     struct Made {
@@ -312,4 +386,5 @@ __attribute__((noinline)) inline ScalarMark ScalarStream::note_pair(ScalarOp op,
 
 }  // namespace wengert
 
+#include "memory.hpp"
 #include "stream_impl.hpp"

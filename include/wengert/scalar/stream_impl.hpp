@@ -102,7 +102,7 @@ inline void ScalarStream::drop_dead(std::uint64_t start) noexcept
 
 inline void ScalarStream::close() noexcept
 {
-    if (open_) open_->end = size();
+    if (open_) open_->end = end();
     open_ = nullptr;
     settle(nothing);
 }
@@ -140,10 +140,12 @@ inline void ScalarStream::forget(ScalarStretch& s) noexcept
         stretches_.pop_back();
     else
         std::erase(stretches_, &s);
-    ScalarCursor::size = stretches_.empty() ? 1 : end_of(*stretches_.back());
+    const ScalarPlace last = stretches_.empty() ? segments_.front() + 1 : end_of(*stretches_.back());
+    while (segments_.back() >= last) segments_.pop_back();
+    ScalarCursor::size = static_cast<Count>(last - segments_.back());
+    look_at_newest();
     for (ScalarTangents& t : tangents)
-        if (t.dots.size() > size() - std::min(size(), t.base))
-            t.dots.resize(size() - std::min(size(), t.base));
+        if (t.dots.size() > last - std::min(last, t.base)) t.dots.resize(last - std::min(last, t.base));
     if (!stretches_.empty()) return;
     masks_.clear();
     if (file_) give_up_entries();
@@ -165,8 +167,7 @@ inline void ScalarStream::tell(ScalarMark m)
     auto* const s = static_cast<ScalarStream*>(Tape::current().extension);
     if (!r || !s || m.index() == 0) return;
     const ScalarVariable* v = s->variable(m);
-    const ScalarStretch* stretch = v ? nullptr : s->find(m.index());
-    if (stretch && !stretch->has(m.stretch())) stretch = nullptr;
+    const ScalarStretch* stretch = v ? nullptr : s->find(m);
     if (!v && !stretch) return;
     if (r->trace())
         r->refuse("a Real that is recorded is captured here: pass it as an argument, in a tensor", {});
@@ -181,9 +182,9 @@ inline std::uint64_t ScalarStream::dependence(ScalarMark m, std::string_view ope
         if (!const_cast<ScalarStream*>(this)->variable(m)) refuse(operation);
         return 1 & tape_.active;
     }
-    const ScalarStretch* s = find(m.index());
-    if (!s || !s->has(m.stretch())) refuse(operation);
-    const std::uint64_t mask = mask_of(m.index());
+    const ScalarStretch* s = find(m);
+    if (!s) refuse(operation);
+    const std::uint64_t mask = mask_of(s->segment + m.index());
     std::uint64_t all = 0;
     for (std::uint64_t rest = mask; rest; rest &= rest - 1) {
         const auto l = static_cast<std::size_t>(std::countr_zero(rest));
@@ -217,72 +218,34 @@ inline std::uint32_t ScalarStream::number_for(ScalarStretch& s, std::uint8_t mas
     return s.numbers.back().id;
 }
 
-inline ScalarMark ScalarStream::mark(std::uint32_t index)
+inline ScalarMark ScalarStream::mark(ScalarPlace p)
 {
-    if ((mask_of(index) & tape_.active) == 0) return {};
-    ScalarStretch* s = find(index);
-    return {index, number_for(*s, entries()[index].mask())};
-}
-
-inline void ScalarStream::reserve(std::size_t more)
-{
-    const std::size_t wanted = size() + more, held = static_cast<std::size_t>(capacity);
-    if (wanted <= held) return;
-    const std::size_t in_memory = room_.bytes / sizeof(ScalarEntry);
-    const std::size_t numbers = ScalarVariable::bit - 1;
-    const std::size_t most = room_.folder.empty() ? std::min(numbers, in_memory) : numbers;
-    std::size_t roomy = 2 * held + 1024;
-    if (roomy > in_memory) roomy = held < in_memory ? in_memory : held + in_memory;
-    roomy = std::min(most, std::max(wanted, roomy));
-    void* p = wanted > most ? nullptr : moved(roomy * sizeof(ScalarEntry));
-    if (!p && guards) detail::refuse_unrolled(most);
-    if (!p)
-        throw MemoryError(
-            "[scalar code] no memory for more operations: " + std::to_string(size()) + " are recorded, " +
-            std::to_string(size() * sizeof(ScalarEntry) >> 20) + " MiB" +
-            (wanted > in_memory ? ", and the limit is " + std::to_string(room_.bytes) + " bytes" : "") +
-            "; checkpoint() drops those inside of a function until its derivative needs them");
-    ScalarCursor::entries = static_cast<ScalarEntry*>(p);
-    capacity = static_cast<Count>(roomy);
-}
-
-/// The entries in a larger piece of memory, or in a file; null where there is none.
-inline void* ScalarStream::moved(std::size_t bytes)
-{
-    if (!file_ && bytes <= room_.bytes) return std::realloc(ScalarCursor::entries, bytes);
-    if (file_) return file_->grow(bytes);
-    auto file = std::make_unique<detail::SpillFile>(room_.folder);
-    void* const p = file->grow(bytes);
-    if (ScalarCursor::entries) std::memcpy(p, ScalarCursor::entries, size() * sizeof(ScalarEntry));
-    std::free(ScalarCursor::entries);
-    file_ = std::move(file);
-    return p;
-}
-
-inline ScalarRoom ScalarStream::set_room(ScalarRoom room)
-{
-    const std::size_t most = room.bytes / sizeof(ScalarEntry);
-    if (!file_ && static_cast<std::size_t>(capacity) > most) {
-        if (stretches_.empty())
-            give_up_entries();
-        else
-            capacity = static_cast<Count>(std::max(most, std::size_t{size()}));
-    }
-    return std::exchange(room_, std::move(room));
+    const ScalarEntry& e = entry(p);
+    if ((mask_of(e) & tape_.active) == 0) return {};
+    if (e.op() == ScalarOp::link) [[unlikely]]
+        p = e.far;  // a link serves one operation
+    ScalarStretch* s = find(p);
+    return {static_cast<std::uint32_t>(p - s->segment), number_for(*s, e.mask())};
 }
 
 /// Afterwards a stretch for operations on `mask` is open, its node newer than that sequence number.
-inline void ScalarStream::open_for(std::uint64_t mask, std::uint64_t newer_than)
+/// There is room for so many entries then.
+inline void ScalarStream::open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more)
 {
     current_ = this;
     if (open_ && open_->node->sequence < newer_than) close();
+    if (size() > 1 && size() + more > room_.in_segment())
+        begin_segment(more);
+    else
+        reserve(more);
     if (!open_) {
         auto node = Ref<Node>::adopt(tape_.new_node(detail::scalar_primitive, 0, {}));
         auto stretch = std::make_unique<ScalarStretch>();
         stretches_.reserve(stretches_.size() + 1);
         held_.push_back(node);
         stretch->node = node.get();
-        stretch->begin = size();
+        stretch->begin = end();
+        stretch->segment = segment();
         stretches_.push_back(stretch.get());
         stretch->stream = this;
         open_ = stretch.get();
@@ -296,22 +259,33 @@ inline void ScalarStream::open_for(std::uint64_t mask, std::uint64_t newer_than)
     open_->node->mask |= mask;
 }
 
-/// An operand of an older stretch: the sweep goes on there.
-inline void ScalarStream::reads(ScalarMark m)
+/// The operand in the newest segment. A sweep goes on in the stretch where it comes from. Links are not shared: a sum of what several
+/// operations send back through one would be rounded otherwise than without it.
+inline ScalarMark ScalarStream::near(ScalarMark m, double value)
 {
-    if (m.index() == 0 || m.index() >= open_->begin) return;
-    Node* from = find(m.index())->node;
-    for (const auto& n : open_->older)
-        if (n.get() == from) return;
-    open_->older.push_back(Ref<Node>(from));
+    if (m.index() == 0 || (m.word ^ usual) >> 32 == 0) return m;
+    const bool alone = segments_.size() == 1;  // then an index tells the place
+    if (alone && segment() + m.index() >= open_->begin) return m;
+    const ScalarStretch* const from = alone ? find(segment() + m.index()) : find(m);
+    if (from == open_) return m;
+    const auto is_from = [&](const Ref<Node>& n) { return n.get() == from->node; };
+    if (std::none_of(open_->older.begin(), open_->older.end(), is_from))
+        open_->older.push_back(Ref<Node>(from->node));
+    if (from->segment == segment()) return m;
+    const ScalarPlace at = from->segment + m.index();
+    const Restore<std::uint64_t> own(levels, ScalarEntry::word_of(entry(at).mask()));
+    ScalarCursor::entries[size()].far = at;
+    return append(ScalarOp::link, ScalarForm::unary, 0, value);
 }
 
 template <class T>
 ScalarMark ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count)
 {
-    open_for(mask, x.node ? x.node->sequence : 0);
-    reserve(count);
-    open_->entered.push_back({size(), static_cast<std::uint32_t>(count), x});
+    if (count >= ScalarRoom::most_in_segment)
+        throw MemoryError("[scalar code] the elements of one tensor: at most 2^31, not " +
+                          std::to_string(count));
+    open_for(mask, x.node ? x.node->sequence : 0, count);
+    open_->entered.push_back({end(), static_cast<std::uint32_t>(count), x});
     const ScalarMark first(usual | size());
     for (std::size_t i = 0; i < count; ++i)
         append(ScalarOp::input, ScalarForm::unary, 0, static_cast<double>(values[i]));
@@ -323,9 +297,8 @@ inline ScalarMark ScalarStream::place(ScalarMark m, double value)
 {
     if ((m.index() & ScalarVariable::bit) == 0) return m;
     ScalarVariable& v = *variable(m);
-    const ScalarStretch* s = find(v.entered.index());
-    if (!s || !s->has(v.entered.stretch()) || entries()[v.entered.index()].value != value)
-        v.entered = enter(v.leaf, 1, &value, 1);
+    const ScalarStretch* s = find(v.entered);
+    if (!s || entry(s->segment + v.entered.index()).value != value) v.entered = enter(v.leaf, 1, &value, 1);
     return v.entered;
 }
 
@@ -366,10 +339,9 @@ __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(Scal
                            tape.in_rule ? tape.site_override : detail::line_of_user());
     a = in_a ? s.place(a, x) : ScalarMark();
     b = in_b ? s.place(b, z) : ScalarMark();
-    s.open_for(in_a | in_b, 0);
-    s.reads(a);
-    s.reads(b);
-    s.reserve(1);
+    s.open_for(in_a | in_b, 0, 3);
+    b = s.near(b, z);  // a's is next to the operation: what is sent back goes to a first
+    a = s.near(a, x);
     const ScalarMark made = !is_pair(op)             ? s.append(op, ScalarForm::unary, a.index(), y)
                             : a.index() && b.index() ? s.append(op, a.index(), b.index(), y)
                             : a.index() ? s.append(op, ScalarForm::right_constant, a.index(), z, y)

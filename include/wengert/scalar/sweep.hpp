@@ -35,16 +35,16 @@ inline void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
     auto& stretch = *static_cast<ScalarStretch*>(n.op);
     ScalarStream& stream = ScalarStream::of(walk.tape());
     ScalarAdjoints& adjoints = ScalarAdjoints::of(walk);
-    if (stream.find(stretch.begin) == &stretch && stream.end_of(stretch) == stream.size()) stream.close();
+    if (stream.find(stretch.begin) == &stretch && stream.end_of(stretch) == stream.end()) stream.close();
     if (walk.records(n, {})) adjoints.become_recorded();
     adjoints.cover(stretch.begin);
     for (const auto& older : stretch.older)
         if (walk.reaches(older.get())) adjoints.cover(static_cast<ScalarStretch*>(older->op)->begin);
-    adjoints.sweep(stretch.begin, stream.end_of(stretch), !walk.tape().allow_nan, stretch.older.empty());
+    adjoints.sweep(stretch, !walk.tape().allow_nan);
     for (const ScalarStretch::Entered& e : stretch.entered) {
         Node* const to = e.tensor.node.get();
         if (!walk.reaches(to)) {
-            adjoints.leave(e.count);
+            adjoints.leave(e);
             continue;
         }
         if (is_single(to->dtype))
@@ -52,6 +52,7 @@ inline void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
         else
             give_back<double>(walk, adjoints, e, *to);
     }
+    adjoints.done(stretch);
     for (const auto& older : stretch.older) announce(walk, *older);
     if (!walk.retains(n)) stream.consume(stretch);
 }

@@ -21,25 +21,25 @@ public:
     ScalarForward(ScalarStream& s, std::size_t level) : stream_(s), level_(level), at_(find()) {}
 
     /// The tangent of an entry.
-    Real<double> of(std::uint32_t place)
+    Real<double> of(ScalarPlace place)
     {
         advance(place + 1);
         return dot(place);
     }
     /// All entries so far are dealt with.
-    void advance(std::uint32_t to)
+    void advance(ScalarPlace to)
     {
-        if (base() + static_cast<std::uint32_t>(dots().size()) >= to) return;
+        if (base() + dots().size() >= to) return;
         Tape& tape = stream_.tape();
         const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(level_));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
         const Restore<bool> rule(tape.in_rule, true);
-        for (auto i = base() + static_cast<std::uint32_t>(dots().size()); i < to; ++i) {
+        for (auto i = base() + dots().size(); i < to; ++i) {
             const Real<double> dot = step(i);
             dots().push_back({dot.plain(), dot.mark()});
         }
     }
-    void set(std::uint32_t place, const Real<double>& dot)
+    void set(ScalarPlace place, const Real<double>& dot)
     {
         dots()[place - base()] = {dot.plain(), dot.mark()};
     }
@@ -55,9 +55,9 @@ private:
         all.push_back({level_, start, first_place(start), {}});
         return all.size() - 1;
     }
-    std::uint32_t first_place(std::uint64_t start) const
+    ScalarPlace first_place(std::uint64_t start) const
     {
-        std::uint32_t first = stream_.size();
+        ScalarPlace first = stream_.end();
         const auto& stretches = stream_.stretches();
         for (std::size_t i = stretches.size(); i-- > 0 && stretches[i]->node->sequence >= start;)
             first = stretches[i]->begin;
@@ -65,36 +65,40 @@ private:
     }
     // the list may move: other levels are found while this one advances
     std::vector<ScalarTangents::Dot>& dots() { return stream_.tangents[at_].dots; }
-    std::uint32_t base() { return stream_.tangents[at_].base; }
+    ScalarPlace base() { return stream_.tangents[at_].base; }
 
-    Real<double> dot(std::uint32_t place)
+    Real<double> dot(ScalarPlace place)
     {
-        if (place < base()) return {};
-        const ScalarTangents::Dot& d = dots()[place - base()];
+        const ScalarTangents& t = stream_.tangents[at_];
+        if (place < t.base) return {};
+        const ScalarTangents::Dot& d = t.dots[place - t.base];
         return Real<double>(d.value, d.mark);
     }
     /// ẏ = Σ ẋ ∂y/∂x. An ẋ of 0 never makes a NaN of an infinite derivative.
-    Real<double> step(std::uint32_t i)
+    Real<double> step(ScalarPlace i)
     {
-        const ScalarEntry e = stream_.entries()[i];
-        if (e.op() == ScalarOp::input || (stream_.mask_of(i) & Tape::bit(level_)) == 0) return {};
-        Real<double> total = along(e, i, e.a());
-        if (e.form() == ScalarForm::both && e.b != e.a()) total += along(e, i, e.b);
+        const ScalarEntry e = stream_.entry(i);
+        if (e.op() == ScalarOp::input || (stream_.mask_of(e) & Tape::bit(level_)) == 0) return {};
+        if (e.op() == ScalarOp::link) return dot(e.far);
+        const ScalarPlace segment = stream_.segment_of(i);
+        Real<double> total = along(e, i, segment, e.a());
+        if (e.form() == ScalarForm::both && e.b != e.a()) total += along(e, i, segment, e.b);
         return total;
     }
-    Real<double> along(const ScalarEntry& e, std::uint32_t i, std::uint32_t operand)
+    Real<double> along(const ScalarEntry& e, ScalarPlace i, ScalarPlace segment, std::uint32_t operand)
     {
-        const Real<double> g = dot(operand);
+        const Real<double> g = dot(segment + operand);
         Real<double> sum;
         if (!g.is_active() && g.plain() == 0.0) return sum;
         const auto value = [&](std::uint32_t k) {
-            return Real<double>(stream_.entries()[k].value, stream_.mark(k));
+            return Real<double>(stream_.entry(segment + k).value, stream_.mark(segment + k));
         };
         const bool guarded = !stream_.tape().allow_nan;
-        pull(e, i, g, value, [&](std::uint32_t k, const Real<double>& r) {
-            if (k != operand || (guarded && g.plain() == 0.0 && !std::isfinite(r.plain()))) return;
-            sum += r;
-        });
+        pull(e, static_cast<std::uint32_t>(i - segment), g, value,
+             [&](std::uint32_t k, const Real<double>& r) {
+                 if (k != operand || (guarded && g.plain() == 0.0 && !std::isfinite(r.plain()))) return;
+                 sum += r;
+             });
         return sum;
     }
 

@@ -106,7 +106,7 @@ template <class F, class X> auto vjps(F f, const X& x, Site at = {__builtin_FILE
         pullback.keep(s, first, places);
         value = tree::detail::copied(y);
         for (Real<T>* r : detail::reals_in<T>(*value))
-            if (r->mark().index() >= first) *r = r->detach();
+            if (s.is_from(first, r->mark())) *r = r->detach();
     };
     if (detail::with_operations<T>(f, x, flat, "vjps", at, keep))
         return std::pair(std::move(*value), std::move(pullback));

@@ -132,6 +132,8 @@ template <class T, std::size_t n, class F> WayRun run_once(const T* cell, std::s
         return f(in[k]...);
     }(std::make_index_sequence<n>());
     note_results(stream, y, run.results);
+    if (stream.segment() != 0)
+        fail<MemoryError>("kernel", "a cell does more than 2^31 operations: no kernel, scalar code", {});
     run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
     return run;
 }
