@@ -218,20 +218,18 @@ TEST_CASE("Segments of any size, in memory and on disk, give the same bits by ev
     const std::string folder = std::filesystem::temp_directory_path() / "wengert_segments";
     std::filesystem::create_directories(folder);
     const Numbers want = by_all_roads();
-    for (const std::size_t size : {5, 16, 150, 2000}) {
+    for (const std::size_t size : {60, 400}) {
         INFO(size);
         const Room in_memory({.segment = size});
         CHECK(by_all_roads() == want);
     }
-    for (const std::uint64_t first : {(1ULL << 31) - 700, (1ULL << 32) - 700, (3ULL << 32) - 1}) {
-        INFO(first);
-        for (const std::size_t size : {0, 150}) {
-            const Room far_on({.segment = size, .first = first});
-            CHECK(by_all_roads() == want);
-        }
+    for (const std::size_t size : {0, 150}) {
+        INFO(size);
+        const Room far_on({.segment = size, .first = (1ULL << 32) - 700});
+        CHECK(by_all_roads() == want);
     }
     CHECK(by_all_roads() == want);
-    for (const std::size_t bytes : {1, 3000, 30000}) {
+    for (const std::size_t bytes : {1, 30000}) {
         INFO(bytes);
         const Room on_disk({.bytes = bytes, .folder = folder, .segment = 150});
         CHECK(by_all_roads() == want);

@@ -14,7 +14,8 @@ inline void ScalarStream::reserve(std::size_t more)
     const std::size_t in_memory = room_.bytes / sizeof(ScalarEntry);
     if (wanted <= held) return;
     std::size_t roomy = 2 * held + 1024;
-    if (roomy > in_memory) roomy = held < in_memory ? in_memory : held + in_memory;
+    if (roomy > in_memory)
+        roomy = held < in_memory ? in_memory : held + std::max<std::size_t>(in_memory, 1 << 16);
     roomy = std::max(wanted, roomy);
     const bool some = wanted <= in_memory || !room_.folder.empty();
     void* p = some ? moved(roomy * sizeof(ScalarEntry)) : nullptr;

@@ -200,10 +200,18 @@ public:
     /// The stretch that a mark names, or null: those of numbers that are refused, and of variables.
     ScalarStretch* find(ScalarMark m) const noexcept
     {
-        for (std::size_t k = segments_.size(); k-- > 0;)
-            if (ScalarStretch* s = find(segments_[k] + m.index());
-                s && s->segment == segments_[k] && s->has(m.stretch()))
+        const auto in = [&](ScalarPlace segment) {
+            ScalarStretch* s = find(segment + m.index());
+            return s && s->segment == segment && s->has(m.stretch()) ? s : nullptr;
+        };
+        if (ScalarStretch* s = in(newest_); s || segments_.size() == 1) return s;
+        if (found_ < segments_.size())
+            if (ScalarStretch* s = in(segments_[found_])) return s;
+        for (std::size_t k = segments_.size() - 1; k-- > 0;)
+            if (ScalarStretch* s = in(segments_[k])) {
+                found_ = k;
                 return s;
+            }
         return nullptr;
     }
     /// Is it of the newest segment, from that index on?
@@ -325,6 +333,7 @@ private:
     ScalarEntry* memory_ = nullptr;            ///< all entries
     std::size_t held_entries_ = 0;             ///< for so many there is room
     std::vector<ScalarPlace> segments_{0};     ///< where they begin, in order
+    mutable std::size_t found_ = 0;            ///< where a mark's stretch was found last
     ScalarPlace oldest_ = 0, newest_ = 0;      ///< the first of them and the last
 
     /// Where an operation was called, under AnomalyMode.
