@@ -19,6 +19,7 @@ inline void ScalarStream::reserve(std::size_t more)
     roomy = std::max(wanted, roomy);
     const bool some = wanted <= in_memory || !room_.folder.empty();
     void* p = some ? moved(roomy * sizeof(ScalarEntry)) : nullptr;
+    if (!p && guards) detail::refuse_unrolled(in_memory);
     if (!p)
         throw MemoryError(
             "[scalar code] no memory for more operations: " + std::to_string(offset(end())) +
@@ -34,7 +35,7 @@ inline void ScalarStream::reserve(std::size_t more)
 inline void ScalarStream::begin_segment(std::size_t more)
 {
     segments_.reserve(segments_.size() + 1);
-    reserve(more + 1);
+    reserve(more + 3);  // index 0, and two links
     close();
     const ScalarPlace before = segment();
     segments_.push_back(end());

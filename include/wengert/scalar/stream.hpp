@@ -395,5 +395,6 @@ __attribute__((noinline)) inline ScalarMark ScalarStream::note_pair(ScalarOp op,
 
 }  // namespace wengert
 
-#include "memory.hpp"
 #include "stream_impl.hpp"
+
+#include "memory.hpp"

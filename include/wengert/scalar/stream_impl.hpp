@@ -339,7 +339,7 @@ __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(Scal
                            tape.in_rule ? tape.site_override : detail::line_of_user());
     a = in_a ? s.place(a, x) : ScalarMark();
     b = in_b ? s.place(b, z) : ScalarMark();
-    s.open_for(in_a | in_b, 0, 3);
+    s.open_for(in_a | in_b, 0, s.segments_.size() > 1 ? 3 : 1);
     b = s.near(b, z);  // a's is next to the operation: what is sent back goes to a first
     a = s.near(a, x);
     const ScalarMark made = !is_pair(op)             ? s.append(op, ScalarForm::unary, a.index(), y)
