@@ -2,7 +2,7 @@
 #include "catch.hpp"
 
 #if __has_include(<Eigen/Dense>) || __has_include(<eigen3/Eigen/Dense>)
-#include "eigen_matrices.hpp"
+#include "eigen/eigen_matrices.hpp"
 
 #include <wengert/ops/sum.hpp>
 
