@@ -16,7 +16,7 @@ struct Ruled {
 };
 /// Where an array's elements are: affine in the axes, but for some rules.
 struct Reach {
-    static constexpr std::size_t most_axes = 16, most_rules = 6;
+    static constexpr std::size_t most_axes = 16, most_rules = 10;
     void* data = nullptr;  ///< null: a number in the place of elements
     long long offset = 0, step[most_axes] = {};
     long long rules = 0;
@@ -39,6 +39,7 @@ struct IndexLaunch {
     void* place = nullptr;
     long long room = 0;
 };
+static_assert(sizeof(IndexLaunch) <= 4096, "what a launch can be given");
 
 inline constexpr std::string_view index_text = R"wg(
 struct wg_rule {
@@ -48,7 +49,7 @@ struct wg_rule {
 struct wg_reach {
     void* data;
     wg_int offset, step[16], rules;
-    wg_rule rule[6];
+    wg_rule rule[10];
 };
 struct wg_given {
     const int64_t* data;
