@@ -164,9 +164,8 @@ void check(const Case& c, double within)
 
 }  // namespace
 
-TEST_CASE("What else <cmath> has")
-{
-#define FUNCTION(name, ...)                                                                                  \
+/// A formula in x, at some places.
+#define FORMULA(name, ...)                                                                                   \
     check({#name,                                                                                            \
            [](auto x) {                                                                                      \
                using namespace std;                                                                          \
@@ -174,14 +173,16 @@ TEST_CASE("What else <cmath> has")
            },                                                                                                \
            {__VA_ARGS__}},                                                                                   \
           1e-13)
-    FUNCTION(hypot(x, 2.0 * x, 1.0), 0.3), FUNCTION(hypot(1.0, 2.0, x), 0.3), FUNCTION(fma(x, 2.0, x), 0.3);
-    FUNCTION(lerp(x, 3.0 * x, 0.4), 0.3), FUNCTION(lerp(0.5, 2.0, x), 0.3, 1.0, 1.7),
-        FUNCTION(lerp(-x, x, x), 0.3);
-    FUNCTION(remainder(x, 1.2) * x, 5.3, 0.3), FUNCTION(remainder(5.3, x) * x, 1.2);
-    FUNCTION(scalbn(x, ilogb(x)) + logb(x) + scalbln(x, 3L) * x, 5.3), FUNCTION(nextafter(x, 1.0) * x, 1.2);
-    FUNCTION(nexttoward(x, 9.0L) * x, 1.2);
-    FUNCTION(tgamma(x), 0.3, 2.7, -1.4, 25.5), FUNCTION(lgamma(x), 0.3, 2.7, -1.4, 25.5);
-#undef FUNCTION
+
+TEST_CASE("What else <cmath> has")
+{
+    FORMULA(hypot(x, 2.0 * x, 1.0), 0.3), FORMULA(hypot(1.0, 2.0, x), 0.3), FORMULA(fma(x, 2.0, x), 0.3);
+    FORMULA(lerp(x, 3.0 * x, 0.4), 0.3), FORMULA(lerp(0.5, 2.0, x), 0.3, 1.0, 1.7),
+        FORMULA(lerp(-x, x, x), 0.3);
+    FORMULA(remainder(x, 1.2) * x, 5.3, 0.3), FORMULA(remainder(5.3, x) * x, 1.2);
+    FORMULA(scalbn(x, ilogb(x)) + logb(x) + scalbln(x, 3L) * x, 5.3), FORMULA(nextafter(x, 1.0) * x, 1.2);
+    FORMULA(nexttoward(x, 9.0L) * x, 1.2);
+    FORMULA(tgamma(x), 0.3, 2.7, -1.4, 25.5), FORMULA(lgamma(x), 0.3, 2.7, -1.4, 25.5);
     const auto parts = [](auto x) {
         using std::frexp, std::modf, std::remquo;
         int e = 0, q = 0;
@@ -204,25 +205,15 @@ TEST_CASE("What else <cmath> has")
 #ifdef __STDCPP_MATH_SPEC_FUNCS__
 TEST_CASE("Special functions")
 {
-#define FUNCTION(name, ...)                                                                                  \
-    check({#name,                                                                                            \
-           [](auto x) {                                                                                      \
-               using namespace std;                                                                          \
-               return name;                                                                                  \
-           },                                                                                                \
-           {__VA_ARGS__}},                                                                                   \
-          1e-13)
-    FUNCTION(expint(x), 0.7, -0.7), FUNCTION(comp_ellint_1(x), 0.4, 1e-4), FUNCTION(comp_ellint_2(x), -0.3);
-    FUNCTION(ellint_1(x, 0.9), 0.4, 1e-4), FUNCTION(ellint_1(0.4, x), 0.9);
-    FUNCTION(ellint_2(x, x), 0.4), FUNCTION(beta(x, 2.7), 1.2), FUNCTION(beta(2.7, x), 1.2);
-    FUNCTION(cyl_bessel_j(0, x), 1.3), FUNCTION(cyl_bessel_j(0.5, x), 1.3), FUNCTION(cyl_bessel_j(2, x), 1.3);
-    FUNCTION(cyl_neumann(0, x), 1.3), FUNCTION(cyl_neumann(1.5, x), 1.3);
-    FUNCTION(cyl_bessel_i(0, x), 1.3), FUNCTION(cyl_bessel_i(0.3, x), 1.3),
-        FUNCTION(cyl_bessel_k(1.5, x), 1.3);
-    FUNCTION(sph_bessel(0, x), 1.3), FUNCTION(sph_bessel(3, x), 1.3), FUNCTION(sph_neumann(2, x), 1.3);
-    FUNCTION(legendre(0, x) * x, 0.3), FUNCTION(legendre(5, x), 0.3), FUNCTION(laguerre(4, x), 0.3);
-    FUNCTION(hermite(5, x), 0.3), FUNCTION(assoc_laguerre(4, 2, x), 0.3);
-#undef FUNCTION
+    FORMULA(expint(x), 0.7, -0.7), FORMULA(comp_ellint_1(x), 0.4, 1e-4), FORMULA(comp_ellint_2(x), -0.3);
+    FORMULA(ellint_1(x, 0.9), 0.4, 1e-4), FORMULA(ellint_1(0.4, x), 0.9);
+    FORMULA(ellint_2(x, x), 0.4), FORMULA(beta(x, 2.7), 1.2), FORMULA(beta(2.7, x), 1.2);
+    FORMULA(cyl_bessel_j(0, x), 1.3), FORMULA(cyl_bessel_j(0.5, x), 1.3), FORMULA(cyl_bessel_j(2, x), 1.3);
+    FORMULA(cyl_neumann(0, x), 1.3), FORMULA(cyl_neumann(1.5, x), 1.3);
+    FORMULA(cyl_bessel_i(0, x), 1.3), FORMULA(cyl_bessel_i(0.3, x), 1.3), FORMULA(cyl_bessel_k(1.5, x), 1.3);
+    FORMULA(sph_bessel(0, x), 1.3), FORMULA(sph_bessel(3, x), 1.3), FORMULA(sph_neumann(2, x), 1.3);
+    FORMULA(legendre(0, x) * x, 0.3), FORMULA(legendre(5, x), 0.3), FORMULA(laguerre(4, x), 0.3);
+    FORMULA(hermite(5, x), 0.3), FORMULA(assoc_laguerre(4, 2, x), 0.3);
 }
 #endif
 
