@@ -338,3 +338,45 @@ TEST_CASE("A while_loop in a kernel stays a loop, in its derivatives and in froz
     static_cast<void>(graph(a));
     CHECK(graph.graph(a).size() < 20);
 }
+
+TEST_CASE("A for_each in a kernel counts each cell's steps")
+{
+    // x after `steps` times x ← x − h x² i, as each cell is told
+    const auto decayed = [](auto x, auto steps, auto h) {
+        using Number = decltype(x);
+        if constexpr (std::is_arithmetic_v<Number>) {
+            for (int i = 0; i < steps; ++i) x = x - h * x * x * i;
+            return x;
+        } else {
+            return wg::for_each(
+                steps, [&](const Number& now, const Number& i) { return now - h * now * now * i; }, x);
+        }
+    };
+    const auto kernel = wg::kernel(decayed);
+    const D x = {0.5, 2.0, 1.0, 0.7}, steps = {3.0, 0.0, 1.0, 20.0};
+    const auto value = [&](const D& q) { return kernel(q, steps, 0.01); };
+    const D y = value(x);
+    for (int i = 0; i < 4; ++i)
+        CHECK(y(i).item() == Approx(decayed(x(i).item(), steps(i).item(), 0.01)).epsilon(1e-14));
+    CHECK(wg::check_grads(value, x, {.order = 2}).ok);
+    const auto frozen =
+        wg::freeze([&](const D& q) { return wg::grad([&](const D& p) { return sum(value(p)); })(q); });
+    for (int k = 0; k < 2; ++k)
+        CHECK(wg::allclose(frozen(x), wg::grad([&](const D& p) { return sum(value(p)); })(x), 1e-13));
+    CHECK(frozen.graph(x).size() < 40);  // not twenty steps
+    // Scalar code: the same, recorded step by step; structs are states, too.
+    CHECK(wg::check_grads([&](R a) { return decayed(a, R(7.0), R(0.01)); }, R(0.7)).ok);
+    struct Pair {
+        R a, b;
+    };
+    const auto fibonacci = [](R a) {
+        const Pair end = wg::for_each(
+            10,
+            [](const Pair& p, const R&) {
+                return Pair{p.b, p.a + p.b};
+            },
+            Pair{a, a});
+        return end.b;
+    };
+    CHECK(wg::grad(fibonacci)(R(1.0)).value() == 144);
+}

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "../transforms/tree.hpp"
-#include "exchange.hpp"
+#include "packed.hpp"
 
 namespace wengert::detail {
 
@@ -194,6 +194,27 @@ State while_loop(Test&& test, Body&& body, const State& state, Site = {__builtin
     }
     while (test(std::as_const(now))) now = body(std::as_const(now));
     return now;
+}
+
+/// state = body(state, i) for i = 0, 1, … as long as i < count, where `count` is a number or a Real, and i a Real. While it lasts body
+/// changes nothing else. A loop as while_loop is: in a kernel each cell has its own count.
+template <class Count, class Body, class State>
+    requires(
+        tree::contains_number<State> &&
+        std::is_convertible_v<
+            std::invoke_result_t<Body&, const State&, const Real<typename detail::first_real<State>::type>&>,
+            State>)
+State for_each(const Count& count, Body&& body, const State& state,
+               Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    using Number = Real<typename detail::first_real<State>::type>;
+    using Counted = std::pair<Number, State>;
+    return while_loop([&](const Counted& now) { return now.first < count; },
+                      [&](const Counted& now) {
+                          return Counted(now.first + Number(1), body(now.second, now.first));
+                      },
+                      Counted(Number(0), state), at)
+        .second;
 }
 
 }  // namespace wengert
