@@ -2,6 +2,7 @@
 // emitted C (graph/emit/cpp_helpers.hpp); a thread makes what comes of one block of four words.
 #pragma once
 
+#include "../array/elsewhere.hpp"
 #include "../graph/emit/cpp_helpers.hpp"
 #include "../tape/calls.hpp"
 #include "sort.hpp"

@@ -8,6 +8,10 @@
 
 namespace wengert {
 
+namespace detail {
+[[noreturn]] void refuse_unrolled(std::size_t most);  // stream_impl.hpp
+}
+
 inline void ScalarStream::reserve(std::size_t more)
 {
     const std::size_t held = held_entries_, wanted = offset(end()) + more;

@@ -201,7 +201,7 @@ private:
     std::string call(TermKind kind, const Operands& in, DType type) const
     {
         std::string out = function(kind, type) + "(" + in[0];
-        for (const std::size_t k : {1, 2})
+        for (std::size_t k = 1; k < 3; ++k)
             if (!in[k].empty()) out += ", " + in[k];
         return out + ")";
     }

@@ -155,7 +155,7 @@ template <class F, class L, std::size_t operands>
 inline void fold_line(const Lines<L, operands>& row, typename L::value_type* out)
 {
     if (row.n <= L::width) return fold_register<F>(row, out);
-    typename L::value_type r[3];
+    typename L::value_type r[3] = {};
     row_passes<F, false, 0>(row, r, out);
     if constexpr (MapsLines<F>) {
         FoldLine<L> line = line_of<pass_count<F>>(row, r);
