@@ -81,7 +81,7 @@ struct Plus {
 /// The kernel that adds two tiles of floats or doubles.
 template <class A = xsimd::default_arch> TileKernel add_tile(DType d)
 {
-    return with_real(d, []<class T>() { return tile_kernel<Plus, A, T, T, T>; });
+    return with_real(d, [&]<class T>() { return tile_kernel<Plus, A, T, T, T>; });
 }
 template <class T> void copy_tile(std::size_t n, const void* const* in, void* out)
 {

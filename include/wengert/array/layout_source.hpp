@@ -158,7 +158,7 @@ WENGERT_INLINE void add_into(Block& to, const Block& from)
                                 kernels::Store::assign);
     }
     kernels::Operand operands[] = {operand(to, from.shape), operand(from, from.shape)};
-    const TileKernel copy = with_real(to.dtype, []<class T>() { return kernels::copy_tile<T>; });
+    const TileKernel copy = with_real(to.dtype, [&]<class T>() { return kernels::copy_tile<T>; });
     kernels::execute(copy, from.shape, to.dtype, operands, 2, kernels::Store::accumulate);
 }
 

@@ -35,7 +35,7 @@ consteval std::string_view last_name(std::string_view text)
 }
 template <class S, std::size_t I> consteval std::string_view find_name()
 {
-    constexpr auto address = &std::get<I>(tie(example<S>.value));
+    constexpr auto address = std::addressof(std::get<I>(tie(example<S>.value)));
     return last_name(text_of_address<Address<decltype(address)>{address}>());
 }
 #ifdef __clang__

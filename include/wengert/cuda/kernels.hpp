@@ -55,11 +55,11 @@ public:
         const std::lock_guard lock(mutex_);
         const std::string full = key + '\n' + name;
         if (const auto found = functions_.find(full); found != functions_.end()) return found->second;
-        auto module = modules_.find(key);
-        if (module == modules_.end())
-            module = modules_.emplace(key, load(gpu, std::string(kernel_prelude) + text())).first;
+        auto loaded = modules_.find(key);
+        if (loaded == modules_.end())
+            loaded = modules_.emplace(key, load(gpu, std::string(kernel_prelude) + text())).first;
         Function* f = nullptr;
-        check(Driver::get().find(&f, module->second, name), "cuModuleGetFunction");
+        check(Driver::get().find(&f, loaded->second, name), "cuModuleGetFunction");
         return functions_.emplace(full, f).first->second;
     }
 

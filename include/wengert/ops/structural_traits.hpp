@@ -67,6 +67,10 @@ template <class Op> void destroy_pooled(void* op) noexcept
         std::free(op);
 }
 
+/// What `each` is asked with: nvcc takes no generic lambda there.
+struct EachField {
+    template <class X> void operator()(X&) const {}
+};
 /// The parameters one by one: members of an aggregate, or what `each` hands out.
 template <class X> void visit_field(X& x, FieldVisitor& visitor)
 {
@@ -82,7 +86,7 @@ template <class X> void visit_field(X& x, FieldVisitor& visitor)
         x = static_cast<X>(wide);
     } else if constexpr (std::is_same_v<X, Extents>) {
         visitor.extents(x);
-    } else if constexpr (requires { x.each([](auto&) {}); }) {
+    } else if constexpr (requires { x.each(EachField{}); }) {
         x.each([&](auto& field) { visit_field(field, visitor); });
     } else if constexpr (requires {
                              x.get();

@@ -15,6 +15,9 @@ struct ClosureBase {};
 
 template <class X>
 concept NoSite = !std::is_same_v<X, Site>;
+/// A concept, which nobody looks into before Self is complete.
+template <class Self, class... X>
+concept Accepts = Self::template accepts<X...>();
 
 /// Gives Self, which has at_line(at, x…) and accepts<X…>, a call operator that ends with the user's line. A default
 /// argument cannot follow a pack: the operator is written out for up to four arguments, and with more of them the line
@@ -22,32 +25,32 @@ concept NoSite = !std::is_same_v<X, Site>;
 template <class Self> class Closure : public ClosureBase {
 public:
     template <NoSite A>
-        requires(Self::template accepts<A>())
+        requires Accepts<Self, A>
     auto operator()(const A& a, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a);
     }
     template <NoSite A, NoSite B>
-        requires(Self::template accepts<A, B>())
+        requires Accepts<Self, A, B>
     auto operator()(const A& a, const B& b, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a, b);
     }
     template <NoSite A, NoSite B, NoSite C>
-        requires(Self::template accepts<A, B, C>())
+        requires Accepts<Self, A, B, C>
     auto operator()(const A& a, const B& b, const C& c, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a, b, c);
     }
     template <NoSite A, NoSite B, NoSite C, NoSite D>
-        requires(Self::template accepts<A, B, C, D>())
+        requires Accepts<Self, A, B, C, D>
     auto operator()(const A& a, const B& b, const C& c, const D& d,
                     Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a, b, c, d);
     }
     template <NoSite... X>
-        requires(sizeof...(X) > 4 && Self::template accepts<X...>())
+        requires(sizeof...(X) > 4 && Accepts<Self, X...>)
     auto operator()(const X&... x) const
     {
         return self().at_line(made_, x...);

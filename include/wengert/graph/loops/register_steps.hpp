@@ -12,13 +12,14 @@ template <class T, class A = xsimd::default_arch> struct RegisterSteps {
     /// One register: out = a op b. What is returned is handed to the next step, for which it is still in a register: its
     /// store would be waited for.
     struct Step {
-        V (*run)(const Step& s, V before);
+        void (*run)();  ///< a Run: nvcc refuses vectors of structs that name a type with a register in it
         const T *a, *b;
         T* out;
     };
+    using Run = V (*)(const Step& s, V before);
     /// An operation, according to which operand is the result of the step before.
     struct Rule {
-        decltype(Step::run) neither, first, second;
+        Run neither, first, second;
         bool repeats = false;  ///< a is one element
     };
 
@@ -27,12 +28,13 @@ template <class T, class A = xsimd::default_arch> struct RegisterSteps {
     {
         const T* known = before ? before->out : nullptr;
         const bool first = known && a == known, second = known && b == known;
-        return {first ? rule.first : second ? rule.second : rule.neither, a, b, out};
+        const Run run = first ? rule.first : second ? rule.second : rule.neither;
+        return {reinterpret_cast<void (*)()>(run), a, b, out};
     }
     static void run(const Step* s, const Step* end)
     {
         V now(T(0));
-        for (; s != end; ++s) now = s->run(*s, now);
+        for (; s != end; ++s) now = reinterpret_cast<Run>(s->run)(*s, now);
     }
 
     /// How a primitive's rule is carried out in registers, null for those that are called as ever. Its operands are of T, too.
@@ -41,7 +43,7 @@ template <class T, class A = xsimd::default_arch> struct RegisterSteps {
         if (!p.describe || p.dtype != dtype_of<T>() || p.arity == 0 || p.arity > 2) return nullptr;
         const auto program = written_rule(p.arity, p.describe);
         for (const Known& k : known())
-            if (k.arity == p.arity && same_rule(k.program, program)) return k.rule;
+            if (k.arity == p.arity && same_rule(k.program, program)) return static_cast<const Rule*>(k.rule);
         return nullptr;
     }
 
@@ -58,7 +60,7 @@ private:
     struct Known {
         std::size_t arity;
         std::vector<TermStep> program;
-        const Rule* rule;
+        const void* rule;  ///< a Rule, as in Step
     };
     static const std::vector<Known>& known()
     {

@@ -206,7 +206,7 @@ private:
             if (i.in[k]->dtype != n.dtype || (i.in[k] == values_[n.inputs[k]].get() && !memory_[root]))
                 return false;
         }
-        const std::size_t width = with_real(n.dtype, []<class T>() { return Lane<T>::width; });
+        const std::size_t width = with_real(n.dtype, [&]<class T>() { return Lane<T>::width; });
         i.count = (i.count + width - 1) / width * width;
         return true;
     }

@@ -44,7 +44,7 @@ template <class T, class A> [[gnu::noinline]] Lane<T, A> general_pow(Lane<T, A> 
 {
     return detail::functions::pow(x, y);
 }
-template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y)
+template <class T, class A> inline Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y)
 {
     return all(y == lit(2)) ? x * x : general_pow(x, y);
 }
@@ -52,7 +52,7 @@ template <class T, class A> Lane<T, A> atan2(Lane<T, A> y, Lane<T, A> x)
 {
     return detail::functions::atan2(y, x);
 }
-template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y)
+template <class T, class A> inline Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y)
 {
     return detail::functions::hypot(x, y);
 }

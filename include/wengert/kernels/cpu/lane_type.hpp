@@ -47,9 +47,9 @@ template <class T, class A> struct LaneInteger;
 
 /// Functions whose code does not fit beside the operators: defined in lane_math.hpp.
 namespace lane_math {
-template <class T, class A> Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y);
+template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y);
 template <class T, class A> Lane<T, A> atan2(Lane<T, A> y, Lane<T, A> x);
-template <class T, class A> Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y);
+template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y);
 }  // namespace lane_math
 
 namespace detail {
