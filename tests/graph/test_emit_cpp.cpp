@@ -19,6 +19,7 @@
 #include <wengert/ops/take.hpp>
 #include <wengert/ops/writer.hpp>
 #include <wengert/transforms/derivatives.hpp>
+#include <wengert/transforms/lambda.hpp>
 
 using D = Tensor<double>;
 using F = Tensor<float>;
@@ -147,6 +148,14 @@ std::vector<Program> corners()
     list.push_back(program<double>(
         "infinite", {D{{1.0, infinity, 2.0}, {-infinity, 1.0, infinity}, {-infinity, -infinity, -infinity}}},
         [](const std::vector<D>& w, const auto& out) { out(softmax(w[0])), out(log_softmax(w[0])); }));
+    list.push_back(program<double>("unused", {numbers<double>({4, 6}, 1), numbers<double>({6}, 2)},
+                                   [](const std::vector<D>& w, const auto& out) {
+                                       const auto first = wengert::elementwise(
+                                           [](const auto& a, const auto&) { return a + a; });
+                                       const D x = w[0] * 2.0;
+                                       static_cast<void>(sum(exp(x), {1}) * 3.0);
+                                       out(first(x, exp(w[0] + w[1])));
+                                   }));
     return list;
 }
 

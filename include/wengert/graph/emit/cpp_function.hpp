@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../loops/compiled_step.hpp"
+#include "../passes/dead_code.hpp"
 #include "../passes/inlining.hpp"
 #include "cpp_guards.hpp"
 #include "cpp_hoist.hpp"
@@ -84,6 +85,21 @@ private:
                 list += filled(list.empty() ? "(void*)($)" : ", (void*)($)", w_.pointer(v));
         w_.line("{ void* const p[] = {$}; $(p, run->zero); }", list, f);
     }
+    /// What the results of a loop are made from, they included: a rule may leave an operand out.
+    std::set<ValueId> read_in(const tiling::Group& group) const
+    {
+        const Graph& g = w_.graph;
+        std::set<ValueId> read(group.results.begin(), group.results.end());
+        for (std::size_t k = group.nodes.size(); k-- > 0;) {
+            const ValueId v = group.nodes[k];
+            if (!read.contains(v)) continue;
+            const auto& x = g.node(v).inputs;
+            const std::vector<bool> of = TermCode::read(program_of(g, w_.plan.layouts, v, true), x.size());
+            for (std::size_t i = 0; i < x.size(); ++i)
+                if (of[i]) read.insert(x[i]);
+        }
+        return read;
+    }
     void loop(const tiling::Task& t)
     {
         const Graph& g = w_.graph;
@@ -100,8 +116,10 @@ private:
         };
         std::unordered_map<ValueId, std::string> names;
         std::vector<std::string> loads;
+        const std::set<ValueId> read = read_in(t.group);
         w_.open("{");
         for (std::size_t k = 0; k < in.size(); ++k) {
+            if (!read.contains(in[k])) continue;
             double value = 0;
             const bool known = text_literal(g, w_.plan.layouts, in[k], value, true);
             names[in[k]] = known ? literal_text(value, g.node(in[k]).dtype) : "x" + std::to_string(k);
@@ -115,6 +133,7 @@ private:
         for (const std::string& l : loads) w_.line(l);
         TermCode code(w_.body, w_.indent(), w_.prefix, w_.module.helpers);
         for (ValueId v : t.group.nodes) {
+            if (!read.contains(v)) continue;
             std::vector<std::string> x;
             for (ValueId i : g.node(v).inputs) x.push_back(names[i]);
             names[v] = code.write(program_of(g, w_.plan.layouts, v, true), x);
@@ -159,7 +178,8 @@ inline const CppModule::LoopBody& CppModule::body(const std::shared_ptr<const Gr
     const std::pair key(g.get(), fixed);
     if (const auto known = bodies_.find(key); known != bodies_.end()) return known->second;
     const BodyCompiler* const c = body_compiler().load();
-    const auto whole = std::make_shared<const Graph>(c ? c->optimize(*g) : passes::composed(*g));
+    const auto whole =
+        std::make_shared<const Graph>(c ? c->optimize(*g) : passes::dead_code(passes::composed(*g)));
     HoistedBody parts{nullptr, whole};
     if (fixed != LoopParameters::npos) parts = Hoisting(*whole, fixed).split(whole);
     kept_.insert(kept_.end(), {g, parts.step});

@@ -151,7 +151,7 @@ private:
 
 WENGERT_INLINE std::string emit_cpp(const Graph& g, std::string_view name)
 {
-    const Graph whole = passes::composed(g);
+    const Graph whole = passes::dead_code(passes::composed(g));
     return detail::CppHeader(whole, name).text();
 }
 

@@ -40,7 +40,7 @@ protected:
             return lanes ? TermCode(unused).expression_of(p, names)
                          : TermCode(unused, {}, w_.prefix, w_.module.helpers).expression_of(p, names);
         }
-        return called(p, live, in, lanes, split);
+        return called(p, in, lanes, split);
     }
 
     std::array<DType, FoldInput::count> types_{};
@@ -63,14 +63,9 @@ private:
         return false;
     }
     /// `split`: a number is put into lanes, and taken from them.
-    std::string called(const TypedProgram& p, const std::vector<bool>& live, const FoldInputs& in, bool lanes,
-                       bool split)
+    std::string called(const TypedProgram& p, const FoldInputs& in, bool lanes, bool split)
     {
-        std::array<bool, FoldInput::count> read{};
-        for (std::size_t k = 0; k < live.size(); ++k)
-            for (const std::int32_t of : {p.steps()[k].a, p.steps()[k].b, p.steps()[k].c})
-                if (live[k] && of >= 0 && p.step(of).kind == TermKind::input)
-                    read[static_cast<std::size_t>(p.step(of).a)] = true;
+        const std::vector<bool> read = TermCode::read(p, FoldInput::count);
         std::vector<std::string> names(in.size());
         std::string parameters, arguments;
         const std::string few = filled("V<$, 16 / sizeof($)>", type(), type());

@@ -100,6 +100,15 @@ public:
                       !p.is_constant(static_cast<std::int32_t>(i));
         return live;
     }
+    /// Which of so many operands the result is made from.
+    static std::vector<bool> read(const TypedProgram& p, std::size_t operands)
+    {
+        std::vector<bool> live = needed(p), read(operands, false);
+        for (std::size_t i = 0; i < live.size(); ++i)
+            if (const TermStep& s = p.steps()[i]; live[i] && s.kind == TermKind::input)
+                read[static_cast<std::size_t>(s.a)] = true;
+        return read;
+    }
     /// The result as one expression, of no more than one operation.
     std::string expression_of(const TypedProgram& p, const std::vector<std::string>& in)
     {
