@@ -6,27 +6,6 @@
 
 namespace wengert::tiling {
 
-/// The sums of a row's blocks, added like the carries of a binary counter.
-template <class T> class BlockSums {
-public:
-    void start() { depth_ = blocks_ = 0; }
-    void add(T sum)
-    {
-        for (std::size_t carry = ++blocks_; carry % 2 == 0; carry /= 2) sum = pending_[--depth_] + sum;
-        pending_[depth_++] = sum;
-    }
-    T total()
-    {
-        T total = pending_[--depth_];
-        while (depth_ > 0) total = pending_[--depth_] + total;
-        return total;
-    }
-
-private:
-    T pending_[64];
-    std::size_t depth_, blocks_;
-};
-
 /// Sums (or means) of rows of `length` elements that arrive one after the other. Where somebody else sees the elements
 /// before `first`, a block or a row of one block begins there, and rows of several blocks leave their blocks' sums in
 /// `sums`, one after the other, for add_blocks().
@@ -35,6 +14,7 @@ template <class T, class A = xsimd::default_arch> class SumStream {
     static constexpr std::size_t lanes = kernels::detail::virtual_bytes / sizeof(T),
                                  registers = lanes / L::width, block = kernels::detail::row_block<T>;
     using Plus = kernels::detail::Add;
+    using BlockSums = kernels::detail::Carries<Plus, L>;
 
 public:
     static std::size_t blocks_of(std::size_t length) { return (length + block - 1) / block; }
@@ -58,7 +38,7 @@ public:
     static void add_blocks(const T* sums, std::size_t rows, std::size_t length, bool mean, std::byte* out)
     {
         T* to = reinterpret_cast<T*>(out);
-        BlockSums<T> total;
+        BlockSums total;
         if (length <= block) return;
         for (std::size_t r = 0; r < rows; ++r) {
             total.start();
@@ -167,7 +147,7 @@ private:
 
     alignas(64) T sum_[lanes];
     T rest_[lanes];
-    BlockSums<T> blocks_;
+    BlockSums blocks_;
     T *out_, *sums_;
     std::size_t length_, done_, in_block_, held_;
     bool mean_;

@@ -62,6 +62,8 @@ template <class Op, class L> class Carries {
     using S = FoldState<Op, typename L::value_type>;
 
 public:
+    /// Anew, with another row.
+    void start() { depth_ = blocks_ = 0; }
     void add(S sum)
     {
         for (std::size_t carry = ++blocks_; carry % 2 == 0; carry /= 2)
