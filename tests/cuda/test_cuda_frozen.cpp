@@ -97,6 +97,141 @@ TEST_CASE("elementwise operations of a graph are one kernel with the host's bits
               Tensor<double>{0.0, -1.0, 2.0});
 }
 
+TEST_CASE("index programs run in the kernels of a graph", "[gpu][libraries]")
+{
+    using T = Tensor<double>;
+    using I = Tensor<std::int64_t>;
+    const auto kernels = [](std::size_t n, const auto& f, const auto&... x) {
+        const wg::FreezeStats s = same_bits(f, x...);
+        CHECK(s.kernels == n);
+        CHECK(s.uncompiled == 0);
+    };
+    const T a = some({6, 5}), b = some({6, 5}, 5), grid = some({7, 7});
+    kernels(
+        1, [](const T& u) { return u + 0.1 * (roll(u, 1, 0) + roll(u, -2, 1) - 2.0 * u); }, a);
+    const auto heat = [](const T& x) {
+        const auto inner = wg::range(1, 6), before = wg::range(0, 5), after = wg::range(2, 7);
+        T u = copy(x);
+        for (int k = 0; k < 2; ++k) {
+            const T around = view(u, before, inner) + view(u, after, inner) + view(u, inner, before) +
+                             view(u, inner, after);
+            view(u, inner, inner) += 0.1 * (around - 4.0 * view(u, inner, inner));
+        }
+        return u;
+    };
+    kernels(2, heat, grid);
+    kernels(6, wg::grad([&](const T& x) { return sum(square(heat(x))); }), grid);
+    kernels(
+        1,
+        [](const T& x, const T& y) {
+            return wg::concatenate({exp(x), y, x * y}, 1) * 2.0;
+        },
+        a, b);
+    kernels(
+        1,
+        [](const T& x, const T& y) {
+            return tanh(wg::stack({x, exp(y), y}, 1));
+        },
+        a, b);
+    kernels(
+        1,
+        [](const T& x) {
+            return exp(pad(x * 2.0, {{1, 2}, {0, 1}}, 7.5));
+        },
+        a);
+    kernels(
+        1,
+        [](const T& x) {
+            return repeat(x, 3, 1) - square(pad(x, {{0, 0}, {4, 6}}, wg::PadMode::wrap));
+        },
+        a);
+    kernels(
+        1,
+        [](const T& x) {
+            return square(pad(x, {{3, 2}, {0, 4}}, wg::PadMode::reflect));
+        },
+        a);
+    kernels(
+        1, [](const T& x, const I& i) { return exp(take(x * 3.0, i, 0)) * 2.0; }, a, I{1, 4, -1});
+    kernels(
+        1, [](const T& x, const I& i) { return take_along_axis(x, i, 1) + 1.0; }, a,
+        I{{1, 3}, {0, 0}, {2, 4}, {1, 1}, {0, 4}, {3, 2}});
+    kernels(1, wg::grad([](const T& x) { return sum(square(view(x, wg::range(0, 6, 2)))); }), a);
+    kernels(
+        2,
+        [](const I& x) {
+            return roll(x * 3, 1, 0) - diff(pad(x, {{1, 0}}, 2.0));
+        },
+        I{4, -1, 7});
+    kernels(
+        1, [](const T& x) { return where(roll(x > 0.0, 1, 1), x, -x); }, a);
+    // a copy of what is moved is made where it is moved once; what others read as well is there before
+    kernels(
+        2,
+        [](const T& x) {
+            const T y = exp(x);
+            return roll(y, 1, 0) + roll(y, 1, 1);
+        },
+        a);
+    // the elements that a roll takes are not written over
+    kernels(
+        3,
+        [](const T& x) {
+            T u = exp(x);
+            for (int k = 0; k < 2; ++k) u = roll(u, 1, 0) + 0.5 * u;
+            return u;
+        },
+        a);
+}
+
+namespace {
+/// A program that is drawn: operations of all kinds over arrays of one shape.
+Tensor<double> drawn(std::uint64_t seed, const Tensor<double>& x)
+{
+    std::vector<Tensor<double>> all = {x, x * 0.5};
+    const auto draw = [&](std::uint64_t n) {
+        seed = seed * 6364136223846793005U + 1442695040888963407U;
+        return (seed >> 33) % n;
+    };
+    for (int k = 0; k < 14; ++k) {
+        const Tensor<double>&u = all[draw(all.size())], &v = all[draw(all.size())];
+        const auto n = static_cast<std::int64_t>(draw(4));
+        const auto axis = static_cast<int>(draw(2));
+        switch (draw(12)) {
+        case 0: all.push_back(u * v + 0.25); break;
+        case 1: all.push_back(tanh(u) - v); break;
+        case 2: all.push_back(roll(u, n - 2, axis)); break;
+        case 3: all.push_back(where(u > v, u, 0.5 * v)); break;
+        case 4: all.push_back(view(pad(u, {{1, n}, {n, 0}}, 0.5), wg::range(0, 6), wg::range(0, 5))); break;
+        case 5: all.push_back(view(wg::concatenate({u, v}, axis), wg::range(0, 6), wg::range(0, 5))); break;
+        case 6: all.push_back(u - amax(v, {axis}, true)); break;
+        case 7: all.push_back(u * mean(u * v, {axis}, true)); break;
+        case 8: all.push_back(v + 0.1 * sum(u)); break;
+        case 9: {
+            Tensor<double> w = copy(u);
+            view(w, wg::range(1, 5), wg::range(0, 4)) += view(v, wg::range(2, 6), wg::range(1, 5)) * 0.5;
+            all.push_back(w);
+            break;
+        }
+        case 10: all.push_back(transpose(reshape(u * 0.5, {5, 6}))); break;
+        default: all.push_back(take(u, Tensor<std::int64_t>{5, 0, 3, 3, n, -1}, 0)); break;
+        }
+    }
+    return all.back() + all[all.size() - 2] * sum(all[all.size() - 3] * 0.1, {1}, true);
+}
+}  // namespace
+
+TEST_CASE("programs that are drawn have the host's bits in graphs", "[gpu][libraries]")
+{
+    for (std::uint64_t seed = 1; seed < 9; ++seed) {
+        INFO("seed " << seed);
+        const auto f = [seed](const Tensor<double>& x) { return drawn(seed, x); };
+        same_bits(f, some({6, 5}));
+        if (seed % 4 == 0)
+            same_bits(wg::grad([f](const Tensor<double>& x) { return sum(square(f(x))); }), some({6, 5}));
+    }
+}
+
 TEST_CASE("a replay on a device launches what was planned, and nobody waits", "[gpu][libraries]")
 {
     const auto f = [](const Tensor<double>& x, const Tensor<double>& rate) {

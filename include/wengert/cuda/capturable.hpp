@@ -13,8 +13,7 @@ public:
         : g_(g), plan_(plan), by_table_(g.size(), true), whole_(plan.stores.size(), true)
     {
         can_ = g.guards().empty() && plan.tasks.size() > 1 && plan.arena.bytes <= most_kept;
-        for (const tiling::Task& t : plan.tasks)
-            if (!t.group.fused) look_at(t.group);
+        for (const tiling::Task& t : plan.tasks) t.group.fused ? look_into(t.group) : look_at(t.group);
         for (std::size_t k = 0; k < g.outputs().size(); ++k)
             if (!passes_on(k) && !lands(k)) by_table_[plan.root(g.outputs()[k])] = false;
         find_stores();
@@ -43,6 +42,12 @@ private:
         return is_described(*n.primitive) && each_program(g, n, [](const Index& p, std::span<const ValueId>) {
                    return p.given_count == 0;
                });
+    }
+    /// Positions are asked about by themselves.
+    void look_into(const tiling::Group& group)
+    {
+        for (ValueId v : group.nodes)
+            can_ = can_ && (g_.node(v).primitive->value || described(g_, g_.node(v)));
     }
     void look_at(const tiling::Group& group)
     {

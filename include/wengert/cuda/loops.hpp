@@ -133,6 +133,7 @@ private:
 struct ReplayStep {
     Function* kernel = nullptr;             ///< null: by itself
     std::vector<ValueId> addresses;         ///< that a launch is given
+    std::vector<ValueId> positions;         ///< operations of it for which elements are positions
     std::int64_t count = 0;                 ///< elements
     std::unique_ptr<DeviceLoop> loop = {};  ///< or a loop or branch, whose bodies run there
     bool keeps = false;                     ///< code of the user's: it gets memory of its own

@@ -10,6 +10,7 @@
 #include "../devices/cuda/capture.hpp"
 #include "capturable.hpp"
 #include "group_text.hpp"
+#include "moves.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -19,7 +20,8 @@ Gpu& gpu_with(std::uint8_t device);
 class Replay final : public Executable {
 public:
     Replay(const Graph& g, const PlanOptions& options, std::uint8_t device)
-        : graph_(g), device_(device), watch_(options.watch), plan_(planned(graph_, options)),
+        : graph_(g), device_(device), watch_(options.watch), layouts_(tiling::layouts_of(graph_)),
+          wants_(graph_, layouts_), plan_(graph_, options, tiling::groups_of(graph_, layouts_, wants_), true),
           crossings_(graph_, plan_), capturable_(graph_, plan_), steps_(plan_.tasks.size()),
           guards_(graph_, plan_, device_), constants_(g.size()), blocks_(g.size()),
           owned_(g.outputs().size()), at_(g.size())
@@ -68,13 +70,6 @@ private:
         }
     };
 
-    static tiling::Plan planned(const Graph& g, const PlanOptions& options)
-    {
-        const tiling::Layouts layouts = tiling::layouts_of(g);
-        GroupPreferences wants(g, layouts);
-        return tiling::Plan(g, options, tiling::groups_of(g, layouts, wants), true);
-    }
-
     /// One text for all groups; those that differ in their addresses only are one kernel.
     void compile()
     {
@@ -88,9 +83,11 @@ private:
                 by_itself(steps_[t], graph_.node(group.nodes[0]));
                 continue;
             }
-            const GroupText text(graph_, plan_.layouts, group, helpers);
+            const GroupText text(graph_, layouts_, group, wants_, helpers);
             steps_[t].addresses = text.addresses();
             steps_[t].count = text.count();
+            for (ValueId v : group.nodes)
+                if (is_described(*graph_.node(v).primitive) && asks(v)) steps_[t].positions.push_back(v);
             const auto [at, fresh] = names.emplace(text.text(), "wg_" + std::to_string(names.size()));
             if (fresh) kernels += "extern \"C\" __global__ void " + at->second + at->first;
             name[t] = at->second;
@@ -105,6 +102,12 @@ private:
             if (!name[t].empty())
                 steps_[t].kernel =
                     Kernels::of(gpu).find(gpu, "graph " + key.text(), name[t].c_str(), [&] { return whole; });
+    }
+    /// Are elements of its operands positions?
+    bool asks(ValueId v) const
+    {
+        return !each_program(graph_, graph_.node(v),
+                             [](const Index& p, std::span<const ValueId>) { return p.given_count == 0; });
     }
     void by_itself(ReplayStep& s, const GraphNode& n)
     {
@@ -241,8 +244,22 @@ private:
             call(s, task.group.nodes[0]);
         for (ValueId v : s.ends) blocks_[v] = {};
     }
+    /// Asks whether elements that are used as positions are such.
+    void ask(Gpu& gpu, ValueId v)
+    {
+        const GraphNode& n = graph_.node(v);
+        each_program(graph_, n, [&](const Index& p, std::span<const ValueId> in) {
+            each_given(p, [&](const GivenUse& use) {
+                const Ref<Block> b = block(in[use.operand]);
+                if (!ask_positions(gpu, use, n.primitive->name, b, n.at))
+                    check_given(use, n.primitive->name, on_host(b), n.at);
+            });
+            return true;
+        });
+    }
     void launch_group(Gpu& gpu, const ReplayStep& s)
     {
+        for (ValueId v : s.positions) ask(gpu, v);
         parameters_.resize(s.addresses.size() + 1);
         std::memcpy(&parameters_[0], &kernels::zero_cotangent, sizeof(double));
         for (std::size_t k = 0; k < s.addresses.size(); ++k) parameters_[k + 1] = given(s.addresses[k]);
@@ -370,6 +387,8 @@ private:
     Graph graph_;
     std::uint8_t device_;
     PlanWatch* watch_;
+    tiling::Layouts layouts_;
+    GroupPreferences wants_;
     tiling::Plan plan_;
     Crossings crossings_;
     Capturable capturable_;

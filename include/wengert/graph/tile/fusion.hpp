@@ -73,8 +73,10 @@ private:
     bool passed_on(ValueId i, ValueId v) const
     {
         const ValueId u = source_[i];
-        return together(u, v) && rows_->in_step(i, u, v);
+        return together(u, v) && rows_->in_step(i, u, v) && (!moves(v) || wants_.in_step(i, v));
     }
+    /// Does it take elements from other places?
+    bool moves(ValueId v) const { return wants_.moves && is_described(*node(v).primitive); }
 
     void find_needed()
     {
@@ -92,9 +94,9 @@ private:
     std::uint32_t elements_of(ValueId v)
     {
         const GraphNode& n = node(v);
-        if (n.kind != Graph::Kind::operation || !needed_[v] || !n.primitive->value) return 0;
-        if (n.inputs.empty() || n.inputs.size() > kernels::max_operands || element_count(n.shape) == 0)
-            return 0;
+        if (!runs_itself(v) || !(n.primitive->value || moves(v))) return 0;
+        if (n.inputs.empty() || element_count(n.shape) == 0) return 0;
+        if (n.primitive->value && n.inputs.size() > kernels::max_operands) return 0;
         return wants_.fuses(v) ? number_of(n.shape, n.segment) : 0;
     }
     std::uint32_t number_of(const Shape& shape, std::uint16_t segment)
@@ -201,8 +203,13 @@ private:
             if (fusible(v)) {
                 std::uint32_t& k = open[find(v)];
                 if (k == none || !wants_.has_room(groups_[k], v)) k = new_group(true);
-                put(v, k);
-                count_operands(v, k);
+                if (const ValueList* all = wants_.whole_step(v)) {
+                    for (ValueId u : *all) put(u, k);
+                    for (ValueId u : *all) count_operands(u, k);
+                } else {
+                    put(v, k);
+                    count_operands(v, k);
+                }
             } else if (const ValueList* all = wants_.whole_step(v)) {
                 if (all->back() != v) continue;
                 const std::uint32_t k = new_group(true);
@@ -238,13 +245,22 @@ private:
     {
         group.operands.clear();
         const std::uint32_t k = group_[group.nodes[0]];
+        const auto add = [](ValueList& list, ValueId i) {
+            if (std::find(list.begin(), list.end(), i) == list.end()) list.push_back(i);
+        };
         for (ValueId v : group.nodes)
             for (ValueId i : node(v).inputs) {
                 if (group.fused && group_[source_[i]] == k) continue;
-                if (std::find(group.operands.begin(), group.operands.end(), i) == group.operands.end())
-                    group.operands.push_back(i);
+                add(group.operands, i);
+                if (group.fused && wants_.moves && reads_elsewhere(i, v)) add(group.moved, i);
             }
         if (!group.fused) group.results = group.nodes;
+    }
+    /// At other places than the group makes?
+    bool reads_elsewhere(ValueId i, ValueId v) const
+    {
+        const ValueList* all = wants_.whole_step(v);
+        return (all && all->back() != v) || (moves(v) && !wants_.in_step(i, v));
     }
 
     /// Values of fused groups that others read.

@@ -10,6 +10,7 @@ namespace wengert::tiling {
 struct Group {
     ValueList nodes;     ///< in the graph's order
     ValueList operands;  ///< what it reads from outside, each once
+    ValueList moved;     ///< those of them that it reads at other places than the ones it makes
     ValueList results;  ///< what is read outside, is an output, or is guarded: no views, written contiguously
     bool fused = true;  ///< false: one node, run by a library kernel
 };
@@ -20,15 +21,19 @@ public:
     bool reshapes = false;   ///< a view of all elements in their order is the operand, whatever its shape
     bool rows = false;       ///< operations on rows run with those on their elements (row_groups.hpp)
     bool strangers = false;  ///< operations run together that have nothing in common but their elements
+    bool moves =
+        false;  ///< index programs run with others, element by element of their results: `fuses` is asked of them, too
 
-    /// Can v, an elementwise operation, run with others? It is asked once, in the graph's order.
+    /// Can v, an elementwise operation or one that moves, run with others? It is asked once, in the graph's order.
     virtual bool fuses(ValueId v) = 0;
     /// Has the group room for v, one more of these?
     virtual bool has_room(const Group& group, ValueId v) const = 0;
     /// Is v, of no such kind, a sum that is taken while the group makes its operand?
     virtual bool adds_up(const Group& group, ValueId v) const = 0;
-    /// All that runs in one step with v, which fuses with nothing else: the last one needs the others. Null for v alone.
+    /// All that runs in one step with v: the last one needs the others, which fuse with nothing else. Null for v alone.
     virtual const ValueList* whole_step(ValueId) const { return nullptr; }
+    /// Does v, which moves, read i at the very places that it makes?
+    virtual bool in_step(ValueId, ValueId) const { return false; }
 
 protected:
     ~Preferences() = default;
@@ -38,7 +43,7 @@ protected:
 inline Group single_group(const Graph& g, ValueId v)
 {
     const GraphNode& n = g.node(v);
-    Group one{{v}, {}, {v}, n.primitive->value != nullptr};
+    Group one{{v}, {}, {}, {v}, n.primitive->value != nullptr};
     for (ValueId i : n.inputs)
         if (std::find(one.operands.begin(), one.operands.end(), i) == one.operands.end())
             one.operands.push_back(i);

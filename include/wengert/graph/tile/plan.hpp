@@ -68,7 +68,9 @@ private:
     {
         Task t;
         for (std::size_t r = 0; r < group.results.size(); ++r) t.over.push_back(no_value);
-        t.throws = !group.fused && may_throw(graph, layouts, group.nodes[0]);
+        for (ValueId v : group.nodes)
+            t.throws = t.throws || ((!group.fused || is_described(*graph.node(v).primitive)) &&
+                                    may_throw(graph, layouts, v));
         t.group = std::move(group);
         tasks.push_back(std::move(t));
         return tasks.back();
@@ -191,7 +193,10 @@ private:
     bool overwrites_fused(const Task& task, ValueId v, ValueId o) const
     {
         const GraphNode& n = graph.node(v);
-        if (!n.primitive->value || size_of(graph.node(o).dtype) != size_of(n.dtype)) return false;
+        const bool moves = !task.group.moved.empty() && is_described(*n.primitive);
+        if (!(n.primitive->value || moves) || size_of(graph.node(o).dtype) != size_of(n.dtype)) return false;
+        for (ValueId i : task.group.moved)
+            if (root(i) == root(o)) return false;
         for (ValueId i : task.group.operands)
             if (root(i) == root(o) && !(whole(i) && graph.node(i).shape == n.shape)) return false;
         return true;
