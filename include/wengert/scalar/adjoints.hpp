@@ -21,6 +21,12 @@ struct SegmentAdjoints {
 
     std::size_t slot(ScalarPlace p) const noexcept { return p - base + 1; }
     double& at(ScalarPlace p) noexcept { return plain[slot(p)]; }
+    /// Into the cache; places of others do no harm.
+    void ask_for(ScalarPlace p) const noexcept
+    {
+        const auto first = reinterpret_cast<std::uintptr_t>(plain.data());
+        __builtin_prefetch(reinterpret_cast<const void*>(first + slot(p) * sizeof(double)), 1);
+    }
     /// Adjoints up to a place.
     void grow(ScalarPlace end, std::vector<double>& zeros)
     {
@@ -124,6 +130,8 @@ public:
                 part = &part_of(p);
                 from = part->base, end = from + part->used;
             }
+            if (k + 24 < places.size())
+                part->ask_for(places[k + 24]);  // every so many lines one: more than prefetchers see
             part->at(p) += static_cast<double>(g[k]);
         }
     }
@@ -155,20 +163,18 @@ public:
         if (stretch_end == s.begin) return;
         SegmentAdjoints& part = part_of(s.begin, stretch_end - s.begin);
         if (recorded_) return sweep_recorded(part, s.begin, stretch_end, guarded);
-        constexpr std::uint32_t cached = 40'000;
         const auto begin = static_cast<std::uint32_t>(s.begin - s.segment);
         const auto end = static_cast<std::uint32_t>(stretch_end - s.segment);
         const auto here = [&](const Ref<Node>& n) {
             return static_cast<ScalarStretch*>(n->op)->segment == s.segment;
         };
-        const bool far = end - begin > cached, inside = std::none_of(s.older.begin(), s.older.end(), here);
+        const bool inside = std::none_of(s.older.begin(), s.older.end(), here);
         if (!guarded)
-            sweep_plain<false, false, false>(part, begin, end);
+            sweep_plain<false, false>(part, begin, end);
         else if (inside)
-            far ? sweep_plain<true, true, true>(part, begin, end)
-                : sweep_plain<true, true, false>(part, begin, end);
+            sweep_plain<true, true>(part, begin, end);
         else
-            sweep_plain<true, false, false>(part, begin, end);
+            sweep_plain<true, false>(part, begin, end);
         part.swept += end - begin;
     }
     /// The sweep has been through a stretch and its inputs: a segment of which nothing is left needs no memory.
@@ -206,49 +212,44 @@ private:
     /// (docs/design.md). What an operation sends to the one before it, most often its operand, stays in a register: through memory
     /// a chain waits twice as long. An adjoint that has been used is 0 again.
     /// `inside`: operands are of this part alone, or links.
-    template <bool guarded, bool inside, bool far>
+    template <bool guarded, bool inside>
     void sweep_plain(SegmentAdjoints& part, std::uint32_t begin, std::uint32_t end)
     {
         const ScalarEntry* const entries = &stream_.entry(part.segment);
         const auto base = static_cast<std::uint32_t>(part.base - part.segment);
         // the slot of index 0, were there one: slots are counted from plain, indices from the segment's beginning
         const auto origin = reinterpret_cast<std::uintptr_t>(part.plain.data() + 1) - base * sizeof(double);
-        const auto adjoint = [=](std::uint32_t k) __attribute__((always_inline))->double&
+        const auto slot = [=](std::uint32_t k) __attribute__((always_inline))
         {
-            return *reinterpret_cast<double*>(origin + k * sizeof(double));
+            return reinterpret_cast<double*>(origin + k * sizeof(double));
         };
-        const auto value = [=](std::uint32_t k) { return entries[k].value; };
-        double next = adjoint(end - 1);
-        for (std::uint32_t i = end; i-- > begin;) {
-            const ScalarEntry& e = entries[i];
-            if constexpr (
-                far) {  // operands of long ago are in no cache, and in an order that no prefetcher knows
-                const std::uint32_t k = entries[i < 32 ? 0 : i - 32].a();
-                __builtin_prefetch(&entries[k]);
-                __builtin_prefetch(&adjoint(k), 1);
-            }
-            const double g = std::exchange(next, adjoint(i - 1));
-            if (e.op() == ScalarOp::input) {
-                adjoint(i) = g;
+        const auto value = [=](std::uint32_t k) __attribute__((always_inline)) { return entries[k].value; };
+        const ScalarEntry *e = entries + end, *const first = entries + begin;
+        double *own = slot(end), next = own[-1];
+        while (e-- != first) {
+            --own;
+            const double g = std::exchange(next, own[-1]);
+            *own = 0;
+            if (e->op() > ScalarOp::sqrt) [[unlikely]] {
+                if (guarded && g == 0.0) continue;
+                own[-1] = next;
+                pull_function(part, static_cast<std::uint32_t>(e - entries), g);
+                next = own[-1];
                 continue;
             }
-            adjoint(i) = 0;
-            if (guarded && g == 0.0) continue;
-            if (e.op() > ScalarOp::sqrt) {
-                adjoint(i - 1) = next;
-                pull_function(part, i, g);
-                next = adjoint(i - 1);
-                continue;
-            }
-            pull_arithmetic(
-                e, i, g, value, [&](std::uint32_t k, double r) __attribute__((always_inline)) {
-                    if (k + 1 == i)
-                        next += r;
-                    else
-                        adjoint(inside || k >= base ? k : base - 1) += r;
-                });
+            const auto add = [&](std::uint32_t k, double r) __attribute__((always_inline))
+            {
+                double* const to = slot(inside || k >= base ? k : base - 1);
+                if (to == own - 1)
+                    next += r;
+                else
+                    *to += r;
+            };
+            const auto stay = [=](double r) __attribute__((always_inline)) { *own = r; };
+            pull_arithmetic<guarded>(
+                *e, g, [=]() __attribute__((always_inline)) { return e->value; }, value, add, stay);
         }
-        adjoint(begin - 1) = next;
+        own[-1] = next;
     }
     /// Apart, so that the loop above has its registers for itself.
     __attribute__((noinline)) void pull_function(SegmentAdjoints& part, std::uint32_t i, double g)

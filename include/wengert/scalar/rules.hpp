@@ -93,20 +93,19 @@ __attribute__((always_inline)) inline void pull_pair(const ScalarEntry& e, std::
     if (left || both) add(both ? e.b : e.a(), second_rule(e.op(), g, x, z, y));
 }
 
-/// What an operation of + − × ÷ √ sends back.
-template <class N, class Value, class Add>
-__attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e, std::uint32_t i, const N& g,
-                                                           const Value& value, Add&& add)
+/// What an operation of + − × ÷ √ sends back; what an input has stays with it. `result()` is the value of the operation.
+/// `guarded`: a cotangent of 0 is passed over where the derivative may be infinite. Sums take it along, which costs less than
+/// the question: an adjoint begins as +0, is never −0 therefore, and keeps its bits.
+template <bool guarded, class N, class Result, class Value, class Add, class Stay>
+__attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e, const N& g,
+                                                           const Result& result, const Value& value,
+                                                           Add&& add, Stay&& stay)
 {
     using enum ScalarForm;
     constexpr auto code = ScalarEntry::code_of;
-    const auto function = [&](ScalarOp op) __attribute__((always_inline))
-    {
-        add(e.a(), unary_rule(
-                       op, g, [&] { return N(value(e.a())); }, [&] { return N(value(i)); }));
-    };
+    const auto passed_over = [&]() __attribute__((always_inline)) { return guarded && g == N(0.0); };
     switch (e.code()) {
-    case code(ScalarOp::input, unary): return;
+    case code(ScalarOp::input, unary): return stay(g);
     case code(ScalarOp::add, both): add(e.a(), g); return add(e.b, g);
     case code(ScalarOp::add, right_constant):
     case code(ScalarOp::add, left_constant):
@@ -115,17 +114,23 @@ __attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e,
     case code(ScalarOp::subtract, both): add(e.a(), g); return add(e.b, -g);
     case code(ScalarOp::subtract, left_constant):
     case code(ScalarOp::negative, unary): return add(e.a(), -g);
-    case code(ScalarOp::multiply, both): add(e.a(), g * value(e.b)); return add(e.b, g * value(e.a()));
+    case code(ScalarOp::multiply, both):
+        if (passed_over()) return;
+        add(e.a(), g * value(e.b));
+        return add(e.b, g * value(e.a()));
     case code(ScalarOp::multiply, right_constant):
-    case code(ScalarOp::multiply, left_constant): return add(e.a(), g * e.c);
-    case code(ScalarOp::divide, right_constant): return add(e.a(), g / e.c);
-    case code(ScalarOp::divide, left_constant): return add(e.a(), -g * (value(i) / value(e.a())));
+    case code(ScalarOp::multiply, left_constant): return passed_over() ? void() : add(e.a(), g * e.c);
+    case code(ScalarOp::divide, right_constant): return passed_over() ? void() : add(e.a(), g / e.c);
+    case code(ScalarOp::divide, left_constant):
+        return passed_over() ? void() : add(e.a(), -g * (result() / value(e.a())));
     case code(ScalarOp::divide, both): {
+        if (passed_over()) return;
         const N q = g / value(e.b);
         add(e.a(), q);
-        return add(e.b, -q * value(i));
+        return add(e.b, -q * result());
     }
-    case code(ScalarOp::sqrt, unary): return function(ScalarOp::sqrt);
+    case code(ScalarOp::sqrt, unary):
+        return passed_over() ? void() : add(e.a(), unary_rule(ScalarOp::sqrt, g, result, result));
     default: __builtin_unreachable();
     }
 }
@@ -135,10 +140,11 @@ template <class N, class Value, class Add>
 __attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
                                                 const Value& value, Add&& add)
 {
-    if (e.op() <= ScalarOp::sqrt) return pull_arithmetic(e, i, g, value, add);
+    const auto result = [&] { return N(value(i)); };
+    if (e.op() <= ScalarOp::sqrt) return pull_arithmetic<false>(e, g, result, value, add, [](const N&) {});
     if (e.form() != ScalarForm::unary) return pull_pair(e, i, g, value, add);
     add(e.a(), unary_rule(
-                   e.op(), g, [&] { return N(value(e.a())); }, [&] { return N(value(i)); }));
+                   e.op(), g, [&] { return N(value(e.a())); }, result));
 }
 
 }  // namespace wengert::detail

@@ -98,12 +98,14 @@ struct ScalarVariable {
 /// What recording an operation looks at: operands of one stretch and one mask, all of whose levels record, are the usual case.
 struct ScalarCursor {
     static constexpr std::uint32_t nothing = ~std::uint32_t{0};  ///< no stretch's number
-    using Count = long long;  ///< of a type that no entry has: writing these leaves it as it is
+    // of types that no entry has: writing one leaves these as they are, and in registers
+    using Count = long long;
+    using Word = unsigned long long;
 
     ScalarEntry* entries = nullptr;  ///< of the newest segment
     Count size = 1, capacity = 0;
-    std::uint64_t usual = std::uint64_t{nothing} << 32;  ///< a mark of the stretch, but for its place
-    std::uint64_t levels = 0;                            ///< what an entry's word has of the mask
+    Word usual = Word{nothing} << 32;  ///< a mark of the stretch, but for its place
+    Word levels = 0;                   ///< what an entry's word has of the mask
 
     /// Of operands of the usual case their places; else a number of more than 32 bits. An operand twice counts as one.
     [[gnu::always_inline]] bool takes(std::uint64_t a, std::uint64_t b) const noexcept
@@ -113,6 +115,7 @@ struct ScalarCursor {
     [[gnu::always_inline]] ScalarMark append(ScalarOp op, ScalarForm form, std::uint64_t a, double y) noexcept
     {
         const Count at = size++;
+        if (at < 1) __builtin_unreachable();  // so compilers need not ask whether the result is active
         entries[at].value = y;
         entries[at].word = levels | ScalarEntry::word_of(op, form) | a;
         return ScalarMark(usual | static_cast<std::uint64_t>(at));

@@ -273,7 +273,7 @@ inline ScalarMark ScalarStream::near(ScalarMark m, double value)
         open_->older.push_back(Ref<Node>(from->node));
     if (from->segment == segment()) return m;
     const ScalarPlace at = from->segment + m.index();
-    const Restore<std::uint64_t> own(levels, ScalarEntry::word_of(entry(at).mask()));
+    const Restore<Word> own(levels, ScalarEntry::word_of(entry(at).mask()));
     ScalarCursor::entries[size()].far = at;
     return append(ScalarOp::link, ScalarForm::unary, 0, value);
 }
