@@ -106,6 +106,19 @@ TEST_CASE("reductions: axes that are none")
     CHECK(elements(mean(x, Axes())) == List{1, 2, 3});
 }
 
+TEST_CASE("reductions: an axis as a number is one in braces")
+{
+    const Tensor<double> x = {{1, 2, 3}, {4, 6, 8}};
+    const std::size_t last = 1;
+    CHECK(elements(sum(x, -1)) == elements(sum(x, {1})));
+    CHECK(elements(sum(x, last)) == List{6, 18});
+    CHECK(amax(x, 0, true).shape() == Shape{1, 3});
+    CHECK(elements(var(x, 0, false, 1)) == elements(var(x, {0}, false, 1)));
+    CHECK(squeeze(amin(x, 0, true), 0).shape() == Shape{3});
+    STATIC_REQUIRE_FALSE(std::is_convertible_v<bool, AxesArgument>);  // sum(x, true) is no axis 1
+    STATIC_REQUIRE_FALSE(std::is_convertible_v<double, AxesArgument>);
+}
+
 TEST_CASE("sum, mean, var: ten million floats against long double")
 {
     std::mt19937 generator(1);

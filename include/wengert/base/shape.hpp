@@ -170,6 +170,17 @@ using Shape = Extents;
 using Strides = Extents;  ///< in elements, zero along broadcast axes
 using Axes = Extents;
 
+/// Axes as an argument: several in braces, or one as a number.
+struct AxesArgument : Axes {
+    using Axes::Axes;
+    AxesArgument() = default;
+    AxesArgument(const Axes& axes) : Axes(axes) {}
+    template <class I>
+        requires(std::is_integral_v<I> && !std::is_same_v<I, bool>)
+    AxesArgument(I axis) : Axes{axis}
+    {}
+};
+
 /// "(3, 4)", "(3,)" is written "(3)", rank 0 "()".
 std::string to_string(const Extents& shape);
 

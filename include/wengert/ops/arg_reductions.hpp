@@ -86,7 +86,7 @@ Tensor<bool, D> all(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builti
     return detail::decided<Quantifier<true>, bool>(detail::truth(x, at), nullptr, false, at);
 }
 template <class T, class D>
-Tensor<bool, D> all(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+Tensor<bool, D> all(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false,
                     Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<Quantifier<true>, bool>(detail::truth(x, at), &axes, keepdims, at);
@@ -99,7 +99,7 @@ Tensor<bool, D> any(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builti
     return detail::decided<Quantifier<false>, bool>(detail::truth(x, at), nullptr, false, at);
 }
 template <class T, class D>
-Tensor<bool, D> any(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+Tensor<bool, D> any(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false,
                     Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::decided<Quantifier<false>, bool>(detail::truth(x, at), &axes, keepdims, at);

@@ -63,7 +63,7 @@ template <class T, class D> auto mean(const Tensor<T, D>& x, Site at = {__builti
         return mean(cast<double>(x, at), at);
 }
 template <class T, class D>
-auto mean(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+auto mean(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false,
           Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if constexpr (is_differentiable<T>)
@@ -79,7 +79,7 @@ Tensor<Total<T>, D> prod(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __b
     return detail::product_over(x, nullptr, false, at);
 }
 template <class T, class D>
-Tensor<Total<T>, D> prod(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+Tensor<Total<T>, D> prod(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false,
                          Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::product_over(x, &axes, keepdims, at);
@@ -92,7 +92,7 @@ Tensor<T, D> amax(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_
     return detail::reduced<Extremum<true>>(x, nullptr, false, at);
 }
 template <class T, class D>
-Tensor<T, D> amax(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+Tensor<T, D> amax(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false,
                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Extremum<true>>(x, &axes, keepdims, at);
@@ -105,7 +105,7 @@ Tensor<T, D> amin(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_
     return detail::reduced<Extremum<false>>(x, nullptr, false, at);
 }
 template <class T, class D>
-Tensor<T, D> amin(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+Tensor<T, D> amin(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false,
                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<Extremum<false>>(x, &axes, keepdims, at);
@@ -118,7 +118,7 @@ Tensor<T, D> var(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_L
     return apply<Var, T>(Var{detail::along("var", x, nullptr, false, at), 0}, at, x);
 }
 template <Differentiable T, class D>
-Tensor<T, D> var(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false, std::size_t ddof = 0,
+Tensor<T, D> var(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false, std::size_t ddof = 0,
                  Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Var, T>(Var{detail::along("var", x, &axes, keepdims, at), ddof}, at, x);
@@ -131,8 +131,8 @@ Tensor<T, D> stddev(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builti
     return detail::root(apply<Var, T>(Var{detail::along("stddev", x, nullptr, false, at), 0}, at, x), at);
 }
 template <Differentiable T, class D>
-Tensor<T, D> stddev(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false, std::size_t ddof = 0,
-                    Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, D> stddev(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false,
+                    std::size_t ddof = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::root(apply<Var, T>(Var{detail::along("stddev", x, &axes, keepdims, at), ddof}, at, x), at);
 }
@@ -157,7 +157,7 @@ Tensor<T, D> logsumexp(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __bui
     return detail::reduced<LogSumExp>(x, nullptr, false, at);
 }
 template <Differentiable T, class D>
-Tensor<T, D> logsumexp(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+Tensor<T, D> logsumexp(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false,
                        Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::reduced<LogSumExp>(x, &axes, keepdims, at);

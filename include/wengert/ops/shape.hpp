@@ -66,7 +66,8 @@ Tensor<T, D> expand_dims(const Tensor<T, D>& x, std::int64_t axis,
 
 /// Without the given axes. A view. Throws ShapeError when the extent of one of them is not 1.
 template <class T, class D>
-Tensor<T, D> squeeze(const Tensor<T, D>& x, const Axes& axes, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, D> squeeze(const Tensor<T, D>& x, const AxesArgument& axes,
+                     Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Axes drop = normalize_axes("squeeze", axes, false, x.shape("squeeze", at), at);
     for (auto a : drop)

@@ -145,7 +145,7 @@ Tensor<Total<T>, D> sum(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __bu
 
 /// The sum over the given axes, negative ones counted from the end. Throws ShapeError for an axis out of range.
 template <class T, class D>
-Tensor<Total<T>, D> sum(const Tensor<T, D>& x, const Axes& axes, bool keepdims = false,
+Tensor<Total<T>, D> sum(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false,
                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply<Sum, Total<T>>(
