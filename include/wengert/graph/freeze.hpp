@@ -55,7 +55,7 @@ protected:
         FrozenCore& core = *core_;
         Tape& tape = Tape::current();
         if (is_inlined(tape, x...)) [[unlikely]] {
-            count_one(core.stats.inlined);
+            ++core.stats.inlined;
             if (core.live.empty()) return run_function(run, at, x...);
             Occupied alone(core);
             alone.wait_for_live();
@@ -95,7 +95,7 @@ protected:
         bool check = false;
         FrozenPath* const path = core.replay(entry, a.inputs, outputs, check);
         if (looked && path && !check && !recorder()->seen(path)) {
-            count_one(core.stats.inlined);
+            ++core.stats.inlined;
             return run_function(run, at, x...);
         }
         if (path && !check && !levels) [[likely]]
@@ -195,7 +195,7 @@ protected:
     }
     template <class Y, class... X> Y run_eagerly(Run<Y, X...> run, const Site& at, const X&... x) const
     {
-        count_one(core_->stats.eager_calls);
+        ++core_->stats.eager_calls;
         return run_function(run, at, x...);
     }
 
@@ -286,6 +286,14 @@ public:
     const FreezeStats& stats() const noexcept { return core_->stats; }
     /// Why the last call that was traced, or ran eagerly, did so.
     const std::string& explain() const noexcept { return core_->reason; }
+    /// Both, for a thread beside which others may call: from outside of any call.
+    std::pair<FreezeStats, std::string> told() const
+    {
+        static_cast<void>(current_thread());
+        Occupied alone(*core_);
+        alone.wait();
+        return {core_->stats, core_->reason};
+    }
     /// The optimized graph that answers these arguments; traces f when there is none, which leaves live tensors as they are.
     /// Valid until its path is evicted.
     template <class... X> const Graph& graph(const X&... x) const

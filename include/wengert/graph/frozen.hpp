@@ -17,15 +17,27 @@
 
 namespace wengert {
 
+/// Calls of several threads at once are counted, too.
+class SharedCount {
+public:
+    SharedCount() = default;
+    SharedCount(const SharedCount& c) : n_(c) {}
+    SharedCount& operator=(const SharedCount& c) { return n_ = c, *this; }
+    operator std::size_t() const noexcept { return std::atomic_ref(n_).load(std::memory_order_relaxed); }
+    void operator++() noexcept { std::atomic_ref(n_).fetch_add(1, std::memory_order_relaxed); }
+
+private:
+    mutable std::size_t n_ = 0;
+};
+
 /// What a frozen function has done. Of the plan: that of the last path traced.
 struct FreezeStats {
     std::size_t traces = 0;       ///< calls that were recorded and made a graph
     std::size_t replays = 0;      ///< calls that a graph answered
     std::size_t checks = 0;       ///< of the replays, those with an eager run beside them
     std::size_t specialised = 0;  ///< graphs made for another batch size without a trace ({.dynamic})
-    std::size_t eager_calls = 0;  ///< calls that ran f itself because nothing could be frozen
-    std::size_t inlined =
-        0;  ///< calls inside a transform, a trace or anomaly mode: f ran there, as part of it
+    SharedCount eager_calls;      ///< calls that ran f itself because nothing could be frozen
+    SharedCount inlined;  ///< calls inside a transform, a trace or anomaly mode: f ran there, as part of it
     std::size_t evictions = 0;       ///< graphs let go because the cache was full
     std::size_t guard_failures = 0;  ///< graphs that did not fit a call
     std::size_t recorded_ops = 0;    ///< operations recorded

@@ -1,6 +1,8 @@
 // From a trace to something that runs: passes, then a backend.
 #pragma once
 
+#include <thread>
+
 #include "check.hpp"
 #include "compiler.hpp"
 #include "frozen.hpp"
@@ -13,9 +15,6 @@ namespace detail {
 Graph guards_before_effects(const Graph& g);
 
 Graph optimized(const Graph& g, const FreezeOptions& options);
-
-/// Calls of several threads at once are counted as well.
-inline void count_one(std::size_t& n) { std::atomic_ref(n).fetch_add(1, std::memory_order_relaxed); }
 
 /// One call at a time uses the graphs. An atomic exchange takes as long as all the rest of a short call, so as long as the process
 /// has one thread that uses the library, that one sets a flag of its own. A second thread waits for a fence in all others
@@ -47,6 +46,11 @@ public:
             return;
         while (!(held_ = occupy())) core_.busy.wait(true);
         note_owner();
+    }
+    /// Until no other thread's call is under way.
+    void wait()
+    {
+        while (!held_ && !(held_ = occupy())) std::this_thread::yield();
     }
     explicit operator bool() const noexcept { return held_; }
 

@@ -64,6 +64,7 @@ enum class ScalarOp : std::uint8_t {
     ceil,
     trunc,
     round_even,
+    detach,
     link  ///< an operand that lies in an older segment, at `far`
 };
 
@@ -135,7 +136,7 @@ inline constexpr std::string_view scalar_names[] = {
     "atan2",        "hypot",       "fmod",         "remainder",     "beta",          "polygamma",
     "cyl_bessel_j", "cyl_neumann", "cyl_bessel_i", "cyl_bessel_k",  "sph_bessel",    "sph_neumann",
     "ellint_1",     "ellint_2",    "floor",        "ceil",          "trunc",         "round_even",
-    "link"};
+    "detach",       "link"};
 }  // namespace detail
 constexpr std::string_view name_of(ScalarOp op) { return detail::scalar_names[static_cast<std::size_t>(op)]; }
 

@@ -41,6 +41,27 @@ std::vector<std::pair<std::size_t, std::vector<Real<T>>>> element_tangents(Tape&
     return all;
 }
 
+/// In a kernel's recording: of which of the cell's numbers a tensor was made. Other tensors are refused, as those of one cell.
+inline const ScalarMoves::Gathered* cells_numbers(const Tape& tape, const AnyTensor& x, bool records,
+                                                  const Site& at)
+{
+    const auto* const s = static_cast<const ScalarStream*>(tape.extension);
+    if (!s || !s->moves) return nullptr;
+    const auto& all = s->moves->gathered;
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& g) { return g.block.get() == x.value.get(); });
+    const bool known = found != all.end();
+    const auto is_cells = [&](std::uint64_t place) { return place != 0 && (s->mask_of(place) & 1); };
+    if (known ? !records && std::any_of(found->places.begin(), found->places.end(), is_cells)
+              : x.node.get() != nullptr)
+        fail<TapeError>(
+            "kernel",
+            "operations on tensors of a cell's numbers, among them a tensor's detach(), custom_vjp, "
+            "custom_jvp and checkpoint_loop: the cell's function does its operations on Reals",
+            at);
+    return known ? &*found : nullptr;
+}
+
 /// A tensor's elements as reals, one after another.
 template <class T> class Elements {
 public:
@@ -58,10 +79,12 @@ public:
             r->read(x.node ? r->variable(x) : *x.value, Read::elements, at);
         block_ = readable(x.value);
         values_ = block_->template as<T>();
+        const auto* const cell = cells_numbers(tape, x, mask != 0, at);
         if (mask == 0 || block_->count == 0) return;
         const auto tangents = element_tangents<T>(tape, x, mask, at);
         ScalarStream& s = ScalarStream::of(tape);
         const ScalarMark first = s.enter(x, mask, values_, block_->count);
+        if (cell) s.moves->entered.push_back({first.index(), cell->places});
         mark_ = first.word;
         active_ = 1;
         for (const auto& [level, dots] : tangents)
@@ -157,8 +180,11 @@ public:
     AnyTensor made()
     {
         out_.value = placed(std::move(out_.value));
-        if (mask_ == 0) return std::move(out_);
         Tape& tape = Tape::current();
+        auto* const s = static_cast<ScalarStream*>(tape.extension);
+        if (s && s->moves) [[unlikely]]
+            s->moves->gathered.push_back({out_.value, mask_ ? places_ : Places(out_.value->count)});
+        if (mask_ == 0) return std::move(out_);
         auto node = Ref<Node>::adopt(tape.new_node(gather_primitive<T>, from_.size(), at_));
         node->dtype = dtype_of<T>();
         node->mask = mask_;

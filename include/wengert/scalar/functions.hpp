@@ -27,12 +27,6 @@ struct NumberOf<N, X> {
 };
 template <class A, class B> using number_of = typename NumberOf<A, B>::type;
 
-inline bool in_kernel() noexcept
-{
-    const ScalarStream* s = ScalarStream::current();
-    return s && s->guards;
-}
-
 /// How a number with the value y follows from its operands; Tangents have their own (scalar/directions.hpp).
 template <class X> struct Computed;
 template <class T> struct Computed<Real<T>> {

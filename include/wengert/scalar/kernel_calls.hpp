@@ -101,12 +101,12 @@ public:
     {
         std::string text;
         for (const Slot& s : slots_) {
-            const auto& done = s.graphs.stats();
+            const auto [done, reason] = s.graphs.told();
             text += "\n  " + std::string(s.graphs.backend().name) + ": " + std::to_string(done.traces) +
                     " graphs made, " + std::to_string(done.kernels) + " loops and calls in the last; " +
                     std::to_string(done.replays) + " calls answered, " + std::to_string(done.inlined) +
                     " operation by operation inside of something else, " + std::to_string(done.eager_calls) +
-                    " so as graphs were in use; " + s.graphs.explain();
+                    " so as graphs were in use; " + reason;
         }
         return text;
     }

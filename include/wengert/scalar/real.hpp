@@ -31,6 +31,8 @@ template <class T> [[gnu::always_inline]] inline Real<T> recorded(ScalarOp op, c
 void note_value_read(ScalarMark m, const Site& at);
 template <class T, class X> Real<T> only_element(const X& x, const Site& at);  // scalar/exchange.hpp
 bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome);
+template <class T> Real<T> detached(const Real<T>& x);
+ScalarMark converted(ScalarMark from, double x, double y);
 
 }  // namespace detail
 
@@ -51,8 +53,7 @@ public:
     explicit(sizeof(S) > sizeof(T)) Real(const Real<S>& x) : value_(static_cast<T>(x.plain()))
     {
         if (x.is_active())
-            mark_ = ScalarStream::note(ScalarOp::copy, x.mark(), static_cast<double>(x.plain()),
-                                       static_cast<double>(value_));
+            mark_ = detail::converted(x.mark(), static_cast<double>(x.plain()), static_cast<double>(value_));
     }
     /// The only element of a tensor, as real() gives it: R(x(i, j)). Throws ShapeError where there is not exactly one.
     template <class X>
@@ -81,7 +82,7 @@ public:
     /// Whether it is recorded: does a variable reach it?
     bool is_active() const noexcept { return mark_.word != 0; }
     /// The same number as a constant.
-    Real detach() const noexcept { return Real(value_); }
+    Real detach() const { return mark_.word == 0 ? Real(value_) : detail::detached(*this); }
 
     /// Makes this number a variable of backward(), or a constant again (scalar/variables.hpp).
     Real& requires_grad(bool on = true, Site at = {__builtin_FILE(), __builtin_LINE()});
@@ -226,6 +227,27 @@ inline void note_value_read(ScalarMark m, const Site& at)
             "give it out",
             at);
     if (const ScalarStretch* from = s->find(m)) s->tape().note_number_read(*from->node, at);
+}
+
+inline bool in_kernel() noexcept
+{
+    const ScalarStream* s = ScalarStream::current();
+    return s && s->guards;
+}
+/// A number in another precision. A kernel's arrays have one.
+inline ScalarMark converted(ScalarMark from, double x, double y)
+{
+    if (in_kernel())
+        fail<TapeError>("kernel",
+                        "a cell's numbers have one precision, that of the tensors: no Real<float> "
+                        "becomes a Real<double>, or the other way round",
+                        line_of_user());
+    return ScalarStream::note(ScalarOp::copy, from, x, y);
+}
+/// A constant; in a kernel that of each cell.
+template <class T> Real<T> detached(const Real<T>& x)
+{
+    return in_kernel() ? recorded(ScalarOp::detach, x, x.plain()) : Real<T>(x.plain());
 }
 
 inline bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome)

@@ -20,6 +20,7 @@
 #include "../tape/apply.hpp"
 #include "entry.hpp"
 #include "lines.hpp"
+#include "recording.hpp"
 #include "spill.hpp"
 
 namespace wengert {
@@ -58,21 +59,6 @@ struct ScalarStretch {
     {
         return std::any_of(numbers.begin(), numbers.end(), [&](const Number& n) { return n.id == id; });
     }
-};
-
-/// A comparison that a kernel's recording has met: which way it went.
-struct ScalarGuard {
-    static constexpr std::size_t most = std::size_t{1} << 20;  ///< of one recording
-    enum class Kind : std::uint8_t {
-        less,
-        less_equal,
-        equal,
-        loop
-    } kind;  ///< loop: number a of the recording's
-    bool outcome;
-    std::uint32_t at;    ///< entries before it
-    std::uint32_t a, b;  ///< 0: the constants below
-    double left, right;
 };
 
 /// Tangents of a forward level, computed when they are asked for.
@@ -278,6 +264,7 @@ public:
     std::vector<ScalarVariable> variables;
     std::vector<double> zeros;                   ///< memory for a walk's adjoints
     std::vector<ScalarGuard>* guards = nullptr;  ///< of a kernel's recording
+    ScalarMoves* moves = nullptr;                ///< of the same
     detail::WayRun* run = nullptr;               ///< that recording
     /// A number that a kernel's recording begins with, and the end of what began there.
     ScalarMark enter_number(double value)

@@ -140,6 +140,7 @@ inline void ScalarStream::forget(ScalarStretch& s) noexcept
         stretches_.pop_back();
     else
         std::erase(stretches_, &s);
+    if (guards) return;  // a kernel's recording keeps what it did
     const ScalarPlace last = stretches_.empty() ? segments_.front() + 1 : end_of(*stretches_.back());
     while (segments_.back() >= last) segments_.pop_back();
     ScalarCursor::size = static_cast<Count>(last - segments_.back());
@@ -165,7 +166,11 @@ inline void ScalarStream::tell(ScalarMark m)
 {
     Recorder* const r = recorder();
     auto* const s = static_cast<ScalarStream*>(Tape::current().extension);
-    if (!r || !s || m.index() == 0) return;
+    if (!s || m.index() == 0) return;
+    if (s->guards)
+        fail<TapeError>("kernel", "under NoGrad a cell's numbers would be constants, the same for all cells",
+                        detail::line_of_user());
+    if (!r) return;
     const ScalarVariable* v = s->variable(m);
     const ScalarStretch* stretch = v ? nullptr : s->find(m);
     if (!v && !stretch) return;

@@ -82,10 +82,11 @@ template <class... X> struct ByTensors {
         return std::pair(unpack<Y>(y, at), NumberPullback<decltype(pullback), Y, X...>(std::move(pullback)));
     }
 
-    /// f as one section of the tape, a Checkpoint or a Preaccumulate.
+    /// f as one section of the tape, a Checkpoint or a Preaccumulate. A kernel's graph has no use for one.
     template <template <class> class Section, class F>
     static auto section(const std::shared_ptr<F>& f, const Site& at, const X&... x)
     {
+        if (in_kernel()) return Result<F>(call_at(*f, at, x...));
         const auto g = [f, at](const packed_t<X>&... p) { return pack(call(*f, at, p...), at); };
         return unpack<Result<F>>(Section<decltype(g)>(g, at).at_line(at, pack(x, at)...), at);
     }

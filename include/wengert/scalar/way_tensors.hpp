@@ -53,6 +53,7 @@ template <class T> Tensor<T> unary_on_tensors(ScalarOp op, const Tensor<T>& x)
     case ScalarOp::trunc: return truncated(x);
     case ScalarOp::round_even: return round(x);
     case ScalarOp::copy: return x;
+    case ScalarOp::detach: return x.detach();
     default: return special_on_tensors(op, x);
     }
 }
@@ -96,6 +97,7 @@ private:
     const Tensor<T>& at(std::uint32_t step) const { return values_[step - 1]; }
     Tensor<T> step(const ScalarEntry& e) const
     {
+        if (e.op() == ScalarOp::copy && e.a() == 0) return Tensor<T>(e.value);  // a constant's
         if (e.form() == ScalarForm::unary) return unary_on_tensors(e.op(), at(e.a()));
         if (e.form() == ScalarForm::both) return binary_on_tensors(e.op(), at(e.a()), at(e.b));
         const Tensor<T> c(e.c);

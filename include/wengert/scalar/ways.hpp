@@ -127,6 +127,8 @@ template <class T, std::size_t n, class F> WayRun run_once(const T* cell, std::s
     WayRun run;
     const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
     const Restore<WayRun*> recording(stream.run, &run);
+    ScalarMoves moves;
+    const Restore<ScalarMoves*> moving(stream.moves, &moves);
     F f{};
     const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
         return f(in[k]...);
@@ -135,6 +137,10 @@ template <class T, std::size_t n, class F> WayRun run_once(const T* cell, std::s
     if (stream.segment() != 0)
         fail<MemoryError>("kernel", "a cell does more than 2^31 operations: no kernel, scalar code", {});
     run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
+    for (const ScalarMoves::Entered& e : moves.entered)
+        for (std::uint32_t k = 0; k < e.from.size(); ++k)
+            run.steps[e.first + k - 1].word =
+                ScalarEntry::word_of(ScalarOp::copy, ScalarForm::unary) | e.from[k];
     return run;
 }
 
@@ -159,8 +165,14 @@ State record_loop(ScalarStream& s, Test& test, Body& body, State state)
         one.begin = s.size();
         const Restore<std::vector<ScalarGuard>*> guards(s.guards, &one.guards);
         const Restore<WayRun*> recording(s.run, &one);
+        const std::size_t moved = s.moves->entered.size();
         more = test(std::as_const(state));
         if (more) state = body(std::as_const(state));
+        if (s.moves->entered.size() != moved)
+            fail<TapeError>("kernel",
+                            "a derivative is taken inside of a while_loop or for_each of a cell's: take "
+                            "it outside of the loop, or write the loop as a plain one",
+                            line_of_user());
         one.results.push_back({0, more ? 1.0 : 0.0});
         note_results(s, state, one.results);
         one.steps.assign(s.entries() + one.begin, s.entries() + s.size());
