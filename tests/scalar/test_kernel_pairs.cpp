@@ -310,3 +310,58 @@ TEST_CASE("explain() while other threads call")
     asks.join();
     CHECK_THAT(f.explain(), contains("2 ways"));
 }
+
+TEST_CASE("What a cell's function captures is a constant; numbers that are recorded are refused")
+{
+    double scale = 2.0;
+    const std::vector<double> table{1.0, 4.0, 9.0};
+    const D offsets = {0.5, 0.25};
+    const auto by_value = wg::kernel([scale, table, offsets](auto x) {
+        return x > 1.0 ? scale * x + table[1] : x * x * table[2] + offsets(1).item();
+    });
+    const D x = {0.5, 2.0}, want = {2.5, 8.0}, slopes = {9.0, 2.0};
+    const auto loss = [](const auto& f) { return [&](const D& q) { return sum(f(q)); }; };
+    for (int k = 0; k < 2; ++k) {
+        CHECK(wg::allclose(by_value(x), want, 1e-15));
+        CHECK(wg::allclose(wg::grad(loss(by_value))(x), slopes, 1e-15));
+    }
+    CHECK(wg::allclose(wg::freeze(wg::grad(loss(by_value)))(x), slopes, 1e-15));
+    double power = 1.0;
+    int calls = 0;
+    const auto by_reference = wg::kernel([&](auto q) {
+        ++calls;
+        if (q < 1.0) return q * power;
+        return q + power;
+    });
+    for (const double p : {1.0, 3.0, 3.0, 1.0}) {  // the way of the second cell alone shows it, too
+        power = p;
+        const D y = {0.5 * p, 2.0 + p};
+        CHECK(wg::allclose(by_reference(x), y, 0.0));
+    }
+    CHECK_THAT(by_reference.explain(), contains("2 ways"));
+    int count = 0;
+    const auto counts = wg::kernel([count](auto q) mutable { return q * static_cast<double>(++count); });
+    for (int k = 0; k < 2; ++k) CHECK(wg::allclose(counts(x), x, 0.0));
+    const auto message = [&](const auto& f) -> std::string {
+        try {
+            static_cast<void>(wg::grad(f)(R(2.0)));
+        } catch (const wg::TapeError& e) {
+            return e.what();
+        }
+        return "nothing thrown";
+    };
+    const auto used = [&](R a) { return wg::real(sum(wg::kernel([a](auto q) { return q * a; })(x))); };
+    const auto asked = [&](R a) {
+        return wg::real(sum(wg::kernel([a](auto q) { return a > 1.0 ? q : q * q; })(x)));
+    };
+    const auto given = [&](R a) {
+        return wg::real(sum(wg::kernel([a](auto q) { return q < 1.0 ? decltype(q)(a) : q; })(x)));
+    };
+    const auto passed = [&](R a) {
+        return wg::real(sum(wg::kernel([](auto q, auto b) { return q * b; })(x, wg::tensor(a))));
+    };
+    CHECK_THAT(message(used), contains("[kernel]") && contains("captures") && contains("argument"));
+    CHECK_THAT(message(asked), contains("[kernel]") && contains("captures"));
+    CHECK_THAT(message(given), contains("[kernel]") && contains("captures"));
+    CHECK(wg::grad(passed)(R(2.0)).value() == 2.5);
+}

@@ -84,6 +84,16 @@ TEST_CASE("Under AnomalyMode a number knows where it was made")
     }
     const R after = root * 1.0;
     CHECK(stream.made_at(after.mark()).line == 0);
+    {
+        const wg::AnomalyMode on;
+        const auto room = stream.set_room({.segment = 20});
+        R more = x;
+        for (int i = 0; i < 100; ++i) more = more + 1.0;  // other segments, whose indices come again
+        CHECK(stream.segment() > 0);
+        stream.set_room(room);
+    }
+    if (lines_are_known())
+        CHECK(wg::to_string(stream.made_at(root.mark())) == "test_lines.cpp:" + std::to_string(line));
     wg::Tape::current().rewind(before);
     x.requires_grad(false);
 }

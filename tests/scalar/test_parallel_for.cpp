@@ -5,6 +5,9 @@
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
 
+#include <cmath>
+#include <filesystem>
+
 namespace wg = wengert;
 using R = wg::Real<double>;
 using Reals = std::vector<R>;
@@ -106,4 +109,39 @@ TEST_CASE("What happens in a parallel loop's body")
     };
     const auto nested = [&](R x) { return wg::parallel_for(4, inner, x, {.threads = 2})[3]; };
     CHECK(wg::grad(nested)(R(2.0)).value() == Approx(2 * 36 * 2 + 2 * 2));
+}
+
+TEST_CASE("Threads of parallel_for have the modes of the tape that calls, and share its limit of memory")
+{
+    const auto total = [](const auto& f, R x, std::size_t threads) {
+        R sum = 0.0;
+        for (const R& y : wg::parallel_for(64, f, x, {.threads = threads})) sum += y;
+        return sum;
+    };
+    const auto long_one = [](std::size_t, const R& v) {
+        R s = v;
+        for (int k = 0; k < 3000; ++k) s = s * 0.999 + 0.001 * v;
+        return s;
+    };
+    const auto root = [](std::size_t i, const R& v) { return sqrt(v - static_cast<double>(i)); };
+    for (const std::size_t threads : {1, 3}) {
+        const auto of_long = [&](R x) { return total(long_one, x, threads); };
+        const double want = wg::grad(of_long)(R(0.5)).value();
+        {
+            const wg::ScalarMemory limit(100'000);  // for a part of two, some 432 kB
+            CHECK_THROWS_AS(wg::grad(of_long)(R(0.5)), wg::MemoryError);
+        }
+        {
+            const wg::ScalarMemory limit(100'000, std::filesystem::temp_directory_path());
+            CHECK(wg::grad(of_long)(R(0.5)).value() == want);
+        }
+        {
+            const wg::ScalarMemory limit(3 * 600'000);
+            CHECK(wg::grad(of_long)(R(0.5)).value() == want);
+        }
+        const auto of_root = [&](R x) { return total(root, x, threads); };
+        CHECK(std::isnan(wg::grad(of_root)(R(2.5)).value()));
+        const wg::AnomalyMode on;
+        CHECK_THROWS_AS(wg::grad(of_root)(R(2.5)), wg::NumericError);
+    }
 }

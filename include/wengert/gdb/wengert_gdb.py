@@ -240,15 +240,29 @@ def scalar_stream():
     return extension.cast(gdb.lookup_type("wengert::ScalarStream").pointer()).dereference()
 
 
-def operation_text(stream, place):
-    """multiply of 2 and 3: the operation that gave the number at a place of the stream."""
-    entry = stream["entries"][place]
+def vector(value):
+    """Elements of a std::vector."""
+    first = value["_M_impl"]["_M_start"]
+    return (first[i] for i in range(int(value["_M_impl"]["_M_finish"] - first)))
+
+
+def beginning_of(stream, word):
+    """Where among the stream's entries the segment of a number begins, None where its stretch has gone."""
+    for stretch in vector(stream["stretches_"]):
+        if any(int(n["id"]) == word >> 32 for n in vector(stretch["numbers"])):
+            return int(stretch["segment"]) - int(stream["oldest_"])
+    return None
+
+
+def operation_text(entries, place):
+    """multiply of 2 and 3: the operation that gave the number at a place of a segment."""
+    entry = entries[place]
     word = int(entry["word"])  # scalar/entry.hpp
     op, form, operand = word >> 34 & 0x3F, word >> 32 & 3, word & 0xFFFFFFFF
     name = str(gdb.Value(op).cast(gdb.lookup_type("wengert::ScalarOp"))).rsplit("::")[-1]
     if name == "input":
         return "an element of a tensor"
-    value = lambda at: "%.8g" % float(stream["entries"][int(at)]["value"])
+    value = lambda at: "%.8g" % float(entries[int(at)]["value"])
     number = "%.8g" % float(entry["c"])
     first = value(operand)
     if form == 0:
@@ -277,10 +291,10 @@ def line_of_stack(stack):
     return ""
 
 
-def line_of_operation(stream, word):
+def line_of_operation(stream, begin, word):
     """Where a number was made, if AnomalyMode was on."""
     made, stacks = (stream[name]["_M_impl"]["_M_start"] for name in ("made_", "stacks_"))
-    place = word & 0xFFFFFFFF
+    place = begin + (word & 0xFFFFFFFF)
     if place >= int(stream["made_"]["_M_impl"]["_M_finish"] - made) or int(made[place]["stretch"]) != word >> 32:
         return ""
     return line_of_stack(stacks[int(made[place]["stack"])])
@@ -300,10 +314,11 @@ class RealPrinter(Printer):
             stream = scalar_stream()
         except gdb.error:
             stream = None
-        cursor = stream.cast(gdb.lookup_type("wengert::ScalarCursor")) if stream is not None else None
-        if cursor is None or place >= int(cursor["size"]):
-            return text + ", recorded by another thread, or on a tape that has ended"
-        return text + ", " + operation_text(cursor, place) + line_of_operation(stream, int(mark["word"]))
+        word = int(mark["word"])
+        begin = beginning_of(stream, word) if stream is not None else None
+        if begin is None:
+            return text + ", recorded by another thread, or on a tape or a part of it that has ended"
+        return text + ", " + operation_text(stream["memory_"] + begin, place) + line_of_operation(stream, begin, word)
 
 
 def tape_text(tape, limit):

@@ -40,8 +40,9 @@ inline constexpr bool is_floating_tensor<Tensor<T, Device>> = std::is_floating_p
 
 template <class F> class Kernel : public Closure<Kernel<F>> {
 public:
-    Kernel(const KernelOptions& options, const Site& made)
-        : Closure<Kernel>(made), single_(std::make_shared<KernelCalls<float>>(options)),
+    Kernel(F f, const KernelOptions& options, const Site& made)
+        : Closure<Kernel>(made), function_(std::move(f)),
+          single_(std::make_shared<KernelCalls<float>>(options)),
           twice_(std::make_shared<KernelCalls<double>>(options))
     {}
     template <class... X> static constexpr bool accepts()
@@ -53,8 +54,9 @@ public:
     {
         using First = typename kernel_tensor<Argument<X>...>::type;
         using T = typename First::value_type;
-        using Y = decltype(F{}((static_cast<void>(x), Real<T>())...));
-        static constexpr CellFunction<T> cell{&run_once<T, sizeof...(X), F>, &each_cell<T, sizeof...(X), F>};
+        using Y = decltype(call_cell<F>(nullptr, (static_cast<void>(x), Real<T>())...));
+        const CellFunction<T> cell{&function_, !std::is_empty_v<F>, &run_once<T, sizeof...(X), F>,
+                                   &each_cell<T, sizeof...(X), F>};
         const std::vector<Tensor<T>> in{kernel_operand<T, typename First::device_type>(argument(x), at)...};
         std::vector<Tensor<T>> out = calls<T>()(cell, in, at);
         if constexpr (is_real<Y>)
@@ -77,6 +79,7 @@ private:
         else
             return *twice_;
     }
+    F function_;
     std::shared_ptr<KernelCalls<float>> single_;
     std::shared_ptr<KernelCalls<double>> twice_;
 };
@@ -86,12 +89,12 @@ private:
 /// A generic lambda of one cell's numbers, with plain `if`s and loops, as a function over arrays that broadcast: the operations
 /// that it does are recorded once for each way through it, and done on all cells, ways joined by selection. Where the program
 /// includes graph/freeze.hpp, or is linked to wengert::compiled, they are a graph that is compiled, as are its derivatives. It gives
-/// a tensor for a Real, a std::vector of tensors for a struct of them. The lambda must not capture: pass numbers as arguments.
-template <class F> auto kernel(F, KernelOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+/// a tensor for a Real, a std::vector of tensors for a struct of them. What the lambda captures is a constant: a captured Real that is
+/// recorded is refused with a TapeError, as its derivative would be lost.
+template <class F>
+auto kernel(F f, KernelOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
-                  "wengert: kernel(f): the lambda must not capture; pass what it needs as arguments");
-    return detail::Kernel<F>(options, at);
+    return detail::Kernel<F>(std::move(f), options, at);
 }
 
 }  // namespace wengert

@@ -28,20 +28,23 @@ template <class F> class Frozen;
 
 /// A function of one cell's numbers: recorded once, or done for each cell by itself.
 template <class T> struct CellFunction {
-    WayRun (*run)(const T* cell, std::size_t most_operations);
-    std::vector<Tensor<T>> (*each)(const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at);
+    const void* function;
+    bool captures;  ///< has it more than its arguments to go by?
+    WayRun (*run)(const void* function, const T* cell, std::size_t most_operations);
+    std::vector<Tensor<T>> (*each)(const void* function, const std::vector<Tensor<T>>& in, const Shape& shape,
+                                   const Site& at);
 };
 
 /// f for each cell by itself, as scalar code.
 template <class T, std::size_t n, class F>
-std::vector<Tensor<T>> each_cell(const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at)
+std::vector<Tensor<T>> each_cell(const void* function, const std::vector<Tensor<T>>& in, const Shape& shape,
+                                 const Site& at)
 {
     std::vector<std::vector<Real<T>>> cells, out;
     for (const auto& x : in) cells.push_back(elements(broadcast_to(x, shape, at), at));
-    F f{};
     for (std::size_t c = 0; c < cells[0].size(); ++c) {
         const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
-            return f(cells[k][c]...);
+            return call_cell<F>(function, cells[k][c]...);
         }(std::make_index_sequence<n>());
         std::size_t i = 0;
         tree::for_each(
@@ -138,6 +141,7 @@ public:
                                       const Site& at)
     {
         const Shape shape = shape_of_cells(in, at);
+        if (f.captures) forget_what_changed(f);
         if (Recorder* r =
                 recorder()) {  // a graph has the ways that its cells go; more may be known the next time
             r->by_value();
@@ -147,7 +151,7 @@ public:
             return run_ways(ways, in, shape, at);
         };
         std::vector<Tensor<T>> out = on_ways(f, in, shape, run);
-        if (out.empty()) out = f.each(in, shape, at);
+        if (out.empty()) out = f.each(f.function, in, shape, at);
         for (auto& y : out) y = broadcast_to(y, shape, at);
         return out;
     }
@@ -201,6 +205,24 @@ private:
         const std::lock_guard lock(mutex_);
         return graphs_.of(ways, options_);
     }
+    /// What a function refers to may be another value than before: one cell of each way tells. Then nothing has been met.
+    void forget_what_changed(const CellFunction<T>& f)
+    {
+        std::vector<Met> met;
+        {
+            const std::lock_guard lock(mutex_);
+            if (too_many_) return;
+            met = met_;
+        }
+        const auto is_other = [&](const Met& m) {
+            return !same_run(m.run, f.run(f.function, m.cell.data(), options_.most_operations));
+        };
+        if (std::none_of(met.begin(), met.end(), is_other)) return;
+        const std::lock_guard lock(mutex_);
+        ways_ = nullptr;
+        met_.clear();
+        count_ = operations_ = 0;
+    }
     /// Meets all ways that these cells go, unseen by the trace that is being made.
     void explore(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape)
     {
@@ -223,9 +245,9 @@ private:
                 values.push_back(b->count ? b->template as<T>()[cell] : T(1));
             }
         }
-        const WayRun run = f.run(values.data(), options_.most_operations);
+        WayRun run = f.run(f.function, values.data(), options_.most_operations);
         if (known && with_run(known, run) == known) {
-            if (with_run(known, f.run(values.data(), options_.most_operations)) != known)
+            if (with_run(known, f.run(f.function, values.data(), options_.most_operations)) != known)
                 throw TapeError(
                     "[kernel] the function does not do the same for the same numbers: it must depend on "
                     "its arguments alone");
@@ -236,12 +258,20 @@ private:
         if (more == ways_) return true;  // another thread has met it
         ways_ = more;
         operations_ += run.steps.size() - in.size();
+        if (f.captures) met_.push_back({std::move(values), std::move(run)});
         too_many_ = ++count_ > options_.most_ways;
         return true;
     }
 
+    /// A cell that has gone a new way, and what it did, of functions that capture.
+    struct Met {
+        std::vector<T> cell;
+        WayRun run;
+    };
+
     const KernelOptions options_;
     mutable std::mutex mutex_;
+    std::vector<Met> met_;
     std::shared_ptr<const Way> ways_;
     std::size_t count_ = 0, operations_ = 0;
     bool too_many_ = false;

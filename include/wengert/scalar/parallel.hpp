@@ -20,17 +20,46 @@ struct ParallelOptions {
 
 namespace detail {
 
+/// What the caller's tape has been told, for those of threads that work for it: they share a limit of memory.
+class TapeModes {
+public:
+    explicit TapeModes(std::size_t threads)
+        : anomaly_(Tape::current().anomaly), allow_nan_(Tape::current().allow_nan),
+          zero_(kernels::zero_cotangent)
+    {
+        if (const auto* const s = static_cast<const ScalarStream*>(Tape::current().extension))
+            room_ = s->room();
+        if (room_.bytes != ScalarRoom{}.bytes) room_.bytes /= std::max<std::size_t>(threads, 1);
+    }
+    double zero_cotangent() const noexcept { return zero_; }
+    void give(Tape& tape) const
+    {
+        tape.anomaly = anomaly_;
+        tape.allow_nan = allow_nan_;
+        if (room_.bytes != ScalarRoom{}.bytes) ScalarStream::of(tape).set_room(room_);
+    }
+
+private:
+    bool anomaly_, allow_nan_;
+    double zero_;
+    ScalarRoom room_;
+};
+
 /// work(c) for c < n, on several threads, the caller among them. Throws what the first of them in order has thrown.
 template <class Work> void on_threads(std::size_t n, std::size_t threads, const Work& work)
 {
     if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+    threads = std::min(threads, n);
+    const TapeModes modes(threads);
     std::vector<std::exception_ptr> errors(n);
     std::atomic<std::size_t> next{0};
     const auto serve = [&] {
         const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+        const Restore<double> zero(kernels::zero_cotangent, modes.zero_cotangent());
         for (std::size_t c = next++; c < n; c = next++) {
             try {
-                const TapeScope own;  // numbers of the caller's tape are refused on every thread
+                TapeScope own;  // numbers of the caller's tape are refused on every thread
+                modes.give(own.tape());
                 work(c);
             } catch (...) {
                 errors[c] = std::current_exception();
@@ -39,7 +68,7 @@ template <class Work> void on_threads(std::size_t n, std::size_t threads, const 
     };
     std::vector<std::thread> helpers;
     try {
-        while (helpers.size() + 1 < std::min(threads, n)) helpers.emplace_back(serve);
+        while (helpers.size() + 1 < threads) helpers.emplace_back(serve);
     } catch (const std::system_error&) {  // as many as the system gives
     }
     serve();

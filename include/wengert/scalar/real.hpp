@@ -254,6 +254,7 @@ inline bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b,
 {
     ScalarStream* s = ScalarStream::current();
     if (!s || !s->guards || this_thread->tape != &s->tape()) return outcome;
+    for (const ScalarMark m : {a, b}) static_cast<void>(s->dependence(m, "comparison"));
     if (s->guards->size() == ScalarGuard::most) refuse_unrolled(ScalarGuard::most);
     s->guards->push_back({kind, outcome, s->size(), a.index(), b.index(), x, z});
     return outcome;

@@ -228,11 +228,14 @@ public:
     }
     /// Gives what held before.
     ScalarRoom set_room(ScalarRoom room);
+    const ScalarRoom& room() const noexcept { return room_; }
     /// Where the number was made, under AnomalyMode; a line of 0 otherwise.
     Site made_at(ScalarMark m) const
     {
-        const bool kept = m.index() < made_.size() && made_[m.index()].stretch == m.stretch();
-        return kept ? detail::site_of(stacks_[made_[m.index()].stack]) : Site{};
+        const ScalarStretch* const s = find(m);
+        const std::size_t at = offset((s ? s->segment : segment()) + m.index());
+        const bool kept = at < made_.size() && made_[at].stretch == m.stretch();
+        return kept ? detail::site_of(stacks_[made_[at].stack]) : Site{};
     }
     /// The levels that a number depends on and that record. Refuses numbers of other tapes and of levels that have ended.
     std::uint64_t dependence(ScalarMark m, std::string_view operation) const;

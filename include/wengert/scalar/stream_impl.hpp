@@ -154,6 +154,13 @@ inline void ScalarStream::forget(ScalarStretch& s) noexcept
 
 inline void ScalarStream::refuse(std::string_view operation)
 {
+    if (const ScalarStream* s = current(); s && s->guards)
+        fail<TapeError>(
+            "kernel",
+            "the cell's function captures a Real that is recorded, and whose derivative would be "
+            "lost: pass it as an argument, a tensor of rank 0 (tensor(x)) where it is the same for all "
+            "cells",
+            detail::line_of_user());
     fail<TapeError>(
         operation,
         "an operand, a Real, was recorded by another thread, on another tape, or on a part of this "
@@ -317,8 +324,9 @@ inline void ScalarStream::keep_line(ScalarMark m)
         stacks_.push_back(from);
         k = stacks_.size();
     }
-    if (made_.size() <= m.index()) made_.resize(2 * std::size_t{m.index()} + 64);
-    made_[m.index()] = {m.stretch(), static_cast<std::uint32_t>(k - 1)};
+    const std::size_t at = offset(segment() + m.index());
+    if (made_.size() <= at) made_.resize(2 * at + 64);
+    made_[at] = {m.stretch(), static_cast<std::uint32_t>(k - 1)};
 }
 
 __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(ScalarOp op, ScalarMark a,

@@ -2,6 +2,8 @@
 // comparison. Recorded by running the function on reals of a tape of their own.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "../transforms/tree.hpp"
@@ -55,6 +57,30 @@ struct WayRunLoop {
 inline std::vector<ScalarEntry> cut(const WayRun& run, std::uint32_t begin, std::uint32_t end)
 {
     return {run.steps.begin() + (begin - run.begin), run.steps.begin() + (end - run.begin)};
+}
+
+inline std::uint64_t bits_of(double x) noexcept { return std::bit_cast<std::uint64_t>(x); }
+
+/// Have two runs on the same numbers done the same?
+inline bool same_run(const WayRun& a, const WayRun& b)
+{
+    const auto values = [](const WayValue& x, const WayValue& y) {
+        return x.step == y.step && bits_of(x.constant) == bits_of(y.constant);
+    };
+    const auto steps = [](const ScalarEntry& x, const ScalarEntry& y) {
+        const bool constant = x.form() == ScalarForm::right_constant || x.form() == ScalarForm::left_constant;
+        return x.word == y.word && bits_of(x.value) == bits_of(y.value) &&
+               (x.form() == ScalarForm::unary || (constant ? bits_of(x.c) == bits_of(y.c) : x.b == y.b));
+    };
+    const auto guards = [](const ScalarGuard& x, const ScalarGuard& y) {
+        return x.kind == y.kind && x.outcome == y.outcome && x.at == y.at && x.a == y.a && x.b == y.b &&
+               bits_of(x.left) == bits_of(y.left) && bits_of(x.right) == bits_of(y.right);
+    };
+    const auto loops = [&](const WayRunLoop& x, const WayRunLoop& y) {
+        return std::ranges::equal(x.state, y.state, values) && std::ranges::equal(x.runs, y.runs, same_run);
+    };
+    return std::ranges::equal(a.steps, b.steps, steps) && std::ranges::equal(a.guards, b.guards, guards) &&
+           std::ranges::equal(a.results, b.results, values) && std::ranges::equal(a.loops, b.loops, loops);
 }
 
 std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& ways, const WayRun& run);
@@ -114,8 +140,19 @@ template <class Y> void note_results(const ScalarStream& s, const Y& y, std::vec
         y);
 }
 
+/// Calls an F; where that would change it a copy, so that all calls begin alike.
+template <class F, class... X> auto call_cell(const void* function, const X&... x)
+{
+    const F& f = *static_cast<const F*>(function);
+    if constexpr (std::is_invocable_v<const F&, const X&...>)
+        return f(x...);
+    else
+        return F(f)(x...);
+}
+
 /// Runs f once on these numbers: what it did, `most` operations or less. Results of f are a Real or a struct of them.
-template <class T, std::size_t n, class F> WayRun run_once(const T* cell, std::size_t most)
+template <class T, std::size_t n, class F>
+WayRun run_once(const void* function, const T* cell, std::size_t most)
 {
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
     TapeScope scope;
@@ -129,9 +166,8 @@ template <class T, std::size_t n, class F> WayRun run_once(const T* cell, std::s
     const Restore<WayRun*> recording(stream.run, &run);
     ScalarMoves moves;
     const Restore<ScalarMoves*> moving(stream.moves, &moves);
-    F f{};
     const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
-        return f(in[k]...);
+        return call_cell<F>(function, in[k]...);
     }(std::make_index_sequence<n>());
     note_results(stream, y, run.results);
     if (stream.segment() != 0)
