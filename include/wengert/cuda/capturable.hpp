@@ -46,8 +46,11 @@ private:
     /// Positions are asked about by themselves.
     void look_into(const tiling::Group& group)
     {
-        for (ValueId v : group.nodes)
-            can_ = can_ && (g_.node(v).primitive->value || described(g_, g_.node(v)));
+        for (ValueId v : group.nodes) {
+            const Primitive& p = *g_.node(v).primitive;
+            can_ = can_ && (p.value || p.fold || described(g_, g_.node(v)));
+            if (p.fold) by_table_[v] = false;
+        }
     }
     void look_at(const tiling::Group& group)
     {

@@ -29,8 +29,15 @@ struct FoldTypes {
 
 class FoldText {
 public:
-    FoldText(const FoldProgram& f, const FoldTypes& types, std::size_t operands)
-        : f_(f), types_(types), operands_(operands)
+    /// A function wg_chain(f.chain, at) that makes the elements of the one operand (group_text.hpp), the number of addresses that it is
+    /// given, and whether lines are columns. Without it elements lie in memory, in lines of any kind.
+    struct Chain {
+        std::string text;
+        std::size_t addresses = 0;
+        bool columns = false;
+    };
+    FoldText(const FoldProgram& f, const FoldTypes& types, std::size_t operands, const Chain* chain = nullptr)
+        : f_(f), types_(types), operands_(operands), chain_(chain)
     {
         inputs_.fill(types.number);
         inputs_[FoldInput::a + 1] = inputs_[FoldInput::b + 1] =
@@ -44,17 +51,28 @@ public:
         std::string body;
         for (std::size_t p = 0; p < f.passes.size(); ++p) body += pass(p);
         if (f.each) body += each();
-        text_ = NumberFunctions("wg_", helpers_).text();
-        for (const std::string& h : helpers_) text_ += cpp_helper(h, "wg_", false);
-        text_ += std::string(fold_arguments) + body + std::string(fold_kernels);
-        for (std::size_t p = 0; p < f.passes.size(); ++p)
-            for (const char* kernel : {"rows", "join_rows", "columns", "join_columns", "join_few"})
-                text_ += filled("extern \"C\" __global__ void $_$(const wg_fold f) { wg_$<wg_pass$>(f); }\n",
-                                kernel, p, kernel, p);
+        const std::string extra =
+            chain ? filled("    wg_group<$> chain;\n", chain->addresses) : std::string();
+        const std::string_view end = "};\n";
+        text_ = (chain ? chain->text : std::string()) +
+                std::string(fold_arguments.substr(0, fold_arguments.size() - end.size())) + extra +
+                std::string(end) + body + std::string(fold_kernels);
     }
+    /// A module of its own.
+    std::string text()
+    {
+        std::string functions = NumberFunctions("wg_", helpers_).text();
+        for (const std::string& h : helpers_) functions += cpp_helper(h, "wg_", false);
+        return functions + text_ + kernels("", "");
+    }
+    /// A part of a module that has the functions that it calls, in a namespace that begins the names of the kernels.
+    std::string text(const std::string& space) const
+    {
+        return "namespace " + space + " {\n" + text_ + "}\n" + kernels(space + "::", space + "_");
+    }
+    const std::set<std::string>& helpers() const noexcept { return helpers_; }
     /// Can all formulas be written?
     explicit operator bool() const noexcept { return good_; }
-    const std::string& text() const noexcept { return text_; }
 
 private:
     static constexpr std::pair<std::int32_t, const char*> line_names[] = {
@@ -62,6 +80,21 @@ private:
         {FoldInput::r, "line_r0"},      {FoldInput::r + 1, "line_r1"},      {FoldInput::r + 2, "line_r2"},
         {FoldInput::kept, "line_kept"}, {FoldInput::least, "line_least"}};
 
+    std::string kernels(const std::string& space, const std::string& prefix) const
+    {
+        std::string s;
+        const bool rows = !chain_ || !chain_->columns || f_.passes.size() > 1;
+        for (std::size_t p = 0; p < f_.passes.size(); ++p)
+            for (const std::string kernel : {"rows", "join_rows", "columns", "join_columns", "join_few"})
+                if (kernel.ends_with("rows") ? rows : !chain_ || chain_->columns)
+                    s += filled(
+                        "extern \"C\" __global__ void $$_$(const $wg_fold f) { $wg_$<$wg_pass$>(f); }\n",
+                        prefix, kernel, p, space, space, kernel, space, p);
+        if (f_.each)
+            s += filled("extern \"C\" __global__ void $each(const $wg_fold f) { $wg_each(f); }\n", prefix,
+                        space, space);
+        return s;
+    }
     static std::string c(DType d) { return c_type(d, Dialect::numbers); }
     std::string number() const { return c(types_.number); }
 
@@ -104,19 +137,23 @@ private:
         define(FoldInput::n, filled("($)f.count", t));
         define(FoldInput::number, filled("($)f.number", t));
         define(FoldInput::least, filled("($)f.least", t));
-        define(FoldInput::first, filled("f.count > 0 ? ((const $*)f.x[0])[to / f.inner * f.count * f.inner + "
-                                        "to % f.inner] : ($)0",
-                                        t, t));
+        define(FoldInput::first, filled("f.count > 0 ? ($)$ : ($)0", t,
+                                        element(0, t, "to / f.inner * f.count * f.inner + to % f.inner"), t));
         for (int q = 0; q < 3; ++q) define(FoldInput::r + q, filled("((const $*)f.r[$])[to]", t, q));
         define(FoldInput::kept, filled("((const $*)f.kept)[at]", t));
         return s;
+    }
+    /// Element `at` of operand k.
+    std::string element(std::size_t k, const std::string& type, const char* at) const
+    {
+        return chain_ ? filled("wg_chain(f.chain, $)", at) : filled("((const $*)f.x[$])[$]", type, k, at);
     }
     /// Elements at `at`, as numbers that are combined.
     std::string elements(std::size_t operands) const
     {
         std::string s;
         for (std::size_t k = 0; k < operands; ++k) {
-            const std::string x = filled("((const $*)f.x[$])[at]", c(types_.element), k);
+            const std::string x = element(k, c(types_.element), "at");
             s += filled("        const $ e$ = $;\n", number(), k,
                         types_.number == DType::boolean ? x + " != 0" : filled("($)$", number(), x));
         }
@@ -210,7 +247,7 @@ private:
     {
         std::string body;
         const std::string y = value(f_.each, 0, body);
-        return "extern \"C\" __global__ void each(const wg_fold f)\n{\n"
+        return "inline void wg_each(const wg_fold& f)\n{\n"
                "    for (wg_int at = wg_thread(); at < f.outer * f.count * f.inner; at += wg_threads()) {\n"
                "        const wg_int to = at / (f.count * f.inner) * f.inner + at % f.inner;\n" +
                elements(operands_) + line(f_.each) + body +
@@ -220,6 +257,7 @@ private:
     const FoldProgram& f_;
     const FoldTypes& types_;
     std::size_t operands_;
+    const Chain* chain_;
     std::array<DType, FoldInput::count> inputs_{};
     std::array<std::string, FoldInput::count> names_;
     std::set<std::string> helpers_;

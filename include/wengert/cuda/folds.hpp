@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "../graph/ir/fold_of.hpp"
 #include "fold_formulas.hpp"
 #include "moves.hpp"
 
@@ -19,6 +20,12 @@ inline const FoldProgram& formulas_of(const FoldForm& form)
     return found->second;
 }
 
+/// A fold whose elements are made where they are folded: its kernels, which a graph's text has, and what these are given.
+struct FoldChain {
+    std::string key, names;  ///< of the text, and what the kernels' names begin with
+    std::vector<std::uintptr_t> parameters;
+};
+
 class DeviceFold {
 public:
     DeviceFold(Gpu& gpu, const Primitive& p, const Fold& f, const Ref<Block>* in)
@@ -33,6 +40,16 @@ public:
         for (std::size_t k = 0; k < n; ++k) operands_.push_back(k ? contiguous(in[k]) : lines_.x);
         device_ = static_cast<std::uint8_t>(lines_.x->device());
     }
+    /// Of an operand of this shape and type that `chain` makes.
+    DeviceFold(Gpu& gpu, const Primitive& p, const Fold& f, const Shape& shape, DType dtype,
+               std::uint8_t device, const FoldChain& chain)
+        : gpu_(gpu), primitive_(p), fold_(f), program_(formulas_of(*p.fold)),
+          types_(program_, dtype, p.dtype), maps_(f.maps()), device_(device), chain_(&chain), key_(chain.key)
+    {
+        const FoldLines lines(shape, f);
+        lines_.outer = static_cast<std::size_t>(lines.outer), lines_.n = static_cast<std::size_t>(lines.n);
+        lines_.inner = static_cast<std::size_t>(lines.inner);
+    }
     /// Null where the host has to help: no formulas can be written, or there is an error to be thrown.
     Ref<Block> run()
     {
@@ -41,24 +58,29 @@ public:
         if (!written()) return {};
         const Shape& shape = maps_ ? lines_.x->shape : lines_.shape(fold_.keepdims);
         const Ref<Block> out = fresh(primitive_.dtype, shape, element_count(shape));
-        if (out->count == 0) return out;
+        run_into(*out);
+        return out;
+    }
+    void run_into(Block& out)
+    {
+        if (out.count == 0) return;
         Folding f = base();
         std::vector<Ref<Block>> kept;  // results of passes
         for (std::size_t p = 0; p < program_.passes.size(); ++p) {
             const bool last = p + 1 == program_.passes.size(), first_of_some = p == 0 && program_.whole;
-            kept.push_back(!maps_ && (last || first_of_some) ? out : fresh(types_.number, results()));
-            f.out = kept.back()->data, f.kept = out->data;
+            const bool there = !maps_ && (last || first_of_some);
+            if (!there) kept.push_back(fresh(types_.number, results()));
+            f.out = there ? out.data : kept.back()->data, f.kept = out.data;
             if (p == 0 && program_.passes[0].enough) {
                 enough_ = fresh(DType::boolean, results());
                 f.enough = enough_->data;
             }
             f.line = p > 0 || !program_.whole, f.rest = p > 0 && program_.whole;
             pass(p, f);
-            f.r[p] = kept.back()->data;
+            f.r[p] = f.out;
         }
-        f.out = out->data;
-        if (maps_) kernel("each", f, integer(out->count));
-        return out;
+        f.out = out.data;
+        if (maps_) kernel("each", f, integer(out.count));
     }
 
 private:
@@ -101,13 +123,23 @@ private:
     {
         key_ = key();
         if (Kernels::of(gpu_).knows(key_)) return true;
-        const FoldText text(program_, types_, operands_.size());
+        FoldText text(program_, types_, operands_.size());
         text_ = text.text();
         return static_cast<bool>(text);
     }
     void kernel(const std::string& name, const Folding& f, long long threads)
     {
+        if (chain_) return chained(chain_->names + name, f, threads);
         launch(gpu_, Kernels::of(gpu_).find(gpu_, key_, name.c_str(), [&] { return text_; }), threads, f);
+    }
+    void chained(const std::string& name, const Folding& f, long long threads)
+    {
+        std::vector<std::byte> all(sizeof f + chain_->parameters.size() * sizeof(std::uintptr_t));
+        std::memcpy(all.data(), &f, sizeof f);
+        std::memcpy(all.data() + sizeof f, chain_->parameters.data(), all.size() - sizeof f);
+        void* given[] = {all.data()};
+        launch_with(gpu_, Kernels::of(gpu_).find(gpu_, key_, name.c_str(), [] { return std::string(); }),
+                    threads, given);
     }
     void kernel(const char* name, std::size_t pass, const Folding& f, long long threads)
     {
@@ -185,6 +217,7 @@ private:
     std::vector<Ref<Block>> operands_;
     Ref<Block> enough_;
     std::uint8_t device_ = 0;
+    const FoldChain* chain_ = nullptr;
     std::string key_, text_;
 };
 

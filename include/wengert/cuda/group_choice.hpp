@@ -4,6 +4,7 @@
 
 #include "../graph/emit/loop_text.hpp"
 #include "../graph/tile/fusion.hpp"
+#include "folds.hpp"
 #include "place_text.hpp"
 
 namespace wengert::detail::gpu {
@@ -167,11 +168,30 @@ public:
     bool has_room(const tiling::Group& group, ValueId v) const override
     {
         std::size_t steps = steps_[v];
-        for (ValueId u : group.nodes) steps += steps_[u];
+        for (ValueId u : group.nodes) {
+            steps += steps_[u];
+            if (looks_again(u)) return false;
+        }
         return steps <= most_steps && group.nodes.size() < limits_.nodes &&
                group.operands.size() < limits_.operands;
     }
-    bool adds_up(const tiling::Group&, ValueId) const override { return false; }
+    /// One fold of the elements as they come. Where it looks at them more than once, they are made again, which must cost little.
+    bool adds_up(const tiling::Group& group, ValueId v) const override
+    {
+        const GraphNode& n = g_.node(v);
+        Fold f;
+        if (!fold_of(n, f) || n.inputs.size() != 1) return false;
+        const GraphNode& x = g_.node(n.inputs[0]);
+        const FoldProgram& program = formulas_of(*n.primitive->fold);
+        const FoldTypes types(program, x.dtype, n.dtype);
+        if (!FoldLines(x.shape, f).adjacent || (!types.plain && types.element != types.result)) return false;
+        std::size_t steps = 0;
+        for (ValueId u : group.nodes) {
+            if (g_.node(u).primitive->fold) return false;
+            steps += is_long(u) ? most_steps : steps_[u];
+        }
+        return (!looks_again(v) || steps <= most_again) && FoldText(program, types, 1);
+    }
     const ValueList* whole_step(ValueId v) const override { return in_place_.list(v); }
     /// The result begins with it.
     bool in_step(ValueId i, ValueId v) const override
@@ -190,6 +210,21 @@ public:
 private:
     /// More of them take registers from other threads, and the compiler long.
     static constexpr std::size_t most_steps = 400;
+    static constexpr std::size_t most_again = 16;
+
+    bool is_long(ValueId v) const
+    {
+        const TypedProgram p = program_of(g_, layouts_, v);
+        return std::any_of(p.steps().begin(), p.steps().end(),
+                           [](const TermStep& s) { return wengert::is_long(s.kind); });
+    }
+    bool looks_again(ValueId v) const
+    {
+        const Primitive& p = *g_.node(v).primitive;
+        if (!p.fold) return false;
+        const FoldProgram& program = formulas_of(*p.fold);
+        return program.passes.size() > 1 || program.each;
+    }
 
     const Graph& g_;
     const tiling::Layouts& layouts_;

@@ -32,31 +32,40 @@ public:
     /// `helpers`: the functions that it calls.
     GroupText(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group,
               const GroupPreferences& wants, std::set<std::string>& helpers)
-        : g_(g), layouts_(layouts), group_(group), wants_(wants), shape_(g.node(group.nodes.back()).shape),
+        : g_(g), layouts_(layouts), group_(group), wants_(wants), fold_(find_fold()), shape_(find_shape()),
           places_(body_, index_), code_(body_, "        ", "wg_", helpers)
     {
         for (ValueId v : group.operands)
             if (!is_literal(v)) addresses_.push_back(v);
         operands_ = addresses_.size();
-        addresses_.insert(addresses_.end(), group.results.begin(), group.results.end());
+        for (ValueId v : group.results)
+            if (v != fold_) addresses_.push_back(v);
         find_direct();
         space_.emplace(shape_, strides(), 0);
         find_index();
         loads();
         for (ValueId v : group.nodes)
-            if (!inside(v)) statements(v);
+            if (!inside(v) && v != fold_) statements(v);
         stores();
+    }
+    /// What is folded of the elements as they are made, or no_value.
+    ValueId fold() const noexcept { return fold_; }
+    /// The function that makes what is folded.
+    FoldText::Chain chain() const
+    {
+        const ValueId x = g_.node(fold_).inputs[0];
+        Fold f;
+        fold_of(g_.node(fold_), f);
+        return {
+            filled("inline $ wg_chain(const wg_group<$>& g, wg_int at)\n{\n", type(x), addresses_.size()) +
+                pointers() + filled("    const $ i = ($)at;\n", index_, index_) + body_ +
+                filled("        return $;\n}\n", names_.at(x)),
+            addresses_.size(), FoldLines(shape_, f).inner > 1};
     }
     /// Everything behind the kernel's name.
     std::string text() const
     {
-        const std::string n = number(addresses_.size());
-        std::string s =
-            "(const wg_group<" + n + "> g)\n{\n    const double zero = g.zero;\n    (void)zero;\n";
-        for (std::size_t k = 0; k < addresses_.size(); ++k)
-            s += filled("    $$* const p$ = ($$*)wg_at(g.p[$]);\n", k < operands_ ? "const " : "",
-                        type(addresses_[k]), k, k < operands_ ? "const " : "", type(addresses_[k]), k);
-        return s +
+        return filled("(const wg_group<$> g)\n{\n", addresses_.size()) + pointers() +
                filled("    for ($ i = ($)wg_thread(); i < $; i += ($)wg_threads()) {\n", index_, index_,
                       element_count(shape_), index_) +
                body_ + "    }\n}\n";
@@ -66,6 +75,26 @@ public:
     std::int64_t count() const { return static_cast<std::int64_t>(element_count(shape_)); }
 
 private:
+    ValueId find_fold() const
+    {
+        for (ValueId v : group_.nodes)
+            if (g_.node(v).primitive->fold) return v;
+        return no_value;
+    }
+    const Shape& find_shape() const
+    {
+        return g_.node(fold_ == no_value ? group_.nodes.back() : g_.node(fold_).inputs[0]).shape;
+    }
+    std::string pointers() const
+    {
+        std::string s = "    const double zero = g.zero;\n    (void)zero;\n";
+        for (std::size_t k = 0; k < addresses_.size(); ++k) {
+            const char* const as = k < operands_ ? "const " : "";
+            const char* const t = type(addresses_[k]);
+            s += filled("    $$* const p$ = ($$*)wg_at(g.p[$]);\n", as, t, k, as, t, k);
+        }
+        return s;
+    }
     using Names = PlaceText::Names;
     /// Values by name, at one place.
     using Known = std::unordered_map<ValueId, std::string>;
@@ -77,7 +106,7 @@ private:
         double value;
         return text_literal(g_, layouts_, v, value) != nullptr;
     }
-    bool moves(ValueId v) const { return !g_.node(v).primitive->value; }
+    bool moves(ValueId v) const { return is_described(*g_.node(v).primitive); }
     /// Is it made where an index program reads it?
     bool inside(ValueId v) const
     {
@@ -91,7 +120,7 @@ private:
         for (ValueId v : group_.nodes) {
             any_moves_ = any_moves_ || moves(v);
             for (ValueId i : g_.node(v).inputs)
-                if (!inside(v) && (!moves(v) || wants_.in_step(i, v))) read.insert(i);
+                if (!inside(v) && v != fold_ && (!moves(v) || wants_.in_step(i, v))) read.insert(i);
         }
         for (std::size_t k = 0; k < operands_; ++k)
             if (read.contains(addresses_[k])) direct_.push_back(k);
@@ -296,7 +325,8 @@ private:
     const tiling::Layouts& layouts_;
     const tiling::Group& group_;
     const GroupPreferences& wants_;
-    Shape shape_;
+    ValueId fold_;
+    Shape shape_;                     ///< of what is made
     std::optional<LoopSpace> space_;  ///< of the direct operands, then of all results
     const char* index_ = "wg_int";
     std::size_t operands_ = 0, results_ = 0;

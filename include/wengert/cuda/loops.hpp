@@ -5,7 +5,7 @@
 #include "../graph/loops/compiled_step.hpp"
 #include "../graph/loops/loop.hpp"
 #include "../graph/tile/call_steps.hpp"
-#include "kernels.hpp"
+#include "folds.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -134,6 +134,8 @@ struct ReplayStep {
     Function* kernel = nullptr;             ///< null: by itself
     std::vector<ValueId> addresses;         ///< that a launch is given
     std::vector<ValueId> positions;         ///< operations of it for which elements are positions
+    ValueId fold = no_value;                ///< what is folded of the elements as they are made
+    FoldChain chain;                        ///< its kernels
     std::int64_t count = 0;                 ///< elements
     std::unique_ptr<DeviceLoop> loop = {};  ///< or a loop or branch, whose bodies run there
     bool keeps = false;                     ///< code of the user's: it gets memory of its own

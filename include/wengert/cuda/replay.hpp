@@ -9,8 +9,7 @@
 #include "../graph/tile/inspect.hpp"
 #include "../devices/cuda/capture.hpp"
 #include "capturable.hpp"
-#include "group_text.hpp"
-#include "moves.hpp"
+#include "group_kernels.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -70,44 +69,15 @@ private:
         }
     };
 
-    /// One text for all groups; those that differ in their addresses only are one kernel.
     void compile()
     {
-        std::set<std::string> helpers;
-        std::unordered_map<std::string, std::string> names;
-        std::vector<std::string> name(steps_.size());
-        std::string kernels;
-        for (std::size_t t = 0; t < steps_.size(); ++t) {
-            const tiling::Group& group = plan_.tasks[t].group;
-            if (!group.fused) {
-                by_itself(steps_[t], graph_.node(group.nodes[0]));
-                continue;
-            }
-            const GroupText text(graph_, layouts_, group, wants_, helpers);
-            steps_[t].addresses = text.addresses();
-            steps_[t].count = text.count();
-            for (ValueId v : group.nodes)
-                if (is_described(*graph_.node(v).primitive) && asks(v)) steps_[t].positions.push_back(v);
-            const auto [at, fresh] = names.emplace(text.text(), "wg_" + std::to_string(names.size()));
-            if (fresh) kernels += "extern \"C\" __global__ void " + at->second + at->first;
-            name[t] = at->second;
-        }
-        if (kernels.empty()) return;
-        const std::string whole = functions_called(helpers) + std::string(group_prelude) + kernels;
-        Gpu& gpu = gpu_with(device_);
-        const Computing now("freeze", {});
-        Hash128 key;
-        key.add(whole);
+        GroupKernels kernels(graph_, layouts_, wants_);
         for (std::size_t t = 0; t < steps_.size(); ++t)
-            if (!name[t].empty())
-                steps_[t].kernel =
-                    Kernels::of(gpu).find(gpu, "graph " + key.text(), name[t].c_str(), [&] { return whole; });
-    }
-    /// Are elements of its operands positions?
-    bool asks(ValueId v) const
-    {
-        return !each_program(graph_, graph_.node(v),
-                             [](const Index& p, std::span<const ValueId>) { return p.given_count == 0; });
+            if (const tiling::Group& group = plan_.tasks[t].group; group.fused)
+                kernels.add(group, steps_[t]);
+            else
+                by_itself(steps_[t], graph_.node(group.nodes[0]));
+        kernels.compile(gpu_with(device_));
     }
     void by_itself(ReplayStep& s, const GraphNode& n)
     {
@@ -234,7 +204,7 @@ private:
     void step(Gpu& gpu, std::size_t t)
     {
         const tiling::Task& task = plan_.tasks[t];
-        const ReplayStep& s = steps_[t];
+        ReplayStep& s = steps_[t];
         for (std::size_t r = 0; r < task.group.results.size(); ++r) find_place(task, r);
         const GraphNode& n = graph_.node(task.group.nodes.back());
         const Computing now(n.primitive->name, n.at);
@@ -244,27 +214,18 @@ private:
             call(s, task.group.nodes[0]);
         for (ValueId v : s.ends) blocks_[v] = {};
     }
-    /// Asks whether elements that are used as positions are such.
-    void ask(Gpu& gpu, ValueId v)
+    void launch_group(Gpu& gpu, ReplayStep& s)
     {
-        const GraphNode& n = graph_.node(v);
-        each_program(graph_, n, [&](const Index& p, std::span<const ValueId> in) {
-            each_given(p, [&](const GivenUse& use) {
-                const Ref<Block> b = block(in[use.operand]);
-                if (!ask_positions(gpu, use, n.primitive->name, b, n.at))
-                    check_given(use, n.primitive->name, on_host(b), n.at);
-            });
-            return true;
-        });
-    }
-    void launch_group(Gpu& gpu, const ReplayStep& s)
-    {
-        for (ValueId v : s.positions) ask(gpu, v);
+        for (ValueId v : s.positions) ask_positions_of(gpu, graph_, v, [&](ValueId i) { return block(i); });
         parameters_.resize(s.addresses.size() + 1);
         std::memcpy(&parameters_[0], &kernels::zero_cotangent, sizeof(double));
         for (std::size_t k = 0; k < s.addresses.size(); ++k) parameters_[k + 1] = given(s.addresses[k]);
-        void* all[] = {parameters_.data()};
-        launch_with(gpu, s.kernel, s.count, all);
+        if (s.fold != no_value)
+            fold_chain(gpu, graph_, s, parameters_, *block(s.fold));
+        else {
+            void* all[] = {parameters_.data()};
+            launch_with(gpu, s.kernel, s.count, all);
+        }
         if (writing_) return void(++launches_);
         device_table(device_).counts->kernels.fetch_add(1, std::memory_order_relaxed);
     }
