@@ -169,8 +169,7 @@ inline void launch_with(const Gpu& gpu, Function* f, std::int64_t count, void** 
     check(Driver::get().launch(f, static_cast<unsigned>(std::min(blocks, most)), 1, 1, Kernels::block, 1, 1,
                                0, gpu.stream(), parameters, nullptr),
           "cuLaunchKernel");
-    if (Gpu::waits().load(std::memory_order_relaxed)) [[unlikely]]
-        gpu.synchronize();
+    gpu.asked();
 }
 template <class... Parameter>
 void launch(const Gpu& gpu, Function* f, std::int64_t count, Parameter... parameter)

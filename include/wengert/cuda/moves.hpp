@@ -63,10 +63,15 @@ inline bool ask_positions(Gpu& gpu, const GivenUse& use, std::string_view name, 
         then.of = &of;
         check_given(then, name, on_host(b), at);
     };
-    places->data[0] = reinterpret_cast<void*>(gpu.questions().ask(refuse));
-    places->below = static_cast<long long>(use.below());
-    places->bits = static_cast<long long>(use.extent() + use.below());
-    launch(gpu, Kernels::of(gpu).find(gpu, "moves", "positions_i64", moves_text), places->count, *places);
+    {
+        Question question(gpu.questions(), refuse);
+        places->data[0] = reinterpret_cast<void*>(question.at());
+        places->below = static_cast<long long>(use.below());
+        places->bits = static_cast<long long>(use.extent() + use.below());
+        launch(gpu, Kernels::of(gpu).find(gpu, "moves", "positions_i64", moves_text), places->count, *places);
+        question.launched();
+    }
+    gpu.asked();
     return true;
 }
 

@@ -1,6 +1,8 @@
 // Products of matrices: cuBLAS's, and a kernel of tiles for whole numbers and where there is no cuBLAS.
 #pragma once
 
+#include <map>
+
 #include "../ops/matmul.hpp"
 #include "moves.hpp"
 
@@ -43,18 +45,19 @@ extern "C" __global__ void product_i32(const void* a, const void* b, void* c, co
 extern "C" __global__ void product_i64(const void* a, const void* b, void* c, const wg_sizes s) { wg_product<int64_t>(a, b, c, s.at); }
 )wg";
 
-/// cuBLAS on a device's stream, one call at a time.
+/// cuBLAS in one stream, one call at a time: handles have memory of their own, which only work of one stream may share.
 class BlasHandle {
 public:
     static BlasHandle& of(Gpu& gpu)
     {
-        static auto* const all = new std::array<BlasHandle, Gpu::most>;
-        BlasHandle& one = (*all)[static_cast<std::size_t>(gpu.ordinal())];
-        const std::lock_guard lock(one.mutex_);
+        static std::mutex mutex;
+        static auto* const all = new std::map<const Queue*, BlasHandle>;
+        const std::lock_guard lock(mutex);
+        BlasHandle& one = (*all)[&gpu.queue()];
         if (!one.blas_) {
             Blas* made = nullptr;
             check_blas(Products::get().make(&made), "cublasCreate");
-            check_blas(Products::get().set_stream(made, gpu.main_stream()), "cublasSetStream");
+            check_blas(Products::get().set_stream(made, gpu.queue().stream()), "cublasSetStream");
             one.blas_ = made;
             one.gpu_ = &gpu;
         }
@@ -84,6 +87,7 @@ public:
             call(p.gemm_f32, p.gemms_f32, "cublasSgemm");
         else
             call(p.gemm_f64, p.gemms_f64, "cublasDgemm");
+        gpu_->asked();
     }
 
 private:
@@ -104,7 +108,7 @@ private:
         WrittenDown& operator=(const WrittenDown&) = delete;
         ~WrittenDown()
         {
-            if (capturing_now) static_cast<void>(Products::get().set_stream(blas, gpu.main_stream()));
+            if (capturing_now) static_cast<void>(Products::get().set_stream(blas, gpu.queue().stream()));
         }
     };
     std::mutex mutex_;

@@ -35,10 +35,33 @@ public:
         for (const ReplayStep& s : steps_) stats.uncompiled += !s.kernel && !s.loop;
     }
 
+    Replay(const Replay&) = delete;
+    Replay& operator=(const Replay&) = delete;
+    ~Replay() override
+    {
+        for (const auto* list : {&constants_, &fixed_, &handed_out_, &kept_})
+            for (const Ref<Block>& b : *list) end_of(b);
+        end_of(table_there_);
+    }
+
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
     {
-        const Emptied emptied{*this};
         Gpu& gpu = gpu_with(device_);
+        Ordered order(gpu);
+        for (const Ref<Block>& x : inputs)
+            if (x->device() == device_) order.reads(*x);
+        runs_in_order_.begin(gpu);
+        const std::size_t failed = run_there(gpu, inputs, outputs);
+        runs_in_order_.put();
+        for (const Ref<Block>& y : outputs)
+            if (y->device() == device_) order.made(*y);
+        return failed;
+    }
+
+private:
+    std::size_t run_there(Gpu& gpu, std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs)
+    {
+        const Emptied emptied{*this};
         const OnDevice there(device_);
         if (write_down(gpu)) return run_written(gpu, inputs, outputs);
         begin(inputs);
@@ -53,7 +76,6 @@ public:
         return graph_.guards().size();
     }
 
-private:
     using Home = tiling::Home;
 
     /// Nothing of a run is left behind, however it ends.
@@ -116,6 +138,12 @@ private:
             if (read[v] && graph_.node(v).kind == Graph::Kind::constant) known_.push_back(v);
     }
 
+    /// Memory that runs have worked with, in whichever stream.
+    void end_of(const Ref<Block>& b) const noexcept
+    {
+        if (b && b->capacity) runs_in_order_.end(b->data, b->capacity);
+    }
+
     template <class F> void timed(const Gpu& gpu, std::size_t t, const F& work)
     {
         if (!watch_ || !watch_->timed) return work();
@@ -126,7 +154,7 @@ private:
         };
         watch_->ticks[2 * t] = now();
         work();
-        gpu.synchronize();
+        gpu.wait();
         watch_->ticks[2 * t + 1] = now();
     }
 
@@ -372,6 +400,7 @@ private:
     Ref<Block> table_there_;
     std::vector<Ref<Block>> fixed_, handed_out_, kept_;  ///< arguments and results in one place; all else
     std::unique_ptr<CapturedWork> written_;
+    OrderedRuns runs_in_order_;
 };
 
 }  // namespace wengert::detail::gpu

@@ -3,6 +3,7 @@
 
 #include "../devices/cuda/gpu.hpp"
 #include "../devices/cuda/host_side.hpp"
+#include "../devices/cuda/ordered.hpp"
 #include "draws.hpp"
 #include "folds.hpp"
 #include "frozen.hpp"
@@ -34,8 +35,11 @@ inline Gpu& gpu_with(std::uint8_t device)
 inline void copy(const Block& from, Block& to)
 {
     if (from.count == 0) return;
-    if (!from.strided && !to.strided) return gpu_of(to).copy(to.data, from.data, from.bytes());
-    if (run_move(gpu_of(to), "copy", to, &from, 0)) return;
+    Gpu& gpu = gpu_of(to);
+    Ordered order(gpu);
+    order.reads(from).writes(to);
+    if (!from.strided && !to.strided) return gpu.copy(to.data, from.data, from.bytes());
+    if (run_move(gpu, "copy", to, &from, 0)) return;
     written_on_host(to, [&](Block& image) { copy_elements(*image_of(from), image); });
 }
 /// The element in every place of contiguous memory, where that is the same byte or word over and over.
@@ -44,24 +48,30 @@ inline bool fill_words(const Block& to, const void* element)
     const std::size_t size = size_of(to.dtype);
     const Driver& d = Driver::get();
     const auto at = reinterpret_cast<Address>(to.data);
-    Stream* const stream = gpu_of(to).stream();
+    const Gpu& gpu = gpu_of(to);
     if (size == 1) {
         const auto byte = *static_cast<const unsigned char*>(element);
-        check(d.set_bytes(at, byte, to.count, stream), "cuMemsetD8Async");
+        check(d.set_bytes(at, byte, to.count, gpu.stream()), "cuMemsetD8Async");
+        gpu.asked();
         return true;
     }
     std::uint32_t words[2] = {};
     std::memcpy(words, element, size);
     if (size == 8 && words[0] != words[1]) return false;
-    check(d.set_words(at, words[0], to.count * (size / 4), stream), "cuMemsetD32Async");
+    check(d.set_words(at, words[0], to.count * (size / 4), gpu.stream()), "cuMemsetD32Async");
+    gpu.asked();
     return true;
 }
 inline void fill(Block& to, const void* element)
 {
-    if (to.count == 0 || (!to.strided && fill_words(to, element))) return;
+    if (to.count == 0) return;
+    Gpu& gpu = gpu_of(to);
+    Ordered order(gpu);
+    order.writes(to);
+    if (!to.strided && fill_words(to, element)) return;
     long long bits = 0;
     std::memcpy(&bits, element, size_of(to.dtype));
-    if (run_move(gpu_of(to), "fill", to, nullptr, bits)) return;
+    if (run_move(gpu, "fill", to, nullptr, bits)) return;
     written_on_host(to, [&](Block& image) {
         const Strides s = Strides::filled(to.shape.size()), d = image.strides();
         kernels::copy_strided(to.shape.size(), to.shape.data(), s.data(),
@@ -71,18 +81,26 @@ inline void fill(Block& to, const void* element)
 }
 inline bool all_zero(const Block& b)
 {
+    Ordered order(gpu_of(b));
+    order.reads(b);
     const std::optional<bool> wrong = any_wrong(gpu_of(b), "zero", b);
     return wrong ? !*wrong : wengert::all_zero(*image_of(b));
 }
 inline bool all_finite(const Block& b)
 {
     if (!differentiable(b.dtype)) return true;
+    Ordered order(gpu_of(b));
+    order.reads(b);
     const std::optional<bool> wrong = any_wrong(gpu_of(b), "finite", b);
     return wrong ? !*wrong : wengert::all_finite(*image_of(b));
 }
 inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
 {
-    if (!run_elementwise(gpu_of(out), p, in, out)) elementwise_on_host(p, in, out);
+    Gpu& gpu = gpu_of(out);
+    Ordered order(gpu);
+    for (std::size_t k = 0; k < p.arity; ++k) order.reads(*in[k]);
+    order.writes(out);
+    if (!run_elementwise(gpu, p, in, out)) elementwise_on_host(p, in, out);
 }
 /// By operations that have descriptions, of which nobody hears.
 inline Ref<Block> composed(std::uint8_t device, const Primitive& p, const void* op, const Ref<Block>* in,
@@ -101,26 +119,35 @@ inline Ref<Block> composed(std::uint8_t device, const Primitive& p, const void* 
 inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void* op, const Ref<Block>* in,
                              std::size_t n, const Site& at)
 {
+    Gpu& gpu = gpu_with(device);
+    Ordered order(gpu);
+    for (std::size_t k = 0; k < n; ++k) order.reads(*in[k]);
     Ref<Block> y;
     if (p.index)
-        y = index_program(gpu_of(*in[0]), p, op, in, n, at);
+        y = index_program(gpu, p, op, in, n, at);
     else if (p.part && n > 0)
-        y = index_parts(gpu_of(*in[0]), p, op, in, n, at);
+        y = index_parts(gpu, p, op, in, n, at);
     else if (p.fold)
-        y = run_fold(gpu_of(*in[0]), p, op, in);
+        y = run_fold(gpu, p, op, in);
     else if (p.product)
-        y = DeviceProduct(gpu_of(*in[0]), p.product(op), p.dtype, in).run();
+        y = DeviceProduct(gpu, p.product(op), p.dtype, in).run();
     else if (p.composed && Kernels::available())
         y = composed(device, p, op, in, n, at);
-    return y ? y : structural_on_host(device, p, op, in, n, at);
+    if (!y) y = structural_on_host(device, p, op, in, n, at);
+    order.made(*y);
+    return y;
 }
 inline bool draw(const RandomDraw& what, const std::uint64_t* key, Block& out)
 {
+    Ordered order(gpu_of(out));
+    order.writes(out);
     return Kernels::available() && DeviceDraw(gpu_of(out), what, key, out).run();
 }
 /// The sum of two blocks of one shape is an operation; where one is broadcast, the host adds.
 inline void add(Block& to, const Block& from)
 {
+    Ordered order(gpu_of(to));
+    order.reads(from).writes(to);
     if (to.shape == from.shape) {
         const Block* in[] = {&to, &from};
         const auto sum = [&]<class T>() -> const Primitive& {
@@ -155,10 +182,20 @@ template <int ordinal> const DeviceTable& table()
                 } catch (const Error&) {  // the device has failed for good: its memory is gone with it
                 }
             },
-        .to_host = [](void* to, const std::byte* from,
-                      std::size_t bytes) { Gpu::get(ordinal).to_host(to, from, bytes); },
-        .from_host = [](std::byte* to, const void* from,
-                        std::size_t bytes) { Gpu::get(ordinal).from_host(to, from, bytes); },
+        .to_host =
+            [](void* to, const std::byte* from, std::size_t bytes) {
+                Gpu& gpu = Gpu::get(ordinal);
+                Ordered order(gpu);
+                order.reads(from, bytes);
+                gpu.to_host(to, from, bytes);
+            },
+        .from_host =
+            [](std::byte* to, const void* from, std::size_t bytes) {
+                Gpu& gpu = Gpu::get(ordinal);
+                Ordered order(gpu);
+                order.writes(to, bytes);
+                gpu.from_host(to, from, bytes);
+            },
         .copy = gpu::copy,
         .fill = gpu::fill,
         .add = gpu::add,

@@ -3,6 +3,7 @@
 
 #include "../ops/creation.hpp"
 #include "../ops/random.hpp"
+#include "stream.hpp"
 #include "table.hpp"
 
 namespace wengert {
@@ -23,8 +24,21 @@ struct cuda {
     /// Waits until all that was asked of a device has been done. Throws DeviceError where some of it has failed.
     static void synchronize(int device = current_) { detail::gpu::Gpu::get(device).synchronize(); }
 
-    /// Every kernel is waited for, in all threads: an error of the device shows at the operation that it is of. For debugging.
-    static void wait_for_each(bool yes) noexcept { detail::gpu::Gpu::waits() = yes; }
+    /// A stream of the current device: `cuda::Stream s;`, or the user's: `cuda::Stream s(raw);`.
+    class Stream : public detail::gpu::CudaStream {
+    public:
+        explicit Stream(int device = current()) : CudaStream(device) {}
+        explicit Stream(void* raw, int device = current()) : CudaStream(raw, device) {}
+    };
+    using Event = detail::gpu::CudaEvent;
+    /// What this thread asks the stream's device for goes there, as long as the result lives: `const auto there = cuda::on(stream);`
+    [[nodiscard]] static detail::gpu::OnStream on(const Stream& stream)
+    {
+        return detail::gpu::OnStream(stream);
+    }
+
+    /// All work is waited for at once, in all threads: an error of the device shows at the operation that it is of. For debugging.
+    static void wait_for_each(bool yes) noexcept { detail::gpu::waits_for_each() = yes; }
 
     /// Memory of a device: how much is in use, how much is kept for reuse.
     static DeviceMemory memory(int device = current_) { return detail::gpu::Gpu::get(device).pool().stats(); }

@@ -17,18 +17,25 @@
 
 namespace fake {
 
+/// How often an event has been recorded, and how many of those its streams have come to.
+struct Event {
+    std::uint64_t recorded = 0, reached = 0;
+    Stream* stream = nullptr;
+};
+struct Work {
+    std::function<void()> run;
+    std::shared_ptr<Event> event = {};  ///< which it waits for
+    std::uint64_t reached = 0;
+    bool ready() const { return !event || event->reached >= reached; }
+};
 struct Stream {
-    std::deque<std::function<void()>> work;
+    std::deque<Work> work;
     bool captures = false, spoilt = false;  ///< it writes down; somebody has waited for what it writes
     std::vector<std::function<void()>> written = {};
 };
 /// Work that was written down.
 struct Graph {
     std::vector<std::function<void()>> work;
-};
-struct Event {
-    int pending = 0;
-    Stream* stream = nullptr;
 };
 struct Module {
     void* library;
@@ -53,13 +60,24 @@ struct State {
     std::vector<std::unique_ptr<Stream>> streams;
     std::mt19937 generator{12345};
     std::map<const char*, std::size_t> pinned;
+    std::map<Event*, std::shared_ptr<Event>> events;
+    int patience =
+        0;  ///< of streams that nobody waits for: 0 they run when they must, 1 at once, 2 now and then
     Result failed = success;
 };
+/// "forwards", "backwards", "random:7": of threads and blocks; of streams, as the number draws it.
+void set_all_orders(State& all, const std::string& s)
+{
+    const auto colon = s.find(':');
+    const auto seed = colon == s.npos ? 1U : static_cast<unsigned>(std::atoi(s.c_str() + colon + 1));
+    if (colon != s.npos) all.generator.seed(seed);
+    set_order(s == "forwards" ? Order::forwards : s == "backwards" ? Order::backwards : Order::random, seed);
+}
 State& state()
 {
     static auto* const s = [] {
         auto* made = new State;
-        if (const std::string order = setting("ORDER"); !order.empty()) fake_cuda_order(order.c_str());
+        if (const std::string order = setting("ORDER"); !order.empty()) set_all_orders(*made, order);
         if (const std::string f = setting("FAIL"); !f.empty()) {
             char name[64] = {};
             Failure what;
@@ -83,21 +101,32 @@ bool is_pinned(const void* p)
            static_cast<const char*>(p) < std::prev(after)->first + std::prev(after)->second;
 }
 
-/// One piece of work of any stream that has some; of `s` alone where nothing else is to be done.
+/// One piece of work that is ready: of `s`, or of another stream, as it comes; of another one if s waits for it.
 void step(Stream& s)
 {
     State& all = state();
-    std::vector<Stream*> busy;
+    std::vector<Stream*> ready;
     for (const auto& other : all.streams)
-        if (!other->work.empty()) busy.push_back(other.get());
-    Stream& one = busy.empty() ? s : *busy[all.generator() % busy.size()];
-    const std::function<void()> work = std::move(one.work.front());
+        if (!other->work.empty() && other->work.front().ready()) ready.push_back(other.get());
+    if (ready.empty()) return fail_for_good("streams wait for each other");
+    const auto own = std::find(ready.begin(), ready.end(), &s);
+    const bool has_own = own != ready.end();
+    if (has_own && ready.size() > 1 && all.patience < 2) {
+        std::iter_swap(own, ready.begin());
+        if (all.patience == 0)
+            ready.resize(1);
+        else
+            ready.erase(ready.begin());
+    }
+    Stream& one = *ready[all.generator() % ready.size()];
+    const Work work = std::move(one.work.front());
     one.work.pop_front();
-    work();
+    if (work.run) work.run();
 }
 template <class Done> Result run_until(Stream& s, const Done& done)
 {
     State& all = state();
+    all.patience = static_cast<int>(all.generator() % 3);
     open_memory();
     while (!done() && !all.failed) step(s);
     if (!red_zones_are_whole()) fail_for_good("something has been written beyond the end of device memory");
@@ -138,15 +167,32 @@ void fail_for_good(const std::string& why)
     std::fprintf(stderr, "fake CUDA: %s\n", why.c_str());
     state().failed = illegal_address;
     for (const auto& s : state().streams) s->work.clear();
+    for (const auto& [_, e] : state().events) e->reached = e->recorded;
 }
+Stream* existing(Stream* s);
 void put(Stream* s, std::function<void()> work)
 {
+    s = existing(s);
     if (s->captures) return s->written.push_back(std::move(work));
-    s->work.push_back(std::move(work));
+    s->work.push_back({std::move(work)});
     if (s->work.size() > 20000) run(s);
+}
+/// The default streams are the numbers 0, 1 and 2.
+Stream* existing(Stream* s)
+{
+    const auto number = reinterpret_cast<std::uintptr_t>(s);
+    if (number > 2) return s;
+    static std::map<std::uintptr_t, Stream*> defaults;
+    Stream*& one = defaults[number];
+    if (!one) {
+        state().streams.push_back(std::make_unique<Stream>());
+        one = state().streams.back().get();
+    }
+    return one;
 }
 Result run(Stream* s)
 {
+    s = existing(s);
     return run_until(*s, [&] { return s->work.empty(); });
 }
 Result run_all()
@@ -165,15 +211,7 @@ void fake_cuda_fail(const char* function, int after, int times, int result)
 {
     fake::state().failures[function] = {after, times, result};
 }
-void fake_cuda_order(const char* order)
-{
-    const std::string s = order;
-    const auto colon = s.find(':');
-    fake::set_order(s == "forwards"    ? fake::Order::forwards
-                    : s == "backwards" ? fake::Order::backwards
-                                       : fake::Order::random,
-                    colon == s.npos ? 1U : static_cast<unsigned>(std::atoi(s.c_str() + colon + 1)));
-}
+void fake_cuda_order(const char* order) { fake::set_all_orders(fake::state(), order); }
 long fake_cuda_calls(const char* function) { return fake::state().calls[function]; }
 void fake_cuda_break() { fake::fail_for_good("broken by a test"); }
 void fake_cuda_heal() { fake::state().failed = fake::success; }
@@ -194,6 +232,8 @@ FAKE_EXPORT Result cuGetErrorName(Result r, const char** name)
             : r == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
             : r == 500 ? "CUDA_ERROR_NOT_FOUND"
             : r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : r == 900 ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
+            : r == 905 ? "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"
             : r == 999 ? "CUDA_ERROR_UNKNOWN"
                        : nullptr;
     return *name ? fake::success : fake::invalid_value;
@@ -266,6 +306,7 @@ FAKE_EXPORT Result cuStreamSynchronize(fake::Stream* stream)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    stream = fake::existing(stream);
     if (stream->captures) return stream->spoilt = true, 900;
     return fake::run(stream);
 }
@@ -317,24 +358,44 @@ FAKE_EXPORT Result cuEventCreate(fake::Event** event, unsigned)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    *event = new fake::Event;
+    const auto made = std::make_shared<fake::Event>();
+    fake::state().events[*event = made.get()] = made;
     return fake::success;
+}
+FAKE_EXPORT Result cuEventDestroy_v2(fake::Event* event)
+{
+    const fake::Call call(__func__);
+    fake::state().events.erase(event);
+    return call.result;
 }
 FAKE_EXPORT Result cuEventRecord(fake::Event* event, fake::Stream* stream)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    event->stream = stream;
-    ++event->pending;
-    fake::put(stream, [event] { --event->pending; });
+    const std::shared_ptr<fake::Event> it = fake::state().events.at(event);
+    it->stream = fake::existing(stream);
+    if (it->stream->captures) return 900;
+    fake::put(stream, [it, n = ++it->recorded] { it->reached = std::max(it->reached, n); });
+    return fake::success;
+}
+FAKE_EXPORT Result cuStreamWaitEvent(fake::Stream* stream, fake::Event* event, unsigned)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    const std::shared_ptr<fake::Event> it = fake::state().events.at(event);
+    stream = fake::existing(stream);
+    if (stream->captures) return 905;  // CUDA_ERROR_STREAM_CAPTURE_ISOLATION
+    if (fake::ordered(fake::state(), "a wait")) return fake::success;
+    if (it->reached < it->recorded) stream->work.push_back({nullptr, it, it->recorded});
     return fake::success;
 }
 FAKE_EXPORT Result cuEventSynchronize(fake::Event* event)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    if (!event->pending) return fake::success;
-    return fake::run_until(*event->stream, [event] { return event->pending == 0; });
+    const std::shared_ptr<fake::Event> it = fake::state().events.at(event);
+    if (it->reached == it->recorded) return fake::success;
+    return fake::run_until(*it->stream, [it, n = it->recorded] { return it->reached >= n; });
 }
 
 FAKE_EXPORT Result cuMemAlloc_v2(Address* p, std::size_t bytes)
@@ -486,6 +547,7 @@ FAKE_EXPORT Result cuLaunchKernel(const fake::Kernel* kernel, unsigned bx, unsig
         at += (kernel->sizes[i] + 15) / 16 * 16;
     }
     fake::put(stream, [=]() mutable {
+        if (fake::ordered(fake::state(), "a kernel")) return fake::fail_for_good("a kernel fails by order");
         fake::run_kernel(*kernel, each.data(), {bx, by, bz}, {tx, ty, tz});
         static_cast<void>(copy);
     });

@@ -12,7 +12,8 @@
 // Tests may ask the same of the functions fake_cuda_… below.
 //
 // How it works. Kernels' text is compiled by the host's compiler behind prelude.hpp. A stream is a queue, which runs when somebody
-// waits for it; one that is captured keeps what it is given for the graph. Several streams run interleaved at random. The threads
+// waits for it; one that is captured keeps what it is given for the graph. Several streams run interleaved as events allow, in an
+// order of which each wait draws anew: the others only where they must, the others first, or all at random. The threads
 // of a block run one after another, each a function call; from its first barrier on a thread is a fiber of its own. Blocks and
 // threads run forwards, backwards, or in a random order: what depends on it is wrong. Device memory can be read and written while
 // a kernel or a copy runs, and is a segmentation fault otherwise. It is full of NaNs (0xFF) when it is given and when it has been
@@ -97,7 +98,8 @@ std::string setting(const char* name);
 
 #define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
 
-/// Call number `after` from here on, and those after it, `times` in all, return `result`; after = 0: none.
+/// Call number `after` from here on, and those after it, `times` in all, return `result`; after = 0: none. "a wait" is a wait of a
+/// stream for an event, which is left out; "a kernel" one that runs, which is an illegal access then.
 FAKE_EXPORT void fake_cuda_fail(const char* function, int after, int times, int result);
 /// "forwards", "backwards", "random:7"
 FAKE_EXPORT void fake_cuda_order(const char* order);

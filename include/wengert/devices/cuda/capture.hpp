@@ -1,7 +1,7 @@
 // Work on a device as one thing: what a thread asks for is written down once, and done again and again by one call of the driver.
 #pragma once
 
-#include "gpu.hpp"
+#include "ordered.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -16,14 +16,25 @@ public:
     ~CapturedWork()
     {
         static_cast<void>(Driver::get().end_executable(exec_));
-        for (const auto& [p, capacity] : memory_) gpu_.pool().give(p, capacity);
+        for (const auto& [p, capacity] : memory_) {
+            runs_.end(p, capacity);
+            gpu_.pool().give(p, capacity);
+        }
     }
-    void launch() const { check(Driver::get().launch_graph(exec_, gpu_.main_stream()), "cuGraphLaunch"); }
+    /// In this thread's stream, which comes after the one where it was done before.
+    void launch()
+    {
+        runs_.begin(gpu_);
+        check(Driver::get().launch_graph(exec_, gpu_.stream()), "cuGraphLaunch");
+        runs_.put();
+        gpu_.asked();
+    }
 
 private:
     Gpu& gpu_;
     WorkGraphExec* exec_;
     std::vector<std::pair<std::byte*, std::size_t>> memory_;
+    OrderedRuns runs_;
 };
 
 /// While it lives this thread's work on the device is written down and not done; other threads' is not. What waits for the device, or

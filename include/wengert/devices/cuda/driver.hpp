@@ -128,12 +128,44 @@ private:
     fail<DeviceError>(now.name.empty() ? std::string_view("device") : now.name, reason, now.at);
 }
 
-/// Throws DeviceError where a function of the driver has failed.
-inline void check(Result r, const char* function)
+/// The last work that this thread has asked a device for; the device may not have come to it.
+inline constinit thread_local Operation last_asked __attribute__((visibility("default")));
+
+/// Does the device stay as it is, so that it is of no use to this process?
+constexpr bool is_fatal(Result r) noexcept
+{
+    return r == 700 || r == 702 || r == 710 || (r >= 714 && r <= 719) || r == 721;
+}
+/// What is to be said of an error that may be of work before.
+inline std::string of_work_before()
+{
+    const Operation& last = last_asked;
+    std::string words = "; it may be of any work that was asked for before";
+    if (!last.name.empty())
+        words += ", the last of this thread was [" + std::string(last.name) + "]" +
+                 (last.at.line ? " at " + to_string(last.at) : "");
+    return words + " (cuda::wait_for_each(true) shows of which)";
+}
+inline constexpr std::string_view of_no_more_use =
+    "; the device is of no use to this process any more, the host is";
+
+/// Is all work waited for at once, so that errors show at the operation that they are of?
+inline std::atomic<bool>& waits_for_each() noexcept
+{
+    static std::atomic<bool> each{false};
+    return each;
+}
+
+/// Throws DeviceError where a function of the driver has failed. `before`: can the error be one of work before?
+inline void check(Result r, const char* function, bool before = false)
 {
     if (r == success) [[likely]]
         return;
-    refuse(std::string("CUDA: ") + function + " failed: " + Driver::get().text(r));
+    refuse(std::string("CUDA: ") + function + " failed: " + Driver::get().text(r) +
+           ((before || is_fatal(r)) && !waits_for_each() ? of_work_before() : "") +
+           (is_fatal(r) ? std::string(of_no_more_use) : ""));
 }
+/// The same of functions that wait.
+inline void check_wait(Result r, const char* function) { check(r, function, true); }
 
 }  // namespace wengert::detail::gpu

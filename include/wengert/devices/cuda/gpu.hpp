@@ -1,4 +1,4 @@
-// A device of CUDA: its context, the stream that all work goes to, its memory, and copies from and to the host.
+// A device of CUDA: its context, its streams, its memory, and copies from and to the host.
 #pragma once
 
 #include <array>
@@ -13,31 +13,29 @@ namespace wengert::detail::gpu {
 /// Copies between the host and a device, through memory that the device can read by itself where they are large.
 class Staging {
 public:
-    explicit Staging(Stream* stream) : stream_(stream) {}
-
     /// `from` may be written again when this returns; the device has it when the stream comes to what follows.
-    void to_device(Address to, const void* from, std::size_t bytes)
+    void to_device(Address to, const void* from, std::size_t bytes, Stream* stream)
     {
         const Driver& d = Driver::get();
         if (bytes <= small || !ready())
-            return check(d.to_device(to, from, bytes, stream_), "cuMemcpyHtoDAsync");
+            return check(d.to_device(to, from, bytes, stream), "cuMemcpyHtoDAsync");
         const auto* source = static_cast<const std::byte*>(from);
         const std::lock_guard lock(mutex_);
         for (std::size_t i = 0; i < bytes; i += part) {
             Half& h = next();
             const std::size_t n = std::min(part, bytes - i);
             std::memcpy(h.memory, source + i, n);
-            check(d.to_device(to + i, h.memory, n, stream_), "cuMemcpyHtoDAsync");
-            check(d.record(h.done, stream_), "cuEventRecord");
+            check(d.to_device(to + i, h.memory, n, stream), "cuMemcpyHtoDAsync");
+            check(d.record(h.done, stream), "cuEventRecord");
         }
     }
     /// Waits for all that the stream was given before.
-    void to_host(void* to, Address from, std::size_t bytes)
+    void to_host(void* to, Address from, std::size_t bytes, Stream* stream)
     {
         const Driver& d = Driver::get();
         if (bytes <= small || !ready()) {
-            check(d.to_host(to, from, bytes, stream_), "cuMemcpyDtoHAsync");
-            return check(d.wait_for_stream(stream_), "cuStreamSynchronize");
+            check(d.to_host(to, from, bytes, stream), "cuMemcpyDtoHAsync");
+            return check_wait(d.wait_for_stream(stream), "cuStreamSynchronize");
         }
         const std::lock_guard lock(mutex_);
         auto* const target = static_cast<std::byte*>(to);
@@ -45,8 +43,8 @@ public:
         std::size_t at = 0;
         for (std::size_t i = 0; i < bytes; i += part) {
             Half& h = next();
-            check(d.to_host(h.memory, from + i, std::min(part, bytes - i), stream_), "cuMemcpyDtoHAsync");
-            check(d.record(h.done, stream_), "cuEventRecord");
+            check(d.to_host(h.memory, from + i, std::min(part, bytes - i), stream), "cuMemcpyDtoHAsync");
+            check(d.record(h.done, stream), "cuEventRecord");
             if (before) take(*before, target, at, bytes);
             before = &h, at = i;
         }
@@ -78,16 +76,15 @@ private:
     Half& next()
     {
         Half& h = halves_[turn_ ^= 1];
-        check(Driver::get().wait_for_event(h.done), "cuEventSynchronize");
+        check_wait(Driver::get().wait_for_event(h.done), "cuEventSynchronize");
         return h;
     }
     static void take(const Half& h, std::byte* to, std::size_t at, std::size_t bytes)
     {
-        check(Driver::get().wait_for_event(h.done), "cuEventSynchronize");
+        check_wait(Driver::get().wait_for_event(h.done), "cuEventSynchronize");
         std::memcpy(to + at, h.memory, std::min(part, bytes - at));
     }
 
-    Stream* stream_;
     std::mutex mutex_;
     Half halves_[2];
     std::size_t turn_ = 0;
@@ -96,7 +93,7 @@ private:
 
 class Gpu {
 public:
-    static constexpr int most = 8;
+    static constexpr int most = most_devices;
 
     /// The device of this number, counted from 0; its context is this thread's from now on. Throws DeviceError.
     static Gpu& get(int ordinal)
@@ -118,50 +115,60 @@ public:
     /// 90 for compute capability 9.0
     int architecture() const noexcept { return architecture_; }
     int multiprocessors() const noexcept { return multiprocessors_; }
-    /// That of all work, or of what this thread writes down (capture.hpp).
-    Stream* stream() const noexcept
-    {
-        return capturing_now && capturing_now->pool == pool_.get() ? capturing_now->stream : stream_;
-    }
-    /// That of all work: what was written down is done in its order.
-    Stream* main_stream() const noexcept { return stream_; }
+    /// That of this thread's work, or of what it writes down (capture.hpp).
+    Stream* stream() const noexcept { return writes_down() ? capturing_now->stream : queue().stream(); }
+    Queues& queues() const noexcept { return *queues_; }
+    Queue& queue() const noexcept { return queues_->now(); }
+    /// Has work to be ordered, since there are several streams? What is written down is in order by itself.
+    bool orders() const noexcept { return queues_->several() && !writes_down(); }
+    bool writes_down() const noexcept { return capturing_now && capturing_now->pool == pool_.get(); }
     Pool& pool() noexcept { return *pool_; }
 
-    void from_host(std::byte* to, const void* from, std::size_t bytes)
+    void from_host(std::byte* to, const void* from, std::size_t bytes) const
     {
         if (!bytes) return;
         not_captured();
-        staging_->to_device(reinterpret_cast<Address>(to), from, bytes);
+        staging_->to_device(reinterpret_cast<Address>(to), from, bytes, stream());
+        asked();
     }
-    void to_host(void* to, const std::byte* from, std::size_t bytes)
+    void to_host(void* to, const std::byte* from, std::size_t bytes) const
     {
         if (!bytes) return;
         not_captured();
-        staging_->to_host(to, reinterpret_cast<Address>(from), bytes);
-        questions_->look();
+        staging_->to_host(to, reinterpret_cast<Address>(from), bytes, stream());
+        questions_->look(false);
     }
     void copy(std::byte* to, const std::byte* from, std::size_t bytes) const
     {
-        if (bytes)
-            check(Driver::get().on_device(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from),
-                                          bytes, stream()),
-                  "cuMemcpyDtoDAsync");
+        if (!bytes) return;
+        check(Driver::get().on_device(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from), bytes,
+                                      stream()),
+              "cuMemcpyDtoDAsync");
+        asked();
+    }
+    /// Work has been put in this thread's stream.
+    void asked() const
+    {
+        last_asked = Operation::now();
+        if (waits_for_each().load(std::memory_order_relaxed) && !writes_down()) [[unlikely]]
+            wait();
+    }
+    /// Waits for this thread's stream. Throws DeviceError where some of its work has failed.
+    void wait() const
+    {
+        not_captured();
+        check_wait(Driver::get().wait_for_stream(stream()), "cuStreamSynchronize");
+        questions_->look(false);
     }
     /// Waits until all that was asked for has been done. Throws DeviceError where some of it has failed.
     void synchronize() const
     {
         not_captured();
-        check(Driver::get().wait_for_stream(stream_), "cuStreamSynchronize");
+        queues_->wait_for_all();
         questions_->look();
     }
     /// What kernels are asked and nobody waits for.
     Questions& questions() const noexcept { return *questions_; }
-    /// Does every launch wait, so that errors show at the operation that they are of?
-    static std::atomic<bool>& waits() noexcept
-    {
-        static std::atomic<bool> each{false};
-        return each;
-    }
 
 private:
     static void not_captured()
@@ -185,10 +192,12 @@ private:
         check(d.device_name(text, sizeof text - 1, device_), "cuDeviceGetName");
         name_ = text;
         constexpr unsigned beside_others = 1;
-        check(d.make_stream(&stream_, beside_others), "cuStreamCreate");
-        staging_ = std::make_unique<Staging>(stream_);
-        questions_ = std::make_unique<Questions>(stream_);
-        pool_ = std::make_unique<Pool>("cuda:" + std::to_string(ordinal), stream_,
+        Stream* stream = nullptr;
+        check(d.make_stream(&stream, beside_others), "cuStreamCreate");
+        queues_ = std::make_unique<Queues>(ordinal, stream);
+        staging_ = std::make_unique<Staging>();
+        questions_ = std::make_unique<Questions>(*queues_);
+        pool_ = std::make_unique<Pool>("cuda:" + std::to_string(ordinal), *queues_,
                                        ask(Attribute::memory_pools) != 0);
     }
     void enter() const { check(Driver::get().set_context(context_), "cuCtxSetCurrent"); }
@@ -202,7 +211,7 @@ private:
     int ordinal_, device_ = 0, architecture_ = 0, multiprocessors_ = 1;
     std::string name_;
     Context* context_ = nullptr;
-    Stream* stream_ = nullptr;
+    std::unique_ptr<Queues> queues_;
     std::unique_ptr<Staging> staging_;
     std::unique_ptr<Questions> questions_;
     std::unique_ptr<Pool> pool_;

@@ -1,12 +1,12 @@
 // Memory of a device: size classes over the driver's, as the host's pool (array/pool.hpp). A buffer that comes back is handed out
-// again at once: all work of a device is in one stream, so what reads it has been put there before what writes it.
+// again at once: what uses it next comes after what has used it, in the same stream, or in another one that waits.
 #pragma once
 
 #include <mutex>
 #include <vector>
 
 #include "../../array/pool.hpp"
-#include "driver.hpp"
+#include "uses.hpp"
 
 namespace wengert {
 
@@ -36,12 +36,12 @@ inline constinit thread_local Capturing* capturing_now __attribute__((visibility
 
 class Pool {
 public:
-    /// `stream`: that of all work; null where the driver cannot take memory in a stream's order.
-    Pool(std::string name, Stream* stream, bool in_order)
-        : name_(std::move(name)), stream_(stream), in_order_(in_order)
+    /// `in_order`: can the driver take memory in a stream's order?
+    Pool(std::string name, Queues& queues, bool in_order)
+        : name_(std::move(name)), queues_(queues), uses_(queues), in_order_(in_order)
     {}
 
-    /// Throws MemoryError.
+    /// For work of this thread's stream. Throws MemoryError.
     std::byte* take(std::size_t bytes, std::size_t& capacity)
     {
         const std::size_t c = memory::Pool::class_of(bytes);
@@ -51,14 +51,15 @@ public:
         const auto n = static_cast<std::int64_t>(capacity);
         Address p = 0;
         if (!free_[c].empty()) {
-            p = free_[c].back();
-            free_[c].pop_back();
+            p = reused(free_[c]);
             now_.pooled -= n;
             ++now_.reuses;
         } else {
             p = fresh(capacity);
             ++now_.allocations;
         }
+        if (queues_.several()) [[unlikely]]
+            uses_.take(queue(), p, capacity);
         now_.live += n;
         now_.peak = std::max(now_.peak, now_.live);
         return reinterpret_cast<std::byte*>(p);
@@ -70,15 +71,18 @@ public:
         const std::lock_guard lock(mutex_);
         const auto n = static_cast<std::int64_t>(capacity);
         now_.live -= n;
-        const auto at = reinterpret_cast<Address>(p);
-        if (now_.pooled + n > now_.kept) return give_back(at);
+        Free it{reinterpret_cast<Address>(p), {}};
         try {
-            free_[memory::Pool::class_of(capacity)].push_back(at);
+            if (queues_.several()) [[unlikely]]
+                it.uses = uses_.give(it.at, capacity);
+            if (now_.pooled + n > now_.kept) return give_back(it);
+            free_[memory::Pool::class_of(capacity)].push_back(std::move(it));
             now_.pooled += n;
         } catch (...) {  // no memory on the host for a list of what is free on the device
-            give_back(at);
+            give_back(it);
         }
     }
+    Uses& uses() noexcept { return uses_; }
     /// Gives all that is free back to the driver.
     void trim() noexcept
     {
@@ -104,12 +108,45 @@ public:
     }
 
 private:
+    struct Free {
+        Address at;
+        Uses::List uses;  ///< empty: by the device's own stream
+    };
+
     static void keep_captured(std::byte* p, std::size_t capacity) noexcept
     {
         try {
             capturing_now->kept.emplace_back(p, capacity);
         } catch (...) {  // no memory on the host for a list: it is never used again
         }
+    }
+    /// What is written down is done in the order of the device's own stream, or after it.
+    Queue& queue() noexcept { return capturing_now ? queues_.main() : queues_.now(); }
+    bool waits_for_nobody(const Free& f, const Queue& q)
+    {
+        return !f.uses.empty() && std::all_of(f.uses.begin(), f.uses.end(), [&](const Use& u) {
+            return queues_.after(q, *u.queue, u.used);
+        });
+    }
+    /// One that this stream need not wait for, if there is one among the last few.
+    Address reused(std::vector<Free>& list)
+    {
+        if (queues_.several()) [[unlikely]] {
+            Queue& q = queue();
+            const auto last = list.rend() - list.rbegin() > 8 ? list.rbegin() + 8 : list.rend();
+            const auto found =
+                std::find_if(list.rbegin(), last, [&](const Free& f) { return waits_for_nobody(f, q); });
+            if (found != last) std::iter_swap(found, list.rbegin());
+            wait(q, list.back());
+        }
+        const Address p = list.back().at;
+        list.pop_back();
+        return p;
+    }
+    void wait(Queue& q, Free& f)
+    {
+        if (f.uses.empty()) f.uses = uses_.unknown();
+        for (const Use& u : f.uses) queues_.wait(q, *u.queue, u.used);
     }
     Address fresh(std::size_t capacity)
     {
@@ -128,27 +165,34 @@ private:
         check(r, in_order_ ? "cuMemAllocAsync" : "cuMemAlloc");
         return p;
     }
-    Result from_driver(Address& p, std::size_t bytes) const
+    Result from_driver(Address& p, std::size_t bytes)
     {
         const Driver& d = Driver::get();
-        return in_order_ ? d.take_in_order(&p, bytes, stream_) : d.take(&p, bytes);
+        return in_order_ ? d.take_in_order(&p, bytes, queue().stream()) : d.take(&p, bytes);
     }
     /// Where the device has failed for good the driver refuses, and there is nothing left to do.
-    void give_back(Address p) const noexcept
+    void give_back(Free& f) noexcept
     {
         const Driver& d = Driver::get();
-        static_cast<void>(in_order_ ? d.give_in_order(p, stream_) : d.give(p));
+        if (in_order_ && queues_.several()) {
+            try {
+                wait(queues_.main(), f);
+            } catch (...) {  // nobody knows who still works with it: it stays taken
+                return;
+            }
+        }
+        static_cast<void>(in_order_ ? d.give_in_order(f.at, queues_.main().stream()) : d.give(f.at));
     }
     void give_all_back() noexcept
     {
         bool any = false;
-        for (std::vector<Address>& list : free_) {
-            for (const Address p : list) give_back(p);
+        for (std::vector<Free>& list : free_) {
+            for (Free& f : list) give_back(f);
             any = any || !list.empty();
             list.clear();
         }
         now_.pooled = 0;
-        if (any && in_order_) static_cast<void>(Driver::get().wait_for_stream(stream_));
+        if (any && in_order_) static_cast<void>(Driver::get().wait_for_stream(queues_.main().stream()));
     }
     [[noreturn]] void refuse(std::size_t bytes) const
     {
@@ -163,10 +207,11 @@ private:
     }
 
     std::string name_;
-    Stream* stream_;
+    Queues& queues_;
+    Uses uses_;
     bool in_order_;
     std::mutex mutex_;
-    std::vector<Address> free_[memory::Pool::classes];
+    std::vector<Free> free_[memory::Pool::classes];
     DeviceMemory now_;
 };
 

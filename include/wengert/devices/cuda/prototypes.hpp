@@ -48,6 +48,8 @@ struct DriverFunctions {
     Result (*make_event)(Event**, unsigned flags);
     Result (*record)(Event*, Stream*);
     Result (*wait_for_event)(Event*);
+    Result (*wait_in_stream)(Stream*, Event*, unsigned flags);
+    Result (*end_event)(Event*);
     Result (*take)(Address*, std::size_t bytes);
     Result (*give)(Address);
     Result (*take_in_order)(Address*, std::size_t bytes, Stream*);
@@ -89,6 +91,8 @@ template <class Find> void each_function(DriverFunctions& f, const Find& find)
     find(f.make_event, "cuEventCreate");
     find(f.record, "cuEventRecord");
     find(f.wait_for_event, "cuEventSynchronize");
+    find(f.wait_in_stream, "cuStreamWaitEvent");
+    find(f.end_event, "cuEventDestroy_v2");
     find(f.take, "cuMemAlloc_v2");
     find(f.give, "cuMemFree_v2");
     find(f.take_in_order, "cuMemAllocAsync");

@@ -2,13 +2,9 @@
 // read where somebody has to wait for the device anyhow, and throw there.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <functional>
-#include <mutex>
-#include <vector>
 
-#include "driver.hpp"
+#include "queues.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -16,53 +12,104 @@ class Questions {
 public:
     static constexpr std::size_t most = 256;
 
-    explicit Questions(Stream* stream) : stream_(stream) {}
+    explicit Questions(Queues& queues) : queues_(queues) {}
 
-    /// Where kernels write a 1 for yes. `refuse` throws then. Waits for answers where there are too many open questions.
+    /// Where kernels of this thread's stream write a 1 for yes. `refuse` throws then. Waits for answers where there are too many open
+    /// questions.
     Address ask(std::function<void()> refuse)
     {
+        Queue& q = queues_.now();
         if (full()) {
-            check(Driver::get().wait_for_stream(stream_), "cuStreamSynchronize");
+            queues_.wait_for_all();
             look();
         }
         const std::lock_guard lock(mutex_);
         if (!answers_) {
             check(Driver::get().take(&answers_, most * sizeof(std::int32_t)), "cuMemAlloc");
-            clear();
+            check(Driver::get().set_words(answers_, 0, most, q.stream()), "cuMemsetD32Async");
+            check_wait(Driver::get().wait_for_stream(q.stream()), "cuStreamSynchronize");
         }
-        open_.push_back(std::move(refuse));
-        return answers_ + (open_.size() - 1) * sizeof(std::int32_t);
+        std::size_t k = 0;
+        while (open_[k].refuse) ++k;
+        open_[k] = {std::move(refuse), &q, 0, serial_++};
+        ++count_;
+        return place(k);
     }
-    /// The stream has been waited for. Throws what the first of them throws that has been answered with yes.
-    void look()
+    /// The kernel that answers has been launched; or it has not, and nobody will answer.
+    void end(Address at, bool launched)
     {
-        std::vector<std::function<void()>> asked;
-        std::int32_t yes[most] = {};
+        const std::lock_guard lock(mutex_);
+        Open& one = open_[(at - answers_) / sizeof(std::int32_t)];
+        if (launched) return void(one.ticket = one.queue->ticket());
+        one = {};
+        --count_;
+    }
+    /// This thread's stream, or `all`, has been waited for. Throws what the first of them throws that has been answered with yes.
+    void look(bool all = true)
+    {
+        Open first;
         {
             const std::lock_guard lock(mutex_);
-            if (open_.empty()) return;
+            if (count_ == 0) return;
+            std::int32_t answers[most] = {};
+            Stream* const stream = queues_.now().stream();
             const Driver& d = Driver::get();
-            check(d.to_host(yes, answers_, open_.size() * sizeof yes[0], stream_), "cuMemcpyDtoHAsync");
-            check(d.wait_for_stream(stream_), "cuStreamSynchronize");
-            if (std::find(yes, yes + open_.size(), 1) != yes + open_.size()) clear();
-            asked.swap(open_);
+            check(d.to_host(answers, answers_, sizeof answers, stream), "cuMemcpyDtoHAsync");
+            check_wait(d.wait_for_stream(stream), "cuStreamSynchronize");
+            bool any = false;
+            for (std::size_t k = 0; k < most; ++k) {
+                if (!is_answered(open_[k], all)) continue;
+                if (answers[k]) {
+                    check(d.set_words(place(k), 0, 1, stream), "cuMemsetD32Async");
+                    if (!std::exchange(any, true) || open_[k].serial < first.serial) first = open_[k];
+                }
+                open_[k] = {};
+                --count_;
+            }
+            if (any) check_wait(d.wait_for_stream(stream), "cuStreamSynchronize");
         }
-        for (std::size_t k = 0; k < asked.size(); ++k)
-            if (yes[k]) asked[k]();
+        if (first.refuse) first.refuse();
     }
 
 private:
+    struct Open {
+        std::function<void()> refuse;
+        Queue* queue = nullptr;
+        std::uint64_t ticket = 0, serial = 0;  ///< 0: its kernel is about to be launched
+    };
+    bool is_answered(const Open& one, bool all)
+    {
+        return one.ticket && (all || queues_.after(queues_.now(), *one.queue, one.ticket));
+    }
     bool full()
     {
         const std::lock_guard lock(mutex_);
-        return open_.size() == most;
+        return count_ == most;
     }
-    void clear() const { check(Driver::get().set_words(answers_, 0, most, stream_), "cuMemsetD32Async"); }
+    Address place(std::size_t k) const { return answers_ + k * sizeof(std::int32_t); }
 
-    Stream* stream_;
+    Queues& queues_;
     std::mutex mutex_;
     Address answers_ = 0;
-    std::vector<std::function<void()>> open_;
+    std::array<Open, most> open_;
+    std::size_t count_ = 0;
+    std::uint64_t serial_ = 0;
+};
+
+/// One of them, which is none where its kernel is not launched.
+class Question {
+public:
+    Question(Questions& all, std::function<void()> refuse) : all_(all), at_(all.ask(std::move(refuse))) {}
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+    ~Question() { all_.end(at_, launched_); }
+    Address at() const noexcept { return at_; }
+    void launched() noexcept { launched_ = true; }
+
+private:
+    Questions& all_;
+    Address at_;
+    bool launched_ = false;
 };
 
 }  // namespace wengert::detail::gpu

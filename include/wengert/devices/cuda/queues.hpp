@@ -1,0 +1,173 @@
+// The streams of a device that this program puts work in: one of our own for whoever says nothing, others of ours, and the user's.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "driver.hpp"
+
+namespace wengert::detail::gpu {
+
+/// A stream, and how far it is: each piece of work that is put there has a ticket, one more than the one before. It lives as long as
+/// the program, also where the stream is a user's and ends.
+class Queue {
+public:
+    Queue(Stream* stream, std::size_t index, bool ours) : stream_(stream), index_(index), ours_(ours) {}
+    Stream* stream() const noexcept { return stream_; }
+    /// The ticket of what has just been put there; all that was put before has a smaller one.
+    std::uint64_t ticket() noexcept { return put_.fetch_add(1) + 1; }
+
+private:
+    friend class Queues;
+    Stream* stream_;
+    std::size_t index_;
+    bool ours_;
+    std::atomic<std::uint64_t> put_{0};
+    // under the mutex of Queues
+    std::vector<std::uint64_t> seen_;  ///< tickets of the others that what is put here comes after
+    Event* tail_ = nullptr;
+    bool marked_ = false;  ///< has `tail_` been recorded?
+    std::size_t scopes_ = 0;
+};
+
+/// The most devices that are looked at.
+inline constexpr int most_devices = 8;
+
+/// Where this thread puts its work, device by device; null for the device's own stream.
+inline constinit thread_local std::array<Queue*, most_devices> queue_now
+    __attribute__((visibility("default"))) = {};
+
+class Queues {
+public:
+    Queues(int ordinal, Stream* main) : ordinal_(static_cast<std::size_t>(ordinal)), main_(main, 0, true) {}
+
+    /// Is there any other than the device's own? Until then nobody counts tickets.
+    bool several() const noexcept { return several_.load(std::memory_order_acquire); }
+    Queue& main() noexcept { return main_; }
+    Queue& now() noexcept { return queue_now[ordinal_] ? *queue_now[ordinal_] : main_; }
+
+    /// One of ours that nobody else has; it comes after nothing.
+    Queue& take()
+    {
+        const std::lock_guard lock(mutex_);
+        if (!idle_.empty()) {
+            Queue& q = *idle_.back();
+            idle_.pop_back();
+            return q;
+        }
+        idle_.reserve(more_.size() + 1);
+        Stream* stream = nullptr;
+        constexpr unsigned beside_others = 1;
+        check(Driver::get().make_stream(&stream, beside_others), "cuStreamCreate");
+        return more_.emplace_back(stream, more_.size() + 1, true);
+    }
+    void give(Queue& q) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        idle_.push_back(&q);  // there is room for all
+    }
+    /// The user's.
+    Queue& of(Stream* stream)
+    {
+        const std::lock_guard lock(mutex_);
+        Queue*& q = users_[stream];
+        if (!q) q = &more_.emplace_back(stream, more_.size() + 1, false);
+        return *q;
+    }
+
+    void enter(Queue& q)
+    {
+        const std::lock_guard lock(mutex_);
+        make_tail(q);
+        ++q.scopes_;
+        several_.store(true, std::memory_order_release);
+    }
+    /// A user's stream may be gone after that: what others will wait for is recorded now.
+    void leave(Queue& q) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        if (--q.scopes_ == 0 && !q.ours_)
+            q.marked_ = Driver::get().record(q.tail_, q.stream_) == success || q.marked_;
+    }
+
+    /// Does what is put in q come after that work of another one?
+    bool after(const Queue& q, const Queue& other, std::uint64_t ticket)
+    {
+        const std::lock_guard lock(mutex_);
+        return has_seen(q, other, ticket);
+    }
+    /// What is put in q from now on comes after it. It must have been put.
+    void wait(Queue& q, Queue& other, std::uint64_t ticket)
+    {
+        const std::lock_guard lock(mutex_);
+        if (has_seen(q, other, ticket)) return;
+        const Driver& d = Driver::get();
+        const std::uint64_t all = other.put_.load();
+        if (other.ours_ || other.scopes_ > 0) {
+            make_tail(other);
+            check(d.record(other.tail_, other.stream_), "cuEventRecord");
+            other.marked_ = true;
+        }
+        if (other.marked_) check(d.wait_in_stream(q.stream_, other.tail_, 0), "cuStreamWaitEvent");
+        q.seen_.resize(std::max({q.seen_.size(), other.index_ + 1, other.seen_.size()}));
+        for (std::size_t k = 0; k < other.seen_.size(); ++k)
+            q.seen_[k] = std::max(q.seen_[k], other.seen_[k]);
+        q.seen_[other.index_] = std::max(q.seen_[other.index_], all);
+    }
+    /// The host waits for all of them.
+    void wait_for_all()
+    {
+        const Driver& d = Driver::get();
+        check_wait(d.wait_for_stream(main_.stream_), "cuStreamSynchronize");
+        std::vector<Queue*> others;
+        {
+            const std::lock_guard lock(mutex_);
+            for (Queue& q : more_) others.push_back(&q);
+        }
+        for (Queue* q : others)
+            if (q->ours_)
+                check_wait(d.wait_for_stream(q->stream_), "cuStreamSynchronize");
+            else
+                wait_for_users(*q);
+    }
+
+private:
+    static bool has_seen(const Queue& q, const Queue& other, std::uint64_t ticket) noexcept
+    {
+        return &q == &other || (other.index_ < q.seen_.size() && q.seen_[other.index_] >= ticket);
+    }
+    static void make_tail(Queue& q)
+    {
+        constexpr unsigned no_timing = 2;
+        if (!q.tail_) check(Driver::get().make_event(&q.tail_, no_timing), "cuEventCreate");
+    }
+    void wait_for_users(Queue& q)
+    {
+        const Driver& d = Driver::get();
+        {
+            const std::lock_guard lock(mutex_);
+            if (q.scopes_ > 0) {
+                check(d.record(q.tail_, q.stream_), "cuEventRecord");
+                q.marked_ = true;
+            }
+            if (!q.marked_) return;
+        }
+        check_wait(d.wait_for_event(q.tail_), "cuEventSynchronize");
+    }
+
+    std::size_t ordinal_;
+    std::atomic<bool> several_{false};
+    std::mutex mutex_;
+    Queue main_;
+    std::deque<Queue> more_;  ///< they stay where they are
+    std::map<Stream*, Queue*> users_;
+    std::vector<Queue*> idle_;
+};
+
+}  // namespace wengert::detail::gpu
