@@ -344,6 +344,39 @@ TEST_CASE("a replay that was written down is one call, with other arguments and 
     }
 }
 
+TEST_CASE("random numbers of a replay that was written down are those of its key", "[gpu][libraries]")
+{
+    const auto f = [](const Tensor<double>& x, const wg::Key& key) {
+        const auto [a, b] = wg::split(key);
+        const Tensor<double> noise = wg::normal<double>(a, {5}) + x;
+        const auto order = wg::permutation(wg::fold_in(b, 3), 5);
+        return std::tuple(tanh(noise), wg::randint<std::int64_t>(b, {3}, 0, 1000) * 2, order,
+                          noise * wg::uniform<double>(key, {5}));
+    };
+    auto frozen = wg::freeze(f, on_device(false));
+    for (std::uint64_t k = 1; k < 8; ++k) {
+        const auto right = f(some({5}, k), wg::Key(k));
+        std::optional<decltype(f(some({5}), wg::Key(0)))> found;
+        const Calls calls = calls_of([&] { found = frozen(some({5}, k), wg::Key(k)); });
+        if (fake::calls) CHECK(calls.graphs == (k > 3));
+        const auto& y = *found;
+        CHECK(bits(std::get<0>(y)) == bits(std::get<0>(right)));
+        CHECK(bits(std::get<1>(y)) == bits(std::get<1>(right)));
+        CHECK(bits(std::get<2>(y)) == bits(std::get<2>(right)));
+        CHECK(bits(std::get<3>(y)) == bits(std::get<3>(right)));
+    }
+    // a guard on what is drawn
+    const auto guarded = []<class D>(const Tensor<double, D>& x, const wg::Key& key) {
+        const Tensor<double, D> y = wg::normal<double, D>(key, {4}) + x;
+        return (sum(y) > 0.0).item() ? tanh(y) : y * 2.0;
+    };
+    auto drawn_guard = wg::freeze(guarded, on_device(false));
+    const Tensor<double, wg::cuda> there = wg::to<wg::cuda>(some({4}));
+    for (std::uint64_t k = 1; k < 24; ++k)
+        CHECK(bits(drawn_guard(there, wg::Key(k))) == bits(guarded(some({4}), wg::Key(k))));
+    CHECK(drawn_guard.stats().guard_failures > 0);
+}
+
 TEST_CASE("values of a graph on a device share one arena", "[gpu][libraries]")
 {
     const auto f = [](const Tensor<double>& x) {
@@ -372,9 +405,11 @@ TEST_CASE("guards of a graph on a device come back in one copy", "[gpu][librarie
     };
     auto frozen = wg::freeze(f, on_device(false));
     const Tensor<double, wg::cuda> x = wg::to<wg::cuda>(wg::abs(some({40})));
-    for (int k = 0; k < 3; ++k) frozen(x);
+    for (int k = 0; k < 4; ++k) frozen(x);
     const Calls calls = calls_of([&] { frozen(x); });
     CHECK(calls.to_host == (fake::calls ? 1 : 0));
+    CHECK(calls.graphs == (fake::calls ? 1 : 0));  // the guards are a part of what was written down
+    CHECK(calls.launches == 0);
     for (const double factor : {1.0, -1.0, 1000.0, 1.0, -3.0})
         CHECK(bits(frozen(x * factor)) == bits(f(wg::to<wg::cpu>(x * factor))));
     CHECK(frozen.stats().traces == 3);
@@ -515,7 +550,9 @@ TEST_CASE("what is moved between the host and a device is shown and counted, key
     const Tensor<double, wg::cuda> x = wg::to<wg::cuda>(some({4}));
     for (std::uint64_t k = 0; k < 3; ++k) noisy(x, wg::Key(k));
     const Calls calls = calls_of([&] { noisy(x, wg::Key(7)); });
-    CHECK(calls.waits + calls.to_device + calls.to_host == 0);
+    CHECK(calls.waits + calls.to_host == 0);
+    CHECK(calls.graphs == (fake::calls ? 1 : 0));
+    CHECK(calls.to_device == calls.graphs);  // addresses and the key
     CHECK(bits(noisy(x, wg::Key(7))) == bits(noise(some({4}), wg::Key(7))));
     const auto events = wg::profile(g, frozen.inputs(some({4}), wg::Key(1)), frozen.backend(), 2);
     CHECK(events.size() == 2 * s.kernels);

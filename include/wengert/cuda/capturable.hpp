@@ -2,6 +2,7 @@
 #pragma once
 
 #include "crossings.hpp"
+#include "group_text.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -12,10 +13,11 @@ public:
     Capturable(const Graph& g, const tiling::Plan& plan)
         : g_(g), plan_(plan), by_table_(g.size(), true), whole_(plan.stores.size(), true)
     {
-        can_ = g.guards().empty() && plan.tasks.size() > 1 && plan.arena.bytes <= most_kept;
+        can_ = plan.tasks.size() > 1 && plan.arena.bytes <= most_kept;
         for (const tiling::Task& t : plan.tasks) t.group.fused ? look_into(t.group) : look_at(t.group);
         for (std::size_t k = 0; k < g.outputs().size(); ++k)
             if (!passes_on(k) && !lands(k)) by_table_[plan.root(g.outputs()[k])] = false;
+        for (const Guard& guard : g.guards()) by_table_[plan.root(guard.value)] = false;
         find_stores();
         can_ = can_ && copied() <= most_copied;
     }
@@ -55,8 +57,8 @@ private:
     void look_at(const tiling::Group& group)
     {
         const GraphNode& n = g_.node(group.nodes[0]);
-        can_ =
-            can_ && !n.primitive->effects && (n.primitive->fold || n.primitive->product || described(g_, n));
+        can_ = can_ && !n.primitive->effects &&
+               (n.primitive->fold || n.primitive->product || Crossings::draws(n) || described(g_, n));
         for (const auto* list : {&group.operands, &group.results})
             for (ValueId v : *list) by_table_[plan_.root(v)] = false;
     }
@@ -89,6 +91,43 @@ private:
     const tiling::Plan& plan_;
     std::vector<bool> by_table_, whole_;  ///< by value; by store
     bool can_ = false;
+};
+
+/// What launches look up that were written down: addresses, and behind them keys, of which random numbers are drawn.
+class WrittenTable {
+public:
+    WrittenTable() = default;
+    /// Of so many addresses at most.
+    WrittenTable(std::size_t addresses, Ref<Block> there) : keys_from_(addresses), there_(std::move(there)) {}
+    std::uintptr_t address(ValueId v)
+    {
+        addresses_.push_back(v);
+        return address_at(there_->data + 8 * (addresses_.size() - 1));
+    }
+    const std::byte* key(ValueId v)
+    {
+        keys_.push_back(v);
+        return there_->data + 8 * (keys_from_ + 2 * (keys_.size() - 1));
+    }
+    bool has_keys() const noexcept { return !keys_.empty(); }
+    /// `address(v)` and `block(v)`, on the host, are those of this run.
+    template <class Address, class Key> void bring(Gpu& gpu, const Address& address, const Key& block) const
+    {
+        std::vector<std::uintptr_t> all;
+        for (ValueId v : addresses_) all.push_back(reinterpret_cast<std::uintptr_t>(address(v)));
+        if (has_keys()) all.resize(keys_from_);
+        for (ValueId v : keys_) {
+            const Ref<Block> key = contiguous(block(v));
+            for (int k = 0; k < 2; ++k)
+                all.push_back(static_cast<std::uintptr_t>(key->template as<std::int64_t>()[k]));
+        }
+        gpu.from_host(there_->data, all.data(), 8 * all.size());
+    }
+
+private:
+    std::vector<ValueId> addresses_, keys_;
+    std::size_t keys_from_ = 0;
+    Ref<Block> there_;
 };
 
 }  // namespace wengert::detail::gpu

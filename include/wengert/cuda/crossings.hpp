@@ -33,11 +33,13 @@ public:
     const std::vector<std::string>& notes() const noexcept { return moved_; }
     std::size_t count = 0, bytes = 0;
 
-private:
+    /// Does it make keys or random numbers of one?
     static bool draws(const GraphNode& n)
     {
         return n.primitive && (n.primitive->random || n.primitive->draw);
     }
+
+private:
     void find_keys()
     {
         for (ValueId v = 0; v < g_.size(); ++v) {
@@ -111,20 +113,20 @@ public:
     std::size_t failing(std::size_t t)
     {
         if (waiting_.empty() || !looked_at_[t]) return graph_.guards().size();
-        std::vector<std::byte> here(end_ - begin_);
-        device_table(device_).to_host(here.data(), there_->data + begin_, here.size());
-        device_table(device_).counts->to_host.fetch_add(1, std::memory_order_relaxed);
-        std::size_t at = 0;
-        for (const std::uint32_t k : waiting_) {
-            const Block& expected = *graph_.guards()[k].expected;
-            if (!same_elements(*make_borrowed(expected.dtype, expected.shape, here.data() + at), expected))
-                return k;
-            at += expected.bytes();
-        }
+        const std::size_t failed = first_wrong(there_->data + begin_, end_ - begin_, waiting_);
+        if (failed < graph_.guards().size()) return failed;
         waiting_.clear();
         begin_ = end_;
-        return graph_.guards().size();
+        return failed;
     }
+    /// Where those that have been kept are, in a run that is written down and done again.
+    Ref<Block> write()
+    {
+        written_ = waiting_;
+        return there_;
+    }
+    /// The first one that does not hold there, after such a run.
+    std::size_t failing(const Block& there) const { return first_wrong(there.data, bytes_, written_); }
     void end() noexcept
     {
         waiting_.clear();
@@ -133,11 +135,28 @@ public:
     }
 
 private:
+    std::size_t first_wrong(const std::byte* from, std::size_t bytes,
+                            const std::vector<std::uint32_t>& which) const
+    {
+        std::vector<std::byte> here(bytes);
+        device_table(device_).to_host(here.data(), from, bytes);
+        device_table(device_).counts->to_host.fetch_add(1, std::memory_order_relaxed);
+        std::size_t at = 0;
+        for (const std::uint32_t k : which) {
+            const Block& expected = *graph_.guards()[k].expected;
+            if (!same_elements(*make_borrowed(expected.dtype, expected.shape, here.data() + at), expected))
+                return k;
+            at += expected.bytes();
+        }
+        return graph_.guards().size();
+    }
+
     const Graph& graph_;
     std::uint8_t device_;
     std::vector<std::vector<std::uint32_t>> made_;  ///< by the number of tasks before
     std::vector<bool> looked_at_;
     std::size_t bytes_ = 0;
+    std::vector<std::uint32_t> written_;
     // of a run
     Ref<Block> there_;
     std::vector<std::uint32_t> waiting_;

@@ -12,7 +12,8 @@ namespace wengert::detail::gpu {
 /// What the kernels are given; the text has the same struct.
 struct Drawing {
     void* y = nullptr;
-    void* place = nullptr;  ///< of words that are to be sorted
+    void* place = nullptr;      ///< of words that are to be sorted
+    const void* key = nullptr;  ///< where the key is, in the place of `secret` and `stream`
     long long count = 0;
     long long room = 0;  ///< beyond `count` are words that come after all others
     std::uint64_t secret = 0, stream = 0, first = 0, range = 0;
@@ -25,6 +26,7 @@ inline constexpr std::string_view draw_text = R"wg(
 struct wg_drawing {
     void* y;
     int64_t* place;
+    const uint64_t* key;
     wg_int count, room;
     uint64_t secret, stream, first, range;
     double low, high, width;
@@ -37,10 +39,11 @@ inline uint64_t wg_pair(const uint32_t* w) { return w[0] | (uint64_t)w[1] << 32;
 template <class T, int per, class Make> inline void wg_draw(const wg_drawing& d, const Make& make)
 {
     T* const y = (T*)d.y;
+    const uint64_t secret = d.key ? d.key[0] : d.secret, stream = d.key ? d.key[1] : d.stream;
     for (wg_int b = wg_thread(); b * per < d.count; b += wg_threads()) {
         uint32_t w[4];
         T v[per];
-        wg_block_i64(d.secret, d.stream, (uint64_t)b, w);
+        wg_block_i64(secret, stream, (uint64_t)b, w);
         make(w, v);
         for (int j = 0; j < per && b * per + j < d.count; ++j) y[b * per + j] = v[j];
     }
@@ -121,6 +124,7 @@ public:
     {
         d_.y = out.data, d_.count = static_cast<long long>(out.count);
         d_.secret = key[0], d_.stream = key[1];
+        if (capturing_now) d_.key = capturing_now->key;
         d_.first = what.first, d_.range = what.range;
         d_.low = what.low, d_.high = what.high, d_.width = what.width;
     }

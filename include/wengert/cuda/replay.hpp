@@ -147,11 +147,8 @@ private:
     template <class F> void timed(const Gpu& gpu, std::size_t t, const F& work)
     {
         if (!watch_ || !watch_->timed) return work();
-        const auto now = [] {
-            return std::chrono::duration_cast<std::chrono::nanoseconds>(
-                       std::chrono::steady_clock::now().time_since_epoch())
-                .count();
-        };
+        using namespace std::chrono;
+        const auto now = [] { return nanoseconds(steady_clock::now().time_since_epoch()).count(); };
         watch_->ticks[2 * t] = now();
         work();
         gpu.wait();
@@ -199,8 +196,7 @@ private:
     {
         if (!writing_ || !capturable_.by_table(plan_.root(v)))
             return reinterpret_cast<std::uintptr_t>(address(v));
-        table_.push_back(v);
-        return address_at(table_there_->data + 8 * (table_.size() - 1));
+        return table_.address(v);
     }
     /// A value as a block. Those in the arena get a header when somebody wants one.
     Ref<Block> block(ValueId v)
@@ -296,6 +292,7 @@ private:
             } catch (const Error&) {  // the host has a part in it, or the driver cannot
             }
             writing_ = false;
+            guards_.end();
             std::fill(blocks_.begin(), blocks_.end(), Ref<Block>());
             std::fill(owned_.begin(), owned_.end(), Ref<Block>());
         }
@@ -305,14 +302,21 @@ private:
     {
         std::size_t places = 0;
         for (const ReplayStep& s : steps_) places += s.addresses.size();
-        table_there_ = bytes_there(8 * (places + 1));
+        table_ = WrittenTable(places, bytes_there(8 * (places + 2 * steps_.size() + 1)));
         fixed_.assign(graph_.inputs().size(), {});
         for (ValueId v : graph_.inputs())
-            if (!capturable_.by_table(v)) hold(v, fixed_[graph_.node(v).index] = made_there(graph_.node(v)));
+            if (crossings_.stays(v))
+                hold(v, tensor_of(Key(0)));  // no launch is given it
+            else if (!capturable_.by_table(v))
+                hold(v, fixed_[graph_.node(v).index] = made_there(graph_.node(v)));
         Capture capture(gpu);
         writing_ = true;
         begin();
-        for (std::size_t t = 0; t < steps_.size(); ++t) step(gpu, t);
+        for (std::size_t t = 0; t <= steps_.size(); ++t) {
+            guards_.keep(t, [&](ValueId v) { return block(v); });
+            if (t < steps_.size()) write_key(t), step(gpu, t);
+        }
+        guards_there_ = guards_.write();
         handed_out_.assign(graph_.outputs().size(), {});
         for (std::size_t k = 0; k < handed_out_.size(); ++k)
             if (!capturable_.passes_on(k) && !capturable_.by_table(plan_.root(graph_.outputs()[k])))
@@ -322,6 +326,21 @@ private:
         kept_.insert(kept_.end(), owned_.begin(), owned_.end());
         written_ = capture.finish();
     }
+    /// Random numbers that are drawn in step t find their key in the table.
+    void write_key(std::size_t t)
+    {
+        const tiling::Group& group = plan_.tasks[t].group;
+        const bool draws = !group.fused && graph_.node(group.nodes[0]).primitive->random;
+        capturing_now->key = draws ? table_.key(graph_.node(group.nodes[0]).inputs[0]) : nullptr;
+    }
+    /// Keys that the host makes of the arguments.
+    void make_keys()
+    {
+        for (std::size_t t = 0; t < steps_.size() && table_.has_keys(); ++t)
+            if (const tiling::Group& group = plan_.tasks[t].group;
+                !group.fused && crossings_.stays(group.nodes[0]))
+                call(steps_[t], group.nodes[0]);
+    }
     /// What differs from run to run is brought to its place, then all of it is one call.
     std::size_t run_written(Gpu& gpu, const std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs)
     {
@@ -330,22 +349,27 @@ private:
             const Ref<Block>& x = inputs[graph_.node(v).index];
             const Ref<Block>& place = fixed_[graph_.node(v).index];
             if (!crossings_.needs(v)) continue;
-            if (capturable_.by_table(v))
+            if (crossings_.stays(v))
+                hold(v, contiguous(on_host(x)));
+            else if (capturable_.by_table(v))
                 hold(v, contiguous(placed(x, device_)));
             else if (x->access.device == device_)
                 device_table(device_).copy(*x, *place);
             else
                 gpu.from_host(place->data, contiguous(on_host(x))->data, place->bytes());
         }
-        std::vector<std::byte*> addresses;
-        for (ValueId v : table_) addresses.push_back(address_now(v));
-        gpu.from_host(table_there_->data, addresses.data(), 8 * addresses.size());
+        make_keys();
+        table_.bring(
+            gpu, [&](ValueId v) { return address_now(v); }, [&](ValueId v) { return block(v); });
         written_->launch();
         device_table(device_).counts->kernels.fetch_add(launches_, std::memory_order_relaxed);
+        if (guards_there_)
+            if (const std::size_t failed = guards_.failing(*guards_there_); failed < graph_.guards().size())
+                return failed;
         outputs.clear();
         for (std::size_t k = 0; k < graph_.outputs().size(); ++k)
             outputs.push_back(handed_out_[k] ? copy_of(*handed_out_[k]) : output(k, inputs, outputs));
-        return 0;
+        return graph_.guards().size();
     }
     std::byte* address_now(ValueId v)
     {
@@ -395,9 +419,9 @@ private:
     bool writing_ = false, tried_ = false;
     std::size_t runs_ = 0;
     std::int64_t launches_ = 0;
-    std::uint64_t zero_ = 0;      ///< what cotangents are compared with in it
-    std::vector<ValueId> table_;  ///< whose addresses stand in the table
-    Ref<Block> table_there_;
+    std::uint64_t zero_ = 0;  ///< what cotangents are compared with in it
+    WrittenTable table_;
+    Ref<Block> guards_there_;
     std::vector<Ref<Block>> fixed_, handed_out_, kept_;  ///< arguments and results in one place; all else
     std::unique_ptr<CapturedWork> written_;
     OrderedRuns runs_in_order_;

@@ -31,6 +31,7 @@ struct Capturing {
     const Pool* pool = nullptr;
     Stream* stream = nullptr;
     std::vector<std::pair<std::byte*, std::size_t>> kept = {};
+    const std::byte* key = nullptr;  ///< where the next draw will find the two numbers of its key
 };
 inline constinit thread_local Capturing* capturing_now __attribute__((visibility("default"))) = nullptr;
 
