@@ -259,8 +259,10 @@ private:
         const Access c(p_, p_.has_factor ? p_.factor.at : read.at, factors, factors.shape, in_);
         ScanLine s{{}, {}, {}, p_.extents.data()[along], p_.reverse, fill_, factor_fill_};
         if (p_.has_factor) number_as(factors.dtype, p_.factor.fill, factor_fill_);
-        const ScanKernel kernel =
-            scan_kernel(in_[read.operand]->dtype, p_.scanned, read.how == Combine::add, read.minus);
+        const DType d = in_[read.operand]->dtype;
+        const ScanKernel kernel = scan_kernel(d, p_.scanned);
+        const bool stored = p_.scanned == Scan::first_maximum || (read.how == Combine::assign && !read.minus);
+        const PieceKernel put = stored ? nullptr : piece_kernel(d, read.how, read.minus);
         const std::size_t across = rows_axis(x, y, c);
         Odometer over(p_);
         over.leave(along);
@@ -274,7 +276,7 @@ private:
             y.line(along, over.at(), s.y);
             if (p_.has_factor) c.line(along, over.at(), s.c);
             if (p_.reverse) s.turn_round(p_.has_factor);
-            kernel(s, p_.has_factor);
+            kernel(s, p_.has_factor, put);
         } while (over.next());
     }
     /// Where lines of the scan are far apart and elements beside each other are not, many lines are scanned at once.

@@ -1,6 +1,8 @@
 // What index programs do with elements: the loops over affine pieces of lines, chosen by dtype and by how elements meet.
 #pragma once
 
+#include <algorithm>
+
 #include "../../base/error.hpp"
 #include "../../base/scalar_math.hpp"
 #include "lines.hpp"
@@ -58,6 +60,10 @@ struct Stretch {
     std::size_t given_count;
     std::int64_t first;  ///< where in the line
 
+    Stretch from(std::int64_t j) const noexcept
+    {
+        return {data, offset + j * stride, stride, givens, given_count, first + j};
+    }
     template <class T> T* at(std::int64_t j) const noexcept
     {
         std::int64_t i = offset + j * stride;
@@ -149,7 +155,7 @@ struct ScanLine {
         if (factor) c.turn_round(n);
     }
 };
-using ScanKernel = void (*)(const ScanLine&, bool factor);
+using ScanKernel = void (*)(const ScanLine&, bool factor, PieceKernel put);
 
 // s ← s with x, where c is the coefficient.
 struct ScanSum {
@@ -165,24 +171,41 @@ struct ScanRecurrence {
     template <class T> static T next(T s, T x, T c) { return wrapping_add(x, rounded_product(c, s)); }
 };
 
-template <class T, class Step, class Put> void scan_line(const ScanLine& s, bool factor)
+/// y ← s over n elements, each from the one before: the number after the last.
+template <class T, class Step>
+T scan_stretch(T sum, const Stretch& x, const Stretch& c, const Stretch& y, std::int64_t n)
 {
-    T sum{};
+    for (std::int64_t i = 0; i < n; ++i) {
+        sum = Step::template next<T>(sum, *x.template at<T>(i), *c.template at<T>(i));
+        *y.template at<T>(i) = sum;
+    }
+    return sum;
+}
+
+/// `put` is none where the result is stored as it is; else the numbers wait in a buffer for it.
+template <class T, class Step> void scan_line(const ScanLine& s, bool factor, PieceKernel put)
+{
+    constexpr std::int64_t room = 64;
+    T waiting[room], sum{};
+    const auto buffer = reinterpret_cast<std::byte*>(waiting);
     for (std::int64_t j = 0; j < s.n;) {
-        Line::Piece from = s.x.piece(j, s.n - j), to = s.y.piece(j, from.length), by = to;
+        const Line::Piece from = s.x.piece(j, s.n - j), to = s.y.piece(j, from.length);
+        Line::Piece by = to;
         if (factor) by = s.c.piece(j, to.length);
+        const bool stores = !put && !to.masked;
+        const std::int64_t n = stores ? by.length : std::min(by.length, room);
         const Stretch x = stretch_of(s.x, from, j, s.fill), y = stretch_of(s.y, to, j, s.fill),
-                      c = factor ? stretch_of(s.c, by, j, s.factor_fill) : x;
-        for (std::int64_t i = 0; i < by.length; ++i) {
-            const T v = *x.template at<T>(i);
-            sum = i + j == 0 ? v : Step::template next<T>(sum, v, *c.template at<T>(i));
-            if (!to.masked) Put::put(*y.template at<T>(i), sum);
-        }
-        j += by.length;
+                      c = factor ? stretch_of(s.c, by, j, s.factor_fill) : x,
+                      w = stores ? y : Stretch{buffer, 0, 1, nullptr, 0, 0};
+        const std::int64_t first = j == 0;  // it stands as it is
+        if (first) *w.template at<T>(0) = sum = *x.template at<T>(0);
+        sum = scan_stretch<T, Step>(sum, x.from(first), c.from(first), w.from(first), n - first);
+        if (put && !to.masked) put(w, y, n);
+        j += n;
     }
 }
 /// The place of the greatest element so far.
-template <class T> void scan_places(const ScanLine& s, bool)
+template <class T> void scan_places(const ScanLine& s, bool, PieceKernel)
 {
     T most{};
     std::int64_t place = 0;
@@ -201,24 +224,19 @@ template <class T> void scan_places(const ScanLine& s, bool)
     }
 }
 
-template <class T, class Step> ScanKernel scan_kernel_of(bool adds, bool minus)
-{
-    return adds ? (minus ? scan_line<T, Step, PutDifference> : scan_line<T, Step, PutSum>)
-                : (minus ? scan_line<T, Step, PutNegative> : scan_line<T, Step, PutAssigned>);
-}
-template <class T> ScanKernel scan_kernel_of(Scan what, bool adds, bool minus)
+template <class T> ScanKernel scan_kernel_of(Scan what)
 {
     switch (what) {
-    case Scan::multiply: return scan_kernel_of<T, ScanProduct>(adds, minus);
-    case Scan::maximum: return scan_kernel_of<T, ScanGreater>(adds, minus);
+    case Scan::multiply: return scan_line<T, ScanProduct>;
+    case Scan::maximum: return scan_line<T, ScanGreater>;
     case Scan::first_maximum: return scan_places<T>;
-    case Scan::recurrence: return scan_kernel_of<T, ScanRecurrence>(adds, minus);
-    default: return scan_kernel_of<T, ScanSum>(adds, minus);
+    case Scan::recurrence: return scan_line<T, ScanRecurrence>;
+    default: return scan_line<T, ScanSum>;
     }
 }
-inline ScanKernel scan_kernel(DType d, Scan what, bool adds, bool minus)
+inline ScanKernel scan_kernel(DType d, Scan what)
 {
-    return with_number(d, [&]<class T>() { return scan_kernel_of<T>(what, adds, minus); });
+    return with_number(d, [&]<class T>() { return scan_kernel_of<T>(what); });
 }
 
 /// A row of the scans of many lines at once: from the row before, which is in the result already.
