@@ -3,11 +3,15 @@
 once more as users of the built library do, without the bodies that are in it (WENGERT_COMPILED); the others take those that no
 header includes, which bring in the rest.
 
+What many headers include before anything else is precompiled for them: their own text comes behind it in any case.
+
 With --changed only those of which a commit may have changed the answer: whose text differs from the base's, or which reach
 fewer headers than they did there, so that what one of those had brought along may be missing. The base is --base or $BASE;
 else where this branch left origin/main; else the newest tag before HEAD; else ten commits ago."""
 import argparse
+import collections
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import posixpath
@@ -15,16 +19,31 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+# Precompiled where enough headers include them: the first that a header has is its own.
+PREFIXES = ["wengert/ops/structural.hpp", "wengert/tape/tensor.hpp", "wengert/array/block.hpp"]
+ENOUGH = 4
 
 
-def compile_alone(compiler, header, *defines):
+def compile_alone(compiler, header, defines=(), prefix=()):
     text = f"#include <{header}>\n#include <{header}>\n"
-    command = [compiler, "-std=c++20", "-fsyntax-only", *defines, *WARNINGS, f"-I{INCLUDE}", "-x", "c++", "-"]
+    command = [compiler, "-std=c++20", "-fsyntax-only", *defines, *WARNINGS, f"-I{INCLUDE}", *prefix, "-x", "c++", "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True)
+
+
+def precompile(folder, compiler, header, defines):
+    """The options that put it first, or none where it does not compile, which its own turn tells."""
+    folder.mkdir(parents=True)
+    name = folder / "prefix.hpp"
+    name.write_text(f"#include <{header}>\n")
+    made = f"{name}.pch" if "clang" in compiler else f"{name}.gch"
+    command = [compiler, "-std=c++20", *defines, *WARNINGS, f"-I{INCLUDE}", "-x", "c++-header", str(name), "-o", made]
+    ran = subprocess.run(command, capture_output=True)
+    return ("-include", str(name)) if ran.returncode == 0 else ()
 
 
 def included(header, text):
@@ -38,9 +57,15 @@ def included(header, text):
     return found
 
 
-def reached(texts):
+def included_at_top(header, text):
+    """Those of them that stand before all else, and under no condition."""
+    top = itertools.takewhile(lambda line: re.match(r"\s*(#\s*include\b|#pragma once|//|$)", line), text.splitlines())
+    return included(header, "\n".join(top))
+
+
+def reached(texts, step=included):
     """For each header all that it includes, in several steps, too."""
-    graph = {h: included(h, text) & texts.keys() for h, text in texts.items()}
+    graph = {h: step(h, text) & texts.keys() for h, text in texts.items()}
     found = {}
     for header in graph:
         seen, todo = set(), [header]
@@ -50,6 +75,13 @@ def reached(texts):
             todo += fresh
         found[header] = seen
     return found
+
+
+def prefixes(texts):
+    """What may be read before a header: an include of its top, unless that brings in the header itself."""
+    at_top, anywhere = reached(texts, included_at_top), reached(texts)
+    found = {h: [p for p in PREFIXES if p in at_top[h] and h not in anywhere[p]] for h in texts}
+    return {h: p[0] for h, p in found.items() if p}
 
 
 def texts_here():
@@ -119,7 +151,12 @@ def self_test():
              ({h: t for h, t in before.items() if "a.hpp" not in h},
               ["wengert/b.hpp", "wengert/c.hpp", "wengert/d/e.hpp", "wengert/f.hpp"])]
     failed = sum(changed(now, before) != wanted for now, wanted in cases)
-    print(f"alone.py: {len(cases)} self tests, {failed} failed")
+    deep = PREFIXES[-1]
+    tops = {deep: 'int b;\n#include "behind.hpp"', "wengert/array/behind.hpp": f"#include <{deep}>",
+            "wengert/a.hpp": f"#pragma once\n\n#include <vector>\n#include <{deep}>\n", "wengert/b.hpp": '#include "a.hpp"',
+            "wengert/c.hpp": f"int c;\n#include <{deep}>", "wengert/d.hpp": f"#if 1\n#include <{deep}>\n#endif"}
+    failed += prefixes(tops) != {"wengert/a.hpp": deep, "wengert/b.hpp": deep}
+    print(f"alone.py: {len(cases) + 1} self tests, {failed} failed")
     return failed
 
 
@@ -150,12 +187,23 @@ def main():
     headers = [h for h in headers if h not in skipped]
     if skipped:
         print(f"no Eigen here (Debian: libeigen3-dev): {len(skipped)} headers left out", flush=True)
-    work = [(compilers[0], h) for h in headers]
-    work += [(compilers[0], h, "-DWENGERT_COMPILED") for h in headers if not h.endswith("_source.hpp")]
-    work += [(c, h) for c in compilers[1:] for h in not_included(headers)]
+    work = [(compilers[0], h, ()) for h in headers]
+    work += [(compilers[0], h, ("-DWENGERT_COMPILED",)) for h in headers if not h.endswith("_source.hpp")]
+    work += [(c, h, ()) for c in compilers[1:] for h in not_included(headers)]
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for (compiler, header, *defines), result in zip(work, pool.map(lambda w: compile_alone(*w), work)):
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool, tempfile.TemporaryDirectory() as folder:
+        first = {}  # by compiler, prefix and definitions
+        before = prefixes(here)
+        shared = collections.Counter((c, before[h], d) for c, h, d in work if h in before)
+        for i, (key, count) in enumerate(shared.items()):
+            if count >= ENOUGH:
+                first[key] = pool.submit(precompile, pathlib.Path(folder, str(i)), *key)
+
+        def run(compiler, header, defines):
+            ready = first.get((compiler, before.get(header), defines))
+            return compile_alone(compiler, header, defines, ready.result() if ready else ())
+
+        for (compiler, header, defines), result in zip(work, pool.map(lambda w: run(*w), work)):
             if result.returncode != 0:
                 failed += 1
                 print(f"{header} alone, {compiler} {' '.join(defines)}:\n{result.stderr}", flush=True)
