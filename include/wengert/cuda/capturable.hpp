@@ -110,6 +110,7 @@ public:
         return there_->data + 8 * (keys_from_ + 2 * (keys_.size() - 1));
     }
     bool has_keys() const noexcept { return !keys_.empty(); }
+    const Ref<Block>& there() const noexcept { return there_; }
     /// `address(v)` and `block(v)`, on the host, are those of this run.
     template <class Address, class Key> void bring(Gpu& gpu, const Address& address, const Key& block) const
     {

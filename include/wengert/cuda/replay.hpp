@@ -41,7 +41,8 @@ public:
     {
         for (const auto* list : {&constants_, &fixed_, &handed_out_, &kept_})
             for (const Ref<Block>& b : *list) end_of(b);
-        end_of(table_there_);
+        end_of(table_.there());
+        end_of(guards_there_);
     }
 
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
