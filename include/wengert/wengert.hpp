@@ -35,6 +35,7 @@
 #include "transforms/checkpoint_loop.hpp"
 #include "transforms/custom.hpp"
 #include "transforms/derivatives.hpp"
+#include "transforms/fold_rules.hpp"
 #include "transforms/grad.hpp"
 #include "transforms/io.hpp"
 #include "transforms/jvp.hpp"

@@ -21,6 +21,7 @@
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/derivatives.hpp>
+#include <wengert/transforms/fold_rules.hpp>
 
 namespace {
 
@@ -268,7 +269,6 @@ struct OwnNorm {
 /// … of a function of two numbers, ln(e^a + e^b) …
 struct LogAdd {
     static constexpr std::string_view name = "log_add";
-    static constexpr bool flat = true;
     static constexpr Literal identity = lit(-std::numeric_limits<double>::infinity());
     template <class V> static V combine(const V& a, const V& b)
     {
@@ -282,7 +282,6 @@ struct LogAdd {
 /// … of two numbers, the mean and Σ (x − mean)², with their count: Chan, Golub & LeVeque 1983 …
 struct Spread {
     static constexpr std::string_view name = "spread";
-    static constexpr bool flat = true;
     static constexpr std::array identity = {lit(0), lit(0), lit(0)};
     template <class V> static std::array<V, 3> map(const V& x) { return {V(lit(1)), x, V(lit(0))}; }
     template <class V> static std::array<V, 3> combine(const std::array<V, 3>& a, const std::array<V, 3>& b)
@@ -301,7 +300,6 @@ struct Spread {
 /// … a power mean, which is told its power …
 struct PowerMean {
     static constexpr std::string_view name = "power_mean";
-    static constexpr bool flat = true;
     struct Powers : monoid::Add {
         template <class V> static V map(const V& x, const FoldLine<V>& line)
         {
@@ -375,6 +373,84 @@ TEMPLATE_TEST_CASE("a program's own folds run on every executor", "[native]", fl
             frozen(x);
             CHECK(different(*frozen(x).any().value, *f(x).any().value) == 0);
         }
+}
+
+namespace {
+
+/// By the library's monoids: products, also of zeros, what is linear, and a map that reads the first of its line.
+struct OwnProduct {
+    static constexpr std::string_view name = "prod";
+    using passes = Passes<monoid::Multiply>;
+    Axes axes;
+    void describe(Fold& f) const { f.axes = &axes; }
+};
+struct Thirds {
+    static constexpr std::string_view name = "thirds";
+    static constexpr bool linear = true;
+    struct Third : monoid::Add {
+        template <class V> static V map(const V& x) { return x * lit(0.25); }
+        template <class V> static V result(const V& s) { return s * lit(3); }
+    };
+    using passes = Passes<Third>;
+    Axes axes;
+    void describe(Fold& f) const { f.axes = &axes; }
+};
+struct FromFirst {
+    static constexpr std::string_view name = "from_first";
+    struct Difference : monoid::Add {
+        template <class V> static V map(const V& x, const FoldLine<V>& line) { return x - line.first; }
+    };
+    using passes = Passes<Difference>;
+    Axes axes;
+    void describe(Fold& f) const { f.axes = &axes; }
+};
+
+}  // namespace
+
+TEST_CASE("a program's own folds have derivatives by their formulas", "[native]")
+{
+    const auto all = [](const D& x, const Axes& a) {
+        return sum(sin(apply<LogAdd, double>({a}, Site{}, x))) +
+               sum(square(apply<Spread, double>({a}, Site{}, x))) +
+               sum(square(apply<PowerMean, double>({a, 2.5}, Site{}, x))) +
+               sum(sin(apply<OwnProduct, double>({a}, Site{}, x))) +
+               sum(square(apply<Thirds, double>({a}, Site{}, x)));
+    };
+    const auto known = [](const D& x, const Axes& a) {
+        const auto n = static_cast<double>(x.size()) / static_cast<double>(sum(x, a).size());
+        return sum(sin(logsumexp(x, a))) + sum(square(var(x, a))) +
+               sum(square(pow(mean(pow(abs(x), 2.5), a), 0.4))) + sum(sin(prod(x, a))) +
+               sum(square(mean(x, a) * (0.75 * n)));
+    };
+    const D x = numbers<double>({2, 5, 3}, 4);
+    for (const Axes& a : {Axes{0}, Axes{1}, Axes{0, 2}, Axes{0, 1, 2}}) {
+        INFO(to_string(a));
+        const auto f = [&](const D& t) { return all(t, a); };
+        const auto checked = check_grads(f, x, {.order = 2});
+        CHECK(checked.ok);
+        INFO(checked.message);
+        CHECK(allclose(grad(f)(x), grad([&](const D& t) { return known(t, a); })(x), 1e-12));
+        for (const Backend& backend : std::vector<Backend>{interpret, tile}) {
+            auto frozen = freeze(grad(f), {.backend = backend});
+            frozen(x);
+            CHECK(different(*frozen(x).any().value, *grad(f)(x).any().value) == 0);
+        }
+    }
+    const auto product = [](const D& t) { return sum(apply<OwnProduct, double>({{0}}, Site{}, t)); };
+    CHECK(allclose(grad(product)(D{2.0, 0.0, 3.0}), D{0.0, 6.0, 0.0}, 0.0));
+    CHECK(grad(product)(zeros<double>({0, 3})).size() == 0);
+    const auto loop = [&](const D& t) {
+        const auto step = [&](const D& s) {
+            return std::pair(t * apply<LogAdd, double>({{0}}, Site{}, s), std::tuple<>());
+        };
+        return sum(scan(step, t, 4).first);
+    };
+    auto frozen = freeze(grad(loop), {.backend = native});
+    const D v{0.25, -0.5, 1.0};
+    frozen(v);
+    CHECK(different(*frozen(v).any().value, *grad(loop)(v).any().value) == 0);
+    CHECK_THROWS_AS(grad([](const D& t) { return sum(apply<FromFirst, double>({{0}}, Site{}, t)); })(v),
+                    Error);
 }
 
 TEST_CASE("stats() counts the loops that run step by step", "[native]")

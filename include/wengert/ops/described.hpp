@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "folds.hpp"
 #include "index/demands.hpp"
 #include "index/run_index.hpp"
 #include "structural_traits.hpp"
@@ -130,6 +131,18 @@ concept derives_pull =
     std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out> &&
     !requires(const Op& op, const Tensor<Out>& g, const Tensor<In>&... x) { op.pull(wrt<i>{}, g, x..., g); };
 
+/// Has a fold formulas from which its rules follow? Of one pass, over elements alone.
+template <class Op, class Out, class... In> constexpr bool has_rule_formulas()
+{
+    if constexpr (Folded<Op> && !MapsElements<Op> && is_differentiable<Out> && sizeof...(In) == 1 &&
+                  (std::is_same_v<In, Out> && ...))
+        return passes_of<Op>::size == 1 && !has_places<typename passes_of<Op>::template at<0>>;
+    else
+        return false;
+}
+template <class Op, std::size_t i, class Out, class... In>
+concept derives_fold_pull = has_rule_formulas<Op, Out, In...>() && !pulls<Op, i, Out, In...>;
+
 /// The linear part in operand i or its transpose, of the cotangent or tangent v.
 template <bool back, class Op, std::size_t i, class Out, class... In>
 Tensor<Out> linear_part(const Op& op, const Shape& of, const Tensor<Out>& v, const Tensor<In>&... x)
@@ -154,6 +167,8 @@ template <class Op, class Out, class... In> constexpr unsigned saves_for()
 {
     if constexpr (Described<Op> && !requires { Op::saves; } && (linear<Op>() || affine<Op>()))
         return given_operands<Out, In...>();
+    else if constexpr (has_rule_formulas<Op, Out, In...>())
+        return saves_of<Op>() | (linear<Op>() || pulls<Op, 0, Out, In...> ? 0U : 1U);
     else
         return saves_of<Op>();
 }
@@ -164,6 +179,8 @@ Tensor<Out> pull_of(const Op& op, const Node& n, const Tensor<Out>& g, const Ten
 {
     if constexpr (derives_pull<Op, i, Out, In...>)
         return linear_part<true, Op, i, Out, In...>(op, n.inputs[i]->shape, g, x...);
+    else if constexpr (derives_fold_pull<Op, i, Out, In...>)
+        return FoldRules<Op, Out>::pull(op, g, x..., n.inputs[i]->shape);
     else
         return op.pull(wrt<i>{}, g, x..., y);
 }

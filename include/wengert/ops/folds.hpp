@@ -123,6 +123,8 @@ template <class Op>
 concept HasFoldKernel = Folded<Op> && requires { &Op::template kernel<double>; };
 template <class Op>
 concept MapsElements = requires { typename Op::maps; };
+/// The rules of a fold that writes none (transforms/fold_rules.hpp).
+template <class Op, class T> struct FoldRules;
 
 template <class Op> Fold fold_by(const Op& op)
 {

@@ -44,7 +44,13 @@ template <class Op, std::size_t i, class Out, class... In, class... X>
 void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const Tensor<Out>& y,
                         Cotangents& out, const X&... x)
 {
-    if constexpr (pulls<Op, i, Out, In...> || derives_pull<Op, i, Out, In...>) {
+    static_assert(
+        !Folded<Op> || pulls<Op, i, Out, In...> || derives_fold_pull<Op, i, Out, In...> ||
+            !std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out>,
+        "wengert: a fold of several passes, or with a result for each element, has a pull and a push of its "
+        "own, or says flat");
+    if constexpr (pulls<Op, i, Out, In...> || derives_pull<Op, i, Out, In...> ||
+                  derives_fold_pull<Op, i, Out, In...>) {
         if (!out.wanted(i)) return;
         if (recorder()) [[unlikely]]
             return recorded_pull<Op, i, Out, In...>(op, n, g, y, out, x...);
@@ -131,6 +137,10 @@ template <class T, class Out> Tensor<T> tangent_or_primal(const AnyTensor& dot, 
 }
 
 template <class Op, class Out, class... In>
+concept pushes =
+    requires(const Op& op, const Tensor<In>&... x, const Tensor<Out>& y) { op.push(x..., x..., y); };
+
+template <class Op, class Out, class... In>
 AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTensor* dot, std::size_t,
                          const AnyTensor& y)
 {
@@ -142,6 +152,8 @@ AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTe
             return apply<Op, Out>(op, Site{}, tangent_or_primal<In, Out>(dot[k], x[k])...).any();
         } else if constexpr (affine<Op>()) {
             return push_affine<Op, Out, In...>(op, x, dot, std::index_sequence<k...>());
+        } else if constexpr (has_rule_formulas<Op, Out, In...>() && !pushes<Op, Out, In...>) {
+            return FoldRules<Op, Out>::push(op, Tensor<In>(dot[k])..., Tensor<In>(x[k])...).any();
         } else {
             return op.push(tangent_or_zeros<In>(dot[k], x[k])..., Tensor<In>(x[k])..., Tensor<Out>(y)).any();
         }

@@ -9,11 +9,18 @@
 
 namespace wengert {
 
+namespace detail {
+template <class V, class X> V as_value(const X& x);
+}
+
 /// A value and its derivative with respect to one input, over any V that rules run on: SIMD lanes give the backward
 /// loop, tensors the recorded derivative. Values that do not depend on that input stay plain V.
 template <class V> struct Dual {
     V value, dot;
 
+    Dual() = default;
+    Dual(V x, V dx) : value(std::move(x)), dot(std::move(dx)) {}
+    explicit Dual(Literal x) : value(detail::as_value<V>(x)), dot(detail::as_value<V>(lit(0))) {}
     /// A dual number is no double: `using std::sin; sin(x)` in place of std::sin(x).
     template <std::same_as<double> D> operator D() const = delete;
 };
@@ -107,6 +114,7 @@ template <class V> Dual<V> tanh(const Dual<V>& x) { return detail::dual_unary<Ta
 template <class V> Dual<V> sigmoid(const Dual<V>& x) { return detail::dual_unary<Sigmoid>(x); }
 template <class V> Dual<V> erf(const Dual<V>& x) { return detail::dual_unary<Erf>(x); }
 template <class V> Dual<V> abs(const Dual<V>& x) { return detail::dual_unary<Abs>(x); }
+template <class V> auto is_finite(const Dual<V>& x) { return is_finite(x.value); }
 // clang-format on
 
 /// Selection by a condition on values: both branches are computed, the derivative is that of the one selected.
