@@ -26,8 +26,9 @@ template <class T> inline constexpr std::size_t row_block = 16384 / sizeof(T);
 /// One block of a row. `source(k, count)` is the lane of (mapped) elements k, k + 1, …, of which the first
 /// `count` are wanted.
 template <class Op, class L, class Source>
-inline FoldState<Op, typename L::value_type> fold_block(std::size_t begin, std::size_t end,
-                                                        const Source& source)
+[[gnu::always_inline]] inline FoldState<Op, typename L::value_type> fold_block(std::size_t begin,
+                                                                               std::size_t end,
+                                                                               const Source& source)
 {
     constexpr std::size_t registers = virtual_bytes / sizeof(L), step = registers * L::width;
     if (end - begin <= L::width)
@@ -36,7 +37,9 @@ inline FoldState<Op, typename L::value_type> fold_block(std::size_t begin, std::
     S acc[registers];
     for (S& a : acc) a = none<Op, L>();
     // Unrolled by the fold expressions: an index that is not a constant would move `acc` to memory.
-    const auto each = [&]<std::size_t... R>(std::index_sequence<R...>, const auto& body) {
+    const auto each = [&]<std::size_t... R>(std::index_sequence<R...>, const auto& body)
+        __attribute__((always_inline))
+    {
         (body(R, acc[R]), ...);
     };
     constexpr auto all_registers = std::make_index_sequence<registers>{};
@@ -89,10 +92,12 @@ inline FoldState<Op, typename L::value_type> fold_row(std::size_t n, const Sourc
 {
     using T = typename L::value_type;
     if (n == 0) return none<Op, T>();
-    if (n <= row_block<T>) return fold_block<Op, L>(0, n, source);
     Carries<Op, L> sums;
-    for (std::size_t k = 0; k < n; k += row_block<T>)
-        sums.add(fold_block<Op, L>(k, std::min(n, k + row_block<T>), source));
+    for (std::size_t k = 0; k < n; k += row_block<T>) {  // one place for the text of a block
+        const auto sum = fold_block<Op, L>(k, std::min(n, k + row_block<T>), source);
+        if (n <= row_block<T>) return sum;
+        sums.add(sum);
+    }
     return sums.total();
 }
 
@@ -136,12 +141,23 @@ template <class P, class S>
         state, arrays);
 }
 
+/// Elements of one lane of columns: a source may read first what is the same in all rows.
+template <class Source>
+[[gnu::always_inline]] inline auto column_of(const Source& source, std::size_t j, std::size_t c)
+{
+    if constexpr (requires { source.column(j, c); })
+        return source.column(j, c);
+    else
+        return source;
+}
+
 /// Rows [begin, end) of one lane of columns, in registers.
 template <class Op, class L, class Source>
 [[gnu::always_inline]] inline FoldState<Op, L> fold_column_lane(std::size_t begin, std::size_t end,
                                                                 std::size_t j, std::size_t c,
-                                                                const Source& source)
+                                                                const Source& all)
 {
+    const auto source = column_of(all, j, c);
     std::size_t k = begin + (end - begin < 4 ? 1 : 4);
     FoldState<Op, L> acc = end - begin < 4 ? source(begin, j, c) : four_rows<Op>(begin, j, c, source);
     for (; k + 4 <= end; k += 4) acc = Op::combine(acc, four_rows<Op>(k, j, c, source));

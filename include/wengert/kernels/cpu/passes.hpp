@@ -190,6 +190,35 @@ template <class F, class L, std::size_t operands> struct ColumnTile {
         for (std::size_t q = 0; q < p; ++q) l.r[q] = L::load_part(r[q] + j, c);
         return l;
     }
+    /// What pass p folds; by value, as stores of lanes may alias anything.
+    template <class P, std::size_t p> struct Elements {
+        Lines<L, operands> x;
+        const T (*r)[column_tile];
+        T* to;
+
+        [[gnu::always_inline]] auto mapped(const FoldLine<L>& line, std::size_t k, std::size_t j,
+                                           std::size_t c) const
+        {
+            const auto v = mapped_from<P, operands>(
+                line, [&](std::size_t i) __attribute__((always_inline)) {
+                    return L::load_part(x.x[i] + k * x.stride + j, c);
+                });
+            if constexpr (keeps_elements<P>) v.store_part(to + k * x.stride + j, c);
+            return v;
+        }
+        [[gnu::always_inline]] auto operator()(std::size_t k, std::size_t j, std::size_t c) const
+        {
+            return mapped(line<p>(x, r, j, c), k, j, c);
+        }
+        [[gnu::always_inline]] auto column(std::size_t at, std::size_t count) const
+        {
+            return [ all = *this, l = line<p>(x, r, at, count) ](std::size_t k, std::size_t j, std::size_t c)
+                __attribute__((always_inline))
+            {
+                return all.mapped(l, k, j, c);
+            };
+        }
+    };
     template <std::size_t p> void passes()
     {
         if constexpr (p < pass_count<F>) {
@@ -197,18 +226,7 @@ template <class F, class L, std::size_t operands> struct ColumnTile {
             using M = monoid_of<P>;
             ColumnStates<M, T> memory;
             const Arrays<M, T> s = memory.arrays();
-            // by value: stores of lanes may alias anything
-            const auto element = [ x = lines, r = +r, to = out ](std::size_t k, std::size_t j, std::size_t c)
-                __attribute__((always_inline))
-            {
-                const auto v = mapped_from<P, operands>(
-                    line<p>(x, r, j, c), [&](std::size_t i) __attribute__((always_inline)) {
-                        return L::load_part(x.x[i] + k * x.stride + j, c);
-                    });
-                static_cast<void>(to);
-                if constexpr (keeps_elements<P>) v.store_part(to + k * x.stride + j, c);
-                return v;
-            };
+            const Elements<P, p> element{lines, +r, out};
             fold_columns<M, L>(lines.n, columns, lines.stride, element, s);
             each_lane<L>(
                 columns, [&](std::size_t j, std::size_t c) __attribute__((always_inline)) {
