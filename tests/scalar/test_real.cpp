@@ -14,6 +14,10 @@ using R = wg::Real<double>;
 using F = wg::Real<float>;
 
 static_assert(std::is_trivially_copyable_v<R> && sizeof(R) == 16 && sizeof(F) <= 16);
+// Boost.odeint and others go down a chain of value_types to find a container's number.
+template <class X>
+concept HasValueType = requires { typename X::value_type; };
+static_assert(!HasValueType<R> && std::is_same_v<R::plain_type, double>);
 static_assert(!std::is_convertible_v<R, double> && std::is_convertible_v<double, R> &&
               std::is_convertible_v<int, R>);
 static_assert(std::is_convertible_v<F, R> && !std::is_convertible_v<R, F>);

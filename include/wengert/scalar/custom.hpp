@@ -22,7 +22,7 @@ template <class T, class X> Tensor<T> numbers_of(const X& x, const Site& at)
     };
     tree::for_each(
         [&]<class L>(const L& leaf) {
-            using N = typename L::value_type;
+            using N = precision_of<L>;
             static_assert(!is_differentiable<N> || std::is_same_v<N, T>,
                           "wengert: a rule of your own is for numbers of one precision; convert the others");
             if constexpr (is_real<L>) {

@@ -24,7 +24,7 @@ template <class T> bool is_finite_number(const T& x)
 /// operations each and no memory, on any thread.
 template <class T, std::size_t N> class Tangents {
 public:
-    using value_type = T;
+    using plain_type = T;
 
     constexpr Tangents() = default;
     template <class S>

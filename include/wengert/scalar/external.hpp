@@ -128,7 +128,7 @@ void external(const Inputs& inputs, Outputs&& outputs, Forward forward, Reverse 
     using Number = std::remove_cv_t<typename decltype(in)::element_type>;
     static_assert(detail::is_real<Number> && std::is_same_v<typename decltype(out)::element_type, Number>,
                   "wengert: external takes ranges of Reals of one precision");
-    using T = typename Number::value_type;
+    using T = typename Number::plain_type;
     using Rules = detail::ExternalRules<Forward, Reverse, Tangent>;
     using Op = detail::External<T, Forward, Reverse, Tangent>;
     const Op op{std::make_shared<const Rules>(std::move(forward), std::move(reverse), std::move(tangent)),

@@ -15,7 +15,7 @@ template <detail::ActiveNumber X> std::ostream& operator<<(std::ostream& out, co
 }
 template <detail::ActiveNumber X> std::istream& operator>>(std::istream& in, X& x)
 {
-    typename X::value_type value;
+    typename X::plain_type value;
     if (in >> value) x = X(value);
     return in;
 }

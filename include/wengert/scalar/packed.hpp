@@ -28,7 +28,7 @@ template <class X> consteval auto precision()
     if constexpr (!tree::contains_number<X>) {
         return std::type_identity<double>{};
     } else if constexpr (is_real<X>) {
-        return std::type_identity<typename X::value_type>{};
+        return std::type_identity<typename X::plain_type>{};
     } else if constexpr (k == Kind::map) {
         return precision<typename X::mapped_type>();
     } else if constexpr (k == Kind::optional || k == Kind::sequence) {

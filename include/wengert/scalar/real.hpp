@@ -40,7 +40,7 @@ ScalarMark converted(ScalarMark from, double x, double y);
 /// a template over the number type is. Copies are copies of bytes; zeros are a passive 0. Comparisons give bool.
 template <std::floating_point T> class Real {
 public:
-    using value_type = T;
+    using plain_type = T;  ///< no value_type: other libraries take what has one for a container
 
     constexpr Real() noexcept = default;
     template <class S>
@@ -198,12 +198,17 @@ namespace detail {
 template <class X> inline constexpr bool is_real = false;
 template <class T> inline constexpr bool is_real<Real<T>> = true;
 
+template <class Leaf> struct PrecisionOf : std::type_identity<typename Leaf::value_type> {};
+template <class T> struct PrecisionOf<Real<T>> : std::type_identity<T> {};
+/// Of what numbers a leaf is, a tensor or a Real.
+template <class Leaf> using precision_of = typename PrecisionOf<Leaf>::type;
+
 /// Numbers that know their derivative: Real, and Tangents (scalar/directions.hpp).
 template <class X> inline constexpr bool is_active_number = is_real<X>;
 template <class X>
 concept ActiveNumber = is_active_number<X>;
 /// The limits of the plain number underneath.
-template <class X> struct limits_of : limits_of<typename X::value_type> {};
+template <class X> struct limits_of : limits_of<typename X::plain_type> {};
 template <std::floating_point T> struct limits_of<T> : std::numeric_limits<T> {};
 
 /// Where a ValueReads lists lines (scalar/cuts.hpp); null where none does.

@@ -56,7 +56,7 @@ template <class N> double plain_of(const N& x)
 /// A function f of an order, which is a constant, and a number.
 template <class X, class Order, class F> X of_order(ScalarOp op, Order order, const X& x, const F& f)
 {
-    using T = typename X::value_type;
+    using T = typename X::plain_type;
     return Computed<X>::binary(op, X(order), x, static_cast<T>(f(order, x.plain())));
 }
 

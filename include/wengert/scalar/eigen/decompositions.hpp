@@ -20,7 +20,7 @@ template <class M> struct AsEigenDoes;
 template <class S, int rows, int columns, int options, int most_rows, int most_columns>
 struct AsEigenDoes<Eigen::Matrix<S, rows, columns, options, most_rows, most_columns>> {
     using type = Eigen::Matrix<S, rows, columns, options | Eigen::DontAlign, most_rows, most_columns>;
-    using Plain = Eigen::Matrix<typename S::value_type, rows, columns, options, most_rows, most_columns>;
+    using Plain = Eigen::Matrix<typename S::plain_type, rows, columns, options, most_rows, most_columns>;
 };
 template <class M> using as_eigen_does = typename AsEigenDoes<M>::type;
 template <class M> using plain_matrix = typename AsEigenDoes<M>::Plain;
@@ -178,7 +178,7 @@ class RealDecomposition : public Eigen::SolverBase<Derived> {
 public:
     using MatrixType = M;
     using Scalar = typename M::Scalar;
-    using T = typename Scalar::value_type;
+    using T = typename Scalar::plain_type;
     using RealScalar = Scalar;
     using StorageIndex = int;
     using Index = Eigen::Index;

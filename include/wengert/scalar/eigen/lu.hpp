@@ -36,7 +36,7 @@ template <template <class...> class Base, class Derived, class M, class Plain, c
 class RealLu : public Base<Derived, M, Plain, Recorded> {
 public:
     using Scalar = typename M::Scalar;
-    using T = typename Scalar::value_type;
+    using T = typename Scalar::plain_type;
 
     const auto& matrixLU() const { return this->recorded().matrixLU(); }
     auto permutationP() const

@@ -43,7 +43,7 @@ template <wengert::detail::ActiveNumber X> struct NumTraits<X> {
         MulCost = 6
     };
     static X epsilon() { return Plain::epsilon(); }
-    static X dummy_precision() { return sizeof(typename X::value_type) == sizeof(float) ? 1e-5 : 1e-12; }
+    static X dummy_precision() { return sizeof(typename X::plain_type) == sizeof(float) ? 1e-5 : 1e-12; }
     static X highest() { return Plain::max(); }
     static X lowest() { return Plain::lowest(); }
     static X infinity() { return Plain::infinity(); }

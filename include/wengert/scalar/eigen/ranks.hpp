@@ -9,7 +9,7 @@ template <class Derived, class M, class Plain, class Recorded>
 class RankedDecomposition : public RealDecomposition<Derived, M, Plain, Recorded> {
 public:
     using Scalar = typename M::Scalar;
-    using T = typename Scalar::value_type;
+    using T = typename Scalar::plain_type;
     using Index = Eigen::Index;
 
     Index rank() const

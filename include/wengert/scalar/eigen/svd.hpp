@@ -42,7 +42,7 @@ template <class Derived, class M, class Plain, class Recorded>
 class RealSvd : public RankedDecomposition<Derived, M, Plain, Recorded> {
 public:
     using Scalar = typename M::Scalar;
-    using T = typename Scalar::value_type;
+    using T = typename Scalar::plain_type;
     using Base = RankedDecomposition<Derived, M, Plain, Recorded>;
     using SingularValuesType = typename Recorded::SingularValuesType;
     static constexpr bool of_any_rank = true;
