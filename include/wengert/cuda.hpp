@@ -5,5 +5,6 @@
 // docs/cuda.md says what runs there and what does not yet.
 #pragma once
 
-#include "cuda/tensor.hpp"
+#include "cuda/interop.hpp"
+#include "cuda/user_kernel.hpp"
 #include "wengert.hpp"

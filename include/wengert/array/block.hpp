@@ -68,13 +68,21 @@ inline Ref<Block>& mirror_of(Block& b) noexcept
     return *std::launder(reinterpret_cast<Ref<Block>*>(b.local));
 }
 
+/// Of lent blocks on other devices the owner is kept beside that.
+inline LentOwner& lender_of(Block& b) noexcept
+{
+    return *std::launder(reinterpret_cast<LentOwner*>(b.local + alignof(std::max_align_t)));
+}
+
 /// Elements that belong to another device, or to the caller.
 __attribute__((noinline)) inline void return_elements(Block* b) noexcept
 {
     if (b->device()) {
         if (b->capacity) device_table(b->device()).give(b->data, b->capacity);
         if (Thread* t = this_thread) t->pool.stats().current_bytes -= static_cast<std::int64_t>(b->capacity);
-        return mirror_of(*b).~Ref<Block>();
+        mirror_of(*b).~Ref<Block>();
+        if (b->lent) lender_of(*b).~LentOwner();
+        return;
     }
     std::launder(reinterpret_cast<LentOwner*>(b->local))->~LentOwner();
 }

@@ -25,8 +25,9 @@ private:
 /// A new block with uninitialised elements on a device, never in line. `count` must be the product of the shape.
 Ref<Block> make_elsewhere(Thread& t, std::uint8_t device, DType dtype, const Shape& shape, std::size_t count);
 
-/// A block on a device whose elements belong to somebody else, who keeps them as long as it or a view of it lives.
-Ref<Block> make_borrowed_elsewhere(std::uint8_t device, DType dtype, const Shape& shape, std::byte* data);
+/// A block on a device whose elements belong to somebody else, who keeps them as long as it or a view of it lives; or `owner` does.
+Ref<Block> make_borrowed_elsewhere(std::uint8_t device, DType dtype, const Shape& shape, std::byte* data,
+                                   LentOwner owner = {});
 
 /// A new block on the device of `like`.
 inline Ref<Block> make_block_beside(const Block& like, DType dtype, const Shape& shape, std::size_t count)

@@ -8,11 +8,12 @@
 namespace wengert {
 
 WENGERT_INLINE Ref<Block> make_borrowed_elsewhere(std::uint8_t device, DType dtype, const Shape& shape,
-                                                  std::byte* data)
+                                                  std::byte* data, LentOwner owner)
 {
     Ref<Block> b = make_borrowed(dtype, shape, data);
     b->access.device = device;
     new (b->local) Ref<Block>;
+    new (b->local + alignof(std::max_align_t)) LentOwner(std::move(owner));
     b->lent = true;
     return b;
 }

@@ -138,6 +138,7 @@ private:
             if (c.log_size(it.program, &size) == success && size > 1) {
                 log.resize(size);
                 if (c.log(it.program, log.data()) != success) log.clear();
+                log.resize(std::strlen(log.c_str()));  // it ends with a 0
             }
             refuse(std::string("CUDA: nvrtcCompileProgram failed: ") + c.error_text(r) + "\n" +
                    log.substr(0, 2000));

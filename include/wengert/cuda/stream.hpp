@@ -40,6 +40,7 @@ public:
     /// CUstream, cudaStream_t
     void* raw() const noexcept { return queue_->stream(); }
     int device() const noexcept { return gpu_->ordinal(); }
+    Queue& queue() const noexcept { return *queue_; }
     /// Waits until all that was put there has been done. Throws DeviceError where some of it has failed.
     void synchronize() const
     {

@@ -37,6 +37,33 @@ struct cuda {
         return detail::gpu::OnStream(stream);
     }
 
+    struct Borrow;
+    template <class T> class Lent;
+    /// A tensor of the caller's memory on a device, without a copy, as wengert::borrow: it is never written to. `data` is read when
+    /// the device comes to it: after the work of `stream`, or after `event`; without either it must have been written by now, or by
+    /// work in this thread's stream. When the last tensor ends `stream` waits for what still reads it; without one the host does, if
+    /// there is an owner, before that is released. Throws ShapeError, DeviceError, and Error for a null or misaligned pointer.
+    template <class T>
+    static Tensor<T, cuda> borrow(const T* data, const Shape& shape, const Borrow& of,
+                                  Site at = {__builtin_FILE(), __builtin_LINE()});
+    template <class T>
+    static Tensor<T, cuda> borrow(const T* data, const Shape& shape,
+                                  Site at = {__builtin_FILE(), __builtin_LINE()});
+    /// The elements of x for work of the user's in a stream, which comes after what made them: `lent.data()`, `lent.strides()`.
+    template <class T>
+    static Lent<T> lend(const Tensor<T, cuda>& x, const Stream& to,
+                        Site at = {__builtin_FILE(), __builtin_LINE()});
+
+    struct Kernel;
+    /// The caller's own kernel as a function of one to four tensors, one operation of the tape: `const auto f = cuda::kernel<float>({.source = …,
+    /// .entry = "f"}, vjp, jvp); y = f(x);`. vjp(ȳ, y, x…) returns x̄, a tuple for several operands, and jvp(ẋ…, y, x…) returns ẏ, as
+    /// those of custom_vjp and custom_jvp; both are differentiated in turn. Without one of them that mode throws a TapeError.
+    template <class Out> static auto kernel(Kernel k, Site at = {__builtin_FILE(), __builtin_LINE()});
+    template <class Out, class V>
+    static auto kernel(Kernel k, V vjp, Site at = {__builtin_FILE(), __builtin_LINE()});
+    template <class Out, class V, class J>
+    static auto kernel(Kernel k, V vjp, J jvp, Site at = {__builtin_FILE(), __builtin_LINE()});
+
     /// All work is waited for at once, in all threads: an error of the device shows at the operation that it is of. For debugging.
     static void wait_for_each(bool yes) noexcept { detail::gpu::waits_for_each() = yes; }
 

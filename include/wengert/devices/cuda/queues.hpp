@@ -96,6 +96,13 @@ public:
             q.marked_ = Driver::get().record(q.tail_, q.stream_) == success || q.marked_;
     }
 
+    /// What is there now is what others wait for: somebody else has put work in a user's stream.
+    void mark(Queue& q)
+    {
+        enter(q);
+        leave(q);
+    }
+
     /// Does what is put in q come after that work of another one?
     bool after(const Queue& q, const Queue& other, std::uint64_t ticket)
     {
@@ -120,21 +127,22 @@ public:
             q.seen_[k] = std::max(q.seen_[k], other.seen_[k]);
         q.seen_[other.index_] = std::max(q.seen_[other.index_], all);
     }
-    /// The host waits for all of them.
+    /// The host waits for one of them.
+    void wait_here(Queue& q)
+    {
+        if (!q.ours_) return wait_for_users(q);
+        check_wait(Driver::get().wait_for_stream(q.stream_), "cuStreamSynchronize");
+    }
+    /// And for all.
     void wait_for_all()
     {
-        const Driver& d = Driver::get();
-        check_wait(d.wait_for_stream(main_.stream_), "cuStreamSynchronize");
+        wait_here(main_);
         std::vector<Queue*> others;
         {
             const std::lock_guard lock(mutex_);
             for (Queue& q : more_) others.push_back(&q);
         }
-        for (Queue* q : others)
-            if (q->ours_)
-                check_wait(d.wait_for_stream(q->stream_), "cuStreamSynchronize");
-            else
-                wait_for_users(*q);
+        for (Queue* q : others) wait_here(*q);
     }
 
 private:

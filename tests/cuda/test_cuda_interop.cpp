@@ -1,0 +1,185 @@
+// Memory and kernels of the program's own beside those of the library, on the fake driver and on a GPU.
+#include <wengert/cuda.hpp>
+
+#include "catch.hpp"
+#include "cuda/fake_control.hpp"
+
+namespace wg = wengert;
+using wg::Tensor;
+using There = Tensor<double, wg::cuda>;
+
+namespace {
+
+std::vector<double> values(const There& x)
+{
+    const Tensor<double> here = wg::to<wg::cpu>(copy(x));
+    return std::vector<double>(here.data(), here.data() + here.size());
+}
+
+/// x³ by a kernel of the program's own; its derivative by another one, whose rule is made of operations.
+constexpr const char* cubes = R"(
+extern "C" __global__ void cube(const double* x, double* y, long long n)
+{
+    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * x[i] * x[i];
+}
+extern "C" __global__ void slope(const double* g, const double* x, double* y, long long n)
+{
+    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 3 * x[i] * x[i] * g[i];
+}
+)";
+const auto slope = wg::cuda::kernel<double>(
+    {.source = cubes, .entry = "slope"},
+    [](const auto& h, const auto&, const auto& g, const auto& x) {
+        return std::tuple(3.0 * square(x) * h, 6.0 * x * g * h);
+    },
+    [](const auto& dg, const auto& dx, const auto&, const auto& g, const auto& x) {
+        return 3.0 * square(x) * dg + 6.0 * x * g * dx;
+    });
+const auto cube = wg::cuda::kernel<double>(
+    {.source = cubes, .entry = "cube"}, [](const auto& g, const auto&, const auto& x) { return slope(g, x); },
+    [](const auto& dx, const auto&, const auto& x) { return slope(dx, x); });
+
+There some() { return wg::to<wg::cuda>(wg::normal<double>(wg::Key(7), {5, 60})); }
+
+}  // namespace
+
+TEST_CASE("a kernel of the program's own is a primitive with its rules", "[gpu][libraries]")
+{
+    const There x = some();
+    CHECK(values(cube(x)) == values(x * x * x));
+    CHECK(cube(x).shape() == x.shape());
+    CHECK(values(cube(transpose(x))) == values(transpose(x) * transpose(x) * transpose(x)));
+    const auto f = [](const There& t) { return sum(tanh(cube(t))); };
+    CHECK(wg::check_grads(f, x * 0.5, {.order = 2}).ok);
+    CHECK(wg::audit(f, x * 0.5).ok);
+    const auto plain = [](const There& t) { return sum(tanh(t * t * t)); };
+    CHECK(allclose(wg::to<wg::cpu>(wg::grad(f)(x)), wg::to<wg::cpu>(wg::grad(plain)(x)), 1e-14));
+    const auto checkpointed = [&](const There& t) { return wg::checkpoint(f)(t * 2.0); };
+    CHECK(wg::check_grads(checkpointed, x * 0.3).ok);
+}
+
+TEST_CASE("a kernel of the program's own in frozen graphs", "[gpu][libraries]")
+{
+    const There x = some();
+    const auto f = [](const There& t) { return sum(tanh(cube(t * 0.5)) + t, {1}); };
+    auto frozen = wg::freeze(f);
+    for (int k = 0; k < 4; ++k) CHECK(values(frozen(x)) == values(f(x)));
+    auto gradient = wg::freeze(wg::grad([&](const There& t) { return sum(f(t)); }));
+    const std::vector<double> expected = values(wg::grad([&](const There& t) { return sum(f(t)); })(x));
+    for (int k = 0; k < 4; ++k) CHECK(values(gradient(x)) == expected);
+    auto placed = wg::freeze([](const auto& t) { return cube(t * 0.5) + 1.0; }, {.device = wg::cuda{}});
+    const Tensor<double> here = wg::to<wg::cpu>(x);
+    CHECK(allclose(placed(here), wg::to<wg::cpu>(cube(x * 0.5) + 1.0), 0.0));
+    CHECK(allclose(placed(here * 2.0), wg::to<wg::cpu>(cube(x) + 1.0), 1e-14));
+}
+
+TEST_CASE("shapes, launches and errors of a kernel of the program's own", "[gpu][libraries]")
+{
+    const auto rows = wg::cuda::kernel<float>(
+        {.source =
+             R"(extern "C" __global__ void rows(const double* x, const long long* from, float* y, long long n)
+{
+    __shared__ float s[60];
+    s[threadIdx.x] = (float)x[blockIdx.x * blockDim.x + threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        float sum = (float)from[0];
+        for (unsigned k = 0; k < blockDim.x; ++k) sum += s[k];
+        y[blockIdx.x] = sum;
+    }
+})",
+         .entry = "rows",
+         .block = {60},
+         .grid = [](const wg::Shape& y) { return wg::cuda::Kernel::Extents{static_cast<unsigned>(y[0])}; },
+         .shape = [](std::span<const wg::Shape> x) { return wg::Shape{x[0][0]}; }});
+    const There x = wg::ones<double, wg::cuda>({5, 60});
+    CHECK(rows(x, wg::to<wg::cuda>(Tensor<std::int64_t>{3}))(4).item() == 63.0F);
+    const auto bad =
+        wg::cuda::kernel<double>({.source = "extern \"C\" __global__ void f() { nonsense; }", .entry = "f"});
+    CHECK_THROWS_WITH(bad(x), contains("[f] CUDA: nvrtcCompileProgram failed") && contains("nonsense") &&
+                                  contains("test_cuda_interop.cpp:"));
+    const auto missing = wg::cuda::kernel<double>({.source = cubes, .entry = "cubes"});
+    CHECK_THROWS_WITH(missing(x), contains("[cubes] CUDA: cuModuleGetFunction failed"));
+    const auto none = wg::cuda::kernel<double>({.source = cubes, .entry = "cube"});
+    CHECK_THROWS_WITH(wg::grad([&](const There& t) { return sum(none(t)); })(x),
+                      contains("[cube] this kernel has no VJP, which reverse mode asks for"));
+    CHECK_THROWS_WITH(wg::jvp([&](const There& t) { return sum(none(t)); }, x, x),
+                      contains("[cube] this kernel has no JVP, which forward mode asks for"));
+}
+
+TEST_CASE("the program's memory is read where it lies, and kept until nobody reads it", "[gpu]")
+{
+    const There owner = some();
+    const wg::cuda::Stream s;
+    const auto lent = wg::cuda::lend(owner, s);
+    s.synchronize();
+    auto kept = std::make_shared<int>(3);
+    const std::weak_ptr<int> watched = kept;
+    {
+        const There x = wg::cuda::borrow(lent.data(), owner.shape(), {.owner = std::move(kept)});
+        CHECK(values(x) == values(owner));
+        CHECK(values(x * 2.0) == values(owner * 2.0));
+        There y = x;
+        y *= 3.0;  // gets elements of its own
+        CHECK(values(x) == values(owner));
+        const There flipped = wg::cuda::borrow(lent.data(), {60, 5}, {.strides = {1, 60}});
+        CHECK(values(flipped) == values(transpose(owner)));
+        CHECK(values(sum(flipped, {0}) + 1.0) == values(sum(transpose(owner), {0}) + 1.0));
+        CHECK(!watched.expired());
+        There w = x;
+        w.requires_grad(true);
+        wg::backward(sum(square(w)));
+        CHECK(values(w.grad()) == values(2.0 * owner));
+    }
+    CHECK(watched.expired());
+    CHECK_THROWS_AS(wg::cuda::borrow(static_cast<const double*>(nullptr), {3}), wg::Error);
+    CHECK_THROWS_AS(wg::cuda::borrow(lent.data(), {3}, {.strides = {-1}}), wg::ShapeError);
+    CHECK_THROWS_AS(wg::cuda::borrow(lent.data(), {3}, {.strides = {1, 1}}), wg::ShapeError);
+}
+
+TEST_CASE("memory goes from stream to stream, the program's and ours", "[gpu]")
+{
+    using Set = int(unsigned long long, unsigned, std::size_t, void*);
+    using Make = int(void**, unsigned);
+    Set* const set = fake::control<Set>("cuMemsetD32Async");
+    Make* const make = fake::control<Make>("cuStreamCreate");
+    if (!set || !make) return;
+    void* raw = nullptr;
+    REQUIRE(make(&raw, 1) == 0);
+    const auto at = [](const float* p) { return reinterpret_cast<unsigned long long>(p); };
+    for (int seed = 1; seed <= 8; ++seed) {
+        fake::order(("random:" + std::to_string(seed)).c_str());
+        const wg::cuda::Stream theirs(raw);
+        auto memory = wg::zeros<float, wg::cuda>({1000});
+        const auto place = wg::cuda::lend(memory, theirs);
+        Tensor<float, wg::cuda> y;
+        {  // the program writes 1.0 in its stream, we read it, then it writes again
+            REQUIRE(set(at(place.data()), 0x3f800000U, 1000, raw) == 0);
+            const auto x = wg::cuda::borrow(place.data(), {1000}, {.stream = &theirs});
+            y = x * 2.0F + 1.0F;
+        }
+        REQUIRE(set(at(place.data()), 0x40000000U, 1000, raw) == 0);
+        CHECK(wg::to<wg::cpu>(sum(y)).item() == 3000.0F);
+        {  // it reads our result while that is gone, and its memory is not handed out before
+            auto z = wg::full<float, wg::cuda>({1000}, 5.0F) * 2.0F;
+            auto copies = wg::zeros<float, wg::cuda>({1000});
+            using Copy = int(unsigned long long, unsigned long long, std::size_t, void*);
+            static Copy* const copy = fake::control<Copy>("cuMemcpyDtoDAsync_v2");
+            const auto to = wg::cuda::lend(copies, theirs);
+            {
+                const auto from = wg::cuda::lend(std::exchange(z, {}), theirs);
+                REQUIRE(copy(at(to.data()), at(from.data()), 4000, raw) == 0);
+            }
+            const auto w = wg::full<float, wg::cuda>({1000}, -1.0F);
+            const auto seen = wg::cuda::borrow(to.data(), {1000}, {.stream = &theirs});
+            CHECK(wg::to<wg::cpu>(sum(seen)).item() == 10000.0F);
+            const wg::cuda::Event done = theirs.record();
+            const auto after = wg::cuda::borrow(to.data(), {1000}, {.event = done.raw()});
+            CHECK(wg::to<wg::cpu>(amax(after + w)).item() == 9.0F);
+        }
+        wg::cuda::synchronize();
+    }
+    fake::order("random:0");
+}
