@@ -7,6 +7,7 @@
 #include "scalar/directions.hpp"
 #include "scalar/exchange.hpp"
 #include "scalar/external.hpp"
+#include "scalar/frozen.hpp"
 #include "scalar/functions.hpp"
 #include "scalar/kernel.hpp"
 #include "scalar/limits.hpp"

@@ -246,6 +246,9 @@ protected:
     std::shared_ptr<FrozenCore> core_;
 };
 
+/// Of functions of reals (scalar/frozen.hpp).
+template <class F, class Y, class... X> struct FrozenReals;
+
 template <class F> class Frozen : public Closure<Frozen<F>>, private FrozenCalls {
 public:
     Frozen(F f, FreezeOptions options, const Site& made)
@@ -259,7 +262,18 @@ public:
 
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
-        return call(run_of<X...>(), at, argument(x)...);
+        if constexpr (of_numbers<Result<X...>, Argument<X>...>) {
+            if (!core_->live.empty())
+                fail<TapeError>("freeze", "a function of Reals has no live tensors: pass them as arguments",
+                                at);
+            using Reals = FrozenReals<F, Result<X...>, Argument<X>...>;
+            const auto frozen = [&](auto run, const auto& numbers, const auto& form) {
+                return call(run, at, numbers, form);
+            };
+            return Reals::result(Reals::with(at, frozen, argument(x)...), at);
+        } else {
+            return call(run_of<X...>(), at, argument(x)...);
+        }
     }
 
     /// Tensors outside of f that it reads, and may assign to: each call uses what they hold then, and replays assign to them
@@ -296,19 +310,19 @@ public:
     }
     /// The optimized graph that answers these arguments; traces f when there is none, which leaves live tensors as they are.
     /// Valid until its path is evicted.
-    template <class... X> const Graph& graph(const X&... x) const
-    {
-        return path(run_of<X...>(), argument(x)...).optimized;
-    }
+    template <class... X> const Graph& graph(const X&... x) const { return path_of(x...).optimized; }
     /// The same as it was recorded.
-    template <class... X> const Graph& recorded(const X&... x) const
-    {
-        return path(run_of<X...>(), argument(x)...).recorded;
-    }
+    template <class... X> const Graph& recorded(const X&... x) const { return path_of(x...).recorded; }
     /// The inputs of that graph: the arguments' tensors and keys, and live tensors.
     template <class... X> std::vector<Ref<Block>> inputs(const X&... x) const
     {
-        return arguments(argument(x)...).inputs;
+        if constexpr (of_numbers<Result<X...>, Argument<X>...>)
+            return FrozenReals<F, Result<X...>, Argument<X>...>::with(
+                Site{},
+                [&](auto, const auto& numbers, const auto& form) { return arguments(numbers, form).inputs; },
+                argument(x)...);
+        else
+            return arguments(argument(x)...).inputs;
     }
     /// What runs its graphs, and how.
     const Backend& backend() const noexcept { return core_->backend(); }
@@ -320,6 +334,16 @@ private:
     using Result =
         Argument<decltype(call_at(std::declval<F&>(), std::declval<const Site&>(), std::declval<X&>()...))>;
 
+    template <class... X> const FrozenPath& path_of(const X&... x) const
+    {
+        if constexpr (of_numbers<Result<X...>, Argument<X>...>)
+            return *FrozenReals<F, Result<X...>, Argument<X>...>::with(
+                Site{},
+                [&](auto run, const auto& numbers, const auto& form) { return &path(run, numbers, form); },
+                argument(x)...);
+        else
+            return path(run_of<X...>(), argument(x)...);
+    }
     template <class... X> static Result<X...> run(void* f, const Site& at, std::tuple<X...>& x)
     {
         return Result<X...>(apply_at(*static_cast<F*>(f), at, x));
@@ -341,7 +365,7 @@ private:
 /// included: freeze(value_and_grad(f))), later calls run the graph. Branches and values that f takes from tensors to plain
 /// C++ are checked on each call, and f runs again where they differ; plain numbers among the arguments are compared;
 /// captured tensors are constants unless given to live(). Arguments and results: tensors, keys, numbers, strings, containers
-/// and aggregates of them. Throws TapeError when a check finds that f depends on something that a graph cannot see.
+/// and aggregates of them; or Reals in place of tensors (docs/scalars.md). Throws TapeError when a check finds that f depends on something that a graph cannot see.
 template <class F>
 auto freeze(F f, FreezeOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {

@@ -24,7 +24,8 @@ template <class T, class X> Tensor<T> numbers_of(const X& x, const Site& at)
         [&]<class L>(const L& leaf) {
             using N = precision_of<L>;
             static_assert(!is_differentiable<N> || std::is_same_v<N, T>,
-                          "wengert: a rule of your own is for numbers of one precision; convert the others");
+                          "wengert: a rule of your own, a frozen function of reals and a Jacobian are for "
+                          "numbers of one precision; convert the others");
             if constexpr (is_real<L>) {
                 reals.push_back(leaf);
             } else if constexpr (is_differentiable<N>) {

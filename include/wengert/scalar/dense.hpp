@@ -3,29 +3,28 @@
 #pragma once
 
 #include "../transforms/derivatives.hpp"
+#include "custom.hpp"
 #include "lanes.hpp"
 #include "transforms.hpp"
 
 namespace wengert::detail {
 
-/// All reals of x as one tensor: of rank 0 for a number, else of rank 1.
+/// All numbers of x, of its tensors as well, as one tensor: of rank 0 for a number, a tensor itself, else of rank 1.
 template <class T, class X> Tensor<T> flattened(const X& x, const Site& at)
 {
-    if constexpr (is_real<X>) {
+    if constexpr (is_real<X>)
         return tensor(x, at);
-    } else {
-        std::vector<Real<T>> all;
-        tree::for_each([&](const Real<T>& r) { all.push_back(r); }, x);
-        return stack(all, at);
-    }
+    else if constexpr (is_tensor<X>)
+        return on<cpu>(x);
+    else
+        return numbers_of<T>(x, at);
 }
 template <class T, class X> X unflattened(const X& like, const Tensor<T>& x, const Site& at)
 {
-    X out = tree::detail::copied(like);
-    const auto e = elements(x, at);
-    std::size_t k = 0;
-    for (Real<T>* r : reals_in<T>(out)) *r = e[k++];
-    return out;
+    if constexpr (is_tensor<X>)
+        return on<typename X::device_type>(x);
+    else
+        return with_numbers(like, x, at);
 }
 
 /// J, m × n, in lanes: rows by cotangents, or columns by tangents where those are fewer.
@@ -139,15 +138,18 @@ Tensor<T> jacobian_in_lanes(F& f, const X& x, const Tensor<T>& flat, const Site&
     return out;
 }
 
-/// Of a function of reals.
+/// Of a function of reals, or of reals and tensors.
 template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site& at)
 {
-    using T = typename first_real<X>::type;
+    using T = typename first_real<std::tuple<X, Argument<decltype(call_with(f, x, at))>>>::type;
     const Tensor<T> flat = flattened<T>(x, at);
-    Tape& tape = Tape::current();
-    const auto before = tape.mark();
-    if (Tensor<T> J = jacobian_in_lanes<T>(f, x, flat, at); J.defined()) return J;
-    tape.rewind(before, at);  // what f has recorded for levels below, which it records again
+    using Y = Argument<decltype(call_with(f, x, at))>;
+    if constexpr (!has_tensors<X>() && !has_tensors<Y>()) {
+        Tape& tape = Tape::current();
+        const auto before = tape.mark();
+        if (Tensor<T> J = jacobian_in_lanes<T>(f, x, flat, at); J.defined()) return J;
+        tape.rewind(before, at);  // what f has recorded for levels below, which it records again
+    }
     auto g = [&](const Tensor<T>& p) { return flattened<T>(call_with(f, unflattened(x, p, at), at), at); };
     return Jacobian<decltype(g)>(std::move(g), at).at_line(at, flat);
 }

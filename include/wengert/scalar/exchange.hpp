@@ -54,11 +54,11 @@ inline const ScalarMoves::Gathered* cells_numbers(const Tape& tape, const AnyTen
     const auto is_cells = [&](std::uint64_t place) { return place != 0 && (s->mask_of(place) & 1); };
     if (known ? !records && std::any_of(found->places.begin(), found->places.end(), is_cells)
               : x.node.get() != nullptr)
-        fail<TapeError>(
-            "kernel",
-            "operations on tensors of a cell's numbers, among them a tensor's detach(), custom_vjp, "
-            "custom_jvp and checkpoint_loop: the cell's function does its operations on Reals",
-            at);
+        fail<TapeError>(s->moves->who,
+                        "tensors compute here, by an operation, detach(), custom_vjp, custom_jvp or "
+                        "checkpoint_loop: a kernel's cell and a frozen function of Reals compute with Reals, "
+                        "and tensors are stack() and elements() of them alone",
+                        at);
     return known ? &*found : nullptr;
 }
 

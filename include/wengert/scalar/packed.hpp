@@ -57,6 +57,33 @@ template <class X> consteval bool only_reals_in()
     else
         return is_real<X>;
 }
+template <class X> consteval bool has_tensors();
+template <class Tuple> consteval bool has_tensors_in()
+{
+    return []<std::size_t... k>(std::index_sequence<k...>) {
+        return (false || ... || has_tensors<std::remove_cvref_t<std::tuple_element_t<k, Tuple>>>());
+    }(std::make_index_sequence<std::tuple_size<Tuple>::value>());
+}
+/// Are there tensors in it?
+template <class X> consteval bool has_tensors()
+{
+    using tree::detail::Kind;
+    constexpr Kind k = tree::detail::kind<X>;
+    if constexpr (k == Kind::leaf)
+        return !is_real<X>;
+    else if constexpr (!tree::contains_leaf<X>)
+        return false;
+    else if constexpr (k == Kind::map)
+        return has_tensors<typename X::mapped_type>();
+    else if constexpr (k == Kind::optional || k == Kind::sequence)
+        return has_tensors<std::remove_cv_t<typename X::value_type>>();
+    else if constexpr (k == Kind::tuple)
+        return has_tensors_in<X>();
+    else if constexpr (k == Kind::fields)
+        return has_tensors_in<decltype(tree::detail::fields_of(std::declval<X&>()))>();
+    else
+        return true;
+}
 /// Is it a sequence of reals, which has no form but its size?
 template <class X> consteval bool has_many_reals()
 {

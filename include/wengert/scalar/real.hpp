@@ -225,12 +225,11 @@ inline void note_value_read(ScalarMark m, const Site& at)
     if (!s || this_thread->tape != &s->tape()) return;
     if (std::vector<Site>* list = value_reads(); list && s->records(m)) [[unlikely]]
         list->push_back(at.line && !is_own_file(at.file) ? at : line_of_user());
-    if (s->guards)
-        fail<TapeError>(
-            "kernel",
-            "value() reads a number that differs from cell to cell: compute with it, compare it, or "
-            "give it out",
-            at);
+    if (s->moves)
+        fail<TapeError>(s->moves->who,
+                        "value() takes out a number that differs from cell to cell, or from call to call: "
+                        "compute with it, compare it, or give it out",
+                        at);
     if (const ScalarStretch* from = s->find(m)) s->tape().note_number_read(*from->node, at);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "../array/block.hpp"
@@ -34,6 +35,7 @@ struct ScalarMoves {
         std::uint32_t first;
         std::vector<std::uint64_t> from;
     };
+    std::string_view who = "kernel";  ///< for errors
     std::vector<Gathered> gathered;
     std::vector<Entered> entered;
 };

@@ -152,7 +152,7 @@ public:
     static ScalarMark note(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
     static ScalarMark note(ScalarOp op, ScalarMark a, double x, double y);
 
-    Tape& tape() noexcept { return tape_; }
+    Tape& tape() const noexcept { return tape_; }
     /// Of the newest segment, by index.
     std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(ScalarCursor::size); }
     const ScalarEntry* entries() const noexcept { return ScalarCursor::entries; }

@@ -28,10 +28,12 @@ inline constexpr Primitive scalar_primitive = [] {
 
 [[noreturn]] inline void refuse_unrolled(std::size_t most)
 {
-    fail<TapeError>("kernel",
-                    "one cell does more than " + std::to_string(most) +
-                        " operations or comparisons: a plain loop is written out, step by step. A loop whose "
-                        "steps are many or are a matter of data is a while_loop; "
+    const ScalarStream* const s = ScalarStream::current();
+    fail<TapeError>(s && s->moves ? s->moves->who : "kernel",
+                    "more than " + std::to_string(most) +
+                        " operations or comparisons are recorded: a plain loop is written out, step by step. "
+                        "A loop whose "
+                        "steps are many or are a matter of data is a while_loop; for kernels "
                         "KernelOptions::most_operations allows more",
                     line_of_user());
 }
@@ -154,10 +156,10 @@ inline void ScalarStream::forget(ScalarStretch& s) noexcept
 
 inline void ScalarStream::refuse(std::string_view operation)
 {
-    if (const ScalarStream* s = current(); s && s->guards)
+    if (const ScalarStream* s = current(); s && s->moves)
         fail<TapeError>(
-            "kernel",
-            "the cell's function captures a Real that is recorded, and whose derivative would be "
+            s->moves->who,
+            "the function captures a Real that is recorded, and whose derivative would be "
             "lost: pass it as an argument, a tensor of rank 0 (tensor(x)) where it is the same for all "
             "cells",
             detail::line_of_user());
@@ -174,8 +176,9 @@ inline void ScalarStream::tell(ScalarMark m)
     Recorder* const r = recorder();
     auto* const s = static_cast<ScalarStream*>(Tape::current().extension);
     if (!s || m.index() == 0) return;
-    if (s->guards)
-        fail<TapeError>("kernel", "under NoGrad a cell's numbers would be constants, the same for all cells",
+    if (s->moves)
+        fail<TapeError>(s->moves->who,
+                        "under NoGrad a cell's numbers would be constants, the same for all cells",
                         detail::line_of_user());
     if (!r) return;
     const ScalarVariable* v = s->variable(m);

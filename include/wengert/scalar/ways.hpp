@@ -150,34 +150,43 @@ template <class F, class... X> auto call_cell(const void* function, const X&... 
         return F(f)(x...);
 }
 
-/// Runs f once on these numbers: what it did, `most` operations or less. Results of f are a Real or a struct of them.
-template <class T, std::size_t n, class F>
-WayRun run_once(const void* function, const T* cell, std::size_t most)
+/// Records call(numbers, run) once on a tape of its own: what it did with the numbers, `most` operations or less.
+template <class T, class Call>
+WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t most, const Call& call)
 {
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
     TapeScope scope;
     ScalarStream& stream = ScalarStream::of(scope.tape());
     stream.set_room({most * sizeof(ScalarEntry), {}});
-    Tensor<T> x(Shape{n}, std::span<const T>(cell, n));
+    Tensor<T> x(Shape{cell.size()}, cell);
     x.requires_grad(true);
     const std::vector<Real<T>> in = elements(x);
     WayRun run;
     const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
     const Restore<WayRun*> recording(stream.run, &run);
-    ScalarMoves moves;
+    ScalarMoves moves{who, {}, {}};
     const Restore<ScalarMoves*> moving(stream.moves, &moves);
-    const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
-        return call_cell<F>(function, in[k]...);
-    }(std::make_index_sequence<n>());
-    note_results(stream, y, run.results);
+    call(in, run);
     if (stream.segment() != 0)
-        fail<MemoryError>("kernel", "a cell does more than 2^31 operations: no kernel, scalar code", {});
+        fail<MemoryError>(who, "a cell does more than 2^31 operations: no kernel, scalar code", {});
     run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
     for (const ScalarMoves::Entered& e : moves.entered)
         for (std::uint32_t k = 0; k < e.from.size(); ++k)
             run.steps[e.first + k - 1].word =
                 ScalarEntry::word_of(ScalarOp::copy, ScalarForm::unary) | e.from[k];
     return run;
+}
+
+/// Runs f once on the numbers of a cell. Results of f are a Real or a struct of them.
+template <class T, std::size_t n, class F>
+WayRun run_once(const void* function, const T* cell, std::size_t most)
+{
+    return recorded_run<T>("kernel", {cell, n}, most, [&](const std::vector<Real<T>>& in, WayRun& run) {
+        const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return call_cell<F>(function, in[k]...);
+        }(std::make_index_sequence<n>());
+        note_results(*ScalarStream::current(), y, run.results);
+    });
 }
 
 /// The state as numbers that a recording begins with.
@@ -256,12 +265,12 @@ State for_each(const Count& count, Body&& body, const State& state,
                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     using Number = Real<typename detail::first_real<State>::type>;
-    using Counted = std::pair<Number, State>;
-    return while_loop([&](const Counted& now) { return now.first < count; },
-                      [&](const Counted& now) {
-                          return Counted(now.first + Number(1), body(now.second, now.first));
+    using Counting = std::pair<Number, State>;
+    return while_loop([&](const Counting& now) { return now.first < count; },
+                      [&](const Counting& now) {
+                          return Counting(now.first + Number(1), body(now.second, now.first));
                       },
-                      Counted(Number(0), state), at)
+                      Counting(Number(0), state), at)
         .second;
 }
 

@@ -56,9 +56,13 @@ public:
     }
     template <class T, class D> Tensor<T, D> at_line(const Site& at, const Tensor<T, D>& x) const
     {
-        const auto [y, pullback] = vjp_at(function_, at, x);
-        if (x.size() < y.size()) return jacobian_by_columns(function_, x, y.shape(), at);
-        return jacobian_by_rows<T>(pullback, y, x.shape(), at);
+        if constexpr (of_numbers<decltype(call_with(function_, x, at))>) {
+            return ByTensors<Tensor<T, D>>::jacobian(function_, x, at);
+        } else {
+            const auto [y, pullback] = vjp_at(function_, at, x);
+            if (x.size() < y.size()) return jacobian_by_columns(function_, x, y.shape(), at);
+            return jacobian_by_rows<T>(pullback, y, x.shape(), at);
+        }
     }
     template <class X>
         requires(of_numbers<X>)

@@ -1,6 +1,8 @@
 // Structs of tensors to and from .npz files.
 #pragma once
 
+#include <span>
+
 #include "../base/field_names.hpp"
 #include "../ops/io.hpp"
 #include "level.hpp"
@@ -65,13 +67,28 @@ void walk_named_fields(const TreePath& path, F& fn, X& x, Tuple&& fields, std::i
     (one(std::integral_constant<std::size_t, I>{}), ...);
 }
 
-/// fn(path, tensor) for all tensors of a tree.
+/// Do numbers that record lie here one after another?
+template <class X> consteval bool is_row_of_numbers()
+{
+    if constexpr (tree::detail::kind<X> == tree::detail::Kind::sequence)
+        return tree::is_number<std::remove_cv_t<typename X::value_type>> &&
+               requires(X& x) { tree::detail::elements_in(x).data(); };
+    else
+        return false;
+}
+
+/// fn(path, tensor) for all tensors of a tree, fn(path, numbers, shape) for numbers that record, rows of them as one.
 template <class F, class X> void walk_named(const TreePath& path, F& fn, X& x)
 {
     using Plain = std::remove_const_t<X>;
     namespace td = tree::detail;
     constexpr td::Kind k = td::kind<Plain>;
-    if constexpr (k == td::Kind::leaf) {
+    if constexpr (tree::is_number<Plain>) {
+        fn(path.or_array(), std::span(&x, 1), Shape());
+    } else if constexpr (is_row_of_numbers<Plain>()) {
+        auto&& row = td::elements_in(x);
+        fn(path.or_array(), std::span(row.data(), row.size()), Shape{row.size()});
+    } else if constexpr (k == td::Kind::leaf) {
         fn(path.or_array(), x);
     } else if constexpr (!tree::contains_leaf<Plain>) {
         return;
@@ -94,6 +111,10 @@ template <class F, class X> void walk_named(const TreePath& path, F& fn, X& x)
     }
 }
 
+template <class... F> struct Overloads : F... {
+    using F::operator()...;
+};
+
 /// The same of types that can be looked into, all of them.
 template <class F, class X> void walk_all_named(F& fn, X& x)
 {
@@ -102,19 +123,26 @@ template <class F, class X> void walk_all_named(F& fn, X& x)
 
 }  // namespace detail
 
-/// A tensor, or all tensors of a struct, tuple, vector or map of them, as one .npz file. Their names are their paths:
+/// A tensor, or all tensors and Reals of a struct, tuple, vector or map of them, as one .npz file. Their names are their paths:
 /// names of fields, numbers of elements, keys of maps, "layers.2.weight". Throws Error when it cannot be written.
 template <class X> void save_npz(const std::string& path, const X& x)
 {
     std::vector<Ref<Block>> blocks;
     std::vector<std::pair<std::string, NpyView>> views;
-    auto add = [&]<class T, class D>(const detail::TreePath& at, const Tensor<T, D>& t) {
+    const auto add_numbers = [&]<class N>(const detail::TreePath& at, std::span<N> row, const Shape& shape) {
+        using T = typename N::value_type;
+        Block& b = *blocks.emplace_back(make_block(dtype_of<T>(), shape));
+        for (std::size_t k = 0; k < row.size(); ++k) b.template as<T>()[k] = row[k].plain();
+        views.push_back({at.name, {npy_dtype<T>(), detail::shape_vector(shape), {b.data, b.bytes()}}});
+    };
+    const auto add = [&]<class T, class D>(const detail::TreePath& at, const Tensor<T, D>& t) {
         if (!t.defined()) return;
         note_read(*t.any().value, Read::elements, {});
         const Block& b = *blocks.emplace_back(readable(t.any().value));
         views.push_back({at.name, {npy_dtype<T>(), detail::shape_vector(b.shape), {b.data, b.bytes()}}});
     };
-    detail::walk_all_named(add, x);
+    const detail::Overloads both{add, add_numbers};
+    detail::walk_all_named(both, x);
     write_npz(path, views);
 }
 
@@ -125,7 +153,7 @@ template <class X> X load_npz(const std::string& path, const X& like)
 {
     const auto arrays = read_npz(path);
     X out = tree::detail::copied(like);
-    auto read = [&]<class T, class D>(const detail::TreePath& at, Tensor<T, D>& t) {
+    const auto read = [&]<class T, class D>(const detail::TreePath& at, Tensor<T, D>& t) {
         auto found = arrays.find(at.name);
         if (found == arrays.end()) found = arrays.find(at.number);
         if (!t.defined() && found == arrays.end()) return;
@@ -137,7 +165,15 @@ template <class X> X load_npz(const std::string& path, const X& like)
                              ", not " + to_string(t.shape()));
         t = std::move(loaded);
     };
-    detail::walk_all_named(read, out);
+    const auto read_numbers = [&]<class N>(const detail::TreePath& at, std::span<N> row, const Shape& shape) {
+        using T = typename N::value_type;
+        Tensor<T> t(AnyTensor{make_block(dtype_of<T>(), shape), {}});
+        read(at, t);
+        const Ref<Block> b = readable(t.any().value);
+        for (std::size_t k = 0; k < row.size(); ++k) row[k] = N(b->template as<T>()[k]);
+    };
+    const detail::Overloads both{read, read_numbers};
+    detail::walk_all_named(both, out);
     return out;
 }
 

@@ -80,7 +80,9 @@ template <class Visitor, class X> void visit_part(Visitor& visitor, X& x)
     using tree::detail::Kind;
     constexpr Kind k = tree::detail::kind<Plain>;
     if constexpr (k == Kind::leaf) {
-        if constexpr (requires { Visitor::shapes_shells; })
+        if constexpr (tree::is_number<Plain>)
+            visitor.real(x);
+        else if constexpr (requires { Visitor::shapes_shells; })
             visitor.tensor(x);
         else if (x.defined()) [[likely]]
             visitor.tensor(x);
