@@ -114,6 +114,7 @@ template <class F, class X> void walk_named(const TreePath& path, F& fn, X& x)
 template <class... F> struct Overloads : F... {
     using F::operator()...;
 };
+template <class... F> Overloads(F...) -> Overloads<F...>;
 
 /// The same of types that can be looked into, all of them.
 template <class F, class X> void walk_all_named(F& fn, X& x)
@@ -130,7 +131,7 @@ template <class X> void save_npz(const std::string& path, const X& x)
     std::vector<Ref<Block>> blocks;
     std::vector<std::pair<std::string, NpyView>> views;
     const auto add_numbers = [&]<class N>(const detail::TreePath& at, std::span<N> row, const Shape& shape) {
-        using T = typename N::value_type;
+        using T = typename N::plain_type;
         Block& b = *blocks.emplace_back(make_block(dtype_of<T>(), shape));
         for (std::size_t k = 0; k < row.size(); ++k) b.template as<T>()[k] = row[k].plain();
         views.push_back({at.name, {npy_dtype<T>(), detail::shape_vector(shape), {b.data, b.bytes()}}});
@@ -166,7 +167,7 @@ template <class X> X load_npz(const std::string& path, const X& like)
         t = std::move(loaded);
     };
     const auto read_numbers = [&]<class N>(const detail::TreePath& at, std::span<N> row, const Shape& shape) {
-        using T = typename N::value_type;
+        using T = typename N::plain_type;
         Tensor<T> t(AnyTensor{make_block(dtype_of<T>(), shape), {}});
         read(at, t);
         const Ref<Block> b = readable(t.any().value);
