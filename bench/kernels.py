@@ -2,10 +2,12 @@
 """Registers, spills and shared memory of CUDA's kernels, as ptxas reports them; no GPU is needed.
 
     bench/kernels.py TEST_CUDA FAKE_DRIVER   runs that program on the fake driver (tests/cuda/fake/), which keeps the text of all
-                                             kernels, and writes bench/results/kernels.json
+                                             kernels, and writes bench/results/kernels.json and
+                                             launches.json
 
 NVRTC makes PTX of each text with the library's options, ptxas machine code. One row for each kernel by name; where a name has many
-texts (an elementwise primitive, a fold), the most of each column. Without NVRTC or ptxas it says so, and does nothing."""
+texts (an elementwise primitive, a fold), the most of each column. Launches and bytes of replays are what a test of the program counts and
+compares with numbers that were found by hand (tests/cuda/test_cuda_groups.cpp). Without NVRTC or ptxas it says so, and does nothing."""
 import argparse
 import collections
 import ctypes
@@ -65,9 +67,12 @@ def used(ptxas, code, architecture, folder):
 
 def kept_texts(program, driver):
     with tempfile.TemporaryDirectory() as folder:
-        settings = {"WENGERT_CUDA_DRIVER": driver, "WENGERT_FAKE_CUDA_KEEP": folder, "XDG_CACHE_HOME": folder}
+        counts = pathlib.Path(folder) / "counts"
+        settings = {"WENGERT_CUDA_DRIVER": driver, "WENGERT_FAKE_CUDA_KEEP": folder, "XDG_CACHE_HOME": folder,
+                    "WENGERT_COUNTS": str(counts)}
         subprocess.run([program], env=os.environ | settings, stdout=subprocess.DEVNULL, check=True)
-        return [file.read_text() for file in sorted(pathlib.Path(folder).glob("*.cu"))]
+        texts = [file.read_text() for file in sorted(pathlib.Path(folder).glob("*.cu"))]
+        return texts, [line.split("|") for line in counts.read_text().splitlines()] if counts.exists() else []
 
 
 def rows(texts, library, ptxas):
@@ -77,6 +82,7 @@ def rows(texts, library, ptxas):
             for k, architecture in enumerate(ARCHITECTURES):
                 for name, registers, *bytes_of in used(ptxas, ptx(library, text, architecture), architecture,
                                                        pathlib.Path(folder)):
+                    name = re.sub(r"^wg_\d+_(?=[a-z])", "wg_", name)  # of a group that folds
                     name = re.sub(r"(_(f32|f64|i32|i64|u8|\d+))+$", "", name)
                     row = most[name]
                     row[k] = max(row[k], registers)
@@ -98,9 +104,13 @@ def main():
     library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     columns = ["kernel", "texts", *(f"registers, sm_{a}" for a in ARCHITECTURES), "spills, bytes", "stack, bytes",
                "shared, bytes"]
-    texts = kept_texts(arguments.program, arguments.driver)
+    texts, counts = kept_texts(arguments.program, arguments.driver)
     tables.store("kernels", f"`bench/kernels.py`, NVRTC {major.value}.{minor.value}, {len(texts)} texts",
                  columns=columns, rows=rows(texts, library, ptxas))
+    if counts:
+        tables.store("launches", "`bench/kernels.py`, on the fake driver",
+                     columns=["a replay", "launches", "by hand", "bytes that kernels touch", "by hand"],
+                     rows=[[name, *map(int, numbers)] for name, *numbers in counts])
 
 
 if __name__ == "__main__":

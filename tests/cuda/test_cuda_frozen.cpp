@@ -1,69 +1,9 @@
 // Frozen functions on a device of CUDA: fused groups, one arena, guards, and what they meet. On the fake driver and on a GPU alike.
-#include <wengert/cuda.hpp>
-#include <wengert/graph/look/plan.hpp>
+#include "cuda/replays.hpp"
+
 #include <wengert/graph/look/text.hpp>
 
 #include <thread>
-
-#include "catch.hpp"
-#include "cuda/fake_control.hpp"
-
-namespace wg = wengert;
-using wg::Tensor;
-
-namespace {
-
-template <class T, class D> bool is_there(const Tensor<T, D>& x) { return x.any().value->device() != 0; }
-
-Tensor<double> some(const wg::Shape& shape, std::uint64_t seed = 3)
-{
-    return wg::normal<double>(wg::Key(seed), shape);
-}
-template <class T, class D> std::vector<T> bits(const Tensor<T, D>& x)
-{
-    const Tensor<T> here = wg::to<wg::cpu>(copy(x));
-    return std::vector<T>(here.data(), here.data() + here.size());
-}
-wg::FreezeOptions on_device(bool check = true)
-{
-    wg::FreezeOptions o;
-    o.device = wg::cuda{}, o.check = check;
-    return o;
-}
-
-/// f in a graph on the device and on the host has the same bits. The graph's statistics.
-template <class F, class... X> wg::FreezeStats same_bits(const F& f, const X&... x)
-{
-    auto there = wg::freeze(f, on_device()), here = wg::freeze(f);
-    for (int k = 0; k < 3; ++k) {
-        const auto y = there(x...);
-        CHECK(!is_there(y));
-        CHECK(bits(y) == bits(here(x...)));
-    }
-    CHECK(there.stats().replays == 2);
-    return there.stats();
-}
-
-/// How often functions of the driver are called by f.
-struct Calls {
-    long launches = 0, waits = 0, to_device = 0, to_host = 0, graphs = 0;
-};
-template <class F> Calls calls_of(const F& f)
-{
-    if (!fake::calls) return f(), Calls{};
-    const auto now = [] {
-        return Calls{fake::calls("cuLaunchKernel"), fake::calls("cuStreamSynchronize"),
-                     fake::calls("cuMemcpyHtoDAsync_v2"), fake::calls("cuMemcpyDtoHAsync_v2"),
-                     fake::calls("cuGraphLaunch")};
-    };
-    const Calls before = now();
-    f();
-    const Calls after = now();
-    return {after.launches - before.launches, after.waits - before.waits, after.to_device - before.to_device,
-            after.to_host - before.to_host, after.graphs - before.graphs};
-}
-
-}  // namespace
 
 TEST_CASE("elementwise operations of a graph are one kernel with the host's bits", "[gpu][libraries]")
 {
@@ -95,176 +35,6 @@ TEST_CASE("elementwise operations of a graph are one kernel with the host's bits
     CHECK(empty.arena_bytes == 0);
     same_bits(wg::grad([](const Tensor<double>& x) { return sum(where(x > 0.0, log(x), 0.0 * x)); }),
               Tensor<double>{0.0, -1.0, 2.0});
-}
-
-TEST_CASE("index programs run in the kernels of a graph", "[gpu][libraries]")
-{
-    using T = Tensor<double>;
-    using I = Tensor<std::int64_t>;
-    const auto kernels = [](std::size_t n, const auto& f, const auto&... x) {
-        const wg::FreezeStats s = same_bits(f, x...);
-        CHECK(s.kernels == n);
-        CHECK(s.uncompiled == 0);
-    };
-    const T a = some({6, 5}), b = some({6, 5}, 5), grid = some({7, 7});
-    kernels(
-        1, [](const T& u) { return u + 0.1 * (roll(u, 1, 0) + roll(u, -2, 1) - 2.0 * u); }, a);
-    const auto heat = [](const T& x) {
-        const auto inner = wg::range(1, 6), before = wg::range(0, 5), after = wg::range(2, 7);
-        T u = copy(x);
-        for (int k = 0; k < 2; ++k) {
-            const T around = view(u, before, inner) + view(u, after, inner) + view(u, inner, before) +
-                             view(u, inner, after);
-            view(u, inner, inner) += 0.1 * (around - 4.0 * view(u, inner, inner));
-        }
-        return u;
-    };
-    kernels(2, heat, grid);
-    kernels(6, wg::grad([&](const T& x) { return sum(square(heat(x))); }), grid);
-    kernels(
-        1,
-        [](const T& x, const T& y) {
-            return wg::concatenate({exp(x), y, x * y}, 1) * 2.0;
-        },
-        a, b);
-    kernels(
-        1,
-        [](const T& x, const T& y) {
-            return tanh(wg::stack({x, exp(y), y}, 1));
-        },
-        a, b);
-    kernels(
-        1,
-        [](const T& x) {
-            return exp(pad(x * 2.0, {{1, 2}, {0, 1}}, 7.5));
-        },
-        a);
-    kernels(
-        1,
-        [](const T& x) {
-            return repeat(x, 3, 1) - square(pad(x, {{0, 0}, {4, 6}}, wg::PadMode::wrap));
-        },
-        a);
-    kernels(
-        1,
-        [](const T& x) {
-            return square(pad(x, {{3, 2}, {0, 4}}, wg::PadMode::reflect));
-        },
-        a);
-    kernels(
-        1, [](const T& x, const I& i) { return exp(take(x * 3.0, i, 0)) * 2.0; }, a, I{1, 4, -1});
-    kernels(
-        1, [](const T& x, const I& i) { return take_along_axis(x, i, 1) + 1.0; }, a,
-        I{{1, 3}, {0, 0}, {2, 4}, {1, 1}, {0, 4}, {3, 2}});
-    kernels(1, wg::grad([](const T& x) { return sum(square(view(x, wg::range(0, 6, 2)))); }), a);
-    kernels(
-        2,
-        [](const I& x) {
-            return roll(x * 3, 1, 0) - diff(pad(x, {{1, 0}}, 2.0));
-        },
-        I{4, -1, 7});
-    kernels(
-        1, [](const T& x) { return where(roll(x > 0.0, 1, 1), x, -x); }, a);
-    // a copy of what is moved is made where it is moved once; what others read as well is there before
-    kernels(
-        2,
-        [](const T& x) {
-            const T y = exp(x);
-            return roll(y, 1, 0) + roll(y, 1, 1);
-        },
-        a);
-    // the elements that a roll takes are not written over
-    kernels(
-        3,
-        [](const T& x) {
-            T u = exp(x);
-            for (int k = 0; k < 2; ++k) u = roll(u, 1, 0) + 0.5 * u;
-            return u;
-        },
-        a);
-}
-
-TEST_CASE("folds at the end of a chain take its elements as they are made", "[gpu][libraries]")
-{
-    using T = Tensor<double>;
-    const auto fold = [](int which, const T& x) -> T {
-        switch (which) {
-        case 0: return sum(x * x + 1.0, {1});
-        case 1: return mean(exp(x), {0}, true);
-        case 2: return sum(square(x));
-        case 3: return wg::cast<double>(argmax(x * 3.0, 1));
-        case 4: return var(x * 3.0 + 1.0, {1});
-        case 5: return logsumexp(x * 3.0, {0});
-        case 6: return softmax(x * 3.0, 1);
-        case 7: return norm(x * 1e200, {0});  // of lines that are done again
-        case 8: return wg::cast<double>(any(x * 3.0 > 5.0, {0}));
-        case 9: return wg::cast<double>(sum(wg::cast<float>(roll(x, 1, 0)), {1}));
-        default: return sum(take(x, Tensor<std::int64_t>{0, 2, 2}, 1), {0});
-        }
-    };
-    for (const wg::Shape& shape :
-         {wg::Shape{1, 3}, wg::Shape{3, 4100}, wg::Shape{700, 3}, wg::Shape{300, 40}})
-        for (int which = 0; which < 11; ++which) {
-            INFO("fold " << which << " of " << wg::to_string(shape));
-            const wg::FreezeStats s = same_bits([&](const T& x) { return fold(which, x); }, some(shape));
-            CHECK(s.kernels == (which == 3 || which == 8 || which == 9 ? 2 : 1));
-            CHECK(s.uncompiled == 0);
-        }
-    // what others read of the chain is written as well, in memory that the fold reads nothing of
-    const auto also = [](const T& x) {
-        T y = tanh(x);
-        for (int k = 0; k < 3; ++k) y = y * 1.5 + sum(y * y, {1}, true);
-        return y;
-    };
-    CHECK(same_bits(also, some({5, 300})).kernels == 4);
-}
-
-namespace {
-/// A program that is drawn: operations of all kinds over arrays of one shape.
-Tensor<double> drawn(std::uint64_t seed, const Tensor<double>& x)
-{
-    std::vector<Tensor<double>> all = {x, x * 0.5};
-    const auto draw = [&](std::uint64_t n) {
-        seed = seed * 6364136223846793005U + 1442695040888963407U;
-        return (seed >> 33) % n;
-    };
-    for (int k = 0; k < 14; ++k) {
-        const Tensor<double>&u = all[draw(all.size())], &v = all[draw(all.size())];
-        const auto n = static_cast<std::int64_t>(draw(4));
-        const auto axis = static_cast<int>(draw(2));
-        switch (draw(12)) {
-        case 0: all.push_back(u * v + 0.25); break;
-        case 1: all.push_back(tanh(u) - v); break;
-        case 2: all.push_back(roll(u, n - 2, axis)); break;
-        case 3: all.push_back(where(u > v, u, 0.5 * v)); break;
-        case 4: all.push_back(view(pad(u, {{1, n}, {n, 0}}, 0.5), wg::range(0, 6), wg::range(0, 5))); break;
-        case 5: all.push_back(view(wg::concatenate({u, v}, axis), wg::range(0, 6), wg::range(0, 5))); break;
-        case 6: all.push_back(u - amax(v, {axis}, true)); break;
-        case 7: all.push_back(u * mean(u * v, {axis}, true)); break;
-        case 8: all.push_back(v + 0.1 * sum(u)); break;
-        case 9: {
-            Tensor<double> w = copy(u);
-            view(w, wg::range(1, 5), wg::range(0, 4)) += view(v, wg::range(2, 6), wg::range(1, 5)) * 0.5;
-            all.push_back(w);
-            break;
-        }
-        case 10: all.push_back(transpose(reshape(u * 0.5, {5, 6}))); break;
-        default: all.push_back(take(u, Tensor<std::int64_t>{5, 0, 3, 3, n, -1}, 0)); break;
-        }
-    }
-    return all.back() + all[all.size() - 2] * sum(all[all.size() - 3] * 0.1, {1}, true);
-}
-}  // namespace
-
-TEST_CASE("programs that are drawn have the host's bits in graphs", "[gpu][libraries]")
-{
-    for (std::uint64_t seed = 1; seed < 9; ++seed) {
-        INFO("seed " << seed);
-        const auto f = [seed](const Tensor<double>& x) { return drawn(seed, x); };
-        same_bits(f, some({6, 5}));
-        if (seed % 4 == 0)
-            same_bits(wg::grad([f](const Tensor<double>& x) { return sum(square(f(x))); }), some({6, 5}));
-    }
 }
 
 TEST_CASE("a replay on a device launches what was planned, and nobody waits", "[gpu][libraries]")
@@ -375,6 +145,38 @@ TEST_CASE("random numbers of a replay that was written down are those of its key
     for (std::uint64_t k = 1; k < 24; ++k)
         CHECK(bits(drawn_guard(there, wg::Key(k))) == bits(guarded(some({4}), wg::Key(k))));
     CHECK(drawn_guard.stats().guard_failures > 0);
+}
+
+TEST_CASE("positions among the arguments are asked about before work that was written down",
+          "[gpu][libraries]")
+{
+    // an embedding and its derivative, whose elements meet
+    const auto f = [](const Tensor<double>& table, const Tensor<std::int64_t>& i) {
+        return wg::value_and_grad([&](const Tensor<double>& t) { return sum(square(take(tanh(t), i, 0))); })(
+            table);
+    };
+    auto frozen = wg::freeze(f, on_device(false));
+    const Tensor<double> table = some({4, 3});
+    const auto put = []<class T>(const Tensor<T>& x) { return wg::detail::on<wg::cpu>(wg::to<wg::cuda>(x)); };
+    for (std::int64_t k = 0; k < 8; ++k) {
+        const Tensor<std::int64_t> i = {k % 4, -1, k % 3, k % 4};
+        const auto right = f(table, i);
+        std::optional<decltype(f(table, i))> y;
+        const Calls calls = calls_of([&] { y = k % 2 ? frozen(table, i) : frozen(put(table), put(i)); });
+        CHECK(allclose(wg::to<wg::cpu>(y->first), right.first, 1e-14));
+        CHECK(bits(y->second) == bits(right.second));
+        if (fake::calls) CHECK(calls.graphs == (k > 5));  // a graph for either place of the arguments
+    }
+    const Tensor<std::int64_t> beyond = {0, 4, 1, 1};
+    CHECK_THROWS_AS(frozen(table, beyond), wg::IndexError);
+    const auto later = [&] {
+        static_cast<void>(frozen(put(table), put(beyond)));
+        frozen(put(table), put(Tensor<std::int64_t>{0, 1, 2, 3}));
+        wg::cuda::synchronize();
+    };
+    CHECK_THROWS_AS(later(), wg::IndexError);
+    const Tensor<std::int64_t> good = {0, 3, 1, 1};
+    CHECK(bits(frozen(table, good).second) == bits(f(table, good).second));
 }
 
 TEST_CASE("values of a graph on a device share one arena", "[gpu][libraries]")

@@ -22,6 +22,8 @@ public:
         can_ = can_ && copied() <= most_copied;
     }
     explicit operator bool() const noexcept { return can_; }
+    /// Are there arguments whose elements are positions?
+    bool asks() const noexcept { return asks_; }
     /// Does its address stand in the table, of a value that is no view?
     bool by_table(ValueId v) const { return by_table_[v]; }
     /// Is output k an argument or a constant, or the same as one before?
@@ -39,18 +41,24 @@ private:
     /// Memory that nobody else has; where there is more to do than that, launches are the least of it.
     static constexpr std::size_t most_kept = std::size_t{64} << 20;
 
-    static bool described(const Graph& g, const GraphNode& n)
+    /// Positions can be asked about before all else: they are arguments, or constants.
+    bool described(const GraphNode& n)
     {
-        return is_described(*n.primitive) && each_program(g, n, [](const Index& p, std::span<const ValueId>) {
-                   return p.given_count == 0;
+        return is_described(*n.primitive) &&
+               each_program(g_, n, [&](const Index& p, std::span<const ValueId> in) {
+                   bool there = true;
+                   for (std::size_t k = 0; k < p.given_count; ++k)
+                       there = there &&
+                               g_.node(plan_.root(in[p.givens[k].operand])).kind != Graph::Kind::operation;
+                   asks_ = asks_ || p.given_count > 0;
+                   return there && (p.given_count == 0 || g_.guards().empty());
                });
     }
-    /// Positions are asked about by themselves.
     void look_into(const tiling::Group& group)
     {
         for (ValueId v : group.nodes) {
             const Primitive& p = *g_.node(v).primitive;
-            can_ = can_ && (p.value || p.fold || described(g_, g_.node(v)));
+            can_ = can_ && (p.value || p.fold || described(g_.node(v)));
             if (p.fold) by_table_[v] = false;
         }
     }
@@ -58,7 +66,7 @@ private:
     {
         const GraphNode& n = g_.node(group.nodes[0]);
         can_ = can_ && !n.primitive->effects &&
-               (n.primitive->fold || n.primitive->product || Crossings::draws(n) || described(g_, n));
+               (n.primitive->fold || n.primitive->product || Crossings::draws(n) || described(n));
         for (const auto* list : {&group.operands, &group.results})
             for (ValueId v : *list) by_table_[plan_.root(v)] = false;
     }
@@ -90,7 +98,7 @@ private:
     const Graph& g_;
     const tiling::Plan& plan_;
     std::vector<bool> by_table_, whole_;  ///< by value; by store
-    bool can_ = false;
+    bool can_ = false, asks_ = false;
 };
 
 /// What launches look up that were written down: addresses, and behind them keys, of which random numbers are drawn.

@@ -21,7 +21,8 @@ public:
         s.count = text.count();
         s.fold = text.fold();
         for (ValueId v : group.nodes)
-            if (is_described(*g_.node(v).primitive) && has_given(v)) s.positions.push_back(v);
+            if (is_described(*g_.node(v).primitive) && uses_positions(g_, g_.node(v)))
+                s.positions.push_back(v);
         steps_.emplace_back(&s, s.fold == no_value ? map(text) : fold(text, s.chain));
     }
     void compile(Gpu& gpu)
@@ -59,12 +60,6 @@ private:
         of.names = at->second + "_";
         return of.names + (chain.columns ? "columns_0" : "rows_0");
     }
-    /// Are elements of its operands positions?
-    bool has_given(ValueId v) const
-    {
-        return !each_program(g_, g_.node(v),
-                             [](const Index& p, std::span<const ValueId>) { return p.given_count == 0; });
-    }
 
     const Graph& g_;
     const tiling::Layouts& layouts_;
@@ -75,14 +70,18 @@ private:
     std::string kernels_;
 };
 
-/// Asks whether elements that an operation uses as positions are such; `block(i)` is operand i.
+/// Asks whether elements that an operation uses as positions are such; `block(i)` is operand i, or null where
+/// that is known.
 template <class Blocks> void ask_positions_of(Gpu& gpu, const Graph& g, ValueId v, const Blocks& block)
 {
     const GraphNode& n = g.node(v);
     each_program(g, n, [&](const Index& p, std::span<const ValueId> in) {
         each_given(p, [&](const GivenUse& use) {
             const Ref<Block> b = block(in[use.operand]);
-            if (!ask_positions(gpu, use, n.primitive->name, b, n.at))
+            if (!b) return;
+            if (b->device() == 0)
+                check_given(use, n.primitive->name, b, n.at);
+            else if (!ask_positions(gpu, use, n.primitive->name, b, n.at))
                 check_given(use, n.primitive->name, on_host(b), n.at);
         });
         return true;

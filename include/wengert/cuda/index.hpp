@@ -244,6 +244,7 @@ inline void check_there(Gpu& gpu, const Index& p, std::string_view name, const R
                         const Site& at)
 {
     check_index_types(p, name, in, dtype, at);
+    if (capturing_now && capturing_now->asked) return;
     each_given(p, [&](const GivenUse& use) {
         const Ref<Block>& b = in[use.operand];
         if (!ask_positions(gpu, use, name, b, line_now(at))) check_given(use, name, on_host(b), at);

@@ -9,21 +9,19 @@
 #include "../graph/tile/inspect.hpp"
 #include "../devices/cuda/capture.hpp"
 #include "capturable.hpp"
-#include "group_kernels.hpp"
+#include "replay_values.hpp"
 
 namespace wengert::detail::gpu {
 
 /// The way from the number that blocks have to the device (table.hpp).
 Gpu& gpu_with(std::uint8_t device);
 
-class Replay final : public Executable {
+class Replay final : public Executable, private ReplayValues {
 public:
     Replay(const Graph& g, const PlanOptions& options, std::uint8_t device)
-        : graph_(g), device_(device), watch_(options.watch), layouts_(tiling::layouts_of(graph_)),
-          wants_(graph_, layouts_), plan_(graph_, options, tiling::groups_of(graph_, layouts_, wants_), true),
-          crossings_(graph_, plan_), capturable_(graph_, plan_), steps_(plan_.tasks.size()),
-          guards_(graph_, plan_, device_), constants_(g.size()), blocks_(g.size()),
-          owned_(g.outputs().size()), at_(g.size())
+        : ReplayValues(g, options, device), watch_(options.watch), crossings_(graph_, plan_),
+          capturable_(graph_, plan_), steps_(plan_.tasks.size()), guards_(graph_, plan_, device_),
+          constants_(g.size()), owned_(g.outputs().size())
     {
         compile();
         for (std::size_t t = 0; t < steps_.size(); ++t) find_ends(t);
@@ -99,11 +97,13 @@ private:
             if (const tiling::Group& group = plan_.tasks[t].group; group.fused)
                 kernels.add(group, steps_[t]);
             else
-                by_itself(steps_[t], graph_.node(group.nodes[0]));
+                by_itself(steps_[t], group.nodes[0]);
         kernels.compile(gpu_with(device_));
     }
-    void by_itself(ReplayStep& s, const GraphNode& n)
+    void by_itself(ReplayStep& s, ValueId v)
     {
+        const GraphNode& n = graph_.node(v);
+        if (is_described(*n.primitive) && uses_positions(graph_, n)) s.positions.push_back(v);
         const LoopParameters* const loop = loop_parameters(n);
         if (loop && DeviceLoop::can(*loop)) {
             s.loop = std::make_unique<DeviceLoop>(*loop, device_);
@@ -177,36 +177,12 @@ private:
             hold(v, constants_[v]);
         }
     }
-    Ref<Block> bytes_there(std::size_t n) const
-    {
-        return make_elsewhere(current_thread(), device_, DType::boolean, {static_cast<std::int64_t>(n)}, n);
-    }
-    Ref<Block> made_there(const GraphNode& n) const
-    {
-        return make_elsewhere(current_thread(), device_, n.dtype, n.shape, element_count(n.shape));
-    }
-    void hold(ValueId v, Ref<Block> b)
-    {
-        at_[v] = b->data;
-        blocks_[v] = std::move(b);
-    }
-
-    std::byte* address(ValueId v) const { return at_[plan_.root(v)] + plan_.layouts[v].offset; }
     /// What a launch is given: an address, or where it will stand.
     std::uintptr_t given(ValueId v)
     {
         if (!writing_ || !capturable_.by_table(plan_.root(v)))
             return reinterpret_cast<std::uintptr_t>(address(v));
         return table_.address(v);
-    }
-    /// A value as a block. Those in the arena get a header when somebody wants one.
-    Ref<Block> block(ValueId v)
-    {
-        const ValueId from = plan_.root(v);
-        const GraphNode& n = graph_.node(from);
-        if (!blocks_[from]) blocks_[from] = make_borrowed_elsewhere(device_, n.dtype, n.shape, at_[from]);
-        if (from == v) return blocks_[v];
-        return tiling::detail::header_on(blocks_[from], graph_.node(v).shape, plan_.layouts[v]);
     }
     /// Where a task's result lies: over another value, in an output, or in the arena.
     void find_place(const tiling::Task& task, std::size_t r)
@@ -241,7 +217,7 @@ private:
     }
     void launch_group(Gpu& gpu, ReplayStep& s)
     {
-        for (ValueId v : s.positions) ask_positions_of(gpu, graph_, v, [&](ValueId i) { return block(i); });
+        if (!writing_) ask(gpu, s);
         parameters_.resize(s.addresses.size() + 1);
         std::memcpy(&parameters_[0], &kernels::zero_cotangent, sizeof(double));
         for (std::size_t k = 0; k < s.addresses.size(); ++k) parameters_[k + 1] = given(s.addresses[k]);
@@ -311,7 +287,7 @@ private:
             else if (!capturable_.by_table(v))
                 hold(v, fixed_[graph_.node(v).index] = made_there(graph_.node(v)));
         Capture capture(gpu);
-        writing_ = true;
+        writing_ = capturing_now->asked = true;
         begin();
         for (std::size_t t = 0; t <= steps_.size(); ++t) {
             guards_.keep(t, [&](ValueId v) { return block(v); });
@@ -346,6 +322,7 @@ private:
     std::size_t run_written(Gpu& gpu, const std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs)
     {
         const Computing now("freeze", {});
+        if (capturable_.asks()) ask_arguments(gpu, steps_, inputs);
         for (ValueId v : graph_.inputs()) {
             const Ref<Block>& x = inputs[graph_.node(v).index];
             const Ref<Block>& place = fixed_[graph_.node(v).index];
@@ -398,12 +375,7 @@ private:
         return made ? block(v) : copy_of(*block(v));
     }
 
-    Graph graph_;
-    std::uint8_t device_;
     PlanWatch* watch_;
-    tiling::Layouts layouts_;
-    GroupPreferences wants_;
-    tiling::Plan plan_;
     Crossings crossings_;
     Capturable capturable_;
     std::vector<ReplayStep> steps_;
@@ -413,8 +385,7 @@ private:
     // of a run
     std::uint8_t users_ = 0;  ///< where the arguments are, and so what code of the user's is given
     Ref<Block> arena_;
-    std::vector<Ref<Block>> blocks_, owned_;  ///< of values; of outputs that launches write
-    std::vector<std::byte*> at_;
+    std::vector<Ref<Block>> owned_;  ///< outputs that launches write
     std::vector<std::uintptr_t> parameters_;
     // of the work that was written down
     bool writing_ = false, tried_ = false;

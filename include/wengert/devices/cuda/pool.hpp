@@ -32,6 +32,7 @@ struct Capturing {
     Stream* stream = nullptr;
     std::vector<std::pair<std::byte*, std::size_t>> kept = {};
     const std::byte* key = nullptr;  ///< where the next draw will find the two numbers of its key
+    bool asked = false;              ///< elements that are positions have been looked at
 };
 inline constinit thread_local Capturing* capturing_now __attribute__((visibility("default"))) = nullptr;
 

@@ -1,0 +1,61 @@
+// Frozen functions on a device beside those on the host, and how often the driver is called.
+#pragma once
+
+#include <wengert/cuda.hpp>
+#include <wengert/graph/look/plan.hpp>
+
+#include "catch.hpp"
+#include "cuda/fake_control.hpp"
+
+namespace wg = wengert;
+using wg::Tensor;
+
+template <class T, class D> bool is_there(const Tensor<T, D>& x) { return x.any().value->device() != 0; }
+
+inline Tensor<double> some(const wg::Shape& shape, std::uint64_t seed = 3)
+{
+    return wg::normal<double>(wg::Key(seed), shape);
+}
+template <class T, class D> std::vector<T> bits(const Tensor<T, D>& x)
+{
+    const Tensor<T> here = wg::to<wg::cpu>(copy(x));
+    return std::vector<T>(here.data(), here.data() + here.size());
+}
+inline wg::FreezeOptions on_device(bool check = true)
+{
+    wg::FreezeOptions o;
+    o.device = wg::cuda{}, o.check = check;
+    return o;
+}
+
+/// f in a graph on the device and on the host has the same bits. The graph's statistics.
+template <class F, class... X> wg::FreezeStats same_bits(const F& f, const X&... x)
+{
+    auto there = wg::freeze(f, on_device()), here = wg::freeze(f);
+    for (int k = 0; k < 3; ++k) {
+        const auto y = there(x...);
+        CHECK(!is_there(y));
+        CHECK(bits(y) == bits(here(x...)));
+    }
+    CHECK(there.stats().replays == 2);
+    return there.stats();
+}
+
+/// How often functions of the driver are called by f.
+struct Calls {
+    long launches = 0, waits = 0, to_device = 0, to_host = 0, graphs = 0;
+};
+template <class F> Calls calls_of(const F& f)
+{
+    if (!fake::calls) return f(), Calls{};
+    const auto now = [] {
+        return Calls{fake::calls("cuLaunchKernel"), fake::calls("cuStreamSynchronize"),
+                     fake::calls("cuMemcpyHtoDAsync_v2"), fake::calls("cuMemcpyDtoHAsync_v2"),
+                     fake::calls("cuGraphLaunch")};
+    };
+    const Calls before = now();
+    f();
+    const Calls after = now();
+    return {after.launches - before.launches, after.waits - before.waits, after.to_device - before.to_device,
+            after.to_host - before.to_host, after.graphs - before.graphs};
+}
