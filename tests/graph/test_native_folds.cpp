@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include <wengert/devices/apart.hpp>
 #include <wengert/graph/control.hpp>
 #include <wengert/graph/emit/native.hpp>
 #include <wengert/graph/freeze.hpp>
@@ -22,6 +23,7 @@
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/fold_rules.hpp>
+#include <wengert/transforms/jvp.hpp>
 
 namespace {
 
@@ -449,6 +451,17 @@ TEST_CASE("a program's own folds have derivatives by their formulas", "[native]"
     const D v{0.25, -0.5, 1.0};
     frozen(v);
     CHECK(different(*frozen(v).any().value, *grad(loop)(v).any().value) == 0);
+    D far;
+    {
+        const OnDevice there(apart::device());
+        far = D(x.shape(), std::vector<double>(x.data(), x.data() + x.size()));
+    }
+    const OnDevice host(0);  // constants of formulas are made here
+    const auto g = [&](const D& t) { return all(t, {1}); };
+    const auto tangent = [&](const D& t) { return jvp(g, t, t * 0.5).second; };
+    CHECK(grad(g)(far).any().value->device() == apart::device());
+    CHECK(different(*readable(grad(g)(far).any().value), *grad(g)(x).any().value) == 0);
+    CHECK(different(*readable(grad(tangent)(far).any().value), *grad(tangent)(x).any().value) == 0);
     CHECK_THROWS_AS(grad([](const D& t) { return sum(apply<FromFirst, double>({{0}}, Site{}, t)); })(v),
                     Error);
 }

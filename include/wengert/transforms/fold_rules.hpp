@@ -59,13 +59,13 @@ template <class Op, class T> struct FoldRules {
         const FoldLine<W> line = line_of(op, axes);
         const V g_line = reshape(g, {1, axes.lines}, Site{});
         const V at = linear<Op>() ? broadcast_to(g_line, {axes.n, axes.lines}, Site{}) : axes.in_front(x);
-        std::vector<Numbers<V>> levels{whole<V>(mapped_numbers(line, W{at, zero()}), at.shape())};
+        std::vector<Numbers<V>> levels{whole<V>(mapped_numbers(line, W{at, zero()}), at)};
         while (levels.back()[0].shape()[0] > 1) levels.push_back(halved(levels.back()));
         Numbers<V> c = pull_result(line, levels.back(), g_line);
         for (levels.pop_back(); !levels.empty(); levels.pop_back()) c = pull_halved(levels.back(), c);
         V total = zero();
         for (std::size_t i = 0; i < numbers; ++i) total = total + mapped_numbers(line, W{at, c[i]})[i].dot;
-        return axes.as_before(broadcast_to(total, at.shape(), Site{}));
+        return axes.as_before(spread(total, at, at.shape()));
     }
     static V push(const Op& op, const V& dot, const V& x)
     {
@@ -73,10 +73,9 @@ template <class Op, class T> struct FoldRules {
         if (x.size() == 0) return zeros_like(x, axes.result);
         const FoldLine<W> line = line_of(op, axes);
         const V at = axes.in_front(x);
-        Numbers<W> s = whole<W>(mapped_numbers(line, W{at, axes.in_front(dot)}), at.shape());
+        Numbers<W> s = whole<W>(mapped_numbers(line, W{at, axes.in_front(dot)}), at);
         while (s[0].value.shape()[0] > 1) s = halved(s);
-        return reshape(broadcast_to(resulting<P>(line, state(s)).dot, {1, axes.lines}, Site{}), axes.result,
-                       Site{});
+        return reshape(spread(resulting<P>(line, state(s)).dot, at, {1, axes.lines}), axes.result, Site{});
     }
 
 private:
@@ -115,16 +114,20 @@ private:
     {
         return numbers_in(P::combine(state(a), state(b)));
     }
-    /// Constants among them are as large as the others.
-    template <class U> static Numbers<U> whole(const Numbers<W>& s, const Shape& shape)
+    /// A constant of a formula is a number on the device in charge: it becomes as large as `like` or as a row, beside that.
+    static V spread(const V& x, const V& like, const Shape& shape)
+    {
+        return x.shape() == shape ? x : broadcast_to(zeros_like(like, Shape()) + x, shape, Site{});
+    }
+    template <class U> static Numbers<U> whole(const Numbers<W>& s, const V& like)
     {
         Numbers<U> all;
         for (std::size_t i = 0; i < numbers; ++i) {
-            const V value = broadcast_to(s[i].value, shape, Site{});
+            const V value = spread(s[i].value, like, like.shape());
             if constexpr (std::is_same_v<U, V>)
                 all[i] = value;
             else
-                all[i] = {value, broadcast_to(s[i].dot, shape, Site{})};
+                all[i] = {value, spread(s[i].dot, like, like.shape())};
         }
         return all;
     }
@@ -189,7 +192,7 @@ private:
         const Numbers<W> r = combined_numbers(of[0], of[1]);
         V total = zero();
         for (std::size_t k = 0; k < numbers; ++k) total = total + c[k] * r[k].dot;
-        return broadcast_to(total, c[0].shape(), Site{});
+        return spread(total, c[0], c[0].shape());
     }
     static Numbers<V> pull_result(const FoldLine<W>& line, const Numbers<V>& s, const V& g)
     {
@@ -197,7 +200,7 @@ private:
         for (std::size_t i = 0; i < numbers; ++i) {
             Numbers<W> seeded;
             for (std::size_t k = 0; k < numbers; ++k) seeded[k] = {s[k], k == i ? g : zero()};
-            c[i] = broadcast_to(resulting<P>(line, state(seeded)).dot, g.shape(), Site{});
+            c[i] = spread(resulting<P>(line, state(seeded)).dot, g, g.shape());
         }
         return c;
     }
