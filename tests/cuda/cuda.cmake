@@ -3,7 +3,7 @@ file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda_cache)  # kernels that have
 # random, and as version 13. On a machine with a GPU the same programs run on that: test_cuda with WENGERT_CUDA_DRIVER unset.
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/cuda/fake)
 foreach(kind IN ITEMS cuda cuda_no_blas cuda_driver)
-    add_library(fake_${kind} MODULE ${fake}/driver.cpp ${fake}/kernels.cpp ${fake}/memory.cpp)
+    add_library(fake_${kind} MODULE ${fake}/driver.cpp ${fake}/compile.cpp ${fake}/kernels.cpp ${fake}/memory.cpp)
     target_compile_features(fake_${kind} PRIVATE cxx_std_20)
     target_compile_definitions(fake_${kind} PRIVATE FAKE_FOLDER="${fake}")
     target_compile_options(fake_${kind} PRIVATE -Wall -Wextra)
@@ -23,7 +23,7 @@ function(wengert_on_fake test library)
     set_property(TEST ${test} APPEND PROPERTY LABELS cuda)
 endfunction()
 file(GLOB sources CONFIGURE_DEPENDS cuda/*.cpp)
-foreach(source IN LISTS sources)
+foreach(source IN LISTS sources)  # [own]: kernels of primitives of the tests' own
     cmake_path(GET source STEM stem)
     wengert_on_fake(cuda.${stem} fake_cuda)
 endforeach()
@@ -34,6 +34,13 @@ foreach(run IN ITEMS backwards random:1 random:2)
 endforeach()
 add_test(NAME cuda.driver_only COMMAND test_cuda "~[once]" "~[libraries]")
 wengert_on_fake(cuda.driver_only fake_cuda_driver)
+
+# A driver and kernels that were compiled ahead (here text, of which the fake driver makes them): no NVRTC.
+wengert_kernels_ahead(fake_kernels $<TARGET_FILE:fake_cuda> WENGERT_FAKE_CUDA_LATER=1)
+add_executable(test_cuda_ahead $<TARGET_OBJECTS:test_cuda>)
+target_link_libraries(test_cuda_ahead PRIVATE wengert_test_main listed_primitives fake_kernels)
+add_test(NAME cuda.ahead COMMAND test_cuda_ahead "-#" "[#test_cuda_ahead],[#test_cuda_primitives],[#test_cuda]~[own]")
+wengert_on_fake(cuda.ahead fake_cuda_driver)
 
 add_test(NAME cuda.no_blas COMMAND test_cuda "products*")
 wengert_on_fake(cuda.no_blas fake_cuda_no_blas)

@@ -133,6 +133,7 @@ public:
     {
         using Form = RandomDraw::Form;
         if (out_.count == 0) return true;
+        if (!Kernels::of(gpu_).has(gpu_, "draws", draws_text)) return false;
         const bool single = out_.dtype == DType::float32;
         switch (what_.form) {
         case Form::uniform:
@@ -170,6 +171,7 @@ private:
     /// 0 … n − 1 in the order of a word for each.
     bool order()
     {
+        if (!Kernels::of(gpu_).has(gpu_, "sort", sorting_text)) return false;
         d_.room = Sorting::room(d_.count);
         const auto scratch = [&] {
             return make_elsewhere(current_thread(), static_cast<std::uint8_t>(out_.device()), DType::int64,

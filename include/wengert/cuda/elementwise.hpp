@@ -131,6 +131,13 @@ private:
     TypedProgram program_;
 };
 
+/// The text of a primitive on operands of these types, "" where its rule cannot be written.
+inline std::string elementwise_text(const Primitive& p, const DType* in)
+{
+    const ElementwiseText text(p, in);
+    return text ? text.text() : std::string();
+}
+
 /// One line of elements, which every operand has in order or is a single element of.
 inline bool is_flat(const Places& p, std::size_t n)
 {
@@ -142,7 +149,7 @@ inline bool is_flat(const Places& p, std::size_t n)
 /// False where there is no kernel: the rule cannot be written, or the layout has too many axes.
 inline bool run_elementwise(Gpu& gpu, const Primitive& p, const Block* const* in, Block& out)
 {
-    if (!Kernels::available() || !p.describe) return false;
+    if (!Kernels::any() || !p.describe) return false;
     const Block* blocks[kernels::max_operands] = {&out};
     DType types[kernels::max_operands] = {};
     char key[32 + 3 * sizeof(void*)];
@@ -155,16 +162,10 @@ inline bool run_elementwise(Gpu& gpu, const Primitive& p, const Block* const* in
     const std::optional<Places> places = places_of(out.shape, blocks, p.arity + 1U);
     if (!places) return false;
     if (places->count == 0) return true;
-    const ElementwiseText* written = nullptr;
-    std::optional<ElementwiseText> text;
-    if (!Kernels::of(gpu).knows(std::string(key, static_cast<std::size_t>(length)))) {
-        text.emplace(p, types);
-        if (!*text) return false;
-        written = &*text;
-    }
     Function* const f = Kernels::of(gpu).find(gpu, std::string(key, static_cast<std::size_t>(length)),
                                               is_flat(*places, p.arity + 1U) ? "flat" : "placed",
-                                              [&] { return written->text(); });
+                                              [&] { return elementwise_text(p, types); });
+    if (!f) return false;
     launch(gpu, f, places->count, *places);
     return true;
 }

@@ -26,6 +26,14 @@ struct FoldChain {
     std::vector<std::uintptr_t> parameters;
 };
 
+/// "" where some formula cannot be written.
+inline std::string fold_text(const FoldProgram& program, const FoldTypes& types, std::size_t operands)
+{
+    if (!types.plain && types.element != types.result) return {};
+    const FoldText text(program, types, operands);
+    return text ? text.text() : std::string();
+}
+
 class DeviceFold {
 public:
     DeviceFold(Gpu& gpu, const Primitive& p, const Fold& f, const Ref<Block>* in)
@@ -54,7 +62,6 @@ public:
     Ref<Block> run()
     {
         if (program_.needs_elements && lines_.n == 0) return {};
-        if (!types_.plain && types_.element != types_.result) return {};
         if (!written()) return {};
         const Shape& shape = maps_ ? lines_.x->shape : lines_.shape(fold_.keepdims);
         const Ref<Block> out = fresh(primitive_.dtype, shape, element_count(shape));
@@ -122,15 +129,18 @@ private:
     bool written()
     {
         key_ = key();
-        if (Kernels::of(gpu_).knows(key_)) return true;
-        FoldText text(program_, types_, operands_.size());
-        text_ = text.text();
-        return static_cast<bool>(text);
+        return Kernels::of(gpu_).has(gpu_, key_,
+                                     [&] { return fold_text(program_, types_, operands_.size()); });
     }
     void kernel(const std::string& name, const Folding& f, long long threads)
     {
         if (chain_) return chained(chain_->names + name, f, threads);
-        launch(gpu_, Kernels::of(gpu_).find(gpu_, key_, name.c_str(), [&] { return text_; }), threads, f);
+        launch(gpu_, loaded(name), threads, f);
+    }
+    /// Of a text that is there: see written().
+    Function* loaded(const std::string& name) const
+    {
+        return Kernels::of(gpu_).find(gpu_, key_, name.c_str(), [] { return std::string(); });
     }
     void chained(const std::string& name, const Folding& f, long long threads)
     {
@@ -138,8 +148,7 @@ private:
         std::memcpy(all.data(), &f, sizeof f);
         std::memcpy(all.data() + sizeof f, chain_->parameters.data(), all.size() - sizeof f);
         void* given[] = {all.data()};
-        launch_with(gpu_, Kernels::of(gpu_).find(gpu_, key_, name.c_str(), [] { return std::string(); }),
-                    threads, given);
+        launch_with(gpu_, loaded(name), threads, given);
     }
     void kernel(const char* name, std::size_t pass, const Folding& f, long long threads)
     {
@@ -218,13 +227,13 @@ private:
     Ref<Block> enough_;
     std::uint8_t device_ = 0;
     const FoldChain* chain_ = nullptr;
-    std::string key_, text_;
+    std::string key_;
 };
 
 /// Null where the host has to help.
 inline Ref<Block> run_fold(Gpu& gpu, const Primitive& p, const void* op, const Ref<Block>* in)
 {
-    if (!Kernels::available()) return {};
+    if (!Kernels::any()) return {};
     Fold f;
     p.fold->describe(op, f);
     return DeviceFold(gpu, p, f, in).run();

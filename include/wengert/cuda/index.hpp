@@ -17,9 +17,9 @@ public:
         : gpu_(gpu), p_(p), in_(in), out_(out)
     {}
     /// Are there few enough axes, and few enough rules in each array?
-    static bool can(const Index& p)
+    static bool can(Gpu& gpu, const Index& p)
     {
-        bool good = Kernels::available() && p.extents.size() <= Reach::most_axes;
+        bool good = p.extents.size() <= Reach::most_axes && Kernels::of(gpu).has(gpu, "index", text);
         for (std::size_t w = 0; w < p.write_count; ++w) good = good && few_rules(p.writes[w]);
         for (std::size_t r = 0; r < p.read_count; ++r) good = good && few_rules(p.reads[r].at);
         return good && (!p.has_factor || few_rules(p.factor.at));
@@ -33,6 +33,7 @@ public:
     }
 
 private:
+    static std::string text() { return std::string(index_text); }
     static bool few_rules(const Positions& at)
     {
         return std::count_if(at.begin(), at.end(), [](const Position& q) { return !q.plain(); }) <=
@@ -171,9 +172,7 @@ private:
     }
     void kernel(const std::string& name, long long threads, const IndexLaunch& l)
     {
-        launch(gpu_,
-               Kernels::of(gpu_).find(gpu_, "index", name.c_str(), [] { return std::string(index_text); }),
-               threads, l);
+        launch(gpu_, Kernels::of(gpu_).find(gpu_, "index", name.c_str(), text), threads, l);
     }
 
     /// The axes that a position along an axis of the result depends on.
@@ -198,7 +197,7 @@ private:
             if ((axes & own) && (axes & ~own)) return false;
             any = any || (axes & ~own);
         }
-        return any;
+        return any && Kernels::of(gpu_).has(gpu_, "sort", sorting_text);
     }
     static std::uint64_t own_axes(const IndexLaunch& l)
     {
@@ -262,7 +261,7 @@ inline Ref<Block> index_program(Gpu& gpu, const Primitive& p, const void* op, co
     Alias view;
     if (p.overridden && n == 1 && in[0]->dtype == p.dtype && alias_of(program, in[0]->strides(), view))
         return make_view(in[0], program.shown(), &view.strides, view.offset);
-    if (!IndexKernel::can(program)) return {};
+    if (!IndexKernel::can(gpu, program)) return {};
     check_there(gpu, program, p.name, in, p.dtype, at);
     const std::uint8_t device = in[0]->device();
     auto out =
@@ -281,7 +280,7 @@ inline Ref<Block> index_parts(Gpu& gpu, const Primitive& p, const void* op, cons
         Index part(shapes, 1);
         p.part(op, k, part);
         part.check(p.name, at);
-        if (!IndexKernel::can(part)) return {};
+        if (!IndexKernel::can(gpu, part)) return {};
         if (!out)
             out = make_elsewhere(current_thread(), in[0]->device(), p.dtype, part.result,
                                  element_count(part.result));

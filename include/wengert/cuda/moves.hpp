@@ -41,7 +41,7 @@ inline std::string moves_text()
 
 inline bool run_move(Gpu& gpu, const char* what, const Block& to, const Block* from, long long bits)
 {
-    if (!Kernels::available()) return false;
+    if (!Kernels::of(gpu).has(gpu, "moves", moves_text)) return false;
     const Block* blocks[] = {&to, from ? from : &to};
     std::optional<Places> places = places_of(to.shape, blocks, 2);
     if (!places) return false;
@@ -55,6 +55,7 @@ inline bool run_move(Gpu& gpu, const char* what, const Block& to, const Block* f
 inline bool ask_positions(Gpu& gpu, const GivenUse& use, std::string_view name, const Ref<Block>& b,
                           const Site& at)
 {
+    if (!Kernels::of(gpu).has(gpu, "moves", moves_text)) return false;
     const Block* blocks[] = {b.get(), b.get()};
     std::optional<Places> places = places_of(b->shape, blocks, 2);
     if (!places) return false;
@@ -78,7 +79,7 @@ inline bool ask_positions(Gpu& gpu, const GivenUse& use, std::string_view name, 
 /// Is an element of b so that the kernel `what` finds it wrong? Waits for the answer. Nothing where there is no kernel.
 inline std::optional<bool> any_wrong(Gpu& gpu, const char* what, const Block& b)
 {
-    if (!Kernels::available()) return {};
+    if (!Kernels::of(gpu).has(gpu, "moves", moves_text)) return {};
     const Block* blocks[] = {&b, &b};
     std::optional<Places> places = places_of(b.shape, blocks, 2);
     if (!places) return {};

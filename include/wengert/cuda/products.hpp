@@ -128,7 +128,7 @@ public:
         for (const Factor* f : {&a_, &b_})
             fits_ = fits_ && whole(f->m.rows) && whole(f->m.columns) && whole(f->m.ld);
         blas_ = differentiable(dtype) && Products::get();
-        fits_ = fits_ && (blas_ || Kernels::available());
+        fits_ = fits_ && (blas_ || Kernels::of(gpu).has(gpu, "product", text));
     }
     /// Null where the host has to help, or to say what is wrong.
     Ref<Block> run()
@@ -226,13 +226,14 @@ private:
         s.at[2] = static_cast<long long>(a_.m.columns);
         steps(a_.m, s.at + 3), steps(b_.m, s.at + 5);
         const std::string name = std::string("product_") + row_of(dtype_).lane;
-        Function* const f =
-            Kernels::of(gpu_).find(gpu_, "product", name.c_str(), [] { return std::string(product_text); });
+        Function* const f = Kernels::of(gpu_).find(gpu_, "product", name.c_str(), text);
         const std::int64_t tiles = (s.at[0] + 15) / 16 * ((s.at[1] + 15) / 16);
         for (std::int64_t i = 0; i < count; ++i, pa += next_a, pb += next_b, c += s.at[0] * s.at[1])
             launch(gpu_, f, tiles * Kernels::block, static_cast<const void*>(pa),
                    static_cast<const void*>(pb), static_cast<void*>(c), s);
     }
+
+    static std::string text() { return std::string(product_text); }
 
     Gpu& gpu_;
     DType dtype_;

@@ -66,12 +66,13 @@ extern "C" __global__ void sort_step(const wg_sorting s)
 }
 )wg";
 
+inline std::string sorting_text() { return std::string(sort_text); }
+
 /// Sorts s.count pairs.
 inline void sort_pairs(Gpu& gpu, Sorting s)
 {
     const auto kernel = [&](const char* name, long long threads) {
-        launch(gpu, Kernels::of(gpu).find(gpu, "sort", name, [] { return std::string(sort_text); }), threads,
-               s);
+        launch(gpu, Kernels::of(gpu).find(gpu, "sort", name, sorting_text), threads, s);
     };
     s.run = 0;
     kernel("sort_tiles", s.count / 4);

@@ -131,7 +131,7 @@ inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void
         y = run_fold(gpu, p, op, in);
     else if (p.product)
         y = DeviceProduct(gpu, p.product(op), p.dtype, in).run();
-    else if (p.composed && Kernels::available())
+    else if (p.composed && Kernels::any())
         y = composed(device, p, op, in, n, at);
     if (!y) y = structural_on_host(device, p, op, in, n, at);
     order.made(*y);
@@ -141,7 +141,7 @@ inline bool draw(const RandomDraw& what, const std::uint64_t* key, Block& out)
 {
     Ordered order(gpu_of(out));
     order.writes(out);
-    return Kernels::available() && DeviceDraw(gpu_of(out), what, key, out).run();
+    return DeviceDraw(gpu_of(out), what, key, out).run();
 }
 /// The sum of two blocks of one shape is an operation; where one is broadcast, the host adds.
 inline void add(Block& to, const Block& from)

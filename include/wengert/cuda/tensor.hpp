@@ -87,6 +87,13 @@ struct cuda {
         return *device_table(detail::gpu::number_of(device)).counts;
     }
 
+    /// Where the code of its kernels has come from.
+    static KernelSources kernels(int device = current_)
+    {
+        detail::gpu::Gpu& gpu = detail::gpu::Gpu::get(device);
+        return detail::gpu::Kernels::of(gpu).sources();
+    }
+
 private:
     static inline constinit thread_local int current_ __attribute__((visibility("default"))) = 0;
 };

@@ -93,6 +93,12 @@ int number_of(const char* name, int otherwise)
     const std::string s = setting(name);
     return s.empty() ? otherwise : std::atoi(s.c_str());
 }
+/// Of PTX, whose architecture is negative here, and of machine code.
+bool runs_on_these(int made_for)
+{
+    const int device = number_of("ARCHITECTURE", 90);
+    return made_for < 0 ? -made_for <= device : made_for <= device && made_for / 10 == device / 10;
+}
 bool is_pinned(const void* p)
 {
     const auto& all = state().pinned;
@@ -268,7 +274,12 @@ FAKE_EXPORT Result cuDeviceGetAttribute(int* value, int attribute, int)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    *value = attribute == 16 ? 4 : attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 115 ? 1 : 0;
+    const int architecture = fake::number_of("ARCHITECTURE", 90);
+    *value = attribute == 16    ? 4
+             : attribute == 75  ? architecture / 10
+             : attribute == 76  ? architecture % 10
+             : attribute == 115 ? 1
+                                : 0;
     return fake::success;
 }
 FAKE_EXPORT Result cuDevicePrimaryCtxRetain(void** context, int)
@@ -499,18 +510,23 @@ FAKE_EXPORT Result cuModuleLoadDataEx(fake::Module** module, const void* image, 
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    // what the fake NVRTC makes: its size as text, then a shared object
+    std::size_t bytes = 0;
+    char kind[8] = {};
+    int made_for = 0;
     const auto* const text = static_cast<const char*>(image);
-    if (std::strncmp(text, "fake ", 5) != 0) return fake::no_binary;
-    const std::size_t bytes = std::strtoull(text + 5, nullptr, 10);
+    if (std::sscanf(text, "fake %7s %d %zu", kind, &made_for, &bytes) != 3) return fake::no_binary;
+    if (!fake::runs_on_these(made_for)) return fake::no_binary;
+    std::string object(text + 48, bytes), log;
+    if (kind[0] == 't') object = fake::shared_object(object, log);
     char file[] = "/tmp/fake-cuda-XXXXXX";  // a name of its own: dlopen knows libraries by it
     const int to = ::mkstemp(file);
-    if (to < 0 || ::write(to, text + 32, bytes) != static_cast<ssize_t>(bytes)) return fake::no_binary;
+    if (to < 0 || ::write(to, object.data(), object.size()) != static_cast<ssize_t>(object.size()))
+        return fake::no_binary;
     ::close(to);
     void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
     ::unlink(file);
     if (!library) {
-        std::fprintf(stderr, "fake CUDA: %s\n", ::dlerror());
+        std::fprintf(stderr, "fake CUDA: %s\n%s\n", ::dlerror(), log.c_str());
         return fake::no_binary;
     }
     *static_cast<fake::Now**>(::dlsym(library, "fake_now")) = fake::now();

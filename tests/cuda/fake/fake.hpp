@@ -7,6 +7,8 @@
 //     WENGERT_FAKE_CUDA_ORDER=random:7    in which order blocks and threads run: forwards, backwards, random:SEED
 //     WENGERT_FAKE_CUDA_FAIL=cuMemAllocAsync:3:1:2   the third call, for once, returns 2; `*` counts calls of all functions
 //     WENGERT_FAKE_CUDA_KEEP=FOLDER       where the text of all kernels that are compiled goes (bench/kernels.py)
+//     WENGERT_FAKE_CUDA_ARCHITECTURE=75   of the devices (90)
+//     WENGERT_FAKE_CUDA_LATER=1           NVRTC hands text out as code, of which the driver makes some when it is loaded
 //     WENGERT_FAKE_CUDA_NVRTC=FILE        a real NVRTC, which has to compile all text as well, for sm_80 and sm_90
 //
 // Tests may ask the same of the functions fake_cuda_… below.
@@ -93,6 +95,12 @@ enum class Order { forwards, backwards, random };
 void set_order(Order order, unsigned seed);
 
 std::string setting(const char* name);
+
+/// What the host's compiler makes of a kernel's text; "" where it refuses.
+std::string shared_object(const std::string& text, std::string& log);
+std::string content(const std::string& path);
+/// What is loaded: a head of 48 bytes, then a shared object, or the text of one. PTX has a negative architecture.
+std::string image(const char* kind, int architecture, const std::string& bytes);
 
 }  // namespace fake
 

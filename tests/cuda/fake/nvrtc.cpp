@@ -6,40 +6,16 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
-#include <iterator>
-#include <regex>
 #include <vector>
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 namespace {
 
 struct Program {
     std::string source, log, code;
+    int architecture = 0;
 };
-
-std::string content(const std::string& path)
-{
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// The prelude, the text, and for each kernel what cuModuleGetFunction finds.
-std::string whole(const std::string& source)
-{
-    std::string text = "#include \"" FAKE_FOLDER "/prelude.hpp\"\n#line 1 \"kernels.cu\"\n" + source + "\n";
-    static const std::regex kernel(R"(__global__\s+(?:__launch_bounds__\([^)]*\)\s*)?void\s+(\w+)\s*\()");
-    for (auto i = std::sregex_iterator(source.begin(), source.end(), kernel); i != std::sregex_iterator();
-         ++i) {
-        const std::string name = (*i)[1];
-        text +=
-            "extern \"C\" { extern const fake::Kernel __attribute__((visibility(\"default\"))) fake_kernel_" +
-            name + "; const fake::Kernel fake_kernel_" + name + " = fake::Call<decltype(" + name + "), " +
-            name + ">::kernel; }\n";
-    }
-    return text;
-}
 
 /// The text in a file of its own, in the folder that is named.
 void keep(const Program& p)
@@ -49,28 +25,16 @@ void keep(const Program& p)
         std::ofstream(folder + "/" + std::to_string(std::hash<std::string>()(p.source)) + ".cu") << p.source;
 }
 
+/// A shared object, or with WENGERT_FAKE_CUDA_LATER the text, of which the driver makes one.
 bool compile_here(Program& p)
 {
-    char folder[] = "/tmp/fake-cuda-XXXXXX";
-    if (!::mkdtemp(folder)) return false;
-    const std::string base = folder, source = base + "/kernels.cpp", object = base + "/kernels.so",
-                      log = base + "/log";
-    std::ofstream(source) << whole(p.source);
-    const char* const cxx = std::getenv("CXX");
-    const std::string command = std::string(cxx ? cxx : "c++") +
-                                " -std=c++17 -O1 -w -shared -fPIC -fvisibility=hidden -ffp-contract=off" +
-                                " -fno-math-errno -o " + object + " " + source + " > " + log + " 2>&1";
-    const bool good = std::system(command.c_str()) == 0;
-    p.log += content(log);
-    if (good) {
-        const std::string bytes = content(object);
-        p.code = "fake " + std::to_string(bytes.size());
-        p.code.resize(32, ' ');
-        p.code += bytes;
+    if (fake::setting("LATER").empty()) {
+        const std::string object = fake::shared_object(p.source, p.log);
+        p.code = fake::image("object", p.architecture, object);
+        return !object.empty();
     }
-    for (const std::string& file : {source, object, log}) ::unlink(file.c_str());
-    ::rmdir(folder);
-    return good;
+    p.code = fake::image("text", p.architecture, p.source);
+    return true;
 }
 
 /// For sm_80 and sm_90, with the options that were given but for the architecture.
@@ -117,7 +81,7 @@ FAKE_EXPORT Result nvrtcVersion(int* major, int* minor)
     // another prelude is another compiler: kernels on disk are told apart by it
     static const unsigned sum = [] {
         unsigned all = 0;
-        for (const char c : content(FAKE_FOLDER "/prelude.hpp"))
+        for (const char c : fake::content(FAKE_FOLDER "/prelude.hpp"))
             all = all * 31 + static_cast<unsigned char>(c);
         return all % 100000;
     }();
@@ -133,7 +97,7 @@ FAKE_EXPORT Result nvrtcCreateProgram(Program** p, const char* source, const cha
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    *p = new Program{source, {}, {}};
+    *p = new Program{source, {}, {}, 0};
     return 0;
 }
 FAKE_EXPORT Result nvrtcCompileProgram(Program* p, int count, const char* const* options)
@@ -146,6 +110,9 @@ FAKE_EXPORT Result nvrtcCompileProgram(Program* p, int count, const char* const*
         for (int i = 0; i < count; ++i) given = given || std::strcmp(options[i], wanted) == 0;
         if (!given) return p->log = std::string("the fake wants ") + wanted, bad_option;
     }
+    for (int i = 0; i < count; ++i)
+        if (const char* const at = std::strstr(options[i], "architecture="))
+            p->architecture = std::atoi(std::strchr(at, '_') + 1);
     keep(*p);
     return compile_by_nvrtc(*p, count, options) && compile_here(*p) ? 0 : failed;
 }
@@ -161,6 +128,21 @@ FAKE_EXPORT Result nvrtcGetCUBIN(Program* p, char* code)
     const fake::Call call(__func__);
     if (call.result) return call.result;
     std::memcpy(code, p->code.data(), p->code.size());
+    return 0;
+}
+FAKE_EXPORT Result nvrtcGetPTXSize(Program* p, std::size_t* size)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *size = fake::image("text", -p->architecture, p->source).size();
+    return 0;
+}
+FAKE_EXPORT Result nvrtcGetPTX(Program* p, char* code)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    const std::string ptx = fake::image("text", -p->architecture, p->source);
+    std::memcpy(code, ptx.data(), ptx.size());
     return 0;
 }
 FAKE_EXPORT Result nvrtcGetProgramLogSize(Program* p, std::size_t* size)

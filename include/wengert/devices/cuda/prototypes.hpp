@@ -123,6 +123,8 @@ struct CompilerFunctions {
     Result (*compile)(Program*, int options, const char* const* option);
     Result (*code_size)(Program*, std::size_t*);
     Result (*code)(Program*, char*);
+    Result (*ptx_size)(Program*, std::size_t*);
+    Result (*ptx)(Program*, char*);
     Result (*log_size)(Program*, std::size_t*);
     Result (*log)(Program*, char*);
     Result (*end)(Program**);
@@ -136,6 +138,8 @@ template <class Find> void each_function(CompilerFunctions& f, const Find& find)
     find(f.compile, "nvrtcCompileProgram");
     find(f.code_size, "nvrtcGetCUBINSize");
     find(f.code, "nvrtcGetCUBIN");
+    find(f.ptx_size, "nvrtcGetPTXSize");
+    find(f.ptx, "nvrtcGetPTX");
     find(f.log_size, "nvrtcGetProgramLogSize");
     find(f.log, "nvrtcGetProgramLog");
     find(f.end, "nvrtcDestroyProgram");
