@@ -338,7 +338,7 @@ TEMPLATE_TEST_CASE("folds have the host's bits, over rows and columns of all len
 }
 
 TEST_CASE("folds of whole numbers, of truth values, of places, of no elements and out of range",
-          "[gpu][libraries][own]")
+          "[gpu][libraries]")
 {
     const auto on = [](const auto& f) { CHECK(same_everywhere(f) == 0); };
     const auto put = [](const auto& x) {

@@ -22,10 +22,10 @@ struct AheadImage {
     {
         return architecture <= device && (ptx || architecture / 10 == device / 10);
     }
-    /// In a file: "hash kind architecture bytes", the code, a 0.
+    /// In a file: "hash ptx architecture bytes", the code, a 0.
     void write(const std::string& hash, std::string& to) const
     {
-        to += hash + (ptx ? " ptx " : " cubin ") + std::to_string(architecture) + ' ' +
+        to += hash + (ptx ? " 1 " : " 0 ") + std::to_string(architecture) + ' ' +
               std::to_string(code.size()) + '\n';
         (to += code) += '\0';
     }
@@ -76,7 +76,7 @@ private:
         };
         const std::string hash(word());
         AheadImage image;
-        image.ptx = word() == "ptx";
+        image.ptx = number() == 1;
         image.architecture = static_cast<int>(number());
         image.code = file.substr(0, number());
         file.remove_prefix(image.code.size() + 1);

@@ -54,7 +54,8 @@ std::string shared_object(const std::string& text, std::string& log)
     const char* const cxx = std::getenv("CXX");
     const std::string command = std::string(cxx ? cxx : "c++") +
                                 " -std=c++17 -O1 -w -shared -fPIC -fvisibility=hidden -ffp-contract=off" +
-                                " -fno-math-errno -o " + object + " " + source + " > " + said + " 2>&1";
+                                " -fno-math-errno " + setting("FLAGS") + " -o " + object + " " + source +
+                                " > " + said + " 2>&1";
     const bool good = std::system(command.c_str()) == 0;
     log += content(said);
     const std::string bytes = good ? content(object) : std::string();

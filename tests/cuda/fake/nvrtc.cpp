@@ -78,10 +78,10 @@ FAKE_EXPORT Result nvrtcVersion(int* major, int* minor)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    // another prelude is another compiler: kernels on disk are told apart by it
+    // another prelude is another compiler, and so are other flags: kernels on disk are told apart by it
     static const unsigned sum = [] {
         unsigned all = 0;
-        for (const char c : fake::content(FAKE_FOLDER "/prelude.hpp"))
+        for (const char c : fake::content(FAKE_FOLDER "/prelude.hpp") + fake::setting("FLAGS"))
             all = all * 31 + static_cast<unsigned char>(c);
         return all % 100000;
     }();
