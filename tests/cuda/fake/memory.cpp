@@ -10,6 +10,10 @@
 
 #include <sys/mman.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace fake {
 
 namespace {
@@ -39,6 +43,23 @@ Memory& memory()
 }
 std::size_t rounded(std::size_t bytes) { return (bytes + zone - 1) / zone * zone; }
 unsigned char* bytes_at(Address p) { return reinterpret_cast<unsigned char*>(p); }
+/// Under AddressSanitizer nobody reads what is not given, either: not a byte beyond it.
+void forbid(Address p, std::size_t bytes)
+{
+#ifdef __SANITIZE_ADDRESS__
+    ASAN_POISON_MEMORY_REGION(bytes_at(p), bytes);
+#else
+    static_cast<void>(p), static_cast<void>(bytes);
+#endif
+}
+void allow(Address p, std::size_t bytes)
+{
+#ifdef __SANITIZE_ADDRESS__
+    ASAN_UNPOISON_MEMORY_REGION(bytes_at(p), bytes);
+#else
+    static_cast<void>(p), static_cast<void>(bytes);
+#endif
+}
 void protect(Memory& m, int access)
 {
     if (m.used && ::mprotect(m.base, (m.used + page - 1) / page * page, access) != 0) std::abort();
@@ -82,9 +103,12 @@ Result take(Address* p, std::size_t bytes)
 void fill_fresh(Address p)
 {
     const std::size_t n = rounded(memory().live[p]), bytes = memory().live[p];
+    allow(p - zone, n + 2 * zone);
     std::memset(bytes_at(p) - zone, zone_byte, zone);
     std::memset(bytes_at(p), nothing, bytes);
     std::memset(bytes_at(p) + bytes, zone_byte, n - bytes + zone);
+    forbid(p - zone, zone);
+    forbid(p + bytes, n - bytes + zone);
 }
 void give(Address p)
 {
@@ -92,6 +116,7 @@ void give(Address p)
     const auto found = m.live.find(p);
     if (found == m.live.end()) return fail_for_good("memory is given back that has not been taken");
     std::memset(bytes_at(p), nothing, found->second);
+    forbid(p, found->second);
     const std::size_t n = rounded(found->second);
     m.free_lists[n].push_back(p);
     m.taken -= n;
@@ -106,13 +131,14 @@ bool is_live(Address p, std::size_t bytes)
     const auto& [at, n] = *std::prev(after);
     return p + bytes <= at + n;
 }
+static __attribute__((no_sanitize("address"))) bool whole(const unsigned char* z, std::size_t n)
+{
+    for (std::size_t i = 0; i < n; ++i)
+        if (z[i] != zone_byte) return false;
+    return true;
+}
 bool red_zones_are_whole()
 {
-    const auto whole = [](const unsigned char* z, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i)
-            if (z[i] != zone_byte) return false;
-        return true;
-    };
     for (const auto& [p, bytes] : memory().live)
         if (!whole(bytes_at(p) - zone, zone) || !whole(bytes_at(p) + bytes, rounded(bytes) - bytes + zone))
             return false;
