@@ -30,7 +30,7 @@ struct FoldChain {
 inline std::string fold_text(const FoldProgram& program, const FoldTypes& types, std::size_t operands)
 {
     if (!types.plain && types.element != types.result) return {};
-    const FoldText text(program, types, operands);
+    FoldText text(program, types, operands);
     return text ? text.text() : std::string();
 }
 
