@@ -2,7 +2,8 @@ file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda_cache)  # kernels that have
 # The fake driver of CUDA (fake/fake.hpp) with NVRTC and cuBLAS and without, and the tests that run on it: forwards, backwards, at
 # random, and as version 13. On a machine with a GPU the same programs run on that: test_cuda with WENGERT_CUDA_DRIVER unset.
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/cuda/fake)
-foreach(kind IN ITEMS cuda cuda_no_blas cuda_driver)
+option(WENGERT_SANITIZED_CUDA "Tests of CUDA also with the fake driver and all kernels under sanitizers" OFF)
+foreach(kind IN ITEMS cuda cuda_no_blas cuda_driver cuda_sanitized)
     add_library(fake_${kind} MODULE ${fake}/driver.cpp ${fake}/compile.cpp ${fake}/kernels.cpp ${fake}/memory.cpp)
     target_compile_features(fake_${kind} PRIVATE cxx_std_20)
     target_compile_definitions(fake_${kind} PRIVATE FAKE_FOLDER="${fake}")
@@ -12,6 +13,7 @@ foreach(kind IN ITEMS cuda cuda_no_blas cuda_driver)
 endforeach()
 target_sources(fake_cuda PRIVATE ${fake}/nvrtc.cpp ${fake}/cublas.cpp)
 target_sources(fake_cuda_no_blas PRIVATE ${fake}/nvrtc.cpp)
+target_sources(fake_cuda_sanitized PRIVATE ${fake}/nvrtc.cpp ${fake}/cublas.cpp)
 
 wengert_test_group(cuda "")
 add_dependencies(test_cuda fake_cuda fake_cuda_no_blas fake_cuda_driver)
@@ -41,6 +43,30 @@ add_executable(test_cuda_ahead $<TARGET_OBJECTS:test_cuda>)
 target_link_libraries(test_cuda_ahead PRIVATE wengert_test_main listed_primitives fake_kernels)
 add_test(NAME cuda.ahead COMMAND test_cuda_ahead "-#" "[#test_cuda_ahead],the host helps*")
 wengert_on_fake(cuda.ahead fake_cuda_driver)
+
+# The driver, its cuBLAS and all kernels under the sanitizers, in three orders. The programs are as they are: made with sanitizers they
+# take an hour to compile, and they run under them elsewhere.
+set(sanitized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+target_compile_options(fake_cuda_sanitized PRIVATE ${sanitized})
+target_link_options(fake_cuda_sanitized PRIVATE ${sanitized})
+if(NOT WENGERT_SANITIZED_CUDA)
+    set_target_properties(fake_cuda_sanitized PROPERTIES EXCLUDE_FROM_ALL ON)
+else()
+    list(JOIN sanitized " " sanitized)
+    foreach(library IN ITEMS asan ubsan)
+        execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib${library}.so OUTPUT_VARIABLE file OUTPUT_STRIP_TRAILING_WHITESPACE)
+        string(APPEND sanitizers "${file} ")
+    endforeach()
+    add_dependencies(test_cuda fake_cuda_sanitized)
+    foreach(run IN ITEMS forwards backwards random:3)
+        string(REPLACE ":" "_" name ${run})
+        add_test(NAME cuda.sanitized.${name} COMMAND test_cuda)
+        wengert_on_fake(cuda.sanitized.${name} fake_cuda_sanitized WENGERT_FAKE_CUDA_ORDER=${run} WENGERT_FAKE_CUDA_DEVICES=2
+            "WENGERT_FAKE_CUDA_FLAGS=${sanitized}" "LD_PRELOAD=${sanitizers}"
+            ASAN_OPTIONS=detect_leaks=0:handle_segv=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1)
+        set_tests_properties(cuda.sanitized.${name} PROPERTIES TIMEOUT 1800)
+    endforeach()
+endif()
 
 add_test(NAME cuda.no_blas COMMAND test_cuda "products*")
 wengert_on_fake(cuda.no_blas fake_cuda_no_blas)

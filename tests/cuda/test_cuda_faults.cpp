@@ -2,6 +2,7 @@
 #include <wengert/cuda.hpp>
 
 #include <csignal>
+#include <cstring>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -166,4 +167,31 @@ TEST_CASE("memory that was not written is full of NaNs", "[gpu]")
                                       wg::DType::float64, {1000}, 1000);
     const double* const x = wg::host_elements<double>(*b);
     CHECK(std::all_of(x, x + 1000, [](double v) { return std::isnan(v); }));
+}
+
+TEST_CASE("under the sanitizers a kernel that reads beyond its memory ends the program", "[gpu]")
+{
+    const char* const flags = std::getenv("WENGERT_FAKE_CUDA_FLAGS");
+    if (!fake::fail || !flags || !std::strstr(flags, "address")) return;
+    namespace gpu = wg::detail::gpu;
+    gpu::Gpu& device = gpu::Gpu::get(0);
+    gpu::Function* const read = gpu::Kernels::of(device).find(device, "read", "read", [] {
+        return std::string(
+            "extern \"C\" __global__ void read(float* to, const float* from, int i) { *to = from[i]; }\n");
+    });
+    const auto x = wg::ones<float, wg::cuda>({64}), y = wg::ones<float, wg::cuda>({1});
+    wg::cuda::synchronize();
+    const auto ends_well = [&](int i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            gpu::launch(device, read, 1, y.any().value->as<float>(), x.any().value->as<float>(), i);
+            device.synchronize();
+            ::_exit(0);
+        }
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        return status == 0;
+    };
+    CHECK(ends_well(63));
+    CHECK_FALSE(ends_well(static_cast<int>(x.any().value->capacity / sizeof(float))));
 }
