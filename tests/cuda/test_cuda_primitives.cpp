@@ -61,6 +61,7 @@ TEST_CASE("the host helps a device with nothing", "[gpu][once][libraries]")
         if (cuda::counts().host_calls != before) helped.insert(e.name);
     }
     INFO(Catch::StringMaker<std::set<std::string>>::convert(helped));
-    if (!detail::gpu::Kernels::available()) helped.erase("own");  // of the program's own there is no code that was compiled ahead
+    if (!detail::gpu::Kernels::available())
+        helped.erase("own");  // of the program's own there is no code that was compiled ahead
     CHECK(helped.empty());
 }
