@@ -299,7 +299,26 @@ TEST_CASE("bodies of loops and branches run on the device, their conditions come
                               [](const Tensor<double>& y) { return y * 0.5 - 0.001; }, x);
     };
     on(halved, 0, some({7}));
-    on(wg::grad([=](const Tensor<double>& x) { return sum(exp(halved(x))); }), 1, some({7}));
+    on(wg::grad([=](const Tensor<double>& x) { return sum(exp(halved(x))); }), 0, some({7}));
+    on(wg::grad([=](const Tensor<double>& x) { return sum(exp(halved(x))); }), 0,
+       some({7}) * 1e-3);  // no step
+    const auto scaled = [](const Tensor<double>& x, const Tensor<double>& c) {
+        return sum(wg::while_loop([](const Tensor<double>& y) { return sum(y * y) > 0.1; },
+                                  [&](const Tensor<double>& y) { return y * c; }, x));
+    };
+    on(wg::grad<1>(scaled), 0, some({7}), Tensor<double>(0.7));
+    for (const std::uint64_t snapshots : {1, 2, 5}) {
+        const auto kept = [=](const Tensor<double>& w, const Tensor<double>& s, const Tensor<double>& xs) {
+            const auto step = [&](const Tensor<double>& a, const Tensor<double>& x) {
+                return std::pair(tanh(w * a + x), sum(a * x));
+            };
+            const auto [end, ys] = wg::scan(step, s, xs, {.snapshots = snapshots});
+            return sum(end * end) + sum(ys * ys);
+        };
+        on(kept, 0, some({3}), some({3}, 5), some({9, 3}));
+        on(wg::grad<0>(kept), 0, some({3}), some({3}, 5), some({9, 3}));
+        on(wg::grad<2>(kept), 0, some({3}), some({3}, 5), some({9, 3}));
+    }
     for (const double sign : {1.0, -1.0})
         on(
             [](const Tensor<double>& x) {

@@ -6,12 +6,6 @@
 
 namespace wengert::detail::gpu {
 
-/// Are elements of its operands positions?
-inline bool uses_positions(const Graph& g, const GraphNode& n)
-{
-    return !each_program(g, n, [](const Index& p, std::span<const ValueId>) { return p.given_count == 0; });
-}
-
 /// What of a graph is on the host while it runs on a device, and what is moved between the two.
 class Crossings {
 public:

@@ -9,6 +9,12 @@
 
 namespace wengert::detail::gpu {
 
+/// Are elements of its operands positions?
+inline bool uses_positions(const Graph& g, const GraphNode& n)
+{
+    return !each_program(g, n, [](const Index& p, std::span<const ValueId>) { return p.given_count == 0; });
+}
+
 /// Can the operation be told from the places of its result, element by element?
 inline bool reads_backwards(const Graph& g, const tiling::Layouts& layouts, ValueId v)
 {

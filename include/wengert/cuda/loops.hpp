@@ -2,8 +2,7 @@
 // they are. Conditions come back to the host, one element a step.
 #pragma once
 
-#include "../graph/loops/compiled_step.hpp"
-#include "../graph/loops/loop.hpp"
+#include "../graph/loops/loop_code.hpp"
 #include "../graph/tile/call_steps.hpp"
 #include "folds.hpp"
 
@@ -18,40 +17,27 @@ public:
 
     DeviceLoop(const LoopParameters& p, std::uint8_t device) : p_(p), device_(device)
     {
-        body_ = ready(*p.body);
-        if (p.kind != Kind::scan) other_ = ready(*p.other);
+        body_ = ready(*LoopPlans::body_of(p));
+        if (p.other) other_ = ready(*p.other);
+        if (p.pull) pull_ = ready(*p.pull);
     }
-    /// Derivatives of loops that make their states again, results of two widths, and calls of the host are the host's.
+    /// Results of two widths, and calls of the host are the host's.
     static bool can(const LoopParameters& p)
     {
-        if (p.effects || p.snapshots || foreign(*p.body) || (p.other && foreign(*p.other)) ||
-            (p.kind != Kind::scan && p.kind != Kind::while_loop && p.kind != Kind::cond))
-            return false;
+        for (const auto& g : {p.body, p.other, p.pull})
+            if (g && foreign(*g)) return false;
+        if (p.effects) return false;
         return std::none_of(p.results.begin(), p.results.end(), [&](const LoopParameters::Result& r) {
             return r.wanted() && differentiable(r.dtype) && r.dtype != p.dtype;
         });
     }
 
     /// The packed results.
-    Ref<Block> run(std::vector<Ref<Block>> in)
-    {
-        in.resize(in.size() - p_.ignored);
-        for (Ref<Block>& x : in) x = contiguous(x);
-        packed_ = make_elsewhere(current_thread(), device_, p_.dtype, Shape{p_.size},
-                                 static_cast<std::size_t>(p_.size));
-        constexpr double nothing = 0;
-        device_table(device_).fill(*packed_, &nothing);
-        if (p_.kind == Kind::scan)
-            scan(in);
-        else if (p_.kind == Kind::while_loop)
-            repeat(in);
-        else
-            branch(in);
-        return std::move(packed_);
-    }
+    Ref<Block> run(std::vector<Ref<Block>> in);
 
 private:
     using Blocks = std::vector<Ref<Block>>;
+    class DevicePull;
 
     /// Does it call code of the user's, which is given tensors that lie where the arguments do?
     static bool foreign(const Graph& g)
@@ -81,26 +67,73 @@ private:
         device_table(device_).copy(
             *from, *make_borrowed_elsewhere(device_, r.dtype, from->shape, to + k * from->bytes()));
     }
+    std::size_t slice(std::size_t step) const
+    {
+        return p_.backwards ? static_cast<std::size_t>(p_.steps) - 1 - step : step;
+    }
+    /// Row k, of that shape.
+    static Ref<Block> row(const Ref<Block>& of, const Shape& one, std::size_t k)
+    {
+        return make_view(of, one, nullptr, static_cast<std::int64_t>(k * element_count(one)));
+    }
+    /// Operands `first` to `last` as inputs of a step, from input `to` on: their rows.
+    static void add_rows(Blocks& x, const Graph& g, const Blocks& in, std::size_t first, std::size_t last,
+                         std::size_t k)
+    {
+        for (std::size_t i = first; i < last; ++i)
+            x.push_back(row(in[i], g.node(g.inputs()[x.size()]).shape, k));
+    }
+    /// A sum that begins with -0 has the bits of one that begins with its first term.
+    Ref<Block> sum_of_nothing(const GraphNode& like, double v) const
+    {
+        Ref<Block> b =
+            make_elsewhere(current_thread(), device_, like.dtype, like.shape, element_count(like.shape));
+        with_real(like.dtype, [&]<class T>() {
+            const T x = static_cast<T>(v);
+            device_table(device_).fill(*b, &x);
+        });
+        return b;
+    }
+    std::size_t carried() const { return p_.active_states.size() + p_.active_constants.size(); }
+    /// The cotangents of states, operands from `first` on, and sums of which there is nothing yet.
+    Blocks cotangents(const Blocks& in, std::size_t first, double nothing) const
+    {
+        const std::size_t states = p_.active_states.size();
+        const auto begin = in.begin() + static_cast<std::ptrdiff_t>(first);
+        Blocks g(begin, begin + static_cast<std::ptrdiff_t>(states));
+        for (std::size_t i = states; i < carried(); ++i)
+            g.push_back(sum_of_nothing(p_.pull->node(p_.pull->inputs()[i]), nothing));
+        return g;
+    }
+
     void scan(Blocks& in)
     {
         const auto steps = static_cast<std::size_t>(p_.steps);
+        std::vector<LoopSpan> parts;
+        if (p_.snapshots) parts = schedule({0, steps, static_cast<std::uint64_t>(p_.snapshots)});
+        std::size_t kept = 0;
         Blocks states(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(p_.states)), out;
         for (std::size_t step = 0; step < steps; ++step) {
-            const std::size_t k = p_.backwards ? steps - 1 - step : step;
-            Blocks x = in;
-            std::move(states.begin(), states.end(), x.begin());
-            for (std::size_t i = p_.states; i < p_.states + p_.xs; ++i) {
-                const Shape& one = p_.body->node(p_.body->inputs()[i]).shape;
-                x[i] = make_view(in[i], one, nullptr, static_cast<std::int64_t>(k * element_count(one)));
-            }
+            const std::size_t k = slice(step);
+            Blocks x = std::move(states);
+            add_rows(x, *p_.body, in, p_.states, p_.states + p_.xs, k);
+            x.insert(x.end(), in.begin() + static_cast<std::ptrdiff_t>(p_.states + p_.xs), in.end());
             body_->run(x, out);
-            for (std::size_t j = p_.states; j < out.size(); ++j) put(out[j], j, k);
+            const bool keeps = kept + 1 < parts.size() && parts[kept + 1].begin == step;
+            for (std::size_t j = p_.states; j < out.size(); ++j) {
+                if (p_.results[j].shape[0] == p_.steps)
+                    put(out[j], j, k);
+                else if (keeps)
+                    put(out[j], j, kept);
+            }
+            kept += keeps;
             states.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(p_.states));
             if (stopped(states)) break;
         }
         for (std::size_t i = 0; i < p_.states; ++i) put(states[i], i);
     }
-    void repeat(Blocks& in)
+    /// `history`: the states before each step, and no results.
+    void repeat(Blocks& in, std::vector<Blocks>* history = nullptr)
     {
         Blocks out;
         for (;;) {
@@ -108,11 +141,29 @@ private:
             other_->run(x, out);
             if (!truth(*out[0])) break;
             x = in;
+            if (history)
+                history->emplace_back(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(p_.states));
             body_->run(x, out);
             std::copy_n(out.begin(), p_.states, in.begin());
             if (stopped(in)) break;
         }
-        for (std::size_t i = 0; i < p_.states; ++i) put(in[i], i);
+        for (std::size_t i = 0; i < p_.states && !history; ++i) put(in[i], i);
+    }
+    /// The derivative of a while_loop: forwards with all states kept, then back.
+    void pull_back(Blocks& in)
+    {
+        const std::size_t n = in.size() - p_.active_states.size();
+        Blocks forward(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(n)), out;
+        std::vector<Blocks> history;
+        repeat(forward, &history);
+        Blocks g = cotangents(in, n, history.empty() ? 0.0 : -0.0);
+        for (; !history.empty(); history.pop_back()) {
+            g.insert(g.end(), history.back().begin(), history.back().end());
+            g.insert(g.end(), forward.begin() + static_cast<std::ptrdiff_t>(p_.states), forward.end());
+            pull_->run(g, out);
+            g.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(carried()));
+        }
+        for (std::size_t i = 0; i < g.size(); ++i) put(g[i], i);
     }
     void branch(Blocks& in)
     {
@@ -125,9 +176,101 @@ private:
 
     const LoopParameters& p_;
     std::uint8_t device_;
-    std::unique_ptr<Executable> body_, other_;
+    std::unique_ptr<Executable> body_, other_, pull_;
     Ref<Block> packed_;
 };
+
+/// The derivative of a scan with memory for few of its states (graph/loops/scan_pull_run.hpp): others are made again.
+class DeviceLoop::DevicePull {
+public:
+    DevicePull(DeviceLoop& loop, const Blocks& in)
+        : loop_(loop), p_(loop.p_), in_(in), carried_(loop.carried()), given_(LoopPlans::given(p_)),
+          rows_(in.size() - p_.states - p_.active_states.size() - given_)
+    {}
+    void run()
+    {
+        g_ = loop_.cotangents(in_, rows_ + p_.states, -0.0);
+        std::size_t kept = 0;
+        for (const LoopSpan& part :
+             schedule({0, static_cast<std::uint64_t>(p_.steps), static_cast<std::uint64_t>(p_.snapshots)}))
+            waiting_.push_back({part, state(kept++)});
+        while (!waiting_.empty()) {
+            Waiting last = std::move(waiting_.back());
+            waiting_.pop_back();
+            const std::vector<LoopSpan> parts = schedule(last.steps);
+            for (std::size_t k = 0; k + 1 < parts.size(); ++k) {
+                waiting_.push_back({parts[k], last.state});
+                for (std::uint64_t step = parts[k].begin; step < parts[k].end; ++step)
+                    advance(last.state, loop_.slice(step));
+            }
+            pull(last.state, loop_.slice(parts.back().begin));
+        }
+        for (std::size_t i = 0; i < carried_; ++i) loop_.put(g_[i], i);
+    }
+
+private:
+    /// Steps that are still to be reversed, and the state before them.
+    struct Waiting {
+        LoopSpan steps;
+        Blocks state;
+    };
+    /// 0 the initial one, then those of the pass forward.
+    Blocks state(std::size_t k) const
+    {
+        Blocks s(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(p_.states));
+        for (std::size_t i = 0; i < p_.states && k > 0; ++i) s[i] = row(in_[rows_ + i], in_[i]->shape, k - 1);
+        return s;
+    }
+    void add_constants(Blocks& x) const
+    {
+        x.insert(x.end(), in_.begin() + static_cast<std::ptrdiff_t>(p_.states + p_.xs),
+                 in_.begin() + static_cast<std::ptrdiff_t>(rows_));
+    }
+    void advance(Blocks& state, std::size_t k)
+    {
+        add_rows(state, *p_.body, in_, p_.states, p_.states + p_.xs, k);
+        add_constants(state);
+        loop_.body_->run(state, out_);
+        state.assign(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(p_.states));
+    }
+    /// One step back.
+    void pull(const Blocks& state, std::size_t k)
+    {
+        const std::size_t given = rows_ + p_.states + p_.active_states.size();
+        g_.insert(g_.end(), state.begin(), state.end());
+        add_rows(g_, *p_.pull, in_, p_.states, p_.states + p_.xs, k);
+        add_rows(g_, *p_.pull, in_, given, given + given_, k);
+        add_constants(g_);
+        loop_.pull_->run(g_, out_);
+        for (std::size_t j = carried_; j < out_.size(); ++j) loop_.put(out_[j], j, k);
+        g_.assign(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(carried_));
+    }
+
+    DeviceLoop& loop_;
+    const LoopParameters& p_;
+    const Blocks& in_;
+    std::size_t carried_, given_, rows_;  ///< rows_: where the states of the pass forward begin
+    Blocks g_, out_;
+    std::vector<Waiting> waiting_;
+};
+
+inline Ref<Block> DeviceLoop::run(std::vector<Ref<Block>> in)
+{
+    in.resize(in.size() - p_.ignored);
+    for (Ref<Block>& x : in) x = contiguous(x);
+    packed_ = make_elsewhere(current_thread(), device_, p_.dtype, Shape{p_.size},
+                             static_cast<std::size_t>(p_.size));
+    constexpr double nothing = 0;
+    device_table(device_).fill(*packed_, &nothing);
+    switch (p_.kind) {
+    case Kind::scan: scan(in); break;
+    case Kind::while_loop: repeat(in); break;
+    case Kind::cond: branch(in); break;
+    case Kind::while_pull: pull_back(in); break;
+    case Kind::scan_pull: DevicePull(*this, in).run(); break;
+    }
+    return std::move(packed_);
+}
 
 /// What a task of a plan is on the device: a launch, or an operation by itself.
 struct ReplayStep {

@@ -7,6 +7,7 @@
 #include "../graph/ir/interpret.hpp"
 #include "../graph/tile/call_steps.hpp"
 #include "../graph/tile/inspect.hpp"
+#include "../ops/random.hpp"
 #include "../devices/cuda/capture.hpp"
 #include "capturable.hpp"
 #include "replay_values.hpp"
