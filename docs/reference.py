@@ -42,7 +42,7 @@ TASKS = {
     "Losses": "softmax=- log_softmax=- cross_entropy=- mse=-",
     "Tape and backward": "backward=- BackwardOptions=- Tensor.requires_grad=- Tensor.is_leaf=- Tensor.grad=- "
                          "Tensor.zero_grad=- Tensor.detach=- stop_gradient=- NoGrad=- AllowNaN=- TapeScope=- Tape=- "
-                         "SavedTensorHooks=- save_on_disk=- save_as_float32=- save_as_bfloat16=-",
+                         "SavedTensorHooks=- save_on_disk=- save_on_host=- save_as_float32=- save_as_bfloat16=-",
     "Transforms": "grad=- value_and_grad=- vjp=- jvp=- jacobian=- hessian=- hvp=- custom_vjp=- custom_jvp=- preaccumulate=- "
                   "checkpoint=-",
     "Scalar code (`scalar.hpp`)": "Real=- Real.value=- Real.is_active=- Real.detach=- Real.requires_grad=- Real.grad=- "

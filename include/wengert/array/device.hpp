@@ -103,6 +103,8 @@ struct DeviceTable {
     bool (*draw)(const RandomDraw&, const std::uint64_t* key, Block& out) = nullptr;
     const Backend* backend =
         nullptr;  ///< what runs graphs there better, on inputs from anywhere (graph/ir/executable.hpp)
+    /// Contiguous elements from another device: false where they have to go by way of the host. Null: they always have to.
+    bool (*from_device)(const Block& from, Block& to) = nullptr;
 };
 
 /// Where something is to run: the tag of a device, cpu{} or cuda{}.

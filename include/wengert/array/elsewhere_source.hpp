@@ -55,11 +55,13 @@ inline Block& owner_of(const Block& b) noexcept { return b.base ? *b.base : cons
 
 WENGERT_INLINE Ref<Block> copy_from_host(const Ref<Block>& b, std::uint8_t device)
 {
-    if (b->access.device) return copy_from_host(copy_to_host(b), device);
-    if (device == 0) return b;
+    if (device == 0) return b->access.device ? copy_to_host(b) : b;
+    const DeviceTable& table = device_table(device);
+    if (b->access.device && !table.from_device) return copy_from_host(copy_to_host(b), device);
     const Ref<Block> from = contiguous(b);
     auto out = make_elsewhere(current_thread(), device, b->dtype, b->shape, b->count);
-    const DeviceTable& table = device_table(device);
+    if (b->access.device)
+        return table.from_device(*from, *out) ? out : copy_from_host(copy_to_host(from), device);
     table.from_host(out->data, from->data, from->bytes());
     table.counts->from_host.fetch_add(1, std::memory_order_relaxed);
     return out;

@@ -42,6 +42,17 @@ inline void copy(const Block& from, Block& to)
     if (run_move(gpu, "copy", to, &from, 0)) return;
     written_on_host(to, [&](Block& image) { copy_elements(*image_of(from), image); });
 }
+/// From one GPU to another.
+inline bool from_device(const Block& from, Block& to)
+{
+    if (!is_cuda(from)) return false;
+    if (from.count == 0) return true;
+    Gpu &there = gpu_of(from), &here = gpu_of(to);
+    Ordered reading(there), writing(here);
+    reading.reads(from), writing.writes(to);
+    here.from_peer(to.data, there, from.data, from.bytes());
+    return true;
+}
 /// The element in every place of contiguous memory, where that is the same byte or word over and over.
 inline bool fill_words(const Block& to, const void* element)
 {
@@ -209,7 +220,8 @@ template <int ordinal> const DeviceTable& table()
         .counts = &counts,
         .replays = true,
         .draw = gpu::draw,
-        .backend = &backend<ordinal>};
+        .backend = &backend<ordinal>,
+        .from_device = gpu::from_device};
     return all;
 }
 

@@ -27,6 +27,19 @@ private:
     std::shared_ptr<SnapshotStore> store_;
 };
 
+/// Arrays of devices on the host.
+class HostHooks : public SavedHooks {
+public:
+    WENGERT_INLINE std::shared_ptr<void> pack(const Ref<Block>& b) override;
+    WENGERT_INLINE Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override;
+
+private:
+    struct Copy {
+        std::uint8_t device;  ///< where it comes from
+        Ref<Block> here;
+    };
+};
+
 /// Doubles as floats: 24 bits of each value.
 class SingleHooks : public SavedHooks {
 public:
@@ -58,6 +71,18 @@ WENGERT_INLINE std::shared_ptr<void> DiskHooks::pack(const Ref<Block>& b)
 WENGERT_INLINE Ref<Block> DiskHooks::unpack(const std::shared_ptr<void>& packed, DType, const Shape&)
 {
     return static_cast<const Snapshot*>(packed.get())->read(0);
+}
+
+WENGERT_INLINE std::shared_ptr<void> HostHooks::pack(const Ref<Block>& b)
+{
+    if (!b->access.device || b->bytes() < least_packed) return nullptr;
+    return std::make_shared<Copy>(Copy{b->device(), on_host(b)});
+}
+
+WENGERT_INLINE Ref<Block> HostHooks::unpack(const std::shared_ptr<void>& packed, DType, const Shape&)
+{
+    const Copy& copy = *static_cast<const Copy*>(packed.get());
+    return placed(copy.here, copy.device);
 }
 
 WENGERT_INLINE std::shared_ptr<void> SingleHooks::pack(const Ref<Block>& b)
@@ -108,6 +133,7 @@ WENGERT_INLINE std::shared_ptr<SavedHooks> save_on_disk(std::string folder)
     return std::make_shared<detail::DiskHooks>(std::move(folder));
 }
 
+WENGERT_INLINE std::shared_ptr<SavedHooks> save_on_host() { return std::make_shared<detail::HostHooks>(); }
 WENGERT_INLINE std::shared_ptr<SavedHooks> save_as_float32()
 {
     return std::make_shared<detail::SingleHooks>();

@@ -489,6 +489,17 @@ FAKE_EXPORT Result cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t by
               [=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
     return fake::success;
 }
+FAKE_EXPORT Result cuMemcpyPeerAsync(Address to, void* here, Address from, void* there, std::size_t bytes,
+                                     fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (!here || !there || !fake::is_live(from, bytes) || !fake::is_live(to, bytes))
+        return fake::invalid_value;
+    fake::put(stream,
+              [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
+    return fake::success;
+}
 FAKE_EXPORT Result cuMemsetD8Async(Address to, unsigned char value, std::size_t count, fake::Stream* stream)
 {
     const fake::Call call(__func__);

@@ -146,6 +146,23 @@ public:
               "cuMemcpyDtoDAsync");
         asked();
     }
+    /// From another device's memory: the stream here waits for the one there, and what comes there later waits for the copy.
+    void from_peer(std::byte* to, const Gpu& other, const std::byte* from, std::size_t bytes) const
+    {
+        not_captured();
+        const Driver& d = Driver::get();
+        other.enter();
+        Stream* const there = other.stream();
+        check(d.record(other.sent(), there), "cuEventRecord");
+        enter();
+        check(d.wait_in_stream(stream(), other.sent(), 0), "cuStreamWaitEvent");
+        check(d.between_devices(reinterpret_cast<Address>(to), context_, reinterpret_cast<Address>(from),
+                                other.context_, bytes, stream()),
+              "cuMemcpyPeerAsync");
+        check(d.record(sent(), stream()), "cuEventRecord");
+        check(d.wait_in_stream(there, sent(), 0), "cuStreamWaitEvent");
+        asked();
+    }
     /// Work has been put in this thread's stream.
     void asked() const
     {
@@ -200,6 +217,14 @@ private:
         pool_ = std::make_unique<Pool>("cuda:" + std::to_string(ordinal), *queues_,
                                        ask(Attribute::memory_pools) != 0);
     }
+    /// Recorded again and again: whoever waits for it waits for more than there was to wait for, never for less.
+    Event* sent() const
+    {
+        constexpr unsigned no_timing = 2;
+        const std::lock_guard lock(mutex_);
+        if (!sent_) check(Driver::get().make_event(&sent_, no_timing), "cuEventCreate");
+        return sent_;
+    }
     void enter() const { check(Driver::get().set_context(context_), "cuCtxSetCurrent"); }
     int ask(Attribute a) const
     {
@@ -211,6 +236,8 @@ private:
     int ordinal_, device_ = 0, architecture_ = 0, multiprocessors_ = 1;
     std::string name_;
     Context* context_ = nullptr;
+    mutable std::mutex mutex_;
+    mutable Event* sent_ = nullptr;
     std::unique_ptr<Queues> queues_;
     std::unique_ptr<Staging> staging_;
     std::unique_ptr<Questions> questions_;

@@ -58,6 +58,7 @@ struct DriverFunctions {
     Result (*to_device)(Address to, const void* from, std::size_t bytes, Stream*);
     Result (*to_host)(void* to, Address from, std::size_t bytes, Stream*);
     Result (*on_device)(Address to, Address from, std::size_t bytes, Stream*);
+    Result (*between_devices)(Address to, Context*, Address from, Context*, std::size_t bytes, Stream*);
     Result (*set_bytes)(Address to, unsigned char value, std::size_t count, Stream*);
     Result (*set_words)(Address to, unsigned value, std::size_t count, Stream*);
     Result (*load)(Module**, const void* image, unsigned options, int* names, void** values);
@@ -101,6 +102,7 @@ template <class Find> void each_function(DriverFunctions& f, const Find& find)
     find(f.to_device, "cuMemcpyHtoDAsync_v2");
     find(f.to_host, "cuMemcpyDtoHAsync_v2");
     find(f.on_device, "cuMemcpyDtoDAsync_v2");
+    find(f.between_devices, "cuMemcpyPeerAsync");
     find(f.set_bytes, "cuMemsetD8Async");
     find(f.set_words, "cuMemsetD32Async");
     find(f.load, "cuModuleLoadDataEx");
