@@ -26,7 +26,8 @@ case $kind in
     find_package)
         install_to_prefix
         configure_and_run "$here/find_package" -DCMAKE_PREFIX_PATH="$build/prefix" -DCONSUMER_FROZEN=ON \
-            -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0  # quick to compile
+            -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
+            -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0  # quick to compile: the library's sources as one
         "$build/consumer/frozen"
         # The install stands alone: it names neither the source nor the build folder.
         if grep -rlF -e "$root/include" -e "$build/wengert" "$build/prefix"; then exit 1; fi
