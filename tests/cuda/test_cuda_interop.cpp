@@ -135,7 +135,10 @@ TEST_CASE("the program's memory is read where it lies, and kept until nobody rea
     }
     CHECK(watched.expired());
     CHECK_THROWS_AS(wg::cuda::borrow(static_cast<const double*>(nullptr), {3}), wg::Error);
-    CHECK_THROWS_AS(wg::cuda::borrow(lent.data(), {3}, {.strides = {-1}}), wg::ShapeError);
+    const There backwards = wg::cuda::borrow(lent.data() + 299, {300}, {.strides = {-1}});
+    CHECK(values(backwards) == values(flip(reshape(owner, {300}), 0)));
+    const auto reversed = [](const auto& t) { return copy(view(reshape(t, {300}), wg::range(280, 3, -2))); };
+    CHECK(values(reversed(owner)) == values(wg::to<wg::cuda>(reversed(wg::to<wg::cpu>(owner)))));
     CHECK_THROWS_AS(wg::cuda::borrow(lent.data(), {3}, {.strides = {1, 1}}), wg::ShapeError);
 }
 
@@ -182,4 +185,89 @@ TEST_CASE("memory goes from stream to stream, the program's and ours", "[gpu]")
         wg::cuda::synchronize();
     }
     fake::order("random:0");
+}
+
+TEMPLATE_TEST_CASE("arrays of DLPack go both ways, on the host and on a device", "[gpu]", wg::dlpack::Managed,
+                   wg::dlpack::Versioned)
+{
+    namespace dl = wg::dlpack;
+    const Tensor<double> x = wg::normal<double>(wg::Key(9), {4, 6});
+    {
+        TestType* const m = wg::to_dlpack<TestType>(transpose(x));
+        CHECK((m->array.rank == 2 && m->array.device.type == dl::host && m->array.type.code == 2));
+        CHECK((m->array.type.bits == 64 && m->array.shape[0] == 6 && m->array.strides[0] == 1));
+        CHECK_THROWS_WITH(wg::from_dlpack<float>(m),
+                          contains("64 bits and 1 lanes, and float32 is asked for"));
+        CHECK_THROWS_AS((wg::from_dlpack<double, wg::cuda>(m)), wg::DeviceError);
+        Tensor<double> y = wg::from_dlpack<double>(m);
+        CHECK(allclose(y, transpose(x), 0.0));
+        CHECK(wg::check_grads([](const Tensor<double>& t) { return sum(square(t)); }, y).ok);
+        y += 1.0;
+        CHECK(allclose(y - 1.0, transpose(x), 1e-15));
+    }
+    static int ended;
+    ended = 0;
+    std::vector<std::int32_t> data = {1, 2, 3, 4, 5, 6};
+    std::int64_t shape[] = {2, 2}, strides[] = {-3, 2};
+    TestType theirs{};
+    theirs.array = {data.data(), {dl::host, 0}, 2, {0, 32, 1}, shape, strides, 3 * sizeof(std::int32_t)};
+    theirs.end = [](TestType*) { ++ended; };
+    {
+        const Tensor<std::int32_t> y = wg::from_dlpack<std::int32_t>(&theirs);
+        CHECK((y(0, 0).item() == 4 && y(0, 1).item() == 6 && y(1, 0).item() == 1 && y(1, 1).item() == 3));
+        CHECK(ended == 0);
+    }
+    CHECK(ended == 1);
+    Tensor<double> w = x;
+    w.requires_grad(true);
+    CHECK_THROWS_WITH(wg::to_dlpack(w * 2.0), contains("pass x.detach()"));
+
+    const There there = wg::to<wg::cuda>(x);
+    const wg::cuda::Stream s;
+    for (const wg::cuda::Stream* in : {&s, static_cast<const wg::cuda::Stream*>(nullptr)}) {
+        TestType* const m =
+            in ? wg::to_dlpack<TestType>(there * 2.0, *in) : wg::to_dlpack<TestType>(there * 2.0);
+        CHECK((m->array.device.type == dl::cuda_device && m->array.device.number == 0));
+        CHECK_THROWS_AS(wg::from_dlpack<double>(m), wg::DeviceError);
+        const There y = wg::from_dlpack<double, wg::cuda>(m, in);
+        CHECK(values(y + 1.0) == values(there * 2.0 + 1.0));
+    }
+    wg::cuda::synchronize();
+}
+
+TEST_CASE("memory of a device from the program's own functions", "[gpu]")
+{
+    using Take = int(unsigned long long*, std::size_t);
+    using Give = int(unsigned long long);
+    static Take* const take = fake::control<Take>("cuMemAlloc_v2");
+    static Give* const give = fake::control<Give>("cuMemFree_v2");
+    if (!take || wg::cuda::memory().live > 0) return;
+    std::size_t taken = 0, given = 0;
+    std::size_t left = 1 << 20;
+    wg::cuda::set_allocator({.take = [&](std::size_t bytes, void* stream) -> void* {
+                                 unsigned long long p = 0;
+                                 CHECK(stream);
+                                 if (bytes > left || take(&p, bytes) != 0) return nullptr;
+                                 left -= bytes, taken += bytes;
+                                 return reinterpret_cast<void*>(p);
+                             },
+                             .give =
+                                 [&](void* p, std::size_t bytes, void*) {
+                                     CHECK(give(reinterpret_cast<unsigned long long>(p)) == 0);
+                                     left += bytes, given += bytes;
+                                 }});
+    {
+        const There x = wg::ones<double, wg::cuda>({1000});
+        const wg::cuda::Stream s;
+        const auto there = wg::cuda::on(s);
+        CHECK(values(x + 1.0)[999] == 2.0);
+        CHECK(taken > 0);
+        CHECK_THROWS_AS((wg::ones<double, wg::cuda>({300000})), wg::MemoryError);
+        CHECK_THROWS_WITH(wg::cuda::set_allocator({}), contains("bytes of tensors are live on cuda:0") &&
+                                                           contains("test_cuda_interop.cpp:"));
+    }
+    wg::cuda::trim();
+    CHECK(given == taken);
+    wg::cuda::set_allocator({});
+    CHECK(values(wg::ones<double, wg::cuda>({1000}) + 1.0)[999] == 2.0);
 }

@@ -94,22 +94,24 @@ inline wg_int wg_ruled(const wg_program& p, const wg_rule& r, const wg_int* i)
     }
     return q;
 }
-/// The place of an element, or -1 where there is none: masked, or of an integer that is no position, which is an error elsewhere.
+/// Places of elements of a view that runs backwards are below 0.
+#define wg_nowhere (-INT64_MAX - 1)
+/// The place of an element, or wg_nowhere: masked, or of an integer that is no position, which is an error elsewhere.
 inline wg_int wg_find(const wg_program& p, const wg_reach& r, const wg_int* i)
 {
     wg_int at = r.offset;
     for (int a = 0; a < p.axes; ++a) at += r.step[a] * i[a];
     for (int k = 0; k < r.rules; ++k) {
         const wg_int q = wg_ruled(p, r.rule[k], i);
-        if ((r.rule[k].rule == masked || r.rule[k].given) && (q < 0 || q >= r.rule[k].extent)) return -1;
+        if ((r.rule[k].rule == masked || r.rule[k].given) && (q < 0 || q >= r.rule[k].extent)) return wg_nowhere;
         at += q * r.rule[k].stride;
     }
     return at;
 }
 template <class T> inline T wg_read(const wg_program& p, const wg_reach& r, const wg_int& fill, const wg_int* i)
 {
-    const wg_int at = r.data ? wg_find(p, r, i) : -1;
-    return at < 0 ? *(const T*)&fill : ((const T*)r.data)[at];
+    const wg_int at = r.data ? wg_find(p, r, i) : wg_nowhere;
+    return at == wg_nowhere ? *(const T*)&fill : ((const T*)r.data)[at];
 }
 // whole numbers wrap
 inline float wg_add(float a, float b) { return a + b; }
@@ -187,7 +189,8 @@ extern "C" __global__ void find_places(const wg_program p)
     wg_int i[16] = {0};
     for (wg_int k = wg_thread(); k < p.room; k += wg_threads()) {
         wg_set(p, p.apart, p.axes, k, i);
-        p.word[k] = (uint64_t)(k < p.each ? wg_find(p, p.y, i) : -1);
+        const wg_int at = k < p.each ? wg_find(p, p.y, i) : wg_nowhere;
+        p.word[k] = at == wg_nowhere ? ~(uint64_t)0 : (uint64_t)at;
         p.place[k] = k;
     }
 }

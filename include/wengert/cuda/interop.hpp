@@ -1,6 +1,7 @@
 // Memory of a device that others have made, and memory of ours for others: pointers, in the order of streams.
 #pragma once
 
+#include "../ops/dlpack.hpp"
 #include "tensor.hpp"
 
 namespace wengert::detail::gpu {
@@ -11,12 +12,8 @@ public:
     Borrowed(Gpu& gpu, Address at, std::size_t bytes, Queue* theirs, LentOwner owner)
         : gpu_(gpu), at_(at), bytes_(bytes), theirs_(theirs), owner_(std::move(owner))
     {
-        if (theirs_) {
-            gpu.queues().mark(*theirs_);
-            gpu.pool().uses().note(*theirs_, at, bytes, true, theirs_->ticket());
-        } else if (gpu.orders()) {
-            gpu.pool().uses().take(gpu.queue(), at, bytes);
-        }
+        if (theirs_) gpu.queues().mark(*theirs_);
+        if (gpu.orders()) gpu.pool().uses().add(theirs_ ? *theirs_ : gpu.queue(), at, bytes);
     }
     Borrowed(const Borrowed&) = delete;
     Borrowed& operator=(const Borrowed&) = delete;
@@ -34,7 +31,7 @@ private:
         Gpu& gpu = Gpu::get(gpu_.ordinal());
         if (!owner_ && !theirs_ && !gpu.queues().several()) return;
         const Uses::List uses =
-            gpu.queues().several() ? gpu.pool().uses().give(at_, bytes_) : gpu.pool().uses().unknown();
+            gpu.queues().several() ? gpu.pool().uses().of(at_, bytes_) : gpu.pool().uses().unknown();
         for (const Use& u : uses)
             if (theirs_)
                 gpu.queues().wait(*theirs_, *u.queue, u.used);
@@ -49,22 +46,17 @@ private:
     LentOwner owner_;
 };
 
-/// The user's memory as a block: flat from its first to its last element, and a view of that where it has strides.
-inline Ref<Block> borrowed(std::uint8_t device, DType dtype, const Shape& shape, const Strides* strides,
-                           const void* data, LentOwner owner, Queue* theirs)
+/// The user's memory as a block.
+inline Ref<Block> borrowed(std::uint8_t device, DType dtype, const Shape& shape, const Strides& strides,
+                           std::byte* data, LentOwner owner, Queue* theirs)
 {
-    std::int64_t span = element_count(shape) ? 1 : 0;
-    for (std::size_t d = 0; span && d < shape.size(); ++d)
-        span += (shape[d] - 1) * (strides ? (*strides)[d] : row_major(shape)[d]);
-    const std::size_t bytes = static_cast<std::size_t>(span) * size_of(dtype);
-    auto* const first = static_cast<std::byte*>(const_cast<void*>(data));
-    if (bytes)
-        owner = std::make_shared<const Borrowed>(gpu_with(device), reinterpret_cast<Address>(first), bytes,
-                                                 theirs, std::move(owner));
-    const bool plain = !strides || *strides == row_major(shape);
-    const Ref<Block> whole =
-        make_borrowed_elsewhere(device, dtype, plain ? shape : Shape{span}, first, std::move(owner));
-    return plain ? whole : make_view(whole, shape, strides, 0);
+    const auto lend = [&](const Shape& whole, std::byte* first) {
+        if (const std::size_t bytes = element_count(whole) * size_of(dtype))
+            owner = std::make_shared<const Borrowed>(gpu_with(device), reinterpret_cast<Address>(first),
+                                                     bytes, theirs, std::move(owner));
+        return make_borrowed_elsewhere(device, dtype, whole, first, std::move(owner));
+    };
+    return wengert::detail::view_of_lent(shape, strides, data, size_of(dtype), lend);
 }
 
 /// A tensor's memory for others, who have a stream.
@@ -104,7 +96,7 @@ namespace wengert {
 
 /// What is known of memory that is borrowed.
 struct cuda::Borrow {
-    Strides strides = {};  ///< in elements, none of them negative; empty: row-major
+    Strides strides = {};  ///< in elements, `data` is the first element; empty: row-major
     std::shared_ptr<const void> owner =
         {};  ///< keeps the memory, and is released after the last tensor that reads it
     const cuda::Stream* stream =
@@ -139,11 +131,10 @@ template <class T> Tensor<T, cuda> cuda::borrow(const T* data, const Shape& shap
     if ((!data && element_count(shape) > 0) || address % alignof(T) != 0)
         fail<Error>("borrow", data ? "the pointer is not aligned for its type" : "the pointer is null", at);
     const bool strided = of.strides.size() > 0;
-    if (strided && (of.strides.size() != shape.size() ||
-                    std::any_of(of.strides.begin(), of.strides.end(), [](auto s) { return s < 0; })))
+    if (strided && of.strides.size() != shape.size())
         fail<ShapeError>("borrow",
-                         "strides are one number for each axis, 0 or more, and shape " + to_string(shape) +
-                             " was given " + to_string(of.strides),
+                         "there is a stride for each axis, and shape " + to_string(shape) + " was given " +
+                             to_string(of.strides),
                          at);
     const int device = of.device >= 0 ? of.device : of.stream ? of.stream->device() : current();
     const std::uint8_t number = detail::gpu::number_of(device);
@@ -152,12 +143,12 @@ template <class T> Tensor<T, cuda> cuda::borrow(const T* data, const Shape& shap
         detail::gpu::check(detail::gpu::Driver::get().wait_in_stream(
                                gpu.stream(), static_cast<detail::gpu::Event*>(of.event), 0),
                            "cuStreamWaitEvent");
+    auto* const first = reinterpret_cast<std::byte*>(const_cast<T*>(data));
     return Tensor<T, cuda>(
-        AnyTensor{detail::gpu::borrowed(number, dtype_of<T>(), shape, strided ? &of.strides : nullptr, data,
-                                        of.owner, of.stream ? &of.stream->queue() : nullptr),
+        AnyTensor{detail::gpu::borrowed(number, dtype_of<T>(), shape, strided ? of.strides : row_major(shape),
+                                        first, of.owner, of.stream ? &of.stream->queue() : nullptr),
                   {}});
 }
-
 template <class T> Tensor<T, cuda> cuda::borrow(const T* data, const Shape& shape, Site at)
 {
     return borrow(data, shape, Borrow{}, at);
@@ -166,6 +157,43 @@ template <class T> Tensor<T, cuda> cuda::borrow(const T* data, const Shape& shap
 template <class T> cuda::Lent<T> cuda::lend(const Tensor<T, cuda>& x, const Stream& to, Site at)
 {
     return Lent<T>(x, to, at);
+}
+
+/// x for another library, whose work in a stream may read it: what Python calls __dlpack__(stream), whose number is the pointer.
+template <class M = dlpack::Managed, class T>
+M* to_dlpack(const Tensor<T, cuda>& x, const cuda::Stream& to, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const Computing now("to_dlpack", at);
+    const Ref<Block>& b = detail::exported_elements(x, at);
+    return detail::exported<M>(*b, {dlpack::cuda_device, detail::gpu::gpu_of(*b).ordinal()},
+                               std::make_shared<const detail::gpu::LentMemory>(b, to));
+}
+/// For work in the default stream.
+template <class M = dlpack::Managed, class T>
+M* to_dlpack(const Tensor<T, cuda>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const int device = detail::gpu::gpu_of(*detail::exported_elements(x, at)).ordinal();
+    return to_dlpack<M>(x, cuda::Stream(static_cast<void*>(nullptr), device), at);
+}
+
+/// A tensor of another library's array on a device, without a copy, as from_dlpack for the host. Whoever made the array was asked for it
+/// in `stream`, which waits for us before the deleter is called; without one in this thread's stream, and then the host waits.
+template <class T, class Device, class M>
+    requires std::is_same_v<Device, cuda>
+Tensor<T, cuda> from_dlpack(M* m, const cuda::Stream* stream = nullptr,
+                            Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const Computing now("from_dlpack", at);
+    const dlpack::Array& a = m->array;
+    if (a.device.type != dlpack::cuda_device && a.device.type != dlpack::cuda_managed)
+        fail<DeviceError>("from_dlpack",
+                          "the array lies on a device of type " + std::to_string(a.device.type), at);
+    const auto in = detail::Imported::of<T>(a, at);
+    const std::uint8_t device = detail::gpu::number_of(static_cast<int>(a.device.number));
+    return Tensor<T, cuda>(
+        AnyTensor{detail::gpu::borrowed(device, dtype_of<T>(), in.shape, in.strides, in.data,
+                                        detail::owner_of_dlpack(m), stream ? &stream->queue() : nullptr),
+                  {}});
 }
 
 }  // namespace wengert

@@ -81,6 +81,13 @@ struct cuda {
     {
         detail::gpu::Gpu::get(device).pool().keep(bytes);
     }
+    /// Takes a device's memory from the caller's functions; from the driver with an empty one. Throws Error where tensors are there.
+    static void set_allocator(DeviceAllocator allocator, int device = current_,
+                              Site at = {__builtin_FILE(), __builtin_LINE()})
+    {
+        const Computing now("allocator", at);
+        detail::gpu::Gpu::get(device).pool().set_allocator(std::move(allocator));
+    }
     /// What the device has done, and what the host has done for it.
     static DeviceCounts& counts(int device = current_)
     {

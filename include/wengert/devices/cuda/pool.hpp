@@ -2,6 +2,7 @@
 // again at once: what uses it next comes after what has used it, in the same stream, or in another one that waits.
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -17,6 +18,17 @@ struct DeviceMemory {
     std::int64_t limit = 0;                      ///< of live and pooled together; 0 for none
     std::int64_t kept = std::int64_t{32} << 30;  ///< most that is pooled
     std::int64_t allocations = 0, reuses = 0;    ///< buffers from the driver, and from the pool
+};
+
+}  // namespace wengert
+
+namespace wengert {
+
+/// Memory of a device from somebody else: buffers are asked for and given back in the order of a stream (CUstream), and kept for reuse
+/// between (cuda::keep). Neither function may use tensors of that device.
+struct DeviceAllocator {
+    std::function<void*(std::size_t bytes, void* stream)> take;  ///< null where there is no more
+    std::function<void(void* p, std::size_t bytes, void* stream)> give;
 };
 
 }  // namespace wengert
@@ -77,14 +89,26 @@ public:
         try {
             if (queues_.several()) [[unlikely]]
                 it.uses = uses_.give(it.at, capacity);
-            if (now_.pooled + n > now_.kept) return give_back(it);
+            if (now_.pooled + n > now_.kept) return give_back(it, capacity);
             free_[memory::Pool::class_of(capacity)].push_back(std::move(it));
             now_.pooled += n;
         } catch (...) {  // no memory on the host for a list of what is free on the device
-            give_back(it);
+            give_back(it, capacity);
         }
     }
     Uses& uses() noexcept { return uses_; }
+    /// Where buffers come from from now on; the driver where it is empty. No tensor may be there.
+    void set_allocator(DeviceAllocator allocator)
+    {
+        const std::lock_guard lock(mutex_);
+        if (now_.live > 0)
+            fail<Error>("allocator",
+                        std::to_string(now_.live) + " bytes of tensors are live on " + name_ +
+                            ": their memory is the other allocator's",
+                        Operation::now().at);
+        give_all_back();
+        allocator_ = std::move(allocator);
+    }
     /// Gives all that is free back to the driver.
     void trim() noexcept
     {
@@ -170,28 +194,32 @@ private:
     Result from_driver(Address& p, std::size_t bytes)
     {
         const Driver& d = Driver::get();
+        if (allocator_.take) {
+            p = reinterpret_cast<Address>(allocator_.take(bytes, queue().stream()));
+            return p ? success : out_of_memory;
+        }
         return in_order_ ? d.take_in_order(&p, bytes, queue().stream()) : d.take(&p, bytes);
     }
     /// Where the device has failed for good the driver refuses, and there is nothing left to do.
-    void give_back(Free& f) noexcept
+    void give_back(Free& f, std::size_t capacity) noexcept
     {
         const Driver& d = Driver::get();
-        if (in_order_ && queues_.several()) {
-            try {
-                wait(queues_.main(), f);
-            } catch (...) {  // nobody knows who still works with it: it stays taken
-                return;
-            }
+        try {
+            if ((in_order_ || allocator_.give) && queues_.several()) wait(queues_.main(), f);
+            if (allocator_.give)
+                return allocator_.give(reinterpret_cast<void*>(f.at), capacity, queues_.main().stream());
+        } catch (...) {  // nobody knows who still works with it: it stays taken
+            return;
         }
         static_cast<void>(in_order_ ? d.give_in_order(f.at, queues_.main().stream()) : d.give(f.at));
     }
     void give_all_back() noexcept
     {
         bool any = false;
-        for (std::vector<Free>& list : free_) {
-            for (Free& f : list) give_back(f);
-            any = any || !list.empty();
-            list.clear();
+        for (std::size_t c = 0; c < memory::Pool::classes; ++c) {
+            for (Free& f : free_[c]) give_back(f, memory::Pool::bytes_of(c));
+            any = any || !free_[c].empty();
+            free_[c].clear();
         }
         now_.pooled = 0;
         if (any && in_order_) static_cast<void>(Driver::get().wait_for_stream(queues_.main().stream()));
@@ -212,6 +240,7 @@ private:
     Queues& queues_;
     Uses uses_;
     bool in_order_;
+    DeviceAllocator allocator_;
     std::mutex mutex_;
     std::vector<Free> free_[memory::Pool::classes];
     DeviceMemory now_;

@@ -42,6 +42,13 @@ public:
             }
         list.push_back({&q, 0, ticket});
     }
+    /// Somebody else has written it in q, and we may have used it before.
+    void add(Queue& q, Address at, std::size_t bytes)
+    {
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t ticket = q.ticket();
+        join(joined(at, bytes), {{&q, ticket, ticket}});
+    }
     /// Memory that q is given.
     void take(Queue& q, Address at, std::size_t bytes)
     {
@@ -50,11 +57,17 @@ public:
         ranges_.erase(first, last);
         ranges_[at] = {at + bytes, {{&q, not_put, not_put}}};
     }
-    /// Memory that nobody has any more, and who has used it.
-    List give(Address at, std::size_t bytes)
+    /// Who has used it.
+    List of(Address at, std::size_t bytes)
     {
         List out = found(at, bytes);
         for (Use& u : out) u.used = settled(u, u.used);
+        return out;
+    }
+    /// The same of memory that nobody has any more.
+    List give(Address at, std::size_t bytes)
+    {
+        List out = of(at, bytes);
         const std::lock_guard lock(mutex_);
         const auto [first, last] = range(at, bytes);
         ranges_.erase(first, last);
