@@ -262,6 +262,19 @@ template <class F, class L, std::size_t operands> struct ColumnTile {
     }
 };
 
+/// Not inlined: what is on its stack would cost small rows.
+template <class F, class L, std::size_t operands>
+[[gnu::noinline]] inline void fold_column_tiles(const Lines<L, operands>& all, std::size_t outer,
+                                                typename L::value_type* out)
+{
+    const std::size_t n = all.n, inner = all.stride;
+    for (std::size_t o = 0; o < outer; ++o)
+        for (std::size_t j = 0; j < inner; j += column_tile)
+            ColumnTile<F, L, operands>(all.at(o * n * inner + j), std::min(column_tile, inner - j),
+                                       out + o * inner * (MapsLines<F> ? n : 1) + j)
+                .run();
+}
+
 /// P's map of lanes or of numbers.
 template <class P, class L> struct MapOf {
     [[gnu::always_inline]] L operator()(L x) const { return wengert::detail::mapped<P>(FoldLine<L>(), x); }
@@ -327,17 +340,10 @@ void fold_lines(std::size_t outer, std::size_t n, std::size_t inner, double numb
     const Lines<L, operands> all{{x, more...}, n, inner, static_cast<T>(number)};
     if constexpr (goes_whole<F>)
         fold_whole<F>(all, outer, out);
+    else if (inner > 1)
+        fold_column_tiles<F>(all, outer, out);
     else
-        for (std::size_t o = 0; o < outer; ++o) {
-            T* const to = out + o * inner * (MapsLines<F> ? n : 1);
-            if (inner == 1)
-                fold_line<F>(all.at(o * n), to);
-            else
-                for (std::size_t j = 0; j < inner; j += column_tile)
-                    ColumnTile<F, L, operands>(all.at(o * n * inner + j), std::min(column_tile, inner - j),
-                                               to + j)
-                        .run();
-        }
+        for (std::size_t o = 0; o < outer; ++o) fold_line<F>(all.at(o * n), out + o * (MapsLines<F> ? n : 1));
 }
 
 /// What the passes over a row come to.
