@@ -63,8 +63,8 @@ template <class Op, class T> struct FoldRules {
         while (levels.back()[0].shape()[0] > 1) levels.push_back(halved(levels.back()));
         Numbers<V> c = pull_result(line, levels.back(), g_line);
         for (levels.pop_back(); !levels.empty(); levels.pop_back()) c = pull_halved(levels.back(), c);
-        V total = zero();
-        for (std::size_t i = 0; i < numbers; ++i) total = total + mapped_numbers(line, W{at, c[i]})[i].dot;
+        V total = mapped_numbers(line, W{at, c[0]})[0].dot;
+        for (std::size_t i = 1; i < numbers; ++i) total = total + mapped_numbers(line, W{at, c[i]})[i].dot;
         return axes.as_before(spread(total, at, at.shape()));
     }
     static V push(const Op& op, const V& dot, const V& x)
@@ -190,8 +190,8 @@ private:
             for (std::size_t k = 0; k < numbers; ++k)
                 of[s][k] = {both[s][k], s == side && k == i ? V(T(1)) : zero()};
         const Numbers<W> r = combined_numbers(of[0], of[1]);
-        V total = zero();
-        for (std::size_t k = 0; k < numbers; ++k) total = total + c[k] * r[k].dot;
+        V total = c[0] * r[0].dot;
+        for (std::size_t k = 1; k < numbers; ++k) total = total + c[k] * r[k].dot;
         return spread(total, c[0], c[0].shape());
     }
     static Numbers<V> pull_result(const FoldLine<W>& line, const Numbers<V>& s, const V& g)
