@@ -85,21 +85,12 @@ inline std::vector<AnyTensor> pushed(const Graph& g, const std::vector<AnyTensor
                                      const std::vector<AnyTensor>& dots, std::vector<std::size_t>& of,
                                      const Site& at)
 {
-    LevelScope scope(Tape::current(), true);
-    std::vector<AnyTensor> variables = inputs, out;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (!dots[i].value) continue;
-        variables[i] = lift_any(inputs[i], scope.level(), "jvp", at);
-        auto& tangents = variables[i].node->tangents;
-        if (!tangents) tangents = new std::vector<Tangent>;
-        tangents->push_back({scope.level(), dots[i]});
+    const auto run = [&](const std::vector<AnyTensor>& x) { return replay(g, x); };
+    std::vector<AnyTensor> out;
+    for (std::size_t k = 0; AnyTensor & dot : push_by_running(run, inputs, dots.data(), "jvp", at)) {
+        if (dot.value) of.push_back(k), out.push_back(std::move(dot));
+        ++k;
     }
-    const std::vector<AnyTensor> y = replay(g, variables);
-    for (std::size_t k = 0; k < y.size(); ++k)
-        if (const AnyTensor* dot = y[k].node ? y[k].node->tangent(scope.level()) : nullptr) {
-            of.push_back(k);
-            out.push_back(*dot);
-        }
     return out;
 }
 
@@ -152,10 +143,7 @@ inline void push_path(const std::shared_ptr<FrozenCore>& core, FrozenPath& path,
         out = pushed(g, in, dots, of, at);
     }
     for (std::size_t k = 0; k < out->size(); ++k)
-        if (Node* node = results[of[k]].node.get()) {
-            if (!node->tangents) node->tangents = new std::vector<Tangent>;
-            node->tangents->push_back({level, std::move((*out)[k])});
-        }
+        if (Node* node = results[of[k]].node.get()) node->add_tangent(level, std::move((*out)[k]));
 }
 
 }  // namespace wengert::detail

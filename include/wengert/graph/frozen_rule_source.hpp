@@ -22,14 +22,6 @@ WENGERT_INLINE bool loops_call_host(const Graph& g)
            host_values(g).size();
 }
 
-/// The same graph with what is guarded as further outputs.
-inline Graph with_guards_shown(const Graph& g)
-{
-    Graph out = g;
-    for (const Guard& guard : g.guards()) out.output(guard.value);
-    return out;
-}
-
 /// A graph whose outputs from `results` on are the values of these guards, then others: the guards in their place.
 inline Graph with_guards(const Graph& shown, std::size_t results, const std::vector<Guard>& guards)
 {
@@ -165,7 +157,7 @@ private:
                   Tensors* values = nullptr) const
     {
         const Graph other = path_->effects ? with_host_values(path_->recorded)
-                            : values       ? with_guards_shown(path_->recorded)
+                            : values       ? with_guards_as_outputs(path_->recorded)
                                            : Graph();
         const Graph& graph = path_->effects || values ? other : path_->recorded;
         cotangents.resize(graph.outputs().size());

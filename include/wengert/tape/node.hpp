@@ -55,6 +55,11 @@ struct Node : Counted {
     {
         Ref<Block>::adopt(std::exchange(inline_saved[inline_inputs], g.leak()));
     }
+    void add_tangent(std::uint64_t of, AnyTensor dot)
+    {
+        if (!tangents) tangents = new std::vector<Tangent>;
+        tangents->push_back({of, std::move(dot)});
+    }
     /// The tangent at a level, or null where it is zero.
     const AnyTensor* tangent(std::uint64_t of) const noexcept
     {

@@ -17,11 +17,7 @@ Tensor<T, D> lift_with_tangent(const Tensor<T, D>& x, const Tensor<T, D>& dot, s
                              to_string(x.shape()),
                          at);
     Tensor<T, D> variable = lift(x, level, "jvp", at);
-    if constexpr (is_differentiable<T>) {
-        Node& node = *variable.any().node;
-        if (!node.tangents) node.tangents = new std::vector<Tangent>;
-        node.tangents->push_back({level, dot.any()});
-    }
+    if constexpr (is_differentiable<T>) variable.any().node->add_tangent(level, dot.any());
     return variable;
 }
 

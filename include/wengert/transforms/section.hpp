@@ -39,6 +39,25 @@ std::vector<AnyTensor> pull_by_running(const F& f, const std::vector<AnyTensor>&
     return out;
 }
 
+/// The same forwards: the tangents of the results from those of the inputs, empty ones for zero.
+template <class F>
+std::vector<AnyTensor> push_by_running(const F& f, const std::vector<AnyTensor>& inputs,
+                                       const AnyTensor* tangents, std::string_view name, const Site& at)
+{
+    const LevelScope scope(Tape::current(), true);
+    std::vector<AnyTensor> variables = inputs, out;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!tangents[i].value) continue;
+        variables[i] = lift_any(inputs[i], scope.level(), name, at);
+        variables[i].node->add_tangent(scope.level(), tangents[i]);
+    }
+    for (const AnyTensor& y : f(variables)) {
+        const AnyTensor* dot = y.node ? y.node->tangent(scope.level()) : nullptr;
+        out.push_back(dot ? *dot : AnyTensor{});
+    }
+    return out;
+}
+
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED

@@ -165,7 +165,7 @@ private:
         remember(s, places, bytes);
         step(s, body);
         w_.close();
-        const States g = first_cotangents(p_.states + constants, cotangents);
+        const States g = first_cotangents(p_.states + constants, "used ? ($)-0.0 : 0");
         const Callee pull = prepare(p_.pull, g.now.size() + p_.states, fixed);
         w_.open("while (used > 0) {");
         w_.line("used -= $;", bytes);
@@ -180,21 +180,6 @@ private:
         w_.close();
         w_.line("free(history);");
         put_states(g, *p_.pull);
-    }
-    /// Those of the final states, and sums that begin with -0: it leaves the bits of what is added first.
-    States first_cotangents(std::size_t from, std::size_t n)
-    {
-        const Graph& pull = *p_.pull;
-        const States g = states(pull, n + p_.active_constants.size(), "g", "h");
-        for (std::size_t i = 0; i < g.now.size(); ++i) {
-            const GraphNode& x = input(pull, i);
-            if (i < n)
-                w_.line("memcpy($, $, $);", g.now[i], inputs_[from + i], bytes_of(x));
-            else
-                w_.line("for (ptrdiff_t j = 0; j < $; ++j) $[j] = used ? ($)-0.0 : 0;",
-                        element_count(x.shape), g.now[i], type(x.dtype));
-        }
-        return g;
     }
 };
 

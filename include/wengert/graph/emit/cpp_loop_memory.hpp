@@ -123,6 +123,22 @@ protected:
             w_.line("memcpy($, $, $);", s.now[i], inputs_[i], bytes_of(input(*p_.body, i)));
         return s;
     }
+    /// Those of the final states, which are operands from number `from` on, and sums that begin with -0, as `sum` says: it
+    /// leaves the bits of what is added first.
+    States first_cotangents(std::size_t from, const std::string& sum)
+    {
+        const std::size_t n = p_.active_states.size();
+        const States g = states(*p_.pull, n + p_.active_constants.size(), "g", "h");
+        for (std::size_t i = 0; i < g.now.size(); ++i) {
+            const GraphNode& x = input(*p_.pull, i);
+            if (i < n)
+                w_.line("memcpy($, $, $);", g.now[i], inputs_[from + i], bytes_of(x));
+            else
+                w_.line("for (ptrdiff_t j = 0; j < $; ++j) $[j] = " + sum + ";", element_count(x.shape),
+                        g.now[i], type(x.dtype));
+        }
+        return g;
+    }
     void swap(const Graph& g, const States& s)
     {
         for (std::size_t i = 0; i < s.now.size(); ++i)

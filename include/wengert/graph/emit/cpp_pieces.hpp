@@ -39,8 +39,6 @@ protected:
         return filled("arena + $", at);
     }
     static std::string number(std::int64_t n) { return std::to_string(n); }
-    /// A divisor, which may be 0.
-    std::string real_number(std::int64_t n) const { return literal_text(static_cast<double>(n), n_->dtype); }
     bool real() const { return differentiable(n_->dtype); }
     /// The library's own function.
     std::string own(const char* f) const

@@ -17,7 +17,7 @@ public:
         constants_ = inputs_.size() - 2 * p_.states - p_.xs - active_ - given_;
         simulate();
         const States s = states(*p_.body, p_.states, "s", "t");
-        const States g = cotangents();
+        const States g = first_cotangents(rows() + p_.states, "($)-0.0");
         const std::size_t fixed = carried_ + p_.states + p_.xs + given_;
         const auto graph = LoopPlans::body_of(p_);
         const Names constants = slice(p_.states + p_.xs, constants_);
@@ -80,19 +80,6 @@ private:
         return {0, static_cast<std::uint64_t>(p_.steps), static_cast<std::uint64_t>(p_.snapshots)};
     }
 
-    States cotangents()
-    {
-        const States g = states(*p_.pull, carried_, "g", "h");
-        for (std::size_t i = 0; i < carried_; ++i) {
-            const GraphNode& x = input(*p_.pull, i);
-            if (i < active_)
-                w_.line("memcpy($, $, $);", g.now[i], inputs_[rows() + p_.states + i], bytes_of(x));
-            else
-                w_.line("for (ptrdiff_t j = 0; j < $; ++j) $[j] = ($)-0.0;", element_count(x.shape), g.now[i],
-                        type(x.dtype));
-        }
-        return g;
-    }
     /// What waits: steps, the states there is room for, which of the states kept is that before them (0 the initial one, then
     /// those given, then those made here). It begins with the parts of the pass forward.
     void stack()

@@ -192,8 +192,6 @@ public:
         --depth_;
         line(text);
     }
-    /// After a loop without braces.
-    void undent() { --depth_; }
 
     /// Where v's first element is.
     std::string pointer(ValueId v)

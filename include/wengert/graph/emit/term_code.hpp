@@ -94,7 +94,7 @@ public:
     /// Which steps are written: operations that the result needs.
     static std::vector<bool> operations(const TypedProgram& p)
     {
-        std::vector<bool> live = needed(p);
+        std::vector<bool> live = needed_steps(p.steps(), p.root());
         for (std::size_t i = 0; i < live.size(); ++i)
             live[i] = live[i] && p.steps()[i].kind != TermKind::input &&
                       !p.is_constant(static_cast<std::int32_t>(i));
@@ -103,7 +103,8 @@ public:
     /// Which of so many operands the result is made from.
     static std::vector<bool> read(const TypedProgram& p, std::size_t operands)
     {
-        std::vector<bool> live = needed(p), read(operands, false);
+        const std::vector<bool> live = needed_steps(p.steps(), p.root());
+        std::vector<bool> read(operands, false);
         for (std::size_t i = 0; i < live.size(); ++i)
             if (const TermStep& s = p.steps()[i]; live[i] && s.kind == TermKind::input)
                 read[static_cast<std::size_t>(s.a)] = true;
@@ -122,30 +123,6 @@ public:
     }
 
 private:
-    /// The steps that the result needs; of the zero-cotangent rule, which is one call, its two operands.
-    static std::vector<bool> needed(const TypedProgram& p)
-    {
-        std::vector<bool> live(p.steps().size(), false);
-        live[static_cast<std::size_t>(p.root())] = true;
-        for (std::size_t i = live.size(); i-- > 0;) {
-            const TermStep& s = p.steps()[i];
-            if (!live[i] || s.kind == TermKind::input) continue;
-            const bool guard = guard_of(p, s);
-            for (const std::int32_t k : {guard ? p.step(p.step(s.a).a).a : s.a, guard ? s.c : s.b, s.c})
-                if (k >= 0) live[static_cast<std::size_t>(k)] = true;
-        }
-        return live;
-    }
-    /// where(g == zero_cotangent && !is_finite(r), 0, r)
-    static bool guard_of(const TypedProgram& p, const TermStep& s)
-    {
-        if (s.kind != TermKind::where) return false;
-        const TermStep& c = p.step(s.a);
-        if (c.kind != TermKind::logical_and) return false;
-        const TermStep& same = p.step(c.a);
-        return same.kind == TermKind::equal && p.step(same.b).kind == TermKind::zero_cotangent;
-    }
-
     void define(std::size_t i, const std::string& expression)
     {
         names_[i] = "t" + std::to_string(count_++);
@@ -175,7 +152,7 @@ private:
     std::string expression(const TermStep& s) const
     {
         const TypedProgram& p = *program_;
-        if (guard_of(p, s)) return guard(s);
+        if (const SilentStep rule = silent_step(p.steps(), s)) return guard(s, rule);
         const bool selects = s.kind == TermKind::where || s.kind == TermKind::seldom;
         const DType type = selects ? p.partner(s.b, s.c) : s.b < 0 ? p.type(s.a) : p.partner(s.a, s.b);
         const Operands in = {operand(s.a, type), operand(s.b, type), operand(s.c, type)};
@@ -241,13 +218,12 @@ private:
         if (!calls_ || !is_long(kind)) return name;
         return filled("$<$<$>>", kind >= TermKind::add ? "called2" : "called", name, vector(type));
     }
-    std::string guard(const TermStep& s) const
+    std::string guard(const TermStep& s, const SilentStep& rule) const
     {
         const TypedProgram& p = *program_;
-        const TermStep& same = p.step(p.step(s.a).a);
         const DType type = p.partner(s.b, s.c);
-        const std::string g = operand(same.a, type), r = operand(s.c, type);
-        if (p.step(same.a).kind == TermKind::constant && p.step(same.a).value != 0) return r;
+        const std::string g = operand(rule.g, type), r = operand(rule.r, type);
+        if (p.step(rule.g).kind == TermKind::constant && p.step(rule.g).value != 0) return r;
         if (vectors_) return filled("guarded($, zero, $)", g, r);
         helpers_->insert(std::string("guarded_") + row_of(type).lane);
         return filled("$guarded_$($, $)", prefix_, row_of(type).lane, g, r);

@@ -89,6 +89,9 @@ private:
     std::vector<Guard> guards_;
 };
 
+/// The same graph with the values of its guards as further outputs.
+Graph with_guards_as_outputs(Graph g);
+
 /// The product of matrices that a node says it is. Throws TapeError where it names operands that it does not have.
 MatrixProduct product_of(const GraphNode& n);
 

@@ -82,6 +82,12 @@ WENGERT_INLINE void Graph::finish(const Graph& from, const std::vector<ValueId>&
     }
 }
 
+WENGERT_INLINE Graph with_guards_as_outputs(Graph g)
+{
+    for (std::size_t k = 0; k < g.guards().size(); ++k) g.output(g.guards()[k].value);
+    return g;
+}
+
 WENGERT_INLINE MatrixProduct product_of(const GraphNode& n)
 {
     const MatrixProduct p = n.primitive->product(n.op.get());

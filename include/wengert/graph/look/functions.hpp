@@ -31,42 +31,16 @@ public:
     }
 };
 
-namespace detail {
-
-inline void check_inputs(const Graph& g, const std::vector<AnyTensor>& x, const Site& at)
-{
-    if (x.size() != g.inputs().size())
-        fail<ShapeError>(
-            "graph",
-            std::to_string(x.size()) + " tensors for " + std::to_string(g.inputs().size()) + " inputs", at);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const GraphNode& n = g.node(g.inputs()[i]);
-        const Block& b = *x[i].value;
-        const std::string which = "input " + std::to_string(i) + " is " + type_text(n.dtype, n.shape) +
-                                  ", not " + type_text(b.dtype, b.shape);
-        if (b.dtype != n.dtype) fail<DTypeError>("graph", which, at);
-        if (!(b.shape == n.shape)) fail<ShapeError>("graph", which, at);
-    }
-}
-
-/// The same graph with the values of its guards as outputs behind its own.
-inline Graph with_guards_as_outputs(const Graph& g)
-{
-    Graph all = g;
-    for (const Guard& guard : g.guards()) all.output(guard.value);
-    return all;
-}
-
-}  // namespace detail
-
 /// The outputs of a graph on tensors of its inputs' dtypes and shapes, each operation by the library's dispatch: it may be
 /// differentiated. Throws ShapeError, DTypeError; TapeError where a guard does not hold.
 inline Outputs run(const Graph& g, const std::vector<AnyTensor>& inputs,
                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    detail::check_inputs(g, inputs, at);
+    std::vector<Ref<Block>> blocks;
+    for (const AnyTensor& x : inputs) blocks.push_back(x.value);
+    detail::check_inputs("graph", g, blocks, at);
     if (g.guards().empty()) return replay(g, inputs);
-    std::vector<AnyTensor> out = replay(detail::with_guards_as_outputs(g), inputs);
+    std::vector<AnyTensor> out = replay(with_guards_as_outputs(g), inputs);
     for (std::size_t k = 0; k < g.guards().size(); ++k) {
         const Guard& guard = g.guards()[k];
         const Block& found = *out[g.outputs().size() + k].value;
@@ -96,7 +70,7 @@ inline Graph differentiate(const Graph& g, Site at = {__builtin_FILE(), __builti
         fail<TapeError>(
             "graph",
             "the first output must be one number, it is " + detail::type_text(first.dtype, first.shape), at);
-    const Graph all = detail::with_guards_as_outputs(g);
+    const Graph all = with_guards_as_outputs(g);
     // What hooks bring back are other blocks, which the graph would take for constants.
     const Restore<std::shared_ptr<SavedHooks>> unpacked(Tape::current().hooks, nullptr);
     Trace trace;

@@ -5,7 +5,7 @@
 #include "../ir/watch.hpp"
 #include "annotations.hpp"
 #include "chrome_trace.hpp"
-#include "elements.hpp"
+#include "text.hpp"
 
 namespace wengert {
 
@@ -113,24 +113,6 @@ inline std::vector<Ref<Block>> inputs_for_run(const Graph& g, const std::vector<
     return in;
 }
 
-inline void check_profiled(const Graph& g, const std::vector<Ref<Block>>& inputs, const Site& at)
-{
-    if (inputs.size() != g.inputs().size())
-        fail<ShapeError>("profile",
-                         std::to_string(inputs.size()) + " arrays for " + std::to_string(g.inputs().size()) +
-                             " inputs",
-                         at);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const GraphNode& n = g.node(g.inputs()[i]);
-        const Block& b = *inputs[i];
-        if (b.dtype == n.dtype && b.shape == n.shape) continue;
-        const std::string what = "input " + std::to_string(i) + " is " + type_text(n.dtype, n.shape) +
-                                 ", not " + type_text(b.dtype, b.shape);
-        if (b.dtype != n.dtype) fail<DTypeError>("profile", what, at);
-        fail<ShapeError>("profile", what, at);
-    }
-}
-
 }  // namespace detail
 
 /// The plan that a backend makes for a graph: inspect(g, wengert::tile). Of a backend that plans nothing, as `interpret`, it
@@ -152,7 +134,7 @@ inline std::vector<ProfileEvent> profile(const Graph& g, const std::vector<Ref<B
                                          PlanOptions options = {},
                                          Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    detail::check_profiled(g, inputs, at);
+    detail::check_inputs("profile", g, inputs, at);
     PlanWatch watch;
     watch.timed = true;
     options.watch = &watch;

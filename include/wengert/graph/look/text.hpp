@@ -73,6 +73,9 @@ template <class Line> void write_graph(const Graph& g, const Annotations& notes,
     });
     write_one_graph(g, notes, numbers, line);
 }
+/// Throws ShapeError and DTypeError, in the name of `who`, where these are no inputs of g.
+void check_inputs(std::string_view who, const Graph& g, const std::vector<Ref<Block>>& x, const Site& at);
+
 inline std::string head_text() { return "wengert graph " + std::to_string(graph_text_version) + "\n"; }
 
 }  // namespace detail

@@ -65,6 +65,23 @@ WENGERT_INLINE std::string line_text(const GraphNode& n, ValueId v, const std::s
     return out + comment_text(n.at, note) + "\n";
 }
 
+WENGERT_INLINE void check_inputs(std::string_view who, const Graph& g, const std::vector<Ref<Block>>& x,
+                                 const Site& at)
+{
+    if (x.size() != g.inputs().size())
+        fail<ShapeError>(
+            who, std::to_string(x.size()) + " tensors for " + std::to_string(g.inputs().size()) + " inputs",
+            at);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const GraphNode& n = g.node(g.inputs()[i]);
+        const Block& b = *x[i];
+        const std::string which = "input " + std::to_string(i) + " is " + type_text(n.dtype, n.shape) +
+                                  ", not " + type_text(b.dtype, b.shape);
+        if (b.dtype != n.dtype) fail<DTypeError>(who, which, at);
+        if (!(b.shape == n.shape)) fail<ShapeError>(who, which, at);
+    }
+}
+
 }  // namespace detail
 
 WENGERT_INLINE std::string to_text(const Graph& g, const Annotations& notes)

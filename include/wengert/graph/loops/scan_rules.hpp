@@ -94,23 +94,9 @@ inline void scan_pull_vjp(const Node& n, const AnyTensor& h, Cotangents& out, co
 inline AnyTensor scan_pull_jvp(const LoopParameters& p, const std::vector<AnyTensor>& in,
                                const AnyTensor* dots)
 {
-    Tape& tape = Tape::current();
-    const Site at = tape.site_override;
-    LevelScope scope(tape, true);
-    std::vector<AnyTensor> x = in, parts;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-        if (!dots[i].value) continue;
-        x[i] = lift_any(in[i], scope.level(), "scan", at);
-        Node& node = *x[i].node;
-        if (!node.tangents) node.tangents = new std::vector<Tangent>;
-        node.tangents->push_back({scope.level(), dots[i]});
-    }
-    for (const AnyTensor& y : pulled_with_all_states(p, x, at)) {
-        const AnyTensor* dot = y.node ? y.node->tangent(scope.level()) : nullptr;
-        parts.push_back(dot ? *dot : AnyTensor{});
-    }
-    scope.close();
-    return packed_from(p, parts);
+    const Site at = Tape::current().site_override;
+    const auto run = [&](const std::vector<AnyTensor>& x) { return pulled_with_all_states(p, x, at); };
+    return packed_from(p, push_by_running(run, in, dots, "scan", at));
 }
 
 }  // namespace wengert::detail

@@ -37,7 +37,7 @@ public:
             result_ = p.describe(in).id;
         }
         number_.assign(program_.steps.size(), -1);
-        if (!write(result_) || recipe.steps.size() > most) recipe.steps.clear();
+        if (!write() || recipe.steps.size() > most) recipe.steps.clear();
     }
     Recipe recipe;
 
@@ -61,71 +61,38 @@ private:
         }
     }
 
-    /// Is step i the zero-cotangent rule, r or 0 where g is 0 and r not finite?
-    bool is_guard(std::int32_t i, std::int32_t& g, std::int32_t& r) const
+    bool write()
     {
-        if (step(i).kind != TermKind::where) return false;
-        r = step(i).c;
-        const TermStep &both = step(step(i).a), &zero = step(step(i).b);
-        if (both.kind != TermKind::logical_and || zero.kind != TermKind::constant || zero.value != 0)
-            return false;
-        const TermStep &silent = step(both.a), &broken = step(both.b);
-        if (silent.kind != TermKind::equal || broken.kind != TermKind::logical_not) return false;
-        g = silent.a;
-        return step(silent.b).kind == TermKind::zero_cotangent &&
-               step(broken.a).kind == TermKind::is_finite && step(broken.a).a == r;
-    }
-
-    /// The steps of a rule are in order and few; those that the result does not need are not reached.
-    bool write(std::int32_t i)
-    {
-        std::vector<std::int32_t> wanted{i};
-        std::vector<bool> needed(program_.steps.size(), false);
-        while (!wanted.empty()) {
-            const std::int32_t k = wanted.back();
-            wanted.pop_back();
-            if (needed[static_cast<std::size_t>(k)]) continue;
-            needed[static_cast<std::size_t>(k)] = true;
-            if (!inputs_of(k, wanted)) return false;
-        }
+        const std::vector<bool> needed = needed_steps(program_.steps, result_);
         for (std::size_t k = 0; k < needed.size(); ++k)
-            if (needed[k]) append(static_cast<std::int32_t>(k));
+            if (needed[k] && !append(static_cast<std::int32_t>(k))) return false;
         return !recipe.steps.empty();
     }
-    bool inputs_of(std::int32_t k, std::vector<std::int32_t>& out) const
+    /// False where the machine has no such operation.
+    bool append(std::int32_t k)
     {
         const TermStep& s = step(k);
-        std::int32_t g = 0, r = 0;
         if (s.kind == TermKind::input || s.kind == TermKind::constant) return true;
-        if (is_guard(k, g, r)) {
-            out.insert(out.end(), {g, r});
-            return true;
-        }
-        if (operation(s.kind) == Arith::none) return false;
-        for (std::int32_t i : {s.a, s.b, s.c})
-            if (i >= 0) out.push_back(i);
-        return true;
-    }
-    void append(std::int32_t k)
-    {
-        const TermStep& s = step(k);
-        if (s.kind == TermKind::input || s.kind == TermKind::constant) return;
         Recipe::Step o;
-        std::int32_t g = 0, r = 0;
-        if (is_guard(k, g, r)) {
-            if (scales(g, r))
-                return void(number_[static_cast<std::size_t>(k)] = number_[static_cast<std::size_t>(r)]);
-            o = {Arith::guard, operand(r), operand(g), {}};
+        std::int32_t& number = number_[static_cast<std::size_t>(k)];
+        if (const SilentStep rule = silent_step(program_.steps, s)) {
+            if (scales(rule.g, rule.r)) {
+                number = number_[static_cast<std::size_t>(rule.r)];
+                return true;
+            }
+            o = {Arith::guard, operand(rule.r), operand(rule.g), {}};
         } else {
             o.op = operation(s.kind);
+            if (o.op == Arith::none) return false;
             o.left = operand(s.a);
             o.right = s.kind == TermKind::square     ? o.left
                       : s.kind == TermKind::negative ? Operand{Operand::number, 0, -1}
                                                      : operand(s.b);
             if (o.op == Arith::fma) o.third = operand(s.c);
         }
-        number_[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(recipe.steps.size());
+        number = static_cast<std::int32_t>(recipe.steps.size());
         recipe.steps.push_back(o);
+        return true;
     }
     /// The product just written, of g and something, gets the rule itself.
     bool scales(std::int32_t g, std::int32_t r)
