@@ -365,3 +365,29 @@ TEST_CASE("What a cell's function captures is a constant; numbers that are recor
     CHECK_THAT(message(given), contains("[kernel]") && contains("captures"));
     CHECK(wg::grad(passed)(R(2.0)).value() == 2.5);
 }
+
+TEST_CASE("Graphs for arrays of other lengths follow from those for two")
+{
+    const auto f = wg::kernel([](auto x, auto y) {
+        using std::sqrt;
+        return x > y ? sqrt(x) * y : x * y * y;
+    });
+    const auto plain = [](const D& x, const D& y) { return where(x > y, sqrt(x) * y, x * y * y); };
+    const auto check = [&](const D& x, const D& y) {
+        const D a = f(x, y), b = plain(x, y);
+        REQUIRE(a.shape() == b.shape());
+        CHECK(wg::allclose(a, b, 1e-14));
+        const auto g = wg::grad<0, 1>([&](const D& p, const D& q) { return sum(f(p, q)); })(x, y);
+        const auto h = wg::grad<0, 1>([&](const D& p, const D& q) { return sum(plain(p, q)); })(x, y);
+        CHECK((wg::allclose(std::get<0>(g), std::get<0>(h), 1e-13) &&
+               wg::allclose(std::get<1>(g), std::get<1>(h), 1e-13)));
+    };
+    const auto row = [](std::size_t n, double from) { return wg::linspace<double>(from, 2.0, n); };
+    for (std::size_t n = 2; n < 30; ++n) check(row(n, 0.1), row(n, 0.9));
+    INFO(f.explain());
+    CHECK_THAT(f.explain(), contains("tile: 2 graphs made, ") && !contains(" 0 more for other lengths"));
+    for (const std::size_t n : {7, 8, 9, 1, 0}) check(row(n, 0.1), row(1, 0.9));
+    for (const std::size_t n : {7, 8, 9, 1, 2})
+        check(wg::reshape(row(2 * n, 0.1), {static_cast<std::int64_t>(n), 2}), row(2, 0.9));
+    for (const std::size_t n : {3, 4, 5, 1}) check(row(n, 0.1), wg::reshape(row(2, 0.9), {2, 1}));
+}

@@ -218,6 +218,10 @@ TEST_CASE("Special functions")
     FORMULA(sph_bessel(0, x), 1.3), FORMULA(sph_bessel(3, x), 1.3), FORMULA(sph_neumann(2, x), 1.3);
     FORMULA(legendre(0, x) * x, 0.3), FORMULA(legendre(5, x), 0.3), FORMULA(laguerre(4, x), 0.3);
     FORMULA(hermite(5, x), 0.3), FORMULA(assoc_laguerre(4, 2, x), 0.3);
+    FORMULA(assoc_legendre(4, 0, x), 0.3), FORMULA(assoc_legendre(4, 2, x), 0.3),
+        FORMULA(assoc_legendre(5, 3, x), -0.4);
+    FORMULA(sph_legendre(4, 0, x), 0.3), FORMULA(sph_legendre(4, 3, x), 0.9),
+        FORMULA(sph_legendre(3, 2, x), 2.0);
 }
 #endif
 

@@ -109,6 +109,21 @@ TEST_CASE("All blocks of a structure at once")
     const auto total = [](const wg::Tensor<double>& x) { return sum(whole(energy)(x)); };
     CHECK(wg::allclose(dense(H), wg::hessian(total)(unknowns), 1e-14));
     CHECK((H.columns.size() == 17 && H.rows.size() == 6));
+    // The pattern of a row: in both ways, through a loop, not through what is flat.
+    const auto rows = wg::kernel([](auto a, auto b, auto c, auto w) {
+        using Number = decltype(a);
+        using std::floor;
+        const auto summed = wg::for_each(
+            3,
+            [&](const std::array<Number, 2>& s, const Number&) {
+                return std::array<Number, 2>{s[1], b * w};
+            },
+            std::array<Number, 2>{Number(0.0), Number(0.0)});
+        return std::array<Number, 3>{a > b ? a * w : c + floor(b), summed[0], c * c};
+    });
+    const auto sparse = wg::sparse_jacobian(rows, places)(unknowns, weights);
+    CHECK(wg::allclose(dense(sparse), wg::jacobian(whole(rows))(unknowns), 1e-14));
+    CHECK((sparse.rows[1] == 2 && sparse.rows[2] == 3 && sparse.rows[3] == 4 && sparse.columns[2] == 1));
     // More results than unknowns: by tangents. Numbers as data; single precision.
     const auto many = wg::kernel([](auto a, auto w) { return std::array{a * w, a * a, w - a}; });
     const auto tall =

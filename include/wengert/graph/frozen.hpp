@@ -198,7 +198,7 @@ public:
     /// path to try. Null: the long way.
     FrozenPath* plain_path() const noexcept
     {
-        if (!last_ || last_->paths.size() != 1 || !live.empty() || !options.dynamic.empty()) return nullptr;
+        if (!last_ || last_->paths.size() != 1 || !live.empty()) return nullptr;
         FrozenPath& p = *last_->paths.front();
         const bool due = options.check && ((p.replays + 1) & p.replays) == 0;
         const std::size_t outputs = p.optimized.outputs().size();

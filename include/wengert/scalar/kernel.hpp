@@ -64,6 +64,11 @@ public:
         else
             return on<typename First::device_type>(out);
     }
+    /// As KernelCalls::pattern says.
+    template <class T> std::vector<WayPattern::Set> pattern(std::size_t arguments) const
+    {
+        return calls<T>().pattern(arguments);
+    }
     /// How many ways through the function have been met, and how it runs.
     std::string explain() const
     {

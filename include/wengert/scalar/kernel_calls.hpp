@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "../graph/ir/executable.hpp"
+#include "way_pattern.hpp"
 #include "way_tensors.hpp"
 
 #ifdef WENGERT_COMPILED
@@ -92,8 +93,11 @@ public:
         auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.thread == me; });
         if (slot == slots_.end() && slots_.size() < most_threads)
             slot = slots_.insert(
-                slot, {me, Graphs({ways}, {.backend = o.backend, .background = o.background, .check = false},
-                                  Site{})});
+                slot,
+                {me,
+                 Graphs({ways},
+                        {.backend = o.backend, .background = o.background, .check = false, .dynamic = {0}},
+                        Site{})});
         else if (slot == slots_.end())
             slot = slots_.begin();  // used longest ago
         slot->thread = me;
@@ -106,7 +110,8 @@ public:
         for (const Slot& s : slots_) {
             const auto [done, reason] = s.graphs.told();
             text += "\n  " + std::string(s.graphs.backend().name) + ": " + std::to_string(done.traces) +
-                    " graphs made, " + std::to_string(done.kernels) + " loops and calls in the last; " +
+                    " graphs made, " + std::to_string(done.specialised) + " more for other lengths, " +
+                    std::to_string(done.kernels) + " loops and calls in the last; " +
                     std::to_string(done.replays) + " calls answered, " + std::to_string(done.inlined) +
                     " operation by operation inside of something else, " + std::to_string(done.eager_calls) +
                     " so as graphs were in use; " + reason;
@@ -154,6 +159,12 @@ public:
         if (out.empty()) out = f.each(f.function, in, shape, at);
         for (auto& y : out) y = broadcast_to(y, shape, at);
         return out;
+    }
+    /// For each result the arguments that it depends on, by the ways that have been met; nothing where each cell runs by itself.
+    std::vector<WayPattern::Set> pattern(std::size_t arguments) const
+    {
+        const std::shared_ptr<const Way> ways = known();
+        return ways ? WayPattern(arguments).of(*ways) : std::vector<WayPattern::Set>();
     }
     std::string explain(const char* precision) const
     {

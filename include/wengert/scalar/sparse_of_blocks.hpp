@@ -126,18 +126,22 @@ public:
         m.rows.reserve(structure_.blocks() * J.size() + 1);
         m.columns.reserve(structure_.blocks() * J.size() * n);
         m.values.reserve(m.columns.capacity());
+        const auto pattern = function_.template pattern<T>(n + sizeof...(Data));
         for (std::size_t b = 0; b < structure_.blocks(); ++b)
-            for (const auto& row : J) append(m, row, b);
+            for (std::size_t r = 0; r < J.size(); ++r)
+                append(m, J[r], pattern.empty() ? WayPattern::Set(n, true) : pattern[r], b);
         return m;
     }
 
 private:
     /// A row of a block. Of an unknown that it has twice the derivatives add up.
     template <class T>
-    void append(SparseMatrix<T>& m, const std::array<std::vector<T>, n>& row, std::size_t block) const
+    void append(SparseMatrix<T>& m, const std::array<std::vector<T>, n>& row, const WayPattern::Set& depends,
+                std::size_t block) const
     {
         std::int64_t last = -1;
         for (const std::size_t k : structure_.order(block)) {
+            if (!depends[k]) continue;
             const std::int64_t column = structure_.places(block)[k];
             if (column == last) {
                 m.values.back() += row[k][block];
@@ -233,8 +237,8 @@ private:
 
 /// sparse_jacobian(kernel(f), places)(x, data…): the Jacobian of all blocks of a structure at once, by the unknowns x, a tensor of rank 1. The
 /// kernel takes a block's n unknowns and then what else it depends on, of which `data` has numbers or tensors with an element for each
-/// block; rows are the results of the first block, then those of the second one. A block's rows have all of its columns, so entries may
-/// be 0. Throws ShapeError for a place that x does not have.
+/// block; rows are the results of the first block, then those of the second one. A row has the columns that its result depends on in some way through
+/// the kernel's function that has been met. Throws ShapeError for a place that x does not have.
 template <class F, std::size_t n>
 auto sparse_jacobian(detail::Kernel<F> f, BlockPlaces<n> places,
                      Site at = {__builtin_FILE(), __builtin_LINE()})

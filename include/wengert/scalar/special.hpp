@@ -237,6 +237,51 @@ template <detail::ActiveNumber X> X legendre(unsigned n, const X& x) { return de
 template <detail::ActiveNumber X> X laguerre(unsigned n, const X& x) { return detail::by_degree(n, X(1.0 - x), [&](double k) { return 2 * k + 1 - x; }, [](double k) { return k; }); }
 template <detail::ActiveNumber X> X assoc_laguerre(unsigned n, unsigned m, const X& x) { return detail::by_degree(n, X(1.0 + m - x), [&](double k) { return 2 * k + 1 + m - x; }, [&](double k) { return k + m; }); }
 template <detail::ActiveNumber X> X hermite(unsigned n, const X& x) { return detail::by_degree(n, X(2.0 * x), [&](double k) { return 2.0 * (k + 1) * x; }, [](double k) { return 2 * k * (k + 1); }); }
+namespace detail {
+/// P of degree l and order m without the phase (−1)ᵐ, as std has it, from (2m − 1)!! sᵐ for l = m on; s is √(1 − x²) (8.5.3, 8.6.6).
+template <class X> X legendre_of_order(unsigned l, unsigned m, const X& x, const X& s)
+{
+    if (m > l) return X(0.0) * x;
+    X before(0.0), p(1.0);
+    for (unsigned k = 0; k < m; ++k) p = (2.0 * k + 1.0) * s * p;
+    for (unsigned k = m; k < l; ++k) {
+        const X next = ((2.0 * k + 1.0) * x * p - static_cast<double>(k + m) * before) / (k + 1.0 - m);
+        before = p, p = next;
+    }
+    return p;
+}
+}  // namespace detail
+template <detail::ActiveNumber X> X assoc_legendre(unsigned l, unsigned m, const X& x) { return detail::legendre_of_order(l, m, x, m ? X(sqrt(1.0 - x * x)) : X(0.0)); }
+/// Of the angle θ, normalized, with the phase (−1)ᵐ.
+template <detail::ActiveNumber X> X sph_legendre(unsigned l, unsigned m, const X& theta)
+{
+    double square = (2.0 * l + 1.0) / (4.0 * std::numbers::pi);
+    for (unsigned k = l - std::min(l, m) + 1; k <= l + m; ++k) square /= k;
+    const X s = sin(theta);
+    return (m % 2 ? -1.0 : 1.0) * std::sqrt(square) * detail::legendre_of_order(l, m, X(cos(theta)), s < X(0.0) ? X(-s) : s);
+}
+
+// Functions whose derivatives are not of this kind.
+
+namespace detail {
+template <class X> inline constexpr bool has_derivative_here = false;
+}
+template <class A, class B, class C>
+    requires(detail::ActiveNumber<A> || detail::ActiveNumber<B> || detail::ActiveNumber<C>)
+void ellint_3(const A&, const B&, const C&)
+{
+    static_assert(detail::has_derivative_here<A>, "wengert: ellint_3 of a Real has no derivative here: wrap it in external(), or pass value()");
+}
+template <class A, class B>
+    requires(detail::ActiveNumber<A> || detail::ActiveNumber<B>)
+void comp_ellint_3(const A&, const B&)
+{
+    static_assert(detail::has_derivative_here<A>, "wengert: comp_ellint_3 of a Real has no derivative here: wrap it in external(), or pass value()");
+}
+template <detail::ActiveNumber X> void riemann_zeta(const X&)
+{
+    static_assert(detail::has_derivative_here<X>, "wengert: riemann_zeta of a Real has no derivative here: wrap it in external(), or pass value()");
+}
 // clang-format on
 
 }  // namespace wengert
