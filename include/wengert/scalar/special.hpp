@@ -268,19 +268,22 @@ template <class X> inline constexpr bool has_derivative_here = false;
 }
 template <class A, class B, class C>
     requires(detail::ActiveNumber<A> || detail::ActiveNumber<B> || detail::ActiveNumber<C>)
-void ellint_3(const A&, const B&, const C&)
+double ellint_3(const A&, const B&, const C&)
 {
     static_assert(detail::has_derivative_here<A>, "wengert: ellint_3 of a Real has no derivative here: wrap it in external(), or pass value()");
+    return 0;
 }
 template <class A, class B>
     requires(detail::ActiveNumber<A> || detail::ActiveNumber<B>)
-void comp_ellint_3(const A&, const B&)
+double comp_ellint_3(const A&, const B&)
 {
     static_assert(detail::has_derivative_here<A>, "wengert: comp_ellint_3 of a Real has no derivative here: wrap it in external(), or pass value()");
+    return 0;
 }
-template <detail::ActiveNumber X> void riemann_zeta(const X&)
+template <detail::ActiveNumber X> double riemann_zeta(const X&)
 {
     static_assert(detail::has_derivative_here<X>, "wengert: riemann_zeta of a Real has no derivative here: wrap it in external(), or pass value()");
+    return 0;
 }
 // clang-format on
 
