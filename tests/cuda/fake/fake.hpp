@@ -8,6 +8,7 @@
 //     WENGERT_FAKE_CUDA_FAIL=cuMemAllocAsync:3:1:2   the third call, for once, returns 2; `*` counts calls of all functions
 //     WENGERT_FAKE_CUDA_KEEP=FOLDER       where the text of all kernels that are compiled goes (bench/kernels.py)
 //     WENGERT_FAKE_CUDA_ARCHITECTURE=75   of the devices (90)
+//     WENGERT_FAKE_CUDA_FLAGS=-fsanitize=… the host's compiler is given for kernels
 //     WENGERT_FAKE_CUDA_LATER=1           NVRTC hands text out as code, of which the driver makes some when it is loaded
 //     WENGERT_FAKE_CUDA_NVRTC=FILE        a real NVRTC, which has to compile all text as well, for sm_80 and sm_90
 //
@@ -22,7 +23,11 @@
 // taken back, and lies between red zones: after every run of queues those are looked at, and a changed one is error 700, which
 // stays, as on a device. Copies of what is no device memory are refused.
 //
-// What it cannot see: races between blocks, and between threads from one barrier to the next; memory order; misaligned accesses;
+// The driver and the kernels may be compiled with sanitizers (WENGERT_SANITIZED_CUDA in cuda.cmake): then nothing reads a byte of
+// device memory or of a block's shared memory that was not taken, and accesses are aligned.
+//
+// What it cannot see: races between blocks, and between threads from one barrier to the next; memory order; misaligned accesses
+// without sanitizers;
 // the limits of registers and of shared memory; warps that diverge; what differs between the host's arithmetic and a device's;
 // accesses that jump over a red zone; and any real timing.
 #pragma once
