@@ -40,8 +40,6 @@ public:
     {
         for (const auto* list : {&constants_, &fixed_, &handed_out_, &kept_})
             for (const Ref<Block>& b : *list) end_of(b);
-        end_of(table_.there());
-        end_of(guards_there_);
     }
 
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
@@ -149,8 +147,8 @@ private:
     template <class F> void timed(const Gpu& gpu, std::size_t t, const F& work)
     {
         if (!watch_ || !watch_->timed) return work();
-        using namespace std::chrono;
-        const auto now = [] { return nanoseconds(steady_clock::now().time_since_epoch()).count(); };
+        using std::chrono::steady_clock;
+        const auto now = [] { return steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
         watch_->ticks[2 * t] = now();
         work();
         gpu.wait();
@@ -159,10 +157,9 @@ private:
 
     void begin(const std::vector<Ref<Block>>& inputs)
     {
-        users_ =
-            std::any_of(inputs.begin(), inputs.end(), [](const Ref<Block>& x) { return x->access.device; })
-                ? device_
-                : std::uint8_t{0};
+        users_ = 0;
+        for (const Ref<Block>& x : inputs)
+            if (x->access.device) users_ = device_;
         for (ValueId v : graph_.inputs()) {
             const Ref<Block>& x = inputs[graph_.node(v).index];
             if (crossings_.needs(v))
@@ -300,7 +297,7 @@ private:
             if (!capturable_.passes_on(k) && !capturable_.by_table(plan_.root(graph_.outputs()[k])))
                 handed_out_[k] = output(k, fixed_, handed_out_);
         kept_ = blocks_;
-        kept_.push_back(std::move(arena_));
+        for (const Ref<Block>& b : {arena_, table_.there(), guards_there_}) kept_.push_back(b);
         kept_.insert(kept_.end(), owned_.begin(), owned_.end());
         written_ = capture.finish();
     }
