@@ -219,6 +219,48 @@ TEST_CASE("threads with a stream each, whose tensors meet", "[gpu][libraries]")
     CHECK(values(made[3]) == expected);
 }
 
+TEST_CASE("a frozen function from several threads, each in a stream of its own", "[gpu][libraries]")
+{
+    auto f = wg::freeze([](const There& x) { return sum(tanh(x) * 2.0, {1}) + 1.0; });
+    const There x = wg::to<wg::cuda>(wg::normal<double>(wg::Key(8), {20, 30}));
+    const std::vector<double> expected = values(f(x));
+    std::vector<std::vector<double>> found(3);
+    std::vector<std::thread> threads;
+    for (std::vector<double>& mine : found)
+        threads.emplace_back([&] {
+            const wg::cuda::Stream s;
+            const auto there = wg::cuda::on(s);
+            There y;
+            for (int k = 0; k < 6; ++k) y = f(x);
+            mine = values(y);
+        });
+    for (std::thread& t : threads) t.join();
+    for (const std::vector<double>& one : found) CHECK(one == expected);
+}
+
+TEST_CASE("an exception ends the scope of a stream, and what was under way there stays in order", "[gpu]")
+{
+    same_in_all_orders([](bool both) {
+        const Two s(both);
+        const There x = wg::to<wg::cuda>(wg::arange<double>(500.0));
+        There y;
+        const auto fails = [&] {
+            s.in_a([&] {
+                y = x * 3.0;
+                const There lost = y + 1.0;
+                if (lost.size() == 500) throw std::runtime_error("no");
+                return 0;
+            });
+        };
+        CHECK_THROWS_AS(fails(), std::runtime_error);
+        const There z = x - 1.0;  // where `lost` was
+        std::vector<double> all = values(s.in_b([&] { return y * z; }));
+        const std::vector<double> more = values(y);
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    });
+}
+
 TEST_CASE("the user's streams and events", "[gpu]")
 {
     using Make = int(void**, unsigned);

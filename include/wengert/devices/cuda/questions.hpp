@@ -19,15 +19,18 @@ public:
     Address ask(std::function<void()> refuse)
     {
         Queue& q = queues_.now();
-        if (full()) {
-            queues_.wait_for_all();
+        std::unique_lock lock(mutex_);
+        while (count_ == most) {
+            lock.unlock();
             look();
+            lock.lock();
         }
-        const std::lock_guard lock(mutex_);
         if (!answers_) {
-            check(Driver::get().take(&answers_, most * sizeof(std::int32_t)), "cuMemAlloc");
-            check(Driver::get().set_words(answers_, 0, most, q.stream()), "cuMemsetD32Async");
+            Address made = 0;
+            check(Driver::get().take(&made, most * sizeof(std::int32_t)), "cuMemAlloc");
+            check(Driver::get().set_words(made, 0, most, q.stream()), "cuMemsetD32Async");
             check_wait(Driver::get().wait_for_stream(q.stream()), "cuStreamSynchronize");
+            answers_ = made;
         }
         std::size_t k = 0;
         while (open_[k].refuse) ++k;
@@ -44,13 +47,16 @@ public:
         one = {};
         --count_;
     }
-    /// This thread's stream, or `all`, has been waited for. Throws what the first of them throws that has been answered with yes.
+    /// Waits for this thread's stream, or for all. Throws what the first of them throws that has been answered with yes.
     void look(bool all = true)
     {
         Open first;
         {
             const std::lock_guard lock(mutex_);
             if (count_ == 0) return;
+            if (all) queues_.wait_for_all();
+            std::array<bool, most> answered{};  // before others change what this stream waits for
+            for (std::size_t k = 0; k < most; ++k) answered[k] = is_answered(open_[k], all);
             std::int32_t answers[most] = {};
             Stream* const stream = queues_.now().stream();
             const Driver& d = Driver::get();
@@ -58,7 +64,7 @@ public:
             check_wait(d.wait_for_stream(stream), "cuStreamSynchronize");
             bool any = false;
             for (std::size_t k = 0; k < most; ++k) {
-                if (!is_answered(open_[k], all)) continue;
+                if (!answered[k]) continue;
                 if (answers[k]) {
                     check(d.set_words(place(k), 0, 1, stream), "cuMemsetD32Async");
                     if (!std::exchange(any, true) || open_[k].serial < first.serial) first = open_[k];
@@ -80,11 +86,6 @@ private:
     bool is_answered(const Open& one, bool all)
     {
         return one.ticket && (all || queues_.after(queues_.now(), *one.queue, one.ticket));
-    }
-    bool full()
-    {
-        const std::lock_guard lock(mutex_);
-        return count_ == most;
     }
     Address place(std::size_t k) const { return answers_ + k * sizeof(std::int32_t); }
 

@@ -84,7 +84,7 @@ public:
     void enter(Queue& q)
     {
         const std::lock_guard lock(mutex_);
-        make_tail(q);
+        for (Queue* one : {&main_, &q}) make_tail(*one);  // in the device's context
         ++q.scopes_;
         several_.store(true, std::memory_order_release);
     }
