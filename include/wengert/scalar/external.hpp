@@ -122,7 +122,9 @@ void external(const Inputs& inputs, Outputs&& outputs, Forward forward, Reverse 
 {
     if (detail::in_kernel())
         fail<TapeError>("external",
-                        "a kernel's cells know operations on numbers alone: call it beside the kernel", at);
+                        "a kernel's cells and frozen functions of Reals know operations on numbers alone: "
+                        "call it outside of them",
+                        at);
     const std::span in(inputs);
     const std::span out(outputs);
     using Number = std::remove_cv_t<typename decltype(in)::element_type>;
