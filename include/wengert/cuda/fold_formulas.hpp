@@ -83,13 +83,15 @@ private:
     std::string kernels(const std::string& space, const std::string& prefix) const
     {
         std::string s;
-        const bool rows = !chain_ || !chain_->columns || f_.passes.size() > 1;
-        for (std::size_t p = 0; p < f_.passes.size(); ++p)
-            for (const std::string kernel : {"rows", "join_rows", "columns", "join_columns", "join_few"})
-                if (kernel.ends_with("rows") ? rows : !chain_ || chain_->columns)
-                    s += filled(
-                        "extern \"C\" __global__ void $$_$(const $wg_fold f) { $wg_$<$wg_pass$>(f); }\n",
-                        prefix, kernel, p, space, space, kernel, space, p);
+        const auto kernels_of = [&](std::size_t p, std::initializer_list<const char*> names) {
+            for (const char* kernel : names)
+                s += filled("extern \"C\" __global__ void $$_$(const $wg_fold f) { $wg_$<$wg_pass$>(f); }\n",
+                            prefix, kernel, p, space, space, kernel, space, p);
+        };
+        for (std::size_t p = 0; p < f_.passes.size(); ++p) {
+            if (!chain_ || !chain_->columns || f_.passes.size() > 1) kernels_of(p, {"rows", "join_rows"});
+            if (!chain_ || chain_->columns) kernels_of(p, {"columns", "join_columns", "join_few"});
+        }
         if (f_.each)
             s += filled("extern \"C\" __global__ void $each(const $wg_fold f) { $wg_each(f); }\n", prefix,
                         space, space);
