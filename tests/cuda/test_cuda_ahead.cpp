@@ -71,6 +71,9 @@ TEST_CASE("a driver alone runs kernels that were compiled ahead, and graphs node
         CHECK(allclose(wg::to<wg::cpu>(frozen(wg::to<wg::cuda>(x))), wg::grad(f)(x), 0.0));
     CHECK_THAT(frozen.explain(), contains("CUDA: ") && contains("it runs node by node"));
     CHECK(frozen.stats().uncompiled > 0);
+    const auto own = wg::cuda::kernel<double>(
+        {.source = "extern \"C\" __global__ void f(const double*, double*, long long) {}", .entry = "f"});
+    CHECK_THROWS_WITH(own(wg::to<wg::cuda>(x)), contains("[f] CUDA: ") && contains("nvrtc"));
 }
 
 TEST_CASE("what the driver refuses of code compiled ahead is looked for elsewhere, or reported", "[gpu]")

@@ -57,6 +57,7 @@ inline Ref<Block> launch_user(const cuda::Kernel& k, DType dtype, std::vector<Re
     key.add(k.source);
     Function* const f =
         Kernels::of(gpu).find(gpu, "user " + key.text(), k.entry.c_str(), [&] { return k.source; });
+    if (!f) refuse(Kernels::available() ? "CUDA: the kernel has no text" : Compiler::get().reason);
     std::vector<const void*> data;
     for (const Ref<Block>& x : in) data.push_back(x->data);
     data.push_back(out->data);
