@@ -3,7 +3,6 @@
 
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/math.hpp>
-#include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/custom.hpp>
 #include <wengert/transforms/lambda.hpp>
 
@@ -120,16 +119,4 @@ TEST_CASE("elements, item, data and ragged braces")
     CHECK(m.size(-1) == 3);
     CHECK(lacks([&] { static_cast<void>(m.size(std::size_t{2})); }, __LINE__, "axis 2") == "");
     static_assert(std::is_same_v<decltype(m.size(1)), std::int64_t>);
-}
-
-TEST_CASE("a function of any number of arguments is asked for the number that it is given")
-{
-    const Tensor<double> x = {1.0, 2.0}, y = {3.0, 4.0};
-    const auto product = [](const Tensor<double>& a, const Tensor<double>& b) { return a * b; };
-    const auto f = [&](const auto&... a) { return sum(product(a...)); };  // does not compile with one
-    CHECK(wg::grad<1>(f)(x, y)(1).item() == 2.0);
-    const auto again = wg::checkpoint([&](const auto&... a) { return product(a...); });
-    const auto active = Tensor<double>(x).requires_grad(true);
-    const Tensor<double> z = again(active, y);
-    CHECK(made_at(z) == here(__LINE__ - 1));
 }

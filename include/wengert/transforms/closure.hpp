@@ -18,37 +18,34 @@ concept NoSite = !std::is_same_v<X, Site>;
 /// A concept, which nobody looks into before Self is complete.
 template <class Self, class... X>
 concept Accepts = Self::template accepts<X...>();
-/// A call with one argument more is none of this overload's: f is not asked whether it takes fewer.
-template <class At>
-concept TheSite = std::is_same_v<At, Site>;
 
 /// Gives Self, which has at_line(at, x…) and accepts<X…>, a call operator that ends with the user's line. A default
 /// argument cannot follow a pack: the operator is written out for up to four arguments, and with more of them the line
 /// is the one on which the closure was made.
 template <class Self> class Closure : public ClosureBase {
 public:
-    template <NoSite A, TheSite At = Site>
+    template <NoSite A>
         requires Accepts<Self, A>
-    auto operator()(const A& a, At at = {__builtin_FILE(), __builtin_LINE()}) const
+    auto operator()(const A& a, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a);
     }
-    template <NoSite A, NoSite B, TheSite At = Site>
+    template <NoSite A, NoSite B>
         requires Accepts<Self, A, B>
-    auto operator()(const A& a, const B& b, At at = {__builtin_FILE(), __builtin_LINE()}) const
+    auto operator()(const A& a, const B& b, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a, b);
     }
-    template <NoSite A, NoSite B, NoSite C, TheSite At = Site>
+    template <NoSite A, NoSite B, NoSite C>
         requires Accepts<Self, A, B, C>
-    auto operator()(const A& a, const B& b, const C& c, At at = {__builtin_FILE(), __builtin_LINE()}) const
+    auto operator()(const A& a, const B& b, const C& c, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a, b, c);
     }
-    template <NoSite A, NoSite B, NoSite C, NoSite D, TheSite At = Site>
+    template <NoSite A, NoSite B, NoSite C, NoSite D>
         requires Accepts<Self, A, B, C, D>
     auto operator()(const A& a, const B& b, const C& c, const D& d,
-                    At at = {__builtin_FILE(), __builtin_LINE()}) const
+                    Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a, b, c, d);
     }
