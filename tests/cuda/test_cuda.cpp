@@ -669,7 +669,7 @@ TEST_CASE("saved values wait in the host's memory", "[gpu]")
     CHECK(live() - packed >= 16000);
 }
 
-TEST_CASE("positions beyond 2³¹", "[gpu]")
+TEST_CASE("positions beyond 2³¹", "[gpu][libraries]")
 {
     const std::int64_t n = std::int64_t{1} << 33;
     const auto long_row = wg::broadcast_to(wg::to<wg::cuda>(Tensor<float>{{1.0F}, {2.0F}}), {2, n});

@@ -169,7 +169,7 @@ WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t m
     call(in, run);
     if (stream.segment() != 0)
         fail<MemoryError>(who, "a cell does more than 2^31 operations: no kernel, scalar code", {});
-    run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
+    if (stream.size() > 1) run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
     for (const ScalarMoves::Entered& e : moves.entered)
         for (std::uint32_t k = 0; k < e.from.size(); ++k)
             run.steps[e.first + k - 1].word =
