@@ -340,7 +340,7 @@ void fold_lines(std::size_t outer, std::size_t n, std::size_t inner, double numb
     const Lines<L, operands> all{{x, more...}, n, inner, static_cast<T>(number)};
     if constexpr (goes_whole<F>)
         fold_whole<F>(all, outer, out);
-    else if (inner > 1)
+    else if (inner != 1)  // 0: no results
         fold_column_tiles<F>(all, outer, out);
     else
         for (std::size_t o = 0; o < outer; ++o) fold_line<F>(all.at(o * n), out + o * (MapsLines<F> ? n : 1));
