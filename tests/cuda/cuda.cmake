@@ -4,7 +4,8 @@ file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda_cache)  # kernels that have
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/cuda/fake)
 option(WENGERT_SANITIZED_CUDA "Tests of CUDA also with the fake driver and all kernels under sanitizers" OFF)
 foreach(kind IN ITEMS cuda cuda_no_blas cuda_driver cuda_sanitized)
-    add_library(fake_${kind} MODULE ${fake}/driver.cpp ${fake}/compile.cpp ${fake}/kernels.cpp ${fake}/memory.cpp)
+    add_library(fake_${kind} MODULE ${fake}/calls.cpp ${fake}/devices.cpp ${fake}/streams.cpp ${fake}/memory.cpp ${fake}/copies.cpp
+        ${fake}/modules.cpp ${fake}/kernels.cpp ${fake}/compile.cpp)
     target_compile_features(fake_${kind} PRIVATE cxx_std_20)
     target_compile_definitions(fake_${kind} PRIVATE FAKE_FOLDER="${fake}")
     target_compile_options(fake_${kind} PRIVATE -Wall -Wextra)

@@ -1,26 +1,11 @@
 // Frozen functions on a device beside those on the host, and how often the driver is called.
 #pragma once
 
-#include <wengert/cuda.hpp>
 #include <wengert/graph/look/plan.hpp>
 
-#include "catch.hpp"
+#include "cuda/everywhere.hpp"
 #include "cuda/fake_control.hpp"
 
-namespace wg = wengert;
-using wg::Tensor;
-
-template <class T, class D> bool is_there(const Tensor<T, D>& x) { return x.any().value->device() != 0; }
-
-inline Tensor<double> some(const wg::Shape& shape, std::uint64_t seed = 3)
-{
-    return wg::normal<double>(wg::Key(seed), shape);
-}
-template <class T, class D> std::vector<T> bits(const Tensor<T, D>& x)
-{
-    const Tensor<T> here = wg::to<wg::cpu>(copy(x));
-    return std::vector<T>(here.data(), here.data() + here.size());
-}
 inline wg::FreezeOptions on_device(bool check = true)
 {
     wg::FreezeOptions o;

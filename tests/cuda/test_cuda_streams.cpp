@@ -1,23 +1,12 @@
 // Several streams of a device: what one has made another waits for, memory outlives whoever works with it, whichever runs first. On the
 // fake driver streams run interleaved at random, and a wait can be left out; on a GPU the same programs run as they are.
-#include <wengert/cuda.hpp>
-
 #include <thread>
 
-#include "catch.hpp"
+#include "cuda/everywhere.hpp"
 #include "cuda/fake_control.hpp"
-
-namespace wg = wengert;
-using wg::Tensor;
-using There = Tensor<double, wg::cuda>;
 
 namespace {
 
-std::vector<double> values(const There& x)
-{
-    const Tensor<double> here = wg::to<wg::cpu>(copy(x));
-    return std::vector<double>(here.data(), here.data() + here.size());
-}
 void shuffle(int seed)
 {
     if (fake::order) fake::order(("random:" + std::to_string(seed)).c_str());
@@ -66,10 +55,10 @@ std::vector<double> back_and_forth(bool both)
         const There z = s.in_b([&] { return matmul(reshape(y, {3, 100}), reshape(x, {100, 3})); });
         x = s.in_a([&] { return x + reshape(sum(z), {1}) * 1e-6; });
         s.in_b([&] { x *= 0.5; });
-        const std::vector<double> some = values(s.in_b([&] { return take(x, places, 0) + y(k); }));
+        const std::vector<double> some = bits(s.in_b([&] { return take(x, places, 0) + y(k); }));
         seen.insert(seen.end(), some.begin(), some.end());
     }
-    const std::vector<double> rest = values(x);
+    const std::vector<double> rest = bits(x);
     seen.insert(seen.end(), rest.begin(), rest.end());
     return seen;
 }
@@ -89,7 +78,7 @@ std::vector<double> frozen_calls(bool both)
         const auto [a, b] = s.in_a([&] { return f(x); });
         const auto [c, d] = s.in_b([&] { return f(b * 1e-3); });
         x = s.in_a([&] { return x + reshape(a, {1, 30}) * 1e-3 + d * 1e-3; });
-        const std::vector<double> some = values(s.in_b([&] { return c + sum(b); }));
+        const std::vector<double> some = bits(s.in_b([&] { return c + sum(b); }));
         seen.insert(seen.end(), some.begin(), some.end());
     }
     return seen;
@@ -135,8 +124,8 @@ TEST_CASE("what one stream has made another waits for", "[gpu][libraries]")
         There y = s.in_a([&] { return exp(x) * 2.0; });
         const There before = s.in_b([&] { return y + 1.0; });
         s.in_a([&] { y *= 3.0; });
-        std::vector<double> all = values(before);
-        const std::vector<double> after = values(y);
+        std::vector<double> all = bits(before);
+        const std::vector<double> after = bits(y);
         all.insert(all.end(), after.begin(), after.end());
         return all;
     });
@@ -167,7 +156,7 @@ TEST_CASE("memory that one stream gives back another gets when all are done with
             z = s.in_b([&] { return z * 2.0; });
             sums = s.in_b([&] { return sums + sum(z) + sum(w); });
         }
-        return values(sums);
+        return bits(sums);
     });
     {
         const wg::cuda::Stream s;
@@ -193,7 +182,7 @@ TEST_CASE("backward passes, checkpoints and hooks in other streams than the valu
         const There loss = s.in_b([&] { return mean(square(y)); });
         s.in_a([&] { wg::backward(loss); });
         const There step = s.in_b([&] { return w - 0.1 * w.grad(); });
-        return values(step);
+        return bits(step);
     });
 }
 
@@ -205,7 +194,7 @@ TEST_CASE("frozen functions in one stream after another", "[gpu][libraries]")
 TEST_CASE("threads with a stream each, whose tensors meet", "[gpu][libraries]")
 {
     const There x = wg::to<wg::cuda>(wg::arange<double>(2000.0));
-    const std::vector<double> expected = values(tanh(x * 1e-3) * 4.0);
+    const std::vector<double> expected = bits(tanh(x * 1e-3) * 4.0);
     std::vector<There> made(4);
     std::vector<std::thread> threads;
     for (std::size_t k = 0; k < made.size(); ++k)
@@ -215,15 +204,15 @@ TEST_CASE("threads with a stream each, whose tensors meet", "[gpu][libraries]")
             for (int n = 0; n < 10; ++n) made[k] = tanh(x * 1e-3) * static_cast<double>(k + 1);
         });
     for (std::thread& t : threads) t.join();
-    CHECK(values(made[0] + made[2]) == expected);
-    CHECK(values(made[3]) == expected);
+    CHECK(bits(made[0] + made[2]) == expected);
+    CHECK(bits(made[3]) == expected);
 }
 
 TEST_CASE("a frozen function from several threads, each in a stream of its own", "[gpu][libraries]")
 {
     auto f = wg::freeze([](const There& x) { return sum(tanh(x) * 2.0, {1}) + 1.0; });
     const There x = wg::to<wg::cuda>(wg::normal<double>(wg::Key(8), {20, 30}));
-    const std::vector<double> expected = values(f(x));
+    const std::vector<double> expected = bits(f(x));
     std::vector<std::vector<double>> found(3);
     std::vector<std::thread> threads;
     for (std::vector<double>& mine : found)
@@ -232,7 +221,7 @@ TEST_CASE("a frozen function from several threads, each in a stream of its own",
             const auto there = wg::cuda::on(s);
             There y;
             for (int k = 0; k < 6; ++k) y = f(x);
-            mine = values(y);
+            mine = bits(y);
         });
     for (std::thread& t : threads) t.join();
     for (const std::vector<double>& one : found) CHECK(one == expected);
@@ -254,8 +243,8 @@ TEST_CASE("an exception ends the scope of a stream, and what was under way there
         };
         CHECK_THROWS_AS(fails(), std::runtime_error);
         const There z = x - 1.0;  // where `lost` was
-        std::vector<double> all = values(s.in_b([&] { return y * z; }));
-        const std::vector<double> more = values(y);
+        std::vector<double> all = bits(s.in_b([&] { return y * z; }));
+        const std::vector<double> more = bits(y);
         all.insert(all.end(), more.begin(), more.end());
         return all;
     });
@@ -300,7 +289,7 @@ TEST_CASE("errors in a stream name the last line, and with a wait after each the
 {
     if (!fake::fail) return;
     const There x = wg::ones<double, wg::cuda>({100});
-    CHECK(values(tanh(x) * 2.0).size() == 100);
+    CHECK(bits(tanh(x) * 2.0).size() == 100);
     const auto attempt = [&] {
         const wg::cuda::Stream s;
         const auto there = wg::cuda::on(s);
@@ -324,7 +313,7 @@ TEST_CASE("errors in a stream name the last line, and with a wait after each the
                                      contains("(test_cuda_streams.cpp:" + std::to_string(line)));
     wg::cuda::wait_for_each(false);
     fake::heal();
-    CHECK(values(tanh(x) * 0.0)[7] == 0.0);
+    CHECK(bits(tanh(x) * 0.0)[7] == 0.0);
 }
 
 TEST_CASE("an error found on the device shows where its stream is waited for", "[gpu][libraries]")
@@ -338,7 +327,7 @@ TEST_CASE("an error found on the device shows where its stream is waited for", "
     }();
     {
         const auto there = wg::cuda::on(b);
-        CHECK_THROWS_AS(values(y + 1.0), wg::IndexError);
+        CHECK_THROWS_AS(bits(y + 1.0), wg::IndexError);
     }
     a.synchronize();
 }

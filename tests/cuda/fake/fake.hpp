@@ -64,6 +64,11 @@ private:
     std::unique_lock<std::recursive_mutex> lock_;
 };
 
+/// What a test has ordered of the next call of this name: 0 for nothing.
+Result ordered(const char* function);
+Result failed();  ///< for good
+void fail_for_good(const std::string& why);
+
 /// Memory.
 void open_memory();   ///< kernels and copies may touch it
 void close_memory();  ///< nobody may
@@ -72,13 +77,13 @@ void fill_fresh(Address p);  ///< with memory open
 void give(Address p);        ///< with memory open
 bool is_live(Address p, std::size_t bytes);
 bool red_zones_are_whole();
-void fail_for_good(const std::string& why);
 
 /// Streams.
 struct Stream;
 void put(Stream* s, std::function<void()> work);
 Result run(Stream* s);  ///< until all that it was given is done
 Result run_all();
+void drop_all_work();
 
 /// Kernels: what prelude.hpp has of each.
 struct Dimensions {
@@ -100,6 +105,7 @@ enum class Order { forwards, backwards, random };
 void set_order(Order order, unsigned seed);
 
 std::string setting(const char* name);
+int number_of(const char* name, int otherwise);
 
 /// What the host's compiler makes of a kernel's text; "" where it refuses.
 std::string shared_object(const std::string& text, std::string& log);

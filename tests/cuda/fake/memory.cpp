@@ -44,22 +44,13 @@ Memory& memory()
 std::size_t rounded(std::size_t bytes) { return (bytes + zone - 1) / zone * zone; }
 unsigned char* bytes_at(Address p) { return reinterpret_cast<unsigned char*>(p); }
 /// Under AddressSanitizer nobody reads what is not given, either: not a byte beyond it.
-void forbid(Address p, std::size_t bytes)
-{
 #ifdef __SANITIZE_ADDRESS__
-    ASAN_POISON_MEMORY_REGION(bytes_at(p), bytes);
+void forbid(Address p, std::size_t bytes) { ASAN_POISON_MEMORY_REGION(bytes_at(p), bytes); }
+void allow(Address p, std::size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(bytes_at(p), bytes); }
 #else
-    static_cast<void>(p), static_cast<void>(bytes);
+void forbid(Address, std::size_t) {}
+void allow(Address, std::size_t) {}
 #endif
-}
-void allow(Address p, std::size_t bytes)
-{
-#ifdef __SANITIZE_ADDRESS__
-    ASAN_UNPOISON_MEMORY_REGION(bytes_at(p), bytes);
-#else
-    static_cast<void>(p), static_cast<void>(bytes);
-#endif
-}
 void protect(Memory& m, int access)
 {
     if (m.used && ::mprotect(m.base, (m.used + page - 1) / page * page, access) != 0) std::abort();

@@ -70,6 +70,20 @@ bool compile_by_nvrtc(Program& p, int count, const char* const* options)
     return good;
 }
 
+std::string ptx_of(const Program& p) { return fake::image("text", -p.architecture, p.source); }
+fake::Result size_of(const char* function, const std::string& code, std::size_t* size)
+{
+    const fake::Call call(function);
+    if (!call.result) *size = code.size();
+    return call.result;
+}
+fake::Result hand_out(const char* function, const std::string& code, char* to)
+{
+    const fake::Call call(function);
+    if (!call.result) std::memcpy(to, code.data(), code.size());
+    return call.result;
+}
+
 }  // namespace
 
 using fake::Result;
@@ -118,33 +132,14 @@ FAKE_EXPORT Result nvrtcCompileProgram(Program* p, int count, const char* const*
 }
 FAKE_EXPORT Result nvrtcGetCUBINSize(Program* p, std::size_t* size)
 {
-    const fake::Call call(__func__);
-    if (call.result) return call.result;
-    *size = p->code.size();
-    return 0;
+    return size_of(__func__, p->code, size);
 }
-FAKE_EXPORT Result nvrtcGetCUBIN(Program* p, char* code)
-{
-    const fake::Call call(__func__);
-    if (call.result) return call.result;
-    std::memcpy(code, p->code.data(), p->code.size());
-    return 0;
-}
+FAKE_EXPORT Result nvrtcGetCUBIN(Program* p, char* code) { return hand_out(__func__, p->code, code); }
 FAKE_EXPORT Result nvrtcGetPTXSize(Program* p, std::size_t* size)
 {
-    const fake::Call call(__func__);
-    if (call.result) return call.result;
-    *size = fake::image("text", -p->architecture, p->source).size();
-    return 0;
+    return size_of(__func__, ptx_of(*p), size);
 }
-FAKE_EXPORT Result nvrtcGetPTX(Program* p, char* code)
-{
-    const fake::Call call(__func__);
-    if (call.result) return call.result;
-    const std::string ptx = fake::image("text", -p->architecture, p->source);
-    std::memcpy(code, ptx.data(), ptx.size());
-    return 0;
-}
+FAKE_EXPORT Result nvrtcGetPTX(Program* p, char* code) { return hand_out(__func__, ptx_of(*p), code); }
 FAKE_EXPORT Result nvrtcGetProgramLogSize(Program* p, std::size_t* size)
 {
     *size = p->log.size() + 1;
