@@ -126,7 +126,7 @@ bool small(const Graph& g)
     bool ends = true;
     for (const auto& n : g.nodes()) {
         elements += std::min<std::size_t>(wg::element_count(n.shape), 1 << 20);
-        const auto* loop = wg::detail::loop_of(n);
+        const auto* loop = wg::loop_parameters(n);
         if (!loop) continue;
         ends = ends && loop->kind != wg::LoopParameters::Kind::while_loop &&
                loop->kind != wg::LoopParameters::Kind::while_pull && loop->steps < 30;

@@ -115,10 +115,10 @@ TEST_CASE("the page is XML whatever names hold, and needs no other file")
 {
     wg::GraphPage page;
     page.title = "<script>&\"'\x80\xff\x01";
-    page.notes.text = {"<&>"};
-    page.memory = {{1, 0, 24, 1, 2, "tanh <&>"}, {2, 64, 4, 2, 4, ""}};
-    page.arena_bytes = 128;
-    page.lower_bound = 28;
+    page.plan.notes.text = {"<&>"};
+    page.plan.memory = {{1, 0, 24, 1, 2, "tanh <&>"}, {2, 64, 4, 2, 4, ""}};
+    page.plan.arena_bytes = 128;
+    page.plan.lower_bound = 28;
     page.times = {{"tanh & sum", 3e-6, 2}, {"<add>", 1e-6, 2}};
     for (bool graphviz : {true, false}) {
         page.graphviz = graphviz;

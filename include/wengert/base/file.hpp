@@ -112,4 +112,12 @@ private:
     bool committed_ = false;
 };
 
+/// A file that is this text.
+inline void write(const std::string& path, const std::string& text)
+{
+    Writer out(path);
+    out.write(text);
+    out.commit();
+}
+
 }  // namespace wengert::file

@@ -12,8 +12,6 @@
 #include "ir/interpret_source.hpp"
 #include "ir/trace_source.hpp"
 #include "look/dot_source.hpp"
-#include "look/elements_source.hpp"
-#include "look/loop_text_source.hpp"
 #include "look/text_source.hpp"
 #include "loops/body_graph_source.hpp"
 #include "loops/loop_graphs_source.hpp"

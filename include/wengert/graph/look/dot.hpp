@@ -1,9 +1,6 @@
 // Graphs as text for Graphviz: operations are boxes, fusion groups clusters. dot -Tsvg graph.dot > graph.svg
 #pragma once
 
-#include <map>
-
-#include "escape.hpp"
 #include "text.hpp"
 
 namespace wengert {
@@ -12,8 +9,6 @@ namespace detail {
 
 /// "%3 tanh", "f32(64, 10)", "heat.cpp:34": the lines of a node's label.
 std::vector<std::string> label_lines(const GraphNode& n, ValueId v);
-
-std::string dot_node(const GraphNode& n, ValueId v);
 
 }  // namespace detail
 

@@ -3,6 +3,7 @@
 
 #include "../../base/separate.hpp"
 #include "dot.hpp"
+#include "escape.hpp"
 
 namespace wengert {
 
@@ -16,14 +17,13 @@ WENGERT_INLINE std::vector<std::string> label_lines(const GraphNode& n, ValueId 
     else
         head += n.primitive ? std::string(n.primitive->name) : "input " + std::to_string(n.index);
     std::vector<std::string> lines{std::move(head), type_text(n.dtype, n.shape)};
-    const LoopParameters* loop = loop_of(n);
-    const std::string fields = loop ? n.primitive->parameters(n.op.get()) : fields_text(n);
+    const std::string fields = loop_parameters(n) ? n.primitive->parameters(n.op.get()) : fields_text(n);
     if (!fields.empty()) lines.insert(lines.begin() + 1, shortened(fields));
     if (n.at.line > 0) lines.push_back(to_string(n.at));
     return lines;
 }
 
-WENGERT_INLINE std::string dot_node(const GraphNode& n, ValueId v)
+inline std::string dot_node(const GraphNode& n, ValueId v)
 {
     std::string label;
     for (const std::string& line : label_lines(n, v))

@@ -1,19 +1,16 @@
 // One page that shows a graph: drawn, as a table, its memory plan, the time of each kernel. It needs nothing beside itself.
 #pragma once
 
-#include "chrome_trace.hpp"
 #include "drawing.hpp"
+#include "plan.hpp"
 
 namespace wengert {
 
 /// What is shown beside the graph; what is empty is left out.
 struct GraphPage {
     std::string title = "wengert graph";
-    Annotations notes;
-    std::vector<MemoryBlock> memory;
-    std::size_t arena_bytes = 0, lower_bound = 0;
-    std::size_t kernels = 0;
-    std::vector<KernelTime> times;
+    GraphPlan plan = {};
+    std::vector<KernelTime> times = {};
     bool graphviz = true;  ///< when it is installed
 };
 
@@ -72,33 +69,26 @@ inline std::string time_table(const std::vector<KernelTime>& times)
 inline std::string to_html(const Graph& g, const GraphPage& page = {})
 {
     const std::string title = detail::xml_text(page.title);
+    const GraphPlan& plan = page.plan;
     std::string out =
         "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head><meta "
         "charset=\"utf-8\"/><title>" +
         title + "</title><style>" + std::string(detail::page_style) + "</style></head>\n<body><h1>" + title +
         "</h1>\n<p>" + std::to_string(g.size()) + " values, " + std::to_string(g.inputs().size()) +
         " inputs, " + std::to_string(g.outputs().size()) + " outputs, " + std::to_string(g.guards().size()) +
-        " guards" + (page.kernels ? ", " + std::to_string(page.kernels) + " kernels" : std::string()) +
+        " guards" + (plan.kernels.empty() ? "" : ", " + std::to_string(plan.kernels.size()) + " kernels") +
         "</p>\n";
     if (!page.times.empty()) out += detail::time_table(page.times);
-    if (!page.memory.empty()) {
+    if (!plan.memory.empty()) {
         out += "<h2>Memory</h2>\n";
-        if (page.arena_bytes) out += "<p>Arena: " + detail::bytes_text(page.arena_bytes);
-        if (page.arena_bytes && page.lower_bound)
-            out += ", alive at one time: " + detail::bytes_text(page.lower_bound);
-        if (page.arena_bytes) out += "</p>\n";
-        out += "<div class=\"picture\">" + memory_plan_svg(page.memory, page.arena_bytes) + "</div>\n";
+        if (plan.arena_bytes) out += "<p>Arena: " + detail::bytes_text(plan.arena_bytes);
+        if (plan.arena_bytes && plan.lower_bound)
+            out += ", alive at one time: " + detail::bytes_text(plan.lower_bound);
+        if (plan.arena_bytes) out += "</p>\n";
+        out += "<div class=\"picture\">" + memory_plan_svg(plan.memory, plan.arena_bytes) + "</div>\n";
     }
-    out += "<h2>Graph</h2>\n<div class=\"picture\">" + to_svg(g, page.notes, page.graphviz) + "</div>\n";
-    return out + detail::node_table(g, page.notes) + "</body></html>\n";
-}
-
-/// Writes the page to a file. Throws Error.
-inline void save_html(const Graph& g, const std::string& path, const GraphPage& page = {})
-{
-    file::Writer out(path);
-    out.write(to_html(g, page));
-    out.commit();
+    out += "<h2>Graph</h2>\n<div class=\"picture\">" + to_svg(g, plan.notes, page.graphviz) + "</div>\n";
+    return out + detail::node_table(g, plan.notes) + "</body></html>\n";
 }
 
 }  // namespace wengert

@@ -1,7 +1,6 @@
 // Loops and branches from text, checked: whatever the words say, running them touches only what is theirs.
 #pragma once
 
-#include "loop_text.hpp"
 #include "words.hpp"
 
 namespace wengert::detail {

@@ -305,13 +305,7 @@ inline Graph parse_graph(std::string_view text, const Registry& primitives = reg
 }
 
 /// Writes the text to a file, complete or not at all. Throws Error.
-inline void save_graph(const Graph& g, const std::string& path)
-{
-    file::Writer out(path);
-    out.write(detail::head_text());
-    detail::write_graph(g, {}, [&](const std::string& line) { out.write(line); });
-    out.commit();
-}
+inline void save_graph(const Graph& g, const std::string& path) { file::write(path, to_text(g)); }
 
 /// Throws Error for a file that cannot be read, GraphTextError for one that is no graph.
 inline Graph load_graph(const std::string& path, const Registry& primitives = registry(),

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "html.hpp"
-#include "plan.hpp"
 
 namespace wengert {
 
@@ -24,30 +23,6 @@ struct ReportFiles {
     std::string trace;  ///< the timed runs for https://ui.perfetto.dev; "" without any
 };
 
-namespace detail {
-
-inline void save_text(const std::string& path, const std::string& text)
-{
-    file::Writer out(path);
-    out.write(text);
-    out.commit();
-}
-
-}  // namespace detail
-
-/// The page of a graph as a backend runs it.
-inline GraphPage page_of(const GraphPlan& plan, const std::vector<ProfileEvent>& events = {})
-{
-    GraphPage page;
-    page.notes = plan.notes;
-    page.memory = plan.memory;
-    page.arena_bytes = plan.arena_bytes;
-    page.lower_bound = plan.lower_bound;
-    page.kernels = plan.kernels.size();
-    page.times = kernel_times(events);
-    return page;
-}
-
 /// A graph as the backend runs it on these inputs, in files beside one another. Throws what profile() throws, Error for files
 /// that cannot be written.
 inline ReportFiles save_report(const ReportOptions& to, const Graph& g, const std::vector<Ref<Block>>& inputs,
@@ -56,16 +31,14 @@ inline ReportFiles save_report(const ReportOptions& to, const Graph& g, const st
     const GraphPlan plan = inspect(g, backend, options);
     std::vector<ProfileEvent> events;
     if (to.runs > 0) events = profile(g, inputs, backend, to.runs, options);
-    GraphPage page = page_of(plan, events);
-    page.title = to.title.empty() ? to.path : to.title;
-    page.graphviz = to.graphviz;
     ReportFiles files{to.path + ".html", to.path + ".txt", to.path + ".dot", ""};
-    save_html(g, files.html, page);
-    detail::save_text(files.text, to_text(g, plan.notes));
-    detail::save_text(files.dot, to_dot(g, plan.notes));
+    file::write(files.html,
+                to_html(g, {to.title.empty() ? to.path : to.title, plan, kernel_times(events), to.graphviz}));
+    file::write(files.text, to_text(g, plan.notes));
+    file::write(files.dot, to_dot(g, plan.notes));
     if (events.empty()) return files;
     files.trace = to.path + ".trace.json";
-    detail::save_text(files.trace, to_chrome_trace(events));
+    file::write(files.trace, to_chrome_trace(events));
     return files;
 }
 

@@ -15,16 +15,25 @@
 //
 // Labels behind % are letters, digits and _, and each is defined before it is used. What follows a # is a comment; of
 // those only a leading "file:line" is read. Types of operations may be left out where the operands decide them. A loop's
-// body is a graph of its own, "graph @0" to "end", before its first use as @0.
+// body is a graph of its own, "graph @0" to "end", before its first use as @0, and what is between the braces of the
+// operation names it:
+//
+//     {body @0 steps 10 states 1 xs 1 results (f64(3) at 0, f64(10, 3) at 3) size 33}          scan, perhaps backwards, kept 1
+//     {body @0 test @1 states 2 results (f64() at 0, i64() at 1) size 2}                       while_loop
+//     {body @0 else @1 results (f64(3) at 0) size 3}                                           cond
+//     {body @0 test @1 pull @2 states 2 active (0) sums (1) results (f64() at 0, …) size 2}    while_pull
+//     {body @0 pull @1 steps 9 states 1 xs 1 snapshots 3 active (0) sums (2) slices (1) results …}     scan_pull
+//
+// graph/loops/loop.hpp says what these are. A result that nobody wants has no place: "f64(3)".
 #pragma once
 
+#include <map>
 #include <ostream>
 #include <span>
 
 #include "../ir/fields.hpp"
+#include "../loops/loop.hpp"
 #include "annotations.hpp"
-#include "elements.hpp"
-#include "loop_text.hpp"
 
 namespace wengert {
 
@@ -33,14 +42,21 @@ inline constexpr int graph_text_version = 1;
 namespace detail {
 
 inline constexpr std::string_view read_names[] = {"truth", "item", "elements"};
+inline constexpr std::string_view short_names[] = {"f32", "f64", "i32", "i64", "bool"};
+inline constexpr char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// A name as it is where it is a plain word of the library, else in quotes: what a program calls its own primitives is never
-/// taken for one of the library's.
-std::string word_text(std::string_view name, bool ours);
+/// "f32(64, 10)"
+std::string type_text(DType d, const Shape& shape);
+
+/// "0.5" for rank 0, "splat 0", "[1, 2, 3]" in row-major order for up to `inlined` elements, else "base64 AACAPw==", whose
+/// bytes are little-endian. It reads back to the same bits.
+std::string elements_text(const Block& block, std::size_t inlined = 32);
+
+std::vector<const Graph*> graphs_of(const LoopParameters& p);
+/// Numbers of the graphs of loops.
+using GraphNumbers = std::map<const Graph*, std::size_t>;
 
 std::string list_text(std::span<const ValueId> ids);
-
-std::string comment_text(const Site& at, const std::string& note);
 
 /// What stands between "%3 = " and the type.
 std::string node_text(const GraphNode& n, std::size_t inlined = 32, const GraphNumbers& numbers = {});
@@ -48,35 +64,8 @@ std::string node_text(const GraphNode& n, std::size_t inlined = 32, const GraphN
 std::string line_text(const GraphNode& n, ValueId v, const std::string& note,
                       const GraphNumbers& numbers = {});
 
-/// Calls line(text) for each line of a graph up to its end.
-template <class Line>
-void write_one_graph(const Graph& g, const Annotations& notes, const GraphNumbers& numbers, const Line& line)
-{
-    for (ValueId v = 0; v < g.size(); ++v) line(line_text(g.node(v), v, annotation_text(notes, v), numbers));
-    for (const Guard& guard : g.guards())
-        line("guard " + std::string(read_names[static_cast<std::size_t>(guard.what)]) + " %" +
-             std::to_string(guard.value) + " = " + elements_text(*guard.expected) +
-             comment_text(guard.at, {}) + "\n");
-    for (ValueId v : g.outputs()) line("output %" + std::to_string(v) + "\n");
-    for (std::size_t i = 0; i < g.updates().size(); ++i)
-        if (g.updates()[i] != no_value)
-            line("update " + std::to_string(i) + " by " + std::to_string(g.updates()[i]) + "\n");
-    line("end\n");
-}
-/// The same for all that is behind the head: the graphs of loops, then the graph itself.
-template <class Line> void write_graph(const Graph& g, const Annotations& notes, const Line& line)
-{
-    GraphNumbers numbers;
-    number_graphs(g, numbers, [&](const Graph& inner) {
-        line("graph @" + std::to_string(numbers.at(&inner)) + "\n");
-        write_one_graph(inner, {}, numbers, line);
-    });
-    write_one_graph(g, notes, numbers, line);
-}
 /// Throws ShapeError and DTypeError, in the name of `who`, where these are no inputs of g.
 void check_inputs(std::string_view who, const Graph& g, const std::vector<Ref<Block>>& x, const Site& at);
-
-inline std::string head_text() { return "wengert graph " + std::to_string(graph_text_version) + "\n"; }
 
 }  // namespace detail
 

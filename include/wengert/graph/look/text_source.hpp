@@ -1,6 +1,10 @@
 // What text.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
+#include <bit>
+#include <charconv>
+#include <cmath>
+
 #include "../../base/separate.hpp"
 #include "text.hpp"
 
@@ -8,7 +12,123 @@ namespace wengert {
 
 namespace detail {
 
-WENGERT_INLINE std::string word_text(std::string_view name, bool ours)
+/// The shortest decimal that reads back to the same number; a NaN other than the usual one keeps its bits: "nan:7fc00001".
+template <class T> void write_number(std::string& out, T v)
+{
+    char buffer[48];
+    char *const end = buffer + sizeof buffer, *last = buffer;
+    if constexpr (std::is_same_v<T, bool>) {
+        out += v ? "true" : "false";
+    } else if constexpr (std::is_integral_v<T>) {
+        last = std::to_chars(buffer, end, v).ptr;
+    } else if (std::isnan(v)) {
+        using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+        out += "nan";
+        if (std::bit_cast<Bits>(v) == std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN())) return;
+        out += ':';
+        last = std::to_chars(buffer, end, std::bit_cast<Bits>(v), 16).ptr;
+    } else {
+        last = std::to_chars(buffer, end, v).ptr;
+    }
+    out.append(buffer, last);
+}
+
+/// "(a, b)", each by what text(x) says.
+template <class List, class F> std::string in_brackets(const List& list, const F& text)
+{
+    std::string out = "(";
+    for (const auto& x : list) out += (out.size() > 1 ? ", " : "") + text(x);
+    return out + ")";
+}
+
+WENGERT_INLINE std::string type_text(DType d, const Shape& shape)
+{
+    return std::string(short_names[static_cast<std::size_t>(d)]) + to_string(shape);
+}
+
+inline std::string to_base64(const std::byte* data, std::size_t n)
+{
+    std::string out;
+    out.reserve((n + 2) / 3 * 4);
+    for (std::size_t i = 0; i < n; i += 3) {
+        const auto byte = [&](std::size_t k) { return k < n ? std::to_integer<unsigned>(data[k]) : 0U; };
+        const unsigned bits = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+        for (unsigned k = 0; k < 4; ++k) out += i + k > n ? '=' : base64_digits[bits >> (18 - 6 * k) & 63];
+    }
+    return out;
+}
+
+WENGERT_INLINE std::string elements_text(const Block& block, std::size_t inlined)
+{
+    static_assert(std::endian::native == std::endian::little, "wengert: graphs are saved little-endian.");
+    const Ref<Block> held = contiguous(Ref<Block>(const_cast<Block*>(&block)));
+    const Block& b = *held;
+    std::string out;
+    const std::size_t unit = size_of(b.dtype);
+    const bool splat = b.count > 1 && std::memcmp(b.data, b.data + unit, (b.count - 1) * unit) == 0;
+    if (!splat && b.count > inlined) return "base64 " + to_base64(b.data, b.bytes());
+    if (splat) out = "splat ";
+    const bool list = !splat && !b.shape.empty();
+    if (list) out += '[';
+    with_dtype(b.dtype, [&]<class T>() {
+        for (std::size_t i = 0; i < (splat ? 1 : b.count); ++i) {
+            if (i) out += ", ";
+            write_number(out, b.as<T>()[i]);
+        }
+    });
+    return list ? out + "]" : out;
+}
+
+WENGERT_INLINE std::vector<const Graph*> graphs_of(const LoopParameters& p)
+{
+    std::vector<const Graph*> out;
+    for (const auto* g : {&p.body, &p.other, &p.pull})
+        if (*g) out.push_back(g->get());
+    return out;
+}
+
+/// What stands in the braces of a loop.
+inline std::string loop_text(const LoopParameters& p, const GraphNumbers& numbers)
+{
+    using LoopKind = LoopParameters::Kind;
+    std::string out;
+    const auto graph = [&](const char* name, const std::shared_ptr<const Graph>& g) {
+        const auto at = numbers.find(g.get());
+        if (g) out += name + (at == numbers.end() ? std::string("?") : std::to_string(at->second)) + " ";
+    };
+    const auto number = [&](const char* name, std::size_t n, bool given = true) {
+        if (given) out += name + std::to_string(n) + " ";
+    };
+    graph("body @", p.body);
+    graph(p.kind == LoopKind::cond ? "else @" : "test @", p.other);
+    graph("pull @", p.pull);
+    const bool scan = p.kind == LoopKind::scan || p.kind == LoopKind::scan_pull;
+    number("steps ", static_cast<std::size_t>(p.steps), scan);
+    if (p.backwards) out += "backwards ";
+    if (p.effects) out += "effects ";
+    number("states ", p.states, p.kind != LoopKind::cond);
+    number("xs ", p.xs, scan);
+    number("ignored ", p.ignored, p.ignored != 0);
+    number("kept ", p.kept, p.kept != 0);
+    number("snapshots ", static_cast<std::size_t>(p.snapshots), p.snapshots != 0);
+    number("guard ", p.guard, p.guard != LoopParameters::npos);
+    const auto positions = [&](const char* name, const std::vector<std::size_t>& all) {
+        out += name + in_brackets(all, [](std::size_t i) { return std::to_string(i); }) + " ";
+    };
+    if (p.kind == LoopKind::while_pull || p.kind == LoopKind::scan_pull) {
+        positions("active ", p.active_states);
+        positions("sums ", p.active_constants);
+    }
+    if (p.kind == LoopKind::scan_pull) positions("slices ", p.active_xs);
+    const auto result = [](const LoopParameters::Result& r) {
+        return type_text(r.dtype, r.shape) + (r.wanted() ? " at " + std::to_string(r.offset) : "");
+    };
+    return out + "results " + in_brackets(p.results, result) + " size " + std::to_string(p.size);
+}
+
+/// A name as it is where it is a plain word of the library, else in quotes: what a program calls its own primitives is never
+/// taken for one of the library's.
+inline std::string word_text(std::string_view name, bool ours)
 {
     const auto plain = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -25,19 +145,17 @@ WENGERT_INLINE std::string word_text(std::string_view name, bool ours)
     return out + "\"";
 }
 
-WENGERT_INLINE std::string list_text(std::span<const ValueId> ids)
-{
-    std::string out = "(";
-    for (std::size_t i = 0; i < ids.size(); ++i) out += (i ? ", %" : "%") + std::to_string(ids[i]);
-    return out + ")";
-}
-
-WENGERT_INLINE std::string comment_text(const Site& at, const std::string& note)
+inline std::string comment_text(const Site& at, const std::string& note)
 {
     if (at.line <= 0 && note.empty()) return {};
     std::string out = "  #";
     if (at.line > 0) out += " " + to_string(at);
     return note.empty() ? out : out + " | " + note;
+}
+
+WENGERT_INLINE std::string list_text(std::span<const ValueId> ids)
+{
+    return in_brackets(ids, [](ValueId v) { return "%" + std::to_string(v); });
 }
 
 WENGERT_INLINE std::string node_text(const GraphNode& n, std::size_t inlined, const GraphNumbers& numbers)
@@ -49,7 +167,7 @@ WENGERT_INLINE std::string node_text(const GraphNode& n, std::size_t inlined, co
         return "result" + list_text(n.inputs) + " {" + std::to_string(n.index) + "}";
     default: break;
     }
-    const LoopParameters* loop = loop_of(n);
+    const LoopParameters* loop = loop_parameters(n);
     const std::string fields = loop ? loop_text(*loop, numbers) : fields_text(n);
     return word_text(n.primitive->name, n.primitive->ours) + list_text(n.inputs) +
            (fields.empty() ? "" : " {" + fields + "}");
@@ -82,20 +200,41 @@ WENGERT_INLINE void check_inputs(std::string_view who, const Graph& g, const std
     }
 }
 
+/// The graphs of loops in g that have no number yet, inner ones first, then g, deep as loops are nested.
+inline void write_graph(std::string& out, const Graph& g, const Annotations& notes, GraphNumbers& numbers,
+                        bool inner = false)
+{
+    for (const GraphNode& n : g.nodes())
+        if (const LoopParameters* p = loop_parameters(n))
+            for (const Graph* of_loop : graphs_of(*p))
+                if (!numbers.contains(of_loop)) write_graph(out, *of_loop, {}, numbers, true);
+    if (inner) {
+        const std::size_t number = numbers.size();
+        numbers.emplace(&g, number);
+        out += "graph @" + std::to_string(number) + "\n";
+    }
+    for (ValueId v = 0; v < g.size(); ++v) out += line_text(g.node(v), v, annotation_text(notes, v), numbers);
+    for (const Guard& guard : g.guards())
+        out += "guard " + std::string(read_names[static_cast<std::size_t>(guard.what)]) + " %" +
+               std::to_string(guard.value) + " = " + elements_text(*guard.expected) +
+               comment_text(guard.at, {}) + "\n";
+    for (ValueId v : g.outputs()) out += "output %" + std::to_string(v) + "\n";
+    for (std::size_t i = 0; i < g.updates().size(); ++i)
+        if (g.updates()[i] != no_value)
+            out += "update " + std::to_string(i) + " by " + std::to_string(g.updates()[i]) + "\n";
+    out += "end\n";
+}
+
 }  // namespace detail
 
 WENGERT_INLINE std::string to_text(const Graph& g, const Annotations& notes)
 {
-    std::string out = detail::head_text();
-    detail::write_graph(g, notes, [&](const std::string& line) { out += line; });
+    std::string out = "wengert graph " + std::to_string(graph_text_version) + "\n";
+    detail::GraphNumbers numbers;
+    detail::write_graph(out, g, notes, numbers);
     return out;
 }
 
-WENGERT_INLINE std::ostream& operator<<(std::ostream& s, const Graph& g)
-{
-    s << detail::head_text();
-    detail::write_graph(g, {}, [&](const std::string& line) { s << line; });
-    return s;
-}
+WENGERT_INLINE std::ostream& operator<<(std::ostream& s, const Graph& g) { return s << to_text(g); }
 
 }  // namespace wengert

@@ -1,9 +1,9 @@
-// Numbers, types, elements and parameters from text: the inverse of graph/look/elements.hpp and graph/ir/fields.hpp.
+// Numbers, types, elements and parameters from text: the inverse of graph/look/text.hpp and graph/ir/fields.hpp.
 #pragma once
 
 #include "../ir/fields.hpp"
 #include "cursor.hpp"
-#include "elements.hpp"
+#include "text.hpp"
 #include "../../ops/value_type.hpp"
 
 namespace wengert {
@@ -67,6 +67,30 @@ inline ValueType read_type(Cursor& c)
             return t;
         }
     c.fail("a type such as f32(64, 10) is expected, not " + quoted(w.empty() ? c.rest() : w));
+}
+
+/// The bytes of canonical base64; false for anything else.
+inline bool from_base64(std::string_view text, std::byte* to, std::size_t n)
+{
+    if (text.size() != (n + 2) / 3 * 4) return false;
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < text.size(); i += 4) {
+        unsigned bits = 0;
+        for (std::size_t k = 0; k < 4; ++k) {
+            const bool padding = done + k > n && text[i + k] == '=';
+            const char* digit = static_cast<const char*>(std::memchr(base64_digits, text[i + k], 64));
+            if (!digit && !padding) return false;
+            bits = bits << 6 | (digit && !padding ? static_cast<unsigned>(digit - base64_digits) : 0U);
+        }
+        for (unsigned k = 0; k < 3; ++k) {
+            const auto b = static_cast<std::byte>(bits >> (16 - 8 * k) & 0xff);
+            if (done < n)
+                to[done++] = b;
+            else if (b != std::byte{})
+                return false;
+        }
+    }
+    return true;
 }
 
 /// Elements in words behind "constant" or "=". `splat_bytes` is what may still be made of splats.
