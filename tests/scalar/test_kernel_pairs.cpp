@@ -6,6 +6,7 @@
 #include <wengert/graph/emit/emit_cpp.hpp>
 #include <wengert/graph/emit/native.hpp>
 #include <wengert/graph/freeze.hpp>
+#include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/sum.hpp>
@@ -258,6 +259,25 @@ TEST_CASE("A cell's numbers do not become constants in silence")
                        return wg::real(wg::tensor(a).detach()) * a;
                }),
                contains("[kernel]") && contains("tensors"));
+    const auto of_tensor = [&](const auto& f) {
+        return refused([f](auto a) {
+            if constexpr (std::is_arithmetic_v<decltype(a)>)
+                return a;
+            else
+                return f(a, wg::tensor(a));
+        });
+    };
+    for (const std::string& said : {
+             of_tensor([](R a, const D& t) { return a * t.item(); }),
+             of_tensor([](R a, const D& t) { return a * wg::real(2.0 * t.detach()); }),
+             of_tensor([](R a, const D& t) { return (t > 1.0).item() ? a : a * a; }),
+             of_tensor([](R a, const D& t) { return a * wg::real(wg::cast<double>(wg::cast<int>(t))); }),
+             of_tensor([](R a, const D& t) { return a * t.data()[0]; }),
+             of_tensor([](R a, const D&) {
+                 return a * static_cast<double>(wg::argmax(wg::stack(std::vector{a, R(1.0)})).item());
+             }),
+         })
+        CHECK_THAT(said, contains("[kernel] tensors compute here, or are read"));
     CHECK_THAT(refused([](auto a) { return decltype(a)(wg::Real<float>(a)); }),
                contains("[kernel]") && contains("one precision"));
     CHECK_THAT(refused([](auto a) {

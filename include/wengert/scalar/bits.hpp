@@ -22,9 +22,11 @@ using number_of_three = typename NumberOfThree<A, B, C>::type;
 template <class X> auto taken_apart(const X& x, std::string_view function)
 {
     if (x.is_active() && in_kernel())
-        fail<TapeError>("kernel",
-                        std::string(function) + " reads the bits of a number that differs from cell to cell",
-                        line_of_user());
+        fail<TapeError>(
+            ScalarStream::current()->moves->who,
+            std::string(function) +
+                " reads the bits of a number that differs from cell to cell, or from call to call",
+            line_of_user());
     return x.plain();
 }
 

@@ -47,19 +47,10 @@ inline const ScalarMoves::Gathered* cells_numbers(const Tape& tape, const AnyTen
 {
     const auto* const s = static_cast<const ScalarStream*>(tape.extension);
     if (!s || !s->moves) return nullptr;
-    const auto& all = s->moves->gathered;
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const auto& g) { return g.block.get() == x.value.get(); });
-    const bool known = found != all.end();
-    const auto is_cells = [&](std::uint64_t place) { return place != 0 && (s->mask_of(place) & 1); };
-    if (known ? !records && std::any_of(found->places.begin(), found->places.end(), is_cells)
-              : x.node.get() != nullptr)
-        fail<TapeError>(s->moves->who,
-                        "tensors compute here, by an operation, detach(), custom_vjp, custom_jvp or "
-                        "checkpoint_loop: a kernel's cell and a frozen function of Reals compute with Reals, "
-                        "and tensors are stack() and elements() of them alone",
-                        at);
-    return known ? &*found : nullptr;
+    const ScalarMoves::Gathered* const known = s->moves->find(*x.value);
+    if (known ? !records && s->moves->is_cells(*x.value) : x.node.get() != nullptr)
+        s->moves->refuse_tensors(at);
+    return known;
 }
 
 /// A tensor's elements as reals, one after another.
@@ -70,16 +61,16 @@ public:
         Tape& tape = Tape::current();
         const AnyTensor* const in[] = {&x};
         const std::uint64_t mask = tape.dependence(in, 1, "elements", at);
+        const auto* const cell = cells_numbers(tape, x, mask != 0, at);
         if (Recorder* r = recorder();
             r && r->holds())  // a graph would take what is computed from them for constants
             r->refuse("elements of a tensor as Reals: a graph does not see scalar code; freeze tensors, or a "
                       "kernel",
                       at);
-        else if (r)
+        else if (r && !cell)
             r->read(x.node ? r->variable(x) : *x.value, Read::elements, at);
         block_ = readable(x.value);
         values_ = block_->template as<T>();
-        const auto* const cell = cells_numbers(tape, x, mask != 0, at);
         if (mask == 0 || block_->count == 0) return;
         const auto tangents = element_tangents<T>(tape, x, mask, at);
         ScalarStream& s = ScalarStream::of(tape);

@@ -139,7 +139,7 @@ private:
                 if constexpr (is_real<L>)
                     return L(leaf.plain());
                 else
-                    return leaf.detach();
+                    return L(AnyTensor{leaf.any_unchecked().value, {}});
             },
             y);
     }

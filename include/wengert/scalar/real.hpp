@@ -242,7 +242,7 @@ inline bool in_kernel() noexcept
 inline ScalarMark converted(ScalarMark from, double x, double y)
 {
     if (in_kernel())
-        fail<TapeError>("kernel",
+        fail<TapeError>(ScalarStream::current()->moves->who,
                         "a cell's numbers have one precision, that of the tensors: no Real<float> "
                         "becomes a Real<double>, or the other way round",
                         line_of_user());

@@ -171,12 +171,19 @@ inline void ScalarStream::refuse(std::string_view operation)
         detail::line_of_user());
 }
 
+inline bool ScalarMoves::is_cells(const Block& b) const
+{
+    const Gathered* const g = find(b);
+    return g && std::any_of(g->places.begin(), g->places.end(),
+                            [&](std::uint64_t place) { return place != 0 && (stream_.mask_of(place) & 1); });
+}
+
 inline void ScalarStream::tell(ScalarMark m)
 {
     Recorder* const r = recorder();
     auto* const s = static_cast<ScalarStream*>(Tape::current().extension);
     if (!s || m.index() == 0) return;
-    if (s->moves)
+    if (s->moves && s->tape().active == 0)
         fail<TapeError>(s->moves->who,
                         "under NoGrad a cell's numbers would be constants, the same for all cells",
                         detail::line_of_user());

@@ -164,8 +164,9 @@ WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t m
     WayRun run;
     const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
     const Restore<WayRun*> recording(stream.run, &run);
-    ScalarMoves moves{who, {}, {}};
+    ScalarMoves moves(who, stream);
     const Restore<ScalarMoves*> moving(stream.moves, &moves);
+    const Restore<Recorder*> looking(current_thread().recorder, &moves);
     call(in, run);
     if (stream.segment() != 0)
         fail<MemoryError>(who, "a cell does more than 2^31 operations: no kernel, scalar code", {});
@@ -214,7 +215,7 @@ State record_loop(ScalarStream& s, Test& test, Body& body, State state)
         more = test(std::as_const(state));
         if (more) state = body(std::as_const(state));
         if (s.moves->entered.size() != moved)
-            fail<TapeError>("kernel",
+            fail<TapeError>(s.moves->who,
                             "a derivative is taken inside of a while_loop or for_each of a cell's: take "
                             "it outside of the loop, or write the loop as a plain one",
                             line_of_user());
