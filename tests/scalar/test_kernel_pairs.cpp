@@ -219,6 +219,43 @@ TEST_CASE("Kernels in levels within levels, checkpoints and rules")
     }
 }
 
+TEST_CASE("A cell's function calls frozen functions, and takes Jacobians")
+{
+    const auto inner = wg::freeze([](const R& a, const R& b) { return two_ways(a * b); });
+    const auto rows = [inner](const std::vector<R>& v) {
+        return std::vector<R>{inner(v[0], v[1]), v[0] * v[1] * v[1], v[1]};
+    };
+    const auto cell = [&](auto a) {
+        if constexpr (std::is_arithmetic_v<decltype(a)>) {
+            return a;
+        } else {
+            const std::vector<R> J = wg::elements(wg::jacobian(rows)(std::vector<R>{a, 2.0 * a}));
+            const D H =
+                wg::hessian([&](const std::vector<R>& v) { return rows(v)[1]; })(std::vector<R>{a, 2.0 * a});
+            return J[0] + 10.0 * J[3] + 100.0 * wg::elements(H)[3];
+        }
+    };
+    const auto want = [](double a) {  // b s′(ab) + 10 · 2ab + 100 · 2a, b = 2a
+        return 2 * a * slope(2 * a * a) + 40 * a * a + 200 * a;
+    };
+    const auto f = wg::kernel(cell);
+    const auto frozen = wg::freeze([&](const R& a) { return cell(a); });
+    const D x = {0.5, 1.5, 0.25};
+    const D y = f(x);
+    for (int i = 0; i < 3; ++i) {
+        CHECK(y(i).item() == Approx(want(x(i).item())));
+        CHECK(frozen(R(x(i).item())).value() == Approx(want(x(i).item())));
+    }
+    CHECK(inner.stats().inlined > 0);
+    CHECK(wg::check_grads([&](const D& q) { return sum(f(q)); }, x));
+    const auto slopes = wg::freeze(wg::jacobian(rows));
+    for (const double a : {0.5, 1.5, 0.7, 2.0}) {
+        const std::vector<R> v{a, 0.5 * a};
+        CHECK(wg::allclose(slopes(v), wg::jacobian(rows)(v), 1e-14));
+    }
+    CHECK(slopes.stats().traces == 2);
+}
+
 TEST_CASE("A cell's numbers do not become constants in silence")
 {
     const D x = {0.5, 1.5, 3.0};

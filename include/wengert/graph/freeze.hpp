@@ -267,6 +267,10 @@ public:
                 fail<TapeError>("freeze", "a function of Reals has no live tensors: pass them as arguments",
                                 at);
             using Reals = FrozenReals<F, Result<X...>, Argument<X>...>;
+            if (Reals::is_inlined()) {
+                ++core_->stats.inlined;
+                return run_function(run_of<X...>(), at, argument(x)...);
+            }
             const auto frozen = [&](auto run, const auto& numbers, const auto& form) {
                 return call(run, at, numbers, form);
             };

@@ -138,6 +138,25 @@ Tensor<T> jacobian_in_lanes(F& f, const X& x, const Tensor<T>& flat, const Site&
     return out;
 }
 
+/// The Jacobian row by row, made of reals: in a kernel's recording tensors do not compute.
+template <class T, class F, class X>
+Tensor<T> jacobian_in_kernel(F& f, const X& x, const Shape& columns, const Site& at)
+{
+    const auto g = [&](const X& v) { return call_with(f, v, at); };
+    const auto [y, pullback] = ByTensors<X>::vjp(g, at, x);
+    auto cotangent = tree::map([](const Real<T>&) { return Real<T>(); }, y);
+    std::vector<Real<T>> all;
+    Shape shape = is_real<decltype(cotangent)> ? Shape() : Shape{reals_in<T>(cotangent).size()};
+    for (Real<T>* one : reals_in<T>(cotangent)) {
+        *one = 1;
+        X row = pullback(cotangent, at);
+        *one = 0;
+        for (const Real<T>* r : reals_in<T>(row)) all.push_back(*r);
+    }
+    for (auto e : columns) shape.push_back(e);
+    return Tensor<T>(gathered(all.data(), all.size(), shape, at));
+}
+
 /// Of a function of reals, or of reals and tensors.
 template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site& at)
 {
@@ -145,6 +164,7 @@ template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site&
     const Tensor<T> flat = flattened<T>(x, at);
     using Y = Argument<decltype(call_with(f, x, at))>;
     if constexpr (!has_tensors<X>() && !has_tensors<Y>()) {
+        if (in_kernel()) return jacobian_in_kernel<T>(f, x, flat.shape(), at);
         Tape& tape = Tape::current();
         const auto before = tape.mark();
         if (Tensor<T> J = jacobian_in_lanes<T>(f, x, flat, at); J.defined()) return J;

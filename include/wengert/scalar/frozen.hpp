@@ -92,6 +92,8 @@ template <class F, class Y, class... X> struct FrozenReals {
     using Result = FrozenNumbers<T, Y>;
     static constexpr std::size_t most_operations = 100'000;
 
+    /// In what a kernel or another such function records f's operations are recorded as well.
+    static bool is_inlined() { return in_kernel(); }
     /// Calls frozen(run, numbers, form), which answers with a Result.
     template <class Call> static auto with(const Site& at, const Call& frozen, const X&... x)
     {
