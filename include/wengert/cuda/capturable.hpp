@@ -10,8 +10,8 @@ namespace wengert::detail::gpu {
 /// touch lie in one place: they are copied there, or from there.
 class Capturable {
 public:
-    Capturable(const Graph& g, const tiling::Plan& plan)
-        : g_(g), plan_(plan), by_table_(g.size(), true), whole_(plan.stores.size(), true)
+    Capturable(const Graph& g, const tiling::Plan& plan, const GroupPreferences& wants)
+        : g_(g), plan_(plan), wants_(wants), by_table_(g.size(), true), whole_(plan.stores.size(), true)
     {
         can_ = plan.tasks.size() > 1 && plan.arena.bytes <= most_kept;
         for (const tiling::Task& t : plan.tasks) t.group.fused ? look_into(t.group) : look_at(t.group);
@@ -59,8 +59,8 @@ private:
         for (ValueId v : group.nodes) {
             const Primitive& p = *g_.node(v).primitive;
             can_ = can_ && (p.value || p.fold || described(g_.node(v)));
-            if (p.fold) by_table_[v] = false;
         }
+        if (const ValueId v = wants_.last_fold(group); v != no_value) by_table_[v] = false;
     }
     void look_at(const tiling::Group& group)
     {
@@ -97,6 +97,7 @@ private:
 
     const Graph& g_;
     const tiling::Plan& plan_;
+    const GroupPreferences& wants_;
     std::vector<bool> by_table_, whole_;  ///< by value; by store
     bool can_ = false, asks_ = false;
 };

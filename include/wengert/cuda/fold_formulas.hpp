@@ -24,8 +24,24 @@ struct FoldTypes {
     }
     /// So many sums a row has, of so many elements at most; a row of another type has some.
     long long lanes() const { return plain ? 32 : 256 / static_cast<long long>(size_of(number)); }
+    /// Below it, digits get lost.
+    double least() const
+    {
+        return number == DType::float32
+                   ? double{std::numeric_limits<float>::min() / std::numeric_limits<float>::epsilon()}
+                   : std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon();
+    }
     long long part() const { return plain ? 2048 : 16384 / static_cast<long long>(size_of(number)); }
 };
+
+/// The types of what formulas read.
+inline std::array<DType, FoldInput::count> fold_inputs(const FoldProgram& f, const FoldTypes& types)
+{
+    std::array<DType, FoldInput::count> of{};
+    of.fill(types.number);
+    if (f.passes[0].places) of[FoldInput::a + 1] = of[FoldInput::b + 1] = DType::int64;
+    return of;
+}
 
 class FoldText {
 public:
@@ -37,11 +53,8 @@ public:
         bool columns = false;
     };
     FoldText(const FoldProgram& f, const FoldTypes& types, std::size_t operands, const Chain* chain = nullptr)
-        : f_(f), types_(types), operands_(operands), chain_(chain)
+        : f_(f), types_(types), operands_(operands), chain_(chain), inputs_(fold_inputs(f, types))
     {
-        inputs_.fill(types.number);
-        inputs_[FoldInput::a + 1] = inputs_[FoldInput::b + 1] =
-            f.passes[0].places ? DType::int64 : types.number;
         for (std::size_t k = 0; k < operands; ++k) names_[FoldInput::element + k] = "e" + std::to_string(k);
         for (std::size_t k = 0; k < 4; ++k) {
             names_[FoldInput::a + k] = "a.v" + std::to_string(k);
@@ -69,6 +82,39 @@ public:
     std::string text(const std::string& space) const
     {
         return "namespace " + space + " {\n" + text_ + "}\n" + kernels(space + "::", space + "_");
+    }
+    /// What a pass combines, as members of a struct.
+    std::string monoid(std::size_t pass)
+    {
+        const FoldPass& p = f_.passes[pass];
+        std::string s = "    struct S { ";
+        for (std::size_t i = 0; i < p.numbers(); ++i)
+            s += filled("$ v$; ", p.places && i == 1 ? "wg_int" : number(), i);
+        s += "};\n" + function("S none()", none(p));
+        // lanes come in any order, and the first of equal ones is wanted
+        const std::string order = !p.places
+                                      ? ""
+                                      : "        if (b.v1 < 0) return a;\n        if (a.v1 < 0) return b;\n"
+                                        "        if (b.v1 < a.v1) {\n            const S c = a;\n            "
+                                        "a = b, b = c;\n        }\n";
+        s += function("S with(S a, S b)", order + state(p.combine, p.numbers(), "a"));
+        return s + function("S end(S a)", state(types_.plain ? FoldFormula() : p.finish, p.numbers(), "a"));
+    }
+    /// Which inputs a formula reads.
+    static std::set<std::int32_t> read_by(const FoldFormula& f)
+    {
+        const auto& steps = f.program.steps;
+        std::vector<bool> live(steps.size());
+        for (const std::int32_t root : f.roots) live[static_cast<std::size_t>(root)] = true;
+        std::set<std::int32_t> inputs;
+        for (std::size_t i = steps.size(); i-- > 0;) {
+            if (!live[i]) continue;
+            const bool input = steps[i].kind == TermKind::input;
+            if (input) inputs.insert(steps[i].a);
+            for (const std::int32_t of : {steps[i].a, steps[i].b, steps[i].c})
+                if (!input && of >= 0) live[static_cast<std::size_t>(of)] = true;
+        }
+        return inputs;
     }
     const std::set<std::string>& helpers() const noexcept { return helpers_; }
     /// Can all formulas be written?
@@ -109,22 +155,6 @@ private:
             return "0";
         }
         return TermCode(body, "        ", "wg_", helpers_).write(p, {names_.begin(), names_.end()});
-    }
-    /// Which inputs a formula reads.
-    static std::set<std::int32_t> read_by(const FoldFormula& f)
-    {
-        const auto& steps = f.program.steps;
-        std::vector<bool> live(steps.size());
-        for (const std::int32_t root : f.roots) live[static_cast<std::size_t>(root)] = true;
-        std::set<std::int32_t> inputs;
-        for (std::size_t i = steps.size(); i-- > 0;) {
-            if (!live[i]) continue;
-            const bool input = steps[i].kind == TermKind::input;
-            if (input) inputs.insert(steps[i].a);
-            for (const std::int32_t of : {steps[i].a, steps[i].b, steps[i].c})
-                if (!input && of >= 0) live[static_cast<std::size_t>(of)] = true;
-        }
-        return inputs;
     }
     /// What a formula reads of its line, as variables.
     std::string line(const FoldFormula& f) const
@@ -199,22 +229,11 @@ private:
     {
         const FoldPass& p = f_.passes[number_of];
         const bool whole = number_of == 0 && f_.whole;
-        std::string s =
-            filled("struct wg_pass$ {\n    static const int lanes = $, part = $;\n    struct S { ", number_of,
-                   types_.lanes(), types_.part());
-        for (std::size_t i = 0; i < p.numbers(); ++i)
-            s += filled("$ v$; ", p.places && i == 1 ? "wg_int" : number(), i);
-        s += "};\n" + function("S none()", none(p));
-        // lanes come in any order, and the first of equal ones is wanted
-        const std::string order = !p.places
-                                      ? ""
-                                      : "        if (b.v1 < 0) return a;\n        if (a.v1 < 0) return b;\n"
-                                        "        if (b.v1 < a.v1) {\n            const S c = a;\n            "
-                                        "a = b, b = c;\n        }\n";
-        s += function("S with(S a, S b)", order + state(p.combine, p.numbers(), "a"));
-        s += function("S end(S a)", state(types_.plain ? FoldFormula() : p.finish, p.numbers(), "a"));
-        s += function("S element(const wg_fold& f, wg_int at, wg_int to, wg_int k)", element(p, whole));
-        return s + function("void put(const wg_fold& f, wg_int to, S a)", put(p, number_of, whole)) + "};\n";
+        return filled("struct wg_pass$ {\n    static const int lanes = $, part = $;\n", number_of,
+                      types_.lanes(), types_.part()) +
+               monoid(number_of) +
+               function("S element(const wg_fold& f, wg_int at, wg_int to, wg_int k)", element(p, whole)) +
+               function("void put(const wg_fold& f, wg_int to, S a)", put(p, number_of, whole)) + "};\n";
     }
     std::string element(const FoldPass& p, bool whole)
     {
@@ -260,7 +279,7 @@ private:
     const FoldTypes& types_;
     std::size_t operands_;
     const Chain* chain_;
-    std::array<DType, FoldInput::count> inputs_{};
+    std::array<DType, FoldInput::count> inputs_;
     std::array<std::string, FoldInput::count> names_;
     std::set<std::string> helpers_;
     bool good_ = true;

@@ -160,11 +160,7 @@ private:
         for (std::size_t k = 0; k < operands_.size(); ++k) f.x[k] = operands_[k]->data;
         f.outer = integer(lines_.outer), f.n = f.count = integer(lines_.n);
         f.inner = f.columns = integer(lines_.inner);
-        f.stride = f.n * f.inner, f.number = fold_.number;
-        if (types_.number == DType::float32)
-            f.least = std::numeric_limits<float>::min() / std::numeric_limits<float>::epsilon();
-        else
-            f.least = std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon();
+        f.stride = f.n * f.inner, f.number = fold_.number, f.least = types_.least();
         return f;
     }
     void pass(std::size_t p, Folding& f)

@@ -156,37 +156,62 @@ private:
 class GroupPreferences final : public tiling::Preferences {
 public:
     GroupPreferences(const Graph& g, const tiling::Layouts& layouts)
-        : g_(g), layouts_(layouts), in_place_(g, layouts), steps_(g.size(), 0)
+        : g_(g), layouts_(layouts), in_place_(g, layouts), steps_(g.size(), 0), again_(g.size(), 0),
+          row_folds_(g.size())
     {
-        strangers = moves = true;
+        strangers = moves = rows = true;
     }
     bool fuses(ValueId v) override
     {
-        if (in_place_.contains(v)) return false;
-        if (in_place_.moves(v)) {
-            steps_[v] = 8 * g_.node(v).inputs.size() + in_place_.steps(v);
-            return true;
-        }
         const TypedProgram p = program_of(g_, layouts_, v);
+        again_[v] = cost_of(p.steps());
+        if (in_place_.contains(v)) return false;
         if (p) steps_[v] = p.steps().size();
-        return bool(p);
+        if (in_place_.moves(v)) steps_[v] = again_[v] = 8 * g_.node(v).inputs.size() + in_place_.steps(v);
+        return p || in_place_.moves(v);
+    }
+    /// Those that one block of threads folds, in rows of more than one element.
+    tiling::RowRole row(ValueId v) override
+    {
+        const GraphNode& n = g_.node(v);
+        Fold f;
+        if (!fold_of(n, f)) return {};
+        const GraphNode& x = g_.node(n.inputs[0]);
+        if (!ends_in(x.shape, f)) return {};
+        const FoldProgram& program = formulas_of(*n.primitive->fold);
+        const FoldTypes types(program, x.dtype, n.dtype);
+        for (ValueId i : n.inputs)
+            if (!(g_.node(i).shape == x.shape) || g_.node(i).dtype != x.dtype) return {};
+        if ((!types.plain && types.element != types.result) || !FoldText(program, types, n.inputs.size()))
+            return {};
+        if (FoldLines(x.shape, f).n > types.part()) {
+            long_rows_.push_back(v);
+            return {};
+        }
+        row_folds_[v] = {program.passes.size(), types.plain ? 0 : types.lanes()};
+        count_steps(v, program);
+        return {true, !f.maps(), tiling::RowRole::Joins::any};
     }
     bool has_room(const tiling::Group& group, ValueId v) const override
     {
-        std::size_t steps = steps_[v];
+        std::size_t steps = steps_[v], passes = row_folds_[v].passes, again = again_[v];
         for (ValueId u : group.nodes) {
-            steps += steps_[u];
-            if (looks_again(u)) return false;
+            steps += steps_[u], passes += row_folds_[u].passes, again += again_[u];
+            if (ends(u) && (looks_again(u) || !same_elements(group, v))) return false;
+            const long long mine = row_folds_[v].lanes, others = row_folds_[u].lanes;
+            if (mine && others && mine != others) return false;
+            const bool folds = row_folds_[v].passes || row_folds_[u].passes || in_place_.contains(u);
+            if (!folds && count(u) == count(v) && !(g_.node(u).shape == g_.node(v).shape)) return false;
         }
-        return steps <= most_steps && group.nodes.size() < limits_.nodes &&
-               group.operands.size() < limits_.operands;
+        return steps <= most_steps && passes * again <= most_again_in_rows &&
+               group.nodes.size() < limits_.nodes && group.operands.size() < limits_.operands;
     }
     /// One fold of the elements as they come. Where it looks at them more than once, they are made again, which must cost little.
     bool adds_up(const tiling::Group& group, ValueId v) const override
     {
         const GraphNode& n = g_.node(v);
         Fold f;
-        if (!fold_of(n, f) || n.inputs.size() != 1) return false;
+        if (!fold_of(n, f) || n.inputs.size() != 1 || in_rows(group)) return false;
         const GraphNode& x = g_.node(n.inputs[0]);
         const FoldProgram& program = formulas_of(*n.primitive->fold);
         const FoldTypes types(program, x.dtype, n.dtype);
@@ -194,10 +219,38 @@ public:
         std::size_t steps = 0;
         for (ValueId u : group.nodes) {
             if (g_.node(u).primitive->fold) return false;
-            steps += is_long(u) ? most_steps : steps_[u];
+            steps += again_[u];
         }
         return (!looks_again(v) || steps <= most_again) && FoldText(program, types, 1);
     }
+    /// The fold at the end of a group of elements, or no_value.
+    ValueId last_fold(const tiling::Group& group) const
+    {
+        const auto found =
+            std::find_if(group.nodes.begin(), group.nodes.end(), [&](ValueId v) { return ends(v); });
+        return found == group.nodes.end() ? no_value : *found;
+    }
+    /// Is it made row by row (row_text.hpp)?
+    bool in_rows(const tiling::Group& group) const
+    {
+        return std::any_of(group.nodes.begin(), group.nodes.end(), [&](ValueId v) {
+            return row_folds_[v].passes > 0 ||
+                   (!ends(v) && !in_place_.contains(v) && count(v) != element_count(rows_of(group)));
+        });
+    }
+    /// The shape of the elements of such rows.
+    const Shape& rows_of(const tiling::Group& group) const
+    {
+        const Shape* most = nullptr;
+        for (ValueId v : group.nodes) {
+            if (row_folds_[v].passes > 0) return g_.node(g_.node(v).inputs[0]).shape;
+            if (!ends(v) && !in_place_.contains(v) && (!most || count(v) > element_count(*most)))
+                most = &g_.node(v).shape;
+        }
+        return *most;
+    }
+    /// Folds of rows that are too long for it.
+    const ValueList& long_rows() const noexcept { return long_rows_; }
     const ValueList* whole_step(ValueId v) const override { return in_place_.list(v); }
     /// The result begins with it.
     bool in_step(ValueId i, ValueId v) const override
@@ -217,12 +270,42 @@ private:
     /// More of them take registers from other threads, and the compiler long.
     static constexpr std::size_t most_steps = 400;
     static constexpr std::size_t most_again = 16;
+    /// Elements are made again in each pass over a row; a function of many terms is so many steps there.
+    static constexpr std::size_t most_again_in_rows = 512, long_steps = 24;
 
-    bool is_long(ValueId v) const
+    struct RowFold {
+        std::size_t passes = 0;
+        long long lanes = 0;  ///< 0 where the order of elements matters to nobody
+    };
+    /// Are these the last axes, of which one has more than one element?
+    static bool ends_in(const Shape& shape, const Fold& f)
     {
-        const TypedProgram p = program_of(g_, layouts_, v);
-        return std::any_of(p.steps().begin(), p.steps().end(),
-                           [](const TermStep& s) { return wengert::is_long(s.kind); });
+        const FoldLines lines(shape, f);
+        std::int64_t last = 1;
+        for (auto e : shape) last = e == 1 ? last : e;
+        return lines.adjacent && lines.inner == 1 && lines.n > 1 && lines.n == last && lines.outer > 0;
+    }
+    /// Of making it again: functions that many instructions make are long.
+    static std::size_t cost_of(const std::vector<TermStep>& steps)
+    {
+        std::size_t cost = steps.size();
+        for (const TermStep& s : steps) cost += is_long(s.kind) ? long_steps : 0;
+        return cost;
+    }
+    void count_steps(ValueId v, const FoldProgram& p)
+    {
+        steps_[v] = p.each.program.steps.size(), again_[v] = cost_of(p.each.program.steps);
+        for (const FoldPass& pass : p.passes) {
+            steps_[v] += pass.map.program.steps.size();
+            again_[v] += cost_of(pass.map.program.steps);
+        }
+    }
+    std::size_t count(ValueId v) const { return element_count(g_.node(v).shape); }
+    /// A fold that is none of rows.
+    bool ends(ValueId v) const { return g_.node(v).primitive->fold && row_folds_[v].passes == 0; }
+    bool same_elements(const tiling::Group& group, ValueId v) const
+    {
+        return row_folds_[v].passes == 0 && g_.node(v).shape == rows_of(group);
     }
     bool looks_again(ValueId v) const
     {
@@ -236,6 +319,9 @@ private:
     const tiling::Layouts& layouts_;
     MadeInPlace in_place_;
     std::vector<std::size_t> steps_;  ///< of the programs of what fuses
+    std::vector<std::size_t> again_;  ///< what it costs to make them again
+    std::vector<RowFold> row_folds_;
+    ValueList long_rows_;
     tiling::GroupLimits limits_;
 };
 

@@ -4,6 +4,7 @@
 #include "group_text.hpp"
 #include "loops.hpp"
 #include "moves.hpp"
+#include "row_text.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -16,14 +17,18 @@ public:
     /// Steps have to stay where they are until the text is compiled.
     void add(const tiling::Group& group, ReplayStep& s)
     {
-        const GroupText text(g_, layouts_, group, wants_, helpers_);
-        s.addresses = text.addresses();
-        s.count = text.count();
-        s.fold = text.fold();
+        if (wants_.in_rows(group)) {
+            const RowText text(g_, layouts_, group, wants_, helpers_);
+            s.addresses = text.addresses(), s.count = text.count();
+            steps_.emplace_back(&s, rows(text));
+        } else {
+            const GroupText text(g_, layouts_, group, wants_, helpers_);
+            s.addresses = text.addresses(), s.count = text.count(), s.fold = text.fold();
+            steps_.emplace_back(&s, s.fold == no_value ? map(text) : fold(text, s.chain));
+        }
         for (ValueId v : group.nodes)
             if (is_described(*g_.node(v).primitive) && uses_positions(g_, g_.node(v)))
                 s.positions.push_back(v);
-        steps_.emplace_back(&s, s.fold == no_value ? map(text) : fold(text, s.chain));
     }
     void compile(Gpu& gpu)
     {
@@ -46,6 +51,12 @@ private:
         const auto [at, fresh] = names_.emplace(text.text(), "wg_" + std::to_string(names_.size()));
         if (fresh) kernels_ += "extern \"C\" __global__ void " + at->second + at->first;
         return at->second;
+    }
+    std::string rows(const RowText& text)
+    {
+        const auto [at, fresh] = names_.emplace(text.text(""), "wg_" + std::to_string(names_.size()));
+        if (fresh) kernels_ += text.text(at->second);
+        return at->second + "_rows";
     }
     std::string fold(const GroupText& text, FoldChain& of)
     {

@@ -21,7 +21,7 @@ class Replay final : public Executable, private ReplayValues {
 public:
     Replay(const Graph& g, const PlanOptions& options, std::uint8_t device)
         : ReplayValues(g, options, device), watch_(options.watch), crossings_(graph_, plan_),
-          capturable_(graph_, plan_), steps_(plan_.tasks.size()), guards_(graph_, plan_, device_),
+          capturable_(graph_, plan_, wants_), steps_(plan_.tasks.size()), guards_(graph_, plan_, device_),
           constants_(g.size()), owned_(g.outputs().size())
     {
         compile();

@@ -18,6 +18,7 @@
 #include "../ir/id_table.hpp"
 #include "group.hpp"
 #include "row_groups.hpp"
+#include "row_kernels.hpp"
 
 namespace wengert::tiling {
 
@@ -114,7 +115,7 @@ private:
             runs[v] = wants_.rows && runs_itself(v);
         }
         rows_.emplace(
-            g_, runs, kind_,
+            g_, wants_, runs, kind_,
             [&](const Shape& shape, std::uint16_t segment) { return number_of(shape, segment); },
             [&](ValueId v) { return source_[v]; });
     }
@@ -342,6 +343,11 @@ public:
     bool has_room(const Group& group, ValueId) const override
     {
         return group.nodes.size() < limits_.nodes && group.operands.size() < limits_.operands;
+    }
+    RowRole row(ValueId v) override
+    {
+        const RowOperation r = row_operation(g_, g_.node(v));
+        return {r.kernel != nullptr, r.reduces, r.streams ? RowRole::Joins::readers : RowRole::Joins::makers};
     }
     bool adds_up(const Group&, ValueId v) const override
     {

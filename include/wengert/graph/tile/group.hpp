@@ -15,6 +15,17 @@ struct Group {
     bool fused = true;  ///< false: one node, run by a library kernel
 };
 
+/// What an operation is to the rows of its operand (row_groups.hpp).
+struct RowRole {
+    bool along = false;    ///< it looks at each row by itself
+    bool reduces = false;  ///< one element a row
+    enum class Joins : std::uint8_t {
+        readers,  ///< those that read its result along the rows
+        makers,   ///< those that make its rows, too
+        any       ///< and is such a pass by itself
+    } joins = Joins::readers;
+};
+
 /// The limits and preferences of a backend. fusion.hpp sees to it that groups can run one after the other.
 class Preferences {
 public:
@@ -32,6 +43,8 @@ public:
     virtual bool adds_up(const Group& group, ValueId v) const = 0;
     /// All that runs in one step with v: the last one needs the others, which fuse with nothing else. Null for v alone.
     virtual const ValueList* whole_step(ValueId) const { return nullptr; }
+    /// Asked where `rows` is set.
+    virtual RowRole row(ValueId) { return {}; }
     /// Does v, which moves, read i at the very places that it makes?
     virtual bool in_step(ValueId, ValueId) const { return false; }
 

@@ -197,8 +197,13 @@ private:
         if (!(n.primitive->value || moves) || size_of(graph.node(o).dtype) != size_of(n.dtype)) return false;
         for (ValueId i : task.group.moved)
             if (root(i) == root(o)) return false;
-        for (ValueId u : task.group.nodes)  // a device makes an element again where a fold looks at it again
-            if (elsewhere_ && graph.node(u).primitive->fold) return false;
+        for (
+            ValueId u :
+            task.group
+                .nodes)  // a device makes an element again where a fold looks at it again, or for all of a row
+            if (elsewhere_ && (graph.node(u).primitive->fold ||
+                               element_count(graph.node(u).shape) > element_count(n.shape)))
+                return false;
         for (ValueId i : task.group.operands)
             if (root(i) == root(o) && !(whole(i) && graph.node(i).shape == n.shape)) return false;
         return true;

@@ -5,7 +5,7 @@
 // elements: those of (…, n). Fusion treats them as such, so its levels keep groups free of cycles here, too.
 #pragma once
 
-#include "row_kernels.hpp"
+#include "group.hpp"
 
 namespace wengert::tiling {
 
@@ -40,9 +40,9 @@ template <class A = xsimd::default_arch> class RowMembers {
 public:
     /// `number(shape, segment)`: that of elements. `source(v)`: what is read when v is.
     template <class Number, class Source>
-    RowMembers(const Graph& g, const std::vector<bool>& runs, std::vector<std::uint32_t>& kind,
-               const Number& number, const Source& source)
-        : g_(g), kind_(kind), rows_(g.size(), 0), down_(g.size(), 0), up_(g.size(), false),
+    RowMembers(const Graph& g, Preferences& wants, const std::vector<bool>& runs,
+               std::vector<std::uint32_t>& kind, const Number& number, const Source& source)
+        : g_(g), wants_(wants), kind_(kind), rows_(g.size(), 0), down_(g.size(), 0), up_(g.size(), false),
           narrow_(g.size(), false)
     {
         for (ValueId v = 0; v < g.size(); ++v)
@@ -71,11 +71,12 @@ private:
     void walk_down(ValueId v, const Number& number, const Source& source)
     {
         const GraphNode& n = g_.node(v);
-        if (const RowOperation r = row_operation(g_, n); r.kernel) {
+        if (const RowRole r = wants_.row(v); r.along) {
             any_ = true;
             rows_[v] = number(g_.node(n.inputs[0]).shape, n.segment);
             if (r.reduces) down_[v] = rows_[v];
-            if (!r.streams) read_up(v, source);
+            if (r.joins == RowRole::Joins::makers) read_up(v, source);
+            if (r.joins == RowRole::Joins::any) up_[v] = true;
         } else if (any_ && kind_[v]) {
             for (ValueId i : n.inputs)
                 if (const ValueId u = source(i); down_[u] && !down_[v] && same(u, v)) down_[v] = down_[u];
@@ -105,6 +106,7 @@ private:
     }
 
     const Graph& g_;
+    Preferences& wants_;
     std::vector<std::uint32_t>& kind_;
     std::vector<std::uint32_t> rows_;  ///< of operations on rows: the number of the rows' elements
     std::vector<std::uint32_t> down_;  ///< of what follows from a reduction: that of the elements reduced
