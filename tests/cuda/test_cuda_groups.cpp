@@ -122,7 +122,7 @@ TEST_CASE("folds at the end of a chain take its elements as they are made", "[gp
         for (int k = 0; k < 3; ++k) y = y * 1.5 + sum(y * y, {1}, true);
         return y;
     };
-    CHECK(same_bits(also, some({5, 300})).kernels == 4);
+    CHECK(same_bits(also, some({5, 3000})).kernels == 4);
 }
 
 namespace {
@@ -232,10 +232,26 @@ TEST_CASE("launches and bytes of a replay are those counted by hand", "[gpu][lib
         "the sum of all, of more than 2048", 2, n + 1, [](const T& u) { return sum(u * u); },
         x);  // and of parts
     counts(
-        "softmax(3 x, 1)", 3, 2 * n, [](const T& u) { return softmax(u * 3.0, 1); }, x);
+        "softmax(3 x, 1)", 1, 2 * n, [](const T& u) { return softmax(u * 3.0, 1); }, x);
+    const auto normalised = [](const T& u) {
+        return (u - mean(u, {1}, true)) / sqrt(var(u, {1}, true) + 1e-5);
+    };
+    counts("normalised rows", 1, 2 * n, normalised, x);
+    const T w = some({48}, 5), b = some({48}, 6);
+    const auto layer = [&](const T& u, const T& scale, const T& shift) {
+        return normalised(u) * scale + shift;
+    };
+    counts("a layer of normalised rows", 1, 2 * n + 2 * 48, layer, x, w, b);
     counts(
-        "normalised rows", 5, 4 * n + 6 * 64,  // mean; variance in two; root; the rest
-        [](const T& u) { return (u - mean(u, {1}, true)) / sqrt(var(u, {1}, true) + 1e-5); }, x);
+        "log_softmax(3 x, 1)", 1, 2 * n, [](const T& u) { return log_softmax(u * 3.0, 1); }, x);
+    counts(
+        "logsumexp(3 x, 1)", 1, n + 64, [](const T& u) { return logsumexp(u * 3.0, 1); }, x);
+    counts(
+        "norms of rows", 1, n + 64, [](const T& u) { return norm(u, {1}); }, x);
+    counts(
+        "rows longer than a block takes, softmax(x, 1)", 6,
+        2 * 2 * 5000,  // two passes, each in parts and joined; all elements
+        [](const T& u) { return softmax(u, 1); }, some({2, 5000}));
     counts(
         "a step of heat", 1, 2 * m,
         [](const T& u0) {

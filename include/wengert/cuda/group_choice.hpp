@@ -249,8 +249,21 @@ public:
         }
         return *most;
     }
-    /// Folds of rows that are too long for it.
-    const ValueList& long_rows() const noexcept { return long_rows_; }
+    /// Folds that would be made so if their rows were shorter, and whose results are read along them: "" or a sentence.
+    std::string long_rows() const
+    {
+        std::string said;
+        for (ValueId v : long_rows_) {
+            const GraphNode &n = g_.node(v), &x = g_.node(n.inputs[0]);
+            bool along = n.shape == x.shape;
+            for (const GraphNode& reader : g_.nodes())
+                for (ValueId i : reader.inputs) along = along || (i == v && reader.shape == x.shape);
+            if (!along) continue;
+            said += (said.empty() ? "" : ", ") + std::string(n.primitive->name) +
+                    (n.at.line ? " at " + to_string(n.at) : "");
+        }
+        return said.empty() ? said : said + ": several blocks fold rows so long, in launches of their own";
+    }
     const ValueList* whole_step(ValueId v) const override { return in_place_.list(v); }
     /// The result begins with it.
     bool in_step(ValueId i, ValueId v) const override

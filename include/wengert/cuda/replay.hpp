@@ -98,6 +98,12 @@ private:
             else
                 by_itself(steps_[t], group.nodes[0]);
         kernels.compile(gpu_with(device_));
+        tell(wants_.long_rows());
+    }
+    /// What explain() says.
+    void tell(const std::string& what)
+    {
+        if (!what.empty()) note += (note.empty() ? "" : "; ") + what;
     }
     void by_itself(ReplayStep& s, ValueId v)
     {
@@ -111,8 +117,8 @@ private:
         s.keeps = tiling::detail::is_foreign(n);
         if (!loop) return;
         ++stats.uncompiled_loops;
-        note += (note.empty() ? "" : "; ") + std::string(n.primitive->name) +
-                (n.at.line ? " at " + to_string(n.at) : "") + " runs on the host";
+        tell(std::string(n.primitive->name) + (n.at.line ? " at " + to_string(n.at) : "") +
+             " runs on the host");
     }
     void find_ends(std::size_t t)
     {
