@@ -10,28 +10,19 @@ namespace wengert {
 
 namespace detail {
 
-template <class Call, class State, class Xs>
-auto scan_with(const Call& call, State state, const Xs& xs, std::int64_t steps, const Site& at)
-{
-    using Y = typename ScanTypes<Call, State, Xs>::Y;
-    if (Trace* trace = current_trace()) [[unlikely]]
-        if (auto recorded = scan_recorded<Y>(*trace, call, state, xs, steps, {}, at))
-            return std::move(*recorded);
-    return scan_eagerly<Y>(call, std::move(state), xs, steps, at);
-}
-
-/// The same with a call that may outlive this one: it is made again when the steps are swept.
-template <class Call, class State, class Xs>
-auto scan_bounded(Call call, State state, const Xs& xs, std::int64_t steps, const ScanOptions& options,
-                  const Site& at)
+/// `bounded`: the call may outlive this one, as steps are made again when they are swept.
+template <bool bounded, class Call, class State, class Xs>
+auto scan_with(Call call, State state, const Xs& xs, std::int64_t steps, const ScanOptions& options,
+               const Site& at)
 {
     using Y = typename ScanTypes<Call, State, Xs>::Y;
     if (options.report) *options.report = plan_of(steps, options);
     if (Trace* trace = current_trace()) [[unlikely]]
         if (auto recorded = scan_recorded<Y>(*trace, call, state, xs, steps, options, at))
             return std::move(*recorded);
-    if (keeps_snapshots(steps, options))
-        return scan_with_snapshots<Y>(std::move(call), state, xs, steps, options, at);
+    if constexpr (bounded)
+        if (keeps_snapshots(steps, options))
+            return scan_with_snapshots<Y>(std::move(call), state, xs, steps, options, at);
     return scan_eagerly<Y>(call, std::move(state), xs, steps, at);
 }
 
@@ -58,9 +49,9 @@ auto scan(Body&& body, const State& state, const Xs& xs, Site at = {__builtin_FI
 {
     using X = detail::Argument<Xs>;
     const X& slices = detail::slices(xs);
-    return detail::scan_with([&](const auto& s, const X& x) { return body(s, x); },
-                             detail::Argument<State>(detail::argument(state)), slices,
-                             detail::steps_of(detail::tensors_of(slices), at), at);
+    return detail::scan_with<false>([&](const auto& s, const X& x) { return body(s, x); },
+                                    detail::Argument<State>(detail::argument(state)), slices,
+                                    detail::steps_of(detail::tensors_of(slices), at), {}, at);
 }
 
 /// The same with `steps` steps of body(state) -> (state, y). Throws ShapeError, also for a negative number of steps.
@@ -68,8 +59,9 @@ template <class Body, class State>
 auto scan(Body&& body, const State& state, std::int64_t steps, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::check_steps(steps, at);
-    return detail::scan_with([&](const auto& s, const std::tuple<>&) { return body(s); },
-                             detail::Argument<State>(detail::argument(state)), std::tuple<>(), steps, at);
+    return detail::scan_with<false>([&](const auto& s, const std::tuple<>&) { return body(s); },
+                                    detail::Argument<State>(detail::argument(state)), std::tuple<>(), steps,
+                                    {}, at);
 }
 
 /// scan with memory for options.snapshots states between the steps: a reverse sweep makes the others again, by the binomial
@@ -82,9 +74,9 @@ auto scan(Body body, const State& state, const Xs& xs, ScanOptions options,
 {
     using X = detail::Argument<Xs>;
     const X& slices = detail::slices(xs);
-    return detail::scan_bounded([body = std::move(body)](const auto& s, const X& x) { return body(s, x); },
-                                detail::Argument<State>(detail::argument(state)), slices,
-                                detail::steps_of(detail::tensors_of(slices), at), options, at);
+    return detail::scan_with<true>([body = std::move(body)](const auto& s, const X& x) { return body(s, x); },
+                                   detail::Argument<State>(detail::argument(state)), slices,
+                                   detail::steps_of(detail::tensors_of(slices), at), options, at);
 }
 
 /// The same with `steps` steps of body(state) -> (state, y). Throws ShapeError and TapeError.
@@ -93,7 +85,7 @@ auto scan(Body body, const State& state, std::int64_t steps, ScanOptions options
           Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::check_steps(steps, at);
-    return detail::scan_bounded(
+    return detail::scan_with<true>(
         [body = std::move(body)](const auto& s, const std::tuple<>&) { return body(s); },
         detail::Argument<State>(detail::argument(state)), std::tuple<>(), steps, options, at);
 }

@@ -18,7 +18,7 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
                                                  const Xs& xs, std::int64_t steps, const ScanOptions& options,
                                                  const Site& at)
 {
-    const TreeReader s = read_tree(outer, state);
+    const TreeReader s = read_tree(&outer, state);
     const std::vector<AnyTensor> x = tensors_of(xs);  // keys in xs are the same in every step, as if captured
     const std::size_t n = s.leaves.size();
     const auto one_step = [&](const std::vector<AnyTensor>& in, Trace& trace,
@@ -36,7 +36,7 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
         shell.emplace(std::get<1>(r));
         refuse_keys(*shell, at);
         const State after = std::move(std::get<0>(r));
-        const TreeReader next = read_tree(trace, after), y = read_tree(trace, *shell);
+        const TreeReader next = read_tree(&trace, after), y = read_tree(&trace, *shell);
         check_same_shapes("scan", state_changes, s.leaves, next.leaves, at);
         if (next.plain.signature != s.plain.signature) return {};  // numbers in the state that change
         return joined_lists(next.leaves, y.leaves);
@@ -53,10 +53,7 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
     p->states = n + traced->flag;
     p->xs = x.size();
     if (traced->flag) p->guard = n;
-    for (std::size_t k = 0; k < p->body->outputs().size(); ++k) {
-        const GraphNode& node = p->body->node(p->body->outputs()[k]);
-        p->results.push_back({node.dtype, k < p->states ? node.shape : stacked_shape(steps, node.shape), 0});
-    }
+    p->results = results_of(*p->body, p->states, steps);
     std::vector<AnyTensor> in = s.leaves;
     if (traced->flag) in.push_back(true_flag());
     in = joined_lists(joined_lists(std::move(in), x), traced->captured);
@@ -91,6 +88,11 @@ struct MergedCaptures {
             place[which].push_back(before + k);
         }
     }
+    /// Graph number `which` with all of these as inputs.
+    Graph graph(std::size_t which, const Graph& g) const
+    {
+        return with_inputs(g, inputs, place[which], all_of(0, g.outputs().size()));
+    }
 
 private:
     static bool same(const AnyTensor& a, const AnyTensor& b)
@@ -120,7 +122,7 @@ template <class Test, class Body, class State>
 std::optional<State> while_recorded(Trace& outer, Test& test, Body& body, const State& state, const Site& at)
 {
     using Nothing = std::tuple<>;
-    const TreeReader s = read_tree(outer, state);
+    const TreeReader s = read_tree(&outer, state);
     const std::size_t n = s.leaves.size();
     const auto entered = [&](const std::vector<AnyTensor>& in, Trace& trace) {
         State before = tree::detail::copied(state);
@@ -139,7 +141,7 @@ std::optional<State> while_recorded(Trace& outer, Test& test, Body& body, const 
     const auto one_step = [&](const std::vector<AnyTensor>& in, Trace& trace,
                               std::optional<Nothing>&) -> std::optional<std::vector<AnyTensor>> {
         const State before = entered(in, trace), after = body(before);
-        const TreeReader next = read_tree(trace, after);
+        const TreeReader next = read_tree(&trace, after);
         check_same_shapes("while_loop", state_changes, s.leaves, next.leaves, at);
         if (next.plain.signature != s.plain.signature) return {};
         return next.leaves;
@@ -159,8 +161,8 @@ std::optional<State> while_recorded(Trace& outer, Test& test, Body& body, const 
     for (std::size_t i = 0; i < p->states; ++i) constants.inputs.push_back(&step.node(step.inputs()[i]));
     constants.add(0, step, traced->captured, p->states);
     constants.add(1, tested->graph, tested->captured, p->states);
-    p->body = shared_graph(with_inputs(step, constants.inputs, constants.place[0]));
-    p->other = shared_graph(with_inputs(tested->graph, constants.inputs, constants.place[1]));
+    p->body = shared_graph(constants.graph(0, step));
+    p->other = shared_graph(constants.graph(1, tested->graph));
     p->effects = traced->effects || tested->effects;
     for (std::size_t k = 0; k < p->states; ++k)
         p->results.push_back({constants.inputs[k]->dtype, constants.inputs[k]->shape, 0});
@@ -208,7 +210,7 @@ std::optional<TracedBody<R>> trace_branch(Trace& outer, F& f, const std::vector<
         std::tuple<Args...> copy(tree::detail::copied(args)...);
         write_tree(&trace, copy, in);
         shell.emplace(std::apply([&](const auto&... x) { return R(f(x...)); }, copy));
-        return read_tree(trace, *shell).leaves;
+        return read_tree(&trace, *shell).leaves;
     };
     return trace_perhaps(outer, taken, [&] { return trace_body<R>(outer, examples, taken, true, run, at); });
 }
@@ -220,13 +222,13 @@ std::optional<R> cond_recorded(Trace& outer, const Tensor<bool>& pred, F& f, G& 
 {
     if (BranchCount::too_many()) return {};
     const BranchCount count;
-    const TreeReader x = read_tree(outer, std::tuple<const Args&...>(args...));
+    const TreeReader x = read_tree(&outer, std::tuple<const Args&...>(args...));
     const bool taken = *readable(pred.any().value)->template as<bool>();
     auto yes = trace_branch<R>(outer, f, x.leaves, taken, at, args...);
     if (!yes) return {};
     auto no = trace_branch<R>(outer, g, x.leaves, !taken, at, args...);
     if (!no) return {};
-    const TreeReader a = read_tree(outer, *yes->shell), b = read_tree(outer, *no->shell);
+    const TreeReader a = read_tree(&outer, *yes->shell), b = read_tree(&outer, *no->shell);
     check_same_shapes("cond", "both functions must return the same shapes", a.leaves, b.leaves, at);
     if (a.plain.signature != b.plain.signature) return {};
 
@@ -238,10 +240,8 @@ std::optional<R> cond_recorded(Trace& outer, const Tensor<bool>& pred, F& f, G& 
         constants.inputs.push_back(&yes->graph.node(yes->graph.inputs()[i]));
     constants.add(0, yes->graph, yes->captured, x.leaves.size());
     constants.add(1, no->graph, no->captured, x.leaves.size());
-    auto p = branch_of(with_inputs(yes->graph, constants.inputs, constants.place[0]),
-                       with_inputs(no->graph, constants.inputs, constants.place[1]));
+    auto p = branch_of(constants.graph(0, yes->graph), constants.graph(1, no->graph));
     p->effects = yes->effects || no->effects;
-    p->size = 0;
     if (flag) p->guard = p->results.size() - 1;
     const std::vector<AnyTensor> out =
         record_loop(std::move(p), joined_lists(joined_lists({pred.any()}, x.leaves), constants.all), at);

@@ -20,36 +20,20 @@ LoopReport loop_report(const GraphNode& n);
 
 namespace detail {
 
-/// The tensors of a tree and the data of its keys, and what else it holds.
-struct SnapshotReader {
-    std::vector<AnyTensor> leaves = {};
-    CallArguments plain = {};
-    template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back(t.any()); }
-    void key(const Key& k) { leaves.push_back({block_of_key(k), {}}); }
-    template <class N> void number(const N& n) { plain.number(n); }
-    template <class S> void text(const S& s) { plain.text(s); }
-};
-template <class X> SnapshotReader leaves_and_keys(const X& x)
-{
-    SnapshotReader reader;
-    visit_argument(reader, x);
-    return reader;
-}
-
 /// One step from a state's leaves to those of the next one, followed by the tensors of the step's results.
 template <class Y, class Call, class State, class Xs> class SnapshotStep {
 public:
     SnapshotStep(Call call, State state, Xs xs, const Site& at)
         : call_(std::move(call)), state_(std::move(state)), xs_(std::move(xs)), at_(at)
     {
-        plain_ = leaves_and_keys(state_).plain.signature;
+        plain_ = read_tree(nullptr, state_).plain.signature;
     }
     AnyTensors operator()(std::uint64_t i, const AnyTensors& now)
     {
         State state = tree::detail::copied(state_);
         write_tree(nullptr, state, now);
         auto r = call_(std::as_const(state), slice_of(xs_, static_cast<std::int64_t>(i), at_));
-        SnapshotReader next = leaves_and_keys(std::get<0>(r));
+        TreeReader next = read_tree(nullptr, std::get<0>(r));
         check_same_shapes("scan", state_changes, now, next.leaves, at_);
         if (next.plain.signature != plain_)
             fail<TapeError>("scan",
@@ -79,7 +63,7 @@ std::pair<State, Y> scan_with_snapshots(Call call, const State& state, const Xs&
                                         const ScanOptions& options, const Site& at)
 {
     auto step = std::make_shared<SnapshotStep<Y, Call, State, Xs>>(std::move(call), state, xs, at);
-    AnyTensors first = leaves_and_keys(state).leaves;
+    AnyTensors first = read_tree(nullptr, state).leaves;
     auto loop = std::make_shared<LoopSteps>();
     loop->step = [step](std::uint64_t i, const AnyTensors& now) { return (*step)(i, now); };
     loop->state_size = first.size();

@@ -8,7 +8,9 @@
 #include "../ops/reductions.hpp"
 #include "../ops/view.hpp"
 #include "ir/arguments.hpp"
-#include "loops/loop_rule_parts.hpp"
+#include "ir/trace.hpp"
+#include "loops/loop_graphs.hpp"
+#include "loops/speculation.hpp"
 #include "traced_inputs.hpp"
 
 namespace wengert::detail {
@@ -16,21 +18,22 @@ namespace wengert::detail {
 /// The trace in progress, null where loops run as they are.
 Trace* current_trace();
 
-/// What a tree holds: its tensors and keys, which are values of graphs, and its numbers and texts.
+/// What a tree holds: its tensors and the data of its keys, which are values of the graph that a trace makes if there is one, and
+/// its numbers and texts.
 struct TreeReader {
-    Trace& trace;
+    Trace* trace;
     std::vector<AnyTensor> leaves = {};
     CallArguments plain = {};
     template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back(t.any()); }
     void key(const Key& k)
     {
-        Ref<Block> b = k.origin ? trace.key(k.origin) : Ref<Block>();
+        Ref<Block> b = k.origin && trace ? trace->key(k.origin) : Ref<Block>();
         leaves.push_back({b ? b : block_of_key(k), {}});
     }
     template <class N> void number(const N& n) { plain.number(n); }
     template <class S> void text(const S& s) { plain.text(s); }
 };
-template <class X> TreeReader read_tree(Trace& trace, const X& x)
+template <class X> TreeReader read_tree(Trace* trace, const X& x)
 {
     TreeReader reader{trace};
     visit_argument(reader, x);

@@ -3,6 +3,7 @@
 
 #include "../base/separate.hpp"
 #include "control_trace.hpp"
+#include "loops/body_rules.hpp"
 
 namespace wengert::detail {
 
@@ -76,9 +77,7 @@ WENGERT_INLINE std::vector<AnyTensor> record_loop(std::shared_ptr<LoopParameters
                                                   std::vector<AnyTensor> in, const Site& at)
 {
     Recorder& r = *recorder();
-    p->dtype = packed_dtype(p->results);
-    place_results(*p, 0);
-    p->code = make_loop_code();
+    completed(p);
     const Tape& tape = Tape::current();
     bool swept = false;
     for (const AnyTensor& t : in)
@@ -127,24 +126,21 @@ WENGERT_INLINE std::vector<AnyTensor> example_slices(const std::vector<AnyTensor
 WENGERT_INLINE Graph with_flag(const Graph& g, std::size_t states, bool flag)
 {
     if (!flag) return g;
-    Graph h;
-    std::vector<ValueId> map(g.size(), no_value);
-    const auto input = [&](std::size_t i) {
-        const GraphNode& n = g.node(g.inputs()[i]);
-        map[g.inputs()[i]] = h.input(n.dtype, n.shape, n.at);
-    };
-    for (std::size_t i = 0; i < states; ++i) input(i);
-    const ValueId before = h.input(DType::boolean, Shape());
-    for (std::size_t i = states; i < g.inputs().size(); ++i) input(i);
-    for (ValueId v = 0; v < g.size(); ++v)
-        if (g.node(v).kind != Graph::Kind::input) map[v] = h.copy(g.node(v), map);
-    const std::size_t last = g.outputs().size() - 1;
-    const ValueId now = h.operation(elementwise_primitive<LogicalAnd, xsimd::default_arch, bool, bool, bool>,
-                                    {}, {before, map[g.outputs()[last]]}, Shape());
-    for (std::size_t k = 0; k < states; ++k) h.output(map[g.outputs()[k]]);
-    h.output(now);
-    for (std::size_t k = states; k < last; ++k) h.output(map[g.outputs()[k]]);
-    return h;
+    GraphNode before;
+    before.dtype = DType::boolean;
+    std::vector<const GraphNode*> inputs;
+    std::vector<std::size_t> place, outputs = all_of(0, g.outputs().size());
+    for (std::size_t i = 0; i < g.inputs().size(); ++i) {
+        inputs.push_back(&g.node(g.inputs()[i]));
+        place.push_back(i + (i >= states));
+    }
+    inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(states), &before);
+    std::rotate(outputs.begin() + static_cast<std::ptrdiff_t>(states), outputs.end() - 1, outputs.end());
+    Graph h = with_inputs(g, inputs, place, all_of(0, g.outputs().size()));
+    h.output(h.operation(elementwise_primitive<LogicalAnd, xsimd::default_arch, bool, bool, bool>, {},
+                         {h.inputs()[states], h.outputs().back()}, Shape()));
+    outputs[states] = g.outputs().size();
+    return rearranged(h, all_of(0, h.inputs().size()), outputs);
 }
 
 }  // namespace wengert::detail

@@ -15,7 +15,6 @@
 #include "look/text_source.hpp"
 #include "loops/body_graph_source.hpp"
 #include "loops/loop_graphs_source.hpp"
-#include "loops/loop_rule_parts_source.hpp"
 #include "optimize_source.hpp"
 #include "traced_call_source.hpp"
 #include "traced_inputs_source.hpp"

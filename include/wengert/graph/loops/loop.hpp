@@ -110,6 +110,7 @@ inline std::shared_ptr<LoopParameters> completed(std::shared_ptr<LoopParameters>
 {
     p->dtype = packed_dtype(p->results);
     p->code = make_loop_code();
+    p->size = 0;
     place_results(*p, 0);
     return p;
 }

@@ -1,75 +1,31 @@
-// Derivatives of bodies, as graphs: a body is replayed on the tape while a trace looks on.
+// Graphs and parameters of loops, put together: what recording a loop and its derivatives have in common.
 #pragma once
 
-#include "../../transforms/level.hpp"
-#include "../ir/interpret.hpp"
-#include "../ir/trace.hpp"
 #include "loop.hpp"
-#include "speculation.hpp"
 
 namespace wengert::detail {
 
-/// What of a graph depends, with a derivative, on some of its inputs, by value.
-std::vector<bool> active_values(const Graph& g, const std::vector<bool>& inputs);
+using Kind = LoopParameters::Kind;
 
-/// The same for a graph's outputs.
-std::vector<bool> active_outputs(const Graph& g, const std::vector<bool>& inputs);
+std::vector<std::size_t> all_of(std::size_t first, std::size_t last);
+Shape stacked_shape(std::int64_t steps, const Shape& one);
 
-/// The inputs of a loop's body that depend on those given after some step: a state that does once does for good.
-std::vector<bool> active_in_loop(const LoopParameters& p, std::vector<bool> inputs);
+/// The outputs of a body as results of its loop: `states`, then what the steps give, stacked.
+std::vector<LoopParameters::Result> results_of(const Graph& body, std::size_t states, std::int64_t steps);
+
+/// The graph with inputs of those dtypes and shapes, its own ones among them at `place`, and those of its outputs.
+Graph with_inputs(const Graph& g, const std::vector<const GraphNode*>& inputs,
+                  const std::vector<std::size_t>& place, const std::vector<std::size_t>& outputs);
 
 /// New input j is the old input inputs[j], new output k the old output outputs[k]. Old inputs that are left out are unused.
 Graph rearranged(const Graph& g, const std::vector<std::size_t>& inputs,
                  const std::vector<std::size_t>& outputs);
 
-/// The graph with inputs of those dtypes and shapes, its own ones among them at `place`.
-Graph with_inputs(const Graph& g, const std::vector<const GraphNode*>& inputs,
-                  const std::vector<std::size_t>& place);
+/// Drops xs and constants that the body of a scan does not read, and their operands.
+void drop_unused(LoopParameters& p, std::vector<AnyTensor>& in);
 
-/// Loops and bodies without calls of the host: derivatives make none.
-std::shared_ptr<const LoopParameters> without_effects(std::shared_ptr<const LoopParameters> p);
-
-/// A body on tensors, recorded on the tape. `reverse`: loops in it keep their states for the sweep back.
-std::vector<AnyTensor> replay_body(const Graph& g, const std::vector<AnyTensor>& inputs, bool reverse);
-
-/// A trace of work on graphs: whatever else is being traced or differentiated does not see it.
-class GraphTrace {
-public:
-    GraphTrace();
-    AnyTensor input(const GraphNode& like);
-    void output(const AnyTensor& t) { trace_.output(t.value, {}); }
-    Graph finish();
-
-private:
-    Untraced outside_;
-    OnDevice host_{0};
-    Restore<ActiveLevels> active_;
-    Restore<Site> site_;
-    Restore<bool> anomaly_, save_;
-    Speculation speculation_;
-    Trace trace_;
-};
-
-/// A variable of a level.
-AnyTensor variable_of(const AnyTensor& x, std::size_t level);
-
-inline AnyTensor zeros_like_node(const GraphNode& n) { return {zeros_block(n.dtype, n.shape), {}}; }
-
-/// One step of the derivative, backwards. Inputs: cotangents of the outputs `given`, cotangents so far of the inputs `summed`,
-/// all inputs of g. Outputs: cotangents of the inputs `wanted`, among them all that are summed.
-Graph vjp_graph(const Graph& g, const std::vector<bool>& wanted, const std::vector<bool>& given,
-                const std::vector<bool>& summed);
-
-/// Values and tangents. Inputs: those of g, the tangents of those in `active`. Outputs: those of g, the tangents of those in
-/// `wanted`.
-Graph jvp_graph(const Graph& g, const std::vector<bool>& active, const std::vector<bool>& wanted);
-
-/// The scan that keeps its states before each step, or those that it has room for, as further results.
-std::shared_ptr<const LoopParameters> with_history(const LoopParameters& p);
-
-[[noreturn]] void refuse_host_value(const GraphNode& n);
-
-Graph without_effects(const Graph& g);
+/// A cond of two graphs that were made from its branches.
+std::shared_ptr<LoopParameters> branch_of(Graph yes, Graph no);
 
 }  // namespace wengert::detail
 

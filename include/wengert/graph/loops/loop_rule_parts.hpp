@@ -2,60 +2,106 @@
 // positions, packed blocks made of parts.
 #pragma once
 
-#include "loop_graphs.hpp"
+#include "body_rules.hpp"
 
 namespace wengert::detail {
 
-using Kind = LoopParameters::Kind;
-
-std::vector<AnyTensor> saved_inputs(const Node& n);
-template <class T> AnyTensor filled_with(T v, const Shape& shape)
+inline std::vector<AnyTensor> saved_inputs(const Node& n)
 {
-    return broadcast_to(Tensor<T>(v), shape, Site{}).any();
+    std::vector<AnyTensor> in;
+    for (std::size_t i = 0; i < n.input_count; ++i) in.push_back(saved_input(n, i));
+    return in;
 }
-/// A constant of one number; large ones are no memory of the graph.
-AnyTensor filled(DType d, const Shape& shape, double v);
 
-/// Indices of those that are true, shifted.
-std::vector<std::size_t> chosen(const std::vector<bool>& which, std::size_t first, std::size_t last);
-void append(std::vector<std::size_t>& to, const std::vector<std::size_t>& from, std::size_t shift = 0);
-std::vector<std::size_t> all_of(std::size_t first, std::size_t last);
+/// A constant of one number; large ones are no memory of the graph.
+inline AnyTensor filled(DType d, const Shape& shape, double v)
+{
+    return with_real(
+        d, [&]<class T>() { return broadcast_to(Tensor<T>(static_cast<T>(v)), shape, Site{}).any(); });
+}
+
+/// Indices of those that are true.
+inline std::vector<std::size_t> chosen(const std::vector<bool>& which, std::size_t first, std::size_t last)
+{
+    std::vector<std::size_t> out;
+    for (std::size_t i = first; i < last; ++i)
+        if (which[i]) out.push_back(i);
+    return out;
+}
+
+inline void append(std::vector<std::size_t>& to, const std::vector<std::size_t>& from, std::size_t shift = 0)
+{
+    for (std::size_t i : from) to.push_back(i + shift);
+}
+
 /// The position of each true one among the true ones.
-std::vector<std::size_t> ranks(const std::vector<bool>& which);
+inline std::vector<std::size_t> ranks(const std::vector<bool>& which)
+{
+    std::vector<std::size_t> out(which.size());
+    for (std::size_t i = 0, n = 0; i < which.size(); ++i) out[i] = which[i] ? n++ : LoopParameters::npos;
+    return out;
+}
 
 /// The inputs of a loop that the results of its derivative belong to, in the order of those.
-std::vector<std::size_t> pulled_inputs(const LoopParameters& pull);
+inline std::vector<std::size_t> pulled_inputs(const LoopParameters& pull)
+{
+    std::vector<std::size_t> out = pull.active_states;
+    append(out, pull.active_constants);
+    append(out, pull.active_xs);
+    return out;
+}
+
 /// Hands a derivative's results on to the inputs that want them.
-void add_pulled(const LoopParameters& pull, const AnyTensor& packed, const std::vector<std::size_t>& inputs,
-                Cotangents& out, const Site& at);
-
-Shape stacked_shape(std::int64_t steps, const Shape& one);
-
-/// Drops xs and constants that the body of a scan does not read, and their operands.
-void drop_unused(LoopParameters& p, std::vector<AnyTensor>& in);
+inline void add_pulled(const LoopParameters& pull, const AnyTensor& packed,
+                       const std::vector<std::size_t>& inputs, Cotangents& out, const Site& at)
+{
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+        if (out.wanted(inputs[k])) out.add(inputs[k], unpacked(packed, pull.results[k], at));
+}
 
 /// Cotangents of a loop's results, empty where there are none.
-std::vector<AnyTensor> cotangents_of_results(const Node& n, const AnyTensor& g, Cotangents& out);
-/// A cotangent or tangent, zeros where it is absent.
-AnyTensor or_zeros(const AnyTensor& t, DType dtype, const Shape& shape);
-
-std::vector<bool> have_tangents(const AnyTensor* tangents, std::size_t n);
-
-template <class T>
-AnyTensor packed_sum(const AnyTensor& total, const AnyTensor& part, const LoopParameters::Result& r,
-                     std::int64_t size)
+inline std::vector<AnyTensor> cotangents_of_results(const Node& n, const AnyTensor& g, Cotangents& out)
 {
-    const Tensor<T> term = apply<Pack, T>(Pack{r.offset, r.shape, size}, Site{}, Tensor<T>(part));
-    return total.value ? (Tensor<T>(total) + term).any() : term.any();
+    const LoopParameters& p = *n.primitive->loop(n.op);
+    std::vector<AnyTensor> parts = out.walk().take_parts(n);
+    parts.resize(p.results.size());
+    if (g.value->dtype == p.dtype && g.value->shape == Shape{p.size})  // of the packed block as a whole
+        for (std::size_t k = 0; k < p.results.size(); ++k)
+            if (differentiable(p.results[k].dtype) && p.results[k].wanted())
+                parts[k] = unpacked(g, p.results[k], n.at);
+    for (std::size_t k = 0; k < p.results.size(); ++k)
+        if (parts[k].value && differentiable(p.results[k].dtype))
+            parts[k] = converted(parts[k], p.results[k].dtype, n.at);
+    return parts;
 }
-/// A packed block from some of its results, zeros elsewhere.
-AnyTensor packed_from(const LoopParameters& p, const std::vector<AnyTensor>& parts);
 
-/// A cond of two graphs that were made from the branches of p.
-std::shared_ptr<LoopParameters> branch_of(Graph yes, Graph no);
+/// A cotangent or tangent, zeros where it is absent.
+inline AnyTensor or_zeros(const AnyTensor& t, DType dtype, const Shape& shape)
+{
+    return t.value ? t : filled(dtype, shape, 0.0);
+}
+
+inline std::vector<bool> have_tangents(const AnyTensor* tangents, std::size_t n)
+{
+    std::vector<bool> out;
+    for (std::size_t i = 0; i < n; ++i) out.push_back(bool(tangents[i].value));
+    return out;
+}
+
+/// A packed block from some of its results, zeros elsewhere.
+inline AnyTensor packed_from(const LoopParameters& p, const std::vector<AnyTensor>& parts)
+{
+    return with_real(p.dtype, [&]<class T>() {
+        AnyTensor total;
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+            if (!parts[k].value || !p.results[k].wanted()) continue;
+            const Tensor<T> part(converted(parts[k], p.dtype, Site{}));
+            const Tensor<T> term =
+                apply<Pack, T>(Pack{p.results[k].offset, p.results[k].shape, p.size}, Site{}, part);
+            total = total.value ? (Tensor<T>(total) + term).any() : term.any();
+        }
+        return total.value ? total : AnyTensor{zeros_block(p.dtype, Shape{p.size}), {}};
+    });
+}
 
 }  // namespace wengert::detail
-
-#ifndef WENGERT_COMPILED
-#include "loop_rule_parts_source.hpp"
-#endif

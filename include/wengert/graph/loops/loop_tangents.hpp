@@ -44,7 +44,7 @@ struct Joint {
         std::vector<std::size_t> place(active.size());
         for (std::size_t j = 0; j < order.size(); ++j)
             if (order[j] < active.size()) place[order[j]] = j;
-        return with_inputs(*p.other, nodes, place);
+        return with_inputs(*p.other, nodes, place, {0});
     }
     std::vector<AnyTensor> operands(const AnyTensor* in, const AnyTensor* tangents) const
     {

@@ -63,10 +63,7 @@ struct ScanPull {
         q->backwards = !p.backwards;
         q->states = states.size() + constants.size();
         q->xs = p.states + p.xs + chosen(given, p.states, given.size()).size();
-        for (std::size_t k = 0; k < q->body->outputs().size(); ++k) {
-            const GraphNode& n = q->body->node(q->body->outputs()[k]);
-            q->results.push_back({n.dtype, k < q->states ? n.shape : stacked_shape(p.steps, n.shape), 0});
-        }
+        q->results = results_of(*q->body, q->states, p.steps);
         return completed(std::move(q));
     }
 };

@@ -46,10 +46,7 @@ inline std::shared_ptr<const LoopParameters> scan_of(const LoopParameters& p)
     scan.backwards = p.backwards;
     scan.states = p.states;
     scan.xs = p.xs;
-    for (std::size_t k = 0; k < p.body->outputs().size(); ++k) {
-        const GraphNode& n = p.body->node(p.body->outputs()[k]);
-        scan.results.push_back({n.dtype, k < p.states ? n.shape : stacked_shape(p.steps, n.shape), 0});
-    }
+    scan.results = results_of(*p.body, p.states, p.steps);
     return with_history(*completed(std::make_shared<LoopParameters>(std::move(scan))));
 }
 

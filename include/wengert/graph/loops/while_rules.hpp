@@ -80,10 +80,7 @@ struct PullOfPull {
         const Graph body = joint.body(none);
         q->other = shared_graph(joint.test(body));
         q->states = joint.states;
-        for (std::size_t k = 0; k < q->states; ++k) {
-            const GraphNode& node = body.node(body.outputs()[k]);
-            q->results.push_back({node.dtype, node.shape, 0});
-        }
+        q->results = results_of(body, q->states, 0);
         q->body = shared_graph(body);
         return completed(std::move(q));
     }
