@@ -10,8 +10,10 @@ namespace wengert::detail {
 class CppLoopMemory {
 public:
     CppLoopMemory(CppWriter& w, ValueId v)
-        : w_(w), v_(v), p_(*loop_parameters(w.graph.node(v))), used_(w.scratch_begin())
+        : w_(w), v_(v), p_(*loop_parameters(w.graph.node(v))),
+          at_(p_, w.graph.node(v).inputs.size() - p_.ignored), used_(w.scratch_begin())
     {}
+
 protected:
     using Names = std::vector<std::string>;
 
@@ -39,7 +41,7 @@ protected:
         w_.open("{");
         operands();
         w_.declare("packed", w_.operand(v_), true);
-        if (has_gaps()) w_.line("memset(packed, 0, $);", w_.plan.bytes_of(v_));
+        if (has_gaps(p_)) w_.line("memset(packed, 0, $);", w_.plan.bytes_of(v_));
     }
     void end()
     {
@@ -66,7 +68,10 @@ protected:
         return {inputs_.begin() + static_cast<std::ptrdiff_t>(from),
                 inputs_.begin() + static_cast<std::ptrdiff_t>(from + n)};
     }
-    static void append(Names& to, const Names& from) { to.insert(to.end(), from.begin(), from.end()); }
+    template <class V> static void append(V& to, const V& from)
+    {
+        to.insert(to.end(), from.begin(), from.end());
+    }
 
     /// Leaves where the function of a body does.
     void call(const CppModule::Body& f, const Names& arguments)
@@ -76,91 +81,108 @@ protected:
         const std::string text =
             f.name + "(" + list + memory(f.workspace) + (w_.module.native ? ", run)" : ")");
         if (!f.fails) return w_.line("$;", text);
-        const bool history = p_.kind == LoopParameters::Kind::while_pull;
+        const bool history = p_.kind == Kind::while_pull;
         w_.line("if ($ != 0) $", text,
                 history ? "{ free(history); " + w_.failure(v_) + " }" : w_.failure(v_));
     }
 
-    /// A body that can be called: its step, and what comes last among the arguments of that, the constants and what is made of
-    /// them before the loop.
-    struct Callee {
-        CppModule::Body step;
-        Names constants;
+    /// A graph that can be called: what it carries from call to call, arrays that it turns into the next ones; how many arrays it is
+    /// shown; the operands of which it gets a row; the constants, and what is made of them before the loop.
+    struct Body {
+        std::shared_ptr<const Graph> graph;
+        std::size_t shown = 0;
+        std::vector<std::size_t> rows = {};
+        Names now = {}, next = {}, constants = {};
+        CppModule::Body step = {};
     };
-    Callee prepare(const std::shared_ptr<const Graph>& g, std::size_t fixed, const Names& constants)
+    /// Declares what it carries, NAME0, NAME1, … and NEXT0, NEXT1, …; the first of them begin as operands from number `from` on.
+    void carry(Body& b, std::size_t n, const std::string& name, const std::string& next, std::size_t loaded,
+               std::size_t from)
     {
-        const CppModule::LoopBody body = w_.module.body(g, fixed);
-        if (!body.before) return {body.step, constants};
-        Names made = constants;
+        for (std::size_t i = 0; i < n; ++i) {
+            const GraphNode& x = input(*b.graph, i);
+            b.now.push_back(name + number(i));
+            b.next.push_back(next + number(i));
+            w_.line("$ *$ = $, *$ = $;", type(x.dtype), b.now[i], memory(x), b.next[i], memory(x));
+            if (i < loaded) w_.line("memcpy($, $, $);", b.now[i], inputs_[from + i], bytes_of(x));
+        }
+    }
+    /// Works out what is the same in all calls; `once`: there is one call.
+    void prepare(Body& b, bool once = false)
+    {
+        const std::size_t fixed = b.now.size() + b.shown + b.rows.size();
+        const CppModule::LoopBody body = w_.module.body(b.graph, once ? LoopParameters::npos : fixed);
+        b.step = body.step;
+        b.constants = slice(at_.constant, at_.constants);
+        if (!body.before) return;
         for (std::size_t k = 0; k < body.before->outputs().size(); ++k) {
             const GraphNode& n = output(*body.before, k);
-            made.push_back("c" + number(prepared_++));
-            w_.line("$* const $ = $;", type(n.dtype), made.back(), memory(n));
+            b.constants.push_back("c" + number(prepared_++));
+            w_.line("$* const $ = $;", type(n.dtype), b.constants.back(), memory(n));
         }
-        call(body.first, made);
-        return {body.step, made};
+        call(body.first, b.constants);
+    }
+    /// The body of a loop, its states the first operands.
+    Body body(std::shared_ptr<const Graph> graph)
+    {
+        Body b{std::move(graph), 0, all_of(p_.states, p_.states + p_.xs)};
+        carry(b, p_.states, "s", "t", p_.states, 0);
+        prepare(b);
+        return b;
+    }
+    /// One step of the derivative, the sums beginning as `nothing` says: -0 leaves the bits of what is added first.
+    Body pull(const std::string& nothing)
+    {
+        Body b{p_.pull, p_.states, all_of(p_.states, p_.states + p_.xs)};
+        const std::size_t states = p_.active_states.size(), given = at_.cotangents + states;
+        append(b.rows, all_of(given, given + LoopPlans::given(p_)));
+        carry(b, LoopPlans::carried(p_), "g", "h", states, at_.cotangents);
+        for (std::size_t i = states; i < b.now.size(); ++i)
+            w_.line("for (ptrdiff_t j = 0; j < $; ++j) $[j] = " + nothing + ";",
+                    element_count(input(*p_.pull, i).shape), b.now[i], type(input(*p_.pull, i).dtype));
+        prepare(b);
+        return b;
+    }
+    /// A call in step `at`, the results of which are put to their places. Where it has put them.
+    Names step(const Body& b, const std::string& at = "", const Names& shown = {})
+    {
+        Names arguments = b.now;
+        append(arguments, shown);
+        for (std::size_t operand : b.rows)
+            arguments.push_back(inputs_[operand] +
+                                times(at, element_count(input(*b.graph, arguments.size()).shape)));
+        append(arguments, b.constants);
+        append(arguments, b.next);
+        const std::size_t first = b.next.size(), last = b.graph->outputs().size();
+        Names results;
+        for (std::size_t k = first; k < last; ++k) {
+            const GraphNode& y = output(*b.graph, k);
+            results.push_back(direct(k) ? "packed + " + number(p_.results[k].offset) +
+                                              times(at, element_count(y.shape))
+                                        : memory(y));
+        }
+        append(arguments, results);
+        call(b.step, arguments);
+        for (std::size_t k = first; k < last; ++k)
+            if (!direct(k) && !snapshot(k))
+                put(k, results[k - first], element_count(output(*b.graph, k).shape), at);
+        return results;
+    }
+    /// What comes next becomes what is; leaves the loop where its guard says so.
+    void advance(const Body& b)
+    {
+        for (std::size_t i = 0; i < b.now.size(); ++i)
+            w_.line("{ $* const u = $; $ = $; $ = u; }", type(input(*b.graph, i).dtype), b.now[i], b.now[i],
+                    b.next[i], b.next[i]);
+        if (b.graph == p_.body && p_.guard != LoopParameters::npos && p_.kind != Kind::scan_pull)
+            w_.line("if (!*$) break;", b.now[p_.guard]);
+    }
+    void put_carried(const Body& b)
+    {
+        for (std::size_t i = 0; i < b.now.size(); ++i)
+            put(i, b.now[i], element_count(input(*b.graph, i).shape));
     }
 
-    /// Arrays that steps turn into the next ones: NAME0, NAME1, … now, NEXT0, NEXT1, … then.
-    struct States {
-        Names now, next;
-    };
-    States states(const Graph& g, std::size_t n, const std::string& name, const std::string& next)
-    {
-        States s;
-        for (std::size_t i = 0; i < n; ++i) {
-            s.now.push_back(name + number(i));
-            s.next.push_back(next + number(i));
-            w_.line("$ *$ = $, *$ = $;", type(input(g, i).dtype), s.now[i], memory(input(g, i)), s.next[i],
-                    memory(input(g, i)));
-        }
-        return s;
-    }
-    States initial_states()
-    {
-        const States s = states(*p_.body, p_.states, "s", "t");
-        for (std::size_t i = 0; i < p_.states; ++i)
-            w_.line("memcpy($, $, $);", s.now[i], inputs_[i], bytes_of(input(*p_.body, i)));
-        return s;
-    }
-    /// Those of the final states, which are operands from number `from` on, and sums that begin with -0, as `sum` says: it
-    /// leaves the bits of what is added first.
-    States first_cotangents(std::size_t from, const std::string& sum)
-    {
-        const std::size_t n = p_.active_states.size();
-        const States g = states(*p_.pull, n + p_.active_constants.size(), "g", "h");
-        for (std::size_t i = 0; i < g.now.size(); ++i) {
-            const GraphNode& x = input(*p_.pull, i);
-            if (i < n)
-                w_.line("memcpy($, $, $);", g.now[i], inputs_[from + i], bytes_of(x));
-            else
-                w_.line("for (ptrdiff_t j = 0; j < $; ++j) $[j] = " + sum + ";", element_count(x.shape),
-                        g.now[i], type(x.dtype));
-        }
-        return g;
-    }
-    void swap(const Graph& g, const States& s)
-    {
-        for (std::size_t i = 0; i < s.now.size(); ++i)
-            w_.line("{ $* const u = $; $ = $; $ = u; }", type(input(g, i).dtype), s.now[i], s.now[i],
-                    s.next[i], s.next[i]);
-    }
-    void advance(const Graph& g, const States& s)
-    {
-        swap(g, s);
-        if (&g == p_.body.get() && p_.guard != LoopParameters::npos)
-            w_.line("if (!*$) break;", s.now[p_.guard]);
-    }
-
-    /// Are there elements that nothing is written to?
-    bool has_gaps() const
-    {
-        std::int64_t written = 0;
-        for (const auto& r : p_.results)
-            if (differentiable(r.dtype) && r.wanted())
-                written += static_cast<std::int64_t>(element_count(r.shape));
-        return written < p_.size || p_.guard != LoopParameters::npos;
-    }
     /// Writes `count` elements of result k, `skip` arrays of that size into it.
     void put(std::size_t k, const std::string& from, std::size_t count, const std::string& skip = "")
     {
@@ -176,23 +198,6 @@ protected:
     {
         return skip.empty() ? "" : " + " + skip + " * " + number(n);
     }
-    void put_states(const States& s, const Graph& g)
-    {
-        for (std::size_t i = 0; i < s.now.size(); ++i) put(i, s.now[i], element_count(input(g, i).shape));
-    }
-    /// Where a body writes its results from number `first` on: to their places, or to memory of its own if they lie there in
-    /// another form.
-    Names targets(const Graph& g, std::size_t first, const std::string& skip = "")
-    {
-        Names names;
-        for (std::size_t k = first; k < p_.results.size(); ++k) {
-            const LoopParameters::Result& r = p_.results[k];
-            names.push_back(direct(k) ? "packed + " + number(r.offset) +
-                                            times(skip, element_count(output(g, k).shape))
-                                      : memory(output(g, k)));
-        }
-        return names;
-    }
     bool direct(std::size_t k) const
     {
         return p_.results[k].wanted() && p_.results[k].dtype == p_.dtype && !snapshot(k);
@@ -200,18 +205,20 @@ protected:
     /// Is it the states before some steps of a scan?
     bool snapshot(std::size_t k) const
     {
-        return p_.snapshots > 0 && k >= p_.states && p_.kind == LoopParameters::Kind::scan &&
+        return p_.snapshots > 0 && k >= p_.states && p_.kind == Kind::scan &&
                p_.results[k].shape[0] == p_.snapshots;
     }
-    void put_targets(const Graph& g, const Names& names, std::size_t first, const std::string& skip = "")
+
+    /// The slice of xs and of stacked results that a step of a scan, counted as it runs, has to do with.
+    std::string slice_of(const std::string& step) const
     {
-        for (std::size_t k = first; k < p_.results.size(); ++k)
-            if (!direct(k) && !snapshot(k)) put(k, names[k - first], element_count(output(g, k).shape), skip);
+        return p_.backwards ? "(" + number(p_.steps - 1) + " - " + step + ")" : step;
     }
 
     CppWriter& w_;
     ValueId v_;
     const LoopParameters& p_;
+    const LoopOperands at_;
     std::size_t used_;  ///< bytes from the arena's beginning on
     Names inputs_;
     std::size_t prepared_ = 0;  ///< arrays made before the loop

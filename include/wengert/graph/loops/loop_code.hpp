@@ -1,10 +1,8 @@
 // What runs of loops share: graphs made ready once for each thread, operands, and where results are written.
 #pragma once
 
-#include <numeric>
-
 #include "compiled_step.hpp"
-#include "loop.hpp"
+#include "loop_graphs.hpp"
 #include "loop_schedule.hpp"
 
 namespace wengert::detail {
@@ -15,7 +13,7 @@ struct LoopPlans {
     std::unique_ptr<BodyPlan> body, other, pull;
     explicit LoopPlans(const LoopParameters& p)
         : owner(&current_thread()), body(plan(body_of(p), p.states, p.states + p.xs)),
-          other(plan(p.other, 0, p.kind == LoopParameters::Kind::cond ? 0 : p.states)),
+          other(plan(p.other, 0, p.kind == Kind::cond ? 0 : p.states)),
           pull(plan(p.pull, carried(p), carried(p) + p.states + p.xs + given(p)))
     {}
     /// Cotangents and sums that a step of the derivative hands to the next one.
@@ -26,15 +24,13 @@ struct LoopPlans {
     /// Results of a scan_pull's body that have cotangents.
     static std::size_t given(const LoopParameters& p)
     {
-        return p.kind == LoopParameters::Kind::scan_pull ? p.body->outputs().size() - p.states : 0;
+        return p.kind == Kind::scan_pull ? p.body->outputs().size() - p.states : 0;
     }
     /// Steps that run again make states only.
     static std::shared_ptr<const Graph> body_of(const LoopParameters& p)
     {
-        if (p.kind != LoopParameters::Kind::scan_pull || given(p) == 0) return p.body;
-        std::vector<std::size_t> states(p.states);
-        std::iota(states.begin(), states.end(), std::size_t{0});
-        return std::make_shared<const Graph>(pruned(with_outputs(*p.body, states)));
+        if (p.kind != Kind::scan_pull || given(p) == 0) return p.body;
+        return std::make_shared<const Graph>(pruned(with_outputs(*p.body, all_of(0, p.states))));
     }
     static std::unique_ptr<BodyPlan> plan(std::shared_ptr<const Graph> g, std::size_t states,
                                           std::size_t fixed)
@@ -46,6 +42,29 @@ struct LoopPlans {
         return std::make_unique<StepPlan>(std::move(g), states, fixed);
     }
 };
+
+/// Which operands of a loop are what (LoopParameters has their order): the first constant, how many there are, the first of the
+/// states before some steps, of the cotangents.
+struct LoopOperands {
+    std::size_t constant, constants, kept, cotangents;
+    LoopOperands(const LoopParameters& p, std::size_t n)
+        : constant(p.kind == Kind::cond ? 1 : p.states + p.xs),
+          cotangents(n - p.active_states.size() - LoopPlans::given(p))
+    {
+        kept = cotangents - (p.kind == Kind::scan_pull ? p.states : 0);
+        constants = kept - constant;
+    }
+};
+
+/// Are there elements of the packed block that nothing is written to?
+inline bool has_gaps(const LoopParameters& p)
+{
+    std::int64_t written = 0;
+    for (const auto& r : p.results)
+        if (differentiable(r.dtype) && r.wanted())
+            written += static_cast<std::int64_t>(element_count(r.shape));
+    return written < p.size || p.guard != LoopParameters::npos;
+}
 
 /// Plans that nobody uses at present. A loop that runs inside itself, or on two threads, has several.
 class LoopCode {
@@ -81,10 +100,10 @@ private:
 class LoopMemory {
 protected:
     LoopMemory(const LoopParameters& p, const Ref<Block>* in, std::size_t n)
-        : p_(p), packed_(make_block(p.dtype, Shape{p.size})), unit_(size_of(p.dtype))
+        : p_(p), at_(p, n), packed_(make_block(p.dtype, Shape{p.size})), unit_(size_of(p.dtype))
     {
         for (std::size_t i = 0; i < n; ++i) in_.push_back(contiguous(in[i]));
-        if (has_gaps()) std::memset(packed_->data, 0, packed_->bytes());
+        if (has_gaps(p)) std::memset(packed_->data, 0, packed_->bytes());
     }
     /// Writes a result, unless nobody wants it.
     void put(const Block& from, std::size_t result) const
@@ -93,13 +112,31 @@ protected:
         if (r.wanted())
             pack_result(from, packed_->data + static_cast<std::size_t>(r.offset) * unit_, p_.dtype);
     }
-    void bind_constants(BodyPlan& plan, std::size_t to, std::size_t from, std::size_t n) const
+    /// Constants, which are the inputs from number `to` on, in their places: what they alone decide is worked out.
+    void begin(BodyPlan& plan, std::size_t to) const
     {
-        for (std::size_t i = 0; i < n; ++i) plan.bind(to + i, in_[from + i]->data);
+        for (std::size_t i = 0; i < at_.constants; ++i) plan.bind(to + i, in_[at_.constant + i]->data);
+        plan.begin();
     }
     void load_states(BodyPlan& plan) const
     {
         for (std::size_t i = 0; i < p_.states; ++i) plan.load(i, in_[i]->data);
+    }
+    /// The cotangents of final states, and sums of which there is nothing yet: a sum that begins with −0 has the bits of one that
+    /// begins with its first term.
+    void load_cotangents(BodyPlan& plan, double nothing) const
+    {
+        const std::size_t states = p_.active_states.size();
+        for (std::size_t i = 0; i < states; ++i) plan.load(i, in_[at_.cotangents + i]->data);
+        for (std::size_t i = states; i < LoopPlans::carried(p_); ++i)
+            with_real(plan.input(i).dtype, [&]<class T>() {
+                std::fill_n(reinterpret_cast<T*>(plan.own(i)), plan.input(i).count, static_cast<T>(nothing));
+            });
+    }
+    /// Final states, or the cotangents of first ones and the sums.
+    void put_carried(const BodyPlan& plan, std::size_t n) const
+    {
+        for (std::size_t i = 0; i < n; ++i) put(plan.input(i), i);
     }
     /// The slice of xs and of stacked results that a step of a scan, counted as it runs, has to do with.
     std::size_t slice(std::uint64_t step) const
@@ -115,22 +152,6 @@ protected:
         for (std::size_t i = 0; i < n; ++i)
             slices.push_back({to + i, in_[first + i]->data, plan.input(to + i).bytes()});
     }
-    /// Are there elements that nothing is written to?
-    bool has_gaps() const
-    {
-        std::int64_t written = 0;
-        for (const auto& r : p_.results)
-            written +=
-                differentiable(r.dtype) && r.wanted() ? static_cast<std::int64_t>(element_count(r.shape)) : 0;
-        return written < p_.size || p_.guard != LoopParameters::npos;
-    }
-    /// A sum that begins with −0 has the bits of one that begins with its first term.
-    static void fill(std::byte* to, const Block& like, double v)
-    {
-        with_real(like.dtype,
-                  [&]<class T>() { std::fill_n(reinterpret_cast<T*>(to), like.count, static_cast<T>(v)); });
-    }
-
     /// The outputs of a plan from `first` on whose results have `rows` rows. What shows an input is written before the step.
     class Rows {
     public:
@@ -175,6 +196,7 @@ protected:
     };
 
     const LoopParameters& p_;
+    LoopOperands at_;
     std::vector<Ref<Block>> in_;
     Ref<Block> packed_;
     std::size_t unit_;

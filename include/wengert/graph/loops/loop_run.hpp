@@ -15,12 +15,11 @@ public:
     {}
     Ref<Block> run()
     {
-        using LoopKind = LoopParameters::Kind;
-        if (p_.kind == LoopKind::scan)
+        if (p_.kind == Kind::scan)
             scan();
-        else if (p_.kind == LoopKind::while_loop)
+        else if (p_.kind == Kind::while_loop)
             repeat(false);
-        else if (p_.kind == LoopKind::cond)
+        else if (p_.kind == Kind::cond)
             branch();
         else
             pull_back();
@@ -37,10 +36,9 @@ private:
         std::vector<LoopSpan> parts;
         if (p_.snapshots) parts = schedule({0, steps, static_cast<std::uint64_t>(p_.snapshots)});
         load_states(body);
-        bind_constants(body, p_.states + p_.xs, p_.states + p_.xs, in_.size() - p_.states - p_.xs);
         Slices slices;
         add_slices(slices, body, p_.states, p_.states, p_.xs);
-        body.begin();
+        begin(body, at_.constant);
         std::size_t row = 0;
         for (std::uint64_t step = 0; step < steps; ++step) {
             const std::size_t k = slice(step);
@@ -54,7 +52,7 @@ private:
             body.advance();
             if (stopped()) break;
         }
-        for (std::size_t i = 0; i < p_.states; ++i) put(body.input(i), i);
+        put_carried(body, p_.states);
         p_.code->forward = steps;
     }
     bool stopped() const
@@ -66,12 +64,9 @@ private:
     void repeat(bool history)
     {
         BodyPlan &body = *plans_.body, &test = *plans_.other;
-        const std::size_t constants = in_.size() - p_.states - (history ? p_.active_states.size() : 0);
         load_states(body);
-        bind_constants(body, p_.states, p_.states, constants);
-        bind_constants(test, p_.states, p_.states, constants);
-        body.begin();
-        test.begin();
+        begin(body, p_.states);
+        begin(test, p_.states);
         for (;;) {
             for (std::size_t i = 0; i < p_.states; ++i) test.bind(i, body.input(i).data);
             test.run();
@@ -81,15 +76,14 @@ private:
             body.advance();
             if (stopped()) break;
         }
-        for (std::size_t i = 0; i < p_.states && !history; ++i) put(body.input(i), i);
+        if (!history) put_carried(body, p_.states);
     }
 
     void branch()
     {
         const bool taken = *in_[0]->as<bool>();
         BodyPlan& plan = taken ? *plans_.body : *plans_.other;
-        bind_constants(plan, 0, 1, in_.size() - 1);
-        plan.begin();
+        begin(plan, 0);
         plan.run();
         for (std::size_t k = 0; k < p_.results.size(); ++k) put(plan.output(k), k);
     }
@@ -109,27 +103,19 @@ private:
     void pull_back()
     {
         BodyPlan& pull = *plans_.pull;
-        const std::size_t states = p_.active_states.size(), sums = p_.active_constants.size();
-        const std::size_t constants = in_.size() - p_.states - states;
+        const std::size_t carried = LoopPlans::carried(p_);
         repeat(true);
-        const bool none = history_.empty();
-        for (std::size_t i = 0; i < states; ++i) {
-            const Block& g = *in_[p_.states + constants + i];
-            pull.load(i, g.data);
-        }
-        for (std::size_t i = states; i < states + sums; ++i)
-            fill(pull.own(i), pull.input(i), none ? 0.0 : -0.0);
-        bind_constants(pull, states + sums + p_.states, p_.states, constants);
-        pull.begin();
+        load_cotangents(pull, history_.empty() ? 0.0 : -0.0);
+        begin(pull, carried + p_.states);
         for (std::size_t end = history_.size(); end > 0;) {
             for (std::size_t i = p_.states; i-- > 0;) {
                 end -= padded(plans_.body->input(i));
-                pull.bind(states + sums + i, history_.data() + end);
+                pull.bind(carried + i, history_.data() + end);
             }
             pull.run();
             pull.advance();
         }
-        for (std::size_t i = 0; i < states + sums; ++i) put(pull.input(i), i);
+        put_carried(pull, carried);
     }
 
     LoopPlans& plans_;
@@ -140,14 +126,13 @@ private:
 inline Ref<Block> packed_example(const LoopParameters& p, const Ref<Block>* in)
 {
     auto packed = zeros_block(p.dtype, Shape{p.size});
-    using LoopKind = LoopParameters::Kind;
-    if (p.kind == LoopKind::scan || p.kind == LoopKind::while_loop)
+    if (p.kind == Kind::scan || p.kind == Kind::while_loop)
         for (std::size_t i = 0; i < p.states; ++i)
             if (p.results[i].wanted())
                 pack_result(*in[i],
                             packed->data + static_cast<std::size_t>(p.results[i].offset) * size_of(p.dtype),
                             p.dtype);
-    if (p.kind == LoopKind::cond && p.guard != LoopParameters::npos)
+    if (p.kind == Kind::cond && p.guard != LoopParameters::npos)
         packed->data[static_cast<std::size_t>(p.results[p.guard].offset) * size_of(p.dtype)] = std::byte{1};
     return packed;
 }

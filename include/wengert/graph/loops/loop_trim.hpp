@@ -44,16 +44,15 @@ private:
 inline std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, const std::vector<bool>& read,
                                                std::vector<std::size_t>& place)
 {
-    using LoopKind = LoopParameters::Kind;
     auto q = std::make_shared<LoopParameters>(p);
     q->results.clear();
     q->kept = 0;
     q->size = 0;
-    q->guard = p.kind == LoopKind::cond ? LoopParameters::npos : p.guard;
+    q->guard = p.kind == Kind::cond ? LoopParameters::npos : p.guard;
     q->code = make_loop_code();
-    const std::size_t carried = p.kind == LoopKind::scan || p.kind == LoopKind::while_loop ? p.states
-                                : p.kind == LoopKind::cond                                 ? 0
-                                                                                           : p.results.size();
+    const std::size_t carried = p.kind == Kind::scan || p.kind == Kind::while_loop ? p.states
+                                : p.kind == Kind::cond                             ? 0
+                                                                                   : p.results.size();
     std::vector<std::size_t> outputs;
     for (std::size_t k = 0; k < p.results.size(); ++k) {
         place.push_back(q->results.size());
@@ -63,9 +62,9 @@ inline std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, const st
         outputs.push_back(k);
     }
     place_results(*q, 0);
-    if (p.kind != LoopKind::scan && p.kind != LoopKind::cond) return q;
+    if (p.kind != Kind::scan && p.kind != Kind::cond) return q;
     q->body = shared_graph(pruned(with_outputs(*p.body, outputs)));
-    if (p.kind == LoopKind::cond) q->other = shared_graph(pruned(with_outputs(*p.other, outputs)));
+    if (p.kind == Kind::cond) q->other = shared_graph(pruned(with_outputs(*p.other, outputs)));
     return q;
 }
 

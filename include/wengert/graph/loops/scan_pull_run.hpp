@@ -10,14 +10,19 @@ class ScanPullRun : LoopMemory {
 public:
     ScanPullRun(const LoopParameters& p, LoopPlans& plans, const Ref<Block>* in, std::size_t n)
         : LoopMemory(p, in, n), body_(*plans.body), pull_(*plans.pull), carried_(LoopPlans::carried(p)),
-          given_(LoopPlans::given(p)), active_(p.active_states.size()),
-          constants_(n - 2 * p.states - p.xs - active_ - given_), first_row_(p.states + p.xs + constants_),
           results_(*this, pull_, carried_, p.steps)
     {}
     Ref<Block> run()
     {
         const auto steps = static_cast<std::uint64_t>(p_.steps);
-        begin();
+        const std::size_t shown = carried_ + p_.states, given = LoopPlans::given(p_);
+        load_states(body_);
+        load_cotangents(pull_, -0.0);
+        add_slices(xs_, body_, p_.states, p_.states, p_.xs);
+        add_slices(pulled_, pull_, shown, p_.states, p_.xs);
+        add_slices(pulled_, pull_, shown + p_.xs, at_.cotangents + p_.active_states.size(), given);
+        begin(body_, p_.states + p_.xs);
+        begin(pull_, shown + p_.xs + given);
         std::size_t state = 0;
         for (const LoopSpan& part : schedule({0, steps, static_cast<std::uint64_t>(p_.snapshots)}))
             waiting_.push_back({part, state++});
@@ -26,7 +31,7 @@ public:
             waiting_.pop_back();
             reverse(last);
         }
-        for (std::size_t i = 0; i < carried_; ++i) put(pull_.input(i), i);
+        put_carried(pull_, carried_);
         p_.code->forward = forward_;
         p_.code->recorded = steps;
         return std::move(packed_);
@@ -34,44 +39,26 @@ public:
 
 private:
     /// Steps that are still to be reversed, and which of the states kept is that before them: 0 the initial one, then those
-    /// of the pass forward, then those made here.
+    /// of the pass forward, then those made here, the last of which is the first that is not needed any more.
     struct Waiting {
         LoopSpan steps;
         std::size_t state;
     };
 
-    void begin()
-    {
-        const std::size_t cotangents = first_row_ + p_.states;
-        load_states(body_);
-        bind_constants(body_, p_.states + p_.xs, p_.states + p_.xs, constants_);
-        for (std::size_t i = 0; i < active_; ++i) {
-            const Block& g = *in_[cotangents + i];
-            pull_.load(i, g.data);
-        }
-        for (std::size_t i = active_; i < carried_; ++i) fill(pull_.own(i), pull_.input(i), -0.0);
-        bind_constants(pull_, carried_ + p_.states + p_.xs + given_, p_.states + p_.xs, constants_);
-        add_slices(xs_, body_, p_.states, p_.states, p_.xs);
-        add_slices(pulled_, pull_, carried_ + p_.states, p_.states, p_.xs);
-        add_slices(pulled_, pull_, carried_ + p_.states + p_.xs, first_row_ + p_.states + active_, given_);
-        body_.begin();
-        pull_.begin();
-    }
     void reverse(const Waiting& last)
     {
         const std::vector<LoopSpan> parts = schedule(last.steps);
-        std::size_t state = last.state;
+        std::size_t state = last.state, fresh = std::max(state + 1, given_states());
         if (parts.size() > 1)
             for (std::size_t i = 0; i < p_.states; ++i) body_.load(i, kept(state, i));
         for (std::size_t part = 0; part + 1 < parts.size(); ++part) {
             waiting_.push_back({parts[part], state});
             advance(parts[part]);
-            if (part + 2 < parts.size()) state = keep();
+            if (part + 2 < parts.size()) keep(state = fresh++);
         }
         for (std::size_t i = 0; i < p_.states; ++i)
             pull_.bind(carried_ + i, parts.size() > 1 ? body_.input(i).data : kept(state, i));
         pull(parts.back().begin);
-        if (parts.size() == 1 && state >= given_states()) free_.push_back(state);
     }
     void advance(const LoopSpan& part)
     {
@@ -97,32 +84,27 @@ private:
     std::byte* kept(std::size_t state, std::size_t i) const
     {
         if (state == 0) return in_[i]->data;
-        if (state < given_states()) return in_[first_row_ + i]->data + (state - 1) * in_[i]->bytes();
+        if (state < given_states()) return in_[at_.kept + i]->data + (state - 1) * in_[i]->bytes();
         return made_[state - given_states()][i]->data;
     }
-    /// The body's present state, kept until its steps are reversed.
-    std::size_t keep()
+    /// The body's present state, until its steps are reversed.
+    void keep(std::size_t state)
     {
-        if (free_.empty()) {
-            free_.push_back(given_states() + made_.size());
+        if (state - given_states() == made_.size()) {
             made_.emplace_back();
             for (std::size_t i = 0; i < p_.states; ++i)
                 made_.back().push_back(make_block(in_[i]->dtype, in_[i]->shape));
         }
-        const std::size_t state = free_.back();
-        free_.pop_back();
         for (std::size_t i = 0; i < p_.states; ++i)
             std::memcpy(kept(state, i), body_.input(i).data, in_[i]->bytes());
-        return state;
     }
 
     BodyPlan &body_, &pull_;
-    std::size_t carried_, given_, active_, constants_, first_row_;
+    std::size_t carried_;
     Rows results_;
     Slices xs_, pulled_;  ///< of the steps forward and back
     std::vector<Waiting> waiting_;
     std::vector<std::vector<Ref<Block>>> made_;
-    std::vector<std::size_t> free_;  ///< of those
     std::uint64_t forward_ = 0;
 };
 
