@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <tuple>
 
 #include "../../ops/cast.hpp"
 #include "../../ops/structural.hpp"
@@ -173,25 +174,20 @@ template <LoopParameters::Kind kind, class T, bool effects> constexpr Primitive 
 template <LoopParameters::Kind kind, class T, bool effects>
 inline constexpr Primitive loop_primitive = make_loop_primitive<kind, T, effects>();
 
-template <LoopParameters::Kind kind, bool effects> const Primitive& loop_primitive_for(DType d)
+/// Number k of all of them: by kind, by the packed block's type, by whether they call the host.
+template <std::size_t... k> const Primitive& loop_primitive_number(std::size_t i, std::index_sequence<k...>)
 {
-    if (!differentiable(d)) return loop_primitive<kind, std::int64_t, effects>;
-    return is_single(d) ? loop_primitive<kind, float, effects> : loop_primitive<kind, double, effects>;
-}
-template <LoopParameters::Kind kind> const Primitive& loop_primitive_for(const LoopParameters& p)
-{
-    return p.effects ? loop_primitive_for<kind, true>(p.dtype) : loop_primitive_for<kind, false>(p.dtype);
+    using Types = std::tuple<std::int64_t, float, double>;
+    static constexpr const Primitive* all[] = {
+        &loop_primitive<LoopParameters::Kind(k / 6), std::tuple_element_t<k / 2 % 3, Types>, k % 2 == 1>...};
+    return *all[i];
 }
 inline const Primitive& primitive_of(const LoopParameters& p)
 {
-    using Kind = LoopParameters::Kind;
-    switch (p.kind) {
-    case Kind::scan: return loop_primitive_for<Kind::scan>(p);
-    case Kind::while_loop: return loop_primitive_for<Kind::while_loop>(p);
-    case Kind::cond: return loop_primitive_for<Kind::cond>(p);
-    case Kind::while_pull: return loop_primitive_for<Kind::while_pull>(p);
-    default: return loop_primitive_for<Kind::scan_pull>(p);
-    }
+    const std::size_t type = !differentiable(p.dtype) ? 0 : is_single(p.dtype) ? 1 : 2;
+    const LoopParameters::Kind kind = p.kind;
+    return loop_primitive_number((static_cast<std::size_t>(kind) * 3 + type) * 2 + p.effects,
+                                 std::make_index_sequence<6 * std::size(LoopParameters::names)>());
 }
 
 }  // namespace detail
@@ -326,15 +322,12 @@ AnyTensor unpacked_from(const AnyTensor& block, const LoopParameters::Result& r,
 {
     const Tensor<Packed> x(block);
     const Unpack op{r.offset, r.shape, static_cast<std::int64_t>(x.size())};
-    if (differentiable(r.dtype)) {
-        if constexpr (is_differentiable<Packed>)
-            return converted(apply<Unpack, Packed>(op, at, x).any(), r.dtype, at);
-    }
-    switch (r.dtype) {
-    case DType::int32: return apply<Unpack, std::int32_t>(op, at, x).any();
-    case DType::int64: return apply<Unpack, std::int64_t>(op, at, x).any();
-    default: return apply<Unpack, bool>(op, at, x).any();
-    }
+    return with_dtype(differentiable(r.dtype) ? dtype_of<Packed>() : r.dtype, [&]<class T>() {
+        if constexpr (is_differentiable<T> && !std::is_same_v<T, Packed>)
+            return AnyTensor{};
+        else
+            return converted(apply<Unpack, T>(op, at, x).any(), r.dtype, at);
+    });
 }
 inline AnyTensor unpacked(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
 {

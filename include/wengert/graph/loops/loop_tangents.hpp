@@ -46,6 +46,19 @@ struct Joint {
             if (order[j] < active.size()) place[order[j]] = j;
         return with_inputs(*p.other, nodes, place, {0});
     }
+    /// That loop, its results still those of p.
+    std::shared_ptr<LoopParameters> loop(const std::vector<bool>& wanted) const
+    {
+        auto q = std::make_shared<LoopParameters>(p);
+        const Graph g = body(wanted);
+        if (p.other) q->other = shared_graph(test(g));
+        q->body = shared_graph(g);
+        q->states = states;
+        q->xs = xs;
+        q->kept = 0;
+        q->code = make_loop_code();
+        return q;
+    }
     std::vector<AnyTensor> operands(const AnyTensor* in, const AnyTensor* tangents) const
     {
         std::vector<AnyTensor> all(in, in + active.size()), out;
@@ -63,14 +76,7 @@ inline AnyTensor joint_jvp(const LoopParameters& p, const AnyTensor* in, const A
 {
     const Joint joint(p, have_tangents(tangents, n));
     const std::vector<bool> wanted = active_outputs(*p.body, joint.active);
-    auto q = std::make_shared<LoopParameters>(p);
-    const Graph body = joint.body(wanted);
-    if (p.other) q->other = shared_graph(joint.test(body));
-    q->body = shared_graph(body);
-    q->states = joint.states;
-    q->xs = joint.xs;
-    q->kept = 0;
-    q->code = make_loop_code();
+    auto q = joint.loop(wanted);
     q->results.assign(p.results.begin(), p.results.begin() + static_cast<std::ptrdiff_t>(p.states));
     for (auto& r : q->results) r.offset = LoopParameters::Result::nowhere;
     for (std::size_t k = 0; k < p.results.size(); ++k)

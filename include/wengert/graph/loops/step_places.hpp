@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "../../kernels/cpu/lane.hpp"
-#include "../ir/index_program.hpp"
 #include "../ir/interpret.hpp"
+#include "../tile/layout.hpp"
 
 namespace wengert::detail {
 
@@ -45,9 +45,8 @@ public:
 class StepPlaces : public BodyPlan {
 public:
     StepPlaces(std::shared_ptr<const Graph> g, std::size_t states, std::size_t fixed)
-        : graph_(std::move(g)), states_(states), fixed_from_(fixed), values_(graph_->size()),
-          memory_(graph_->size()), adopted_(graph_->size()), roots_(graph_->size()), last_(graph_->size(), 0),
-          fixed_(graph_->size())
+        : graph_(std::move(g)), states_(states), fixed_from_(fixed), layouts_(tiling::layouts_of(*graph_)),
+          values_(graph_->size()), memory_(graph_->size()), last_(graph_->size(), 0), fixed_(graph_->size())
     {
         for (ValueId v = 0; v < graph_->size(); ++v) place(v);
         count_uses();
@@ -75,7 +74,7 @@ public:
     const Block& output(std::size_t k) const override { return *values_[graph_->outputs()[k]]; }
     bool known_before(std::size_t k) const override
     {
-        return graph_->node(roots_[graph_->outputs()[k]]).kind == Graph::Kind::input;
+        return graph_->node(root(graph_->outputs()[k])).kind == Graph::Kind::input;
     }
 
     void advance() override
@@ -97,6 +96,7 @@ protected:
     /// Memory of the plan has room for a whole register behind the last element, so that small arrays need no tail.
     static constexpr std::size_t room = 16, small_bytes = Block::inline_bytes;
 
+    ValueId root(ValueId v) const { return layouts_[v].root; }
     static Ref<Block> roomy(DType d, std::size_t count) { return zeros_block(d, Shape{count + room}); }
     void give_memory(ValueId v)
     {
@@ -115,9 +115,9 @@ protected:
         const GraphNode& n = graph_->node(v);
         ValueId from = no_value;
         for (ValueId i : n.inputs)
-            if (over_operands && graph_->node(roots_[i]).kind == Graph::Kind::operation &&
-                ends_with(roots_[i], v))
-                from = roots_[i];
+            if (over_operands && graph_->node(root(i)).kind == Graph::Kind::operation &&
+                ends_with(root(i), v))
+                from = root(i);
         for (std::size_t i = 0; i < states_ && over_operands; ++i)
             if (const ValueId u = graph_->inputs()[i]; graph_->outputs()[i] == v) {
                 own(i);
@@ -135,9 +135,9 @@ protected:
     /// A box of v's elements as an array that stays with v.
     const Block* box_of_value(ValueId v, const Shape& extents, const Strides& strides, std::int64_t first)
     {
-        const Block& root = *values_[roots_[v]];
+        const Block& whole = *values_[root(v)];
         boxes_.push_back(make_view(values_[v], extents, &strides, first));
-        views_.push_back({roots_[v], boxes_.back().get(), boxes_.back()->data - root.data});
+        views_.push_back({root(v), boxes_.back().get(), boxes_.back()->data - whole.data});
         return boxes_.back().get();
     }
     /// What a step does with the next value of state i when it ends.
@@ -146,10 +146,10 @@ protected:
         const ValueId to = graph_->inputs()[i], from = graph_->outputs()[i];
         if (from == to) return;
         own(i);
-        const GraphNode& n = graph_->node(roots_[from]);
+        const GraphNode& n = graph_->node(root(from));
         if (n.kind != Graph::Kind::input || n.index >= states_)
             return moves_.push_back({values_[from].get(), values_[to].get(),
-                                     memory_[roots_[from]] && memory_[to] && differentiable(n.dtype) &&
+                                     memory_[root(from)] && memory_[to] && differentiable(n.dtype) &&
                                          !values_[from]->strided && values_[to]->bytes() <= small_bytes});
         staged_.push_back(i);
         stage_.push_back(make_block(n.dtype, graph_->node(from).shape));
@@ -157,11 +157,11 @@ protected:
 
     std::shared_ptr<const Graph> graph_;
     std::size_t states_, fixed_from_;
+    tiling::Layouts layouts_;
     std::vector<Ref<Block>>
         values_;  ///< headers of all values; their addresses may change, the objects do not
-    std::vector<Ref<Block>> memory_;   ///< of values with memory of the plan
-    std::vector<Ref<Block>> adopted_;  ///< large results of primitives until the next step, large constants
-    std::vector<ValueId> roots_, last_;
+    std::vector<Ref<Block>> memory_;  ///< of values with memory of the plan
+    std::vector<ValueId> last_;
     std::vector<bool> fixed_;
 
 private:
@@ -205,43 +205,34 @@ private:
     void place(ValueId v)
     {
         const GraphNode& n = graph_->node(v);
-        roots_[v] = v;
         fixed_[v] = n.kind == Graph::Kind::constant ||
                     (n.kind == Graph::Kind::input && n.index >= fixed_from_) ||
                     (n.kind == Graph::Kind::operation && !n.primitive->effects &&
                      std::all_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return fixed_[i]; }));
-        if (n.kind == Graph::Kind::operation && place_view(v, n)) return;
-        values_[v] = make_borrowed(n.dtype, n.shape, nowhere());
+        if (const tiling::Layout& l = layouts_[v]; l.is_view(v)) {
+            values_[v] = tiling::detail::header_on(values_[l.root], n.shape, l);
+            views_.push_back({l.root, values_[v].get(), l.offset});
+            return;
+        }
+        values_[v] = make_borrowed(n.dtype, n.shape, tiling::detail::nowhere());
         if (n.kind != Graph::Kind::operation && values_[v]->bytes() <= small_bytes) give_memory(v);
         if (n.kind == Graph::Kind::constant) {
             const Ref<Block> b = contiguous(n.constant);
             if (memory_[v])
                 copy_small(*values_[v], b->data);
             else
-                values_[v]->data = (adopted_[v] = b)->data;
+                values_[v]->data = constants_.emplace_back(b)->data;
         }
-    }
-    static std::byte* nowhere() noexcept { return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 44); }
-    bool place_view(ValueId v, const GraphNode& n)
-    {
-        Alias alias;
-        if (n.inputs.size() != 1 || !alias_of(*graph_, n, values_[n.inputs[0]]->strides(), alias))
-            return false;
-        const ValueId root = roots_[n.inputs[0]];
-        roots_[v] = root;
-        values_[v] = make_view(values_[n.inputs[0]], n.shape, &alias.strides, alias.offset);
-        views_.push_back({root, values_[v].get(), values_[v]->data - values_[root]->data});
-        return true;
     }
     /// The last operation that reads each root. Results are read at the end, what is fixed in all steps.
     void count_uses()
     {
         for (ValueId v = 0; v < graph_->size(); ++v)
-            for (ValueId i : graph_->node(v).inputs) last_[roots_[i]] = std::max(last_[roots_[i]], v);
+            for (ValueId i : graph_->node(v).inputs) last_[root(i)] = std::max(last_[root(i)], v);
         for (std::size_t k = 0; k < graph_->outputs().size(); ++k)
-            if (k < states_ || !known_before(k)) last_[roots_[graph_->outputs()[k]]] = no_value;
+            if (k < states_ || !known_before(k)) last_[root(graph_->outputs()[k])] = no_value;
         for (ValueId v = 0; v < graph_->size(); ++v)
-            if (fixed_[v]) last_[roots_[v]] = no_value;
+            if (fixed_[v]) last_[root(v)] = no_value;
     }
     /// Can v, an operation that may write over its operands, lie where u lies?
     bool ends_with(ValueId u, ValueId v) const
@@ -259,7 +250,7 @@ private:
     std::unordered_map<const Block*, ValueId>
         taken_;  ///< whose a piece of memory is while instructions are made
     std::vector<View> views_;
-    std::vector<Ref<Block>> boxes_;
+    std::vector<Ref<Block>> boxes_, constants_;
 };
 
 }  // namespace wengert::detail

@@ -4,7 +4,7 @@
 
 #include <deque>
 
-#include "../ir/index_program.hpp"
+#include "../tile/call_steps.hpp"
 #include "register_steps.hpp"
 #include "step_places.hpp"
 
@@ -19,7 +19,7 @@ public:
         : StepPlaces(std::move(g), states, fixed), expanded_(graph_->size())
     {
         for (ValueId v = 0; v < graph_->size(); ++v)
-            if (graph_->node(v).kind == Graph::Kind::operation && roots_[v] == v) add_instruction(v);
+            if (graph_->node(v).kind == Graph::Kind::operation && root(v) == v) add_instruction(v);
         for (std::size_t i = 0; i < states_; ++i) plan_move(i);
     }
     void begin() override
@@ -95,16 +95,16 @@ private:
         if (is_described(*n.primitive) && moves_boxes(*graph_, n)) return add_boxes(i, n);
         if (runs_index(*n.primitive)) {
             give_place(v, false);
-            std::vector<Ref<Block>> in;
-            for (ValueId k : n.inputs) in.push_back(values_[k]);
             i.operands = indexed_.size();
-            indexed_.emplace_back(n, std::move(in), values_[v]);
+            indexed_.emplace_back(n, headers(n), values_[v]);
             i.run = run_index_step;
             return emit(i, fixed_[v]);
         }
         if (!n.primitive->value) {
-            i.run = compute;
-            if (i.out->bytes() <= small_bytes) give_place(v, false);
+            give_place(v, false);
+            i.operands = calls_.size();
+            calls_.emplace_back(n, headers(n), values_[v]).copies |= n.primitive->inside != nullptr;
+            i.run = run_call;
             return emit(i, fixed_[v]);
         }
         i.kernel = n.primitive->value;
@@ -182,7 +182,7 @@ private:
             if (b->count >= count + room) return b.get();
         known.push_back(roomy(values_[v]->dtype, count));
         const Block* const from = values_[v].get();
-        if (memory_[roots_[v]] && differentiable(from->dtype)) {
+        if (memory_[root(v)] && differentiable(from->dtype)) {
             with_real(from->dtype, [&]<class T>() {
                 emit_registers<T>(RegisterSteps<T>::repeat, from, nullptr, known.back().get(), count,
                                   fixed_[v]);
@@ -202,8 +202,8 @@ private:
     {
         if (i.run == run_scalars || !differentiable(n.dtype)) return false;
         for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-            const ValueId root = roots_[n.inputs[k]];
-            if (i.in[k]->dtype != n.dtype || (i.in[k] == values_[n.inputs[k]].get() && !memory_[root]))
+            if (i.in[k]->dtype != n.dtype ||
+                (i.in[k] == values_[n.inputs[k]].get() && !memory_[root(n.inputs[k])]))
                 return false;
         }
         const std::size_t width = with_real(n.dtype, [&]<class T>() { return Lane<T>::width; });
@@ -247,30 +247,20 @@ private:
     static void run_clear(StepPlan&, const Instruction& i) { std::memset(i.out->data, 0, i.out->bytes()); }
     static void run_copy(StepPlan&, const Instruction& i) { copy_elements(*i.in[0], *i.out); }
     static void run_index_step(StepPlan& p, const Instruction& i) { p.indexed_[i.operands].run(); }
-    /// By the primitive itself: a large result keeps its memory until the next step.
-    static void compute(StepPlan& p, const Instruction& i)
+    static void run_call(StepPlan& p, const Instruction& i)
     {
-        const GraphNode& n = p.graph_->node(i.value);
-        auto& in = p.scratch_;
-        in.clear();
-        const bool foreign = n.primitive->effects || n.primitive->inside;  // it may keep what it is given
-        for (ValueId v : n.inputs) in.push_back(foreign ? copy_of(*p.values_[v]) : p.values_[v]);
-        Ref<Block> r = n.primitive->compute(n.op.get(), in.data(), in.size(), n.at);
-        in.clear();
-        if (r->bytes() > Block::inline_bytes && !r->strided && may_write(*r)) {
-            p.move(i.value, r->data);
-            p.adopted_[i.value] = std::move(r);
-            return;
-        }
-        Ref<Block>& memory = p.memory_[i.value];
-        if (!memory) memory = roomy(n.dtype, i.out->count);
-        if (i.out->data != memory->data) p.move(i.value, memory->data);
-        copy_elements(*r, *i.out);
+        p.calls_[i.operands].compute(current_thread());
+    }
+    std::vector<Ref<Block>> headers(const GraphNode& n) const
+    {
+        std::vector<Ref<Block>> in;
+        for (ValueId v : n.inputs) in.push_back(values_[v]);
+        return in;
     }
 
     std::vector<std::vector<Ref<Block>>> expanded_;  ///< single elements, repeated
     std::deque<IndexStep> indexed_;
-    std::vector<Ref<Block>> scratch_;
+    std::deque<tiling::detail::Call> calls_;
     std::vector<kernels::Operand> operands_;
     std::vector<Instruction> once_, code_;
     std::tuple<Registers<float>, Registers<double>> registers_[2];  ///< of code_, of once_

@@ -52,36 +52,23 @@ inline void while_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
 struct PullOfPull {
     const LoopParameters& p;
     const std::vector<AnyTensor>& in;
-    LoopParameters base;  ///< the while_loop
     Joint joint;
     std::size_t n;  ///< inputs of the while_loop
 
-    static LoopParameters loop_of(const LoopParameters& p)
-    {
-        LoopParameters base;
-        base.kind = Kind::while_loop;
-        base.body = p.body;
-        base.other = p.other;
-        base.states = p.states;
-        base.guard = p.guard;
-        return base;
-    }
     /// `tangents` of the states and constants, of the kind of the while_pull's results: only where it has some.
     PullOfPull(const LoopParameters& parameters, const std::vector<AnyTensor>& inputs,
                const std::vector<AnyTensor>& tangents)
-        : p(parameters), in(inputs), base(loop_of(p)),
-          joint(base, have_tangents(tangents.data(), tangents.size())), n(in.size() - p.active_states.size())
+        : p(parameters), in(inputs), joint(p, have_tangents(tangents.data(), tangents.size())),
+          n(in.size() - p.active_states.size())
     {}
     /// J as a while_loop with the tangents of the states as results.
     std::shared_ptr<LoopParameters> loop() const
     {
-        auto q = std::make_shared<LoopParameters>(base);
-        std::vector<bool> none(p.body->outputs().size());
-        const Graph body = joint.body(none);
-        q->other = shared_graph(joint.test(body));
-        q->states = joint.states;
-        q->results = results_of(body, q->states, 0);
-        q->body = shared_graph(body);
+        auto q = joint.loop(std::vector<bool>(p.body->outputs().size()));
+        q->kind = Kind::while_loop;
+        q->pull = nullptr;
+        q->active_states = q->active_constants = {};
+        q->results = results_of(*q->body, q->states, 0);
         return completed(std::move(q));
     }
     /// The pull of J with respect to values in `wanted`; `dots` are ġ for the active states, absent ones zero. One result for

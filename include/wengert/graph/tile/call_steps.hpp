@@ -5,14 +5,36 @@
 
 namespace wengert::tiling::detail {
 
+/// Looks for functions and graphs among the parameters.
+struct FindsCode : FieldVisitorOf<FindsCode> {
+    bool found = false;
+    void boolean(bool&) {}
+    void integer(std::int64_t&) {}
+    void real(double&) {}
+    void extents(Extents&) {}
+    void opaque(const void*, std::string_view) { found = true; }
+};
+
+inline bool is_foreign(const GraphNode& n)
+{
+    FindsCode code;
+    if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), code);
+    return code.found || n.primitive->effects;
+}
+
 /// The primitive's own function, for what the fast path leaves out.
 struct Call {
-    const Primitive* primitive = nullptr;
-    const void* op = nullptr;
+    const Primitive* primitive;
+    const void* op;
     std::vector<Ref<Block>> in;
     Ref<Block> out;
-    bool foreign = false;  ///< code that may keep what it makes: it is not told where to put it
+    bool foreign;  ///< code that may keep what it makes: it is not told where to put it
+    bool copies;   ///< that may keep what it is given: it gets memory of its own
     Site at;
+    Call(const GraphNode& n, std::vector<Ref<Block>> operands, Ref<Block> result)
+        : primitive(n.primitive), op(n.op.get()), in(std::move(operands)), out(std::move(result)),
+          foreign(is_foreign(n)), copies(n.primitive->effects), at(n.at)
+    {}
 
     /// The result comes to lie where `out` does: as a rule the primitive puts it there itself.
     void compute(Thread& t) const
@@ -22,8 +44,7 @@ struct Call {
             ~Planned() { t.place = {}; }
         } planned{t};
         if (!foreign) t.place = {out->data, out->bytes()};
-        const Ref<Block> r =
-            primitive->effects ? on_copies() : primitive->compute(op, in.data(), in.size(), at);
+        const Ref<Block> r = copies ? on_copies() : primitive->compute(op, in.data(), in.size(), at);
         if (r->count != out->count || r->dtype != out->dtype)
             fail<TapeError>(primitive->name, "gave a result of another shape than when it was traced", at);
         if (r->data == out->data && !r->strided) return;
@@ -45,42 +66,20 @@ struct Call {
     }
 
 private:
-    /// The host may keep what it is given: it gets memory of its own.
     Ref<Block> on_copies() const
     {
-        std::vector<Ref<Block>> copies;
-        for (const auto& b : in) copies.push_back(copy_of(*b));
-        return primitive->compute(op, copies.data(), copies.size(), at);
+        std::vector<Ref<Block>> given;
+        for (const auto& b : in) given.push_back(copy_of(*b));
+        return primitive->compute(op, given.data(), given.size(), at);
     }
 };
-
-/// Looks for functions and graphs among the parameters.
-struct FindsCode : FieldVisitorOf<FindsCode> {
-    bool found = false;
-    void boolean(bool&) {}
-    void integer(std::int64_t&) {}
-    void real(double&) {}
-    void extents(Extents&) {}
-    void opaque(const void*, std::string_view) { found = true; }
-};
-
-inline bool is_foreign(const GraphNode& n)
-{
-    FindsCode code;
-    if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), code);
-    return code.found || n.primitive->effects;
-}
 
 inline Call* make_call(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
-    auto call = std::make_shared<Call>();
-    call->primitive = n.primitive;
-    call->op = n.op.get();
-    call->at = n.at;
-    call->foreign = is_foreign(n);
-    call->out = e.header(v);
-    for (ValueId i : n.inputs) call->in.push_back(e.header(i));
+    std::vector<Ref<Block>> in;
+    for (ValueId i : n.inputs) in.push_back(e.header(i));
+    auto call = std::make_shared<Call>(n, std::move(in), e.header(v));
     e.program.owned().push_back(call);
     e.program.parameters().push_back(n.op);
     return call.get();
