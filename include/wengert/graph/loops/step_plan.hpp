@@ -111,7 +111,10 @@ private:
         i.n = static_cast<std::uint8_t>(n.inputs.size());
         const bool direct = plan_operands(i, n);
         give_place(v, direct);
-        if (!direct) plan_strided(i, n);
+        if (!direct) {
+            for (std::size_t k = 0; k < i.n; ++k) i.in[k] = values_[n.inputs[k]].get();
+            plan_strided(i, n.shape);
+        }
         if (direct && fill_register(i, n) &&
             with_real(n.dtype, [&]<class T>() { return emit_arithmetic<T>(i, fixed_[v]); }))
             return;
@@ -144,10 +147,7 @@ private:
             i.kernel = box_kernel(i.out->dtype, r.minus);
             i.n = 2;
             i.in[1] = std::exchange(i.in[0], i.out);
-            i.run = run_strided;
-            i.operands = operands_.size();
-            for (const Block* b : {static_cast<const Block*>(i.out), i.in[0], i.in[1]})
-                operands_.push_back(operand(*b, box.extents));
+            plan_strided(i, box.extents);
         }
         emit(i, fixed);
     }
@@ -159,7 +159,8 @@ private:
             const Block& b = *values_[n.inputs[k]];
             i.in[k] = &b;
             if (!b.strided && b.count == i.count) continue;
-            if (!b.strided && b.count == 1 && i.count > 1 && i.count <= expandable) {
+            if (b.count == 1 && i.count > 1 && i.count <= expandable && differentiable(b.dtype) &&
+                memory_[root(n.inputs[k])]) {
                 i.in[k] = expand(n.inputs[k], i.count);
                 continue;
             }
@@ -181,21 +182,11 @@ private:
         for (const Ref<Block>& b : known)
             if (b->count >= count + room) return b.get();
         known.push_back(roomy(values_[v]->dtype, count));
-        const Block* const from = values_[v].get();
-        if (memory_[root(v)] && differentiable(from->dtype)) {
-            with_real(from->dtype, [&]<class T>() {
-                emit_registers<T>(RegisterSteps<T>::repeat, from, nullptr, known.back().get(), count,
-                                  fixed_[v]);
-            });
-            return known.back().get();
-        }
-        Instruction i;
-        i.run = run_fill;
-        i.in[0] = from;
-        i.out = known.back().get();
-        i.count = i.out->count;
-        emit(i, fixed_[v]);
-        return i.out;
+        with_real(values_[v]->dtype, [&]<class T>() {
+            emit_registers<T>(RegisterSteps<T>::repeat, values_[v].get(), nullptr, known.back().get(), count,
+                              fixed_[v]);
+        });
+        return known.back().get();
     }
     /// Floating-point operands in memory of the plan: whole registers, whatever lies behind the last element.
     bool fill_register(Instruction& i, const GraphNode& n) const
@@ -210,13 +201,12 @@ private:
         i.count = (i.count + width - 1) / width * width;
         return true;
     }
-    void plan_strided(Instruction& i, const GraphNode& n)
+    void plan_strided(Instruction& i, const Shape& extents)
     {
         i.run = run_strided;
-        for (std::size_t k = 0; k < n.inputs.size(); ++k) i.in[k] = values_[n.inputs[k]].get();
         i.operands = operands_.size();
-        operands_.push_back(operand(*i.out, n.shape));
-        for (std::size_t k = 0; k < n.inputs.size(); ++k) operands_.push_back(operand(*i.in[k], n.shape));
+        operands_.push_back(operand(*i.out, extents));
+        for (std::size_t k = 0; k < i.n; ++k) operands_.push_back(operand(*i.in[k], extents));
     }
 
     template <std::size_t n> static void run_whole(StepPlan&, const Instruction& i)
@@ -224,10 +214,6 @@ private:
         const void* data[n];
         for (std::size_t k = 0; k < n; ++k) data[k] = i.in[k]->data;
         i.kernel(i.count, data, i.out->data);
-    }
-    static void run_fill(StepPlan&, const Instruction& i)
-    {
-        kernels::gather(i.in[0]->data, 0, size_of(i.out->dtype), i.count, i.out->data);
     }
     static void run_scalars(StepPlan&, const Instruction& i)
     {
