@@ -19,7 +19,7 @@ INCLUDE, PAGE = ROOT / "include" / "wengert", ROOT / "docs" / "reference.md"
 # for the one of several functions that has it.
 TASKS = {
     "Creation": "zeros ones full zeros_like ones_like full_like eye arange linspace copy broadcast_to cast=astype "
-                "Tensor=array Tensor.defined=- tensor=array borrow=- Shape=- DType=dtype",
+                "Tensor=array Tensor.defined=- tensor=array borrow=- from_dlpack to_dlpack=__dlpack__ Shape=- DType=dtype",
     "Looking at a tensor": "Tensor.shape Tensor.dimension=ndim Tensor.size Tensor.dtype Tensor.strides Tensor.data=- "
                            "Tensor.array=- Tensor.item allclose operator<<=array2string to_string=- element_count=-",
     "Arithmetic and comparisons": "operator+=add operator-=subtract operator*=multiply operator/=divide add subtract multiply "
@@ -46,16 +46,16 @@ TASKS = {
     "Transforms": "grad=- value_and_grad=- vjp=- jvp=- jacobian=- hessian=- hvp=- custom_vjp=- custom_jvp=- preaccumulate=- "
                   "checkpoint=-",
     "Scalar code (`scalar.hpp`)": "Real=- Real.value=- Real.is_active=- Real.detach=- Real.requires_grad=- Real.grad=- "
-                                  "Real.set_value=- is_real_number=- elements=- real=- kernel=- KernelOptions=- "
+                                  "Real.set_value=- is_real_number=- elements=- real=- kernel=- KernelOptions=- for_each=- "
                                   "vjps=- sparse_jacobian=- sparse_hessian=- BlockPlaces=- SparseMatrix=- external=- parallel_for=- ParallelOptions=- "
-                                  "digamma=- polygamma=- Tangents=- Tangents.variable=-",
+                                  "solve=linalg.solve digamma=- polygamma=- Tangents=- Tangents.variable=-",
     "Structs of tensors": "tree::map=- tree::for_each=- tree::zip_for_each=- tree::count=- tree::Mismatch=- "
                           "tree::is_leaf=- tree::is_opaque=- tree::ElementsOf=- named=-",
     "Loops and branches": "checkpoint_loop=- LoopOptions=- LoopReport=- loop_report=- scan=- ScanOptions=- while_loop=- cond=- "
                           "host_callback=-",
     "Freezing": "freeze=- Frozen=- Frozen.live=- Frozen.into=- Frozen.stats=- Frozen.explain=- Frozen.graph=- FreezeOptions=- "
                 "FreezeStats=- PassOptions=- tile=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
-                "to_dot=- trace_graph=-",
+                "to_dot=- profile=- trace_graph=-",
     "Memory": "memory::stats=- memory::Stats=- memory::reset_peak=- memory::trim=- TapeReport=-",
     "Devices": "to=- cuda=- DeviceMemory=- OnDevice=-",
     "Files": "save_npy=save load_npy=load save_npz=savez load_npz=load",
@@ -207,7 +207,7 @@ def parameters(head, name):
 
 
 def takes_line(head):
-    return bool("__builtin_FILE" in head or re.search(r"\bOperand<T, D>|\bArg [ab]\b", head))
+    return bool(re.search(r"\bSite( \w+)? =", head) or re.search(r"\bOperand<T, D>|\bArg [ab]\b", head))
 
 
 def everything():
