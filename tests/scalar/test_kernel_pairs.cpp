@@ -141,6 +141,34 @@ TEST_CASE("Loops in kernels, nested ones too, have Hessian products")
     for (int k = 0; k < 2; ++k) CHECK(wg::allclose(frozen(x), wg::grad(loss)(x), 1e-14));
 }
 
+TEST_CASE("A cell's function differentiates a loop: it is written out")
+{
+    const auto slope_of_root = [](auto a) {
+        if constexpr (std::is_arithmetic_v<decltype(a)>)
+            return a;
+        else
+            return wg::grad(root)(a) + wg::jvp(root, a, decltype(a)(2.0)).second;
+    };
+    const auto f = wg::kernel(slope_of_root);
+    const auto frozen = wg::freeze(wg::grad([](const R& a) { return root(a); }));
+    const D x = {0.5, 2.0, 9.0};
+    const D y = f(x);
+    for (int i = 0; i < 3; ++i) {
+        CHECK(y(i).item() == Approx(1.5 / std::sqrt(x(i).item())).epsilon(1e-9));
+        CHECK(frozen(R(x(i).item())).value() == Approx(0.5 / std::sqrt(x(i).item())).epsilon(1e-9));
+    }
+    const auto counts = wg::kernel([](auto a) {
+        if constexpr (std::is_arithmetic_v<decltype(a)>)
+            return a;
+        else
+            return wg::grad([](const R& b) {
+                return wg::for_each(
+                    3, [&](const R& s, const R& i) { return s * b + i; }, R(1.0));
+            })(a);
+    });
+    CHECK(counts(x)(1).item() == Approx(3 * 4 + 0 + 1));  // b³ + b + 2
+}
+
 TEST_CASE("What a cell's function throws reaches the caller, and leaves all as it was")
 {
     static std::atomic<bool> failing = false;

@@ -240,7 +240,8 @@ State record_loop(ScalarStream& s, Test& test, Body& body, State state)
 namespace wengert {
 
 /// state = body(state) for as long as test(state), a bool, holds: state is a Real, a number or a struct of Reals, and all that the body
-/// changes. In a kernel it stays a loop, also of its derivatives; elsewhere it is a plain one.
+/// changes. In a kernel it stays a loop, also of the kernel's derivatives; elsewhere, and where the cell's function takes its derivative
+/// itself, it is a plain one.
 template <class Test, class Body, class State>
     requires(std::is_same_v<std::invoke_result_t<Test&, const State&>, bool>)
 State while_loop(Test&& test, Body&& body, const State& state, Site = {__builtin_FILE(), __builtin_LINE()})
@@ -248,7 +249,9 @@ State while_loop(Test&& test, Body&& body, const State& state, Site = {__builtin
     State now = state;
     if constexpr (tree::contains_number<State>) {
         ScalarStream* const s = ScalarStream::current();
-        if (s && s->run && this_thread->tape == &s->tape()) return detail::record_loop(*s, test, body, now);
+        const bool derived = s && s->tape().depth() > 1;  // by a transform inside of the cell's function
+        if (s && s->run && !derived && this_thread->tape == &s->tape())
+            return detail::record_loop(*s, test, body, now);
     }
     while (test(std::as_const(now))) now = body(std::as_const(now));
     return now;
