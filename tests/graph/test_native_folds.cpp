@@ -409,6 +409,23 @@ struct FromFirst {
 
 }  // namespace
 
+TEST_CASE("in derived rules of folds 0 times infinity is no contribution", "[native]")
+{
+    const auto norms = [](const D& x) { return apply<PowerMean, double>({{1}, 0.5}, Site{}, x); };
+    const auto known = [](const D& x) { return square(mean(sqrt(abs(x)), Axes{1})); };
+    const auto products = [](const D& x) { return apply<OwnProduct, double>({{1}}, Site{}, x); };
+    const D x = {{0.0, 0.0}, {4.0, 9.0}}, w = {0.0, 1.0}, dot = {{0.0, 0.0}, {1.0, 2.0}};
+    const auto weighed = [&](const auto& f) { return [&](const D& t) { return sum(f(t) * w); }; };
+    CHECK(allclose(grad(weighed(norms))(x), grad(weighed(known))(x), 1e-14));
+    CHECK(allclose(jvp(norms, x, dot).second, jvp(known, x, dot).second, 1e-14));
+    const double far = std::numeric_limits<double>::infinity();
+    CHECK(allclose(grad(weighed(products))(D{{far, 2.0}, {3.0, 4.0}}), D{{0.0, 0.0}, {4.0, 3.0}}, 0.0));
+    auto frozen = freeze(grad(weighed(norms)), {.backend = native});
+    for (int k = 0; k < 2; ++k) CHECK(allclose(frozen(x), grad(weighed(known))(x), 1e-14));
+    const AllowNaN off;
+    CHECK(std::isnan(grad(weighed(norms))(x)(0, 0).item()));
+}
+
 TEST_CASE("a program's own folds have derivatives by their formulas", "[native]")
 {
     const auto all = [](const D& x, const Axes& a) {

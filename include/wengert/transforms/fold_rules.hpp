@@ -63,8 +63,9 @@ template <class Op, class T> struct FoldRules {
         while (levels.back()[0].shape()[0] > 1) levels.push_back(halved(levels.back()));
         Numbers<V> c = pull_result(line, levels.back(), g_line);
         for (levels.pop_back(); !levels.empty(); levels.pop_back()) c = pull_halved(levels.back(), c);
-        V total = mapped_numbers(line, W{at, c[0]})[0].dot;
-        for (std::size_t i = 1; i < numbers; ++i) total = total + mapped_numbers(line, W{at, c[i]})[i].dot;
+        V total = guarded(c[0], mapped_numbers(line, W{at, c[0]})[0].dot);
+        for (std::size_t i = 1; i < numbers; ++i)
+            total = total + guarded(c[i], mapped_numbers(line, W{at, c[i]})[i].dot);
         return axes.as_before(spread(total, at, at.shape()));
     }
     static V push(const Op& op, const V& dot, const V& x)
@@ -73,12 +74,23 @@ template <class Op, class T> struct FoldRules {
         if (x.size() == 0) return zeros_like(x, axes.result);
         const FoldLine<W> line = line_of(op, axes);
         const V at = axes.in_front(x);
-        Numbers<W> s = whole<W>(mapped_numbers(line, W{at, axes.in_front(dot)}), at);
+        const W x_line{at, axes.in_front(dot)};
+        Numbers<W> s = whole<W>(mapped_numbers(line, x_line), at);
+        for (W& one : s) one.dot = guarded(x_line.dot, one.dot);
         while (s[0].value.shape()[0] > 1) s = halved(s);
-        return reshape(spread(resulting<P>(line, state(s)).dot, at, {1, axes.lines}), axes.result, Site{});
+        V moved = s[0].dot;  // 0 where none of the numbers has a tangent
+        for (std::size_t i = 1; i < numbers; ++i) moved = abs(moved) + abs(s[i].dot);
+        const V y = guarded(moved, spread(resulting<P>(line, state(s)).dot, at, {1, axes.lines}));
+        return reshape(y, axes.result, Site{});
     }
 
 private:
+    /// The zero-cotangent rule (docs/design.md): where g is 0, what a formula makes of infinities is none. Constants are finite.
+    static V guarded(const V& g, const V& r)
+    {
+        if (linear<Op>() || Tape::current().allow_nan || g.shape() != r.shape()) return r;
+        return zero_where_undefined(g, r);
+    }
     static V zero() { return V(T(0)); }
     static V zeros_like(const V& x, const Shape& shape)
     {
@@ -190,8 +202,8 @@ private:
             for (std::size_t k = 0; k < numbers; ++k)
                 of[s][k] = {both[s][k], s == side && k == i ? V(T(1)) : zero()};
         const Numbers<W> r = combined_numbers(of[0], of[1]);
-        V total = c[0] * r[0].dot;
-        for (std::size_t k = 1; k < numbers; ++k) total = total + c[k] * r[k].dot;
+        V total = guarded(c[0], c[0] * r[0].dot);
+        for (std::size_t k = 1; k < numbers; ++k) total = total + guarded(c[k], c[k] * r[k].dot);
         return spread(total, c[0], c[0].shape());
     }
     static Numbers<V> pull_result(const FoldLine<W>& line, const Numbers<V>& s, const V& g)
@@ -200,7 +212,7 @@ private:
         for (std::size_t i = 0; i < numbers; ++i) {
             Numbers<W> seeded;
             for (std::size_t k = 0; k < numbers; ++k) seeded[k] = {s[k], k == i ? g : zero()};
-            c[i] = spread(resulting<P>(line, state(seeded)).dot, g, g.shape());
+            c[i] = guarded(g, spread(resulting<P>(line, state(seeded)).dot, g, g.shape()));
         }
         return c;
     }
