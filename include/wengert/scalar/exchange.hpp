@@ -138,7 +138,6 @@ inline constexpr Primitive gather_primitive = [] {
 template <class T>
 void push_gathered(Tape& tape, ScalarStream& s, const Places& places, Node& node, const Site& at)
 {
-    node.tangents = new std::vector<Tangent>;
     for (std::uint64_t rest = node.mask & tape.forward_levels; rest; rest &= rest - 1) {
         const auto l = static_cast<std::size_t>(std::countr_zero(rest));
         ScalarForward forward(s, l);
@@ -147,7 +146,7 @@ void push_gathered(Tape& tape, ScalarStream& s, const Places& places, Node& node
             if (places[k]) dots[k] = narrowed<T>(forward.of(places[k]));
         const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(l));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
-        node.tangents->push_back({l, gathered(dots.data(), dots.size(), node.shape, at)});
+        node.add_tangent(l, gathered(dots.data(), dots.size(), node.shape, at));
     }
 }
 

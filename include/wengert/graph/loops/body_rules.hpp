@@ -235,7 +235,7 @@ inline Graph jvp_graph(const Graph& g, const std::vector<bool>& active, const st
         if (active[i]) {
             const AnyTensor dot = made.input(g.node(g.inputs()[i]));
             x[i] = variable_of(x[i], scope.level());
-            x[i].node->tangents = new std::vector<Tangent>{{scope.level(), dot}};
+            x[i].node->add_tangent(scope.level(), dot);
         }
     const std::vector<AnyTensor> y = replay_body(g, x, false);
     for (const AnyTensor& t : y) made.output(t);
