@@ -111,10 +111,25 @@ def plain_view(results):
     return origin(results) + markdown(results["columns"], results["rows"])
 
 
+def unseen_view():
+    """Each file of the tests of CUDA: what its first comment says, and whether its tests run on a GPU as they are."""
+    rows = []
+    for file in sorted((ROOT / "tests" / "cuda").glob("test_*.cpp")):
+        head, _, body = file.read_text().partition("#include")
+        about = re.sub(r"\s*//\s*", " ", head).strip()
+        cases = re.split(r"\n(?:TEMPLATE_)?TEST_CASE\(", body)[1:]
+        fake_alone = [bool(re.search(r"\n    if \((?=[^\n]*(?:fake::|!raw|!set|!make|!take))[^\n]*\) return;", case)) for case in cases]
+        ready = "–" if all(fake_alone) else "in part" if any(fake_alone) else "all"
+        rows.append([f"`{file.stem}`", about.split(". ")[0].rstrip("."), ready])
+    return markdown(["tests", "of what", "made for a GPU, too"], rows)
+
+
 VIEWS = {"readme": ("speed", readme_view), "speed": ("speed", speed_view), "change": ("before", change_view), "ci": ("ci", ci_view)}
 
 
 def section(name):
+    if name == "unseen":
+        return unseen_view()
     file, view = VIEWS.get(name, (name, plain_view))
     path = RESULTS / f"{file}.json"
     if not path.exists():

@@ -1,101 +1,12 @@
-// Memory and kernels of the program's own beside those of the library, on the fake driver and on a GPU.
+// Memory of the program's own beside that of the library, on the fake driver and on a GPU.
 #include "cuda/everywhere.hpp"
 #include "cuda/fake_control.hpp"
 
 namespace {
 
-/// x³ by a kernel of the program's own; its derivative by another one, whose rule is made of operations.
-constexpr const char* cubes = R"(
-extern "C" __global__ void cube(const double* x, double* y, long long n)
-{
-    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * x[i] * x[i];
-}
-extern "C" __global__ void slope(const double* g, const double* x, double* y, long long n)
-{
-    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = 3 * x[i] * x[i] * g[i];
-}
-)";
-const auto slope = wg::cuda::kernel<double>(
-    {.source = cubes, .entry = "slope"},
-    [](const auto& h, const auto&, const auto& g, const auto& x) {
-        return std::tuple(3.0 * square(x) * h, 6.0 * x * g * h);
-    },
-    [](const auto& dg, const auto& dx, const auto&, const auto& g, const auto& x) {
-        return 3.0 * square(x) * dg + 6.0 * x * g * dx;
-    });
-const auto cube = wg::cuda::kernel<double>(
-    {.source = cubes, .entry = "cube"}, [](const auto& g, const auto&, const auto& x) { return slope(g, x); },
-    [](const auto& dx, const auto&, const auto& x) { return slope(dx, x); });
-
 There some() { return wg::to<wg::cuda>(wg::normal<double>(wg::Key(7), {5, 60})); }
 
 }  // namespace
-
-TEST_CASE("a kernel of the program's own is a primitive with its rules", "[gpu][libraries]")
-{
-    const There x = some();
-    CHECK(bits(cube(x)) == bits(x * x * x));
-    CHECK(cube(x).shape() == x.shape());
-    CHECK(bits(cube(transpose(x))) == bits(transpose(x) * transpose(x) * transpose(x)));
-    const auto f = [](const There& t) { return sum(tanh(cube(t))); };
-    CHECK(wg::check_grads(f, x * 0.5, {.order = 2}).ok);
-    CHECK(wg::audit(f, x * 0.5).ok);
-    const auto plain = [](const There& t) { return sum(tanh(t * t * t)); };
-    CHECK(allclose(wg::to<wg::cpu>(wg::grad(f)(x)), wg::to<wg::cpu>(wg::grad(plain)(x)), 1e-14));
-    const auto checkpointed = [&](const There& t) { return wg::checkpoint(f)(t * 2.0); };
-    CHECK(wg::check_grads(checkpointed, x * 0.3).ok);
-}
-
-TEST_CASE("a kernel of the program's own in frozen graphs", "[gpu][libraries]")
-{
-    const There x = some();
-    const auto f = [](const There& t) { return sum(tanh(cube(t * 0.5)) + t, {1}); };
-    auto frozen = wg::freeze(f);
-    for (int k = 0; k < 4; ++k) CHECK(bits(frozen(x)) == bits(f(x)));
-    auto gradient = wg::freeze(wg::grad([&](const There& t) { return sum(f(t)); }));
-    const std::vector<double> expected = bits(wg::grad([&](const There& t) { return sum(f(t)); })(x));
-    for (int k = 0; k < 4; ++k) CHECK(bits(gradient(x)) == expected);
-    auto placed = wg::freeze([](const auto& t) { return cube(t * 0.5) + 1.0; }, {.device = wg::cuda{}});
-    const Tensor<double> here = wg::to<wg::cpu>(x);
-    CHECK(allclose(placed(here), wg::to<wg::cpu>(cube(x * 0.5) + 1.0), 0.0));
-    CHECK(allclose(placed(here * 2.0), wg::to<wg::cpu>(cube(x) + 1.0), 1e-14));
-}
-
-TEST_CASE("shapes, launches and errors of a kernel of the program's own", "[gpu][libraries]")
-{
-    const auto rows = wg::cuda::kernel<float>(
-        {.source =
-             R"(extern "C" __global__ void rows(const double* x, const long long* from, float* y, long long n)
-{
-    __shared__ float s[60];
-    s[threadIdx.x] = (float)x[blockIdx.x * blockDim.x + threadIdx.x];
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        float sum = (float)from[0];
-        for (unsigned k = 0; k < blockDim.x; ++k) sum += s[k];
-        y[blockIdx.x] = sum;
-    }
-})",
-         .entry = "rows",
-         .block = {60},
-         .grid = [](const wg::Shape& y) { return wg::cuda::Kernel::Extents{static_cast<unsigned>(y[0])}; },
-         .shape = [](std::span<const wg::Shape> x) { return wg::Shape{x[0][0]}; }});
-    const There x = wg::ones<double, wg::cuda>({5, 60});
-    CHECK(rows(x, wg::to<wg::cuda>(Tensor<std::int64_t>{3}))(4).item() == 63.0F);
-    const auto bad =
-        wg::cuda::kernel<double>({.source = "extern \"C\" __global__ void f() { nonsense; }", .entry = "f"});
-    CHECK_THROWS_WITH(bad(x), contains("[f] CUDA: nvrtcCompileProgram failed") && contains("nonsense") &&
-                                  contains("test_cuda_interop.cpp:"));
-    const auto missing = wg::cuda::kernel<double>({.source = cubes, .entry = "cubes"});
-    CHECK_THROWS_WITH(missing(x), contains("[cubes] CUDA: cuModuleGetFunction failed"));
-    const auto none = wg::cuda::kernel<double>({.source = cubes, .entry = "cube"});
-    CHECK_THROWS_WITH(wg::grad([&](const There& t) { return sum(none(t)); })(x),
-                      contains("[cube] this kernel has no VJP, which reverse mode asks for"));
-    CHECK_THROWS_WITH(wg::jvp([&](const There& t) { return sum(none(t)); }, x, x),
-                      contains("[cube] this kernel has no JVP, which forward mode asks for"));
-}
 
 TEST_CASE("the program's memory is read where it lies, and kept until nobody reads it", "[gpu]")
 {
@@ -171,6 +82,180 @@ TEST_CASE("memory goes from stream to stream, the program's and ours", "[gpu]")
             CHECK(wg::to<wg::cpu>(amax(after + w)).item() == 9.0F);
         }
         wg::cuda::synchronize();
+    }
+    fake::order("random:0");
+}
+
+namespace {
+
+/// Functions of the driver that a program calls.
+struct Raw {
+    using Address = unsigned long long;
+    int (*make_stream)(void**, unsigned) = fake::control<int(void**, unsigned)>("cuStreamCreate");
+    int (*wait)(void*) = fake::control<int(void*)>("cuStreamSynchronize");
+    int (*begin)(void*, int) = fake::control<int(void*, int)>("cuStreamBeginCapture_v2");
+    int (*end)(void*, void**) = fake::control<int(void*, void**)>("cuStreamEndCapture");
+    int (*instantiate)(void**, void*, unsigned long long) =
+        fake::control<int(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags");
+    int (*launch)(void*, void*) = fake::control<int(void*, void*)>("cuGraphLaunch");
+    int (*set)(Address, unsigned, std::size_t,
+               void*) = fake::control<int(Address, unsigned, std::size_t, void*)>("cuMemsetD32Async");
+};
+constexpr unsigned one = 0x3f800000U, two = 0x40000000U;
+
+/// What is put in streams, and what waits.
+long asked_of_the_driver()
+{
+    long all = 0;
+    for (const char* name :
+         {"cuLaunchKernel", "cuGraphLaunch", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyHtoDAsync_v2",
+          "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuMemsetD32Async",
+          "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize", "cuEventSynchronize"})
+        all += fake::calls(name);
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("a stream that the program captures is refused with the line, before anything is put there",
+          "[gpu]")
+{
+    const Raw raw;
+    if (!raw.begin) return;
+    void* s = nullptr;
+    REQUIRE(raw.make_stream(&s, 1) == 0);
+    const wg::cuda::Stream theirs(s), side;
+    There x = some(), w = x * 1.0;
+    const auto f = [](const There& t) { return sum(tanh(t * 2.0) + t, {1}); };
+    auto frozen = wg::freeze(f);
+    const auto noise = wg::uniform<double, wg::cuda>(wg::Key(1), {5});
+    const Tensor<double> here = wg::normal<double>(wg::Key(3), {4});
+    auto memory = wg::zeros<float, wg::cuda>({1000});
+    const auto place = wg::cuda::lend(memory, theirs);
+    const auto at = reinterpret_cast<Raw::Address>(place.data());
+    const auto step = [&] {
+        std::vector<There> all = {tanh(x),
+                                  x + w,
+                                  sum(x, {0}),
+                                  matmul(x, transpose(x)),
+                                  transpose(x) * 2.0,
+                                  wg::to<wg::cuda>(here),
+                                  wg::zeros<double, wg::cuda>({3}),
+                                  wg::uniform<double, wg::cuda>(wg::Key(1), {5}),
+                                  cumsum(x, 1),
+                                  wg::grad([&](const There& t) { return sum(f(t)); })(x),
+                                  frozen(x)};
+        return all;
+    };
+    {
+        const auto there = wg::cuda::on(theirs);
+        for (int k = 0; k < 5; ++k) step();
+    }
+    auto* const array = wg::to_dlpack(x, side);
+    const std::vector<double> expected = bits(f(x));
+    int number = 0;
+    const auto refused = [&](const auto& call) {
+        const long before = asked_of_the_driver();
+        INFO(++number);
+        CHECK_THROWS_WITH(call(), contains("CUDA: the stream is captured by the program") &&
+                                      contains("test_cuda_interop.cpp:"));
+        CHECK(asked_of_the_driver() == before);
+    };
+    const auto silent = [&](const auto& call) {  // what has no line to say
+        const long before = asked_of_the_driver();
+        CHECK_THROWS_AS(call(), wg::DeviceError);
+        CHECK(asked_of_the_driver() == before);
+    };
+    There kept;
+    {
+        auto there = std::make_unique<const wg::detail::gpu::OnStream>(theirs);
+        kept = tanh(x) * 3.0;  // the program's work after it waits for that, whatever the stream does later
+        REQUIRE(raw.begin(s, 0) == 0);
+        REQUIRE(raw.set(at, one, 1000, s) == 0);
+        refused([&] { tanh(x); });
+        refused([&] { x + w; });
+        refused([&] { sum(x); });
+        refused([&] { matmul(x, transpose(x)); });
+        refused([&] { copy(transpose(x)); });
+        refused([&] { wg::to<wg::cuda>(here); });
+        refused([&] { wg::to<wg::cpu>(x); });
+        refused([&] { x(0, 0).item(); });
+        refused([&] { w += x; });
+        refused([&] { view(w, 0) = 1.0; });
+        refused([&] { wg::zeros<double, wg::cuda>({3}); });
+        refused([&] { wg::uniform<double, wg::cuda>(wg::Key(1), {5}); });
+        refused([&] { cumsum(x, 1); });
+        refused([&] { wg::grad(f)(x); });
+        refused([&] { take(x, wg::to<wg::cuda>(wg::Indices{0}), 0); });
+        refused([&] { wg::scan([](const There& a) { return std::pair(a * 2.0, std::tuple()); }, x, 2); });
+        silent([&] { frozen(x); });
+        silent([&] { wg::cuda::synchronize(); });
+        silent([&] { theirs.record(); });
+        silent([&] { theirs.wait(side); });
+        silent([&] { side.wait(theirs); });
+        there.reset();
+    }
+    refused([&] { static_cast<void>(wg::cuda::on(theirs)); });
+    refused([&] { wg::cuda::lend(x, theirs); });
+    refused([&] { wg::cuda::borrow(place.data(), {1000}, {.stream = &theirs}); });
+    refused([&] { wg::to_dlpack(x, theirs); });
+    refused([&] { wg::from_dlpack<double, wg::cuda>(array, &theirs); });
+    CHECK_THROWS_WITH(kept + 1.0, contains("[add] CUDA: the stream is captured"));  // it waits for the stream
+    CHECK(bits(x + x) == bits(x * 2.0));
+    REQUIRE(raw.set(at, two, 500, s) == 0);
+    void *graph = nullptr, *exec = nullptr;
+    REQUIRE(raw.end(s, &graph) == 0);  // the program's capture is as it would be without us
+    REQUIRE(raw.instantiate(&exec, graph, 0) == 0);
+    REQUIRE(raw.launch(exec, s) == 0);
+    REQUIRE(raw.wait(s) == 0);
+    const auto written = wg::cuda::borrow(place.data(), {1000}, {.stream = &theirs});
+    CHECK(wg::to<wg::cpu>(sum(written)).item() == 1500.0F);
+    CHECK(bits(kept) == bits(tanh(x) * 3.0));
+    CHECK(bits(wg::from_dlpack<double, wg::cuda>(array, &theirs)) == bits(x));  // it was the caller's still
+    const auto there = wg::cuda::on(theirs);
+    CHECK(bits(frozen(x)) == expected);
+}
+
+TEST_CASE("memory that was lent or borrowed before a capture began, and ends in it", "[gpu]")
+{
+    const Raw raw;
+    if (!raw.begin) return;
+    void* s = nullptr;
+    REQUIRE(raw.make_stream(&s, 1) == 0);
+    for (int seed = 1; seed <= 6; ++seed) {
+        fake::order(("random:" + std::to_string(seed)).c_str());
+        const wg::cuda::Stream theirs(s);
+        auto memory = wg::full<float, wg::cuda>({1000}, 5.0F);
+        auto target = wg::zeros<float, wg::cuda>({1000});
+        const auto place = wg::cuda::lend(memory, theirs), to = wg::cuda::lend(target, theirs);
+        Tensor<float, wg::cuda> y;
+        {
+            const auto x = wg::cuda::borrow(place.data(), {1000}, {.stream = &theirs});
+            y = x * 2.0F + 1.0F;
+            REQUIRE(raw.begin(s, 0) == 0);
+        }  // the stream cannot wait for us: the host has
+        void* graph = nullptr;
+        REQUIRE(raw.end(s, &graph) == 0);
+        REQUIRE(raw.set(reinterpret_cast<Raw::Address>(place.data()), two, 1000, s) == 0);
+        REQUIRE(raw.wait(s) == 0);
+        CHECK(wg::to<wg::cpu>(sum(y)).item() == 11000.0F);
+
+        // the program's stream reads elements of ours, whose tensor and whose loan end while it captures
+        auto gone = wg::full<float, wg::cuda>({1000}, 7.0F);
+        {
+            const auto from = wg::cuda::lend(std::exchange(gone, {}), theirs);
+            using Copy = int(Raw::Address, Raw::Address, std::size_t, void*);
+            static Copy* const copy = fake::control<Copy>("cuMemcpyDtoDAsync_v2");
+            REQUIRE(copy(reinterpret_cast<Raw::Address>(to.data()),
+                         reinterpret_cast<Raw::Address>(from.data()), 4000, s) == 0);
+            REQUIRE(raw.begin(s, 0) == 0);
+        }
+        REQUIRE(raw.end(s, &graph) == 0);
+        const auto over = wg::full<float, wg::cuda>({1000}, -1.0F);
+        wg::cuda::Stream().synchronize();
+        wg::cuda::synchronize();
+        CHECK(wg::to<wg::cpu>(amax(wg::cuda::borrow(to.data(), {1000}, {.stream = &theirs}) + over)).item() ==
+              6.0F);
     }
     fake::order("random:0");
 }
@@ -258,4 +343,76 @@ TEST_CASE("memory of a device from the program's own functions", "[gpu]")
     CHECK(given == taken);
     wg::cuda::set_allocator({});
     CHECK(bits(wg::ones<double, wg::cuda>({1000}) + 1.0)[999] == 2.0);
+}
+
+TEST_CASE("memory is lent, borrowed and handed out between two devices, each in its own streams", "[gpu]")
+{
+    if (wg::cuda::device_count() < 2) return;
+    const wg::cuda::Stream of_0(0), of_1(1);
+    const There x = some(), y = wg::to<wg::cuda>(x, wg::cuda{1}) * 2.0;
+    const auto refused = [](const auto& call, const std::string& name) {
+        CHECK_THROWS_WITH(call(), contains("[" + name + "] CUDA: the elements are on cuda:") &&
+                                      contains("and the stream is one of cuda:") &&
+                                      contains("test_cuda_interop.cpp:"));
+    };
+    refused([&] { wg::cuda::lend(y, of_0); }, "lend");
+    refused([&] { wg::cuda::lend(x, of_1); }, "lend");
+    refused([&] { wg::to_dlpack(y, of_0); }, "to_dlpack");
+    const auto on = [](const There& t) { return static_cast<int>(t.any().value->device()); };
+    for (const wg::cuda::Stream* s : {&of_1, static_cast<const wg::cuda::Stream*>(nullptr)}) {
+        const auto lent = wg::cuda::lend(y, of_1);
+        CHECK(lent.ready().raw());
+        refused([&] { wg::cuda::borrow(lent.data(), y.shape(), {.stream = &of_0, .device = 1}); }, "borrow");
+        const There z = wg::cuda::borrow(lent.data(), y.shape(), {.stream = s, .device = 1});
+        CHECK(on(z) == on(y));
+        CHECK(bits(z + y) == bits(x * 4.0));
+        CHECK(wg::cuda::current() == 0);  // as it was
+        CHECK(bits(wg::to<wg::cuda>(z, wg::cuda{0}) - x) == bits(x));
+
+        auto* const m = s ? wg::to_dlpack(y, *s) : wg::to_dlpack(y);
+        CHECK((m->array.device.type == wg::dlpack::cuda_device && m->array.device.number == 1));
+        refused([&] { wg::from_dlpack<double, wg::cuda>(m, &of_0); }, "from_dlpack");
+        const There w = wg::from_dlpack<double, wg::cuda>(m, s);  // it was the caller's still
+        CHECK(on(w) == on(y));
+        CHECK(bits(w * 0.5) == bits(x));
+        const auto there = wg::cuda::on(of_1);
+        CHECK(bits(sum(w, {0}) + sum(z, {0})) == bits(sum(x, {0}) * 4.0));
+    }
+    const wg::cuda::Event made = of_1.record();
+    of_0.wait(made);  // one device for another
+    of_0.wait(of_1);
+    of_0.synchronize(), of_1.synchronize();
+    wg::cuda::synchronize(0), wg::cuda::synchronize(1);
+}
+
+TEST_CASE("between two devices in any order of their streams", "[gpu]")
+{
+    if (wg::cuda::device_count() < 2 || !fake::order) return;
+    using Set = int(unsigned long long, unsigned, std::size_t, void*);
+    using Make = int(void**, unsigned);
+    static Set* const set = fake::control<Set>("cuMemsetD32Async");
+    static Make* const make = fake::control<Make>("cuStreamCreate");
+    wg::cuda::synchronize(1);  // of this one is what the program makes now
+    void* raw = nullptr;
+    REQUIRE(make(&raw, 1) == 0);
+    const wg::cuda::Stream theirs(raw, 1);
+    for (int seed = 1; seed <= 8; ++seed) {
+        fake::order(("random:" + std::to_string(seed)).c_str());
+        std::vector<Tensor<float, wg::cuda>> seen;
+        for (unsigned k = 0; k < 4; ++k) {
+            wg::cuda::synchronize(1);
+            const auto memory = wg::to<wg::cuda>(wg::zeros<float>({1000}), wg::cuda{1});
+            const auto place = wg::cuda::lend(memory, theirs);
+            // the program's stream there writes it, ours here have it
+            REQUIRE(set(reinterpret_cast<unsigned long long>(place.data()), 0x3f800000U + (k << 23), 1000,
+                        raw) == 0);
+            const auto x = wg::cuda::borrow(place.data(), {1000}, {.stream = &theirs});
+            const wg::cuda::Stream here(0);
+            const auto there = wg::cuda::on(here);
+            seen.push_back(wg::to<wg::cuda>(x, wg::cuda{0}) * 3.0F);
+        }
+        for (std::size_t k = 0; k < 4; ++k)
+            CHECK(wg::to<wg::cpu>(sum(seen[k])).item() == 3000.0F * static_cast<float>(1 << k));
+    }
+    fake::order("random:0");
 }

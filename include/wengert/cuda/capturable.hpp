@@ -66,7 +66,8 @@ private:
     {
         const GraphNode& n = g_.node(group.nodes[0]);
         can_ = can_ && !n.primitive->effects &&
-               (n.primitive->fold || n.primitive->product || Crossings::draws(n) || described(n));
+               (n.primitive->fold || n.primitive->product || n.primitive->launches || n.primitive->silences ||
+                Crossings::draws(n) || described(n));
         for (const auto* list : {&group.operands, &group.results})
             for (ValueId v : *list) by_table_[plan_.root(v)] = false;
     }

@@ -6,13 +6,22 @@
 
 namespace wengert::detail::gpu {
 
+/// Work of one device does not touch another one's memory.
+inline void of_one_device(int memory, const CudaStream& s)
+{
+    if (s.device() == memory) return;
+    const std::string there = std::to_string(memory), here = std::to_string(s.device());
+    refuse("CUDA: the elements are on cuda:" + there + " and the stream is one of cuda:" + here +
+           ": to<cuda>(x, cuda{" + here + "}) brings a tensor there");
+}
+
 /// The user's memory: work of ours that is under way when its last tensor ends is done before its owner is released.
 class Borrowed {
 public:
     Borrowed(Gpu& gpu, Address at, std::size_t bytes, Queue* theirs, LentOwner owner)
         : gpu_(gpu), at_(at), bytes_(bytes), theirs_(theirs), owner_(std::move(owner))
     {
-        if (theirs_) gpu.queues().mark(*theirs_);
+        if (theirs_) theirs_->refuse_capture(), gpu.queues().mark(*theirs_);
         if (gpu.orders()) gpu.pool().uses().add(theirs_ ? *theirs_ : gpu.queue(), at, bytes);
     }
     Borrowed(const Borrowed&) = delete;
@@ -32,10 +41,11 @@ private:
         if (!owner_ && !theirs_ && !gpu.queues().several()) return;
         const Uses::List uses =
             gpu.queues().several() ? gpu.pool().uses().of(at_, bytes_) : gpu.pool().uses().unknown();
+        const bool waits = theirs_ && !theirs_->is_captured();
         for (const Use& u : uses)
-            if (theirs_)
+            if (waits)
                 gpu.queues().wait(*theirs_, *u.queue, u.used);
-            else if (owner_)
+            else if ((owner_ || theirs_) && u.queue != theirs_)
                 gpu.queues().wait_here(*u.queue);
     }
 
@@ -64,8 +74,10 @@ class LentMemory {
 public:
     LentMemory(Ref<Block> b, const CudaStream& to) : block_(std::move(b)), to_(to)
     {
-        const OnStream theirs(to_);
         Gpu& gpu = gpu_of(*block_);
+        of_one_device(gpu.ordinal(), to_);
+        to_.queue().refuse_capture();
+        const OnStream theirs(to_);
         Ordered order(gpu);
         order.reads(*block_);
     }
@@ -75,10 +87,8 @@ public:
     {
         if (!block_) return;
         try {
-            const OnStream theirs(to_);
-            Ordered order(gpu_of(*block_));
-            order.reads(*block_);  // up to here
-        } catch (...) {            // the device has failed for good
+            Ordered::note_reading(gpu_of(*block_), to_.queue(), *block_);  // up to here
+        } catch (...) {                                                    // the device has failed for good
         }
     }
     const Block& block() const noexcept { return *block_; }
@@ -137,12 +147,10 @@ template <class T> Tensor<T, cuda> cuda::borrow(const T* data, const Shape& shap
                              to_string(of.strides),
                          at);
     const int device = of.device >= 0 ? of.device : of.stream ? of.stream->device() : current();
+    if (of.stream) detail::gpu::of_one_device(device, *of.stream);
     const std::uint8_t number = detail::gpu::number_of(device);
     detail::gpu::Gpu& gpu = detail::gpu::gpu_with(number);
-    if (of.event)
-        detail::gpu::check(detail::gpu::Driver::get().wait_in_stream(
-                               gpu.stream(), static_cast<detail::gpu::Event*>(of.event), 0),
-                           "cuStreamWaitEvent");
+    if (of.event) detail::gpu::Queues::wait_for(gpu.queue(), static_cast<detail::gpu::Event*>(of.event));
     auto* const first = reinterpret_cast<std::byte*>(const_cast<T*>(data));
     return Tensor<T, cuda>(
         AnyTensor{detail::gpu::borrowed(number, dtype_of<T>(), shape, strided ? of.strides : row_major(shape),
@@ -190,10 +198,15 @@ Tensor<T, cuda> from_dlpack(M* m, const cuda::Stream* stream = nullptr,
                           "the array lies on a device of type " + std::to_string(a.device.type), at);
     const auto in = detail::Imported::of<T>(a, at);
     const std::uint8_t device = detail::gpu::number_of(static_cast<int>(a.device.number));
-    return Tensor<T, cuda>(
-        AnyTensor{detail::gpu::borrowed(device, dtype_of<T>(), in.shape, in.strides, in.data,
-                                        detail::owner_of_dlpack(m), stream ? &stream->queue() : nullptr),
-                  {}});
+    if (stream) detail::gpu::of_one_device(static_cast<int>(a.device.number), *stream);
+    return Tensor<T, cuda>(AnyTensor{detail::taken_over(m,
+                                                        [&](std::shared_ptr<const void> owner) {
+                                                            return detail::gpu::borrowed(
+                                                                device, dtype_of<T>(), in.shape, in.strides,
+                                                                in.data, std::move(owner),
+                                                                stream ? &stream->queue() : nullptr);
+                                                        }),
+                                     {}});
 }
 
 }  // namespace wengert

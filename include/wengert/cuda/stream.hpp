@@ -51,6 +51,7 @@ public:
     CudaEvent record() const
     {
         static_cast<void>(Gpu::get(gpu_->ordinal()));
+        queue_->refuse_capture();
         const Driver& d = Driver::get();
         Event* made = nullptr;
         constexpr unsigned no_timing = 2;
@@ -63,13 +64,15 @@ public:
     /// What is put there from now on comes after an event; after all that another stream has been given; after somebody else's event,
     /// a CUevent or cudaEvent_t.
     void wait(const CudaEvent& e) const { wait(e.raw()); }
-    void wait(const CudaStream& other) const { wait(other.record()); }
+    void wait(const CudaStream& other) const
+    {
+        queue_->refuse_capture();
+        wait(other.record());
+    }
     void wait(void* event) const
     {
         static_cast<void>(Gpu::get(gpu_->ordinal()));
-        if (event)
-            check(Driver::get().wait_in_stream(queue_->stream(), static_cast<Event*>(event), 0),
-                  "cuStreamWaitEvent");
+        if (event) Queues::wait_for(*queue_, static_cast<Event*>(event));
     }
 
 private:

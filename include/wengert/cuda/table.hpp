@@ -1,6 +1,7 @@
 // The tables of functions of CUDA's devices (array/device.hpp), one for each device that is used.
 #pragma once
 
+#include "../ops/arg_reductions.hpp"
 #include "../devices/cuda/gpu.hpp"
 #include "../devices/cuda/host_side.hpp"
 #include "../devices/cuda/ordered.hpp"
@@ -113,19 +114,40 @@ inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
     order.writes(out);
     if (!run_elementwise(gpu, p, in, out)) elementwise_on_host(p, in, out);
 }
-/// By operations that have descriptions, of which nobody hears.
-inline Ref<Block> composed(std::uint8_t device, const Primitive& p, const void* op, const Ref<Block>* in,
-                           std::size_t n, const Site& at)
+/// What f makes by operations that have descriptions, of which nobody hears, and none of which has its result in a planned place.
+template <class F> Ref<Block> by_operations(std::uint8_t device, const Site& at, const F& f)
 {
     const NoGrad unrecorded;
+    const Restore<Place> unplanned(current_thread().place, {});
     const OnDevice there(device);
     Tape& tape = Tape::current();
     const Restore<Recorder*> recorder(current_thread().recorder, nullptr);
     const Restore<Site> line(tape.site_override, line_now(at));
     const Restore<bool> anomaly(tape.anomaly, false);
-    std::vector<AnyTensor> operands(n);
-    for (std::size_t k = 0; k < n; ++k) operands[k].value = in[k];
-    return p.composed(op, operands.data()).value;
+    return f().value;
+}
+inline Ref<Block> composed(std::uint8_t device, const Primitive& p, const void* op, const Ref<Block>* in,
+                           std::size_t n, const Site& at)
+{
+    return by_operations(device, at, [&] {
+        std::vector<AnyTensor> operands(n);
+        for (std::size_t k = 0; k < n; ++k) operands[k].value = in[k];
+        return p.composed(op, operands.data());
+    });
+}
+/// The zero-cotangent rule for all of an array (Primitive::silences), for which nobody waits.
+inline Ref<Block> silenced(std::uint8_t device, const Primitive& p, const Ref<Block>* in, std::size_t n,
+                           const Site& at)
+{
+    return by_operations(device, at, [&] {
+        return with_real(p.dtype, [&]<class T>() {
+            const auto operand = [&](std::size_t k) { return Tensor<T>(AnyTensor{in[k], {}}); };
+            const Tensor<T> zero_or_nan = operand(n - 2) - operand(n - 2);
+            const Tensor<bool> keeps = any(operand(n - 1)) || zero_or_nan == zero_or_nan;
+            const Tensor<T> zero = cast<T>(zero_or_nan < zero_or_nan);  // a number would come from the host
+            return where(keeps, operand(0), zero).any();
+        });
+    });
 }
 inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void* op, const Ref<Block>* in,
                              std::size_t n, const Site& at)
@@ -144,6 +166,8 @@ inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void
         y = DeviceProduct(gpu, p.product(op), p.dtype, in).run();
     else if (p.composed && Kernels::any())
         y = composed(device, p, op, in, n, at);
+    else if (p.silences && Kernels::any())
+        y = silenced(device, p, in, n, at);
     if (!y) y = structural_on_host(device, p, op, in, n, at);
     order.made(*y);
     return y;

@@ -32,8 +32,12 @@ struct cuda {
     };
     using Event = detail::gpu::CudaEvent;
     /// What this thread asks the stream's device for goes there, as long as the result lives: `const auto there = cuda::on(stream);`
-    [[nodiscard]] static detail::gpu::OnStream on(const Stream& stream)
+    /// Throws DeviceError where the program captures it.
+    [[nodiscard]] static detail::gpu::OnStream on(const Stream& stream,
+                                                  Site at = {__builtin_FILE(), __builtin_LINE()})
     {
+        const Computing now("on", at);
+        stream.queue().refuse_capture();
         return detail::gpu::OnStream(stream);
     }
 

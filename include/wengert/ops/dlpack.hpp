@@ -156,12 +156,15 @@ Ref<Block> view_of_lent(const Shape& shape, const Strides& strides, std::byte* d
     return make_view(whole(Shape{span.count}, data - span.before * static_cast<std::int64_t>(size)), shape,
                      &strides, span.before);
 }
-/// Ends the array when nobody reads it any more.
-template <class M> std::shared_ptr<const void> owner_of_dlpack(M* m)
+/// `lend(owner)` makes a block of an array, which ends when nobody reads it any more; where it throws the array stays the caller's.
+template <class M, class F> Ref<Block> taken_over(M* m, const F& lend)
 {
-    return std::shared_ptr<const void>(m, [m](const void*) {
-        if (m->end) m->end(m);
-    });
+    const auto taken = std::make_shared<bool>(false);
+    Ref<Block> b = lend(std::shared_ptr<const void>(m, [m, taken](const void*) {
+        if (*taken && m->end) m->end(m);
+    }));
+    *taken = true;
+    return b;
 }
 
 }  // namespace detail
@@ -186,10 +189,13 @@ Tensor<T> from_dlpack(M* m, Site at = {__builtin_FILE(), __builtin_LINE()})
         fail<DeviceError>("from_dlpack",
                           "the array lies on a device of type " + std::to_string(a.device.type), at);
     const auto in = detail::Imported::of<T>(a, at);
-    const auto lend = [&](const Shape& shape, std::byte* data) {
-        return make_lent(dtype_of<T>(), shape, data, detail::owner_of_dlpack(m));
+    const auto lend = [&](const std::shared_ptr<const void>& owner) {
+        const auto whole = [&](const Shape& shape, std::byte* data) {
+            return make_lent(dtype_of<T>(), shape, data, owner);
+        };
+        return detail::view_of_lent(in.shape, in.strides, in.data, sizeof(T), whole);
     };
-    return Tensor<T>(AnyTensor{detail::view_of_lent(in.shape, in.strides, in.data, sizeof(T), lend), {}});
+    return Tensor<T>(AnyTensor{detail::taken_over(m, lend), {}});
 }
 
 }  // namespace wengert

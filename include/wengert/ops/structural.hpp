@@ -77,6 +77,7 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural_
     set_forms<Op>(p);
     if constexpr (std::is_default_constructible_v<Op>) p.make = make_pooled<Op>;
     p.calls = requires(const Op& op) { op.inside; } || requires { Op::any_device; };
+    p.launches = requires { Op::launches; };
     if constexpr (requires(const Op& op) { op.inside; })
         p.inside = [](const void* op) { return static_cast<const Op*>(op)->inside.get(); };
     if constexpr (requires(const Op& op, Block& b, const Ref<Block>* rest) {

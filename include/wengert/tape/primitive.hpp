@@ -109,6 +109,9 @@ struct Primitive {
     bool elementwise = false;
     bool differentiable = false;
     bool calls = false;    ///< `compute` calls a function of tensors, wherever they are: no device does that
+    /// `compute` of blocks on a device is launches in the order of its stream, by the parameters alone: it keeps nothing, may be told
+    /// where its result goes, and may be written down (devices/cuda/capture.hpp).
+    bool launches = false;
     bool effects = false;  ///< runs once and in order, also where nobody reads the result
     bool random = false;   ///< drawn from a key: never made twice to save memory
     /// Structural only: whatever the elements are, it fails for want of memory only, and calls nothing of the user's, so that it

@@ -81,6 +81,9 @@ template <class T, class Device> T Tensor<T, Device>::item(Site at) const
                          at);
     note_read(b, std::is_same_v<T, bool> ? Read::truth : Read::item, at);
     note_number_read(at);
+    if (!b.access.device) [[likely]]
+        return host_element<T>(b);
+    const Computing now("item", at);
     return host_element<T>(b);
 }
 

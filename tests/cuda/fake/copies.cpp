@@ -23,9 +23,9 @@ bool is_pinned(const void* p)
     return after != pinned().begin() &&
            static_cast<const char*>(p) < std::prev(after)->first + std::prev(after)->second;
 }
-Result take_filled(Address* p, std::size_t bytes)
+Result take_filled(Address* p, std::size_t bytes, int device)
 {
-    if (const Result r = fake::take(p, bytes)) return r;
+    if (const Result r = fake::take(p, bytes, device)) return r;
     fake::open_memory();
     fake::fill_fresh(*p);
     fake::close_memory();
@@ -38,7 +38,7 @@ FAKE_EXPORT Result cuMemAlloc_v2(Address* p, std::size_t bytes)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    return take_filled(p, bytes);
+    return take_filled(p, bytes, fake::current_device());
 }
 FAKE_EXPORT Result cuMemFree_v2(Address p)
 {
@@ -54,7 +54,7 @@ FAKE_EXPORT Result cuMemAllocAsync(Address* p, std::size_t bytes, fake::Stream* 
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    if (const Result r = take_filled(p, bytes)) return r;
+    if (const Result r = take_filled(p, bytes, fake::device_of(stream))) return r;
     fake::put(stream, [at = *p] { fake::fill_fresh(at); });
     return fake::success;
 }
@@ -122,6 +122,7 @@ FAKE_EXPORT Result cuMemsetD8Async(Address to, unsigned char value, std::size_t 
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    if (fake::device_of(stream) != fake::current_device()) return fake::invalid_handle;
     if (!fake::is_live(to, count)) return fake::invalid_value;
     fake::put(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, count); });
     return fake::success;
@@ -130,6 +131,7 @@ FAKE_EXPORT Result cuMemsetD32Async(Address to, unsigned value, std::size_t coun
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    if (fake::device_of(stream) != fake::current_device()) return fake::invalid_handle;
     if (!fake::is_live(to, 4 * count)) return fake::invalid_value;
     fake::put(stream, [=] { std::fill_n(reinterpret_cast<unsigned*>(to), count, value); });
     return fake::success;

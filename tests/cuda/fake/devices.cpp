@@ -65,19 +65,25 @@ FAKE_EXPORT Result cuDeviceGetAttribute(int* value, int attribute, int)
                                 : 0;
     return fake::success;
 }
-FAKE_EXPORT Result cuDevicePrimaryCtxRetain(void** context, int)
+/// A context is the address of its device's place here.
+static char contexts[fake::most_devices];
+static thread_local int current = 0;
+int fake::current_device() { return current; }
+
+FAKE_EXPORT Result cuDevicePrimaryCtxRetain(void** context, int device)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    static char one;
-    *context = &one;
+    *context = &contexts[device];
     return fake::success;
 }
 FAKE_EXPORT Result cuCtxSetCurrent(void* context)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    return context ? fake::success : fake::invalid_value;
+    if (!context) return fake::invalid_value;
+    current = static_cast<int>(static_cast<char*>(context) - contexts);
+    return fake::success;
 }
 FAKE_EXPORT Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total)
 {

@@ -21,7 +21,8 @@
 // threads run forwards, backwards, or in a random order: what depends on it is wrong. Device memory can be read and written while
 // a kernel or a copy runs, and is a segmentation fault otherwise. It is full of NaNs (0xFF) when it is given and when it has been
 // taken back, and lies between red zones: after every run of queues those are looked at, and a changed one is error 700, which
-// stays, as on a device. Copies of what is no device memory are refused.
+// stays, as on a device. Copies of what is no device memory are refused. Each device has memory, streams and events of its own: a
+// kernel that touches another device's memory is a segmentation fault, and work for a stream of another context is error 400.
 //
 // The driver and the kernels may be compiled with sanitizers (WENGERT_SANITIZED_CUDA in cuda.cmake): then nothing reads a byte of
 // device memory or of a block's shared memory that was not taken, and accesses are aligned.
@@ -49,6 +50,7 @@ enum : Result {
     out_of_memory = 2,
     no_device = 100,
     no_binary = 209,
+    invalid_handle = 400,
     not_found = 500,
     illegal_address = 700
 };
@@ -69,10 +71,25 @@ Result ordered(const char* function);
 Result failed();  ///< for good
 void fail_for_good(const std::string& why);
 
+/// Whose context is this thread's? What is made is of that device, and work is put in its streams alone.
+constexpr int most_devices = 8;
+int current_device();
+
 /// Memory.
 void open_memory();   ///< kernels and copies may touch it
 void close_memory();  ///< nobody may
-Result take(Address* p, std::size_t bytes);
+Result take(Address* p, std::size_t bytes, int device);
+/// While it lives memory of other devices is out of reach, with memory open.
+class OnlyMemoryOf {
+public:
+    explicit OnlyMemoryOf(int device);
+    OnlyMemoryOf(const OnlyMemoryOf&) = delete;
+    OnlyMemoryOf& operator=(const OnlyMemoryOf&) = delete;
+    ~OnlyMemoryOf();
+
+private:
+    int device_;
+};
 void fill_fresh(Address p);  ///< with memory open
 void give(Address p);        ///< with memory open
 bool is_live(Address p, std::size_t bytes);
@@ -81,6 +98,7 @@ bool red_zones_are_whole();
 /// Streams.
 struct Stream;
 void put(Stream* s, std::function<void()> work);
+int device_of(Stream* s);
 Result run(Stream* s);  ///< until all that it was given is done
 Result run_all();
 void drop_all_work();

@@ -21,13 +21,20 @@ namespace {
 constexpr std::size_t space = std::size_t{1} << 36, zone = 256, page = 4096;
 constexpr unsigned char zone_byte = 0xA5, nothing = 0xFF;
 
+/// Of a device.
+struct Region {
+    unsigned char* base = nullptr;
+    std::size_t used = 0, taken = 0;
+    std::map<std::size_t, std::vector<Address>> free_lists = {};  ///< by bytes
+};
 struct Memory {
     std::recursive_mutex mutex;
     unsigned char* base = nullptr;
-    std::size_t used = 0, taken = 0, limit = std::size_t{1} << 30;
+    std::size_t limit = std::size_t{1} << 30;
     int open = 0;
-    std::map<Address, std::size_t> live;                     ///< address, bytes
-    std::map<std::size_t, std::vector<Address>> free_lists;  ///< by bytes
+    std::map<Address, std::size_t> live;  ///< address, bytes
+    Region regions[most_devices];
+    Region& of(Address p) { return regions[(p - reinterpret_cast<Address>(base)) / (space / most_devices)]; }
 };
 Memory& memory()
 {
@@ -36,6 +43,8 @@ Memory& memory()
         void* const p = ::mmap(nullptr, space, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) std::abort();
         made->base = static_cast<unsigned char*>(p);
+        for (int d = 0; d < most_devices; ++d)
+            made->regions[d].base = made->base + static_cast<std::size_t>(d) * (space / most_devices);
         if (const std::string s = setting("BYTES"); !s.empty()) made->limit = std::stoull(s);
         return made;
     }();
@@ -51,9 +60,13 @@ void allow(Address p, std::size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(bytes_at(
 void forbid(Address, std::size_t) {}
 void allow(Address, std::size_t) {}
 #endif
-void protect(Memory& m, int access)
+void protect(const Region& r, int access)
 {
-    if (m.used && ::mprotect(m.base, (m.used + page - 1) / page * page, access) != 0) std::abort();
+    if (r.used && ::mprotect(r.base, (r.used + page - 1) / page * page, access) != 0) std::abort();
+}
+void protect(const Memory& m, int access)
+{
+    for (const Region& r : m.regions) protect(r, access);
 }
 
 }  // namespace
@@ -71,24 +84,36 @@ void close_memory()
     m.mutex.unlock();
 }
 
-Result take(Address* p, std::size_t bytes)
+OnlyMemoryOf::OnlyMemoryOf(int device) : device_(device)
+{
+    for (int d = 0; d < most_devices; ++d)
+        if (d != device_) protect(memory().regions[d], PROT_NONE);
+}
+OnlyMemoryOf::~OnlyMemoryOf()
+{
+    for (int d = 0; d < most_devices; ++d)
+        if (d != device_) protect(memory().regions[d], PROT_READ | PROT_WRITE);
+}
+
+Result take(Address* p, std::size_t bytes, int device)
 {
     Memory& m = memory();
     const std::lock_guard lock(m.mutex);
     if (bytes == 0) return invalid_value;
     const std::size_t n = rounded(bytes);
-    if (m.taken + n > m.limit || m.used + n + 2 * zone > space) return out_of_memory;
-    auto& list = m.free_lists[n];
+    Region& r = m.regions[device];
+    if (r.taken + n > m.limit || r.used + n + 2 * zone > space / most_devices) return out_of_memory;
+    auto& list = r.free_lists[n];
     if (!list.empty()) {
         *p = list.back();
         list.pop_back();
     } else {
-        *p = reinterpret_cast<Address>(m.base + m.used + zone);
-        m.used += n + 2 * zone;
-        if (m.open) protect(m, PROT_READ | PROT_WRITE);
+        *p = reinterpret_cast<Address>(r.base + r.used + zone);
+        r.used += n + 2 * zone;
+        if (m.open) protect(r, PROT_READ | PROT_WRITE);
     }
     m.live[*p] = bytes;
-    m.taken += n;
+    r.taken += n;
     return success;
 }
 void fill_fresh(Address p)
@@ -109,8 +134,8 @@ void give(Address p)
     std::memset(bytes_at(p), nothing, found->second);
     forbid(p, found->second);
     const std::size_t n = rounded(found->second);
-    m.free_lists[n].push_back(p);
-    m.taken -= n;
+    m.of(p).free_lists[n].push_back(p);
+    m.of(p).taken -= n;
     m.live.erase(found);
 }
 bool is_live(Address p, std::size_t bytes)
@@ -138,7 +163,12 @@ bool red_zones_are_whole()
 
 }  // namespace fake
 
-long fake_cuda_bytes_taken() { return static_cast<long>(fake::memory().taken); }
+long fake_cuda_bytes_taken()
+{
+    std::size_t all = 0;
+    for (const auto& r : fake::memory().regions) all += r.taken;
+    return static_cast<long>(all);
+}
 int fake_cuda_contains(const void* p)
 {
     const auto* const at = static_cast<const unsigned char*>(p);

@@ -75,6 +75,8 @@ FAKE_EXPORT Result cuLaunchKernel(const fake::Kernel* kernel, unsigned bx, unsig
     if (std::size_t{tx} * ty * tz == 0 || std::size_t{tx} * ty * tz > 1024 || bx == 0 || by == 0 || bz == 0 ||
         by > 65535 || bz > 65535)
         return fake::invalid_value;
+    const int device = fake::device_of(stream);
+    if (device != fake::current_device()) return fake::invalid_handle;
     std::size_t bytes = 0;
     for (int i = 0; i < kernel->count; ++i) bytes += (kernel->sizes[i] + 15) / 16 * 16;
     if (bytes > 4096) return fake::invalid_value;
@@ -89,6 +91,7 @@ FAKE_EXPORT Result cuLaunchKernel(const fake::Kernel* kernel, unsigned bx, unsig
     }
     fake::put(stream, [=]() mutable {
         if (fake::ordered("a kernel")) return fake::fail_for_good("a kernel fails by order");
+        const fake::OnlyMemoryOf its_own(device);
         fake::run_kernel(*kernel, each.data(), {bx, by, bz}, {tx, ty, tz});
         static_cast<void>(copy);
     });

@@ -15,6 +15,7 @@ namespace fake {
 struct Event {
     std::uint64_t recorded = 0, reached = 0;
     Stream* stream = nullptr;
+    int device = current_device();
 };
 struct Work {
     std::function<void()> run;
@@ -23,6 +24,7 @@ struct Work {
     bool ready() const { return !event || event->reached >= reached; }
 };
 struct Stream {
+    int device = current_device();
     std::deque<Work> work;
     bool captures = false, spoilt = false;  ///< it writes down; somebody has waited for what it writes
     std::vector<std::function<void()>> written = {};
@@ -98,19 +100,20 @@ void drop_all_work()
     for (const auto& s : state().streams) s->work.clear();
     for (const auto& [_, e] : state().events) e->reached = e->recorded;
 }
-/// The default streams are the numbers 0, 1 and 2.
+/// The default streams of each device are the numbers 0, 1 and 2.
 Stream* existing(Stream* s)
 {
     const auto number = reinterpret_cast<std::uintptr_t>(s);
     if (number > 2) return s;
-    static std::map<std::uintptr_t, Stream*> defaults;
-    Stream*& one = defaults[number];
+    static std::map<std::pair<int, std::uintptr_t>, Stream*> defaults;
+    Stream*& one = defaults[{current_device(), number}];
     if (!one) {
         state().streams.push_back(std::make_unique<Stream>());
         one = state().streams.back().get();
     }
     return one;
 }
+int device_of(Stream* s) { return existing(s)->device; }
 void put(Stream* s, std::function<void()> work)
 {
     s = existing(s);
@@ -151,6 +154,14 @@ FAKE_EXPORT Result cuStreamSynchronize(fake::Stream* stream)
     stream = fake::existing(stream);
     if (stream->captures) return stream->spoilt = true, 900;
     return fake::run(stream);
+}
+FAKE_EXPORT Result cuStreamIsCapturing(fake::Stream* stream, int* status)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    stream = fake::existing(stream);
+    *status = !stream->captures ? 0 : stream->spoilt ? 2 : 1;
+    return fake::success;
 }
 FAKE_EXPORT Result cuStreamBeginCapture_v2(fake::Stream* stream, int)
 {
@@ -216,7 +227,8 @@ FAKE_EXPORT Result cuEventRecord(fake::Event* event, fake::Stream* stream)
     if (call.result) return call.result;
     const std::shared_ptr<fake::Event> it = fake::state().events.at(event);
     it->stream = fake::existing(stream);
-    if (it->stream->captures) return 900;
+    if (it->device != it->stream->device) return fake::invalid_handle;
+    if (it->stream->captures) return it->stream->spoilt = true, 900;
     fake::put(stream, [it, n = ++it->recorded] { it->reached = std::max(it->reached, n); });
     return fake::success;
 }
@@ -226,7 +238,7 @@ FAKE_EXPORT Result cuStreamWaitEvent(fake::Stream* stream, fake::Event* event, u
     if (call.result) return call.result;
     const std::shared_ptr<fake::Event> it = fake::state().events.at(event);
     stream = fake::existing(stream);
-    if (stream->captures) return 905;  // CUDA_ERROR_STREAM_CAPTURE_ISOLATION
+    if (stream->captures) return stream->spoilt = true, 905;  // CUDA_ERROR_STREAM_CAPTURE_ISOLATION
     if (fake::ordered("a wait")) return fake::success;
     if (it->reached < it->recorded) stream->work.push_back({nullptr, it, it->recorded});
     return fake::success;

@@ -122,6 +122,13 @@ public:
     /// Has work to be ordered, since there are several streams? What is written down is in order by itself.
     bool orders() const noexcept { return queues_->several() && !writes_down(); }
     bool writes_down() const noexcept { return capturing_now && capturing_now->pool == pool_.get(); }
+    /// Throws DeviceError where the program captures this thread's stream, or the library's own: by waiting for its events one may have come
+    /// to be a part of that.
+    void refuse_capture() const
+    {
+        if (queues_->several() && !writes_down()) [[unlikely]]
+            queue().refuse_capture();
+    }
     Pool& pool() noexcept { return *pool_; }
 
     void from_host(std::byte* to, const void* from, std::size_t bytes) const
@@ -188,9 +195,10 @@ public:
     Questions& questions() const noexcept { return *questions_; }
 
 private:
-    static void not_captured()
+    void not_captured() const
     {
         if (capturing_now) refuse("CUDA: the host has a part in work that is written down");
+        refuse_capture();
     }
     struct Slot {
         std::once_flag once;

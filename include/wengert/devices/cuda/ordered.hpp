@@ -11,7 +11,7 @@ namespace wengert::detail::gpu {
 /// nothing where there is one stream.
 class Ordered {
 public:
-    explicit Ordered(Gpu& gpu) : gpu_(gpu.orders() ? &gpu : nullptr) {}
+    explicit Ordered(Gpu& gpu) : gpu_(gpu.orders() ? &gpu : nullptr) { gpu.refuse_capture(); }
     Ordered(const Ordered&) = delete;
     Ordered& operator=(const Ordered&) = delete;
     ~Ordered()
@@ -38,6 +38,14 @@ public:
         for (const Memory& m : all_)
             if (m.at == reinterpret_cast<Address>(owner.data)) return;
         if (owner.count) all_.push_back({reinterpret_cast<Address>(owner.data), bytes_of(owner), true});
+    }
+
+    /// Work of the program's that q has been given by now may read it.
+    static void note_reading(Gpu& gpu, Queue& q, const Block& b)
+    {
+        const Block& owner = owner_of(b);
+        gpu.pool().uses().note(q, reinterpret_cast<Address>(owner.data), bytes_of(owner), false, q.ticket());
+        gpu.queues().mark(q);
     }
 
 private:

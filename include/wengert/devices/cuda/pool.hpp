@@ -59,6 +59,8 @@ public:
     std::byte* take(std::size_t bytes, std::size_t& capacity)
     {
         const std::size_t c = memory::Pool::class_of(bytes);
+        if (queues_.several()) [[unlikely]]
+            queue().refuse_capture();
         const std::lock_guard lock(mutex_);
         if (c >= memory::Pool::classes) refuse(bytes);
         capacity = memory::Pool::bytes_of(c);

@@ -66,6 +66,7 @@ struct DriverFunctions {
     Result (*launch)(Function*, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,
                      unsigned threads_y, unsigned threads_z, unsigned shared, Stream*, void** parameters,
                      void** extra);
+    Result (*is_captured)(Stream*, int* status);  ///< status 0: it is not
     Result (*begin_capture)(Stream*, int mode);
     Result (*end_capture)(Stream*, WorkGraph**);
     Result (*instantiate)(WorkGraphExec**, WorkGraph*, unsigned long long flags);
@@ -108,6 +109,7 @@ template <class Find> void each_function(DriverFunctions& f, const Find& find)
     find(f.load, "cuModuleLoadDataEx");
     find(f.find, "cuModuleGetFunction");
     find(f.launch, "cuLaunchKernel");
+    find(f.is_captured, "cuStreamIsCapturing");
     find(f.begin_capture, "cuStreamBeginCapture_v2");
     find(f.end_capture, "cuStreamEndCapture");
     find(f.instantiate, "cuGraphInstantiateWithFlags");

@@ -20,6 +20,25 @@ class Queue {
 public:
     Queue(Stream* stream, std::size_t index, bool ours) : stream_(stream), index_(index), ours_(ours) {}
     Stream* stream() const noexcept { return stream_; }
+    /// Does the program write down what is put there, as a graph of its own? Nobody else may wait for it then, nor it for others.
+    bool is_captured() const
+    {
+        int status = 0;
+        check(Driver::get().is_captured(stream_, &status), "cuStreamIsCapturing");
+        return status != 0;
+    }
+    /// Throws DeviceError where that is so.
+    void refuse_capture() const
+    {
+        if (!is_captured()) return;
+        const Operation& last = last_asked;
+        const bool has_line = Operation::now().at.line != 0 || last.at.line == 0;
+        refuse(
+            "CUDA: the stream is captured by the program, whose graph the library's work cannot be a part of "
+            "(freeze "
+            "writes down graphs of its own)" +
+            (has_line ? "" : "; it comes after [" + std::string(last.name) + "] at " + to_string(last.at)));
+    }
     /// The ticket of what has just been put there; all that was put before has a smaller one.
     std::uint64_t ticket() noexcept { return put_.fetch_add(1) + 1; }
 
@@ -33,6 +52,7 @@ private:
     std::vector<std::uint64_t> seen_;  ///< tickets of the others that what is put here comes after
     Event* tail_ = nullptr;
     bool marked_ = false;  ///< has `tail_` been recorded?
+    bool owes_ = false;    ///< it was captured when it should have been
     std::size_t scopes_ = 0;
 };
 
@@ -92,8 +112,12 @@ public:
     void leave(Queue& q) noexcept
     {
         const std::lock_guard lock(mutex_);
-        if (--q.scopes_ == 0 && !q.ours_)
-            q.marked_ = Driver::get().record(q.tail_, q.stream_) == success || q.marked_;
+        if (--q.scopes_ > 0 || q.ours_) return;
+        q.owes_ = true;
+        try {
+            record(q);
+        } catch (...) {  // it is captured, or the driver refuses: whoever waits for it asks again
+        }
     }
 
     /// What is there now is what others wait for: somebody else has put work in a user's stream.
@@ -101,6 +125,17 @@ public:
     {
         enter(q);
         leave(q);
+    }
+
+    /// What is put in q from now on comes after an event, the program's or ours.
+    static void wait_for(const Queue& q, Event* event)
+    {
+        q.refuse_capture();
+        check(Driver::get().wait_in_stream(q.stream_, event, 0), "cuStreamWaitEvent");
+        if (q.is_captured())
+            refuse("CUDA: the event is of work that the program captures, which the library's stream has "
+                   "become a part of: it is "
+                   "of no use before that has ended");
     }
 
     /// Does what is put in q come after that work of another one?
@@ -116,11 +151,8 @@ public:
         if (has_seen(q, other, ticket)) return;
         const Driver& d = Driver::get();
         const std::uint64_t all = other.put_.load();
-        if (other.ours_ || other.scopes_ > 0) {
-            make_tail(other);
-            check(d.record(other.tail_, other.stream_), "cuEventRecord");
-            other.marked_ = true;
-        }
+        q.refuse_capture();
+        if (other.ours_ || other.scopes_ > 0 || other.owes_) record(other);
         if (other.marked_) check(d.wait_in_stream(q.stream_, other.tail_, 0), "cuStreamWaitEvent");
         q.seen_.resize(std::max({q.seen_.size(), other.index_ + 1, other.seen_.size()}));
         for (std::size_t k = 0; k < other.seen_.size(); ++k)
@@ -155,15 +187,19 @@ private:
         constexpr unsigned no_timing = 2;
         if (!q.tail_) check(Driver::get().make_event(&q.tail_, no_timing), "cuEventCreate");
     }
+    static void record(Queue& q)
+    {
+        q.refuse_capture();
+        make_tail(q);
+        check(Driver::get().record(q.tail_, q.stream_), "cuEventRecord");
+        q.marked_ = true, q.owes_ = false;
+    }
     void wait_for_users(Queue& q)
     {
         const Driver& d = Driver::get();
         {
             const std::lock_guard lock(mutex_);
-            if (q.scopes_ > 0) {
-                check(d.record(q.tail_, q.stream_), "cuEventRecord");
-                q.marked_ = true;
-            }
+            if (q.scopes_ > 0 || q.owes_) record(q);
             if (!q.marked_) return;
         }
         check_wait(d.wait_for_event(q.tail_), "cuEventSynchronize");

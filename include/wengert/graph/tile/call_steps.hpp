@@ -15,8 +15,10 @@ struct FindsCode : FieldVisitorOf<FindsCode> {
     void opaque(const void*, std::string_view) { found = true; }
 };
 
+/// Code of the user's, which may keep what it is given and what it makes.
 inline bool is_foreign(const GraphNode& n)
 {
+    if (n.primitive->launches) return false;
     FindsCode code;
     if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), code);
     return code.found || n.primitive->effects;
