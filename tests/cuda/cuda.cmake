@@ -45,28 +45,33 @@ target_link_libraries(test_cuda_ahead PRIVATE wengert_test_main listed_primitive
 add_test(NAME cuda.ahead COMMAND test_cuda_ahead "-#" "[#test_cuda_ahead],the host helps*")
 wengert_on_fake(cuda.ahead fake_cuda_driver)
 
-# The driver, its cuBLAS and all kernels under the sanitizers, in three orders. The programs are as they are: made with sanitizers they
-# take an hour to compile, and they run under them elsewhere.
+# The driver, its cuBLAS and all kernels under the sanitizers, in three orders: what is between streams, and with
+# WENGERT_SANITIZED_CUDA all. The programs are as they are: made with sanitizers they take an hour to compile, and they run under them
+# elsewhere. One after another, since each finds the kernels of the one before.
 set(sanitized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
 target_compile_options(fake_cuda_sanitized PRIVATE ${sanitized})
 target_link_options(fake_cuda_sanitized PRIVATE ${sanitized})
-if(NOT WENGERT_SANITIZED_CUDA)
-    set_target_properties(fake_cuda_sanitized PROPERTIES EXCLUDE_FROM_ALL ON)
-else()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     list(JOIN sanitized " " sanitized)
     foreach(library IN ITEMS asan ubsan)
         execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib${library}.so OUTPUT_VARIABLE file OUTPUT_STRIP_TRAILING_WHITESPACE)
         string(APPEND sanitizers "${file} ")
     endforeach()
+    set(of_these "[#test_cuda_streams],[#test_cuda_interop],[#test_cuda_user_kernels]")
+    if(WENGERT_SANITIZED_CUDA)
+        set(of_these "")
+    endif()
     add_dependencies(test_cuda fake_cuda_sanitized)
     foreach(run IN ITEMS forwards backwards random:3)
         string(REPLACE ":" "_" name ${run})
-        add_test(NAME cuda.sanitized.${name} COMMAND test_cuda)
+        add_test(NAME cuda.sanitized.${name} COMMAND test_cuda "-#" ${of_these})
         wengert_on_fake(cuda.sanitized.${name} fake_cuda_sanitized WENGERT_FAKE_CUDA_ORDER=${run} WENGERT_FAKE_CUDA_DEVICES=2
             "WENGERT_FAKE_CUDA_FLAGS=${sanitized}" "LD_PRELOAD=${sanitizers}"
             ASAN_OPTIONS=detect_leaks=0:handle_segv=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1)
-        set_tests_properties(cuda.sanitized.${name} PROPERTIES TIMEOUT 1800)
+        set_tests_properties(cuda.sanitized.${name} PROPERTIES TIMEOUT 1800 RESOURCE_LOCK sanitized_kernels)
     endforeach()
+else()
+    set_target_properties(fake_cuda_sanitized PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
 
 add_test(NAME cuda.no_blas COMMAND test_cuda "products*")

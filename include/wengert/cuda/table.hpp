@@ -142,10 +142,11 @@ inline Ref<Block> silenced(std::uint8_t device, const Primitive& p, const Ref<Bl
     return by_operations(device, at, [&] {
         return with_real(p.dtype, [&]<class T>() {
             const auto operand = [&](std::size_t k) { return Tensor<T>(AnyTensor{in[k], {}}); };
-            const Tensor<T> zero_or_nan = operand(n - 2) - operand(n - 2);
-            const Tensor<bool> keeps = any(operand(n - 1)) || zero_or_nan == zero_or_nan;
-            const Tensor<T> zero = cast<T>(zero_or_nan < zero_or_nan);  // a number would come from the host
-            return where(keeps, operand(0), zero).any();
+            // numbers would come from the host
+            const auto zeros_as = [](const Tensor<T>& x) { return cast<T>(x < x); };
+            const Tensor<T> g = operand(n - 1), zero_or_nan = operand(n - 2) - operand(n - 2);
+            const Tensor<bool> keeps = any(g != zeros_as(g)) || zero_or_nan == zero_or_nan;
+            return where(keeps, operand(0), zeros_as(zero_or_nan)).any();
         });
     });
 }

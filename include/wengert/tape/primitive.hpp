@@ -108,7 +108,7 @@ struct Primitive {
     DType dtype{};           ///< of the result
     bool elementwise = false;
     bool differentiable = false;
-    bool calls = false;    ///< `compute` calls a function of tensors, wherever they are: no device does that
+    bool calls = false;  ///< `compute` calls a function of tensors, wherever they are: no device does that
     /// `compute` of blocks on a device is launches in the order of its stream, by the parameters alone: it keeps nothing, may be told
     /// where its result goes, and may be written down (devices/cuda/capture.hpp).
     bool launches = false;
