@@ -25,28 +25,13 @@ inline std::string described(const GraphNode& n)
                : "an operand of shape " + to_string(n.shape);
 }
 
-/// Parameters in words, without the identity of functions and graphs: f may make these anew in each call.
-class PlainWords : public FieldVisitorOf<PlainWords> {
-public:
-    explicit PlainWords(const GraphNode& n)
-    {
-        if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), *this);
-    }
-    void boolean(bool& v) { words.boolean(v); }
-    void integer(std::int64_t& v) { words.integer(v); }
-    void real(double& v) { words.real(v); }
-    void extents(Extents& v) { words.extents(v); }
-    void opaque(const void*, std::string_view what) { words.opaque(nullptr, what); }
-    FieldWriter words;
-};
-
 bool alike(const Graph& a, const Graph& b);
 
 /// Functions that hold something cannot be compared: of two of one type the results are, and what is seen of their inside.
 inline bool alike_parameters(const GraphNode& a, const GraphNode& b)
 {
     if (same_parameters(a, b)) return true;
-    if (PlainWords(a).words.text != PlainWords(b).words.text) return false;
+    if (fields_text(a, true) != fields_text(b, true)) return false;  // f may make functions anew in each call
     if (const LoopParameters *p = loop_parameters(a), *q = loop_parameters(b); p && q) {
         const auto same = [](const auto& x, const auto& y) { return x && y ? alike(*x, *y) : !x && !y; };
         return same(p->body, q->body) && same(p->other, q->other) && same(p->pull, q->pull);

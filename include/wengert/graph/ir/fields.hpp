@@ -16,6 +16,7 @@ namespace detail {
 class FieldWriter : public FieldVisitorOf<FieldWriter> {
 public:
     std::string text;
+    bool plain = false;  ///< without the identity of functions and graphs
     void boolean(bool& v) { word(v ? "true" : "false"); }
     void integer(std::int64_t& v) { word(std::to_string(v)); }
     void real(double& v)
@@ -28,7 +29,8 @@ public:
     {
         char buffer[32];
         const auto end =
-            std::to_chars(buffer, buffer + sizeof buffer, reinterpret_cast<std::uintptr_t>(p), 16).ptr;
+            std::to_chars(buffer, buffer + sizeof buffer, plain ? 0 : reinterpret_cast<std::uintptr_t>(p), 16)
+                .ptr;
         word(std::string(what) + "@" + std::string(buffer, end));
     }
 
@@ -39,10 +41,11 @@ private:
 }  // namespace detail
 
 /// The parameters of a node as words, empty where there are none.
-inline std::string fields_text(const GraphNode& n)
+inline std::string fields_text(const GraphNode& n, bool plain = false)
 {
     if (!n.primitive || !n.op || !n.primitive->fields) return {};
     detail::FieldWriter writer;
+    writer.plain = plain;
     n.primitive->fields(const_cast<void*>(n.op.get()), writer);
     return std::move(writer.text);
 }

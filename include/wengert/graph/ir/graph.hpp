@@ -59,7 +59,7 @@ public:
     const std::vector<ValueId>& updates() const noexcept { return updates_; }
 
     ValueId input(DType dtype, const Shape& shape, const Site& at = {}, std::uint16_t segment = 0);
-    ValueId constant(Ref<Block> value, const Site& at = {});
+    ValueId constant(Ref<Block> value, const Site& at = {}, std::uint16_t segment = 0);
     /// An operation whose result's shape is known.
     ValueId operation(const Primitive& p, Parameters op, ValueList inputs, const Shape& shape,
                       const Site& at = {}, std::uint16_t segment = 0, std::uint32_t again = 0);
@@ -91,6 +91,9 @@ private:
 
 /// The same graph with the values of its guards as further outputs.
 Graph with_guards_as_outputs(Graph g);
+
+/// What makes values of g from others of it, which are the inputs.
+Graph graph_between(const Graph& g, const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs);
 
 /// The product of matrices that a node says it is. Throws TapeError where it names operands that it does not have.
 MatrixProduct product_of(const GraphNode& n);

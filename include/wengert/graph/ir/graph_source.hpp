@@ -27,9 +27,10 @@ WENGERT_INLINE ValueId Graph::input(DType dtype, const Shape& shape, const Site&
     return inputs_.back();
 }
 
-WENGERT_INLINE ValueId Graph::constant(Ref<Block> value, const Site& at)
+WENGERT_INLINE ValueId Graph::constant(Ref<Block> value, const Site& at, std::uint16_t segment)
 {
     GraphNode n;
+    n.segment = segment;
     n.kind = Kind::constant;
     n.dtype = value->dtype;
     n.shape = value->shape;
@@ -86,6 +87,25 @@ WENGERT_INLINE Graph with_guards_as_outputs(Graph g)
 {
     for (std::size_t k = 0; k < g.guards().size(); ++k) g.output(g.guards()[k].value);
     return g;
+}
+
+WENGERT_INLINE Graph graph_between(const Graph& g, const std::vector<ValueId>& inputs,
+                                   const std::vector<ValueId>& outputs)
+{
+    Graph h;
+    std::vector<ValueId> map(g.size(), no_value);
+    std::vector<bool> needed(g.size(), false);
+    for (ValueId v : inputs) {
+        const GraphNode& n = g.node(v);
+        map[v] = h.input(n.dtype, n.shape, n.at, n.segment);
+    }
+    for (ValueId v : outputs) needed[v] = true;
+    for (auto v = static_cast<ValueId>(g.size()); v-- > 0;)
+        for (ValueId i : g.node(v).inputs) needed[i] = needed[i] || (needed[v] && map[v] == no_value);
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (needed[v] && map[v] == no_value) map[v] = h.copy(g.node(v), map);
+    for (ValueId v : outputs) h.output(map[v]);
+    return h;
 }
 
 WENGERT_INLINE MatrixProduct product_of(const GraphNode& n)

@@ -1,6 +1,8 @@
 // Common subexpressions: what has been computed already is not computed again.
 #pragma once
 
+#include <bit>
+
 #include "../ir/fields.hpp"
 #include "rewrite.hpp"
 
@@ -14,12 +16,7 @@ public:
     std::vector<std::uint64_t> words;
     void boolean(bool& v) { words.push_back(v); }
     void integer(std::int64_t& v) { words.push_back(static_cast<std::uint64_t>(v)); }
-    void real(double& v)
-    {
-        std::uint64_t bits;
-        std::memcpy(&bits, &v, sizeof bits);
-        words.push_back(bits);
-    }
+    void real(double& v) { words.push_back(std::bit_cast<std::uint64_t>(v)); }
     void extents(Extents& v)
     {
         words.push_back(v.size());

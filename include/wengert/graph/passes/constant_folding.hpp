@@ -8,18 +8,6 @@ namespace wengert::passes {
 
 namespace detail {
 
-/// Nothing is recorded while the kernels run: neither by a trace that calls for the graph nor on a tape.
-class Quietly {
-public:
-    Quietly() : recorder_(std::exchange(current_thread().recorder, nullptr)) {}
-    Quietly(const Quietly&) = delete;
-    Quietly& operator=(const Quietly&) = delete;
-    ~Quietly() { current_thread().recorder = recorder_; }
-
-private:
-    Recorder* recorder_;
-};
-
 /// Operations that a value is made of, from constants alone, in an order in which they can be computed.
 struct ConstantWork {
     static constexpr std::size_t most = 32;
@@ -66,7 +54,7 @@ inline bool worth_memory(Rewrite& r, const GraphNode& n, const ConstantWork& w)
 /// What an operation on constants gives; null where it throws, which is left for when it runs.
 inline Ref<Block> folded(const Rewrite& r, const GraphNode& n, const ConstantWork& w)
 {
-    const Quietly quietly;
+    const Restore<Recorder*> quietly(current_thread().recorder, nullptr);  // a trace may call for the graph
     std::vector<Ref<Block>> made(w.operations.size());
     const auto compute = [&](const GraphNode& m) {
         std::vector<Ref<Block>> in;
@@ -97,14 +85,7 @@ inline ValueId fold_rule(Rewrite& r, GraphNode& n)
     Ref<Block> value = folded(r, n, work);
     if (!value || value->dtype != n.dtype || !(value->shape == n.shape)) return no_value;
     r.folded_bytes += value->bytes();
-    GraphNode c;
-    c.kind = Graph::Kind::constant;
-    c.dtype = n.dtype;
-    c.shape = n.shape;
-    c.segment = n.segment;
-    c.constant = std::move(value);
-    c.at = n.at;
-    return r.add(std::move(c));
+    return r.constant(std::move(value), n.at, n.segment);
 }
 
 }  // namespace detail

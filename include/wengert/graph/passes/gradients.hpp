@@ -110,11 +110,11 @@ inline ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn)
 {
     const ValueId g = n.inputs[0], b = n.inputs[1];
     if (fn == Fn::guarded_multiply && (speaks(r, g) || finite_number(r, b)))
-        turn_into(r, n, Fn::multiply, {g, b});
-    else if (fn == Fn::guarded_divide && (speaks(r, g) || speaks(r, b)))
-        turn_into(r, n, Fn::divide, {g, b});
-    else if (fn == Fn::guarded_square && r.is(g, 1) && r.node(b).shape == n.shape)
-        turn_into(r, n, Fn::multiply, {number_like(r, n, 2), b});
+        return turn_into(r, n, Fn::multiply, {g, b});
+    if (fn == Fn::guarded_divide && (speaks(r, g) || speaks(r, b)))
+        return turn_into(r, n, Fn::divide, {g, b});
+    if (fn == Fn::guarded_square && r.is(g, 1) && r.node(b).shape == n.shape)
+        return turn_into(r, n, Fn::multiply, {number_like(r, n, 2), b});
     return no_value;
 }
 
@@ -176,9 +176,7 @@ inline ValueId sum_of_broadcast(Rewrite& r, GraphNode& n)
     product.shape = Shape();
     turn_into(r, product, Fn::multiply, {y, number_like(r, n, count)});
     const ValueId v = r.add_inner(std::move(product));
-    if (n.shape.empty()) return v;
-    make_broadcast(r, n, v);
-    return no_value;
+    return n.shape.empty() ? v : make_broadcast(r, n, v);
 }
 
 inline ValueId gradient_rule(Rewrite& r, GraphNode& n)

@@ -10,18 +10,17 @@ namespace wengert::passes::detail {
 /// Without derivatives: what passes write only runs.
 template <class Op> const Primitive* moving(DType d)
 {
-    const Primitive* p = nullptr;
-    with_dtype(d, [&]<class T>() { p = &wengert::detail::structural_call<Op, T, T>; });
-    return p;
+    return with_dtype(
+        d, []<class T>() -> const Primitive* { return &wengert::detail::structural_call<Op, T, T>; });
 }
 template <class P, std::size_t n> const Primitive* computing(DType d)
 {
-    if constexpr (n == 1)
-        return is_single(d) ? &wengert::detail::elementwise_call<P, float, float>
-                            : &wengert::detail::elementwise_call<P, double, double>;
-    else
-        return is_single(d) ? &wengert::detail::elementwise_call<P, float, float, float>
-                            : &wengert::detail::elementwise_call<P, double, double, double>;
+    return with_real(d, []<class T>() -> const Primitive* {
+        if constexpr (n == 1)
+            return &wengert::detail::elementwise_call<P, T, T>;
+        else
+            return &wengert::detail::elementwise_call<P, T, T, T>;
+    });
 }
 template <class T> const Primitive* multiplying()
 {

@@ -43,8 +43,10 @@ public:
         for (const Guard& guard : g_.guards())
             if (late_[guard.value]) return {};
         CutGraph cut;
-        const std::vector<ValueId> order = write_early(cut);
-        write_late(cut, order);
+        std::vector<ValueId> in = write_early(cut);
+        in.insert(in.begin(), g_.inputs().begin(), split(g_.inputs(), inputs_));
+        in.insert(in.end(), split(g_.inputs(), inputs_), g_.inputs().end());
+        cut.late = graph_between(g_, in, {split(g_.outputs(), outputs_), g_.outputs().end()});
         return cut;
     }
 
@@ -52,6 +54,10 @@ private:
     static constexpr std::size_t most = 12;  ///< operations that are repeated for one value
 
     const GraphNode& node(ValueId v) const { return g_.node(v); }
+    static std::vector<ValueId>::const_iterator split(const std::vector<ValueId>& all, std::size_t at)
+    {
+        return all.begin() + static_cast<std::ptrdiff_t>(at);
+    }
     bool is_there(ValueId v) const
     {
         return node(v).kind == Graph::Kind::input || node(v).kind == Graph::Kind::constant;
@@ -136,21 +142,6 @@ private:
             cut.early.guard(std::move(guard));
         }
         return order;
-    }
-    void write_late(CutGraph& cut, const std::vector<ValueId>& handed) const
-    {
-        std::vector<ValueId> map(g_.size(), no_value);
-        const auto input = [&](ValueId v) {
-            map[v] = cut.late.input(node(v).dtype, node(v).shape, node(v).at, node(v).segment);
-        };
-        for (std::size_t i = 0; i < inputs_; ++i) input(g_.inputs()[i]);
-        for (ValueId v : handed) input(v);
-        for (std::size_t i = inputs_; i < g_.inputs().size(); ++i) input(g_.inputs()[i]);
-        for (ValueId v = 0; v < g_.size(); ++v) {
-            const bool here = late_[v] || again_[v] || node(v).kind == Graph::Kind::constant;
-            if (map[v] == no_value && here) map[v] = cut.late.copy(node(v), map);
-        }
-        for (std::size_t k = outputs_; k < g_.outputs().size(); ++k) cut.late.output(map[g_.outputs()[k]]);
     }
 
     const Graph& g_;

@@ -22,16 +22,13 @@ struct Pass {
 
 /// In the order in which optimize() tries them on a node.
 inline constexpr Pass all[] = {
-    {"dead_code", [](const Graph& g, const PassOptions& o) { return dead_code(g, o); }, nullptr},
-    {"inlining", [](const Graph& g, const PassOptions& o) { return inlining(g, o); }, detail::inline_rule},
-    {"constant_folding", [](const Graph& g, const PassOptions& o) { return constant_folding(g, o); },
-     detail::fold_rule},
-    {"gradients", [](const Graph& g, const PassOptions& o) { return gradients(g, o); },
-     detail::gradient_rule},
-    {"simplify", [](const Graph& g, const PassOptions& o) { return simplify(g, o); }, detail::simplify_rule},
-    {"products", [](const Graph& g, const PassOptions& o) { return products(g, o); }, detail::product_rule},
-    {"common_subexpressions",
-     [](const Graph& g, const PassOptions& o) { return common_subexpressions(g, o); }, detail::common_rule},
+    {"dead_code", dead_code, nullptr},
+    {"inlining", inlining, detail::inline_rule},
+    {"constant_folding", constant_folding, detail::fold_rule},
+    {"gradients", gradients, detail::gradient_rule},
+    {"simplify", simplify, detail::simplify_rule},
+    {"products", products, detail::product_rule},
+    {"common_subexpressions", common_subexpressions, detail::common_rule},
     {"recompute", [](const Graph& g, const PassOptions& o) { return recompute(g, o); }, nullptr, true},
 };
 
@@ -39,17 +36,15 @@ namespace detail {
 
 inline bool is_on(const PassOptions& o, std::string_view name)
 {
-    for (const std::string& off : o.off)
-        if (off == name) return false;
-    return true;
+    return std::find(o.off.begin(), o.off.end(), name) == o.off.end();
 }
 
 inline void check_names(const PassOptions& o)
 {
     for (const std::string& off : o.off) {
-        bool known = false;
-        for (const Pass& p : all) known = known || p.name == off;
-        if (!known) fail<Error>("optimize", "there is no pass named \"" + off + "\"", {});
+        const auto is_it = [&](const Pass& p) { return p.name == off; };
+        if (std::none_of(std::begin(all), std::end(all), is_it))
+            fail<Error>("optimize", "there is no pass named \"" + off + "\"", {});
     }
 }
 
@@ -78,7 +73,7 @@ inline Graph optimize_watched(Graph g, const PassOptions& o)
             if (!is_on(o, p.name) || (p.last && changed)) continue;
             const RuleSet set{{p.rule}, false, p.rule == common_rule ? remember_value : nullptr};
             std::size_t changes = 0;
-            Graph after = p.rule ? settled(g, o, set, changes) : p.run(g, o);
+            Graph after = p.rule ? settled(g, o, set, &changes) : p.run(g, o);
             if (changes == 0 && after.size() == g.size()) continue;
             o.observer(p.name, g, after);
             g = std::move(after);

@@ -10,17 +10,17 @@ namespace wengert::passes::detail {
 
 class Schedule {
 public:
-    Schedule(const Graph& g, const CostModel& costs) : graph_(g)
+    Schedule(const Graph& g, const CostModel& costs) : graph_(&g)
     {
         const tiling::Layouts layouts = tiling::layouts_of(g);
-        kept_.assign(g.size(), false);
-        for (ValueId v : g.outputs()) kept_[layouts[v].root] = true;
+        std::vector<bool> kept(g.size(), false);  // in an output's memory
+        for (ValueId v : g.outputs()) kept[layouts[v].root] = true;
         for (ValueId v = 0; v < g.size(); ++v) {
             const GraphNode& n = g.node(v);
-            Step s{v, layouts[v].root, 0, 0, {n.inputs.begin(), n.inputs.end()}};
+            Step s{v, layouts[v].root, 0, 0, n.inputs};
             const bool computed = n.kind == Graph::Kind::operation && s.root == v;
             if (computed) s.work = work_cost(g, n, costs);
-            if (computed && !kept_[v]) s.bytes = (element_count(n.shape) * size_of(n.dtype) + 63) / 64 * 64;
+            if (computed && !kept[v]) s.bytes = (element_count(n.shape) * size_of(n.dtype) + 63) / 64 * 64;
             steps_.push_back(std::move(s));
             order_.push_back(v);
         }
@@ -31,7 +31,7 @@ public:
         std::uint32_t root;  ///< the step whose memory the value has
         std::size_t bytes;   ///< that it takes itself
         double work;         ///< nanoseconds by the cost model, none for views
-        std::vector<std::uint32_t> inputs;
+        ValueList inputs;
         std::uint16_t segment = 0;
     };
     /// What is alive at most, where, and at how many places.
@@ -66,19 +66,40 @@ public:
         std::size_t next = 0;  ///< the place of that use
         std::vector<std::uint32_t> again;
     };
-    struct Change {
-        std::uint32_t user;
-        std::size_t input;
-        std::uint32_t before;
-    };
-    std::vector<Change> apply(const Repeat& r, const Peak& p);
-    void undo(const Repeat& r, const std::vector<Change>& changes, std::size_t inserted, std::size_t steps);
-    void find_uses();
+    /// Copies of r.again before the first late use; late users read them.
+    void apply(const Repeat& r, const Peak& p)
+    {
+        std::vector<std::uint32_t> copy(steps_.size(), no_value), fresh;
+        if (++segment_ == 0) segment_ = 1;  // 0 is where nothing is recomputed
+        const auto repeat = [&](std::uint32_t s) {
+            Step again = steps_[s];
+            again.segment = segment_;
+            for (std::uint32_t& i : again.inputs)
+                if (copy[i] != no_value) i = copy[i];
+            const auto made = static_cast<std::uint32_t>(steps_.size());
+            again.root = steps_[s].root == s                ? made
+                         : copy[steps_[s].root] != no_value ? copy[steps_[s].root]
+                                                            : again.root;
+            copy[s] = made;
+            copy.push_back(no_value);
+            fresh.push_back(made);
+            steps_.push_back(std::move(again));
+        };
+        std::vector<bool> let_go(steps_.size(), false);
+        for (std::uint32_t s : r.values) let_go[s] = true;
+        for (std::uint32_t s : r.again) repeat(s);
+        for (std::size_t i = 0; i < p.place; ++i)  // views that are read late
+            if (const std::uint32_t s = order_[i]; let_go[steps_[s].root] && copy[s] == no_value) repeat(s);
+        for (std::size_t i = p.place + 1; i < order_.size(); ++i)
+            for (std::uint32_t& in : steps_[order_[i]].inputs)
+                if (in < let_go.size() && let_go[steps_[in].root] && copy[in] != no_value) in = copy[in];
+        order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(r.next), fresh.begin(), fresh.end());
+    }
 
     const std::vector<Step>& steps() const noexcept { return steps_; }
     const std::vector<std::uint32_t>& order() const noexcept { return order_; }
-    const std::vector<Guard>& guards() const noexcept { return graph_.guards(); }
-    const GraphNode& node(std::uint32_t s) const { return graph_.node(steps_[s].node); }
+    const std::vector<Guard>& guards() const noexcept { return graph_->guards(); }
+    const GraphNode& node(std::uint32_t s) const { return graph_->node(steps_[s].node); }
     std::size_t place(std::uint32_t s) const { return place_[s]; }
     std::size_t last(std::uint32_t s) const { return last_[s]; }
     /// Nothing has to be done to have this value at that place.
@@ -87,106 +108,55 @@ public:
         const std::uint32_t root = steps_[s].root;
         return steps_[root].bytes == 0 || (place_[root] < place && last_[root] >= place);
     }
-    bool may_repeat(std::uint32_t s, bool products) const;
+    bool may_repeat(std::uint32_t s, bool products) const
+    {
+        const GraphNode& n = node(s);
+        if (n.kind != Graph::Kind::operation || n.primitive->effects || n.primitive->random) return false;
+        if (products || n.primitive->value || steps_[s].root != s) return true;
+        const LoopParameters* loop = loop_parameters(n);
+        return !n.primitive->product && (!loop || loop->kind == LoopParameters::Kind::cond);
+    }
     /// The graph, what is recomputed in segments of its own.
-    Graph graph(RematReport& report) const;
+    Graph graph(RematReport& report) const
+    {
+        std::vector<ValueId> map;
+        Graph out = graph_->like(map);
+        std::uint16_t first = 0;
+        for (const GraphNode& n : graph_->nodes()) first = std::max(first, n.segment);
+        map.resize(steps_.size(), no_value);
+        for (std::uint32_t s : order_) {
+            if (map[s] != no_value) continue;
+            GraphNode n = node(s);
+            if (steps_[s].segment) n.segment = static_cast<std::uint16_t>(first + steps_[s].segment);
+            for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = map[steps_[s].inputs[k]];
+            if (n.primitive && steps_[s].root == s) {
+                (s < graph_->size() ? report.work : report.extra_work) += steps_[s].work;
+                report.recomputed += s >= graph_->size();
+            }
+            map[s] = out.append(std::move(n));
+        }
+        out.finish(*graph_, map);
+        return out;
+    }
 
 private:
-    const Graph& graph_;
-    std::vector<bool> kept_;  ///< of nodes: their memory is an output's
+    void find_uses()
+    {
+        place_.assign(steps_.size(), 0);
+        last_.assign(steps_.size(), 0);
+        for (std::size_t i = 0; i < order_.size(); ++i) {
+            place_[order_[i]] = last_[order_[i]] = i;
+            for (std::uint32_t s : steps_[order_[i]].inputs) last_[steps_[s].root] = i;
+            last_[steps_[order_[i]].root] = i;
+        }
+        for (const Guard& g : graph_->guards()) last_[steps_[g.value].root] = order_.size();
+    }
+
+    const Graph* graph_;
     std::vector<Step> steps_;
     std::vector<std::uint32_t> order_;
     std::vector<std::size_t> place_, last_;  ///< of steps: where they are, where their memory is needed last
     std::uint16_t segment_ = 0;
 };
-
-inline void Schedule::find_uses()
-{
-    place_.assign(steps_.size(), 0);
-    last_.assign(steps_.size(), 0);
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-        place_[order_[i]] = last_[order_[i]] = i;
-        for (std::uint32_t s : steps_[order_[i]].inputs) last_[steps_[s].root] = i;
-        last_[steps_[order_[i]].root] = i;
-    }
-    for (const Guard& g : graph_.guards()) last_[steps_[g.value].root] = order_.size();
-}
-
-inline bool Schedule::may_repeat(std::uint32_t s, bool products) const
-{
-    const GraphNode& n = node(s);
-    if (n.kind != Graph::Kind::operation || n.primitive->effects || n.primitive->random) return false;
-    if (products || n.primitive->value || steps_[s].root != s) return true;
-    const LoopParameters* loop = loop_parameters(n);
-    return !n.primitive->product && (!loop || loop->kind == LoopParameters::Kind::cond);
-}
-
-/// Copies of r.again before the first late use; late users read them.
-inline std::vector<Schedule::Change> Schedule::apply(const Repeat& r, const Peak& p)
-{
-    std::vector<std::uint32_t> copy(steps_.size(), no_value), fresh;
-    if (++segment_ == 0) segment_ = 1;  // 0 is where nothing is recomputed
-    const auto repeat = [&](std::uint32_t s) {
-        Step again = steps_[s];
-        again.segment = segment_;
-        for (std::uint32_t& i : again.inputs)
-            if (copy[i] != no_value) i = copy[i];
-        const auto made = static_cast<std::uint32_t>(steps_.size());
-        again.root = steps_[s].root == s                ? made
-                     : copy[steps_[s].root] != no_value ? copy[steps_[s].root]
-                                                        : again.root;
-        copy[s] = made;
-        copy.push_back(no_value);
-        fresh.push_back(made);
-        steps_.push_back(std::move(again));
-    };
-    std::vector<bool> let_go(steps_.size(), false);
-    for (std::uint32_t s : r.values) let_go[s] = true;
-    for (std::uint32_t s : r.again) repeat(s);
-    for (std::size_t i = 0; i < p.place; ++i)  // views that are read late
-        if (const std::uint32_t s = order_[i]; let_go[steps_[s].root] && copy[s] == no_value) repeat(s);
-    std::vector<Change> changes;
-    for (std::size_t i = p.place + 1; i < order_.size(); ++i)
-        for (std::size_t k = 0; k < steps_[order_[i]].inputs.size(); ++k) {
-            std::uint32_t& in = steps_[order_[i]].inputs[k];
-            if (in >= let_go.size() || !let_go[steps_[in].root] || copy[in] == no_value) continue;
-            changes.push_back({order_[i], k, in});
-            in = copy[in];
-        }
-    order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(r.next), fresh.begin(), fresh.end());
-    return changes;
-}
-
-inline void Schedule::undo(const Repeat& r, const std::vector<Change>& changes, std::size_t inserted,
-                           std::size_t steps)
-{
-    for (const Change& x : changes) steps_[x.user].inputs[x.input] = x.before;
-    const auto first = order_.begin() + static_cast<std::ptrdiff_t>(r.next);
-    order_.erase(first, first + static_cast<std::ptrdiff_t>(inserted));
-    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(steps), steps_.end());
-    --segment_;
-}
-
-inline Graph Schedule::graph(RematReport& report) const
-{
-    std::vector<ValueId> map;
-    Graph out = graph_.like(map);
-    std::uint16_t first = 0;
-    for (const GraphNode& n : graph_.nodes()) first = std::max(first, n.segment);
-    map.resize(steps_.size(), no_value);
-    for (std::uint32_t s : order_) {
-        if (map[s] != no_value) continue;
-        GraphNode n = node(s);
-        if (steps_[s].segment) n.segment = static_cast<std::uint16_t>(first + steps_[s].segment);
-        for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = map[steps_[s].inputs[k]];
-        if (n.primitive && steps_[s].root == s) {
-            (s < graph_.size() ? report.work : report.extra_work) += steps_[s].work;
-            report.recomputed += s >= graph_.size();
-        }
-        map[s] = out.append(std::move(n));
-    }
-    out.finish(graph_, map);
-    return out;
-}
 
 }  // namespace wengert::passes::detail

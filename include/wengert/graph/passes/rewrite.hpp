@@ -161,9 +161,10 @@ public:
         is_output = outer;
         return v;
     }
-    ValueId constant(Ref<Block> value, const Site& at)
+    ValueId constant(Ref<Block> value, const Site& at, std::uint16_t segment = 0)
     {
         GraphNode n;
+        n.segment = segment;
         n.kind = Graph::Kind::constant;
         n.dtype = value->dtype;
         n.shape = value->shape;
@@ -209,9 +210,86 @@ private:
         facts_.push_back(std::move(f));
         return v;
     }
-    Facts facts_for(const GraphNode& n, Fn fn) const;
-    unsigned elementwise_bits(const GraphNode& n, Fn fn) const;
-    void count_uses(const std::vector<bool>& live);
+    Facts facts_for(const GraphNode& n, Fn fn) const
+    {
+        Facts f;
+        if (n.kind == Graph::Kind::constant) {
+            f.one = detail::only_element(n.constant);
+            if (f.one) f.bits = detail::facts_of_number(detail::number(*f.one));
+        }
+        f.bits |= Facts::row_major;
+        if (n.kind == Graph::Kind::result) f.bits = 0;
+        if (n.kind != Graph::Kind::operation) return f;
+        f.fn = fn;
+        f.bits = f.fn == Fn::unknown && detail::may_show_view(to_, n) ? 0 : Facts::row_major;
+        if (!wengert::differentiable(n.dtype)) f.bits |= Facts::no_minus_zero | Facts::finite;
+        constexpr unsigned values = Facts::no_minus_zero | Facts::no_minus | Facts::finite;
+        switch (f.fn) {
+        case Fn::reshape:
+        case Fn::unit_axes:
+        case Fn::transpose:
+        case Fn::broadcast_to:
+        case Fn::select:
+        case Fn::copy:
+        case Fn::identity:
+            f.bits = static_cast<std::uint8_t>(f.bits | (facts_[n.inputs[0]].bits & values));
+            if (f.fn == Fn::transpose || f.fn == Fn::broadcast_to || f.fn == Fn::select)
+                f.bits = static_cast<std::uint8_t>(f.bits & ~Facts::row_major);
+            if (f.fn == Fn::unit_axes)
+                f.bits = static_cast<std::uint8_t>(f.bits & (facts_[n.inputs[0]].bits | ~Facts::row_major));
+            if (element_count(n.shape) > 0) f.one = facts_[n.inputs[0]].one;
+            break;
+        case Fn::sum:
+            f.bits = static_cast<std::uint8_t>(f.bits | (facts_[n.inputs[0]].bits & Facts::no_minus));
+            break;
+        default: f.bits = static_cast<std::uint8_t>(f.bits | elementwise_bits(n, f.fn));
+        }
+        if (f.bits & Facts::no_minus) f.bits |= Facts::no_minus_zero;
+        return f;
+    }
+    /// Round to nearest: x + y is −0 only where both are, a product of numbers without sign has none.
+    unsigned elementwise_bits(const GraphNode& n, Fn fn) const
+    {
+        const auto in = [&](std::size_t k) { return static_cast<unsigned>(facts_[n.inputs[k]].bits); };
+        constexpr unsigned plus = Facts::no_minus | Facts::no_minus_zero, nonzero = Facts::no_minus_zero,
+                           values = plus | Facts::finite;
+        unsigned bits = 0;
+        switch (fn) {
+        case Fn::exp:
+        case Fn::square: bits = plus; break;
+        case Fn::abs: bits = plus | (in(0) & Facts::finite); break;
+        case Fn::relu: bits = plus | (in(0) & Facts::finite); break;
+        case Fn::sqrt: bits = in(0) & Facts::no_minus; break;
+        case Fn::tanh: bits = in(0) & (Facts::no_minus | Facts::finite); break;
+        case Fn::negative: bits = in(0) & Facts::finite; break;
+        case Fn::add: bits = (in(0) & in(1) & Facts::no_minus) | ((in(0) | in(1)) & nonzero); break;
+        case Fn::subtract: bits = in(0) & nonzero; break;
+        case Fn::multiply:
+        case Fn::divide: bits = in(0) & in(1) & Facts::no_minus; break;
+        case Fn::maximum: bits = (in(0) & in(1) & values) | (in(1) & Facts::no_minus ? plus : 0U); break;
+        case Fn::minimum: bits = in(0) & in(1) & values; break;
+        case Fn::where: bits = in(1) & in(2) & values; break;
+        case Fn::cast: {
+            const DType from = to_.node(n.inputs[0]).dtype;
+            if (!wengert::differentiable(from)) bits = Facts::finite | nonzero;
+            bits |= in(0) & Facts::no_minus;
+            if (from == DType::boolean) bits |= plus;
+            break;
+        }
+        default: break;
+        }
+        return bits;
+    }
+    void count_uses(const std::vector<bool>& live)
+    {
+        uses_.assign(from_.size(), 0);
+        shown_.assign(from_.size(), false);
+        for (ValueId v = 0; v < from_.size(); ++v)
+            if (live[v])
+                for (ValueId i : from_.node(v).inputs) ++uses_[i];
+        for (ValueId v : from_.outputs()) ++uses_[v], shown_[v] = true;
+        for (const Guard& g : from_.guards()) ++uses_[g.value], shown_[g.value] = true;
+    }
 
     const Graph& from_;
     std::optional<std::size_t> given_bytes_;  ///< of its constants, once they have been counted
@@ -221,89 +299,6 @@ private:
     std::vector<std::uint32_t> uses_;
     std::vector<bool> shown_;
 };
-
-inline Facts Rewrite::facts_for(const GraphNode& n, Fn fn) const
-{
-    Facts f;
-    if (n.kind == Graph::Kind::constant) {
-        f.one = detail::only_element(n.constant);
-        if (f.one) f.bits = detail::facts_of_number(detail::number(*f.one));
-    }
-    f.bits |= Facts::row_major;
-    if (n.kind == Graph::Kind::result) f.bits = 0;
-    if (n.kind != Graph::Kind::operation) return f;
-    f.fn = fn;
-    f.bits = f.fn == Fn::unknown && detail::may_show_view(to_, n) ? 0 : Facts::row_major;
-    if (!wengert::differentiable(n.dtype)) f.bits |= Facts::no_minus_zero | Facts::finite;
-    constexpr unsigned values = Facts::no_minus_zero | Facts::no_minus | Facts::finite;
-    switch (f.fn) {
-    case Fn::reshape:
-    case Fn::unit_axes:
-    case Fn::transpose:
-    case Fn::broadcast_to:
-    case Fn::select:
-    case Fn::copy:
-    case Fn::identity:
-        f.bits = static_cast<std::uint8_t>(f.bits | (facts_[n.inputs[0]].bits & values));
-        if (f.fn == Fn::transpose || f.fn == Fn::broadcast_to || f.fn == Fn::select)
-            f.bits = static_cast<std::uint8_t>(f.bits & ~Facts::row_major);
-        if (f.fn == Fn::unit_axes)
-            f.bits = static_cast<std::uint8_t>(f.bits & (facts_[n.inputs[0]].bits | ~Facts::row_major));
-        if (element_count(n.shape) > 0) f.one = facts_[n.inputs[0]].one;
-        break;
-    case Fn::sum:
-        f.bits = static_cast<std::uint8_t>(f.bits | (facts_[n.inputs[0]].bits & Facts::no_minus));
-        break;
-    default: f.bits = static_cast<std::uint8_t>(f.bits | elementwise_bits(n, f.fn));
-    }
-    if (f.bits & Facts::no_minus) f.bits |= Facts::no_minus_zero;
-    return f;
-}
-
-/// Round to nearest: x + y is −0 only where both are, a product of numbers without sign has none.
-inline unsigned Rewrite::elementwise_bits(const GraphNode& n, Fn fn) const
-{
-    const auto in = [&](std::size_t k) { return static_cast<unsigned>(facts_[n.inputs[k]].bits); };
-    constexpr unsigned plus = Facts::no_minus | Facts::no_minus_zero, nonzero = Facts::no_minus_zero,
-                       values = plus | Facts::finite;
-    unsigned bits = 0;
-    switch (fn) {
-    case Fn::exp:
-    case Fn::square: bits = plus; break;
-    case Fn::abs: bits = plus | (in(0) & Facts::finite); break;
-    case Fn::relu: bits = plus | (in(0) & Facts::finite); break;
-    case Fn::sqrt: bits = in(0) & Facts::no_minus; break;
-    case Fn::tanh: bits = in(0) & (Facts::no_minus | Facts::finite); break;
-    case Fn::negative: bits = in(0) & Facts::finite; break;
-    case Fn::add: bits = (in(0) & in(1) & Facts::no_minus) | ((in(0) | in(1)) & nonzero); break;
-    case Fn::subtract: bits = in(0) & nonzero; break;
-    case Fn::multiply:
-    case Fn::divide: bits = in(0) & in(1) & Facts::no_minus; break;
-    case Fn::maximum: bits = (in(0) & in(1) & values) | (in(1) & Facts::no_minus ? plus : 0U); break;
-    case Fn::minimum: bits = in(0) & in(1) & values; break;
-    case Fn::where: bits = in(1) & in(2) & values; break;
-    case Fn::cast: {
-        const DType from = to_.node(n.inputs[0]).dtype;
-        if (!wengert::differentiable(from)) bits = Facts::finite | nonzero;
-        bits |= in(0) & Facts::no_minus;
-        if (from == DType::boolean) bits |= plus;
-        break;
-    }
-    default: break;
-    }
-    return bits;
-}
-
-inline void Rewrite::count_uses(const std::vector<bool>& live)
-{
-    uses_.assign(from_.size(), 0);
-    shown_.assign(from_.size(), false);
-    for (ValueId v = 0; v < from_.size(); ++v)
-        if (live[v])
-            for (ValueId i : from_.node(v).inputs) ++uses_[i];
-    for (ValueId v : from_.outputs()) ++uses_[v], shown_[v] = true;
-    for (const Guard& g : from_.guards()) ++uses_[g.value], shown_[g.value] = true;
-}
 
 inline Graph Rewrite::sweep(const std::vector<Rule>& rules, bool drop_dead, Graph* owned)
 {
@@ -360,7 +355,7 @@ struct RuleSet {
 
 /// The rules in sweep after sweep until nothing changes. A sweep sees operands in their final form, so that only
 /// rules that ask for the number of users can find more in another one. `changes` counts what has been done.
-inline Graph settled(const Graph& g, const PassOptions& o, const RuleSet& set, std::size_t& changes)
+inline Graph settled(const Graph& g, const PassOptions& o, const RuleSet& set, std::size_t* changes = nullptr)
 {
     constexpr int most = 6;
     Graph out;
@@ -370,15 +365,10 @@ inline Graph settled(const Graph& g, const PassOptions& o, const RuleSet& set, s
         r.remember = set.remember;
         Graph next = r.sweep(set.rules, set.drop_dead, sweep ? &out : nullptr);
         out = set.drop_dead && r.changes ? compacted(std::move(next)) : std::move(next);
-        changes += r.changes;
+        if (changes) *changes += r.changes;
         again = r.changes > 0 && r.blocked;
     }
     return out;
-}
-inline Graph settled(const Graph& g, const PassOptions& o, const RuleSet& set)
-{
-    std::size_t changes = 0;
-    return settled(g, o, set, changes);
 }
 
 }  // namespace wengert::passes

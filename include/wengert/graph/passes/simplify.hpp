@@ -17,13 +17,14 @@ inline ValueId instead(const Rewrite& r, const GraphNode& n, ValueId x)
     return fits ? x : no_value;
 }
 
-/// n becomes another elementwise operation of the same result.
-inline void turn_into(Rewrite& r, GraphNode& n, Fn fn, std::vector<ValueId> inputs)
+/// n becomes another elementwise operation of the same result; no_value.
+inline ValueId turn_into(Rewrite& r, GraphNode& n, Fn fn, std::vector<ValueId> inputs)
 {
     n.primitive = &primitive_of(fn, n.dtype);
     n.inputs = std::move(inputs);
     n.op = {};
     r.edited = true;
+    return no_value;
 }
 
 inline ValueId number_like(Rewrite& r, const GraphNode& n, double x)
@@ -48,10 +49,9 @@ inline ValueId simplify_add(Rewrite& r, GraphNode& n, bool floating)
             if (const ValueId v = instead(r, n, x); v != no_value) return v;
     }
     if (!floating) return no_value;
-    if (const ValueId y = negated(r, n, n.inputs[1]); y != no_value)
-        turn_into(r, n, Fn::subtract, {n.inputs[0], y});
-    else if (const ValueId z = negated(r, n, n.inputs[0]); z != no_value)
-        turn_into(r, n, Fn::subtract, {n.inputs[1], z});
+    for (const std::size_t k : {1, 0})
+        if (const ValueId y = negated(r, n, n.inputs[k]); y != no_value)
+            return turn_into(r, n, Fn::subtract, {n.inputs[1 - k], y});
     return no_value;
 }
 
@@ -70,7 +70,7 @@ inline ValueId simplify_subtract(Rewrite& r, GraphNode& n, bool floating)
 }
 
 /// (x c) d = x (c d), where that is allowed.
-inline void gather_factors(Rewrite& r, GraphNode& n)
+inline ValueId gather_factors(Rewrite& r, GraphNode& n)
 {
     for (std::size_t k = 0; k < 2; ++k) {
         const ValueId x = n.inputs[k], d = n.inputs[1 - k];
@@ -78,10 +78,11 @@ inline void gather_factors(Rewrite& r, GraphNode& n)
         for (std::size_t j = 0; j < 2; ++j) {
             const ValueId y = r.node(x).inputs[j], c = r.node(x).inputs[1 - j];
             if (!r.facts(c).one || !(r.node(y).shape == n.shape)) continue;
-            const double product = detail::number(*r.facts(c).one) * detail::number(*r.facts(d).one);
+            const double product = number(*r.facts(c).one) * number(*r.facts(d).one);
             return turn_into(r, n, Fn::multiply, {y, number_like(r, n, product)});
         }
     }
+    return no_value;
 }
 
 /// x 1 = x, x (−1) = −x, (−x) (−y) = x y, (−x) c = x (−c).
@@ -92,23 +93,14 @@ inline ValueId simplify_multiply(Rewrite& r, GraphNode& n, bool floating)
         if (r.is(c, 1))
             if (const ValueId v = instead(r, n, x); v != no_value) return v;
         if (!floating) continue;
-        if (r.is(c, -1) && r.node(x).shape == n.shape) {
-            turn_into(r, n, Fn::negative, {x});
-            return no_value;
-        }
+        if (r.is(c, -1) && r.node(x).shape == n.shape) return turn_into(r, n, Fn::negative, {x});
         const ValueId y = negated(r, n, x);
         if (y == no_value) continue;
-        if (const ValueId z = negated(r, n, c); z != no_value) {
-            turn_into(r, n, Fn::multiply, {y, z});
-            return no_value;
-        }
-        if (r.facts(c).one && r.node(c).shape.empty()) {
-            turn_into(r, n, Fn::multiply, {y, number_like(r, n, -detail::number(*r.facts(c).one))});
-            return no_value;
-        }
+        if (const ValueId z = negated(r, n, c); z != no_value) return turn_into(r, n, Fn::multiply, {y, z});
+        if (r.facts(c).one && r.node(c).shape.empty())
+            return turn_into(r, n, Fn::multiply, {y, number_like(r, n, -number(*r.facts(c).one))});
     }
-    if (floating && r.options.allow_reassociation) gather_factors(r, n);
-    return no_value;
+    return floating && r.options.allow_reassociation ? gather_factors(r, n) : no_value;
 }
 
 /// Is 1/c exact, so that x / c and x (1/c) are the same real number rounded once?
@@ -133,7 +125,7 @@ inline ValueId simplify_divide(Rewrite& r, GraphNode& n)
         turn_into(r, n, Fn::divide, {y, z});
     else if (r.facts(c).one && r.node(c).shape.empty() && !r.is(c, 0) &&
              (exact_reciprocal(*r.facts(c).one) || r.options.allow_reassociation))
-        turn_into(r, n, Fn::multiply, {x, number_like(r, n, 1 / detail::number(*r.facts(c).one))});
+        turn_into(r, n, Fn::multiply, {x, number_like(r, n, 1 / number(*r.facts(c).one))});
     return no_value;
 }
 
@@ -152,8 +144,7 @@ inline ValueId simplify_cast(Rewrite& r, GraphNode& n)
     if (r.fn_for(n, y) != Fn::cast) return no_value;
     const ValueId x = r.node(y).inputs[0];
     const DType from = r.node(x).dtype, by = r.node(y).dtype;
-    const bool widens = holds_all(by, from);
-    return widens ? instead(r, n, x) : no_value;
+    return holds_all(by, from) ? instead(r, n, x) : no_value;
 }
 
 inline ValueId simplify_negative(Rewrite& r, GraphNode& n)

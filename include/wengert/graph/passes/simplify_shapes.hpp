@@ -6,23 +6,24 @@
 
 namespace wengert::passes::detail {
 
-/// n becomes a move of x with these parameters; its shape stays.
-inline void set_move(Rewrite& r, GraphNode& n, Fn fn, const void* op, ValueId x)
+/// n becomes a move of x with these parameters; its shape stays. no_value.
+inline ValueId set_move(Rewrite& r, GraphNode& n, Fn fn, const void* op, ValueId x)
 {
     n.primitive = &primitive_of(fn, n.dtype);
     n.op = keep_parameters(*n.primitive, op);
     n.inputs = {x};
     r.edited = true;
+    return no_value;
 }
-inline void make_reshape(Rewrite& r, GraphNode& n, ValueId x)
+inline ValueId make_reshape(Rewrite& r, GraphNode& n, ValueId x)
 {
     const Reshape op{n.shape, r.node(x).shape};
-    set_move(r, n, Fn::reshape, &op, x);
+    return set_move(r, n, Fn::reshape, &op, x);
 }
-inline void make_broadcast(Rewrite& r, GraphNode& n, ValueId x)
+inline ValueId make_broadcast(Rewrite& r, GraphNode& n, ValueId x)
 {
     const BroadcastTo op{n.shape, r.node(x).shape};
-    set_move(r, n, Fn::broadcast_to, &op, x);
+    return set_move(r, n, Fn::broadcast_to, &op, x);
 }
 
 /// Does fn show the elements of its operand in their order?
@@ -52,10 +53,8 @@ inline ValueId simplify_reshape(Rewrite& r, GraphNode& n, Fn fn)
     const ValueId x = n.inputs[0];
     if (r.node(x).shape == n.shape && (fn == Fn::unit_axes || r.facts(x).has(Facts::row_major))) return x;
     const Fn inner = r.fn_for(n, x);
-    if (keeps_order(inner) && (fn == Fn::reshape || inner == Fn::reshape)) {
-        make_reshape(r, n, r.node(x).inputs[0]);
-        return no_value;
-    }
+    if (keeps_order(inner) && (fn == Fn::reshape || inner == Fn::reshape))
+        return make_reshape(r, n, r.node(x).inputs[0]);
     if (keeps_order(inner) && r.node(r.node(x).inputs[0]).shape == n.shape) return r.node(x).inputs[0];
     if (fn == Fn::reshape) reshape_of_fold(r, n, x);
     return no_value;
@@ -68,8 +67,7 @@ inline ValueId simplify_transpose(Rewrite& r, GraphNode& n)
     const Extents outer = part_of(r.graph(), n).from, inner = part_of(r.graph(), r.node(x)).from;
     Transpose both{Axes::filled(outer.size())};
     for (std::size_t k = 0; k < outer.size(); ++k) both.perm[k] = inner[static_cast<std::size_t>(outer[k])];
-    set_move(r, n, Fn::transpose, &both, r.node(x).inputs[0]);
-    return no_value;
+    return set_move(r, n, Fn::transpose, &both, r.node(x).inputs[0]);
 }
 
 /// Axes of extent 1 in front change nothing for what is broadcast.
@@ -83,8 +81,7 @@ inline ValueId simplify_broadcast(Rewrite& r, GraphNode& n)
     const Shape from = r.node(y).shape;
     const bool same = inner == Fn::broadcast_to || equal_but_for_leading_ones(r.node(x).shape, from) ||
                       (from.empty() && r.node(x).shape.size() > 0);
-    if (same && from.size() <= n.shape.size()) make_broadcast(r, n, y);
-    return no_value;
+    return same && from.size() <= n.shape.size() ? make_broadcast(r, n, y) : no_value;
 }
 
 /// A part of a part is a part.
@@ -106,8 +103,7 @@ inline ValueId simplify_select(Rewrite& r, GraphNode& n)
         both.step.push_back(fresh ? 0 : outer.step[k] * inner.step[axis]);
     }
     const Select op{std::move(both)};
-    set_move(r, n, Fn::select, &op, r.node(x).inputs[0]);
-    return no_value;
+    return set_move(r, n, Fn::select, &op, r.node(x).inputs[0]);
 }
 
 /// A sum over axes of extent 1 is its operand: sums of one number are not begun with 0.
@@ -118,8 +114,7 @@ inline ValueId simplify_sum(Rewrite& r, GraphNode& n)
     const ValueId x = n.inputs[0];
     for (auto a : *f.axes)
         if (r.node(x).shape[static_cast<std::size_t>(a)] != 1) return no_value;
-    if (r.node(x).dtype == n.dtype) make_reshape(r, n, x);
-    return no_value;
+    return r.node(x).dtype == n.dtype ? make_reshape(r, n, x) : no_value;
 }
 
 inline ValueId simplify_shape(Rewrite& r, GraphNode& n, Fn fn)
