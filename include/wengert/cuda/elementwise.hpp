@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "../array/layout.hpp"
-#include "../graph/emit/cpp_helpers.hpp"
 #include "../graph/emit/function_text.hpp"
 #include "kernels.hpp"
 
@@ -68,9 +67,7 @@ inline std::string functions_called(std::set<std::string>& helpers)
                       "{\n    return g == zero && r - r != 0 ? (T)0 : r;\n}\n";
     helpers.erase("guarded_f32");
     helpers.erase("guarded_f64");
-    out += NumberFunctions("wg_", helpers).text();
-    for (const std::string& h : helpers) out += cpp_helper(h, "wg_", false);
-    return out;
+    return out + NumberFunctions("wg_", helpers).text();
 }
 
 /// The text of a primitive on operands of these types: a kernel over lines, `flat`, and one over any layout, `placed`.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "../graph/emit/cpp_helpers.hpp"
 #include "../graph/emit/function_text.hpp"
 #include "../ops/folds.hpp"
 #include "fold_text.hpp"
@@ -72,12 +71,7 @@ public:
                 std::string(end) + body + std::string(fold_kernels);
     }
     /// A module of its own.
-    std::string text()
-    {
-        std::string functions = NumberFunctions("wg_", helpers_).text();
-        for (const std::string& h : helpers_) functions += cpp_helper(h, "wg_", false);
-        return functions + text_ + kernels("", "");
-    }
+    std::string text() { return NumberFunctions("wg_", helpers_).text() + text_ + kernels("", ""); }
     /// A part of a module that has the functions that it calls, in a namespace that begins the names of the kernels.
     std::string text(const std::string& space) const
     {

@@ -29,30 +29,34 @@ public:
     /// What stands between the braces, before `return 0;`.
     std::string text() const
     {
-        const Graph& g = w_.graph;
         std::string unused;
-        const auto look = [&](const std::string& name) {
+        const auto look = [&](const std::string& name, ValueId, bool) {
             if (!mentions(w_.body, name)) unused += "    (void)" + name + ";\n";
         };
-        for (std::size_t i = 0; i < g.inputs().size(); ++i) look("in" + std::to_string(i));
-        for (std::size_t k = 0; k < g.outputs().size(); ++k) look("out" + std::to_string(k));
-        look("arena");
+        each_argument(look);
+        look("arena", no_value, true);
         return unused + w_.body;
     }
     /// const T* in0, …, T* out0, …
     std::string arguments() const
     {
-        const Graph& g = w_.graph;
         std::string s;
-        for (std::size_t i = 0; i < g.inputs().size(); ++i)
-            s += (s.empty() ? "const " : ", const ") + plain(g.inputs()[i]) + "* in" + std::to_string(i);
-        for (std::size_t k = 0; k < g.outputs().size(); ++k)
-            s += (s.empty() ? "" : ", ") + plain(g.outputs()[k]) + "* out" + std::to_string(k);
+        each_argument([&](const std::string& name, ValueId v, bool output) {
+            s += filled(output ? "$$* $" : "$const $* $", s.empty() ? "" : ", ",
+                        c_type(w_.graph.node(v).dtype, Dialect::numbers), name);
+        });
         return s;
+    }
+    /// f(name, value, is it an output?)
+    template <class F> void each_argument(const F& f) const
+    {
+        const Graph& g = w_.graph;
+        for (std::size_t i = 0; i < g.inputs().size(); ++i) f("in" + std::to_string(i), g.inputs()[i], false);
+        for (std::size_t k = 0; k < g.outputs().size(); ++k)
+            f("out" + std::to_string(k), g.outputs()[k], true);
     }
 
 private:
-    std::string plain(ValueId v) const { return c_type(w_.graph.node(v).dtype, Dialect::numbers); }
     static bool mentions(const std::string& text, const std::string& name)
     {
         const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -78,7 +82,8 @@ private:
     /// A call of the loop that native code has for this group.
     void native_loop(const tiling::Task& t)
     {
-        const std::string f = w_.module.loop(fused_text(w_.graph, w_.plan, t, w_.groups.chains()));
+        const std::string f = w_.module.once('f', "#line 1 \"wengert\"\nstatic inline void ",
+                                             fused_text(w_.graph, w_.plan, t, w_.groups.chains()));
         std::string list;
         for (const auto* values : {&t.group.operands, &t.group.results})
             for (ValueId v : *values)
@@ -180,8 +185,8 @@ inline const CppModule::LoopBody& CppModule::body(const std::shared_ptr<const Gr
     const BodyCompiler* const c = body_compiler().load();
     const auto whole =
         std::make_shared<const Graph>(c ? c->optimize(*g) : passes::dead_code(passes::composed(*g)));
-    HoistedBody parts{nullptr, whole};
-    if (fixed != LoopParameters::npos) parts = Hoisting(*whole, fixed).split(whole);
+    const HoistedBody parts =
+        fixed == LoopParameters::npos ? HoistedBody{nullptr, whole} : hoisted(whole, fixed);
     kept_.insert(kept_.end(), {g, parts.step});
     LoopBody made{parts.before, {}, {}};
     if (parts.before) made.first = function(*parts.before);

@@ -1,9 +1,12 @@
 // The functions that an emitted header carries with it, as C that is C++ too: each is written only where it is called.
-// `@` is the header's prefix, `T` the type, `#` the type's suffix, `%` that of BLAS.
+// `@` is the header's prefix, `T` the type, `I` that of its bits, `#` the type's suffix, `%` that of BLAS.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+
+#include "../../base/dtype.hpp"
 
 namespace wengert::detail {
 
@@ -14,6 +17,10 @@ struct CppHelper {
 
 // clang-format off
 inline constexpr CppHelper cpp_helpers[] = {
+    {"bits", "static inline I @bits_#(T x) { I b; memcpy(&b, &x, sizeof b); return b; }\n"},
+    {"from_bits", "static inline T @from_bits_#(I b) { T x; memcpy(&x, &b, sizeof x); return x; }\n"},
+    {"at_most", "static inline T @at_most_#(T x, T bound) { return x > bound ? bound : x; }\n"},
+    {"at_least", "static inline T @at_least_#(T x, T bound) { return x < bound ? bound : x; }\n"},
     {"maximum", "static inline T @maximum_#(T a, T b) { return a > b || a != a ? a : b; }\n"},
     {"minimum", "static inline T @minimum_#(T a, T b) { return a < b || a != a ? a : b; }\n"},
     {"wrapped", R"c(static inline T @wrapped_#(T i, T n)
@@ -189,18 +196,15 @@ inline std::string cpp_helper(const std::string& full, const std::string& prefix
 {
     const std::string_view name = std::string_view(full).substr(0, full.rfind('_'));
     const std::string suffix = full.substr(full.rfind('_') + 1);
-    const std::string type = named             ? prefix + suffix
-                             : suffix == "f32" ? "float"
-                             : suffix == "f64" ? "double"
-                             : suffix == "i32" ? "int32_t"
-                                               : "int64_t";
+    const DTypeRow& row = *std::find_if(std::begin(dtype_rows), std::end(dtype_rows),
+                                        [&](const DTypeRow& r) { return suffix == r.lane; });
     constexpr std::string_view nan_too = " || a != a";
     for (const CppHelper& h : cpp_helpers) {
         if (h.name != name) continue;
         std::string out;
         for (std::size_t i = 0; i < h.text.size(); ++i) {
             const char c = h.text[i];
-            if (suffix[0] == 'i' && h.text.substr(i, nan_too.size()) == nan_too) {
+            if (!row.real && h.text.substr(i, nan_too.size()) == nan_too) {
                 i += nan_too.size() - 1;  // compilers say that whole numbers are equal to themselves
                 continue;
             }
@@ -210,12 +214,12 @@ inline std::string cpp_helper(const std::string& full, const std::string& prefix
             };
             if (c == '@')
                 out += prefix;
-            else if (c == 'T' && !(i > 0 && letter(i - 1)) && !letter(i + 1))
-                out += type;
+            else if ((c == 'T' || c == 'I') && !(i > 0 && letter(i - 1)) && !letter(i + 1))
+                out += c == 'I' ? row_of(row.bits).c : named ? prefix + suffix : row.c;
             else if (c == '#' && i > 0 && h.text[i - 1] == '_')
                 out += suffix;
             else if (c == '%')
-                out += suffix == "f32" ? "s" : "d";
+                out += *row.suffix ? "s" : "d";
             else
                 out += c;
         }

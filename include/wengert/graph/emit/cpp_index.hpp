@@ -35,23 +35,17 @@ private:
     const Shape& shape(std::size_t operand) const { return w_.graph.node(in_[operand]).shape; }
     static bool is_number(const Index::Read& r) { return r.operand == Index::no_operand; }
     static std::string number(std::int64_t n) { return std::to_string(n); }
-    std::string helper(const char* name, DType d) { return w_.helper(name, d); }
 
     /// The number where a position is masked, or that the result is full of.
     static std::string constant(double value, DType d) { return literal_text(value, d); }
     std::string neutral() const
     {
-        const bool real = differentiable(n_.dtype);
         switch (p_.reads[0].how) {
         case Combine::multiply: return constant(1, n_.dtype);
-        case Combine::maximum: return real ? constant(-HUGE_VAL, n_.dtype) : least();
-        case Combine::minimum: return real ? constant(HUGE_VAL, n_.dtype) : "(-1 - " + least() + ")";
+        case Combine::maximum: return constant(-HUGE_VAL, n_.dtype);
+        case Combine::minimum: return constant(HUGE_VAL, n_.dtype);
         default: return "0";
         }
-    }
-    std::string least() const
-    {
-        return n_.dtype == DType::int32 ? "(-2147483647 - 1)" : "(-9223372036854775807 - 1)";
     }
 
     /// Leaves the function where an element that is used as a position is none.
@@ -83,17 +77,13 @@ private:
         }
     }
 
-    /// i0 * 2 + i1 - 3
-    std::string affine(const Position& q) const
+    /// Appends a position `by` times: i0 * 2 + i1 - 3.
+    void terms(std::string& s, const Position& q, std::int64_t by) const
     {
-        std::string s;
-        for (std::size_t t = 0; t < q.terms; ++t) {
-            if (p_.extents.data()[q.axis[t]] == 1 || q.step[t] == 0) continue;
-            term(s, q.step[t], "i" + number(q.axis[t]));
-        }
-        if (s.empty()) return number(q.offset);
-        if (q.offset) s += (q.offset < 0 ? " - " : " + ") + number(q.offset < 0 ? -q.offset : q.offset);
-        return s;
+        for (std::size_t t = 0; t < q.terms; ++t)
+            if (p_.extents.data()[q.axis[t]] != 1 && q.step[t] * by != 0)
+                term(s, q.step[t] * by, "i" + number(q.axis[t]));
+        if (const std::int64_t offset = q.offset * by) term(s, offset < 0 ? -1 : 1, number(std::abs(offset)));
     }
     static void term(std::string& s, std::int64_t by, const std::string& what)
     {
@@ -115,11 +105,7 @@ private:
             const std::string p = name + number(static_cast<std::int64_t>(d));
             if (strides[d] == 0 && q.rule != Rule::masked) continue;
             if (q.plain()) {
-                for (std::size_t t = 0; t < q.terms; ++t)
-                    if (p_.extents.data()[q.axis[t]] != 1 && q.step[t] != 0)
-                        term(index, q.step[t] * strides[d], "i" + number(q.axis[t]));
-                if (q.offset)
-                    term(index, q.offset * strides[d] < 0 ? -1 : 1, number(std::abs(q.offset * strides[d])));
+                terms(index, q, strides[d]);
                 continue;
             }
             w_.line("const ptrdiff_t $ = $;", p, position(q, array[d]));
@@ -136,24 +122,19 @@ private:
             const Index::Given& g = p_.givens[q.given - 1];
             const CppOperand v = w_.operand(in_[g.operand]);
             std::string index;
-            for (std::size_t d = 0; d < g.at.size(); ++d) {
-                const Position& i = g.at.data()[d];
-                for (std::size_t t = 0; t < i.terms; ++t)
-                    if (p_.extents.data()[i.axis[t]] != 1 && v.strides[d] != 0)
-                        term(index, i.step[t] * v.strides[d], "i" + number(i.axis[t]));
-                if (i.offset * v.strides[d] != 0) term(index, i.offset * v.strides[d], "1");
-            }
+            for (std::size_t d = 0; d < g.at.size(); ++d) terms(index, g.at.data()[d], v.strides[d]);
             const std::string e = "g" + number(q.given) + "[" + (index.empty() ? "0" : index) + "]";
             return "(ptrdiff_t)(" + (g.from_end ? e + " < 0 ? " + e + " + " + number(n) + " : " + e : e) +
                    ")";
         }
-        const std::string i = affine(q), of = "(" + i + ", " + number(n) + ")";
-        switch (q.rule) {
-        case Rule::wrapped: return "(ptrdiff_t)" + helper("wrapped", DType::int64) + of;
-        case Rule::clamped: return "(ptrdiff_t)" + helper("clamped", DType::int64) + of;
-        case Rule::mirrored: return "(ptrdiff_t)" + helper("mirrored", DType::int64) + of;
-        default: return i;
-        }
+        std::string i;
+        terms(i, q, 1);
+        if (i.empty()) i = "0";
+        const char* const f = q.rule == Rule::wrapped    ? "wrapped"
+                              : q.rule == Rule::clamped  ? "clamped"
+                              : q.rule == Rule::mirrored ? "mirrored"
+                                                         : nullptr;
+        return f ? filled("(ptrdiff_t)$($, $)", w_.helper(f, DType::int64), i, n) : i;
     }
 
     void read(const Index::Read& r)

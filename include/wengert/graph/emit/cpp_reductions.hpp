@@ -192,7 +192,7 @@ private:
         if (p.places)
             w_.line("$ s0 = *r; int64_t s1 = 0, place = 0;", x.type);
         else
-            w_.line("$ s = $;", type(), identity_of_whole(p));
+            w_.line("$ s = $;", type(), literal_text(p.identity[0], n_->dtype));
         w_.open_loops(folded, 'k');
         if (p.places) {
             const State best = with({"s0", "s1"}, {e, "place"}, true);
@@ -205,14 +205,6 @@ private:
         w_.close_loops(kept);
         w_.close();
     }
-    std::string identity_of_whole(const FoldPass& p) const
-    {
-        const double x = p.identity[0];
-        if (x - x == 0) return literal_text(x, n_->dtype);
-        const std::string most = n_->dtype == DType::int32 ? "2147483647" : "INT64_MAX";
-        return x < 0 ? "-" + most + " - 1" : most;
-    }
-
     FoldInputs numbers_, lanes_;
 };
 

@@ -91,19 +91,11 @@ public:
         return s;
     }
 
-    /// A fused loop of native code, each written once: its name.
-    std::string loop(const std::string& text)
+    /// A function's name, a letter and a number; where there is none like it, `head`, the name and the rest are written.
+    std::string once(char letter, const std::string& head, const std::string& rest)
     {
-        const auto [at, fresh] = loops_.emplace(text, loops_.size());
-        const std::string name = prefix + "f" + std::to_string(at->second);
-        if (fresh) functions += "#line 1 \"wengert\"\nstatic inline void " + name + text;
-        return name;
-    }
-    /// A function of a few lines, each written once: `head`, its name, the rest.
-    std::string formula(const std::string& head, const std::string& rest)
-    {
-        const auto [at, fresh] = loops_.emplace(head + rest, loops_.size());
-        const std::string name = prefix + "e" + std::to_string(at->second);
+        const auto [at, fresh] = written_.emplace(head + rest, written_.size());
+        const std::string name = prefix + letter + std::to_string(at->second);
         if (fresh) functions += head + name + rest;
         return name;
     }
@@ -137,7 +129,7 @@ private:
     std::size_t tags_ = 0;
 
     std::map<std::pair<const Graph*, std::size_t>, LoopBody> bodies_;
-    std::map<std::string, std::size_t> loops_;
+    std::map<std::string, std::size_t> written_;
     std::vector<std::shared_ptr<const Graph>> kept_;  ///< so that addresses stay those of these graphs
 };
 

@@ -80,10 +80,7 @@ private:
     }
     std::string helpers() const
     {
-        std::string text = NumberFunctions(module_.prefix, module_.helpers).text();
-        for (const std::string& h : module_.helpers)
-            text += cpp_helper(h, module_.prefix, !module_.types().empty());
-        return text;
+        return NumberFunctions(module_.prefix, module_.helpers).text(!module_.types().empty());
     }
     /// Definitions that several files may hold, and that a linker finds by their name.
     std::string linkage() const
@@ -101,12 +98,10 @@ private:
     {
         const Graph& g = graph_;
         std::string s = "/* Arrays lie in row-major order; outputs do not overlap inputs.\n";
-        const auto row = [&](const std::string& n, ValueId v) {
+        f_.each_argument([&](const std::string& n, ValueId v, bool) {
             s += " *   " + n + ": " + std::string(name_of(g.node(v).dtype)) + " " +
                  to_string(g.node(v).shape) + "\n";
-        };
-        for (std::size_t i = 0; i < g.inputs().size(); ++i) row("in" + std::to_string(i), g.inputs()[i]);
-        for (std::size_t k = 0; k < g.outputs().size(); ++k) row("out" + std::to_string(k), g.outputs()[k]);
+        });
         return s + failures() + " * " + module_.prefix + "with works in memory of the caller's, " +
                module_.prefix + "workspace() bytes, aligned to 64. */\n";
     }
@@ -134,10 +129,7 @@ private:
     std::string names() const
     {
         std::string s;
-        for (std::size_t i = 0; i < graph_.inputs().size(); ++i)
-            s += (s.empty() ? "in" : ", in") + std::to_string(i);
-        for (std::size_t k = 0; k < graph_.outputs().size(); ++k)
-            s += (s.empty() ? "out" : ", out") + std::to_string(k);
+        f_.each_argument([&](const std::string& n, ValueId, bool) { s += (s.empty() ? "" : ", ") + n; });
         return s;
     }
 

@@ -83,7 +83,8 @@ private:
                           row_of(row_of(n_->dtype).bits).lane);
         const std::string root = lanes ? TermCode(body).write(p, names)
                                        : TermCode(body, "    ", w_.prefix, w_.module.helpers).write(p, names);
-        const std::string name = w_.module.formula(
+        const std::string name = w_.module.once(
+            'e',
             lanes ? "template <class X> FN auto "
                   : std::string("static inline ") + c_type(p.type(p.root()), Dialect::numbers) + " ",
             "(" + parameters + ")\n{\n" + body + "    return " + root + ";\n}\n");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../base/functions/written.hpp"
+#include "cpp_helpers.hpp"
 #include "term_code.hpp"
 
 namespace wengert::detail {
@@ -88,10 +89,11 @@ template <class X> FN X two_over_pi_(X i)
     }
 };
 
-/// The same over plain numbers, for headers that stand alone: `prefix` exp_f64 and the like.
+/// The same over plain numbers, for headers that stand alone, as far as they are among the helpers: `prefix` exp_f64 and the like.
 class NumberFunctions {
 public:
-    NumberFunctions(std::string prefix, const std::set<std::string>& helpers) : prefix_(std::move(prefix))
+    NumberFunctions(std::string prefix, const std::set<std::string>& helpers)
+        : prefix_(std::move(prefix)), called_(helpers)
     {
         for (int k = 0; k <= static_cast<int>(TermKind::seldom); ++k)
             for (const DType type : real_dtypes)
@@ -99,8 +101,20 @@ public:
                     functions::has_program(kind) && helpers.contains(name(kind, type)))
                     function(kind, type);
     }
-    /// What the functions call, then these.
-    std::string text() const { return basics() + functions_; }
+    /// Other helpers, those that the functions call among them, then the functions. `named`: types have names of their own.
+    std::string text(bool named = false) const
+    {
+        std::string text;
+        for (const std::string& h : called_) text += cpp_helper(h, prefix_, named);
+        for (const DType type : real_dtypes) {
+            const std::string t = c_type(type, Dialect::numbers), f = c_type(type, Dialect::vectors);
+            if (!called_.contains("two_over_pi_" + f)) continue;
+            text += with_real(type, [&]<class T>() { return digits<T>(t, prefix_ + "digits_" + f); });
+            text += filled("static inline $ $two_over_pi_$($ i) { return $digits_$[(int)i]; }\n", t, prefix_,
+                           f, t, prefix_, f);
+        }
+        return text + functions_;
+    }
 
 private:
     static std::string name(TermKind kind, DType type, const char* far = "")
@@ -121,27 +135,6 @@ private:
             functions_ += "    return " + y + ";\n}\n";
         }
     }
-    std::string basics() const
-    {
-        std::string out;
-        for (const DType type : real_dtypes) {
-            const std::string t = c_type(type, Dialect::numbers), f = c_type(type, Dialect::vectors),
-                              i = c_type(row_of(type).bits, Dialect::numbers);
-            const auto add = [&](const char* helper, const std::string& result, const std::string& rest) {
-                if (called_.contains(helper + f))
-                    out += "static inline " + result + " " + prefix_ + helper + f + rest + "\n";
-            };
-            add("bits_", i, "(" + t + " x) { " + i + " b; memcpy(&b, &x, sizeof b); return b; }");
-            add("from_bits_", t, "(" + i + " b) { " + t + " x; memcpy(&x, &b, sizeof x); return x; }");
-            add("at_most_", t, "(" + t + " x, " + t + " bound) { return x > bound ? bound : x; }");
-            add("at_least_", t, "(" + t + " x, " + t + " bound) { return x < bound ? bound : x; }");
-            if (!called_.contains("two_over_pi_" + f)) continue;
-            out += with_real(type, [&]<class T>() { return digits<T>(t, prefix_ + "digits_" + f); });
-            add("two_over_pi_", t, "(" + t + " i) { return " + prefix_ + "digits_" + f + "[(int)i]; }");
-        }
-        return out;
-    }
-
     std::string prefix_, functions_;
     std::set<std::string> called_;
 };

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "../ir/fold_of.hpp"
+#include "../look/escape.hpp"
 #include "../tile/group.hpp"
 #include "loop_phases.hpp"
 
@@ -105,18 +106,30 @@ protected:
         text_literal(g_, layouts_, v, value);
         return filled("K<$v>($)", type(v), literal_text(value, g_.node(v).dtype));
     }
-    std::string wrapped(ValueId v, const std::string& load) const
+    /// The elements of an operand from `at` on: one number, a run or apart by the stride `s`, at j.
+    std::string loaded(ValueId v, const std::string& at, std::int64_t s, const char* j) const
     {
+        const char* const t = type(v);
+        const std::string load = s == 0   ? filled("K<$v>(*($))", t, at)
+                                 : s == 1 ? filled("get<$v>($ + $, c)", t, at, j)
+                                          : filled("gather<$v>($ + ($) * $, $, c.value)", t, at, j, s, s);
         return g_.node(v).dtype == DType::boolean ? "mask_of_bytes(" + load + ")" : load;
+    }
+    std::size_t widest() const
+    {
+        std::size_t bytes = 1;
+        for (const auto* list : {&group_.nodes, &group_.operands})
+            for (ValueId v : *list) bytes = std::max(bytes, size_of(g_.node(v).dtype));
+        return bytes;
     }
     /// The vectors of a run of elements: of the widest type as many as a register has, few take less. What lies behind those
     /// costs time and, in masked loads, waits.
-    void vectors_for(std::int64_t elements, std::size_t widest)
+    void vectors_for(std::int64_t elements)
     {
-        std::size_t lanes = 16 / widest;
+        const std::size_t bytes = widest();
+        std::size_t lanes = 16 / bytes;
         while (lanes < 64 && static_cast<std::int64_t>(lanes) < elements) lanes *= 2;
-        add("    enum { N = register_bytes / $ < $ ? register_bytes / $ : $ };", widest, lanes, widest,
-            lanes);
+        add("    enum { N = register_bytes / $ < $ ? register_bytes / $ : $ };", bytes, lanes, bytes, lanes);
         for (const char* t : {"f32", "f64", "i32", "i64", "u8"}) add("    typedef V<$, N> $v;", t, t);
     }
     /// a0, a1, … and o0, o1, …, whose addresses are p[0], p[1], …
@@ -185,17 +198,10 @@ private:
             s.pop_back();
         }
     }
-    std::size_t widest() const
-    {
-        std::size_t bytes = 1;
-        for (const auto* list : {&group_.nodes, &group_.operands})
-            for (ValueId v : *list) bytes = std::max(bytes, size_of(g_.node(v).dtype));
-        return bytes;
-    }
     void head()
     {
         add("(void* const* p, f64 zero)\n{");
-        vectors_for(space_->extents.back(), widest());
+        vectors_for(space_->extents.back());
         pointers(overwritten_);
         for (std::size_t i = 0; i < sums_.size(); ++i)
             add("    alignas(64) $ b$[$];", type(sums_[i]), i, block());
@@ -254,7 +260,7 @@ private:
             if (is_literal(v)) continue;
             add("    const $* const r$ = $;", type(v), i, row(k, "a" + number(i)));
             if (space_->strides[k].back() == 0)
-                add("    const auto x$ = $;", i, wrapped(v, filled("K<$v>(*r$)", type(v), i)));
+                add("    const auto x$ = $;", i, loaded(v, "r" + number(i), 0, ""));
         }
         for (std::size_t i = 0; i < group_.results.size(); ++i)
             if (!is_sum(group_.results[i]))
@@ -267,10 +273,8 @@ private:
             names_[v] = "x" + number(i);
             const std::int64_t s = space_->strides[i].back();
             if (is_literal(v) || s == 0) continue;
-            const std::string load =
-                s == 1 ? filled("get<$v>(r$ + base + j, c)", type(v), i)
-                       : filled("gather<$v>(r$ + (base + j) * $, $, c.value)", type(v), i, s, s);
-            body_.push_back({filled("        const auto x$ = $;\n", i, wrapped(v, load)), names_[v]});
+            const std::string load = loaded(v, "r" + number(i), s, "base + j");
+            body_.push_back({filled("        const auto x$ = $;\n", i, load), names_[v]});
         }
     }
     std::size_t long_functions() const
@@ -295,18 +299,8 @@ private:
             for (ValueId i : n.inputs) in.push_back(is_literal(i) ? literal(i) : names_[i]);
             names_[v] = code.write(program_of(g_, layouts_, v), in);
             for (std::size_t k = first; n.at.line && k < body_.size(); ++k)
-                body_[k].at = filled("#line $ \"$\"\n", n.at.line, escaped(n.at.file));
+                body_[k].at = filled("#line $ \"$\"\n", n.at.line, quoted_text(n.at.file ? n.at.file : ""));
         }
-    }
-    static std::string escaped(const char* file)
-    {
-        std::string s;
-        for (const char* c = file ? file : ""; *c; ++c)
-            if (*c == '\\' || *c == '"')
-                s += std::string("\\") + *c;
-            else if (*c != '\n')
-                s += *c;
-        return s;
     }
     void stores()
     {

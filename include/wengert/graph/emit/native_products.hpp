@@ -46,7 +46,6 @@ private:
     };
 
     bool plain(ValueId v) const { return !layouts_[v].strided; }
-    std::string type(ValueId v) const { return c_type(g_.node(v).dtype, Dialect::vectors); }
     template <class... N> static std::string list(N... n)
     {
         std::string s;
@@ -78,10 +77,7 @@ private:
         const GraphNode& n = g_.node(v);
         const std::string p = written(v, sizes(n, form), false);
         if (p.empty()) return {};
-        const std::string t = type(v), from = "(const " + t + "*)";
-        return {"(void* const* p, f64)\n{\n    " + p + "::run<false>(" + from + "p[0], " + from + "p[1], (" +
-                    t + "*)p[2]);\n}\n",
-                {n.inputs[form.a.operand], n.inputs[form.b.operand], v}};
+        return called(p + "::run<false>", {n.inputs[form.a.operand], n.inputs[form.b.operand], v});
     }
     /// A cotangent, to which a product under the zero-cotangent rule is added.
     ProductCode added(ValueId v, const MatrixProduct& form) const
@@ -93,20 +89,25 @@ private:
         const ValueId g = n.inputs[form.silent];
         const std::string p = written(v, sizes(n, form), true);
         if (p.empty()) return {};
-        const std::string t = type(v), from = "(const " + t + "*)";
-        return {"(void* const* p, f64 zero)\n{\n    add_product<" + p + list(count(v), count(g)) + ">(" +
-                    from + "p[0], " + from + "p[1], " + from + "p[2], " + from + "p[3], (" + t +
-                    "*)p[4], zero);\n}\n",
-                {n.inputs[0], n.inputs[form.a.operand], n.inputs[form.b.operand], g, v}};
+        return called("add_product<" + p + list(count(v), count(g)) + ">",
+                      {n.inputs[0], n.inputs[form.a.operand], n.inputs[form.b.operand], g, v}, ", zero");
     }
     ProductCode silenced(ValueId v) const
     {
         const GraphNode& n = g_.node(v);
         if (count(v) == 0 || count(n.inputs[1]) == 0) return {};
-        const std::string t = type(v), from = "(const " + t + "*)";
-        return {"(void* const* p, f64)\n{\n    zero_where_silent(" + from + "p[0], " + from + "p[1]" +
-                    list(count(n.inputs[1])) + ", (" + t + "*)p[2]" + list(count(v)) + ");\n}\n",
-                {n.inputs[0], n.inputs[1], v}};
+        return called(filled("zero_where_silent<$, $>", count(n.inputs[1]), count(v)),
+                      {n.inputs[0], n.inputs[1], v});
+    }
+    /// A function that calls f with these values, the last one its result, and with `more`.
+    ProductCode called(const std::string& f, std::vector<ValueId> values, const char* more = "") const
+    {
+        std::string arguments;
+        for (std::size_t k = 0; k < values.size(); ++k)
+            arguments += filled(k + 1 < values.size() ? "(const $*)p[$], " : "($*)p[$]",
+                                c_type(g_.node(values[k]).dtype, Dialect::vectors), k);
+        return {filled("(void* const* p, f64 zero)\n{\n    $($$);\n}\n", f, arguments, more),
+                std::move(values)};
     }
     std::size_t count(ValueId v) const { return element_count(g_.node(v).shape); }
 

@@ -1,8 +1,6 @@
 // The backend `native`, behind native.hpp: plans as the default executor does, loops as text.
 #pragma once
 
-#include <unordered_map>
-
 #include "native.hpp"
 #include "../tile/compile.hpp"
 #include "fold_text.hpp"
@@ -30,29 +28,6 @@ struct NativeStep {
         s.loop(s.addresses, kernels::zero_cotangent);
         return true;
     }
-};
-
-/// The loops of a graph as one text; those that differ in their addresses only are one function.
-class NativeText {
-public:
-    /// The number of the function.
-    std::size_t add(const std::string& body)
-    {
-        const auto [at, fresh] = numbers_.emplace(body, numbers_.size());
-        if (fresh) text_ += "#line 1 \"wengert\"\nextern \"C\" void wg_" + std::to_string(at->second) + body;
-        return at->second;
-    }
-    void add_functions(const std::string& text) { text_ += text; }
-    std::string text() const
-    {
-        return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
-               VectorFunctions::called_in(text_) + fold_text + ProductWriter::head() + text_;
-    }
-    std::size_t functions() const noexcept { return numbers_.size(); }
-
-private:
-    std::string text_;
-    std::unordered_map<std::string, std::size_t> numbers_;
 };
 
 inline std::vector<std::string> native_flags(const Compiler& compiler)
@@ -103,9 +78,9 @@ struct NativePlan {
     NativeGroups groups;
     tiling::Plan plan;
     NativeLoops loops;
-    NativeText text;
-    std::vector<std::size_t> functions;           ///< of each task that is one, by number
-    std::vector<std::vector<ValueId>> addresses;  ///< that it is given; none: no function
+    CppModule module{"wg"};
+    std::vector<std::string> functions;           ///< of each task that is one, its name
+    std::vector<std::vector<ValueId>> addresses;  ///< that it is given
 
     NativePlan(const Graph& g, const PlanOptions& options)
         : groups(g, tiling::layouts_of(g)), plan(g, options, groups.take()), loops(g, plan),
@@ -117,15 +92,28 @@ struct NativePlan {
             if (!group.fused) {
                 ProductCode product = products.write(group.nodes[0]);
                 if (product.text.empty()) continue;
-                functions[t] = text.add(product.text);
+                functions[t] = function(product.text);
                 addresses[t] = std::move(product.addresses);
                 continue;
             }
             addresses[t].assign(group.operands.begin(), group.operands.end());
             addresses[t].insert(addresses[t].end(), group.results.begin(), group.results.end());
-            functions[t] = text.add(fused_text(g, plan, plan.tasks[t], groups.chains()));
+            functions[t] = function(fused_text(g, plan, plan.tasks[t], groups.chains()));
         }
-        text.add_functions(loops.text());
+        module.functions += loops.text();
+    }
+    std::string text() const
+    {
+        return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
+               VectorFunctions::called_in(module.functions) + fold_text + ProductWriter::head() +
+               module.functions;
+    }
+
+private:
+    /// Those that differ in their addresses only are one.
+    std::string function(const std::string& body)
+    {
+        return module.once('k', "#line 1 \"wengert\"\nextern \"C\" void ", body);
     }
 };
 
@@ -133,16 +121,15 @@ struct NativePlan {
 
 WENGERT_INLINE std::string native_text(const Graph& g, const PlanOptions& options)
 {
-    return detail::NativePlan(g, options).text.text();
+    return detail::NativePlan(g, options).text();
 }
 
 WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options)
 {
     const detail::NativePlan code(g, options);
     detail::Compiled compiled;
-    std::vector<detail::NativeKernel> loops;
-    if (code.text.functions() > 0 || !code.loops.text().empty()) {
-        compiled = detail::compile_text(code.text.text(), detail::native_flags(detail::compiler_now()));
+    if (!code.module.functions.empty()) {
+        compiled = detail::compile_text(code.text(), detail::native_flags(detail::compiler_now()));
         if (!compiled.object) {
             auto tiles = compile_tile(g, options);
             tiles->note = compiled.message;
@@ -151,9 +138,6 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
                 tiles->stats.uncompiled_loops += loop_parameters(n) != nullptr;
             return tiles;
         }
-        for (std::size_t k = 0; k < code.text.functions(); ++k)
-            loops.push_back(reinterpret_cast<detail::NativeKernel>(
-                compiled.object->symbol(("wg_" + std::to_string(k)).c_str())));
     }
     auto program = std::make_unique<tiling::Program>();
     program->owned().push_back(compiled.object);
@@ -166,8 +150,10 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
     tiling::emit_plan(e, options.watch, [&](std::size_t t) {
         const tiling::Task& task = code.plan.tasks[t];
         const detail::NativeLoops::Made* whole = code.loops.find(task.group.nodes[0]);
-        if (!code.addresses[t].empty())
-            detail::emit_native(e, code.addresses[t], loops[code.functions[t]]);
+        if (!code.functions[t].empty())
+            detail::emit_native(
+                e, code.addresses[t],
+                reinterpret_cast<detail::NativeKernel>(compiled.object->symbol(code.functions[t].c_str())));
         else if (whole)
             detail::emit_native_loop(
                 e, task.group.nodes[0], *whole,

@@ -18,6 +18,13 @@ struct PartChain {
     ValueId base = no_value;  ///< what the first addition is to
     std::vector<PartLink> links;
     std::vector<ValueId> cone;  ///< operations computed in place, in order
+    /// Where additions begin and end along an axis, and the array.
+    std::vector<std::int64_t> edges(const Shape& array, std::size_t d) const
+    {
+        std::set<std::int64_t> at{0, array[d]};
+        for (const PartLink& l : links) at.insert({l.start[d], l.start[d] + l.shape[d]});
+        return {at.begin(), at.end()};
+    }
     std::vector<ValueId> nodes() const
     {
         std::vector<ValueId> all = cone;
@@ -115,11 +122,8 @@ private:
     std::size_t cells(const PartChain& c) const
     {
         std::size_t n = 1;
-        for (std::size_t d = 0; d < c.links[0].shape.size(); ++d) {
-            std::set<std::int64_t> edges{0, g_.node(c.base).shape[d]};
-            for (const PartLink& l : c.links) edges.insert({l.start[d], l.start[d] + l.shape[d]});
-            n *= edges.size() - 1;
-        }
+        for (std::size_t d = 0; d < c.links[0].shape.size(); ++d)
+            n *= c.edges(g_.node(c.base).shape, d).size() - 1;
         return n;
     }
 
@@ -137,28 +141,22 @@ public:
     {
         add("(void* const* p, f64 zero)\n{");
         pointers(false);
-        std::vector<std::vector<std::int64_t>> edges(shape_.size());
+        std::size_t boxes = 1;
+        std::vector<std::vector<std::int64_t>> edges;
         for (std::size_t d = 0; d < shape_.size(); ++d) {
-            std::set<std::int64_t> at{0, shape_[d]};
-            for (const PartLink& l : chain.links) at.insert({l.start[d], l.start[d] + l.shape[d]});
-            edges[d].assign(at.begin(), at.end());
+            edges.push_back(chain.edges(shape_, d));
+            boxes *= edges[d].size() - 1;
         }
-        std::vector<std::size_t> cell(shape_.size(), 0);
-        while (true) {
-            std::vector<std::int64_t> low, high;
-            for (std::size_t d = 0; d < cell.size(); ++d) {
-                low.push_back(edges[d][cell[d]]);
-                high.push_back(edges[d][cell[d] + 1]);
+        std::vector<std::int64_t> low(shape_.size()), high(shape_.size());
+        for (std::size_t k = 0; k < boxes; ++k) {
+            std::size_t rest = k;
+            for (std::size_t d = shape_.size(); d-- > 0; rest /= edges[d].size() - 1) {
+                low[d] = edges[d][rest % (edges[d].size() - 1)];
+                high[d] = edges[d][rest % (edges[d].size() - 1) + 1];
             }
-            if (cell.back() == 0) open_rows(low, high);
+            if (low.back() == 0) open_rows(low, high);
             box(low, high);
-            if (cell.back() + 2 == edges.back().size()) out_ += "    }\n";
-            std::size_t d = cell.size();
-            while (d-- > 0) {
-                if (++cell[d] + 1 < edges[d].size()) break;
-                cell[d] = 0;
-            }
-            if (d == std::size_t(-1)) break;
+            if (high.back() == shape_.back()) out_ += "    }\n";
         }
         out_ += "}\n";
     }
@@ -180,12 +178,7 @@ private:
         }
         offset += low * s[last];
         at += " + (" + number(offset) + ")";
-        const char* const t = type(v);
-        const std::string load = s[last] == 0 ? filled("K<$v>(*($))", t, at)
-                                 : s[last] == 1
-                                     ? filled("get<$v>($ + j, c)", t, at)
-                                     : filled("gather<$v>($ + j * $, $, c.value)", t, at, s[last], s[last]);
-        return filled("            const auto $ = $;\n", name, wrapped(v, load));
+        return filled("            const auto $ = $;\n", name, loaded(v, at, s[last], "j"));
     }
     /// The loops over the rows that boxes beside one another share.
     void open_rows(const std::vector<std::int64_t>& low, const std::vector<std::int64_t>& high)
@@ -195,17 +188,11 @@ private:
                     number(high[d]) + "; ++i" + number(d) + ")\n";
         out_ += "    {\n";
     }
-    std::size_t widest() const
-    {
-        std::size_t bytes = 1;
-        for (ValueId v : group_.operands) bytes = std::max(bytes, size_of(g_.node(v).dtype));
-        return bytes;
-    }
     void box(const std::vector<std::int64_t>& low, const std::vector<std::int64_t>& high)
     {
         const std::size_t last = shape_.size() - 1;
         out_ += "        {\n";
-        vectors_for(high[last] - low[last], widest());
+        vectors_for(high[last] - low[last]);
         out_ += "        along<N, " + number(high[last] - low[last]) +
                 ">([&](long j, auto c) __attribute__((always_inline)) {\n";
         out_ += load(chain_.base, shape_, nullptr, low[last], "s0");

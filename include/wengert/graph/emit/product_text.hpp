@@ -245,7 +245,7 @@ FN void add_product(const T* before, const T* a, const T* b, const T* g, T* c, f
     if (zero == 0 && all_zero(g, silent)) add_quietly<P, count>(a, b, c);
     else P::template run<true>(a, b, c);
 }
-template <class T> FN void zero_where_silent(const T* before, const T* g, long silent, T* c, long count)
+template <long silent, long count, class T> FN void zero_where_silent(const T* before, const T* g, T* c)
 {
     if (before != c) __builtin_memcpy(c, before, count * sizeof(T));
     if (all_zero(g, silent))

@@ -36,9 +36,13 @@ template <class... A> std::string filled(std::string_view text, const A&... argu
     return out;
 }
 
-/// A number as a literal of its type: hexadecimal, so that it is exactly that number.
+/// A number as a literal of its type: hexadecimal, so that it is exactly that number; infinity as the most that there is.
 inline std::string literal_text(double value, DType type)
 {
+    if (!differentiable(type) && std::isinf(value)) {
+        const std::string most = type == DType::int32 ? "2147483647" : "9223372036854775807";
+        return value < 0 ? "(-" + most + " - 1)" : most;
+    }
     if (!differentiable(type)) return std::to_string(static_cast<std::int64_t>(value));
     value = rounded_to(type, value);
     const std::string suffix = row_of(type).suffix;

@@ -279,46 +279,13 @@ template <class X> FN X fma_(X a, X b, X c)
 #endif
     return fma_each(a, b, c);
 }
-template <class X> FN X sqrt_each(X x)
+/* both compilers make one instruction of this, clang when the loop is unrolled */
+template <class X> FN X sqrt_(X x)
 {
+#pragma clang loop unroll(full)
     for (int l = 0; l < Of<X>::N; ++l) x[l] = sizeof(x[0]) == 8 ? __builtin_sqrt(x[l]) : __builtin_sqrtf(x[l]);
     return x;
 }
-#if defined(__clang__)
-template <class X> FN X sqrt_(X x)
-{
-#if __has_builtin(__builtin_elementwise_sqrt)
-    return __builtin_elementwise_sqrt(x);
-#else
-#if __has_builtin(__builtin_ia32_sqrtps512) && defined(__AVX512F__)
-    if constexpr (__is_same(X, V<f32, 16>)) return (X)__builtin_ia32_sqrtps512(x, 4);
-    else if constexpr (__is_same(X, V<f64, 8>)) return (X)__builtin_ia32_sqrtpd512(x, 4);
-    else
-#endif
-    return sqrt_each(x);
-#endif
-}
-#else
-template <class X> FN X sqrt_(X x)
-{
-#if defined(__AVX512F__)
-    if constexpr (__is_same(X, V<f32, 16>)) return __builtin_ia32_sqrtps512_mask(x, x, -1, 4);
-    else if constexpr (__is_same(X, V<f64, 8>)) return __builtin_ia32_sqrtpd512_mask(x, x, -1, 4);
-    else
-#endif
-#if defined(__AVX__)
-    if constexpr (__is_same(X, V<f32, 8>)) return __builtin_ia32_sqrtps256(x);
-    else if constexpr (__is_same(X, V<f64, 4>)) return __builtin_ia32_sqrtpd256(x);
-    else
-#endif
-#if defined(__SSE2__)
-    if constexpr (__is_same(X, V<f32, 4>)) return __builtin_ia32_sqrtps(x);
-    else if constexpr (__is_same(X, V<f64, 2>)) return __builtin_ia32_sqrtpd(x);
-    else
-#endif
-    return sqrt_each(x);
-}
-#endif
 )wg";
 
 }  // namespace wengert::detail
