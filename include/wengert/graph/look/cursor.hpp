@@ -38,6 +38,13 @@ inline std::string quoted(std::string_view s, std::size_t most = 40)
     return out + (s.size() > most ? "...'" : "'");
 }
 
+/// Is all of the word a number of T?
+template <class T, class... Base> bool parsed(std::string_view w, T& v, Base... base)
+{
+    const auto r = std::from_chars(w.data(), w.data() + w.size(), v, base...);
+    return r.ec == std::errc() && r.ptr == w.data() + w.size();
+}
+
 /// The rest of a line.
 class Cursor {
 public:
@@ -60,6 +67,15 @@ public:
     void expect(char c)
     {
         if (!accept(c)) fail(std::string("'") + c + "' is missing before " + quoted(rest_));
+    }
+    /// "(a, b)": read() for each.
+    template <class F> void list(const F& read)
+    {
+        expect('(');
+        while (!accept(')')) {
+            read();
+            if (!accept(',')) return expect(')');
+        }
     }
     /// Everything up to a blank or one of (){},=:
     std::string_view word()
@@ -90,13 +106,11 @@ public:
         }
         fail("a quote without its end");
     }
-    template <class I> I integer(const char* what)
+    template <class N> N number(const char* what)
     {
         const std::string_view w = word();
-        I v{};
-        const auto r = std::from_chars(w.data(), w.data() + w.size(), v);
-        if (w.empty() || r.ec != std::errc() || r.ptr != w.data() + w.size())
-            fail(std::string(what) + ", not " + quoted(w.empty() ? rest_ : w));
+        N v{};
+        if (!parsed(w, v)) fail(std::string(what) + ", not " + quoted(w.empty() ? rest_ : w));
         return v;
     }
 
@@ -169,8 +183,7 @@ inline Site read_site(std::string_view comment)
     const std::size_t colon = w.rfind(':');
     if (colon == std::string_view::npos || colon == 0) return {};
     int line = 0;
-    const auto r = std::from_chars(w.data() + colon + 1, w.data() + w.size(), line);
-    if (r.ec != std::errc() || r.ptr != w.data() + w.size() || line <= 0) return {};
+    if (!parsed(w.substr(colon + 1), line) || line <= 0) return {};
     return {file_name(w.substr(0, colon)), line};
 }
 

@@ -1,6 +1,8 @@
 // Loops and branches from text, checked: whatever the words say, running them touches only what is theirs.
 #pragma once
 
+#include <variant>
+
 #include "words.hpp"
 
 namespace wengert::detail {
@@ -245,7 +247,7 @@ private:
                                                     : nullptr;
         if (!to) return false;
         c_.expect('@');
-        const auto at = graphs_.find(c_.integer<std::size_t>("a graph's number is expected"));
+        const auto at = graphs_.find(c_.number<std::size_t>("a graph's number is expected"));
         if (at == graphs_.end()) c_.fail("that graph is not defined above");
         *to = at->second.graph;
         depth_ = std::max(depth_, at->second.depth);
@@ -253,36 +255,34 @@ private:
     }
     bool read_number(std::string_view key)
     {
-        static constexpr std::pair<std::string_view, std::size_t LoopParameters::*> numbers[] = {
-            {"states", &LoopParameters::states},
-            {"xs", &LoopParameters::xs},
-            {"kept", &LoopParameters::kept},
-            {"guard", &LoopParameters::guard}};
-        for (const auto& [name, member] : numbers)
+        using To = std::variant<std::size_t*, std::int64_t*, std::vector<std::size_t>*>;
+        const std::pair<std::string_view, To> numbers[] = {{"states", &p_.states},
+                                                           {"xs", &p_.xs},
+                                                           {"kept", &p_.kept},
+                                                           {"guard", &p_.guard},
+                                                           {"steps", &p_.steps},
+                                                           {"size", &p_.size},
+                                                           {"snapshots", &p_.snapshots},
+                                                           {"active", &p_.active_states},
+                                                           {"sums", &p_.active_constants},
+                                                           {"slices", &p_.active_xs}};
+        for (const auto& [name, to] : numbers)
             if (key == name) {
-                p_.*member = c_.integer<std::size_t>("a number is expected");
+                std::visit([&](auto* n) { read(*n); }, to);
                 return true;
             }
-        static constexpr std::pair<std::string_view, std::int64_t LoopParameters::*> extents[] = {
-            {"steps", &LoopParameters::steps},
-            {"size", &LoopParameters::size},
-            {"snapshots", &LoopParameters::snapshots}};
-        const auto at = std::find_if(std::begin(extents), std::end(extents),
-                                     [&](const auto& e) { return e.first == key; });
-        if (at == std::end(extents)) return false;
-        p_.*at->second = c_.integer<std::int64_t>("a number is expected");
-        return true;
+        return false;
+    }
+    template <class N> void read(N& n) { n = c_.number<N>("a number is expected"); }
+    void read(std::vector<std::size_t>& positions)
+    {
+        const Extents all = read_extents(c_);
+        positions.assign(all.begin(), all.end());
     }
     void read_rest(std::string_view key)
     {
         if (key == "backwards") {
             p_.backwards = true;
-        } else if (key == "active") {
-            p_.active_states = read_positions();
-        } else if (key == "slices") {
-            p_.active_xs = read_positions();
-        } else if (key == "sums") {
-            p_.active_constants = read_positions();
         } else if (key == "results") {
             read_results();
         } else if (key == "effects" || key == "ignored") {
@@ -291,25 +291,14 @@ private:
             c_.fail("no parameter of a loop: " + quoted(key.empty() ? c_.rest() : key));
         }
     }
-    std::vector<std::size_t> read_positions()
-    {
-        std::vector<std::size_t> out;
-        for (auto i : read_extents(c_)) out.push_back(static_cast<std::size_t>(i));
-        return out;
-    }
     void read_results()
     {
-        c_.expect('(');
-        while (!c_.accept(')')) {
+        c_.list([&] {
             const ValueType t = read_type(c_);
             p_.results.push_back({t.dtype, t.shape, LoopParameters::Result::nowhere});
             if (c_.accept_word("at"))
-                p_.results.back().offset = c_.integer<std::int64_t>("a place is expected");
-            if (!c_.accept(',')) {
-                c_.expect(')');
-                break;
-            }
-        }
+                p_.results.back().offset = c_.number<std::int64_t>("a place is expected");
+        });
     }
 
     LoopParameters& p_;

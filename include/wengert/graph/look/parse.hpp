@@ -39,7 +39,7 @@ private:
         Cursor c = lines_.cursor();
         if (!c.accept_word("wengert") || !c.accept_word("graph"))
             c.fail("this does not begin with 'wengert graph': not a graph");
-        const int version = c.integer<int>("the format's version is expected");
+        const int version = c.number<int>("the format's version is expected");
         c.expect_end();
         if (version > graph_text_version)
             c.fail("version " + std::to_string(version) +
@@ -71,7 +71,7 @@ private:
     std::size_t read_number(Cursor& c, const std::optional<std::size_t>& inside)
     {
         c.expect('@');
-        const auto k = c.integer<std::size_t>("a graph's number is expected");
+        const auto k = c.number<std::size_t>("a graph's number is expected");
         c.expect_end();
         if (inside || graph_.size() > 0) c.fail("a graph begins inside of another one; 'end' is missing");
         if (graphs_.contains(k)) c.fail("graph @" + std::to_string(k) + " is defined twice");
@@ -142,7 +142,7 @@ private:
     Site site() const { return read_site(lines_.comment()); }
     std::uint16_t read_segment(Cursor& c)
     {
-        return c.accept_word("segment") ? c.integer<std::uint16_t>("a segment's number is expected")
+        return c.accept_word("segment") ? c.number<std::uint16_t>("a segment's number is expected")
                                         : std::uint16_t{0};
     }
 
@@ -150,10 +150,8 @@ private:
     {
         c.expect(':');
         const ValueType t = read_type(c);
-        GraphNode n;
-        n.kind = GraphNode::Kind::input;
-        n.segment = read_segment(c);
-        return graph_.input(t.dtype, t.shape, site(), n.segment);
+        const std::uint16_t segment = read_segment(c);
+        return graph_.input(t.dtype, t.shape, site(), segment);
     }
     ValueId read_constant(Cursor& c)
     {
@@ -162,27 +160,16 @@ private:
         Cursor elements(c.rest().substr(0, colon), c.line());
         c = Cursor(c.rest().substr(colon + 1), c.line());
         const ValueType t = read_type(c);
-        GraphNode n;
-        n.constant = read_elements(elements, t, splat_bytes_);
-        n.kind = GraphNode::Kind::constant;
-        n.dtype = t.dtype;
-        n.shape = t.shape;
-        n.segment = read_segment(c);
-        n.at = site();
-        return graph_.append(std::move(n));
+        Ref<Block> value = read_elements(elements, t, splat_bytes_);
+        return graph_.constant(std::move(value), site(), read_segment(c));
     }
     std::vector<ValueId> read_operands(Cursor& c, std::vector<ValueType>& types)
     {
         std::vector<ValueId> inputs;
-        c.expect('(');
-        while (!c.accept(')')) {
+        c.list([&] {
             inputs.push_back(read_value(c));
             types.push_back({graph_.node(inputs.back()).dtype, graph_.node(inputs.back()).shape});
-            if (!c.accept(',')) {
-                c.expect(')');
-                break;
-            }
-        }
+        });
         return inputs;
     }
     ValueId read_operation(const std::string& name, bool plain, Cursor& c)
@@ -195,7 +182,7 @@ private:
         if (c.accept(':')) said = read_type(c);
         const std::uint16_t segment = read_segment(c);
         const auto again =
-            c.accept_word("again") ? c.integer<std::uint32_t>("a copy's number is expected") : 0U;
+            c.accept_word("again") ? c.number<std::uint32_t>("a copy's number is expected") : 0U;
         Cursor p = parameters;
         const RegistryEntry& e =
             registry_.find(name, types, said ? std::optional(said->dtype) : std::nullopt, plain);
@@ -270,9 +257,9 @@ private:
     }
     void read_update(Cursor& c)
     {
-        const auto input = c.integer<std::size_t>("an input's number is expected");
+        const auto input = c.number<std::size_t>("an input's number is expected");
         if (!c.accept_word("by")) c.fail("'by' is missing");
-        const auto output = c.integer<std::size_t>("an output's number is expected");
+        const auto output = c.number<std::size_t>("an output's number is expected");
         if (input >= graph_.inputs().size() || graph_.updates()[input] != no_value)
             c.fail("there is no input " + std::to_string(input) + " left to update");
         if (output >= graph_.outputs().size())

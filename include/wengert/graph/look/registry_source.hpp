@@ -27,60 +27,31 @@ template <class Op, class A, class Out, class... In>
 }
 #endif
 
-template <class T, class... P> void add_unary(Registry& r, List<P...>)
-{
-    (r.add_elementwise<P, T, T>(), ...);
-}
-template <class T, class... P> void add_binary(Registry& r, List<P...>)
-{
-    (r.add_elementwise<P, T, T, T>(), ...);
-}
-template <class T, class... P> void add_comparisons(Registry& r, List<P...>)
-{
-    (r.add_elementwise<P, bool, T, T>(), ...);
-}
+/// add.operator()<P>() for each of them.
+template <class... P, class F> void each_of(List<P...>, const F& add) { (add.template operator()<P>(), ...); }
 
 template <class T> void add_elementwise_primitives(Registry& r)
 {
-    add_comparisons<T>(r, Comparisons{});
+    each_of(Comparisons(), [&]<class P>() { r.add_elementwise<P, bool, T, T>(); });
     r.add_elementwise<IsFinite, bool, T>();
     r.add_elementwise<Where, T, bool, T, T>();
     r.add_elementwise<StopGradient, T, T>();
     if constexpr (!std::is_same_v<T, bool>) {
-        add_unary<T>(r, NumberUnary{});
-        add_binary<T>(r, NumberBinary{});
+        each_of(NumberUnary(), [&]<class P>() { r.add_elementwise<P, T, T>(); });
+        each_of(NumberBinary(), [&]<class P>() { r.add_elementwise<P, T, T, T>(); });
         r.add_elementwise<Clip, T, T, T, T>();
     }
     if constexpr (is_differentiable<T>) {
-        add_unary<T>(r, FloatUnary{});
-        add_binary<T>(r, FloatBinary{});
+        each_of(FloatUnary(), [&]<class P>() { r.add_elementwise<P, T, T>(); });
+        each_of(FloatBinary(), [&]<class P>() { r.add_elementwise<P, T, T, T>(); });
         r.add_elementwise<WeighByExp, T, T, T, T>();
     }
-}
-
-template <class T, class U> void add_cast(Registry& r)
-{
-    if constexpr (!std::is_same_v<T, U>) r.add(cast_primitive<xsimd::default_arch, U, T>, {dtype_of<T>()});
-}
-template <class T> void add_casts(Registry& r)
-{
-    add_cast<T, float>(r), add_cast<T, double>(r), add_cast<T, bool>(r);
-    add_cast<T, std::int32_t>(r), add_cast<T, std::int64_t>(r);
-}
-
-template <class T, class... P> void add_structural_unary(Registry& r, List<P...>)
-{
-    (r.add_structural<P, T, T>(), ...);
-}
-template <class T, class... P> void add_structural_binary(Registry& r, List<P...>)
-{
-    (r.add_structural<P, T, T, T>(), ...);
 }
 
 /// On elements of any type.
 template <class T> void add_moves(Registry& r)
 {
-    add_structural_unary<T>(r, Moves());
+    each_of(Moves(), [&]<class P>() { r.add_structural<P, T, T>(); });
     r.add_structural<AssignView, T, T, T>();
     r.add_structural<Take, T, T, std::int64_t>();
     r.add_structural<OneHot, T, std::int64_t>();
@@ -90,20 +61,9 @@ template <class T> void add_moves(Registry& r)
     r.add_variadic<Stack, T>();
     r.add_structural<Sum, Total<T>, T>();
 }
-/// The linear parts of index programs and their transposes.
-template <class T, class... P> void add_linear_parts(Registry& r, List<P...>)
-{
-    (r.add_structural<LinearPart<P, 0, 0, 1, false>, T, T>(), ...);
-    (r.add_structural<LinearPart<P, 0, 0, 1, true>, T, T>(), ...);
-}
-template <class T, class... P> void add_linear_parts_by_index(Registry& r, List<P...>)
-{
-    (r.add_structural<LinearPart<P, 0, 0b10, 2, false>, T, T, std::int64_t>(), ...);
-    (r.add_structural<LinearPart<P, 0, 0b10, 2, true>, T, T, std::int64_t>(), ...);
-}
 template <class T> void add_sums(Registry& r)
 {
-    add_structural_unary<T>(r, NumberMoves());
+    each_of(NumberMoves(), [&]<class P>() { r.add_structural<P, T, T>(); });
     r.add_structural<CumArgMax, std::int64_t, T>();
     r.add_structural<SegmentSum, T, T, std::int64_t>();
     r.add_structural<AddView<false>, T, T, T>();
@@ -117,12 +77,19 @@ template <class T> void add_sums(Registry& r)
 }
 template <class T> void add_float_operations(Registry& r)
 {
-    add_linear_parts<T>(r, List<Roll, Flip, Repeat, Windows, Pad, Difference, CumSum>());
+    // the linear parts of index programs, and their transposes
+    each_of(List<Roll, Flip, Repeat, Windows, Pad, Difference, CumSum>(), [&]<class P>() {
+        r.add_structural<LinearPart<P, 0, 0, 1, false>, T, T>();
+        r.add_structural<LinearPart<P, 0, 0, 1, true>, T, T>();
+    });
     r.add_structural<AtLabels, T, T, std::int64_t>();
-    add_linear_parts_by_index<T>(r, List<TakeAlong, SegmentSum, AtLabels>());
+    each_of(List<TakeAlong, SegmentSum, AtLabels>(), [&]<class P>() {
+        r.add_structural<LinearPart<P, 0, 0b10, 2, false>, T, T, std::int64_t>();
+        r.add_structural<LinearPart<P, 0, 0b10, 2, true>, T, T, std::int64_t>();
+    });
     r.add_structural<Recurrence, T, T, T>();
-    add_structural_unary<T>(r, FloatReductions());
-    add_structural_binary<T>(r, FloatPulls());
+    each_of(FloatReductions(), [&]<class P>() { r.add_structural<P, T, T>(); });
+    each_of(FloatPulls(), [&]<class P>() { r.add_structural<P, T, T, T>(); });
     r.add_structural<Gemm, T, T, T, T, T>();
     r.add_structural<CrossEntropy, T, T, std::int64_t>();
     r.add_structural<CrossEntropyPull, T, T, T, std::int64_t>();
@@ -159,20 +126,27 @@ template <class T, class... U> void add_unpacks(Registry& r)
     (r.add(structural_primitive<Unpack, xsimd::default_arch, U, T>, {dtype_of<T>()}, rule(U())), ...);
 }
 
-template <class... T> void add_for(Registry& r, List<T...>)
+template <class... T> void add_for(Registry& r, List<T...> types)
 {
     (add_elementwise_primitives<T>(r), ...);
-    (add_casts<T>(r), ...);
+    const auto casts = [&]<class From>() {
+        each_of(types, [&]<class To>() {
+            if constexpr (!std::is_same_v<From, To>)
+                r.add(cast_primitive<xsimd::default_arch, To, From>, {dtype_of<From>()});
+        });
+    };
+    each_of(types, casts);
     (add_moves<T>(r), ...);
     const auto number = [&]<class U>() {
         if constexpr (!std::is_same_v<U, bool>) {
             add_sums<U>(r);
             r.add_structural<Prod, Total<U>, U>();
-            if constexpr (std::is_same_v<Total<U>, U>) add_structural_unary<U>(r, Accumulations());
+            if constexpr (std::is_same_v<Total<U>, U>)
+                each_of(Accumulations(), [&]<class P>() { r.add_structural<P, U, U>(); });
         }
         if constexpr (is_differentiable<U>) add_float_operations<U>(r);
     };
-    (number.template operator()<T>(), ...);
+    each_of(types, number);
 }
 
 /// One for each instruction set, as its descriptors are.

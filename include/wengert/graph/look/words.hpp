@@ -12,48 +12,30 @@ namespace detail {
 
 template <class T> T read_number(Cursor& c)
 {
-    const std::string_view w = c.word();
-    const auto whole = [&](auto r) {
-        return !w.empty() && r.ec == std::errc() && r.ptr == w.data() + w.size();
-    };
     if constexpr (std::is_same_v<T, bool>) {
+        const std::string_view w = c.word();
         if (w != "true" && w != "false") c.fail("true or false is expected, not " + quoted(w));
         return w == "true";
     } else if constexpr (std::is_integral_v<T>) {
-        T v{};
-        if (!whole(std::from_chars(w.data(), w.data() + w.size(), v)))
-            c.fail("a whole number is expected, not " + quoted(w.empty() ? c.rest() : w));
-        return v;
+        return c.number<T>("a whole number is expected");
     } else {
-        if (w == "nan") {
+        if (c.accept_word("nan")) {
             if (!c.accept(':')) return std::numeric_limits<T>::quiet_NaN();
             using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
             const std::string_view hex = c.word();
             Bits bits{};
-            const auto r = std::from_chars(hex.data(), hex.data() + hex.size(), bits, 16);
-            const T v = std::bit_cast<T>(bits);
-            if (hex.empty() || r.ec != std::errc() || r.ptr != hex.data() + hex.size() || !std::isnan(v))
+            if (!parsed(hex, bits, 16) || !std::isnan(std::bit_cast<T>(bits)))
                 c.fail("these are no bits of a NaN: " + quoted(hex));
-            return v;
+            return std::bit_cast<T>(bits);
         }
-        T v{};
-        if (!whole(std::from_chars(w.data(), w.data() + w.size(), v)))
-            c.fail("a number is expected, not " + quoted(w.empty() ? c.rest() : w));
-        return v;
+        return c.number<T>("a number is expected");
     }
 }
 
 inline Extents read_extents(Cursor& c)
 {
     Extents out;
-    c.expect('(');
-    while (!c.accept(')')) {
-        out.push_back(c.integer<std::int64_t>("an extent is expected"));
-        if (!c.accept(',')) {
-            c.expect(')');
-            break;
-        }
-    }
+    c.list([&] { out.push_back(c.number<std::int64_t>("an extent is expected")); });
     return out;
 }
 /// "f32(64, 10)"
@@ -135,7 +117,7 @@ public:
     void boolean(bool& v) { v = read_number<bool>(c_); }
     void integer(std::int64_t& v)
     {
-        v = c_.integer<std::int64_t>("a whole number is expected as a parameter");
+        v = c_.number<std::int64_t>("a whole number is expected as a parameter");
     }
     void real(double& v)
     {
