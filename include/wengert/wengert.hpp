@@ -7,7 +7,6 @@
 #include "about.hpp"
 #include "graph/control.hpp"
 #include "graph/freeze.hpp"
-#include "graph/look/dot.hpp"
 #include "graph/look/text.hpp"
 #include "ops/arg_reductions.hpp"
 #include "ops/arithmetic.hpp"

@@ -11,7 +11,6 @@
 #include "ir/graph_source.hpp"
 #include "ir/interpret_source.hpp"
 #include "ir/trace_source.hpp"
-#include "look/dot_source.hpp"
 #include "look/text_source.hpp"
 #include "loops/body_graph_source.hpp"
 #include "loops/loop_graphs_source.hpp"

@@ -8,7 +8,8 @@
 //     const Graph g = b.build();
 #pragma once
 
-#include "named.hpp"
+#include "registry.hpp"
+#include "words.hpp"
 
 namespace wengert {
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "../../base/file.hpp"
-#include "dot.hpp"
 #include "memory_plan.hpp"
+#include "text.hpp"
 
 extern char** environ;
 

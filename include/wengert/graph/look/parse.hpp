@@ -6,8 +6,7 @@
 
 #include "../../base/file.hpp"
 #include "loop_words.hpp"
-#include "named.hpp"
-#include "text.hpp"
+#include "registry.hpp"
 
 namespace wengert {
 

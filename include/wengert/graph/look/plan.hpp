@@ -3,7 +3,6 @@
 
 #include "../ir/executable.hpp"
 #include "../ir/watch.hpp"
-#include "annotations.hpp"
 #include "chrome_trace.hpp"
 #include "text.hpp"
 

@@ -33,11 +33,18 @@
 
 #include "../ir/fields.hpp"
 #include "../loops/loop.hpp"
-#include "annotations.hpp"
 
 namespace wengert {
 
 inline constexpr int graph_text_version = 1;
+
+/// What a plan knows about the nodes of a graph, for those who look at it. Filled in by the owner of a plan, by value id;
+/// vectors may be shorter than the graph. Never read back from text.
+struct Annotations {
+    std::vector<std::string> text;    ///< behind the node's line: "buffer 3 @ 1024, live 5-9"
+    std::vector<std::int32_t> group;  ///< the fusion group that computes the node, -1 for none
+    std::vector<std::string> group_name;
+};
 
 namespace detail {
 
@@ -64,6 +71,28 @@ std::string node_text(const GraphNode& n, std::size_t inlined = 32, const GraphN
 std::string line_text(const GraphNode& n, ValueId v, const std::string& note,
                       const GraphNumbers& numbers = {});
 
+inline std::int32_t group_of(const Annotations& a, std::size_t v)
+{
+    return v < a.group.size() ? a.group[v] : -1;
+}
+/// "group 2 (softmax), buffer 3 @ 1024"
+inline std::string annotation_text(const Annotations& a, std::size_t v)
+{
+    std::string text;
+    if (const std::int32_t g = group_of(a, v); g >= 0) {
+        text = "group " + std::to_string(g);
+        if (static_cast<std::size_t>(g) < a.group_name.size())
+            text += " (" + a.group_name[static_cast<std::size_t>(g)] + ")";
+    }
+    if (v < a.text.size() && !a.text[v].empty()) text += (text.empty() ? "" : ", ") + a.text[v];
+    for (char& c : text)
+        if (c == '\n' || c == '\r') c = ' ';
+    return text;
+}
+
+/// "%3 tanh", "f32(64, 10)", "heat.cpp:34": the lines of a node where it is drawn.
+std::vector<std::string> label_lines(const GraphNode& n, ValueId v);
+
 /// Throws ShapeError and DTypeError, in the name of `who`, where these are no inputs of g.
 void check_inputs(std::string_view who, const Graph& g, const std::vector<Ref<Block>>& x, const Site& at);
 
@@ -73,6 +102,9 @@ void check_inputs(std::string_view who, const Graph& g, const std::vector<Ref<Bl
 std::string to_text(const Graph& g, const Annotations& notes = {});
 
 std::ostream& operator<<(std::ostream& s, const Graph& g);
+
+/// The graph in Graphviz' language: operations are boxes, fusion groups clusters. dot -Tsvg graph.dot > graph.svg
+std::string to_dot(const Graph& g, const Annotations& notes = {});
 
 }  // namespace wengert
 
