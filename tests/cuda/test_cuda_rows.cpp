@@ -67,3 +67,44 @@ TEST_CASE("functions of rows are one kernel, with the host's bits", "[gpu][libra
     for (const wg::Shape& shape : {wg::Shape{9, 130}, wg::Shape{200}, wg::Shape{4, 1, 5}})
         functions_of_rows<float>(shape);
 }
+
+TEST_CASE("derivatives of functions of rows have the host's bits on a device", "[gpu][libraries]")
+{
+    using X = Tensor<double>;
+    const X x = some({6, 48}), w = some({48}, 5), b = some({48}, 6), column = some({6, 1}, 7);
+    const auto slope = [](const auto& f) { return wg::grad([f](const X& u) { return sum(tanh(f(u))); }); };
+    // a group without folds writes one element a row, which all threads of the row read
+    same_bits(slope([](const X& u) { return normalised(u); }), x);
+    same_bits(slope([](const X& u) { return softmax(u * 3.0, 1); }), x);
+    same_bits(slope([](const X& u) { return log_softmax(u, 1); }), x);
+    same_bits(slope([](const X& u) { return logsumexp(u, 1); }), x);
+    same_bits(slope([](const X& u) { return u / norm(u, {1}, true); }), x);
+    // operands along the rows, one for each row, views, and what is read elsewhere
+    rows(
+        1, "operands of other shapes",
+        [](const X& u, const X& along, const X& each) { return softmax(u * along + each, 1) * along - each; },
+        x, w, column);
+    rows(
+        1, "transposed", [](const X& u, const X& each) { return normalised(transpose(u)) * each; },
+        some({48, 6}), column);
+    rows(
+        1, "rolled", [](const X& u) { return softmax(roll(u, 1, 1), 1); }, x);
+    same_bits(
+        [](const X& u) {
+            const X y = softmax(u, 1);
+            return roll(y, 1, 1) - y;
+        },
+        x);
+    same_bits([&](const X& u) { return normalised(u) + amax(u, {0}) * sum(u); }, x);
+    same_bits([](const X& u) { return softmax(u, 1); }, some({6, 1}));
+    same_bits([](const X& u) { return softmax(u, 1); }, some({0, 6}));
+}
+
+TEST_CASE("explain() tells of rows that several blocks fold", "[gpu][libraries]")
+{
+    auto frozen = wg::freeze([](const Tensor<double>& u) { return softmax(u, 1); }, on_device());
+    for (int k = 0; k < 2; ++k) frozen(some({2, 48}));
+    CHECK_THAT(frozen.explain(), !Catch::Contains("several blocks"));
+    for (int k = 0; k < 2; ++k) frozen(some({2, 3000}));
+    CHECK_THAT(frozen.explain(), Catch::Contains("softmax") && Catch::Contains("several blocks"));
+}
