@@ -72,7 +72,6 @@ public:
     ~BodyTrace() { --depth(); }
     static int& depth();
     Trace& trace() noexcept { return trace_; }
-    AnyTensor input(const Ref<Block>& example, const Site& at);
     std::vector<AnyTensor> inputs(const std::vector<AnyTensor>& examples, const Site& at);
     void outputs(const std::vector<AnyTensor>& values, const Site& at);
 
@@ -177,8 +176,5 @@ Graph with_flag(const Graph& g, std::size_t states, bool flag);
 
 #ifndef WENGERT_COMPILED
 #include "loops/loop_source.hpp"
-#endif
-
-#ifndef WENGERT_COMPILED
 #include "control_trace_source.hpp"
 #endif

@@ -22,19 +22,15 @@ WENGERT_INLINE int& BodyTrace::depth()
     return n;
 }
 
-WENGERT_INLINE AnyTensor BodyTrace::input(const Ref<Block>& example, const Site& at)
-{
-    const Ref<Block> b = contiguous(example);
-    AnyTensor t{make_view(b, b->shape, nullptr, 0), {}};
-    trace_.input(t.value, at);
-    return t;
-}
-
 WENGERT_INLINE std::vector<AnyTensor> BodyTrace::inputs(const std::vector<AnyTensor>& examples,
                                                         const Site& at)
 {
     std::vector<AnyTensor> out;
-    for (const AnyTensor& t : examples) out.push_back(input(t.value, at));
+    for (const AnyTensor& t : examples) {
+        const Ref<Block> b = contiguous(t.value);
+        out.push_back({make_view(b, b->shape, nullptr, 0), {}});
+        trace_.input(out.back().value, at);
+    }
     return out;
 }
 

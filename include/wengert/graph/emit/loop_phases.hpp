@@ -38,8 +38,10 @@ public:
     /// `body`: statements in order; those that name nothing are stores.
     explicit LoopPhases(const std::vector<BodyLine>& body) : body_(body), uses_(body.size())
     {
-        for (std::size_t i = 0; i < body.size(); ++i)
+        for (std::size_t i = 0; i < body.size(); ++i) {
+            number_.push_back(body[i].function.empty() ? body.size() : functions_.size());
             if (!body[i].function.empty()) functions_.push_back(i);
+        }
         if (functions_.size() < least || functions_.size() > most) return;
         for (std::size_t i = 0; i < body.size(); ++i)
             for (const std::string& name : names_in(body[i].text))
@@ -70,16 +72,8 @@ private:
         return need;
     }
     /// Worked out before phase p?
-    bool kept(std::size_t i, std::size_t p) const
-    {
-        const auto first = functions_.begin(), last = first + static_cast<std::ptrdiff_t>(p);
-        return std::find(first, last, i) != last;
-    }
-    std::string place(std::size_t i) const
-    {
-        const auto at = std::find(functions_.begin(), functions_.end(), i) - functions_.begin();
-        return "q" + std::to_string(at) + " + k * N";
-    }
+    bool kept(std::size_t i, std::size_t p) const { return number_[i] < p; }
+    std::string place(std::size_t i) const { return "q" + std::to_string(number_[i]) + " + k * N"; }
     void write()
     {
         std::string out;
@@ -112,6 +106,7 @@ private:
     const std::vector<BodyLine>& body_;
     std::vector<std::vector<std::size_t>> uses_;  ///< of each statement: those that it reads
     std::vector<std::size_t> functions_;          ///< statements
+    std::vector<std::size_t> number_;  ///< of each statement: that among the functions, or too many
     std::string text_;
 };
 

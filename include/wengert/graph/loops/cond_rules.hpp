@@ -12,29 +12,19 @@ inline std::vector<bool> active_in_either(const LoopParameters& p, const std::ve
     return a;
 }
 
-inline void cond_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
-                     std::shared_ptr<const LoopParameters> p)
+inline void cond_vjp(const LoopPull& rule)
 {
-    std::vector<AnyTensor> in = saved_inputs(n);
-    in.resize(in.size() - p->ignored);
-    p = without_effects(std::move(p));
-    std::vector<bool> wanted;
-    for (std::size_t i = 1; i < in.size(); ++i)
-        wanted.push_back(out.wanted(i) && differentiable(in[i].value->dtype));
-    const std::vector<AnyTensor> cotangents = cotangents_of_results(n, g, out);
-    std::vector<bool> given = active_in_either(*p, wanted), none(wanted.size());
-    for (std::size_t k = 0; k < given.size(); ++k) given[k] = given[k] && cotangents[k].value;
-    const auto q =
-        branch_of(vjp_graph(*p->body, wanted, given, none), vjp_graph(*p->other, wanted, given, none));
+    const std::vector<AnyTensor>& in = rule.in;
+    const std::vector<bool> wanted(rule.wanted.begin() + 1, rule.wanted.end()), none(wanted.size());
+    std::vector<bool> given = active_in_either(*rule.p, wanted);
+    for (std::size_t k = 0; k < given.size(); ++k) given[k] = given[k] && rule.cotangents[k].value;
+    const auto q = branch_of(vjp_graph(*rule.p->body, wanted, given, none),
+                             vjp_graph(*rule.p->other, wanted, given, none));
     if (q->results.empty()) return;
     std::vector<AnyTensor> operands{in[0]};
-    for (std::size_t k = 0; k < given.size(); ++k)
-        if (given[k]) operands.push_back(cotangents[k]);
+    for (std::size_t k : chosen(given, 0, given.size())) operands.push_back(rule.cotangents[k]);
     operands.insert(operands.end(), in.begin() + 1, in.end());
-    const AnyTensor packed = apply_loop(q, operands, n.at);
-    std::size_t k = 0;
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-        if (wanted[i]) out.add(i + 1, unpacked(packed, q->results[k++], n.at));
+    rule.add(*q, apply_loop(q, operands, rule.n.at), chosen(rule.wanted, 1, in.size()));
 }
 
 inline AnyTensor cond_jvp(const LoopParameters& p, const std::vector<AnyTensor>& in, const AnyTensor* dots)

@@ -6,13 +6,6 @@
 
 namespace wengert::detail {
 
-inline std::vector<AnyTensor> saved_inputs(const Node& n)
-{
-    std::vector<AnyTensor> in;
-    for (std::size_t i = 0; i < n.input_count; ++i) in.push_back(saved_input(n, i));
-    return in;
-}
-
 /// A constant of one number; large ones are no memory of the graph.
 inline AnyTensor filled(DType d, const Shape& shape, double v)
 {
@@ -51,29 +44,38 @@ inline std::vector<std::size_t> pulled_inputs(const LoopParameters& pull)
     return out;
 }
 
-/// Hands a derivative's results on to the inputs that want them.
-inline void add_pulled(const LoopParameters& pull, const AnyTensor& packed,
-                       const std::vector<std::size_t>& inputs, Cotangents& out, const Site& at)
-{
-    for (std::size_t k = 0; k < inputs.size(); ++k)
-        if (out.wanted(inputs[k])) out.add(inputs[k], unpacked(packed, pull.results[k], at));
-}
+/// What the reverse rule of a loop has at hand.
+struct LoopPull {
+    const Node& n;
+    Cotangents& out;
+    std::shared_ptr<const LoopParameters> p;  ///< without calls of the host
+    std::vector<AnyTensor> in, cotangents;    ///< of the results, empty where there are none
+    std::vector<bool> wanted;                 ///< inputs
 
-/// Cotangents of a loop's results, empty where there are none.
-inline std::vector<AnyTensor> cotangents_of_results(const Node& n, const AnyTensor& g, Cotangents& out)
-{
-    const LoopParameters& p = *n.primitive->loop(n.op);
-    std::vector<AnyTensor> parts = out.walk().take_parts(n);
-    parts.resize(p.results.size());
-    if (g.value->dtype == p.dtype && g.value->shape == Shape{p.size})  // of the packed block as a whole
-        for (std::size_t k = 0; k < p.results.size(); ++k)
-            if (differentiable(p.results[k].dtype) && p.results[k].wanted())
-                parts[k] = unpacked(g, p.results[k], n.at);
-    for (std::size_t k = 0; k < p.results.size(); ++k)
-        if (parts[k].value && differentiable(p.results[k].dtype))
-            parts[k] = converted(parts[k], p.results[k].dtype, n.at);
-    return parts;
-}
+    LoopPull(const Node& node, const LoopParameters& q, const AnyTensor& g, Cotangents& pulled,
+             std::shared_ptr<const LoopParameters> silent)
+        : n(node), out(pulled), p(std::move(silent)), cotangents(out.walk().take_parts(n))
+    {
+        for (std::size_t i = 0; i + q.ignored < n.input_count; ++i) {
+            in.push_back(saved_input(n, i));
+            wanted.push_back(out.wanted(i) && differentiable(in[i].value->dtype));
+        }
+        cotangents.resize(q.results.size());
+        const bool whole = g.value->dtype == q.dtype && g.value->shape == Shape{q.size};
+        for (std::size_t k = 0; k < q.results.size(); ++k) {
+            if (!differentiable(q.results[k].dtype)) continue;
+            if (whole && q.results[k].wanted()) cotangents[k] = unpacked(g, q.results[k], n.at);
+            if (cotangents[k].value) cotangents[k] = converted(cotangents[k], q.results[k].dtype, n.at);
+        }
+    }
+    /// Hands a derivative's results on to the inputs that want them.
+    void add(const LoopParameters& pull, const AnyTensor& packed,
+             const std::vector<std::size_t>& inputs) const
+    {
+        for (std::size_t k = 0; k < inputs.size(); ++k)
+            if (out.wanted(inputs[k])) out.add(inputs[k], unpacked(packed, pull.results[k], n.at));
+    }
+};
 
 /// A cotangent or tangent, zeros where it is absent.
 inline AnyTensor or_zeros(const AnyTensor& t, DType dtype, const Shape& shape)

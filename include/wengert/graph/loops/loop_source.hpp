@@ -25,13 +25,14 @@ WENGERT_INLINE Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::si
 
 WENGERT_INLINE void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 {
-    auto p = static_cast<const Loop*>(n.op)->parameters;
+    const auto& p = static_cast<const Loop*>(n.op)->parameters;
+    LoopPull rule(n, *p, g, out, without_effects(p));
     switch (p->kind) {
-    case Kind::scan: return scan_vjp(n, g, out, std::move(p));
-    case Kind::while_loop: return while_vjp(n, g, out, std::move(p));
-    case Kind::cond: return cond_vjp(n, g, out, std::move(p));
-    case Kind::while_pull: return while_pull_vjp(n, g, out, std::move(p));
-    default: return scan_pull_vjp(n, g, out, *p);
+    case Kind::scan: return scan_vjp(rule);
+    case Kind::while_loop: return while_vjp(rule);
+    case Kind::cond: return cond_vjp(rule);
+    case Kind::while_pull: return while_pull_vjp(rule);
+    default: return scan_pull_vjp(rule);
     }
 }
 

@@ -6,35 +6,30 @@
 
 namespace wengert::detail {
 
-inline void scan_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
-                     std::shared_ptr<const LoopParameters> p)
+inline void scan_vjp(LoopPull& rule)
 {
-    std::vector<AnyTensor> in = saved_inputs(n);
-    in.resize(in.size() - p->ignored);
-    p = without_effects(std::move(p));
-    AnyTensor y = saved_output(n);
-    std::vector<bool> wanted;
-    for (std::size_t i = 0; i < in.size(); ++i) wanted.push_back(out.wanted(i));
-    const std::vector<AnyTensor> cotangents = cotangents_of_results(n, g, out);
-    if (p->steps == 0) {
-        for (std::size_t i = 0; i < p->states; ++i)
-            if (wanted[i] && cotangents[i].value) out.add(i, cotangents[i]);
+    const Site& at = rule.n.at;
+    AnyTensor y = saved_output(rule.n);
+    if (rule.p->steps == 0) {
+        for (std::size_t i = 0; i < rule.p->states; ++i)
+            if (rule.wanted[i] && rule.cotangents[i].value) rule.out.add(i, rule.cotangents[i]);
         return;
     }
-    if (p->kept < p->states) {
-        p = with_history(*p);
-        y = apply_loop(p, in, n.at);
+    if (rule.p->kept < rule.p->states) {
+        rule.p = with_history(*rule.p);
+        y = apply_loop(rule.p, rule.in, at);
     }
-    const ScanPull pull(*p, wanted, cotangents);
-    if (pull.states.empty() && pull.xs.empty() && pull.constants.empty()) return;
-    auto q = p->snapshots ? pull_of_snapshots(pull) : pull.parameters();
-    std::vector<AnyTensor> operands = p->snapshots ? operands_with_snapshots(pull, cotangents, y, in, n.at)
-                                                   : pull.operands(cotangents, y, in, n.at);
-    if (!p->snapshots) drop_unused(*q, operands);
+    const ScanPull pull(*rule.p, rule.wanted, rule.cotangents);
     std::vector<std::size_t> inputs = pull.states;
     append(inputs, pull.constants);
     append(inputs, pull.xs);
-    add_pulled(*q, apply_loop(q, operands, n.at), inputs, out, n.at);
+    if (inputs.empty()) return;
+    const bool few = rule.p->snapshots > 0;
+    auto q = few ? pull_of_snapshots(pull) : pull.parameters();
+    std::vector<AnyTensor> operands = few ? operands_with_snapshots(pull, rule.cotangents, y, rule.in, at)
+                                          : pull.operands(rule.cotangents, y, rule.in, at);
+    if (!few) drop_unused(*q, operands);
+    rule.add(*q, apply_loop(q, operands, at), inputs);
 }
 
 /// The scan whose derivative p is, all states kept.
@@ -75,17 +70,14 @@ inline std::vector<AnyTensor> pulled_with_all_states(const LoopParameters& p,
     return out;
 }
 
-inline void scan_pull_vjp(const Node& n, const AnyTensor& h, Cotangents& out, const LoopParameters& p)
+inline void scan_pull_vjp(const LoopPull& rule)
 {
-    const std::vector<AnyTensor> in = saved_inputs(n);
-    std::vector<bool> wanted;
-    for (std::size_t i = 0; i < in.size(); ++i)
-        wanted.push_back(out.wanted(i) && differentiable(in[i].value->dtype));
+    const Site& at = rule.n.at;
+    const auto run = [&](const std::vector<AnyTensor>& x) { return pulled_with_all_states(*rule.p, x, at); };
     const std::vector<AnyTensor> found =
-        pull_by_running([&](const std::vector<AnyTensor>& x) { return pulled_with_all_states(p, x, n.at); },
-                        in, cotangents_of_results(n, h, out), wanted, "scan", n.at);
-    for (std::size_t i = 0; i < in.size(); ++i)
-        if (wanted[i] && found[i].value) out.add(i, found[i]);
+        pull_by_running(run, rule.in, rule.cotangents, rule.wanted, "scan", at);
+    for (std::size_t i = 0; i < rule.in.size(); ++i)
+        if (rule.wanted[i] && found[i].value) rule.out.add(i, found[i]);
 }
 
 inline AnyTensor scan_pull_jvp(const LoopParameters& p, const std::vector<AnyTensor>& in,

@@ -31,20 +31,14 @@ inline std::shared_ptr<LoopParameters> while_pull(const LoopParameters& p, const
     return completed(std::move(q));
 }
 
-inline void while_vjp(const Node& n, const AnyTensor& g, Cotangents& out,
-                      std::shared_ptr<const LoopParameters> p)
+inline void while_vjp(const LoopPull& rule)
 {
-    std::vector<AnyTensor> in = saved_inputs(n);
-    in.resize(in.size() - p->ignored);
-    p = without_effects(std::move(p));
-    std::vector<bool> wanted;
-    for (std::size_t i = 0; i < in.size(); ++i) wanted.push_back(out.wanted(i));
-    auto q = while_pull(*p, wanted);
+    auto q = while_pull(*rule.p, rule.wanted);
     if (q->results.empty()) return;
-    const std::vector<AnyTensor> cotangents = cotangents_of_results(n, g, out);
+    std::vector<AnyTensor> in = rule.in;
     for (std::size_t i : q->active_states)
-        in.push_back(or_zeros(cotangents[i], p->results[i].dtype, p->results[i].shape));
-    add_pulled(*q, apply_loop(q, in, n.at), pulled_inputs(*q), out, n.at);
+        in.push_back(or_zeros(rule.cotangents[i], rule.p->results[i].dtype, rule.p->results[i].shape));
+    rule.add(*q, apply_loop(q, in, rule.n.at), pulled_inputs(*q));
 }
 
 /// The derivative of a while_pull, P(s, c, g) = gᵀ ∂F: with the loop J of values and tangents, Ṗ is the part for the values in
@@ -137,30 +131,22 @@ inline std::vector<AnyTensor> by_input(const LoopParameters& p, const std::vecto
     return out;
 }
 
-inline void while_pull_vjp(const Node& node, const AnyTensor& h, Cotangents& out,
-                           std::shared_ptr<const LoopParameters> p)
+inline void while_pull_vjp(const LoopPull& rule)
 {
-    const std::vector<AnyTensor> in = saved_inputs(node);
-    const std::size_t n = in.size() - p->active_states.size();
-    const std::vector<AnyTensor> tangents = by_input(*p, cotangents_of_results(node, h, out), n);
-    const PullOfPull rule(*p, in, tangents);
-    std::vector<bool> wanted(n);
-    bool values = false, cotangents = false;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-        if (i < n) wanted[i] = out.wanted(i);
-        (i < n ? values : cotangents) |= out.wanted(i);
-    }
-    if (values) {
-        const auto pulled =
-            rule.pull(tangents, wanted, std::vector<AnyTensor>(p->active_states.size()), node.at);
+    const std::vector<std::size_t>& states = rule.p->active_states;
+    const std::size_t n = rule.in.size() - states.size();
+    const std::vector<AnyTensor> tangents = by_input(*rule.p, rule.cotangents, n);
+    const PullOfPull p(*rule.p, rule.in, tangents);
+    const std::vector<bool> wanted(rule.wanted.begin(), rule.wanted.begin() + static_cast<std::ptrdiff_t>(n));
+    if (!chosen(wanted, 0, n).empty()) {
+        const auto pulled = p.pull(tangents, wanted, std::vector<AnyTensor>(states.size()), rule.n.at);
         for (std::size_t i = 0; i < n; ++i)
-            if (wanted[i] && pulled[i].value) out.add(i, pulled[i]);
+            if (wanted[i] && pulled[i].value) rule.out.add(i, pulled[i]);
     }
-    if (!cotangents) return;
-    const auto pushed = rule.push(tangents, node.at);
-    for (std::size_t k = 0; k < p->active_states.size(); ++k)
-        if (out.wanted(n + k) && pushed[p->active_states[k]].value)
-            out.add(n + k, pushed[p->active_states[k]]);
+    if (chosen(rule.wanted, n, rule.in.size()).empty()) return;
+    const auto pushed = p.push(tangents, rule.n.at);
+    for (std::size_t k = 0; k < states.size(); ++k)
+        if (rule.wanted[n + k] && pushed[states[k]].value) rule.out.add(n + k, pushed[states[k]]);
 }
 
 inline AnyTensor while_pull_jvp(const LoopParameters& p, const std::vector<AnyTensor>& in,
