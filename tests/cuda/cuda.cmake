@@ -4,7 +4,7 @@ file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda_cache)  # kernels that have
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/cuda/fake)
 option(WENGERT_SANITIZED_CUDA "Tests of CUDA also with the fake driver and all kernels under sanitizers" OFF)
 foreach(kind IN ITEMS cuda cuda_no_blas cuda_driver cuda_sanitized)
-    add_library(fake_${kind} MODULE ${fake}/calls.cpp ${fake}/devices.cpp ${fake}/streams.cpp ${fake}/memory.cpp ${fake}/copies.cpp
+    add_library(fake_${kind} MODULE ${fake}/calls.cpp ${fake}/devices.cpp ${fake}/streams.cpp ${fake}/graphs.cpp ${fake}/memory.cpp ${fake}/copies.cpp
         ${fake}/modules.cpp ${fake}/kernels.cpp ${fake}/compile.cpp)
     target_compile_features(fake_${kind} PRIVATE cxx_std_20)
     target_compile_definitions(fake_${kind} PRIVATE FAKE_FOLDER="${fake}")
@@ -35,6 +35,9 @@ foreach(run IN ITEMS backwards random:1 random:2)
     add_test(NAME cuda.${name} COMMAND test_cuda "~[once]")
     wengert_on_fake(cuda.${name} fake_cuda WENGERT_FAKE_CUDA_ORDER=${run} WENGERT_FAKE_CUDA_VERSION=13000 WENGERT_FAKE_CUDA_DEVICES=2)
 endforeach()
+# The oldest driver that has conditional nodes; cuda.test_cuda_conditions runs on one that has none.
+add_test(NAME cuda.conditions COMMAND test_cuda "[#test_cuda_conditions]")
+wengert_on_fake(cuda.conditions fake_cuda WENGERT_FAKE_CUDA_VERSION=12040)
 add_test(NAME cuda.driver_only COMMAND test_cuda "~[once]" "~[libraries]")
 wengert_on_fake(cuda.driver_only fake_cuda_driver)
 

@@ -10,18 +10,37 @@ namespace wengert::detail::gpu {
 /// touch lie in one place: they are copied there, or from there.
 class Capturable {
 public:
-    Capturable(const Graph& g, const tiling::Plan& plan, const GroupPreferences& wants)
+    /// Memory that nobody else has; where there is more to do than that, launches are the least of it.
+    static constexpr std::size_t most_kept = std::size_t{64} << 20;
+
+    Capturable(const Graph& g, const tiling::Plan& plan, const GroupPreferences& wants,
+               const std::vector<ReplayStep>& steps)
         : g_(g), plan_(plan), wants_(wants), by_table_(g.size(), true), whole_(plan.stores.size(), true)
     {
-        can_ = plan.tasks.size() > 1 && plan.arena.bytes <= most_kept;
-        for (const tiling::Task& t : plan.tasks) t.group.fused ? look_into(t.group) : look_at(t.group);
+        if (plan.arena.bytes > most_kept) refuse("it works in more than 64 MiB");
+        for (std::size_t t = 0; t < steps.size(); ++t)
+            if (const tiling::Group& group = plan.tasks[t].group; group.fused)
+                look_into(group);
+            else
+                look_at(group, steps[t]);
+        if (plan.tasks.size() < 2 && !loops_) refuse("it is one step");
         for (std::size_t k = 0; k < g.outputs().size(); ++k)
             if (!passes_on(k) && !lands(k)) by_table_[plan.root(g.outputs()[k])] = false;
         for (const Guard& guard : g.guards()) by_table_[plan.root(guard.value)] = false;
         find_stores();
-        can_ = can_ && copied() <= most_copied;
+        if (copied() > (loops_ ? most_kept : most_copied)) refuse("it has large arguments or results");
     }
-    explicit operator bool() const noexcept { return can_; }
+    explicit operator bool() const noexcept { return why_.empty(); }
+    /// Why not.
+    const std::string& why() const noexcept { return why_; }
+    /// Has it loops or branches that the device decides about?
+    bool has_conditions() const noexcept { return loops_; }
+    /// Does it move elements as an index program says, of any number of axes?
+    static bool moves(const Graph& g, const GraphNode& n)
+    {
+        return is_described(*n.primitive) &&
+               each_program(g, n, [](const Index&, std::span<const ValueId>) { return true; });
+    }
     /// Are there arguments whose elements are positions?
     bool asks() const noexcept { return asks_; }
     /// Does its address stand in the table, of a value that is no view?
@@ -38,9 +57,15 @@ public:
 private:
     /// A copy beyond that costs more than launches.
     static constexpr std::size_t most_copied = std::size_t{1} << 20;
-    /// Memory that nobody else has; where there is more to do than that, launches are the least of it.
-    static constexpr std::size_t most_kept = std::size_t{64} << 20;
-
+    void refuse(std::string why)
+    {
+        if (why_.empty()) why_ = std::move(why);
+    }
+    void refuse(const GraphNode& n)
+    {
+        refuse(std::string(n.primitive->name) + (n.at.line ? " at " + to_string(n.at) : "") +
+               " is not written down");
+    }
     /// Positions can be asked about before all else: they are arguments, or constants.
     bool described(const GraphNode& n)
     {
@@ -58,18 +83,31 @@ private:
     {
         for (ValueId v : group.nodes) {
             const Primitive& p = *g_.node(v).primitive;
-            can_ = can_ && (p.value || p.fold || described(g_.node(v)));
+            if (!p.value && !p.fold && !described(g_.node(v))) refuse(g_.node(v));
         }
         if (const ValueId v = wants_.last_fold(group); v != no_value) by_table_[v] = false;
     }
-    void look_at(const tiling::Group& group)
+    void look_at(const tiling::Group& group, const ReplayStep& s)
     {
         const GraphNode& n = g_.node(group.nodes[0]);
-        can_ = can_ && !n.primitive->effects &&
-               (n.primitive->fold || n.primitive->product || n.primitive->launches || n.primitive->silences ||
-                Crossings::draws(n) || described(n));
+        if (s.loop)
+            look_at(*s.loop);
+        else if (!s.part && (n.primitive->effects || !can_write(n)))
+            refuse(n);
         for (const auto* list : {&group.operands, &group.results})
             for (ValueId v : *list) by_table_[plan_.root(v)] = false;
+    }
+    bool can_write(const GraphNode& n)
+    {
+        const Primitive& p = *n.primitive;
+        return p.fold || p.product || p.launches || p.silences || Crossings::draws(n) || described(n);
+    }
+    /// Where a guard fails, a loop after it might not end.
+    void look_at(const DeviceLoop& loop)
+    {
+        loops_ = true;
+        refuse(loop.stays_outside());
+        if (!g_.guards().empty()) refuse("guards are looked at before it");
     }
     /// Is output k written where it is handed out?
     bool lands(std::size_t k) const
@@ -100,7 +138,8 @@ private:
     const tiling::Plan& plan_;
     const GroupPreferences& wants_;
     std::vector<bool> by_table_, whole_;  ///< by value; by store
-    bool can_ = false, asks_ = false;
+    std::string why_;
+    bool asks_ = false, loops_ = false;
 };
 
 /// What launches look up that were written down: addresses, and behind them keys, of which random numbers are drawn.

@@ -1,12 +1,17 @@
 // Loops and branches of graphs on a device: the body's graph is made ready like any other and runs step after step, its states stay where
-// they are. Conditions come back to the host, one element a step.
+// they are. Conditions come back to the host, one element a step, unless the loop is written down with all that is around it: then its
+// body is that of a node of the driver's, and the device decides.
 #pragma once
 
 #include "../graph/loops/loop_code.hpp"
 #include "../graph/tile/call_steps.hpp"
+#include "conditions.hpp"
 #include "folds.hpp"
 
 namespace wengert::detail::gpu {
+
+/// The way from the number that blocks have to the device (table.hpp).
+Gpu& gpu_with(std::uint8_t device);
 
 /// A graph made ready for a device (replay.hpp).
 std::unique_ptr<Executable> compile_replay(const Graph& g, const PlanOptions& options, std::uint8_t device);
@@ -35,6 +40,38 @@ public:
     /// The packed results.
     Ref<Block> run(std::vector<Ref<Block>> in);
 
+    /// Is it decided by a truth value on the device when it ends, or which branch is taken?
+    bool has_condition() const noexcept { return p_.kind != Kind::scan && p_.kind != Kind::scan_pull; }
+    /// Conditions inside of it that come back to the host although its own does not, or with it.
+    std::size_t conditions_inside() const
+    {
+        std::size_t n = 0;
+        for (const auto* g : {&body_, &other_, &pull_})
+            if (*g) n += (*g)->stats.host_conditions;
+        return n;
+    }
+    /// Why it cannot be written down as a part of something else; "" where it can.
+    std::string stays_outside() const
+    {
+        const Driver& d = Driver::get();
+        if (!has_condition()) return "a scan runs step by step";
+        if (p_.kind == Kind::while_pull) return "its derivative keeps the states of all steps";
+        if (!d.has_conditions())
+            return "driver " + Driver::version_text(d.made) + " has no conditional nodes";
+        if (p_.guard != LoopParameters::npos && has_loops(*p_.other))
+            return "its test has a loop and its steps a guard";
+        for (const auto* g : {&body_, &other_}) {
+            const auto* const inside = dynamic_cast<const DeviceGraph*>(g->get());
+            const std::string why = inside ? inside->stays_outside() : (*g)->note;
+            if (!why.empty()) return why;
+        }
+        return {};
+    }
+    void bring_constants()
+    {
+        for (const auto* g : {&body_, &other_}) part(*g).bring_constants();
+    }
+
 private:
     using Blocks = std::vector<Ref<Block>>;
     class DevicePull;
@@ -53,6 +90,11 @@ private:
         const BodyCompiler* const passes = body_compiler().load();
         return compile_replay(passes ? passes->optimize(g) : g, {}, device_);
     }
+    static bool has_loops(const Graph& g)
+    {
+        return std::any_of(g.nodes().begin(), g.nodes().end(), loop_parameters);
+    }
+    static DeviceGraph& part(const std::unique_ptr<Executable>& g) { return dynamic_cast<DeviceGraph&>(*g); }
     bool truth(const Block& b) const { return host_element<bool>(b); }
     bool stopped(const Blocks& states) const
     {
@@ -174,103 +216,17 @@ private:
         for (std::size_t k = 0; k < p_.results.size(); ++k) put(out[k], k);
     }
 
+    // in what is written down (loop_runs.hpp)
+    void write_test(Gpu& gpu, const Conditional& node, const Blocks& in, const Block* guard);
+    void take_states(Blocks& made, const Blocks& in) const;
+    void write_repeat(Gpu& gpu, Blocks& in);
+    void write_branch(Gpu& gpu, Blocks& in);
+
     const LoopParameters& p_;
     std::uint8_t device_;
     std::unique_ptr<Executable> body_, other_, pull_;
     Ref<Block> packed_;
 };
-
-/// The derivative of a scan with memory for few of its states (graph/loops/scan_pull_run.hpp): others are made again.
-class DeviceLoop::DevicePull {
-public:
-    DevicePull(DeviceLoop& loop, const Blocks& in)
-        : loop_(loop), p_(loop.p_), in_(in), carried_(loop.carried()), given_(LoopPlans::given(p_)),
-          rows_(in.size() - p_.states - p_.active_states.size() - given_)
-    {}
-    void run()
-    {
-        g_ = loop_.cotangents(in_, rows_ + p_.states, -0.0);
-        std::size_t kept = 0;
-        for (const LoopSpan& part :
-             schedule({0, static_cast<std::uint64_t>(p_.steps), static_cast<std::uint64_t>(p_.snapshots)}))
-            waiting_.push_back({part, state(kept++)});
-        while (!waiting_.empty()) {
-            Waiting last = std::move(waiting_.back());
-            waiting_.pop_back();
-            const std::vector<LoopSpan> parts = schedule(last.steps);
-            for (std::size_t k = 0; k + 1 < parts.size(); ++k) {
-                waiting_.push_back({parts[k], last.state});
-                for (std::uint64_t step = parts[k].begin; step < parts[k].end; ++step)
-                    advance(last.state, loop_.slice(step));
-            }
-            pull(last.state, loop_.slice(parts.back().begin));
-        }
-        for (std::size_t i = 0; i < carried_; ++i) loop_.put(g_[i], i);
-    }
-
-private:
-    /// Steps that are still to be reversed, and the state before them.
-    struct Waiting {
-        LoopSpan steps;
-        Blocks state;
-    };
-    /// 0 the initial one, then those of the pass forward.
-    Blocks state(std::size_t k) const
-    {
-        Blocks s(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(p_.states));
-        for (std::size_t i = 0; i < p_.states && k > 0; ++i) s[i] = row(in_[rows_ + i], in_[i]->shape, k - 1);
-        return s;
-    }
-    void add_constants(Blocks& x) const
-    {
-        x.insert(x.end(), in_.begin() + static_cast<std::ptrdiff_t>(p_.states + p_.xs),
-                 in_.begin() + static_cast<std::ptrdiff_t>(rows_));
-    }
-    void advance(Blocks& state, std::size_t k)
-    {
-        add_rows(state, *p_.body, in_, p_.states, p_.states + p_.xs, k);
-        add_constants(state);
-        loop_.body_->run(state, out_);
-        state.assign(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(p_.states));
-    }
-    /// One step back.
-    void pull(const Blocks& state, std::size_t k)
-    {
-        const std::size_t given = rows_ + p_.states + p_.active_states.size();
-        g_.insert(g_.end(), state.begin(), state.end());
-        add_rows(g_, *p_.pull, in_, p_.states, p_.states + p_.xs, k);
-        add_rows(g_, *p_.pull, in_, given, given + given_, k);
-        add_constants(g_);
-        loop_.pull_->run(g_, out_);
-        for (std::size_t j = carried_; j < out_.size(); ++j) loop_.put(out_[j], j, k);
-        g_.assign(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(carried_));
-    }
-
-    DeviceLoop& loop_;
-    const LoopParameters& p_;
-    const Blocks& in_;
-    std::size_t carried_, given_, rows_;  ///< rows_: where the states of the pass forward begin
-    Blocks g_, out_;
-    std::vector<Waiting> waiting_;
-};
-
-inline Ref<Block> DeviceLoop::run(std::vector<Ref<Block>> in)
-{
-    in.resize(in.size() - p_.ignored);
-    for (Ref<Block>& x : in) x = contiguous(x);
-    packed_ = make_elsewhere(current_thread(), device_, p_.dtype, Shape{p_.size},
-                             static_cast<std::size_t>(p_.size));
-    constexpr double nothing = 0;
-    device_table(device_).fill(*packed_, &nothing);
-    switch (p_.kind) {
-    case Kind::scan: scan(in); break;
-    case Kind::while_loop: repeat(in); break;
-    case Kind::cond: branch(in); break;
-    case Kind::while_pull: pull_back(in); break;
-    case Kind::scan_pull: DevicePull(*this, in).run(); break;
-    }
-    return std::move(packed_);
-}
 
 /// What a task of a plan is on the device: a launch, or an operation by itself.
 struct ReplayStep {
@@ -281,8 +237,9 @@ struct ReplayStep {
     FoldChain chain;                        ///< its kernels
     std::int64_t count = 0;                 ///< elements
     std::unique_ptr<DeviceLoop> loop = {};  ///< or a loop or branch, whose bodies run there
-    bool keeps = false;                     ///< code of the user's: it gets memory of its own
-    std::vector<ValueId> ends;              ///< roots that nobody reads any more
+    bool part = false;          ///< or a result of one, of another type than the block that it is in
+    bool keeps = false;         ///< code of the user's: it gets memory of its own
+    std::vector<ValueId> ends;  ///< roots that nobody reads any more
 };
 
 }  // namespace wengert::detail::gpu

@@ -100,9 +100,23 @@ private:
     struct WrittenDown {
         const Gpu& gpu;
         Blas* blas;
-        WrittenDown(const Gpu& g, Blas* b) : gpu(g), blas(b)
+        WrittenDown(Gpu& g, Blas* b) : gpu(g), blas(b)
         {
-            if (capturing_now) check_blas(Products::get().set_stream(blas, gpu.stream()), "cublasSetStream");
+            if (!capturing_now) return;
+            check_blas(Products::get().set_stream(blas, gpu.stream()), "cublasSetStream");
+            if (capturing_now->depth) set_workspace(g);
+        }
+        /// Without memory of ours cuBLAS takes some as it is written down, which no body of a conditional node may hold.
+        void set_workspace(Gpu& g)
+        {
+            constexpr std::size_t enough = std::size_t{4} << 20;
+            if (!capturing_now->workspace) {
+                std::size_t capacity = 0;
+                capturing_now->workspace = g.pool().take(enough, capacity);
+                g.pool().give(capturing_now->workspace, capacity);  // whoever does the work keeps it
+            }
+            check_blas(Products::get().set_workspace(blas, capturing_now->workspace, enough),
+                       "cublasSetWorkspace");
         }
         WrittenDown(const WrittenDown&) = delete;
         WrittenDown& operator=(const WrittenDown&) = delete;
@@ -113,7 +127,7 @@ private:
     };
     std::mutex mutex_;
     Blas* blas_ = nullptr;
-    const Gpu* gpu_ = nullptr;
+    Gpu* gpu_ = nullptr;
 };
 
 /// A product as it was described (tape/calls.hpp), of operands on a device.

@@ -45,7 +45,8 @@ struct FreezeStats {
     std::size_t arena_bytes = 0, arena_lower_bound = 0;
     std::size_t threads = 1;     ///< that long steps of a replay are spread over
     std::size_t uncompiled = 0;  ///< kernels that are none of the backend's, with `native` and on devices
-    std::size_t uncompiled_loops = 0;               ///< loops and branches among them, which run step by step
+    std::size_t uncompiled_loops = 0;  ///< loops and branches among them, which run step by step
+    std::size_t host_conditions = 0;   ///< loops and branches on a device that the host decides about
     std::size_t transfers = 0, transfer_bytes = 0;  ///< of a replay on a device, for arguments on the host
     std::size_t constant_bytes =
         0;  ///< of arrays that the graph holds, those that passes have computed included

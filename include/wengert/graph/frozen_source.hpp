@@ -16,6 +16,7 @@ WENGERT_INLINE std::ostream& operator<<(std::ostream& out, const FreezeStats& s)
         << s.arena_lower_bound << "), constants " << s.constant_bytes << " bytes";
     if (s.uncompiled) out << "; " << s.uncompiled << " of the kernels are not compiled";
     if (s.uncompiled_loops) out << ", " << s.uncompiled_loops << " of them loops that run step by step";
+    if (s.host_conditions) out << "; the host decides about " << s.host_conditions << " loops and branches";
     if (s.transfers) out << "; " << s.transfers << " transfers of " << s.transfer_bytes << " bytes";
     for (const auto& f : s.failures)
         out << "\n  guard at " << to_string(f.at) << " failed " << f.count << " times";

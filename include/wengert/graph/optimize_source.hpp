@@ -123,6 +123,7 @@ WENGERT_INLINE void FrozenCore::note_plan(const FrozenPath& p)
     stats.threads = plan.threads;
     stats.uncompiled = plan.uncompiled;
     stats.uncompiled_loops = plan.uncompiled_loops;
+    stats.host_conditions = plan.host_conditions;
     stats.transfers = plan.transfers, stats.transfer_bytes = plan.transfer_bytes;
     stats.arena_bytes = plan.arena_bytes;
     stats.arena_lower_bound = plan.lower_bound;

@@ -54,6 +54,7 @@ FAKE_EXPORT Result cuMemAllocAsync(Address* p, std::size_t bytes, fake::Stream* 
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    if (fake::is_body(stream)) return fake::spoil(stream);
     if (const Result r = take_filled(p, bytes, fake::device_of(stream))) return r;
     fake::put(stream, [at = *p] { fake::fill_fresh(at); });
     return fake::success;
@@ -62,6 +63,7 @@ FAKE_EXPORT Result cuMemFreeAsync(Address p, fake::Stream* stream)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    if (fake::is_body(stream)) return fake::spoil(stream);
     fake::put(stream, [p] { fake::give(p); });
     return fake::success;
 }

@@ -5,6 +5,7 @@ namespace {
 
 struct Blas {
     fake::Stream* stream = nullptr;
+    void* workspace = nullptr;  ///< the caller's, for this stream
 };
 
 template <class T>
@@ -33,6 +34,8 @@ fake::Result products(const char* name, Blas* blas, int ta, int tb, int m, int n
     if (m < 0 || n < 0 || k < 0 || lda < (ta ? k : m) || ldb < (tb ? n : k) || ldc < m || lda < 1 ||
         ldb < 1 || ldc < 1)
         return 7;  // CUBLAS_STATUS_INVALID_VALUE
+    // without one it takes memory as it is written down, which no body may
+    if (!blas->workspace && fake::is_body(blas->stream)) return fake::spoil(blas->stream);
     fake::put(blas->stream, [=, alpha = *alpha, beta = *beta] {
         for (int i = 0; i < count; ++i)
             product(ta != 0, tb != 0, m, n, k, alpha, a + i * to_a, lda, b + i * to_b, ldb, beta,
@@ -52,7 +55,15 @@ FAKE_EXPORT fake::Result cublasCreate_v2(Blas** blas)
 }
 FAKE_EXPORT fake::Result cublasSetStream_v2(Blas* blas, fake::Stream* stream)
 {
-    blas->stream = stream;
+    blas->stream = stream, blas->workspace = nullptr;
+    return 0;
+}
+FAKE_EXPORT fake::Result cublasSetWorkspace_v2(Blas* blas, void* workspace, std::size_t bytes)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (!fake::is_live(reinterpret_cast<fake::Address>(workspace), bytes)) return 7;
+    blas->workspace = workspace;
     return 0;
 }
 FAKE_EXPORT fake::Result cublasSgemm_v2(Blas* h, int ta, int tb, int m, int n, int k, const float* alpha,

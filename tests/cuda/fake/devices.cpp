@@ -3,6 +3,10 @@
 
 #include <cstdio>
 
+namespace fake {
+int version() { return number_of("VERSION", 12000); }
+}  // namespace fake
+
 using fake::Result;
 
 FAKE_EXPORT Result cuInit(unsigned) { return fake::Call(__func__).result; }
@@ -10,7 +14,7 @@ FAKE_EXPORT Result cuDriverGetVersion(int* version)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    *version = fake::number_of("VERSION", 12000);
+    *version = fake::version();
     return fake::success;
 }
 FAKE_EXPORT Result cuGetErrorName(Result r, const char** name)
@@ -22,6 +26,8 @@ FAKE_EXPORT Result cuGetErrorName(Result r, const char** name)
             : r == 500 ? "CUDA_ERROR_NOT_FOUND"
             : r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
             : r == 900 ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
+            : r == 801 ? "CUDA_ERROR_NOT_SUPPORTED"
+            : r == 901 ? "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"
             : r == 905 ? "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"
             : r == 999 ? "CUDA_ERROR_UNKNOWN"
                        : nullptr;
@@ -69,6 +75,7 @@ FAKE_EXPORT Result cuDeviceGetAttribute(int* value, int attribute, int)
 static char contexts[fake::most_devices];
 static thread_local int current = 0;
 int fake::current_device() { return current; }
+void* fake::context() { return &contexts[current]; }
 
 FAKE_EXPORT Result cuDevicePrimaryCtxRetain(void** context, int device)
 {

@@ -24,6 +24,11 @@
 // stays, as on a device. Copies of what is no device memory are refused. Each device has memory, streams and events of its own: a
 // kernel that touches another device's memory is a segmentation fault, and work for a stream of another context is error 400.
 //
+// Nodes of a graph run after those that they depend on, else the last one first. Conditional nodes (from version 12040 on; a call before is
+// error 700) look at a number that begins anew with each launch and that kernels of that launch alone set. Refused are what a driver
+// refuses: a condition without a node, or with two, a second executable of such a graph, one in another graph, memory that is taken in a
+// body, also by cuBLAS without a workspace. A body whose capture fails is freed, and who ends the graph around it ends the process.
+//
 // The driver and the kernels may be compiled with sanitizers (WENGERT_SANITIZED_CUDA in cuda.cmake): then nothing reads a byte of
 // device memory or of a block's shared memory that was not taken, and accesses are aligned.
 //
@@ -97,9 +102,13 @@ bool red_zones_are_whole();
 
 /// Streams.
 struct Stream;
+Stream* existing(Stream* s);  ///< the default streams of each device are the numbers 0, 1 and 2
 void put(Stream* s, std::function<void()> work);
 int device_of(Stream* s);
-Result run(Stream* s);  ///< until all that it was given is done
+/// Does it write the body of a conditional node? Nothing takes or gives memory there.
+bool is_body(Stream* s);
+Result spoil(Stream* s);  ///< what it writes is lost
+Result run(Stream* s);    ///< until all that it was given is done
 Result run_all();
 void drop_all_work();
 
@@ -110,7 +119,9 @@ struct Dimensions {
 struct Now {
     Dimensions thread, block, threads, blocks;
     void (*barrier)();
+    void (*set_condition)(std::uint64_t, unsigned);
 };
+void set_condition(std::uint64_t handle, unsigned value);  ///< cudaGraphSetConditional of a kernel
 struct Kernel {
     void (*invoke)(void** parameters);
     int count;
@@ -124,6 +135,8 @@ void set_order(Order order, unsigned seed);
 
 std::string setting(const char* name);
 int number_of(const char* name, int otherwise);
+int version();    ///< of the driver
+void* context();  ///< of all devices
 
 /// What the host's compiler makes of a kernel's text; "" where it refuses.
 std::string shared_object(const std::string& text, std::string& log);

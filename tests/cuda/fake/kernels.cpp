@@ -165,7 +165,7 @@ void set_order(Order order, unsigned seed)
 
 void run_kernel(const Kernel& k, void** parameters, Dimensions blocks, Dimensions threads)
 {
-    now_running = {{}, {}, threads, blocks, &Block::barrier};
+    now_running = {{}, {}, threads, blocks, &Block::barrier, &set_condition};
     Block block(k, parameters);
     for (const unsigned i : in_order(blocks.x * blocks.y * blocks.z)) {
         now_running.block = place(i, blocks);

@@ -7,6 +7,7 @@ struct Dimensions {
 struct Now {
     Dimensions thread, block, threads, blocks;
     void (*barrier)();
+    void (*set_condition)(unsigned long, unsigned);
 };
 struct Kernel {
     void (*invoke)(void**);
@@ -54,6 +55,10 @@ void* memcpy(void*, const void*, unsigned long);
 #define blockDim (fake_now->threads)
 #define gridDim (fake_now->blocks)
 inline void __syncthreads() { fake_now->barrier(); }
+extern "C" inline void cudaGraphSetConditional(unsigned long long handle, unsigned value)
+{
+    fake_now->set_condition(handle, value);
+}
 inline float sqrtf(float x) { return __builtin_sqrtf(x); }
 inline double sqrt(double x) { return __builtin_sqrt(x); }
 inline float fabsf(float x) { return __builtin_fabsf(x); }

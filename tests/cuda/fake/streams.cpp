@@ -1,38 +1,14 @@
-// Streams of the fake devices, events, and graphs that are written down: see fake.hpp.
-#include "fake.hpp"
+// Streams of the fake devices, and events: see fake.hpp.
+#include "graphs.hpp"
 
 #include <algorithm>
 #include <cstdlib>
-#include <deque>
 #include <map>
 #include <memory>
 #include <random>
 #include <vector>
 
 namespace fake {
-
-/// How often an event has been recorded, and how many of those its streams have come to.
-struct Event {
-    std::uint64_t recorded = 0, reached = 0;
-    Stream* stream = nullptr;
-    int device = current_device();
-};
-struct Work {
-    std::function<void()> run;
-    std::shared_ptr<Event> event = {};  ///< which it waits for
-    std::uint64_t reached = 0;
-    bool ready() const { return !event || event->reached >= reached; }
-};
-struct Stream {
-    int device = current_device();
-    std::deque<Work> work;
-    bool captures = false, spoilt = false;  ///< it writes down; somebody has waited for what it writes
-    std::vector<std::function<void()>> written = {};
-};
-/// Work that was written down.
-struct Graph {
-    std::vector<std::function<void()>> work;
-};
 
 namespace {
 
@@ -100,7 +76,6 @@ void drop_all_work()
     for (const auto& s : state().streams) s->work.clear();
     for (const auto& [_, e] : state().events) e->reached = e->recorded;
 }
-/// The default streams of each device are the numbers 0, 1 and 2.
 Stream* existing(Stream* s)
 {
     const auto number = reinterpret_cast<std::uintptr_t>(s);
@@ -117,7 +92,7 @@ int device_of(Stream* s) { return existing(s)->device; }
 void put(Stream* s, std::function<void()> work)
 {
     s = existing(s);
-    if (s->captures) return s->written.push_back(std::move(work));
+    if (s->captures) return write(*s, std::move(work));
     s->work.push_back({std::move(work)});
     if (s->work.size() > 20000) run(s);
 }
@@ -154,58 +129,6 @@ FAKE_EXPORT Result cuStreamSynchronize(fake::Stream* stream)
     stream = fake::existing(stream);
     if (stream->captures) return stream->spoilt = true, 900;
     return fake::run(stream);
-}
-FAKE_EXPORT Result cuStreamIsCapturing(fake::Stream* stream, int* status)
-{
-    const fake::Call call(__func__);
-    if (call.result) return call.result;
-    stream = fake::existing(stream);
-    *status = !stream->captures ? 0 : stream->spoilt ? 2 : 1;
-    return fake::success;
-}
-FAKE_EXPORT Result cuStreamBeginCapture_v2(fake::Stream* stream, int)
-{
-    const fake::Call call(__func__);
-    if (call.result) return call.result;
-    if (stream->captures) return fake::invalid_value;
-    stream->captures = true, stream->spoilt = false;
-    stream->written.clear();
-    return fake::success;
-}
-FAKE_EXPORT Result cuStreamEndCapture(fake::Stream* stream, fake::Graph** graph)
-{
-    const fake::Call call(__func__);
-    stream->captures = false;
-    if (call.result) return call.result;
-    if (stream->spoilt) return 901;
-    *graph = new fake::Graph{std::move(stream->written)};
-    return fake::success;
-}
-FAKE_EXPORT Result cuGraphInstantiateWithFlags(fake::Graph** exec, fake::Graph* graph, unsigned long long)
-{
-    const fake::Call call(__func__);
-    if (call.result) return call.result;
-    *exec = new fake::Graph(*graph);
-    return fake::success;
-}
-FAKE_EXPORT Result cuGraphLaunch(fake::Graph* exec, fake::Stream* stream)
-{
-    const fake::Call call(__func__);
-    if (call.result) return call.result;
-    for (const auto& work : exec->work) fake::put(stream, work);
-    return fake::success;
-}
-FAKE_EXPORT Result cuGraphDestroy(fake::Graph* graph)
-{
-    const fake::Call call(__func__);
-    delete graph;
-    return call.result;
-}
-FAKE_EXPORT Result cuGraphExecDestroy(fake::Graph* exec)
-{
-    const fake::Call call(__func__);
-    delete exec;
-    return call.result;
 }
 FAKE_EXPORT Result cuEventCreate(fake::Event** event, unsigned)
 {

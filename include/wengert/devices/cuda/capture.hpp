@@ -37,6 +37,9 @@ private:
     OrderedRuns runs_;
 };
 
+/// CU_STREAM_CAPTURE_MODE_RELAXED
+inline constexpr int whatever_else_is_called = 2;
+
 /// While it lives this thread's work on the device is written down and not done; other threads' is not. What waits for the device, or
 /// copies from or to the host, throws DeviceError.
 class Capture {
@@ -46,10 +49,9 @@ public:
         const Driver& d = Driver::get();
         Stream*& stream = of(gpu).stream;
         constexpr unsigned beside_others = 1;
-        constexpr int whatever_else_is_called = 2;
         if (!stream) check(d.make_stream(&stream, beside_others), "cuStreamCreate");
         check(d.begin_capture(stream, whatever_else_is_called), "cuStreamBeginCapture");
-        now_.pool = &gpu.pool(), now_.stream = stream;
+        now_.pool = &gpu.pool(), now_.stream = stream, now_.inner = &of(gpu).inner;
         capturing_now = &now_;
     }
     Capture(const Capture&) = delete;
@@ -76,16 +78,19 @@ private:
     struct One {
         std::mutex mutex;
         Stream* stream = nullptr;
+        std::vector<Stream*> inner;
     };
     static One& of(const Gpu& gpu)
     {
         static auto* const all = new std::array<One, Gpu::most>;
         return (*all)[static_cast<std::size_t>(gpu.ordinal())];
     }
-    /// Null where the driver has given up on it.
+    /// Null where the driver has given up on it. One that has lost a body is left as it is, with its streams: libcuda frees such a body
+    /// when its own capture ends, and again with the graph around it (github.com/NVIDIA/cuda-python/issues/2918).
     WorkGraph* written()
     {
         capturing_now = nullptr;
+        if (now_.lost) return of(gpu_).stream = nullptr, of(gpu_).inner.clear(), nullptr;
         WorkGraph* graph = nullptr;
         const bool good = Driver::get().end_capture(now_.stream, &graph) == success;
         return good ? graph : nullptr;

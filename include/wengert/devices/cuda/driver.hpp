@@ -31,10 +31,15 @@ protected:
             reason = "CUDA: " + name + " was not found";
             return;
         }
-        each_function(static_cast<Functions&>(*this), [this](auto*& f, const char* symbol) {
+        const auto look_for = [this](auto*& f, const char* symbol) {
             f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(::dlsym(handle_, symbol));
+        };
+        each_function(static_cast<Functions&>(*this), [&](auto*& f, const char* symbol) {
+            look_for(f, symbol);
             if (!f && reason.empty()) reason = "CUDA: " + name + " has no function " + symbol;
         });
+        if constexpr (requires(Functions& f) { each_later_function(f, look_for); })
+            each_later_function(static_cast<Functions&>(*this), look_for);
     }
 
 private:
@@ -58,6 +63,12 @@ public:
     static constexpr int oldest = 12000;
     int devices = 0;
     int made = 0;  ///< its version, 12040 for 12.4
+
+    /// Can a part of what is written down run as often as a number on the device says?
+    bool has_conditions() const noexcept
+    {
+        return made >= 12040 && make_condition && add_node && begin_capture_to && capture_info && set_last;
+    }
 
     /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
     std::string text(Result r) const

@@ -130,6 +130,7 @@ public:
             queue().refuse_capture();
     }
     Pool& pool() noexcept { return *pool_; }
+    Context* context() const noexcept { return context_; }
 
     void from_host(std::byte* to, const void* from, std::size_t bytes) const
     {

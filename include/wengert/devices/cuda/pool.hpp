@@ -43,8 +43,12 @@ struct Capturing {
     const Pool* pool = nullptr;
     Stream* stream = nullptr;
     std::vector<std::pair<std::byte*, std::size_t>> kept = {};
-    const std::byte* key = nullptr;  ///< where the next draw will find the two numbers of its key
-    bool asked = false;              ///< elements that are positions have been looked at
+    const std::byte* key = nullptr;         ///< where the next draw will find the two numbers of its key
+    bool asked = false;                     ///< elements that are positions have been looked at
+    std::vector<Stream*>* inner = nullptr;  ///< for bodies of conditional nodes, by depth
+    std::size_t depth = 0;                  ///< in how many bodies this is
+    bool lost = false;                      ///< the driver has given up on a body
+    std::byte* workspace = nullptr;         ///< cuBLAS's in bodies
 };
 inline constinit thread_local Capturing* capturing_now __attribute__((visibility("default"))) = nullptr;
 

@@ -16,6 +16,7 @@ struct Module;
 struct Function;
 struct WorkGraph;      ///< CUgraph: work that was written down
 struct WorkGraphExec;  ///< CUgraphExec: made ready to be done
+struct WorkNode;       ///< CUgraphNode: a piece of it
 struct Program;        ///< nvrtcProgram
 struct Blas;           ///< cublasHandle_t
 
@@ -29,6 +30,20 @@ enum class Attribute : int {
     compute_minor = 76,
     memory_pools = 115,
 };
+
+/// CUgraphNodeParams of a node whose bodies run as a condition says.
+struct ConditionalParameters {
+    enum Kind : int { once = 0, repeatedly = 1 };
+    int type = 13;  ///< CU_GRAPH_NODE_TYPE_CONDITIONAL
+    int zero[3] = {};
+    unsigned long long condition = 0;
+    Kind kind = once;
+    unsigned size = 1;             ///< how many bodies
+    WorkGraph** bodies = nullptr;  ///< made by the driver
+    Context* context = nullptr;
+    long long zeros[26] = {};
+};
+static_assert(sizeof(ConditionalParameters) == 256);
 
 /// libcuda.
 struct DriverFunctions {
@@ -73,6 +88,16 @@ struct DriverFunctions {
     Result (*launch_graph)(WorkGraphExec*, Stream*);
     Result (*end_graph)(WorkGraph*);
     Result (*end_executable)(WorkGraphExec*);
+    // those of drivers from 12.4 on
+    Result (*make_condition)(unsigned long long* condition, WorkGraph*, Context*, unsigned first,
+                             unsigned flags);
+    Result (*add_node)(WorkNode**, WorkGraph*, WorkNode* const* after, const void* edges, std::size_t count,
+                       ConditionalParameters*);
+    Result (*begin_capture_to)(Stream*, WorkGraph*, WorkNode* const* after, const void* edges,
+                               std::size_t count, int mode);
+    Result (*capture_info)(Stream*, int* status, unsigned long long* id, WorkGraph**, WorkNode* const** last,
+                           std::size_t* count);
+    Result (*set_last)(Stream*, WorkNode** last, std::size_t count, unsigned flags);
 };
 
 template <class Find> void each_function(DriverFunctions& f, const Find& find)
@@ -117,6 +142,15 @@ template <class Find> void each_function(DriverFunctions& f, const Find& find)
     find(f.end_graph, "cuGraphDestroy");
     find(f.end_executable, "cuGraphExecDestroy");
 }
+/// Null where the driver is older.
+template <class Find> void each_later_function(DriverFunctions& f, const Find& find)
+{
+    find(f.make_condition, "cuGraphConditionalHandleCreate");
+    find(f.add_node, "cuGraphAddNode_v2");
+    find(f.begin_capture_to, "cuStreamBeginCaptureToGraph");
+    find(f.capture_info, "cuStreamGetCaptureInfo_v2");
+    find(f.set_last, "cuStreamUpdateCaptureDependencies");
+}
 
 /// libnvrtc.
 struct CompilerFunctions {
@@ -160,6 +194,7 @@ struct BlasFunctions {
                          int ldc, long long to_next_c, int count);
     Result (*make)(Blas**);
     Result (*set_stream)(Blas*, Stream*);
+    Result (*set_workspace)(Blas*, void*, std::size_t bytes);  ///< of the stream that is set
     Gemm<float>* gemm_f32;
     Gemm<double>* gemm_f64;
     Gemms<float>* gemms_f32;
@@ -170,6 +205,7 @@ template <class Find> void each_function(BlasFunctions& f, const Find& find)
 {
     find(f.make, "cublasCreate_v2");
     find(f.set_stream, "cublasSetStream_v2");
+    find(f.set_workspace, "cublasSetWorkspace_v2");
     find(f.gemm_f32, "cublasSgemm_v2");
     find(f.gemm_f64, "cublasDgemm_v2");
     find(f.gemms_f32, "cublasSgemmStridedBatched");

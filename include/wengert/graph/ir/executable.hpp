@@ -15,6 +15,7 @@ struct PlanStats {
     std::size_t threads = 1;      ///< that long steps are spread over; 1 where none is long enough
     std::size_t uncompiled = 0;   ///< kernels that a compiling backend leaves to the library
     std::size_t uncompiled_loops = 0;  ///< loops and branches among them: they run step by step
+    std::size_t host_conditions = 0;   ///< loops and branches on a device that the host decides about
     std::size_t transfers = 0,
                 transfer_bytes = 0;  ///< between the host and a device, of arguments on the host
 };

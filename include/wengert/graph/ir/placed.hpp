@@ -64,7 +64,11 @@ private:
         if (device == 0) return run_here(there, outputs);
         Executable* const e = runs_on(device) ? &on(device) : nullptr;
         const OnDevice now(device);
-        if (e) return e->run(there, outputs);
+        if (e) {
+            const std::size_t guards = e->run(there, outputs);
+            if (e->news) take_news(*e);
+            return guards;
+        }
         Call call{this, 0};
         auto made = device_table(device).host_call(run_call, &call, there.data(), there.size());
         if (!made.empty() || call.done) outputs = std::move(made);
