@@ -36,7 +36,7 @@ foreach(run IN ITEMS backwards random:1 random:2)
     wengert_on_fake(cuda.${name} fake_cuda WENGERT_FAKE_CUDA_ORDER=${run} WENGERT_FAKE_CUDA_VERSION=13000 WENGERT_FAKE_CUDA_DEVICES=2)
 endforeach()
 # The oldest driver that has conditional nodes; cuda.test_cuda_conditions runs on one that has none.
-add_test(NAME cuda.conditions COMMAND test_cuda "[#test_cuda_conditions]")
+add_test(NAME cuda.conditions COMMAND test_cuda "-#" ${catch_strict} "[#test_cuda_conditions]")
 wengert_on_fake(cuda.conditions fake_cuda WENGERT_FAKE_CUDA_VERSION=12040)
 add_test(NAME cuda.driver_only COMMAND test_cuda "~[once]" "~[libraries]")
 wengert_on_fake(cuda.driver_only fake_cuda_driver)
