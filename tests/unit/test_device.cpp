@@ -1,5 +1,6 @@
 // Devices: tensors that lie where the host cannot touch them (wengert/devices/apart.hpp) give what those of the host give.
 #include <wengert/devices/apart.hpp>
+#include <wengert/ops/dlpack.hpp>
 #include <wengert/wengert.hpp>
 
 #include <sstream>
@@ -204,4 +205,15 @@ TEST_CASE("a frozen function on another device", "[device]")
         for (int k = 0; k < 5; ++k) y = run(wg::Key(static_cast<std::uint64_t>(k)), some({4, 3}));
         return y + w;
     });
+}
+
+TEST_CASE("other libraries are given elements of the host", "[device]")
+{
+    const wg::OnDevice there(wg::apart::device());
+    const Tensor<double> x = {1.0, 2.0, 3.0};
+    REQUIRE(is_apart(x));
+    wg::dlpack::Managed* const lent = wg::to_dlpack(x);
+    CHECK(!wg::apart::contains(static_cast<const std::byte*>(lent->array.data)));
+    CHECK(static_cast<const double*>(lent->array.data)[2] == 3.0);
+    lent->end(lent);
 }

@@ -43,6 +43,7 @@ template <class V, class J> struct UserKernel {
     cuda::Kernel kernel;
     V vjp;
     J jvp;
+    std::string key = "user " + Hash128().add(kernel.source).text();  ///< of the text
 };
 
 /// Numbers that a kernel is given by value.
@@ -79,19 +80,16 @@ inline cuda::Kernel::Extents grid_of(const cuda::Kernel& k, const Shape& shape)
     const std::size_t threads = std::max(std::size_t{k.block.x} * k.block.y * k.block.z, std::size_t{1});
     return {static_cast<unsigned>((element_count(shape) + threads - 1) / threads)};
 }
-inline Function* function_of(Gpu& gpu, const cuda::Kernel& k)
+inline Function* function_of(Gpu& gpu, const cuda::Kernel& k, const std::string& key)
 {
-    Hash128 key;
-    key.add(k.source);
-    Function* const f =
-        Kernels::of(gpu).find(gpu, "user " + key.text(), k.entry.c_str(), [&] { return k.source; });
+    Function* const f = Kernels::of(gpu).find(gpu, key, k.entry.c_str(), [&] { return k.source; });
     if (!f) refuse(Kernels::available() ? "CUDA: the kernel has no text" : Compiler::get().reason);
     return f;
 }
 
 /// Launches it on contiguous blocks of a device.
-inline Ref<Block> launch_user(const cuda::Kernel& k, DType dtype, const std::vector<Ref<Block>>& in,
-                              std::span<void* const> scalars)
+inline Ref<Block> launch_user(const cuda::Kernel& k, const std::string& key, DType dtype,
+                              const std::vector<Ref<Block>>& in, std::span<void* const> scalars)
 {
     const std::uint8_t device = in[0]->device();
     Gpu& gpu = gpu_with(device);
@@ -113,8 +111,8 @@ inline Ref<Block> launch_user(const cuda::Kernel& k, DType dtype, const std::vec
     parameters.push_back(&n);
     parameters.insert(parameters.end(), scalars.begin(), scalars.end());
     const cuda::Kernel::Extents grid = grid_of(k, shape);
-    check(Driver::get().launch(function_of(gpu, k), grid.x, grid.y, grid.z, k.block.x, k.block.y, k.block.z,
-                               k.shared, gpu.stream(), parameters.data(), nullptr),
+    check(Driver::get().launch(function_of(gpu, k, key), grid.x, grid.y, grid.z, k.block.x, k.block.y,
+                               k.block.z, k.shared, gpu.stream(), parameters.data(), nullptr),
           "cuLaunchKernel");
     gpu.asked();
     device_table(device).counts->kernels.fetch_add(1, std::memory_order_relaxed);
@@ -157,7 +155,7 @@ template <class V, class J, class D, class... S> struct UserKernelCall {
         }(std::make_index_sequence<n>());
         return std::apply(
             [&](auto... s) {
-                return placed(launch_user(kernel->kernel, dtype_of<T>(), in,
+                return placed(launch_user(kernel->kernel, kernel->key, dtype_of<T>(), in,
                                           std::array<void*, sizeof...(S)>{static_cast<void*>(&s)...}),
                               users);
             },

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "../array/elsewhere.hpp"
 #include "../tape/tensor_impl.hpp"
 
 namespace wengert {
@@ -174,7 +175,7 @@ template <class M, class F> Ref<Block> taken_over(M* m, const F& lend)
 template <class M = dlpack::Managed, class T>
 M* to_dlpack(const Tensor<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const Ref<Block>& b = detail::exported_elements(x, at);
+    const Ref<Block> b = on_host(detail::exported_elements(x, at));
     return detail::exported<M>(*b, {dlpack::host, 0}, std::make_shared<const Ref<Block>>(b));
 }
 

@@ -20,10 +20,6 @@ struct DeviceMemory {
     std::int64_t allocations = 0, reuses = 0;    ///< buffers from the driver, and from the pool
 };
 
-}  // namespace wengert
-
-namespace wengert {
-
 /// Memory of a device from somebody else: buffers are asked for and given back in the order of a stream (CUstream), and kept for reuse
 /// between (cuda::keep). Neither function may use tensors of that device.
 struct DeviceAllocator {
