@@ -127,8 +127,9 @@ FAKE_EXPORT Result nvrtcCompileProgram(Program* p, int count, const char* const*
     for (int i = 0; i < count; ++i)
         if (const char* const at = std::strstr(options[i], "architecture="))
             p->architecture = std::atoi(std::strchr(at, '_') + 1);
+    if (!compile_by_nvrtc(*p, count, options) || !compile_here(*p)) return failed;
     keep(*p);
-    return compile_by_nvrtc(*p, count, options) && compile_here(*p) ? 0 : failed;
+    return 0;
 }
 FAKE_EXPORT Result nvrtcGetCUBINSize(Program* p, std::size_t* size)
 {

@@ -183,7 +183,7 @@ private:
 inline AnyTensor variable_of(const AnyTensor& x, std::size_t level)
 {
     return {x.value, with_real(x.value->dtype, [&]<class T>() {
-                return identity_node<T>(x, T(0), Tape::bit(level), level, {});
+                return identity_node<T>(x, 0, Tape::bit(level), level, {});
             })};
 }
 

@@ -49,7 +49,7 @@ inline ValueId simplify_add(Rewrite& r, GraphNode& n, bool floating)
             if (const ValueId v = instead(r, n, x); v != no_value) return v;
     }
     if (!floating) return no_value;
-    for (const std::size_t k : {1, 0})
+    for (const std::size_t k : {std::size_t{1}, std::size_t{0}})
         if (const ValueId y = negated(r, n, n.inputs[k]); y != no_value)
             return turn_into(r, n, Fn::subtract, {n.inputs[1 - k], y});
     return no_value;
