@@ -130,11 +130,7 @@ protected:
             if (shape[d] != to[to.size() - shape.size() + d]) there[d] = "0";
         return value(v, there, known);
     }
-    bool is_literal(ValueId v) const
-    {
-        double value;
-        return text_literal(g_, layouts_, v, value) != nullptr;
-    }
+    bool is_literal(ValueId v) const { return wengert::detail::is_literal(g_, layouts_, v); }
     std::string literal(ValueId v) const
     {
         double value = 0;

@@ -27,6 +27,11 @@ inline const double* text_literal(const Graph& g, const tiling::Layouts& layouts
     const bool simple = std::abs(value) <= 1024 && value * 8 == std::trunc(value * 8);
     return simple && !(value == 0 && std::signbit(value)) ? &value : nullptr;
 }
+inline bool is_literal(const Graph& g, const tiling::Layouts& layouts, ValueId v)
+{
+    double value;
+    return text_literal(g, layouts, v, value) != nullptr;
+}
 
 /// The program of a node of a graph, over vectors or over plain numbers.
 inline TypedProgram program_of(const Graph& g, const tiling::Layouts& layouts, ValueId v, bool plain = false)
@@ -95,11 +100,7 @@ protected:
         out_ += filled(text, arguments...) + "\n";
     }
     const char* type(ValueId v) const { return c_type(g_.node(v).dtype, Dialect::vectors); }
-    bool is_literal(ValueId v) const
-    {
-        double value;
-        return text_literal(g_, layouts_, v, value) != nullptr;
-    }
+    bool is_literal(ValueId v) const { return wengert::detail::is_literal(g_, layouts_, v); }
     std::string literal(ValueId v) const
     {
         double value = 0;
