@@ -5,6 +5,7 @@
     bench/cost.py --quick               its user seconds, the best of three: compare within one table only
     bench/cost.py --beside FOLDER       the same of another checkout in the same run, in turn with this one
     bench/cost.py --only empty freeze   some of the programs        --print   the table alone, nothing is written
+    bench/cost.py --lines [--beside …]  counts the lines of each folder instead, into bench/results/lines.json: a second
 """
 import argparse
 import os
@@ -91,6 +92,29 @@ def header_lines(checkout):
     return sum(len(p.read_text().splitlines()) for p in pathlib.Path(checkout, "include").rglob("*.hpp"))
 
 
+def lines_of(checkout, folder):
+    """Headers, lines, lines of code and of comments of a folder of include/wengert, without its subfolders."""
+    texts = [p.read_text().splitlines() for p in pathlib.Path(checkout, "include/wengert", folder).glob("*.hpp")]
+    lines = [line.strip() for text in texts for line in text]
+    comments = sum(line.startswith("//") for line in lines)
+    bare = re.compile(r"[{}();\s]*|#.*|(namespace .*\{|\}  // namespace.*)")
+    code = sum(not line.startswith("//") and not bare.fullmatch(line) for line in lines)
+    return [f"{n:,}" if n else "–" for n in (len(texts), len(lines), code, comments)]
+
+
+def count_lines(checkouts):
+    names = {str(p.parent.relative_to(pathlib.Path(c, "include/wengert"))) for c in checkouts
+             for p in pathlib.Path(c, "include/wengert").rglob("*.hpp")}
+    columns, rows = ["folder"], [[f"`{name}/`" if name != "." else "the umbrellas"] for name in sorted(names)]
+    for checkout in checkouts:
+        mark = f" of `{commit_of(checkout)[:7]}`" if len(checkouts) > 1 else ""
+        columns += ["headers" + mark, "lines", "code", "comments"]
+        for row, name in zip(rows, sorted(names)):
+            row += lines_of(checkout, name)
+    how = "Counted by bench/cost.py --lines; code without braces of their own, includes and namespaces"
+    return how, columns, rows
+
+
 def commit_of(checkout):
     return subprocess.run(["git", "-C", checkout, "rev-parse", "--short=12", "HEAD"], capture_output=True,
                           text=True).stdout.strip()
@@ -103,9 +127,14 @@ def main():
     parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=list(PROGRAMS))
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--print", action="store_true")
+    parser.add_argument("--lines", action="store_true")
     args = parser.parse_args()
     compiler = os.environ.get("CXX", "g++")
     checkouts = [*([args.beside] if args.beside else []), str(ROOT)]
+    if args.lines:
+        how, columns, rows = count_lines(checkouts)
+        print(tables.markdown(columns, rows))
+        return None if args.print else tables.store("lines", how, columns=columns, rows=rows)
     way = "user seconds" if args.quick else "perf" if perf_counts() else "callgrind"
     rows = []
     for program, flags in ROWS:

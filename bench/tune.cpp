@@ -21,7 +21,6 @@ wg::FreezeOptions as_written()
 {
     wg::FreezeOptions o;
     o.check = false;
-    o.passes.off = {"recompute"};
     return o;
 }
 

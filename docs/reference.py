@@ -65,7 +65,7 @@ TASKS = {
     "Primitives of your own": "apply=- apply_elementwise=- apply_variadic=- record=- wrt=- Uses=- Site=- rule_text=- sum_to=-",
 }
 # Takes a line or an Operand, or lies in memory:: or tree::, and is for the library's own use.
-INTERNAL = set("""operand zero_where_undefined zeros_block run differentiate apply_operator HoldersText TapeSize holders tape_size
+INTERNAL = set("""operand zero_where_undefined zeros_block apply_operator HoldersText TapeSize holders tape_size
     Injection injection maybe_fail Pool Cells Operand LiteralOperand Padding Total Indices contains_leaf
     contains_number is_number is_empty_leaf DenseElements""".split())
 LINES = {  # what a comment in one place cannot say

@@ -1,7 +1,9 @@
 // Comparing functions as they run with the graphs that a trace makes of them.
 #pragma once
 
+#include <wengert/graph/compiler.hpp>
 #include <wengert/graph/control.hpp>
+#include <wengert/graph/loops/body_plan.hpp>
 #include <wengert/ops/cast.hpp>
 #include <wengert/ops/creation.hpp>
 
@@ -34,16 +36,37 @@ template <class F> auto as_graph(const F& f)
     };
 }
 
-/// The graph's results, interpreted, against f's: the same bits.
+/// check(results) of the graph that f is for these arguments: node by node, steps of loops, too, and compiled.
+template <class Check, class F, class... X>
+void each_way(const std::size_t results, const Check& check, const F& f, const X&... x)
+{
+    const auto* const compiler = detail::body_compiler().exchange(nullptr);
+    {
+        const Graph g = graph_of(f, x...);
+        REQUIRE(g.outputs().size() == results);
+        const auto values = interpret(g, blocks_of(x...));
+        std::vector<Ref<Block>> out;
+        for (ValueId v : g.outputs()) out.push_back(readable(values[v]));
+        check(out);
+    }
+    detail::body_compiler().store(compiler);
+    std::vector<Ref<Block>> in = blocks_of(x...), out;
+    for (Ref<Block>& b : in) b = contiguous(on_host(b));  // executables run on the host
+    tile.compile(graph_of(f, x...), {})->run(in, out);
+    for (Ref<Block>& b : out) b = readable(b);
+    check(out);
+}
+
+/// The graph's results against f's: the same bits.
 template <class F, class... X> void check_traced(const F& f, const X&... x)
 {
     std::vector<AnyTensor> expected;
     tree::for_each([&](const auto& t) { expected.push_back(t.any()); }, f(x...));
-    const Graph g = graph_of(f, x...);
-    const auto values = interpret(g, blocks_of(x...));
-    REQUIRE(g.outputs().size() == expected.size());
-    for (std::size_t k = 0; k < expected.size(); ++k)
-        CHECK(same_elements(*readable(values[g.outputs()[k]]), *readable(expected[k].value)));
+    const auto check = [&](const std::vector<Ref<Block>>& out) {
+        for (std::size_t k = 0; k < expected.size(); ++k)
+            CHECK(same_elements(*out[k], *readable(expected[k].value)));
+    };
+    each_way(expected.size(), check, f, x...);
 }
 
 /// The same for derivatives, whose sums may be added up in another order.
@@ -52,14 +75,14 @@ template <class F, class... X> void check_close(const F& f, const X&... x)
     std::vector<Tensor<double>> expected;
     const auto add = [&]<class T>(const Tensor<T>& t) { expected.push_back(cast<double>(t)); };
     tree::for_each(add, f(x...));
-    const Graph g = graph_of(f, x...);
-    const auto values = interpret(g, blocks_of(x...));
-    REQUIRE(g.outputs().size() == expected.size());
-    for (std::size_t k = 0; k < expected.size(); ++k) {
-        Tensor<double> actual;
-        with_dtype(values[g.outputs()[k]]->dtype, [&]<class T>() {
-            actual = cast<double>(Tensor<T>(AnyTensor{values[g.outputs()[k]], {}}));
-        });
-        CHECK(allclose(actual, expected[k], g.node(g.outputs()[k]).dtype == DType::float32 ? 1e-5 : 1e-12));
-    }
+    const auto check = [&](const std::vector<Ref<Block>>& out) {
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+            Tensor<double> actual;
+            with_dtype(out[k]->dtype, [&]<class T>() {
+                actual = cast<double>(Tensor<T>(AnyTensor{out[k], {}}));
+            });
+            CHECK(allclose(actual, expected[k], out[k]->dtype == DType::float32 ? 1e-5 : 1e-12));
+        }
+    };
+    each_way(expected.size(), check, f, x...);
 }

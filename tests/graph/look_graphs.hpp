@@ -2,7 +2,7 @@
 #pragma once
 
 #include <wengert/graph/control.hpp>
-#include <wengert/graph/look/functions.hpp>
+#include <wengert/graph/look/text.hpp>
 #include <wengert/ops/gemm.hpp>
 #include <wengert/wengert.hpp>
 
@@ -38,13 +38,54 @@ template <class T, class F> Graph with_gradients(F f, const std::vector<Tensor<T
 {
     std::vector<AnyTensor> any;
     for (const auto& x : inputs) any.push_back(x.any());
-    return wg::differentiate(traced(
+    return traced(
         [&](const std::vector<AnyTensor>& in) {
             std::vector<Tensor<T>> x;
             for (const auto& a : in) x.push_back(Tensor<T>(a));
-            return std::vector<AnyTensor>{wg::sum(wg::square(f(x))).any()};
+            const auto loss = [&](const std::vector<Tensor<T>>& v) { return wg::sum(wg::square(f(v))); };
+            const auto [value, gradients] = wg::value_and_grad(loss)(x);
+            std::vector<AnyTensor> out{value.any()};
+            for (const Tensor<T>& g : gradients) out.push_back(g.any());
+            return out;
         },
-        any));
+        any);
+}
+
+/// Two graphs, part by part: what differs first, "" where nothing does. Lines of source are not looked at.
+inline std::string difference(const Graph& a, const Graph& b)
+{
+    const auto same_guard = [](const wg::Guard& x, const wg::Guard& y) {
+        return x.value == y.value && x.what == y.what && wg::same_elements(*x.expected, *y.expected);
+    };
+    if (a.size() != b.size() || a.inputs() != b.inputs() || a.outputs() != b.outputs() ||
+        a.updates() != b.updates())
+        return "values, inputs, outputs or updates";
+    for (wg::ValueId v = 0; v < a.size(); ++v) {
+        const wg::GraphNode &x = a.node(v), &y = b.node(v);
+        const char* what = x.kind != y.kind || x.index != y.index           ? "kind"
+                           : x.primitive != y.primitive                     ? "primitive"
+                           : x.dtype != y.dtype || !(x.shape == y.shape)    ? "type"
+                           : x.inputs != y.inputs || x.segment != y.segment ? "operands"
+                           : wg::fields_text(x) != wg::fields_text(y)       ? "parameters"
+                           : !x.constant                                    ? nullptr
+                           : !wg::same_elements(*wg::contiguous(x.constant), *wg::contiguous(y.constant))
+                               ? "elements"
+                               : nullptr;
+        if (what) return std::string(what) + " of %" + std::to_string(v);
+    }
+    const bool guards =
+        std::equal(a.guards().begin(), a.guards().end(), b.guards().begin(), b.guards().end(), same_guard);
+    return guards ? "" : "guards";
+}
+
+/// The outputs of a graph.
+inline std::vector<wg::Ref<wg::Block>> outputs_of(const Graph& g,
+                                                  const std::vector<wg::Ref<wg::Block>>& inputs)
+{
+    const auto values = wg::interpret(g, inputs);
+    std::vector<wg::Ref<wg::Block>> out;
+    for (wg::ValueId v : g.outputs()) out.push_back(wg::readable(values[v]));
+    return out;
 }
 
 struct Named {

@@ -167,7 +167,7 @@ inline bool same_graph(const Graph& a, const Graph& b)
 /// The names of a graph's operations that its outputs need, in order.
 inline std::string names(const Graph& g)
 {
-    const std::vector<bool> live = wg::passes::live_values(g);
+    const std::vector<bool> live = wg::live_values(g);
     std::string text;
     for (ValueId v = 0; v < g.size(); ++v)
         if (live[v] && g.node(v).primitive)

@@ -165,6 +165,20 @@ TEST_CASE("emitted headers give what the graph gives", "[emit]") { check(program
 
 TEST_CASE("emitted headers of less common operations", "[emit]") { check(corners()); }
 
+TEST_CASE("emitted positions that lie outside of an array, by little and by far", "[emit]")
+{
+    const D x = numbers<double>({7, 3}, 1);
+    std::vector<Program> list;
+    list.push_back(program<double>("rolled", {x}, [](const std::vector<D>& w, const auto& out) {
+        for (const std::int64_t by : {2, -2, 7, 19, -30}) out(roll(w[0], by, 0));
+    }));
+    list.push_back(program<double>("padded", {x}, [](const std::vector<D>& w, const auto& out) {
+        for (const PadMode mode : {PadMode::constant, PadMode::edge, PadMode::wrap, PadMode::reflect})
+            for (const std::int64_t width : {2, 6, 20}) out(pad(w[0], {{width, width + 1}, {1, 2}}, mode));
+    }));
+    check(list);
+}
+
 TEST_CASE("emitted products that are added know the zero-cotangent rule", "[emit]")
 {
     constexpr double infinity = std::numeric_limits<double>::infinity();

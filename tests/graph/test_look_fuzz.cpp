@@ -158,7 +158,7 @@ void try_it(const std::string& text, Outcome& outcome)
         } catch (const wg::Error&) {  // an index out of range
             ++outcome.failed;
         }
-        CHECK(wg::difference(g, wg::parse_graph(wg::to_text(g))) == "");
+        CHECK(difference(g, wg::parse_graph(wg::to_text(g))) == "");
     } catch (const wg::GraphTextError& e) {
         ++outcome.refused;
         if (e.line == 0) FAIL(e.what());

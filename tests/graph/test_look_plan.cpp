@@ -54,7 +54,7 @@ TEST_CASE("the plan of a graph: groups in order, buffers apart, lifetimes that c
     const GraphPlan plan = inspect(example.graph, tile);
     CHECK(plan.kernels.size() == executable->stats.kernels);
     CHECK(plan.arena_bytes == executable->stats.arena_bytes);
-    CHECK(plan.lower_bound == executable->stats.lower_bound);
+    CHECK(plan.lower_bound == executable->stats.arena_lower_bound);
     CHECK(plan.memory.size() > 2);
     look::check_plan(example.graph, plan);
     bool fused = false;

@@ -37,7 +37,7 @@ template <class F> Graph checked(const F& f, const Ref<wg::Block>& x, const wg::
     CHECK(same_values(run(g, {x}), run(h, {x})));
     CHECK(same_graph(h, wg::optimize(h, options)));
     for (const wg::passes::Pass& p : wg::passes::all)
-        CHECK(same_values(run(g, {x}), run(p.run(g, options), {x})));
+        CHECK(same_values(run(g, {x}), run(p(g, options), {x})));
     return h;
 }
 

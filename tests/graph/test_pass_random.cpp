@@ -217,18 +217,17 @@ template <class T> void check(std::uint64_t seed)
     const Graph& g = made.b.g;
     const Blocks expected = all_values(g, made.inputs);
     wg::PassOptions options;
-    options.costs.least = 0;
-    if (seed % 2) options.costs.load = options.costs.store = {99, 99, 99};  // nearly everything is made again
+    if (seed % 2) options.costs.load = options.costs.store = {0, 0, 0};  // constants cost nothing
     for (const wg::passes::Pass& p : wg::passes::all) {
         INFO(std::string(p.name));
-        const Graph h = p.run(g, options);
+        const Graph h = p(g, options);
         REQUIRE(survives(g, h));
         REQUIRE(same_values(expected, all_values(h, made.inputs)));
-        REQUIRE(same_graph(h, p.run(h, options)));
+        REQUIRE(same_graph(h, p(h, options)));
     }
     std::mt19937_64 order(seed);
     Graph h = g;
-    for (int k = 0; k < 8; ++k) h = wg::passes::all[order() % std::size(wg::passes::all)].run(h, options);
+    for (int k = 0; k < 8; ++k) h = wg::passes::all[order() % std::size(wg::passes::all)](h, options);
     REQUIRE(survives(g, h));
     REQUIRE(same_values(expected, all_values(h, made.inputs)));
     h = wg::optimize(g, options);

@@ -42,7 +42,7 @@ inline bool same_bits(const Block& a, const Block& b)
 inline std::unique_ptr<Executable> check(const Graph& g, Blocks inputs, int runs = 3)
 {
     auto program = tile.compile(g, {});
-    REQUIRE(program->stats.arena_bytes >= program->stats.lower_bound);
+    REQUIRE(program->stats.arena_bytes >= program->stats.arena_lower_bound);
     for (int run = 0; run < runs; ++run) {
         const Blocks before = copies(inputs);
         const Blocks expected = interpret(g, inputs);

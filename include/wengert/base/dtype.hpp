@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace wengert {
 
@@ -48,13 +49,14 @@ struct DTypeRow {
     const char* suffix;  ///< of C's functions and literals
     int digits;          ///< binary ones, without the sign
     int exponents;       ///< powers of two up to this have exact reciprocals
+    double least;        ///< the least normal number ÷ ε: digits of squares below it get lost
 };
 inline constexpr DTypeRow dtype_rows[] = {
-    {"float32", true, DType::int32, "f32", "float", "f", 24, 125},
-    {"float64", true, DType::int64, "f64", "double", "", 53, 1021},
-    {"int32", false, DType::int32, "i32", "int32_t", "", 31, 0},
-    {"int64", false, DType::int64, "i64", "int64_t", "", 63, 0},
-    {"bool", false, DType::boolean, "u8", "unsigned char", "", 1, 0},
+    {"float32", true, DType::int32, "f32", "float", "f", 24, 125, 0x1p-103},
+    {"float64", true, DType::int64, "f64", "double", "", 53, 1021, 0x1p-970},
+    {"int32", false, DType::int32, "i32", "int32_t", "", 31, 0, 0},
+    {"int64", false, DType::int64, "i64", "int64_t", "", 63, 0, 0},
+    {"bool", false, DType::boolean, "u8", "unsigned char", "", 1, 0, 0},
 };
 constexpr const DTypeRow& row_of(DType d) { return dtype_rows[static_cast<std::size_t>(d)]; }
 
@@ -93,6 +95,13 @@ constexpr bool is_single(DType d) { return d == DType::float32; }
 template <class F> constexpr auto with_real(DType d, F&& fn) -> decltype(fn.template operator()<float>())
 {
     return is_single(d) ? fn.template operator()<float>() : fn.template operator()<double>();
+}
+
+/// F::of<T>(x…) for the real type T that d names: what uses tensors.
+template <class F, class... X> decltype(auto) of_real(DType d, X&&... x)
+{
+    return is_single(d) ? F::template of<float>(std::forward<X>(x)...)
+                        : F::template of<double>(std::forward<X>(x)...);
 }
 
 /// v as the nearest number of that real type.

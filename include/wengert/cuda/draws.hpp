@@ -134,12 +134,12 @@ public:
         using Form = RandomDraw::Form;
         if (out_.count == 0) return true;
         if (!Kernels::of(gpu_).has(gpu_, "draws", draws_text)) return false;
-        const bool single = out_.dtype == DType::float32;
+        const auto of_block = static_cast<long long>(16 / size_of(out_.dtype));
         switch (what_.form) {
         case Form::uniform:
             d_.scaled = what_.low != 0 || what_.high != 1;
-            return kernel("uniform_", single ? 4 : 2);
-        case Form::normal: return kernel("normal_", single ? 4 : 2);
+            return kernel("uniform_", of_block);
+        case Form::normal: return kernel("normal_", of_block);
         case Form::choice: return choice();
         case Form::integers: return kernel("integers_", 2);
         case Form::order: return order();

@@ -56,7 +56,7 @@ protected:
     ElementText(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group,
                 const GroupPreferences& wants, std::set<std::string>& helpers, ValueId elsewhere)
         : g_(g), layouts_(layouts), group_(group), wants_(wants), places_(body_, index_),
-          code_(body_, "        ", "wg_", helpers)
+          code_(body_, "        ", "wg_", helpers, "zero")
     {
         for (ValueId v : group.operands)
             if (!is_literal(v)) addresses_.push_back(v);
@@ -169,7 +169,9 @@ protected:
         std::string x = literal_text(r.fill, n.dtype);
         if (r.operand != Index::no_operand) {
             const ValueId v = in[r.operand];
-            const auto given = [&](const Index::Given& g) { return given_at(p, g, in, axis); };
+            const auto given = [&](const Index::Given& g, std::int64_t n) {
+                return given_at(p, g, n, in, axis, found);
+            };
             const Names from = places_.positions(p, r.at, g_.node(v).shape, axis, given, found);
             const std::string outside = x;
             x = filled("x$", ++results_);
@@ -180,28 +182,21 @@ protected:
             body_ += filled("        $ = $;\n", x, value_there);
             if (!found.empty()) body_ += "        }\n";
         }
-        body_ += filled("        $ = $;\n", y, met(n.dtype, r, y, x));
+        body_ += filled("        $ = $;\n", y, met_text(n.dtype, r, y, x));
         body_ += written.empty() ? "        }\n" : "        }\n        }\n";
     }
-    std::string given_at(const Index& p, const Index::Given& g, std::span<const ValueId> in,
-                         const Names& axis)
+    std::string given_at(const Index& p, const Index::Given& g, std::int64_t n, std::span<const ValueId> in,
+                         const Names& axis, std::string& found)
     {
         Names at;
         for (std::size_t d = 0; d < g.at.size(); ++d)
             at.push_back(PlaceText::affine(p, g.at.data()[d], axis));
         Known there;
-        return places_.let("wg_int", value(in[g.operand], at, there));
+        std::string v = places_.let("wg_int", value(in[g.operand], at, there));
+        if (g.from_end) v = places_.from_end("wg_int", v, n);
+        PlaceText::both(found, filled("$ >= 0 && $ < $", v, v, n));  // else it is an error, which is thrown
+        return filled("($)$", index_, v);
     }
-    /// Whole numbers wrap.
-    static std::string met(DType d, const Index::Read& r, const std::string& y, const std::string& x)
-    {
-        if (r.how == Combine::assign && !r.minus) return x;
-        const std::string left = r.how == Combine::assign ? "" : y;
-        if (differentiable(d)) return left + (r.minus ? " - " : " + ") + x;
-        return filled("($)((uint64_t)$ $ (uint64_t)$)", c_type(d, Dialect::numbers),
-                      left.empty() ? "0" : left, r.minus ? "-" : "+", x);
-    }
-
     const Graph& g_;
     const tiling::Layouts& layouts_;
     const tiling::Group& group_;

@@ -58,18 +58,6 @@ inline std::optional<Places> places_of(const Shape& shape, const Block* const* b
     return p;
 }
 
-/// The functions that the text of rules calls. The zero-cotangent rule compares with `zero`, which the launch says.
-inline std::string functions_called(std::set<std::string>& helpers)
-{
-    std::string out = "#define wg_guarded_f32(g, r) wg_guarded((float)zero, g, r)\n"
-                      "#define wg_guarded_f64(g, r) wg_guarded((double)zero, g, r)\n"
-                      "template <class T> inline T wg_guarded(T zero, T g, T r)\n"
-                      "{\n    return g == zero && r - r != 0 ? (T)0 : r;\n}\n";
-    helpers.erase("guarded_f32");
-    helpers.erase("guarded_f64");
-    return out + NumberFunctions("wg_", helpers).text();
-}
-
 /// The text of a primitive on operands of these types: a kernel over lines, `flat`, and one over any layout, `placed`.
 class ElementwiseText {
 public:
@@ -90,36 +78,32 @@ public:
     {
         std::set<std::string> helpers;
         std::vector<std::string> names;
-        for (std::size_t k = 0; k < arity_; ++k) names.push_back("a" + number(k));
+        for (std::size_t k = 0; k < arity_; ++k) names.push_back(filled("a$", k));
         std::string body;
-        TermCode code(body, "        ", "wg_", helpers);
+        TermCode code(body, "        ", "wg_", helpers, "zero");
         const std::string result = code.write(program_, names);
-        return std::string(places_text) + functions_called(helpers) + kernel("flat", body, result) +
-               kernel("placed", body, result);
+        return std::string(places_text) + NumberFunctions("wg_", helpers).text() +
+               kernel("flat", body, result) + kernel("placed", body, result);
     }
 
 private:
-    static std::string number(std::size_t k) { return std::to_string(k); }
-    static std::string type(DType d) { return c_type(d, Dialect::numbers); }
     std::string kernel(const char* name, const std::string& body, const std::string& result) const
     {
-        const bool flat = std::string_view(name) == std::string_view("flat");
-        std::string s = std::string("extern \"C\" __global__ void ") + name + "(const wg_places g)\n{\n";
-        for (std::size_t k = 0; k <= arity_; ++k)
-            s += "    " + type(k ? in_[k - 1] : out_) + "* const p" + number(k) + " = (" +
-                 type(k ? in_[k - 1] : out_) + "*)g.data[" + number(k) + "];\n";
-        s += "    const double zero = g.zero;\n    (void)zero;\n";
-        s += "    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n";
-        if (!flat)
-            s += "        wg_int at[" + number(arity_ + 1) + "];\n        wg_place<" + number(arity_ + 1) +
-                 ">(g, i, at);\n";
-        for (std::size_t k = 0; k < arity_; ++k) {
-            const std::string at =
-                flat ? "i * g.steps[" + number(k + 1) + "][0]" : "at[" + number(k + 1) + "]";
-            s += "        const " + type(in_[k]) + " a" + number(k) + " = p" + number(k + 1) + "[" + at +
-                 "];\n";
+        const bool flat = name == std::string_view("flat");
+        std::string s = filled("extern \"C\" __global__ void $(const wg_places g)\n{\n", name);
+        for (std::size_t k = 0; k <= arity_; ++k) {
+            const char* const t = c_type(k ? in_[k - 1] : out_, Dialect::numbers);
+            s += filled("    $* const p$ = ($*)g.data[$];\n", t, k, t, k);
         }
-        return s + body + "        p0[" + (flat ? "i" : "at[0]") + "] = " + result + ";\n    }\n}\n";
+        s += "    const double zero = g.zero;\n    (void)zero;\n"
+             "    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n";
+        if (!flat)
+            s += filled("        wg_int at[$];\n        wg_place<$>(g, i, at);\n", arity_ + 1, arity_ + 1);
+        for (std::size_t k = 0; k < arity_; ++k)
+            s += filled(flat ? "        const $ a$ = p$[i * g.steps[$][0]];\n"
+                             : "        const $ a$ = p$[at[$]];\n",
+                        c_type(in_[k], Dialect::numbers), k, k + 1, k + 1);
+        return s + body + filled("        p0[$] = $;\n    }\n}\n", flat ? "i" : "at[0]", result);
     }
 
     std::size_t arity_;

@@ -24,12 +24,7 @@ struct FoldTypes {
     /// So many sums a row has, of so many elements at most; a row of another type has some.
     long long lanes() const { return plain ? 32 : 256 / static_cast<long long>(size_of(number)); }
     /// Below it, digits get lost.
-    double least() const
-    {
-        return number == DType::float32
-                   ? double{std::numeric_limits<float>::min() / std::numeric_limits<float>::epsilon()}
-                   : std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon();
-    }
+    double least() const { return row_of(number).least; }
     long long part() const { return plain ? 2048 : 16384 / static_cast<long long>(size_of(number)); }
 };
 
@@ -97,16 +92,12 @@ public:
     /// Which inputs a formula reads.
     static std::set<std::int32_t> read_by(const FoldFormula& f)
     {
-        const auto& steps = f.program.steps;
-        std::vector<bool> live(steps.size());
-        for (const std::int32_t root : f.roots) live[static_cast<std::size_t>(root)] = true;
         std::set<std::int32_t> inputs;
-        for (std::size_t i = steps.size(); i-- > 0;) {
-            if (!live[i]) continue;
-            const bool input = steps[i].kind == TermKind::input;
-            if (input) inputs.insert(steps[i].a);
-            for (const std::int32_t of : {steps[i].a, steps[i].b, steps[i].c})
-                if (!input && of >= 0) live[static_cast<std::size_t>(of)] = true;
+        for (const std::int32_t root : f.roots) {
+            const std::vector<bool> needed = needed_steps(f.program.steps, root);
+            for (std::size_t i = 0; i < needed.size(); ++i)
+                if (const TermStep& s = f.program.steps[i]; needed[i] && s.kind == TermKind::input)
+                    inputs.insert(s.a);
         }
         return inputs;
     }
@@ -201,22 +192,11 @@ private:
         }
         return s + "        return y;\n";
     }
-    std::string identity(double v) const
-    {
-        std::string text;
-        with_dtype(types_.number, [&]<class T>() {
-            if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-                text = filled("($)$ull", number(), static_cast<std::uint64_t>(number_from<T>(lit(v))));
-            else
-                text = literal_text(v, types_.number);
-        });
-        return text;
-    }
     std::string none(const FoldPass& p) const
     {
         if (p.places) return "        return {0, -1};\n";
         std::string s;
-        for (const double v : p.identity) s += (s.empty() ? "" : ", ") + identity(v);
+        for (const double v : p.identity) s += (s.empty() ? "" : ", ") + literal_text(v, types_.number);
         return filled("        return {$};\n", s);
     }
     std::string pass(std::size_t number_of)

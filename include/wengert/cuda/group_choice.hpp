@@ -36,14 +36,9 @@ class MadeInPlace {
 public:
     MadeInPlace(const Graph& g, const tiling::Layouts& layouts)
         : g_(g), layouts_(layouts), by_(g.size(), no_value), entry_(g.size(), no_value), moves_(g.size()),
-          steps_(g.size(), 0), times_(g.size(), 1), uses_(g.size())
+          steps_(g.size(), 0), times_(g.size(), 1), uses_(readers_of(g))
     {
-        for (ValueId v = 0; v < g.size(); ++v) {
-            for (ValueId i : g.node(v).inputs) uses_[i].push_back(v);
-            moves_[v] = gpu::reads_backwards(g, layouts, v);
-        }
-        for (ValueId v : g.outputs()) uses_[v].push_back(no_value);
-        for (const Guard& guard : g.guards()) uses_[guard.value].push_back(no_value);
+        for (ValueId v = 0; v < g.size(); ++v) moves_[v] = gpu::reads_backwards(g, layouts, v);
         for (ValueId v = static_cast<ValueId>(g.size()); v-- > 0;) find(v);
         std::vector<std::size_t> lists(g.size(), none);
         for (ValueId v = 0; v < g.size(); ++v) {

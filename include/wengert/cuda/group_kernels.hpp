@@ -33,7 +33,8 @@ public:
     void compile(Gpu& gpu)
     {
         if (kernels_.empty()) return;
-        const std::string whole = functions_called(helpers_) + std::string(group_prelude) + kernels_;
+        const std::string whole =
+            NumberFunctions("wg_", helpers_).text() + std::string(group_prelude) + kernels_;
         const Computing now("freeze", {});
         Hash128 hash;
         hash.add(whole);

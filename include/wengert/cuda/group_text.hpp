@@ -71,42 +71,15 @@ private:
         of.push_back(row_major(shape_));
         return of;
     }
-    bool in_one_place(std::size_t k) const
-    {
-        return std::all_of(space_->strides[k].begin(), space_->strides[k].end(),
-                           [](auto s) { return s == 0; });
-    }
     bool as_results(std::size_t k) const { return space_->strides[k] == space_->strides.back(); }
-    std::string place(std::size_t k) const
-    {
-        if (as_results(k)) return "i";
-        std::string at;
-        for (std::size_t d = 0; d < space_->rank(); ++d) {
-            const std::int64_t s = space_->strides[k][d];
-            if (s == 0 || space_->extents[d] == 1) continue;
-            at += at.empty() ? "" : " + ";
-            at += space_->rank() == 1 ? std::string("i") : filled("i$", d);
-            if (s != 1)
-                at += filled(" * $", index_ == std::string_view("int") ? number(s) : number(s) + "LL");
-        }
-        return at.empty() ? "0" : at;
-    }
     void loads()
     {
-        bool split = false;
-        for (std::size_t k = 0; k < direct_.size(); ++k)
-            split = split || (space_->rank() > 1 && !as_results(k) && !in_one_place(k));
-        std::string rest = "i";
-        for (std::size_t d = space_->rank(); split && d-- > 0;) {
-            const std::string e = number(space_->extents[d]);
-            body_ += filled("        const $ i$ = $", index_, d, d ? rest + " % " + e : rest);
-            body_ += d ? filled(", r$ = $ / $;\n", d, rest, e) : ";\n";
-            rest = filled("r$", d);
-        }
+        const Names at = places_.split("i", Shape(space_->extents.data(), space_->rank()));
         for (std::size_t k = 0; k < direct_.size(); ++k) {
             const ValueId v = addresses_[direct_[k]];
             names_[v] = filled("a$", direct_[k]);
-            body_ += filled("        const $ a$ = p$[$];\n", type(v), direct_[k], direct_[k], place(k));
+            body_ += filled("        const $ a$ = p$[$];\n", type(v), direct_[k], direct_[k],
+                            as_results(k) ? "i" : places_.place(at, space_->strides[k]));
         }
         if (any_moves_) here_ = places_.split("i", shape_);
     }

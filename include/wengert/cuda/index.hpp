@@ -43,28 +43,7 @@ private:
     static long long bits_of(DType d, double v)
     {
         long long bits = 0;
-        with_dtype(d, [&]<class T>() {
-            T x;
-            if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-                x = v > -0x1p63 && v < 0x1p63 ? static_cast<T>(static_cast<std::int64_t>(v)) : T(0);
-            else
-                x = static_cast<T>(v);
-            std::memcpy(&bits, &x, sizeof x);
-        });
-        return bits;
-    }
-    static long long neutral(DType d, Combine how)
-    {
-        long long bits = 0;
-        with_dtype(d, [&]<class T>() {
-            using Limits = std::numeric_limits<T>;
-            T x = T(0);
-            if (how == Combine::multiply) x = T(1);
-            if (how == Combine::maximum)
-                x = Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
-            if (how == Combine::minimum) x = Limits::has_infinity ? Limits::infinity() : Limits::max();
-            std::memcpy(&bits, &x, sizeof x);
-        });
+        element_from(d, v, &bits);
         return bits;
     }
     void begin()
@@ -76,8 +55,7 @@ private:
             const Ref<Block> to = make_view(Ref<Block>(&out_), from.shape, nullptr, 0);
             table.copy(from, *to);
         } else if (p_.start == Index::Start::fill) {
-            const long long bits =
-                p_.neutral ? neutral(out_.dtype, p_.reads[0].how) : bits_of(out_.dtype, p_.fill);
+            const long long bits = bits_of(out_.dtype, p_.fill);
             table.fill(out_, &bits);
         }
     }
@@ -254,9 +232,7 @@ inline void check_there(Gpu& gpu, const Index& p, std::string_view name, const R
 inline Ref<Block> index_program(Gpu& gpu, const Primitive& p, const void* op, const Ref<Block>* in,
                                 std::size_t n, const Site& at)
 {
-    const Shape* shapes[Index::most_operands];
-    for (std::size_t k = 0; k < n && k < Index::most_operands; ++k) shapes[k] = &in[k]->shape;
-    Index program(shapes, n);
+    Index program(n, [&](std::size_t k) -> const Shape& { return in[k]->shape; });
     describe_index(program, p.name, p.index, op, at);
     Alias view;
     if (p.overridden && n == 1 && in[0]->dtype == p.dtype && alias_of(program, in[0]->strides(), view))

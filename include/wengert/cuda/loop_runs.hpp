@@ -9,12 +9,11 @@ namespace wengert::detail::gpu {
 class DeviceLoop::DevicePull {
 public:
     DevicePull(DeviceLoop& loop, const Blocks& in)
-        : loop_(loop), p_(loop.p_), in_(in), carried_(loop.carried()), given_(LoopPlans::given(p_)),
-          rows_(in.size() - p_.states - p_.active_states.size() - given_)
+        : loop_(loop), p_(loop.p_), in_(in), at_(p_, in.size()), carried_(LoopPlans::carried(p_))
     {}
     void run()
     {
-        g_ = loop_.cotangents(in_, rows_ + p_.states, -0.0);
+        g_ = loop_.cotangents(in_, -0.0);
         std::size_t kept = 0;
         for (const LoopSpan& part :
              schedule({0, static_cast<std::uint64_t>(p_.steps), static_cast<std::uint64_t>(p_.snapshots)}))
@@ -42,39 +41,35 @@ private:
     /// 0 the initial one, then those of the pass forward.
     Blocks state(std::size_t k) const
     {
-        Blocks s(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(p_.states));
-        for (std::size_t i = 0; i < p_.states && k > 0; ++i) s[i] = row(in_[rows_ + i], in_[i]->shape, k - 1);
+        Blocks s = some(in_, 0, p_.states);
+        for (std::size_t i = 0; i < p_.states && k > 0; ++i)
+            s[i] = row(in_[at_.kept + i], in_[i]->shape, k - 1);
         return s;
-    }
-    void add_constants(Blocks& x) const
-    {
-        x.insert(x.end(), in_.begin() + static_cast<std::ptrdiff_t>(p_.states + p_.xs),
-                 in_.begin() + static_cast<std::ptrdiff_t>(rows_));
     }
     void advance(Blocks& state, std::size_t k)
     {
         add_rows(state, *p_.body, in_, p_.states, p_.states + p_.xs, k);
-        add_constants(state);
+        append(state, in_, at_.constant, at_.constants);
         loop_.body_->run(state, out_);
-        state.assign(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(p_.states));
+        state = some(out_, 0, p_.states);
     }
     /// One step back.
     void pull(const Blocks& state, std::size_t k)
     {
-        const std::size_t given = rows_ + p_.states + p_.active_states.size();
-        g_.insert(g_.end(), state.begin(), state.end());
+        append(g_, state, 0, p_.states);
         add_rows(g_, *p_.pull, in_, p_.states, p_.states + p_.xs, k);
-        add_rows(g_, *p_.pull, in_, given, given + given_, k);
-        add_constants(g_);
+        add_rows(g_, *p_.pull, in_, at_.cotangents + p_.active_states.size(), in_.size(), k);
+        append(g_, in_, at_.constant, at_.constants);
         loop_.pull_->run(g_, out_);
         for (std::size_t j = carried_; j < out_.size(); ++j) loop_.put(out_[j], j, k);
-        g_.assign(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(carried_));
+        g_ = some(out_, 0, carried_);
     }
 
     DeviceLoop& loop_;
     const LoopParameters& p_;
     const Blocks& in_;
-    std::size_t carried_, given_, rows_;  ///< rows_: where the states of the pass forward begin
+    LoopOperands at_;
+    std::size_t carried_;
     Blocks g_, out_;
     std::vector<Waiting> waiting_;
 };

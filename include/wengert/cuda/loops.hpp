@@ -136,14 +136,23 @@ private:
         });
         return b;
     }
-    std::size_t carried() const { return p_.active_states.size() + p_.active_constants.size(); }
-    /// The cotangents of states, operands from `first` on, and sums of which there is nothing yet.
-    Blocks cotangents(const Blocks& in, std::size_t first, double nothing) const
+    static void append(Blocks& to, const Blocks& from, std::size_t first, std::size_t n)
+    {
+        const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
+        to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(n));
+    }
+    static Blocks some(const Blocks& of, std::size_t first, std::size_t n)
+    {
+        Blocks x;
+        append(x, of, first, n);
+        return x;
+    }
+    /// The cotangents of states, and sums of which there is nothing yet.
+    Blocks cotangents(const Blocks& in, double nothing) const
     {
         const std::size_t states = p_.active_states.size();
-        const auto begin = in.begin() + static_cast<std::ptrdiff_t>(first);
-        Blocks g(begin, begin + static_cast<std::ptrdiff_t>(states));
-        for (std::size_t i = states; i < carried(); ++i)
+        Blocks g = some(in, LoopOperands(p_, in.size()).cotangents, states);
+        for (std::size_t i = states; i < LoopPlans::carried(p_); ++i)
             g.push_back(sum_of_nothing(p_.pull->node(p_.pull->inputs()[i]), nothing));
         return g;
     }
@@ -151,15 +160,16 @@ private:
     void scan(Blocks& in)
     {
         const auto steps = static_cast<std::size_t>(p_.steps);
+        const LoopOperands at(p_, in.size());
         std::vector<LoopSpan> parts;
         if (p_.snapshots) parts = schedule({0, steps, static_cast<std::uint64_t>(p_.snapshots)});
         std::size_t kept = 0;
-        Blocks states(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(p_.states)), out;
+        Blocks states = some(in, 0, p_.states), out;
         for (std::size_t step = 0; step < steps; ++step) {
             const std::size_t k = slice(step);
             Blocks x = std::move(states);
             add_rows(x, *p_.body, in, p_.states, p_.states + p_.xs, k);
-            x.insert(x.end(), in.begin() + static_cast<std::ptrdiff_t>(p_.states + p_.xs), in.end());
+            append(x, in, at.constant, at.constants);
             body_->run(x, out);
             const bool keeps = kept + 1 < parts.size() && parts[kept + 1].begin == step;
             for (std::size_t j = p_.states; j < out.size(); ++j) {
@@ -169,7 +179,7 @@ private:
                     put(out[j], j, kept);
             }
             kept += keeps;
-            states.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(p_.states));
+            states = some(out, 0, p_.states);
             if (stopped(states)) break;
         }
         for (std::size_t i = 0; i < p_.states; ++i) put(states[i], i);
@@ -183,8 +193,7 @@ private:
             other_->run(x, out);
             if (!truth(*out[0])) break;
             x = in;
-            if (history)
-                history->emplace_back(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(p_.states));
+            if (history) history->push_back(some(in, 0, p_.states));
             body_->run(x, out);
             std::copy_n(out.begin(), p_.states, in.begin());
             if (stopped(in)) break;
@@ -194,16 +203,16 @@ private:
     /// The derivative of a while_loop: forwards with all states kept, then back.
     void pull_back(Blocks& in)
     {
-        const std::size_t n = in.size() - p_.active_states.size();
-        Blocks forward(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(n)), out;
+        const LoopOperands at(p_, in.size());
+        Blocks forward = some(in, 0, at.cotangents), out;
         std::vector<Blocks> history;
         repeat(forward, &history);
-        Blocks g = cotangents(in, n, history.empty() ? 0.0 : -0.0);
+        Blocks g = cotangents(in, history.empty() ? 0.0 : -0.0);
         for (; !history.empty(); history.pop_back()) {
-            g.insert(g.end(), history.back().begin(), history.back().end());
-            g.insert(g.end(), forward.begin() + static_cast<std::ptrdiff_t>(p_.states), forward.end());
+            append(g, history.back(), 0, p_.states);
+            append(g, in, at.constant, at.constants);
             pull_->run(g, out);
-            g.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(carried()));
+            g = some(out, 0, LoopPlans::carried(p_));
         }
         for (std::size_t i = 0; i < g.size(); ++i) put(g[i], i);
     }

@@ -2,34 +2,9 @@
 // can be read so run in the groups of graphs (group_text.hpp).
 #pragma once
 
-#include "../graph/emit/typed_program.hpp"
-#include "../graph/ir/index_program.hpp"
+#include "../graph/emit/position_text.hpp"
 
 namespace wengert::detail::gpu {
-
-/// The terms of a position that move.
-struct Moving {
-    std::int64_t step[Position::max_terms] = {};
-    std::uint8_t axis[Position::max_terms] = {};
-    std::size_t count = 0;
-
-    Moving(const Index& p, const Position& q)
-    {
-        for (std::size_t t = 0; t < q.terms; ++t) {
-            if (p.extents.data()[q.axis[t]] == 1 || q.step[t] == 0) continue;
-            step[count] = q.step[t];
-            axis[count++] = q.axis[t];
-        }
-    }
-    /// The least and the greatest value.
-    std::pair<std::int64_t, std::int64_t> range(const Index& p, const Position& q) const
-    {
-        std::int64_t least = q.offset, most = q.offset;
-        for (std::size_t t = 0; t < count; ++t)
-            (step[t] < 0 ? least : most) += step[t] * (p.extents.data()[axis[t]] - 1);
-        return {least, most};
-    }
-};
 
 /// Do the elements of a read go to places of their own, each of which tells whose it is?
 inline bool tells_element(const Index& p, const Positions& write)
@@ -65,40 +40,24 @@ inline bool reads_backwards(const Index& p, DType d)
     return true;
 }
 
-/// The text of places: statements go to `out`, of which each defines a whole number.
-class PlaceText {
+/// The text of places, backwards as well.
+class PlaceText : public PositionText {
 public:
-    using Names = std::vector<std::string>;  ///< positions along axes
+    PlaceText(std::string& out, const char* const& index) : PositionText(out, index, "        ") {}
 
-    PlaceText(std::string& out, const char* const& index) : out_(out), index_(index) {}
-
-    std::string let(const std::string& type, const std::string& value)
-    {
-        const std::string name = filled("c$", count_++);
-        out_ += filled("        const $ $ = $;\n", type, name, value);
-        return name;
-    }
-    std::string let(const std::string& value) { return let(index_, value); }
-    /// The place in memory of an element.
-    template <class Steps> std::string place(const Names& at, const Steps& strides) const
-    {
-        std::string s;
-        for (std::size_t d = 0; d < at.size(); ++d)
-            if (strides[d] != 0 && at[d] != "0")
-                s += (s.empty() ? "(" : " + (") + at[d] +
-                     (strides[d] == 1 ? ")" : ") * (" + number(strides[d]) + ")");
-        return s.empty() ? "0" : s;
-    }
     /// The element of an array that has number `i` in order.
     Names split(const std::string& i, const Shape& shape)
     {
         Names at(shape.size(), "0");
-        std::int64_t below = 1, all = static_cast<std::int64_t>(element_count(shape));
-        for (std::size_t d = shape.size(); d-- > 0; below *= shape[d]) {
+        std::size_t first = 0;
+        while (first + 1 < shape.size() && shape[first] == 1) ++first;
+        std::string rest = i;
+        for (std::size_t d = shape.size(); d-- > first + 1;) {
             if (shape[d] == 1) continue;
-            const std::string high = below == 1 ? i : i + " / " + number(below);
-            at[d] = let(below * shape[d] == all ? high : filled("$ % $", high, shape[d]));
+            at[d] = let(filled("$ % $", rest, shape[d]));
+            rest = let(filled("$ / $", rest, shape[d]));
         }
+        if (!shape.empty() && shape[first] != 1) at[first] = rest;
         return at;
     }
     /// The axes of a program where it writes element `r` of its result, and the condition that it does ("" where it always does).
@@ -123,47 +82,8 @@ public:
         }
         return axis;
     }
-    /// Where a program reads, at these axes; `given(k)` is element number k of those that are positions.
-    template <class Given>
-    Names positions(const Index& p, const Positions& read, const Shape& array, const Names& axis,
-                    const Given& given, std::string& condition)
-    {
-        Names at;
-        for (std::size_t d = 0; d < read.size(); ++d) {
-            const Position& q = read.data()[d];
-            const std::string n = number(array[d]);
-            if (!q.given) {
-                at.push_back(ruled(p, q, n, array[d], axis, condition));
-                continue;
-            }
-            const Index::Given& g = p.givens[q.given - 1];
-            std::string v = given(g);
-            if (g.from_end) v = let("wg_int", filled("$ < 0 ? $ + $ : $", v, v, n, v));
-            both(condition, filled("$ >= 0 && $ < $", v, v, n));  // else it is an error, which is thrown
-            at.push_back(filled("($)$", index_, v));
-        }
-        return at;
-    }
-    /// i0 * 2 + i1 - 3
-    static std::string affine(const Index& p, const Position& q, const Names& axis)
-    {
-        const Moving m(p, q);
-        std::string s;
-        for (std::size_t t = 0; t < m.count; ++t)
-            s += (s.empty() ? "" : " + ") + axis[m.axis[t]] +
-                 (m.step[t] == 1 ? "" : filled(" * ($)", m.step[t]));
-        if (s.empty()) return number(q.offset);
-        return q.offset == 0 ? s : s + (q.offset < 0 ? " - " : " + ") + number(std::abs(q.offset));
-    }
 
 private:
-    using Rule = Position::Rule;
-
-    static std::string number(std::int64_t n) { return std::to_string(n); }
-    static void both(std::string& condition, const std::string& more)
-    {
-        condition += (condition.empty() ? "" : " && ") + more;
-    }
     /// The axis of which r is `q`.
     std::string turned(const Index& p, std::size_t d, const Position& q, const Moving& m,
                        const std::string& r, std::string& condition)
@@ -181,28 +101,6 @@ private:
         if (most / by >= extent) both(condition, filled("$ < $", a, extent));
         return a;
     }
-    std::string ruled(const Index& p, const Position& q, const std::string& n, std::int64_t extent,
-                      const Names& axis, std::string& condition)
-    {
-        const auto [least, most] = Moving(p, q).range(p, q);
-        const std::string i = affine(p, q, axis);
-        if (q.plain() || (least >= 0 && most < extent)) return i;
-        const std::string at = let(i);
-        if (q.rule == Rule::masked) {
-            both(condition, filled("$ >= 0 && $ < $", at, at, n));
-            return at;
-        }
-        if (q.rule == Rule::clamped) return let(filled("$ < 0 ? 0 : $ >= $ ? $ - 1 : $", at, at, n, n, at));
-        if (q.rule == Rule::mirrored && extent == 1) return "0";
-        const std::string period = q.rule == Rule::wrapped ? n : number(2 * (extent - 1));
-        const std::string rest = let(filled("$ % $", at, period)),
-                          up = let(filled("$ < 0 ? $ + $ : $", rest, rest, period, rest));
-        return q.rule == Rule::wrapped ? up : let(filled("$ < $ ? $ : $ - $", up, n, up, period, up));
-    }
-
-    std::string& out_;
-    const char* const& index_;  ///< the type of places
-    std::size_t count_ = 0;
 };
 
 }  // namespace wengert::detail::gpu

@@ -62,7 +62,7 @@ protected:
         find_constants();
         stats.transfers = crossings_.count, stats.transfer_bytes = crossings_.bytes;
         stats.kernels = steps_.size();
-        stats.arena_bytes = plan_.arena.bytes, stats.lower_bound = plan_.arena.lower_bound;
+        stats.arena_bytes = plan_.arena.bytes, stats.arena_lower_bound = plan_.arena.lower_bound;
         for (const ReplayStep& s : steps_) stats.uncompiled += !s.kernel && !s.loop;
         if (!*capturable_) say_conditions(capturable_->why());
     }

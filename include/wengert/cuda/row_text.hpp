@@ -107,7 +107,8 @@ private:
         Fold f;
         fold_of(g_.node(v), f);
         const auto as_number = [&](double x) {
-            return filled("(($)$)", c_type(types.number, Dialect::numbers), literal_text(x, DType::float64));
+            return filled("(($)$)", c_type(types.number, Dialect::numbers),
+                          literal_text(x, dtype_of<double>()));
         };
         names[FoldInput::n] = as_number(static_cast<double>(length()));
         names[FoldInput::number] = as_number(f.number);

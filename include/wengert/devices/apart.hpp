@@ -163,9 +163,7 @@ inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
 inline Ref<Block> index_program(const Primitive& p, const void* op, const std::vector<Ref<Block>>& in,
                                 const Ref<Block>* own, const Site& at)
 {
-    const Shape* shapes[Index::most_operands];
-    for (std::size_t k = 0; k < in.size() && k < Index::most_operands; ++k) shapes[k] = &in[k]->shape;
-    Index program(shapes, in.size());
+    Index program(in.size(), [&](std::size_t k) -> const Shape& { return in[k]->shape; });
     describe_index(program, p.name, p.index, op, at);
     Alias view;
     if (p.overridden && in.size() == 1 && in[0]->dtype == p.dtype &&

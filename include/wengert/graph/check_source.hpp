@@ -25,21 +25,23 @@ inline std::string described(const GraphNode& n)
                : "an operand of shape " + to_string(n.shape);
 }
 
-bool alike(const Graph& a, const Graph& b);
+std::string trace_difference(const Graph& then, const Graph& now);
 
 /// Functions that hold something cannot be compared: of two of one type the results are, and what is seen of their inside.
 inline bool alike_parameters(const GraphNode& a, const GraphNode& b)
 {
     if (same_parameters(a, b)) return true;
     if (fields_text(a, true) != fields_text(b, true)) return false;  // f may make functions anew in each call
-    if (const LoopParameters *p = loop_parameters(a), *q = loop_parameters(b); p && q) {
-        const auto same = [](const auto& x, const auto& y) { return x && y ? alike(*x, *y) : !x && !y; };
-        return same(p->body, q->body) && same(p->other, q->other) && same(p->pull, q->pull);
-    }
+    const auto same = [](const Graph* x, const Graph* y) {
+        return x && y ? trace_difference(*x, *y).empty() : !x && !y;
+    };
+    if (const LoopParameters *p = loop_parameters(a), *q = loop_parameters(b); p && q)
+        return same(p->body.get(), q->body.get()) && same(p->other.get(), q->other.get()) &&
+               same(p->pull.get(), q->pull.get());
     if (!a.primitive->inside) return false;
     const auto* x = static_cast<const InsideGraph*>(a.primitive->inside(a.op.get()));
     const auto* y = static_cast<const InsideGraph*>(b.primitive->inside(b.op.get()));
-    return x && y ? alike(x->graph, y->graph) : !x && !y;
+    return same(x ? &x->graph : nullptr, y ? &y->graph : nullptr);
 }
 
 inline bool same_operation(const GraphNode& a, const GraphNode& b)
@@ -47,56 +49,36 @@ inline bool same_operation(const GraphNode& a, const GraphNode& b)
     return a.kind == b.kind && a.shape == b.shape && a.dtype == b.dtype && a.inputs == b.inputs &&
            (!a.primitive || (same_primitive(*a.primitive, *b.primitive) && alike_parameters(a, b)));
 }
-inline bool alike(const Graph& a, const Graph& b)
+
+/// The same operations on the same constants: "". Anything else is a dependence that a graph cannot see.
+inline std::string trace_difference(const Graph& then, const Graph& now)
 {
-    const auto same = [](const GraphNode& x, const GraphNode& y) {
-        return same_operation(x, y) && (!x.constant || same_elements(*x.constant, *y.constant));
-    };
-    return a.outputs() == b.outputs() &&
-           std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(), same);
+    const std::size_t n = std::min(then.size(), now.size());
+    for (ValueId v = 0; v < n; ++v) {
+        const GraphNode &a = then.node(v), &b = now.node(v);
+        if (!same_operation(a, b))
+            return "the function did something else than when it was traced, without a tensor's value "
+                   "having decided that: " +
+                   described(a) + " was then, " + described(b) + " is now";
+        if (a.constant && !same_elements(*a.constant, *b.constant))
+            return "a tensor made of plain C++ data, an operand of " + described(first_use(then, v)) +
+                   ", holds other elements than when it was traced";
+    }
+    if (then.size() != now.size())
+        return "the function did " + std::to_string(now.size()) + " operations where it did " +
+               std::to_string(then.size()) + " when it was traced";
+    if (then.outputs() != now.outputs() || then.updates() != now.updates())
+        return "the function returned other values than when it was traced, or assigned others to live "
+               "tensors, without a tensor's value having decided that";
+    return {};
 }
 WENGERT_INLINE bool same_trace(const Graph& a, const Graph& b)
 {
     const auto same_guard = [](const Guard& x, const Guard& y) {
         return x.value == y.value && same_elements(*x.expected, *y.expected);
     };
-    return alike(a, b) && a.updates() == b.updates() &&
+    return trace_difference(a, b).empty() &&
            std::equal(a.guards().begin(), a.guards().end(), b.guards().begin(), b.guards().end(), same_guard);
-}
-
-/// The same operations on the same constants; anything else is a dependence that the graph cannot see. Throws TapeError.
-inline void compare_traces(const Graph& then, const Graph& now, const Site& at)
-{
-    constexpr const char* advice = "; pass what it depends on as an argument, or as live() tensor, or use "
-                                   "{.check = false} if this is meant";
-    const std::size_t n = std::min(then.size(), now.size());
-    for (ValueId v = 0; v < n; ++v) {
-        const GraphNode &a = then.node(v), &b = now.node(v);
-        if (!same_operation(a, b))
-            fail<TapeError>(
-                "freeze",
-                "the function did something else than when it was traced, without a tensor's value "
-                "having decided that: " +
-                    described(a) + " was then, " + described(b) + " is now" + advice,
-                at);
-        if (a.constant && !same_elements(*a.constant, *b.constant))
-            fail<TapeError>("freeze",
-                            "a tensor made of plain C++ data, an operand of " +
-                                described(first_use(then, v)) +
-                                ", holds other elements than when it was traced" + advice,
-                            at);
-    }
-    if (then.size() != now.size())
-        fail<TapeError>("freeze",
-                        "the function did " + std::to_string(now.size()) + " operations where it did " +
-                            std::to_string(then.size()) + " when it was traced" + advice,
-                        at);
-    if (then.outputs() != now.outputs() || then.updates() != now.updates())
-        fail<TapeError>("freeze",
-                        "the function returned other values than when it was traced, or assigned others to "
-                        "live tensors, without a tensor's value having decided that" +
-                            std::string(advice),
-                        at);
 }
 
 template <class T> double distance(const Block& a, const Block& b)
@@ -130,9 +112,13 @@ inline void compare_outputs(const Graph& g, std::size_t k, const Block& graph, c
 WENGERT_INLINE void compare_calls(const FrozenPath& path, const std::vector<Ref<Block>>& outputs,
                                   const FrozenTrace& now, const Site& at)
 {
-    if (!path.varies && !now.varies) compare_traces(path.recorded, now.graph, at);
-    const char* difference = nullptr;
-    if (now.depends)
+    std::string difference;
+    if (!path.varies && !now.varies) difference = trace_difference(path.recorded, now.graph);
+    if (!difference.empty())
+        difference +=
+            "; pass what it depends on as an argument, or as live() tensor, or use {.check = false} if "
+            "this is meant";
+    else if (now.depends)
         difference =
             "a tensor that the function captures is a variable now, it was none when the function was "
             "traced";
@@ -144,7 +130,7 @@ WENGERT_INLINE void compare_calls(const FrozenPath& path, const std::vector<Ref<
         difference =
             "the function assigned to other live tensors than when it was traced, without a tensor's "
             "value having decided that";
-    if (difference) fail<TapeError>("freeze", difference, at);
+    if (!difference.empty()) fail<TapeError>("freeze", difference, at);
     for (std::size_t k = 0; k < outputs.size(); ++k)
         compare_outputs(path.recorded, k, *outputs[k], *now.values[k], at);
 }

@@ -2,13 +2,12 @@
 #pragma once
 
 #include "compiler.hpp"
-#include "loops/compiled_step.hpp"
 #include "loops/loop_source.hpp"
 #include "loops/loop_trim.hpp"
 #include "passes/memory_limit.hpp"
 #include "passes/partial.hpp"
 #include "passes/passes.hpp"
-#include "tile/compile.hpp"
+#include "loops/loop_step.hpp"
 
 namespace wengert::detail {
 
@@ -20,7 +19,11 @@ inline Graph optimized_whole(const Graph& g, const PassOptions& options)
 /// Bodies of loops are optimized and compiled with it, too, from the first call on.
 WENGERT_INLINE const GraphCompiler& graph_compiler()
 {
-    static constexpr BodyCompiler bodies{[](const Graph& g) { return optimized_whole(g, {}); }, compile_tile};
+    static constexpr BodyCompiler bodies{[](const Graph& g) { return optimized_whole(g, {}); },
+                                         [](const std::shared_ptr<const Graph>& g, std::size_t states,
+                                            std::size_t fixed) -> std::unique_ptr<BodyPlan> {
+                                             return std::make_unique<LoopStep>(g, states, fixed);
+                                         }};
     static constexpr GraphCompiler whole{optimized_whole, compile_tile, rematerialise, passes::cut};
     body_compiler().store(&bodies, std::memory_order_release);
     return whole;

@@ -36,16 +36,17 @@ template <class Xs> Xs slice_of(const Xs& xs, std::int64_t k, const Site& at)
 {
     return tree::map([&]<class T, class D>(const Tensor<T, D>& x) { return Tensor<T, D>(x(k, at)); }, xs);
 }
-/// The same with zeros: an example where there is no step.
-template <class Xs> Xs zero_slice(const Xs& xs)
+/// The same with these.
+template <class Xs> Xs with_rows(const Xs& xs, const std::vector<AnyTensor>& rows)
 {
-    return tree::map(
-        [&]<class T, class D>(const Tensor<T, D>& x) {
-            Shape shape;
-            for (std::size_t i = 1; i < x.dimension(); ++i) shape.push_back(x.shape()[i]);
-            return Tensor<T, D>(AnyTensor{zeros_beside(*x.any().value, dtype_of<T>(), shape), {}});
+    Xs slice = tree::detail::copied(xs);
+    const AnyTensor* row = rows.data();
+    tree::for_each(
+        [&]<class T, class D>(Tensor<T, D>& t) {
+            if (t.defined()) t = Tensor<T, D>(*row++);
         },
-        xs);
+        slice);
+    return slice;
 }
 
 /// The results of all steps stacked along a new axis 0, in a tree like one of them.
@@ -59,9 +60,8 @@ template <class Y> Y stacked(const Y& like, const std::vector<std::vector<AnyTen
             for (const auto& step : steps) parts.push_back(Tensor<T, D>(step[j]));
             ++j;
             if (!parts.empty()) return stack(parts, 0, at);
-            Shape shape{0};
-            for (auto e : y.shape()) shape.push_back(e);
-            return Tensor<T, D>(AnyTensor{zeros_beside(*y.any().value, dtype_of<T>(), shape), {}});
+            const Shape none = stacked_shape(0, y.shape());
+            return Tensor<T, D>(AnyTensor{zeros_beside(*y.any().value, dtype_of<T>(), none), {}});
         },
         like);
 }
@@ -73,8 +73,6 @@ struct KeyCounter {
     std::size_t keys = 0;
     template <class T, class D> void tensor(const Tensor<T, D>&) {}
     void key(const Key&) { ++keys; }
-    template <class N> void number(const N&) {}
-    template <class S> void text(const S&) {}
 };
 /// Keys cannot be stacked.
 template <class Y> void refuse_keys(const Y& y, const Site& at)
@@ -97,29 +95,44 @@ template <class Call, class State, class Xs> struct ScanTypes {
     using Y = Argument<std::tuple_element_t<1, Result>>;
 };
 
-/// call(state, x) -> (state, y) in a plain loop.
+/// A step of a scan, call(state, x) -> (state, y), however it is run: all of them have the same shapes.
+template <class Y, class Call> struct ScanStep {
+    const Call& call;
+    const Site& at;
+    std::optional<Y> like = {};         ///< the results of the first step
+    std::vector<AnyTensor> first = {};  ///< their tensors
+
+    /// Makes of a state the next one. The tensors of y.
+    template <class State, class X> std::vector<AnyTensor> operator()(State& state, const X& x)
+    {
+        auto r = call(std::as_const(state), x);
+        check_same_shapes("scan", state_changes, tensors_of(state), tensors_of(std::get<0>(r)), at);
+        std::vector<AnyTensor> y = tensors_of(std::get<1>(r));
+        if (!like) {
+            like.emplace(std::get<1>(r));
+            first = y;
+            refuse_keys(*like, at);
+        }
+        check_same_shapes("scan", result_changes, first, y, at);
+        state = std::move(std::get<0>(r));
+        return y;
+    }
+};
+
+/// In a plain loop.
 template <class Y, class Call, class State, class Xs>
 std::pair<State, Y> scan_eagerly(const Call& call, State state, const Xs& xs, std::int64_t steps,
                                  const Site& at)
 {
+    ScanStep<Y, Call> step{call, at};
     std::vector<std::vector<AnyTensor>> results;
-    std::optional<Y> like;
-    for (std::int64_t k = 0; k < steps; ++k) {
-        auto r = call(std::as_const(state), slice_of(xs, k, at));
-        check_same_shapes("scan", state_changes, tensors_of(state), tensors_of(std::get<0>(r)), at);
-        results.push_back(tensors_of(std::get<1>(r)));
-        check_same_shapes("scan", result_changes, results.front(), results.back(), at);
-        if (k == 0) like.emplace(std::get<1>(r));
-        state = std::move(std::get<0>(r));
-    }
-    if (!like) {  // an example says what there would have been
+    for (std::int64_t k = 0; k < steps; ++k) results.push_back(step(state, slice_of(xs, k, at)));
+    if (steps == 0) {  // an example says what there would have been
         const NoGrad unrecorded;
-        auto r = call(std::as_const(state), zero_slice(xs));
-        check_same_shapes("scan", state_changes, tensors_of(state), tensors_of(std::get<0>(r)), at);
-        like.emplace(std::move(std::get<1>(r)));
+        State example = state;
+        step(example, with_rows(xs, example_slices(tensors_of(xs))));
     }
-    refuse_keys(*like, at);
-    Y ys = stacked(*like, results, at);
+    Y ys = stacked(*step.like, results, at);
     return {std::move(state), std::move(ys)};
 }
 

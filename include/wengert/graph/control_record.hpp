@@ -24,22 +24,13 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
     const auto one_step = [&](const std::vector<AnyTensor>& in, Trace& trace,
                               std::optional<Y>& shell) -> std::optional<std::vector<AnyTensor>> {
         State before = tree::detail::copied(state);
-        Xs slice = tree::detail::copied(xs);
         write_tree(&trace, before, part_of(in, 0, n));
-        const AnyTensor* row = in.data() + n;
-        tree::for_each(
-            [&]<class T, class D>(Tensor<T, D>& t) {
-                if (t.defined()) t = Tensor<T, D>(*row++);
-            },
-            slice);
-        auto r = call(std::as_const(before), std::as_const(slice));
-        shell.emplace(std::get<1>(r));
-        refuse_keys(*shell, at);
-        const State after = std::move(std::get<0>(r));
-        const TreeReader next = read_tree(&trace, after), y = read_tree(&trace, *shell);
-        check_same_shapes("scan", state_changes, s.leaves, next.leaves, at);
+        ScanStep<Y, Call> step{call, at};
+        const std::vector<AnyTensor> y = step(before, with_rows(xs, part_of(in, n, in.size())));
+        shell = std::move(step.like);
+        const TreeReader next = read_tree(&trace, before);
         if (next.plain.signature != s.plain.signature) return {};  // numbers in the state that change
-        return joined_lists(next.leaves, y.leaves);
+        return joined_lists(next.leaves, y);
     };
     const auto traced =
         trace_body<Y>(outer, joined_lists(s.leaves, example_slices(x)), steps > 0, true, one_step, at);
@@ -59,47 +50,13 @@ std::optional<std::pair<State, Y>> scan_recorded(Trace& outer, const Call& call,
     in = joined_lists(joined_lists(std::move(in), x), traced->captured);
     drop_unused(*p, in);
     const std::size_t first = p->states;
-    const std::vector<AnyTensor> out = record_loop(std::move(p), std::move(in), at);
-    if (traced->flag && !flag_holds(out[n], traced->guard)) return {};
+    const auto out = record_loop(std::move(p), std::move(in), traced->guard, at);
+    if (!out) return {};
     std::pair<State, Y> results(state, *traced->shell);
-    write_tree(&outer, results.first, part_of(out, 0, n));
-    write_tree(nullptr, results.second, part_of(out, first, out.size()));
+    write_tree(&outer, results.first, part_of(*out, 0, n));
+    write_tree(nullptr, results.second, part_of(*out, first, out->size()));
     return results;
 }
-
-/// Captured values of two graphs as one list, and where each graph finds its own.
-struct MergedCaptures {
-    std::vector<AnyTensor> all;
-    std::vector<const GraphNode*> inputs;  ///< those before the captured ones, then these
-    std::vector<std::size_t> place[2];
-
-    void add(std::size_t which, const Graph& g, const std::vector<AnyTensor>& captured, std::size_t before)
-    {
-        const std::size_t own =
-            g.inputs().size() - captured.size();  // inputs of this graph that are not captured
-        for (std::size_t i = 0; i < own; ++i) place[which].push_back(i);
-        for (std::size_t i = 0; i < captured.size(); ++i) {
-            std::size_t k = 0;
-            while (k < all.size() && !same(all[k], captured[i])) ++k;
-            if (k == all.size()) {
-                all.push_back(captured[i]);
-                inputs.push_back(&g.node(g.inputs()[own + i]));
-            }
-            place[which].push_back(before + k);
-        }
-    }
-    /// Graph number `which` with all of these as inputs.
-    Graph graph(std::size_t which, const Graph& g) const
-    {
-        return with_inputs(g, inputs, place[which], all_of(0, g.outputs().size()));
-    }
-
-private:
-    static bool same(const AnyTensor& a, const AnyTensor& b)
-    {
-        return a.value.get() == b.value.get() && a.node.get() == b.node.get();
-    }
-};
 
 /// What trace() gives, or nothing where it throws and the program would not have run it: on the values at hand it may fail, and
 /// then the way is taken by value. Shapes do not depend on values: a ShapeError is the program's.
@@ -157,22 +114,18 @@ std::optional<State> while_recorded(Trace& outer, Test& test, Body& body, const 
     p->kind = Kind::while_loop;
     p->states = n + traced->flag;
     if (traced->flag) p->guard = n;
-    MergedCaptures constants;
-    for (std::size_t i = 0; i < p->states; ++i) constants.inputs.push_back(&step.node(step.inputs()[i]));
-    constants.add(0, step, traced->captured, p->states);
-    constants.add(1, tested->graph, tested->captured, p->states);
-    p->body = shared_graph(constants.graph(0, step));
-    p->other = shared_graph(constants.graph(1, tested->graph));
+    const auto constants =
+        with_all_captured(step, traced->captured, tested->graph, tested->captured, p->states);
+    p->body = shared_graph(constants.graphs[0]);
+    p->other = shared_graph(constants.graphs[1]);
     p->effects = traced->effects || tested->effects;
-    for (std::size_t k = 0; k < p->states; ++k)
-        p->results.push_back({constants.inputs[k]->dtype, constants.inputs[k]->shape, 0});
+    p->results = results_of(*p->body, p->states, 0);
     std::vector<AnyTensor> in = s.leaves;
     if (traced->flag) in.push_back(true_flag());
-    const std::vector<AnyTensor> out =
-        record_loop(std::move(p), joined_lists(std::move(in), constants.all), at);
-    if (traced->flag && !flag_holds(out[n], traced->guard)) return {};
+    const auto out = record_loop(std::move(p), joined_lists(std::move(in), constants.all), traced->guard, at);
+    if (!out) return {};
     State result = state;
-    write_tree(&outer, result, part_of(out, 0, n));
+    write_tree(&outer, result, part_of(*out, 0, n));
     return result;
 }
 
@@ -235,19 +188,17 @@ std::optional<R> cond_recorded(Trace& outer, const Tensor<bool>& pred, F& f, G& 
     const bool flag = yes->flag || no->flag;
     for (auto* branch : {&*yes, &*no})
         if (flag && !branch->flag) branch->graph.output(branch->graph.constant(true_flag().value));
-    MergedCaptures constants;
-    for (std::size_t i = 0; i < x.leaves.size(); ++i)
-        constants.inputs.push_back(&yes->graph.node(yes->graph.inputs()[i]));
-    constants.add(0, yes->graph, yes->captured, x.leaves.size());
-    constants.add(1, no->graph, no->captured, x.leaves.size());
-    auto p = branch_of(constants.graph(0, yes->graph), constants.graph(1, no->graph));
+    const auto constants =
+        with_all_captured(yes->graph, yes->captured, no->graph, no->captured, x.leaves.size());
+    auto p = branch_of(constants.graphs[0], constants.graphs[1]);
     p->effects = yes->effects || no->effects;
     if (flag) p->guard = p->results.size() - 1;
-    const std::vector<AnyTensor> out =
-        record_loop(std::move(p), joined_lists(joined_lists({pred.any()}, x.leaves), constants.all), at);
-    if (flag && !flag_holds(out.back(), yes->flag ? yes->guard : no->guard)) return {};
+    const auto out =
+        record_loop(std::move(p), joined_lists(joined_lists({pred.any()}, x.leaves), constants.all),
+                    yes->flag ? yes->guard : no->guard, at);
+    if (!out) return {};
     R result = *yes->shell;
-    write_tree(&outer, result, out);
+    write_tree(&outer, result, *out);
     return result;
 }
 

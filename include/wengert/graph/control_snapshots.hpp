@@ -24,37 +24,34 @@ namespace detail {
 template <class Y, class Call, class State, class Xs> class SnapshotStep {
 public:
     SnapshotStep(Call call, State state, Xs xs, const Site& at)
-        : call_(std::move(call)), state_(std::move(state)), xs_(std::move(xs)), at_(at)
-    {
-        plain_ = read_tree(nullptr, state_).plain.signature;
-    }
+        : call_(std::move(call)), state_(std::move(state)), xs_(std::move(xs)), at_(at),
+          plain_(read_tree(nullptr, state_).plain.signature)
+    {}
+    SnapshotStep(const SnapshotStep&) = delete;
+    SnapshotStep& operator=(const SnapshotStep&) = delete;
     AnyTensors operator()(std::uint64_t i, const AnyTensors& now)
     {
         State state = tree::detail::copied(state_);
         write_tree(nullptr, state, now);
-        auto r = call_(std::as_const(state), slice_of(xs_, static_cast<std::int64_t>(i), at_));
-        TreeReader next = read_tree(nullptr, std::get<0>(r));
-        check_same_shapes("scan", state_changes, now, next.leaves, at_);
+        const AnyTensors y = step_(state, slice_of(xs_, static_cast<std::int64_t>(i), at_));
+        TreeReader next = read_tree(nullptr, state);
         if (next.plain.signature != plain_)
             fail<TapeError>("scan",
                             "with snapshots the plain numbers of a state cannot change from step to step, "
                             "since they are not kept: make them tensors",
                             at_);
-        const AnyTensors y = tensors_of(std::get<1>(r));
-        if (!like) like.emplace(std::get<1>(r));
-        check_same_shapes("scan", result_changes, tensors_of(*like), y, at_);
-        refuse_keys(*like, at_);
         next.leaves.insert(next.leaves.end(), y.begin(), y.end());
         return std::move(next.leaves);
     }
-    std::optional<Y> like;  ///< the results of the first step
+    const Y& like() const { return *step_.like; }
 
 private:
     Call call_;
     State state_;
     Xs xs_;
     Site at_;
-    decltype(CallArguments::signature) plain_;
+    Words plain_;
+    ScanStep<Y, Call> step_{call_, at_};
 };
 
 /// The same values and derivatives as scan_eagerly.
@@ -72,13 +69,13 @@ std::pair<State, Y> scan_with_snapshots(Call call, const State& state, const Xs&
     loop->at = at;
     const AnyTensors all =
         extend_loop(loop, std::move(first), 0, static_cast<std::uint64_t>(steps), options.snapshots);
-    std::pair<State, Y> results(state, *step->like);
+    std::pair<State, Y> results(state, step->like());
     write_tree(nullptr, results.first, part_of(all, 0, loop->state_size));
     const std::size_t width = (all.size() - loop->state_size) / static_cast<std::size_t>(steps);
     std::vector<AnyTensors> ys;
     for (std::size_t i = loop->state_size; ys.size() < static_cast<std::size_t>(steps); i += width)
         ys.push_back(part_of(all, i, i + width));
-    results.second = stacked(*step->like, ys, at);
+    results.second = stacked(step->like(), ys, at);
     return results;
 }
 

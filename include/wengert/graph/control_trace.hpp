@@ -21,21 +21,21 @@ Trace* current_trace();
 /// What a tree holds: its tensors and the data of its keys, which are values of the graph that a trace makes if there is one, and
 /// its numbers and texts.
 struct TreeReader {
-    Trace* trace;
+    Recorder* recorder;
     std::vector<AnyTensor> leaves = {};
     CallArguments plain = {};
     template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back(t.any()); }
     void key(const Key& k)
     {
-        Ref<Block> b = k.origin && trace ? trace->key(k.origin) : Ref<Block>();
+        Ref<Block> b = k.origin && recorder ? recorder->key(k.origin) : Ref<Block>();
         leaves.push_back({b ? b : block_of_key(k), {}});
     }
     template <class N> void number(const N& n) { plain.number(n); }
     template <class S> void text(const S& s) { plain.text(s); }
 };
-template <class X> TreeReader read_tree(Trace* trace, const X& x)
+template <class X> TreeReader read_tree(Recorder* recorder, const X& x)
 {
-    TreeReader reader{trace};
+    TreeReader reader{recorder};
     visit_argument(reader, x);
     return reader;
 }
@@ -53,8 +53,6 @@ struct TreeWriter {
         k.origin = trace->new_origin();
         trace->remember_key(k.origin, b);
     }
-    template <class N> void number(const N&) {}
-    template <class S> void text(const S&) {}
 };
 template <class X> void write_tree(Trace* trace, X& x, const std::vector<AnyTensor>& leaves)
 {
@@ -105,14 +103,11 @@ private:
     std::vector<std::tuple<Ref<Block>, Read, Site>> outside_;
 };
 
-/// A loop that is recorded as an operation, and its results.
-std::vector<AnyTensor> record_loop(std::shared_ptr<LoopParameters> p, std::vector<AnyTensor> in,
-                                   const Site& at);
-
-bool calls_host(const Graph& g);
-
-/// The value of the flag that a body's guards have become: guarded in the enclosing trace where it is true.
-bool flag_holds(const AnyTensor& flag, const Site& at);
+/// A loop that is recorded as an operation, and its results. The flag that its bodies' guards have become is guarded in the enclosing
+/// trace, at the line `guard`; nothing where it does not hold.
+std::optional<std::vector<AnyTensor>> record_loop(std::shared_ptr<LoopParameters> p,
+                                                  std::vector<AnyTensor> in, const Site& guard,
+                                                  const Site& at);
 
 /// Slices of xs at step 0, or zeros where there is none.
 std::vector<AnyTensor> example_slices(const std::vector<AnyTensor>& xs);
@@ -161,13 +156,21 @@ std::optional<TracedBody<Y>> trace_body(Trace& outer, const std::vector<AnyTenso
         made.guard = guards.at();
         body.outputs({guards.holds().any()}, at);
     }
-    made.effects = calls_host(body.trace().graph());
+    made.effects = has_effects(body.trace().graph());
     body.trace().stop();
     guards.hand_on(outer);
     const Graph& g = body.trace().graph();
-    made.graph = pruned(rearranged(g, all_of(0, g.inputs().size()), all_of(0, g.outputs().size())));
+    made.graph = compacted(rearranged(g, all_of(0, g.inputs().size()), all_of(0, g.outputs().size())));
     return made;
 }
+
+/// Two graphs, the captured values of both behind the first `own` inputs of a.
+struct CapturedByBoth {
+    Graph graphs[2];
+    std::vector<AnyTensor> all;
+};
+CapturedByBoth with_all_captured(const Graph& a, const std::vector<AnyTensor>& by_a, const Graph& b,
+                                 const std::vector<AnyTensor>& by_b, std::size_t own);
 
 /// Adds the flag as the last state: flag' = flag and this step's guards.
 Graph with_flag(const Graph& g, std::size_t states, bool flag);

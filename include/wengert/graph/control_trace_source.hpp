@@ -69,8 +69,9 @@ WENGERT_INLINE void BodyGuards::add(const Guard& g)
     if (!at_.line) at_ = g.at;
 }
 
-WENGERT_INLINE std::vector<AnyTensor> record_loop(std::shared_ptr<LoopParameters> p,
-                                                  std::vector<AnyTensor> in, const Site& at)
+WENGERT_INLINE std::optional<std::vector<AnyTensor>> record_loop(std::shared_ptr<LoopParameters> p,
+                                                                 std::vector<AnyTensor> in, const Site& guard,
+                                                                 const Site& at)
 {
     Recorder& r = *recorder();
     completed(p);
@@ -88,35 +89,57 @@ WENGERT_INLINE std::vector<AnyTensor> record_loop(std::shared_ptr<LoopParameters
     if (p->effects) r.effect = packed.value;
     std::vector<AnyTensor> out;
     for (const auto& result : p->results) out.push_back(unpacked(packed, result, at));
+    if (p->guard == LoopParameters::npos) return out;
+    const AnyTensor& flag = out[p->guard];
+    if (!*readable(flag.value)->as<bool>()) return {};
+    note_read(*flag.value, Read::truth, guard);
     return out;
-}
-
-WENGERT_INLINE bool calls_host(const Graph& g)
-{
-    return std::any_of(g.nodes().begin(), g.nodes().end(),
-                       [](const GraphNode& n) { return n.primitive && n.primitive->effects; });
-}
-
-WENGERT_INLINE bool flag_holds(const AnyTensor& flag, const Site& at)
-{
-    if (!*readable(flag.value)->as<bool>()) return false;
-    note_read(*flag.value, Read::truth, at);
-    return true;
 }
 
 WENGERT_INLINE std::vector<AnyTensor> example_slices(const std::vector<AnyTensor>& xs)
 {
     std::vector<AnyTensor> out;
     for (const AnyTensor& x : xs) {
-        Shape shape;
-        for (std::size_t i = 1; i < x.value->shape.size(); ++i) shape.push_back(x.value->shape[i]);
         const Block& b = *x.value;
+        const Shape shape(b.shape.data() + 1, b.shape.size() - 1);
         if (b.count == 0)
             out.push_back({zeros_beside(b, b.dtype, shape), {}});
         else
             out.push_back({Selection::at(b.shape, 0, 0).view(x.value), {}});
     }
     return out;
+}
+
+WENGERT_INLINE CapturedByBoth with_all_captured(const Graph& a, const std::vector<AnyTensor>& by_a,
+                                                const Graph& b, const std::vector<AnyTensor>& by_b,
+                                                std::size_t own)
+{
+    CapturedByBoth made;
+    std::vector<const GraphNode*> inputs;
+    std::vector<std::size_t> place[2];
+    for (std::size_t i = 0; i < own; ++i) inputs.push_back(&a.node(a.inputs()[i]));
+    const auto place_of = [&](const AnyTensor& t, const GraphNode& input) {
+        std::size_t k = 0;
+        while (k < made.all.size() &&
+               !(made.all[k].value.get() == t.value.get() && made.all[k].node.get() == t.node.get()))
+            ++k;
+        if (k == made.all.size()) {
+            made.all.push_back(t);
+            inputs.push_back(&input);
+        }
+        return own + k;
+    };
+    const auto add = [&](const Graph& g, const std::vector<AnyTensor>& captured, std::size_t which) {
+        const std::size_t before = g.inputs().size() - captured.size();
+        place[which] = all_of(0, before);
+        for (std::size_t i = 0; i < captured.size(); ++i)
+            place[which].push_back(place_of(captured[i], g.node(g.inputs()[before + i])));
+    };
+    add(a, by_a, 0);
+    add(b, by_b, 1);
+    made.graphs[0] = with_inputs(a, inputs, place[0], all_of(0, a.outputs().size()));
+    made.graphs[1] = with_inputs(b, inputs, place[1], all_of(0, b.outputs().size()));
+    return made;
 }
 
 WENGERT_INLINE Graph with_flag(const Graph& g, std::size_t states, bool flag)

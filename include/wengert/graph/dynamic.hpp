@@ -46,56 +46,51 @@ struct Affine {
     }
 };
 
-/// Takes down every field.
-class FieldReader : public FieldVisitorOf<FieldReader> {
-public:
-    std::vector<Extents> lists;
-    std::vector<double> numbers;
-    std::vector<const void*> objects;
-    void boolean(bool& v) { numbers.push_back(v ? 1 : 0); }
-    void integer(std::int64_t& v) { lists.push_back(Extents{v}); }
-    void real(double& v) { numbers.push_back(v); }
-    void extents(Extents& v) { lists.push_back(v); }
-    void opaque(const void* p, std::string_view) { objects.push_back(p); }
-};
-
-/// Fills fields with those of a third size.
+/// Fills fields with those of a third size. `other`: those of the second one.
 class FieldFitter : public FieldVisitorOf<FieldFitter> {
 public:
-    FieldFitter(Affine& affine, const FieldReader& other) : affine_(affine), other_(other) {}
-    std::vector<Extents> lists;  ///< what they have become
-    void boolean(bool& v) { same(v ? 1 : 0); }
-    void real(double& v) { same(v); }
+    FieldFitter(Affine& affine, const std::vector<std::uint64_t>& other) : affine_(affine), other_(other) {}
+    FieldWords made;  ///< what they have become
+    void boolean(bool& v)
+    {
+        same([&] { made.boolean(v); });
+    }
+    void real(double& v)
+    {
+        same([&] { made.real(v); });
+    }
+    void opaque(const void* p, std::string_view what)
+    {
+        same([&] { made.opaque(p, what); });
+    }
     void integer(std::int64_t& v)
     {
-        if (next(lists_, other_.lists.size())) v = affine_(v, other_.lists[lists_ - 1][0]);
-        lists.push_back(Extents{v});
+        v = affine_(v, static_cast<std::int64_t>(next()));
+        made.integer(v);
     }
     void extents(Extents& v)
     {
-        if (next(lists_, other_.lists.size())) v = affine_(v, other_.lists[lists_ - 1]);
-        lists.push_back(v);
-    }
-    void opaque(const void* p, std::string_view)
-    {
-        if (next(objects_, other_.objects.size()))
-            affine_.fits = affine_.fits && other_.objects[objects_ - 1] == p;
+        Extents at_second;
+        for (std::uint64_t n = next(); affine_.fits && n > 0; --n)
+            at_second.push_back(static_cast<std::int64_t>(next()));
+        v = affine_(v, at_second);
+        made.extents(v);
     }
 
 private:
-    bool next(std::size_t& position, std::size_t size)
+    std::uint64_t next()
     {
-        affine_.fits = affine_.fits && position < size;
-        return affine_.fits && ++position;
+        affine_.fits = affine_.fits && position_ < other_.size();
+        return affine_.fits ? other_[position_++] : 0;
     }
-    void same(double v)
+    template <class F> void same(const F& note)
     {
-        if (next(numbers_, other_.numbers.size()))
-            affine_.fits = affine_.fits && other_.numbers[numbers_ - 1] == v;
+        note();
+        affine_.fits = next() == made.words.back() && affine_.fits;
     }
     Affine& affine_;
-    const FieldReader& other_;
-    std::size_t lists_ = 0, numbers_ = 0, objects_ = 0;
+    const std::vector<std::uint64_t>& other_;
+    std::size_t position_ = 0;
 };
 
 inline Parameters fitted_parameters(Affine& affine, const GraphNode& a, const GraphNode& b)
@@ -104,16 +99,13 @@ inline Parameters fitted_parameters(Affine& affine, const GraphNode& a, const Gr
         affine.fits = affine.fits && !a.op == !b.op;
         return a.op;
     }
-    FieldReader other;
-    a.primitive->fields(const_cast<void*>(b.op.get()), other);
-    Parameters copy = keep_parameters(*a.primitive, a.op.get());
-    FieldFitter fitter(affine, other);
-    a.primitive->fields(const_cast<void*>(copy.get()), fitter);
-    FieldReader
-        kept;  // parameters that are shown and cannot be set, as those of loops, must be the same in both
-    a.primitive->fields(const_cast<void*>(copy.get()), kept);
-    affine.fits = affine.fits && kept.lists == fitter.lists;
-    return copy;
+    GraphNode copy = a;
+    copy.op = keep_parameters(*a.primitive, a.op.get());
+    FieldFitter fitter(affine, words_of(b, 0).words);
+    a.primitive->fields(const_cast<void*>(copy.op.get()), fitter);
+    // parameters that are shown and cannot be set, as those of loops, must be the same in both
+    affine.fits = affine.fits && words_of(copy, 1).words == fitter.made.words;
+    return copy.op;
 }
 
 /// The one value of all elements, or nothing.

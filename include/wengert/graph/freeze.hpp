@@ -164,8 +164,7 @@ protected:
     template <class Y> static Y filled(const FrozenPath& path, Ref<Block>* values)
     {
         Y y = *static_cast<const Y*>(path.shell.get());
-        BlockFiller filler{values};
-        visit_argument(filler, y);
+        fill_shell(y, values);
         return y;
     }
     /// The same, recorded as one section, whose results are also the new values of live tensors. What the host has returned
@@ -183,8 +182,7 @@ protected:
         std::vector<AnyTensor> tensors = record_path(core_, path, in, values, std::move(cut), at);
         for (std::size_t k = 0; k < path->live.size(); ++k)
             *core_->live[path->live[k]] = std::move(tensors[path->results + k]);
-        ResultFiller filler{tensors.data()};
-        visit_argument(filler, y);
+        fill_shell(y, tensors.data());
         return y;
     }
 
@@ -223,7 +221,7 @@ protected:
         t.shell = std::move(shell);
         ResultNumbers numbers;
         visit_argument(numbers, y);
-        t.numbers = std::move(numbers.words.signature);
+        t.numbers = std::move(numbers.signature);
         return y;
     }
 

@@ -12,7 +12,6 @@
 #include "ir/interpret_source.hpp"
 #include "ir/trace_source.hpp"
 #include "look/text_source.hpp"
-#include "loops/body_graph_source.hpp"
 #include "loops/loop_graphs_source.hpp"
 #include "optimize_source.hpp"
 #include "traced_call_source.hpp"

@@ -30,8 +30,8 @@ private:
     mutable std::size_t n_ = 0;
 };
 
-/// What a frozen function has done. Of the plan: that of the last path traced.
-struct FreezeStats {
+/// What a frozen function has done, and the plan of the last path traced.
+struct FreezeStats : PlanStats {
     std::size_t traces = 0;       ///< calls that were recorded and made a graph
     std::size_t replays = 0;      ///< calls that a graph answered
     std::size_t checks = 0;       ///< of the replays, those with an eager run beside them
@@ -41,13 +41,6 @@ struct FreezeStats {
     std::size_t evictions = 0;       ///< graphs let go because the cache was full
     std::size_t guard_failures = 0;  ///< graphs that did not fit a call
     std::size_t recorded_ops = 0;    ///< operations recorded
-    std::size_t kernels = 0;         ///< steps of a replay
-    std::size_t arena_bytes = 0, arena_lower_bound = 0;
-    std::size_t threads = 1;     ///< that long steps of a replay are spread over
-    std::size_t uncompiled = 0;  ///< kernels that are none of the backend's, with `native` and on devices
-    std::size_t uncompiled_loops = 0;  ///< loops and branches among them, which run step by step
-    std::size_t host_conditions = 0;   ///< loops and branches on a device that the host decides about
-    std::size_t transfers = 0, transfer_bytes = 0;  ///< of a replay on a device, for arguments on the host
     std::size_t constant_bytes =
         0;  ///< of arrays that the graph holds, those that passes have computed included
     std::size_t recomputed_ops = 0;  ///< operations that run a second time to keep the memory limit
@@ -103,20 +96,24 @@ struct FrozenCut {
     std::vector<std::size_t> inputs;              ///< whose cotangents its outputs are
 };
 
+/// What a call of f gives beside values, which are outputs of a graph.
+struct FrozenOutcome {
+    std::shared_ptr<const void> shell = {};  ///< the result without its tensors
+    Words numbers = {};                      ///< the numbers and texts in it
+    /// Live tensors that it updates, in the order of the outputs for them, which follow those of the result.
+    std::vector<std::size_t> live = {};
+    std::size_t results = 0;  ///< outputs that are the result's
+    bool varies = false;      ///< another trace of it may differ: see Recorder::by_value
+};
+
 /// One way through the function, for arguments of certain shapes.
-struct FrozenPath {
+struct FrozenPath : FrozenOutcome {
     Graph recorded, optimized;
     std::unique_ptr<Executable> executable;
-    std::shared_ptr<const void> shell;  ///< the result without its tensors
-    Words numbers;                      ///< the numbers and texts in it
-    std::vector<std::size_t>
-        live;                 ///< live tensors that the path updates, in the order of the outputs for them
-    std::size_t results = 0;  ///< outputs that are the result's
     std::size_t recomputed = 0;
     double extra_work = 0;
     bool confirmed =
         true;  ///< f has done what the path says; a derived one waits for that, where f is to be checked
-    bool varies = false;   ///< another trace of it may differ: see Recorder::by_value
     bool effects = false;  ///< it calls the host, which a checked replay would call twice
     std::uint64_t replays = 0;
     std::map<std::string, std::unique_ptr<FrozenDerivative>> derivatives;
@@ -124,16 +121,11 @@ struct FrozenPath {
 };
 
 /// A call of f as it was recorded.
-struct FrozenTrace {
+struct FrozenTrace : FrozenOutcome {
     Graph graph;
-    std::shared_ptr<const void> shell;
-    Words numbers;  ///< what the result holds beside tensors
-    std::vector<std::size_t> live;
-    std::size_t results = 0;
     std::vector<Ref<Block>> values = {};  ///< of all outputs
     ValueId escaped = no_value;
     bool depends = false;  ///< the result does, on a variable that f captures
-    bool varies = false;   ///< see FrozenPath
 };
 
 /// Traces of the same arguments but for the extent that varies.

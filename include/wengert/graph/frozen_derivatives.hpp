@@ -94,28 +94,36 @@ inline std::vector<AnyTensor> pushed(const Graph& g, const std::vector<AnyTensor
     return out;
 }
 
-/// The same as a graph.
-inline const FrozenDerivative& push_of(const FrozenCore& core, FrozenPath& path, const Graph& g,
-                                       const std::vector<AnyTensor>& inputs,
-                                       const std::vector<AnyTensor>& dots, const Site& at)
+/// f as a graph, of inputs and of what is there among `given`.
+template <class F>
+Graph derivative_graph(const std::vector<AnyTensor>& inputs, const std::vector<AnyTensor>& given, const F& f,
+                       const Site& at)
 {
-    auto& slot = path.derivatives[(Tape::current().allow_nan ? "n>" : "0>") + present_key(dots)];
-    if (slot) return *slot;
-    auto p = std::make_unique<FrozenDerivative>();
     std::vector<Ref<Block>> like;
-    for (const auto* some : {&inputs, &dots})
+    for (const auto* some : {&inputs, &given})
         for (const auto& x : *some)
             if (x.value) like.push_back(make_view(contiguous(x.value), x.value->shape, nullptr, 0));
-    const auto one_push = [&](const std::vector<AnyTensor>& x) {
-        std::size_t next = inputs.size();
-        std::vector<AnyTensor> given(dots.size());
-        for (std::size_t i = 0; i < dots.size(); ++i)
-            if (dots[i].value) given[i] = x[next++];
-        return pushed(g, {x.begin(), x.begin() + static_cast<std::ptrdiff_t>(inputs.size())}, given, p->of,
-                      at);
+    const auto on_values = [&](const std::vector<AnyTensor>& x) {
+        auto next = x.begin() + static_cast<std::ptrdiff_t>(inputs.size());
+        const std::vector<AnyTensor> own(x.begin(), next);
+        std::vector<AnyTensor> here(given.size());
+        for (std::size_t k = 0; k < given.size(); ++k)
+            if (given[k].value) here[k] = *next++;
+        return f(own, here);
     };
-    p->path = path_of(core, trace_graph(one_push, like, at));
-    slot = std::move(p);
+    return trace_graph(on_values, like, at);
+}
+
+/// A path's derivative of that name. graph(of) makes it when it is first asked for.
+template <class F>
+const FrozenDerivative& derivative_of(const FrozenCore& core, FrozenPath& path, const std::string& name,
+                                      const F& graph)
+{
+    auto& slot = path.derivatives[name];
+    if (slot) return *slot;
+    auto d = std::make_unique<FrozenDerivative>();
+    d->path = path_of(core, graph(d->of));
+    slot = std::move(d);
     return *slot;
 }
 
@@ -135,7 +143,12 @@ inline void push_path(const std::shared_ptr<FrozenCore>& core, FrozenPath& path,
     const Restore<Site> site(tape.site_override, at);
     const Graph with_host = path.effects ? with_host_values(path.recorded) : Graph();
     const Graph& g = path.effects ? with_host : path.recorded;
-    const FrozenDerivative& p = push_of(*core, path, g, in, dots, at);
+    const auto push = [&](std::vector<std::size_t>& of) {
+        return derivative_graph(
+            in, dots, [&](const auto& x, const auto& given) { return pushed(g, x, given, of, at); }, at);
+    };
+    const FrozenDerivative& p =
+        derivative_of(*core, path, (tape.allow_nan ? "n>" : "0>") + present_key(dots), push);
     std::vector<std::size_t> of = p.of;
     auto out = run_derivative(core, p, all, at);
     if (!out) {

@@ -22,23 +22,6 @@ WENGERT_INLINE bool loops_call_host(const Graph& g)
            host_values(g).size();
 }
 
-/// A graph whose outputs from `results` on are the values of these guards, then others: the guards in their place.
-inline Graph with_guards(const Graph& shown, std::size_t results, const std::vector<Guard>& guards)
-{
-    std::vector<ValueId> map;
-    Graph out = shown.like(map);
-    for (ValueId v = 0; v < shown.size(); ++v)
-        if (map[v] == no_value) map[v] = out.copy(shown.node(v), map);
-    for (std::size_t k = 0; k < shown.outputs().size(); ++k) {
-        const ValueId v = map[shown.outputs()[k]];
-        if (k >= results && k - results < guards.size())
-            out.guard({v, guards[k - results].expected, guards[k - results].what, guards[k - results].at});
-        else
-            out.output(v);
-    }
-    return out;
-}
-
 WENGERT_INLINE bool loops_call_host(const FrozenEntry& e)
 {
     return std::any_of(e.paths.begin(), e.paths.end(),
@@ -142,7 +125,7 @@ private:
         const Graph shown = swept(inputs, cotangents, wanted, c.inputs, true, at);
         if (!shown.guards().empty()) return;  // a rule that looks at values
         const std::size_t results = path_->recorded.outputs().size();
-        const Graph whole = with_guards(shown, results, path_->recorded.guards());
+        const Graph whole = with_outputs_as_guards(shown, results, path_->recorded.guards());
         const auto parts = graph_compiler().cut(whole, inputs.size(), results, core_->options.passes.costs);
         if (!parts) return;
         const Graph value = optimized(parts->early, core_->options);
@@ -177,17 +160,9 @@ private:
     {
         // What hooks bring back are other blocks, which the graph would take for constants.
         const Restore<std::shared_ptr<SavedHooks>> unpacked(Tape::current().hooks, nullptr);
-        Blocks like;
-        for (const Tensors* some : {&inputs, &cotangents})
-            for (const auto& x : *some)
-                if (x.value) like.push_back(make_view(contiguous(x.value), x.value->shape, nullptr, 0));
-        const auto one_sweep = [&](const Tensors& x) {
-            const Tensors primal(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
-            Tensors g(cotangents.size()), out;
-            std::size_t next = inputs.size();
-            for (std::size_t k = 0; k < g.size(); ++k)
-                if (cotangents[k].value) g[k] = x[next++];
-            const Tensors all = sweep(primal, g, wanted, at, with_values ? &out : nullptr);
+        const auto one_sweep = [&](const Tensors& x, const Tensors& g) {
+            Tensors out;
+            const Tensors all = sweep(x, g, wanted, at, with_values ? &out : nullptr);
             for (std::size_t i = 0; i < all.size(); ++i)
                 if (all[i].value) {
                     found.push_back(i);
@@ -195,18 +170,14 @@ private:
                 }
             return out;
         };
-        return trace_graph(one_sweep, like, at);
+        return derivative_graph(inputs, cotangents, one_sweep, at);
     }
     /// Made at the first sweep with cotangents of these results, for these inputs.
     const FrozenDerivative& pullback(const Tensors& inputs, const Tensors& cotangents,
                                      const std::vector<bool>& wanted, const Site& at) const
     {
-        auto& slot = path_->derivatives[wanted_key(wanted) + present_key(cotangents)];
-        if (slot) return *slot;
-        auto p = std::make_unique<FrozenDerivative>();
-        p->path = path_of(*core_, swept(inputs, cotangents, wanted, p->of, false, at));
-        slot = std::move(p);
-        return *slot;
+        return derivative_of(*core_, *path_, wanted_key(wanted) + present_key(cotangents),
+                             [&](auto& of) { return swept(inputs, cotangents, wanted, of, false, at); });
     }
 
     std::shared_ptr<FrozenCore> core_;

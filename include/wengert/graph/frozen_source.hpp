@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../base/separate.hpp"
+#include "compiler.hpp"
 #include "frozen.hpp"
 
 namespace wengert {
@@ -24,7 +25,10 @@ WENGERT_INLINE std::ostream& operator<<(std::ostream& out, const FreezeStats& s)
 }
 namespace detail {
 
-WENGERT_INLINE FrozenCore::FrozenCore(FreezeOptions o) : options(std::move(o)) {}
+WENGERT_INLINE FrozenCore::FrozenCore(FreezeOptions o) : options(std::move(o))
+{
+    static_cast<void>(graph_compiler());  // from now on bodies of loops are compiled, also while f is traced
+}
 WENGERT_INLINE FrozenCore::~FrozenCore() = default;
 
 WENGERT_INLINE FrozenEntry& FrozenCore::entry(const Words& signature)

@@ -53,8 +53,7 @@ template <class F, class... Args> auto host_function(F fn, const Args&... args)
     return [fn = std::move(fn), shell = std::move(shell)](const std::vector<AnyTensor>& in) {
         std::tuple<Args...> copy = shell;
         std::vector<AnyTensor> values = in;
-        ResultFiller filler{values.data()};
-        visit_argument(filler, copy);
+        fill_shell(copy, values.data());
         return std::apply([&](const auto&... x) { return fn(x...); }, copy);
     };
 }
@@ -71,25 +70,10 @@ inline AnyTensor call_host(const Primitive& p, const HostCall& op, std::vector<A
     return out;
 }
 
-struct LeafReader {
-    std::vector<AnyTensor> leaves = {};
-    template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back(t.any()); }
-    void key(const Key& k)
-    {
-        Recorder* r = recorder();
-        const Ref<Block> b = r && k.origin ? r->key(k.origin) : Ref<Block>();
-        leaves.push_back({b ? b : block_of_key(k), {}});
-    }
-    template <class N> void number(const N&) {}
-    template <class S> void text(const S&) {}
-};
-
 template <class T, class F, class... Args>
 AnyTensor call_host_with(const Shape& shape, F fn, const Args&... args)
 {
-    LeafReader reader;
-    const std::tuple<const Args&...> all(args...);
-    visit_argument(reader, all);
+    TreeReader reader = read_tree(recorder(), std::tuple<const Args&...>(args...));
     const std::size_t n = reader.leaves.size();
     HostCall op;
     op.dtype = dtype_of<T>();

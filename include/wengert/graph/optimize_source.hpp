@@ -38,9 +38,7 @@ WENGERT_INLINE Graph optimized(const Graph& g, const FreezeOptions& options)
     PassOptions passes = options.passes;
     passes.allow_reassociation = passes.allow_reassociation || options.allow_reassociation;
     Graph fast = options.optimize ? graph_compiler().optimize(g, passes) : g;
-    const auto calls = [](const GraphNode& n) { return n.primitive && n.primitive->effects; };
-    const bool effects = std::any_of(fast.nodes().begin(), fast.nodes().end(), calls);
-    return effects && !fast.guards().empty() ? guards_before_effects(fast) : fast;
+    return has_effects(fast) && !fast.guards().empty() ? guards_before_effects(fast) : fast;
 }
 
 WENGERT_INLINE const Backend& FrozenCore::backend() const noexcept
@@ -70,13 +68,8 @@ WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTra
     auto p = std::make_shared<FrozenPath>();
     p->recorded = std::move(recorded);
     p->optimized = optimized(p->recorded, options);
-    for (const GraphNode& n : p->recorded.nodes())
-        p->effects = p->effects || (n.primitive && n.primitive->effects);
-    p->live = t.live;
-    p->results = t.results;
-    p->shell = t.shell;
-    p->numbers = t.numbers;
-    p->varies = t.varies;
+    p->effects = has_effects(p->recorded);
+    static_cast<FrozenOutcome&>(*p) = t;
     p->executable = compile(p->optimized);
     if (options.memory_limit && p->executable->stats.arena_bytes > options.memory_limit) fit_memory(*p);
     return p;
@@ -118,15 +111,7 @@ WENGERT_INLINE void FrozenCore::fit_memory(FrozenPath& p) const
 /// What a path's executable is and why, now or since its last run.
 WENGERT_INLINE void FrozenCore::note_plan(const FrozenPath& p)
 {
-    const PlanStats& plan = p.executable->stats;
-    stats.kernels = plan.kernels;
-    stats.threads = plan.threads;
-    stats.uncompiled = plan.uncompiled;
-    stats.uncompiled_loops = plan.uncompiled_loops;
-    stats.host_conditions = plan.host_conditions;
-    stats.transfers = plan.transfers, stats.transfer_bytes = plan.transfer_bytes;
-    stats.arena_bytes = plan.arena_bytes;
-    stats.arena_lower_bound = plan.lower_bound;
+    static_cast<PlanStats&>(stats) = p.executable->stats;
     p.executable->news = false;
     if (!p.executable->note.empty()) reason += "; " + p.executable->note;
     reason += host_calls(p.optimized);
@@ -135,22 +120,19 @@ WENGERT_INLINE void FrozenCore::note_plan(const FrozenPath& p)
 WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t, const Words& family,
                                                            std::int64_t extent)
 {
-    if (t.depends) {
-        e.eager = true;
-        reason = e.why =
+    if (t.depends)
+        e.why =
             "its result depends on a variable that it captures, which a graph would take for a constant: it "
             "runs eagerly (pass that variable as an argument)";
-        ++stats.eager_calls;
-        return nullptr;
-    }
-    if (t.escaped != no_value) {
-        const GraphNode& n = t.graph.node(t.escaped);
-        e.eager = true;
-        reason = e.why =
+    if (const GraphNode* n = t.escaped != no_value && !t.depends ? &t.graph.node(t.escaped) : nullptr)
+        e.why =
             "a tensor outside of the function holds " +
-            (n.primitive ? "the result of " + std::string(n.primitive->name) : std::string("an argument")) +
-            " at " + to_string(n.at) +
+            (n->primitive ? "the result of " + std::string(n->primitive->name) : std::string("an argument")) +
+            " at " + to_string(n->at) +
             ", which a replay could not give it: it runs eagerly (declare that tensor live)";
+    if (t.depends || t.escaped != no_value) {
+        e.eager = true;
+        reason = e.why;
         ++stats.eager_calls;
         return nullptr;
     }

@@ -30,8 +30,6 @@ struct TraceInputs {
         k.origin = trace.new_origin();
         trace.remember_key(k.origin, take());
     }
-    template <class N> void number(const N&) {}
-    template <class S> void text(const S&) {}
 };
 
 /// Live tensors stand for inputs while f is traced, variables among them for constants: the section that is recorded brings
@@ -75,8 +73,6 @@ struct HeldBlocks {
         if (t.any_unchecked().value) ++count[t.any_unchecked().value.get()];
     }
     void key(const Key&) {}
-    template <class N> void number(const N&) {}
-    template <class S> void text(const S&) {}
 };
 
 /// References to a block that are not the trace's own, not a view's, and not in `held`.

@@ -53,15 +53,22 @@ template <class U, class T, class D> Tensor<U, D> cast(const Tensor<T, D>& x, Si
 
 namespace detail {
 
-template <class T, class D> AnyTensor cast_to(DType to, const Tensor<T, D>& x, const Site& at)
-{
-    return is_single(to) ? cast<float>(x, at).any() : cast<double>(x, at).any();
-}
+template <class U> struct CastTo {
+    template <class T> static AnyTensor of(const AnyTensor& x, const Site& at)
+    {
+        return cast<U>(Tensor<T>(x), at).any();
+    }
+};
+struct Casting {
+    template <class U> static AnyTensor of(const AnyTensor& x, const Site& at)
+    {
+        return of_real<CastTo<U>>(x.value->dtype, x, at);
+    }
+};
 /// x in another real type; itself where it is of that type.
 inline AnyTensor converted(const AnyTensor& x, DType to, const Site& at)
 {
-    if (x.value->dtype == to) return x;
-    return is_single(x.value->dtype) ? cast_to(to, Tensor<float>(x), at) : cast_to(to, Tensor<double>(x), at);
+    return x.value->dtype == to ? x : of_real<Casting>(to, x, at);
 }
 
 }  // namespace detail

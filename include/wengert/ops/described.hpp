@@ -35,7 +35,11 @@ template <class Op> constexpr bool affine()
         return false;
 }
 
-template <class Op> void describe_op(const void* op, Index& p) { static_cast<const Op*>(op)->describe(p); }
+template <class Op> void describe_op(const void* op, Index& p)
+{
+    static_cast<const Op*>(op)->describe(p);
+    if constexpr (linear<Op>() || affine<Op>()) p.demand_linear(affine<Op>());
+}
 
 /// A description on these dtypes: one that shows bits says nothing of another dtype.
 template <class Op, class Out, class... In> constexpr bool described_on()

@@ -55,13 +55,8 @@ namespace detail {
 constexpr dlpack::Type dlpack_type(DType d)
 {
     constexpr std::uint8_t whole = 0, real = 2, truth = 6;
-    switch (d) {
-    case DType::float32: return {real, 32, 1};
-    case DType::float64: return {real, 64, 1};
-    case DType::int32: return {whole, 32, 1};
-    case DType::int64: return {whole, 64, 1};
-    default: return {truth, 8, 1};
-    }
+    const std::uint8_t code = d == DType::boolean ? truth : differentiable(d) ? real : whole;
+    return {code, static_cast<std::uint8_t>(8 * size_of(d)), 1};
 }
 
 /// What an array that is handed out keeps.

@@ -167,6 +167,11 @@ Ref<Block> fold_value(const Op& op, const Ref<Block>& x, const Site& at)
                       static_cast<const X*>(r.x->template as<X>()));
     return out;
 }
+/// b, or its elements in row-major order, which `copy` then holds: counting b once more would cost short lines.
+inline const Ref<Block>& in_order(const Ref<Block>& b, Ref<Block>&& copy)
+{
+    return b->strided ? copy = contiguous(b) : b;
+}
 /// Of contiguous blocks of one shape, one line after the other.
 template <class Op, class Out, class... X, class... B>
 Ref<Block> fold_value_along(const Op& op, const B&... x)
@@ -181,7 +186,7 @@ Ref<Block> fold_value_along(const Op& op, const B&... x)
         fold_elements<Op>(outer, static_cast<std::size_t>(shape[f.axis]), inner, f.number,
                           y->template as<Out>(), static_cast<const Out*>(c->template as<Out>())...);
     };
-    run(contiguous(x)...);
+    run(in_order(x, {})...);
     return y;
 }
 

@@ -42,8 +42,8 @@ template <class F> class Kernel : public Closure<Kernel<F>> {
 public:
     Kernel(F f, const KernelOptions& options, const Site& made)
         : Closure<Kernel>(made), function_(std::move(f)),
-          single_(std::make_shared<KernelCalls<float>>(options)),
-          twice_(std::make_shared<KernelCalls<double>>(options))
+          calls_(std::make_shared<KernelCalls<float>>(options),
+                 std::make_shared<KernelCalls<double>>(options))
     {}
     template <class... X> static constexpr bool accepts()
     {
@@ -72,21 +72,17 @@ public:
     /// How many ways through the function have been met, and how it runs.
     std::string explain() const
     {
-        const std::string text = single_->explain(" (float)") + twice_->explain("");
+        const std::string text = calls<float>().explain(" (float)") + calls<double>().explain("");
         return text.empty() ? "not called yet\n" : text;
     }
 
 private:
     template <class T> KernelCalls<T>& calls() const
     {
-        if constexpr (std::is_same_v<T, float>)
-            return *single_;
-        else
-            return *twice_;
+        return *std::get<std::shared_ptr<KernelCalls<T>>>(calls_);
     }
     F function_;
-    std::shared_ptr<KernelCalls<float>> single_;
-    std::shared_ptr<KernelCalls<double>> twice_;
+    std::tuple<std::shared_ptr<KernelCalls<float>>, std::shared_ptr<KernelCalls<double>>> calls_;
 };
 
 }  // namespace detail

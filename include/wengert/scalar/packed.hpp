@@ -108,13 +108,7 @@ template <class X> struct Packed {
     std::vector<Tensor<float>> floats;
 
     auto fields() { return std::tie(doubles, floats); }
-    template <class T> std::vector<Tensor<T>>& of()
-    {
-        if constexpr (std::is_same_v<T, float>)
-            return floats;
-        else
-            return doubles;
-    }
+    template <class T> std::vector<Tensor<T>>& of() { return std::get<std::vector<Tensor<T>>&>(fields()); }
 };
 
 template <class X> using packed_t = std::conditional_t<tree::contains_number<X>, Packed<X>, X>;

@@ -8,26 +8,29 @@ namespace wengert {
 namespace detail {
 
 /// The cotangents of a tensor whose elements have been taken in.
-template <class T>
-void give_back(Walk& walk, ScalarAdjoints& adjoints, const ScalarStretch::Entered& e, Node& to)
-{
-    if (!adjoints.recorded()) {
-        Ref<Block> b = make_block(dtype_of<T>(), e.tensor.value->shape);
-        const bool any = adjoints.take(e.begin, e.count, b->template as<T>());
-        if (any)
-            walk.deliver(to, {placed(std::move(b)), {}});  // else a checkpoint before it need not run again
-        return;
+struct GivingBack {
+    template <class T>
+    static void of(Walk& walk, ScalarAdjoints& adjoints, const ScalarStretch::Entered& e, Node& to)
+    {
+        if (!adjoints.recorded()) {
+            Ref<Block> b = make_block(dtype_of<T>(), e.tensor.value->shape);
+            const bool any = adjoints.take(e.begin, e.count, b->template as<T>());
+            if (any)
+                walk.deliver(to,
+                             {placed(std::move(b)), {}});  // else a checkpoint before it need not run again
+            return;
+        }
+        std::vector<Real<T>> g(e.count);
+        bool any = false;
+        for (std::uint32_t k = 0; k < e.count; ++k) {
+            const Real<double> taken = adjoints.take(e.begin + k);
+            g[k] = Real<T>(static_cast<T>(taken.plain()), taken.mark());
+            any = any || taken.is_active() || taken.plain() != 0.0;
+        }
+        if (!any) return;
+        walk.deliver(to, gathered<T>(g.data(), g.size(), e.tensor.value->shape, to.at));
     }
-    std::vector<Real<T>> g(e.count);
-    bool any = false;
-    for (std::uint32_t k = 0; k < e.count; ++k) {
-        const Real<double> taken = adjoints.take(e.begin + k);
-        g[k] = Real<T>(static_cast<T>(taken.plain()), taken.mark());
-        any = any || taken.is_active() || taken.plain() != 0.0;
-    }
-    if (!any) return;
-    walk.deliver(to, gathered<T>(g.data(), g.size(), e.tensor.value->shape, to.at));
-}
+};
 
 inline void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
 {
@@ -47,10 +50,7 @@ inline void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
             adjoints.leave(e);
             continue;
         }
-        if (is_single(to->dtype))
-            give_back<float>(walk, adjoints, e, *to);
-        else
-            give_back<double>(walk, adjoints, e, *to);
+        of_real<GivingBack>(to->dtype, walk, adjoints, e, *to);
     }
     adjoints.done(stretch);
     for (const auto& older : stretch.older) announce(walk, *older);

@@ -60,11 +60,11 @@ template <class T> bool audit_node(const Node& n, std::uint64_t& state, AuditFin
 {
     std::vector<AnyTensor> all(n.input_count);
     Tensors<T> x;
-    bool single = is_single(n.dtype);
+    DType narrowest = n.dtype;
     for (std::size_t i = 0; i < n.input_count; ++i) {
         all[i].value = Ref<Block>(n.saved()[i]);
         if (!n.inputs[i]) continue;
-        single = single || is_single(n.saved()[i]->dtype);
+        narrowest = std::min(narrowest, n.saved()[i]->dtype);
         x.push_back(converted_from<T>(all[i]));
     }
     const TensorFunction<T> f = [&](const Tensors<T>& variables) {
@@ -75,6 +75,7 @@ template <class T> bool audit_node(const Node& n, std::uint64_t& state, AuditFin
         return Tensors<T>{converted_from<T>(apply_again(n, in))};
     };
     const Tensors<T> v = random_like(x, state), u = random_like(Tensors<T>{f(x)}, state);
+    const bool single = is_single(narrowest);
     const double h = single ? 1e-2 : 1e-5;
     double size = 0;
     finding.numeric = difference(f, x, v, u, h, size);

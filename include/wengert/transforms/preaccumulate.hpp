@@ -27,32 +27,27 @@ private:
         for (std::size_t k = 0; k < cotangents.size(); ++k)
             for (std::size_t i = 0; i < inputs.size(); ++i) {
                 if (!cotangents[k].value || !wanted[i] || !jacobians[k][i].value) continue;
-                const bool narrow = single(cotangents[k]) && single(inputs[i]);
-                const AnyTensor term =
-                    narrow ? contracted<float>(cotangents[k], jacobians[k][i], inputs[i], at)
-                           : contracted<double>(cotangents[k], jacobians[k][i], inputs[i], at);
+                const DType d = wider(cotangents[k].value->dtype, inputs[i].value->dtype);
+                const AnyTensor term = of_real<Contraction>(d, cotangents[k], jacobians[k][i], inputs[i], at);
                 out[i] = out[i].value ? sum_of_any(out[i], term) : term;
             }
         return out;
     }
-    static bool single(const AnyTensor& t) { return is_single(t.value->dtype); }
     /// In T, the wider of the two types, and then rounded to x's.
-    template <class T>
-    static AnyTensor contracted(const AnyTensor& g, const AnyTensor& jacobian, const AnyTensor& x,
-                                const Site& at)
-    {
-        const Tensor<T> row = reshape(as<T>(g, at), {1, g.value->count}, at);
-        const Tensor<T> all = reshape(as<T>(jacobian, at), {g.value->count, x.value->count}, at);
-        const AnyTensor sum = reshape(matmul(row, all, at), x.value->shape, at).any();
-        return converted(sum, x.value->dtype, at);
-    }
-    template <class T> static Tensor<T> as(const AnyTensor& t, const Site& at)
-    {
-        return Tensor<T>(converted(t, dtype_of<T>(), at));
-    }
+    struct Contraction {
+        template <class T>
+        static AnyTensor of(const AnyTensor& g, const AnyTensor& jacobian, const AnyTensor& x, const Site& at)
+        {
+            const auto as = [&](const AnyTensor& t) { return Tensor<T>(converted(t, dtype_of<T>(), at)); };
+            const Tensor<T> row = reshape(as(g), {1, g.value->count}, at);
+            const Tensor<T> all = reshape(as(jacobian), {g.value->count, x.value->count}, at);
+            const AnyTensor sum = reshape(matmul(row, all, at), x.value->shape, at).any();
+            return converted(sum, x.value->dtype, at);
+        }
+    };
     static AnyTensor sum_of_any(const AnyTensor& a, const AnyTensor& b)
     {
-        return single(a) ? add_any<float>(a, b) : add_any<double>(a, b);
+        return with_real(a.value->dtype, [&]<class T>() { return add_any<T>(a, b); });
     }
 };
 

@@ -1,20 +1,24 @@
 // A graph as the statements of one function: its fused loops, its other operations, its guards.
 #pragma once
 
-#include "../loops/compiled_step.hpp"
+#include "../loops/body_plan.hpp"
 #include "../passes/dead_code.hpp"
 #include "../passes/inlining.hpp"
 #include "cpp_guards.hpp"
-#include "cpp_hoist.hpp"
 #include "cpp_structural.hpp"
 
 namespace wengert::detail {
 
 class CppFunction {
 public:
-    CppFunction(CppModule& m, const Graph& g, const std::string& tag = "") : w_(m, g, tag), guards_(w_)
+    CppFunction(CppModule& m, const Graph& g, const std::string& tag = "",
+                std::optional<tiling::Rotation> rotation = {})
+        : w_(m, g, tag, rotation), states_(rotation ? rotation->states : 0), guards_(w_)
     {
-        for (const std::uint32_t s : w_.plan.staged) stage(s);
+        for (const std::uint32_t s : w_.plan.staged)
+            if (s >= states_) stage(s);
+        for (std::size_t k = states_; k < g.outputs().size(); ++k)
+            if (w_.plan.read_before(k)) hand_out(k);
         guards_.check(0);
         for (std::size_t t = 0; t < w_.plan.tasks.size(); ++t) {
             task(w_.plan.tasks[t]);
@@ -25,6 +29,13 @@ public:
     std::size_t workspace() const { return w_.workspace(); }
     const std::set<ValueId>& failures() const { return w_.failures; }
     bool fails() const { return !w_.failures.empty(); }
+    std::vector<std::size_t> states() const
+    {
+        std::vector<std::size_t> at;
+        for (std::size_t i = 0; i < states_; ++i)
+            at.push_back(w_.plan.stores[w_.plan.values[w_.graph.inputs()[i]].store].offset);
+        return at;
+    }
 
     /// What stands between the braces, before `return 0;`.
     std::string text() const
@@ -51,8 +62,9 @@ public:
     template <class F> void each_argument(const F& f) const
     {
         const Graph& g = w_.graph;
-        for (std::size_t i = 0; i < g.inputs().size(); ++i) f("in" + std::to_string(i), g.inputs()[i], false);
-        for (std::size_t k = 0; k < g.outputs().size(); ++k)
+        for (std::size_t i = states_; i < g.inputs().size(); ++i)
+            f("in" + std::to_string(i), g.inputs()[i], false);
+        for (std::size_t k = states_; k < g.outputs().size(); ++k)
             f("out" + std::to_string(k), g.outputs()[k], true);
     }
 
@@ -153,44 +165,71 @@ private:
     void outputs()
     {
         const Graph& g = w_.graph;
-        for (std::size_t k = 0; k < g.outputs().size(); ++k) {
-            const ValueId v = g.outputs()[k], from = w_.plan.root(v);
-            const tiling::Placed& p = w_.plan.values[from];
+        for (std::size_t k = states_; k < g.outputs().size(); ++k) {
+            const ValueId v = g.outputs()[k];
+            const tiling::Placed& p = w_.plan.values[w_.plan.root(v)];
             const bool in_place =
                 p.home == tiling::Home::output && w_.plan.stores[p.store].output == k && w_.plan.whole(v);
-            if (in_place || element_count(g.node(v).shape) == 0) continue;
-            const CppOperand x = w_.operand(v);
-            w_.copy(x, "out" + std::to_string(k), row_major(x.shape));
+            if (!in_place && !w_.plan.read_before(k)) hand_out(k);
         }
+        move_states();
+    }
+    void hand_out(std::size_t k)
+    {
+        const CppOperand x = w_.operand(w_.graph.outputs()[k]);
+        if (element_count(x.shape) > 0) w_.copy(x, "out" + std::to_string(k), row_major(x.shape));
+    }
+    /// Next states that lie elsewhere come to their places: first those aside that are states themselves.
+    void move_states()
+    {
+        const Graph& g = w_.graph;
+        std::vector<std::pair<std::size_t, CppOperand>> moves;
+        std::size_t aside = w_.scratch_begin();
+        for (std::size_t i = 0; i < states_; ++i) {
+            if (w_.plan.in_place(i) || w_.plan.bytes_of(g.outputs()[i]) == 0) continue;
+            CppOperand x = w_.operand(g.outputs()[i]);
+            if (w_.plan.is_state(w_.plan.root(g.outputs()[i]))) {
+                const std::string to = "(" + x.type + "*)(arena + " + std::to_string(aside) + ")";
+                aside += tiling::aligned(w_.plan.bytes_of(g.outputs()[i]));
+                w_.copy(x, to, row_major(x.shape));
+                x.pointer = to;
+                x.strides = row_major(x.shape);
+            }
+            moves.emplace_back(i, std::move(x));
+        }
+        w_.scratch = std::max(w_.scratch, aside - w_.scratch_begin());
+        for (const auto& [i, x] : moves) w_.copy(x, w_.pointer(g.inputs()[i]), row_major(x.shape));
     }
 
     CppWriter w_;
+    std::size_t states_;  ///< of a loop: they lie in the arena
     CppGuards guards_;
 };
 
-inline CppModule::Body CppModule::function(const Graph& g)
+inline CppModule::Body CppModule::function(const Graph& g, std::optional<tiling::Rotation> rotation)
 {
     const std::string tag = "b" + std::to_string(tags_++) + "_", name = prefix + tag + "step";
-    const CppFunction f(*this, g, tag);
+    const CppFunction f(*this, g, tag, rotation);
     functions += std::string("static ") + (f.fails() ? "int " : "void ") + name + "(" + f.arguments() +
-                 (native ? ", char* arena, const wg_run* run)\n{\n" : ", char* arena)\n{\n") + f.text() +
+                 (f.arguments().empty() ? "" : ", ") +
+                 (native ? "char* arena, const wg_run* run)\n{\n" : "char* arena)\n{\n") + f.text() +
                  (f.fails() ? "    return 0;\n}\n\n" : "}\n\n");
-    return {name, f.workspace(), f.fails()};
+    return {name, f.workspace(), f.fails(), f.states()};
 }
 
-inline const CppModule::LoopBody& CppModule::body(const std::shared_ptr<const Graph>& g, std::size_t fixed)
+inline const CppModule::LoopBody& CppModule::body(const std::shared_ptr<const Graph>& g,
+                                                  const tiling::Rotation& rotation)
 {
-    const std::pair key(g.get(), fixed);
+    const std::tuple key(g.get(), rotation.states, rotation.fixed);
     if (const auto known = bodies_.find(key); known != bodies_.end()) return known->second;
     const BodyCompiler* const c = body_compiler().load();
     const auto whole =
         std::make_shared<const Graph>(c ? c->optimize(*g) : passes::dead_code(passes::composed(*g)));
-    const HoistedBody parts =
-        fixed == LoopParameters::npos ? HoistedBody{nullptr, whole} : hoisted(whole, fixed);
+    const HoistedBody parts = hoisted(whole, rotation.fixed);
     kept_.insert(kept_.end(), {g, parts.step});
     LoopBody made{parts.before, {}, {}};
     if (parts.before) made.first = function(*parts.before);
-    made.step = function(*parts.step);
+    made.step = function(*parts.step, rotation);
     return bodies_[key] = std::move(made);
 }
 

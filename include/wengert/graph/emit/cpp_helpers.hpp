@@ -19,34 +19,6 @@ struct CppHelper {
 inline constexpr CppHelper cpp_helpers[] = {
     {"bits", "static inline I @bits_#(T x) { I b; memcpy(&b, &x, sizeof b); return b; }\n"},
     {"from_bits", "static inline T @from_bits_#(I b) { T x; memcpy(&x, &b, sizeof x); return x; }\n"},
-    {"at_most", "static inline T @at_most_#(T x, T bound) { return x > bound ? bound : x; }\n"},
-    {"at_least", "static inline T @at_least_#(T x, T bound) { return x < bound ? bound : x; }\n"},
-    {"maximum", "static inline T @maximum_#(T a, T b) { return a > b || a != a ? a : b; }\n"},
-    {"minimum", "static inline T @minimum_#(T a, T b) { return a < b || a != a ? a : b; }\n"},
-    {"wrapped", R"c(static inline T @wrapped_#(T i, T n)
-{
-    if (i >= 0 && i < n) return i;
-    i -= i / n * n;
-    return i < 0 ? i + n : i;
-}
-)c"},
-    {"clamped", "static inline T @clamped_#(T i, T n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }\n"},
-    {"mirrored", R"c(static inline T @mirrored_#(T i, T n)
-{
-    const T period = 2 * (n - 1);
-    if (n == 1) return 0;
-    i -= i / period * period;
-    if (i < 0) i += period;
-    return i < n ? i : period - i;
-}
-)c"},
-    {"abs", "static inline T @abs_#(T x) { return x < 0 ? (T)(0 - (uint64_t)x) : x; }\n"},  // of whole numbers
-    {"sign", "static inline T @sign_#(T x) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; }\n"},
-    {"is_finite", "static inline int @is_finite_#(T x) { return x - x == 0; }\n"},
-    {"is_nan", "static inline int @is_nan_#(T x) { return x != x; }\n"},
-    {"guarded", R"c(/* a cotangent of 0 stays 0 where the derivative is not finite */
-static inline T @guarded_#(T g, T r) { return g == 0 && r - r != 0 ? 0 : r; }
-)c"},
     {"split", R"c(/* After how many of `steps` the next state is kept when `room` are: Griewank & Walther 2000, algorithm 799. */
 static inline T @reach_#(T room, T repeats)
 {
@@ -198,16 +170,11 @@ inline std::string cpp_helper(const std::string& full, const std::string& prefix
     const std::string suffix = full.substr(full.rfind('_') + 1);
     const DTypeRow& row = *std::find_if(std::begin(dtype_rows), std::end(dtype_rows),
                                         [&](const DTypeRow& r) { return suffix == r.lane; });
-    constexpr std::string_view nan_too = " || a != a";
     for (const CppHelper& h : cpp_helpers) {
         if (h.name != name) continue;
         std::string out;
         for (std::size_t i = 0; i < h.text.size(); ++i) {
             const char c = h.text[i];
-            if (!row.real && h.text.substr(i, nan_too.size()) == nan_too) {
-                i += nan_too.size() - 1;  // compilers say that whole numbers are equal to themselves
-                continue;
-            }
             const auto letter = [&](std::size_t k) {
                 return k < h.text.size() &&
                        (std::isalnum(static_cast<unsigned char>(h.text[k])) || h.text[k] == '_');

@@ -2,8 +2,8 @@
 // ops/index/index.hpp states.
 #pragma once
 
-#include "../ir/index_program.hpp"
 #include "cpp_writer.hpp"
+#include "position_text.hpp"
 
 namespace wengert::detail {
 
@@ -14,7 +14,7 @@ public:
     {}
     /// One of several programs, of these operands.
     CppIndex(CppWriter& w, ValueId v, const Index& p, std::span<const ValueId> operands)
-        : w_(w), v_(v), n_(w.graph.node(v)), in_(operands), p_(p), type_(w.type(v))
+        : w_(w), v_(v), n_(w.graph.node(v)), in_(operands), p_(p)
     {}
 
     /// `over`: the result lies where the operand does that it begins with.
@@ -31,23 +31,12 @@ public:
     }
 
 private:
-    using Rule = Position::Rule;
     const Shape& shape(std::size_t operand) const { return w_.graph.node(in_[operand]).shape; }
     static bool is_number(const Index::Read& r) { return r.operand == Index::no_operand; }
     static std::string number(std::int64_t n) { return std::to_string(n); }
 
     /// The number where a position is masked, or that the result is full of.
     static std::string constant(double value, DType d) { return literal_text(value, d); }
-    std::string neutral() const
-    {
-        switch (p_.reads[0].how) {
-        case Combine::multiply: return constant(1, n_.dtype);
-        case Combine::maximum: return constant(-HUGE_VAL, n_.dtype);
-        case Combine::minimum: return constant(HUGE_VAL, n_.dtype);
-        default: return "0";
-        }
-    }
-
     /// Leaves the function where an element that is used as a position is none.
     void check(const Positions& at, const Shape& array)
     {
@@ -73,68 +62,35 @@ private:
             const CppOperand x = w_.operand(in_[p_.base]);
             w_.copy(x, w_.pointer(v_), row_major(x.shape));
         } else if (p_.start == Index::Start::fill) {
-            w_.fill(v_, p_.neutral ? neutral() : constant(p_.fill, n_.dtype));
+            w_.fill(v_, constant(p_.fill, n_.dtype));
         }
-    }
-
-    /// Appends a position `by` times: i0 * 2 + i1 - 3.
-    void terms(std::string& s, const Position& q, std::int64_t by) const
-    {
-        for (std::size_t t = 0; t < q.terms; ++t)
-            if (p_.extents.data()[q.axis[t]] != 1 && q.step[t] * by != 0)
-                term(s, q.step[t] * by, "i" + number(q.axis[t]));
-        if (const std::int64_t offset = q.offset * by) term(s, offset < 0 ? -1 : 1, number(std::abs(offset)));
-    }
-    static void term(std::string& s, std::int64_t by, const std::string& what)
-    {
-        s += s.empty() ? (by < 0 ? "-" : "") : (by < 0 ? " - " : " + ");
-        s += what;
-        if (by != 1 && by != -1) s += " * " + number(by < 0 ? -by : by);
     }
 
     /// An element of an array: where it is, and the condition that there is one ("" where there always is).
     struct Place {
         std::string element, condition;
     };
-    /// Declares what the place needs; `name` is the array, and begins the names of its positions.
-    Place place(const std::string& name, const Positions& at, const Shape& array, const Strides& strides)
+    static constexpr const char* index = "ptrdiff_t";
+
+    /// Declares what the place in the array `name` needs.
+    Place place(PositionText& text, const std::string& name, Positions at, const Shape& array,
+                const Strides& strides)
     {
-        std::string index, condition;
-        for (std::size_t d = 0; d < at.size(); ++d) {
-            const Position& q = at.data()[d];
-            const std::string p = name + number(static_cast<std::int64_t>(d));
-            if (strides[d] == 0 && q.rule != Rule::masked) continue;
-            if (q.plain()) {
-                terms(index, q, strides[d]);
-                continue;
-            }
-            w_.line("const ptrdiff_t $ = $;", p, position(q, array[d]));
-            if (q.rule == Rule::masked)
-                condition +=
-                    (condition.empty() ? "" : " && ") + p + " >= 0 && " + p + " < " + number(array[d]);
-            if (strides[d] != 0) term(index, strides[d], p);
-        }
-        return {name + "[" + (index.empty() ? "0" : index) + "]", condition};
-    }
-    std::string position(const Position& q, std::int64_t n)
-    {
-        if (q.given) {
-            const Index::Given& g = p_.givens[q.given - 1];
-            const CppOperand v = w_.operand(in_[g.operand]);
-            std::string index;
-            for (std::size_t d = 0; d < g.at.size(); ++d) terms(index, g.at.data()[d], v.strides[d]);
-            const std::string e = "g" + number(q.given) + "[" + (index.empty() ? "0" : index) + "]";
-            return "(ptrdiff_t)(" + (g.from_end ? e + " < 0 ? " + e + " + " + number(n) + " : " + e : e) +
-                   ")";
-        }
-        std::string i;
-        terms(i, q, 1);
-        if (i.empty()) i = "0";
-        const char* const f = q.rule == Rule::wrapped    ? "wrapped"
-                              : q.rule == Rule::clamped  ? "clamped"
-                              : q.rule == Rule::mirrored ? "mirrored"
-                                                         : nullptr;
-        return f ? filled("(ptrdiff_t)$($, $)", w_.helper(f, DType::int64), i, n) : i;
+        PositionText::Names axis;
+        for (std::size_t a = 0; a < p_.extents.size(); ++a) axis.push_back(filled("i$", a));
+        for (std::size_t d = 0; d < at.size(); ++d)
+            if (strides[d] == 0 && at.data()[d].rule != Position::Rule::masked) at.data()[d] = Position(0);
+        const auto given = [&](const Index::Given& g, std::int64_t n) {
+            PositionText::Names in;
+            for (std::size_t d = 0; d < g.at.size(); ++d)
+                in.push_back(PositionText::affine(p_, g.at.data()[d], axis));
+            const std::string e = text.let(filled("(ptrdiff_t)g$[$]", &g - p_.givens + 1,
+                                                  text.place(in, w_.operand(in_[g.operand]).strides)));
+            return g.from_end ? text.from_end(index, e, n) : e;
+        };
+        std::string condition;
+        const PositionText::Names positions = text.positions(p_, at, array, axis, given, condition);
+        return {filled("$[$]", name, text.place(positions, strides)), condition};
     }
 
     void read(const Index::Read& r)
@@ -155,13 +111,14 @@ private:
             box.push_back(scans && a == p_.scan_axis ? 1 : p_.extents[a]);
         w_.open_loops(box);
         if (scans) open_scan(x.type);
-        const Place to = place("y", p_.writes[r.write], p_.result, row_major(p_.result));
+        PositionText text(w_.body, index, w_.indent());
+        const Place to = place(text, "y", p_.writes[r.write], p_.result, row_major(p_.result));
         const DType dtype = is_number(r) ? n_.dtype : w_.graph.node(in_[r.operand]).dtype;
         w_.line("const $ v = $;", x.type,
                 is_number(r) ? constant(r.fill, dtype)
-                             : guarded(place("x", r.at, x.shape, x.strides), r.fill, dtype));
-        const std::string value = scans ? scan_step(x.type) : "v";
-        const std::string put = meet(to.element, value, r);
+                             : guarded(place(text, "x", r.at, x.shape, x.strides), r.fill, dtype));
+        const std::string value = scans ? scan_step(text, x.type) : "v";
+        const std::string put = filled("$ = $;", to.element, met_text(n_.dtype, r, to.element, value));
         w_.line(to.condition.empty() ? put : "if (" + to.condition + ") " + put);
         if (scans) w_.close();
         w_.close_loops(box);
@@ -182,49 +139,33 @@ private:
         w_.line("const ptrdiff_t $ = $;", i, p_.reverse ? number(n - 1) + " - j" : "j");
         w_.line("(void)$;", i);
     }
-    bool real() const { return differentiable(w_.graph.node(in_[p_.reads[0].operand]).dtype); }
-    std::string scan_step(const std::string& type)
+    std::string scan_step(PositionText& text, const std::string& type)
     {
-        const std::string greater = real() ? "s == s && (v > s || v != v)" : "v > s";
+        const auto of = [&](TermKind kind, const char* a, const char* b) {
+            return TermCode::of_numbers(kind, n_.dtype, a, b);
+        };
         switch (p_.scanned) {
         case Scan::first_maximum:
-            w_.line("if (j == 0 || ($)) s = v, place = i$;", greater, p_.scan_axis);
+            w_.line("if (j == 0 || ($)) s = v, place = i$;",
+                    differentiable(w_.graph.node(in_[p_.reads[0].operand]).dtype)
+                        ? "s == s && (v > s || v != v)"
+                        : "v > s",
+                    p_.scan_axis);
             return "place";
-        case Scan::maximum: w_.line("s = j == 0 || ($) ? v : s;", greater); break;
+        case Scan::maximum: w_.line("s = j == 0 ? v : ($);", of(TermKind::maximum, "v", "s")); break;
         case Scan::recurrence: {
             const CppOperand c = w_.operand(in_[p_.factor.operand]);
-            const Place by = place("c", p_.factor.at, c.shape, c.strides);
+            const Place by = place(text, "c", p_.factor.at, c.shape, c.strides);
             w_.line("const $ f = $;", type, guarded(by, p_.factor.fill, n_.dtype));
-            w_.line("const $ m = $;", type, arithmetic("f", "*", "s"));
-            w_.line("s = j == 0 ? v : $;", arithmetic("v", "+", "m"));
+            w_.line("const $ m = $;", type, of(TermKind::multiply, "f", "s"));
+            w_.line("s = j == 0 ? v : $;", of(TermKind::add, "v", "m"));
             break;
         }
         default:
-            w_.line("s = j == 0 ? v : $;", arithmetic("s", p_.scanned == Scan::multiply ? "*" : "+", "v"));
+            w_.line("s = j == 0 ? v : $;",
+                    of(p_.scanned == Scan::multiply ? TermKind::multiply : TermKind::add, "s", "v"));
         }
         return "s";
-    }
-    /// Whole numbers wrap.
-    std::string arithmetic(const std::string& a, const char* op, const std::string& b) const
-    {
-        if (differentiable(n_.dtype) || w_.module.native) return a + " " + op + " " + b;
-        return "(" + type_ + ")((uint64_t)" + a + " " + op + " (uint64_t)" + b + ")";
-    }
-    std::string meet(const std::string& y, const std::string& value, const Index::Read& r) const
-    {
-        const std::string nan = differentiable(n_.dtype) ? " || v != v" : "",
-                          number = differentiable(n_.dtype) ? y + " == " + y + " && " : "";
-        switch (r.how) {
-        case Combine::add: return y + " = " + arithmetic(y, r.minus ? "-" : "+", value) + ";";
-        case Combine::multiply: return y + " = " + arithmetic(y, "*", value) + ";";
-        case Combine::maximum: return "if (" + number + "(v > " + y + nan + ")) " + y + " = v;";
-        case Combine::minimum: return "if (" + number + "(v < " + y + nan + ")) " + y + " = v;";
-        default: return y + " = " + (r.minus ? negative(value) : value) + ";";
-        }
-    }
-    std::string negative(const std::string& x) const
-    {
-        return differentiable(n_.dtype) ? "-" + x : arithmetic("0", "-", x);
     }
 
     CppWriter& w_;
@@ -232,7 +173,6 @@ private:
     const GraphNode& n_;
     std::span<const ValueId> in_;
     Index p_;
-    std::string type_;
 };
 
 }  // namespace wengert::detail

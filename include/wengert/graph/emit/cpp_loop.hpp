@@ -30,7 +30,7 @@ private:
         w_.open("for (ptrdiff_t step = 0; step < $; ++step) {", p_.steps);
         const Names results = step(body, slice_of("step"));
         if (keeps) put_snapshots(results);
-        advance(body);
+        look_at_guard(body);
         w_.close();
         put_carried(body);
     }
@@ -60,15 +60,15 @@ private:
     Body repeat(bool history)
     {
         const Body body = this->body(p_.body);
-        Body test{p_.other, 0, {}, body.now, {"&on"}};
-        prepare(test);
+        Body test{p_.other, p_.states, {}, {"&on"}};
+        prepare(test, 0);
         w_.open("for (;;) {");
         w_.line("unsigned char on;");
-        step(test);
+        step(test, "", body.states);
         w_.line("if (!on) break;");
         if (history) remember(body);
         step(body);
-        advance(body);
+        look_at_guard(body);
         w_.close();
         return body;
     }
@@ -77,7 +77,7 @@ private:
         const auto branch = [&](const std::string& opening, const std::shared_ptr<const Graph>& g) {
             w_.open(opening);
             Body body{g};
-            prepare(body, true);
+            prepare(body, 0, true);
             step(body);
             w_.close();
         };
@@ -102,7 +102,7 @@ private:
         w_.line("history = more;");
         w_.close();
         for (std::size_t i = 0; i < p_.states; ++i)
-            w_.line("memcpy(history + used + $, $, $);", history_bytes(i), body.now[i],
+            w_.line("memcpy(history + used + $, $, $);", history_bytes(i), body.states[i],
                     bytes_of(input(*p_.body, i)));
         w_.line("used += $;", bytes);
     }
@@ -121,7 +121,6 @@ private:
             states.push_back("(const " + type(input(*p_.body, i).dtype) + "*)(history + used + " +
                              number(history_bytes(i)) + ")");
         step(pull, "", states);
-        advance(pull);
         w_.close();
         w_.line("free(history);");
         put_carried(pull);

@@ -6,7 +6,7 @@
 
 namespace wengert::detail {
 
-/// One such operation. States lie twice in the memory behind the arena: a step reads one copy and writes the other.
+/// One such operation. The arenas of its bodies lie behind its own, with their states, which stay there.
 class CppLoopMemory {
 public:
     CppLoopMemory(CppWriter& w, ValueId v)
@@ -74,45 +74,35 @@ protected:
     }
 
     /// Leaves where the function of a body does.
-    void call(const CppModule::Body& f, const Names& arguments)
+    void call(const CppModule::Body& f, const std::string& workspace, const Names& arguments)
     {
         std::string list;
         for (const std::string& a : arguments) list += a + ", ";
-        const std::string text =
-            f.name + "(" + list + memory(f.workspace) + (w_.module.native ? ", run)" : ")");
+        const std::string text = f.name + "(" + list + workspace + (w_.module.native ? ", run)" : ")");
         if (!f.fails) return w_.line("$;", text);
         const bool history = p_.kind == Kind::while_pull;
         w_.line("if ($ != 0) $", text,
                 history ? "{ free(history); " + w_.failure(v_) + " }" : w_.failure(v_));
     }
 
-    /// A graph that can be called: what it carries from call to call, arrays that it turns into the next ones; how many arrays it is
-    /// shown; the operands of which it gets a row; the constants, and what is made of them before the loop.
+    /// A graph that can be called: what it carries from call to call; how many arrays it is shown; the operands of which it gets a
+    /// row; the constants, and what is made of them before the loop; where its arena is; where its first results go that are none of
+    /// the loop's.
     struct Body {
         std::shared_ptr<const Graph> graph;
         std::size_t shown = 0;
         std::vector<std::size_t> rows = {};
-        Names now = {}, next = {}, constants = {};
+        Names own = {}, states = {}, constants = {};
         CppModule::Body step = {};
+        std::string workspace = {};
     };
-    /// Declares what it carries, NAME0, NAME1, … and NEXT0, NEXT1, …; the first of them begin as operands from number `from` on.
-    void carry(Body& b, std::size_t n, const std::string& name, const std::string& next, std::size_t loaded,
-               std::size_t from)
+    /// Works out what is the same in all calls. `once`: there is one call.
+    void prepare(Body& b, std::size_t states, bool once = false)
     {
-        for (std::size_t i = 0; i < n; ++i) {
-            const GraphNode& x = input(*b.graph, i);
-            b.now.push_back(name + number(i));
-            b.next.push_back(next + number(i));
-            w_.line("$ *$ = $, *$ = $;", type(x.dtype), b.now[i], memory(x), b.next[i], memory(x));
-            if (i < loaded) w_.line("memcpy($, $, $);", b.now[i], inputs_[from + i], bytes_of(x));
-        }
-    }
-    /// Works out what is the same in all calls; `once`: there is one call.
-    void prepare(Body& b, bool once = false)
-    {
-        const std::size_t fixed = b.now.size() + b.shown + b.rows.size();
-        const CppModule::LoopBody body = w_.module.body(b.graph, once ? LoopParameters::npos : fixed);
+        const std::size_t fixed = once ? LoopParameters::npos : states + b.shown + b.rows.size();
+        const CppModule::LoopBody body = w_.module.body(b.graph, {states, fixed});
         b.step = body.step;
+        b.workspace = memory(b.step.workspace);
         b.constants = slice(at_.constant, at_.constants);
         if (!body.before) return;
         for (std::size_t k = 0; k < body.before->outputs().size(); ++k) {
@@ -120,14 +110,25 @@ protected:
             b.constants.push_back("c" + number(prepared_++));
             w_.line("$* const $ = $;", type(n.dtype), b.constants.back(), memory(n));
         }
-        call(body.first, b.constants);
+        call(body.first, memory(body.first.workspace), b.constants);
+    }
+    /// Declares its states, NAME0, NAME1, …; the first of them begin as operands from number `from` on.
+    void carry(Body& b, const std::string& name, std::size_t loaded, std::size_t from)
+    {
+        for (const std::size_t at : b.step.states) {
+            const std::size_t i = b.states.size();
+            const GraphNode& x = input(*b.graph, i);
+            b.states.push_back(name + number(i));
+            w_.line("$* const $ = ($*)($ + $);", type(x.dtype), b.states[i], type(x.dtype), b.workspace, at);
+            if (i < loaded) w_.line("memcpy($, $, $);", b.states[i], inputs_[from + i], bytes_of(x));
+        }
     }
     /// The body of a loop, its states the first operands.
     Body body(std::shared_ptr<const Graph> graph)
     {
         Body b{std::move(graph), 0, all_of(p_.states, p_.states + p_.xs)};
-        carry(b, p_.states, "s", "t", p_.states, 0);
-        prepare(b);
+        prepare(b, p_.states);
+        carry(b, "s", p_.states, 0);
         return b;
     }
     /// One step of the derivative, the sums beginning as `nothing` says: -0 leaves the bits of what is added first.
@@ -136,24 +137,24 @@ protected:
         Body b{p_.pull, p_.states, all_of(p_.states, p_.states + p_.xs)};
         const std::size_t states = p_.active_states.size(), given = at_.cotangents + states;
         append(b.rows, all_of(given, given + LoopPlans::given(p_)));
-        carry(b, LoopPlans::carried(p_), "g", "h", states, at_.cotangents);
-        for (std::size_t i = states; i < b.now.size(); ++i)
+        prepare(b, LoopPlans::carried(p_));
+        carry(b, "g", states, at_.cotangents);
+        for (std::size_t i = states; i < b.states.size(); ++i)
             w_.line("for (ptrdiff_t j = 0; j < $; ++j) $[j] = " + nothing + ";",
-                    element_count(input(*p_.pull, i).shape), b.now[i], type(input(*p_.pull, i).dtype));
-        prepare(b);
+                    element_count(input(*p_.pull, i).shape), b.states[i], type(input(*p_.pull, i).dtype));
         return b;
     }
     /// A call in step `at`, the results of which are put to their places. Where it has put them.
     Names step(const Body& b, const std::string& at = "", const Names& shown = {})
     {
-        Names arguments = b.now;
-        append(arguments, shown);
-        for (std::size_t operand : b.rows)
-            arguments.push_back(inputs_[operand] +
-                                times(at, element_count(input(*b.graph, arguments.size()).shape)));
+        Names arguments = shown;
+        for (std::size_t operand : b.rows) {
+            const std::size_t i = b.states.size() + arguments.size();
+            arguments.push_back(inputs_[operand] + times(at, element_count(input(*b.graph, i).shape)));
+        }
         append(arguments, b.constants);
-        append(arguments, b.next);
-        const std::size_t first = b.next.size(), last = b.graph->outputs().size();
+        append(arguments, b.own);
+        const std::size_t first = b.states.size() + b.own.size(), last = b.graph->outputs().size();
         Names results;
         for (std::size_t k = first; k < last; ++k) {
             const GraphNode& y = output(*b.graph, k);
@@ -162,25 +163,21 @@ protected:
                                         : memory(y));
         }
         append(arguments, results);
-        call(b.step, arguments);
+        call(b.step, b.workspace, arguments);
         for (std::size_t k = first; k < last; ++k)
             if (!direct(k) && !snapshot(k))
                 put(k, results[k - first], element_count(output(*b.graph, k).shape), at);
         return results;
     }
-    /// What comes next becomes what is; leaves the loop where its guard says so.
-    void advance(const Body& b)
+    /// Leaves the loop where its guard says so.
+    void look_at_guard(const Body& b)
     {
-        for (std::size_t i = 0; i < b.now.size(); ++i)
-            w_.line("{ $* const u = $; $ = $; $ = u; }", type(input(*b.graph, i).dtype), b.now[i], b.now[i],
-                    b.next[i], b.next[i]);
-        if (b.graph == p_.body && p_.guard != LoopParameters::npos && p_.kind != Kind::scan_pull)
-            w_.line("if (!*$) break;", b.now[p_.guard]);
+        if (p_.guard != LoopParameters::npos) w_.line("if (!*$) break;", b.states[p_.guard]);
     }
     void put_carried(const Body& b)
     {
-        for (std::size_t i = 0; i < b.now.size(); ++i)
-            put(i, b.now[i], element_count(input(*b.graph, i).shape));
+        for (std::size_t i = 0; i < b.states.size(); ++i)
+            put(i, b.states[i], element_count(input(*b.graph, i).shape));
     }
 
     /// Writes `count` elements of result k, `skip` arrays of that size into it.

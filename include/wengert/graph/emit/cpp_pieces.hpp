@@ -40,16 +40,8 @@ protected:
     }
     static std::string number(std::int64_t n) { return std::to_string(n); }
     bool real() const { return differentiable(n_->dtype); }
-    /// The library's own function.
-    std::string own(const char* f) const
-    {
-        return w_.module.native ? std::string(f) + "_" : w_.helper(f, n_->dtype);
-    }
-    /// One of C, which rounds exactly.
-    std::string math(const char* f) const
-    {
-        return std::string(w_.module.native ? "__builtin_" : "") + f + row_of(n_->dtype).suffix;
-    }
+    /// A helper for numbers of the result's type.
+    std::string own(const char* f) const { return w_.helper(f, n_->dtype); }
 
     /// The value of input 0, unless it lies here already.
     void begin_with_first()

@@ -57,7 +57,7 @@ private:
         std::string x = single ? filled("($)(w[j] >> 8) * $", type(), real_text(0x1p-24))
                                : filled("($)($ >> 11) * $", type(), pair, real_text(0x1p-53));
         if (d.low != 0 || d.high != 1)
-            x = filled("$($, $, $)", math("fma"), x, real_text(d.width), real_text(d.low));
+            x = filled("fma$($, $, $)", row_of(n_->dtype).suffix, x, real_text(d.width), real_text(d.low));
         each(single ? 4 : 2, "y[i] = " + x + ";");
     }
     std::string real_text(double x) const { return literal_text(x, n_->dtype); }

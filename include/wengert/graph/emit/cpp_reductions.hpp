@@ -39,7 +39,7 @@ private:
             in = {};
             in[FoldInput::n] = constant(static_cast<double>(lines.n), numbers);
             in[FoldInput::number] = constant(f.number, numbers);
-            in[FoldInput::least] = constant(is_single(n_->dtype) ? 0x1p-103 : 0x1p-970, numbers);
+            in[FoldInput::least] = constant(row_of(n_->dtype).least, numbers);
         }
         if (p.whole && lines.n > 0)
             whole_lines(p);

@@ -20,21 +20,19 @@ public:
         cut("end", "state");
         w_.open("for (ptrdiff_t step = begin; step < middle; ++step) {");
         step(body, slice_of("step"));
-        advance(body);
         w_.close();
         w_.line(rest);
         w_.open("if (end - begin > 1) {");
         w_.line("state = fresh++;");
         for (std::size_t i = 0; i < p_.states; ++i)
-            w_.line("memcpy(m$ + (state - $) * $, $, $);", i, given_states(), count(i), body.now[i],
+            w_.line("memcpy(m$ + (state - $) * $, $, $);", i, given_states(), count(i), body.states[i],
                     bytes(i));
         w_.close();
         w_.close();
         Names states;  // that the step back begins with
         for (std::size_t i = 0; i < p_.states; ++i)
-            states.push_back("again ? " + body.now[i] + " : k" + number(i));
+            states.push_back("again ? " + body.states[i] + " : k" + number(i));
         step(pull, slice_of("begin"), states);
-        advance(pull);
         w_.close();
         put_carried(pull);
         end();
@@ -98,7 +96,7 @@ private:
                     type(input(*p_.body, i).dtype), i, inputs_[i], given_states(), inputs_[at_.kept + i],
                     count(i), i, given_states(), count(i));
         w_.open("if (again) {");
-        for (std::size_t i = 0; i < p_.states; ++i) w_.line("memcpy($, k$, $);", body.now[i], i, bytes(i));
+        for (std::size_t i = 0; i < p_.states; ++i) w_.line("memcpy($, k$, $);", body.states[i], i, bytes(i));
         w_.close();
     }
     /// The first part of the steps from `begin` to `end`, put aside.

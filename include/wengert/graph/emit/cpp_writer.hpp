@@ -53,11 +53,12 @@ public:
     explicit CppModule(std::string_view name) : prefix(std::string(name) + "_"), native(true) {}
 
     /// A function that runs a graph: `void name(inputs…, outputs…, char* arena)`, or `int`, not 0 where it met an index
-    /// that is none.
+    /// that is none. That of a step has no states among these.
     struct Body {
         std::string name;
         std::size_t workspace = 0;  ///< bytes of its arena
         bool fails = false;
+        std::vector<std::size_t> states = {};  ///< of a step: where they lie in the arena, from call to call
     };
     /// The body of a loop in two functions: what is the same in all steps, and a step, whose inputs are those of the body and
     /// then `before`'s outputs. `before` is null where all is another one from step to step.
@@ -65,10 +66,10 @@ public:
         std::shared_ptr<const Graph> before;
         Body first, step;
     };
-    /// Bodies, each written once; inputs from number `fixed` on are the same in all steps, npos: there are no steps.
-    const LoopBody& body(const std::shared_ptr<const Graph>& g, std::size_t fixed);
+    /// Bodies, each written once.
+    const LoopBody& body(const std::shared_ptr<const Graph>& g, const tiling::Rotation& rotation);
     /// Appends the function of a graph.
-    Body function(const Graph& g);
+    Body function(const Graph& g, std::optional<tiling::Rotation> rotation = {});
 
     /// The name of an element type. Where memory serves one type after another, the names are those of types that compilers
     /// take to be aliases of all others.
@@ -128,7 +129,7 @@ private:
     std::set<DType> types_;  ///< those with names of their own
     std::size_t tags_ = 0;
 
-    std::map<std::pair<const Graph*, std::size_t>, LoopBody> bodies_;
+    std::map<std::tuple<const Graph*, std::size_t, std::size_t>, LoopBody> bodies_;
     std::map<std::string, std::size_t> written_;
     std::vector<std::shared_ptr<const Graph>> kept_;  ///< so that addresses stay those of these graphs
 };
@@ -136,9 +137,10 @@ private:
 class CppWriter {
 public:
     /// `tag`: what the names of this function's constants begin with.
-    CppWriter(CppModule& m, const Graph& g, const std::string& tag = "")
+    CppWriter(CppModule& m, const Graph& g, const std::string& tag = "",
+              std::optional<tiling::Rotation> rotation = {})
         : module(m), graph(g), prefix(m.prefix), groups(g, tiling::layouts_of(g), m.native),
-          plan(g, {}, groups.take()), tag_(m.prefix + tag)
+          plan(g, {}, groups.take(), rotation), tag_(m.prefix + tag)
     {}
 
     CppModule& module;

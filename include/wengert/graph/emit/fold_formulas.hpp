@@ -35,7 +35,7 @@ protected:
         for (std::string& x : names)
             if (x.find(" ") != x.npos) x = "(" + x + ")";
         if (std::count(live.begin(), live.end(), true) <= 1 && !split &&
-            (!lanes || !has_constants(p, live))) {
+            (lanes ? !has_constants(p, live) : !TermCode::repeats(p.step(p.root()).kind))) {
             std::string unused;
             return lanes ? TermCode(unused).expression_of(p, names)
                          : TermCode(unused, {}, w_.prefix, w_.module.helpers).expression_of(p, names);

@@ -74,8 +74,11 @@ private:
     void add(ValueId v)
     {
         Made made;
-        const Graph alone = extract(v, made.operands);
-        const CppModule::Body f = module_.function(alone);
+        for (ValueId i : g_.node(v).inputs)  // the views that it reads are made inside
+            if (const ValueId x = layouts_[i].root;
+                std::find(made.operands.begin(), made.operands.end(), x) == made.operands.end())
+                made.operands.push_back(x);
+        const CppModule::Body f = module_.function(graph_between(g_, made.operands, {v}));
         made.workspace = f.workspace;
         made.name = module_.prefix + (g_.node(v).primitive->index ? "index" : "loop") + std::to_string(v);
         std::string list;
@@ -89,24 +92,6 @@ private:
                              (f.fails ? "}\n" : "    return 0;\n}\n");
         made_[v] = std::move(made);
     }
-    /// The node as a graph of its own, and the views that it reads; inputs are what these are views of.
-    Graph extract(ValueId v, std::vector<ValueId>& roots) const
-    {
-        Graph h;
-        std::vector<ValueId> map(g_.size(), no_value), views;
-        for (ValueId i : g_.node(v).inputs) {
-            for (; layouts_[i].is_view(i); i = g_.node(i).inputs[0]) views.push_back(i);
-            if (map[i] != no_value) continue;
-            map[i] = h.input(g_.node(i).dtype, g_.node(i).shape, g_.node(i).at);
-            roots.push_back(i);
-        }
-        std::sort(views.begin(), views.end());
-        for (ValueId i : views)
-            if (map[i] == no_value) map[i] = h.copy(g_.node(i), map);
-        h.output(h.copy(g_.node(v), map));
-        return h;
-    }
-
     const Graph& g_;
     const tiling::Layouts& layouts_;
     CppModule module_{"wg"};

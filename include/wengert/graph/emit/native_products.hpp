@@ -121,7 +121,7 @@ private:
     /// As kernels::gemm and kernels::detail::gemv choose.
     template <class T> std::string chosen(const Sizes& s, bool add) const
     {
-        const std::string t = std::is_same_v<T, float> ? "f32" : "f64";
+        const std::string t = row_of(dtype_of<T>()).lane;
         const std::size_t a_row = s.ta ? 1 : s.lda, a_column = s.ta ? s.lda : 1, b_row = s.tb ? 1 : s.ldb,
                           b_column = s.tb ? s.ldb : 1;
         if (s.m > 1 && s.n > 1 && s.k > 1)

@@ -50,13 +50,9 @@ class PartChains {
 public:
     static constexpr std::size_t most_links = 12, most_cone = 24, most_cells = 125;
 
-    PartChains(const Graph& g, const tiling::Layouts& layouts) : g_(g), layouts_(layouts), uses_(g.size())
-    {
-        for (ValueId v = 0; v < g.size(); ++v)
-            for (ValueId i : g.node(v).inputs) uses_[i].push_back(v);
-        for (ValueId v : g.outputs()) uses_[v].push_back(no_value);
-        for (const Guard& guard : g.guards()) uses_[guard.value].push_back(no_value);
-    }
+    PartChains(const Graph& g, const tiling::Layouts& layouts)
+        : g_(g), layouts_(layouts), uses_(readers_of(g))
+    {}
     std::vector<PartChain> find()
     {
         std::vector<bool> taken(g_.size(), false);

@@ -2,6 +2,7 @@
 // plain numbers for headers that stand alone.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -28,8 +29,8 @@ inline void append_line(std::string& out, const BodyLine& line, std::string& at)
     out += line.text;
 }
 
-/// How an operation is written: $ stands for its operands one after another, T for the type of its value, U for a cast to that
-/// type without a sign, N for its number, ~ for what ends the names of <math.h>. Null: a call of the function of its name.
+/// How an operation is written: A, B and C stand for its operands, T for the type of its value, U for a cast to that type without
+/// a sign, N for its number, ~ for what ends the names of <math.h>. Null: a call of the function of its name.
 struct Spelling {
     TermKind kind;
     const char *vectors, *numbers;
@@ -37,40 +38,47 @@ struct Spelling {
 };
 // clang-format off
 inline constexpr Spelling spellings[] = {
-    {TermKind::add,         "$ + $", "$ + $", "(T)(U($) + U($))"},
-    {TermKind::subtract,    "$ - $", "$ - $", "(T)(U($) - U($))"},
-    {TermKind::multiply,    "$ * $", "$ * $", "(T)(U($) * U($))"},
-    {TermKind::square,      "$ * $", "$ * $", "(T)(U($) * U($))"},
-    {TermKind::negative,    "neg($)", "-($)", "(T)(U(0) - U($))"},
-    {TermKind::logical_not, "negate($)", "!$", "!$"},
-    {TermKind::logical_and, "both($, $)", "$ && $", "$ && $"},
-    {TermKind::logical_or,  "either($, $)", "$ || $", "$ || $"},
-    {TermKind::where,       "sel($, $, $)", "$ ? $ : $", "$ ? $ : $"},
-    {TermKind::is_finite,   nullptr, nullptr, "$ || 1"},
-    {TermKind::is_nan,      nullptr, nullptr, "$ && 0"},
-    {TermKind::sqrt,        nullptr, "sqrt~($)", nullptr},
-    {TermKind::abs,         nullptr, "fabs~($)", nullptr},
-    {TermKind::copysign,    nullptr, "copysign~($, $)", nullptr},
-    {TermKind::floor,       nullptr, "floor~($)", "$"},
-    {TermKind::ceil,        nullptr, "ceil~($)", "$"},
-    {TermKind::round_even,  nullptr, "nearbyint~($)", "$"},
-    {TermKind::fma,         nullptr, text_is_fused<> ? "fma~($, $, $)" : "$ * $ + $", nullptr},
-    {TermKind::bits,        "bits($)", nullptr, nullptr},
-    {TermKind::from_bits,   "from_bits<Tv>($)", nullptr, nullptr},
-    {TermKind::shift_left,  "$ << N", nullptr, "(T)(U$ << N)"},
-    {TermKind::shift_right, "shift_right<N>($)", nullptr, "(T)(U$ >> N)"},
-    {TermKind::bit_and,     "$ & $", nullptr, "$ & $"},
-    {TermKind::bit_or,      "$ | $", nullptr, "$ | $"},
+    {TermKind::add,         "A + B", "A + B", "(T)(U(A) + U(B))"},
+    {TermKind::subtract,    "A - B", "A - B", "(T)(U(A) - U(B))"},
+    {TermKind::multiply,    "A * B", "A * B", "(T)(U(A) * U(B))"},
+    {TermKind::square,      "A * A", "A * A", "(T)(U(A) * U(A))"},
+    {TermKind::negative,    "neg(A)", "-(A)", "(T)(U(0) - U(A))"},
+    {TermKind::logical_not, "negate(A)", "!A", "!A"},
+    {TermKind::logical_and, "both(A, B)", "A && B", "A && B"},
+    {TermKind::logical_or,  "either(A, B)", "A || B", "A || B"},
+    {TermKind::where,       "sel(A, B, C)", "A ? B : C", "A ? B : C"},
+    {TermKind::maximum,     nullptr, "A > B || A != A ? A : B", "A > B ? A : B"},
+    {TermKind::minimum,     nullptr, "A < B || A != A ? A : B", "A < B ? A : B"},
+    {TermKind::at_most,     nullptr, "A > B ? B : A", nullptr},
+    {TermKind::at_least,    nullptr, "A < B ? B : A", nullptr},
+    {TermKind::is_finite,   nullptr, "A - A == 0", "A || 1"},
+    {TermKind::is_nan,      nullptr, "A != A", "A && 0"},
+    {TermKind::sign,        nullptr, "A > 0 ? 1 : A < 0 ? -1 : A == 0 ? 0 : A", "(A > 0) - (A < 0)"},
+    {TermKind::abs,         nullptr, "fabs~(A)", "A < 0 ? (T)(U(0) - U(A)) : A"},
+    {TermKind::sqrt,        nullptr, "sqrt~(A)", nullptr},
+    {TermKind::copysign,    nullptr, "copysign~(A, B)", nullptr},
+    {TermKind::floor,       nullptr, "floor~(A)", "A"},
+    {TermKind::ceil,        nullptr, "ceil~(A)", "A"},
+    {TermKind::round_even,  nullptr, "nearbyint~(A)", "A"},
+    {TermKind::fma,         nullptr, text_is_fused<> ? "fma~(A, B, C)" : "A * B + C", nullptr},
+    {TermKind::bits,        "bits(A)", nullptr, nullptr},
+    {TermKind::from_bits,   "from_bits<Tv>(A)", nullptr, nullptr},
+    {TermKind::shift_left,  "A << N", nullptr, "(T)(UA << N)"},
+    {TermKind::shift_right, "shift_right<N>(A)", nullptr, "(T)(UA >> N)"},
+    {TermKind::bit_and,     "A & B", nullptr, "A & B"},
+    {TermKind::bit_or,      "A | B", nullptr, "A | B"},
 };
 // clang-format on
 
 /// Writes the statements of programs into one block of code, each step a constant of its own.
 class TermCode {
 public:
-    /// Numbers: functions that <math.h> does not round exactly are named `prefix` + name + type, and noted in `helpers`.
-    TermCode(std::string& out, std::string indent, std::string prefix, std::set<std::string>& helpers)
+    /// Numbers: functions that <math.h> does not round exactly are named `prefix` + name + type, and noted in `helpers`. `zero` is
+    /// what cotangents are compared with.
+    TermCode(std::string& out, std::string indent, std::string prefix, std::set<std::string>& helpers,
+             const char* zero = "0")
         : vectors_(false), dialect_(Dialect::numbers), out_(out), indent_(std::move(indent)),
-          prefix_(std::move(prefix)), helpers_(&helpers)
+          prefix_(std::move(prefix)), zero_(zero), helpers_(&helpers)
     {}
     /// Vectors; `calls`: functions are called and not inlined. Statements are noted in `lines` as well.
     explicit TermCode(std::string& out, bool calls = false, std::vector<BodyLine>* lines = nullptr)
@@ -109,6 +117,20 @@ public:
             if (const TermStep& s = p.steps()[i]; live[i] && s.kind == TermKind::input)
                 read[static_cast<std::size_t>(s.a)] = true;
         return read;
+    }
+    /// One operation on plain numbers that has a spelling.
+    static std::string of_numbers(TermKind kind, DType type, const std::string& a, const std::string& b = {})
+    {
+        std::string unused;
+        std::set<std::string> none;
+        return TermCode(unused, {}, {}, none).spelled(kind, 0, {a, b, {}}, type);
+    }
+    /// Has its text over numbers an operand in two places?
+    static bool repeats(TermKind kind)
+    {
+        for (const Spelling& s : spellings)
+            if (s.kind == kind && s.numbers) return std::ranges::count(std::string_view(s.numbers), 'A') > 1;
+        return false;
     }
     /// The result as one expression, of no more than one operation.
     std::string expression_of(const TypedProgram& p, const std::vector<std::string>& in)
@@ -161,8 +183,7 @@ private:
         const bool equal = s.kind == TermKind::equal;
         if (type == DType::boolean && vectors_ && (equal || s.kind == TermKind::not_equal))
             return compared(s, in, equal);
-        if (s.kind == TermKind::square || is_square(s))
-            return spelled(TermKind::square, s.value, {in[0], in[0], {}}, type);
+        if (s.kind == TermKind::square || is_square(s)) return spelled(TermKind::square, s.value, in, type);
         return spelled(s.kind, s.value, in, s.kind == TermKind::from_bits ? real_of_bits(type) : type);
     }
     /// As the table has it.
@@ -173,9 +194,10 @@ private:
             if (s.kind == kind) text = vectors_ ? s.vectors : differentiable(type) ? s.numbers : s.whole;
         if (!text) return infix ? in[0] + infix + in[1] : call(kind, in, type);
         std::string out;
-        std::size_t next = 0;
         for (const char* c = text; *c; ++c) switch (*c) {
-            case '$': out += in[next++]; break;
+            case 'A': out += in[0]; break;
+            case 'B': out += in[1]; break;
+            case 'C': out += in[2]; break;
             case 'T': out += c_type(type, dialect_); break;
             case 'U': out += type == DType::int32 ? "(uint32_t)" : "(uint64_t)"; break;
             case 'N': out += std::to_string(static_cast<int>(number)); break;
@@ -225,8 +247,7 @@ private:
         const std::string g = operand(rule.g, type), r = operand(rule.r, type);
         if (p.step(rule.g).kind == TermKind::constant && p.step(rule.g).value != 0) return r;
         if (vectors_) return filled("guarded($, zero, $)", g, r);
-        helpers_->insert(std::string("guarded_") + row_of(type).lane);
-        return filled("$guarded_$($, $)", prefix_, row_of(type).lane, g, r);
+        return filled("$ == ($)$ && $ - $ != 0 ? 0 : $", g, c_type(type, dialect_), zero_, r, r, r);
     }
     /// Two masks, of which one may be known.
     std::string compared(const TermStep& s, const Operands& in, bool equal) const
@@ -252,6 +273,7 @@ private:
     Dialect dialect_;
     std::string& out_;
     std::string indent_ = "        ", prefix_;
+    const char* zero_ = nullptr;
     std::set<std::string>* helpers_ = nullptr;
     std::vector<BodyLine>* lines_ = nullptr;
     const TypedProgram* program_ = nullptr;

@@ -111,10 +111,6 @@ template <class X, class T> FN X gather(const T* p, long stride, int count)
     for (int l = 0; l < count; ++l) x[l] = p[l * stride];
     return x;
 }
-template <class X, class T> FN void scatter(T* p, long stride, int count, X x)
-{
-    for (int l = 0; l < count; ++l) p[l * stride] = x[l];
-}
 template <class Y, class X> FN Y convert(X x) { return __builtin_convertvector(x, Y); }
 
 /* masks are -1 or 0 in each lane, as wide as what was compared; bools in memory are bytes of 1 or 0 */

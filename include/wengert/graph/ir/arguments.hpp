@@ -23,16 +23,26 @@ inline constexpr std::uint64_t empty_tensor = ~std::uint64_t{0};
 
 template <class Visitor, class X> void visit_part(Visitor& visitor, X& x);
 
+/// Visitors that look at tensors alone need not say that they have nothing to do with the rest.
+template <class Visitor, class N> void visit_number(Visitor& visitor, const N& n)
+{
+    if constexpr (requires { visitor.number(n); }) visitor.number(n);
+}
+template <class Visitor, class S> void visit_text(Visitor& visitor, const S& s)
+{
+    if constexpr (requires { visitor.text(s); }) visitor.text(s);
+}
+
 template <class Visitor, class X> void visit_elements(Visitor& visitor, X& x)
 {
-    visitor.number(static_cast<std::uint64_t>(x.size()));
+    visit_number(visitor, static_cast<std::uint64_t>(x.size()));
     if constexpr (tree::detail::map_like<std::remove_const_t<X>>)
         for (auto* entry : tree::detail::entries_in_order(x)) {
             visit_part(visitor, entry->first);
             visit_part(visitor, entry->second);
         }
     else if constexpr (std::is_same_v<std::remove_const_t<X>, std::vector<bool>>)
-        for (std::size_t i = 0; i < x.size(); ++i) visitor.number(static_cast<std::uint64_t>(x[i]));
+        for (std::size_t i = 0; i < x.size(); ++i) visit_number(visitor, static_cast<std::uint64_t>(x[i]));
     else
         for (auto& element : tree::detail::elements_in(x)) visit_part(visitor, element);
 }
@@ -40,7 +50,7 @@ template <class Visitor, class X> void visit_elements(Visitor& visitor, X& x)
 template <class Visitor, class X, std::size_t... I>
 void visit_alternative(Visitor& visitor, X& x, std::index_sequence<I...>)
 {
-    visitor.number(static_cast<std::uint64_t>(x.index()));
+    visit_number(visitor, static_cast<std::uint64_t>(x.index()));
     const auto alternative = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
         if (x.index() == K) visit_part(visitor, *std::get_if<K>(&x));
     };
@@ -53,14 +63,14 @@ template <class Visitor, class X> void visit_words(Visitor& visitor, X& x)
     if constexpr (std::is_empty_v<X>) {
         return;
     } else if constexpr (requires { typename X::period; }) {
-        visitor.number(x.count());
+        visit_number(visitor, x.count());
     } else if constexpr (requires { x.time_since_epoch(); }) {
-        visitor.number(x.time_since_epoch().count());
+        visit_number(visitor, x.time_since_epoch().count());
     } else if constexpr (requires { x.real(), x.imag(); }) {
-        visitor.number(x.real());
-        visitor.number(x.imag());
-    } else if constexpr (requires { visitor.number(x.get()); }) {
-        visitor.number(x.get());
+        visit_number(visitor, x.real());
+        visit_number(visitor, x.imag());
+    } else if constexpr (requires { sizeof(x.get()); }) {
+        visit_number(visitor, x.get());
     } else {
         static_assert(
             std::has_unique_object_representations_v<X>,
@@ -69,7 +79,7 @@ template <class Visitor, class X> void visit_words(Visitor& visitor, X& x)
         for (std::size_t i = 0; i < sizeof x; i += 8) {
             std::uint64_t word = 0;
             std::memcpy(&word, reinterpret_cast<const char*>(&x) + i, std::min<std::size_t>(8, sizeof x - i));
-            visitor.number(word);
+            visit_number(visitor, word);
         }
     }
 }
@@ -87,17 +97,17 @@ template <class Visitor, class X> void visit_part(Visitor& visitor, X& x)
         else if (x.defined()) [[likely]]
             visitor.tensor(x);
         else  // no input but a fact, as a number is
-            visitor.number(empty_tensor);
+            visit_number(visitor, empty_tensor);
     } else if constexpr (std::is_same_v<Plain, Key>) {
         visitor.key(x);
     } else if constexpr (std::is_scalar_v<Plain>) {
-        visitor.number(x);
+        visit_number(visitor, x);
     } else if constexpr (StringLike<Plain>) {
-        visitor.text(x);
+        visit_text(visitor, x);
     } else if constexpr (requires { x.native().c_str(); }) {
-        visitor.text(x.native());
+        visit_text(visitor, x.native());
     } else if constexpr (k == Kind::optional) {
-        visitor.number(static_cast<std::uint64_t>(x.has_value()));
+        visit_number(visitor, static_cast<std::uint64_t>(x.has_value()));
         if (x.has_value()) visit_part(visitor, *x);
     } else if constexpr (k == Kind::map || k == Kind::sequence) {
         static_assert(tree::detail::owns_elements<Plain> || !tree::contains_leaf<typename Plain::value_type>,
@@ -114,7 +124,7 @@ template <class Visitor, class X> void visit_part(Visitor& visitor, X& x)
     }
 }
 
-/// Calls visitor.tensor(t), .key(k), .number(n) or .text(s) for everything in x, in a fixed order.
+/// Calls visitor.tensor(t), .key(k), and .number(n) and .text(s) where it has them, for everything in x, in a fixed order.
 template <class Visitor, class X> void visit_argument(Visitor& visitor, X& x)
 {
     if constexpr (tree::detail::look_into<std::remove_const_t<X>>) visit_part(visitor, x);
@@ -261,17 +271,12 @@ struct ResultBlocks {
     std::vector<std::pair<const Key*, const AnyTensor*>> leaves;
     template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back({nullptr, &t.any()}); }
     void key(const Key& k) { leaves.push_back({&k, nullptr}); }
-    template <class N> void number(const N&) {}
-    template <class S> void text(const S&) {}
 };
 
 /// The numbers and texts of a result.
-struct ResultNumbers {
-    CallArguments words;
+struct ResultNumbers : CallArguments {
     template <class T, class D> void tensor(const Tensor<T, D>&) {}
     void key(const Key&) {}
-    template <class N> void number(const N& n) { words.number(n); }
-    template <class S> void text(const S& s) { words.text(s); }
 };
 
 /// Takes the tensors out of a result: what is left says how to build the next one.
@@ -279,33 +284,32 @@ struct ResultShell {
     static constexpr bool shapes_shells = true;
     template <class T, class D> void tensor(Tensor<T, D>& t) { take_out(t.any_unchecked()); }
     void key(Key&) {}
-    template <class N> void number(const N&) {}
-    template <class S> void text(const S&) {}
 };
-/// Puts tensors into such a shell.
-struct ResultFiller {
+/// Puts tensors into such a shell, or constants.
+template <class Leaf> struct ShellFiller {
     static constexpr bool shapes_shells = true;
-    AnyTensor* next;
+    Leaf* next;
     template <class T, class D> void tensor(Tensor<T, D>& t)
     {
-        if (!was_empty(t.any_unchecked())) t = Tensor<T, D>(std::move(*next++));
+        if (was_empty(t.any_unchecked())) return;
+        if constexpr (std::is_same_v<Leaf, AnyTensor>)
+            t = Tensor<T, D>(std::move(*next++));
+        else
+            t.any_unchecked().value = std::move(*next++);
     }
-    void key(Key& k) { k = key_of_block(*(next++)->value); }
-    template <class N> void number(const N&) {}
-    template <class S> void text(const S&) {}
-};
-/// The same with constants.
-struct BlockFiller {
-    static constexpr bool shapes_shells = true;
-    Ref<Block>* next;
-    template <class T, class D> void tensor(Tensor<T, D>& t)
+    void key(Key& k)
     {
-        if (!was_empty(t.any_unchecked())) t.any_unchecked().value = std::move(*next++);
+        if constexpr (std::is_same_v<Leaf, AnyTensor>)
+            k = key_of_block(*(next++)->value);
+        else
+            k = key_of_block(**next++);
     }
-    void key(Key& k) { k = key_of_block(**next++); }
-    template <class N> void number(const N&) {}
-    template <class S> void text(const S&) {}
 };
+template <class Leaf, class X> void fill_shell(X& shell, Leaf* leaves)
+{
+    ShellFiller<Leaf> filler{leaves};
+    visit_argument(filler, shell);
+}
 
 }  // namespace detail
 }  // namespace wengert

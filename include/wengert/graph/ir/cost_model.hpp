@@ -21,7 +21,6 @@ struct CostModel {
     };
     Traffic load{0.004, 0.006, 0.07}, store{0.002, 0.006, 0.1};
     std::size_t l1_bytes = 32U << 10, l2_bytes = 1400000;
-    double least = 500;  ///< nanoseconds: values whose traffic takes less are not worth the planning
     double margin =
         0.75;  ///< estimates are rough: what is done again takes at most this part of what is saved
 };

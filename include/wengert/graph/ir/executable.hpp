@@ -11,10 +11,10 @@ namespace wengert {
 struct PlanStats {
     std::size_t kernels = 0;      ///< steps of a run: fused loops and library calls
     std::size_t arena_bytes = 0;  ///< one piece of memory for all that is neither input, output nor constant
-    std::size_t lower_bound = 0;  ///< the most that is alive at one time: no arena can be smaller
-    std::size_t threads = 1;      ///< that long steps are spread over; 1 where none is long enough
-    std::size_t uncompiled = 0;   ///< kernels that a compiling backend leaves to the library
-    std::size_t uncompiled_loops = 0;  ///< loops and branches among them: they run step by step
+    std::size_t arena_lower_bound = 0;  ///< the most that is alive at one time: no arena can be smaller
+    std::size_t threads = 1;            ///< that long steps are spread over; 1 where none is long enough
+    std::size_t uncompiled = 0;  ///< kernels that are none of the backend's, with `native` and on devices
+    std::size_t uncompiled_loops = 0;  ///< loops and branches among them, which run step by step
     std::size_t host_conditions = 0;   ///< loops and branches on a device that the host decides about
     std::size_t transfers = 0,
                 transfer_bytes = 0;  ///< between the host and a device, of arguments on the host

@@ -1,6 +1,7 @@
 // Parameters of operations as text, and compared: what printing, common subexpressions and files need of them.
 #pragma once
 
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <string>
@@ -38,6 +39,34 @@ private:
     void word(const std::string& w) { text += (text.empty() ? "" : " ") + w; }
 };
 
+/// The same as numbers, to be hashed and compared.
+class FieldWords : public FieldVisitorOf<FieldWords> {
+public:
+    std::vector<std::uint64_t> words;
+    void boolean(bool& v) { words.push_back(v); }
+    void integer(std::int64_t& v) { words.push_back(static_cast<std::uint64_t>(v)); }
+    void real(double& v) { words.push_back(std::bit_cast<std::uint64_t>(v)); }
+    void extents(Extents& v)
+    {
+        words.push_back(v.size());
+        for (auto e : v) words.push_back(static_cast<std::uint64_t>(e));
+    }
+    void opaque(const void* p, std::string_view) { words.push_back(reinterpret_cast<std::uintptr_t>(p)); }
+
+    /// Those of a node; none where it has no parameters, or does not show them.
+    void read(const GraphNode& n)
+    {
+        words.clear();
+        if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), *this);
+    }
+};
+inline FieldWords& words_of(const GraphNode& n, int which)
+{
+    static thread_local FieldWords scratch[2];
+    scratch[which].read(n);
+    return scratch[which];
+}
+
 }  // namespace detail
 
 /// The parameters of a node as words, empty where there are none.
@@ -60,7 +89,7 @@ inline bool same_primitive(const Primitive& a, const Primitive& b)
 
 inline bool same_parameters(const GraphNode& a, const GraphNode& b)
 {
-    return a.op == b.op || fields_text(a) == fields_text(b);
+    return a.op == b.op || detail::words_of(a, 0).words == detail::words_of(b, 1).words;
 }
 
 /// The same dtype, shape and bits.

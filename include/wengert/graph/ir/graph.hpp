@@ -20,14 +20,15 @@ struct GraphNode {
     Kind kind = Kind::operation;
     DType dtype{};
     std::uint16_t segment = 0;  ///< values of different segments are not merged: what is to be recomputed
-    std::uint32_t index = 0;  ///< of an input, or of a result among those of its operation; of an operation:
-                              ///< not 0 where it is made again beside its readers, and not to be merged
+    std::uint32_t index = 0;    ///< of an input, or of a result among those of its operation
     const Primitive* primitive = nullptr;  ///< operations only
     Parameters op;
     ValueList inputs;  ///< all of them smaller than the node's own id
     Shape shape;
     Ref<Block> constant;
     Site at;
+
+    static GraphNode of_constant(Ref<Block> value, const Site& at, std::uint16_t segment);
 };
 
 /// An assumption under which a graph is right: `value` must hold exactly these elements.
@@ -62,7 +63,7 @@ public:
     ValueId constant(Ref<Block> value, const Site& at = {}, std::uint16_t segment = 0);
     /// An operation whose result's shape is known.
     ValueId operation(const Primitive& p, Parameters op, ValueList inputs, const Shape& shape,
-                      const Site& at = {}, std::uint16_t segment = 0, std::uint32_t again = 0);
+                      const Site& at = {}, std::uint16_t segment = 0);
     ValueId append(GraphNode n)
     {
         nodes_.push_back(std::move(n));
@@ -72,6 +73,8 @@ public:
     /// Moves a node out of a graph that is given up: what passes do that own their operand.
     GraphNode take(ValueId v) { return std::move(nodes_[v]); }
     void output(ValueId v) { outputs_.push_back(v); }
+    /// These outputs in place of all others.
+    void set_outputs(std::vector<ValueId> v) { outputs_ = std::move(v); }
     void guard(Guard g) { guards_.push_back(std::move(g)); }
     /// The k-th output is the new value of input i.
     void update(std::size_t i, std::size_t k) { updates_[i] = static_cast<ValueId>(k); }
@@ -89,8 +92,29 @@ private:
     std::vector<Guard> guards_;
 };
 
-/// The same graph with the values of its guards as further outputs.
+/// What reads each value, in order; for an output or a guard no_value, behind the others.
+inline std::vector<std::vector<ValueId>> readers_of(const Graph& g)
+{
+    std::vector<std::vector<ValueId>> readers(g.size());
+    for (ValueId v = 0; v < g.size(); ++v)
+        for (ValueId i : g.node(v).inputs) readers[i].push_back(v);
+    for (ValueId v : g.outputs()) readers[v].push_back(no_value);
+    for (const Guard& guard : g.guards()) readers[guard.value].push_back(no_value);
+    return readers;
+}
+
+/// Does it do more than compute its outputs? Such operations are kept, in order, and never merged.
+bool has_effects(const Graph& g);
+
+/// For each value whether an output, a guard or an effect needs it. Linear.
+std::vector<bool> live_values(const Graph& g);
+/// The graph without what nothing needs, nodes moved. Inputs stay.
+Graph compacted(Graph g);
+
+/// The same graph with the values of its guards as further outputs, and the way back: those outputs from `first` on that are the
+/// values of guards become these guards.
 Graph with_guards_as_outputs(Graph g);
+Graph with_outputs_as_guards(Graph g, std::size_t first, const std::vector<Guard>& guards);
 
 /// What makes values of g from others of it, which are the inputs.
 Graph graph_between(const Graph& g, const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs);

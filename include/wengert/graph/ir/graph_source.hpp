@@ -1,6 +1,8 @@
 // What graph.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
+#include <algorithm>
+
 #include "../../array/elsewhere.hpp"
 #include "../../base/separate.hpp"
 #include "graph.hpp"
@@ -27,25 +29,28 @@ WENGERT_INLINE ValueId Graph::input(DType dtype, const Shape& shape, const Site&
     return inputs_.back();
 }
 
-WENGERT_INLINE ValueId Graph::constant(Ref<Block> value, const Site& at, std::uint16_t segment)
+WENGERT_INLINE GraphNode GraphNode::of_constant(Ref<Block> value, const Site& at, std::uint16_t segment)
 {
     GraphNode n;
     n.segment = segment;
     n.kind = Kind::constant;
     n.dtype = value->dtype;
     n.shape = value->shape;
-    n.constant = on_host(value);
+    n.constant = std::move(value);
     n.at = at;
-    return append(std::move(n));
+    return n;
+}
+
+WENGERT_INLINE ValueId Graph::constant(Ref<Block> value, const Site& at, std::uint16_t segment)
+{
+    return append(GraphNode::of_constant(on_host(value), at, segment));
 }
 
 WENGERT_INLINE ValueId Graph::operation(const Primitive& p, Parameters op, ValueList inputs,
-                                        const Shape& shape, const Site& at, std::uint16_t segment,
-                                        std::uint32_t again)
+                                        const Shape& shape, const Site& at, std::uint16_t segment)
 {
     GraphNode n;
     n.segment = segment;
-    n.index = again;
     n.dtype = p.dtype;
     n.primitive = &p;
     n.op = std::move(op);
@@ -87,6 +92,57 @@ WENGERT_INLINE Graph with_guards_as_outputs(Graph g)
 {
     for (std::size_t k = 0; k < g.guards().size(); ++k) g.output(g.guards()[k].value);
     return g;
+}
+
+WENGERT_INLINE Graph with_outputs_as_guards(Graph g, std::size_t first, const std::vector<Guard>& guards)
+{
+    std::vector<ValueId> rest;
+    for (std::size_t k = 0; k < g.outputs().size(); ++k)
+        if (const ValueId v = g.outputs()[k]; k >= first && k - first < guards.size()) {
+            const Guard& guard = guards[k - first];
+            g.guard({v, guard.expected, guard.what, guard.at});
+        } else {
+            rest.push_back(v);
+        }
+    g.set_outputs(std::move(rest));
+    return g;
+}
+
+WENGERT_INLINE bool has_effects(const Graph& g)
+{
+    return std::any_of(g.nodes().begin(), g.nodes().end(),
+                       [](const GraphNode& n) { return n.primitive && n.primitive->effects; });
+}
+
+WENGERT_INLINE std::vector<bool> live_values(const Graph& g)
+{
+    std::vector<bool> live(g.size(), false);
+    for (ValueId v : g.outputs()) live[v] = true;
+    for (const Guard& guard : g.guards()) live[guard.value] = true;
+    for (auto v = static_cast<ValueId>(g.size()); v-- > 0;) {
+        const GraphNode& n = g.node(v);
+        if (!live[v] && n.primitive && n.primitive->effects) live[v] = true;
+        if (live[v])
+            for (ValueId i : n.inputs) live[i] = true;
+    }
+    return live;
+}
+
+WENGERT_INLINE Graph compacted(Graph g)
+{
+    const std::vector<bool> live = live_values(g);
+    if (std::find(live.begin(), live.end(), false) == live.end()) return g;
+    std::vector<ValueId> map;
+    Graph out = g.like(map);
+    out.reserve(g.size());
+    for (ValueId v = 0; v < g.size(); ++v) {
+        if (!live[v] || map[v] != no_value) continue;
+        GraphNode n = g.take(v);
+        for (ValueId& i : n.inputs) i = map[i];
+        map[v] = out.append(std::move(n));
+    }
+    out.finish(g, map);
+    return out;
 }
 
 WENGERT_INLINE Graph graph_between(const Graph& g, const std::vector<ValueId>& inputs,

@@ -11,21 +11,17 @@ namespace wengert {
 /// Is its description what runs on the host?
 inline bool runs_index(const Primitive& p) noexcept { return p.index && !p.overridden; }
 
-/// Of operand shapes that live as long as the program.
-inline Index index_of(const Primitive& p, const void* op, const Shape* const* shapes, std::size_t n,
-                      const Site& at)
+/// shape_of(k) is the shape of operand k, which lives as long as the program.
+template <class F> Index index_of(const GraphNode& n, const F& shape_of)
 {
-    Index program(shapes, n);
-    describe_index(program, p.name, p.index, op, at);
+    Index program(n.inputs.size(), shape_of);
+    describe_index(program, n.primitive->name, n.primitive->index, n.op.get(), n.at);
     return program;
 }
-/// The same from the shapes in the graph.
+/// From the shapes in the graph.
 inline Index index_of(const Graph& g, const GraphNode& n)
 {
-    const Shape* shapes[Index::most_operands] = {};
-    for (std::size_t k = 0; k < n.inputs.size() && k < Index::most_operands; ++k)
-        shapes[k] = &g.node(n.inputs[k]).shape;
-    return index_of(*n.primitive, n.op.get(), shapes, n.inputs.size(), n.at);
+    return index_of(n, [&](std::size_t k) -> const Shape& { return g.node(n.inputs[k]).shape; });
 }
 
 /// The part of operand k, of that shape, where their number varies.
@@ -137,19 +133,10 @@ struct IndexStep {
     Ref<Block> out;
     Site at;
     IndexStep(const GraphNode& n, std::vector<Ref<Block>> operands, Ref<Block> result)
-        : program(described(n, operands)), name(n.primitive->name), in(std::move(operands)),
-          out(std::move(result)), at(n.at)
+        : program(index_of(n, [&](std::size_t k) -> const Shape& { return operands[k]->shape; })),
+          name(n.primitive->name), in(std::move(operands)), out(std::move(result)), at(n.at)
     {}
     void run() const { run_index(program, name, in.data(), *out, at); }
-
-private:
-    static Index described(const GraphNode& n, const std::vector<Ref<Block>>& operands)
-    {
-        const Shape* shapes[Index::most_operands] = {};
-        for (std::size_t k = 0; k < operands.size() && k < Index::most_operands; ++k)
-            shapes[k] = &operands[k]->shape;
-        return index_of(*n.primitive, n.op.get(), shapes, operands.size(), n.at);
-    }
 };
 
 }  // namespace wengert

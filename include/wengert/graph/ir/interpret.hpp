@@ -17,15 +17,8 @@ namespace detail {
 std::vector<Ref<Block>> interpret_graph(const Graph& g, const std::vector<Ref<Block>>& inputs,
                                         const NodeCallback& callback);
 
-/// The operations that guards need, `first` of them, then all others: a graph whose guards fail has done nothing by then. Those that
-/// have effects stay where they are.
-struct NodeOrder {
-    explicit NodeOrder(const Graph& g);
-    std::vector<ValueId> nodes;
-    std::size_t first = 0;
-};
 /// What Executable::run says.
-std::size_t interpret_guarded(const Graph& g, const NodeOrder& order, const std::vector<Ref<Block>>& inputs,
+std::size_t interpret_guarded(const Graph& g, const std::vector<Ref<Block>>& inputs,
                               std::vector<Ref<Block>>& outputs, const NodeCallback& callback);
 
 }  // namespace detail
@@ -37,19 +30,17 @@ namespace detail {
 
 class InterpretedGraph : public Executable {
 public:
-    InterpretedGraph(const Graph& g, NodeCallback callback)
-        : graph_(g), order_(graph_), callback_(std::move(callback))
+    InterpretedGraph(const Graph& g, NodeCallback callback) : graph_(g), callback_(std::move(callback))
     {
         for (const GraphNode& n : g.nodes()) stats.kernels += n.kind == GraphNode::Kind::operation;
     }
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
     {
-        return interpret_guarded(graph_, order_, inputs, outputs, callback_);
+        return interpret_guarded(graph_, inputs, outputs, callback_);
     }
 
 private:
     Graph graph_;
-    NodeOrder order_;
     NodeCallback callback_;
 };
 

@@ -18,29 +18,27 @@ WENGERT_INLINE Ref<Block> compute_node(const GraphNode& n, const Ref<Block>* in)
 }
 namespace detail {
 
-/// Runs operations in an order, and lets values go after their last use.
+/// Runs operations, and lets values go after their last use.
 class NodeByNode {
 public:
-    NodeByNode(const Graph& g, const std::vector<ValueId>& order, const std::vector<Ref<Block>>& inputs,
-               const NodeCallback& callback)
-        : values(g.size()), g_(g), order_(order), inputs_(inputs), callback_(callback), last_(g.size(), 0)
+    NodeByNode(const Graph& g, const std::vector<Ref<Block>>& inputs, const NodeCallback& callback)
+        : values(g.size()), g_(g), inputs_(inputs), callback_(callback), last_(g.size(), 0)
     {
         for (const auto& b : inputs)
             if (b && b->access.device) device_ = b->device();
-        for (std::uint32_t k = 0; k < order.size(); ++k)
-            for (ValueId i : g.node(order[k]).inputs) last_[i] = k;
-        for (ValueId v : g.outputs()) last_[v] = ~0U;
-        for (const Guard& guard : g.guards()) last_[guard.value] = ~0U;
+        for (ValueId v = 0; v < g.size(); ++v)
+            for (ValueId i : g.node(v).inputs) last_[i] = v;
+        for (ValueId v : g.outputs()) last_[v] = no_value;
+        for (const Guard& guard : g.guards()) last_[guard.value] = no_value;
     }
-    void run(std::size_t first, std::size_t end)
+    void run(ValueId first, std::size_t end)
     {
-        for (std::size_t k = first; k < end; ++k) {
-            const ValueId v = order_[k];
+        for (ValueId v = first; v < end; ++v) {
             const GraphNode& n = g_.node(v);
             values[v] = value(n);
             if (callback_) callback_(n, v, *values[v]);
             for (ValueId i : n.inputs)
-                if (last_[i] == k) values[i] = {};
+                if (last_[i] == v) values[i] = {};
         }
     }
     std::vector<Ref<Block>> values;
@@ -56,51 +54,31 @@ private:
     }
 
     const Graph& g_;
-    const std::vector<ValueId>& order_;
     const std::vector<Ref<Block>>& inputs_;
     const NodeCallback& callback_;
-    std::vector<std::uint32_t> last_;
+    std::vector<ValueId> last_;  ///< user
     std::vector<Ref<Block>> operands_;
     std::uint8_t device_ = 0;  // constants of graphs are on the host
 };
 
-WENGERT_INLINE NodeOrder::NodeOrder(const Graph& g)
-{
-    std::vector<bool> asked(g.size());
-    bool effects = false;
-    for (const Guard& guard : g.guards()) asked[guard.value] = true;
-    for (ValueId v = static_cast<ValueId>(g.size()); v-- > 0;) {
-        if (!asked[v]) continue;
-        effects = effects || (g.node(v).primitive && g.node(v).primitive->effects);
-        for (ValueId i : g.node(v).inputs) asked[i] = true;
-    }
-    if (effects) asked.assign(g.size(), true);
-    for (const bool now : {true, false}) {
-        for (ValueId v = 0; v < g.size(); ++v)
-            if (asked[v] == now) nodes.push_back(v);
-        if (now) first = nodes.size();
-    }
-}
-
 WENGERT_INLINE std::vector<Ref<Block>> interpret_graph(const Graph& g, const std::vector<Ref<Block>>& inputs,
                                                        const NodeCallback& callback)
 {
-    std::vector<ValueId> all(g.size());
-    for (ValueId v = 0; v < g.size(); ++v) all[v] = v;
-    NodeByNode nodes(g, all, inputs, callback);
-    nodes.run(0, all.size());
+    NodeByNode nodes(g, inputs, callback);
+    nodes.run(0, g.size());
     return std::move(nodes.values);
 }
 
-WENGERT_INLINE std::size_t interpret_guarded(const Graph& g, const NodeOrder& order,
-                                             const std::vector<Ref<Block>>& inputs,
+WENGERT_INLINE std::size_t interpret_guarded(const Graph& g, const std::vector<Ref<Block>>& inputs,
                                              std::vector<Ref<Block>>& outputs, const NodeCallback& callback)
 {
-    NodeByNode nodes(g, order.nodes, inputs, callback);
-    nodes.run(0, order.first);
+    NodeByNode nodes(g, inputs, callback);
+    ValueId behind = 0;  // the last value that is guarded
+    for (const Guard& guard : g.guards()) behind = std::max(behind, guard.value + 1);
+    nodes.run(0, behind);
     const std::size_t failed = failed_guard(g, nodes.values);
     if (failed < g.guards().size()) return failed;
-    nodes.run(order.first, order.nodes.size());
+    nodes.run(behind, g.size());
     outputs.clear();
     for (ValueId v : g.outputs()) outputs.push_back(nodes.values[v]);
     return failed;

@@ -77,9 +77,7 @@ template <class Op> ShapeRule shape_rule_of()
         return fold_shape<Op>;
     else if constexpr (Described<Op>)
         return [](const void* op, ValueTypes x) {
-            const Shape* shapes[Index::most_operands] = {};
-            for (std::size_t k = 0; k < x.size() && k < Index::most_operands; ++k) shapes[k] = &x[k].shape;
-            Index program(shapes, x.size());
+            Index program(x.size(), [&](std::size_t k) -> const Shape& { return x[k].shape; });
             describe_index(program, Op::name, describe_op<Op>, op, {});
             check_extents(program.shown());
             return program.shown();

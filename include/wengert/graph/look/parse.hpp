@@ -180,8 +180,6 @@ private:
         std::optional<ValueType> said;
         if (c.accept(':')) said = read_type(c);
         const std::uint16_t segment = read_segment(c);
-        const auto again =
-            c.accept_word("again") ? c.number<std::uint32_t>("a copy's number is expected") : 0U;
         Cursor p = parameters;
         const RegistryEntry& e =
             registry_.find(name, types, said ? std::optional(said->dtype) : std::nullopt, plain);
@@ -189,8 +187,7 @@ private:
         const Shape shape = shape_of(name, e, op.get(), types, c);
         if (said && !(said->shape == shape))
             c.fail(name + ": the result has shape " + to_string(shape) + ", not " + to_string(said->shape));
-        return graph_.operation(*e.primitive, std::move(op), std::move(inputs), shape, site(), segment,
-                                again);
+        return graph_.operation(*e.primitive, std::move(op), std::move(inputs), shape, site(), segment);
     }
     static std::optional<LoopParameters::Kind> loop_kind(std::string_view name)
     {

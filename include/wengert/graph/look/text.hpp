@@ -6,9 +6,8 @@
 //     %2 = add(%0, %1) : f32(64, 10)  # heat.cpp:34                result's type; the comment is the user's line
 //     %3 = sum(%2) {(0, 1) false (64, 10)} : f32()                 in braces the parameters, as graph/ir/fields.hpp writes them
 //     %4 = tanh(%3) : f32() segment 1                              not merged with other segments
-//     %5 = tanh(%3) : f32() again 1                                a second time, beside its readers (passes/recompute.hpp)
-//     %6 = "twice"(%4) : f32()                                     a primitive of the program's own
-//     guard truth %5 = true                                        the graph is right where value %5 is this one
+//     %5 = "twice"(%4) : f32()                                     a primitive of the program's own
+//     guard truth %4 = true                                        the graph is right where value %4 is this one
 //     output %3                                                    in order
 //     update 0 by 1                                                output 1 is the new value of input 0, a live tensor
 //     end
@@ -58,6 +57,31 @@ std::string type_text(DType d, const Shape& shape);
 /// "0.5" for rank 0, "splat 0", "[1, 2, 3]" in row-major order for up to `inlined` elements, else "base64 AACAPw==", whose
 /// bytes are little-endian. It reads back to the same bits.
 std::string elements_text(const Block& block, std::size_t inlined = 32);
+
+/// fn(word, value, whether it is given) for all that a loop's braces hold, in order: what is written and what is read.
+template <class Parameters, class F> void each_loop_word(Parameters& p, const F& fn)
+{
+    using LoopKind = LoopParameters::Kind;
+    const bool scan = p.kind == LoopKind::scan || p.kind == LoopKind::scan_pull;
+    const bool pulls = p.kind == LoopKind::while_pull || p.kind == LoopKind::scan_pull;
+    fn("body", p.body, p.body != nullptr);
+    fn(p.kind == LoopKind::cond ? "else" : "test", p.other, p.other != nullptr);
+    fn("pull", p.pull, p.pull != nullptr);
+    fn("steps", p.steps, scan);
+    fn("backwards", p.backwards, p.backwards);
+    fn("effects", p.effects, p.effects);
+    fn("states", p.states, p.kind != LoopKind::cond);
+    fn("xs", p.xs, scan);
+    fn("ignored", p.ignored, p.ignored != 0);
+    fn("kept", p.kept, p.kept != 0);
+    fn("snapshots", p.snapshots, p.snapshots != 0);
+    fn("guard", p.guard, p.guard != LoopParameters::npos);
+    fn("active", p.active_states, pulls);
+    fn("sums", p.active_constants, pulls);
+    fn("slices", p.active_xs, p.kind == LoopKind::scan_pull);
+    fn("results", p.results, true);
+    fn("size", p.size, true);
+}
 
 std::vector<const Graph*> graphs_of(const LoopParameters& p);
 /// Numbers of the graphs of loops.

@@ -88,43 +88,31 @@ WENGERT_INLINE std::vector<const Graph*> graphs_of(const LoopParameters& p)
     return out;
 }
 
+template <class T> std::string loop_word(const T& x, const GraphNumbers& numbers)
+{
+    if constexpr (std::is_same_v<T, bool>) {
+        return {};
+    } else if constexpr (std::is_integral_v<T>) {
+        return " " + std::to_string(x);
+    } else if constexpr (std::is_same_v<T, std::shared_ptr<const Graph>>) {
+        const auto at = numbers.find(x.get());
+        return " @" + (at == numbers.end() ? std::string("?") : std::to_string(at->second));
+    } else if constexpr (std::is_same_v<T, std::vector<std::size_t>>) {
+        return " " + in_brackets(x, [](std::size_t i) { return std::to_string(i); });
+    } else {
+        return " " + in_brackets(x, [](const LoopParameters::Result& r) {
+                   return type_text(r.dtype, r.shape) + (r.wanted() ? " at " + std::to_string(r.offset) : "");
+               });
+    }
+}
 /// What stands in the braces of a loop.
 inline std::string loop_text(const LoopParameters& p, const GraphNumbers& numbers)
 {
-    using LoopKind = LoopParameters::Kind;
     std::string out;
-    const auto graph = [&](const char* name, const std::shared_ptr<const Graph>& g) {
-        const auto at = numbers.find(g.get());
-        if (g) out += name + (at == numbers.end() ? std::string("?") : std::to_string(at->second)) + " ";
-    };
-    const auto number = [&](const char* name, std::size_t n, bool given = true) {
-        if (given) out += name + std::to_string(n) + " ";
-    };
-    graph("body @", p.body);
-    graph(p.kind == LoopKind::cond ? "else @" : "test @", p.other);
-    graph("pull @", p.pull);
-    const bool scan = p.kind == LoopKind::scan || p.kind == LoopKind::scan_pull;
-    number("steps ", static_cast<std::size_t>(p.steps), scan);
-    if (p.backwards) out += "backwards ";
-    if (p.effects) out += "effects ";
-    number("states ", p.states, p.kind != LoopKind::cond);
-    number("xs ", p.xs, scan);
-    number("ignored ", p.ignored, p.ignored != 0);
-    number("kept ", p.kept, p.kept != 0);
-    number("snapshots ", static_cast<std::size_t>(p.snapshots), p.snapshots != 0);
-    number("guard ", p.guard, p.guard != LoopParameters::npos);
-    const auto positions = [&](const char* name, const std::vector<std::size_t>& all) {
-        out += name + in_brackets(all, [](std::size_t i) { return std::to_string(i); }) + " ";
-    };
-    if (p.kind == LoopKind::while_pull || p.kind == LoopKind::scan_pull) {
-        positions("active ", p.active_states);
-        positions("sums ", p.active_constants);
-    }
-    if (p.kind == LoopKind::scan_pull) positions("slices ", p.active_xs);
-    const auto result = [](const LoopParameters::Result& r) {
-        return type_text(r.dtype, r.shape) + (r.wanted() ? " at " + std::to_string(r.offset) : "");
-    };
-    return out + "results " + in_brackets(p.results, result) + " size " + std::to_string(p.size);
+    each_loop_word(p, [&](std::string_view name, const auto& value, bool given) {
+        if (given) out += (out.empty() ? "" : " ") + std::string(name) + loop_word(value, numbers);
+    });
+    return out;
 }
 
 /// A name as it is where it is a plain word of the library, else in quotes: what a program calls its own primitives is never
@@ -180,7 +168,6 @@ WENGERT_INLINE std::string line_text(const GraphNode& n, ValueId v, const std::s
     std::string out =
         "%" + std::to_string(v) + " = " + node_text(n, 32, numbers) + " : " + type_text(n.dtype, n.shape);
     if (n.segment) out += " segment " + std::to_string(n.segment);
-    if (n.kind == GraphNode::Kind::operation && n.index) out += " again " + std::to_string(n.index);
     return out + comment_text(n.at, note) + "\n";
 }
 

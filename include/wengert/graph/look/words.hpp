@@ -150,15 +150,5 @@ inline Parameters read_parameters(const Primitive& p, Cursor& c)
     return op;
 }
 
-/// "(0) false (3)". Throws GraphTextError.
-inline Parameters parse_parameters(const Primitive& p, std::string_view text)
-{
-    const std::string braced = text.empty() ? std::string() : "{" + std::string(text) + "}";
-    Cursor c(braced, 1);
-    Parameters op = read_parameters(p, c);
-    c.expect_end();
-    return op;
-}
-
 }  // namespace detail
 }  // namespace wengert

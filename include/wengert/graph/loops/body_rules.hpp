@@ -166,7 +166,7 @@ public:
         for (const Guard& g : trace_.graph().guards())
             fail<TapeError>(
                 "scan", "the derivative of a loop's or a branch's body reads a value into plain C++", g.at);
-        return pruned(trace_.graph());
+        return compacted(std::move(trace_.graph()));
     }
 
 private:

@@ -8,7 +8,7 @@
 
 #include "../../ops/cast.hpp"
 #include "../../ops/structural.hpp"
-#include "body_graph.hpp"
+#include "../ir/fields.hpp"
 
 namespace wengert {
 
@@ -184,7 +184,7 @@ template <std::size_t... k> const Primitive& loop_primitive_number(std::size_t i
 }
 inline const Primitive& primitive_of(const LoopParameters& p)
 {
-    const std::size_t type = !differentiable(p.dtype) ? 0 : is_single(p.dtype) ? 1 : 2;
+    const std::size_t type = differentiable(p.dtype) ? 1 + static_cast<std::size_t>(p.dtype) : 0;
     const LoopParameters::Kind kind = p.kind;
     return loop_primitive_number((static_cast<std::size_t>(kind) * 3 + type) * 2 + p.effects,
                                  std::make_index_sequence<6 * std::size(LoopParameters::names)>());
@@ -317,23 +317,25 @@ inline bool Unpack::hands_over(const Node& n, const AnyTensor& g, Cotangents& ou
 namespace detail {
 
 /// One result of a loop.
-template <class Packed>
-AnyTensor unpacked_from(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
-{
-    const Tensor<Packed> x(block);
-    const Unpack op{r.offset, r.shape, static_cast<std::int64_t>(x.size())};
-    return with_dtype(differentiable(r.dtype) ? dtype_of<Packed>() : r.dtype, [&]<class T>() {
-        if constexpr (is_differentiable<T> && !std::is_same_v<T, Packed>)
-            return AnyTensor{};
-        else
-            return converted(apply<Unpack, T>(op, at, x).any(), r.dtype, at);
-    });
-}
+struct Unpacking {
+    template <class Packed>
+    static AnyTensor of(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
+    {
+        const Tensor<Packed> x(block);
+        const Unpack op{r.offset, r.shape, static_cast<std::int64_t>(x.size())};
+        return with_dtype(differentiable(r.dtype) ? dtype_of<Packed>() : r.dtype, [&]<class T>() {
+            if constexpr (is_differentiable<T> && !std::is_same_v<T, Packed>)
+                return AnyTensor{};
+            else
+                return converted(apply<Unpack, T>(op, at, x).any(), r.dtype, at);
+        });
+    }
+};
 inline AnyTensor unpacked(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
 {
     const DType d = block.value->dtype;
-    if (!differentiable(d)) return unpacked_from<std::int64_t>(block, r, at);
-    return is_single(d) ? unpacked_from<float>(block, r, at) : unpacked_from<double>(block, r, at);
+    return differentiable(d) ? of_real<Unpacking>(d, block, r, at)
+                             : Unpacking::of<std::int64_t>(block, r, at);
 }
 
 /// Writes a result to its place.

@@ -1,7 +1,7 @@
 // What runs of loops share: graphs made ready once for each thread, operands, and where results are written.
 #pragma once
 
-#include "compiled_step.hpp"
+#include "interpreted_step.hpp"
 #include "loop_graphs.hpp"
 #include "loop_schedule.hpp"
 
@@ -12,8 +12,8 @@ struct LoopPlans {
     Thread* owner;
     std::unique_ptr<BodyPlan> body, other, pull;
     explicit LoopPlans(const LoopParameters& p)
-        : owner(&current_thread()), body(plan(body_of(p), p.states, p.states + p.xs)),
-          other(plan(p.other, 0, p.kind == Kind::cond ? 0 : p.states)),
+        : owner(&current_thread()), body(plan(body_of(p), p.states, same_from(p, p.states + p.xs))),
+          other(plan(p.other, 0, same_from(p, p.states))),
           pull(plan(p.pull, carried(p), carried(p) + p.states + p.xs + given(p)))
     {}
     /// Cotangents and sums that a step of the derivative hands to the next one.
@@ -30,16 +30,20 @@ struct LoopPlans {
     static std::shared_ptr<const Graph> body_of(const LoopParameters& p)
     {
         if (p.kind != Kind::scan_pull || given(p) == 0) return p.body;
-        return std::make_shared<const Graph>(pruned(with_outputs(*p.body, all_of(0, p.states))));
+        return std::make_shared<const Graph>(compacted(with_outputs(*p.body, all_of(0, p.states))));
+    }
+    /// A branch runs once.
+    static std::size_t same_from(const LoopParameters& p, std::size_t constants)
+    {
+        return p.kind == Kind::cond ? LoopParameters::npos : constants;
     }
     static std::unique_ptr<BodyPlan> plan(std::shared_ptr<const Graph> g, std::size_t states,
                                           std::size_t fixed)
     {
         if (!g) return nullptr;
-        if (const BodyCompiler* c = body_compiler().load())
-            g = std::make_shared<const Graph>(c->optimize(*g));
-        if (CompiledStep::worthwhile(*g)) return std::make_unique<CompiledStep>(std::move(g), states);
-        return std::make_unique<StepPlan>(std::move(g), states, fixed);
+        const BodyCompiler* const c = body_compiler().load();
+        if (!c) return std::make_unique<InterpretedStep>(std::move(g), states);
+        return c->step(std::make_shared<const Graph>(c->optimize(*g)), states, fixed);
     }
 };
 
@@ -81,6 +85,7 @@ public:
                     return mine;
                 }
         }
+        const Restore<Place> nowhere(current_thread().place, {});  // that is for the loop's result
         return std::make_unique<LoopPlans>(p);
     }
     void give(std::unique_ptr<LoopPlans> plans)
@@ -144,14 +149,30 @@ protected:
         const auto steps = static_cast<std::uint64_t>(p_.steps);
         return static_cast<std::size_t>(p_.backwards ? steps - 1 - step : step);
     }
-    /// Inputs `to` … of the plan as rows of `n` operands from `first` on.
-    using Slices = std::vector<BodyPlan::Slice>;
-    void add_slices(Slices& slices, const BodyPlan& plan, std::size_t to, std::size_t first,
-                    std::size_t n) const
-    {
-        for (std::size_t i = 0; i < n; ++i)
-            slices.push_back({to + i, in_[first + i]->data, plan.input(to + i).bytes()});
-    }
+    /// Inputs that show a row each of operands.
+    class Slices {
+    public:
+        explicit Slices(const LoopMemory& m) : in_(m.in_) {}
+        /// Inputs `to` … of the plan as rows of `n` operands from `first` on.
+        void add(const BodyPlan& plan, std::size_t to, std::size_t first, std::size_t n)
+        {
+            for (std::size_t i = 0; i < n; ++i)
+                all_.push_back({to + i, in_[first + i]->data, plan.input(to + i).bytes()});
+        }
+        void bind(BodyPlan& plan, std::size_t k) const
+        {
+            for (const Slice& s : all_) plan.bind(s.input, s.first + k * s.stride);
+        }
+
+    private:
+        struct Slice {
+            std::size_t input;
+            std::byte* first;    ///< row
+            std::size_t stride;  ///< bytes
+        };
+        const std::vector<Ref<Block>>& in_;
+        std::vector<Slice> all_;
+    };
     /// The outputs of a plan from `first` on whose results have `rows` rows. What shows an input is written before the step.
     class Rows {
     public:

@@ -1,4 +1,5 @@
-// Graphs and parameters of loops, put together: what recording a loop and its derivatives have in common.
+// Graphs and parameters of loops, put together: what recording a loop and its derivatives have in common. Equal bodies are one
+// object.
 #pragma once
 
 #include "loop.hpp"
@@ -12,6 +13,13 @@ Shape stacked_shape(std::int64_t steps, const Shape& one);
 
 /// The outputs of a body as results of its loop: `states`, then what the steps give, stacked.
 std::vector<LoopParameters::Result> results_of(const Graph& body, std::size_t states, std::int64_t steps);
+
+/// Graphs that are equal are one object, so that loops can be compared by their bodies' addresses, and what has been compiled
+/// for one of them serves all.
+std::shared_ptr<const Graph> shared_graph(Graph g);
+
+/// With the outputs of those numbers and no others.
+Graph with_outputs(Graph g, const std::vector<std::size_t>& outputs);
 
 /// The graph with inputs of those dtypes and shapes, its own ones among them at `place`, and those of its outputs.
 Graph with_inputs(const Graph& g, const std::vector<const GraphNode*>& inputs,

@@ -1,6 +1,7 @@
 // What loop_graphs.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
+#include <mutex>
 #include <numeric>
 
 #include "../../base/separate.hpp"
@@ -31,6 +32,45 @@ WENGERT_INLINE std::vector<LoopParameters::Result> results_of(const Graph& body,
         out.push_back({n.dtype, out.size() < states ? n.shape : stacked_shape(steps, n.shape), 0});
     }
     return out;
+}
+
+inline bool same_graph(const Graph& a, const Graph& b)
+{
+    if (a.size() != b.size() || a.inputs() != b.inputs() || a.outputs() != b.outputs()) return false;
+    const auto same_place = [](const Site& x, const Site& y) {
+        return x.line == y.line && (x.file == y.file || to_string(x) == to_string(y));  // as text has it
+    };
+    for (ValueId v = 0; v < a.size(); ++v) {
+        const GraphNode &m = a.node(v), &n = b.node(v);
+        if (m.kind != n.kind || m.dtype != n.dtype || !(m.shape == n.shape) || m.inputs != n.inputs ||
+            m.segment != n.segment || !same_place(m.at, n.at))
+            return false;
+        if (m.constant && !same_elements(*m.constant, *n.constant)) return false;
+        if (m.primitive && !(same_primitive(*m.primitive, *n.primitive) && same_parameters(m, n)))
+            return false;
+    }
+    return true;
+}
+
+WENGERT_INLINE std::shared_ptr<const Graph> shared_graph(Graph g)
+{
+    static std::mutex mutex;
+    static std::vector<std::weak_ptr<const Graph>> known;
+    const std::lock_guard lock(mutex);
+    std::erase_if(known, [](const auto& w) { return w.expired(); });
+    for (const auto& w : known)
+        if (auto other = w.lock(); other && same_graph(*other, g)) return other;
+    auto fresh = std::make_shared<const Graph>(std::move(g));
+    known.push_back(fresh);
+    return fresh;
+}
+
+WENGERT_INLINE Graph with_outputs(Graph g, const std::vector<std::size_t>& outputs)
+{
+    std::vector<ValueId> chosen;
+    for (std::size_t k : outputs) chosen.push_back(g.outputs()[k]);
+    g.set_outputs(std::move(chosen));
+    return g;
 }
 
 WENGERT_INLINE Graph with_inputs(const Graph& g, const std::vector<const GraphNode*>& inputs,

@@ -36,14 +36,14 @@ private:
         std::vector<LoopSpan> parts;
         if (p_.snapshots) parts = schedule({0, steps, static_cast<std::uint64_t>(p_.snapshots)});
         load_states(body);
-        Slices slices;
-        add_slices(slices, body, p_.states, p_.states, p_.xs);
+        Slices slices(*this);
+        slices.add(body, p_.states, p_.states, p_.xs);
         begin(body, at_.constant);
         std::size_t row = 0;
         for (std::uint64_t step = 0; step < steps; ++step) {
             const std::size_t k = slice(step);
             const bool keeps = row + 1 < parts.size() && parts[row + 1].begin == step;
-            body.bind_rows(slices, k);
+            slices.bind(body, k);
             all.before(k);
             if (keeps) kept.before(row);
             body.run();

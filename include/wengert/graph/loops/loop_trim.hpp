@@ -63,8 +63,8 @@ inline std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, const st
     }
     place_results(*q, 0);
     if (p.kind != Kind::scan && p.kind != Kind::cond) return q;
-    q->body = shared_graph(pruned(with_outputs(*p.body, outputs)));
-    if (p.kind == Kind::cond) q->other = shared_graph(pruned(with_outputs(*p.other, outputs)));
+    q->body = shared_graph(compacted(with_outputs(*p.body, outputs)));
+    if (p.kind == Kind::cond) q->other = shared_graph(compacted(with_outputs(*p.other, outputs)));
     return q;
 }
 

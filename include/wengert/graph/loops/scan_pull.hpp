@@ -77,7 +77,7 @@ inline std::shared_ptr<LoopParameters> pull_of_snapshots(const ScanPull& pull)
     q->pull = q->body;
     std::vector<std::size_t> outputs = all_of(0, p.states);
     append(outputs, chosen(pull.given, p.states, pull.given.size()));
-    q->body = shared_graph(pruned(with_outputs(*p.body, outputs)));
+    q->body = shared_graph(compacted(with_outputs(*p.body, outputs)));
     q->backwards = p.backwards;
     q->states = p.states;
     q->xs = p.xs;

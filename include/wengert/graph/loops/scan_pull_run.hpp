@@ -10,7 +10,7 @@ class ScanPullRun : LoopMemory {
 public:
     ScanPullRun(const LoopParameters& p, LoopPlans& plans, const Ref<Block>* in, std::size_t n)
         : LoopMemory(p, in, n), body_(*plans.body), pull_(*plans.pull), carried_(LoopPlans::carried(p)),
-          results_(*this, pull_, carried_, p.steps)
+          results_(*this, pull_, carried_, p.steps), xs_(*this), pulled_(*this)
     {}
     Ref<Block> run()
     {
@@ -18,9 +18,9 @@ public:
         const std::size_t shown = carried_ + p_.states, given = LoopPlans::given(p_);
         load_states(body_);
         load_cotangents(pull_, -0.0);
-        add_slices(xs_, body_, p_.states, p_.states, p_.xs);
-        add_slices(pulled_, pull_, shown, p_.states, p_.xs);
-        add_slices(pulled_, pull_, shown + p_.xs, at_.cotangents + p_.active_states.size(), given);
+        xs_.add(body_, p_.states, p_.states, p_.xs);
+        pulled_.add(pull_, shown, p_.states, p_.xs);
+        pulled_.add(pull_, shown + p_.xs, at_.cotangents + p_.active_states.size(), given);
         begin(body_, p_.states + p_.xs);
         begin(pull_, shown + p_.xs + given);
         std::size_t state = 0;
@@ -63,7 +63,7 @@ private:
     void advance(const LoopSpan& part)
     {
         for (std::uint64_t step = part.begin; step < part.end; ++step) {
-            body_.bind_rows(xs_, slice(step));
+            xs_.bind(body_, slice(step));
             body_.run();
             body_.advance();
         }
@@ -73,7 +73,7 @@ private:
     void pull(std::uint64_t step)
     {
         const std::size_t k = slice(step);
-        pull_.bind_rows(pulled_, k);
+        pulled_.bind(pull_, k);
         results_.before(k);
         pull_.run();
         results_.after(k);

@@ -10,36 +10,12 @@ namespace wengert::passes {
 
 namespace detail {
 
-/// Parameters as words, to be hashed and compared.
-class FieldWords : public FieldVisitorOf<FieldWords> {
-public:
-    std::vector<std::uint64_t> words;
-    void boolean(bool& v) { words.push_back(v); }
-    void integer(std::int64_t& v) { words.push_back(static_cast<std::uint64_t>(v)); }
-    void real(double& v) { words.push_back(std::bit_cast<std::uint64_t>(v)); }
-    void extents(Extents& v)
-    {
-        words.push_back(v.size());
-        for (auto e : v) words.push_back(static_cast<std::uint64_t>(e));
-    }
-    void opaque(const void* p, std::string_view) { words.push_back(reinterpret_cast<std::uintptr_t>(p)); }
-
-    void read(const GraphNode& n)
-    {
-        words.clear();
-        if (!n.op) return;
-        if (n.primitive->fields)
-            n.primitive->fields(const_cast<void*>(n.op.get()), *this);
-        else
-            words.push_back(reinterpret_cast<std::uintptr_t>(n.op.get()));
-    }
-};
-
-inline FieldWords& words_of(const GraphNode& n, int which)
+/// Parameters that are not shown are the same where they are one object.
+inline const std::vector<std::uint64_t>& parameters_of(const GraphNode& n, int which)
 {
-    static thread_local FieldWords scratch[2];
-    scratch[which].read(n);
-    return scratch[which];
+    auto& words = wengert::detail::words_of(n, which).words;
+    if (n.op && !n.primitive->fields) words.push_back(reinterpret_cast<std::uintptr_t>(n.op.get()));
+    return words;
 }
 
 constexpr std::uint64_t mix(std::uint64_t h, std::uint64_t x)
@@ -88,14 +64,13 @@ inline std::uint64_t hash_node(const GraphNode& n, Fn fn)
     if (n.kind == Graph::Kind::constant) return hash_constant(*n.constant);
     const bool by_function = determined(fn);
     std::uint64_t h = by_function ? static_cast<std::uint64_t>(fn) : word_of(*n.primitive);
-    h = mix(mix(mix(h, static_cast<std::uint64_t>(n.dtype)), n.segment), n.index);
+    h = mix(mix(h, static_cast<std::uint64_t>(n.dtype)), n.segment);
     if (commutes(fn)) {
         h = mix(mix(h, std::min(n.inputs[0], n.inputs[1])), std::max(n.inputs[0], n.inputs[1]));
     } else {
         for (ValueId v : n.inputs) h = mix(h, v);
     }
-    if (n.op)
-        for (std::uint64_t w : words_of(n, 0).words) h = mix(h, w);
+    for (std::uint64_t w : parameters_of(n, 0)) h = mix(h, w);
     return h;
 }
 
@@ -109,48 +84,28 @@ inline bool same_node(const GraphNode& a, Fn fa, const GraphNode& b, Fn fb)
     if (a.kind != b.kind || a.dtype != b.dtype || !(a.shape == b.shape)) return false;
     if (a.kind == Graph::Kind::constant)
         return a.constant.get() == b.constant.get() || same_elements(*a.constant, *b.constant);
-    if (a.segment != b.segment || a.index != b.index || fa != fb) return false;
+    if (a.segment != b.segment || fa != fb) return false;
     if (!determined(fa) && !same_primitive(*a.primitive, *b.primitive)) return false;
     if (!same_inputs(a, b, fa)) return false;
-    return a.op == b.op || words_of(a, 0).words == words_of(b, 1).words;
+    return a.op == b.op || parameters_of(a, 0) == parameters_of(b, 1);
 }
 
-/// Places of values by hash, linear probing, at most half full.
-inline void insert_hash(Rewrite& r, ValueId v, std::uint64_t h)
-{
-    const std::size_t mask = r.table.size() - 1;
-    std::size_t i = h & mask;
-    while (r.table[i] != no_value) i = (i + 1) & mask;
-    r.table[i] = v;
-}
-
+/// Of two nodes with one hash that are not the same the first is found: the other one stays what it is.
 inline void remember_value(Rewrite& r, ValueId v)
 {
     const GraphNode& n = r.node(v);
-    r.hashes.resize(v + 1, 0);
     if (n.kind == Graph::Kind::input || n.kind == Graph::Kind::result) return;
-    if (n.primitive && has_effect(*n.primitive)) return;
-    if (r.table.size() < 2 * r.hashes.size() + 2) {
-        r.table.assign(std::bit_ceil(4 * r.hashes.size() + 64), no_value);
-        for (ValueId u = 0; u < v; ++u)
-            if (r.hashes[u]) insert_hash(r, u, r.hashes[u]);
-    }
-    r.hashes[v] = r.hash ? std::exchange(r.hash, 0) : hash_node(n, r.fn(v)) | 1;
-    insert_hash(r, v, r.hashes[v]);
+    if (n.primitive && n.primitive->effects) return;
+    ValueId& known = r.known[r.hash ? std::exchange(r.hash, 0) : hash_node(n, r.fn(v)) | 1];
+    if (known == no_value) known = v;
 }
 
 inline ValueId common_rule(Rewrite& r, GraphNode& n)
 {
     if (n.kind == Graph::Kind::input) return no_value;
-    const Fn fn = r.here;
-    const std::uint64_t h = r.hash = hash_node(n, fn) | 1;
-    if (r.table.empty()) return no_value;
-    const std::size_t mask = r.table.size() - 1;
-    for (std::size_t i = h & mask; r.table[i] != no_value; i = (i + 1) & mask) {
-        const ValueId v = r.table[i];
-        if (r.hashes[v] == h && same_node(r.node(v), r.fn(v), n, fn)) return v;
-    }
-    return no_value;
+    r.hash = hash_node(n, r.here) | 1;
+    const ValueId v = r.known.find(r.hash);
+    return v != no_value && same_node(r.node(v), r.fn(v), n, r.here) ? v : no_value;
 }
 
 }  // namespace detail
@@ -158,9 +113,7 @@ inline ValueId common_rule(Rewrite& r, GraphNode& n)
 /// Two nodes of one segment with the same operation, parameters and inputs become one, as do constants with the same
 /// bits. a + b is b + a, a b is b a: exact but for the payload of a NaN, which no processor promises. Values of different
 /// segments are never merged: one of them is there to be computed again.
-inline Graph common_subexpressions(const Graph& g, const PassOptions& options = {})
-{
-    return settled(g, options, {{detail::common_rule}, false, detail::remember_value});
-}
+inline constexpr Pass common_subexpressions{"common_subexpressions", detail::common_rule,
+                                            detail::remember_value};
 
 }  // namespace wengert::passes

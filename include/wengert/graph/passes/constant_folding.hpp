@@ -29,7 +29,7 @@ inline ConstantWork constant_work(const Rewrite& r, const GraphNode& n)
         if (m.kind == Graph::Kind::constant ||
             std::find(w.operations.begin(), w.operations.end(), v) != w.operations.end())
             continue;
-        w.known = m.kind == Graph::Kind::operation && !m.inputs.empty() && !has_effect(*m.primitive) &&
+        w.known = m.kind == Graph::Kind::operation && !m.inputs.empty() && !m.primitive->effects &&
                   w.operations.size() < ConstantWork::most;
         w.operations.push_back(v);
         open.insert(open.end(), m.inputs.begin(), m.inputs.end());
@@ -79,7 +79,7 @@ inline Ref<Block> folded(const Rewrite& r, const GraphNode& n, const ConstantWor
 
 inline ValueId fold_rule(Rewrite& r, GraphNode& n)
 {
-    if (n.kind != Graph::Kind::operation || n.inputs.empty() || has_effect(*n.primitive)) return no_value;
+    if (n.kind != Graph::Kind::operation || n.inputs.empty() || n.primitive->effects) return no_value;
     const ConstantWork work = constant_work(r, n);
     if (!work.known || !(work.small || worth_memory(r, n, work))) return no_value;
     Ref<Block> value = folded(r, n, work);
@@ -94,9 +94,6 @@ inline ValueId fold_rule(Rewrite& r, GraphNode& n)
 /// PassOptions::fold_bytes and than its operands stays an operation, unless it is an elementwise one that takes longer to
 /// compute than to read and the graph's constants keep to fold_total. Random draws have a key that is an input, or are
 /// constants already.
-inline Graph constant_folding(const Graph& g, const PassOptions& options = {})
-{
-    return settled(g, options, {{detail::fold_rule}});
-}
+inline constexpr Pass constant_folding{"constant_folding", detail::fold_rule};
 
 }  // namespace wengert::passes

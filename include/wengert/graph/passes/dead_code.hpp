@@ -6,6 +6,6 @@
 namespace wengert::passes {
 
 /// The graph without operations and constants that nothing needs. Inputs stay, needed or not. Exact.
-inline Graph dead_code(const Graph& g, const PassOptions& = {}) { return compacted(g); }
+inline constexpr Pass dead_code{"dead_code"};
 
 }  // namespace wengert::passes

@@ -204,9 +204,6 @@ inline ValueId gradient_rule(Rewrite& r, GraphNode& n)
 /// all operands are broadcast; guards of the zero-cotangent rule dropped where the cotangent is a number other than 0;
 /// the first sum into zeros replaced by what is added. With allow_reassociation the sum of a broadcast number becomes a
 /// product.
-inline Graph gradients(const Graph& g, const PassOptions& options = {})
-{
-    return settled(g, options, {{detail::gradient_rule}});
-}
+inline constexpr Pass gradients{"gradients", detail::gradient_rule};
 
 }  // namespace wengert::passes

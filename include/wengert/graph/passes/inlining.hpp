@@ -85,9 +85,6 @@ inline Graph composed(const Graph& g)
 
 /// Functions with a rule as the operations inside. Exact. One that looks at elements in plain C++, has effects, or captures
 /// arrays stays one operation, called in each replay.
-inline Graph inlining(const Graph& g, const PassOptions& options = {})
-{
-    return settled(g, options, {{detail::inline_rule}});
-}
+inline constexpr Pass inlining{"inlining", detail::inline_rule};
 
 }  // namespace wengert::passes

@@ -47,8 +47,7 @@ inline const Primitive& primitive_of(Fn fn, DType d)
     case Fn::embed: p = moving<Embed>(d); break;
     case Fn::product: with_dtype(d, [&]<class T>() { p = multiplying<T>(); }); break;
     case Fn::product_sum:
-        p = is_single(d) ? &wengert::detail::structural_call<Gemm, float, float, float, float, float>
-                         : &wengert::detail::structural_call<Gemm, double, double, double, double, double>;
+        with_real(d, [&]<class T>() { p = &wengert::detail::structural_call<Gemm, T, T, T, T, T>; });
         break;
     default: break;
     }

@@ -136,7 +136,7 @@ inline Fn move_of(const Index& p, Selection& part)
         return Fn::unknown;
     if (p.operand_count == 2) {
         const bool adds = p.start == Index::Start::operand && p.base == 0 && r.operand == 1 &&
-                          r.how == Combine::add && !p.arranged &&
+                          r.how == Combine::add && !p.arranged && p.own_places(p.writes[r.write]) &&
                           selection_of(p, r.at, p.writes[r.write], p.result, part) &&
                           wengert::detail::sound(part);
         return adds && part.shape == p.shape(1) ? Fn::add_part : Fn::unknown;

@@ -22,7 +22,7 @@ struct PassOptions {
     std::size_t fold_bytes = 4096;  ///< a folded constant is no larger than this, or than what it is made of,
     std::size_t fold_total =
         64U << 20;         ///< or is dear to compute, and all constants of the graph keep to this many bytes
-    CostModel costs = {};  ///< what recompute and a memory limit weigh
+    CostModel costs = {};  ///< what constant folding, a cut and a memory limit weigh
     std::vector<std::string> off = {};  ///< names of passes that are not to run
     PassObserver observer = {};         ///< where there is one, passes run one by one
 };
@@ -43,25 +43,4 @@ struct CutGraph {
     std::vector<std::size_t> handed;  ///< which outputs of the early graph that is
 };
 
-namespace passes {
-
-/// Does it do more than compute its result? Such operations are kept, in order, and never merged.
-inline bool has_effect(const Primitive& p) noexcept { return p.effects; }
-
-/// For each value whether an output, a guard or an effect needs it. Linear.
-inline std::vector<bool> live_values(const Graph& g)
-{
-    std::vector<bool> live(g.size(), false);
-    for (ValueId v : g.outputs()) live[v] = true;
-    for (const Guard& guard : g.guards()) live[guard.value] = true;
-    for (auto v = static_cast<ValueId>(g.size()); v-- > 0;) {
-        const GraphNode& n = g.node(v);
-        if (!live[v] && n.primitive && has_effect(*n.primitive)) live[v] = true;
-        if (live[v])
-            for (ValueId i : n.inputs) live[i] = true;
-    }
-    return live;
-}
-
-}  // namespace passes
 }  // namespace wengert

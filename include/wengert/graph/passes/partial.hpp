@@ -121,26 +121,18 @@ private:
     /// Returns what is handed over, in order.
     std::vector<ValueId> write_early(CutGraph& cut) const
     {
-        std::vector<ValueId> map(g_.size(), no_value), order;
-        for (std::size_t i = 0; i < inputs_; ++i) {
-            const GraphNode& n = node(g_.inputs()[i]);
-            map[g_.inputs()[i]] = cut.early.input(n.dtype, n.shape, n.at, n.segment);
-        }
-        for (ValueId v = 0; v < g_.size(); ++v)
-            if (!late_[v] && map[v] == no_value) map[v] = cut.early.copy(node(v), map);
-        for (std::size_t k = 0; k < outputs_; ++k) cut.early.output(map[g_.outputs()[k]]);
+        std::vector<ValueId> out(g_.outputs().begin(), split(g_.outputs(), outputs_)), order;
         for (ValueId v = 0; v < g_.size(); ++v) {
             if (!handed_[v]) continue;
-            const auto& out = cut.early.outputs();
-            const auto at = std::find(out.begin(), out.end(), map[v]);
+            const auto at = std::find(out.begin(), out.end(), v);
             cut.handed.push_back(static_cast<std::size_t>(at - out.begin()));
-            if (at == out.end()) cut.early.output(map[v]);
+            if (at == out.end()) out.push_back(v);
             order.push_back(v);
         }
-        for (Guard guard : g_.guards()) {
-            guard.value = map[guard.value];
-            cut.early.guard(std::move(guard));
-        }
+        const std::size_t shown = out.size();
+        for (const Guard& guard : g_.guards()) out.push_back(guard.value);
+        cut.early = with_outputs_as_guards(
+            graph_between(g_, {g_.inputs().begin(), split(g_.inputs(), inputs_)}, out), shown, g_.guards());
         return order;
     }
 

@@ -7,30 +7,13 @@
 #include "gradients.hpp"
 #include "inlining.hpp"
 #include "products.hpp"
-#include "recompute.hpp"
 #include "simplify.hpp"
 
 namespace wengert::passes {
 
-/// A pass. Each is a function from graph to graph, right in any order, and the same again changes nothing.
-struct Pass {
-    std::string_view name;
-    Graph (*run)(const Graph&, const PassOptions&);
-    Rule rule;          ///< what it does to one node; null for those that look at all of it
-    bool last = false;  ///< it runs when the others have nothing left to do
-};
-
 /// In the order in which optimize() tries them on a node.
-inline constexpr Pass all[] = {
-    {"dead_code", dead_code, nullptr},
-    {"inlining", inlining, detail::inline_rule},
-    {"constant_folding", constant_folding, detail::fold_rule},
-    {"gradients", gradients, detail::gradient_rule},
-    {"simplify", simplify, detail::simplify_rule},
-    {"products", products, detail::product_rule},
-    {"common_subexpressions", common_subexpressions, detail::common_rule},
-    {"recompute", [](const Graph& g, const PassOptions& o) { return recompute(g, o); }, nullptr, true},
-};
+inline constexpr Pass all[] = {dead_code, inlining, constant_folding,     gradients,
+                               simplify,  products, common_subexpressions};
 
 namespace detail {
 
@@ -53,12 +36,12 @@ inline RuleSet rules_of(const PassOptions& o)
 {
     RuleSet set;
     for (const Pass& p : all) {
-        if (!is_on(o, p.name) || p.last) continue;
+        if (!is_on(o, p.name)) continue;
         if (p.rule)
             set.rules.push_back(p.rule);
         else
             set.drop_dead = true;
-        if (p.rule == common_rule) set.remember = remember_value;
+        if (p.remember) set.remember = p.remember;
     }
     return set;
 }
@@ -70,10 +53,9 @@ inline Graph optimize_watched(Graph g, const PassOptions& o)
     for (int round = 0; changed && round < 8; ++round) {
         changed = false;
         for (const Pass& p : all) {
-            if (!is_on(o, p.name) || (p.last && changed)) continue;
-            const RuleSet set{{p.rule}, false, p.rule == common_rule ? remember_value : nullptr};
+            if (!is_on(o, p.name)) continue;
             std::size_t changes = 0;
-            Graph after = p.rule ? settled(g, o, set, &changes) : p.run(g, o);
+            Graph after = p(g, o, &changes);
             if (changes == 0 && after.size() == g.size()) continue;
             o.observer(p.name, g, after);
             g = std::move(after);
@@ -89,8 +71,7 @@ inline Graph optimize_watched(Graph g, const PassOptions& o)
 namespace wengert {
 
 /// The graph with all passes applied until nothing changes, but those in PassOptions::off. All rules are tried on each node
-/// in one sweep, then `recompute`; with an observer the passes run one after another. Throws Error for an unknown name in
-/// `off`.
+/// in one sweep; with an observer the passes run one after another. Throws Error for an unknown name in `off`.
 inline Graph optimize(const Graph& g, const PassOptions& options = {})
 {
     passes::detail::check_names(options);
@@ -100,8 +81,7 @@ inline Graph optimize(const Graph& g, const PassOptions& options = {})
         return optimize(options.lower(g, options), rest);
     }
     if (options.observer) return passes::detail::optimize_watched(g, options);
-    Graph out = passes::settled(g, options, passes::detail::rules_of(options));
-    return passes::detail::is_on(options, "recompute") ? passes::recompute(std::move(out), options) : out;
+    return passes::settled(g, options, passes::detail::rules_of(options));
 }
 
 }  // namespace wengert

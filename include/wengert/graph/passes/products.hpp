@@ -152,9 +152,6 @@ inline ValueId product_rule(Rewrite& r, GraphNode& n)
 /// Transposes of a product's operands become its flags: exact. With fold_updates or allow_reassociation, c ± α (a b)
 /// becomes one GEMM: its rounding is that of c added to the product's partial sums. Differences are at most those of
 /// another order of summation, (k + 2) ε (|c| + |α| Σ |aᵢₚ bₚⱼ|) with k the inner extent and ε the unit roundoff.
-inline Graph products(const Graph& g, const PassOptions& options = {})
-{
-    return settled(g, options, {{detail::product_rule}});
-}
+inline constexpr Pass products{"products", detail::product_rule};
 
 }  // namespace wengert::passes

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "../ir/id_table.hpp"
 #include "../ir/index_program.hpp"
 #include "../ir/interpret.hpp"
 #include "functions.hpp"
@@ -109,11 +110,10 @@ public:
     }
     const Facts& facts(ValueId v) const noexcept { return facts_[v]; }
     Fn fn(ValueId v) const noexcept { return facts_[v].fn; }
-    /// The function of the operation that makes v, if n may look into it: values of another segment, and those that are made
-    /// again beside their readers, stay what they are.
+    /// The function of the operation that makes v, if n may look into it: values of another segment stay what they are.
     Fn fn_for(const GraphNode& n, ValueId v) const noexcept
     {
-        return node(v).segment == n.segment && node(v).index == n.index ? facts_[v].fn : Fn::unknown;
+        return node(v).segment == n.segment ? facts_[v].fn : Fn::unknown;
     }
     /// Nothing but the node at hand needs v.
     bool used_once(ValueId v) const noexcept
@@ -163,14 +163,7 @@ public:
     }
     ValueId constant(Ref<Block> value, const Site& at, std::uint16_t segment = 0)
     {
-        GraphNode n;
-        n.segment = segment;
-        n.kind = Graph::Kind::constant;
-        n.dtype = value->dtype;
-        n.shape = value->shape;
-        n.constant = std::move(value);
-        n.at = at;
-        return add(std::move(n));
+        return add(GraphNode::of_constant(std::move(value), at, segment));
     }
     /// The rank-0 constant that v is everywhere, or no_value.
     ValueId literal(ValueId v, const Site& at)
@@ -189,10 +182,9 @@ public:
     /// the old graph where it is not needed any more: its nodes are moved.
     Graph sweep(const std::vector<Rule>& rules, bool drop_dead, Graph* owned = nullptr);
 
-    /// Called for each value appended; `table` is the rule's own.
+    /// Called for each value appended; what is `known` is the rule's own.
     void (*remember)(Rewrite&, ValueId) = nullptr;
-    std::vector<std::uint32_t> table;
-    std::vector<std::uint64_t> hashes;
+    IdTable known;           ///< values by hash
     std::uint64_t hash = 0;  ///< of the node at hand, when the rule has computed it
 
 private:
@@ -319,31 +311,12 @@ inline Graph Rewrite::sweep(const std::vector<Rule>& rules, bool drop_dead, Grap
         GraphNode n = owned ? owned->take(v) : from_.node(v);
         for (ValueId& i : n.inputs) i = map[i];
         is_output = shown_[v];
-        const bool plain =
-            !live[v] || n.kind == Graph::Kind::result || (n.primitive && has_effect(*n.primitive));
+        const bool plain = !live[v] || n.kind == Graph::Kind::result || (n.primitive && n.primitive->effects);
         map[v] = !live[v] ? append_unknown(std::move(n)) : plain ? append(std::move(n)) : add(std::move(n));
         facts_[map[v]].uses += uses_[v];
     }
     to_.finish(from_, map);
     return std::move(to_);
-}
-
-/// The graph without what nothing needs, nodes moved.
-inline Graph compacted(Graph g)
-{
-    const std::vector<bool> live = live_values(g);
-    if (std::find(live.begin(), live.end(), false) == live.end()) return g;
-    std::vector<ValueId> map;
-    Graph out = g.like(map);
-    out.reserve(g.size());
-    for (ValueId v = 0; v < g.size(); ++v) {
-        if (!live[v] || map[v] != no_value) continue;
-        GraphNode n = g.take(v);
-        for (ValueId& i : n.inputs) i = map[i];
-        map[v] = out.append(std::move(n));
-    }
-    out.finish(g, map);
-    return out;
 }
 
 /// What one or more passes do together.
@@ -370,5 +343,17 @@ inline Graph settled(const Graph& g, const PassOptions& o, const RuleSet& set, s
     }
     return out;
 }
+
+/// A pass: a function from graph to graph, right in any order, and the same again changes nothing.
+struct Pass {
+    std::string_view name;
+    Rule rule = nullptr;  ///< what it does to one node; null: it leaves out what nothing needs
+    void (*remember)(Rewrite&, ValueId) = nullptr;  ///< where the rule keeps a table
+
+    Graph operator()(const Graph& g, const PassOptions& options = {}, std::size_t* changes = nullptr) const
+    {
+        return rule ? settled(g, options, {{rule}, false, remember}, changes) : compacted(g);
+    }
+};
 
 }  // namespace wengert::passes

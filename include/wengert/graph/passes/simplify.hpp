@@ -202,9 +202,6 @@ inline ValueId simplify_rule(Rewrite& r, GraphNode& n)
 
 /// Operations that algebra makes unnecessary or cheaper. Exact by default; with allow_reassociation also factors
 /// gathered, x (c d) for (x c) d, and divisions by a constant as products.
-inline Graph simplify(const Graph& g, const PassOptions& options = {})
-{
-    return settled(g, options, {{detail::simplify_rule}});
-}
+inline constexpr Pass simplify{"simplify", detail::simplify_rule};
 
 }  // namespace wengert::passes

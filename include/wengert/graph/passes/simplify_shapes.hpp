@@ -34,8 +34,8 @@ inline bool reshape_of_fold(Rewrite& r, GraphNode& n, ValueId x)
 {
     Fold f;
     const GraphNode& folded = r.node(x);
-    if (folded.segment != n.segment || folded.index != n.index || !fold_of(folded, f) || f.maps() ||
-        !folded.primitive->fold->keep || !r.used_once(x))
+    if (folded.segment != n.segment || !fold_of(folded, f) || f.maps() || !folded.primitive->fold->keep ||
+        !r.used_once(x))
         return false;
     const Shape& from = r.node(folded.inputs[0]).shape;
     if (!(reduced_shape(*f.axes, !f.keepdims, from) == n.shape)) return false;

@@ -1,10 +1,9 @@
 // The default executor of graphs: plans once, then runs kernels on addresses that are known.
 //
 // Start at compile_tile, below. Plan decides order and memory (plan.hpp), Emitter turns the plan into steps (emit.hpp,
-// fused_steps.hpp, elementwise_steps.hpp, library_steps.hpp), Program runs them (program.hpp).
+// fused_steps.hpp, library_steps.hpp), Program runs them (program.hpp).
 #pragma once
 
-#include "elementwise_steps.hpp"
 #include "fused_steps.hpp"
 #include "inspect.hpp"
 #include "library_steps.hpp"
@@ -75,8 +74,8 @@ inline std::string threads_note(unsigned asked, std::size_t team, std::size_t us
 inline void emit_task(Emitter& e, const Task& t)
 {
     if (t.kernel) return emit_fused(e, t);
-    const ValueId v = t.group.nodes[0];
-    return e.plan.graph.node(v).primitive->value ? emit_elementwise(e, v) : emit_library(e, v);
+    const GraphNode& n = e.plan.graph.node(t.group.nodes[0]);
+    if (!n.primitive->value || element_count(n.shape) > 0) emit_library(e, t.group.nodes[0]);
 }
 
 inline void emit_outputs(Emitter& e)

@@ -154,66 +154,69 @@ public:
         step(S::run, s);
         return s;
     }
-    /// The same for parameters that have destructors.
-    template <class S> S* owning_step()
-    {
-        auto s = std::make_shared<S>();
-        program.owned().push_back(s);
-        step(S::run, s.get());
-        return s.get();
-    }
     /// The step before, where it is of type S, works on the same memory and may take up more of it.
     template <class S> S* continued(std::uint32_t store) const
     {
         const bool there = open_.self && open_.run == S::run && open_.store == store && !segment_ &&
-                           program.steps().size() == open_.at;
+                           registers_.empty() && program.steps().size() == open_.at;
         return there ? static_cast<S*>(open_.self) : nullptr;
     }
     template <class S> void may_continue(S* s, std::uint32_t store)
     {
         open_ = {s, S::run, store, program.steps().size()};
     }
-    /// kernel(n, in, out), its operands' addresses still to be bound.
-    Direct* direct(TileKernel kernel, std::size_t n, std::size_t arity)
+    /// An operand of a kernel. Constants are read from copies where that may be beyond their end.
+    struct Operand {
+        Spot at;
+        bool constant = false;
+    };
+    /// kernel(n, in, out), on whole registers where all elements are of `size` bytes, in places where that may be (0: not so), and
+    /// then without a call where the primitive's rule is arithmetic.
+    void call(TileKernel kernel, std::size_t n, std::size_t size, const Operand* in, std::size_t arity,
+              const Spot& out, const Primitive* primitive = nullptr)
     {
-        const std::size_t bytes = Direct::bytes(arity);
+        const std::size_t more = size ? whole_registers(n, size) : n, bytes = Direct::bytes(arity);
+        Spot at[kernels::max_operands];
+        for (std::size_t k = 0; k < arity; ++k)
+            at[k] = more > n && in[k].constant ? padded(in[k].at.address, n * size) : in[k].at;
+        if (primitive && in_registers(*primitive, n, size, at, arity, out)) return;
         if (room_ < bytes) {
             end_segment();
             room_ = std::size_t{1} << 14;
             records_ = program.memory.take(room_);
         }
-        if (!segment_) start_segment();
-        auto* d = new (records_)
-            Direct{kernel, static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(arity), nullptr};
+        auto* d = new (records_) Direct{kernel, more, arity, nullptr};
+        if (!segment_) {
+            end_segment();
+            segment_ = program.memory.make<Segment>();
+            segment_->first = d;
+        }
         records_ += bytes;
         room_ -= bytes;
         ++segment_->count;
-        return d;
-    }
-    /// An operand of such a call. Constants are read from copies where that may be beyond their end.
-    struct Operand {
-        Spot at;
-        bool constant = false;
-    };
-    /// The whole call, on whole registers where all elements are of `size` bytes, in places where that may be (0: not so).
-    void call(TileKernel kernel, std::size_t n, std::size_t size, const Operand* in, std::size_t arity,
-              const Spot& out)
-    {
-        const std::size_t more = size ? whole_registers(n, size) : n;
-        Direct* d = direct(kernel, more, arity);
-        for (std::size_t k = 0; k < arity; ++k)
-            bind(d->in() + k, more > n && in[k].constant ? padded(in[k].at.address, n * size) : in[k].at);
+        for (std::size_t k = 0; k < arity; ++k) bind(d->in() + k, at[k]);
         bind(&d->out, out);
     }
-    void start_segment()
+    /// The element at `from`, n times: in whole registers where `whole`, as in call().
+    void spread(std::size_t n, DType d, bool whole, const Spot& from, const Spot& to)
     {
-        segment_ = program.memory.make<Segment>();
-        segment_->first = reinterpret_cast<const Direct*>(records_);
+        const std::size_t size = size_of(d);
+        if (whole && n * size <= most_in_registers)
+            return with_real(d, [&]<class T>() {
+                registers<T>(RegisterSteps<T>::repeat, n, from.address, nullptr, to.address);
+            });
+        const Operand one{from};
+        call(detail::spread_kernel(size), n, whole ? size : 0, &one, 1, to);
     }
     void end_segment()
     {
         if (segment_) program.steps().push_back({Segment::run, segment_});
         segment_ = nullptr;
+        if (registers_.empty()) return;
+        auto* steps = program.memory.array<RegisterStep>(registers_.size());
+        std::copy(registers_.begin(), registers_.end(), steps);
+        end_registers_(program, steps, registers_.size());
+        registers_.clear();
     }
 
     /// Room that every step of a strand may use while it runs.
@@ -245,27 +248,40 @@ public:
         return {Spot::fixed, 0, to, 0};
     }
     bool is_constant(ValueId v) const { return plan.values[plan.root(v)].home == Home::constant; }
-    /// n elements that are all the constant's only one.
-    const std::byte* filled(ValueId v, std::size_t n)
-    {
-        const Ref<Block> c = constant(plan.root(v));
-        const std::size_t size = size_of(c->dtype);
-        std::uint64_t bits = 0;
-        std::memcpy(&bits, c->data + plan.layouts[v].offset, size);
-        Filled& f = filled_[{bits, size}];
-        if (f.n >= n) return f.data;
-        std::byte* to = program.memory.take(n * size + 64);
-        to += (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64;
-        kernels::gather(reinterpret_cast<const std::byte*>(&bits), 0, size, n, to);
-        f = {n, to};
-        return to;
-    }
 
 private:
-    struct Filled {
-        std::size_t n = 0;
-        const std::byte* data = nullptr;
-    };
+    /// Bytes of arrays that are worked on in registers: more take longer than a call.
+    static constexpr std::size_t most_in_registers = 2 * Buffer::alignment;
+
+    /// n elements of `size` bytes, unless the primitive's rule is no arithmetic.
+    bool in_registers(const Primitive& p, std::size_t n, std::size_t size, const Spot* in, std::size_t arity,
+                      const Spot& out)
+    {
+        if (size == 0 || n * size > most_in_registers) return false;
+        return with_real(p.dtype, [&]<class T>() {
+            const auto [known, fresh] = rules_.try_emplace(&p, nullptr);
+            if (fresh) known->second = RegisterSteps<T>::rule_of(p);
+            const auto* rule = static_cast<const typename RegisterSteps<T>::Rule*>(known->second);
+            if (rule) registers<T>(*rule, n, in[0].address, arity > 1 ? in[1].address : nullptr, out.address);
+            return rule != nullptr;
+        });
+    }
+    template <class T>
+    void registers(const typename RegisterSteps<T>::Rule& rule, std::size_t n, const std::byte* a,
+                   const std::byte* b, std::byte* out)
+    {
+        const auto end = [](Program& to, const RegisterStep* first, std::size_t count) {
+            auto* run = to.memory.make<RegisterRun<T>>();
+            *run = {first, count};
+            to.steps().push_back({RegisterRun<T>::run, run});
+        };
+        if (segment_ || end_registers_ != +end) end_segment();
+        end_registers_ = end;
+        for (std::size_t j = 0; j < n * sizeof(T); j += RegisterSteps<T>::bytes)
+            registers_.push_back(RegisterSteps<T>::step(rule, a + (rule.repeats ? 0 : j), b ? b + j : nullptr,
+                                                        out + j,
+                                                        registers_.empty() ? nullptr : &registers_.back()));
+    }
 
     const Ref<Block>& constant(ValueId v)
     {
@@ -278,7 +294,6 @@ private:
     }
 
     std::vector<Ref<Block>> headers_;
-    std::map<std::pair<std::uint64_t, std::size_t>, Filled> filled_;  ///< by bits and size of an element
     struct Open {
         void* self = nullptr;
         bool (*run)(const void*, Run&) = nullptr;
@@ -293,6 +308,10 @@ private:
     std::vector<std::size_t> strands_;  ///< their first steps
     bool divided_ = false;              ///< a step is spread over the team
     Segment* segment_ = nullptr;
+    std::vector<RegisterStep> registers_;  ///< since the last step of another kind, all of one type,
+    void (*end_registers_)(Program&, const RegisterStep*,
+                           std::size_t) = nullptr;   ///< of which this makes a step
+    std::map<const Primitive*, const void*> rules_;  ///< of RegisterSteps
     std::byte* records_ = nullptr;
     std::size_t room_ = 0;
 };

@@ -22,8 +22,7 @@ public:
     /// operands[k] and results[r] are the first elements of those of the group. `scratch`: scratch_bytes(), aligned to 64.
     void run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch) const noexcept
     {
-        Table table = start(operands, results, scratch, 0, nullptr);
-        run_elements(table, 0, p_.count);
+        run_part(0, p_.count, operands, results, scratch, nullptr);
     }
     std::size_t scratch_bytes() const noexcept { return p_.scratch; }
     const FusedProgram& program() const noexcept { return p_; }
@@ -60,7 +59,7 @@ public:
                   std::byte* const* results, std::byte* scratch, std::byte* sums) const noexcept
     {
         Table table = start(operands, results, scratch, begin, sums);
-        run_elements(table, begin, end);
+        if (begin < end) p_.packed ? run_packed(table, begin, end) : run_rows(table, begin, end);
     }
     /// When all parts have run.
     void finish(std::byte* const* results, const std::byte* sums) const noexcept
@@ -101,9 +100,8 @@ private:
             if (s.kind == Source::fixed)
                 detail::spread(t.base[k], s.size, p_.fill, scratch + s.scratch);
             else if (s.kind == Source::periodic)
-                for (std::size_t r = 0; r < p_.rows_per_tile; ++r)
-                    kernels::gather(t.base[k], s.strides.back(), s.size, p_.inner,
-                                    scratch + s.scratch + r * p_.inner * s.size);
+                kernels::gather_rows(t.base[k], 0, s.strides.back(), s.size, p_.inner, p_.rows_per_tile,
+                                     scratch + s.scratch);
         }
         t.shared = p_.sharing && shares(t);
         std::size_t place = p_.streams.size();
@@ -129,12 +127,6 @@ private:
             (new (scratch + total.scratch) SumStream<T>)
                 ->start(out, total.rows.length, total.rows.mean, first, reinterpret_cast<T*>(sums));
         });
-    }
-
-    void run_elements(Table& table, std::size_t begin, std::size_t end) const noexcept
-    {
-        if (p_.extents.size() == 1) return run_flat(table, begin, end);
-        if (begin < end) p_.packed ? run_packed(table, begin, end) : run_rows(table, begin, end);
     }
 
     /// One tile of n elements in so many rows, whose operands are in their places. The next `ahead` elements are asked for
@@ -180,37 +172,45 @@ private:
                 __builtin_prefetch(p, 0, 2);
     }
 
-    static void run_segment(const Table& t, const FusedProgram::Segment& s, std::size_t n) noexcept
+    /// Rows of n elements, in each of which what is in place k lies apart[k] bytes further; null for one row.
+    static void run_segment(const Table& t, const FusedProgram::Segment& s, std::size_t n,
+                            std::size_t rows = 1, const std::int64_t* apart = nullptr) noexcept
     {
-        with_real(s.dtype, [&]<class T>() { run_blocks<T>(t, s, n); });
+        with_real(s.dtype, [&]<class T>() { run_blocks<T>(t, s, n, rows, apart); });
     }
-    /// Block by block. What remains is done as a whole block that ends with the last element, unless that could read what
-    /// has been written, or there is no whole block: then in copies.
+    /// Block by block. What remains of a row is done as a whole block that ends with its last element, unless that could read
+    /// what has been written, or there is no whole block: then in copies.
     template <class T>
-    static void run_blocks(const Table& t, const FusedProgram::Segment& s, std::size_t n) noexcept
+    static void run_blocks(const Table& t, const FusedProgram::Segment& s, std::size_t n, std::size_t rows,
+                           const std::int64_t* apart) noexcept
     {
         using Machine = MicroMachine<T>;
+        const std::size_t count = s.at.size(), whole = n / Machine::block, rest = n % Machine::block;
+        const bool overlap = rest > 0 && whole > 0 && !t.shared;
         std::byte* at[256];
-        std::size_t step[256];
-        const std::size_t count = s.at.size();
+        std::size_t step[256], back[256];
+        std::int64_t next[256];
         for (std::size_t k = 0; k < count; ++k) {
             at[k] = static_cast<std::byte*>(const_cast<void*>(t.at[s.at[k]]));
             step[k] = s.moves[k] ? Machine::block * sizeof(T) : 0;
+            back[k] = s.moves[k] && overlap ? (Machine::block - rest) * sizeof(T) : 0;
+            next[k] = (apart && s.moves[k] ? apart[s.at[k]] : 0) -
+                      static_cast<std::int64_t>(whole * step[k] - back[k]);
         }
         for (std::size_t k = 0; k < s.spills; ++k)
             at[count + k] = t.scratch + s.spill + k * Machine::block * sizeof(T);
-        const std::size_t whole = n / Machine::block, rest = n % Machine::block;
-        for (std::size_t b = 0; b < whole; ++b) {
-            Machine::run(s.ops.data(), at);
-            for (std::size_t k = 0; k < count; ++k) at[k] += step[k];
+        for (; rows > 0; --rows) {
+            for (std::size_t b = 0; b < whole; ++b) {
+                Machine::run(s.ops.data(), at);
+                for (std::size_t k = 0; k < count; ++k) at[k] += step[k];
+            }
+            for (std::size_t k = 0; k < count; ++k) at[k] -= back[k];
+            if (overlap)
+                Machine::run(s.ops.data(), at);
+            else if (rest > 0)
+                run_padded<T>(t, s, at, rest);
+            for (std::size_t k = 0; k < count; ++k) at[k] += next[k];
         }
-        if (rest == 0) return;
-        if (whole > 0 && !t.shared) {
-            for (std::size_t k = 0; k < count; ++k)
-                if (step[k]) at[k] -= (Machine::block - rest) * sizeof(T);
-            return Machine::run(s.ops.data(), at);
-        }
-        run_padded<T>(t, s, at, rest);
     }
     template <class T>
     static void run_padded(const Table& t, const FusedProgram::Segment& s, std::byte** at,
@@ -236,113 +236,109 @@ private:
         kernels::gather(from, s.strides.back(), s.size, n, to);
     }
 
-    void run_flat(Table& t, std::size_t begin, std::size_t end) const noexcept
+    /// One instruction, all in place: only addresses move from row to row, and from tile to tile of a long one.
+    bool repeats() const noexcept
     {
-        const bool far = p_.streamed > far_bytes && p_.program.size() > 1;
-        for (std::size_t n = 0; begin < end; begin += n) {
-            n = std::min(p_.tile, end - begin);
-            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-                const Source& s = p_.streams[k];
-                const auto offset = static_cast<std::int64_t>(begin * s.size);
-                if (s.kind == Source::linear)
-                    t.at[k] = t.base[k] + offset;
-                else if (s.kind == Source::gathered)
-                    bring(s, t.base[k] + offset * s.strides.back(), n, t.scratch + s.scratch);
-            }
-            run_program(t, n, far ? std::min(p_.tile, end - begin - n) : 0);
+        return p_.program.size() == 1 && !p_.program[0].rows && !p_.gathers && p_.totals.empty();
+    }
+    /// That instruction on rows of n elements; what is in place k lies apart[k] bytes further in each.
+    void repeat(const Table& t, std::size_t n, std::size_t rows, const std::int64_t* apart) const noexcept
+    {
+        const Instruction& i = p_.program[0];
+        if (!i.kernel) return run_segment(t, p_.segments[i.segment], n, rows, apart);
+        const void* in[kernels::max_operands];
+        std::int64_t step[kernels::max_operands];
+        for (std::size_t k = 0; k < i.arity; ++k) {
+            in[k] = t.at[i.in[k]];
+            step[k] = i.in[k] < p_.streams.size() ? apart[i.in[k]] : 0;
+        }
+        auto* out = static_cast<std::byte*>(const_cast<void*>(t.at[i.out]));
+        for (; rows > 0; --rows, out += apart[i.out]) {
+            i.kernel(n, in, out);
+            for (std::size_t k = 0; k < i.arity; ++k) in[k] = static_cast<const std::byte*>(in[k]) + step[k];
         }
     }
-
-    /// A stencil: rows that are one segment of the machine and nothing else, in place. Only addresses move from row to row.
-    bool rows_of_segment(const Table& t) const noexcept
+    void run_tiles(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
-        if (p_.program.size() != 1 || p_.program[0].kernel || p_.gathers || !p_.totals.empty()) return false;
-        return p_.extents.size() == 2 && p_.tile >= p_.inner && !t.shared && !p_.segments.empty();
-    }
-    template <class T>
-    void run_rows_of_segment(const Table& t, std::size_t row, std::size_t last) const noexcept
-    {
-        using Machine = MicroMachine<T>;
-        const FusedProgram::Segment& s = p_.segments[p_.program[0].segment];
-        const std::size_t count = s.at.size(), whole = p_.inner / Machine::block,
-                          rest = p_.inner % Machine::block;
-        const std::size_t back = rest ? (Machine::block - rest) * sizeof(T) : 0;
-        std::byte* at[256];
-        std::int64_t block[256], next[256];
-        for (std::size_t k = 0; k < count; ++k) {
-            at[k] = static_cast<std::byte*>(const_cast<void*>(t.at[s.at[k]]));
-            block[k] = next[k] = 0;
-            if (!s.moves[k]) continue;
-            const std::int64_t stride = p_.streams[s.at[k]].strides[0] * p_.streams[s.at[k]].size;
-            at[k] = t.base[s.at[k]] + static_cast<std::int64_t>(row) * stride;
-            block[k] = Machine::block * sizeof(T);
-            next[k] = stride - static_cast<std::int64_t>(whole * Machine::block * sizeof(T) - back);
+        std::int64_t apart[FusedProgram::max_streams] = {};
+        const std::size_t whole = (end - begin) / p_.tile, rest = (end - begin) % p_.tile;
+        for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+            const Source& s = p_.streams[k];
+            if (!s.in_place()) continue;
+            apart[k] = static_cast<std::int64_t>(p_.tile * s.size);
+            t.at[k] = t.base[k] + begin * s.size;
         }
-        for (std::size_t k = 0; k < s.spills; ++k)
-            at[count + k] = t.scratch + s.spill + k * Machine::block * sizeof(T);
-        for (; row < last; ++row) {
-            for (std::size_t b = 0; b < whole; ++b) {
-                Machine::run(s.ops.data(), at);
-                for (std::size_t k = 0; k < count; ++k) at[k] += block[k];
+        repeat(t, p_.tile, whole, apart);
+        for (std::size_t k = 0; k < p_.streams.size(); ++k)
+            t.at[k] = static_cast<const std::byte*>(t.at[k]) + static_cast<std::int64_t>(whole) * apart[k];
+        if (rest > 0) repeat(t, rest, 1, apart);
+    }
+    /// Rows of one tile each.
+    void run_whole_rows(Table& t, std::size_t row, std::size_t last) const noexcept
+    {
+        const std::size_t streams = p_.streams.size();
+        std::int64_t apart[FusedProgram::max_streams];
+        std::byte* from[FusedProgram::max_streams];
+        for (std::size_t k = 0; k < streams; ++k) apart[k] = p_.streams[k].apart();
+        FusedRows rows(p_, t.base, row);
+        for (std::size_t some = 0; row < last; row += some, rows.advance(some)) {
+            some = std::min(last - row, rows.left());
+            for (std::size_t k = 0; k < streams; ++k) from[k] = rows.at(k);
+            for (std::size_t j = 0; j < (repeats() ? 1 : some); ++j) {
+                for (std::size_t k = 0; k < streams; ++k) {
+                    const Source& s = p_.streams[k];
+                    if (s.in_place())
+                        t.at[k] = from[k];
+                    else if (s.kind == Source::gathered)
+                        bring(s, from[k], p_.inner, t.scratch + s.scratch);
+                    from[k] += apart[k];
+                }
+                if (!repeats()) run_program(t, p_.inner);
             }
-            if (rest) {  // the last block ends with the row
-                for (std::size_t k = 0; k < count; ++k) at[k] -= block[k] ? back : 0;
-                Machine::run(s.ops.data(), at);
-            }
-            for (std::size_t k = 0; k < count; ++k) at[k] += next[k];
+            if (repeats()) repeat(t, p_.inner, some, apart);
         }
     }
 
     void run_rows(Table& t, std::size_t begin, std::size_t end) const noexcept
     {
-        const bool whole = begin % p_.inner == 0 && end % p_.inner == 0 && rows_of_segment(t);
-        if (whole && with_real(p_.segments[0].dtype, [&]<class T>() {
-                if (p_.inner < MicroMachine<T>::block) return false;
-                run_rows_of_segment<T>(t, begin / p_.inner, end / p_.inner);
-                return true;
-            }))
-            return;
+        if (repeats() && p_.extents.size() == 1) return run_tiles(t, begin, end);
+        if (p_.tile >= p_.inner && begin % p_.inner == 0 && end % p_.inner == 0)
+            return run_whole_rows(t, begin / p_.inner, end / p_.inner);
+        const bool far = p_.streamed > far_bytes && p_.program.size() > 1 && p_.extents.size() == 1;
         FusedRows rows(p_, t.base, begin / p_.inner);
         std::size_t column = begin % p_.inner;
         for (std::size_t n = 0; begin < end; begin += n, column += n) {
-            if (column == p_.inner) rows.next(), column = 0;
+            if (column == p_.inner) rows.advance(1), column = 0;
             n = std::min({p_.tile, p_.inner - column, end - begin});
             for (std::size_t k = 0; k < p_.streams.size(); ++k) {
                 const Source& s = p_.streams[k];
                 const auto offset = static_cast<std::int64_t>(column * s.size);
-                if (s.kind == Source::linear || s.kind == Source::row)
+                if (s.in_place())
                     t.at[k] = rows.at(k) + offset;
                 else if (s.kind == Source::gathered)
                     bring(s, rows.at(k) + offset * s.strides.back(), n, t.scratch + s.scratch);
             }
-            run_program(t, n);
+            run_program(t, n, far ? std::min(p_.tile, end - begin - n) : 0);
         }
     }
 
     /// Brings m rows, or one element of each, to their places; rows read in place come one at a time.
-    void gather_rows(Table& t, std::size_t row, std::size_t m) const noexcept
-    {
-        for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-            const Source& s = p_.streams[k];
-            const std::byte* from = t.base[k] + static_cast<std::int64_t>(row * s.size) * s.strides[0];
-            if (s.kind == Source::row) t.at[k] = from;
-            if (s.kind == Source::gathered && s.narrow)
-                kernels::gather(from, s.strides[0], s.size, m, t.scratch + s.scratch);
-            else if (s.kind == Source::gathered)
-                kernels::gather_rows(from, s.strides[0], s.strides[1], s.size, p_.inner, m,
-                                     t.scratch + s.scratch);
-        }
-    }
     void gather_rows(Table& t, FusedRows& rows, std::size_t m) const noexcept
     {
-        for (std::size_t j = 0; j < m; ++j, rows.next())
+        for (std::size_t j = 0, some = 0; j < m; j += some, rows.advance(some)) {
+            some = std::min(m - j, rows.left());
             for (std::size_t k = 0; k < p_.streams.size(); ++k) {
                 const Source& s = p_.streams[k];
-                const std::size_t n = s.narrow ? 1 : p_.inner;
                 if (s.kind == Source::row) t.at[k] = rows.at(k);
-                if (s.kind == Source::gathered)
-                    bring(s, rows.at(k), n, t.scratch + s.scratch + j * n * s.size);
+                if (s.kind != Source::gathered) continue;
+                const std::int64_t step = s.strides[s.strides.size() - 2];
+                std::byte* to = t.scratch + s.scratch + j * (s.narrow ? 1 : p_.inner) * s.size;
+                if (s.narrow)
+                    kernels::gather(rows.at(k), step, s.size, some, to);
+                else
+                    kernels::gather_rows(rows.at(k), step, s.strides.back(), s.size, p_.inner, some, to);
             }
+        }
     }
 
     void run_packed(Table& t, std::size_t begin, std::size_t end) const noexcept
@@ -354,10 +350,7 @@ private:
             for (std::size_t k = 0; k < p_.streams.size(); ++k)
                 if (const Source& s = p_.streams[k]; s.kind == Source::linear)
                     t.at[k] = t.base[k] + row * (s.narrow ? 1 : p_.inner) * s.size;
-            if ((p_.gathers || p_.moves) && p_.extents.size() == 2)
-                gather_rows(t, row, m);
-            else if (p_.gathers || p_.moves)
-                gather_rows(t, rows, m);
+            if (p_.gathers || p_.moves) gather_rows(t, rows, m);
             run_program(t, m * p_.inner, 0, m);
         }
     }

@@ -18,11 +18,9 @@ public:
 
     bool run()
     {
-        if (!group_.fused || group_.nodes.size() < 2 || !this->find_nodes() || !this->find_streams())
-            return false;
+        if (!this->find_nodes() || !this->find_streams()) return false;
         this->find_loop();
-        for (std::uint32_t k = 0; k < steps_.size(); ++k) step_of_[steps_[k].value] = k;
-        Segmenter<A> segmenter(g_, steps_, long_enough(), [&](ValueId v) { return wanted_.count(v); });
+        Segmenter<A> segmenter(g_, steps_, members_, long_enough());
         items_ = segmenter.items;
         machine_dtype_ = segmenter.dtype();
         numbers_ = segmenter.numbers;
@@ -38,11 +36,11 @@ public:
 
 private:
     using typename Base::Source;
-    using Base::g_, Base::layouts_, Base::group_, Base::p_, Base::steps_, Base::wanted_, Base::stream_of_;
+    using Base::g_, Base::layouts_, Base::group_, Base::p_, Base::steps_, Base::members_, Base::stream_of_;
     using Base::node, Base::member, Base::is_literal, Base::kind_of;
     static constexpr std::size_t cache = 32768, second_cache = 262144;
 
-    const Step& step(ValueId v) { return steps_[step_of_[v]]; }
+    const Step& step(ValueId v) { return steps_[members_[v]]; }
 
     /// Is there a block of the machine in every tile?
     bool long_enough() const
@@ -99,6 +97,7 @@ private:
         while (tile > 128 && tile * bytes > cache) tile /= 2;
         if (p_.resident) return choose_rows(bytes);
         const bool arithmetic = items_.size() == 1 && items_[0].segment && p_.totals.empty();
+        if (one_call()) tile = p_.count;
         if (p_.packed) {
             const std::size_t rows = p_.count / p_.inner;
             p_.rows_per_tile = std::min(rows, std::max<std::size_t>(1, tile / p_.inner));
@@ -111,6 +110,16 @@ private:
             p_.tiles = p_.count / p_.inner * ((p_.inner + p_.tile - 1) / p_.tile);
         }
         p_.fill = std::min(p_.tile, arithmetic ? MicroMachine<float, A>::block : kernels::tile);
+    }
+    /// A kernel, or sums, of all elements where they lie.
+    bool one_call() const
+    {
+        if (steps_.size() + p_.totals.size() > 1 || p_.extents.size() > 1) return false;
+        for (const Step& s : steps_)
+            for (ValueId v : s.in)
+                if (is_literal(v)) return false;
+        return std::all_of(p_.streams.begin(), p_.streams.end(),
+                           [this](const Source& s) { return kind_of(s) == Source::linear; });
     }
     /// Whole rows: some, so that kernels of one element a row have something to do, as far as the caches go.
     void choose_rows(std::size_t bytes)
@@ -140,13 +149,14 @@ private:
         if (fresh) {
             const bool number = is_recipe_number(v);
             const std::size_t size = size_of(number ? machine_dtype_ : node(v).dtype);
-            auto* memory = static_cast<std::byte*>(::operator new[](p_.fill* size, std::align_val_t{64}));
+            FusedProgram::Literal memory(
+                static_cast<std::byte*>(::operator new[](p_.fill* size, std::align_val_t{64})));
             const double x = number ? numbers_[v - first_number] : 0;
             const auto single = static_cast<float>(x);
             const void* element = size == 4 ? static_cast<const void*>(&single) : &x;
             spread(number ? static_cast<const std::byte*>(element) : node(v).constant->data, size, p_.fill,
-                   memory);
-            p_.literals.emplace_back(memory);
+                   memory.get());
+            p_.literals.push_back(std::move(memory));
         }
         return static_cast<Place>(it->second);
     }
@@ -188,6 +198,7 @@ private:
         Instruction o;
         const Step& s = step(item.nodes[0]);
         o.kernel = s.kernel;
+        if (s.node) o.primitive = s.node->primitive;
         o.rows = s.rows.kernel;
         o.parameter = s.rows.parameter;
         o.narrow = s.narrow;
@@ -302,7 +313,6 @@ private:
         return std::count_if(p_.streams.begin(), p_.streams.end(), reads) == 1;
     }
 
-    ValueMap<std::uint32_t> step_of_;
     std::vector<Item> items_;
     ValueMap<std::size_t> literal_of_;
     ValueMap<std::uint32_t> last_use_;  ///< as items

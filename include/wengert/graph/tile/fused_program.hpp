@@ -17,6 +17,7 @@ inline constexpr Place no_place = 0xffff;
 /// A kernel of elements or of rows, or without one a segment of arithmetic.
 struct Instruction {
     TileKernel kernel = nullptr;
+    const Primitive* primitive = nullptr;  ///< whose kernel it is
     RowKernel rows = nullptr;
     double parameter = 0;  ///< of a kernel of rows
     bool narrow = false;   ///< a kernel of elements, of which there is one a row
@@ -28,7 +29,7 @@ struct Instruction {
 
 /// A sum at the end of a group.
 struct Total {
-    ValueId value = no_value, of = no_value;
+    ValueId of = no_value;
     DType dtype{};
     detail::RowSum rows;
     Place from = no_place;
@@ -54,6 +55,13 @@ struct FusedProgram {
         std::uint32_t number = 0;  ///< among the group's operands, or results
         std::size_t scratch = 0;   ///< where copies go
         Strides strides;           ///< one for each of `extents`, in elements
+
+        bool in_place() const noexcept { return kind <= row; }
+        /// Bytes from a row to the next one.
+        std::int64_t apart() const noexcept
+        {
+            return strides.size() > 1 ? strides[strides.size() - 2] * size : 0;
+        }
     };
 
     struct Free {
@@ -114,14 +122,22 @@ public:
         }
     }
     std::byte* at(std::size_t k) const { return at_[k]; }
-    void next()
+    /// Rows from this one on that lie at equal distances.
+    std::size_t left() const
     {
-        for (std::size_t i = 0; i < index_.size(); ++i) {
+        return index_.empty() ? 1 : static_cast<std::size_t>(p_.extents[index_.size() - 1] - index_[0]);
+    }
+    /// So many rows on, left() at most.
+    void advance(std::size_t rows)
+    {
+        auto by = static_cast<std::int64_t>(rows);
+        for (std::size_t i = 0; i < index_.size(); ++i, by = 1) {
             const std::size_t axis = index_.size() - 1 - i;
-            const bool wraps = ++index_[i] == p_.extents[axis];
+            index_[i] += by;
+            const bool wraps = index_[i] == p_.extents[axis];
             for (std::size_t k = 0; k < p_.streams.size(); ++k) {
                 const std::int64_t step = p_.streams[k].strides[axis] * p_.streams[k].size;
-                at_[k] += wraps ? -step * (p_.extents[axis] - 1) : step;
+                at_[k] += step * (wraps ? by - p_.extents[axis] : by);
             }
             if (!wraps) return;
             index_[i] = 0;

@@ -2,19 +2,16 @@
 #pragma once
 
 #include <bit>
+#include <map>
 
 #include "../../base/stable_sort.hpp"
-#include "fused_map.hpp"
 #include "fused_recipe.hpp"
 
 namespace wengert::tiling {
 
 namespace detail {
 
-/// Values that no graph has: numbers that recipes need, and what is between the steps of a recipe.
-inline constexpr ValueId first_number = 0xf8000000, first_between = 0xf0000000,
-                         first_extra = 0xe8000000;  ///< of a group's steps and streams
-constexpr bool is_recipe_number(ValueId v) { return v >= first_number && v != no_value; }
+template <class T> using ValueMap = std::map<ValueId, T>;
 
 /// What a group does, one by one: a node, or the spreading of values along rows.
 struct Step {
@@ -25,6 +22,7 @@ struct Step {
     TileKernel kernel = nullptr;
     RowOperation rows = {};
     bool narrow = false;  ///< makes one element a row
+    bool wanted = false;  ///< read outside of the pass, or added up
 };
 
 /// One step of a group: a primitive's kernel, or several operations on the machine.
@@ -33,13 +31,6 @@ struct Item {
     std::vector<ValueId> in;     ///< read from memory, each once in a segment
     std::vector<ValueId> out;    ///< written to memory
     bool segment = false;
-};
-
-/// An operation of the machine.
-struct MachineNode {
-    Arith op{};
-    ValueId value = no_value, left = no_value, right = no_value, third = no_value;
-    bool wanted = false;  ///< its value is read outside of the segment
 };
 
 /// Chooses accumulators for the values of a segment, in order. A value that is written over while it is still needed has
@@ -73,7 +64,7 @@ private:
     std::uint32_t next(ValueId v) const
     {
         for (std::uint32_t i = now_ + 1; i < nodes_.size(); ++i)
-            if (nodes_[i].left == v || nodes_[i].right == v || nodes_[i].third == v) return i;
+            if (nodes_[i].left == v || nodes_[i].right == v) return i;
         return ~0U;
     }
     void emit(std::uint8_t code, std::uint8_t a = 0, std::uint8_t b = 0) { ops.push_back({code, a, b}); }
@@ -92,7 +83,7 @@ private:
         const std::uint8_t to = spilled_[holds_[x]] = static_cast<std::uint8_t>(operands_ + spills++);
         emit(MicroCode::store(x), to);
     }
-    /// An accumulator whose value may go, or `none` where the present step reads all of them.
+    /// An accumulator whose value may go: the present step does not read it.
     std::size_t take()
     {
         const MachineNode& n = nodes_[now_];
@@ -100,11 +91,10 @@ private:
         std::uint32_t farthest = 0;
         for (std::size_t x = 0; x < none; ++x) {
             const ValueId v = holds_[x];
-            if (v != no_value && (v == n.left || v == n.right || v == n.third)) continue;
+            if (v != no_value && (v == n.left || v == n.right)) continue;
             const std::uint32_t when = v == no_value ? ~0U : next(v);
             if (best == none || when > farthest) best = x, farthest = when;
         }
-        if (best == none) return none;
         const ValueId v = holds_[best];
         if (v != no_value && farthest != ~0U && !in_memory(v)) spill(best);
         holds_[best] = no_value;
@@ -118,10 +108,6 @@ private:
         const std::size_t from = accumulator_of(v);
         if (from != none && may_overwrite(v)) return from;
         const std::size_t x = take();
-        if (x == none) {  // x y + z of three accumulators, all of them read again
-            spill(from);
-            return from;
-        }
         if (from != none)
             emit(MicroCode::move(x, from));
         else
@@ -132,7 +118,6 @@ private:
 
     template <class Place> void step(const MachineNode& n, const Place& place)
     {
-        if (n.op == Arith::fma) return finish(fma(n, place), n, place);
         const std::size_t l = accumulator_of(n.left), r = accumulator_of(n.right);
         const Arith other = turned(n.op);
         std::size_t x = none;
@@ -152,28 +137,6 @@ private:
         finish(x, n, place);
     }
 
-    /// left · right + third
-    template <class Place> std::size_t fma(const MachineNode& n, const Place& place)
-    {
-        const std::size_t l = accumulator_of(n.left), r = accumulator_of(n.right);
-        const bool adds =
-            ready(n.third) && n.third != n.left && n.third != n.right && (l == none || r == none);
-        if (adds && !ready(n.left) && !ready(n.right)) {
-            const std::size_t x = accumulator_of(n.third), y = l != none ? l : r;
-            const ValueId factor = r == none ? n.right : n.left;  // one that is in memory
-            const std::uint8_t p = y == none ? load_from(n.left, place) : std::uint8_t{0};
-            emit(MicroCode::sum(x, y), p, load_from(factor, place));
-            return x;
-        }
-        const bool swap = !ready(n.left) && (ready(n.right) || (l == none && r != none));
-        const ValueId a = swap ? n.right : n.left, b = swap ? n.left : n.right;
-        const std::size_t x = copy(a, place);
-        const std::size_t y = b == a ? x : accumulator_of(b), z = n.third == a ? x : accumulator_of(n.third);
-        const std::uint8_t p = y == none ? load_from(b, place) : std::uint8_t{0};
-        const std::uint8_t q = z == none ? load_from(n.third, place) : std::uint8_t{0};
-        emit(MicroCode::product(x, y, z), p, q);
-        return x;
-    }
     template <class Place>
     void apply(std::size_t x, Arith op, std::size_t y, ValueId other, const Place& place)
     {
@@ -208,18 +171,16 @@ template <class A = xsimd::default_arch> class Segmenter {
 public:
     static constexpr std::size_t most = 30;  ///< operations of a segment: its operands are numbered in a byte
 
-    template <class Wanted>
-    Segmenter(const Graph& g, const std::vector<Step>& steps, bool machine, const Wanted& wanted)
+    /// `number`: of a value among the steps. Without `machine` each operation is a call of its kernel.
+    Segmenter(const Graph& g, const std::vector<Step>& steps, const ValueMap<std::uint32_t>& number,
+              bool machine)
+        : number_(number)
     {
         for (const Step& s : steps) {
-            Member m;
-            m.value = s.value;
-            m.in = s.in;
+            Member m{s};
             if (machine && s.node && (!any_ || s.dtype == dtype_)) m.recipe = recipe(g, *s.node);
             if (m.light()) dtype_ = s.dtype, any_ = true;
-            m.wanted = wanted(s.value);
-            number_[s.value] = static_cast<std::uint32_t>(members_.size());
-            members_.push_back(std::move(m));
+            members_.push_back(m);
         }
         find_phases();
         make_items();
@@ -241,32 +202,26 @@ public:
     std::vector<MachineNode> machine_nodes(const Item& item)
     {
         std::vector<MachineNode> out;
-        ValueId between = first_between;
+        ValueId made = 0;  // values between the steps
         for (ValueId v : item.nodes) {
-            const Member& m = members_[number_[v]];
-            std::vector<ValueId> made;
-            const auto value = [&](const Recipe::Operand& o) {
-                if (o.kind == Recipe::Operand::number) return number(o.value);
-                return o.kind == Recipe::Operand::step ? made[o.index] : m.in[o.index];
+            const Member& m = *member(v);
+            const auto value = [&](ValueId x) {
+                return x >= first_number ? x : x >= first_between ? x + made : m.step.in[x];
             };
-            for (const Recipe::Step& s : m.recipe->steps) {
-                const ValueId third = s.op == Arith::fma ? value(s.third) : no_value;
-                const ValueId left = value(s.left), right = value(s.right);
-                made.push_back(&s == &m.recipe->steps.back() ? v : between++);
-                out.push_back({s.op, made.back(), left, right, third, false});
-            }
+            for (const MachineNode& s : *m.recipe)
+                out.push_back({s.op, value(s.value), value(s.left), value(s.right)});
+            out.back().value = v;
             out.back().wanted = std::binary_search(item.out.begin(), item.out.end(), v);
+            made += static_cast<ValueId>(m.recipe->size());
         }
         return out;
     }
 
 private:
     struct Member {
-        ValueId value = no_value;
+        const Step& step;
         const Recipe* recipe = nullptr;
-        bool wanted = false;
         std::uint32_t phase = 0, item = 0;
-        std::vector<ValueId> in;
         bool light() const { return recipe != nullptr; }
     };
     /// The recipe of an operation, null where there is none; each primitive's is written once.
@@ -275,9 +230,8 @@ private:
         if (!one_dtype(g, n)) return nullptr;
         for (const auto& [p, r] : recipes_)
             if (p == n.primitive) return r.get();
-        Recipe r = RecipeWriter(*n.primitive).recipe;
-        recipes_.emplace_back(n.primitive,
-                              r.steps.empty() ? nullptr : std::make_unique<Recipe>(std::move(r)));
+        Recipe r = RecipeWriter(*n.primitive, [this](double x) { return number(x); }).recipe;
+        recipes_.emplace_back(n.primitive, r.empty() ? nullptr : std::make_unique<Recipe>(std::move(r)));
         return recipes_.back().second.get();
     }
     Member* member(ValueId v)
@@ -290,17 +244,17 @@ private:
     {
         for (Member& m : members_) {
             m.phase = m.light() ? 0 : 1;
-            for (ValueId i : m.in)
+            for (ValueId i : m.step.in)
                 if (const Member* u = member(i))
                     m.phase = std::max(m.phase, u->phase + (u->light() != m.light()));
         }
         std::vector<std::uint32_t> latest(members_.size(), ~0U);
         for (std::size_t k = members_.size(); k-- > 0;) {
             Member& m = members_[k];
-            if (!m.wanted && latest[k] != ~0U) m.phase = std::max(m.phase, latest[k]);
-            for (ValueId i : m.in)
+            if (!m.step.wanted && latest[k] != ~0U) m.phase = std::max(m.phase, latest[k]);
+            for (ValueId i : m.step.in)
                 if (const Member* u = member(i)) {
-                    std::uint32_t& l = latest[number_[i]];
+                    std::uint32_t& l = latest[static_cast<std::size_t>(u - members_.data())];
                     l = std::min(l, m.phase - (u->light() != m.light()));
                 }
         }
@@ -317,7 +271,7 @@ private:
             const bool joins = i > 0 && m.light() && members_[order[i - 1]].phase == m.phase &&
                                items.back().nodes.size() < most;
             if (!joins) items.emplace_back();
-            items.back().nodes.push_back(m.value);
+            items.back().nodes.push_back(m.step.value);
             m.item = static_cast<std::uint32_t>(items.size() - 1);
         }
         for (std::uint32_t k = 0; k < items.size(); ++k) find_edges(k);
@@ -331,18 +285,18 @@ private:
         Item& item = items[k];
         item.segment = item.nodes.size() > 1;
         for (ValueId v : item.nodes) {
-            const Member& m = members_[number_[v]];
-            if (m.wanted) item.out.push_back(v);
-            for (ValueId i : m.in) {
+            const Member& m = *member(v);
+            if (m.step.wanted) item.out.push_back(v);
+            for (ValueId i : m.step.in) {
                 const Member* u = member(i);
                 if (u && u->item == k) continue;
                 if (u) items[u->item].out.push_back(i);
                 add_input(item, i);
             }
             if (!item.segment) continue;
-            for (const Recipe::Step& s : m.recipe->steps)
-                for (const Recipe::Operand& o : {s.left, s.right, s.third})
-                    if (o.kind == Recipe::Operand::number) add_input(item, number(o.value));
+            for (const MachineNode& s : *m.recipe)
+                for (ValueId x : {s.left, s.right})
+                    if (is_recipe_number(x)) add_input(item, x);
         }
     }
 
@@ -354,7 +308,7 @@ private:
     }
 
     std::vector<Member> members_;
-    ValueMap<std::uint32_t> number_;
+    const ValueMap<std::uint32_t>& number_;
     std::vector<std::pair<const Primitive*, std::unique_ptr<Recipe>>> recipes_;
     DType dtype_{};
     bool any_ = false;

@@ -7,35 +7,27 @@ namespace wengert::tiling {
 
 namespace detail {
 
+/// Whole, or in parts by several threads.
 struct FusedPass {
     const FusedKernel* kernel = nullptr;
     std::byte** operands = nullptr;
     std::byte** results = nullptr;
     std::byte* scratch = nullptr;
-
-    static bool run(const void* self, Run&)
-    {
-        const auto& p = *static_cast<const FusedPass*>(self);
-        p.kernel->run(p.operands, p.results, p.scratch);
-        return true;
-    }
-};
-
-/// The same in parts, by several threads.
-struct DividedPass {
-    FusedPass whole;  ///< its scratch memory is that of the first of the team, the others' follow
     Division division;
-    std::size_t scratch = 0;
+    std::size_t apart = 0;  ///< from the scratch memory of one of the team to the next one's
     std::byte* sums = nullptr;
 
     static bool run(const void* self, Run&)
     {
-        const auto& d = *static_cast<const DividedPass*>(self);
-        const FusedPass& p = d.whole;
-        d.division.run([&](std::size_t begin, std::size_t end, std::size_t place) {
-            p.kernel->run_part(begin, end, p.operands, p.results, p.scratch + place * d.scratch, d.sums);
+        const auto& p = *static_cast<const FusedPass*>(self);
+        if (!p.division) {
+            p.kernel->run(p.operands, p.results, p.scratch);
+            return true;
+        }
+        p.division.run([&](std::size_t begin, std::size_t end, std::size_t place) {
+            p.kernel->run_part(begin, end, p.operands, p.results, p.scratch + place * p.apart, p.sums);
         });
-        p.kernel->finish(p.results, d.sums);
+        p.kernel->finish(p.results, p.sums);
         return true;
     }
 };
@@ -59,13 +51,14 @@ public:
     {
         for (const auto& s : p_.streams) {
             if (s.kind != FusedProgram::Source::fixed) continue;
-            const Emitter::Operand from{e_.spot(t_.group.operands[s.number])};
-            e_.call(spread_kernel(s.size), p_.count, size_, &from, 1, fixed(scratch_ + s.scratch));
+            const ValueId from = t_.group.operands[s.number];
+            e_.spread(p_.count, e_.plan.graph.node(from).dtype, size_ > 0, e_.spot(from),
+                      fixed(scratch_ + s.scratch));
         }
         for (const Instruction& i : p_.program) {
             Emitter::Operand in[kernels::max_operands];
             for (std::size_t k = 0; k < i.arity; ++k) in[k] = at(i.in[k]);
-            e_.call(i.kernel, p_.count, size_, in, i.arity, at(i.out).at);
+            e_.call(i.kernel, p_.count, size_, in, i.arity, at(i.out).at, i.primitive);
         }
         for (const Total& t : p_.totals) {
             const Emitter::Operand from = at(t.from);
@@ -95,32 +88,24 @@ private:
     std::size_t size_ = 0;  ///< of all elements where they may be read and written by whole registers
 };
 
-inline void set_pass(Emitter& e, const Task& t, std::byte* scratch, FusedPass& pass)
-{
-    const Group& g = t.group;
-    pass.kernel = t.kernel.get();
-    pass.scratch = scratch;
-    pass.operands = e.program.memory.array<std::byte*>(g.operands.size());
-    pass.results = e.program.memory.array<std::byte*>(g.results.size());
-    for (std::size_t k = 0; k < g.operands.size(); ++k) e.bind(pass.operands + k, g.operands[k]);
-    for (std::size_t r = 0; r < g.results.size(); ++r) e.bind(pass.results + r, g.results[r]);
-}
-
 }  // namespace detail
 
 inline void emit_fused(Emitter& e, const Task& t)
 {
     e.program.owned().push_back(t.kernel);
-    std::byte* scratch = e.scratch(t.kernel->scratch_bytes());
-    if (t.kernel->program().straight) return detail::StraightGroup(e, t, scratch).emit();
     const Division division =
         e.division(t.kernel->elements(), [&](std::size_t at) { return t.kernel->next_cut(at); });
-    if (!division) return detail::set_pass(e, t, scratch, *e.step<detail::FusedPass>());
-    auto& divided = *e.step<detail::DividedPass>();
-    divided.division = division;
-    divided.scratch = aligned(t.kernel->scratch_bytes()) + 64;
-    divided.sums = e.program.memory.take(t.kernel->sums_bytes());
-    detail::set_pass(e, t, e.scratch(e.team->size() * divided.scratch), divided.whole);
+    const std::size_t apart = division ? aligned(t.kernel->scratch_bytes()) + 64 : 0;
+    std::byte* scratch = e.scratch(division ? e.team->size() * apart : t.kernel->scratch_bytes());
+    if (!division && t.kernel->program().straight) return detail::StraightGroup(e, t, scratch).emit();
+    auto& pass = *e.step<detail::FusedPass>();
+    pass = {t.kernel.get(), nullptr, nullptr, scratch, division, apart, nullptr};
+    if (division) pass.sums = e.program.memory.take(t.kernel->sums_bytes());
+    const Group& g = t.group;
+    pass.operands = e.program.memory.array<std::byte*>(g.operands.size());
+    pass.results = e.program.memory.array<std::byte*>(g.results.size());
+    for (std::size_t k = 0; k < g.operands.size(); ++k) e.bind(pass.operands + k, g.operands[k]);
+    for (std::size_t r = 0; r < g.results.size(); ++r) e.bind(pass.results + r, g.results[r]);
 }
 
 }  // namespace wengert::tiling

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "fused_segments.hpp"
+#include "fused_sum.hpp"
+#include "schedule.hpp"
 
 namespace wengert::tiling::detail {
 
@@ -28,24 +30,42 @@ protected:
         for (std::size_t r = 0; r < group_.results.size(); ++r) wanted_[group_.results[r]] = true;
         for (ValueId v : group_.nodes)
             for (ValueId i : node(v).inputs) read_inside_[read_as(g_, layouts_, i)] = true;
+        if (group_.nodes.size() == 1) return take_one(group_.nodes[0]) && find_shape();
         for (ValueId v : group_.nodes)
             if (!take(v)) return false;
         return !nodes_.empty() && find_shape();
+    }
+    /// Elementwise, or a sum that is long enough for a team to take parts of its rows.
+    bool take_one(ValueId v)
+    {
+        if (node(v).primitive->value) return take_step(v);
+        Total total;
+        if (!row_sum(g_, node(v), total.rows)) return false;
+        const ValueId x = node(v).inputs[0];
+        if (total.rows.length * size_of(node(v).dtype) <= SumStream<double>::block_bytes ||
+            element_count(node(x).shape) < least_divided)
+            return false;
+        add_total(total, v, x, 0);
+        return true;
+    }
+    void add_total(Total& total, ValueId v, ValueId x, std::size_t result)
+    {
+        total.of = x;
+        total.dtype = node(v).dtype;
+        total.result = static_cast<std::uint32_t>(result);
+        wanted_[x] = true;
+        p_.totals.push_back(total);
     }
     bool take(ValueId v)
     {
         Total total;
         if (node(v).primitive->value || !row_sum(g_, node(v), total.rows) || read_inside_.count(v))
             return take_step(v);
-        total.value = v;
-        total.of = read_as(g_, layouts_, node(v).inputs[0]);
-        total.dtype = node(v).dtype;
-        if (!member(total.of)) return take_step(v);
-        wanted_[total.of] = true;
+        const ValueId x = read_as(g_, layouts_, node(v).inputs[0]);
+        if (!member(x)) return take_step(v);
         const auto at = std::find(group_.results.begin(), group_.results.end(), v);
         if (at == group_.results.end()) return false;
-        total.result = static_cast<std::uint32_t>(at - group_.results.begin());
-        p_.totals.push_back(total);
+        add_total(total, v, x, static_cast<std::size_t>(at - group_.results.begin()));
         return true;
     }
     bool take_step(ValueId v)
@@ -62,6 +82,7 @@ protected:
     /// All are over the same elements, or have one element for each row of them.
     bool find_shape()
     {
+        if (nodes_.empty()) shape_ = squeezed(node(p_.totals[0].of).shape);
         for (ValueId v : nodes_)
             if (const Shape s = elements_of(v); s.size() >= shape_.size()) shape_ = s;
         p_.count = element_count(shape_);
@@ -77,10 +98,9 @@ protected:
     }
     bool is_narrow(ValueId v) const { return p_.resident && !(squeezed(node(v).shape) == shape_); }
 
-    /// Strides of u as v reads it, along the axes of the group.
-    Strides strides_of(ValueId u, ValueId v) const
+    /// Strides of u as it is read over `shape`, along the axes of the group.
+    Strides strides_of(ValueId u, const Shape& shape) const
     {
-        const Shape& shape = node(on_rows(v) ? u : v).shape;
         const Strides all = broadcast_strides(node(u).shape, layouts_[u].strides, shape);
         Strides s;
         for (std::size_t i = 0; i < shape.size(); ++i)
@@ -93,6 +113,8 @@ protected:
     {
         for (ValueId v : nodes_)
             if (!add_step(v)) return false;
+        for (const Total& t : p_.totals)
+            if (!member(t.of)) stream(t.of, strides_of(t.of, node(t.of).shape));
         for (std::size_t r = 0; r < group_.results.size(); ++r) {
             const ValueId v = group_.results[r];
             if (!member(v)) continue;
@@ -107,14 +129,21 @@ protected:
     bool add_step(ValueId v)
     {
         const GraphNode& n = node(v);
-        Step s{v, {}, n.dtype, nullptr, n.primitive->value, row_operation(g_, n), is_narrow(v)};
+        Step s{v,
+               {},
+               n.dtype,
+               nullptr,
+               n.primitive->value,
+               row_operation(g_, n),
+               is_narrow(v),
+               wanted_.count(v) > 0};
         const bool wide = s.rows.kernel || !s.narrow;
         if (s.kernel && !s.narrow) s.node = &n;
         for (ValueId i : n.inputs) {
             s.in.push_back(input(i, v, wide));
             if (s.in.back() == no_value) return false;
         }
-        steps_.push_back(std::move(s));
+        append(std::move(s));
         return true;
     }
     /// What v reads as i: a member, a number, or a stream. no_value where it cannot be read in this pass.
@@ -126,7 +155,7 @@ protected:
             return spreads_along_rows(node(i).shape, node(v).shape) ? spread(u, node(u).dtype) : no_value;
         }
         if (is_literal(i)) return i;
-        const ValueId x = stream(i, strides_of(i, v));
+        const ValueId x = stream(i, strides_of(i, node(on_rows(v) ? i : v).shape));
         return x != no_value && wide && p_.streams[stream_of_[x]].narrow ? spread(x, node(i).dtype) : x;
     }
     /// A value with one element a row, along the rows.
@@ -135,10 +164,14 @@ protected:
         ValueId& y = spread_of_.try_emplace(x, no_value).first->second;
         if (y != no_value) return y;
         y = first_extra + extras_++;
-        members_[y] = 0;
         Step s{y, {x}, dtype, nullptr, nullptr, {spread_along_rows, static_cast<double>(size_of(dtype))}};
-        steps_.push_back(std::move(s));
+        append(std::move(s));
         return y;
+    }
+    void append(Step s)
+    {
+        members_[s.value] = static_cast<std::uint32_t>(steps_.size());
+        steps_.push_back(std::move(s));
     }
     /// An operand has a stream for each way in which it is read; the first bears its name.
     ValueId stream(ValueId i, const Strides& strides)
@@ -233,8 +266,8 @@ protected:
     Shape shape_, lead_;  ///< of the elements, and without the rows
     std::vector<ValueId> nodes_;
     std::vector<Step> steps_;
-    ValueMap<char> members_;
-    ValueMap<bool> wanted_;  ///< read outside of the pass, or added up
+    ValueMap<std::uint32_t> members_;  ///< by number of the step
+    ValueMap<bool> wanted_;            ///< read outside of the pass, or added up
     ValueMap<bool> read_inside_;
     ValueMap<std::size_t> stream_of_;
     ValueMap<ValueId> spread_of_;

@@ -17,6 +17,8 @@ template <class T, class A = xsimd::default_arch> class SumStream {
     using BlockSums = kernels::detail::Carries<Plus, L>;
 
 public:
+    static constexpr std::size_t block_bytes = block * sizeof(T);
+
     static std::size_t blocks_of(std::size_t length) { return (length + block - 1) / block; }
     /// The first element from `at` on where a stream may start.
     static std::size_t next_start(std::size_t at, std::size_t length)

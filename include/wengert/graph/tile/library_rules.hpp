@@ -13,13 +13,11 @@
 
 namespace wengert::tiling {
 
-/// How an operation that is not fused runs.
+/// How an operation runs that no pass over elements takes up.
 enum class Rule : std::uint8_t {
-    elementwise,  ///< one tile kernel
     product,      ///< of two matrices or vectors
     add_product,  ///< the same, added to what is there
-    sum,          ///< or a mean: floats, of which a team may sum parts
-    fold,         ///< of whole axes, any other
+    fold,         ///< of whole axes
     index,        ///< what it has a description of (ops/index/index.hpp), whatever it is called
     silent,       ///< Primitive::silences, of (r, g)
     update,       ///< Primitive::update, in place
@@ -95,13 +93,8 @@ inline Rule rule_of_call(const Graph& g, const Layouts& layouts, const GraphNode
 inline Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
 {
     const GraphNode& n = g.node(v);
-    if (n.primitive->value) return Rule::elementwise;
     if (runs_index(*n.primitive) || (is_described(*n.primitive) && moves_boxes(g, n))) return Rule::index;
-    if (Fold f; fold_of(n, f)) {
-        if (!detail::folds_in_place(g, layouts, n, f)) return Rule::compute;
-        const bool sums = n.primitive->fold->sums || n.primitive->fold->means;
-        return sums && detail::plain_floats(g, n) ? Rule::sum : Rule::fold;
-    }
+    if (Fold f; fold_of(n, f)) return detail::folds_in_place(g, layouts, n, f) ? Rule::fold : Rule::compute;
     return detail::rule_of_call(g, layouts, n);
 }
 
@@ -114,6 +107,7 @@ inline bool updates_first(Rule r) noexcept
 /// Does it allocate or look at what it is given? Rules with addresses that are known do neither.
 inline bool may_throw(const Graph& g, const Layouts& layouts, ValueId v)
 {
+    if (g.node(v).primitive->value) return false;
     const Rule r = rule_of(g, layouts, v);
     if (r == Rule::index)
         return !each_program(g, g.node(v), [&](const Index& p, std::span<const ValueId> in) {
@@ -121,8 +115,7 @@ inline bool may_throw(const Graph& g, const Layouts& layouts, ValueId v)
             for (ValueId i : in) short_lists = short_lists && g.node(i).shape.size() <= Shape::inline_rank;
             return short_lists && !p.may_fail();
         });
-    return r == Rule::update || r == Rule::compute ||
-           (r == Rule::elementwise && g.node(v).shape.size() > Shape::inline_rank);
+    return r == Rule::update || r == Rule::compute;
 }
 
 /// May the result of an index program lie where operand o does? It begins with that, or reads it at its own places only.
@@ -148,12 +141,6 @@ inline bool overwrites(const Graph& g, const Layouts& layouts, ValueId v, ValueI
     const GraphNode& n = g.node(v);
     const Rule r = rule_of(g, layouts, v);
     const auto meets = [&](ValueId i) { return layouts[i].root == layouts[o].root; };
-    if (r == Rule::elementwise) {
-        if (!(g.node(o).shape == n.shape) || size_of(g.node(o).dtype) != size_of(n.dtype)) return false;
-        for (ValueId i : n.inputs)
-            if (meets(i) && i != o) return false;
-        return true;
-    }
     if (r == Rule::index) return overwrites_indexed(g, layouts, n, o);
     if (!updates_first(r) || n.inputs[0] != o || !(g.node(o).shape == n.shape)) return false;
     for (std::size_t i = 1; i < n.inputs.size(); ++i)

@@ -21,19 +21,16 @@ struct Copied {
     }
 };
 
-/// Contiguous memory to contiguous memory, unless it is the same.
-struct Moved {
-    const std::byte* from = nullptr;
-    std::byte* to = nullptr;
-    std::size_t bytes = 0;
-
-    static bool run(const void* self, Run&)
-    {
-        const auto& s = *static_cast<const Moved*>(self);
-        if (s.from != s.to) std::memcpy(s.to, s.from, s.bytes);
-        return true;
-    }
-};
+/// n contiguous bytes to other memory, unless it is the same.
+inline void move_bytes(std::size_t n, const void* const* in, void* out)
+{
+    if (out != in[0]) std::memcpy(out, in[0], n);
+}
+inline void emit_move(Emitter& e, const Spot& from, const Spot& to, std::size_t bytes)
+{
+    const Emitter::Operand in{from};
+    e.call(move_bytes, bytes, 0, &in, 1, to);
+}
 
 /// part += or −= x.
 struct Added {
@@ -64,23 +61,15 @@ inline void bring(Emitter& e, ValueId from, ValueId v)
         s.to = e.header(v).get();
         return;
     }
-    auto& s = *e.step<Moved>();
-    s.bytes = e.plan.bytes_of(v);
-    e.bind(&s.from, a);
-    e.bind(&s.to, b);
+    emit_move(e, a, b, e.plan.bytes_of(v));
 }
 
 /// to = from, by a plain move where that does; the rest of a result that begins with zeros is cleared.
 inline void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, ValueId x, const Ref<Block>& from,
                         bool clear)
 {
-    if (!clear && !to->strided && !from->strided) {
-        auto& s = *e.step<Moved>();
-        s.bytes = to->bytes();
-        e.bind(&s.from, e.spot(x, *from));
-        e.bind(&s.to, e.spot(v, *to));
-        return;
-    }
+    if (!clear && !to->strided && !from->strided)
+        return emit_move(e, e.spot(x, *from), e.spot(v, *to), to->bytes());
     auto& s = *e.step<Copied>();
     s.clear = clear;
     s.all = e.header(v).get();
@@ -92,7 +81,7 @@ inline void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, ValueId x, 
 inline void emit_add(Emitter& e, TileKernel kernel, ValueId v, const Ref<Block>& to, ValueId x,
                      const Ref<Block>& from)
 {
-    if (!to->strided && !from->strided && to->count <= ~0U) {
+    if (!to->strided && !from->strided) {
         const Emitter::Operand in[] = {{e.spot(v, *to)}, {e.spot(x, *from)}};
         return e.call(kernel, to->count, 0, in, 2, in[0].at);
     }

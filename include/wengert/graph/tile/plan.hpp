@@ -5,57 +5,67 @@
 #include "fusion.hpp"
 #include "kernel_uses.hpp"
 #include "library_rules.hpp"
+#include "risks.hpp"
 #include "strand_places.hpp"
 
 namespace wengert::tiling {
 
-class Plan {
+/// A graph that is one step of a loop: its first `states` outputs are the next values of its first inputs, other outputs that show
+/// one of these are read before the step, inputs from number `fixed` on are the same in all steps.
+struct Rotation {
+    std::size_t states = 0, fixed = 0;
+};
+
+class Plan : public Planned {
 public:
-    /// Time 0 is before the first task, task t runs at time t + 1, and outputs live until the end.
-    Plan(const Graph& g, const PlanOptions& options) : Plan(g)
+    Plan(const Graph& g, const PlanOptions& options) : Planned(g)
     {
-        for (Group& group : fuse(g, layouts, options)) add_fused(std::move(group), options);
+        for (Group& group : fuse(g, layouts, options)) add_pass(std::move(group), options);
         work_out(Team::size_for(options.threads), options.wake_cost);
+    }
+    /// The same for a step of a loop, whose states keep their places from step to step.
+    Plan(const Graph& g, const PlanOptions& options, const Rotation& rotation)
+        : Planned(g), rotation_(rotation)
+    {
+        for (Group& group : fuse(g, layouts, options)) add_pass(std::move(group), options);
+        work_out(1, 0);
     }
     /// The same for groups that somebody else has made and runs, in an order in which they can run. `elsewhere`: on a device, where
     /// no value is in line and operations by themselves make their results where nothing else lies.
-    Plan(const Graph& g, const PlanOptions&, std::vector<Group> groups, bool elsewhere = false) : Plan(g)
+    Plan(const Graph& g, const PlanOptions& options, std::vector<Group> groups,
+         std::optional<Rotation> rotation = {}, bool elsewhere = false)
+        : Planned(g), rotation_(rotation), elsewhere_(elsewhere)
     {
-        elsewhere_ = elsewhere;
-        for (Group& group : groups) add_task(std::move(group));
+        for (Group& group : groups)
+            if (group.fused || elsewhere)
+                add_task(std::move(group));
+            else
+                add_pass(std::move(group), options);
         work_out(1, 0);
     }
 
-    const Graph& graph;
-    Layouts layouts;
-    std::vector<Task> tasks;
-    std::vector<Wave> waves;     ///< tasks that run at once
-    std::vector<Placed> values;  ///< by root
-    std::vector<Store> stores;
-    std::vector<ValueId> donors;        ///< for each output the input whose memory it may take
-    std::vector<std::uint32_t> staged;  ///< inputs that are copied into the arena first
-    ArenaSize arena;
-
-    ValueId root(ValueId v) const { return layouts[v].root; }
-    std::size_t bytes_of(ValueId v) const
+    bool is_state(ValueId v) const
     {
-        const GraphNode& n = graph.node(v);
-        return element_count(n.shape) * size_of(n.dtype);
+        return rotation_ && graph.node(v).kind == Graph::Kind::input &&
+               graph.node(v).index < rotation_->states;
     }
-    /// The same elements as its root's, in the same order.
-    bool whole(ValueId v) const
+    /// Of a step: is output k read before it?
+    bool read_before(std::size_t k) const
     {
-        return !layouts[v].strided && layouts[v].offset == 0 && bytes_of(v) == bytes_of(root(v));
+        return rotation_ && k >= rotation_->states && is_state(root(graph.outputs()[k]));
     }
-    std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(tasks.size()) + 1; }
+    /// Of a step: has the next value of state i come about in its place?
+    bool in_place(std::size_t i) const
+    {
+        const ValueId u = graph.inputs()[i], v = graph.outputs()[i];
+        return u == v || (root(v) != u && whole(v) && values[root(v)].home == Home::arena &&
+                          values[root(v)].store == values[u].store);
+    }
 
 private:
-    explicit Plan(const Graph& g)
-        : graph(g), layouts(layouts_of(g)), values(g.size()), donors(g.outputs().size(), no_value)
-    {}
     void work_out(std::size_t team, double wake)
     {
-        last_risk_ = detail::Risks(graph, layouts, tasks).sink_updates();
+        sink_updates(*this);
         find_lifetimes();
         make_stores();
         claim_outputs();
@@ -75,16 +85,16 @@ private:
         tasks.push_back(std::move(t));
         return tasks.back();
     }
-    void add_fused(Group group, const PlanOptions& options)
+    /// As one pass over elements, where that cannot be its operations one by one.
+    void add_pass(Group group, const PlanOptions& options)
     {
-        std::shared_ptr<const FusedKernel> kernel;
-        if (group.fused) kernel = FusedKernel::compile(graph, layouts, group, options);
-        if (kernel || !group.fused) {
+        std::shared_ptr<const FusedKernel> kernel = FusedKernel::compile(graph, layouts, group, options);
+        if (kernel || group.nodes.size() == 1) {
             add_task(std::move(group)).kernel = std::move(kernel);
             return;
         }
         for (ValueId v : group.nodes)
-            if (!layouts[v].is_view(v)) add_task(single_group(graph, v));
+            if (!layouts[v].is_view(v)) add_pass(single_group(graph, v), options);
     }
 
     void find_lifetimes()
@@ -99,7 +109,8 @@ private:
             }
             for (ValueId r : tasks[t].group.results) values[r].first = values[r].last = time;
         }
-        for (ValueId v : graph.outputs()) values[root(v)].last = end();
+        for (std::size_t k = 0; k < graph.outputs().size(); ++k)
+            if (!read_before(k)) values[root(graph.outputs()[k])].last = end();
     }
 
     /// Small inputs that are read more than once: to copy them is cheaper than to write their address everywhere.
@@ -107,6 +118,7 @@ private:
     {
         const std::size_t bytes = bytes_of(v);
         if (elsewhere_) return false;
+        if (rotation_) return is_state(v) || bytes <= Block::inline_bytes;
         return bytes <= 64 || (bytes <= 1024 && values[v].reads > 1);
     }
     std::uint32_t new_store(ValueId v)
@@ -126,10 +138,12 @@ private:
             if (graph.node(v).kind == Graph::Kind::constant) values[v].home = Home::constant;
         for (ValueId v : graph.inputs()) {
             values[v].home = Home::input;
-            if (!is_staged(v) || values[v].reads == 0) continue;
+            if (!is_staged(v) || (values[v].reads == 0 && !rotation_)) continue;
             values[v].home = Home::arena;
             values[v].first = 0;
             values[v].store = new_store(v);
+            if (is_state(v) || (rotation_ && graph.node(v).index >= rotation_->fixed))
+                stores.back().last = end();
             staged.push_back(graph.node(v).index);
         }
         for (std::size_t t = 0; t < tasks.size(); ++t)
@@ -141,7 +155,8 @@ private:
         for (std::size_t r = 0; r < task.group.results.size(); ++r) {
             const ValueId v = task.group.results[r];
             values[v].home = Home::arena;
-            const ValueId over = is_update(v) ? no_value : successor_of(task, r, time, taken);
+            ValueId over = state_before(task, r, time);
+            if (over == no_value && !is_update(v)) over = successor_of(task, r, time, taken);
             if (over == no_value) {
                 values[v].store = new_store(v);
                 continue;
@@ -163,6 +178,24 @@ private:
                 return true;
         }
         return false;
+    }
+    bool is_next(ValueId v) const
+    {
+        for (std::size_t i = 0; rotation_ && i < rotation_->states; ++i)
+            if (root(graph.outputs()[i]) == v) return true;
+        return false;
+    }
+    /// The state of which the result is the next value, where nobody needs it when that is written.
+    ValueId state_before(const Task& task, std::size_t r, std::uint32_t time) const
+    {
+        for (std::size_t i = 0; rotation_ && i < rotation_->states; ++i) {
+            const ValueId u = graph.inputs()[i], v = graph.outputs()[i];
+            if (root(v) != task.group.results[r] || !whole(v) || stores[values[u].store].values > 1) continue;
+            if (values[u].last < time) return u;
+            for (std::size_t k = 0; values[u].last == time && k < task.group.operands.size(); ++k)
+                if (root(task.group.operands[k]) == u && fits(task, r, k)) return u;
+        }
+        return no_value;
     }
     /// An operand that ends with this task and in whose memory the result may lie.
     ValueId successor_of(const Task& task, std::size_t r, std::uint32_t time,
@@ -187,7 +220,9 @@ private:
             for (std::size_t i = 0; i < task.group.operands.size(); ++i)
                 if (i != k && root(task.group.operands[i]) == root(o)) return false;
         if (task.kernel) return task.kernel->may_share(r, k);
-        return task.group.nodes.size() > 1 ? overwrites_fused(task, v, o) : overwrites(graph, layouts, v, o);
+        return task.group.nodes.size() > 1 || graph.node(v).primitive->value
+                   ? overwrites_fused(task, v, o)
+                   : overwrites(graph, layouts, v, o);
     }
     /// The loop reads o's memory only where it writes v's.
     bool overwrites_fused(const Task& task, ValueId v, ValueId o) const
@@ -212,9 +247,10 @@ private:
     void claim_outputs()
     {
         constexpr std::size_t inline_bytes = Block::inline_bytes, short_bytes = 16384;
-        for (std::size_t k = 0; k < graph.outputs().size(); ++k) {
+        for (std::size_t k = rotation_ ? rotation_->states : 0; k < graph.outputs().size(); ++k) {
             const ValueId v = graph.outputs()[k], from = root(v);
-            if (values[from].home != Home::arena || graph.node(from).kind == Graph::Kind::input || !whole(v))
+            if (is_next(from) || values[from].home != Home::arena ||
+                graph.node(from).kind == Graph::Kind::input || !whole(v))
                 continue;
             Store& s = stores[values[from].store];
             if (s.output != ~0U) continue;
@@ -253,7 +289,7 @@ private:
     /// The input is not read after the store is first written, and nothing fails after that.
     bool survives(ValueId in, const Store& s) const
     {
-        if (last_risk_ != no_value && s.first <= last_risk_ + 1) return false;
+        if (last_risk != no_value && s.first <= last_risk + 1) return false;
         if (values[in].home == Home::arena) return true;  // its copy is read
         if (values[in].last != s.first) return values[in].last < s.first;
         const Task& task = tasks[s.first - 1];
@@ -271,8 +307,7 @@ private:
     /// Finds what runs at once, and puts tasks and times in that order.
     void spread(std::size_t team, double wake)
     {
-        const detail::KernelUses kernels{graph, layouts, tasks, values, stores, donors, last_risk_};
-        Schedule found = schedule_of(kernels.list(team), team, wake);
+        Schedule found = schedule_of(kernel_uses(*this, team), team, wake);
         if (found.waves.empty()) return;
         waves = std::move(found.waves);
         std::vector<Task> order;
@@ -305,8 +340,8 @@ private:
         for (std::size_t b = 0; b < stores.size(); ++b) stores[b].offset = buffers[b].offset;
     }
 
+    std::optional<Rotation> rotation_;
     bool elsewhere_ = false;
-    ValueId last_risk_ = no_value;  ///< the last task that may fail or whose result is guarded
 };
 
 }  // namespace wengert::tiling

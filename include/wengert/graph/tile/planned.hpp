@@ -1,7 +1,9 @@
 // What a plan consists of: tasks, the homes of values, the memory that values share.
 #pragma once
 
+#include "arena.hpp"
 #include "fused.hpp"
+#include "waves.hpp"
 
 namespace wengert::tiling {
 
@@ -9,8 +11,11 @@ namespace wengert::tiling {
 struct Task {
     Group group;
     std::shared_ptr<const FusedKernel> kernel;  ///< null: one operation by itself
-    bool throws = false;  ///< it may fail: nothing of the caller's has been written before it
-    ValueList over;       ///< for each result the value whose memory it takes over, or no_value
+    bool throws = false;   ///< it may fail: nothing of the caller's has been written before it
+    bool guarded = false;  ///< a guard looks at what it makes
+    ValueList over;        ///< for each result the value whose memory it takes over, or no_value
+
+    bool is_risk() const noexcept { return throws || guarded; }
 };
 
 /// Whose memory a value has.
@@ -33,6 +38,36 @@ struct Store {
     std::uint32_t output = ~0U;  ///< the output that it becomes
     bool landed = false;         ///< that output is copied out of the arena at the end
     std::size_t offset = 0;      ///< in the arena
+};
+
+/// What is found out about a graph. Time 0 is before the first task, task t runs at time t + 1, and outputs live until the end.
+struct Planned {
+    const Graph& graph;
+    Layouts layouts;
+    std::vector<Task> tasks;
+    std::vector<Wave> waves;     ///< tasks that run at once
+    std::vector<Placed> values;  ///< by root
+    std::vector<Store> stores;
+    std::vector<ValueId> donors;        ///< for each output the input whose memory it may take
+    std::vector<std::uint32_t> staged;  ///< inputs that are copied into the arena first
+    ArenaSize arena;
+    ValueId last_risk = no_value;  ///< the last task that may fail or whose result is guarded
+
+    explicit Planned(const Graph& g)
+        : graph(g), layouts(layouts_of(g)), values(g.size()), donors(g.outputs().size(), no_value)
+    {}
+    ValueId root(ValueId v) const { return layouts[v].root; }
+    std::size_t bytes_of(ValueId v) const
+    {
+        const GraphNode& n = graph.node(v);
+        return element_count(n.shape) * size_of(n.dtype);
+    }
+    /// The same elements as its root's, in the same order.
+    bool whole(ValueId v) const
+    {
+        return !layouts[v].strided && layouts[v].offset == 0 && bytes_of(v) == bytes_of(root(v));
+    }
+    std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(tasks.size()) + 1; }
 };
 
 }  // namespace wengert::tiling

@@ -5,11 +5,10 @@
 
 namespace wengert::tiling::detail {
 
-/// C = α op(A) op(B) + βC.
+/// C = op(A) op(B).
 template <class T> struct Product {
     bool ta = false, tb = false;
     std::size_t m = 0, n = 0, k = 0, lda = 1, ldb = 1;
-    T beta{};
     const T *a = nullptr, *b = nullptr;
     T* c = nullptr;
 
@@ -20,7 +19,7 @@ template <class T> struct Product {
     static bool run(const void* self, Run&)
     {
         const auto& p = *static_cast<const Product*>(self);
-        p.multiply(T(1), p.beta, p.c);
+        p.multiply(T(1), T(0), p.c);
         return true;
     }
 };
@@ -46,7 +45,6 @@ template <class T> void set_gemm(Emitter& e, Product<T>& g, const MatrixProduct&
     g.k = ma.columns;
     g.lda = ma.ld;
     g.ldb = mb.ld;
-    g.beta = p.adds ? T(1) : T(0);
     e.bind(&g.a, a);
     e.bind(&g.b, b);
     e.bind(&g.c, c);

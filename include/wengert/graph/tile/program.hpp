@@ -11,6 +11,7 @@
 #include "../ir/executable.hpp"
 #include "../ir/fields.hpp"
 #include "layout.hpp"
+#include "register_steps.hpp"
 
 namespace wengert::tiling {
 
@@ -30,7 +31,7 @@ struct Step {
 /// one another in memory, each with its operands' addresses behind it.
 struct Direct {
     TileKernel kernel;
-    std::uint32_t n, arity;
+    std::size_t n, arity;
     void* out;
     const void** in() noexcept { return reinterpret_cast<const void**>(this + 1); }
     const void* const* in() const noexcept { return reinterpret_cast<const void* const*>(this + 1); }
@@ -50,6 +51,18 @@ struct Segment {
         const auto& s = *static_cast<const Segment*>(self);
         const Direct* d = s.first;
         for (std::size_t left = s.count; left; --left, d = d->next()) d->kernel(d->n, d->in(), d->out);
+        return true;
+    }
+};
+
+/// Arithmetic on registers, one step after another.
+template <class T> struct RegisterRun {
+    const RegisterStep* first;
+    std::size_t count;
+    static bool run(const void* self, Run&)
+    {
+        const auto& r = *static_cast<const RegisterRun*>(self);
+        RegisterSteps<T>::run(r.first, r.count);
         return true;
     }
 };
@@ -161,6 +174,15 @@ public:
     {
         return execute(inputs, outputs) == guards_;
     }
+
+    /// The steps alone, for whoever knows that no output is to be made (loop_step.hpp) and no guard is there.
+    void run_steps()
+    {
+        Run state{current_thread()};
+        for (const Step& s : steps_) s.run(s.self, state);
+    }
+    void set_input(std::size_t i, std::byte* data) noexcept { inputs_[i].set(data); }
+    void set_output(std::size_t k, std::byte* data) noexcept { outputs_[k].set(data); }
 
     /// For whoever fills it.
     StepMemory memory;

@@ -122,14 +122,11 @@ inline void row_passes(const Lines<L, operands>& row, T* r, T* kept)
         row_passes<F, strided, from + 1>(row, r, kept);
     }
 }
-/// A row that fits in one register: the same steps, without a visit to memory between them.
-template <class F, class L, std::size_t operands>
-inline void fold_register(const Lines<L, operands>& row, typename L::value_type* out)
+/// All passes over a row that fits in one register: the same steps, without a visit to memory between them.
+template <class F, class L, std::size_t operands, class Load>
+[[gnu::always_inline]] inline FoldLine<L> line_in_register(const Lines<L, operands>& row, const Load& load)
 {
     using T = typename L::value_type;
-    L x[operands];
-    for (std::size_t k = 0; k < operands; ++k) x[k] = L::load_part(row.x[k], row.n);
-    const auto load = [&](std::size_t k) __attribute__((always_inline)) { return x[k]; };
     FoldLine<L> line = line_of<0>(row, nullptr);
     [&]<std::size_t... p>(std::index_sequence<p...>) __attribute__((always_inline))
     {
@@ -146,15 +143,23 @@ inline void fold_register(const Lines<L, operands>& row, typename L::value_type*
         (pass(std::integral_constant<std::size_t, p>()), ...);
     }
     (std::make_index_sequence<pass_count<F>>());
+    return line;
+}
+template <class F, class L, std::size_t operands>
+inline void fold_register(const Lines<L, operands>& row, typename L::value_type* out)
+{
+    L x[operands];
+    for (std::size_t k = 0; k < operands; ++k) x[k] = L::load_part(row.x[k], row.n);
+    const auto load = [&](std::size_t k) __attribute__((always_inline)) { return x[k]; };
+    const FoldLine<L> line = line_in_register<F>(row, load);
     if constexpr (MapsLines<F>)
         each_from<F, operands>(line, load).store_part(out, row.n);
     else
         *out = line.r[pass_count<F> - 1].first();
 }
 template <class F, class L, std::size_t operands>
-inline void fold_line(const Lines<L, operands>& row, typename L::value_type* out)
+inline void fold_long_row(const Lines<L, operands>& row, typename L::value_type* out)
 {
-    if (row.n <= L::width) return fold_register<F>(row, out);
     typename L::value_type r[3] = {};
     row_passes<F, false, 0>(row, r, out);
     if constexpr (MapsLines<F>) {
@@ -169,6 +174,14 @@ inline void fold_line(const Lines<L, operands>& row, typename L::value_type* out
             });
     } else
         *out = r[pass_count<F> - 1];
+}
+/// Not inlined, as the columns' tiles.
+template <class F, class L, std::size_t operands>
+[[gnu::noinline]] inline void fold_long_rows(const Lines<L, operands>& all, std::size_t outer,
+                                             typename L::value_type* out)
+{
+    for (std::size_t o = 0; o < outer; ++o)
+        fold_long_row<F>(all.at(o * all.n), out + o * (MapsLines<F> ? all.n : 1));
 }
 
 /// A tile of columns.
@@ -342,17 +355,26 @@ void fold_lines(std::size_t outer, std::size_t n, std::size_t inner, double numb
         fold_whole<F>(all, outer, out);
     else if (inner != 1)  // 0: no results
         fold_column_tiles<F>(all, outer, out);
+    else if (n > L::width)
+        fold_long_rows<F>(all, outer, out);
     else
-        for (std::size_t o = 0; o < outer; ++o) fold_line<F>(all.at(o * n), out + o * (MapsLines<F> ? n : 1));
+        for (std::size_t o = 0; o < outer; ++o)
+            fold_register<F>(all.at(o * n), out + o * (MapsLines<F> ? n : 1));
 }
 
 /// What the passes over a row come to.
 template <class F, std::floating_point T, class A = xsimd::default_arch>
 std::array<T, 3> row_results(const T* x, std::size_t n)
 {
+    using L = Lane<T, A>;
+    const detail::Lines<L, 1> row{{x}, n, 1, T(0)};
     std::array<T, 3> r;
-    detail::row_passes<F, false, 0>(detail::Lines<Lane<T, A>, 1>{{x}, n, 1, T(0)}, r.data(),
-                                    static_cast<T*>(nullptr));
+    if (n <= L::width) {
+        const L lane = L::load_part(x, n);
+        const auto line = detail::line_in_register<F>(row, [&](std::size_t) { return lane; });
+        for (std::size_t p = 0; p < detail::pass_count<F>; ++p) r[p] = line.r[p].first();
+    } else
+        detail::row_passes<F, false, 0>(row, r.data(), static_cast<T*>(nullptr));
     return r;
 }
 

@@ -40,17 +40,6 @@ inline bool steps_of(const Index& p, const Positions& at, const Strides& strides
     return true;
 }
 
-/// Each axis alone in one of the positions: no two elements have one place. (Sums of axes may have places of their own, too.)
-inline bool own_places(const Index& p, const Positions& at)
-{
-    std::uint64_t alone = 0;
-    for (const Position& q : at)
-        if (q.terms == 1 && q.step[0] != 0) alone |= std::uint64_t{1} << q.axis[0];
-    for (std::size_t a = 0; a < p.extents.size(); ++a)
-        if (p.extents[a] > 1 && !(alone >> a & 1)) return false;
-    return true;
-}
-
 }  // namespace detail
 
 /// Nothing but one affine read of the only operand, which has strides `of`: the result may be a view of it.
@@ -87,7 +76,7 @@ inline bool box_of(const Index& p, const Index::Read& r, const Strides& from, Bo
         return false;
     const Positions& write = p.writes[r.write];
     const bool bijective = p.start == Index::Start::nothing && !p.partial;
-    if (!bijective && !detail::own_places(p, write)) return false;
+    if (!bijective && !p.own_places(write)) return false;
     detail::Steps x, y;
     if (!detail::steps_of(p, r.at, from, x) || !detail::steps_of(p, write, row_major(p.result), y))
         return false;

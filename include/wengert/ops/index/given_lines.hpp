@@ -44,11 +44,14 @@ public:
         case DType::int32: return over<std::int32_t, PutSum>();
         case DType::int64: return over<std::int64_t, PutSum>();
         case DType::boolean: refuse_truth();
-        default: return is_single(d) ? over<float, PutSum>() : over<double, PutSum>();
+        default: return of_real<Sums>(d, *this);
         }
     }
 
 private:
+    struct Sums {
+        template <class T> static void of(const GivenLines& g) { g.over<T, PutSum>(); }
+    };
     /// An extent, and how far apart its elements lie: of x, y and the integers.
     struct Axis {
         std::int64_t n, x, y, v;

@@ -121,6 +121,11 @@ public:
     {
         for (std::size_t k = 0; k < n && k < most_operands; ++k) operands_[k] = operands[k];
     }
+    /// The shape of operand k is shape_of(k), which lives as long as the program.
+    template <class F> Index(std::size_t n, const F& shape_of) noexcept : operand_count(n)
+    {
+        for (std::size_t k = 0; k < n && k < most_operands; ++k) operands_[k] = &shape_of(k);
+    }
 
     // What descriptions are made of.
 
@@ -183,6 +188,10 @@ public:
     void added_transpose_of(const Index& inner);
     /// Throws ShapeError, which names the read that is none.
     void check(std::string_view name, const Site& at) const;
+    /// Throws ShapeError where the result is not linear in what is read; where that is `affine`, numbers may be added to it.
+    void demand_linear(bool affine) const;
+    /// Have no two elements one place?
+    bool own_places(const Positions& at) const;
 
     /// The result's shape.
     const Shape& shown() const noexcept { return arranged ? arrangement : result; }
@@ -201,7 +210,7 @@ public:
     std::size_t read_count = 0, write_count = 0, given_count = 0;
     double fill = 0;
     Start start = Start::nothing;
-    bool neutral = false;   ///< the fill is the neutral element of `how`
+    bool neutral = false;   ///< elements are folded, and the fill is what changes none
     std::uint8_t base = 0;  ///< the operand that the result is first
     Scan scanned = Scan::none;
     std::uint8_t scan_axis = 0;

@@ -1,6 +1,9 @@
 // What index programs are made of, behind index.hpp: positions, transposition, what is refused.
 #pragma once
 
+#include <cmath>
+#include <cstdlib>
+
 #include "index.hpp"
 #include "../../base/separate.hpp"
 
@@ -176,7 +179,11 @@ WENGERT_INLINE void Index::fold(const Positions& at, Combine how)
     write(at);
     const Shape to = result;
     --write_count;
-    write(at, to);
+    write(at, to,
+          how == Combine::multiply  ? 1
+          : how == Combine::maximum ? -HUGE_VAL
+          : how == Combine::minimum ? HUGE_VAL
+                                    : 0);
     neutral = true;
     how_ = how;
 }
@@ -238,12 +245,13 @@ WENGERT_INLINE void Index::linear_part_of(const Index& inner, std::size_t k, con
     result = inner.result;
     arrangement = inner.arrangement;
     arranged = inner.arranged;
-    if (inner.start != Start::nothing) start = Start::fill;
+    start = inner.start == Start::nothing && inner.reads[0].operand != k ? Start::fill : inner.start;
 }
 WENGERT_INLINE void Index::added_transpose_of(const Index& inner)
 {
     const std::uint8_t numbers[] = {0};
     transpose_of(inner, 0, numbers);
+    if (inner.start == Start::operand) throw ShapeError("a sum in place is of what is written to zeros");
     start = Start::operand;
     base = 0;
     for (std::size_t r = 0; r < read_count; ++r) reads[r].operand = 1;
@@ -251,6 +259,13 @@ WENGERT_INLINE void Index::added_transpose_of(const Index& inner)
 WENGERT_INLINE void Index::transpose_of(const Index& inner, std::size_t k, const std::uint8_t* numbers)
 {
     if (inner.arranged) throw ShapeError("a result that is arranged needs a pull of its own");
+    const bool into = inner.start == Start::operand;
+    for (std::size_t r = 0; r < inner.read_count && inner.start != Start::nothing; ++r)
+        if (inner.reads[r].how == Combine::assign &&
+            (into || !inner.own_places(inner.writes[inner.reads[r].write])))
+            throw ShapeError(
+                "read " + std::to_string(r) +
+                " is written over elements that are there: it has a pull of its own, or is added");
     take_givens(inner, numbers);
     reverse = !inner.reverse;
     for (std::size_t r = 0; r < inner.read_count; ++r) {
@@ -264,7 +279,7 @@ WENGERT_INLINE void Index::transpose_of(const Index& inner, std::size_t k, const
         writes[write_count++] = from.at;
     }
     result = inner.shape(k);
-    start = Start::fill;
+    start = into ? Start::operand : Start::fill;
 }
 
 WENGERT_INLINE void Index::check(std::string_view name, const Site& at) const
@@ -382,6 +397,58 @@ WENGERT_INLINE void Index::check_own_places(std::string_view name, const Positio
         fail<ShapeError>(
             name,
             "the write does not give each element of the result one place: say what it is full of first", at);
+}
+WENGERT_INLINE void Index::demand_linear(bool affine) const
+{
+    bool sums = scanned == Scan::none || scanned == Scan::add, numbers = start == Start::fill && fill != 0;
+    for (std::size_t r = 0; r < read_count; ++r) {
+        const Read& read = reads[r];
+        sums = sums && (read.how == Combine::assign || read.how == Combine::add);
+        if (read.fill == 0) continue;
+        numbers = numbers || read.operand == no_operand;
+        for (const Position& p : read.at) numbers = numbers || p.rule == Position::Rule::masked;
+    }
+    if (!sums)
+        throw ShapeError(
+            "what is multiplied or compared is not linear: it has a pull and a push, or is flat");
+    if (numbers && !affine) throw ShapeError("a number is added to what is linear: it is affine");
+}
+namespace detail {
+/// The axes that are told when q and those that are `known` are: digits of a number, the one of the least step first.
+inline std::uint64_t told_by(const Position& q, const Few<std::int64_t, 8>& extents, std::uint64_t known)
+{
+    using Rule = Position::Rule;
+    if (q.given || (q.rule != Rule::inside && q.rule != Rule::masked)) return known;
+    std::uint64_t told = known;
+    for (std::int64_t below = 0;;) {
+        std::int64_t least = 0;
+        std::size_t axis = 0;
+        for (std::size_t t = 0; t < q.terms; ++t) {
+            const std::int64_t step = std::abs(q.step[t]);
+            if (step == 0 || (told >> q.axis[t] & 1) || (least && least <= step)) continue;
+            least = step;
+            axis = q.axis[t];
+        }
+        if (least == 0) return told;
+        if (least <= below) return known;
+        below += least * (extents[axis] - 1);
+        told |= std::uint64_t{1} << axis;
+    }
+}
+}  // namespace detail
+WENGERT_INLINE bool Index::own_places(const Positions& at) const
+{
+    std::uint64_t known = 0, all = 0;
+    for (std::size_t a = 0; a < extents.size(); ++a) {
+        const std::uint64_t bit = std::uint64_t{1} << a;
+        all |= bit;
+        if (extents[a] <= 1) known |= bit;
+    }
+    for (std::uint64_t before = ~known; known != before;) {
+        before = known;
+        for (const Position& q : at) known = detail::told_by(q, extents, known);
+    }
+    return known == all;
 }
 WENGERT_INLINE bool Index::reads_own_place(std::size_t operand) const noexcept
 {

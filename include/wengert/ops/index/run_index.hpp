@@ -1,6 +1,10 @@
 // The one executor of index programs: any description, any layout of its operands, into memory that the caller gives.
 #pragma once
 
+#include <cmath>
+#include <cstring>
+#include <limits>
+
 #include "../../array/block.hpp"
 #include "index.hpp"
 
@@ -10,6 +14,22 @@ struct Primitive;
 
 /// What a Primitive has of an index program: its description, given the parameters and a program that knows the operands.
 using DescribeIndex = void (*)(const void* op, Index& program);
+
+/// A number as an element: infinities as the largest and the least that there is, and 0 where there is no such whole number.
+inline void element_from(DType d, double v, void* to)
+{
+    with_dtype(d, [&]<class T>() {
+        using Limits = std::numeric_limits<T>;
+        T x = T(0);
+        if (std::isinf(v) && !Limits::has_infinity)
+            x = v < 0 ? Limits::lowest() : Limits::max();
+        else if (!std::is_integral_v<T> || std::is_same_v<T, bool>)
+            x = static_cast<T>(v);
+        else if (v > -0x1p63 && v < 0x1p63)
+            x = static_cast<T>(static_cast<std::int64_t>(v));
+        std::memcpy(to, &x, sizeof x);
+    });
+}
 
 /// The program of an operation on operands of these shapes, checked. Throws ShapeError, which names the primitive and the read.
 void describe_index(Index& program, std::string_view name, DescribeIndex describe, const void* op,

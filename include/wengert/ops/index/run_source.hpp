@@ -170,7 +170,7 @@ public:
             const Block& of = number ? *number : *in_[read.operand];
             const Access x(p_, read.at, of, of.shape, in_),
                 y(p_, p_.writes[read.write], out_, p_.result, in_);
-            number_as(of.dtype, read.fill, fill_);
+            element_from(of.dtype, read.fill, fill_);
             if (p_.scanned != Scan::none)
                 scan(read, x, y);
             else if (read.how == Combine::assign && !read.minus && Boxes::can(x, y, p_.extents.size()))
@@ -183,32 +183,6 @@ public:
     }
 
 private:
-    /// v, or 0 where whole numbers have no such.
-    template <class T> static T number(double v)
-    {
-        if constexpr (Wrapping<T>)
-            return v > -0x1p63 && v < 0x1p63 ? static_cast<T>(static_cast<std::int64_t>(v)) : T(0);
-        else
-            return static_cast<T>(v);
-    }
-    static void number_as(DType d, double v, std::byte* to)
-    {
-        with_dtype(d, [&]<class T>() {
-            const T x = number<T>(v);
-            std::memcpy(to, &x, sizeof x);
-        });
-    }
-    template <class T> static T neutral(Combine how)
-    {
-        using Limits = std::numeric_limits<T>;
-        constexpr bool infinite = Limits::has_infinity;
-        switch (how) {
-        case Combine::multiply: return T(1);
-        case Combine::maximum: return infinite ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
-        case Combine::minimum: return infinite ? Limits::infinity() : Limits::max();
-        default: return T(0);
-        }
-    }
     /// What the result is before anything is read.
     void begin()
     {
@@ -217,7 +191,8 @@ private:
             if (from.data != out_.data || from.strided) copy_elements(from, out_);
         } else if (p_.start == Index::Start::fill) {
             with_dtype(out_.dtype, [&]<class T>() {
-                const T v = p_.neutral ? neutral<T>(p_.reads[0].how) : number<T>(p_.fill);
+                T v;
+                element_from(out_.dtype, p_.fill, &v);
                 std::fill_n(out_.as<T>(), out_.count, v);
             });
         }
@@ -258,7 +233,7 @@ private:
         const Block& factors = p_.has_factor ? *in_[p_.factor.operand] : *in_[read.operand];
         const Access c(p_, p_.has_factor ? p_.factor.at : read.at, factors, factors.shape, in_);
         ScanLine s{{}, {}, {}, p_.extents.data()[along], p_.reverse, fill_, factor_fill_};
-        if (p_.has_factor) number_as(factors.dtype, p_.factor.fill, factor_fill_);
+        if (p_.has_factor) element_from(factors.dtype, p_.factor.fill, factor_fill_);
         const DType d = in_[read.operand]->dtype;
         const ScanKernel kernel = scan_kernel(d, p_.scanned);
         const bool stored = p_.scanned == Scan::first_maximum || (read.how == Combine::assign && !read.minus);
@@ -358,9 +333,7 @@ WENGERT_INLINE void run_index(const Index& program, std::string_view name, const
 WENGERT_INLINE Ref<Block> compute_index(std::string_view name, DescribeIndex describe, DType dtype,
                                         const void* op, const Ref<Block>* in, std::size_t n, const Site& at)
 {
-    const Shape* shapes[Index::most_operands];
-    for (std::size_t k = 0; k < n && k < Index::most_operands; ++k) shapes[k] = &in[k]->shape;
-    Index program(shapes, n);
+    Index program(n, [&](std::size_t k) -> const Shape& { return in[k]->shape; });
     describe_index(program, name, describe, op, at);
     auto out = make_block(current_thread(), dtype, program.shown(), element_count(program.result));
     run_index(program, name, in, *out, at);

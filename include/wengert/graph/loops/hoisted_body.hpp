@@ -38,9 +38,11 @@ inline std::vector<ValueId> same_in_all_steps(const Graph& g, std::size_t fixed)
     return found;
 }
 
+/// `fixed`: see same_in_all_steps; more than there are inputs for what is no step of a loop.
 inline HoistedBody hoisted(const std::shared_ptr<const Graph>& whole, std::size_t fixed)
 {
-    const std::vector<ValueId> made = same_in_all_steps(*whole, fixed);
+    std::vector<ValueId> made;
+    if (fixed <= whole->inputs().size() && !has_effects(*whole)) made = same_in_all_steps(*whole, fixed);
     if (made.empty()) return {nullptr, whole};
     std::vector<ValueId> inputs = whole->inputs();
     const std::vector<ValueId> constants(inputs.begin() + static_cast<std::ptrdiff_t>(fixed), inputs.end());
