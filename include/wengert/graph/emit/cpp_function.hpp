@@ -94,8 +94,8 @@ private:
     /// A call of the loop that native code has for this group.
     void native_loop(const tiling::Task& t)
     {
-        const std::string f = w_.module.once('f', "#line 1 \"wengert\"\nstatic inline void ",
-                                             fused_text(w_.graph, w_.plan, t, w_.groups.chains()));
+        const std::string f =
+            w_.module.once('f', CppModule::fused, fused_text(w_.graph, w_.plan, t, w_.groups.chains()));
         std::string list;
         for (const auto* values : {&t.group.operands, &t.group.results})
             for (ValueId v : *values)

@@ -40,7 +40,7 @@ inline std::string fused_text(const Graph& g, const tiling::Plan& plan, const ti
     return LoopText(g, plan.layouts, t.group, overwrites_operand(plan, t)).text();
 }
 
-/// What the functions of one header share, or those of native code (native_loops.hpp).
+/// What the functions of one header share, or those of native code (native_plan.hpp).
 class CppModule {
 public:
     CppModule(std::string_view name, const Graph& g) : prefix(std::string(name) + "_")
@@ -70,6 +70,9 @@ public:
     const LoopBody& body(const std::shared_ptr<const Graph>& g, const tiling::Rotation& rotation);
     /// Appends the function of a graph.
     Body function(const Graph& g, std::optional<tiling::Rotation> rotation = {});
+
+    /// What the function of a fused loop begins with.
+    static constexpr const char* fused = "#line 1 \"wengert\"\nstatic inline void ";
 
     /// The name of an element type. Where memory serves one type after another, the names are those of types that compilers
     /// take to be aliases of all others.

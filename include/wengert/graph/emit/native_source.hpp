@@ -2,31 +2,49 @@
 #pragma once
 
 #include "native.hpp"
-#include "../tile/compile.hpp"
-#include "fold_text.hpp"
-#include "function_text.hpp"
-#include "native_groups.hpp"
-#include "native_loops.hpp"
-#include "native_products.hpp"
 #include "../../base/compiler/shared_object.hpp"
-#include "vector_text.hpp"
+#include "../tile/compile.hpp"
+#include "native_plan.hpp"
 
 namespace wengert {
 
 namespace detail {
 
-/// (addresses of operands and results, kernels::zero_cotangent)
-using NativeKernel = void (*)(void* const* addresses, double zero);
+/// What a function of the text knows of its run.
+struct NativeRun {
+    double zero;
+    void* const* constants;
+};
+/// Not 0 where it met an index that is none.
+using NativeCode = int (*)(void* const* addresses, char* arena, const NativeRun* run);
 
-/// A call of a loop; the addresses lie behind it.
+/// A call of a function; the addresses lie behind it.
 struct NativeStep {
-    NativeKernel loop = nullptr;
+    NativeCode code = nullptr;
     void** addresses = nullptr;
-    static bool run(const void* self, tiling::Run&)
+    void* const* constants = nullptr;
+    std::byte* arena = nullptr;
+    const tiling::detail::Call* call = nullptr;  ///< of what may fail: says what is wrong with an index
+    static bool run(const void* self, tiling::Run& run)
     {
         const auto& s = *static_cast<const NativeStep*>(self);
-        s.loop(s.addresses, kernels::zero_cotangent);
+        const NativeRun now{kernels::zero_cotangent, s.constants};
+        if (s.code(s.addresses, reinterpret_cast<char*>(s.arena), &now) != 0)
+            return tiling::detail::Call::run_compute(s.call, run);
+        if (s.call && !s.call->primitive->index) report(*s.call->primitive->loop(s.call->op));
         return true;
+    }
+
+private:
+    static void report(const LoopParameters& p)
+    {
+        if (p.snapshots == 0) return;
+        const auto steps = static_cast<std::uint64_t>(p.steps);
+        const bool back = p.kind == LoopParameters::Kind::scan_pull;
+        p.code->forward =
+            back ? revolve::forward_steps(steps, static_cast<std::uint64_t>(p.snapshots)) - (steps - 1)
+                 : steps;
+        if (back) p.code->recorded = steps;
     }
 };
 
@@ -55,12 +73,28 @@ inline std::vector<std::string> native_flags(const Compiler& compiler)
     return flags;
 }
 
-inline void emit_native(tiling::Emitter& e, const std::vector<ValueId>& values, NativeKernel loop)
+/// `single`: an operation by itself, whose index may be none.
+inline void emit_native(tiling::Emitter& e, const NativeFunction& f, NativeCode code, void* const* constants,
+                        bool single)
 {
+    const tiling::detail::Call* const call =
+        single ? tiling::detail::make_call(e, f.addresses.back()) : nullptr;
+    std::byte* arena = f.workspace ? e.scratch(f.workspace + 64) : nullptr;
+    if (arena) arena += (64 - reinterpret_cast<std::uintptr_t>(arena) % 64) % 64;
     NativeStep& s = *e.step<NativeStep>();
-    s.loop = loop;
-    s.addresses = e.program.memory.array<void*>(values.size());
-    for (std::size_t k = 0; k < values.size(); ++k) e.bind(&s.addresses[k], values[k]);
+    s = {code, e.program.memory.array<void*>(f.addresses.size()), constants, arena, call};
+    for (std::size_t k = 0; k < f.addresses.size(); ++k) e.bind(&s.addresses[k], f.addresses[k]);
+}
+
+/// Where the text finds its constants.
+inline void* const* bind_constants(tiling::Emitter& e, const std::vector<Ref<Block>>& constants)
+{
+    void** at = e.program.memory.array<void*>(constants.size());
+    for (std::size_t k = 0; k < constants.size(); ++k) {
+        at[k] = constants[k]->data;
+        e.program.blocks().push_back(constants[k]);
+    }
+    return at;
 }
 
 /// Adds that an elementwise operation is not compiled, because its rule has no text; the same line once, of very many some.
@@ -72,50 +106,6 @@ inline void note_untold(std::string& note, const GraphNode& n)
                              " has no native form and is a kernel of the library";
     if (note.size() < 2000 && note.find(what) == std::string::npos) note += (note.empty() ? "" : "; ") + what;
 }
-
-/// A graph planned for native code: its groups, and the text of their loops.
-struct NativePlan {
-    NativeGroups groups;
-    tiling::Plan plan;
-    NativeLoops loops;
-    CppModule module{"wg"};
-    std::vector<std::string> functions;           ///< of each task that is one, its name
-    std::vector<std::vector<ValueId>> addresses;  ///< that it is given
-
-    NativePlan(const Graph& g, const PlanOptions& options)
-        : groups(g, tiling::layouts_of(g)), plan(g, options, groups.take()), loops(g, plan),
-          functions(plan.tasks.size()), addresses(plan.tasks.size())
-    {
-        const ProductWriter products(g, plan.layouts);
-        for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-            const tiling::Group& group = plan.tasks[t].group;
-            if (!group.fused) {
-                ProductCode product = products.write(group.nodes[0]);
-                if (product.text.empty()) continue;
-                functions[t] = function(product.text);
-                addresses[t] = std::move(product.addresses);
-                continue;
-            }
-            addresses[t].assign(group.operands.begin(), group.operands.end());
-            addresses[t].insert(addresses[t].end(), group.results.begin(), group.results.end());
-            functions[t] = function(fused_text(g, plan, plan.tasks[t], groups.chains()));
-        }
-        module.functions += loops.text();
-    }
-    std::string text() const
-    {
-        return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
-               VectorFunctions::called_in(module.functions) + fold_text + ProductWriter::head() +
-               module.functions;
-    }
-
-private:
-    /// Those that differ in their addresses only are one.
-    std::string function(const std::string& body)
-    {
-        return module.once('k', "#line 1 \"wengert\"\nextern \"C\" void ", body);
-    }
-};
 
 }  // namespace detail
 
@@ -141,30 +131,26 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
     }
     auto program = std::make_unique<tiling::Program>();
     program->owned().push_back(compiled.object);
-    program->note = code.loops.reasons;
+    program->note = code.reasons;
     std::size_t uncompiled = 0, loops_left = 0;
     if (options.threads != 1)
         program->note += (program->note.empty() ? "" : "; ") + std::string("native code runs on one thread");
     tiling::Emitter e(code.plan, *program);
-    void* const* const constants = detail::bind_constants(e, code.loops);
+    void* const* const constants = detail::bind_constants(e, code.module.shared);
     tiling::emit_plan(e, options.watch, [&](std::size_t t) {
         const tiling::Task& task = code.plan.tasks[t];
-        const detail::NativeLoops::Made* whole = code.loops.find(task.group.nodes[0]);
-        if (!code.functions[t].empty())
-            detail::emit_native(
-                e, code.addresses[t],
-                reinterpret_cast<detail::NativeKernel>(compiled.object->symbol(code.functions[t].c_str())));
-        else if (whole)
-            detail::emit_native_loop(
-                e, task.group.nodes[0], *whole,
-                reinterpret_cast<detail::NativeLoop>(compiled.object->symbol(whole->name.c_str())),
-                constants);
-        else {
-            ++uncompiled;
-            loops_left += loop_parameters(g.node(task.group.nodes[0])) != nullptr;
-            detail::note_untold(program->note, g.node(task.group.nodes[0]));
-            tiling::detail::emit_task(e, task);
+        const GraphNode& n = g.node(task.group.nodes[0]);
+        if (const detail::NativeFunction& f = code.functions[t]; !f.name.empty()) {
+            const bool single = !task.group.fused && (loop_parameters(n) || n.primitive->index);
+            detail::emit_native(e, f,
+                                reinterpret_cast<detail::NativeCode>(compiled.object->symbol(f.name.c_str())),
+                                constants, single);
+            return;
         }
+        ++uncompiled;
+        loops_left += loop_parameters(n) != nullptr;
+        detail::note_untold(program->note, n);
+        tiling::detail::emit_task(e, task);
     });
     program->stats.uncompiled = uncompiled;
     program->stats.uncompiled_loops = loops_left;
