@@ -5,7 +5,7 @@
 
 namespace wengert::detail::gpu {
 
-/// The derivative of a scan with memory for few of its states (graph/loops/scan_pull_run.hpp): others are made again.
+/// The derivative of a scan with memory for few of its states (graph/loops/loop_course.hpp): others are made again.
 class DeviceLoop::DevicePull {
 public:
     DevicePull(DeviceLoop& loop, const Blocks& in)

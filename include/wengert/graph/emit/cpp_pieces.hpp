@@ -12,6 +12,7 @@ namespace wengert::detail {
 class CppPieces {
 public:
     explicit CppPieces(CppWriter& w) : w_(w) {}
+    CppPieces(CppWriter& w, ValueId v) : w_(w), v_(v), n_(&w.graph.node(v)) {}
 
 protected:
     ValueId in(std::size_t i) const { return n_->inputs[i]; }

@@ -4,7 +4,6 @@
 #include "cpp_index.hpp"
 #include "cpp_loop.hpp"
 #include "cpp_random.hpp"
-#include "cpp_scan_pull.hpp"
 
 namespace wengert::detail {
 
@@ -27,9 +26,7 @@ public:
             });
             return;
         }
-        if (const LoopParameters* p = loop_parameters(*n_))
-            return p->kind == LoopParameters::Kind::scan_pull ? CppScanPull(w_, v).write()
-                                                              : CppLoop(w_, v).write();
+        if (loop_parameters(*n_)) return LoopCourse<CppLoop>(w_, v).go();
         if (n_->primitive->silences) return silence(n_->inputs.size() == 2);
         if (packs() || reduces()) return;
         if (w_.module.native) w_.refuse(v, "it is a call of the library");

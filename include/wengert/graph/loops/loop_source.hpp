@@ -17,10 +17,10 @@ WENGERT_INLINE Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::si
     const Untraced untraced;
     const NoGrad unrecorded;
     auto plans = p.code->take(p);
-    auto packed = p.kind == Kind::scan_pull ? ScanPullRun(p, *plans, in, n).run()
-                                            : LoopRun(p, *plans, in, n - p.ignored).run();
+    LoopCourse<LoopRun> run(p, *plans, in, n - p.ignored);
+    run.go();
     p.code->give(std::move(plans));
-    return packed;
+    return run.result();
 }
 
 WENGERT_INLINE void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
