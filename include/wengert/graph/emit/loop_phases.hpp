@@ -5,30 +5,12 @@
 // phase. The operations on an element are the same, and so are its bits.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "term_code.hpp"
 
 namespace wengert::detail {
-
-/// The names in a statement that other statements of the body define: x or t and a number.
-inline std::vector<std::string> names_in(const std::string& text)
-{
-    const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    std::vector<std::string> found;
-    for (std::size_t i = 0; i < text.size();) {
-        std::size_t end = i;
-        while (end < text.size() && word(text[end])) ++end;
-        const bool number = end > i + 1 && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                                                       text.begin() + static_cast<std::ptrdiff_t>(end),
-                                                       [](char c) { return c >= '0' && c <= '9'; });
-        if (number && (text[i] == 'x' || text[i] == 't')) found.push_back(text.substr(i, end - i));
-        i = std::max(end, i + 1);
-    }
-    return found;
-}
 
 class LoopPhases {
 public:
@@ -44,7 +26,7 @@ public:
         }
         if (functions_.size() < least || functions_.size() > most) return;
         for (std::size_t i = 0; i < body.size(); ++i)
-            for (const std::string& name : names_in(body[i].text))
+            for (const std::string& name : body[i].reads)
                 if (const std::size_t k = defined(name, i); k < i) uses_[i].push_back(k);
         write();
     }

@@ -116,6 +116,13 @@ protected:
                                           : filled("gather<$v>($ + ($) * $, $, c.value)", t, at, j, s, s);
         return g_.node(v).dtype == DType::boolean ? "mask_of_bytes(" + load + ")" : load;
     }
+    /// A place with the offsets of the loops over all axes but the last.
+    template <class S> static std::string row(std::string at, const S& strides, std::size_t rank)
+    {
+        for (std::size_t d = 0; d + 1 < rank; ++d)
+            if (strides[d]) at += filled(" + i$ * $", d, strides[d]);
+        return at;
+    }
     std::size_t widest() const
     {
         std::size_t bytes = 1;
@@ -216,13 +223,10 @@ private:
         return short_row_ ? most / short_row_ * short_row_ : most;
     }
 
-    /// Place in operand or result k: its name with the offsets of the outer loops.
+    /// Place in operand or result k.
     std::string row(std::size_t k, const std::string& name) const
     {
-        std::string at = name;
-        for (std::size_t d = 0; d + 1 < space_->rank(); ++d)
-            if (const std::int64_t s = space_->strides[k][d]) at += filled(" + i$ * $", d, s);
-        return at;
+        return FusedText::row(name, space_->strides[k], space_->rank());
     }
     void loop()
     {
@@ -311,11 +315,12 @@ private:
             const bool flag = g_.node(v).dtype == DType::boolean;
             const std::string value =
                 filled(flag ? "($v)bytes_of_mask<N>($)" : "($v)($)", type(v), names_[v]);
-            body_.push_back({filled("        put(w$ + base + j, c, $);\n", i, value), ""});
+            body_.push_back({filled("        put(w$ + base + j, c, $);\n", i, value), "", {names_[v]}});
         }
-        for (std::size_t i = 0; i < sums_.size(); ++i)
-            body_.push_back(
-                {filled("        put(b$ + j, c, $);\n", i, names_[g_.node(sums_[i]).inputs[0]]), ""});
+        for (std::size_t i = 0; i < sums_.size(); ++i) {
+            const std::string& x = names_[g_.node(sums_[i]).inputs[0]];
+            body_.push_back({filled("        put(b$ + j, c, $);\n", i, x), "", {x}});
+        }
     }
     void run()
     {

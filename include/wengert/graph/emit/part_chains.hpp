@@ -137,88 +137,70 @@ public:
     {
         add("(void* const* p, f64 zero)\n{");
         pointers(false);
-        std::size_t boxes = 1;
-        std::vector<std::vector<std::int64_t>> edges;
-        for (std::size_t d = 0; d < shape_.size(); ++d) {
-            edges.push_back(chain.edges(shape_, d));
-            boxes *= edges[d].size() - 1;
-        }
-        std::vector<std::int64_t> low(shape_.size()), high(shape_.size());
-        for (std::size_t k = 0; k < boxes; ++k) {
-            std::size_t rest = k;
-            for (std::size_t d = shape_.size(); d-- > 0; rest /= edges[d].size() - 1) {
-                low[d] = edges[d][rest % (edges[d].size() - 1)];
-                high[d] = edges[d][rest % (edges[d].size() - 1) + 1];
-            }
-            if (low.back() == 0) open_rows(low, high);
-            box(low, high);
-            if (high.back() == shape_.back()) out_ += "    }\n";
-        }
+        boxes(0);
         out_ += "}\n";
     }
 
 private:
-    /// The address of an operand at the row (i0, …) and column low + j of the array, less `start`.
-    std::string load(ValueId v, const Shape& of, const Shape* start, std::int64_t low,
-                     const std::string& name)
+    /// All boxes with [low_, high_) in the axes before d. Those beside one another have the loops over their rows in common.
+    void boxes(std::size_t d)
     {
-        const auto k = static_cast<std::size_t>(std::find(group_.operands.begin(), group_.operands.end(), v) -
-                                                group_.operands.begin());
-        const Strides s = broadcast_strides(g_.node(v).shape, layouts_[v].strides, of);
-        std::int64_t offset = 0;
-        std::string at = "a" + number(k);
-        const std::size_t last = of.size() - 1;
-        for (std::size_t d = 0; d <= last; ++d) {
-            if (start) offset -= (*start)[d] * s[d];
-            if (d < last && s[d]) at += " + i" + number(d) + " * " + number(s[d]);
+        const bool last = d + 1 == shape_.size();
+        if (last) {
+            for (std::size_t k = 0; k < d; ++k)
+                add("    for (long i$ = $; i$ < $; ++i$)", k, low_[k], k, high_[k], k);
+            add("    {");
         }
-        offset += low * s[last];
-        at += " + (" + number(offset) + ")";
-        return filled("            const auto $ = $;\n", name, loaded(v, at, s[last], "j"));
+        const std::vector<std::int64_t> edges = chain_.edges(shape_, d);
+        for (std::size_t k = 0; k + 1 < edges.size(); ++k) {
+            low_.push_back(edges[k]), high_.push_back(edges[k + 1]);
+            last ? box() : boxes(d + 1);
+            low_.pop_back(), high_.pop_back();
+        }
+        if (last) add("    }");
     }
-    /// The loops over the rows that boxes beside one another share.
-    void open_rows(const std::vector<std::int64_t>& low, const std::vector<std::int64_t>& high)
+    /// Declares the elements of an operand at the row (i0, …) and column low + j of the array, less `start`.
+    void load(ValueId v, const Shape& of, const Shape* start, const std::string& name)
     {
-        for (std::size_t d = 0; d + 1 < shape_.size(); ++d)
-            out_ += "    for (long i" + number(d) + " = " + number(low[d]) + "; i" + number(d) + " < " +
-                    number(high[d]) + "; ++i" + number(d) + ")\n";
-        out_ += "    {\n";
+        const auto k = std::find(group_.operands.begin(), group_.operands.end(), v) - group_.operands.begin();
+        const Strides s = broadcast_strides(g_.node(v).shape, layouts_[v].strides, of);
+        std::int64_t offset = low_.back() * s[of.size() - 1];
+        for (std::size_t d = 0; d < of.size() && start; ++d) offset -= (*start)[d] * s[d];
+        add("            const auto $ = $;", name,
+            loaded(v, row(filled("a$", k), s, of.size()) + filled(" + ($)", offset), s[of.size() - 1], "j"));
     }
-    void box(const std::vector<std::int64_t>& low, const std::vector<std::int64_t>& high)
+    void box()
     {
-        const std::size_t last = shape_.size() - 1;
-        out_ += "        {\n";
-        vectors_for(high[last] - low[last]);
-        out_ += "        along<N, " + number(high[last] - low[last]) +
-                ">([&](long j, auto c) __attribute__((always_inline)) {\n";
-        out_ += load(chain_.base, shape_, nullptr, low[last], "s0");
+        const std::size_t rank = shape_.size();
+        const std::int64_t n = high_.back() - low_.back();
+        add("        {");
+        vectors_for(n);
+        add("        along<N, $>([&](long j, auto c) __attribute__((always_inline)) {", n);
+        load(chain_.base, shape_, nullptr, "s0");
         TermCode code(out_);
         std::size_t sums = 0;
         for (std::size_t k = 0; k < chain_.links.size(); ++k) {
             const PartLink& l = chain_.links[k];
             bool inside = true;
-            for (std::size_t d = 0; d <= last; ++d)
-                inside = inside && l.start[d] <= low[d] && high[d] <= l.start[d] + l.shape[d];
+            for (std::size_t d = 0; d < rank; ++d)
+                inside = inside && l.start[d] <= low_[d] && high_[d] <= l.start[d] + l.shape[d];
             if (!inside) continue;
-            const std::string v = addend(code, k, low[last]);
-            out_ += "            const auto s" + number(sums + 1) + " = s" + number(sums) +
-                    (l.minus ? " - " : " + ") + v + ";\n";
+            const std::string v = addend(code, k);
+            add("            const auto s$ = s$ $ $;", sums + 1, sums, l.minus ? "-" : "+", v);
             ++sums;
         }
-        std::string at = "o0";
-        const Strides rows = row_major(shape_);
-        for (std::size_t d = 0; d < last; ++d) at += " + i" + number(d) + " * " + number(rows[d]);
-        out_ += "            put(" + at + " + " + number(low[last]) + " + j, c, s" + number(sums) +
-                ");\n        });\n        }\n";
+        add("            put($ + $ + j, c, s$);\n        });\n        }", row("o0", row_major(shape_), rank),
+            low_.back(), sums);
     }
     /// The statements for addend k here, and the name of its value.
-    std::string addend(TermCode& code, std::size_t k, std::int64_t low)
+    std::string addend(TermCode& code, std::size_t k)
     {
         const PartLink& l = chain_.links[k];
         std::unordered_map<ValueId, std::string> names;
         const auto name_of_value = [&](ValueId v) {
-            const auto [at, fresh] = names.emplace(v, "x" + number(k) + "_" + number(names.size()));
-            if (fresh) out_ += load(v, l.shape, &l.start, low, at->second);
+            if (is_literal(v)) return literal(v);
+            const auto [at, fresh] = names.emplace(v, filled("x$_$", k, names.size()));
+            if (fresh) load(v, l.shape, &l.start, at->second);
             return at->second;
         };
         std::set<ValueId> needed{l.addend};
@@ -228,13 +210,15 @@ private:
         for (ValueId v : chain_.cone) {
             if (!needed.contains(v)) continue;
             std::vector<std::string> in;
-            for (ValueId i : g_.node(v).inputs) in.push_back(is_literal(i) ? literal(i) : name_of_value(i));
+            for (ValueId i : g_.node(v).inputs) in.push_back(name_of_value(i));
             names[v] = code.write(program_of(g_, layouts_, v), in);
         }
-        return is_literal(l.addend) ? literal(l.addend) : name_of_value(l.addend);
+        return name_of_value(l.addend);
     }
+
     const PartChain& chain_;
     Shape shape_;
+    std::vector<std::int64_t> low_, high_;  ///< the box at hand
 };
 
 }  // namespace wengert::detail

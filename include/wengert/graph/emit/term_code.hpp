@@ -17,9 +17,10 @@ template <class A = xsimd::default_arch> inline constexpr bool text_is_fused = L
 /// A statement of a loop's body.
 struct BodyLine {
     std::string text;
-    std::string name;           ///< what it defines
-    std::string function = {};  ///< the element type of the value of a long function, otherwise ""
-    std::string at = {};        ///< the user's line, as a directive
+    std::string name;                     ///< what it defines
+    std::vector<std::string> reads = {};  ///< what else it names
+    std::string function = {};            ///< the element type of the value of a long function, otherwise ""
+    std::string at = {};                  ///< the user's line, as a directive
 };
 
 /// Appends the statement, behind its directive where that has changed.
@@ -153,8 +154,12 @@ private:
                                  names_[i] + " = " + expression + ";\n";
         out_ += line;
         if (!lines_) return;
-        const bool function = is_long(program_->steps()[i].kind) && differentiable(type);
-        lines_->push_back({line, names_[i], function ? c_type(type, dialect_) : "", {}});
+        const TermStep& s = program_->steps()[i];
+        const SilentStep rule = silent_step(program_->steps(), s);
+        lines_->push_back({line, names_[i]});
+        for (const std::int32_t k : {rule ? rule.g : s.a, rule ? rule.r : s.b, rule ? -1 : s.c})
+            if (k >= 0) lines_->back().reads.push_back(names_[static_cast<std::size_t>(k)]);
+        if (is_long(s.kind) && differentiable(type)) lines_->back().function = c_type(type, dialect_);
     }
     std::string vector(DType d) const { return std::string(c_type(d, dialect_)) + "v"; }
     std::string constant(double value, DType type) const

@@ -1,6 +1,7 @@
 // The program of an elementwise operation with the type of every step, and how types and numbers are written in C++.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -143,27 +144,19 @@ private:
         case TermKind::logical_or: return a == DType::boolean && (s.b < 0 || type(s.b) == DType::boolean);
         case TermKind::equal:
         case TermKind::not_equal: return true;
-        case TermKind::negative:
-        case TermKind::square:
-        case TermKind::abs:
-        case TermKind::sign:
-        case TermKind::floor:
-        case TermKind::ceil:
-        case TermKind::round_even:
-        case TermKind::add:
-        case TermKind::subtract:
-        case TermKind::multiply:
-        case TermKind::maximum:
-        case TermKind::minimum: return a != DType::boolean;
-        case TermKind::is_finite:
-        case TermKind::is_nan:
-        case TermKind::less:
-        case TermKind::less_equal:
-        case TermKind::greater:
-        case TermKind::greater_equal: return a != DType::boolean || plain_;
         case TermKind::pow: return differentiable(a) || (a != DType::boolean && plain_);
-        default: return differentiable(a);
+        default: break;
         }
+        const auto among = [&](std::initializer_list<TermKind> kinds) {
+            return std::find(kinds.begin(), kinds.end(), s.kind) != kinds.end();
+        };
+        using enum TermKind;
+        if (among({is_finite, is_nan, less, less_equal, greater, greater_equal}))
+            return a != DType::boolean || plain_;
+        if (among({negative, square, abs, sign, floor, ceil, round_even, add, subtract, multiply, maximum,
+                   minimum}))
+            return a != DType::boolean;
+        return differentiable(a);
     }
 
     TermProgram program_;
