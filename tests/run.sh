@@ -9,7 +9,7 @@ preset=${PRESET:-test} jobs=${JOBS:-2}
 . .ci/cache.sh
 .ci/setup.sh --test
 # A warning fails .ci/run; not the build of somebody whose compiler knows more of them.
-cmake --preset "$preset" -DWENGERT_TESTS_TOGETHER=5 "${launcher[@]}" ${strict:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON} --log-level=WARNING >/dev/null
+cmake --preset "$preset" -DWENGERT_TESTS_TOGETHER=10 "${launcher[@]}" ${strict:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON} --log-level=WARNING >/dev/null
 cmake --build "build/$preset" -j "$jobs" -- -k 0  # all errors at once
 export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1}
 exec ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" "$@"

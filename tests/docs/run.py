@@ -137,12 +137,16 @@ def compile_line(args):
 
 
 def precompile(args):
-    """The library parsed once for all pages. Other compilers than g++ look for no such file, and need none."""
-    header = args.pch / "wengert" / "wengert.hpp.gch"
-    header.parent.mkdir(parents=True, exist_ok=True)
-    header.unlink(missing_ok=True)
-    command = [*compile_line(args), "-x", "c++-header", str(ROOT / "include/wengert/wengert.hpp"), "-o", str(header)]
-    return subprocess.run(command).returncode
+    """The library and scalar code, parsed once for all pages: for a program whose first include is one of them. Other compilers
+    than g++ look for no such file, and need none."""
+    folder, status = args.pch / "wengert", 0
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("wengert.hpp", "scalar.hpp"):
+        made = folder / f"{name}.gch"
+        made.unlink(missing_ok=True)
+        command = [*compile_line(args), "-x", "c++-header", str(ROOT / "include/wengert" / name), "-o", str(made)]
+        status |= subprocess.run(command).returncode
+    return status
 
 
 def compile_and_run(args, name, text):

@@ -1,6 +1,6 @@
 // The seam between freezing and the compiler of graphs: all that a frozen function needs of passes and tiles is one table.
 // The compiler is most of what there is to compile in this library. With WENGERT_COMPILED defined its headers stay out, and
-// one source of the program (CMake's target wengert::compiled has it) includes graph/separate_source.hpp.
+// one source of the program (CMake's target wengert::compiled has it) includes separate_source.hpp.
 #pragma once
 
 #include <optional>

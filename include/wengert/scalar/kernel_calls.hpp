@@ -289,5 +289,10 @@ private:
     std::conditional_t<compiles, WayGraphs<T>, NoWayGraphs> graphs_;
 };
 
+#ifdef WENGERT_COMPILED
+extern template class KernelCalls<float>;
+extern template class KernelCalls<double>;
+#endif
+
 }  // namespace detail
 }  // namespace wengert

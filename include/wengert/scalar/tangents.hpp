@@ -27,18 +27,7 @@ public:
         return dot(place);
     }
     /// All entries so far are dealt with.
-    void advance(ScalarPlace to)
-    {
-        if (base() + dots().size() >= to) return;
-        Tape& tape = stream_.tape();
-        const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(level_));
-        const Restore<int> lowered(tape.lowered, tape.lowered + 1);
-        const Restore<bool> rule(tape.in_rule, true);
-        for (auto i = base() + dots().size(); i < to; ++i) {
-            const Real<double> dot = step(i);
-            dots().push_back({dot.plain(), dot.mark()});
-        }
-    }
+    void advance(ScalarPlace to);
     void set(ScalarPlace place, const Real<double>& dot)
     {
         dots()[place - base()] = {dot.plain(), dot.mark()};
@@ -74,36 +63,15 @@ private:
         const ScalarTangents::Dot& d = t.dots[place - t.base];
         return Real<double>(d.value, d.mark);
     }
-    /// ẏ = Σ ẋ ∂y/∂x. An ẋ of 0 never makes a NaN of an infinite derivative.
-    Real<double> step(ScalarPlace i)
-    {
-        const ScalarEntry e = stream_.entry(i);
-        if (e.op() == ScalarOp::input || (stream_.mask_of(e) & Tape::bit(level_)) == 0) return {};
-        if (e.op() == ScalarOp::link) return dot(e.far);
-        const ScalarPlace segment = stream_.segment_of(i);
-        Real<double> total = along(e, i, segment, e.a());
-        if (e.form() == ScalarForm::both && e.b != e.a()) total += along(e, i, segment, e.b);
-        return total;
-    }
-    Real<double> along(const ScalarEntry& e, ScalarPlace i, ScalarPlace segment, std::uint32_t operand)
-    {
-        const Real<double> g = dot(segment + operand);
-        Real<double> sum;
-        if (!g.is_active() && g.plain() == 0.0) return sum;
-        const auto value = [&](std::uint32_t k) {
-            return Real<double>(stream_.entry(segment + k).value, stream_.mark(segment + k));
-        };
-        const bool guarded = !stream_.tape().allow_nan;
-        pull(e, static_cast<std::uint32_t>(i - segment), g, value,
-             [&](std::uint32_t k, const Real<double>& r) {
-                 if (k != operand || (guarded && g.plain() == 0.0 && !std::isfinite(r.plain()))) return;
-                 sum += r;
-             });
-        return sum;
-    }
+    Real<double> step(ScalarPlace i);
+    Real<double> along(const ScalarEntry& e, ScalarPlace i, ScalarPlace segment, std::uint32_t operand);
 
     ScalarStream& stream_;
     std::size_t level_, at_;
 };
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "tangents_source.hpp"
+#endif
