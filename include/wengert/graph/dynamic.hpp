@@ -108,27 +108,19 @@ inline Parameters fitted_parameters(Affine& affine, const GraphNode& a, const Gr
     return copy.op;
 }
 
-/// The one value of all elements, or nothing.
-template <class T> std::optional<T> splat_of(const Block& b)
+/// Where the elements differ from one trace to the other they are one number, in as many places as the extent says.
+inline Ref<Block> fitted_constant(Affine& affine, const Ref<Block>& a, const Ref<Block>& b)
 {
-    const T* p = b.as<T>();
-    for (std::size_t i = 0; i < b.count; ++i)
-        if (std::memcmp(p + i, p, sizeof(T)) != 0) return {};
-    return b.count ? std::optional<T>(*p) : std::nullopt;
-}
-
-inline Ref<Block> fitted_constant(Affine& affine, const Block& a, const Block& b)
-{
-    if (same_elements(a, b)) return Ref<Block>(const_cast<Block*>(&a));
-    const Shape shape = affine(a.shape, b.shape);
-    Ref<Block> out;
-    with_dtype(a.dtype, [&]<class T>() {
-        const auto x = splat_of<T>(a), y = splat_of<T>(b);
-        affine.fits = affine.fits && x && y;
-        if (!affine.fits) return;
-        out = make_block(a.dtype, shape);
-        std::fill_n(out->template as<T>(), out->count,
-                    static_cast<T>(affine(static_cast<double>(*x), static_cast<double>(*y))));
+    if (same_elements(*a, *b)) return a;
+    const Shape shape = affine(a->shape, b->shape);
+    const Ref<Block> x = only_element(a), y = only_element(b);
+    affine.fits = affine.fits && x && y;
+    if (!affine.fits) return {};
+    Ref<Block> out = make_block(a->dtype, shape);
+    with_dtype(a->dtype, [&]<class T>() {
+        const auto n =
+            affine(static_cast<double>(*x->template as<T>()), static_cast<double>(*y->template as<T>()));
+        std::fill_n(out->template as<T>(), out->count, static_cast<T>(n));
     });
     return out;
 }
@@ -169,7 +161,7 @@ inline std::optional<Graph> graph_for_extent(const Graph& a, std::int64_t first,
         GraphNode c = x;
         c.shape = affine(x.shape, y.shape);
         if (x.kind == Graph::Kind::constant)
-            c.constant = fitted_constant(affine, *x.constant, *y.constant);
+            c.constant = fitted_constant(affine, x.constant, y.constant);
         else if (x.kind == Graph::Kind::operation)
             c.op = fitted_parameters(affine, x, y);
         if (x.kind == Graph::Kind::input)

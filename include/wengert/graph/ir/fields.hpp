@@ -103,4 +103,16 @@ inline bool same_elements(const Block& a, const Block& b)
     return a.count == 0 || std::memcmp(a.data, b.data, a.bytes()) == 0;
 }
 
+/// The one number that a contiguous block consists of, bit by bit, as a block of rank 0; null where it has several, or none.
+inline Ref<Block> only_element(const Ref<Block>& b)
+{
+    const std::size_t size = size_of(b->dtype);
+    if (b->count == 0 || b->strided || std::memcmp(b->data, b->data + size, b->bytes() - size) != 0)
+        return {};
+    if (b->shape.empty()) return b;
+    auto out = make_block(b->dtype, Shape());
+    std::memcpy(out->data, b->data, size);
+    return out;
+}
+
 }  // namespace wengert

@@ -118,29 +118,16 @@ inline ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn)
     return no_value;
 }
 
-/// zero_where_undefined(g, r) = r where g is not 0, r is finite, or r has been through it.
-inline ValueId drop_undefined(Rewrite& r, const GraphNode& n)
+/// Guards show their value where g is not 0, where what may not be finite is, and where the same one has been before:
+/// zero_where_undefined(g, x) = x and silence(x, g) = x; of (v, g, x) and (v, x, g) it is v.
+inline ValueId drop_guard(const Rewrite& r, const GraphNode& n, Fn fn)
 {
-    const ValueId g = n.inputs[0], x = n.inputs[1];
-    const bool again = r.fn_for(n, x) == Fn::zero_where_undefined && r.node(x).inputs[0] == g;
-    return speaks(r, g) || r.facts(x).has(Facts::finite) || again ? instead(r, n, x) : no_value;
-}
-
-/// The same of (h, g, r): h where g is not 0 or r finite, but for its own guard, which is of h against h.
-inline ValueId drop_undefined_pull(Rewrite& r, const GraphNode& n)
-{
-    return speaks(r, n.inputs[1]) || r.facts(n.inputs[2]).has(Facts::finite) ? instead(r, n, n.inputs[0])
-                                                                             : no_value;
-}
-
-/// silence(r, g) = r where g has something to say or r is finite; silence(v, r, g) = v likewise.
-inline ValueId drop_silent(const Rewrite& r, const GraphNode& n)
-{
-    const ValueId v = n.inputs[0], x = n.inputs[n.inputs.size() - 2], g = n.inputs.back();
-    const bool again =
-        v == x && r.fn_for(n, x) == Fn::silence && silences_itself(r.node(x)) && r.node(x).inputs[1] == g;
-    const bool speaking = speaks(r, g) && element_count(r.node(g).shape) > 0;
-    return speaking || r.facts(x).has(Facts::finite) || again ? instead(r, n, v) : no_value;
+    const bool silent = fn == Fn::silence;
+    const std::size_t k = n.inputs.size() - 2;
+    const ValueId g = n.inputs[k + silent], x = n.inputs[k + !silent], v = k ? n.inputs[0] : x;
+    const bool again = v == x && fn != Fn::zero_where_undefined_pull && r.fn_for(n, x) == fn &&
+                       r.node(x).inputs.size() == 2 && r.node(x).inputs[silent] == g;
+    return speaks(r, g) || r.facts(x).has(Facts::finite) || again ? instead(r, n, v) : no_value;
 }
 
 /// Zeros plus g at a place: g put there. 0 + g is g but for −0, so that g + 0 is put there where g can be −0.
@@ -150,7 +137,7 @@ inline ValueId embed_first(Rewrite& r, const GraphNode& n)
     if (!r.is(c, 0) || r.is_minus_zero(c)) return no_value;
     const Embed op{part_of(r.graph(), n)};
     GraphNode e = n;
-    set_move(r, e, Fn::embed, &op, g);
+    turn_into(r, e, Fn::embed, {g}, &op);
     if (!r.facts(g).has(Facts::no_minus_zero)) {
         GraphNode a = n;
         a.shape = op.part.shape;
@@ -189,9 +176,9 @@ inline ValueId gradient_rule(Rewrite& r, GraphNode& n)
     case Fn::guarded_multiply:
     case Fn::guarded_divide:
     case Fn::guarded_square: return unguarded(r, n, fn);
-    case Fn::zero_where_undefined: return drop_undefined(r, n);
-    case Fn::zero_where_undefined_pull: return drop_undefined_pull(r, n);
-    case Fn::silence: return drop_silent(r, n);
+    case Fn::zero_where_undefined:
+    case Fn::zero_where_undefined_pull:
+    case Fn::silence: return drop_guard(r, n, fn);
     case Fn::add_part: return embed_first(r, n);
     case Fn::sum: return sum_of_broadcast(r, n);
     default: return no_value;

@@ -116,21 +116,13 @@ private:
     std::vector<AnyTensor> in_;  ///< of formulas
 };
 
-struct Lowering {
-    template <class T>
-    static AnyTensor of(const Fold& f, const std::vector<AnyTensor>& in, const FoldProgram& p)
-    {
-        return LoweredFold<T>(f, in).run(p).any_unchecked();
-    }
-};
-
 inline ValueId lower_rule(Rewrite& r, GraphNode& n)
 {
     Fold f;
     if (!fold_of(n, f) || !wengert::differentiable(n.dtype) || element_count(n.shape) == 0) return no_value;
     return traced_inside(r, n, [&](const std::vector<AnyTensor>& in) {
         const FoldProgram p = n.primitive->fold->write();
-        return of_real<Lowering>(n.dtype, f, in, p);
+        return with_real(n.dtype, [&]<class T>() { return LoweredFold<T>(f, in).run(p).any_unchecked(); });
     });
 }
 

@@ -85,13 +85,6 @@ inline bool takes_axis(const Selection& s, std::size_t k, std::size_t a)
     return s.from[k] == static_cast<std::int64_t>(a) && s.start[a] == 0 && s.step[k] == 1 &&
            s.shape[k] == s.of[a];
 }
-inline bool selects_everything(const Selection& s)
-{
-    if (!(s.of == s.shape)) return false;
-    for (std::size_t k = 0; k < s.shape.size(); ++k)
-        if (!takes_axis(s, k, k)) return false;
-    return true;
-}
 /// Every element, and nothing but axes of extent 1 is put in or taken out.
 inline bool keeps_elements(const Selection& s)
 {
@@ -108,6 +101,8 @@ inline bool keeps_elements(const Selection& s)
         if (s.of[next] != 1) return false;
     return true;
 }
+/// Every element where it was.
+inline bool selects_everything(const Selection& s) { return s.of == s.shape && keeps_elements(s); }
 /// The result's axes are all of the operand's, in another order.
 inline bool permutes(const Selection& s)
 {

@@ -64,10 +64,7 @@ inline ValueId flag_transposes(Rewrite& r, GraphNode& n)
         r.edited = true;
     }
     if (!r.edited) return no_value;
-    n.primitive = &primitive_of(Fn::product, n.dtype);
-    n.op = keep_parameters(*n.primitive, &op);
-    n.inputs = {in[0], in[1]};
-    return no_value;
+    return turn_into(r, n, Fn::product, {in[0], in[1]}, &op);
 }
 
 /// A product of two matrices that only the node at hand uses, guarded by the zero-cotangent rule or not.
@@ -128,9 +125,7 @@ inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
         if (alpha == no_value) alpha = number_like(r, n, 1);
         const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.silent, m.a, m.b};
         GraphNode y = n;
-        y.primitive = &primitive_of(Fn::product_sum, n.dtype);
-        y.op = keep_parameters(*y.primitive, &op);
-        y.inputs = {c, a, b, alpha};
+        turn_into(r, y, Fn::product_sum, {c, a, b, alpha}, &op);
         return r.add(std::move(y));
     }
     return no_value;

@@ -38,24 +38,6 @@ struct Facts {
 
 namespace detail {
 
-/// A block of one element.
-inline Ref<Block> first_element(const Block& b)
-{
-    auto out = make_block(b.dtype, Shape());
-    std::memcpy(out->data, b.data, size_of(b.dtype));
-    return out;
-}
-
-/// The one number that a contiguous block consists of, or null.
-inline Ref<Block> only_element(const Ref<Block>& b)
-{
-    if (b->count == 0 || b->strided) return {};
-    if (b->count == 1) return b->shape.empty() ? b : first_element(*b);
-    const std::size_t size = size_of(b->dtype);
-    if (std::memcmp(b->data, b->data + size, b->bytes() - size) != 0) return {};
-    return first_element(*b);
-}
-
 /// The number of a block of one element; exact but for large int64.
 inline double number(const Block& b)
 {
@@ -206,7 +188,7 @@ private:
     {
         Facts f;
         if (n.kind == Graph::Kind::constant) {
-            f.one = detail::only_element(n.constant);
+            f.one = only_element(n.constant);
             if (f.one) f.bits = detail::facts_of_number(detail::number(*f.one));
         }
         f.bits |= Facts::row_major;

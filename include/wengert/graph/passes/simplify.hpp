@@ -17,16 +17,6 @@ inline ValueId instead(const Rewrite& r, const GraphNode& n, ValueId x)
     return fits ? x : no_value;
 }
 
-/// n becomes another elementwise operation of the same result; no_value.
-inline ValueId turn_into(Rewrite& r, GraphNode& n, Fn fn, std::vector<ValueId> inputs)
-{
-    n.primitive = &primitive_of(fn, n.dtype);
-    n.inputs = std::move(inputs);
-    n.op = {};
-    r.edited = true;
-    return no_value;
-}
-
 inline ValueId number_like(Rewrite& r, const GraphNode& n, double x)
 {
     auto b = make_block(n.dtype, Shape());
@@ -40,33 +30,29 @@ inline ValueId negated(const Rewrite& r, const GraphNode& n, ValueId v)
     return r.fn_for(n, v) == Fn::negative ? r.node(v).inputs[0] : no_value;
 }
 
-/// x + (−0) = x always, x + 0 = x where x is not −0; x + (−y) = x − y.
-inline ValueId simplify_add(Rewrite& r, GraphNode& n, bool floating)
+/// x + (−0) = x always, x + 0 = x where x is not −0, x − 0 and x − (−0) likewise; x 1 = x / 1 = x.
+inline ValueId drop_neutral(const Rewrite& r, const GraphNode& n, Fn fn, bool floating)
 {
-    for (std::size_t k = 0; k < 2; ++k) {
+    const bool adds = fn == Fn::add, sum = adds || fn == Fn::subtract, either = adds || fn == Fn::multiply;
+    for (std::size_t k = 0; k < (either ? 2U : 1U); ++k) {
         const ValueId x = n.inputs[k], c = n.inputs[1 - k];
-        if (r.is(c, 0) && (!floating || r.is_minus_zero(c) || r.facts(x).has(Facts::no_minus_zero)))
-            if (const ValueId v = instead(r, n, x); v != no_value) return v;
+        if (!r.is(c, sum ? 0 : 1)) continue;
+        if (sum && floating && r.is_minus_zero(c) != adds && !r.facts(x).has(Facts::no_minus_zero)) continue;
+        if (const ValueId v = instead(r, n, x); v != no_value) return v;
     }
-    if (!floating) return no_value;
-    for (const std::size_t k : {std::size_t{1}, std::size_t{0}})
-        if (const ValueId y = negated(r, n, n.inputs[k]); y != no_value)
-            return turn_into(r, n, Fn::subtract, {n.inputs[1 - k], y});
     return no_value;
 }
 
-/// x − 0 = x, x − (−0) = x where x is not −0, −0 − x = −x, x − (−y) = x + y.
-inline ValueId simplify_subtract(Rewrite& r, GraphNode& n, bool floating)
+/// x + (−y) = x − y, −0 − x = −x, x − (−y) = x + y.
+inline ValueId simplify_addition(Rewrite& r, GraphNode& n, Fn fn)
 {
+    const bool adds = fn == Fn::add;
     const ValueId x = n.inputs[0], y = n.inputs[1];
-    if (r.is(y, 0) && (!floating || !r.is_minus_zero(y) || r.facts(x).has(Facts::no_minus_zero)))
-        if (const ValueId v = instead(r, n, x); v != no_value) return v;
-    if (!floating) return no_value;
-    if (r.is_minus_zero(x) && r.node(y).shape == n.shape)
-        turn_into(r, n, Fn::negative, {y});
-    else if (const ValueId z = negated(r, n, y); z != no_value)
-        turn_into(r, n, Fn::add, {x, z});
-    return no_value;
+    if (!adds && r.is_minus_zero(x) && r.node(y).shape == n.shape) return turn_into(r, n, Fn::negative, {y});
+    if (const ValueId z = negated(r, n, y); z != no_value)
+        return turn_into(r, n, adds ? Fn::subtract : Fn::add, {x, z});
+    const ValueId z = adds ? negated(r, n, x) : no_value;
+    return z != no_value ? turn_into(r, n, Fn::subtract, {y, z}) : no_value;
 }
 
 /// (x c) d = x (c d), where that is allowed.
@@ -85,24 +71,6 @@ inline ValueId gather_factors(Rewrite& r, GraphNode& n)
     return no_value;
 }
 
-/// x 1 = x, x (−1) = −x, (−x) (−y) = x y, (−x) c = x (−c).
-inline ValueId simplify_multiply(Rewrite& r, GraphNode& n, bool floating)
-{
-    for (std::size_t k = 0; k < 2; ++k) {
-        const ValueId x = n.inputs[k], c = n.inputs[1 - k];
-        if (r.is(c, 1))
-            if (const ValueId v = instead(r, n, x); v != no_value) return v;
-        if (!floating) continue;
-        if (r.is(c, -1) && r.node(x).shape == n.shape) return turn_into(r, n, Fn::negative, {x});
-        const ValueId y = negated(r, n, x);
-        if (y == no_value) continue;
-        if (const ValueId z = negated(r, n, c); z != no_value) return turn_into(r, n, Fn::multiply, {y, z});
-        if (r.facts(c).one && r.node(c).shape.empty())
-            return turn_into(r, n, Fn::multiply, {y, number_like(r, n, -number(*r.facts(c).one))});
-    }
-    return floating && r.options.allow_reassociation ? gather_factors(r, n) : no_value;
-}
-
 /// Is 1/c exact, so that x / c and x (1/c) are the same real number rounded once?
 inline bool exact_reciprocal(const Block& c)
 {
@@ -112,21 +80,23 @@ inline bool exact_reciprocal(const Block& c)
            std::abs(exponent - 1) <= row_of(c.dtype).exponents;
 }
 
-/// x / 1 = x, x / (−1) = −x, x / 2ᵏ = x 2⁻ᵏ, (−x) / (−y) = x / y.
-inline ValueId simplify_divide(Rewrite& r, GraphNode& n)
+/// x (−1) = x / (−1) = −x, (−x) (−y) = x y, (−x) / (−y) = x / y, (−x) c = x (−c), x / 2ᵏ = x 2⁻ᵏ.
+inline ValueId simplify_product(Rewrite& r, GraphNode& n, Fn fn)
 {
-    const ValueId x = n.inputs[0], c = n.inputs[1];
-    if (r.is(c, 1))
-        if (const ValueId v = instead(r, n, x); v != no_value) return v;
-    const ValueId y = negated(r, n, x), z = negated(r, n, c);
-    if (r.is(c, -1) && r.node(x).shape == n.shape)
-        turn_into(r, n, Fn::negative, {x});
-    else if (y != no_value && z != no_value)
-        turn_into(r, n, Fn::divide, {y, z});
-    else if (r.facts(c).one && r.node(c).shape.empty() && !r.is(c, 0) &&
-             (exact_reciprocal(*r.facts(c).one) || r.options.allow_reassociation))
-        turn_into(r, n, Fn::multiply, {x, number_like(r, n, 1 / number(*r.facts(c).one))});
-    return no_value;
+    const bool product = fn == Fn::multiply;
+    const ValueId both[] = {negated(r, n, n.inputs[0]), negated(r, n, n.inputs[1])};
+    const auto is_number = [&](ValueId c) { return r.facts(c).one && r.node(c).shape.empty(); };
+    for (std::size_t k = 0; k < (product ? 2U : 1U); ++k) {
+        const ValueId x = n.inputs[k], c = n.inputs[1 - k];
+        if (r.is(c, -1) && r.node(x).shape == n.shape) return turn_into(r, n, Fn::negative, {x});
+        if (both[0] != no_value && both[1] != no_value) return turn_into(r, n, fn, {both[0], both[1]});
+        if (product && both[k] != no_value && is_number(c))
+            return turn_into(r, n, fn, {both[k], number_like(r, n, -number(*r.facts(c).one))});
+        if (!product && is_number(c) && !r.is(c, 0) &&
+            (exact_reciprocal(*r.facts(c).one) || r.options.allow_reassociation))
+            return turn_into(r, n, Fn::multiply, {x, number_like(r, n, 1 / number(*r.facts(c).one))});
+    }
+    return product && r.options.allow_reassociation ? gather_factors(r, n) : no_value;
 }
 
 /// where(c, a, a) = a; where(true, a, b) = a.
@@ -171,10 +141,14 @@ inline ValueId simplify_elementwise(Rewrite& r, GraphNode& n, Fn fn)
     const bool floating = wengert::differentiable(n.dtype);
     switch (fn) {
     case Fn::identity: return instead(r, n, n.inputs[0]);
-    case Fn::add: return simplify_add(r, n, floating);
-    case Fn::subtract: return simplify_subtract(r, n, floating);
-    case Fn::multiply: return simplify_multiply(r, n, floating);
-    case Fn::divide: return floating ? simplify_divide(r, n) : no_value;
+    case Fn::add:
+    case Fn::subtract:
+    case Fn::multiply:
+    case Fn::divide: {
+        const ValueId v = drop_neutral(r, n, fn, floating);
+        if (v != no_value || !floating) return v;
+        return fn == Fn::add || fn == Fn::subtract ? simplify_addition(r, n, fn) : simplify_product(r, n, fn);
+    }
     case Fn::negative: return simplify_negative(r, n);
     case Fn::abs:
     case Fn::square: return simplify_even(r, n, fn);

@@ -6,24 +6,24 @@
 
 namespace wengert::passes::detail {
 
-/// n becomes a move of x with these parameters; its shape stays. no_value.
-inline ValueId set_move(Rewrite& r, GraphNode& n, Fn fn, const void* op, ValueId x)
+/// n becomes another operation of the same result; no_value.
+inline ValueId turn_into(Rewrite& r, GraphNode& n, Fn fn, ValueList inputs, const void* op = nullptr)
 {
     n.primitive = &primitive_of(fn, n.dtype);
     n.op = keep_parameters(*n.primitive, op);
-    n.inputs = {x};
+    n.inputs = std::move(inputs);
     r.edited = true;
     return no_value;
 }
 inline ValueId make_reshape(Rewrite& r, GraphNode& n, ValueId x)
 {
     const Reshape op{n.shape, r.node(x).shape};
-    return set_move(r, n, Fn::reshape, &op, x);
+    return turn_into(r, n, Fn::reshape, {x}, &op);
 }
 inline ValueId make_broadcast(Rewrite& r, GraphNode& n, ValueId x)
 {
     const BroadcastTo op{n.shape, r.node(x).shape};
-    return set_move(r, n, Fn::broadcast_to, &op, x);
+    return turn_into(r, n, Fn::broadcast_to, {x}, &op);
 }
 
 /// Does fn show the elements of its operand in their order?
@@ -67,7 +67,7 @@ inline ValueId simplify_transpose(Rewrite& r, GraphNode& n)
     const Extents outer = part_of(r.graph(), n).from, inner = part_of(r.graph(), r.node(x)).from;
     Transpose both{Axes::filled(outer.size())};
     for (std::size_t k = 0; k < outer.size(); ++k) both.perm[k] = inner[static_cast<std::size_t>(outer[k])];
-    return set_move(r, n, Fn::transpose, &both, r.node(x).inputs[0]);
+    return turn_into(r, n, Fn::transpose, {r.node(x).inputs[0]}, &both);
 }
 
 /// Axes of extent 1 in front change nothing for what is broadcast.
@@ -103,7 +103,7 @@ inline ValueId simplify_select(Rewrite& r, GraphNode& n)
         both.step.push_back(fresh ? 0 : outer.step[k] * inner.step[axis]);
     }
     const Select op{std::move(both)};
-    return set_move(r, n, Fn::select, &op, r.node(x).inputs[0]);
+    return turn_into(r, n, Fn::select, {r.node(x).inputs[0]}, &op);
 }
 
 /// A sum over axes of extent 1 is its operand: sums of one number are not begun with 0.
