@@ -1,4 +1,4 @@
-// Formulas of folds as text: an expression where they are one operation, otherwise a call of a function that is written once.
+// Formulas of folds as text: calls of functions that are each written once.
 #pragma once
 
 #include "../ir/fold_of.hpp"
@@ -26,21 +26,12 @@ protected:
             const std::string number = literal_text(p.step(p.root()).value, state_type_);
             return vectors() && !numbers ? "K<X>(" + number + ")" : number;
         }
+        if (p.step(p.root()).kind == TermKind::input) return in[static_cast<std::size_t>(p.step(p.root()).a)];
         const std::vector<bool> live = TermCode::operations(p);
         bool functions = false;
         for (std::size_t k = 0; k < live.size(); ++k) functions |= live[k] && !of_numbers(p.steps()[k].kind);
         const bool split = vectors() && numbers && functions;
-        const bool lanes = vectors() && (!numbers || split);
-        std::vector<std::string> names(in.begin(), in.end());
-        for (std::string& x : names)
-            if (x.find(" ") != x.npos) x = "(" + x + ")";
-        if (std::count(live.begin(), live.end(), true) <= 1 && !split &&
-            (lanes ? !has_constants(p, live) : !TermCode::repeats(p.step(p.root()).kind))) {
-            std::string unused;
-            return lanes ? TermCode(unused).expression_of(p, names)
-                         : TermCode(unused, {}, w_.prefix, w_.module.helpers).expression_of(p, names);
-        }
-        return called(p, in, lanes, split);
+        return called(p, in, vectors() && (!numbers || split), split);
     }
 
     std::array<DType, FoldInput::count> types_{};
@@ -53,14 +44,6 @@ private:
         return k == TermKind::negative || k == TermKind::square || k == TermKind::where ||
                k == TermKind::is_finite || k == TermKind::is_nan || k == TermKind::logical_not ||
                (k >= TermKind::add && k <= TermKind::minimum);
-    }
-    static bool has_constants(const TypedProgram& p, const std::vector<bool>& live)
-    {
-        if (!live[static_cast<std::size_t>(p.root())]) return false;
-        const TermStep& s = p.step(p.root());
-        for (const std::int32_t k : {s.a, s.b, s.c})
-            if (k >= 0 && p.is_constant(k)) return true;
-        return false;
     }
     /// `split`: a number is put into lanes, and taken from them.
     std::string called(const TypedProgram& p, const FoldInputs& in, bool lanes, bool split)

@@ -126,24 +126,6 @@ public:
         std::set<std::string> none;
         return TermCode(unused, {}, {}, none).spelled(kind, 0, {a, b, {}}, type);
     }
-    /// Has its text over numbers an operand in two places?
-    static bool repeats(TermKind kind)
-    {
-        for (const Spelling& s : spellings)
-            if (s.kind == kind && s.numbers) return std::ranges::count(std::string_view(s.numbers), 'A') > 1;
-        return false;
-    }
-    /// The result as one expression, of no more than one operation.
-    std::string expression_of(const TypedProgram& p, const std::vector<std::string>& in)
-    {
-        program_ = &p;
-        names_.assign(p.steps().size(), {});
-        for (std::size_t i = 0; i < names_.size(); ++i)
-            if (p.steps()[i].kind == TermKind::input)
-                names_[i] = in[static_cast<std::size_t>(p.steps()[i].a)];
-        return operations(p)[static_cast<std::size_t>(p.root())] ? expression(p.step(p.root()))
-                                                                 : operand(p.root(), p.type(p.root()));
-    }
 
 private:
     void define(std::size_t i, const std::string& expression)
