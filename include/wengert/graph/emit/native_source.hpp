@@ -1,6 +1,9 @@
 // The backend `native`, behind native.hpp: plans as the default executor does, loops as text.
 #pragma once
 
+#include <iterator>
+#include <sstream>
+
 #include "native.hpp"
 #include "../../base/compiler/shared_object.hpp"
 #include "../tile/compile.hpp"
@@ -51,24 +54,11 @@ private:
 inline std::vector<std::string> native_flags(const Compiler& compiler)
 {
     // the first: the compiler's command may come with such options, from the environment
-    std::vector<std::string> flags = {"-fno-fast-math",
-                                      "-fno-unsafe-math-optimizations",
-                                      "-fno-associative-math",
-                                      "-fno-reciprocal-math",
-                                      "-fsigned-zeros",
-                                      "-fno-finite-math-only",
-                                      "-std=c++17",
-                                      "-O2",
-                                      "-march=native",
-                                      "-ffp-contract=off",
-                                      "-fno-math-errno",
-                                      "-fno-trapping-math",
-                                      "-fwrapv",
-                                      "-fno-strict-aliasing",
-                                      "-g1",
-                                      "-w",
-                                      "-shared",
-                                      "-fPIC"};
+    std::istringstream words(
+        "-fno-fast-math -fno-unsafe-math-optimizations -fno-associative-math -fno-reciprocal-math "
+        "-fsigned-zeros -fno-finite-math-only -std=c++17 -O2 -march=native -ffp-contract=off "
+        "-fno-math-errno -fno-trapping-math -fwrapv -fno-strict-aliasing -g1 -w -shared -fPIC");
+    std::vector<std::string> flags{std::istream_iterator<std::string>(words), {}};
     if (compiler.identity.find("clang") == std::string::npos) flags.emplace_back("-Wno-psabi");
     return flags;
 }
