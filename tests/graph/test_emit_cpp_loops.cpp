@@ -8,6 +8,7 @@
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/pairs.hpp>
 #include <wengert/ops/reductions.hpp>
+#include <wengert/ops/shape.hpp>
 #include <wengert/ops/trigonometry.hpp>
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/derivatives.hpp>
@@ -133,6 +134,16 @@ TEST_CASE("loops over a known number of steps, and their derivatives", "[emit]")
     list.push_back(gradient<double>(
         "recurrent", {numbers<double>({7, 2, 3}, 1), numbers<double>({3, 3}, 2), numbers<double>({2, 3}, 3)},
         recurrent));
+    list.push_back(program<double>(
+        "turned", {numbers<double>({2, 7}, 1), numbers<double>({2, 3}, 2)},
+        [](const std::vector<D>& w, const auto& out) {  // views in another order than their elements
+            const auto step = [&](const D& state, const D& x) {
+                const D next = 0.5 * state + x(0) - x(1);
+                return std::pair(next, sum(next));
+            };
+            const auto [end, path] = scan(step, transpose(w[1]), transpose(w[0]));
+            out(end), out(path);
+        }));
     list.push_back(program<double>("mixed", {numbers<double>({5}, 1)},
                                    [](const std::vector<D>& w, const auto& out) { mixed(w, out); }));
     list.push_back(

@@ -1,77 +1,159 @@
 // How loops and branches run on a device: steps that the host asks for one after the other, or nodes of what is written down.
 #pragma once
 
+#include "../graph/loops/loop_course.hpp"
 #include "loops.hpp"
 
 namespace wengert::detail::gpu {
 
-/// The derivative of a scan with memory for few of its states (graph/loops/loop_course.hpp): others are made again.
-class DeviceLoop::DevicePull {
+/// One run of its steps (graph/loops/loop_course.hpp), which are asked for one after the other.
+class DeviceLoop::Run {
 public:
-    DevicePull(DeviceLoop& loop, const Blocks& in)
-        : loop_(loop), p_(loop.p_), in_(in), at_(p_, in.size()), carried_(LoopPlans::carried(p_))
-    {}
-    void run()
+    Run(DeviceLoop& loop, const Blocks& in) : p_(loop.p_), loop_(loop), in_(in), at_(p_, in.size()) {}
+
+protected:
+    /// A graph that runs again and again: what it hands on, what it is shown next, the operands of which it gets a row.
+    struct Body {
+        Executable& run;
+        const Graph& graph;
+        Blocks states, before = {};
+        std::vector<std::size_t> rows = {};
+    };
+
+    Body body()
     {
-        g_ = loop_.cotangents(in_, -0.0);
-        std::size_t kept = 0;
-        for (const LoopSpan& part :
-             schedule({0, static_cast<std::uint64_t>(p_.steps), static_cast<std::uint64_t>(p_.snapshots)}))
-            waiting_.push_back({part, state(kept++)});
-        while (!waiting_.empty()) {
-            Waiting last = std::move(waiting_.back());
-            waiting_.pop_back();
-            const std::vector<LoopSpan> parts = schedule(last.steps);
-            for (std::size_t k = 0; k + 1 < parts.size(); ++k) {
-                waiting_.push_back({parts[k], last.state});
-                for (std::uint64_t step = parts[k].begin; step < parts[k].end; ++step)
-                    advance(last.state, loop_.slice(step));
-            }
-            pull(last.state, loop_.slice(parts.back().begin));
+        if (p_.kind == Kind::scan && p_.snapshots) parts_ = parts_of(p_);
+        return {*loop_.body_, *p_.body, some(in_, 0, p_.states), {}, all_of(p_.states, p_.states + p_.xs)};
+    }
+    /// With the cotangents of states, and sums of which there is nothing yet: one that begins with -0 has the bits of one that
+    /// begins with its first term.
+    Body pull()
+    {
+        const std::size_t states = p_.active_states.size(), given = at_.cotangents + states;
+        Body b{*loop_.pull_,
+               *p_.pull,
+               some(in_, at_.cotangents, states),
+               {},
+               all_of(p_.states, p_.states + p_.xs)};
+        for (std::size_t k = given; k < in_.size(); ++k) b.rows.push_back(k);
+        for (std::size_t i = states; i < LoopPlans::carried(p_); ++i) {
+            const GraphNode& like = b.graph.node(b.graph.inputs()[i]);
+            b.states.push_back(make_elsewhere(current_thread(), loop_.device_, like.dtype, like.shape,
+                                              element_count(like.shape)));
+            with_real(like.dtype, [&]<class T>() {
+                const T nothing = p_.kind == Kind::while_pull && history_.empty() ? T(0) : T(-0.0);
+                device_table(loop_.device_).fill(*b.states[i], &nothing);
+            });
         }
-        for (std::size_t i = 0; i < carried_; ++i) loop_.put(g_[i], i);
+        return b;
+    }
+    Body test() { return {*loop_.other_, *p_.other, {}}; }
+    void step(Body& b, std::uint64_t step = 0)
+    {
+        const auto k =
+            static_cast<std::size_t>(p_.backwards ? static_cast<std::uint64_t>(p_.steps) - 1 - step : step);
+        const std::size_t carried = b.states.size();
+        make(b, k);
+        const bool keeps = row_ + 1 < parts_.size() && parts_[row_ + 1].begin == step;
+        for (std::size_t j = carried; j < out_.size(); ++j) {
+            if (p_.results[j].shape[0] == p_.steps)
+                loop_.put(out_[j], j, k);
+            else if (keeps)
+                loop_.put(out_[j], j, row_);
+        }
+        row_ += keeps;
+        b.states = some(out_, 0, carried);
+    }
+    void branch()
+    {
+        Body b{loop_.truth(*in_[0]) ? *loop_.body_ : *loop_.other_, *p_.body, {}};
+        make(b);
+        for (std::size_t k = 0; k < p_.results.size(); ++k) loop_.put(out_[k], k);
+    }
+    void put_carried(const Body& b) const
+    {
+        for (std::size_t i = 0; i < b.states.size(); ++i) loop_.put(b.states[i], i);
     }
 
+    template <class F> static void each_step(std::int64_t first, std::int64_t last, const F& f)
+    {
+        for (std::int64_t step = first; step < last && f(static_cast<std::uint64_t>(step)); ++step) {}
+    }
+    template <class F> static void forever(const F& f)
+    {
+        while (f()) {}
+    }
+    bool goes_on(const Body& b) const
+    {
+        return p_.guard == LoopParameters::npos || loop_.truth(*b.states[p_.guard]);
+    }
+    bool holds(Body& test, const Body& body)
+    {
+        test.before = body.states;
+        make(test);
+        return loop_.truth(*out_[0]);
+    }
+
+    void remember(const Body& body) { history_.push_back(body.states); }
+    /// The last states first.
+    template <class F> void each_remembered(Body& pull, const F& f)
+    {
+        for (; !history_.empty(); history_.pop_back()) {
+            pull.before = history_.back();
+            f();
+        }
+    }
+    /// What waits are steps that are still to be reversed, and the state before them.
+    template <class Again, class Back>
+    void each_part(Body& body, Body& pull, const Again& again, const Back& back)
+    {
+        std::vector<std::pair<LoopSpan, Blocks>> waiting;
+        for (const LoopSpan& part : parts_of(p_)) {
+            waiting.emplace_back(part, some(in_, 0, p_.states));
+            for (std::size_t i = 0; i < p_.states && waiting.size() > 1; ++i)
+                waiting.back().second[i] = row(in_[at_.kept + i], in_[i]->shape, waiting.size() - 2);
+        }
+        while (!waiting.empty()) {
+            const std::vector<LoopSpan> cut = schedule(waiting.back().first);
+            body.states = std::move(waiting.back().second);
+            waiting.pop_back();
+            for (std::size_t k = 0; k + 1 < cut.size(); ++k) {
+                waiting.emplace_back(cut[k], body.states);
+                again(static_cast<std::int64_t>(cut[k].begin), static_cast<std::int64_t>(cut[k].end));
+            }
+            pull.before = std::move(body.states);
+            back(cut.back().begin);
+        }
+    }
+    static void end() {}
+
+    const LoopParameters& p_;
+
 private:
-    /// Steps that are still to be reversed, and the state before them.
-    struct Waiting {
-        LoopSpan steps;
-        Blocks state;
-    };
-    /// 0 the initial one, then those of the pass forward.
-    Blocks state(std::size_t k) const
+    /// Row k, of that shape.
+    static Ref<Block> row(const Ref<Block>& of, const Shape& one, std::size_t k)
     {
-        Blocks s = some(in_, 0, p_.states);
-        for (std::size_t i = 0; i < p_.states && k > 0; ++i)
-            s[i] = row(in_[at_.kept + i], in_[i]->shape, k - 1);
-        return s;
+        return make_view(of, one, nullptr, static_cast<std::int64_t>(k * element_count(one)));
     }
-    void advance(Blocks& state, std::size_t k)
+    /// out_: what the graph makes of its states, of what it is shown, of rows `k` and of the constants.
+    void make(Body& b, std::size_t k = 0)
     {
-        add_rows(state, *p_.body, in_, p_.states, p_.states + p_.xs, k);
-        append(state, in_, at_.constant, at_.constants);
-        loop_.body_->run(state, out_);
-        state = some(out_, 0, p_.states);
-    }
-    /// One step back.
-    void pull(const Blocks& state, std::size_t k)
-    {
-        append(g_, state, 0, p_.states);
-        add_rows(g_, *p_.pull, in_, p_.states, p_.states + p_.xs, k);
-        add_rows(g_, *p_.pull, in_, at_.cotangents + p_.active_states.size(), in_.size(), k);
-        append(g_, in_, at_.constant, at_.constants);
-        loop_.pull_->run(g_, out_);
-        for (std::size_t j = carried_; j < out_.size(); ++j) loop_.put(out_[j], j, k);
-        g_ = some(out_, 0, carried_);
+        Blocks x = std::move(b.states);
+        x.insert(x.end(), b.before.begin(), b.before.end());
+        for (const std::size_t operand : b.rows)
+            x.push_back(row(in_[operand], b.graph.node(b.graph.inputs()[x.size()]).shape, k));
+        const Blocks constants = some(in_, at_.constant, at_.constants);
+        x.insert(x.end(), constants.begin(), constants.end());
+        b.run.run(x, out_);
     }
 
     DeviceLoop& loop_;
-    const LoopParameters& p_;
     const Blocks& in_;
     LoopOperands at_;
-    std::size_t carried_;
-    Blocks g_, out_;
-    std::vector<Waiting> waiting_;
+    Blocks out_;
+    std::vector<LoopSpan> parts_;  ///< of a scan that keeps the states before them
+    std::size_t row_ = 0;          ///< how many of these are kept
+    std::vector<Blocks> history_;
 };
 
 inline Ref<Block> DeviceLoop::run(std::vector<Ref<Block>> in)
@@ -86,13 +168,7 @@ inline Ref<Block> DeviceLoop::run(std::vector<Ref<Block>> in)
         p_.kind == Kind::cond ? write_branch(gpu, in) : write_repeat(gpu, in);
         return std::move(packed_);
     }
-    switch (p_.kind) {
-    case Kind::scan: scan(in); break;
-    case Kind::while_loop: repeat(in); break;
-    case Kind::cond: branch(in); break;
-    case Kind::while_pull: pull_back(in); break;
-    case Kind::scan_pull: DevicePull(*this, in).run(); break;
-    }
+    LoopCourse<Run>(*this, in).go();
     return std::move(packed_);
 }
 

@@ -74,7 +74,7 @@ public:
 
 private:
     using Blocks = std::vector<Ref<Block>>;
-    class DevicePull;
+    class Run;
 
     /// Does it call code of the user's, which is given tensors that lie where the arguments do?
     static bool foreign(const Graph& g)
@@ -96,10 +96,6 @@ private:
     }
     static DeviceGraph& part(const std::unique_ptr<Executable>& g) { return dynamic_cast<DeviceGraph&>(*g); }
     bool truth(const Block& b) const { return host_element<bool>(b); }
-    bool stopped(const Blocks& states) const
-    {
-        return p_.guard != LoopParameters::npos && !truth(*states[p_.guard]);
-    }
     /// Writes a result, or row k of one.
     void put(const Ref<Block>& from, std::size_t result, std::size_t k = 0) const
     {
@@ -109,120 +105,10 @@ private:
         device_table(device_).copy(
             *from, *make_borrowed_elsewhere(device_, r.dtype, from->shape, to + k * from->bytes()));
     }
-    std::size_t slice(std::size_t step) const
-    {
-        return p_.backwards ? static_cast<std::size_t>(p_.steps) - 1 - step : step;
-    }
-    /// Row k, of that shape.
-    static Ref<Block> row(const Ref<Block>& of, const Shape& one, std::size_t k)
-    {
-        return make_view(of, one, nullptr, static_cast<std::int64_t>(k * element_count(one)));
-    }
-    /// Operands `first` to `last` as inputs of a step, from input `to` on: their rows.
-    static void add_rows(Blocks& x, const Graph& g, const Blocks& in, std::size_t first, std::size_t last,
-                         std::size_t k)
-    {
-        for (std::size_t i = first; i < last; ++i)
-            x.push_back(row(in[i], g.node(g.inputs()[x.size()]).shape, k));
-    }
-    /// A sum that begins with -0 has the bits of one that begins with its first term.
-    Ref<Block> sum_of_nothing(const GraphNode& like, double v) const
-    {
-        Ref<Block> b =
-            make_elsewhere(current_thread(), device_, like.dtype, like.shape, element_count(like.shape));
-        with_real(like.dtype, [&]<class T>() {
-            const T x = static_cast<T>(v);
-            device_table(device_).fill(*b, &x);
-        });
-        return b;
-    }
-    static void append(Blocks& to, const Blocks& from, std::size_t first, std::size_t n)
-    {
-        const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
-        to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(n));
-    }
     static Blocks some(const Blocks& of, std::size_t first, std::size_t n)
     {
-        Blocks x;
-        append(x, of, first, n);
-        return x;
-    }
-    /// The cotangents of states, and sums of which there is nothing yet.
-    Blocks cotangents(const Blocks& in, double nothing) const
-    {
-        const std::size_t states = p_.active_states.size();
-        Blocks g = some(in, LoopOperands(p_, in.size()).cotangents, states);
-        for (std::size_t i = states; i < LoopPlans::carried(p_); ++i)
-            g.push_back(sum_of_nothing(p_.pull->node(p_.pull->inputs()[i]), nothing));
-        return g;
-    }
-
-    void scan(Blocks& in)
-    {
-        const auto steps = static_cast<std::size_t>(p_.steps);
-        const LoopOperands at(p_, in.size());
-        std::vector<LoopSpan> parts;
-        if (p_.snapshots) parts = schedule({0, steps, static_cast<std::uint64_t>(p_.snapshots)});
-        std::size_t kept = 0;
-        Blocks states = some(in, 0, p_.states), out;
-        for (std::size_t step = 0; step < steps; ++step) {
-            const std::size_t k = slice(step);
-            Blocks x = std::move(states);
-            add_rows(x, *p_.body, in, p_.states, p_.states + p_.xs, k);
-            append(x, in, at.constant, at.constants);
-            body_->run(x, out);
-            const bool keeps = kept + 1 < parts.size() && parts[kept + 1].begin == step;
-            for (std::size_t j = p_.states; j < out.size(); ++j) {
-                if (p_.results[j].shape[0] == p_.steps)
-                    put(out[j], j, k);
-                else if (keeps)
-                    put(out[j], j, kept);
-            }
-            kept += keeps;
-            states = some(out, 0, p_.states);
-            if (stopped(states)) break;
-        }
-        for (std::size_t i = 0; i < p_.states; ++i) put(states[i], i);
-    }
-    /// `history`: the states before each step, and no results.
-    void repeat(Blocks& in, std::vector<Blocks>* history = nullptr)
-    {
-        Blocks out;
-        for (;;) {
-            Blocks x = in;
-            other_->run(x, out);
-            if (!truth(*out[0])) break;
-            x = in;
-            if (history) history->push_back(some(in, 0, p_.states));
-            body_->run(x, out);
-            std::copy_n(out.begin(), p_.states, in.begin());
-            if (stopped(in)) break;
-        }
-        for (std::size_t i = 0; i < p_.states && !history; ++i) put(in[i], i);
-    }
-    /// The derivative of a while_loop: forwards with all states kept, then back.
-    void pull_back(Blocks& in)
-    {
-        const LoopOperands at(p_, in.size());
-        Blocks forward = some(in, 0, at.cotangents), out;
-        std::vector<Blocks> history;
-        repeat(forward, &history);
-        Blocks g = cotangents(in, history.empty() ? 0.0 : -0.0);
-        for (; !history.empty(); history.pop_back()) {
-            append(g, history.back(), 0, p_.states);
-            append(g, in, at.constant, at.constants);
-            pull_->run(g, out);
-            g = some(out, 0, LoopPlans::carried(p_));
-        }
-        for (std::size_t i = 0; i < g.size(); ++i) put(g[i], i);
-    }
-    void branch(Blocks& in)
-    {
-        const bool taken = truth(*in[0]);
-        in.erase(in.begin());
-        Blocks out;
-        (taken ? body_ : other_)->run(in, out);
-        for (std::size_t k = 0; k < p_.results.size(); ++k) put(out[k], k);
+        const auto begin = of.begin() + static_cast<std::ptrdiff_t>(first);
+        return {begin, begin + static_cast<std::ptrdiff_t>(n)};
     }
 
     // in what is written down (loop_runs.hpp)

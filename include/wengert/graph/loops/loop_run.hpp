@@ -21,46 +21,14 @@ public:
     Ref<Block> result() { return std::move(packed_); }
 
 protected:
-    /// Outputs that are rows of results. What shows an input is written before the step.
-    class Rows {
-    public:
-        /// Those from `first` on whose results have `rows` rows.
-        void add(const LoopRun& run, const BodyPlan& plan, std::size_t first, std::int64_t rows)
-        {
-            packed_ = run.p_.dtype;
-            for (std::size_t j = first; j < run.p_.results.size(); ++j) {
-                const LoopParameters::Result& r = run.p_.results[j];
-                if (r.shape[0] != rows || !r.wanted()) continue;
-                const Block& one = plan.output(j);
-                const std::size_t stride = differentiable(one.dtype) ? one.count * run.unit_ : one.bytes();
-                (plan.known_before(j) ? early_ : late_)
-                    .push_back({&one, run.place(r), stride, !one.strided && stride == one.bytes()});
-            }
-        }
-        void before(std::size_t k) const { put(early_, k); }
-        void after(std::size_t k) const { put(late_, k); }
-
-    private:
-        struct Stacked {
-            const Block* from;
-            std::byte* to;
-            std::size_t stride;  ///< bytes from one row to the next one
-            bool plain;          ///< the same bytes in the same order
-        };
-        void put(const std::vector<Stacked>& which, std::size_t k) const
-        {
-            for (const Stacked& s : which) {
-                std::byte* const to = s.to + k * s.stride;
-                if (s.plain && s.stride == 8)
-                    std::memcpy(to, s.from->data, 8);
-                else if (s.plain)
-                    std::memcpy(to, s.from->data, s.stride);
-                else
-                    pack_result(*s.from, to, packed_);
-            }
-        }
-        DType packed_{};
-        std::vector<Stacked> early_, late_;
+    /// An output that is a row of a result.
+    struct Row {
+        const Block* from;
+        std::byte* to;
+        std::size_t stride;  ///< bytes from one row to the next one
+        bool plain;          ///< the same bytes in the same order
+        bool early;          ///< it shows an input, so that it is written before the step
+        bool kept;           ///< of some steps only
     };
     /// An input that shows a row of an operand.
     struct Slice {
@@ -73,18 +41,15 @@ protected:
         BodyPlan& plan;
         std::size_t carried = 0;
         std::vector<Slice> slices = {};
-        Rows all = {}, kept = {};  ///< kept: before some steps only
+        std::vector<Row> rows = {};
     };
 
     /// Its states are the first operands.
     Body body()
     {
         Body b{*plans_.body, p_.states};
-        if (p_.kind == Kind::scan) b.all.add(*this, b.plan, p_.states, p_.steps);
-        if (p_.kind == Kind::scan && p_.snapshots) {
-            b.kept.add(*this, b.plan, p_.states, p_.snapshots);
-            parts_ = parts_of(p_);
-        }
+        if (p_.kind == Kind::scan) add_rows(b);
+        if (p_.kind == Kind::scan && p_.snapshots) parts_ = parts_of(p_);
         for (std::size_t i = 0; i < p_.states; ++i) b.plan.load(i, in_[i]->data);
         add_slices(b, p_.states, p_.states, p_.xs);
         begin(b.plan, p_.states + p_.xs);
@@ -98,7 +63,7 @@ protected:
         const std::size_t states = p_.active_states.size(), shown = b.carried + p_.states,
                           given = LoopPlans::given(p_);
         const double nothing = p_.kind == Kind::while_pull && history_.empty() ? 0.0 : -0.0;
-        b.all.add(*this, b.plan, b.carried, p_.steps);
+        add_rows(b);
         for (std::size_t i = 0; i < states; ++i) b.plan.load(i, in_[at_.cotangents + i]->data);
         for (std::size_t i = states; i < b.carried; ++i)
             with_real(b.plan.input(i).dtype, [&]<class T>() {
@@ -120,11 +85,10 @@ protected:
         const std::size_t k = slice(step);
         const bool keeps = row_ + 1 < parts_.size() && parts_[row_ + 1].begin == step;
         for (const Slice& s : b.slices) b.plan.bind(s.input, s.first + k * s.stride);
-        b.all.before(k);
-        if (keeps) b.kept.before(row_);
+        put_rows(b, true, k, keeps);
         b.plan.run();
-        b.all.after(k);
-        if (keeps) b.kept.after(row_++);
+        put_rows(b, false, k, keeps);
+        row_ += keeps;
         b.plan.advance();
     }
     void branch()
@@ -235,6 +199,32 @@ private:
     {
         for (std::size_t i = 0; i < n; ++i)
             b.slices.push_back({to + i, in_[first + i]->data, b.plan.input(to + i).bytes()});
+    }
+    /// The results behind those that are carried, where they are stacked.
+    void add_rows(Body& b) const
+    {
+        for (std::size_t j = b.carried; j < p_.results.size(); ++j) {
+            const LoopParameters::Result& r = p_.results[j];
+            const bool all = r.shape[0] == p_.steps;
+            if (!r.wanted() || !(all || r.shape[0] == p_.snapshots)) continue;
+            const Block& one = b.plan.output(j);
+            const std::size_t stride = differentiable(one.dtype) ? one.count * unit_ : one.bytes();
+            b.rows.push_back({&one, place(r), stride, !one.strided && stride == one.bytes(),
+                              b.plan.known_before(j), !all});
+        }
+    }
+    void put_rows(const Body& b, bool early, std::size_t k, bool keeps) const
+    {
+        for (const Row& row : b.rows) {
+            if (row.early != early || (row.kept && !keeps)) continue;
+            std::byte* const to = row.to + (row.kept ? row_ : k) * row.stride;
+            if (row.plain && row.stride == 8)
+                std::memcpy(to, row.from->data, 8);
+            else if (row.plain)
+                std::memcpy(to, row.from->data, row.stride);
+            else
+                pack_result(*row.from, to, p_.dtype);
+        }
     }
     /// The slice of xs and of stacked results that a step of a scan, counted as it runs, has to do with.
     std::size_t slice(std::uint64_t step) const
