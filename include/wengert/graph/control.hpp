@@ -10,10 +10,22 @@ namespace wengert {
 
 namespace detail {
 
+/// What a step calls: body(state, x), or body(state) where there are only steps.
+template <class Body> struct ScanCall {
+    Body body;
+    template <class State, class X> auto operator()(const State& state, const X& x) const
+    {
+        if constexpr (std::is_same_v<X, std::tuple<>>)
+            return body(state);
+        else
+            return body(state, x);
+    }
+};
+
 /// `bounded`: the call may outlive this one, as steps are made again when they are swept.
 template <bool bounded, class Call, class State, class Xs>
-auto scan_with(Call call, State state, const Xs& xs, std::int64_t steps, const ScanOptions& options,
-               const Site& at)
+auto scan_slices(Call call, State state, const Xs& xs, std::int64_t steps, const ScanOptions& options,
+                 const Site& at)
 {
     using Y = typename ScanTypes<Call, State, Xs>::Y;
     if (options.report) *options.report = plan_of(steps, options);
@@ -26,68 +38,44 @@ auto scan_with(Call call, State state, const Xs& xs, std::int64_t steps, const S
     return scan_eagerly<Y>(call, std::move(state), xs, steps, at);
 }
 
-template <class Xs> decltype(auto) slices(const Xs& xs)
+/// Over slices of xs, or for as many steps.
+template <bool bounded, class Call, class State, class Xs>
+auto scan_over(Call call, const State& state, const Xs& xs, const ScanOptions& options, const Site& at)
 {
-    static_assert(tree::contains_leaf<Argument<Xs>>,
-                  "wengert: scan: xs hold no tensors; give a number of steps instead");
-    return argument(xs);
-}
-inline void check_steps(std::int64_t steps, const Site& at)
-{
-    if (steps < 0) fail<ShapeError>("scan", "a loop cannot have " + std::to_string(steps) + " steps", at);
+    if constexpr (std::is_arithmetic_v<Xs>) {
+        const auto steps = static_cast<std::int64_t>(xs);
+        if (steps < 0) fail<ShapeError>("scan", "a loop cannot have " + std::to_string(steps) + " steps", at);
+        return scan_slices<bounded>(std::move(call), Argument<State>(argument(state)), std::tuple<>(), steps,
+                                    options, at);
+    } else {
+        static_assert(tree::contains_leaf<Argument<Xs>>,
+                      "wengert: scan: xs hold no tensors; give a number of steps instead");
+        const Argument<Xs>& slices = argument(xs);
+        return scan_slices<bounded>(std::move(call), Argument<State>(argument(state)), slices,
+                                    steps_of(leaves_of(slices), at), options, at);
+    }
 }
 
 }  // namespace detail
 
 /// body(state, x) -> (state, y) for each slice x of xs along axis 0: (final state, all y stacked along a new axis 0). State, xs
-/// and y are tensors or any structs, tuples, vectors of them; shapes stay the same from step to step. Where there are no
-/// steps the body is called once with zeros, to know the shape of y. Inside of freeze the loop is one node of the graph.
-/// Throws ShapeError.
+/// and y are tensors or any structs, tuples, vectors of them; shapes stay the same from step to step. With a number of steps in
+/// place of xs, body(state) -> (state, y). Where there are no steps the body is called once with zeros, to know the shape of y.
+/// Inside of freeze the loop is one node of the graph. Throws ShapeError, also for a negative number of steps.
 template <class Body, class State, class Xs>
-    requires(!std::is_arithmetic_v<Xs>)
 auto scan(Body&& body, const State& state, const Xs& xs, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    using X = detail::Argument<Xs>;
-    const X& slices = detail::slices(xs);
-    return detail::scan_with<false>([&](const auto& s, const X& x) { return body(s, x); },
-                                    detail::Argument<State>(detail::argument(state)), slices,
-                                    detail::steps_of(detail::tensors_of(slices), at), {}, at);
-}
-
-/// The same with `steps` steps of body(state) -> (state, y). Throws ShapeError, also for a negative number of steps.
-template <class Body, class State>
-auto scan(Body&& body, const State& state, std::int64_t steps, Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    detail::check_steps(steps, at);
-    return detail::scan_with<false>([&](const auto& s, const std::tuple<>&) { return body(s); },
-                                    detail::Argument<State>(detail::argument(state)), std::tuple<>(), steps,
-                                    {}, at);
+    return detail::scan_over<false>(detail::ScanCall<Body&>{body}, state, xs, {}, at);
 }
 
 /// scan with memory for options.snapshots states between the steps: a reverse sweep makes the others again, by the binomial
 /// schedule and so in the least number of steps (transforms/revolve.hpp), also inside of freeze. Same values and derivatives.
 /// `scan(body, state, xs, {.snapshots = 20})`. Throws ShapeError, and TapeError where plain numbers of the state change.
 template <class Body, class State, class Xs>
-    requires(!std::is_arithmetic_v<Xs>)
 auto scan(Body body, const State& state, const Xs& xs, ScanOptions options,
           Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    using X = detail::Argument<Xs>;
-    const X& slices = detail::slices(xs);
-    return detail::scan_with<true>([body = std::move(body)](const auto& s, const X& x) { return body(s, x); },
-                                   detail::Argument<State>(detail::argument(state)), slices,
-                                   detail::steps_of(detail::tensors_of(slices), at), options, at);
-}
-
-/// The same with `steps` steps of body(state) -> (state, y). Throws ShapeError and TapeError.
-template <class Body, class State>
-auto scan(Body body, const State& state, std::int64_t steps, ScanOptions options,
-          Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    detail::check_steps(steps, at);
-    return detail::scan_with<true>(
-        [body = std::move(body)](const auto& s, const std::tuple<>&) { return body(s); },
-        detail::Argument<State>(detail::argument(state)), std::tuple<>(), steps, options, at);
+    return detail::scan_over<true>(detail::ScanCall<Body>{std::move(body)}, state, xs, options, at);
 }
 
 /// state = body(state) for as long as test(state), a Tensor<bool> of rank 0, holds. Throws ShapeError.

@@ -20,38 +20,31 @@ LoopReport loop_report(const GraphNode& n);
 
 namespace detail {
 
-/// One step from a state's leaves to those of the next one, followed by the tensors of the step's results.
-template <class Y, class Call, class State, class Xs> class SnapshotStep {
-public:
-    SnapshotStep(Call call, State state, Xs xs, const Site& at)
-        : call_(std::move(call)), state_(std::move(state)), xs_(std::move(xs)), at_(at),
-          plain_(read_tree(nullptr, state_).plain.signature)
+/// What the steps of a scan need for as long as they may be made again.
+template <class Y, class Call, class State, class Xs> struct KeptScan {
+    KeptScan(Call c, const State& s, const Xs& slices, const Site& line)
+        : call(std::move(c)), form(s), xs(slices), at(line)
     {}
-    SnapshotStep(const SnapshotStep&) = delete;
-    SnapshotStep& operator=(const SnapshotStep&) = delete;
+    KeptScan(const KeptScan&) = delete;
+    KeptScan& operator=(const KeptScan&) = delete;
     AnyTensors operator()(std::uint64_t i, const AnyTensors& now)
     {
-        State state = tree::detail::copied(state_);
-        write_tree(nullptr, state, now);
-        const AnyTensors y = step_(state, slice_of(xs_, static_cast<std::int64_t>(i), at_));
-        TreeReader next = read_tree(nullptr, state);
-        if (next.plain.signature != plain_)
+        auto next =
+            step.on_leaves(nullptr, form, numbers, now, slice_of(xs, static_cast<std::int64_t>(i), at));
+        if (!next)
             fail<TapeError>("scan",
                             "with snapshots the plain numbers of a state cannot change from step to step, "
                             "since they are not kept: make them tensors",
-                            at_);
-        next.leaves.insert(next.leaves.end(), y.begin(), y.end());
-        return std::move(next.leaves);
+                            at);
+        return *std::move(next);
     }
-    const Y& like() const { return *step_.like; }
 
-private:
-    Call call_;
-    State state_;
-    Xs xs_;
-    Site at_;
-    Words plain_;
-    ScanStep<Y, Call> step_{call_, at_};
+    const Call call;
+    const State form;
+    const Xs xs;
+    const Site at;
+    const Words numbers = read_tree(nullptr, form).plain.signature;
+    ScanStep<Y, Call> step{call, at};
 };
 
 /// The same values and derivatives as scan_eagerly.
@@ -59,23 +52,18 @@ template <class Y, class Call, class State, class Xs>
 std::pair<State, Y> scan_with_snapshots(Call call, const State& state, const Xs& xs, std::int64_t steps,
                                         const ScanOptions& options, const Site& at)
 {
-    auto step = std::make_shared<SnapshotStep<Y, Call, State, Xs>>(std::move(call), state, xs, at);
+    auto kept = std::make_shared<KeptScan<Y, Call, State, Xs>>(std::move(call), state, xs, at);
     AnyTensors first = read_tree(nullptr, state).leaves;
     auto loop = std::make_shared<LoopSteps>();
-    loop->step = [step](std::uint64_t i, const AnyTensors& now) { return (*step)(i, now); };
+    loop->step = [kept](std::uint64_t i, const AnyTensors& now) { return (*kept)(i, now); };
     loop->state_size = first.size();
     loop->active = Tape::current().active;
     loop->report = options.report;
     loop->at = at;
     const AnyTensors all =
         extend_loop(loop, std::move(first), 0, static_cast<std::uint64_t>(steps), options.snapshots);
-    std::pair<State, Y> results(state, step->like());
-    write_tree(nullptr, results.first, part_of(all, 0, loop->state_size));
-    const std::size_t width = (all.size() - loop->state_size) / static_cast<std::size_t>(steps);
-    std::vector<AnyTensors> ys;
-    for (std::size_t i = loop->state_size; ys.size() < static_cast<std::size_t>(steps); i += width)
-        ys.push_back(part_of(all, i, i + width));
-    results.second = stacked(step->like(), ys, at);
+    std::pair<State, Y> results(state, stacked(*kept->step.like, all, loop->state_size, at));
+    write_tree(nullptr, results.first, all);
     return results;
 }
 

@@ -2,6 +2,8 @@
 // is assumed; graph/ir/trace.hpp records, graph/frozen.hpp keeps the paths, graph/tile/ runs them.
 #pragma once
 
+#include <list>
+
 #include "../transforms/custom.hpp"
 #include "../transforms/section.hpp"
 #include "ir/arguments.hpp"
@@ -72,7 +74,7 @@ protected:
             return filled<Y>(*p, plain);
         if (core.has_empty_live()) [[unlikely]]
             return run_eagerly(run, at, x...);  // no input of a graph yet: f may give it its first value
-        const Noted noted(core.call);
+        const Noted noted{core.call};
         auto& [a, outputs] = core.call;
         core.expect_last(a);
         read_arguments(a, x...);
@@ -131,7 +133,8 @@ protected:
             };
             if (occupied && plain_call(tape, at, outputs, lend, x...)) return;
         }
-        to.take(call(run, at, x...), at);
+        const Y y = call(run, at, x...);
+        to.take(read_tree(nullptr, y), at);
     }
 
     /// A call in which f runs, as a check of `path`, or to be traced, or because it has to.
@@ -144,7 +147,7 @@ protected:
         if (!path && !core.may_trace(entry)) return run_eagerly(run, at, x...);
         if (path) ++core.stats.checks;
         FrozenTrace t;
-        std::optional<LiveInputs> live;
+        std::optional<TracedInputs> live;
         Y y = traced(run, a, t, live, at, x...);
         std::vector<Ref<Block>> values;
         if (take_trace(core, entry, path, std::move(t), recorded, values, at)) live->end();
@@ -200,28 +203,23 @@ protected:
     /// f's result, and in t what it did while it ran. Live tensors keep what f assigned to them while `live` lives, and longer
     /// where it is told so.
     template <class Y, class... X>
-    Y traced(Run<Y, X...> run, const CallArguments& a, FrozenTrace& t, std::optional<LiveInputs>& live,
+    Y traced(Run<Y, X...> run, const CallArguments& a, FrozenTrace& t, std::optional<TracedInputs>& live,
              const Site& at, const X&... x) const
     {
         Trace trace;
         std::tuple<X...> copy(tree::detail::copied(x)...);
-        TraceInputs in{trace, a.inputs, at};
-        visit_arguments(in, copy);
-        live.emplace(in, core_->live);
+        live.emplace(trace, a.inputs, core_->live, at);
+        TreeWriter writer{&trace, live->all().data()};
+        visit_arguments(writer, copy);
         Y y = run(function_.get(), at, copy);
         HeldBlocks held;
         visit_argument(held, y);
         visit_arguments(held, copy);
-        ResultBlocks result;
-        visit_argument(result, y);
-        finish_trace(t, trace, *live, result, std::move(held), at);
+        finish_trace(t, trace, *live, read_tree(&trace, y), std::move(held), at);
         auto shell = std::make_shared<Y>(tree::detail::copied(y));
         ResultShell empty;
         visit_argument(empty, *shell);
         t.shell = std::move(shell);
-        ResultNumbers numbers;
-        visit_argument(numbers, y);
-        t.numbers = std::move(numbers.signature);
         return y;
     }
 
@@ -230,7 +228,8 @@ protected:
         CallArguments a = arguments(x...);
         const FrozenPath* p = fitting_path(core_->entry(a), a.inputs);
         if (!p) {
-            const LiveKept kept(core_->live);
+            std::list<Restore<AnyTensor>> kept;
+            for (AnyTensor* t : core_->live) kept.emplace_back(*t, *t);
             static_cast<void>(call(run, Site{}, x...));
             p = fitting_path(core_->entry(a), a.inputs);
         }
@@ -260,6 +259,7 @@ public:
 
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
+        const auto called = [&](auto f, const auto&... a) { return call(f, at, a...); };
         if constexpr (of_numbers<Result<X...>, Argument<X>...>) {
             if (!core_->live.empty())
                 fail<TapeError>("freeze", "a function of Reals has no live tensors: pass them as arguments",
@@ -269,12 +269,9 @@ public:
                 ++core_->stats.inlined;
                 return run_function(run_of<X...>(), at, argument(x)...);
             }
-            const auto frozen = [&](auto run, const auto& numbers, const auto& form) {
-                return call(run, at, numbers, form);
-            };
-            return Reals::result(Reals::with(at, frozen, argument(x)...), at);
+            return Reals::result(by_tensors(called, at, x...), at);
         } else {
-            return call(run_of<X...>(), at, argument(x)...);
+            return by_tensors(called, at, x...);
         }
     }
 
@@ -318,13 +315,7 @@ public:
     /// The inputs of that graph: the arguments' tensors and keys, and live tensors.
     template <class... X> std::vector<Ref<Block>> inputs(const X&... x) const
     {
-        if constexpr (of_numbers<Result<X...>, Argument<X>...>)
-            return FrozenReals<F, Result<X...>, Argument<X>...>::with(
-                Site{},
-                [&](auto, const auto& numbers, const auto& form) { return arguments(numbers, form).inputs; },
-                argument(x)...);
-        else
-            return arguments(argument(x)...).inputs;
+        return by_tensors([&](auto, const auto&... a) { return arguments(a...).inputs; }, Site{}, x...);
     }
     /// What runs its graphs, and how.
     const Backend& backend() const noexcept { return core_->backend(); }
@@ -338,13 +329,15 @@ private:
 
     template <class... X> const FrozenPath& path_of(const X&... x) const
     {
+        return *by_tensors([&](auto f, const auto&... a) { return &path(f, a...); }, Site{}, x...);
+    }
+    /// use(what to run, arguments…): of a function of reals those that stand for them.
+    template <class Use, class... X> static auto by_tensors(const Use& use, const Site& at, const X&... x)
+    {
         if constexpr (of_numbers<Result<X...>, Argument<X>...>)
-            return *FrozenReals<F, Result<X...>, Argument<X>...>::with(
-                Site{},
-                [&](auto run, const auto& numbers, const auto& form) { return &path(run, numbers, form); },
-                argument(x)...);
+            return FrozenReals<F, Result<X...>, Argument<X>...>::with(at, use, argument(x)...);
         else
-            return path(run_of<X...>(), argument(x)...);
+            return use(run_of<X...>(), argument(x)...);
     }
     template <class... X> static Result<X...> run(void* f, const Site& at, std::tuple<X...>& x)
     {

@@ -1,8 +1,6 @@
 // What freezing and replaying need and no type of a program's decides: one source of wengert::compiled.
 #pragma once
 
-#include "check_source.hpp"
-#include "control_eager_source.hpp"
 #include "control_trace_source.hpp"
 #include "frozen_rule_source.hpp"
 #include "frozen_source.hpp"

@@ -83,7 +83,7 @@ struct FrozenPath;
 /// A derivative of a path: cotangents of some inputs, or tangents of results.
 struct FrozenDerivative {
     std::shared_ptr<FrozenPath> path;  ///< with guards where a rule reads a value: it need not fit others
-    std::vector<std::size_t> of;       ///< whose the outputs are
+    std::vector<bool> present;         ///< whose the outputs are
 };
 
 /// A path and its derivative cut so that what the derivative reads of the call is handed on to it: nothing is computed twice,
@@ -93,7 +93,7 @@ struct FrozenCut {
     std::unique_ptr<Executable> value, pullback;  ///< null where the graph cannot be cut
     std::size_t guards = 0;                       ///< of `value`
     std::vector<std::size_t> handed;              ///< outputs of `value` that the pullback is given
-    std::vector<std::size_t> inputs;              ///< whose cotangents its outputs are
+    std::vector<bool> present;                    ///< the inputs whose cotangents its outputs are
 };
 
 /// What a call of f gives beside values, which are outputs of a graph.
@@ -187,16 +187,20 @@ public:
         return *last_;
     }
 
+    /// Is the next replay one of 1, 2, 4, 8, …?
+    bool is_checked(const FrozenPath& p) const noexcept
+    {
+        return options.check && ((p.replays + 1) & p.replays) == 0;
+    }
     /// The path that answered the last call where all that is left to do is to run it: nothing to check or to assign, no other
     /// path to try. Null: the long way.
     FrozenPath* plain_path() const noexcept
     {
         if (!last_ || last_->paths.size() != 1 || !live.empty()) return nullptr;
         FrozenPath& p = *last_->paths.front();
-        const bool due = options.check && ((p.replays + 1) & p.replays) == 0;
         const std::size_t outputs = p.optimized.outputs().size();
         const bool plain = !p.effects && outputs == p.results && outputs <= KnownArguments::most_results;
-        return p.confirmed && plain && !due ? &p : nullptr;
+        return p.confirmed && plain && !is_checked(p) ? &p : nullptr;
     }
     const Words& last_words() const noexcept { return last_->signature; }
     /// Runs such a path. Where a guard fails or an operation throws, the long way will find it out again and say so.

@@ -7,7 +7,13 @@
 namespace wengert::detail {
 
 /// What a graph's host_callbacks return, but for those in loops.
-std::vector<ValueId> host_values(const Graph& g);
+inline std::vector<ValueId> host_values(const Graph& g)
+{
+    std::vector<ValueId> found;
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (const Primitive* p = g.node(v).primitive; p && p->effects && !p->loop) found.push_back(v);
+    return found;
+}
 
 /// Results that a path's graph has computed from `in`: one section. Its derivatives are graphs, forwards and backwards and of any
 /// order; the recorded operations once more where another trace watches. `cut`: what it has handed over are the last inputs.
@@ -66,39 +72,20 @@ inline bool depends(const std::vector<AnyTensor>& x)
                        [&](const AnyTensor& t) { return t.node && (t.node->mask & active); });
 }
 
-/// A derivative on tensors that may depend on others: a section as well, so that derivatives of any order are graphs. Nothing where
-/// a guard fails.
-inline std::optional<std::vector<AnyTensor>> run_derivative(const std::shared_ptr<FrozenCore>& core,
-                                                            const FrozenDerivative& d,
-                                                            const std::vector<AnyTensor>& in, const Site& at)
+inline std::vector<AnyTensor> as_constants(std::vector<Ref<Block>> blocks)
 {
-    std::vector<Ref<Block>> blocks = blocks_of(in), out;
-    if (d.path->executable->run(blocks, out) != d.path->optimized.guards().size()) return {};
-    if (depends(in)) return record_path(core, d.path, in, out, {}, at);
-    std::vector<AnyTensor> results;
-    for (auto& b : out) results.push_back({std::move(b), {}});
-    return results;
-}
-
-/// The tangents of a graph's results from those of its inputs, operation by operation; `of` gets which results have some.
-inline std::vector<AnyTensor> pushed(const Graph& g, const std::vector<AnyTensor>& inputs,
-                                     const std::vector<AnyTensor>& dots, std::vector<std::size_t>& of,
-                                     const Site& at)
-{
-    const auto run = [&](const std::vector<AnyTensor>& x) { return replay(g, x); };
     std::vector<AnyTensor> out;
-    for (std::size_t k = 0; AnyTensor & dot : push_by_running(run, inputs, dots.data(), "jvp", at)) {
-        if (dot.value) of.push_back(k), out.push_back(std::move(dot));
-        ++k;
-    }
+    for (auto& b : blocks) out.push_back({std::move(b), {}});
     return out;
 }
 
-/// f as a graph, of inputs and of what is there among `given`.
+/// f(inputs, given) as a graph of what is there among them, and of the results of f that are there, too: `present`.
 template <class F>
 Graph derivative_graph(const std::vector<AnyTensor>& inputs, const std::vector<AnyTensor>& given, const F& f,
-                       const Site& at)
+                       std::vector<bool>& present, const Site& at)
 {
+    // What hooks bring back are other blocks, which the graph would take for constants.
+    const Restore<std::shared_ptr<SavedHooks>> unpacked(Tape::current().hooks, nullptr);
     std::vector<Ref<Block>> like;
     for (const auto* some : {&inputs, &given})
         for (const auto& x : *some)
@@ -106,25 +93,48 @@ Graph derivative_graph(const std::vector<AnyTensor>& inputs, const std::vector<A
     const auto on_values = [&](const std::vector<AnyTensor>& x) {
         auto next = x.begin() + static_cast<std::ptrdiff_t>(inputs.size());
         const std::vector<AnyTensor> own(x.begin(), next);
-        std::vector<AnyTensor> here(given.size());
+        std::vector<AnyTensor> here(given.size()), out;
         for (std::size_t k = 0; k < given.size(); ++k)
             if (given[k].value) here[k] = *next++;
-        return f(own, here);
+        for (AnyTensor& y : f(own, here)) {
+            present.push_back(y.value.get() != nullptr);
+            if (y.value) out.push_back(std::move(y));
+        }
+        return out;
     };
     return trace_graph(on_values, like, at);
 }
+/// Results of such a graph as those of f.
+inline std::vector<AnyTensor> with_empty(std::vector<AnyTensor> there, const std::vector<bool>& present)
+{
+    std::vector<AnyTensor> all(present.size());
+    auto next = there.begin();
+    for (std::size_t k = 0; k < all.size(); ++k)
+        if (present[k]) all[k] = std::move(*next++);
+    return all;
+}
 
-/// A path's derivative of that name. graph(of) makes it when it is first asked for.
+/// f(inputs, given) by a graph that the path keeps under this name; as it is where a guard of that fails. A section as well where its
+/// arguments depend on others, so that derivatives of any order are graphs.
 template <class F>
-const FrozenDerivative& derivative_of(const FrozenCore& core, FrozenPath& path, const std::string& name,
-                                      const F& graph)
+std::vector<AnyTensor> run_derivative(const std::shared_ptr<FrozenCore>& core, FrozenPath& path,
+                                      const std::string& name, const std::vector<AnyTensor>& inputs,
+                                      const std::vector<AnyTensor>& given, const F& f, const Site& at)
 {
     auto& slot = path.derivatives[name];
-    if (slot) return *slot;
-    auto d = std::make_unique<FrozenDerivative>();
-    d->path = path_of(core, graph(d->of));
-    slot = std::move(d);
-    return *slot;
+    if (!slot) {
+        auto made = std::make_unique<FrozenDerivative>();
+        made->path = path_of(*core, derivative_graph(inputs, given, f, made->present, at));
+        slot = std::move(made);
+    }
+    const FrozenDerivative& d = *slot;
+    std::vector<AnyTensor> in = inputs;
+    for (const AnyTensor& x : given)
+        if (x.value) in.push_back(x);
+    std::vector<Ref<Block>> blocks = blocks_of(in), out;
+    if (d.path->executable->run(blocks, out) != d.path->optimized.guards().size()) return f(inputs, given);
+    return with_empty(depends(in) ? record_path(core, d.path, in, out, {}, at) : as_constants(std::move(out)),
+                      d.present);
 }
 
 /// Tangents of a section's results at one level.
@@ -132,31 +142,27 @@ inline void push_path(const std::shared_ptr<FrozenCore>& core, FrozenPath& path,
                       const std::vector<AnyTensor>& in, std::vector<AnyTensor>& results, std::size_t level,
                       const Site& at)
 {
-    std::vector<AnyTensor> all = in, dots(in.size());
+    std::vector<AnyTensor> dots(in.size());
+    bool any = false;
     for (std::size_t i = 0; i < in.size(); ++i)
         if (const AnyTensor* dot = in[i].node ? in[i].node->tangent(level) : nullptr)
-            all.push_back(dots[i] = *dot);
-    if (all.size() == in.size()) return;
+            dots[i] = *dot, any = true;
+    if (!any) return;
     Tape& tape = Tape::current();
     const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(level));
     const Restore<int> lowered(tape.lowered, tape.lowered + 1);
     const Restore<Site> site(tape.site_override, at);
     const Graph with_host = path.effects ? with_host_values(path.recorded) : Graph();
     const Graph& g = path.effects ? with_host : path.recorded;
-    const auto push = [&](std::vector<std::size_t>& of) {
-        return derivative_graph(
-            in, dots, [&](const auto& x, const auto& given) { return pushed(g, x, given, of, at); }, at);
+    const auto run = [&](const std::vector<AnyTensor>& x) { return replay(g, x); };
+    const auto push = [&](const std::vector<AnyTensor>& x, const std::vector<AnyTensor>& d) {
+        return push_by_running(run, x, d.data(), "jvp", at);
     };
-    const FrozenDerivative& p =
-        derivative_of(*core, path, (tape.allow_nan ? "n>" : "0>") + present_key(dots), push);
-    std::vector<std::size_t> of = p.of;
-    auto out = run_derivative(core, p, all, at);
-    if (!out) {
-        of.clear();
-        out = pushed(g, in, dots, of, at);
-    }
-    for (std::size_t k = 0; k < out->size(); ++k)
-        if (Node* node = results[of[k]].node.get()) node->add_tangent(level, std::move((*out)[k]));
+    auto out =
+        run_derivative(core, path, (tape.allow_nan ? "n>" : "0>") + present_key(dots), in, dots, push, at);
+    for (std::size_t k = 0; k < out.size(); ++k)
+        if (Node* node = out[k].value ? results[k].node.get() : nullptr)
+            node->add_tangent(level, std::move(out[k]));
 }
 
 }  // namespace wengert::detail

@@ -8,8 +8,6 @@
 
 namespace wengert::detail {
 
-bool loops_call_host(const Graph& g);
-
 /// A derivative would call it again: f is to run instead.
 bool loops_call_host(const FrozenEntry& e);
 

@@ -7,25 +7,14 @@
 
 namespace wengert::detail {
 
-WENGERT_INLINE std::vector<ValueId> host_values(const Graph& g)
-{
-    std::vector<ValueId> found;
-    for (ValueId v = 0; v < g.size(); ++v)
-        if (const Primitive* p = g.node(v).primitive; p && p->effects && !p->loop) found.push_back(v);
-    return found;
-}
-
-WENGERT_INLINE bool loops_call_host(const Graph& g)
-{
-    const auto calls = [](const GraphNode& n) { return n.primitive && n.primitive->effects; };
-    return static_cast<std::size_t>(std::count_if(g.nodes().begin(), g.nodes().end(), calls)) >
-           host_values(g).size();
-}
-
 WENGERT_INLINE bool loops_call_host(const FrozenEntry& e)
 {
-    return std::any_of(e.paths.begin(), e.paths.end(),
-                       [](const auto& p) { return p->effects && loops_call_host(p->recorded); });
+    const auto calls = [](const GraphNode& n) {
+        return n.primitive && n.primitive->effects && n.primitive->loop;
+    };
+    return std::any_of(e.paths.begin(), e.paths.end(), [&](const auto& p) {
+        return p->effects && std::any_of(p->recorded.nodes().begin(), p->recorded.nodes().end(), calls);
+    });
 }
 
 /// Which inputs want a cotangent, and whether the zero-cotangent rule is on: by these a derivative's graph is known.
@@ -66,38 +55,30 @@ private:
     {
         const Occupied occupied(*core_);
         if (!occupied || recorder()) return sweep(inputs, cotangents, wanted, at);
-        Tensors result(inputs.size());
-        if ((soon_ || cut_) && !depends(inputs) && !depends(cotangents) &&
-            pull_cut(inputs, handed, cotangents, wanted, result, at))
-            return result;
-        const FrozenDerivative& p = pullback(inputs, cotangents, wanted, at);
-        Tensors in = inputs;
-        for (const AnyTensor& g : cotangents)
-            if (g.value) in.push_back(g);
-        auto out = run_derivative(core_, p, in, at);
-        if (!out) return sweep(inputs, cotangents, wanted, at);
-        for (std::size_t k = 0; k < out->size(); ++k) result[p.of[k]] = std::move((*out)[k]);
-        return result;
+        if ((soon_ || cut_) && !depends(inputs) && !depends(cotangents))
+            if (auto result = pull_cut(inputs, handed, cotangents, wanted, at)) return *std::move(result);
+        return run_derivative(
+            core_, *path_, wanted_key(wanted) + present_key(cotangents), inputs, cotangents,
+            [&](const Tensors& x, const Tensors& g) { return sweep(x, g, wanted, at); }, at);
     }
-    /// By the graph that is handed what it reads; where the call was not the one to hand it over, that is computed now. False where
+    /// By the graph that is handed what it reads; where the call was not the one to hand it over, that is computed now. Nothing where
     /// there is no such graph.
-    bool pull_cut(const Tensors& inputs, const Tensors& handed, const Tensors& cotangents,
-                  const std::vector<bool>& wanted, Tensors& result, const Site& at) const
+    std::optional<Tensors> pull_cut(const Tensors& inputs, const Tensors& handed, const Tensors& cotangents,
+                                    const std::vector<bool>& wanted, const Site& at) const
     {
         const FrozenCut& c = cut(inputs, cotangents, wanted, at);
-        if (!c.pullback) return false;
+        if (!c.pullback) return {};
         Blocks in = blocks_of(inputs), out;
         if (&c == cut_.get()) {
             append_blocks(in, handed);
         } else {
             Blocks values, own = in;
-            if (c.value->run(own, values) != c.guards) return false;
+            if (c.value->run(own, values) != c.guards) return {};
             for (const std::size_t k : c.handed) in.push_back(values[k]);
         }
         append_blocks(in, cotangents);
         c.pullback->run(in, out);
-        for (std::size_t k = 0; k < out.size(); ++k) result[c.inputs[k]].value = std::move(out[k]);
-        return true;
+        return with_empty(as_constants(std::move(out)), c.present);
     }
     /// Made at the first sweep of its kind, and now the first of the path's.
     const FrozenCut& cut(const Tensors& inputs, const Tensors& cotangents, const std::vector<bool>& wanted,
@@ -122,8 +103,15 @@ private:
     void make_cut(FrozenCut& c, const Tensors& inputs, const Tensors& cotangents,
                   const std::vector<bool>& wanted, const Site& at) const
     {
-        const Graph shown = swept(inputs, cotangents, wanted, c.inputs, true, at);
+        const auto shows = [&](const Tensors& x, const Tensors& g) {
+            Tensors out;
+            const Tensors swept = sweep(x, g, wanted, at, &out);
+            out.insert(out.end(), swept.begin(), swept.end());
+            return out;
+        };
+        const Graph shown = derivative_graph(inputs, cotangents, shows, c.present, at);
         if (!shown.guards().empty()) return;  // a rule that looks at values
+        c.present.erase(c.present.begin(), c.present.end() - static_cast<std::ptrdiff_t>(inputs.size()));
         const std::size_t results = path_->recorded.outputs().size();
         const Graph whole = with_outputs_as_guards(shown, results, path_->recorded.guards());
         const auto parts = graph_compiler().cut(whole, inputs.size(), results, core_->options.passes.costs);
@@ -152,32 +140,6 @@ private:
                 return y;
             },
             inputs, cotangents, wanted, name, at);
-    }
-    /// The same as a graph, from inputs and cotangents to the cotangents of the inputs that `found` gets, after the values where
-    /// these are asked for.
-    Graph swept(const Tensors& inputs, const Tensors& cotangents, const std::vector<bool>& wanted,
-                std::vector<std::size_t>& found, bool with_values, const Site& at) const
-    {
-        // What hooks bring back are other blocks, which the graph would take for constants.
-        const Restore<std::shared_ptr<SavedHooks>> unpacked(Tape::current().hooks, nullptr);
-        const auto one_sweep = [&](const Tensors& x, const Tensors& g) {
-            Tensors out;
-            const Tensors all = sweep(x, g, wanted, at, with_values ? &out : nullptr);
-            for (std::size_t i = 0; i < all.size(); ++i)
-                if (all[i].value) {
-                    found.push_back(i);
-                    out.push_back(all[i]);
-                }
-            return out;
-        };
-        return derivative_graph(inputs, cotangents, one_sweep, at);
-    }
-    /// Made at the first sweep with cotangents of these results, for these inputs.
-    const FrozenDerivative& pullback(const Tensors& inputs, const Tensors& cotangents,
-                                     const std::vector<bool>& wanted, const Site& at) const
-    {
-        return derivative_of(*core_, *path_, wanted_key(wanted) + present_key(cotangents),
-                             [&](auto& of) { return swept(inputs, cotangents, wanted, of, false, at); });
     }
 
     std::shared_ptr<FrozenCore> core_;
@@ -234,7 +196,7 @@ WENGERT_INLINE std::shared_ptr<const FrozenCut> run_before_pull(FrozenCore& core
 {
     if (e.paths.empty() || e.paths.front()->cuts.empty() || (levels & (levels - 1))) return {};
     FrozenPath& p = *e.paths.front();
-    if (!p.confirmed || (core.options.check && ((p.replays + 1) & p.replays) == 0)) return {};
+    if (!p.confirmed || core.is_checked(p)) return {};
     std::vector<bool> wanted;
     for (std::size_t i = 0; i < a.inputs.size(); ++i)
         wanted.push_back(a.node(i) && (a.node(i)->mask & levels));

@@ -79,7 +79,7 @@ WENGERT_INLINE FrozenPath* FrozenCore::replay(FrozenEntry& e, std::vector<Ref<Bl
     for (std::size_t k = 0; k < e.paths.size(); ++k) {
         FrozenPath& p = *e.paths[k];
         if (!p.confirmed) continue;
-        check = options.check && !p.effects && (((p.replays + 1) & p.replays) == 0);
+        check = is_checked(p) && !p.effects;
         std::size_t failed = 0;
         try {
             failed = run(p, inputs, outputs, check);

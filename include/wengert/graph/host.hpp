@@ -19,7 +19,7 @@ struct HostCall {
 inline Ref<Block> run_host_call(const void* op, const Ref<Block>* in, std::size_t, const Site&)
 {
     const HostCall& h = *static_cast<const HostCall*>(op);
-    if (BodyTrace::depth() > 0 || Speculation::active()) return zeros_block(h.dtype, h.shape);
+    if (body_depth() > 0 || Speculation::active()) return zeros_block(h.dtype, h.shape);
     const NoGrad unrecorded;
     const Untraced untraced;
     return (*h.call)(in);
@@ -44,20 +44,6 @@ template <DType dtype> constexpr Primitive make_host_primitive()
 }
 template <DType dtype> inline constexpr Primitive host_primitive = make_host_primitive<dtype>();
 
-/// fn(args…) on blocks: the tensors and keys of args in order.
-template <class F, class... Args> auto host_function(F fn, const Args&... args)
-{
-    std::tuple<Args...> shell(tree::detail::copied(args)...);
-    ResultShell empty;
-    visit_argument(empty, shell);
-    return [fn = std::move(fn), shell = std::move(shell)](const std::vector<AnyTensor>& in) {
-        std::tuple<Args...> copy = shell;
-        std::vector<AnyTensor> values = in;
-        fill_shell(copy, values.data());
-        return std::apply([&](const auto&... x) { return fn(x...); }, copy);
-    };
-}
-
 /// Calls the host, or records that it is to be called. `leaves` are the tensors of the arguments.
 inline AnyTensor call_host(const Primitive& p, const HostCall& op, std::vector<AnyTensor> leaves,
                            const Site& at)
@@ -73,29 +59,32 @@ inline AnyTensor call_host(const Primitive& p, const HostCall& op, std::vector<A
 template <class T, class F, class... Args>
 AnyTensor call_host_with(const Shape& shape, F fn, const Args&... args)
 {
-    TreeReader reader = read_tree(recorder(), std::tuple<const Args&...>(args...));
-    const std::size_t n = reader.leaves.size();
+    std::tuple<Args...> shell(tree::detail::copied(args)...);
+    TreeReader reader = read_tree(recorder(), shell);
+    ResultShell empty;
+    visit_argument(empty, shell);
     HostCall op;
     op.dtype = dtype_of<T>();
     op.shape = shape;
-    op.call = std::make_shared<const HostCall::Function>(
-        [n, shape, call = host_function(std::move(fn), args...)](const Ref<Block>* in) -> Ref<Block> {
-            std::vector<AnyTensor> leaves(n);
-            for (std::size_t i = 0; i < n; ++i) leaves[i].value = in[i];
-            if constexpr (std::is_void_v<decltype(call(leaves))>) {
-                call(leaves);
-                return zeros_block(dtype_of<T>(), shape);
-            } else {
-                const Tensor<T> y = call(leaves);
-                if (!(y.shape() == shape))
-                    fail<ShapeError>("host_callback",
-                                     "the function returned shape " + to_string(y.shape()) + " where " +
-                                         to_string(shape) + " was declared",
-                                     {});
-                const std::uint8_t device = n ? in[0]->device() : current_thread().device;
-                return placed(copy_of(*y.any().value), device);
-            }
-        });
+    op.call = std::make_shared<const HostCall::Function>([n = reader.leaves.size(), shape, fn = std::move(fn),
+                                                          shell = std::move(shell)](const Ref<Block>* in) {
+        std::tuple<Args...> copy = shell;
+        std::vector<Ref<Block>> values(in, in + n);
+        fill_shell(copy, values.data());
+        if constexpr (std::is_void_v<std::invoke_result_t<const F&, const Args&...>>) {
+            std::apply(fn, std::as_const(copy));
+            return zeros_block(dtype_of<T>(), shape);
+        } else {
+            const Tensor<T> y = std::apply(fn, std::as_const(copy));
+            if (!(y.shape() == shape))
+                fail<ShapeError>("host_callback",
+                                 "the function returned shape " + to_string(y.shape()) + " where " +
+                                     to_string(shape) + " was declared",
+                                 {});
+            const std::uint8_t device = n ? in[0]->device() : current_thread().device;
+            return placed(copy_of(*y.any().value), device);
+        }
+    });
     return call_host(host_primitive<dtype_of<T>()>, op, std::move(reader.leaves), {});
 }
 

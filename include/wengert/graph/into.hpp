@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frozen.hpp"
+#include "traced_inputs.hpp"
 
 namespace wengert::detail {
 
@@ -15,29 +16,7 @@ public:
     /// The buffers as outputs of a run that writes nothing else; false where results are better copied afterwards.
     bool lend(const Graph& g, const KnownArguments& a, Ref<Block>* outputs, const Site& at) const;
     /// Copies a result. Nothing is written before everything has been looked at.
-    template <class Y> void take(const Y& y, const Site& at) const
-    {
-        ResultBlocks result;
-        visit_argument(result, y);
-        check_number(result.leaves.size(), at);
-        std::vector<Ref<Block>> values;
-        for (std::size_t k = 0; k < tensors_.size(); ++k) {
-            const AnyTensor* t = result.leaves[k].second;
-            if (!t) fail<TapeError>("freeze", "the result holds a random key, which has no buffer", at);
-            if (t->node && (t->node->mask & Tape::current().active))
-                fail<TapeError>(
-                    "freeze",
-                    "result " + std::to_string(k) +
-                        " depends on a variable, and what is written into a buffer has no derivative: "
-                        "call the function without into(), or under NoGrad",
-                    at);
-            check_form(k, t->value->dtype, t->value->shape, at);
-            bool apart = true;
-            for (const AnyTensor* b : tensors_) apart = apart && !overlap(*b->value, *t->value);
-            values.push_back(apart ? t->value : copy_of(*t->value));
-        }
-        for (std::size_t k = 0; k < tensors_.size(); ++k) copy_elements(*values[k], *tensors_[k]->value);
-    }
+    void take(const TreeReader& result, const Site& at) const;
 
 private:
     static std::string name(std::size_t k) { return "buffer " + std::to_string(k); }

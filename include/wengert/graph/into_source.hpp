@@ -43,6 +43,28 @@ WENGERT_INLINE bool Buffers::lend(const Graph& g, const KnownArguments& a, Ref<B
     return direct;
 }
 
+WENGERT_INLINE void Buffers::take(const TreeReader& result, const Site& at) const
+{
+    check_number(result.leaves.size(), at);
+    if (result.keys) fail<TapeError>("freeze", "the result holds a random key, which has no buffer", at);
+    std::vector<Ref<Block>> values;
+    for (std::size_t k = 0; k < tensors_.size(); ++k) {
+        const AnyTensor& t = result.leaves[k];
+        if (t.node && (t.node->mask & Tape::current().active))
+            fail<TapeError>(
+                "freeze",
+                "result " + std::to_string(k) +
+                    " depends on a variable, and what is written into a buffer has no derivative: "
+                    "call the function without into(), or under NoGrad",
+                at);
+        check_form(k, t.value->dtype, t.value->shape, at);
+        bool apart = true;
+        for (const AnyTensor* b : tensors_) apart = apart && !overlap(*b->value, *t.value);
+        values.push_back(apart ? t.value : copy_of(*t.value));
+    }
+    for (std::size_t k = 0; k < tensors_.size(); ++k) copy_elements(*values[k], *tensors_[k]->value);
+}
+
 WENGERT_INLINE bool Buffers::overlap(const Block& a, const Block& b) noexcept
 {
     const auto [a0, a1] = reach(a);

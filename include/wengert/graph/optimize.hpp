@@ -3,16 +3,12 @@
 
 #include <thread>
 
-#include "check.hpp"
 #include "compiler.hpp"
 #include "frozen.hpp"
 
 namespace wengert {
 
 namespace detail {
-
-/// What is guarded and needs nothing of the host comes first: where it does not hold, the host has not been called in vain.
-Graph guards_before_effects(const Graph& g);
 
 Graph optimized(const Graph& g, const FreezeOptions& options);
 
@@ -85,19 +81,13 @@ private:
 };
 
 /// A call's notes, wiped when it ends.
-class Noted {
-public:
-    explicit Noted(FrozenCall& call) : call_(call) {}
-    Noted(const Noted&) = delete;
-    Noted& operator=(const Noted&) = delete;
+struct Noted {
+    FrozenCall& call;
     ~Noted()
     {
-        call_.arguments.clear();
-        call_.outputs.clear();
+        call.arguments.clear();
+        call.outputs.clear();
     }
-
-private:
-    FrozenCall& call_;
 };
 
 }  // namespace detail

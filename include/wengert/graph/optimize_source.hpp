@@ -13,7 +13,8 @@ namespace wengert {
 
 namespace detail {
 
-WENGERT_INLINE Graph guards_before_effects(const Graph& g)
+/// What is guarded and needs nothing of the host comes first: where it does not hold, the host has not been called in vain.
+inline Graph guards_before_effects(const Graph& g)
 {
     std::vector<bool> guarded(g.size()), late(g.size());
     for (const Guard& guard : g.guards()) guarded[guard.value] = true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../base/separate.hpp"
+#include "check.hpp"
 #include "traced_call.hpp"
 
 namespace wengert::detail {
@@ -9,41 +10,49 @@ namespace wengert::detail {
 /// A result of f on constants: what it depends on is something that f captures.
 inline bool depends_now(const AnyTensor& t) { return t.node && (t.node->mask & Tape::current().active); }
 
-inline void add_outputs(FrozenTrace& t, Trace& trace, const LiveInputs& live, const ResultBlocks& result,
-                        const Site& at)
+WENGERT_INLINE TracedInputs::TracedInputs(Trace& trace, const std::vector<Ref<Block>>& inputs,
+                                          const std::vector<AnyTensor*>& live, const Site& at)
+    : live_(live)
 {
-    const auto add = [&](Ref<Block> b) {
-        trace.output(b, at);
-        t.values.push_back(std::move(b));
-    };
-    for (const auto& [key, tensor] : result.leaves) {
-        Ref<Block> b = tensor ? tensor->value : trace.key(key->origin);
-        t.depends = t.depends || (tensor && depends_now(*tensor));
-        add(b ? b : block_of_key(*key));
+    for (const Ref<Block>& b : inputs) all_.push_back(traced_input(trace, b, at));
+    for (const AnyTensor* t : live_) before_.push_back(*t);
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+        live_[i]->value = all_[first_live() + i].value;
+        if (depends_now(before_[i])) live_[i]->node = {};
     }
-    t.results = result.leaves.size();
-    const std::size_t first = trace.graph().inputs().size() - live.tensors().size();
-    for (std::size_t i = 0; i < live.tensors().size(); ++i) {
-        if (!live.updated(i)) continue;
-        const AnyTensor& now = *live.tensors()[i];
-        if (!now.value) refuse_empty("freeze", now, at);
-        t.live.push_back(i);
-        t.depends = t.depends || depends_now(now);
-        trace.graph().update(first + i, trace.graph().outputs().size());
-        add(now.value);
-    }
-    for (const ValueId v : host_values(trace.graph())) add(trace.blocks()[v]);
 }
 
-WENGERT_INLINE void finish_trace(FrozenTrace& t, Trace& trace, const LiveInputs& live,
-                                 const ResultBlocks& result, HeldBlocks held, const Site& at)
+WENGERT_INLINE TracedInputs::~TracedInputs()
 {
-    for (const auto& header : live.headers()) ++held.count[header.get()];
-    for (const AnyTensor* l : live.tensors()) ++held.count[l->value.get()];
-    add_outputs(t, trace, live, result, at);
+    for (std::size_t i = 0; i < live_.size(); ++i)
+        if (!ended_ || !updated(i)) *live_[i] = before_[i];
+}
+
+WENGERT_INLINE void finish_trace(FrozenTrace& t, Trace& trace, const TracedInputs& in, TreeReader result,
+                                 HeldBlocks held, const Site& at)
+{
+    held.add(in.all());
+    for (const AnyTensor* l : in.live()) ++held.count[l->value.get()];
+    const auto add = [&](AnyTensor y) {
+        t.depends = t.depends || depends_now(y);
+        trace.output(y.value, at);
+        t.values.push_back(std::move(y.value));
+        ++held.count[t.values.back().get()];
+    };
+    t.numbers = std::move(result.plain.signature);
+    t.results = result.leaves.size();
+    for (AnyTensor& y : result.leaves) add(std::move(y));
+    for (std::size_t i = 0; i < in.live().size(); ++i) {
+        if (!in.updated(i)) continue;
+        const AnyTensor& now = *in.live()[i];
+        if (!now.value) refuse_empty("freeze", now, at);
+        t.live.push_back(i);
+        trace.graph().update(in.first_live() + i, trace.graph().outputs().size());
+        add(now);
+    }
+    for (const ValueId v : host_values(trace.graph())) add({trace.blocks()[v], {}});
     trace.stop();
     t.varies = trace.varies();
-    for (const auto& b : t.values) ++held.count[b.get()];
     t.escaped = escaped(trace, std::move(held));
     t.graph = std::move(trace.graph());
 }

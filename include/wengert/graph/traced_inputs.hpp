@@ -1,69 +1,62 @@
-// What a trace of a frozen function begins and ends with: arguments and live tensors as inputs, and the question whether a
-// value of the trace is still held outside of it.
+// What a trace begins and ends with: trees of tensors and keys as its inputs and outputs, and the question whether a value of the
+// trace is still held outside of it.
 #pragma once
 
 #include <limits>
 #include <unordered_map>
 
-#include "../tape/tensor.hpp"
+#include "ir/arguments.hpp"
 #include "ir/trace.hpp"
 
 namespace wengert::detail {
 
-/// Replaces the argument's tensors by headers of their own, which a trace can tell apart, and gives keys their place.
-struct TraceInputs {
-    Trace& trace;
-    const std::vector<Ref<Block>>& inputs;
-    Site at;
-    std::size_t next = 0;
-
-    Ref<Block> take()
+/// What a tree holds: its tensors and the data of its keys, which are values of the graph that a trace makes if there is one, and
+/// its numbers and texts.
+struct TreeReader {
+    Recorder* recorder;
+    std::vector<AnyTensor> leaves = {};
+    std::size_t keys = 0;  ///< of them
+    CallArguments plain = {};
+    template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back(t.any()); }
+    void key(const Key& k)
     {
-        const Ref<Block>& b = inputs[next++];
-        Ref<Block> header = make_view(b, b->shape, nullptr, 0);
-        trace.input(header, at);
-        return header;
+        ++keys;
+        Ref<Block> b = k.origin && recorder ? recorder->key(k.origin) : Ref<Block>();
+        leaves.push_back({b ? b : block_of_key(k), {}});
     }
-    template <class T, class D> void tensor(Tensor<T, D>& t) { t = Tensor<T, D>(AnyTensor{take(), {}}); }
+    template <class N> void number(const N& n) { plain.number(n); }
+    template <class S> void text(const S& s) { plain.text(s); }
+};
+template <class X> TreeReader read_tree(Recorder* recorder, const X& x)
+{
+    TreeReader reader{recorder};
+    visit_argument(reader, x);
+    return reader;
+}
+
+/// Gives a tree other tensors and keys.
+struct TreeWriter {
+    Trace* trace;
+    const AnyTensor* next;
+    template <class T, class D> void tensor(Tensor<T, D>& t) { t = Tensor<T, D>(*next++); }
     void key(Key& k)
     {
-        k.origin = trace.new_origin();
-        trace.remember_key(k.origin, take());
+        const Ref<Block> b = (next++)->value;
+        k = key_of_block(*contiguous(b));
+        if (!trace) return;
+        k.origin = trace->new_origin();
+        trace->remember_key(k.origin, b);
     }
 };
+template <class X>
+void write_tree(Trace* trace, X& x, const std::vector<AnyTensor>& leaves, std::size_t first = 0)
+{
+    TreeWriter writer{trace, leaves.data() + first};
+    visit_argument(writer, x);
+}
 
-/// Live tensors stand for inputs while f is traced, variables among them for constants: the section that is recorded brings
-/// their derivative. They keep what f assigned to them when the call has come to its end.
-class LiveInputs {
-public:
-    LiveInputs(TraceInputs& in, const std::vector<AnyTensor*>& live);
-    LiveInputs(const LiveInputs&) = delete;
-    LiveInputs& operator=(const LiveInputs&) = delete;
-    ~LiveInputs();
-    bool updated(std::size_t i) const { return live_[i]->value.get() != headers_[i].get(); }
-    void end() noexcept { ended_ = true; }
-    const std::vector<Ref<Block>>& headers() const noexcept { return headers_; }
-    const std::vector<AnyTensor*>& tensors() const noexcept { return live_; }
-
-private:
-    const std::vector<AnyTensor*>& live_;
-    std::vector<AnyTensor> before_;
-    std::vector<Ref<Block>> headers_;
-    bool ended_ = false;
-};
-
-/// Live tensors are afterwards as they were.
-class LiveKept {
-public:
-    explicit LiveKept(const std::vector<AnyTensor*>& live);
-    LiveKept(const LiveKept&) = delete;
-    LiveKept& operator=(const LiveKept&) = delete;
-    ~LiveKept();
-
-private:
-    const std::vector<AnyTensor*>& live_;
-    std::vector<AnyTensor> before_;
-};
+/// Declares a block as the next input, under a header of its own, by which a trace can tell it apart.
+AnyTensor traced_input(Trace& trace, const Ref<Block>& b, const Site& at);
 
 /// How often a block is held by what ends with the trace.
 struct HeldBlocks {
@@ -73,10 +66,11 @@ struct HeldBlocks {
         if (t.any_unchecked().value) ++count[t.any_unchecked().value.get()];
     }
     void key(const Key&) {}
+    void add(const std::vector<AnyTensor>& all)
+    {
+        for (const AnyTensor& t : all) ++count[t.value.get()];
+    }
 };
-
-/// References to a block that are not the trace's own, not a view's, and not in `held`.
-std::int64_t outside_references(const Block& b, const HeldBlocks& held);
 
 /// The first value of a trace, one of its first `inputs` or the result of an operation, that something outside of it still holds,
 /// or no_value: a variable that a replay would leave as it was, a function made in the trace that would go on with its array.

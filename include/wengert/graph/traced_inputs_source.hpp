@@ -6,41 +6,19 @@
 
 namespace wengert::detail {
 
-WENGERT_INLINE LiveInputs::LiveInputs(TraceInputs& in, const std::vector<AnyTensor*>& live) : live_(live)
+WENGERT_INLINE AnyTensor traced_input(Trace& trace, const Ref<Block>& b, const Site& at)
 {
-    for (AnyTensor* t : live_) {
-        before_.push_back(*t);
-        headers_.push_back(in.take());
-    }
-    const std::uint64_t active = Tape::current().active;
-    for (std::size_t i = 0; i < live_.size(); ++i) {
-        live_[i]->value = headers_[i];
-        if (before_[i].node && (before_[i].node->mask & active)) live_[i]->node = {};
-    }
+    AnyTensor header{make_view(b, b->shape, nullptr, 0), {}};
+    trace.input(header.value, at);
+    return header;
 }
 
-WENGERT_INLINE LiveInputs::~LiveInputs()
+/// References to a block that are not the trace's own, not a view's, and not in `held`.
+inline std::int64_t outside_references(const Block& b, const HeldBlocks& held)
 {
-    for (std::size_t i = 0; i < live_.size(); ++i)
-        if (!ended_ || !updated(i)) *live_[i] = before_[i];
-}
-
-WENGERT_INLINE LiveKept::LiveKept(const std::vector<AnyTensor*>& live) : live_(live)
-{
-    for (const AnyTensor* t : live_) before_.push_back(*t);
-}
-
-WENGERT_INLINE LiveKept::~LiveKept()
-{
-    for (std::size_t i = 0; i < live_.size(); ++i) *live_[i] = before_[i];
-}
-
-WENGERT_INLINE std::int64_t outside_references(const Block& b, const HeldBlocks& held)
-{
-    std::int64_t count =
-        static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1;
-    if (const auto at = held.count.find(&b); at != held.count.end()) count -= at->second;
-    return count;
+    const auto at = held.count.find(&b);
+    return static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1 -
+           (at != held.count.end() ? at->second : 0);
 }
 
 WENGERT_INLINE ValueId escaped(Trace& trace, HeldBlocks held, std::size_t inputs)

@@ -9,15 +9,6 @@ namespace wengert {
 
 namespace detail {
 
-/// Calls fn on every tensor of some arguments or of a result that is not empty, as AnyTensor&.
-template <class Fn, class X> void each_tensor(Fn&& fn, X& x)
-{
-    tree::for_each(
-        [&]<class T>(T& t) {
-            if (t.defined()) fn(const_cast<std::remove_const_t<T>&>(t).any_unchecked());
-        },
-        x);
-}
 /// The tensors of some arguments taken out, and others put in their place.
 template <class X> void take_out_all(X& x)
 {
@@ -30,12 +21,6 @@ template <class X> void fill_shell(X& x, const AnyTensor* next)
             if (!was_empty(t.any_unchecked())) t.any_unchecked() = *next++;
         },
         x);
-}
-template <class X> std::vector<AnyTensor> leaves_of(X& x)
-{
-    std::vector<AnyTensor> out;
-    each_tensor([&](AnyTensor& t) { out.push_back(t); }, x);
-    return out;
 }
 
 /// Work of a trace that is to be done again keeps apart from what was done before: common subexpressions are not merged.

@@ -147,6 +147,22 @@ void report_lost(const Tape& tape, std::size_t level, std::string_view transform
     if (is_first_at(where)) report("[" + std::string(transform) + "] " + text, where);
 }
 
+/// Calls fn on every tensor of some arguments or of a result that is not empty, as AnyTensor&.
+template <class Fn, class X> void each_tensor(Fn&& fn, X& x)
+{
+    tree::for_each(
+        [&]<class T>(T& t) {
+            if (t.defined()) fn(const_cast<std::remove_const_t<T>&>(t).any_unchecked());
+        },
+        x);
+}
+template <class X> std::vector<AnyTensor> leaves_of(X& x)
+{
+    std::vector<AnyTensor> out;
+    each_tensor([&](AnyTensor& t) { out.push_back(t); }, x);
+    return out;
+}
+
 // A shell is a tree whose tensors have been taken out: only what was empty before holds something in it.
 inline void take_out(AnyTensor& t)
 {

@@ -266,19 +266,6 @@ private:
     }
 };
 
-/// The tensors and keys of a result.
-struct ResultBlocks {
-    std::vector<std::pair<const Key*, const AnyTensor*>> leaves;
-    template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back({nullptr, &t.any()}); }
-    void key(const Key& k) { leaves.push_back({&k, nullptr}); }
-};
-
-/// The numbers and texts of a result.
-struct ResultNumbers : CallArguments {
-    template <class T, class D> void tensor(const Tensor<T, D>&) {}
-    void key(const Key&) {}
-};
-
 /// Takes the tensors out of a result: what is left says how to build the next one.
 struct ResultShell {
     static constexpr bool shapes_shells = true;
