@@ -97,27 +97,18 @@ inline Fn function_of(const Primitive& p)
 /// Of Fn::silence: the first operand is the one that may not be finite.
 inline bool silences_itself(const GraphNode& n) { return n.inputs.size() == 2; }
 
-/// What n, a node of g or one that is about to be, computes. `part` is the Selection of a move.
-inline Fn function_of(const Graph& g, const GraphNode& n, Selection& part)
+/// What n, a node of g or one that is about to be, computes; of a move the Selection as well.
+inline std::pair<Fn, Selection> move_of(const Graph& g, const GraphNode& n)
 {
-    if (n.kind != Graph::Kind::operation) return Fn::unknown;
-    if (!n.primitive->index) return function_of(*n.primitive);
-    if (n.inputs.size() > 2) return Fn::unknown;
-    for (ValueId v : n.inputs)
-        if (g.node(v).dtype != n.dtype) return Fn::unknown;
-    return detail::move_of(index_of(g, n), part);
+    std::pair<Fn, Selection> known{Fn::unknown, {}};
+    if (n.kind != Graph::Kind::operation) return known;
+    if (!n.primitive->index) return {function_of(*n.primitive), {}};
+    const auto other = [&](ValueId v) { return g.node(v).dtype != n.dtype; };
+    if (n.inputs.size() <= 2 && std::none_of(n.inputs.begin(), n.inputs.end(), other))
+        known.first = detail::move_of(index_of(g, n), known.second);
+    return known;
 }
-inline Fn function_of(const Graph& g, const GraphNode& n)
-{
-    Selection part;
-    return function_of(g, n, part);
-}
-/// The Selection of a node that is a move.
-inline Selection part_of(const Graph& g, const GraphNode& n)
-{
-    Selection part;
-    function_of(g, n, part);
-    return part;
-}
+inline Fn function_of(const Graph& g, const GraphNode& n) { return move_of(g, n).first; }
+inline Selection part_of(const Graph& g, const GraphNode& n) { return move_of(g, n).second; }
 
 }  // namespace wengert::passes

@@ -60,16 +60,6 @@ inline ValueId simplify_reshape(Rewrite& r, GraphNode& n, Fn fn)
     return no_value;
 }
 
-inline ValueId simplify_transpose(Rewrite& r, GraphNode& n)
-{
-    const ValueId x = n.inputs[0];
-    if (r.fn_for(n, x) != Fn::transpose) return no_value;
-    const Extents outer = part_of(r.graph(), n).from, inner = part_of(r.graph(), r.node(x)).from;
-    Transpose both{Axes::filled(outer.size())};
-    for (std::size_t k = 0; k < outer.size(); ++k) both.perm[k] = inner[static_cast<std::size_t>(outer[k])];
-    return turn_into(r, n, Fn::transpose, {r.node(x).inputs[0]}, &both);
-}
-
 /// Axes of extent 1 in front change nothing for what is broadcast.
 inline ValueId simplify_broadcast(Rewrite& r, GraphNode& n)
 {
@@ -84,11 +74,11 @@ inline ValueId simplify_broadcast(Rewrite& r, GraphNode& n)
     return same && from.size() <= n.shape.size() ? make_broadcast(r, n, y) : no_value;
 }
 
-/// A part of a part is a part.
-inline ValueId simplify_select(Rewrite& r, GraphNode& n)
+/// A part of a part is a part, and an order of the axes in another order is one.
+inline ValueId simplify_part(Rewrite& r, GraphNode& n, Fn fn)
 {
     const ValueId x = n.inputs[0];
-    if (r.fn_for(n, x) != Fn::select || element_count(n.shape) == 0) return no_value;
+    if (r.fn_for(n, x) != fn || (fn == Fn::select && element_count(n.shape) == 0)) return no_value;
     const Selection outer = part_of(r.graph(), n), inner = part_of(r.graph(), r.node(x));
     Selection both(Selection::Empty{}, inner.of);
     both.start = inner.start;
@@ -102,8 +92,10 @@ inline ValueId simplify_select(Rewrite& r, GraphNode& n)
         both.from.push_back(fresh ? -1 : inner.from[axis]);
         both.step.push_back(fresh ? 0 : outer.step[k] * inner.step[axis]);
     }
-    const Select op{std::move(both)};
-    return turn_into(r, n, Fn::select, {r.node(x).inputs[0]}, &op);
+    const Transpose order{both.from};
+    const Select part{std::move(both)};
+    const void* op = fn == Fn::select ? static_cast<const void*>(&part) : &order;
+    return turn_into(r, n, fn, {r.node(x).inputs[0]}, op);
 }
 
 /// A sum over axes of extent 1 is its operand: sums of one number are not begun with 0.
@@ -122,9 +114,9 @@ inline ValueId simplify_shape(Rewrite& r, GraphNode& n, Fn fn)
     switch (fn) {
     case Fn::reshape:
     case Fn::unit_axes: return simplify_reshape(r, n, fn);
-    case Fn::transpose: return simplify_transpose(r, n);
     case Fn::broadcast_to: return simplify_broadcast(r, n);
-    case Fn::select: return simplify_select(r, n);
+    case Fn::transpose:
+    case Fn::select: return simplify_part(r, n, fn);
     case Fn::sum: return simplify_sum(r, n);
     case Fn::copy:  // a result keeps memory of its own
         return !r.is_output && r.facts(n.inputs[0]).has(Facts::row_major) ? n.inputs[0] : no_value;
