@@ -3,6 +3,7 @@
 
 #include <wengert/graph/compiler.hpp>
 #include <wengert/graph/control.hpp>
+#include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/loops/body_plan.hpp>
 #include <wengert/ops/cast.hpp>
 #include <wengert/ops/creation.hpp>
