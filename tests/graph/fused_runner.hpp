@@ -9,6 +9,7 @@
 #include <wengert/ops/activations.hpp>
 #include <wengert/ops/cast.hpp>
 #include <wengert/ops/pairs.hpp>
+#include <wengert/ops/reductions.hpp>
 #include <wengert/ops/selection.hpp>
 
 namespace fused_test {
@@ -38,7 +39,7 @@ struct Counts {
 class Runner {
 public:
     Runner(const Graph& g, const std::vector<Ref<Block>>& inputs)
-        : g_(g), layouts_(tiling::layouts_of(g)), groups_(tiling::fuse(g, layouts_, {})), values_(g.size())
+        : g_(g), layouts_(tiling::layouts_of(g)), groups_(tiling::fuse(g, layouts_)), values_(g.size())
     {
         for (ValueId v = 0; v < g.size(); ++v) {
             if (g.node(v).kind == Graph::Kind::input) values_[v] = inputs[g.node(v).index];
@@ -51,7 +52,7 @@ public:
     void run()
     {
         for (const tiling::Group& group : groups_) {
-            const auto kernel = tiling::FusedKernel::compile(g_, layouts_, group, {});
+            const auto kernel = tiling::FusedKernel::compile(g_, layouts_, group);
             if (kernel)
                 run_kernel(group, *kernel);
             else

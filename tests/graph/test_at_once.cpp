@@ -183,7 +183,7 @@ TEST_CASE("an exception in a strand reaches the caller")
     wave.steps = steps;
     wave.strands = {&team, cuts, 2};
     tl::Run run{current_thread()};
-    CHECK_THROWS_AS(tl::AtOnce::run(&wave, run), IndexError);
+    CHECK_THROWS_AS(wave(run), IndexError);
     CHECK(counts[0] == 1);
 }
 

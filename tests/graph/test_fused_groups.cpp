@@ -50,10 +50,10 @@ struct Builder {
         const Primitive& p = structural_primitive<Sum, Arch, double, double>;
         return g.operation(p, keep_parameters(p, &op), {v}, shape);
     }
-    std::vector<tiling::Group> groups() const { return tiling::fuse(g, tiling::layouts_of(g), {}); }
+    std::vector<tiling::Group> groups() const { return tiling::fuse(g, tiling::layouts_of(g)); }
     std::unique_ptr<tiling::FusedKernel> kernel(const tiling::Group& group) const
     {
-        return tiling::FusedKernel::compile(g, tiling::layouts_of(g), group, {});
+        return tiling::FusedKernel::compile(g, tiling::layouts_of(g), group);
     }
 };
 

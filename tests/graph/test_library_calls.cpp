@@ -184,8 +184,7 @@ TEST_CASE("a product of the program's own is one everywhere")
     CHECK(
         native_text(program<double>("small", {a, b},
                                     [](const std::vector<D>& w, const auto& out) { out(turned(w[0], w[1])); })
-                        .graph,
-                    {})
+                        .graph)
             .find("SmallProduct") != std::string::npos);
 }
 

@@ -25,7 +25,7 @@ void check(const Program& p, std::size_t functions, double ulps = 0)
 {
     INFO(p.name);
     const auto native = compile_native(p.graph, {});
-    const std::string text = native_text(p.graph, {});
+    const std::string text = native_text(p.graph);
     std::size_t found = 0, loops = 0;
     for (std::size_t at = text.find("int wg_loop"); at != std::string::npos;
          at = text.find("int wg_loop", at + 1))
@@ -199,7 +199,7 @@ TEST_CASE("native: the text of a loop knows neither its constants nor more steps
         const Program p = program<double>("f", {D{1.0, 2.0}}, [&](const List<double>& w, const auto& out) {
             out(scan([&](const D& x) { return std::pair(x * rate, std::tuple()); }, w[0], steps).first);
         });
-        return native_text(p.graph, {});
+        return native_text(p.graph);
     };
     CHECK(text(0.3, 10) == text(0.7, 10));
     CHECK(text(0.3, 1000).size() == text(0.3, 9000).size());

@@ -43,7 +43,7 @@ template <class T, class F> Graph graph_of(const F& f, const Blocks& in)
         },
         in);
 }
-bool in_phases(const Graph& g) { return native_text(g, {}).find("in_phases<N, ") != std::string::npos; }
+bool in_phases(const Graph& g) { return native_text(g).find("in_phases<N, ") != std::string::npos; }
 
 /// f maps two arrays of a length to arrays of it, element by element.
 template <class T, class F> void check(const F& f)
@@ -114,7 +114,7 @@ TEST_CASE("native: phases over rows with broadcasts and sums, and over what they
     };
     const auto check_close = [&](const auto& f, const char* text) {
         const Graph g = graph_of<double>(f, in);
-        const std::string whole = native_text(g, {});
+        const std::string whole = native_text(g);
         INFO(whole.substr(whole.find("#line 1 \"wengert\"")));
         CHECK(whole.find(text) != std::string::npos);
         const Blocks want = interpret(g, in);

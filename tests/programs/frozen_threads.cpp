@@ -78,9 +78,9 @@ void in_threads(const tiling::FusedKernel& kernel, const std::vector<const std::
 void one_pass(const Graph& g)
 {
     const auto layouts = tiling::layouts_of(g);
-    const auto groups = tiling::fuse(g, layouts, {});
+    const auto groups = tiling::fuse(g, layouts);
     CHECK(groups.size() == 1);
-    const auto kernel = tiling::FusedKernel::compile(g, layouts, groups[0], {});
+    const auto kernel = tiling::FusedKernel::compile(g, layouts, groups[0]);
     CHECK(kernel != nullptr);
     std::vector<Ref<Block>> inputs;
     std::vector<const std::byte*> operands;

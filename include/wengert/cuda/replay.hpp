@@ -12,7 +12,7 @@ namespace wengert::detail::gpu {
 class Replay final : public ReplaySteps {
 public:
     Replay(const Graph& g, const PlanOptions& options, std::uint8_t device)
-        : ReplaySteps(g, options, device), watch_(options.watch), guards_(graph_, plan_, device_)
+        : ReplaySteps(g, device), watch_(options.watch), guards_(graph_, plan_, device_)
     {
         if (watch_) tiling::tell(plan_, *watch_), watch_->crossings = crossings_.notes();
     }

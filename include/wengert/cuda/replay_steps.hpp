@@ -52,8 +52,8 @@ public:
     }
 
 protected:
-    ReplaySteps(const Graph& g, const PlanOptions& options, std::uint8_t device)
-        : ReplayValues(g, options, device), crossings_(graph_, plan_), steps_(plan_.tasks.size()),
+    ReplaySteps(const Graph& g, std::uint8_t device)
+        : ReplayValues(g, device), crossings_(graph_, plan_), steps_(plan_.tasks.size()),
           constants_(g.size()), owned_(g.outputs().size())
     {
         compile();

@@ -8,9 +8,9 @@ namespace wengert::detail::gpu {
 
 class ReplayValues {
 protected:
-    ReplayValues(const Graph& g, const PlanOptions& options, std::uint8_t device)
+    ReplayValues(const Graph& g, std::uint8_t device)
         : graph_(g), device_(device), layouts_(tiling::layouts_of(graph_)), wants_(graph_, layouts_),
-          plan_(graph_, options, tiling::groups_of(graph_, layouts_, wants_), {}, true), blocks_(g.size()),
+          plan_(graph_, tiling::groups_of(graph_, layouts_, wants_), {}, true), blocks_(g.size()),
           at_(g.size())
     {}
     ~ReplayValues() = default;

@@ -143,7 +143,7 @@ public:
     CppWriter(CppModule& m, const Graph& g, const std::string& tag = "",
               std::optional<tiling::Rotation> rotation = {})
         : module(m), graph(g), prefix(m.prefix), groups(g, tiling::layouts_of(g), m.native),
-          plan(g, {}, groups.take(), rotation), tag_(m.prefix + tag)
+          plan(g, groups.take(), rotation), tag_(m.prefix + tag)
     {}
 
     CppModule& module;

@@ -11,7 +11,7 @@
 namespace wengert {
 
 /// The C++ text of a graph's loops, for whoever wants to read it.
-WENGERT_INLINE std::string native_text(const Graph& g, const PlanOptions& options);
+WENGERT_INLINE std::string native_text(const Graph& g);
 
 WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options);
 

@@ -38,8 +38,8 @@ struct NativePlan {
     std::vector<NativeFunction> functions;  ///< of each task that is one
     std::string reasons;                    ///< why loops are not among them
 
-    NativePlan(const Graph& g, const PlanOptions& options)
-        : groups(g, tiling::layouts_of(g)), plan(g, options, groups.take()), functions(plan.tasks.size())
+    explicit NativePlan(const Graph& g)
+        : groups(g, tiling::layouts_of(g)), plan(g, groups.take()), functions(plan.tasks.size())
     {
         const ProductWriter products(g, plan.layouts);
         for (std::size_t t = 0; t < functions.size(); ++t) {

@@ -21,21 +21,18 @@ struct NativeRun {
 /// Not 0 where it met an index that is none.
 using NativeCode = int (*)(void* const* addresses, char* arena, const NativeRun* run);
 
-/// A call of a function; the addresses lie behind it.
+/// A call of a function.
 struct NativeStep {
     NativeCode code = nullptr;
     void** addresses = nullptr;
     void* const* constants = nullptr;
     std::byte* arena = nullptr;
     const tiling::detail::Call* call = nullptr;  ///< of what may fail: says what is wrong with an index
-    static bool run(const void* self, tiling::Run& run)
+    void operator()(tiling::Run& run) const
     {
-        const auto& s = *static_cast<const NativeStep*>(self);
-        const NativeRun now{kernels::zero_cotangent, s.constants};
-        if (s.code(s.addresses, reinterpret_cast<char*>(s.arena), &now) != 0)
-            return tiling::detail::Call::run_compute(s.call, run);
-        if (s.call && !s.call->primitive->index) report(*s.call->primitive->loop(s.call->op));
-        return true;
+        const NativeRun now{kernels::zero_cotangent, constants};
+        if (code(addresses, reinterpret_cast<char*>(arena), &now) != 0) return call->compute(run.thread);
+        if (call && !call->primitive->index) report(*call->primitive->loop(call->op));
     }
 
 private:
@@ -71,9 +68,7 @@ inline void emit_native(tiling::Emitter& e, const NativeFunction& f, NativeCode 
         single ? tiling::detail::make_call(e, f.addresses.back()) : nullptr;
     std::byte* arena = f.workspace ? e.scratch(f.workspace + 64) : nullptr;
     if (arena) arena += (64 - reinterpret_cast<std::uintptr_t>(arena) % 64) % 64;
-    NativeStep& s = *e.step<NativeStep>();
-    s = {code, e.program.memory.array<void*>(f.addresses.size()), constants, arena, call};
-    for (std::size_t k = 0; k < f.addresses.size(); ++k) e.bind(&s.addresses[k], f.addresses[k]);
+    e.step(NativeStep{code, e.addresses<void>(f.addresses), constants, arena, call});
 }
 
 /// Where the text finds its constants.
@@ -99,14 +94,11 @@ inline void note_untold(std::string& note, const GraphNode& n)
 
 }  // namespace detail
 
-WENGERT_INLINE std::string native_text(const Graph& g, const PlanOptions& options)
-{
-    return detail::NativePlan(g, options).text();
-}
+WENGERT_INLINE std::string native_text(const Graph& g) { return detail::NativePlan(g).text(); }
 
 WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options)
 {
-    const detail::NativePlan code(g, options);
+    const detail::NativePlan code(g);
     detail::Compiled compiled;
     if (!code.module.functions.empty()) {
         compiled = detail::compile_text(code.text(), detail::native_flags(detail::compiler_now()));

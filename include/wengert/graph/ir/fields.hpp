@@ -43,6 +43,7 @@ private:
 class FieldWords : public FieldVisitorOf<FieldWords> {
 public:
     std::vector<std::uint64_t> words;
+    bool code = false;  ///< functions or graphs are among them
     void boolean(bool& v) { words.push_back(v); }
     void integer(std::int64_t& v) { words.push_back(static_cast<std::uint64_t>(v)); }
     void real(double& v) { words.push_back(std::bit_cast<std::uint64_t>(v)); }
@@ -51,12 +52,16 @@ public:
         words.push_back(v.size());
         for (auto e : v) words.push_back(static_cast<std::uint64_t>(e));
     }
-    void opaque(const void* p, std::string_view) { words.push_back(reinterpret_cast<std::uintptr_t>(p)); }
+    void opaque(const void* p, std::string_view)
+    {
+        words.push_back(reinterpret_cast<std::uintptr_t>(p));
+        code = true;
+    }
 
     /// Those of a node; none where it has no parameters, or does not show them.
     void read(const GraphNode& n)
     {
-        words.clear();
+        words.clear(), code = false;
         if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), *this);
     }
 };

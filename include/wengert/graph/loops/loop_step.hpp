@@ -13,7 +13,7 @@ public:
     {
         if (body_.before) before_ = compile_tile(*body_.before, {});
         const Graph& step = *body_.step;
-        const tiling::Plan plan(step, {}, tiling::Rotation{states, fixed});
+        const tiling::Plan plan(step, tiling::Rotation{states, fixed});
         tiling::Emitter e(plan, program_);
         for (const tiling::Task& t : plan.tasks) tiling::detail::emit_task(e, t);
         e.end_segment();

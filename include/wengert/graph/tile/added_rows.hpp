@@ -17,14 +17,15 @@ template <class T> struct AddedPart {
     AddedPart* next = nullptr;
 };
 
-/// to[j] = to[j] + x[0][j] + x[1][j] + …
-template <class T, std::size_t count, class A = xsimd::default_arch>
+/// to[j] = to[j] ± x[0][j] ± x[1][j] ± …
+template <class T, std::size_t count, bool minus = false, class A = xsimd::default_arch>
 void add_all(std::size_t n, const T* const* x, T* to)
 {
     using L = Lane<T, A>;
     const auto sum = [&](std::size_t j, std::size_t c) {
         L v = L::load_part(to + j, c);
-        for (std::size_t k = 0; k < count; ++k) v = v + L::load_part(x[k] + j, c);
+        for (std::size_t k = 0; k < count; ++k)
+            v = minus ? v - L::load_part(x[k] + j, c) : v + L::load_part(x[k] + j, c);
         v.store_part(to + j, c);
     };
     std::size_t j = 0;
@@ -67,15 +68,14 @@ template <class T> struct AddedRows {
         together = together && count <= at_once && high > low;
     }
 
-    static bool run(const void* self, Run&)
+    void operator()(Run&) const
     {
-        const auto& s = *static_cast<const AddedRows*>(self);
         std::int64_t index[Part::max_axes] = {};
-        for (T* row = s.to;; row += s.row) {
-            s.add_row(index, row);
-            std::size_t a = s.axes;
-            while (a > 0 && ++index[a - 1] == s.extents[a - 1]) index[--a] = 0;
-            if (a == 0) return true;
+        for (T* at = to;; at += row) {
+            add_row(index, at);
+            std::size_t a = axes;
+            while (a > 0 && ++index[a - 1] == extents[a - 1]) index[--a] = 0;
+            if (a == 0) return;
         }
     }
 
@@ -88,7 +88,11 @@ private:
             const T* x = row_of(*p, index);
             if (!x) continue;
             if (!together) {
-                add_part(*p, x, to_row, p->column, p->column + p->n);
+                const auto length = static_cast<std::size_t>(p->n);
+                if (p->minus)
+                    add_all<T, 1, true>(length, &x, to_row + p->column);
+                else
+                    add_all<T, 1>(length, &x, to_row + p->column);
                 continue;
             }
             // the few columns that not all parts have come first: no part meets another one's middle there
@@ -108,16 +112,6 @@ private:
             x += i * p.step[a];
         }
         return x;
-    }
-    static void add_part(const Part& p, const T* x, T* row, std::int64_t begin, std::int64_t end)
-    {
-        const auto n = static_cast<std::size_t>(end - begin);
-        T* to = row + begin;
-        if (!p.minus) return add_all<T, 1>(n, &x, to);
-        using L = Lane<T, xsimd::default_arch>;
-        std::size_t j = 0;
-        for (; j + L::width <= n; j += L::width) (L::load(to + j) - L::load(x + j)).store(to + j);
-        if (j < n) (L::load_part(to + j, n - j) - L::load_part(x + j, n - j)).store_part(to + j, n - j);
     }
 };
 

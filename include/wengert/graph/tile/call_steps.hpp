@@ -1,27 +1,15 @@
 // An operation as a call of its primitive's own function, told where to put its result: what no other step does.
 #pragma once
 
+#include "../ir/fields.hpp"
 #include "part_steps.hpp"
 
 namespace wengert::tiling::detail {
 
-/// Looks for functions and graphs among the parameters.
-struct FindsCode : FieldVisitorOf<FindsCode> {
-    bool found = false;
-    void boolean(bool&) {}
-    void integer(std::int64_t&) {}
-    void real(double&) {}
-    void extents(Extents&) {}
-    void opaque(const void*, std::string_view) { found = true; }
-};
-
 /// Code of the user's, which may keep what it is given and what it makes.
 inline bool is_foreign(const GraphNode& n)
 {
-    if (n.primitive->launches) return false;
-    FindsCode code;
-    if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), code);
-    return code.found || n.primitive->effects;
+    return !n.primitive->launches && (n.primitive->effects || wengert::detail::words_of(n, 0).code);
 }
 
 /// The primitive's own function, for what the fast path leaves out.
@@ -56,17 +44,6 @@ struct Call {
     }
     void update() const { primitive->update(op, *out, in.data() + 1, in.size() - 1, at); }
 
-    static bool run_compute(const void* self, Run& run)
-    {
-        static_cast<const Call*>(self)->compute(run.thread);
-        return true;
-    }
-    static bool run_update(const void* self, Run&)
-    {
-        static_cast<const Call*>(self)->update();
-        return true;
-    }
-
 private:
     Ref<Block> on_copies() const
     {
@@ -91,7 +68,10 @@ inline void emit_call(Emitter& e, ValueId v, bool update)
 {
     if (update) bring(e, e.plan.graph.node(v).inputs[0], v);
     const Call* call = make_call(e, v);
-    e.step(update ? Call::run_update : Call::run_compute, call);
+    if (update)
+        e.step([call](Run&) { call->update(); });
+    else
+        e.step([call](Run& run) { call->compute(run.thread); });
 }
 
 }  // namespace wengert::tiling::detail

@@ -13,52 +13,16 @@ namespace wengert {
 namespace tiling::detail {
 
 /// A guard, looked at as soon as its value is there.
-struct Checked {
-    const Block *value = nullptr, *expected = nullptr;
-    std::size_t index = 0;
-
-    static bool run(const void* self, Run& run)
-    {
-        const auto& c = *static_cast<const Checked*>(self);
-        const bool holds = c.value->strided ? same_elements(*copy_of(*c.value), *c.expected)
-                                            : same_elements(*c.value, *c.expected);
-        if (!holds) run.failed = c.index;
-        return holds;
-    }
-};
-
 inline void emit_guard(Emitter& e, std::size_t k)
 {
     const Guard& guard = e.plan.graph.guards()[k];
     e.program.blocks().push_back(guard.expected);
-    auto& c = *e.step<Checked>();
-    c.value = e.header(guard.value).get();
-    c.expected = guard.expected.get();
-    c.index = k;
+    e.step([k, value = e.header(guard.value).get(), expected = guard.expected.get()](Run& run) {
+        const bool holds = same_elements(value->strided ? *copy_of(*value) : *value, *expected);
+        if (!holds) run.failed = k;
+        return holds;
+    });
 }
-
-/// Marks where strands of waves begin and end.
-class WaveEmitter {
-public:
-    explicit WaveEmitter(Emitter& e) : e_(e), wave_(e.plan.waves.begin()) {}
-    void before(std::size_t task)
-    {
-        if (wave_ == e_.plan.waves.end() || strand_ + 1 >= wave_->cuts.size()) return;
-        if (wave_->cuts[strand_] == task) e_.begin_strand(strand_++);
-    }
-    void after(std::size_t task)
-    {
-        if (wave_ == e_.plan.waves.end() || wave_->end() != task + 1) return;
-        e_.end_wave();
-        ++wave_;
-        strand_ = 0;
-    }
-
-private:
-    Emitter& e_;
-    std::vector<Wave>::const_iterator wave_;
-    std::size_t strand_ = 0;
-};
 
 /// Where fewer threads than were asked for run the steps: how many, and why.
 inline std::string threads_note(unsigned asked, std::size_t team, std::size_t used)
@@ -107,11 +71,9 @@ inline void emit_outputs(Emitter& e)
             r.kind = OutputRule::landed;
             r.block = e.header(from);
         } else if (r.count > 0) {
-            auto& copy = *e.step<Copied>();
-            copy.from = e.header(v).get();
             Ref<Block> to = make_borrowed(r.dtype, r.shape, nowhere());
             e.bind(&to->data, Spot{Spot::output, static_cast<std::uint32_t>(k), nowhere(), 0});
-            copy.to = to.get();
+            emit_copy(e, e.header(v).get(), to.get());
             e.program.blocks().push_back(std::move(to));
         }
     }
@@ -127,23 +89,20 @@ template <class F> void emit_plan(Emitter& e, PlanWatch* watch, const F& emit)
     const Plan& plan = e.plan;
     if (watch) tell(plan, *watch);
     const Graph& g = plan.graph;
-    std::vector<std::vector<std::uint32_t>> guards(plan.tasks.size() +
-                                                   1);  // by the task after which they hold
-    std::vector<std::uint32_t> made(g.size(), 0);
-    for (std::size_t t = 0; t < plan.tasks.size(); ++t)
-        for (ValueId r : plan.tasks[t].group.results) made[r] = static_cast<std::uint32_t>(t + 1);
+    const std::size_t n = plan.tasks.size();
+    std::vector<std::vector<std::size_t>> guards(n + 1);  // by the time from which on they hold
     for (std::size_t k = 0; k < g.guards().size(); ++k)
-        guards[made[plan.root(g.guards()[k].value)]].push_back(static_cast<std::uint32_t>(k));
-    detail::WaveEmitter waves(e);
-    for (std::size_t t = 0; t <= plan.tasks.size(); ++t) {
-        if (t > 0) {
-            waves.before(t - 1);
-            emit_tick(e, watch, 2 * t - 2);
-            emit(t - 1);
-            emit_tick(e, watch, 2 * t - 1);
-            waves.after(t - 1);
-        }
-        for (std::uint32_t k : guards[t]) detail::emit_guard(e, k);
+        guards[plan.values[plan.root(g.guards()[k].value)].first].push_back(k);
+    for (std::size_t k : guards[0]) detail::emit_guard(e, k);
+    auto wave = plan.waves.begin();
+    std::size_t strand = 0;
+    for (std::size_t t = 0; t < n; ++t) {
+        if (wave != plan.waves.end() && wave->cuts[strand] == t) e.begin_strand(strand++);
+        emit_tick(e, watch, 2 * t);
+        emit(t);
+        emit_tick(e, watch, 2 * t + 1);
+        if (wave != plan.waves.end() && wave->end() == t + 1) e.end_wave(), ++wave, strand = 0;
+        for (std::size_t k : guards[t + 1]) detail::emit_guard(e, k);
     }
     detail::emit_outputs(e);
     e.end_segment();

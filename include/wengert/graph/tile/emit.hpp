@@ -2,8 +2,10 @@
 #pragma once
 
 #include "../../tape/apply.hpp"
+#include "fused_recipe.hpp"
 #include "plan.hpp"
 #include "program.hpp"
+#include "register_steps.hpp"
 #include "schedule.hpp"
 
 namespace wengert::tiling {
@@ -13,14 +15,12 @@ struct AtOnce {
     const Step* steps = nullptr;
     Division strands;
 
-    static bool run(const void* self, Run&)
+    void operator()(Run&) const
     {
-        const auto& s = *static_cast<const AtOnce*>(self);
-        s.strands.run([&](std::size_t begin, std::size_t end, std::size_t) {
+        strands.run([&](std::size_t begin, std::size_t end, std::size_t) {
             Run own{current_thread()};
-            for (std::size_t k = begin; k < end; ++k) s.steps[k].run(s.steps[k].self, own);
+            for (std::size_t k = begin; k < end; ++k) steps[k].run(steps[k].self, own);
         });
-        return true;
     }
 };
 
@@ -83,9 +83,7 @@ public:
         auto* own = program.memory.array<Step>(n);
         std::copy(steps.end() - static_cast<std::ptrdiff_t>(n), steps.end(), own);
         steps.resize(first);
-        auto& wave = *step<AtOnce>();
-        wave.steps = own;
-        wave.strands = {team.get(), cuts, strands_.size()};
+        step(AtOnce{own, {team.get(), cuts, strands_.size()}});
         divided_ = true;
         strands_.clear();
     }
@@ -101,7 +99,7 @@ public:
             return {Spot::input, plan.graph.node(from).index, detail::nowhere() + offset, offset};
         case Home::output:
             return {Spot::output, plan.stores[p.store].output, detail::nowhere() + offset, offset};
-        case Home::constant: return {Spot::fixed, 0, constant(from)->data + offset, 0};
+        case Home::constant: return {Spot::fixed, 0, constant(from)->data + offset, 0, true};
         default: return {Spot::fixed, 0, arena_ + plan.stores[p.store].offset + offset, 0};
         }
     }
@@ -116,6 +114,13 @@ public:
     }
     template <class P> void bind(P** slot, const Spot& s) { program.bind(slot, s); }
     template <class P> void bind(P** slot, ValueId v) { program.bind(slot, spot(v)); }
+    /// Where the values lie at every run, in their order.
+    template <class P = std::byte> P** addresses(const ValueList& values)
+    {
+        P** const at = program.memory.array<P*>(values.size());
+        for (std::size_t k = 0; k < values.size(); ++k) bind(at + k, values[k]);
+        return at;
+    }
 
     /// The value as an array: a block that owns nothing and is there for all runs.
     const Ref<Block>& header(ValueId v)
@@ -142,44 +147,35 @@ public:
         return program.blocks().back();
     }
 
-    void step(bool (*run)(const void*, Run&), const void* self)
+    /// A step that calls f, which is kept.
+    template <class F> F* step(const F& f)
     {
         end_segment();
-        program.steps().push_back({run, self});
-    }
-    /// A step with parameters of its own type, which has a static `run`.
-    template <class S> S* step()
-    {
-        S* s = program.memory.make<S>();
-        step(S::run, s);
-        return s;
+        F* kept = program.memory.make(f);
+        program.steps().push_back(Step::of(kept));
+        return kept;
     }
     /// The step before, where it is of type S, works on the same memory and may take up more of it.
     template <class S> S* continued(std::uint32_t store) const
     {
-        const bool there = open_.self && open_.run == S::run && open_.store == store && !segment_ &&
-                           registers_.empty() && program.steps().size() == open_.at;
+        const bool there = open_.self && open_.run == Step::of<S>(nullptr).run && open_.store == store &&
+                           !segment_ && registers_.empty() && program.steps().size() == open_.at;
         return there ? static_cast<S*>(open_.self) : nullptr;
     }
     template <class S> void may_continue(S* s, std::uint32_t store)
     {
-        open_ = {s, S::run, store, program.steps().size()};
+        open_ = {s, Step::of<S>(nullptr).run, store, program.steps().size()};
     }
-    /// An operand of a kernel. Constants are read from copies where that may be beyond their end.
-    struct Operand {
-        Spot at;
-        bool constant = false;
-    };
     /// kernel(n, in, out), on whole registers where all elements are of `size` bytes, in places where that may be (0: not so), and
-    /// then without a call where the primitive's rule is arithmetic.
-    void call(TileKernel kernel, std::size_t n, std::size_t size, const Operand* in, std::size_t arity,
+    /// then without a call where the primitive's rule is arithmetic. Constants are read from copies where that may be beyond their end.
+    void call(TileKernel kernel, std::size_t n, std::size_t size, const Spot* in, std::size_t arity,
               const Spot& out, const Primitive* primitive = nullptr)
     {
         const std::size_t more = size ? whole_registers(n, size) : n, bytes = Direct::bytes(arity);
         Spot at[kernels::max_operands];
         for (std::size_t k = 0; k < arity; ++k)
-            at[k] = more > n && in[k].constant ? padded(in[k].at.address, n * size) : in[k].at;
-        if (primitive && in_registers(*primitive, n, size, at, arity, out)) return;
+            at[k] = more > n && in[k].constant ? padded(in[k].address, n * size) : in[k];
+        if (primitive && in_registers(*primitive, n, size, at, out)) return;
         if (room_ < bytes) {
             end_segment();
             room_ = std::size_t{1} << 14;
@@ -202,20 +198,20 @@ public:
     {
         const std::size_t size = size_of(d);
         if (whole && n * size <= most_in_registers)
-            return with_real(d, [&]<class T>() {
-                registers<T>(RegisterSteps<T>::repeat, n, from.address, nullptr, to.address);
-            });
-        const Operand one{from};
-        call(detail::spread_kernel(size), n, whole ? size : 0, &one, 1, to);
+            return registers(d, Arith::none, n, from.address, nullptr, to.address);
+        call(detail::spread_kernel(size), n, whole ? size : 0, &from, 1, to);
     }
     void end_segment()
     {
-        if (segment_) program.steps().push_back({Segment::run, segment_});
+        if (segment_) program.steps().push_back(Step::of(segment_));
         segment_ = nullptr;
         if (registers_.empty()) return;
         auto* steps = program.memory.array<RegisterStep>(registers_.size());
         std::copy(registers_.begin(), registers_.end(), steps);
-        end_registers_(program, steps, registers_.size());
+        with_real(registers_of_, [&]<class T>() {
+            program.steps().push_back(Step::of(program.memory.make(
+                [steps, count = registers_.size()](Run&) { RegisterSteps<T>::run(steps, count); })));
+        });
         registers_.clear();
     }
 
@@ -247,40 +243,49 @@ public:
         }
         return {Spot::fixed, 0, to, 0};
     }
-    bool is_constant(ValueId v) const { return plan.values[plan.root(v)].home == Home::constant; }
 
 private:
     /// Bytes of arrays that are worked on in registers: more take longer than a call.
     static constexpr std::size_t most_in_registers = 2 * Buffer::alignment;
 
-    /// n elements of `size` bytes, unless the primitive's rule is no arithmetic.
-    bool in_registers(const Primitive& p, std::size_t n, std::size_t size, const Spot* in, std::size_t arity,
-                      const Spot& out)
+    /// n elements of `size` bytes, where the primitive's rule is one operation of arithmetic.
+    bool in_registers(const Primitive& p, std::size_t n, std::size_t size, const Spot* in, const Spot& out)
     {
         if (size == 0 || n * size > most_in_registers) return false;
-        return with_real(p.dtype, [&]<class T>() {
-            const auto [known, fresh] = rules_.try_emplace(&p, nullptr);
-            if (fresh) known->second = RegisterSteps<T>::rule_of(p);
-            const auto* rule = static_cast<const typename RegisterSteps<T>::Rule*>(known->second);
-            if (rule) registers<T>(*rule, n, in[0].address, arity > 1 ? in[1].address : nullptr, out.address);
-            return rule != nullptr;
+        const auto [known, fresh] = rules_.try_emplace(&p);
+        if (fresh)
+            if (const auto r = detail::RecipeWriter::write(p, numbers_); r.size() == 1) known->second = r[0];
+        const detail::MachineNode& o = known->second;
+        if (o.op == Arith::none) return false;
+        const auto address = [&](ValueId v) -> const std::byte* {
+            return detail::is_recipe_number(v) ? number(v, p.dtype) : in[v].address;
+        };
+        registers(p.dtype, o.op, n, address(o.left), address(o.right), out.address);
+        return true;
+    }
+    void registers(DType d, Arith op, std::size_t n, const std::byte* a, const std::byte* b, std::byte* out)
+    {
+        if (segment_ || registers_of_ != d) end_segment();
+        registers_of_ = d;
+        with_real(d, [&]<class T>() {
+            for (std::size_t j = 0; j < n * sizeof(T); j += RegisterSteps<T>::bytes)
+                registers_.push_back(
+                    RegisterSteps<T>::step(op, a + (b ? j : 0), b ? b + j : nullptr, out + j,
+                                           registers_.empty() ? nullptr : &registers_.back()));
         });
     }
-    template <class T>
-    void registers(const typename RegisterSteps<T>::Rule& rule, std::size_t n, const std::byte* a,
-                   const std::byte* b, std::byte* out)
+    /// The number in as many elements as are worked on in registers.
+    const std::byte* number(ValueId v, DType d)
     {
-        const auto end = [](Program& to, const RegisterStep* first, std::size_t count) {
-            auto* run = to.memory.make<RegisterRun<T>>();
-            *run = {first, count};
-            to.steps().push_back({RegisterRun<T>::run, run});
-        };
-        if (segment_ || end_registers_ != +end) end_segment();
-        end_registers_ = end;
-        for (std::size_t j = 0; j < n * sizeof(T); j += RegisterSteps<T>::bytes)
-            registers_.push_back(RegisterSteps<T>::step(rule, a + (rule.repeats ? 0 : j), b ? b + j : nullptr,
-                                                        out + j,
-                                                        registers_.empty() ? nullptr : &registers_.back()));
+        std::byte*& to = filled_[{v, d}];
+        if (!to) {
+            to = program.memory.take(most_in_registers);
+            with_real(d, [&]<class T>() {
+                std::fill_n(reinterpret_cast<T*>(to), most_in_registers / sizeof(T),
+                            static_cast<T>(numbers_[v]));
+            });
+        }
+        return to;
     }
 
     const Ref<Block>& constant(ValueId v)
@@ -308,10 +313,11 @@ private:
     std::vector<std::size_t> strands_;  ///< their first steps
     bool divided_ = false;              ///< a step is spread over the team
     Segment* segment_ = nullptr;
-    std::vector<RegisterStep> registers_;  ///< since the last step of another kind, all of one type,
-    void (*end_registers_)(Program&, const RegisterStep*,
-                           std::size_t) = nullptr;   ///< of which this makes a step
-    std::map<const Primitive*, const void*> rules_;  ///< of RegisterSteps
+    std::vector<RegisterStep> registers_;  ///< since the last step of another kind
+    DType registers_of_{};
+    std::map<const Primitive*, detail::MachineNode> rules_;  ///< as one operation, where they are that
+    detail::RecipeNumbers numbers_;
+    std::map<std::pair<ValueId, DType>, std::byte*> filled_;
     std::byte* records_ = nullptr;
     std::size_t room_ = 0;
 };

@@ -11,8 +11,7 @@ namespace wengert::tiling {
 class FusedKernel {
 public:
     /// Null where it cannot be done: the nodes are then run one by one.
-    static std::unique_ptr<FusedKernel> compile(const Graph& g, const Layouts& layouts, const Group& group,
-                                                const PlanOptions&)
+    static std::unique_ptr<FusedKernel> compile(const Graph& g, const Layouts& layouts, const Group& group)
     {
         auto kernel = std::unique_ptr<FusedKernel>(new FusedKernel);
         if (!detail::FusedCompiler<>(g, layouts, group, kernel->p_).run()) return nullptr;
@@ -30,9 +29,9 @@ public:
     /// May result r be written where operand k lies? Every element is then read before it is written.
     bool may_share(std::size_t result, std::size_t operand) const noexcept
     {
-        const std::uint32_t last = p_.last_read[operand];
-        return last != FusedProgram::unshared && p_.written[result] != FusedProgram::unshared &&
-               last <= p_.written[result] && p_.operand_size[operand] == p_.result_size[result];
+        const auto &read = p_.last_read[operand], &write = p_.written[result];
+        return read.time <= write.time && write.time != FusedProgram::unshared && read.size == write.size &&
+               read.narrow == write.narrow;
     }
 
     /// Parts that do not need each other are [begin, end) with begin and end from here: the first element from `at` on before
@@ -191,11 +190,12 @@ private:
         std::size_t step[256], back[256];
         std::int64_t next[256];
         for (std::size_t k = 0; k < count; ++k) {
-            at[k] = static_cast<std::byte*>(const_cast<void*>(t.at[s.at[k]]));
-            step[k] = s.moves[k] ? Machine::block * sizeof(T) : 0;
-            back[k] = s.moves[k] && overlap ? (Machine::block - rest) * sizeof(T) : 0;
-            next[k] = (apart && s.moves[k] ? apart[s.at[k]] : 0) -
-                      static_cast<std::int64_t>(whole * step[k] - back[k]);
+            const auto [place, moves, stored] = s.at[k];
+            at[k] = static_cast<std::byte*>(const_cast<void*>(t.at[place]));
+            step[k] = moves ? Machine::block * sizeof(T) : 0;
+            back[k] = moves && overlap ? (Machine::block - rest) * sizeof(T) : 0;
+            next[k] =
+                (apart && moves ? apart[place] : 0) - static_cast<std::int64_t>(whole * step[k] - back[k]);
         }
         for (std::size_t k = 0; k < s.spills; ++k)
             at[count + k] = t.scratch + s.spill + k * Machine::block * sizeof(T);
@@ -221,13 +221,13 @@ private:
         const std::size_t count = s.at.size();
         for (std::size_t k = 0; k < count + s.spills; ++k) {
             now[k] = at[k];
-            if (k >= count || !s.moves[k]) continue;
+            if (k >= count || !s.at[k].moves) continue;
             now[k] = t.scratch + s.pad + k * Machine::block * sizeof(T);
-            if (!s.stored[k]) std::memcpy(now[k], at[k], n * sizeof(T));
+            if (!s.at[k].stored) std::memcpy(now[k], at[k], n * sizeof(T));
         }
         Machine::run(s.ops.data(), now);
         for (std::size_t k = 0; k < count; ++k)
-            if (s.stored[k]) std::memcpy(at[k], now[k], n * sizeof(T));
+            if (s.at[k].stored) std::memcpy(at[k], now[k], n * sizeof(T));
     }
 
     /// Brings n elements of a stream that starts at `from` to its place.
@@ -258,67 +258,45 @@ private:
             for (std::size_t k = 0; k < i.arity; ++k) in[k] = static_cast<const std::byte*>(in[k]) + step[k];
         }
     }
-    void run_tiles(Table& t, std::size_t begin, std::size_t end) const noexcept
+    /// So many tiles of n elements, the first where `from` says; what is in place k lies apart[k] bytes further in each.
+    /// `behind`: elements from the first one on, where what comes next is asked for meanwhile.
+    void run_equal(Table& t, std::size_t n, std::size_t times, std::byte** from, const std::int64_t* apart,
+                   std::size_t behind) const noexcept
     {
-        std::int64_t apart[FusedProgram::max_streams] = {};
-        const std::size_t whole = (end - begin) / p_.tile, rest = (end - begin) % p_.tile;
-        for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-            const Source& s = p_.streams[k];
-            if (!s.in_place()) continue;
-            apart[k] = static_cast<std::int64_t>(p_.tile * s.size);
-            t.at[k] = t.base[k] + begin * s.size;
-        }
-        repeat(t, p_.tile, whole, apart);
-        for (std::size_t k = 0; k < p_.streams.size(); ++k)
-            t.at[k] = static_cast<const std::byte*>(t.at[k]) + static_cast<std::int64_t>(whole) * apart[k];
-        if (rest > 0) repeat(t, rest, 1, apart);
-    }
-    /// Rows of one tile each.
-    void run_whole_rows(Table& t, std::size_t row, std::size_t last) const noexcept
-    {
-        const std::size_t streams = p_.streams.size();
-        std::int64_t apart[FusedProgram::max_streams];
-        std::byte* from[FusedProgram::max_streams];
-        for (std::size_t k = 0; k < streams; ++k) apart[k] = p_.streams[k].apart();
-        FusedRows rows(p_, t.base, row);
-        for (std::size_t some = 0; row < last; row += some, rows.advance(some)) {
-            some = std::min(last - row, rows.left());
-            for (std::size_t k = 0; k < streams; ++k) from[k] = rows.at(k);
-            for (std::size_t j = 0; j < (repeats() ? 1 : some); ++j) {
-                for (std::size_t k = 0; k < streams; ++k) {
-                    const Source& s = p_.streams[k];
-                    if (s.in_place())
-                        t.at[k] = from[k];
-                    else if (s.kind == Source::gathered)
-                        bring(s, from[k], p_.inner, t.scratch + s.scratch);
-                    from[k] += apart[k];
-                }
-                if (!repeats()) run_program(t, p_.inner);
-            }
-            if (repeats()) repeat(t, p_.inner, some, apart);
-        }
-    }
-
-    void run_rows(Table& t, std::size_t begin, std::size_t end) const noexcept
-    {
-        if (repeats() && p_.extents.size() == 1) return run_tiles(t, begin, end);
-        if (p_.tile >= p_.inner && begin % p_.inner == 0 && end % p_.inner == 0)
-            return run_whole_rows(t, begin / p_.inner, end / p_.inner);
-        const bool far = p_.streamed > far_bytes && p_.program.size() > 1 && p_.extents.size() == 1;
-        FusedRows rows(p_, t.base, begin / p_.inner);
-        std::size_t column = begin % p_.inner;
-        for (std::size_t n = 0; begin < end; begin += n, column += n) {
-            if (column == p_.inner) rows.advance(1), column = 0;
-            n = std::min({p_.tile, p_.inner - column, end - begin});
+        for (std::size_t j = 1; j <= times; ++j) {
             for (std::size_t k = 0; k < p_.streams.size(); ++k) {
                 const Source& s = p_.streams[k];
-                const auto offset = static_cast<std::int64_t>(column * s.size);
                 if (s.in_place())
-                    t.at[k] = rows.at(k) + offset;
+                    t.at[k] = from[k];
                 else if (s.kind == Source::gathered)
-                    bring(s, rows.at(k) + offset * s.strides.back(), n, t.scratch + s.scratch);
+                    bring(s, from[k], n, t.scratch + s.scratch);
+                from[k] += apart[k];
             }
-            run_program(t, n, far ? std::min(p_.tile, end - begin - n) : 0);
+            if (repeats()) return repeat(t, n, times, apart);
+            run_program(t, n, behind ? std::min(p_.tile, behind - j * n) : 0);
+        }
+    }
+    /// Whole rows where a tile holds one, otherwise parts of a row.
+    void run_rows(Table& t, std::size_t begin, std::size_t end) const noexcept
+    {
+        const bool far = p_.streamed > far_bytes && p_.program.size() > 1 && p_.extents.size() == 1;
+        FusedRows rows(p_, t.base, begin / p_.inner);
+        for (std::size_t n = 0, times = 0, column = begin % p_.inner; begin < end; begin += n * times) {
+            const std::size_t left = std::min(p_.inner - column, end - begin);
+            const bool whole = left == p_.inner && p_.tile >= p_.inner;
+            n = std::min(p_.tile, left);
+            times = whole ? std::min((end - begin) / n, rows.left()) : left / n;
+            std::byte* from[FusedProgram::max_streams];
+            std::int64_t apart[FusedProgram::max_streams];
+            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
+                const Source& s = p_.streams[k];
+                const std::int64_t element = s.strides.back() * s.size;
+                from[k] = rows.at(k) + static_cast<std::int64_t>(column) * element;
+                apart[k] = whole ? s.apart() : static_cast<std::int64_t>(n) * element;
+            }
+            run_equal(t, n, times, from, apart, far ? end - begin : 0);
+            column = whole ? 0 : (column + n * times) % p_.inner;
+            if (column == 0) rows.advance(whole ? times : 1);
         }
     }
 

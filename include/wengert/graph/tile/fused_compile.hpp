@@ -8,19 +8,17 @@ namespace wengert::tiling {
 
 namespace detail {
 
-template <class A = xsimd::default_arch> class FusedCompiler : GroupStreams<A> {
-    using Base = GroupStreams<A>;
-
+template <class A = xsimd::default_arch> class FusedCompiler : GroupStreams {
 public:
     FusedCompiler(const Graph& g, const Layouts& layouts, const Group& group, FusedProgram& p)
-        : Base(g, layouts, group, p)
+        : GroupStreams(g, layouts, group, p)
     {}
 
     bool run()
     {
-        if (!this->find_nodes() || !this->find_streams()) return false;
-        this->find_loop();
-        Segmenter<A> segmenter(g_, steps_, members_, long_enough());
+        if (!find_nodes() || !find_streams()) return false;
+        find_loop();
+        Segmenter segmenter(g_, steps_, members_, long_enough());
         items_ = segmenter.items;
         machine_dtype_ = segmenter.dtype();
         numbers_ = segmenter.numbers;
@@ -35,9 +33,6 @@ public:
     }
 
 private:
-    using typename Base::Source;
-    using Base::g_, Base::layouts_, Base::group_, Base::p_, Base::steps_, Base::members_, Base::stream_of_;
-    using Base::node, Base::member, Base::is_literal, Base::kind_of;
     static constexpr std::size_t cache = 32768, second_cache = 262144;
 
     const Step& step(ValueId v) { return steps_[members_[v]]; }
@@ -89,27 +84,30 @@ private:
     }
 
     /// The largest tile of which all that is alive at one time fits the first-level cache, 128 at least. A group that is
-    /// nothing but one segment keeps no tiles.
+    /// nothing but one segment keeps no tiles. Of whole rows some, so that kernels of one element a row have something to do,
+    /// as far as the caches go.
     void choose_tile()
     {
-        const std::size_t bytes = live_bytes();
+        const std::size_t bytes = live_bytes(), row = bytes * p_.inner;
         std::size_t tile = kernels::tile;
         while (tile > 128 && tile * bytes > cache) tile /= 2;
-        if (p_.resident) return choose_rows(bytes);
-        const bool arithmetic = items_.size() == 1 && items_[0].segment && p_.totals.empty();
         if (one_call()) tile = p_.count;
+        if (p_.resident)
+            tile = p_.inner * std::max(cache / row, std::min<std::size_t>(8, second_cache / row));
+        const bool arithmetic = items_.size() == 1 && items_[0].segment && p_.totals.empty();
         if (p_.packed) {
             const std::size_t rows = p_.count / p_.inner;
             p_.rows_per_tile = std::min(rows, std::max<std::size_t>(1, tile / p_.inner));
             p_.tile = p_.rows_per_tile * p_.inner;
             p_.tiles = (rows + p_.rows_per_tile - 1) / p_.rows_per_tile;
         } else {
-            if (arithmetic && !this->gathers_any()) tile = 8192;
+            if (arithmetic && !gathers_any()) tile = 8192;
             const std::size_t parts = (p_.inner + tile - 1) / tile;  // of about the same size
             p_.tile = std::min(p_.inner, ((p_.inner + parts - 1) / parts + 127) / 128 * 128);
             p_.tiles = p_.count / p_.inner * ((p_.inner + p_.tile - 1) / p_.tile);
         }
-        p_.fill = std::min(p_.tile, arithmetic ? MicroMachine<float, A>::block : kernels::tile);
+        p_.fill = p_.resident ? p_.tile
+                              : std::min(p_.tile, arithmetic ? MicroMachine<float, A>::block : kernels::tile);
     }
     /// A kernel, or sums, of all elements where they lie.
     bool one_call() const
@@ -121,16 +119,6 @@ private:
         return std::all_of(p_.streams.begin(), p_.streams.end(),
                            [this](const Source& s) { return kind_of(s) == Source::linear; });
     }
-    /// Whole rows: some, so that kernels of one element a row have something to do, as far as the caches go.
-    void choose_rows(std::size_t bytes)
-    {
-        const std::size_t rows = p_.count / p_.inner, row = bytes * p_.inner;
-        const std::size_t fit = std::max(cache / row, std::min<std::size_t>(8, second_cache / row));
-        p_.rows_per_tile = std::min(rows, std::max<std::size_t>(1, fit));
-        p_.tile = p_.fill = p_.rows_per_tile * p_.inner;
-        p_.tiles = (rows + p_.rows_per_tile - 1) / p_.rows_per_tile;
-    }
-
     void choose_sources()
     {
         for (Source& s : p_.streams) {
@@ -151,18 +139,16 @@ private:
             const std::size_t size = size_of(number ? machine_dtype_ : node(v).dtype);
             FusedProgram::Literal memory(
                 static_cast<std::byte*>(::operator new[](p_.fill* size, std::align_val_t{64})));
-            const double x = number ? numbers_[v - first_number] : 0;
-            const auto single = static_cast<float>(x);
-            const void* element = size == 4 ? static_cast<const void*>(&single) : &x;
-            spread(number ? static_cast<const std::byte*>(element) : node(v).constant->data, size, p_.fill,
-                   memory.get());
+            alignas(8) std::byte element[8];
+            if (number) element_from(machine_dtype_, numbers_[v], element);
+            detail::spread(number ? element : node(v).constant->data, size, p_.fill, memory.get());
             p_.literals.push_back(std::move(memory));
         }
         return static_cast<Place>(it->second);
     }
 
     /// Places are numbered streams first, then literals, then registers: two passes, since all literals must be known.
-    bool place_all(Segmenter<A>& segmenter)
+    bool place_all(Segmenter& segmenter)
     {
         for (const Item& item : items_)
             for (ValueId v : item.in)
@@ -229,14 +215,11 @@ private:
         ValueMap<std::size_t> number;
         const auto add = [&](ValueId v, Place place, bool out) {
             number[v] = s.at.size();
-            s.at.push_back(place);
-            s.moves.push_back(!same_everywhere(place));
-            s.stored.push_back(out);
+            s.at.push_back({place, !same_everywhere(place), out});
         };
         for (ValueId v : item.in) add(v, place_of(v), false);
         for (ValueId v : item.out) add(v, place_out(v), true);
-        MachineProgram program(nodes, s.at.size());
-        program.write([&](ValueId v) { return number[v]; });
+        MachineProgram program(nodes, number);
         for (const auto& [v, at] : program.last_load) last_read_[v] = position_ + at;
         for (const auto& [v, at] : program.stored_at) written_[v] = position_ + at;
         position_ += static_cast<std::uint32_t>(program.ops.size());
@@ -285,23 +268,18 @@ private:
 
     void find_sharing()
     {
-        p_.last_read.assign(group_.operands.size(), FusedProgram::unshared);
-        p_.written.assign(group_.results.size(), FusedProgram::unshared);
-        p_.operand_size.assign(group_.operands.size(), 0);
-        p_.result_size.assign(group_.results.size(), 0);
+        p_.last_read.resize(group_.operands.size());
+        p_.written.resize(group_.results.size());
         for (const auto& [v, k] : stream_of_) {
             const Source& s = p_.streams[k];
-            if (s.kind != Source::linear) continue;
-            const auto kind = static_cast<std::uint8_t>(s.size + (s.narrow ? 128 : 0));
-            (s.result ? p_.result_size : p_.operand_size)[s.number] = kind;
-            if (!s.result && !alone(s.number)) continue;
+            if (s.kind != Source::linear || !(s.result || alone(s.number))) continue;
             const auto& times = s.result ? written_ : last_read_;
-            const auto at = times.find(v);
-            if (at != times.end()) (s.result ? p_.written : p_.last_read)[s.number] = at->second;
+            if (const auto at = times.find(v); at != times.end())
+                (s.result ? p_.written : p_.last_read)[s.number] = {at->second, s.size, s.narrow};
         }
-        for (std::uint32_t r : p_.written)
-            for (std::uint32_t k : p_.last_read)
-                p_.sharing = p_.sharing || (r != FusedProgram::unshared && k <= r);
+        for (const auto& r : p_.written)
+            for (const auto& k : p_.last_read)
+                p_.sharing = p_.sharing || (r.time != FusedProgram::unshared && k.time <= r.time);
     }
     /// No other operand shows the same memory.
     bool alone(std::size_t operand) const
@@ -320,7 +298,7 @@ private:
         written_;  ///< as steps, those of the machine among them
     std::uint32_t position_ = 0;
     DType machine_dtype_{};
-    std::vector<double> numbers_;  ///< that recipes need
+    RecipeNumbers numbers_;
     ValueMap<Place> register_of_;
     std::vector<std::pair<Place, std::size_t>> free_;  ///< and their bytes
     Scratch memory_;

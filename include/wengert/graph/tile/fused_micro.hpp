@@ -40,6 +40,37 @@ constexpr Arith turned(Arith op)
     }
 }
 
+/// Has it the zero-cotangent rule?
+constexpr bool is_guarded(Arith op)
+{
+    return op == Arith::scale || op == Arith::scale_by || op == Arith::guard;
+}
+
+/// x ∘ y. `probe`: the cotangent that operations with the rule look for.
+template <Arith op, class L> [[gnu::always_inline]] inline L arith(L x, L y, L probe)
+{
+    if constexpr (op == Arith::add)
+        return x + y;
+    else if constexpr (op == Arith::subtract)
+        return x - y;
+    else if constexpr (op == Arith::multiply)
+        return x * y;
+    else if constexpr (op == Arith::reversed)
+        return y - x;
+    else if constexpr (op == Arith::divide)
+        return x / y;
+    else if constexpr (op == Arith::divided)
+        return y / x;
+    else if constexpr (op == Arith::maximum)
+        return maximum(x, y);
+    else if constexpr (op == Arith::scale)
+        return unless_silent(x, probe, x * y);
+    else if constexpr (op == Arith::scale_by)
+        return unless_silent(y, probe, x * y);
+    else
+        return unless_silent(y, probe, x);
+}
+
 struct MicroOp {
     std::uint8_t code = 0;
     std::uint8_t operand = 0, second = 0;  ///< places in memory
@@ -86,30 +117,6 @@ private:
         L x[3][width];
     };
 
-    template <Arith op> [[gnu::always_inline]] static L step(L x, L y, L probe)
-    {
-        if constexpr (op == Arith::add)
-            return x + y;
-        else if constexpr (op == Arith::subtract)
-            return x - y;
-        else if constexpr (op == Arith::multiply)
-            return x * y;
-        else if constexpr (op == Arith::reversed)
-            return y - x;
-        else if constexpr (op == Arith::divide)
-            return x / y;
-        else if constexpr (op == Arith::divided)
-            return y / x;
-        else if constexpr (op == Arith::maximum)
-            return maximum(x, y);
-        else if constexpr (op == Arith::scale)
-            return step<Arith::guard>(x * y, x, probe);
-        else if constexpr (op == Arith::scale_by)
-            return step<Arith::guard>(x * y, y, probe);
-        else
-            return unless_silent(y, probe, x);
-    }
-
     /// Lane v of accumulator y, or of what lies at p.
     template <std::size_t y, std::size_t v>
     [[gnu::always_inline]] static L operand(const Accumulators& a, const T* p)
@@ -129,14 +136,13 @@ private:
         if constexpr (code < C::two) {
             constexpr std::size_t x = code / 4 / C::operations, y = code % 4;
             constexpr auto op = static_cast<Arith>(code / 4 % C::operations);
-            constexpr bool guarded = op == Arith::scale || op == Arith::scale_by || op == Arith::guard;
-            const L probe(guarded ? static_cast<T>(kernels::zero_cotangent) : T(0));
-            ((a.x[x][v] = step<op>(a.x[x][v], operand<y, v>(a, p), probe)), ...);
+            const L probe(is_guarded(op) ? static_cast<T>(kernels::zero_cotangent) : T(0));
+            ((a.x[x][v] = arith<op>(a.x[x][v], operand<y, v>(a, p), probe)), ...);
         } else if constexpr (code < C::loads) {
             constexpr std::size_t x = (code - C::two) / 3;
             constexpr auto op = static_cast<Arith>((code - C::two) % 3);
             const T* q = reinterpret_cast<const T*>(at[o.second]);
-            ((a.x[x][v] = step<op>(operand<C::memory, v>(a, p), operand<C::memory, v>(a, q), L())), ...);
+            ((a.x[x][v] = arith<op>(operand<C::memory, v>(a, p), operand<C::memory, v>(a, q), L())), ...);
         } else if constexpr (code < C::stores) {
             ((a.x[code - C::loads][v] = operand<C::memory, v>(a, p)), ...);
         } else if constexpr (code < C::moves) {

@@ -73,8 +73,11 @@ struct FusedProgram {
     struct Segment {
         DType dtype{};
         std::vector<MicroOp> ops;
-        std::vector<Place> at;            ///< where its operands lie, in their order
-        std::vector<bool> moves, stored;  ///< advances from block to block; is written
+        struct Operand {
+            Place place;
+            bool moves, stored;  ///< advances from block to block; is written
+        };
+        std::vector<Operand> at;
         std::size_t spills = 0,
                     spill = 0;  ///< blocks for values that find no accumulator: operands after the others
         std::size_t pad = 0;    ///< blocks for a rest that is too short
@@ -98,9 +101,13 @@ struct FusedProgram {
     std::vector<Instruction> program;
     std::vector<Segment> segments;
     std::vector<Total> totals;
-    /// By operand: its last reading, by result: its writing, as instructions; `unshared` where memory cannot be shared.
-    std::vector<std::uint32_t> last_read, written;
-    std::vector<std::uint8_t> operand_size, result_size;  ///< of elements; 128 more for one a row
+    /// When an operand is read for the last time, or a result written, as instructions; `unshared` where memory cannot be shared.
+    struct Access {
+        std::uint32_t time = unshared;
+        std::uint8_t size = 0;  ///< of elements
+        bool narrow = false;
+    };
+    std::vector<Access> last_read, written;
 };
 
 /// The position of a row: each stream's first element in it.

@@ -2,6 +2,8 @@
 // user's own primitives and all derivatives have one, too, as far as the machine has the operations.
 #pragma once
 
+#include <bit>
+
 #include "../../base/term.hpp"
 #include "fused_program.hpp"
 
@@ -11,6 +13,22 @@ namespace wengert::tiling::detail {
 inline constexpr ValueId first_number = 0xf8000000, first_between = 0xf0000000,
                          first_extra = 0xe8000000;  ///< of a group's steps and streams
 constexpr bool is_recipe_number(ValueId v) { return v >= first_number && v != no_value; }
+
+/// The numbers of some recipes: value first_number + k is the k-th.
+struct RecipeNumbers {
+    std::vector<double> all;
+
+    double operator[](ValueId v) const { return all[v - first_number]; }
+    ValueId value_of(double x)
+    {
+        const auto same = [x](double y) {
+            return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+        };
+        const auto at = std::find_if(all.begin(), all.end(), same) - all.begin();
+        if (static_cast<std::size_t>(at) == all.size()) all.push_back(x);
+        return first_number + static_cast<ValueId>(at);
+    }
+};
 
 /// An operation of the machine.
 struct MachineNode {
@@ -22,28 +40,24 @@ struct MachineNode {
 /// Value i is input i of the primitive, first_between + k the result of step k. Empty: the machine cannot do it.
 using Recipe = std::vector<MachineNode>;
 
-/// Writes a recipe from the steps of a rule. `Numbers`: the value that stands for a number.
-template <class Numbers> class RecipeWriter {
+/// Writes a recipe from the steps of a rule.
+class RecipeWriter {
 public:
     static constexpr std::size_t most =
         6;  ///< steps: longer rules have kernels that keep all in registers anyhow
 
-    RecipeWriter(const Primitive& p, const Numbers& numbers) : numbers_(numbers)
+    static Recipe write(const Primitive& p, RecipeNumbers& numbers)
     {
-        if (!p.describe || p.arity > kernels::max_operands) return;
-        {
-            const TermScope scope(program_);
-            Term in[kernels::max_operands];
-            for (std::int32_t i = 0; i < p.arity; ++i) in[i] = Term::input(i);
-            result_ = p.describe(in).id;
-        }
-        number_.assign(program_.steps.size(), no_value);
-        if (!write() || recipe.size() > most) recipe.clear();
+        if (!p.describe || p.arity > kernels::max_operands) return {};
+        RecipeWriter writer(written_rule(static_cast<std::size_t>(p.arity), p.describe), numbers);
+        return writer.write() && writer.recipe_.size() <= most ? std::move(writer.recipe_) : Recipe();
     }
-    Recipe recipe;
 
 private:
-    const TermStep& step(std::int32_t i) const { return program_.steps[static_cast<std::size_t>(i)]; }
+    RecipeWriter(std::vector<TermStep> steps, RecipeNumbers& numbers)
+        : steps_(std::move(steps)), numbers_(numbers), number_(steps_.size(), no_value)
+    {}
+    const TermStep& step(std::int32_t i) const { return steps_[static_cast<std::size_t>(i)]; }
 
     static Arith operation(TermKind kind)
     {
@@ -61,7 +75,7 @@ private:
 
     bool write()
     {
-        const std::vector<bool> needed = needed_steps(program_.steps, result_);
+        const std::vector<bool> needed = needed_steps(steps_, steps_.back().a);
         for (std::size_t k = 0; k < needed.size(); ++k)
             if (needed[k] && !append(static_cast<std::int32_t>(k))) return false;
         return true;
@@ -73,7 +87,7 @@ private:
         if (s.kind == TermKind::input || s.kind == TermKind::constant) return true;
         MachineNode o;
         ValueId& number = number_[static_cast<std::size_t>(k)];
-        if (const SilentStep rule = silent_step(program_.steps, s)) {
+        if (const SilentStep rule = silent_step(steps_, s)) {
             if (scales(rule.g, rule.r)) {
                 number = number_[static_cast<std::size_t>(rule.r)];
                 return true;
@@ -84,41 +98,34 @@ private:
             if (o.op == Arith::none) return false;
             o.left = operand(s.a);
             o.right = s.kind == TermKind::square     ? o.left
-                      : s.kind == TermKind::negative ? numbers_(-1)
+                      : s.kind == TermKind::negative ? numbers_.value_of(-1)
                                                      : operand(s.b);
         }
-        o.value = number = first_between + static_cast<ValueId>(recipe.size());
-        recipe.push_back(o);
+        o.value = number = first_between + static_cast<ValueId>(recipe_.size());
+        recipe_.push_back(o);
         return true;
     }
     /// The product just written, of g and something, gets the rule itself.
     bool scales(std::int32_t g, std::int32_t r)
     {
         const ValueId at = number_[static_cast<std::size_t>(r)];
-        if (at == no_value || at != recipe.back().value) return false;
+        if (at == no_value || at != recipe_.back().value) return false;
         if (step(r).kind != TermKind::multiply || step(r).a != g) return false;
-        recipe.back().op = Arith::scale;
+        recipe_.back().op = Arith::scale;
         return true;
     }
     ValueId operand(std::int32_t i) const
     {
         const TermStep& s = step(i);
         if (s.kind == TermKind::input) return static_cast<ValueId>(s.a);
-        return s.kind == TermKind::constant ? numbers_(s.value) : number_[static_cast<std::size_t>(i)];
+        return s.kind == TermKind::constant ? numbers_.value_of(s.value)
+                                            : number_[static_cast<std::size_t>(i)];
     }
 
-    TermProgram program_;
-    const Numbers& numbers_;
-    std::int32_t result_ = -1;
+    std::vector<TermStep> steps_;  ///< the last one says which is the result
+    RecipeNumbers& numbers_;
     std::vector<ValueId> number_;  ///< of what the rule's steps make
+    Recipe recipe_;
 };
-
-/// The machine works on floats of one size.
-inline bool one_dtype(const Graph& g, const GraphNode& n)
-{
-    bool same = differentiable(n.dtype);
-    for (ValueId i : n.inputs) same = same && g.node(i).dtype == n.dtype;
-    return same;
-}
 
 }  // namespace wengert::tiling::detail

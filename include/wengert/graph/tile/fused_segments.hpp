@@ -1,7 +1,6 @@
 // Which of a group's operations run on the arithmetic machine together, and the machine's programs.
 #pragma once
 
-#include <bit>
 #include <map>
 
 #include "../../base/stable_sort.hpp"
@@ -37,14 +36,11 @@ struct Item {
 /// been stored before; the one whose next reading is farthest gives way (Belady 1966).
 class MachineProgram {
 public:
-    /// `place(v)`: the operand number of what lies in memory.
-    MachineProgram(const std::vector<MachineNode>& nodes, std::size_t operands)
-        : nodes_(nodes), operands_(operands)
-    {}
-
-    template <class Place> void write(const Place& place)
+    /// `number`: of the operands, which are what lies in memory.
+    MachineProgram(const std::vector<MachineNode>& nodes, const ValueMap<std::size_t>& number)
+        : nodes_(nodes), number_(number)
     {
-        for (now_ = 0; now_ < nodes_.size(); ++now_) step(nodes_[now_], place);
+        for (; now_ < nodes_.size(); ++now_) step(nodes_[now_]);
         ops.push_back({MicroCode::end, 0, 0});
     }
     std::vector<MicroOp> ops;
@@ -69,18 +65,18 @@ private:
     }
     void emit(std::uint8_t code, std::uint8_t a = 0, std::uint8_t b = 0) { ops.push_back({code, a, b}); }
 
-    template <class Place> std::uint8_t load_from(ValueId v, const Place& place)
+    std::uint8_t load_from(ValueId v)
     {
         const auto spilled = spilled_.find(v);
         if (spilled != spilled_.end()) return spilled->second;
         last_load[v] = static_cast<std::uint32_t>(ops.size());
-        return static_cast<std::uint8_t>(place(v));
+        return static_cast<std::uint8_t>(number_.at(v));
     }
     bool in_memory(ValueId v) const { return !made_.count(v) || spilled_.count(v) || stored_at.count(v); }
 
     void spill(std::size_t x)
     {
-        const std::uint8_t to = spilled_[holds_[x]] = static_cast<std::uint8_t>(operands_ + spills++);
+        const std::uint8_t to = spilled_[holds_[x]] = static_cast<std::uint8_t>(number_.size() + spills++);
         emit(MicroCode::store(x), to);
     }
     /// An accumulator whose value may go: the present step does not read it.
@@ -103,7 +99,7 @@ private:
     bool may_overwrite(ValueId v) const { return next(v) == ~0U || in_memory(v); }
 
     /// Puts v into an accumulator that may be written.
-    template <class Place> std::size_t copy(ValueId v, const Place& place)
+    std::size_t copy(ValueId v)
     {
         const std::size_t from = accumulator_of(v);
         if (from != none && may_overwrite(v)) return from;
@@ -111,54 +107,53 @@ private:
         if (from != none)
             emit(MicroCode::move(x, from));
         else
-            emit(MicroCode::load(x), load_from(v, place));
+            emit(MicroCode::load(x), load_from(v));
         return x;
     }
     bool ready(ValueId v) const { return accumulator_of(v) != none && may_overwrite(v); }
 
-    template <class Place> void step(const MachineNode& n, const Place& place)
+    void step(const MachineNode& n)
     {
         const std::size_t l = accumulator_of(n.left), r = accumulator_of(n.right);
         const Arith other = turned(n.op);
         std::size_t x = none;
         if (ready(n.left) || other == Arith::none || (l != none && !ready(n.right))) {
-            x = copy(n.left, place);
-            apply(x, n.op, n.right == n.left ? x : r, n.right, place);
+            x = copy(n.left);
+            apply(x, n.op, n.right == n.left ? x : r, n.right);
         } else if (r != none) {
-            x = copy(n.right, place);
-            apply(x, other, l, n.left, place);
+            x = copy(n.right);
+            apply(x, other, l, n.left);
         } else {
             x = take();
-            const std::uint8_t a = load_from(n.left, place);
+            const std::uint8_t a = load_from(n.left);
             const bool two = n.op <= Arith::multiply;
-            emit(two ? MicroCode::both(x, n.op) : MicroCode::load(x), a, two ? load_from(n.right, place) : a);
-            if (!two) apply(x, n.op, none, n.right, place);
+            emit(two ? MicroCode::both(x, n.op) : MicroCode::load(x), a, two ? load_from(n.right) : a);
+            if (!two) apply(x, n.op, none, n.right);
         }
-        finish(x, n, place);
+        finish(x, n);
     }
 
-    template <class Place>
-    void apply(std::size_t x, Arith op, std::size_t y, ValueId other, const Place& place)
+    void apply(std::size_t x, Arith op, std::size_t y, ValueId other)
     {
         if (y != none)
             emit(MicroCode::arith(x, op, y));
         else
-            emit(MicroCode::arith(x, op, MicroCode::memory), load_from(other, place));
+            emit(MicroCode::arith(x, op, MicroCode::memory), load_from(other));
     }
-    template <class Place> void finish(std::size_t x, const MachineNode& n, const Place& place)
+    void finish(std::size_t x, const MachineNode& n)
     {
         made_[n.value] = true;
         holds_[x] = n.value;
         if (n.wanted) {
             stored_at[n.value] = static_cast<std::uint32_t>(ops.size());
-            emit(MicroCode::store(x), static_cast<std::uint8_t>(place(n.value)));
+            emit(MicroCode::store(x), static_cast<std::uint8_t>(number_.at(n.value)));
         }
         for (ValueId& v : holds_)
             if (v != no_value && next(v) == ~0U) v = no_value;
     }
 
     const std::vector<MachineNode>& nodes_;
-    std::size_t operands_;
+    const ValueMap<std::size_t>& number_;
     std::uint32_t now_ = 0;
     ValueId holds_[MicroCode::accumulators] = {no_value, no_value, no_value};
     ValueMap<std::uint8_t> spilled_;
@@ -167,7 +162,7 @@ private:
 
 /// Arithmetic and other operations take turns: each operation gets a phase, arithmetic an even one, others an odd one, as
 /// late as those that read it allow. The arithmetic of one phase is one segment.
-template <class A = xsimd::default_arch> class Segmenter {
+class Segmenter {
 public:
     static constexpr std::size_t most = 30;  ///< operations of a segment: its operands are numbered in a byte
 
@@ -188,16 +183,7 @@ public:
     std::vector<Item> items;
     DType dtype() const { return dtype_; }  ///< of the machine's operations
 
-    std::vector<double> numbers;  ///< value first_number + k is the k-th
-    ValueId number(double x)
-    {
-        const auto same = [x](double y) {
-            return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
-        };
-        const auto at = std::find_if(numbers.begin(), numbers.end(), same) - numbers.begin();
-        if (static_cast<std::size_t>(at) == numbers.size()) numbers.push_back(x);
-        return first_number + static_cast<ValueId>(at);
-    }
+    RecipeNumbers numbers;
 
     std::vector<MachineNode> machine_nodes(const Item& item)
     {
@@ -224,15 +210,15 @@ private:
         std::uint32_t phase = 0, item = 0;
         bool light() const { return recipe != nullptr; }
     };
-    /// The recipe of an operation, null where there is none; each primitive's is written once.
+    /// The recipe of an operation on floats of one type, null where there is none; each primitive's is written once.
     const Recipe* recipe(const Graph& g, const GraphNode& n)
     {
-        if (!one_dtype(g, n)) return nullptr;
-        for (const auto& [p, r] : recipes_)
-            if (p == n.primitive) return r.get();
-        Recipe r = RecipeWriter(*n.primitive, [this](double x) { return number(x); }).recipe;
-        recipes_.emplace_back(n.primitive, r.empty() ? nullptr : std::make_unique<Recipe>(std::move(r)));
-        return recipes_.back().second.get();
+        bool same = differentiable(n.dtype);
+        for (ValueId i : n.inputs) same = same && g.node(i).dtype == n.dtype;
+        if (!same) return nullptr;
+        const auto [at, fresh] = recipes_.try_emplace(n.primitive);
+        if (fresh) at->second = RecipeWriter::write(*n.primitive, numbers);
+        return at->second.empty() ? nullptr : &at->second;
     }
     Member* member(ValueId v)
     {
@@ -309,7 +295,7 @@ private:
 
     std::vector<Member> members_;
     const ValueMap<std::uint32_t>& number_;
-    std::vector<std::pair<const Primitive*, std::unique_ptr<Recipe>>> recipes_;
+    std::map<const Primitive*, Recipe> recipes_;
     DType dtype_{};
     bool any_ = false;
 };

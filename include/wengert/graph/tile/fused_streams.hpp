@@ -8,7 +8,7 @@
 namespace wengert::tiling::detail {
 
 /// The part of a compilation that looks at the group. Fills in the program's streams, its totals and the loop.
-template <class A = xsimd::default_arch> class GroupStreams {
+class GroupStreams {
 protected:
     using Source = FusedProgram::Source;
 
@@ -231,11 +231,9 @@ protected:
 
     bool gathers_any() const
     {
-        for (const Source& s : p_.streams) {
-            const Source::Kind k = kind_of(s);
-            if (k != Source::linear && k != Source::row && k != Source::fixed) return true;
-        }
-        return false;
+        return std::any_of(p_.streams.begin(), p_.streams.end(), [this](const Source& s) {
+            return kind_of(s) == Source::gathered || kind_of(s) == Source::periodic;
+        });
     }
 
     Source::Kind kind_of(const Source& s) const

@@ -87,13 +87,6 @@ private:
             for (std::size_t r = 0; r < rows; ++r) out_[r] /= static_cast<T>(length_);
         out_ += rows;
     }
-    void finish()
-    {
-        if (mean_) *out_ /= static_cast<T>(length_);
-        ++out_;
-        done_ = 0;
-        start_row();
-    }
 
     /// m more elements of a block: whole sets of lanes are added, the rest is held back.
     void part(const T* x, std::size_t m)
@@ -144,7 +137,10 @@ private:
         blocks_.add(sum);
         if (done_ < length_) return;
         *out_ = blocks_.total();
-        finish();
+        if (mean_) *out_ /= static_cast<T>(length_);
+        ++out_;
+        done_ = 0;
+        start_row();
     }
 
     alignas(64) T sum_[lanes];

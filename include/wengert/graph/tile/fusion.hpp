@@ -318,7 +318,7 @@ private:
     std::vector<ValueId> parent_;       ///< of the disjoint sets that `connect` makes
     std::vector<std::uint32_t> group_;  ///< by value
     std::unordered_map<SameElements, std::uint32_t, SameElementsHash> kinds_;
-    std::optional<RowMembers<>> rows_;
+    std::optional<RowMembers> rows_;
     std::vector<Group> groups_;
 };
 
@@ -361,7 +361,7 @@ private:
 };
 
 /// The groups of the default executor.
-inline std::vector<Group> fuse(const Graph& g, const Layouts& layouts, const PlanOptions&)
+inline std::vector<Group> fuse(const Graph& g, const Layouts& layouts)
 {
     TilePreferences wants(g);
     return groups_of(g, layouts, wants);

@@ -10,18 +10,6 @@ namespace wengert::tiling {
 
 namespace detail {
 
-struct Tick {
-    std::int64_t* to = nullptr;
-
-    static bool run(const void* self, Run&)
-    {
-        const auto now = std::chrono::steady_clock::now().time_since_epoch();
-        *static_cast<const Tick*>(self)->to =
-            std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-        return true;
-    }
-};
-
 /// Times of a plan count from 1, what there is before the first kernel belongs to it.
 inline std::uint32_t kernel_at(std::uint32_t time) noexcept { return time > 0 ? time - 1 : 0; }
 
@@ -75,7 +63,11 @@ inline void tell(const Plan& plan, PlanWatch& to)
 /// Where a watch wants it, a step that notes the time: k counts beginnings and ends of kernels.
 inline void emit_tick(Emitter& e, PlanWatch* watch, std::size_t k)
 {
-    if (watch && watch->timed) e.step<detail::Tick>()->to = &watch->ticks[k];
+    if (!watch || !watch->timed) return;
+    e.step([to = &watch->ticks[k]](Run&) {
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        *to = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+    });
 }
 
 }  // namespace wengert::tiling

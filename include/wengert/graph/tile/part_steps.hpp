@@ -7,19 +7,10 @@
 namespace wengert::tiling::detail {
 
 /// Elements of one block to another of the same shape.
-struct Copied {
-    const Block *from = nullptr, *to = nullptr;
-    bool clear = false;  ///< the whole of `all` is 0 otherwise
-    const Block* all = nullptr;
-
-    static bool run(const void* self, Run&)
-    {
-        const auto& s = *static_cast<const Copied*>(self);
-        if (s.clear) std::memset(s.all->data, 0, s.all->bytes());
-        copy_elements(*s.from, const_cast<Block&>(*s.to));
-        return true;
-    }
-};
+inline void emit_copy(Emitter& e, const Block* from, Block* to)
+{
+    e.step([from, to](Run&) { copy_elements(*from, *to); });
+}
 
 /// n contiguous bytes to other memory, unless it is the same.
 inline void move_bytes(std::size_t n, const void* const* in, void* out)
@@ -28,24 +19,8 @@ inline void move_bytes(std::size_t n, const void* const* in, void* out)
 }
 inline void emit_move(Emitter& e, const Spot& from, const Spot& to, std::size_t bytes)
 {
-    const Emitter::Operand in{from};
-    e.call(move_bytes, bytes, 0, &in, 1, to);
+    e.call(move_bytes, bytes, 0, &from, 1, to);
 }
-
-/// part += or −= x.
-struct Added {
-    TileKernel kernel = nullptr;
-    const Block *part = nullptr, *x = nullptr;
-
-    static bool run(const void* self, Run&)
-    {
-        const auto& s = *static_cast<const Added*>(self);
-        kernels::Operand operands[] = {operand(*s.part, s.part->shape), operand(*s.part, s.part->shape),
-                                       operand(*s.x, s.part->shape)};
-        kernels::execute(s.kernel, s.part->shape, s.part->dtype, operands, 3, kernels::Store::assign);
-        return true;
-    }
-};
 
 /// Input 0 comes to lie where the result is to be, unless the plan has put it there.
 inline void bring(Emitter& e, ValueId from, ValueId v)
@@ -55,12 +30,7 @@ inline void bring(Emitter& e, ValueId from, ValueId v)
     if (plain && a.kind == b.kind && a.index == b.index && a.address == b.address && a.offset == b.offset)
         return;
     if (element_count(e.plan.graph.node(v).shape) == 0) return;
-    if (!plain) {
-        auto& s = *e.step<Copied>();
-        s.from = e.header(from).get();
-        s.to = e.header(v).get();
-        return;
-    }
+    if (!plain) return emit_copy(e, e.header(from).get(), e.header(v).get());
     emit_move(e, a, b, e.plan.bytes_of(v));
 }
 
@@ -70,11 +40,9 @@ inline void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, ValueId x, 
 {
     if (!clear && !to->strided && !from->strided)
         return emit_move(e, e.spot(x, *from), e.spot(v, *to), to->bytes());
-    auto& s = *e.step<Copied>();
-    s.clear = clear;
-    s.all = e.header(v).get();
-    s.from = e.keep(x, from).get();
-    s.to = e.keep(v, to).get();
+    if (clear) e.step([all = e.header(v).get()](Run&) { std::memset(all->data, 0, all->bytes()); });
+    const Block* const read = e.keep(x, from).get();
+    emit_copy(e, read, e.keep(v, to).get());
 }
 
 /// to += or −= from, by one call of the kernel where that does.
@@ -82,13 +50,14 @@ inline void emit_add(Emitter& e, TileKernel kernel, ValueId v, const Ref<Block>&
                      const Ref<Block>& from)
 {
     if (!to->strided && !from->strided) {
-        const Emitter::Operand in[] = {{e.spot(v, *to)}, {e.spot(x, *from)}};
-        return e.call(kernel, to->count, 0, in, 2, in[0].at);
+        const Spot in[] = {e.spot(v, *to), e.spot(x, *from)};
+        return e.call(kernel, to->count, 0, in, 2, in[0]);
     }
-    auto& s = *e.step<Added>();
-    s.kernel = kernel;
-    s.part = e.keep(v, to).get();
-    s.x = e.keep(x, from).get();
+    e.step([kernel, to = e.keep(v, to).get(), from = e.keep(x, from).get()](Run&) {
+        kernels::Operand operands[] = {operand(*to, to->shape), operand(*to, to->shape),
+                                       operand(*from, to->shape)};
+        kernels::execute(kernel, to->shape, to->dtype, operands, 3, kernels::Store::assign);
+    });
 }
 
 /// Rows of x, whose rows lie in order, added to rows of v that begin at `first`.
@@ -97,7 +66,7 @@ template <class T> void add_rows(Emitter& e, ValueId v, const Shape& first, Valu
     const Shape &shape = e.plan.graph.node(v).shape, &part = e.plan.graph.node(x).shape;
     auto* rows = e.continued<AddedRows<T>>(e.plan.values[v].store);
     if (!rows) {
-        rows = e.step<AddedRows<T>>();
+        rows = e.step(AddedRows<T>{});
         rows->axes = shape.size() - 1;
         std::copy_n(shape.data(), rows->axes, rows->extents);
         rows->row = shape.back();

@@ -20,27 +20,26 @@ class Plan : public Planned {
 public:
     Plan(const Graph& g, const PlanOptions& options) : Planned(g)
     {
-        for (Group& group : fuse(g, layouts, options)) add_pass(std::move(group), options);
+        for (Group& group : fuse(g, layouts)) add_pass(std::move(group));
         work_out(Team::size_for(options.threads), options.wake_cost);
     }
     /// The same for a step of a loop, whose states keep their places from step to step.
-    Plan(const Graph& g, const PlanOptions& options, const Rotation& rotation)
-        : Planned(g), rotation_(rotation)
+    Plan(const Graph& g, const Rotation& rotation) : Planned(g), rotation_(rotation)
     {
-        for (Group& group : fuse(g, layouts, options)) add_pass(std::move(group), options);
+        for (Group& group : fuse(g, layouts)) add_pass(std::move(group));
         work_out(1, 0);
     }
     /// The same for groups that somebody else has made and runs, in an order in which they can run. `elsewhere`: on a device, where
     /// no value is in line and operations by themselves make their results where nothing else lies.
-    Plan(const Graph& g, const PlanOptions& options, std::vector<Group> groups,
-         std::optional<Rotation> rotation = {}, bool elsewhere = false)
+    Plan(const Graph& g, std::vector<Group> groups, std::optional<Rotation> rotation = {},
+         bool elsewhere = false)
         : Planned(g), rotation_(rotation), elsewhere_(elsewhere)
     {
         for (Group& group : groups)
             if (group.fused || elsewhere)
                 add_task(std::move(group));
             else
-                add_pass(std::move(group), options);
+                add_pass(std::move(group));
         work_out(1, 0);
     }
 
@@ -86,15 +85,15 @@ private:
         return tasks.back();
     }
     /// As one pass over elements, where that cannot be its operations one by one.
-    void add_pass(Group group, const PlanOptions& options)
+    void add_pass(Group group)
     {
-        std::shared_ptr<const FusedKernel> kernel = FusedKernel::compile(graph, layouts, group, options);
+        std::shared_ptr<const FusedKernel> kernel = FusedKernel::compile(graph, layouts, group);
         if (kernel || group.nodes.size() == 1) {
             add_task(std::move(group)).kernel = std::move(kernel);
             return;
         }
         for (ValueId v : group.nodes)
-            if (!layouts[v].is_view(v)) add_pass(single_group(graph, v), options);
+            if (!layouts[v].is_view(v)) add_pass(single_group(graph, v));
     }
 
     void find_lifetimes()
@@ -232,10 +231,8 @@ private:
         if (!(n.primitive->value || moves) || size_of(graph.node(o).dtype) != size_of(n.dtype)) return false;
         for (ValueId i : task.group.moved)
             if (root(i) == root(o)) return false;
-        for (
-            ValueId u :
-            task.group
-                .nodes)  // a device makes an element again where a fold looks at it again, or for all of a row
+        // a device makes an element again where a fold looks at it again, or for all of a row
+        for (ValueId u : task.group.nodes)
             if (elsewhere_ && (graph.node(u).primitive->fold ||
                                element_count(graph.node(u).shape) > element_count(n.shape)))
                 return false;
@@ -310,14 +307,7 @@ private:
         Schedule found = schedule_of(kernel_uses(*this, team), team, wake);
         if (found.waves.empty()) return;
         waves = std::move(found.waves);
-        std::vector<Task> order;
-        order.reserve(tasks.size());
-        for (std::uint32_t t : found.order) order.push_back(std::move(tasks[t]));
-        tasks = std::move(order);
-        retime();
-    }
-    void retime()
-    {
+        reorder(found.order);
         find_lifetimes();
         for (Store& s : stores) s.first = end(), s.last = 0;
         for (const Placed& p : values) {

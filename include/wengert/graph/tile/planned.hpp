@@ -67,6 +67,13 @@ struct Planned {
     {
         return !layouts[v].strided && layouts[v].offset == 0 && bytes_of(v) == bytes_of(root(v));
     }
+    /// Puts task order[k] in place k.
+    void reorder(const std::vector<std::uint32_t>& order)
+    {
+        std::vector<Task> all;
+        for (std::uint32_t t : order) all.push_back(std::move(tasks[t]));
+        tasks = std::move(all);
+    }
     std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(tasks.size()) + 1; }
 };
 

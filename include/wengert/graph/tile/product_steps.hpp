@@ -5,25 +5,6 @@
 
 namespace wengert::tiling::detail {
 
-/// C = op(A) op(B).
-template <class T> struct Product {
-    bool ta = false, tb = false;
-    std::size_t m = 0, n = 0, k = 0, lda = 1, ldb = 1;
-    const T *a = nullptr, *b = nullptr;
-    T* c = nullptr;
-
-    void multiply(T alpha, T scale, T* to) const
-    {
-        kernels::gemm<T>(ta, tb, m, n, k, alpha, a, lda, b, ldb, scale, to, std::max<std::size_t>(n, 1));
-    }
-    static bool run(const void* self, Run&)
-    {
-        const auto& p = *static_cast<const Product*>(self);
-        p.multiply(T(1), T(0), p.c);
-        return true;
-    }
-};
-
 /// An operand as gemm reads it. Nothing is read here: rule_of has seen to it that no copy is needed.
 inline wengert::detail::Matrices matrices(const Ref<Block>& x, const MatrixProduct::Factor& f)
 {
@@ -33,80 +14,59 @@ inline wengert::detail::Matrices matrices(const Ref<Block>& x, const MatrixProdu
     return wengert::detail::matrices_of(x, shape, f.transposed);
 }
 
-template <class T> void set_gemm(Emitter& e, Product<T>& g, const MatrixProduct& p, ValueId c)
-{
-    const auto& inputs = e.plan.graph.node(c).inputs;
-    const ValueId a = inputs[p.a.operand], b = inputs[p.b.operand];
-    const auto ma = matrices(e.header(a), p.a), mb = matrices(e.header(b), p.b);
-    g.ta = ma.transposed;
-    g.tb = mb.transposed;
-    g.m = ma.rows;
-    g.n = mb.columns;
-    g.k = ma.columns;
-    g.lda = ma.ld;
-    g.ldb = mb.ld;
-    e.bind(&g.a, a);
-    e.bind(&g.b, b);
-    e.bind(&g.c, c);
-}
+/// C = op(A) op(B), or C += ± α op(A) op(B). Where all of g is 0, elements of the product that are not finite count as 0 (the
+/// zero-cotangent rule); `room` is memory for the product then.
+template <class T> struct Product {
+    bool ta, tb, adds, scaled;
+    bool minus;
+    bool always;  ///< the rule holds whatever kernels::zero_cotangent says
+    std::size_t m, n, k, lda, ldb;
+    const T* const* at;  ///< A, B, and α where it is `scaled`
+    T* const* c;
+    const Block* g;  ///< null: the rule does not hold
+    T* room;
 
-/// C += ± α op(A) op(B). Where all of g is 0, elements of the product that are not finite count as 0 (the zero-cotangent
-/// rule); `room` is memory for the product then.
-template <class T> struct AddedProduct {
-    Product<T> product;
-    const T* alpha = nullptr;  ///< 1 where there is none
-    bool minus = false;
-    const Block* g = nullptr;  ///< null: the rule does not hold
-    bool always = true;        ///< the rule holds whatever kernels::zero_cotangent says
-    T* room = nullptr;
-
-    static bool run(const void* self, Run&)
+    void operator()(Run&) const
     {
-        const auto& s = *static_cast<const AddedProduct*>(self);
-        const T factor = !s.alpha ? T(1) : s.minus ? -*s.alpha : *s.alpha;
-        if (s.g && (s.always || kernels::zero_cotangent == 0.0) && all_zero(*s.g))
-            s.add_quietly(factor);
+        const T factor = !scaled ? T(1) : minus ? -*at[2] : *at[2];
+        if (g && (always || kernels::zero_cotangent == 0.0) && all_zero(*g))
+            add_quietly(factor);
         else
-            s.product.multiply(factor, T(1), s.product.c);
-        return true;
+            multiply(factor, T(adds), *c);
     }
 
 private:
+    void multiply(T alpha, T beta, T* to) const
+    {
+        kernels::gemm<T>(ta, tb, m, n, k, alpha, at[0], lda, at[1], ldb, beta, to,
+                         std::max<std::size_t>(n, 1));
+    }
     /// As Gemm and ZeroWhereSilent have it: a product of zeros leaves −0 as it is, a cotangent of 0 is added.
     void add_quietly(T factor) const
     {
-        const std::size_t count = product.m * product.n;
-        product.multiply(T(1), T(0), room);
-        for (std::size_t i = 0; i < count; ++i) {
+        multiply(T(1), T(0), room);
+        for (std::size_t i = 0; i < m * n; ++i) {
             const bool finite = is_finite(room[i]);
-            if (alpha) {
-                if (finite) product.c[i] += factor * room[i];
-            } else {
-                product.c[i] += finite ? room[i] : T(0);
-            }
+            if (scaled && finite) (*c)[i] += factor * room[i];
+            if (!scaled) (*c)[i] += finite ? room[i] : T(0);
         }
     }
 };
 
 template <class T> void emit_product(Emitter& e, ValueId v)
 {
-    set_gemm<T>(e, *e.step<Product<T>>(), product_of(e.plan.graph.node(v)), v);
-}
-
-template <class T> void emit_added_product(Emitter& e, ValueId v)
-{
     const GraphNode& n = e.plan.graph.node(v);
     const MatrixProduct p = product_of(n);
-    const bool guarded = p.silent != MatrixProduct::none;
-    bring(e, n.inputs[0], v);
+    const bool scaled = p.factor != MatrixProduct::none, guarded = p.adds && p.silent != MatrixProduct::none;
+    if (p.adds) bring(e, n.inputs[0], v);
     T* const room = guarded ? reinterpret_cast<T*>(e.scratch(e.plan.bytes_of(v))) : nullptr;
-    auto& s = *e.step<AddedProduct<T>>();
-    s.room = room;
-    s.g = guarded ? e.header(n.inputs[p.silent]).get() : nullptr;
-    s.always = p.always;
-    s.minus = p.minus;
-    if (p.factor != MatrixProduct::none) e.bind(&s.alpha, n.inputs[p.factor]);
-    set_gemm<T>(e, s.product, p, v);
+    const auto a = matrices(e.header(n.inputs[p.a.operand]), p.a),
+               b = matrices(e.header(n.inputs[p.b.operand]), p.b);
+    ValueList read{n.inputs[p.a.operand], n.inputs[p.b.operand]};
+    if (scaled) read.push_back(n.inputs[p.factor]);
+    e.step(Product<T>{a.transposed, b.transposed, p.adds, scaled, p.minus, p.always, a.rows, b.columns,
+                      a.columns, a.ld, b.ld, e.addresses<const T>(read), e.addresses<T>({v}),
+                      guarded ? e.header(n.inputs[p.silent]).get() : nullptr, room});
 }
 
 }  // namespace wengert::tiling::detail

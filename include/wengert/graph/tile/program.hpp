@@ -11,7 +11,6 @@
 #include "../ir/executable.hpp"
 #include "../ir/fields.hpp"
 #include "layout.hpp"
-#include "register_steps.hpp"
 
 namespace wengert::tiling {
 
@@ -25,6 +24,18 @@ struct Run {
 struct Step {
     bool (*run)(const void* self, Run& run);
     const void* self;
+
+    /// Calls f, which stays where it is. What returns nothing is no guard.
+    template <class F> static Step of(const F* f)
+    {
+        return {[](const void* p, Run& now) {
+                    if constexpr (std::is_void_v<std::invoke_result_t<const F&, Run&>>)
+                        return (*static_cast<const F*>(p))(now), true;
+                    else
+                        return (*static_cast<const F*>(p))(now);
+                },
+                f};
+    }
 };
 
 /// kernel(n, in, out) on addresses that are known, the whole of a small elementwise operation. Records of this kind follow
@@ -46,24 +57,10 @@ struct Direct {
 struct Segment {
     const Direct* first;
     std::size_t count;
-    static bool run(const void* self, Run&)
+    void operator()(Run&) const
     {
-        const auto& s = *static_cast<const Segment*>(self);
-        const Direct* d = s.first;
-        for (std::size_t left = s.count; left; --left, d = d->next()) d->kernel(d->n, d->in(), d->out);
-        return true;
-    }
-};
-
-/// Arithmetic on registers, one step after another.
-template <class T> struct RegisterRun {
-    const RegisterStep* first;
-    std::size_t count;
-    static bool run(const void* self, Run&)
-    {
-        const auto& r = *static_cast<const RegisterRun*>(self);
-        RegisterSteps<T>::run(r.first, r.count);
-        return true;
+        const Direct* d = first;
+        for (std::size_t left = count; left; --left, d = d->next()) d->kernel(d->n, d->in(), d->out);
     }
 };
 
@@ -74,6 +71,7 @@ struct Spot {
     std::uint32_t index = 0;
     std::byte* address = nullptr;  ///< fixed ones; of the others a stand-in
     std::int64_t offset = 0;       ///< otherwise
+    bool constant = false;         ///< nothing may be read beyond its end
 };
 
 /// Addresses within one input or output, wherever they are used.
@@ -110,10 +108,10 @@ public:
         left_ -= bytes;
         return std::exchange(at_, at_ + bytes);
     }
-    template <class S> S* make()
+    template <class S> S* make(const S& s = S{})
     {
         static_assert(std::is_trivially_destructible_v<S> && alignof(S) <= 16);
-        return new (take(sizeof(S))) S{};
+        return new (take(sizeof(S))) S(s);
     }
     template <class S> S* array(std::size_t n)
     {

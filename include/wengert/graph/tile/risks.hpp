@@ -55,15 +55,12 @@ inline void sink_updates(Planned& p)
     for (ValueId k : p.graph.updates()) any = any || k != no_value;
     if (!any || p.last_risk == no_value) return;
     const std::vector<bool> moved = detail::behind_the_risks(p);
-    std::vector<Task> order;
-    order.reserve(p.tasks.size());
-    for (std::size_t t = 0; t <= p.last_risk; ++t)
-        if (!moved[t]) order.push_back(std::move(p.tasks[t]));
-    const auto kept = static_cast<ValueId>(order.size());
-    for (std::size_t t = 0; t < p.tasks.size(); ++t)
-        if (t > p.last_risk || moved[t]) order.push_back(std::move(p.tasks[t]));
-    p.tasks = std::move(order);
-    p.last_risk = kept - 1;
+    std::vector<std::uint32_t> order, behind;
+    for (std::uint32_t t = 0; t < p.tasks.size(); ++t)
+        (t > p.last_risk || moved[t] ? behind : order).push_back(t);
+    p.last_risk = static_cast<ValueId>(order.size()) - 1;
+    order.insert(order.end(), behind.begin(), behind.end());
+    p.reorder(order);
 }
 
 }  // namespace wengert::tiling

@@ -36,7 +36,7 @@ inline bool spreads_along_rows(const Shape& x, const Shape& shape)
 
 /// Which operations take part in passes over rows. `kind` numbers the elements that an operation is over, by value, 0 for
 /// those that run by themselves; the constructor gives those of rows the number of the rows' elements.
-template <class A = xsimd::default_arch> class RowMembers {
+class RowMembers {
 public:
     /// `number(shape, segment)`: that of elements. `source(v)`: what is read when v is.
     template <class Number, class Source>

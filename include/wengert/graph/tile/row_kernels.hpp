@@ -30,15 +30,20 @@ inline void spread_along_rows(const void* const* in, std::size_t rows, std::size
                          static_cast<std::byte*>(out));
 }
 
-/// Is `axis` the last one along which there is more than one element, and are there several rows?
-inline bool rows_along(std::size_t axis, const Shape& shape)
+/// The elements of a row where f folds the last axes, whatever axes of extent 1 are between; 0 where it folds others.
+inline std::size_t folded_row(const Fold& f, const Shape& shape)
 {
-    std::size_t rows = 1;
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (i < axis) rows *= static_cast<std::size_t>(shape[i]);
-        if (i > axis && shape[i] != 1) return false;
+    std::size_t n = 1, left = f.maps() ? 1 : f.axes->size();
+    bool outside = false;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+        const bool folded =
+            left > 0 && i == (f.maps() ? f.axis : static_cast<std::size_t>((*f.axes)[left - 1]));
+        left -= folded;
+        if (folded && outside && shape[i] != 1) return 0;
+        if (folded) n *= static_cast<std::size_t>(shape[i]);
+        outside = outside || (!folded && shape[i] != 1);
     }
-    return rows > 1 && shape[axis] > 1;
+    return n;
 }
 
 }  // namespace detail
@@ -46,7 +51,7 @@ inline bool rows_along(std::size_t axis, const Shape& shape)
 /// Longer rows do not stay in the first-level caches; of shorter ones each would be a call of a kernel, where a pass takes
 /// whole tiles.
 inline constexpr std::size_t longest_row = 16384;  // bytes
-inline constexpr std::int64_t shortest_row = 32;   // elements
+inline constexpr std::size_t shortest_row = 32;    // elements
 
 /// The operation of a node on the rows of its operand, without a kernel where it is none or rows are too long.
 inline RowOperation row_operation(const Graph& g, const GraphNode& n)
@@ -54,16 +59,11 @@ inline RowOperation row_operation(const Graph& g, const GraphNode& n)
     Fold f;
     if (!differentiable(n.dtype) || !fold_of(n, f)) return {};
     const Shape& shape = g.node(n.inputs[0]).shape;
-    std::size_t axis = f.maps() ? f.axis : ~std::size_t{0};
-    if (!f.maps())
-        for (auto a : *f.axes)
-            if (const auto i = static_cast<std::size_t>(a); shape[i] != 1) {
-                if (axis != ~std::size_t{0}) return {};
-                axis = i;
-            }
-    if (axis >= shape.size() || !detail::rows_along(axis, shape)) return {};
-    if (shape[axis] < shortest_row || static_cast<std::size_t>(shape[axis]) * size_of(n.dtype) > longest_row)
-        return {};
+    const std::size_t row = detail::folded_row(f, shape);
+    if (row < shortest_row || row * size_of(n.dtype) > longest_row || element_count(shape) <= row) return {};
+    std::size_t last = shape.size();  // of several axes rows are no rows of the elements
+    while (shape[--last] == 1) {}
+    if (static_cast<std::size_t>(shape[last]) != row) return {};
     for (ValueId i : n.inputs)
         if (g.node(i).dtype != n.dtype || !(g.node(i).shape == shape)) return {};
     const FoldForm& form = *n.primitive->fold;
@@ -84,17 +84,8 @@ inline bool row_sum(const Graph& g, const GraphNode& n, RowSum& r)
     if (!differentiable(n.dtype) || !fold_of(n, f) || g.node(n.inputs[0]).dtype != n.dtype) return false;
     r.mean = n.primitive->fold->means;
     if (!r.mean && !n.primitive->fold->sums) return false;
-    const Shape& shape = g.node(n.inputs[0]).shape;
-    std::vector<bool> summed(shape.size(), false);
-    for (auto a : *f.axes) summed[static_cast<std::size_t>(a)] = true;
-    r.length = 1;
-    bool inside = false;
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (shape[i] != 1 && inside && !summed[i]) return false;
-        if (summed[i]) r.length *= static_cast<std::size_t>(shape[i]);
-        inside = inside || (summed[i] && shape[i] != 1);
-    }
-    return true;
+    r.length = folded_row(f, g.node(n.inputs[0]).shape);
+    return r.length > 0;
 }
 
 }  // namespace detail

@@ -6,69 +6,47 @@
 
 namespace wengert::tiling {
 
-namespace detail {
-
-/// The buffers that live within one strand: they have a room of their own for the whole wave, in which they follow one
-/// another as ever.
-struct StrandRoom {
-    std::uint32_t first, last;  ///< times of the strand
-    Buffer whole;               ///< its lifetime is the wave's
-    std::vector<std::uint32_t> inside;
-};
-
-/// Kernel t runs at time t + 1.
-inline std::vector<StrandRoom> strand_rooms(const std::vector<Wave>& waves)
-{
-    std::vector<StrandRoom> rooms;
-    for (const Wave& w : waves)
-        for (std::size_t k = 0; k + 1 < w.cuts.size(); ++k)
-            rooms.push_back({w.cuts[k] + 1, w.cuts[k + 1], {0, w.begin() + 1, w.end(), 0}, {}});
-    return rooms;
-}
-/// The strand that runs at a time, or null.
-inline StrandRoom* room_at(std::vector<StrandRoom>& rooms, std::uint32_t time)
-{
-    const auto behind = std::upper_bound(rooms.begin(), rooms.end(), time,
-                                         [](std::uint32_t t, const StrandRoom& r) { return t < r.first; });
-    return behind != rooms.begin() && time <= std::prev(behind)->last ? &*std::prev(behind) : nullptr;
-}
-
-inline void place_inside(StrandRoom& room, std::vector<Buffer>& buffers)
-{
-    std::vector<Buffer> own;
-    for (std::uint32_t b : room.inside) {
-        own.push_back(buffers[b]);
-        own.back().first -= room.first;
-        own.back().last -= room.first;
-    }
-    room.whole.bytes = place_buffers(own, room.last - room.first + 1).bytes;
-    for (std::size_t i = 0; i < own.size(); ++i) buffers[room.inside[i]].offset = own[i].offset;
-}
-
-}  // namespace detail
-
-/// place_buffers() for an order with waves. A buffer that is used beyond one strand lives as long as the waves in which
-/// it begins and ends.
+/// place_buffers() for an order with waves, in which kernel t runs at time t + 1. Buffers that live within one strand have a
+/// room of their own for the whole wave, in which they follow one another as ever. One that is used beyond a strand lives as
+/// long as the waves in which it begins and ends.
 inline ArenaSize place_strands(std::vector<Buffer>& buffers, std::size_t steps,
                                const std::vector<Wave>& waves)
 {
     if (waves.empty()) return place_buffers(buffers, steps);
-    auto rooms = detail::strand_rooms(waves);
+    struct Room {
+        std::uint32_t first, last;  ///< times of the strand
+        Buffer whole;               ///< its lifetime is the wave's
+        std::vector<std::uint32_t> inside;
+    };
+    std::vector<Room> rooms;
+    std::vector<std::size_t> strand(steps, 0);  // by time, 0 for none
+    for (const Wave& w : waves)
+        for (std::size_t k = 0; k + 1 < w.cuts.size(); ++k) {
+            rooms.push_back({w.cuts[k] + 1, w.cuts[k + 1], {0, w.begin() + 1, w.end(), 0}, {}});
+            std::fill_n(strand.begin() + rooms.back().first, w.cuts[k + 1] - w.cuts[k], rooms.size());
+        }
     std::vector<Buffer> outer;
     std::vector<std::uint32_t> shared;
     for (std::uint32_t b = 0; b < buffers.size(); ++b) {
-        auto *from = detail::room_at(rooms, buffers[b].first), *to = detail::room_at(rooms, buffers[b].last);
+        const std::size_t from = strand[buffers[b].first], to = strand[buffers[b].last];
         if (from && from == to) {
-            from->inside.push_back(b);
+            rooms[from - 1].inside.push_back(b);
             continue;
         }
         outer.push_back(buffers[b]);
-        if (from) outer.back().first = from->whole.first;
-        if (to) outer.back().last = to->whole.last;
+        if (from) outer.back().first = rooms[from - 1].whole.first;
+        if (to) outer.back().last = rooms[to - 1].whole.last;
         shared.push_back(b);
     }
-    for (auto& room : rooms) {
-        detail::place_inside(room, buffers);
+    for (Room& room : rooms) {
+        std::vector<Buffer> own;
+        for (std::uint32_t b : room.inside) {
+            own.push_back(buffers[b]);
+            own.back().first -= room.first;
+            own.back().last -= room.first;
+        }
+        room.whole.bytes = place_buffers(own, room.last - room.first + 1).bytes;
+        for (std::size_t i = 0; i < own.size(); ++i) buffers[room.inside[i]].offset = own[i].offset;
         outer.push_back(room.whole);
     }
     const ArenaSize size = place_buffers(outer, steps);
