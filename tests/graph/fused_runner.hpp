@@ -155,11 +155,13 @@ private:
                              const std::vector<std::byte*>& results, std::byte* scratch)
     {
         const tiling::FusedProgram& p = kernel.program();
+        std::size_t begin = 0;  // of a tile
         const auto address = [&](tiling::Place place) -> std::byte* {
             if (place < p.streams.size()) {
                 const auto& s = p.streams[place];
                 if (s.kind == tiling::FusedProgram::Source::fixed) return scratch + s.scratch;
-                return s.result ? results[s.number] : const_cast<std::byte*>(operands[s.number]);
+                return (s.result ? results[s.number] : const_cast<std::byte*>(operands[s.number])) +
+                       begin * s.size;
             }
             const std::size_t rest = place - p.streams.size();
             return rest < p.literals.size() ? p.literals[rest].get()
@@ -167,12 +169,14 @@ private:
         };
         for (const auto& s : p.streams)
             if (s.kind == tiling::FusedProgram::Source::fixed)
-                tiling::detail::spread(operands[s.number], s.size, p.count, scratch + s.scratch);
-        for (const auto& i : p.program) {
-            const void* in[kernels::max_operands] = {};
-            for (std::size_t k = 0; k < i.arity; ++k) in[k] = address(i.in[k]);
-            i.kernel(p.count, in, address(i.out));
-        }
+                tiling::detail::spread(operands[s.number], s.size, p.fill, scratch + s.scratch);
+        for (; begin < p.count; begin += p.tile)
+            for (const auto& i : p.program) {
+                const void* in[kernels::max_operands] = {};
+                for (std::size_t k = 0; k < i.arity; ++k) in[k] = address(i.in[k]);
+                i.kernel(std::min(p.tile, p.count - begin), in, address(i.out));
+            }
+        begin = 0;
         for (const auto& t : p.totals) {
             const void* in[] = {address(t.from)};
             t.whole(p.count, in, results[t.result]);

@@ -59,7 +59,9 @@ private:
     }
     bool straight() const
     {
-        bool plain = p_.extents.size() == 1 && p_.tiles <= 1 && p_.segments.empty();
+        constexpr std::size_t few = 8;  // tiles: more of them take so long that a pass costs nothing beside
+        bool plain =
+            p_.extents.size() == 1 && p_.tiles <= (p_.totals.empty() ? few : 1) && p_.segments.empty();
         for (const Source& s : p_.streams)
             plain = plain && (s.kind == Source::linear || s.kind == Source::fixed);
         for (const Total& t : p_.totals) plain = plain && t.rows.length == p_.count;

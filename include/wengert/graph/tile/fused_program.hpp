@@ -88,7 +88,7 @@ struct FusedProgram {
     bool gathers = false;
     bool moves = false;  ///< some stream is read in place, row by row
     bool straight =
-        false;  ///< one tile and nothing to gather: calls of the kernels one after the other do as well
+        false;  ///< few tiles and nothing to gather: calls of the kernels one after the other do as well
     bool resident = false;  ///< packed, and operations on rows among the instructions: a tile has whole rows
     Extents extents;
     std::size_t count = 0, inner = 0, tile = 0, tiles = 0, rows_per_tile = 1, scratch = 0;

@@ -22,11 +22,15 @@ inline void emit_straight(Emitter& e, const Task& t, std::byte* scratch)
                        all(t.group.results, stands);
     const std::size_t size =
         whole ? size_of(dtype) : 0;  // of all, where they are read and written by whole registers
+    std::size_t begin = 0;           // of a tile
     const auto at = [&](Place place) -> Spot {
         if (place < p.streams.size()) {
             const auto& s = p.streams[place];
             if (s.kind == FusedProgram::Source::fixed) return {Spot::fixed, 0, scratch + s.scratch};
-            return e.spot((s.result ? t.group.results : t.group.operands)[s.number]);
+            Spot spot = e.spot((s.result ? t.group.results : t.group.operands)[s.number]);
+            spot.address += begin * s.size;
+            spot.offset += static_cast<std::int64_t>(begin * s.size);
+            return spot;
         }
         const std::size_t rest = place - p.streams.size();
         if (rest < p.literals.size()) return {Spot::fixed, 0, p.literals[rest].get(), 0, true};
@@ -35,14 +39,16 @@ inline void emit_straight(Emitter& e, const Task& t, std::byte* scratch)
     for (const auto& s : p.streams) {
         if (s.kind != FusedProgram::Source::fixed) continue;
         const ValueId from = t.group.operands[s.number];
-        e.spread(p.count, e.plan.graph.node(from).dtype, whole, e.spot(from),
+        e.spread(p.fill, e.plan.graph.node(from).dtype, whole, e.spot(from),
                  {Spot::fixed, 0, scratch + s.scratch});
     }
-    for (const Instruction& i : p.program) {
-        Spot in[kernels::max_operands];
-        for (std::size_t k = 0; k < i.arity; ++k) in[k] = at(i.in[k]);
-        e.call(i.kernel, p.count, size, in, i.arity, at(i.out), i.primitive);
-    }
+    for (; begin < p.count; begin += p.tile)
+        for (const Instruction& i : p.program) {
+            Spot in[kernels::max_operands];
+            for (std::size_t k = 0; k < i.arity; ++k) in[k] = at(i.in[k]);
+            e.call(i.kernel, std::min(p.tile, p.count - begin), size, in, i.arity, at(i.out), i.primitive);
+        }
+    begin = 0;
     for (const Total& total : p.totals) {
         const Spot from = at(total.from);
         e.call(total.whole, p.count, 0, &from, 1, e.spot(t.group.results[total.result]));
