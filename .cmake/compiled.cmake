@@ -2,7 +2,7 @@
 # use them compile in about half the time. It is built with the flags of whoever adds this project, as kernels must be, and
 # optimized all the same where those do not.
 set(wengert_compiled_sources)
-foreach(part IN ITEMS transforms/eager graph/compiler graph/freeze graph/emit/emit_cpp graph/emit/native graph/look/registry scalar/compiled)
+foreach(part IN ITEMS transforms/eager graph/compiler graph/freeze graph/emit/emit_cpp graph/emit/native ops/library scalar/compiled)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/wengert_compiled/${part}.cpp)
     file(CONFIGURE OUTPUT ${source} CONTENT "#include <wengert/${part}_source.hpp>\n")
     list(APPEND wengert_compiled_sources ${source})

@@ -5,6 +5,6 @@
 #include "graph/emit/emit_cpp_source.hpp"
 #include "graph/emit/native_source.hpp"
 #include "graph/freeze_source.hpp"
-#include "graph/look/registry_source.hpp"
+#include "ops/library_source.hpp"
 #include "scalar/compiled_source.hpp"
 #include "transforms/eager_source.hpp"

@@ -1,7 +1,7 @@
 // Damaged text: whatever is done to it, it is refused with an error that names a line, or it is a graph that runs.
 //
 // WENGERT_FUZZ_ROUNDS sets how many mutants are tried (a few hundred otherwise), WENGERT_FUZZ_SEED which.
-#include "look_registry.hpp"
+#include "reading/parse.hpp"
 
 #include <cstdlib>
 
@@ -148,18 +148,18 @@ struct Outcome {
 };
 void try_it(const std::string& text, Outcome& outcome)
 {
-    wg::ReadLimits limits;
+    reading::ReadLimits limits;
     limits.splat_bytes = 1 << 20;
     try {
-        const Graph g = wg::parse_graph(text, wg::registry(), limits);
+        const Graph g = reading::parse_graph(text, reading::registry(), limits);
         try {
             run_it(g);
             ++outcome.ran;
         } catch (const wg::Error&) {  // an index out of range
             ++outcome.failed;
         }
-        CHECK(difference(g, wg::parse_graph(wg::to_text(g))) == "");
-    } catch (const wg::GraphTextError& e) {
+        CHECK(difference(g, reading::parse_graph(wg::to_text(g))) == "");
+    } catch (const reading::GraphTextError& e) {
         ++outcome.refused;
         if (e.line == 0) FAIL(e.what());
     }

@@ -1,6 +1,5 @@
 // Plans of graphs that are really run: groups, buffers and lifetimes, and the time of each kernel.
 #include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/look/parse.hpp>
 #include <wengert/graph/look/plan.hpp>
 #include <wengert/graph/tile/program.hpp>
 
@@ -8,6 +7,7 @@
 
 #include "look_check.hpp"
 #include "plan_check.hpp"
+#include "reading/parse.hpp"
 #include "tile_common.hpp"
 
 using namespace tile_test;
@@ -80,7 +80,7 @@ TEST_CASE("text with a plan's comments reads back; Graphviz gets a cluster for e
     CHECK_THAT(text, contains("view of %"));
     CHECK_THAT(text, contains("in output 1, live "));
     CHECK_THAT(text, contains("test_look_plan.cpp:"));
-    CHECK(to_text(parse_graph(text)) == to_text(example.graph));
+    CHECK(to_text(reading::parse_graph(text)) == to_text(example.graph));
     const std::string dot = to_dot(example.graph, plan.notes);
     for (std::size_t k = 0; k < plan.kernels.size(); ++k)
         CHECK_THAT(dot, contains("subgraph cluster_" + std::to_string(k) + " {"));

@@ -1,6 +1,5 @@
 // save_report: what is written of a frozen function, and that nothing else happens.
 #include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/look/parse.hpp>
 #include <wengert/graph/look/report.hpp>
 #include <wengert/wengert.hpp>
 
@@ -9,6 +8,7 @@
 
 #include "catch.hpp"
 #include "look_check.hpp"
+#include "reading/parse.hpp"
 
 namespace wg = wengert;
 using D = wg::Tensor<double>;
@@ -74,7 +74,7 @@ TEST_CASE("a frozen training step in files; live tensors stay as they are")
     CHECK_THAT(written.html, contains("<h2>Time</h2>"));
     CHECK_THAT(written.html, contains("<h2>Memory</h2>"));
     CHECK_THAT(written.html, contains("<td>test_look_report.cpp:"));
-    CHECK(wg::to_text(wg::parse_graph(written.text)) == wg::to_text(step.graph(x, y)));
+    CHECK(wg::to_text(reading::parse_graph(written.text)) == wg::to_text(step.graph(x, y)));
     CHECK_THAT(written.text, contains(" | group 0 ("));
     CHECK(times_in(written.dot, "subgraph cluster_") == kernels);
     CHECK(times_in(written.trace, "\"ph\":\"X\"") == 10 * kernels);

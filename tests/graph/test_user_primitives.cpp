@@ -11,7 +11,6 @@
 #include <wengert/graph/emit/native.hpp>
 #include <wengert/graph/freeze.hpp>
 #include <wengert/graph/passes/dead_code.hpp>
-#include <wengert/ops/value_type.hpp>
 #include <wengert/transforms/saved_tensor_hooks.hpp>
 #include <wengert/wengert.hpp>
 
@@ -168,17 +167,16 @@ struct Batched {
     {
         return {.a = {.operand = 0}, .b = {.operand = 1, .transposed = true, .column = true}, .batch = 1};
     }
-    static Shape result_shape(ValueTypes x)
+    static Shape result_shape(const Shape& x, const Shape& z)
     {
-        if (x[0].shape.size() != 3 || x[1].shape.size() != 2 || x[0].shape[2] != x[1].shape[1])
-            throw ShapeError("shapes " + to_string(x[0].shape) + " and " + to_string(x[1].shape));
-        return {x[0].shape[0], x[0].shape[1], x[1].shape[0]};
+        if (x.size() != 3 || z.size() != 2 || x[2] != z[1])
+            throw ShapeError("shapes " + to_string(x) + " and " + to_string(z));
+        return {x[0], x[1], z[0]};
     }
     template <class T> Ref<Block> value(const Ref<Block>& of, const Ref<Block>& by, const Site&) const
     {
-        const ValueType types[] = {{of->dtype, of->shape}, {by->dtype, by->shape}};
         const auto a = contiguous(of), b = contiguous(by);
-        auto y = make_block(dtype_of<T>(), result_shape(types));
+        auto y = make_block(dtype_of<T>(), result_shape(of->shape, by->shape));
         const auto n = static_cast<std::size_t>(b->shape[0]), k = static_cast<std::size_t>(b->shape[1]);
         for (std::size_t i = 0; i < y->count; ++i) {
             T s = 0;

@@ -2,8 +2,8 @@
 //
 //     write_ahead FILE sm_80 sm_90     machine code for each, and PTX for the first one
 //
-// NVRTC is needed, and no device. The texts are those of all primitives in the registry and of what is launched for others, made as at
-// run time.
+// NVRTC is needed, and no device. The texts are those of all primitives of the library's that have one and of what is launched for
+// others, made as at run time.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-#include "../graph/look/registry.hpp"
+#include "../ops/every_primitive.hpp"
 #include "draws.hpp"
 #include "folds.hpp"
 #include "index.hpp"
@@ -20,18 +20,49 @@
 
 namespace wengert::detail::gpu {
 
+/// Takes the kernels of each_primitive's lists: elementwise ones, their derivatives, folds.
+struct PrimitiveTexts {
+    std::set<std::string>& all;
+
+    template <class P, class Out, class... In> void add_elementwise()
+    {
+        add_rules(elementwise_of<P, xsimd::default_arch, Out, In...>(), {dtype_of<In>()...});
+    }
+    template <class To, class From> void add_cast()
+    {
+        add_rules(cast_primitive<xsimd::default_arch, To, From>, {dtype_of<From>()});
+    }
+    template <class Op, class Out, class... In> void add_structural()
+    {
+        if constexpr (Folded<Op>) {
+            constexpr DType in[] = {dtype_of<In>()...};
+            const Primitive& p = structural_of<Op, Out, In...>();
+            const FoldProgram& program = formulas_of(*p.fold);
+            all.insert(fold_text(program, FoldTypes(program, in[0], p.dtype), p.arity));
+        }
+    }
+    template <class Op, class T> void add_variadic() {}
+
+private:
+    void add_rules(const Primitive& p, const std::vector<DType>& operands)
+    {
+        add_rule(p, operands);
+        for (std::size_t i = 0; i < operands.size(); ++i)
+            if (const Primitive* pull = p.pull[i].primitive) add_rule(*pull, dtypes_of_pull(p, operands, i));
+    }
+    void add_rule(const Primitive& p, const std::vector<DType>& operands)
+    {
+        if (p.describe) all.insert(elementwise_text(p, operands.data()));
+    }
+};
+
 /// The texts of all kernels that eager code launches.
 inline std::vector<std::string> texts_ahead()
 {
     std::set<std::string> all = {moves_text(), draws_text(), sorting_text(), std::string(index_text),
                                  std::string(product_text)};
-    registry().each([&](const RegistryEntry& e) {
-        const Primitive& p = *e.primitive;
-        if (p.value && p.describe) all.insert(elementwise_text(p, e.operands.data()));
-        if (!p.fold) return;
-        const FoldProgram& program = formulas_of(*p.fold);
-        all.insert(fold_text(program, FoldTypes(program, e.operands[0], p.dtype), p.arity));
-    });
+    PrimitiveTexts primitives{all};
+    each_primitive(primitives);
     all.erase("");
     std::vector<std::string> texts;
     for (const std::string& text : all) texts.push_back(std::string(kernel_prelude) + text);

@@ -93,7 +93,6 @@ template <class Op, std::size_t i, class Out, class... In> constexpr Primitive m
     p.expand = F::expand;
     p.clone = clone_pooled<Op>;
     p.destroy = destroy_pooled<Op>;
-    p.make = make_pooled<Op>;
     p.fields = visit_fields<Op>;
     set_forms_of_accumulation<Op, wrt<i>>(p);
     if constexpr (Described<Op> && linear<Op>() && sizeof...(In) == 1 && !requires { Op::shows_bits; }) {

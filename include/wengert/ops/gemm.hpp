@@ -27,13 +27,6 @@ struct Gemm {
                 .silent = silent ? static_cast<std::uint8_t>(silent) : MatrixProduct::none,
                 .always = true};
     }
-    Shape result_shape(ValueTypes x) const
-    {
-        detail::demand(silent >= 0 && silent <= 2, "no operand " + std::to_string(silent));
-        for (std::size_t i = 0; i < 3; ++i) detail::demand_rank(x[i].shape, 2, false);
-        detail::demand_rank(x[3].shape, 0, false);
-        return detail::same_shape(plain().result_shape(x.subspan(1, 2)), x[0].shape, "a sum");
-    }
 
     template <class T>
     Ref<Block> value(const Ref<Block>& c, const Ref<Block>& x, const Ref<Block>& y, const Ref<Block>& alpha,

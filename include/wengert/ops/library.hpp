@@ -1,4 +1,4 @@
-// The library's own primitives by kind: what the registry knows by name, and whose code wengert::compiled holds.
+// The library's own primitives by kind (ops/every_primitive.hpp has them all), and those whose code wengert::compiled holds.
 //
 // A program that is built with WENGERT_COMPILED calls a function of that library for the description of one of these, so
 // kernels, rules and all that they reach are compiled once, optimized, and not again in every source: at -O0 they would be
@@ -119,7 +119,7 @@ template <class Op, class T> constexpr bool is_library_structural(List<T>, List<
 }
 template <class Op> constexpr bool is_library_structural(...) { return false; }
 
-/// Defined in wengert::compiled (graph/look/registry_source.hpp).
+/// Defined in wengert::compiled (ops/library_source.hpp).
 template <class P, class A, class Out, class... In>
 [[gnu::noinline]] const Primitive& library_elementwise() noexcept;
 template <class Op, class A, class Out, class... In>

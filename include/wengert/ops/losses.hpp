@@ -58,12 +58,6 @@ struct CrossEntropyPull {
     static constexpr std::string_view name = "cross_entropy_pull";
     static constexpr unsigned saves = 0b0111;
     using Labels = Tensor<std::int64_t>;
-    static Shape result_shape(ValueTypes x)
-    {
-        detail::demand_rank(x[0].shape, 0, false);
-        detail::demand_labels(x[1].shape, x[2].shape);
-        return x[1].shape;
-    }
     template <class T>
     Ref<Block> value(const Ref<Block>& g, const Ref<Block>& logits, const Ref<Block>& labels,
                      const Site& at) const
@@ -110,11 +104,6 @@ struct CrossEntropy {
     static constexpr std::string_view name = "cross_entropy";
     static constexpr unsigned saves = 0b011;
     using Labels = Tensor<std::int64_t>;
-    static Shape result_shape(ValueTypes x)
-    {
-        detail::demand_labels(x[0].shape, x[1].shape);
-        return {};
-    }
     template <class T>
     Ref<Block> value(const Ref<Block>& logits, const Ref<Block>& labels, const Site& at) const
     {

@@ -136,21 +136,6 @@ struct MatMul {
                   : added({2, !ta, false, false}, cotangent(false));
     }
 
-    Shape result_shape(ValueTypes x) const
-    {
-        detail::stated(a, x[0].shape), detail::stated(b, x[1].shape);
-        detail::demand_rank(a, ta ? 2 : 1, true);
-        detail::demand_rank(b, tb ? 2 : 1, true);
-        const Shape sa = as_rows(a), sb = as_columns(b);
-        const std::size_t la = sa.size() - 2, lb = sb.size() - 2;
-        detail::demand(sa[ta ? la : la + 1] == sb[tb ? lb + 1 : lb],
-                       "shapes " + to_string(a) + " and " + to_string(b) + ": columns do not meet rows");
-        Shape out = broadcast_shapes("graph", detail::leading(sa), detail::leading(sb), {});
-        if (a.size() > 1) out.push_back(sa[ta ? la + 1 : la]);
-        if (b.size() > 1) out.push_back(sb[tb ? lb : lb + 1]);
-        return out;
-    }
-
     static Shape as_rows(const Shape& s) { return s.size() == 1 ? Shape{1, s[0]} : s; }
     static Shape as_columns(const Shape& s) { return s.size() == 1 ? Shape{s[0], 1} : s; }
 

@@ -155,7 +155,6 @@ struct KeyChild {
     std::uint64_t i;
     std::uint32_t domain;
     RandomDraw draw() const { return {.form = RandomDraw::Form::key, .first = i, .range = domain}; }
-    static Shape result_shape(ValueTypes x) { return detail::same_shape({2}, x[0].shape, "a key"); }
     template <class> Ref<Block> value(const Ref<Block>& key, const Site& at) const
     {
         return detail::tensor_of(detail::key_of(name, key, at).child(i, domain));
@@ -167,12 +166,6 @@ template <class Fill> struct Draw {
     static constexpr std::string_view name = Fill::name;
     static constexpr bool flat = true, random = true, infallible = true;
     Fill fill;
-    Shape result_shape(ValueTypes x) const
-    {
-        detail::same_shape({2}, x[0].shape, "a key");
-        fill.check({});
-        return fill.shape;
-    }
     RandomDraw draw() const
         requires requires(const Fill& f) { f.draw(); }
     {

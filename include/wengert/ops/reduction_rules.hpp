@@ -75,11 +75,6 @@ struct Mean {
 struct ExclusiveProduct {
     static constexpr std::string_view name = "exclusive_product";
     static constexpr unsigned saves = 0b01;
-    static Shape result_shape(ValueTypes x)
-    {
-        detail::demand_rank(x[0].shape, 3, false);
-        return x[0].shape;
-    }
     template <class T> Ref<Block> value(const Ref<Block>& b, const Site&) const
     {
         const auto x = contiguous(b);
@@ -139,11 +134,6 @@ struct Prod {
     static constexpr std::string_view name = "prod";
     using passes = Passes<monoid::Multiply>;
     static constexpr unsigned saves = 0b01;
-    static Shape result_shape(ValueTypes x)
-    {
-        detail::demand_rank(x[0].shape, 3, false);
-        return {x[0].shape[0], 1, x[0].shape[2]};
-    }
     void describe(Fold& f) const
     {
         static const Axes middle{1};

@@ -14,8 +14,6 @@
 // of pull when nothing is recorded. A rule that can add as cheaply as it can write (gemm) may add
 // `bool accumulate(wrt<i>, Block& x̄, g, x…, y)`, used where a cotangent is there already; false means it cannot.
 // What is made of operations that have descriptions may say so, `Tensor<T> composed(x…) const`: graphs run those then.
-// What has no description says `Shape result_shape(ValueTypes operands) const` for graphs that are read or built by hand, whose
-// parameters nobody has looked at; it throws ShapeError.
 #pragma once
 
 #include "accumulation.hpp"
@@ -23,7 +21,6 @@
 #include "forms.hpp"
 #include "overrides.hpp"
 #include "structural_rules.hpp"
-#include "value_type.hpp"
 #ifndef WENGERT_COMPILED
 #include "index/run_source.hpp"
 #endif
@@ -75,7 +72,6 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural_
     }
     p.fields = visit_fields<Op>;
     set_forms<Op>(p);
-    if constexpr (std::is_default_constructible_v<Op>) p.make = make_pooled<Op>;
     p.calls = requires(const Op& op) { op.inside; } || requires { Op::any_device; };
     p.launches = requires { Op::launches; };
     if constexpr (requires(const Op& op) { op.inside; })

@@ -53,11 +53,6 @@ template <class Op> void* clone_pooled(const void* op)
         throw;
     }
 }
-template <class Op> void* make_pooled()
-{
-    const Op op{};
-    return clone_pooled<Op>(&op);
-}
 template <class Op> void destroy_pooled(void* op) noexcept
 {
     static_cast<Op*>(op)->~Op();

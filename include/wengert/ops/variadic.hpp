@@ -70,7 +70,6 @@ template <class Op, class T> constexpr Primitive make_variadic()
     p.compute = variadic_compute<Op, T>;
     if constexpr (DescribedByParts<Op>) p.part = describe_part_of<Op>;
     p.fields = visit_fields<Op>;
-    p.make = make_pooled<Op>;
     p.clone = clone_pooled<Op>;
     p.destroy = destroy_pooled<Op>;
     if constexpr (requires(const Op& op) { op.parameters(); })

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "described.hpp"
-#include "value_type.hpp"
 
 namespace wengert {
 
@@ -16,7 +15,6 @@ struct ZeroWhereOther {
     static constexpr std::string_view name = "zero_where_other";
     static constexpr bool silences = true;
     static constexpr unsigned saves = 0b110;
-    static Shape result_shape(ValueTypes x) { return same_shape(x[0].shape, x[1].shape, "an operand"); }
     template <class T>
     Ref<Block> value(const Ref<Block>& v, const Ref<Block>& r, const Ref<Block>& g, const Site&) const
     {
@@ -50,7 +48,6 @@ struct ZeroWhereSilent {
     static constexpr std::string_view name = "zero_where_silent";
     static constexpr bool silences = true;
     static constexpr unsigned saves = 0b011;
-    static Shape result_shape(ValueTypes x) { return x[0].shape; }
     template <class T> Ref<Block> value(const Ref<Block>& r, const Ref<Block>& g, const Site&) const
     {
         auto out = copy_of(*r);

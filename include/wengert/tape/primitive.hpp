@@ -52,7 +52,7 @@ struct Pull {
     const Primitive* add = nullptr;
 };
 
-/// Reads or writes the parameters of an operation, one by one: for printing, comparing, saving, loading.
+/// Reads or writes the parameters of an operation, one by one: for printing, for comparing, for another extent of the arguments.
 /// A table of functions, and nothing virtual, as the visitors are part of the compiler of graphs: g++ takes each function that a
 /// virtual call might reach for one that is needed, and would compile them into every program.
 class FieldVisitor {
@@ -102,8 +102,8 @@ template <class Op> consteval bool is_ours() { return wengert_names::text_of<Op>
 struct Primitive {
     static constexpr std::size_t max_elementwise = 4;
 
-    std::string_view name;   ///< for people: printing, errors, files
-    bool ours = false;       ///< the library's own: only these are read from files by their plain names
+    std::string_view name;   ///< for people: printing, errors
+    bool ours = false;       ///< the library's own: texts of graphs have others' names in quotes
     std::uint8_t arity = 0;  ///< inputs; 0 for a variable number
     DType dtype{};           ///< of the result
     bool elementwise = false;
@@ -164,7 +164,6 @@ struct Primitive {
     void (*destroy)(void* op) noexcept = nullptr;
     std::string (*parameters)(const void* op) = nullptr;  ///< for printing: "axes=(0, 1)"
     void* (*clone)(const void* op) = nullptr;
-    void* (*make)() = nullptr;  ///< parameters to be filled in by `fields`
     void (*fields)(void* op, FieldVisitor&) = nullptr;
     /// Structural only: the same on tensors, of operations that have descriptions, to the bit. Optimized graphs have those in its
     /// place, so that nothing but its own kernel need know it. Null: there are none.

@@ -17,8 +17,7 @@ struct ReportOptions {
 struct ReportFiles {
     std::string
         html;  ///< the graph drawn, the memory plan, the time of each kernel: a page that needs no other file
-    std::string
-        text;  ///< one line a node, with its group, buffer and lifetime; it reads back (graph/look/parse.hpp)
+    std::string text;   ///< one line a node, with its group, buffer and lifetime
     std::string dot;    ///< for Graphviz, groups as clusters
     std::string trace;  ///< the timed runs for https://ui.perfetto.dev; "" without any
 };

@@ -1,4 +1,5 @@
-// Graphs as text, one line a node. graph/look/parse.hpp reads it back; the text may be edited in between.
+// Graphs as text, one line a node, for people: programs are edited, not texts. Only the library's tests read one back
+// (tests/graph/reading/), so that it is known to say all that there is.
 //
 //     wengert graph 1                                              the format and its version
 //     %0 = input : f32(64, 10)                                     inputs count in the order of their lines
@@ -12,10 +13,8 @@
 //     update 0 by 1                                                output 1 is the new value of input 0, a live tensor
 //     end
 //
-// Labels behind % are letters, digits and _, and each is defined before it is used. What follows a # is a comment; of
-// those only a leading "file:line" is read. Types of operations may be left out where the operands decide them. A loop's
-// body is a graph of its own, "graph @0" to "end", before its first use as @0, and what is between the braces of the
-// operation names it:
+// Each value is defined above the lines that use it. What follows a # is a comment. A loop's body is a graph of its own,
+// "graph @0" to "end", before its first use as @0, and what is between the braces of the operation names it:
 //
 //     {body @0 steps 10 states 1 xs 1 results (f64(3) at 0, f64(10, 3) at 3) size 33}          scan, perhaps backwards, kept 1
 //     {body @0 test @1 states 2 results (f64() at 0, i64() at 1) size 2}                       while_loop
@@ -38,7 +37,7 @@ namespace wengert {
 inline constexpr int graph_text_version = 1;
 
 /// What a plan knows about the nodes of a graph, for those who look at it. Filled in by the owner of a plan, by value id;
-/// vectors may be shorter than the graph. Never read back from text.
+/// vectors may be shorter than the graph.
 struct Annotations {
     std::vector<std::string> text;    ///< behind the node's line: "buffer 3 @ 1024, live 5-9"
     std::vector<std::int32_t> group;  ///< the fusion group that computes the node, -1 for none
@@ -58,7 +57,7 @@ std::string type_text(DType d, const Shape& shape);
 /// bytes are little-endian. It reads back to the same bits.
 std::string elements_text(const Block& block, std::size_t inlined = 32);
 
-/// fn(word, value, whether it is given) for all that a loop's braces hold, in order: what is written and what is read.
+/// fn(word, value, whether it is given) for all that a loop's braces hold, in order.
 template <class Parameters, class F> void each_loop_word(Parameters& p, const F& fn)
 {
     using LoopKind = LoopParameters::Kind;

@@ -215,24 +215,6 @@ inline Parameters packed_at(const GraphNode& n, std::int64_t offset, std::int64_
     return copy;
 }
 
-namespace detail {
-/// Elements from `offset` on lie in a packed block.
-inline void demand_packed(std::int64_t offset, std::size_t bytes, std::int64_t of, std::size_t unit)
-{
-    check_extents({of});
-    demand(offset >= 0 && offset <= of && bytes <= static_cast<std::size_t>(of - offset) * unit,
-           "what begins at " + std::to_string(offset) + " does not lie in a block of " + std::to_string(of));
-}
-/// The shape of a part of a packed block x, of elements of `unit` bytes.
-inline Shape unpacked_shape(const PackedPart& part, std::size_t unit, ValueTypes x)
-{
-    stated({part.of}, x[0].shape);
-    check_extents(part.shape);
-    demand_packed(part.offset, element_count(part.shape) * unit, part.of, size_of(x[0].dtype));
-    return part.shape;
-}
-}  // namespace detail
-
 /// y = zeros of shape (of) with x, flattened, from element `offset` on: the transpose of Unpack;  x̄ = unpack of ȳ
 struct Pack {
     static constexpr std::string_view name = "pack";
@@ -241,12 +223,6 @@ struct Pack {
     Shape shape;  ///< of x
     std::int64_t of;
     PackedPart packed() { return {offset, shape, of, PackedPart::How::put}; }
-    Shape result_shape(ValueTypes x) const
-    {
-        detail::stated(shape, x[0].shape);
-        detail::demand_packed(offset, element_count(shape), of, 1);
-        return {of};
-    }
     template <class T> Ref<Block> value(const Ref<Block>& x, const Site&) const
     {
         auto y = zeros_block(dtype_of<T>(), Shape{of});
@@ -271,7 +247,7 @@ struct Unpack {
         if (x->dtype == dtype_of<T>()) return make_view(x, shape, nullptr, offset);
         auto y = make_block(dtype_of<T>(), shape);
         std::memcpy(y->data, x->data + static_cast<std::size_t>(offset) * size_of(x->dtype), y->bytes());
-        if constexpr (std::is_same_v<T, bool>)  // of a graph that somebody has written by hand: any bytes
+        if constexpr (std::is_same_v<T, bool>)  // whatever the bytes are
             for (std::size_t i = 0; i < y->bytes(); ++i) y->data[i] = std::byte{y->data[i] != std::byte{0}};
         return y;
     }

@@ -35,7 +35,7 @@ public:
     T* end() noexcept { return data() + size_; }
     const T* begin() const noexcept { return data(); }
     const T* end() const noexcept { return data() + size_; }
-    /// Checked: descriptions are read from files, too. Throws ShapeError.
+    /// Checked: descriptions are users', too. Throws ShapeError.
     template <class I> T& operator[](I i) { return data()[checked(static_cast<std::size_t>(i))]; }
     template <class I> const T& operator[](I i) const { return data()[checked(static_cast<std::size_t>(i))]; }
     T& back() noexcept { return data()[size_ - 1]; }

@@ -1,10 +1,9 @@
-// Loops and branches from text, checked: whatever the words say, running them touches only what is theirs.
+/// Loops and branches from text, checked: whatever the words say, running them touches only what is theirs.
 #pragma once
 
-#include "../loops/loop_graphs.hpp"
 #include "words.hpp"
 
-namespace wengert::detail {
+namespace reading {
 
 /// A graph that has been read, and how deep the loops in it are nested.
 struct ReadGraph {
@@ -219,4 +218,4 @@ private:
     std::size_t depth_ = 0;
 };
 
-}  // namespace wengert::detail
+}  // namespace reading

@@ -1,21 +1,19 @@
-// Graphs from text (graph/look/text.hpp has the format). Text is not trusted: labels, dtypes, shapes and parameters are
-// checked as the library's functions check what programs give them, so that a graph that has been read can be run.
+/// Graphs from text (graph/look/text.hpp has the format): they show that nothing is missing or wrong in what users are shown, and may be
+/// such as no program makes. Beside what to_text writes, labels may be any letters, digits and _, of a comment the leading "file:line" is
+/// read, and types of operations may be left out where the operands decide them. Text is not trusted: labels, dtypes, shapes and
+/// parameters are checked as the library's functions check what programs give them, so that a graph that has been read can be run.
 #pragma once
 
 #include <unordered_map>
 
-#include "../../base/file.hpp"
 #include "loop_words.hpp"
-#include "registry.hpp"
 
-namespace wengert {
+namespace reading {
 
 struct ReadLimits {
     /// Of all constants together that the text does not spell out element by element.
     std::size_t splat_bytes = std::size_t{1} << 30;
 };
-
-namespace detail {
 
 class GraphReader {
 public:
@@ -183,7 +181,7 @@ private:
         Cursor p = parameters;
         const RegistryEntry& e =
             registry_.find(name, types, said ? std::optional(said->dtype) : std::nullopt, plain);
-        Parameters op = read_parameters(*e.primitive, p);
+        Parameters op = read_parameters(e, p);
         const Shape shape = shape_of(name, e, op.get(), types, c);
         if (said && !(said->shape == shape))
             c.fail(name + ": the result has shape " + to_string(shape) + ", not " + to_string(said->shape));
@@ -227,7 +225,7 @@ private:
                           const Cursor& c)
     {
         try {
-            return Registry::result_shape(e, op, types);
+            return result_shape(e, op, types);
         } catch (const std::bad_alloc&) {
             throw;
         } catch (const std::exception& error) {
@@ -278,25 +276,11 @@ private:
     std::size_t depth_ = 1;
 };
 
-}  // namespace detail
-
 /// The graph that to_text wrote, perhaps edited. Throws GraphTextError, which names the line.
 inline Graph parse_graph(std::string_view text, const Registry& primitives = registry(),
                          const ReadLimits& limits = {})
 {
-    return detail::GraphReader(text, primitives, limits).read();
+    return GraphReader(text, primitives, limits).read();
 }
 
-/// Writes the text to a file, complete or not at all. Throws Error.
-inline void save_graph(const Graph& g, const std::string& path) { file::write(path, to_text(g)); }
-
-/// Throws Error for a file that cannot be read, GraphTextError for one that is no graph.
-inline Graph load_graph(const std::string& path, const Registry& primitives = registry(),
-                        const ReadLimits& limits = {})
-{
-    const std::vector<std::byte> bytes = file::read(path);
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return parse_graph(text, primitives, limits);
-}
-
-}  // namespace wengert
+}  // namespace reading

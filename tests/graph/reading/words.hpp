@@ -1,14 +1,12 @@
-// Numbers, types, elements and parameters from text: the inverse of graph/look/text.hpp and graph/ir/fields.hpp.
+/// Numbers, types, elements and parameters from text: the inverse of graph/look/text.hpp and graph/ir/fields.hpp.
 #pragma once
 
-#include "../ir/fields.hpp"
+#include <wengert/graph/look/text.hpp>
+
 #include "cursor.hpp"
-#include "text.hpp"
-#include "../../ops/value_type.hpp"
+#include "registry.hpp"
 
-namespace wengert {
-
-namespace detail {
+namespace reading {
 
 template <class T> T read_number(Cursor& c)
 {
@@ -134,21 +132,19 @@ private:
     Cursor& c_;
 };
 
-inline Parameters read_parameters(const Primitive& p, Cursor& c)
+inline Parameters read_parameters(const RegistryEntry& e, Cursor& c)
 {
     Parameters op;
     const bool braces = c.accept('{');
-    if (p.fields) {
-        if (!p.make) c.fail("its parameters have no text");
-        void* fresh = p.make();
-        op = Parameters(fresh, [destroy = p.destroy](const void* x) { destroy(const_cast<void*>(x)); });
+    if (e.primitive->fields) {
+        if (!e.make) c.fail("its parameters have no text");
+        op = e.make();
         Cursor none("", c.line());
         FieldParser reader(braces ? c : none);
-        p.fields(fresh, reader);
+        e.primitive->fields(const_cast<void*>(op.get()), reader);
     }
     if (braces) c.expect('}');
     return op;
 }
 
-}  // namespace detail
-}  // namespace wengert
+}  // namespace reading

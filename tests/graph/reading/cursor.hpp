@@ -1,5 +1,7 @@
-// Reading text line by line, word by word.
+/// Reading text line by line, word by word.
 #pragma once
+
+#include <wengert/base/error.hpp>
 
 #include <charconv>
 #include <mutex>
@@ -7,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "../../base/error.hpp"
+namespace reading {
 
-namespace wengert {
+using namespace wengert;
 
 /// A graph's text that cannot be read: what is wrong, and in which line.
 struct GraphTextError : Error {
@@ -18,8 +20,6 @@ struct GraphTextError : Error {
     {}
     std::size_t line;
 };
-
-namespace detail {
 
 inline constexpr std::string_view blanks = " \t\r\v\f";
 
@@ -187,5 +187,4 @@ inline Site read_site(std::string_view comment)
     return {file_name(w.substr(0, colon)), line};
 }
 
-}  // namespace detail
-}  // namespace wengert
+}  // namespace reading
