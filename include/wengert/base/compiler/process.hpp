@@ -57,15 +57,15 @@ inline long compiler_seconds()
 
 inline constexpr int stopped = -2;
 
-/// The exit status of a child that leads a process group, or −1. After compiler_seconds() the group is killed: `stopped`.
-inline int await(pid_t child)
+/// The exit status of a child that leads a process group, or −1. After so many seconds the group is killed: `stopped`.
+inline int await(pid_t child, long seconds)
 {
     const auto now = [] {
         struct timespec t;
         ::clock_gettime(CLOCK_MONOTONIC, &t);
         return t.tv_sec;
     };
-    const auto end = now() + compiler_seconds();
+    const auto end = now() + seconds;
     bool killed = false;
     int status = 0;
     for (;;) {
@@ -86,7 +86,8 @@ inline int await(pid_t child)
 }
 
 /// Runs a program without a shell, its output going to `output`. Its exit status, −1, or `stopped`.
-inline int run_program(const std::vector<std::string>& command, const std::string& output)
+inline int run_program(const std::vector<std::string>& command, const std::string& output,
+                       long seconds = compiler_seconds())
 {
     std::vector<char*> argv;
     for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
@@ -103,7 +104,7 @@ inline int run_program(const std::vector<std::string>& command, const std::strin
     const int failed = ::posix_spawn(&child, argv[0], &files, &group, argv.data(), environ);
     ::posix_spawnattr_destroy(&group);
     ::posix_spawn_file_actions_destroy(&files);
-    return failed ? -1 : await(child);
+    return failed ? -1 : await(child, seconds);
 }
 
 }  // namespace wengert::detail

@@ -1,12 +1,13 @@
-// Parameters of operations as text, and compared: what printing, common subexpressions and files need of them.
+// Parameters of operations as text, and compared: what printing and common subexpressions need of them.
 #pragma once
 
 #include <bit>
-#include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <string>
 
 #include "../../array/layout.hpp"
+#include "../../base/term_text.hpp"
 #include "graph.hpp"
 
 namespace wengert {
@@ -20,19 +21,13 @@ public:
     bool plain = false;  ///< without the identity of functions and graphs
     void boolean(bool& v) { word(v ? "true" : "false"); }
     void integer(std::int64_t& v) { word(std::to_string(v)); }
-    void real(double& v)
-    {
-        char buffer[32];
-        word(std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, v).ptr));
-    }
+    void real(double& v) { word(number_text(v)); }
     void extents(Extents& v) { word(to_string(v)); }
     void opaque(const void* p, std::string_view what)
     {
-        char buffer[32];
-        const auto end =
-            std::to_chars(buffer, buffer + sizeof buffer, plain ? 0 : reinterpret_cast<std::uintptr_t>(p), 16)
-                .ptr;
-        word(std::string(what) + "@" + std::string(buffer, end));
+        char address[32];
+        std::snprintf(address, sizeof address, "@%zx", plain ? 0 : reinterpret_cast<std::size_t>(p));
+        word(std::string(what) + address);
     }
 
 private:

@@ -154,18 +154,18 @@ public:
     [[noreturn]] void refuse(std::string_view, const Site&) { throw GivenUp(); }
 
     /// It depends on nothing but its inputs and numbers, and does nothing but compute.
-    bool whole();
+    bool whole()
+    {
+        const auto plain = [](const GraphNode& n) {
+            if (n.kind == Graph::Kind::constant) return n.shape.empty();
+            return n.kind == Graph::Kind::input ||
+                   (n.kind == Graph::Kind::operation && !n.primitive->effects);
+        };
+        const std::vector<GraphNode>& nodes = graph().nodes();
+        return captured().empty() && graph().guards().empty() &&
+               std::all_of(nodes.begin(), nodes.end(), plain);
+    }
 };
-
-inline bool InsideTrace::whole()
-{
-    const auto plain = [](const GraphNode& n) {
-        if (n.kind == Graph::Kind::constant) return n.shape.empty();
-        return n.kind == Graph::Kind::input || (n.kind == Graph::Kind::operation && !n.primitive->effects);
-    };
-    const Graph& g = graph();
-    return captured().empty() && g.guards().empty() && std::all_of(g.nodes().begin(), g.nodes().end(), plain);
-}
 
 }  // namespace detail
 

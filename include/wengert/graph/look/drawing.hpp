@@ -1,59 +1,25 @@
 // A graph as SVG: by Graphviz when it is installed, else in layers.
 #pragma once
 
-#include <csignal>
-#include <cstdlib>
-#include <ctime>
-
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "../../base/compiler/process.hpp"
 #include "../../base/file.hpp"
 #include "memory_plan.hpp"
 #include "text.hpp"
-
-extern char** environ;
 
 namespace wengert {
 
 namespace detail {
 
-/// Runs `dot -Tsvg` from one open file to another; false when there is none, it fails or it takes too long.
-inline bool run_dot(std::FILE* from, std::FILE* to, double seconds)
+/// Graphviz' picture of a graph in its language, empty when there is none or it takes too long.
+inline std::string dot_svg(const std::string& dot)
 {
-    posix_spawn_file_actions_t files;
-    if (::posix_spawn_file_actions_init(&files) != 0) return false;
-    ::posix_spawn_file_actions_adddup2(&files, ::fileno(from), 0);
-    ::posix_spawn_file_actions_adddup2(&files, ::fileno(to), 1);
-    ::posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    char name[] = "dot", format[] = "-Tsvg";
-    char* argv[] = {name, format, nullptr};
-    pid_t child = -1;
-    const int failed = ::posix_spawnp(&child, name, &files, nullptr, argv, environ);
-    ::posix_spawn_file_actions_destroy(&files);
-    if (failed) return false;
-    const timespec nap{0, 5'000'000};
-    for (double waited = 0;; waited += 0.005) {
-        int status = 0;
-        const pid_t ended = ::waitpid(child, &status, waited < seconds ? WNOHANG : 0);
-        if (ended == child) return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-        if (ended < 0 && errno != EINTR) return false;
-        if (waited + 0.005 >= seconds) ::kill(child, SIGKILL);
-        ::nanosleep(&nap, nullptr);
-    }
-}
-
-/// Graphviz' picture of a graph in its language, empty when there is none.
-inline std::string dot_svg(const std::string& dot, double seconds = 20)
-{
+    const std::string program = find_program("dot");
     const file::Handle from(std::tmpfile()), to(std::tmpfile());
-    if (!from || !to) return {};
+    if (program.empty() || !from || !to) return {};
     if (std::fwrite(dot.data(), 1, dot.size(), from.get()) != dot.size() || std::fflush(from.get()) != 0)
         return {};
-    std::rewind(from.get());
-    if (!run_dot(from.get(), to.get(), seconds)) return {};
+    const auto path = [](const file::Handle& f) { return "/dev/fd/" + std::to_string(::fileno(f.get())); };
+    if (run_program({program, "-Tsvg", path(from), "-o", path(to)}, "/dev/null", 20) != 0) return {};
     std::fseek(to.get(), 0, SEEK_END);
     std::string out(static_cast<std::size_t>(std::max(std::ftell(to.get()), 0L)), '\0');
     std::rewind(to.get());
@@ -107,12 +73,11 @@ inline std::string layered_node(const GraphNode& n, ValueId v, const Layered& at
     const char* plain = n.kind == GraphNode::Kind::input      ? "#dceefb"
                         : n.kind == GraphNode::Kind::constant ? "#eeeeee"
                                                               : "#ffffff";
-    std::string out = "<g><title>" + xml_text(line_text(n, v, annotation_text(notes, v))) + "</title><rect " +
-                      box(at.x[v], at.y[v], Layered::width, Layered::height) + " rx=\"4\" fill=\"" +
-                      (group < 0 ? plain : colour(static_cast<std::size_t>(group))) +
-                      "\" stroke=\"#555\"/>\n";
-    const std::vector<std::string> lines = label_lines(n, v);
-    out += svg_text(at.x[v] + 4, at.y[v] + 15, shortened(lines[0], 22));
+    const std::string fill = group < 0 ? plain : colour(static_cast<std::size_t>(group));
+    std::string out = "<g><title>" + xml_text(line_text(n, v, annotation_text(notes, v))) + "</title>" +
+                      svg_box(at.x[v], at.y[v], Layered::width, Layered::height,
+                              "rx=\"4\" fill=\"" + fill + "\" stroke=\"#555\"");
+    out += svg_text(at.x[v] + 4, at.y[v] + 15, shortened(label_lines(n, v)[0], 22));
     out += svg_text(at.x[v] + 4, at.y[v] + 30, shortened(type_text(n.dtype, n.shape), 22));
     return out + "</g>\n";
 }
@@ -121,9 +86,7 @@ inline std::string layered_node(const GraphNode& n, ValueId v, const Layered& at
 inline std::string layered_svg(const Graph& g, const Annotations& notes)
 {
     const Layered at(g);
-    std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + decimal(at.right) +
-                      "\" height=\"" + decimal(at.bottom) +
-                      "\" font-family=\"sans-serif\" font-size=\"10\">\n";
+    std::string out = svg_head(at.right, at.bottom, "10");
     for (ValueId v = 0; v < g.size(); ++v)
         for (ValueId i : g.node(v).inputs)
             out += "<line x1=\"" + decimal(at.x[i] + Layered::width / 2) + "\" y1=\"" +

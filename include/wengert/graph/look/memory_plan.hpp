@@ -46,11 +46,18 @@ inline std::string decimal(double x)
     return out;
 }
 
-/// Attributes of a rectangle.
-inline std::string box(double x, double y, double width, double height)
+/// A picture's first line.
+inline std::string svg_head(double width, double height, const char* letters)
 {
-    return "x=\"" + decimal(x) + "\" y=\"" + decimal(y) + "\" width=\"" + decimal(std::max(width, 0.5)) +
-           "\" height=\"" + decimal(std::max(height, 0.5)) + "\"";
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + decimal(width) + "\" height=\"" +
+           decimal(height) + "\" font-family=\"sans-serif\" font-size=\"" + letters + "\">\n";
+}
+/// `look` is how it is filled and drawn.
+inline std::string svg_box(double x, double y, double width, double height, const std::string& look)
+{
+    return "<rect x=\"" + decimal(x) + "\" y=\"" + decimal(y) + "\" width=\"" +
+           decimal(std::max(width, 0.5)) + "\" height=\"" + decimal(std::max(height, 0.5)) + "\" " + look +
+           "/>\n";
 }
 inline std::string svg_text(double x, double y, const std::string& text, const char* more = "")
 {
@@ -73,11 +80,8 @@ inline std::string memory_plan_svg(const std::vector<MemoryBlock>& blocks, std::
     }
     const double per_step = width / steps,
                  per_byte = height / static_cast<double>(std::max<std::size_t>(arena_bytes, 1));
-    std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
-                      detail::decimal(left + width + 10) + "\" height=\"" +
-                      detail::decimal(top + height + bottom) +
-                      "\" font-family=\"sans-serif\" font-size=\"11\">\n<rect " +
-                      detail::box(left, top, width, height) + " fill=\"#f8f8f8\" stroke=\"#888\"/>\n";
+    std::string out = detail::svg_head(left + width + 10, top + height + bottom, "11") +
+                      detail::svg_box(left, top, width, height, "fill=\"#f8f8f8\" stroke=\"#888\"");
     for (std::size_t k = 0; k < blocks.size(); ++k) {
         const MemoryBlock& b = blocks[k];
         const double w = per_step * (b.last - std::min(b.first, b.last) + 1.0),
@@ -89,8 +93,9 @@ inline std::string memory_plan_svg(const std::vector<MemoryBlock>& blocks, std::
             "<g><title>" +
             detail::xml_text(name + ": " + detail::bytes_text(b.bytes) + " at " + std::to_string(b.offset) +
                              ", steps " + std::to_string(b.first) + " to " + std::to_string(b.last)) +
-            "</title><rect " + detail::box(x, y, w, h) + " fill=\"" + detail::colour(k) +
-            "\" stroke=\"#555\" stroke-width=\"0.5\"/>\n";
+            "</title>" +
+            detail::svg_box(x, y, w, h,
+                            "fill=\"" + detail::colour(k) + "\" stroke=\"#555\" stroke-width=\"0.5\"");
         if (h >= 12 && w >= 7.0 * static_cast<double>(std::min<std::size_t>(name.size(), 40)))
             out += detail::svg_text(x + 3, y + h / 2 + 4, detail::shortened(name, 40));
         out += "</g>\n";

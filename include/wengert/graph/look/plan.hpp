@@ -103,6 +103,22 @@ inline GraphPlan graph_plan(const Graph& g, const PlanWatch& watch)
     return plan;
 }
 
+/// Throws ShapeError and DTypeError where these are no inputs of g.
+inline void check_inputs(const Graph& g, const std::vector<Ref<Block>>& x, const Site& at)
+{
+    if (x.size() != g.inputs().size())
+        fail<ShapeError>(
+            "profile",
+            std::to_string(x.size()) + " tensors for " + std::to_string(g.inputs().size()) + " inputs", at);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const GraphNode& n = g.node(g.inputs()[i]);
+        const std::string which = "input " + std::to_string(i) + " is " + type_text(n.dtype, n.shape) +
+                                  ", not " + type_text(x[i]->dtype, x[i]->shape);
+        if (x[i]->dtype != n.dtype) fail<DTypeError>("profile", which, at);
+        if (!(x[i]->shape == n.shape)) fail<ShapeError>("profile", which, at);
+    }
+}
+
 /// Inputs for one run that leaves the caller's as they are: those that the graph updates are copies, which it may write to.
 inline std::vector<Ref<Block>> inputs_for_run(const Graph& g, const std::vector<Ref<Block>>& inputs)
 {
@@ -133,7 +149,7 @@ inline std::vector<ProfileEvent> profile(const Graph& g, const std::vector<Ref<B
                                          PlanOptions options = {},
                                          Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    detail::check_inputs("profile", g, inputs, at);
+    detail::check_inputs(g, inputs, at);
     PlanWatch watch;
     watch.timed = true;
     options.watch = &watch;

@@ -116,9 +116,6 @@ inline std::string annotation_text(const Annotations& a, std::size_t v)
 /// "%3 tanh", "f32(64, 10)", "heat.cpp:34": the lines of a node where it is drawn.
 std::vector<std::string> label_lines(const GraphNode& n, ValueId v);
 
-/// Throws ShapeError and DTypeError, in the name of `who`, where these are no inputs of g.
-void check_inputs(std::string_view who, const Graph& g, const std::vector<Ref<Block>>& x, const Site& at);
-
 }  // namespace detail
 
 /// The text of a graph, with what a plan knows about it as comments.

@@ -14,24 +14,23 @@ namespace wengert {
 namespace detail {
 
 /// The shortest decimal that reads back to the same number; a NaN other than the usual one keeps its bits: "nan:7fc00001".
-template <class T> void write_number(std::string& out, T v)
+template <class T> std::string element_text(T v)
 {
-    char buffer[48];
-    char *const end = buffer + sizeof buffer, *last = buffer;
     if constexpr (std::is_same_v<T, bool>) {
-        out += v ? "true" : "false";
+        return v ? "true" : "false";
     } else if constexpr (std::is_integral_v<T>) {
-        last = std::to_chars(buffer, end, v).ptr;
-    } else if (std::isnan(v)) {
-        using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-        out += "nan";
-        if (std::bit_cast<Bits>(v) == std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN())) return;
-        out += ':';
-        last = std::to_chars(buffer, end, std::bit_cast<Bits>(v), 16).ptr;
+        return std::to_string(v);
     } else {
-        last = std::to_chars(buffer, end, v).ptr;
+        char buffer[48];
+        const auto text = [&](auto... x) {
+            return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, x...).ptr);
+        };
+        if (!std::isnan(v)) return text(v);
+        using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+        const auto bits = std::bit_cast<Bits>(v),
+                   usual = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+        return bits == usual ? "nan" : "nan:" + text(bits, 16);
     }
-    out.append(buffer, last);
 }
 
 /// "(a, b)", each by what text(x) says.
@@ -72,10 +71,8 @@ WENGERT_INLINE std::string elements_text(const Block& block, std::size_t inlined
     const bool list = !splat && !b.shape.empty();
     if (list) out += '[';
     with_dtype(b.dtype, [&]<class T>() {
-        for (std::size_t i = 0; i < (splat ? 1 : b.count); ++i) {
-            if (i) out += ", ";
-            write_number(out, b.as<T>()[i]);
-        }
+        for (std::size_t i = 0; i < (splat ? 1 : b.count); ++i)
+            out += (i ? ", " : "") + element_text(b.as<T>()[i]);
     });
     return list ? out + "]" : out;
 }
@@ -169,23 +166,6 @@ WENGERT_INLINE std::string line_text(const GraphNode& n, ValueId v, const std::s
         "%" + std::to_string(v) + " = " + node_text(n, 32, numbers) + " : " + type_text(n.dtype, n.shape);
     if (n.segment) out += " segment " + std::to_string(n.segment);
     return out + comment_text(n.at, note) + "\n";
-}
-
-WENGERT_INLINE void check_inputs(std::string_view who, const Graph& g, const std::vector<Ref<Block>>& x,
-                                 const Site& at)
-{
-    if (x.size() != g.inputs().size())
-        fail<ShapeError>(
-            who, std::to_string(x.size()) + " tensors for " + std::to_string(g.inputs().size()) + " inputs",
-            at);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const GraphNode& n = g.node(g.inputs()[i]);
-        const Block& b = *x[i];
-        const std::string which = "input " + std::to_string(i) + " is " + type_text(n.dtype, n.shape) +
-                                  ", not " + type_text(b.dtype, b.shape);
-        if (b.dtype != n.dtype) fail<DTypeError>(who, which, at);
-        if (!(b.shape == n.shape)) fail<ShapeError>(who, which, at);
-    }
 }
 
 /// The graphs of loops in g that have no number yet, inner ones first, then g, deep as loops are nested.
