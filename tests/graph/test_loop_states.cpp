@@ -4,10 +4,12 @@
 
 #include "control_check.hpp"
 
+#include <wengert/graph/freeze.hpp>
 #include <wengert/ops/math.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/moves.hpp>
+#include <wengert/ops/take.hpp>
 #include <wengert/ops/view.hpp>
 
 namespace {
@@ -129,4 +131,19 @@ TEST_CASE("a while_loop and branches read states and constants where they lie")
         INFO(n);
         check_traced(f, numbers(n, 1), numbers(n, 2));
     }
+}
+
+TEST_CASE("a loop of no steps throws nothing of what all steps would share")
+{
+    const D values = {1.0, 2.0, 3.0};
+    auto f = freeze([&](const D& x, const Tensor<std::int64_t>& places) {
+        return while_loop([](const D& s) { return sum(s) < 10.0; },
+                          [&](const D& s) { return s + take(values, places, 0); }, x);
+    });
+    const Tensor<std::int64_t> good = {0, 2}, bad = {0, 7};
+    const D low = {1.0, 1.0}, high = {20.0, 1.0};
+    for (int call = 0; call < 3; ++call) CHECK(allclose(f(low, good), D{3.0, 7.0}, 1e-15));
+    for (int call = 0; call < 2; ++call) CHECK(allclose(f(high, bad), high, 1e-15));
+    CHECK(f.stats().eager_calls == 0);
+    CHECK_THROWS_AS(f(low, bad), IndexError);
 }

@@ -84,6 +84,12 @@ void put_first(Index& p)
     p.put(0.5);
     p.read(0, i);
 }
+/// y = x, y[i] = 0.5 for two of them
+void put_into(Index& p)
+{
+    p.write_into(p.axes({2}), 0);
+    p.put(0.5);
+}
 /// y = x, y[i + 1] += x[i]
 void carried(Index& p)
 {
@@ -152,6 +158,18 @@ TEST_CASE("what is called linear and is not is refused with its name", "[index]"
         INFO(said);
         CHECK(said.find("[called_affine]") == 0);
     }
+}
+
+TEST_CASE("numbers in place of elements have no derivative", "[index]")
+{
+    const auto f = [](const D& t) { return called<false>(put_into, t); };
+    const D x = {0.3, -0.7, 1.1}, v = {1.0, 2.0, 3.0};
+    const auto [y, dot] = jvp(f, x, v);
+    CHECK(allclose(y, D{0.5, 0.5, 1.1}, 1e-15));
+    CHECK(allclose(dot, D{0.0, 0.0, 3.0}, 1e-15));
+    const std::string said = refused([&] { grad([&](const D& t) { return sum(f(t)); })(x); });
+    INFO(said);
+    CHECK(said.find("[called_affine") == 0);
 }
 
 TEST_CASE("a transpose is of all that a description does", "[index]")

@@ -1,6 +1,7 @@
 // A slow backend that gets ready while a quick one serves.
 #pragma once
 
+#include <chrono>
 #include <future>
 
 #include "compiler.hpp"

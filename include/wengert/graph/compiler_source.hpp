@@ -3,11 +3,12 @@
 
 #include "compiler.hpp"
 #include "loops/loop_source.hpp"
+#include "loops/loop_step.hpp"
 #include "loops/loop_trim.hpp"
 #include "passes/memory_limit.hpp"
 #include "passes/partial.hpp"
 #include "passes/passes.hpp"
-#include "loops/loop_step.hpp"
+#include "tile/compile.hpp"
 
 namespace wengert::detail {
 

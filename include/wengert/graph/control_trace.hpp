@@ -7,6 +7,7 @@
 #include "../ops/choices.hpp"
 #include "../ops/reductions.hpp"
 #include "../ops/view.hpp"
+#include "ir/trace.hpp"
 #include "loops/loop_graphs.hpp"
 #include "loops/speculation.hpp"
 #include "traced_inputs.hpp"

@@ -1,6 +1,8 @@
 // kernel(f): a scalar function of one cell, with its branches, as a function over arrays.
 #pragma once
 
+#include <tuple>
+
 #include "../ops/cast.hpp"
 #include "../transforms/closure.hpp"
 #include "kernel_calls.hpp"

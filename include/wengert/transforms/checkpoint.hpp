@@ -14,7 +14,7 @@ template <class X> void take_out_all(X& x)
 {
     tree::for_each([](auto& t) { take_out(t.any_unchecked()); }, x);
 }
-template <class X> void fill_shell(X& x, const AnyTensor* next)
+template <class X> void put_back_into(X& x, const AnyTensor* next)
 {
     tree::for_each(
         [&](auto& t) {
@@ -78,7 +78,7 @@ private:
         const RecomputedSegment segment;
         RunRecorder run(log_, name);
         Arguments x = shell_;
-        fill_shell(x, inputs.data());
+        put_back_into(x, inputs.data());
         if (hooks_) give_arguments(run, x, at);
         auto y = Argument<decltype(apply_at(*function_, at, x))>(apply_at(*function_, at, x));
         run.finish(at);

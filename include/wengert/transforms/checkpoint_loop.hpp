@@ -62,7 +62,7 @@ template <class State> LoopState loop_state(State s)
 template <class State> State filled(const LoopState& from)
 {
     State s = *static_cast<const State*>(from.plain.get());
-    fill_shell(s, from.data());
+    put_back_into(s, from.data());
     return s;
 }
 

@@ -1,6 +1,8 @@
 // Positions of index programs (ops/index/index.hpp) as text: where an element that is read lies, from the axes that are run over.
 #pragma once
 
+#include <cstdlib>
+
 #include "../ir/index_program.hpp"
 #include "term_code.hpp"
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstring>
+#include <memory>
 
 #include "hoisted_body.hpp"
 
@@ -20,7 +22,7 @@ public:
     virtual const Block& output(std::size_t k) const = 0;
     /// Does an output that is no state show one, so that it is to be read before the step?
     virtual bool known_before(std::size_t k) const = 0;
-    /// What does not change from step to step, once the inputs are bound.
+    /// Steps follow with other constants than before.
     virtual void begin() {}
     virtual void run() = 0;
     /// The next values become the present ones.

@@ -1,6 +1,8 @@
 // The body of a loop as steps of a program: its states keep their places, and what is the same in all steps is worked out once.
 #pragma once
 
+#include <utility>
+
 #include "../tile/compile.hpp"
 #include "body_plan.hpp"
 
@@ -40,16 +42,12 @@ public:
     const Block& input(std::size_t i) const override { return *inputs_[i].header; }
     const Block& output(std::size_t k) const override { return *outputs_[k].header; }
     bool known_before(std::size_t k) const override { return outputs_[k].before; }
-    void begin() override
+    void begin() override { waits_ = before_ != nullptr; }
+    void run() override
     {
-        if (!before_) return;
-        std::vector<Ref<Block>> constants;
-        const std::size_t n = inputs_.size() - body_.before->outputs().size();
-        for (std::size_t i = fixed_; i < n; ++i) constants.push_back(inputs_[i].header);
-        before_->run(constants, made_);
-        for (std::size_t k = 0; k < made_.size(); ++k) bind(n + k, made_[k]->data);
+        if (std::exchange(waits_, false)) work_out();
+        program_.run_steps();
     }
-    void run() override { program_.run_steps(); }
     void advance() override
     {
         for (const auto& [from, to] : kept_) copy_elements(*from, *to);
@@ -76,6 +74,15 @@ private:
         bool registers;  ///< small and in memory of the plan
     };
 
+    /// What all steps share, before the first one: a loop of no steps throws nothing.
+    void work_out()
+    {
+        std::vector<Ref<Block>> constants;
+        const std::size_t n = inputs_.size() - body_.before->outputs().size();
+        for (std::size_t i = fixed_; i < n; ++i) constants.push_back(inputs_[i].header);
+        before_->run(constants, made_);
+        for (std::size_t k = 0; k < made_.size(); ++k) bind(n + k, made_[k]->data);
+    }
     /// The next value of state i lies elsewhere when a step ends. Where another state is that value it is kept first, as that one may
     /// be written by then.
     void plan_move(const tiling::Plan& plan, std::size_t i)
@@ -113,6 +120,7 @@ private:
 
     HoistedBody body_;
     std::size_t fixed_;
+    bool waits_ = false;
     std::unique_ptr<Executable> before_;  ///< makes what all steps share
     tiling::Program program_;
     std::vector<Input> inputs_;  ///< those of the body, then what is made before

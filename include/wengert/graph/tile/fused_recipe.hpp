@@ -2,6 +2,7 @@
 // user's own primitives and all derivatives have one, too, as far as the machine has the operations.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "../../base/term.hpp"

@@ -233,11 +233,12 @@ WENGERT_INLINE void Index::linear_part_of(const Index& inner, std::size_t k, con
     take_givens(inner, numbers);
     for (std::size_t r = 0; r < inner.read_count; ++r) {
         const Read& from = inner.reads[r];
-        if (from.operand != k) continue;
+        const bool other = from.operand != k;
+        if (other && (inner.start != Start::operand || from.how != Combine::assign)) continue;
         Read& to = reads[read_count++];
         to = from;
         to.fill = 0;
-        to.operand = 0;
+        to.operand = other ? no_operand : 0;  // a number in place of elements: there the derivative is 0
         to.write = static_cast<std::uint8_t>(write_count);
         if (to.how == Combine::assign && read_count > 1) to.how = Combine::add;
         writes[write_count++] = inner.writes[from.write];
