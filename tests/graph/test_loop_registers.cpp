@@ -4,6 +4,7 @@
 
 #include "control_check.hpp"
 
+#include <wengert/graph/freeze.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/math.hpp>
 #include <wengert/transforms/derivatives.hpp>
@@ -73,5 +74,18 @@ TEST_CASE("a cotangent of 0 stays 0 where the derivative is not finite")
         const D x = numbers<double>(n, 1), factor = full<double>({n}, inf), weight = zeros<double>({n});
         check_traced(gradient, x, factor, weight);
         CHECK(sum(abs(gradient(x, factor, weight))).item() == 0);
+    }
+}
+
+TEST_CASE("a negation changes the sign of a NaN, too")
+{
+    using D = Tensor<double>;
+    for (const std::int64_t n : {2, 700}) {
+        auto f = freeze([](const D& x) { return std::tuple(-x, -(x + 0.5)); });
+        for (int run = 0; run < 3; ++run) {
+            const auto [a, b] = f(full<double>({n}, std::numeric_limits<double>::quiet_NaN()));
+            CHECK(std::signbit(a(n - 1).item()));
+            CHECK(std::signbit(b(n - 1).item()));
+        }
     }
 }

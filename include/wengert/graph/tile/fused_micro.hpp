@@ -12,7 +12,7 @@ namespace wengert::tiling {
 
 /// Of an accumulator x and an operand y: x + y, x − y, x y, y − x; x y and y x with the zero-cotangent rule for the first
 /// factor (where it is 0 and the product not finite the result is 0); x / y, y / x; the larger one; x with that rule for the
-/// cotangent y.
+/// cotangent y; −x, whatever y is.
 enum class Arith : std::uint8_t {
     add,
     subtract,
@@ -24,6 +24,7 @@ enum class Arith : std::uint8_t {
     divided,
     maximum,
     guard,
+    negative,
     none
 };
 
@@ -67,6 +68,8 @@ template <Arith op, class L> [[gnu::always_inline]] inline L arith(L x, L y, L p
         return unless_silent(x, probe, x * y);
     else if constexpr (op == Arith::scale_by)
         return unless_silent(y, probe, x * y);
+    else if constexpr (op == Arith::negative)
+        return -x;  // a NaN changes its sign, which −1 · x leaves
     else
         return unless_silent(y, probe, x);
 }
@@ -78,7 +81,7 @@ struct MicroOp {
 
 /// Numbers of the instructions.
 struct MicroCode {
-    static constexpr std::size_t accumulators = 3, memory = 3, operations = 10;
+    static constexpr std::size_t accumulators = 3, memory = 3, operations = 11;
     static constexpr std::uint8_t two = accumulators * operations * 4, loads = two + 9, stores = loads + 3,
                                   moves = stores + 3, end = moves + 9;
 

@@ -66,8 +66,8 @@ private:
         case TermKind::add: return Arith::add;
         case TermKind::subtract: return Arith::subtract;
         case TermKind::multiply:
-        case TermKind::square:
-        case TermKind::negative: return Arith::multiply;
+        case TermKind::square: return Arith::multiply;
+        case TermKind::negative: return Arith::negative;
         case TermKind::divide: return Arith::divide;
         case TermKind::maximum: return Arith::maximum;
         default: return Arith::none;
@@ -98,9 +98,8 @@ private:
             o.op = operation(s.kind);
             if (o.op == Arith::none) return false;
             o.left = operand(s.a);
-            o.right = s.kind == TermKind::square     ? o.left
-                      : s.kind == TermKind::negative ? numbers_.value_of(-1)
-                                                     : operand(s.b);
+            const bool alone = s.kind == TermKind::square || s.kind == TermKind::negative;
+            o.right = alone ? o.left : operand(s.b);
         }
         o.value = number = first_between + static_cast<ValueId>(recipe_.size());
         recipe_.push_back(o);
