@@ -482,21 +482,3 @@ TEST_CASE("a program's own folds have derivatives by their formulas", "[native]"
     CHECK_THROWS_AS(grad([](const D& t) { return sum(apply<FromFirst, double>({{0}}, Site{}, t)); })(v),
                     Error);
 }
-
-TEST_CASE("stats() counts the loops that run step by step", "[native]")
-{
-    const auto run = [](const D& w, const D& x, bool product) {
-        const auto step = [&](const D& s, const D& u) {
-            return std::pair(product ? matmul(w, s) * u : s / norm(s) * u, std::tuple());
-        };
-        return sum(scan(step, x(0), x).first);
-    };
-    const D w = numbers<double>({3, 3}, 1), x = numbers<double>({5, 3}, 2);
-    for (const bool product : {false, true}) {
-        auto frozen = freeze([&](const D& a, const D& b) { return run(a, b, product); }, {.backend = native});
-        frozen(w, x);
-        INFO(frozen.explain());
-        CHECK(frozen.stats().uncompiled_loops == (product ? 1U : 0U));
-        CHECK((frozen.explain().find("matmul") != std::string::npos) == product);
-    }
-}

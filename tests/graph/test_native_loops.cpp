@@ -3,6 +3,7 @@
 
 #include <wengert/graph/control.hpp>
 #include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/freeze.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/ops/cast.hpp>
 #include <wengert/ops/creation.hpp>
@@ -203,4 +204,22 @@ TEST_CASE("native: the text of a loop knows neither its constants nor more steps
     };
     CHECK(text(0.3, 10) == text(0.7, 10));
     CHECK(text(0.3, 1000).size() == text(0.3, 9000).size());
+}
+
+TEST_CASE("stats() counts the loops that run step by step", "[native]")
+{
+    const auto run = [](const D& w, const D& x, bool product) {
+        const auto step = [&](const D& s, const D& u) {
+            return std::pair(product ? matmul(w, s) * u : s / norm(s) * u, std::tuple());
+        };
+        return sum(scan(step, x(0), x).first);
+    };
+    const D w = numbers<double>({3, 3}, 1), x = numbers<double>({5, 3}, 2);
+    for (const bool product : {false, true}) {
+        auto frozen = freeze([&](const D& a, const D& b) { return run(a, b, product); }, {.backend = native});
+        frozen(w, x);
+        INFO(frozen.explain());
+        CHECK(frozen.stats().uncompiled_loops == (product ? 1U : 0U));
+        CHECK((frozen.explain().find("matmul") != std::string::npos) == product);
+    }
 }
