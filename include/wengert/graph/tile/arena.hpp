@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "../../base/stable_sort.hpp"
@@ -33,43 +34,62 @@ inline std::size_t aligned(std::size_t bytes) noexcept
 
 namespace detail {
 
-/// Free pieces of an arena that grows at its end. There are few of them at a time: neighbours are one piece.
+/// Free pieces of an arena that grows at its end.
 class FreeList {
 public:
     std::size_t take(std::size_t bytes)
     {
-        auto best = pieces_.end();
-        for (auto p = pieces_.begin(); p != pieces_.end(); ++p)
-            if (p->second >= bytes && (best == pieces_.end() || p->second < best->second)) best = p;
-        if (best == pieces_.end() && !pieces_.empty() &&
-            std::prev(best)->first + std::prev(best)->second == end_)
-            --best;  // the piece at the end grows
-        std::size_t offset = end_, size = 0;
-        if (best != pieces_.end()) {
-            offset = best->first, size = best->second;
-            pieces_.erase(best);
+        const auto fit = sizes_.lower_bound({bytes, 0});
+        if (fit != sizes_.end()) return cut(*fit, bytes);
+        // the piece at the end grows
+        std::size_t at = end_;
+        if (!pieces_.empty()) {
+            const auto back = std::prev(pieces_.end());
+            if (back->first + back->second == end_) {
+                at = back->first;
+                sizes_.erase({back->second, back->first});
+                pieces_.erase(back);
+            }
         }
-        if (size > bytes) pieces_.emplace(offset + bytes, size - bytes);
-        end_ = std::max(end_, offset + bytes);
-        return offset;
+        end_ = at + bytes;
+        return at;
     }
     void give(std::size_t offset, std::size_t bytes)
     {
         auto next = pieces_.lower_bound(offset);
         if (next != pieces_.end() && offset + bytes == next->first) {
             bytes += next->second;
+            sizes_.erase({next->second, next->first});
             next = pieces_.erase(next);
         }
-        const auto before = next == pieces_.begin() ? pieces_.end() : std::prev(next);
-        if (before != pieces_.end() && before->first + before->second == offset)
-            before->second += bytes;
-        else
-            pieces_.emplace(offset, bytes);
+        if (next != pieces_.begin()) {
+            const auto before = std::prev(next);
+            if (before->first + before->second == offset) {
+                offset = before->first;
+                bytes += before->second;
+                sizes_.erase({before->second, before->first});
+                pieces_.erase(before);
+            }
+        }
+        pieces_.emplace(offset, bytes);
+        sizes_.insert({bytes, offset});
     }
     std::size_t end() const noexcept { return end_; }
 
 private:
-    std::map<std::size_t, std::size_t> pieces_;  ///< offset, bytes
+    std::size_t cut(std::pair<std::size_t, std::size_t> piece, std::size_t bytes)
+    {
+        const auto [size, offset] = piece;
+        sizes_.erase(piece);
+        pieces_.erase(offset);
+        if (size > bytes) {
+            pieces_.emplace(offset + bytes, size - bytes);
+            sizes_.insert({size - bytes, offset + bytes});
+        }
+        return offset;
+    }
+    std::map<std::size_t, std::size_t> pieces_;            ///< offset, bytes
+    std::set<std::pair<std::size_t, std::size_t>> sizes_;  ///< bytes, offset
     std::size_t end_ = 0;
 };
 
