@@ -1,10 +1,17 @@
 # wengert::compiled: the tape, the compiler of frozen graphs and the primitives in a library of its own, so that sources which
 # use them compile in about half the time. It is built with the flags of whoever adds this project, as kernels must be, and
 # optimized all the same where those do not.
+# One source for each area: what two sources of one area generate is mostly the same code, twice. The longest comes first.
+set(wengert_area_library ops/library)
+set(wengert_area_graph graph/compiler graph/freeze graph/emit/emit_cpp graph/emit/native)
+set(wengert_area_scalar scalar/compiled)
+set(wengert_area_eager transforms/eager)
 set(wengert_compiled_sources)
-foreach(part IN ITEMS transforms/eager graph/compiler graph/freeze graph/emit/emit_cpp graph/emit/native ops/library scalar/compiled)
-    set(source ${CMAKE_CURRENT_BINARY_DIR}/wengert_compiled/${part}.cpp)
-    file(CONFIGURE OUTPUT ${source} CONTENT "#include <wengert/${part}_source.hpp>\n")
+foreach(area IN ITEMS library graph scalar eager)
+    list(TRANSFORM wengert_area_${area} REPLACE "(.+)" "#include <wengert/\\1_source.hpp>\n" OUTPUT_VARIABLE includes)
+    list(JOIN includes "" includes)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/wengert_compiled/${area}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "${includes}")
     list(APPEND wengert_compiled_sources ${source})
 endforeach()
 add_library(wengert_compiled STATIC EXCLUDE_FROM_ALL ${wengert_compiled_sources})

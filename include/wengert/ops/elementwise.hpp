@@ -13,6 +13,7 @@
 
 #include <array>
 
+#include "../base/separate.hpp"
 #include "../base/term.hpp"
 #include "../base/uses.hpp"
 #include "../kernels/cpu/elementwise.hpp"
@@ -213,6 +214,8 @@ constexpr Pull make_pull(std::index_sequence<k...>)
     return pull;
 }
 
+template <class P, class A, class Out, class... In> constexpr Primitive make_elementwise();
+
 template <class T> Tensor<T> typed(const AnyTensor& any) { return Tensor<T>(any); }
 
 inline AnyTensor saved_input(const Node& n, std::size_t i)
@@ -229,30 +232,42 @@ template <class T, class D> Tensor<T, D> zero_where_undefined(const Tensor<T, D>
 /// g, or ġ where g is 0: it is 0 where neither has anything to say. No tangent is none, and zeros.
 template <class T, class D> Tensor<T, D> first_nonzero(const Tensor<T, D>& g, const AnyTensor& dg);
 
+}  // namespace detail
+
+/// The one descriptor of (primitive, instruction set, dtypes).
+template <class P, class A, class Out, class... In>
+inline constexpr Primitive elementwise_primitive = detail::make_elementwise<P, A, Out, In...>();
+
+namespace detail {
+
+/// The cotangents of the inputs of an elementwise operation, from its pulls on tensors.
+WENGERT_INLINE void elementwise_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
+/// ẏ = Σ pullᵢ(ẋᵢ, x…, y), as Jacobians are diagonal; before it is broadcast to y's shape. No value where no input has a tangent.
+WENGERT_INLINE AnyTensor sum_of_pulls(const Primitive& p, const AnyTensor* inputs, const AnyTensor* tangents,
+                                      const AnyTensor& y);
+
+/// A tangent as y's, or zeros where there is none.
+template <class Out> [[gnu::noinline]] AnyTensor tangent_of(const AnyTensor& y, AnyTensor&& dot)
+{
+    if (!dot.value) return {zeros_beside(*y.value, y.value->dtype, y.value->shape), {}};
+    return broadcast_to(Tensor<Out>(std::move(dot)), y.value->shape).any();
+}
+
 /// The rule evaluated on tensors: each of its operations is recorded where a level below asks for it. Packs k… are the
 /// inputs, as members and not as lambdas, so that a debugger's names stay short.
 template <class P, class Out, class... In> struct RecordedRule {
-    using Inputs = std::tuple<Tensor<In>...>;
-
-    template <std::size_t... k> static void vjp(const Node& n, const AnyTensor& g, Cotangents& out)
-    {
-        const Tensor<Out> cotangent(g), y(saved_output(n));
-        const Inputs x{Tensor<In>(saved_input(n, k))...};
-        (vjp_input<k, k...>(n, cotangent, x, y, out), ...);
-    }
-    template <std::size_t... k>
+    template <class A>
     static AnyTensor jvp(const void*, const AnyTensor* inputs, const AnyTensor* tangents, std::size_t,
-                         const AnyTensor& out)
+                         const AnyTensor& y)
     {
-        const Tensor<Out> y(out);
-        const Inputs x{Tensor<In>(inputs[k])...};
-        AnyTensor total;
-        if constexpr (requires { P::push(tangents[k]..., std::get<k>(x)...); })  // not the sum of the pulls
-            total = P::push(tangents[k]..., std::get<k>(x)...);
-        else
-            (jvp_input<k, k...>(tangents[k], x, y, total), ...);
-        if (!total.value) return {zeros_beside(*out.value, y.dtype(), y.shape()), {}};
-        return broadcast_to(Tensor<Out>(total), y.shape()).any();
+        return tangent_of<Out>(y, sum_of_pulls(elementwise_primitive<P, A, Out, In...>, inputs, tangents, y));
+    }
+    /// By the rule's own push, which is not the sum of the pulls.
+    template <std::size_t... k>
+    static AnyTensor push(const void*, const AnyTensor* inputs, const AnyTensor* tangents, std::size_t,
+                          const AnyTensor& y)
+    {
+        return tangent_of<Out>(y, P::push(tangents[k]..., Tensor<In>(inputs[k])...));
     }
 
     /// The cotangent of input i from (g, the values that its rule reads).
@@ -265,38 +280,10 @@ template <class P, class Out, class... In> struct RecordedRule {
             return bits >> s & 1 ? in[1 + below] : AnyTensor{};
         };
         const Tensor<Out> g(in[0]);
-        return guarded<i>(g, P::pull(wrt<i>{}, g, Tensor<In>(value(k))..., Tensor<Out>(value(sizeof...(k)))))
-            .any();
-    }
-
-private:
-    template <std::size_t i, std::size_t... k>
-    static void vjp_input(const Node& n, const Tensor<Out>& g, const Inputs& x, const Tensor<Out>& y,
-                          Cotangents& out)
-    {
-        if constexpr (has_pull<P, i, Out, In...>) {
-            if (!out.wanted(i)) return;
-            const Tensor<Out> r = P::pull(wrt<i>{}, g, std::get<k>(x)..., y);
-            out.add(i, sum_to(guarded<i>(g, r), n.inputs[i]->shape).any());
-        }
-    }
-    template <std::size_t i, std::size_t... k>
-    static void jvp_input(const AnyTensor& dot, const Inputs& x, const Tensor<Out>& y, AnyTensor& total)
-    {
-        if constexpr (has_pull<P, i, Out, In...>) {
-            if (!dot.value) return;
-            const Tensor<Out> g(dot), r = guarded<i>(g, P::pull(wrt<i>{}, g, std::get<k>(x)..., y));
-            total = total.value ? (Tensor<Out>(std::move(total)) + r).any() : r.any();
-        }
-    }
-    /// The zero-cotangent rule, itself recorded.
-    template <std::size_t i> static Tensor<Out> guarded(const Tensor<Out>& g, const Tensor<Out>& r)
-    {
-        constexpr std::size_t n = sizeof...(In);
-        if constexpr ((uses_of<P, i, n>().bits & ((1U << (n + 1)) - 1)) == 0)
-            return r;
-        else
-            return Tape::current().allow_nan ? r : zero_where_undefined(g, r);
+        const Tensor<Out> r = P::pull(wrt<i>{}, g, Tensor<In>(value(k))..., Tensor<Out>(value(sizeof...(k))));
+        if constexpr (bits != 0)  // the zero-cotangent rule, itself recorded
+            if (!Tape::current().allow_nan) return zero_where_undefined(g, r).any();
+        return r.any();
     }
 };
 
@@ -367,20 +354,17 @@ template <class P, class A, class Out, class... In> constexpr Primitive make_ele
                     p.pull[i] = make_pull<P, i, A, Out, In...>(std::make_index_sequence<sizeof...(In) + 1>());
             };
             (one(std::integral_constant<std::size_t, k>{}), ...);
-            p.vjp = RecordedRule<P, Out, In...>::template vjp<k...>;
-            p.jvp = RecordedRule<P, Out, In...>::template jvp<k...>;
+            p.vjp = elementwise_vjp;
+            if constexpr (requires(const AnyTensor& dot, const Tensor<In>&... x) {
+                              P::push((static_cast<void>(k), dot)..., x...);
+                          })
+                p.jvp = RecordedRule<P, Out, In...>::template push<k...>;
+            else
+                p.jvp = RecordedRule<P, Out, In...>::template jvp<A>;
         }(std::index_sequence_for<In...>());
     }
     return p;
 }
-
-}  // namespace detail
-
-/// The one descriptor of (primitive, instruction set, dtypes).
-template <class P, class A, class Out, class... In>
-inline constexpr Primitive elementwise_primitive = detail::make_elementwise<P, A, Out, In...>();
-
-namespace detail {
 
 /// The same for graphs that only run.
 template <class P, class Out, class... In>
@@ -417,3 +401,7 @@ Tensor<T, D> apply_operator(const Tensor<T, D>& a, const Tensor<T, D>& b, const 
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "elementwise_source.hpp"
+#endif

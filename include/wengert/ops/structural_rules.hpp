@@ -1,6 +1,7 @@
 // The derivatives of a structural operation in both modes, from the rules that its struct has or that its description gives.
 #pragma once
 
+#include "../base/separate.hpp"
 #include "zero_where.hpp"
 
 namespace wengert {
@@ -10,85 +11,76 @@ Tensor<Out, D> apply(const Op& op, const Site& at, const Tensor<In, D>&... x);
 
 namespace detail {
 
-/// The cotangent of input i under a recorder: what the sweep would do in place is an operation of its own. `read` has one bit
-/// for each of `values` that it reads; `part`: there need not be anything to add to. False where it is not done like that.
-inline bool recorded_accumulation(const void* op, const Node& n, std::size_t i, const AnyTensor& g,
-                                  const AnyTensor* const* values, unsigned read, bool part, Cotangents& out)
+/// The derivative of a structural operation with respect to one input, for all types of elements at once.
+struct StructuralPull {
+    /// The rule on tensors; null where the input has no derivative.
+    AnyTensor (*pull)(const Node& n, const AnyTensor& g, const AnyTensor* x, const AnyTensor& y) = nullptr;
+    /// x̄ += the contribution, where the rule can; false where it cannot this time.
+    bool (*add)(const Node& n, const AnyTensor& g, const AnyTensor* x, const AnyTensor& y,
+                Block& into) = nullptr;
+    /// r, with 0 for what is not finite when all of g is 0; null where the rule needs no such thing.
+    AnyTensor (*silenced)(const AnyTensor& r, const AnyTensor& g) = nullptr;
+    bool part = false;   ///< `add` touches a part of the input: there need not be anything to add to
+    unsigned reads = 0;  ///< which values the rule reads: bit i for input i, then the output
+};
+
+/// Adds the cotangents of the inputs of n by these.
+WENGERT_INLINE void structural_vjp_by(const Node& n, const AnyTensor& g, const StructuralPull* pulls,
+                                      Cotangents& out);
+
+template <class Op, std::size_t i, class Out, class... In> struct StructuralPullOf {
+    template <std::size_t... k>
+    static AnyTensor pull(const Node& n, const AnyTensor& g, const AnyTensor* x, const AnyTensor& y)
+    {
+        return pull_of<Op, i, Out, In...>(*static_cast<const Op*>(n.op), n, Tensor<Out>(g), Tensor<Out>(y),
+                                          Tensor<In>(x[k])...)
+            .any();
+    }
+    template <std::size_t... k>
+    static bool add(const Node& n, const AnyTensor& g, const AnyTensor* x, const AnyTensor& y, Block& into)
+    {
+        const Op& op = *static_cast<const Op*>(n.op);
+        if constexpr (requires { op.accumulate(wrt<i>{}, into, into); }) {
+            op.accumulate(wrt<i>{}, into, *g.value);
+            return true;
+        } else {
+            return op.accumulate(wrt<i>{}, into, Tensor<Out>(g), Tensor<In>(x[k])..., Tensor<Out>(y));
+        }
+    }
+};
+
+template <class T> AnyTensor silenced(const AnyTensor& r, const AnyTensor& g)
 {
-    const Primitive* add = n.primitive->pull[i].add;
-    const AnyTensor& so_far = n.inputs[i]->cotangent;
-    if (!add || (!part && !so_far.value) || so_far.node || out.walk().records(n, g)) return false;
-    const Node& to = *n.inputs[i];
-    std::vector<AnyTensor> in{
-        so_far.value ? so_far : AnyTensor{zeros_beside(*g.value, to.dtype, to.shape), {}}, g};
-    for (std::size_t s = 0; s <= n.input_count; ++s)
-        if (read >> s & 1) in.push_back({values[s]->value, {}});
-    out.replace(i, apply_any(*add, op, in.data(), in.size(), n.at));
-    return true;
+    return apply<ZeroWhereSilent, T>({}, Site{}, Tensor<T>(r), Tensor<T>(g)).any();
 }
 
-template <class Op, std::size_t i, class Out, class... In, class... X>
-void recorded_pull(const Op& op, const Node& n, const Tensor<Out>& g, const Tensor<Out>& y, Cotangents& out,
-                   const X&... x)
-{
-    constexpr bool part = requires(Block& b) { op.accumulate(wrt<i>{}, b, b); };
-    const AnyTensor* values[] = {&x.any_unchecked()..., &y.any_unchecked()};
-    if (recorded_accumulation(&op, n, i, g.any(), values, read_by_pull<Op, i, sizeof...(In)>(), part, out))
-        return;
-    const Tensor<Out> r = pull_of<Op, i, Out, In...>(op, n, g, y, x...);
-    if (linear<Op>() || affine<Op>() || out.walk().tape().allow_nan) return out.add(i, r.any());
-    out.add(i, apply<ZeroWhereSilent, Out>({}, Site{}, r, g).any());
-}
-
-template <class Op, std::size_t i, class Out, class... In, class... X>
-void structural_vjp_one(const Op& op, const Node& n, const Tensor<Out>& g, const Tensor<Out>& y,
-                        Cotangents& out, const X&... x)
+template <class Op, std::size_t i, class Out, class... In, std::size_t... k>
+constexpr StructuralPull make_structural_pull(std::index_sequence<k...>)
 {
     static_assert(
         !Folded<Op> || pulls<Op, i, Out, In...> || derives_fold_pull<Op, i, Out, In...> ||
             !std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out>,
         "wengert: a fold of several passes, or with a result for each element, has a pull and a push of its "
         "own, or says flat");
+    StructuralPull p;
     if constexpr (pulls<Op, i, Out, In...> || derives_pull<Op, i, Out, In...> ||
                   derives_fold_pull<Op, i, Out, In...>) {
-        if (!out.wanted(i)) return;
-        if (recorder()) [[unlikely]]
-            return recorded_pull<Op, i, Out, In...>(op, n, g, y, out, x...);
-        const bool silent =
-            !linear<Op>() && !affine<Op>() && !out.walk().tape().allow_nan && all_zero(*g.any().value);
-        constexpr bool part = requires(Block& b) { op.accumulate(wrt<i>{}, b, b); };
-        constexpr bool whole = requires(Block& b) { op.accumulate(wrt<i>{}, b, g, x..., y); };
-        if constexpr (part || whole) {
-            // a whole contribution is only added where there is something to add to
-            const bool useful = !silent && (part || n.inputs[i]->cotangent.value);
-            if (useful && !out.walk().tape().anomaly && !g.any().value->access.device &&
-                !out.walk().records(n, g.any()))
-                if (Block* into = out.writable(i)) {
-                    if constexpr (part)
-                        return op.accumulate(wrt<i>{}, *into, *g.any().value);
-                    else if (op.accumulate(wrt<i>{}, *into, g, x..., y))
-                        return;
-                }
-        }
-        const Tensor<Out> r = pull_of<Op, i, Out, In...>(op, n, g, y, x...);
-        const bool guarded = silent && (out.walk().records(n, g.any()) || !all_finite(*r.any().value));
-        out.add(i, guarded ? apply<ZeroWhereSilent, Out>({}, Site{}, r, g).any() : r.any());
+        constexpr bool part = requires(const Op& op, Block& b) { op.accumulate(wrt<i>{}, b, b); };
+        constexpr bool whole = requires(const Op& op, Block& b, const Tensor<Out>& g,
+                                        const Tensor<In>&... x) { op.accumulate(wrt<i>{}, b, g, x..., g); };
+        p.pull = StructuralPullOf<Op, i, Out, In...>::template pull<k...>;
+        if constexpr (part || whole) p.add = StructuralPullOf<Op, i, Out, In...>::template add<k...>;
+        if constexpr (!linear<Op>() && !affine<Op>()) p.silenced = silenced<Out>;
+        p.part = part;
+        p.reads = read_by_pull<Op, i, sizeof...(In)>();
     }
+    return p;
 }
 
-/// A rule met an empty tensor: says which of its values it was.
-[[noreturn]] inline void refuse_unsaved(const Node& n, const EmptyTensor& e)
-{
-    std::string which;
-    for (std::size_t i = 0; i <= n.input_count; ++i) {
-        const bool result = i == n.input_count;
-        if (n.saved()[i] || e.source != (result ? &n : n.inputs[i])) continue;
-        which += (which.empty() ? "" : " or ") +
-                 (result ? std::string("its result") : "input " + std::to_string(i));
-    }
-    if (which.empty()) throw;
-    fail<TapeError>(n.primitive->name, "the rule reads " + which + ", which it does not list in saves", n.at);
-}
+template <class Op, class Out, class... In>
+inline constexpr auto structural_pulls = []<std::size_t... k>(std::index_sequence<k...> all) {
+    return std::array{make_structural_pull<Op, k, Out, In...>(all)...};
+}(std::index_sequence_for<In...>());
 
 template <class Op, class Out, class... In>
 void structural_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
@@ -96,15 +88,7 @@ void structural_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
     const Op& op = *static_cast<const Op*>(n.op);
     if constexpr (requires { op.hands_over(n, g, out); })
         if (op.hands_over(n, g, out)) return;
-    const Tensor<Out> cotangent(g), y(saved_output(n));
-    try {
-        [&]<std::size_t... k>(std::index_sequence<k...>) {
-            const std::tuple<Tensor<In>...> x(typed<In>(saved_input(n, k))...);
-            (structural_vjp_one<Op, k, Out, In...>(op, n, cotangent, y, out, std::get<k>(x)...), ...);
-        }(std::index_sequence_for<In...>());
-    } catch (const EmptyTensor& e) {
-        refuse_unsaved(n, e);
-    }
+    structural_vjp_by(n, g, structural_pulls<Op, Out, In...>.data(), out);
 }
 
 /// Σᵢ op(…, ẋᵢ, …): the product rule.
@@ -162,3 +146,7 @@ AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTe
 
 }  // namespace detail
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "structural_rules_source.hpp"
+#endif
