@@ -55,14 +55,14 @@ TASKS = {
     "Loops and branches": "checkpoint_loop=- LoopOptions=- LoopReport=- loop_report=- scan=- ScanOptions=- while_loop=- cond=- "
                           "host_callback=-",
     "Freezing": "freeze=- Frozen=- Frozen.live=- Frozen.into=- Frozen.stats=- Frozen.explain=- Frozen.graph=- FreezeOptions=- "
-                "FreezeStats=- PassOptions=- tile=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
+                "FreezeStats=- PassOptions=- tile=- interpret=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
                 "to_dot=- profile=- trace_graph=-",
     "Memory": "memory::stats=- memory::Stats=- memory::reset_peak=- memory::trim=- TapeReport=-",
     "Devices": "to=- cuda=- DeviceMemory=- OnDevice=-",
     "Files": "save_npy=save load_npy=load save_npz=savez load_npz=load",
     "Debugging": "about=- set_report_handler=- ReportHandler=- AnomalyMode=- check_grads=- CheckOptions=- CheckReport=- Modes=- audit=- AuditReport=- AuditFinding=-",
     "Errors": "Error=- ShapeError=- IndexError=- DTypeError=- TapeError=- NoForwardMode=- NumericError=- DeviceError=- MemoryError=-",
-    "Primitives of your own": "apply=- apply_elementwise=- apply_variadic=- record=- wrt=- Uses=- Site=- rule_text=- sum_to=-",
+    "Primitives of your own": "Index=- Positions=- Combine=- Scan=- apply=- apply_elementwise=- apply_variadic=- record=- wrt=- Uses=- Site=- rule_text=- sum_to=-",
 }
 # Takes a line or an Operand, or lies in memory:: or tree::, and is for the library's own use.
 INTERNAL = set("""operand zero_where_undefined zeros_block apply_operator HoldersText TapeSize holders tape_size
@@ -87,6 +87,11 @@ LINES = {  # what a comment in one place cannot say
     "Tensor.is_leaf": "Whether it is a variable.",
     "Tensor.zero_grad": "Its gradient is 0 again.",
     "element_count": "The number of elements of a shape.",
+    "from_dlpack": "A tensor of another library's array, without a copy; on a device after what its stream does.",
+    "to_dlpack": "x for another library, without a copy; on a device with the stream in which that reads.",
+    "cuda": "NVIDIA's devices, as a tensor's second template argument and with what one asks of them.",
+    "Index": "The program that `describe` writes: axes, places to write, places to read, how elements meet.",
+    "Writer": "A tensor's elements to write: data(), size(), span(), array(), shape(), and w(i, j, …) of any rank.",
     "Frozen.stats": "How often it was traced and replayed, and what the plan takes.",
     "Frozen": "What freeze returns: a function of the same arguments.",
 }
@@ -104,7 +109,7 @@ def is_type(head):
     return bool(re.match(r"(template\s*)?(class|struct|enum class|enum|union)\b", bare.strip())) and "(" not in bare
 
 
-def declarations(text):
+def declarations(text, private=False):
     """(scopes, comment, head) of what is declared at namespace or class scope; bodies are left out."""
     found, scopes, comment, opened, hidden = [], [], [], [], [False]
     head, at, skipped, last, last_end = "", 0, 0, 0, 0
@@ -128,7 +133,7 @@ def declarations(text):
         elif mark.startswith(("//", "/*")) or mark.lstrip().startswith("#"):
             comment = comment if flat else []
         elif mark == ";":
-            if flat and not hidden[-1]:
+            if flat and (private or not hidden[-1]):
                 last = len(found)
                 found.append((tuple(scopes), " ".join(comment), flat))
             head, comment, last_end = "", [], at
@@ -138,7 +143,7 @@ def declarations(text):
                 head, comment = "", []
                 continue
             inside_head = flat.endswith(("=", "(", ",")) or (flat.count("(") > flat.count(")"))
-            if not inside_head and not hidden[-1]:
+            if not inside_head and (private or not hidden[-1]):
                 found.append((tuple(scopes), " ".join(comment), flat))
             if is_type(flat):
                 opened.append(len(found) - 1)
@@ -331,7 +336,8 @@ def members(name, names):
     for key, declared_here in names.items():
         if key.startswith(name + ".") and key.count(".") == 1:
             head = declared_here[0][1]
-            if "(" not in head.split("=")[0] and not re.match(r"(using|struct|class|enum|static|friend|template)\b|<<", head):
+            flat = re.sub(r"<(?:[^<>]|<[^<>]*>)*>", "", head)
+            if "(" not in flat.split("=")[0] and not re.match(r"(using|struct|class|enum|static|friend|template)\b|<<", head):
                 found.append(re.sub(r" = int64_t$", "", plain_type(head)))
     return found
 
@@ -391,12 +397,13 @@ def umbrella(front):
     return seen
 
 
-FRONTS = ("wengert.hpp", "scalar.hpp", "cuda.hpp")
+FRONTS = ("wengert.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
+ELSEWHERE = {"from_dlpack": "ops/dlpack.hpp", "to_dlpack": "ops/dlpack.hpp", "cuda": "cuda.hpp"}  # what several headers declare
 
 
 def header_of(name, names, parameter, within):
     found = of_users(name, names, parameter)
-    path = next((d[2] for d in found if d[0]), found[0][2])
+    path = ELSEWHERE.get(name) or next((d[2] for d in found if d[0]), found[0][2])
     if path in within["wengert.hpp"]:
         return f"`{path}`"
     front = next((f for f in FRONTS if path in within[f]), path)
