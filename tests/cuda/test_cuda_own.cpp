@@ -30,7 +30,7 @@ void same_results(const std::vector<D>& want, const std::vector<D>& got, bool ro
 
 }  // namespace
 
-TEST_CASE("own primitives on a device have the host's bits, eager and frozen", "[gpu]")
+TEST_CASE("own primitives on a device have the host's bits, eager and frozen", "[gpu][once]")
 {
     for (const Own& own : all_own()) {
         INFO(own.name);
