@@ -93,7 +93,7 @@ LINES = {  # what a comment in one place cannot say
     "Index": "The program that `describe` writes: axes, places to write, places to read, how elements meet.",
     "Writer": "A tensor's elements to write: data(), size(), span(), array(), shape(), and w(i, j, …) of any rank.",
     "Frozen.stats": "How often it was traced and replayed, and what the plan takes.",
-    "Frozen": "What freeze returns: a function of the same arguments.",
+    "Frozen": "What freeze returns, held by `auto`: a function of the same arguments.",
 }
 
 TOKEN = re.compile(r'///<?[^\n]*|//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\''

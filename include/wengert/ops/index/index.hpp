@@ -225,7 +225,7 @@ private:
     /// One more write, into a result that begins so.
     void write_as(const Positions& at, const Shape& shape, Start start, double with, std::size_t operand);
     /// The extents that hold all of these places.
-    Shape extents_of(const Positions& at) const;
+    void extents_of(const Positions& at, Shape& of) const;
     void check_meeting(std::string_view name, const Site& at) const;
     void take_givens(const Index& inner, const std::uint8_t* numbers);
     /// What an error is about: "read 1 of operand 0".

@@ -135,9 +135,9 @@ WENGERT_INLINE void Index::write_as(const Positions& at, const Shape& shape, Sta
     fill = with;
     base = first;
 }
-WENGERT_INLINE Shape Index::extents_of(const Positions& at) const
+WENGERT_INLINE void Index::extents_of(const Positions& at, Shape& of) const
 {
-    Shape of = Shape::filled(at.size());
+    of.resize(at.size());
     for (std::size_t d = 0; d < at.size(); ++d) {
         if (at.data()[d].is_axis()) {
             of.data()[d] = extents.data()[at.data()[d].axis[0]];
@@ -149,9 +149,18 @@ WENGERT_INLINE Shape Index::extents_of(const Positions& at) const
         if (!detail::range_of(at[d], extents, least, most)) throw ShapeError("too many elements");
         of[d] = empty ? 0 : most + 1;
     }
-    return of;
 }
-WENGERT_INLINE void Index::write(const Positions& at) { write_as(at, extents_of(at), Start::nothing, 0, 0); }
+WENGERT_INLINE void Index::write(const Positions& at)
+{
+    if (write_count == 0) {  // of most programs the only one
+        extents_of(at, result);
+        writes[write_count++] = at;
+        return;
+    }
+    Shape all;
+    extents_of(at, all);
+    write_as(at, all, Start::nothing, 0, 0);
+}
 WENGERT_INLINE void Index::write(const Positions& at, const Shape& to, double with)
 {
     write_as(at, to, Start::fill, with, 0);
@@ -195,7 +204,9 @@ WENGERT_INLINE void Index::fold(const Positions& at, Combine how)
                              "shape, fill) or "
                              "write_into(at, operand), and combining() before the read");
     neutral = false;
-    write_as(at, extents_of(at), Start::fill,
+    Shape to;
+    extents_of(at, to);
+    write_as(at, to, Start::fill,
              how == Combine::multiply  ? 1
              : how == Combine::maximum ? -HUGE_VAL
              : how == Combine::minimum ? HUGE_VAL
