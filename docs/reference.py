@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/reference.md: every public name, by task, with one line from its declaration and its NumPy name.
+"""Writes the tables of docs/reference.md: every public name, by task, with its signature, one line from its declaration, its header and
+its NumPy name. The examples behind each table are written by hand and stay; the tests compile and run them.
 
     docs/reference.py            writes the page
-    docs/reference.py --check    fails where it is not what the headers give
+    docs/reference.py --check    fails where it is not what the headers give, or a name has no example
 
 Public are: functions of namespace wengert that take the caller's line or an Operand; what memory:: and tree:: hold; classes
 derived from Error; and all that TASKS names besides. A public name that TASKS does not place, and a name in TASKS that no
@@ -54,14 +55,14 @@ TASKS = {
     "Loops and branches": "checkpoint_loop=- LoopOptions=- LoopReport=- loop_report=- scan=- ScanOptions=- while_loop=- cond=- "
                           "host_callback=-",
     "Freezing": "freeze=- Frozen=- Frozen.live=- Frozen.into=- Frozen.stats=- Frozen.explain=- Frozen.graph=- FreezeOptions=- "
-                "FreezeStats=- PassOptions=- tile=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
+                "FreezeStats=- PassOptions=- tile=- interpret=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
                 "to_dot=- profile=- trace_graph=-",
     "Memory": "memory::stats=- memory::Stats=- memory::reset_peak=- memory::trim=- TapeReport=-",
     "Devices": "to=- cuda=- DeviceMemory=- OnDevice=-",
     "Files": "save_npy=save load_npy=load save_npz=savez load_npz=load",
     "Debugging": "about=- set_report_handler=- ReportHandler=- AnomalyMode=- check_grads=- CheckOptions=- CheckReport=- Modes=- audit=- AuditReport=- AuditFinding=-",
     "Errors": "Error=- ShapeError=- IndexError=- DTypeError=- TapeError=- NoForwardMode=- NumericError=- DeviceError=- MemoryError=-",
-    "Primitives of your own": "apply=- apply_elementwise=- apply_variadic=- record=- wrt=- Uses=- Site=- rule_text=- sum_to=-",
+    "Primitives of your own": "Index=- Positions=- Combine=- Scan=- apply=- apply_elementwise=- apply_variadic=- record=- wrt=- Uses=- Site=- rule_text=- sum_to=-",
 }
 # Takes a line or an Operand, or lies in memory:: or tree::, and is for the library's own use.
 INTERNAL = set("""operand zero_where_undefined zeros_block apply_operator HoldersText TapeSize holders tape_size
@@ -86,8 +87,13 @@ LINES = {  # what a comment in one place cannot say
     "Tensor.is_leaf": "Whether it is a variable.",
     "Tensor.zero_grad": "Its gradient is 0 again.",
     "element_count": "The number of elements of a shape.",
+    "from_dlpack": "A tensor of another library's array, without a copy; on a device after what its stream does.",
+    "to_dlpack": "x for another library, without a copy; on a device with the stream in which that reads.",
+    "cuda": "NVIDIA's devices, as a tensor's second template argument and with what one asks of them.",
+    "Index": "The program that `describe` writes: axes, places to write, places to read, how elements meet.",
+    "Writer": "A tensor's elements to write: data(), size(), span(), array(), shape(), and w(i, j, …) of any rank.",
     "Frozen.stats": "How often it was traced and replayed, and what the plan takes.",
-    "Frozen": "What freeze returns: a function of the same arguments.",
+    "Frozen": "What freeze returns, held by `auto`: a function of the same arguments.",
 }
 
 TOKEN = re.compile(r'///<?[^\n]*|//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\''
@@ -103,7 +109,7 @@ def is_type(head):
     return bool(re.match(r"(template\s*)?(class|struct|enum class|enum|union)\b", bare.strip())) and "(" not in bare
 
 
-def declarations(text):
+def declarations(text, private=False):
     """(scopes, comment, head) of what is declared at namespace or class scope; bodies are left out."""
     found, scopes, comment, opened, hidden = [], [], [], [], [False]
     head, at, skipped, last, last_end = "", 0, 0, 0, 0
@@ -127,7 +133,7 @@ def declarations(text):
         elif mark.startswith(("//", "/*")) or mark.lstrip().startswith("#"):
             comment = comment if flat else []
         elif mark == ";":
-            if flat and not hidden[-1]:
+            if flat and (private or not hidden[-1]):
                 last = len(found)
                 found.append((tuple(scopes), " ".join(comment), flat))
             head, comment, last_end = "", [], at
@@ -137,7 +143,7 @@ def declarations(text):
                 head, comment = "", []
                 continue
             inside_head = flat.endswith(("=", "(", ",")) or (flat.count("(") > flat.count(")"))
-            if not inside_head and not hidden[-1]:
+            if not inside_head and (private or not hidden[-1]):
                 found.append((tuple(scopes), " ".join(comment), flat))
             if is_type(flat):
                 opened.append(len(found) - 1)
@@ -150,6 +156,8 @@ def declarations(text):
             if scopes and scopes.pop().startswith("class ") and opened:
                 last = opened.pop()
                 hidden.pop()
+                if "enum" in found[last][2].split() and flat:
+                    found[last] = (*found[last][:2], f"{found[last][2]} {{ {flat.rstrip(', ')} }}")
             head, comment = "", []
         elif mark[0] in "\"'R":
             head += '""'
@@ -210,11 +218,12 @@ def takes_line(head):
 
 
 def everything():
-    """For each name its declarations (comment, head), and the names that are public."""
+    """For each name its declarations (comment, head, header), and the names that are public."""
     names, public = {}, set()
     for file in sorted(INCLUDE.rglob("*.hpp")):
         if file.stem.endswith("_source"):  # bodies of what other headers declare
             continue
+        path = file.relative_to(INCLUDE).as_posix()
         for scopes, comment, head in declarations(file.read_text()):
             spaces = [s for s in scopes if not s.startswith("class ")]
             space = re.sub(r"^wengert(::)?", "", "::".join(spaces))
@@ -229,7 +238,7 @@ def everything():
             prefix = f"{space}::" if space else "".join(f"{o}." for o in owners)
             if owners and (len(owners) > 1 or head.startswith(("friend", "template <class> friend"))):
                 prefix = "" if head.startswith("friend") and len(owners) == 1 else "-"
-            names.setdefault(prefix + name, []).append((comment, head))
+            names.setdefault(prefix + name, []).append((comment, head, path))
             if not owners and (takes_line(head) or space or re.search(r": (\w*Error)$", head)) and name not in INTERNAL:
                 public.add(prefix + name)
     return names, public
@@ -246,8 +255,8 @@ def plain(name):
 
 def declared(name, names, parameter):
     """The declarations of a name, those that take the caller's line first, as the others are the library's own."""
-    found = [(c, h) for c, h in names[name] if not parameter or parameter in (parameters(h, plain(name)) or [])]
-    return sorted(found, key=lambda declaration: not takes_line(declaration[1]))
+    found = [d for d in names[name] if not parameter or parameter in (parameters(d[1], plain(name)) or [])]
+    return sorted(found, key=lambda d: not takes_line(d[1]))
 
 
 def line_of(name, names, parameter=""):
@@ -255,40 +264,189 @@ def line_of(name, names, parameter=""):
         return LINES[name]
     own = declared(name, names, parameter)
     primitive = "".join(part.capitalize() for part in plain(name).split("_"))
-    formula = [(c, h) for c, h in names.get(primitive, []) if c.startswith("y = ") and re.search(r"\bstruct\b", h)]
+    formula = [d for d in names.get(primitive, []) if d[0].startswith("y = ") and re.search(r"\bstruct\b", d[1])]
     of_users = [d for d in own if takes_line(d[1])]
-    for comment, _ in [*of_users, *formula, *own]:
+    for comment, *_ in [*of_users, *formula, *own]:
         if comment:
             line = first_sentence(comment)
             return f"{first_sentence(formula[0][0])} {line}" if formula and line.startswith("The gradient") else line
     return ""
 
 
+def closing(text, at):
+    """Where the bracket that opens at `at` closes."""
+    depth = 0
+    for i in range(at, len(text)):
+        depth += {"(": 1, "{": 1, "[": 1, ")": -1, "}": -1, "]": -1}.get(text[i], 0)
+        depth += {"<": 1, ">": -1 if text[i - 1] != "-" else 0}.get(text[i], 0) if not text[i - 1:i + 2].strip("<>=") == "" else 0
+        if depth == 0:
+            return i
+    return len(text)
+
+
+def split_list(text):
+    parts, depth = [""], 0
+    for i, c in enumerate(text):
+        depth += {"(": 1, "<": 1, "{": 1, ")": -1, ">": 0 if text[i - 1] == "-" else -1, "}": -1}.get(c, 0)
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [p.strip() for p in parts if p.strip()]
+
+
+def plain_type(text):
+    """As one says it: values for const references, tensors without their device."""
+    text = re.sub(r"\b(inline|static|constexpr|friend|explicit|virtual|typename|template)\b ?|\[\[.*?\]\] ?|WENGERT_\w+ ?", "", text)
+    text = re.sub(r"\bconst (?![\w:<>]+ ?\*)|(?<=\*) ?const\b", "", text)
+    text = re.sub(r"= ?$", "= {}", text)
+    text = re.sub(r", (D|Device)>", ">", text)
+    text = re.sub(r"\bOperand<T>", "Tensor<T>", text)
+    text = re.sub(r"std::type_identity_t<((?:[^<>]|<[^<>]*>)*)>", r"\1", text)
+    text = re.sub(r"(\w|>) ?&&(\.\.\.)?", r"\1\2", text)
+    return " ".join(re.sub(r"std::(u?int64_t|size_t)", r"\1", text.replace("std::string_view", "std::string")).split())
+
+
+def signature(head, name):
+    """A function as its user sees it: without the caller's line, what is deduced, and how arguments are passed."""
+    bare = bare_of_templates(head)
+    at = bare.find(name + "(")
+    end = closing(bare, at + len(name))
+    given = [p for p in split_list(bare[at + len(name) + 1:end]) if not re.search(r"\bSite\b", p)]
+    shown_parameters = []
+    for p in given:
+        written = re.search(r"(?<!const )\b[\w:<>, ]+&(?!&)", p) and not p.startswith("const ")
+        p = plain_type(p)
+        shown_parameters.append(p if written else re.sub(r" ?&(?!&)", "", p))
+    explicit = []
+    for kind in re.findall(r"template <([^{}]*?)>(?= ?(?:requires|template|[A-Za-z]|$))", head[:len(head) - len(bare)]):
+        for p in split_list(kind):
+            word = re.search(r"(\w+)(?: ?= ?(.*))?$", p)
+            deduced = re.sub(r"type_identity_t<(?:[^<>]|<[^<>]*>)*>|=.*", "", " ; ".join(given))
+            if word and not re.search(rf"\b{word[1]}\b", deduced) and word[1] not in ("D", "Device", "F") and "=" not in p:
+                explicit.append(word[1] + ("..." if "..." in p else ""))
+    result = re.sub(r" ?&(?!&)", "", plain_type(bare[:at])).strip()
+    angled = f"<{', '.join(explicit)}>" if explicit and not name.startswith("operator") else ""
+    return f"{result} {name}{angled}({', '.join(shown_parameters)})".strip()
+
+
+def members(name, names):
+    """The data of a struct of options or results."""
+    found = []
+    for key, declared_here in names.items():
+        if key.startswith(name + ".") and key.count(".") == 1:
+            head = declared_here[0][1]
+            flat = re.sub(r"<(?:[^<>]|<[^<>]*>)*>", "", head)
+            if "(" not in flat.split("=")[0] and not re.match(r"(using|struct|class|enum|static|friend|template)\b|<<", head):
+                found.append(re.sub(r" = int64_t$", "", plain_type(head)))
+    return found
+
+
+def of_users(name, names, parameter):
+    """Those that a user calls, where there are others."""
+    own = declared(name, names, parameter)
+    if any(is_type(head) for _, head, _ in own):
+        return own
+    return ([d for d in own if takes_line(d[1])] or ("." not in name and [d for d in own if "Tensor" in d[1]]) or own)
+
+
 def shown(name, names, parameter=""):
-    heads = [head for _, head in declared(name, names, parameter)]
-    users = [head for head in heads if takes_line(head)] or heads
-    variable = re.compile(rf"(inline )?constexpr [\w:<>]+ {re.escape(plain(name))}\b(?!\()")
-    if name.startswith("operator") or any(is_type(head) or variable.match(head) for head in users):
-        return name
-    given = [p for head in users if (p := parameters(head, plain(name))) is not None]
+    """The signatures of a name: of a type its values or members."""
+    heads = [head for _, head, _ in declared(name, names, parameter)]
+    users = [head for _, head, _ in of_users(name, names, parameter)]
+    types = [head for head in heads if is_type(head)]
+    if types and not name.startswith("operator"):
+        head = max(types, key=len)
+        kind = re.search(r"\b(class|struct|enum class|enum|union)\b", bare_of_templates(head))[1]
+        if kind.startswith("enum"):
+            return [re.sub(r" : [\w:]+ \{", " {", f"{kind} {head.split(kind + ' ', 1)[1]}")]
+        data = members(name, names) if kind == "struct" and "::" not in name else []
+        if len("; ".join(data)) > 100:
+            return [f"{kind} {name} {{", *(f"{member};" for member in data), "}"]
+        return [f"{kind} {name}" + (f" {{ {'; '.join(data)}; }}" if data else "")]
+    if name.startswith("operator"):
+        return [f"a {name.removeprefix('operator')} b" if name != "operator<<" else "os << x"]
+    variable = re.compile(rf"(inline )?(constexpr|const|extern|static)\b.*\b{re.escape(plain(name))}\b(?!\()")
+    if any(variable.match(bare_of_templates(head)) and plain(name) + "(" not in head for head in users):
+        return [name]
+    found = []
+    for head in users:
+        if parameters(head, plain(name)) is None:
+            continue
+        text = signature(head, plain(name))
+        if name != plain(name):
+            text = text.replace(plain(name), name, 1) if plain(name).startswith("operator") else re.sub(
+                rf"\b{plain(name)}(?=[<(])", name, text, count=1)
+        if text not in found:
+            found.append(text)
     if "." in name and users is heads:
-        given = given[:1]  # overloads of a member beside the plain one are the library's own
-    if not given:
-        return name
-    return f"{name}({', '.join(p.lower() if len(p) == 1 else p for p in max(given, key=len))})"
+        found = found[:1]  # overloads of a member beside the plain one are the library's own
+    return sorted(found, key=len)[-3:] or [name]
+
+
+def umbrella(front):
+    """All that a header includes."""
+    seen, todo = set(), [front]
+    while todo:
+        path = todo.pop()
+        if path in seen or not (INCLUDE / path).exists():
+            continue
+        seen.add(path)
+        for other in re.findall(r'^#include "([^"]+)"', (INCLUDE / path).read_text(), re.M):
+            todo.append((INCLUDE / path).parent.joinpath(other).resolve().relative_to(INCLUDE.resolve()).as_posix())
+    return seen
+
+
+FRONTS = ("wengert.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
+ELSEWHERE = {"from_dlpack": "ops/dlpack.hpp", "to_dlpack": "ops/dlpack.hpp", "cuda": "cuda.hpp"}  # what several headers declare
+
+
+def header_of(name, names, parameter, within):
+    found = of_users(name, names, parameter)
+    path = ELSEWHERE.get(name) or next((d[2] for d in found if d[0]), found[0][2])
+    if path in within["wengert.hpp"]:
+        return f"`{path}`"
+    front = next((f for f in FRONTS if path in within[f]), path)
+    return f"**`<wengert/{front}>`**"
+
+
+INTRODUCTION = """# Reference
+
+Every public name, by task: its signature, the first sentence of its declaration's comment, where it is declared, and NumPy's name where
+there is one. Examples follow each table. All names are in namespace `wengert`, here `wg`; functions of tensors are also found without
+it, by their arguments. `<wengert/wengert.hpp>` includes all but what has another include in **bold**.
+
+Signatures leave out what a call does not write: the caller's line, a tensor's device, how an argument is passed; `&` stands where it is
+written to. The tables are written by `docs/reference.py` from the headers.
+"""
+MARK = "<!-- examples -->"
+
+
+def examples():
+    """Of each task, from the page as it is: what is behind its mark."""
+    text = PAGE.read_text() if PAGE.exists() else ""
+    parts = re.split(r"^## (.*)$", text, flags=re.M)[1:]
+    return {task: part.split(MARK, 1)[1].strip("\n") for task, part in zip(parts[::2], parts[1::2]) if MARK in part}
+
+
+def in_example(name, code):
+    if name.startswith("operator"):
+        return name.removeprefix("operator") in code
+    word = plain(name)
+    return "(" in code if word.startswith("operator") else re.search(rf"\b{re.escape(word)}\b", code)
+
+
+def cell(text):
+    return text.replace("|", "\\|")
 
 
 def page():
     names, public = everything()
-    listed, problems = set(), []
-    text = """# Reference
-
-Every public name, by task, with the first sentence of its declaration's comment and, where there is one, NumPy's name. All are in
-namespace `wengert`; functions of tensors are also found without it, by their arguments. This page is written by
-`docs/reference.py` from the headers.
-"""
+    within, by_hand = {front: umbrella(front) for front in FRONTS}, examples()
+    listed, problems, text = set(), [], INTRODUCTION
     for task, entries in TASKS.items():
-        text += f"\n## {task}\n\n| name | what | NumPy |\n|---|---|---|\n"
+        text += f"\n## {task}\n\n| signature | what | header | NumPy |\n|---|---|---|---|\n"
+        code = by_hand.get(task, "")
         for entry in entries.split():
             name, parameter, numpy = re.fullmatch(
                 r"([\w:.]*?operator(?:<<|\(\)|[^\w\s])|[\w:.]+)(?:@(\w+))?(?:=(.*))?", entry).groups()
@@ -299,9 +457,13 @@ namespace `wengert`; functions of tensors are also found without it, by their ar
             what = line_of(name, names, parameter)
             if not what:
                 problems.append(f"{name}: has no /// comment")
+            if not in_example(name, code):
+                problems.append(f"{name}: no example of '{task}' has it")
             numpy = numpy or name.split(".")[-1]
             theirs = "" if numpy == "-" else f"`{numpy}`"
-            text += f"| `{shown(name, names, parameter)}` | {what.replace('|', chr(92) + '|')} | {theirs} |\n"
+            written = "<br>".join(f"`{cell(one)}`" for one in shown(name, names, parameter))
+            text += f"| {written} | {cell(what)} | {header_of(name, names, parameter, within)} | {theirs} |\n"
+        text += f"\n{MARK}\n\n{code.strip()}\n"
     problems += [f"{name}: is public, TASKS does not place it" for name in sorted(public - listed)]
     return text, problems
 
@@ -314,7 +476,7 @@ def main():
         PAGE.write_text(text)
     elif stale:
         print("docs/reference.md is not what the headers give; docs/reference.py writes it")
-    print(f"reference: {text.count('| `')} names, {len(problems)} problems")
+    print(f"reference: {len(re.findall('^. `', text, re.M))} names, {len(problems)} problems")
     sys.exit(bool(problems) or ("--check" in sys.argv[1:] and stale))
 
 

@@ -187,6 +187,96 @@ struct Batched {
     }
 };
 
+/// y = z, and then y[r[i], j] = max(x[i, j], y[r[i], j]). What is equal to the greatest has equal shares of its cotangent.
+struct ScatterMax {
+    static constexpr std::string_view name = "amax";
+    static constexpr unsigned saves = 0b1111;
+    void describe(Index& p) const
+    {
+        const Positions i = p.axes_of(2);
+        p.write_into(at({p.element(1, at({i[0]})), i[1]}), 0);
+        p.combining(Combine::maximum);
+        p.read(2, i);
+    }
+    /// 1 / n of those that are the greatest, else 0.
+    struct Shares {
+        D z, x;
+    };
+    static Shares shares(const D& z, const I& r, const D& x, const D& y)
+    {
+        const auto one_where = [](const Tensor<bool>& c) { return cast<double>(c); };
+        const D of_z = one_where(z == y), of_x = one_where(x == take(y, r, 0));
+        const D n = scatter_add(of_z, r, of_x, 0);
+        return {of_z / n, of_x / take(n, r, 0)};
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const D& z, const I& r, const D& x, const D& y) const
+    {
+        return g * shares(z, r, x, y).z;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<2>, const Tensor<T>& g, const D& z, const I& r, const D& x, const D& y) const
+    {
+        return take(g, r, 0) * shares(z, r, x, y).x;
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dz, const I&, const Tensor<T>& dx, const D& z, const I& r, const D& x,
+                   const D& y) const
+    {
+        const Shares s = shares(z, r, x, y);
+        return scatter_add(dz * s.z, r, dx * s.x, 0);
+    }
+};
+/// y full of 0.2, and then y[2 i + j] = min(x[i, j], y[2 i + j]) where there is such a place: windows that overlap
+struct Lowest {
+    static constexpr std::string_view name = "amin";
+    static constexpr unsigned saves = 0b11;
+    void describe(Index& p) const
+    {
+        const Positions i = p.axes_of(0);
+        p.write(at({masked(2 * i[0] + i[1])}), {8}, 0.2);
+        p.combining(Combine::minimum);
+        p.read(0, i);
+    }
+    /// y[2 i + j] of each i, j, and 0 where there is none
+    struct There {
+        static constexpr std::string_view name = "view";
+        static constexpr bool linear = true;
+        Shape of;
+        void describe(Index& p) const
+        {
+            const Positions i = p.axes(of);
+            p.write(i);
+            p.read(0, at({masked(2 * i[0] + i[1])}));
+        }
+        template <class F> void each(F&& f) { f(of); }
+    };
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        const There there{x.shape()};  // no two are equal here
+        return where(x == apply<There, T>(there, Site{}, y), apply<There, T>(there, Site{}, g),
+                     zeros_like(x));
+    }
+    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>& x, const Tensor<T>& y) const
+    {
+        const Tensor<T> met = apply<There, T>({x.shape()}, Site{}, y);
+        return apply<Back, T>({}, Site{}, where(x == met, dx, zeros_like(x)));
+    }
+    /// Each element in its place, added to 0.
+    struct Back {
+        static constexpr std::string_view name = "scatter_add";
+        static constexpr bool linear = true;
+        void describe(Index& p) const
+        {
+            const Positions i = p.axes_of(0);
+            p.write(at({masked(2 * i[0] + i[1])}), {8});
+            p.adding();
+            p.read(0, i);
+        }
+    };
+};
+
 /// y = z, and then y[i] += x[i] three times over
 struct Thrice {
     static constexpr std::string_view name = "add_view";
@@ -249,6 +339,30 @@ inline Values scattered(const Plain& x)
     for (std::int64_t i = 0; i < x.n; ++i)
         for (std::int64_t j = 0; j < x.m; ++j)
             y[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)] * x.m + (j + 1) % x.m)] += x(i, j);
+    return y;
+}
+inline double base_of(const Plain& x, std::int64_t j) { return 0.5 * x(0, j) - 0.1; }
+inline Values greatest(const Plain& x)
+{
+    Values y;
+    for (std::int64_t i = 0; i < 5; ++i)
+        for (std::int64_t j = 0; j < x.m; ++j) y.push_back(base_of(x, j));
+    for (std::int64_t i = 0; i < x.n; ++i)
+        for (std::int64_t j = 0; j < x.m; ++j) {
+            double& v = y[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)] * x.m + j)];
+            v = std::max(v, x(i, j));
+        }
+    return y;
+}
+inline Values lowest(const Plain& x)
+{
+    Values y(8, 0.2);
+    for (std::int64_t i = 0; i < x.n; ++i)
+        for (std::int64_t j = 0; j < x.m; ++j)
+            if (2 * i + j < 8) {
+                double& v = y[static_cast<std::size_t>(2 * i + j)];
+                v = std::min(v, x(i, j));
+            }
     return y;
 }
 inline Values carried(const Plain& x)
@@ -315,6 +429,14 @@ inline const std::vector<Own>& all_own()
         {"scattered",
          [](const D& x) { return apply<Scattered, double>({5}, Site{}, x, rows_of(x.shape()[0])); },
          scattered, false, true},
+        {"scatter_max",
+         [](const D& x) {
+             const Shape& s = x.shape();
+             const D base = broadcast_to(view(x, 0) * 0.5 - 0.1, {5, s[1]});
+             return apply<ScatterMax, double>({}, Site{}, base, rows_of(s[0]), x);
+         },
+         greatest, false, true},
+        {"lowest", [](const D& x) { return apply<Lowest, double>({}, Site{}, x); }, lowest},
         {"carried", [](const D& x) { return apply<Carried, double>({}, Site{}, x); }, carried},
         {"summed", [](const D& x) { return apply<Summed, double>({}, Site{}, x); }, summed},
         {"decayed",

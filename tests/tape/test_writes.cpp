@@ -275,6 +275,34 @@ TEST_CASE("a scoped writer detaches first", "[writes][writer]")
     CHECK(x.data() == own);
 }
 
+TEST_CASE("a scoped writer has an element for an index of each axis, of any rank", "[writes][writer]")
+{
+    T x = ramp(6), row = ramp(3), number = zeros<double>({}), deep = zeros<double>({2, 3, 2, 2});
+    T m = copy(reshape(x, {2, 3}));
+    {
+        auto w = write(m);
+        CHECK(w(1, 2) == 5);
+        w(0, 1) = 10;
+        w(-1, -3) += 20;
+        CHECK(w.shape() == Shape{2, 3});
+        write(row)(-1) = 7;
+        write(number)() = 8;
+        write(deep)(1, 2, std::size_t{0}, 1) = 9;
+        const int line = __LINE__ + 1;
+        CHECK_THROWS_WITH(w(0, 3),
+                          contains("[write]") && contains("(2, 3)") && contains(":" + std::to_string(line)));
+        CHECK_THROWS_AS(w(2, 0), IndexError);
+        CHECK_THROWS_AS(w(-3, 0), IndexError);
+        CHECK_THROWS_WITH(w(1), contains("1 indices of an element of shape (2, 3): one for each axis"));
+        CHECK_THROWS_AS(w(0, 0, 0), IndexError);
+    }
+    CHECK(values(m) == std::vector<double>{0, 10, 2, 23, 4, 5});
+    CHECK(values(x) == std::vector<double>{0, 1, 2, 3, 4, 5});
+    CHECK(row(2).item() == 7);
+    CHECK(number.item() == 8);
+    CHECK(deep.data()[((1 * 3 + 2) * 2 + 0) * 2 + 1] == 9);
+}
+
 TEST_CASE("recording from a tensor with a live writer throws", "[writes][writer]")
 {
     T x = ramp(20);

@@ -140,8 +140,8 @@ template <class T> inline void wg_meet(const wg_program& p, T& y, T v)
     switch (p.how) {
     case added: y = p.minus ? wg_less(y, v) : wg_add(y, v); break;
     case multiplied: y = wg_times(y, v); break;
-    case greatest: if (y == y && (v > y || v != v)) y = v; break;
-    case least: if (y == y && (v < y || v != v)) y = v; break;
+    case greatest: if (v > y || v != v) y = v; break;
+    case least: if (v < y || v != v) y = v; break;
     default: y = p.minus ? wg_minus(v) : v;
     }
 }
@@ -150,7 +150,7 @@ template <class T> inline T wg_step(const wg_program& p, T s, T v, wg_int j, con
     switch (p.scanned) {
     case sums: return j ? wg_add(s, v) : v;
     case products: return j ? wg_times(s, v) : v;
-    case maxima: return j == 0 || (s == s && (v > s || v != v)) ? v : s;
+    case maxima: return j == 0 || v > s || v != v ? v : s;
     default: return j ? wg_add(v, wg_times(wg_read<T>(p, p.factor, p.factor_fill, i), s)) : v;
     }
 }

@@ -1,6 +1,7 @@
 // write(x): a tensor's elements as plain memory, for the time of a scope.
 #pragma once
 
+#include "slices.hpp"
 #include "update.hpp"
 
 namespace wengert {
@@ -9,7 +10,7 @@ namespace wengert {
 /// made in that time show what is written.
 template <class T> class Writer {
 public:
-    Writer(Tensor<T>& x, const Site& at)
+    Writer(Tensor<T>& x, const Site& at) : at_(at)
     {
         static_cast<void>(x.any("write", at));
         AnyTensor& any = x.any_unchecked();
@@ -37,12 +38,52 @@ public:
     T* data() noexcept { return elements_; }
     std::size_t size() const noexcept { return block_->count; }
     std::span<T> span() noexcept { return {data(), size()}; }
+    const Shape& shape() const noexcept { return block_->shape; }
+    /// The element at an index for each axis; negative ones count from the end. Throws IndexError, of any rank.
+    template <std::integral I> T& operator()(I i, Site at = {__builtin_FILE(), __builtin_LINE()})
+    {
+        return element(at, i);
+    }
+    template <std::integral I, std::integral J>
+    T& operator()(I i, J j, Site at = {__builtin_FILE(), __builtin_LINE()})
+    {
+        return element(at, i, j);
+    }
+    template <std::integral I, std::integral J, std::integral K>
+    T& operator()(I i, J j, K k, Site at = {__builtin_FILE(), __builtin_LINE()})
+    {
+        return element(at, i, j, k);
+    }
+    template <std::integral... I>
+        requires(sizeof...(I) == 0 || sizeof...(I) > 3)
+    T& operator()(I... i)
+    {
+        return element(at_, i...);
+    }
     /// An xtensor adaptor that can be assigned to.
     auto array() { return xtensor_writable<T>(*block_, elements_); }
 
 private:
+    template <class... I> T& element(const Site& at, I... i)
+    {
+        const Shape& of = block_->shape;
+        if (of.size() != sizeof...(I)) [[unlikely]]
+            fail<IndexError>("write",
+                             std::to_string(sizeof...(I)) + " indices of an element of shape " +
+                                 to_string(of) + ": one for each axis",
+                             at);
+        std::int64_t place = 0;
+        std::size_t axis = 0;
+        ((place =
+              place * of[axis] + detail::normalize_index("write", static_cast<std::int64_t>(i), axis, of, at),
+          ++axis),
+         ...);
+        return elements_[place];
+    }
+
     Ref<Block> block_;
     T* elements_ = nullptr;
+    Site at_;  ///< of write(x)
 };
 
 /// Detaches x and gives its elements to write: no other handle and nothing that the tape saved changes. A variable stays

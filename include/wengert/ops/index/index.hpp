@@ -67,6 +67,7 @@ struct Position {
 
 Position operator+(const Position& a, const Position& b) noexcept;
 Position operator*(const Position& a, std::int64_t by) noexcept;
+inline Position operator*(std::int64_t by, const Position& a) noexcept { return a * by; }
 inline Position operator-(const Position& a, const Position& b) noexcept { return a + b * -1; }
 
 namespace detail {
@@ -85,7 +86,7 @@ inline Position masked(const Position& p) noexcept { return detail::with_rule(p,
 /// One for each axis of an array.
 using Positions = detail::Few<Position, 6>;
 
-/// How an element meets what is in its place already.
+/// How an element x meets y, what is in its place already: the larger one is maximum(x, y), so a NaN stays, and of +0 and −0 y.
 enum class Combine : std::uint8_t { assign, add, multiply, maximum, minimum };
 
 /// What is carried along the axis of a scan.
@@ -156,7 +157,8 @@ public:
     void own() noexcept { owned = true; }
     /// Places i of a larger array in an operand that is broadcast to it.
     Positions broadcast(const Positions& i, std::size_t operand) const;
-    /// Axes that the write does not mention are folded: elements are combined, from the monoid's neutral element on.
+    /// Axes that the write does not mention are folded: elements are combined, from the monoid's neutral element on. The shape
+    /// follows, so a fold is a write of its own, and no place is an element of an operand.
     void fold(const Positions& write, Combine how);
     /// The axis is scanned.
     void scan(const Position& axis, Scan what, bool reverse = false);
@@ -174,8 +176,9 @@ public:
     void put(double number);
     /// What a recurrence multiplies by.
     void coefficient(std::size_t operand, const Positions& at, double outside = 0);
-    /// Elements that meet are added; for places that several of them may have.
-    void adding() noexcept { how_ = Combine::add; }
+    /// How the elements of the next reads meet what is there: a number or an operand that was written first, and each other.
+    void combining(Combine how);
+    void adding() { combining(Combine::add); }
 
     // What they have become.
 
@@ -219,6 +222,11 @@ public:
 
 private:
     void read_as(std::size_t operand, const Positions& at, double outside, bool minus);
+    /// One more write, into a result that begins so.
+    void write_as(const Positions& at, const Shape& shape, Start start, double with, std::size_t operand);
+    /// The extents that hold all of these places.
+    void extents_of(const Positions& at, Shape& of) const;
+    void check_meeting(std::string_view name, const Site& at) const;
     void take_givens(const Index& inner, const std::uint8_t* numbers);
     /// What an error is about: "read 1 of operand 0".
     struct Part {

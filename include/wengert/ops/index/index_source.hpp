@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "index.hpp"
 #include "../../base/separate.hpp"
@@ -117,41 +118,60 @@ WENGERT_INLINE Position Index::element(std::size_t operand, const Positions& at,
     return p;
 }
 
-WENGERT_INLINE void Index::write(const Positions& at)
+WENGERT_INLINE void Index::write_as(const Positions& at, const Shape& shape, Start begin, double with,
+                                    std::size_t operand)
 {
     if (write_count == most_reads) throw ShapeError("more than three writes");
+    const auto first = static_cast<std::uint8_t>(operand);
+    if (write_count > 0 && (neutral || start != begin || base != first || !(result == shape) ||
+                            std::memcmp(&fill, &with, sizeof with) != 0))
+        throw ShapeError(
+            "write " + std::to_string(write_count) +
+            " says anew what the result begins with: all writes say the same, and fold() is the only one. "
+            "Elements that meet what is there: combining(Combine::maximum), say, before they are read");
     writes[write_count++] = at;
-    result.resize(at.size());
+    result = shape;
+    start = begin;
+    fill = with;
+    base = first;
+}
+WENGERT_INLINE void Index::extents_of(const Positions& at, Shape& of) const
+{
+    of.resize(at.size());
     for (std::size_t d = 0; d < at.size(); ++d) {
         if (at.data()[d].is_axis()) {
-            result.data()[d] = extents.data()[at.data()[d].axis[0]];
+            of.data()[d] = extents.data()[at.data()[d].axis[0]];
             continue;
         }
         std::int64_t least, most;
         bool empty = false;
         for (std::size_t t = 0; t < at[d].terms; ++t) empty = empty || extents[at[d].axis[t]] == 0;
         if (!detail::range_of(at[d], extents, least, most)) throw ShapeError("too many elements");
-        result[d] = empty ? 0 : most + 1;
+        of[d] = empty ? 0 : most + 1;
     }
+}
+WENGERT_INLINE void Index::write(const Positions& at)
+{
+    if (write_count == 0) {  // of most programs the only one
+        extents_of(at, result);
+        writes[write_count++] = at;
+        return;
+    }
+    Shape all;
+    extents_of(at, all);
+    write_as(at, all, Start::nothing, 0, 0);
 }
 WENGERT_INLINE void Index::write(const Positions& at, const Shape& to, double with)
 {
-    if (write_count == most_reads) throw ShapeError("more than three writes");
-    writes[write_count++] = at;
-    result = to;
-    start = Start::fill;
-    fill = with;
+    write_as(at, to, Start::fill, with, 0);
 }
 WENGERT_INLINE void Index::write_into(const Positions& at, std::size_t operand)
 {
-    write(at, shape(operand));
-    start = Start::operand;
-    base = static_cast<std::uint8_t>(operand);
+    write_as(at, shape(operand), Start::operand, 0, operand);
 }
 WENGERT_INLINE void Index::write_part(const Positions& at, const Shape& to)
 {
-    write(at, to);
-    start = Start::nothing;
+    write_as(at, to, Start::nothing, 0, 0);
     partial = true;
 }
 WENGERT_INLINE void Index::arrange(const Shape& to)
@@ -176,15 +196,29 @@ WENGERT_INLINE Positions Index::broadcast(const Positions& i, std::size_t operan
 }
 WENGERT_INLINE void Index::fold(const Positions& at, Combine how)
 {
-    write(at);
-    const Shape to = result;
-    --write_count;
-    write(at, to,
-          how == Combine::multiply  ? 1
-          : how == Combine::maximum ? -HUGE_VAL
-          : how == Combine::minimum ? HUGE_VAL
-                                    : 0);
+    if (how == Combine::assign)
+        throw ShapeError("a fold combines elements: by add, multiply, maximum or minimum");
+    for (const Position& p : at)
+        if (p.given)
+            throw ShapeError("a fold goes to axes, not to places that are elements of an operand: write(at, "
+                             "shape, fill) or "
+                             "write_into(at, operand), and combining() before the read");
+    neutral = false;
+    Shape to;
+    extents_of(at, to);
+    write_as(at, to, Start::fill,
+             how == Combine::multiply  ? 1
+             : how == Combine::maximum ? -HUGE_VAL
+             : how == Combine::minimum ? HUGE_VAL
+                                       : 0,
+             0);
     neutral = true;
+    how_ = how;
+}
+WENGERT_INLINE void Index::combining(Combine how)
+{
+    if (neutral && how != how_)
+        throw ShapeError("a fold has said how its elements are combined: write(at, shape, fill) instead");
     how_ = how;
 }
 WENGERT_INLINE void Index::scan(const Position& axis, Scan what, bool from_end)
@@ -311,12 +345,29 @@ WENGERT_INLINE void Index::check(std::string_view name, const Site& at) const
             if (!p.plain())
                 fail<ShapeError>(name, "index " + std::to_string(k) + ": its own position has a rule", at);
     }
+    check_meeting(name, at);
     const bool scans = scanned != Scan::none;
     if (scans && (read_count != 1 || reads[0].operand == no_operand ||
                   reads[0].how != (start == Start::nothing ? Combine::assign : Combine::add)))
         fail<ShapeError>(name, "a scan has one read, which is assigned or added", at);
     if ((scanned == Scan::recurrence) != has_factor)
         fail<ShapeError>(name, "a recurrence, and nothing else, has a coefficient", at);
+}
+/// What is not assigned meets an element that is there, and the sign of what is read is that of a sum.
+WENGERT_INLINE void Index::check_meeting(std::string_view name, const Site& at) const
+{
+    if (read_count > 0 && start == Start::nothing && reads[0].how != Combine::assign)
+        fail<ShapeError>(name,
+                         "read 0 meets what is there, and nothing is: say write(at, shape, fill), "
+                         "write_into(at, operand) or fold(at, how)",
+                         at);
+    for (std::size_t r = 0; r < read_count; ++r)
+        if (reads[r].minus && reads[r].how != Combine::assign && reads[r].how != Combine::add)
+            fail<ShapeError>(name,
+                             text_of({"read", r}) +
+                                 ": what is subtracted is assigned or added, not multiplied or compared; "
+                                 "negate the operand first",
+                             at);
 }
 WENGERT_INLINE std::string Index::text_of(const Part& part)
 {

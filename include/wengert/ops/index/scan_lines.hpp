@@ -26,8 +26,9 @@ template <class T> T rounded_product(T a, T b)
     return p;
 }
 
-template <class T> T greater(T a, T b) { return a == a && (b > a || b != b) ? b : a; }
-template <class T> T lesser(T a, T b) { return a == a && (b < a || b != b) ? b : a; }
+// maximum(b, a) and minimum(b, a), as generated text has them: of two NaNs the later one stays.
+template <class T> T greater(T a, T b) { return b > a || b != b ? b : a; }
+template <class T> T lesser(T a, T b) { return b < a || b != b ? b : a; }
 
 // What becomes of y where x comes.
 struct PutAssigned {
