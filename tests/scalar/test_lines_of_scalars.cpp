@@ -3,6 +3,7 @@
 
 #include <wengert/graph/control.hpp>
 #include <wengert/graph/freeze.hpp>
+#include <wengert/ops/creation.hpp>
 #include <wengert/ops/math.hpp>
 #include <wengert/scalar.hpp>
 

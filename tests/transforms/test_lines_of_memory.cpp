@@ -5,6 +5,7 @@
 #include <map>
 
 #include <wengert/ops/cast.hpp>
+#include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/math.hpp>
 #include <wengert/ops/matmul.hpp>

@@ -273,7 +273,7 @@ public:
     ScalarMark enter_number(double value)
     {
         reserve(1);
-        if (!steady_) settle(number_for(*open_, static_cast<std::uint8_t>(levels >> 40)));
+        if (!steady_ && open_) settle(number_for(*open_, static_cast<std::uint8_t>(levels >> 40)));
         const ScalarMark made = append(ScalarOp::input, ScalarForm::unary, 0, value);
         if (!steady_) settle(nothing);
         return made;
