@@ -11,6 +11,8 @@ LAYERS = ["base", "kernels", "array", "tape", "ops", "devices", "transforms", "g
 TOP = len(LAYERS)  # headers directly in wengert/
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 KERNEL_ONLY = re.compile(r"^(xsimd/|cblas|lapacke)")
+REGISTERS = re.compile(r"^(xsimd/|immintrin)")  # where g++'s warnings of them are off
+REGISTER_HEADER = "kernels/cpu/simd.hpp"
 
 
 def rank(path):
@@ -78,6 +80,8 @@ def problems(root):
                 found.append(f"{path}: includes {other}, which is above it")
         if not path.startswith(("kernels/", "cuda/")):
             found += [f"{path}: names {f}, which only kernels/ may" for f in foreign if KERNEL_ONLY.match(f)]
+        if path != REGISTER_HEADER:
+            found += [f"{path}: names {f}, which only {REGISTER_HEADER} may" for f in foreign if REGISTERS.match(f)]
     return found + circles(graph), len(graph)
 
 
@@ -88,11 +92,12 @@ def self_test():
         "circle": {"kernels/a.hpp": '#include "cpu/b.hpp"', "kernels/cpu/b.hpp": "#include <wengert/kernels/a.hpp>"},
         "reaches": {"wengert.hpp": '#include "x.hpp"', "x.hpp": '#include "cuda/c.hpp"', "cuda/c.hpp": ""},
         "only kernels": {"array/a.hpp": "#include <cblas.h>"},
+        "which only kernels/cpu/simd.hpp": {"kernels/cpu/a.hpp": "#include <immintrin.h>"},
         "no layer": {"misc/a.hpp": ""},
         "not exist": {"base/a.hpp": '#include "b.hpp"'},
         "": {"base/a.hpp": '#include "b.hpp"', "base/b.hpp": '#include "a.hpp"',
              "array/b.hpp": "#include <wengert/base/a.hpp>\n#include <wengert/version.hpp>",
-             "version.hpp": "", "kernels/k.hpp": "#include <xsimd/xsimd.hpp>"},
+             "version.hpp": "", "kernels/cpu/simd.hpp": "#include <xsimd/xsimd.hpp>"},
     }
     failed = 0
     for wanted, files in cases.items():

@@ -1,11 +1,14 @@
 // Every allocation fails once, in programs that freeze, loop, checkpoint, hook and read files: operator new's and the pool's.
 // After each failure the thread is as it was, nothing has leaked, and the same program gives its result.
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
 #include <new>
 #include <string>
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <wengert/graph/control.hpp>
@@ -50,6 +53,18 @@ void* allocate(std::size_t bytes, std::size_t alignment = 0) noexcept
 void* or_throw(void* p) { return p ? p : throw std::bad_alloc(); }
 
 }  // namespace
+
+/// The C library's own memory for a file may be what is missing.
+extern "C" std::FILE* fopen(const char* name, const char* mode)
+{
+    if (fails()) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    using Open = std::FILE* (*)(const char*, const char*);
+    static const auto open = reinterpret_cast<Open>(dlsym(RTLD_NEXT, "fopen"));
+    return open(name, mode);
+}
 
 void* operator new(std::size_t bytes) { return or_throw(allocate(bytes)); }
 void* operator new[](std::size_t bytes) { return or_throw(allocate(bytes)); }
@@ -325,6 +340,15 @@ void files()
         wg::save_npz(path, both);
         const auto back = wg::load_npz(path, both);
         return sum(back.first).item() + sum(back.second).item();
+    });
+    under_fire("npz by name", [&] {
+        const auto back = wg::load_npz<double>(path);
+        return sum(back.begin()->second).item() + static_cast<double>(back.size());
+    });
+    CHECK(::unlink(path.c_str()) == 0);
+    under_fire("npy", [&] {
+        wg::save_npy(path, both.second);
+        return sum(wg::load_npy<double>(path)).item();
     });
     CHECK(::unlink(path.c_str()) == 0);
     CHECK(::rmdir(folder) == 0);  // no temporary file is left

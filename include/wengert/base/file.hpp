@@ -25,6 +25,14 @@ using Handle = std::unique_ptr<std::FILE, Close>;
 {
     throw Error("[file] '" + path + "': " + what);
 }
+/// The same of what the system has just refused, for want of memory or for another reason.
+[[noreturn]] inline void fail_by_system(const std::string& path, const std::string& what)
+{
+    const int reason = errno;
+    const std::string text = "[file] '" + path + "': " + what + ": " + std::strerror(reason);
+    if (reason == ENOMEM) throw MemoryError(text);
+    throw Error(text);
+}
 
 /// Bytes for a whole file. Throws MemoryError rather than fill a machine's memory: a sparse file claims any size.
 inline std::vector<std::byte> room_for(const std::string& path, std::size_t bytes)
@@ -42,10 +50,9 @@ inline std::vector<std::byte> room_for(const std::string& path, std::size_t byte
 inline std::vector<std::byte> read(const std::string& path)
 {
     const Handle f(std::fopen(path.c_str(), "rb"));
-    if (!f) fail(path, std::string("cannot open for reading: ") + std::strerror(errno));
+    if (!f) fail_by_system(path, "cannot open for reading");
     // A folder opens, and its size is nonsense; only reading tells.
-    if (std::fgetc(f.get()) == EOF && std::ferror(f.get()))
-        fail(path, std::string("cannot read: ") + std::strerror(errno));
+    if (std::fgetc(f.get()) == EOF && std::ferror(f.get())) fail_by_system(path, "cannot read");
     const long size = std::fseek(f.get(), 0, SEEK_END) == 0 ? std::ftell(f.get()) : -1;
     if (size < 0 || std::fseek(f.get(), 0, SEEK_SET) != 0) fail(path, "cannot read: not an ordinary file");
     std::vector<std::byte> bytes = room_for(path, static_cast<std::size_t>(size));
@@ -79,7 +86,7 @@ public:
             file_.reset(std::fopen(partial_.c_str(), "wbx"));
             if (!file_ && errno != EEXIST) break;
         }
-        if (!file_) fail(path_, std::string("cannot create ") + partial_ + ": " + std::strerror(errno));
+        if (!file_) fail_by_system(path_, "cannot create " + partial_);
     }
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
@@ -93,16 +100,15 @@ public:
     void write(const void* data, std::size_t bytes)
     {
         if (bytes > 0 && std::fwrite(data, 1, bytes, file_.get()) != bytes)
-            fail(path_, std::string("cannot write: ") + std::strerror(errno));
+            fail_by_system(path_, "cannot write");
     }
     void write(const std::string& text) { write(text.data(), text.size()); }
 
     void commit()
     {
-        if (std::fclose(file_.release()) != 0)
-            fail(path_, std::string("cannot write: ") + std::strerror(errno));
+        if (std::fclose(file_.release()) != 0) fail_by_system(path_, "cannot write");
         if (std::rename(partial_.c_str(), path_.c_str()) != 0)
-            fail(path_, std::string("cannot rename ") + partial_ + ": " + std::strerror(errno));
+            fail_by_system(path_, "cannot rename " + partial_);
         committed_ = true;
     }
 

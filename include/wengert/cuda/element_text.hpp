@@ -169,8 +169,8 @@ protected:
         std::string x = literal_text(r.fill, n.dtype);
         if (r.operand != Index::no_operand) {
             const ValueId v = in[r.operand];
-            const auto given = [&](const Index::Given& g, std::int64_t n) {
-                return given_at(p, g, n, in, axis, found);
+            const auto given = [&](const Index::Given& g, std::int64_t extent) {
+                return given_at(p, g, extent, in, axis, found);
             };
             const Names from = places_.positions(p, r.at, g_.node(v).shape, axis, given, found);
             const std::string outside = x;

@@ -1,6 +1,7 @@
 // New tensors by shape and rule, copies, comparison.
 #pragma once
 
+#include "../base/located.hpp"
 #include "structural.hpp"
 
 namespace wengert {
@@ -23,28 +24,52 @@ struct Copy {
     }
 };
 
+namespace detail {
+
+/// The tensor of a block that make() gives on the host, where the device's new tensors go.
+template <class T, class Device, class Make>
+Tensor<T, Device> new_tensor(std::string_view name, const Site& at, const Make& make)
+{
+    return Tensor<T, Device>(AnyTensor{located(name, at, [&] { return made<Device>(make()); }), {}});
+}
+/// The same of one that lies where it is to be.
+template <class T, class Device, class Make>
+Tensor<T, Device> beside(std::string_view name, const Site& at, const Make& make)
+{
+    return Tensor<T, Device>(AnyTensor{located(name, at, make), {}});
+}
+template <class T, class Device>
+Tensor<T, Device> full_named(std::string_view name, const Shape& shape, T value, const Site& at)
+{
+    check_shape(name, shape, at);
+    return new_tensor<T, Device>(name, at, [&] {
+        auto out = make_block(dtype_of<T>(), shape);
+        std::fill_n(out->template as<T>(), out->count, value);
+        return out;
+    });
+}
+
+}  // namespace detail
+
 /// Every element `value`. Throws ShapeError for a negative extent.
 template <class T, class Device = cpu>
 Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value,
                        Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    check_shape("full", shape, at);
-    auto out = make_block(dtype_of<T>(), shape);
-    std::fill_n(out->template as<T>(), out->count, value);
-    return Tensor<T, Device>(AnyTensor{detail::made<Device>(std::move(out)), {}});
+    return detail::full_named<T, Device>("full", shape, value, at);
 }
 /// Every element 0.
 template <class T, class Device = cpu>
 Tensor<T, Device> zeros(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     check_shape("zeros", shape, at);
-    return Tensor<T, Device>(AnyTensor{detail::made<Device>(zeros_block(dtype_of<T>(), shape)), {}});
+    return detail::new_tensor<T, Device>("zeros", at, [&] { return zeros_block(dtype_of<T>(), shape); });
 }
 /// Every element 1.
 template <class T, class Device = cpu>
 Tensor<T, Device> ones(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return full<T, Device>(shape, T(1), at);
+    return detail::full_named<T, Device>("ones", shape, T(1), at);
 }
 
 /// Shape and dtype of x; not recorded.
@@ -52,22 +77,23 @@ template <class T, class Device>
 Tensor<T, Device> full_like(const Tensor<T, Device>& x, std::type_identity_t<T> value,
                             Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return Tensor<T, Device>(
-        AnyTensor{full_beside<T>(*x.any("full_like", at).value, x.shape("full_like", at), value), {}});
+    const Block& b = *x.any("full_like", at).value;
+    return detail::beside<T, Device>("full_like", at, [&] { return full_beside<T>(b, b.shape, value); });
 }
 /// Zeros of the shape and dtype of x.
 template <class T, class Device>
 Tensor<T, Device> zeros_like(const Tensor<T, Device>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return Tensor<T, Device>(AnyTensor{
-        zeros_beside(*x.any("zeros_like", at).value, dtype_of<T>(), x.shape("zeros_like", at)), {}});
+    const Block& b = *x.any("zeros_like", at).value;
+    return detail::beside<T, Device>("zeros_like", at,
+                                     [&] { return zeros_beside(b, dtype_of<T>(), b.shape); });
 }
 /// Ones of the shape and dtype of x.
 template <class T, class Device>
 Tensor<T, Device> ones_like(const Tensor<T, Device>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return Tensor<T, Device>(
-        AnyTensor{full_beside<T>(*x.any("ones_like", at).value, x.shape("ones_like", at), T(1)), {}});
+    const Block& b = *x.any("ones_like", at).value;
+    return detail::beside<T, Device>("ones_like", at, [&] { return full_beside<T>(b, b.shape, T(1)); });
 }
 
 /// The unit matrix, shape (rows, columns); a square one without `columns`.
@@ -77,11 +103,13 @@ Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1,
 {
     if (columns < 0) columns = rows;
     const Shape shape{rows, columns};
-    check_shape("zeros", shape, at);
-    auto out = zeros_block(dtype_of<T>(), shape);
-    T* x = out->template as<T>();
-    for (std::int64_t i = 0; i < std::min(rows, columns); ++i) x[i * columns + i] = T(1);
-    return Tensor<T, Device>(AnyTensor{detail::made<Device>(std::move(out)), {}});
+    check_shape("eye", shape, at);
+    return detail::new_tensor<T, Device>("eye", at, [&] {
+        auto out = zeros_block(dtype_of<T>(), shape);
+        T* x = out->template as<T>();
+        for (std::int64_t i = 0; i < std::min(rows, columns); ++i) x[i * columns + i] = T(1);
+        return out;
+    });
 }
 
 namespace detail {
@@ -128,14 +156,16 @@ Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> 
 {
     const Shape shape{detail::arange_length<T>(start, stop, step, at)};
     check_shape("arange", shape, at);
-    auto out = make_block(dtype_of<T>(), shape);
-    T* x = out->template as<T>();
-    for (std::size_t i = 0; i < out->count; ++i)
-        if constexpr (Wrapping<T>)
-            x[i] = wrapping_add(start, wrapping_multiply(static_cast<T>(i), step));
-        else
-            x[i] = detail::stepped(start, static_cast<T>(i), step);
-    return Tensor<T, Device>(AnyTensor{detail::made<Device>(std::move(out)), {}});
+    return detail::new_tensor<T, Device>("arange", at, [&] {
+        auto out = make_block(dtype_of<T>(), shape);
+        T* x = out->template as<T>();
+        for (std::size_t i = 0; i < out->count; ++i)
+            if constexpr (Wrapping<T>)
+                x[i] = wrapping_add(start, wrapping_multiply(static_cast<T>(i), step));
+            else
+                x[i] = detail::stepped(start, static_cast<T>(i), step);
+        return out;
+    });
 }
 /// 0, 1, … up to, but without, stop.
 template <class T, class Device = cpu>
@@ -152,12 +182,14 @@ Tensor<T, Device> linspace(std::type_identity_t<T> first, std::type_identity_t<T
 {
     const Shape shape{n};
     check_shape("linspace", shape, at);
-    auto out = make_block(dtype_of<T>(), shape);
-    T* x = out->template as<T>();
-    const T step = n > 1 ? (last - first) / static_cast<T>(n - 1) : T(0);
-    for (std::int64_t i = 0; i < n; ++i)
-        x[i] = n > 1 && i == n - 1 ? last : detail::stepped(first, static_cast<T>(i), step);
-    return Tensor<T, Device>(AnyTensor{detail::made<Device>(std::move(out)), {}});
+    return detail::new_tensor<T, Device>("linspace", at, [&] {
+        auto out = make_block(dtype_of<T>(), shape);
+        T* x = out->template as<T>();
+        const T step = n > 1 ? (last - first) / static_cast<T>(n - 1) : T(0);
+        for (std::int64_t i = 0; i < n; ++i)
+            x[i] = n > 1 && i == n - 1 ? last : detail::stepped(first, static_cast<T>(i), step);
+        return out;
+    });
 }
 
 /// x in row-major order in memory of its own, recorded.

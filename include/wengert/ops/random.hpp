@@ -5,6 +5,7 @@
 #pragma once
 
 #include "../base/key.hpp"
+#include "../base/located.hpp"
 #include "../kernels/cpu/random.hpp"
 #include "structural.hpp"
 
@@ -204,7 +205,7 @@ template <class T, class Device, class Fill> Tensor<T, Device> draw(Fill fill, c
 {
     const Draw<Fill> op{std::move(fill)};
     [[maybe_unused]] const NewOn<Device> there;
-    Ref<Block> out = op.template drawn<T>(key, at);
+    Ref<Block> out = located(Fill::name, at, [&] { return op.template drawn<T>(key, at); });
     if (Recorder* r = recorder(); r && key.origin != 0) [[unlikely]]
         if (const Ref<Block> k = r->key(key.origin)) note_drawn<Draw<Fill>, T>(*r, op, k, *out, at);
     return Tensor<T, Device>(AnyTensor{std::move(out), {}});

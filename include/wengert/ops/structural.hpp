@@ -173,8 +173,14 @@ template <class Op, class Out, class... In, class D>
 Tensor<Out, D> apply(const Op& op, const Site& at, const Tensor<In, D>&... x)
 {
     const AnyTensor* const in[] = {&x.any(Op::name, at)...};
-    return Tensor<Out, D>(record(detail::structural_of<Op, Out, In...>(), in, sizeof...(In),
-                                 detail::value_of<Op, Out>(op, at, x...), &op, at));
+    Ref<Block> y;
+    try {
+        y = detail::value_of<Op, Out>(op, at, x...);
+    } catch (const MemoryError& e) {
+        detail::refuse_memory(Op::name, e, at);
+    }
+    return Tensor<Out, D>(
+        record(detail::structural_of<Op, Out, In...>(), in, sizeof...(In), std::move(y), &op, at));
 }
 
 }  // namespace wengert

@@ -96,8 +96,15 @@ Tensor<T, D> apply_variadic(const Op& op, const Site& at, const AnyTensor* const
     const Primitive& p = variadic_primitive<Op, xsimd::default_arch, T>;
     unsigned device = 0;
     for (std::size_t i = 0; i < n; ++i) device |= in[i]->value->access.device;
-    if (device == 0) [[likely]]
-        return Tensor<T, D>(record(p, in, n, op.template value<T>(in, n), &op, at));
+    if (device == 0) [[likely]] {
+        Ref<Block> y;
+        try {
+            y = op.template value<T>(in, n);
+        } catch (const MemoryError& e) {
+            detail::refuse_memory(Op::name, e, at);
+        }
+        return Tensor<T, D>(record(p, in, n, std::move(y), &op, at));
+    }
     std::vector<Ref<Block>> blocks(n);
     for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value;
     return Tensor<T, D>(

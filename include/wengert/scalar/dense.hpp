@@ -81,7 +81,8 @@ private:
 /// Places of y's reals from `first` on, 0 for others; false where f did more than operations on x's reals at this level alone.
 template <class T, class Y>
 bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, const Y& y,
-                std::uint32_t first, std::vector<std::uint32_t>& places)
+                std::uint32_t first, std::vector<std::uint32_t>& places, std::string_view transform,
+                const Site& at)
 {
     if (!tape.extension || recorder() || tape.allow_nan) return false;
     const auto& stream = static_cast<const ScalarStream&>(*tape.extension);
@@ -95,7 +96,7 @@ bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, 
     tree::for_each(
         [&](const Real<T>& r) {
             const bool depends =
-                stream.dependence(r.mark(), "jacobian") != 0 && stream.is_from(first, r.mark());
+                stream.dependence(r.mark(), transform, at) != 0 && stream.is_from(first, r.mark());
             places.push_back(depends ? r.mark().index() : 0);
         },
         y);
@@ -116,7 +117,7 @@ bool with_operations(F& f, const X& x, const Tensor<T>& flat, std::string_view t
     const std::uint32_t first = reals_in<T>(const_cast<X&>(arguments))[0]->mark().index();
     const auto y = call_with(f, arguments, at);
     std::vector<std::uint32_t> places;
-    if (!only_reals<T>(tape, scope, variable.any(), y, first, places)) return false;
+    if (!only_reals<T>(tape, scope, variable.any(), y, first, places, transform, at)) return false;
     use(ScalarStream::of(tape), first, places, y);
     report_lost(tape, scope.level(), transform, at, flattened<T>(y, at));
     return true;

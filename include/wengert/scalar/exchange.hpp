@@ -13,7 +13,9 @@ namespace wengert {
 namespace detail {
 
 template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Site& at);
-template <class T> AnyTensor gathered(const Real<T>* x, std::size_t n, const Shape& shape, const Site& at);
+template <class T>
+AnyTensor gathered(const Real<T>* x, std::size_t n, const Shape& shape, const Site& at,
+                   std::string_view name = "stack");
 
 /// The tangents of a tensor's elements, which are the entries from `first` on.
 template <class T>
@@ -153,8 +155,10 @@ void push_gathered(Tape& tape, ScalarStream& s, const Places& places, Node& node
 /// A tensor that is being made from reals, one after another.
 template <class T> class Gathering {
 public:
-    Gathering(const Shape& shape, const Site& at)
-        : out_{make_block(dtype_of<T>(), shape), {}}, values_(out_.value->template as<T>()), at_(at)
+    /// `name`: of what the user called, for errors.
+    Gathering(const Shape& shape, const Site& at, std::string_view name)
+        : out_{make_block(dtype_of<T>(), shape), {}}, values_(out_.value->template as<T>()), at_(at),
+          name_(name)
     {}
     [[gnu::always_inline]] void add(const Real<T>& x)
     {
@@ -200,8 +204,8 @@ private:
         kept_ = 0;
         Tape& tape = Tape::current();
         if (tape.active == 0) return ScalarStream::tell(x.mark());
-        ScalarStream& s = stream_of(tape, "stack");
-        const std::uint64_t own = s.dependence(x.mark(), "stack");
+        ScalarStream& s = stream_of(tape, name_, at_);
+        const std::uint64_t own = s.dependence(x.mark(), name_, at_);
         mask_ |= own;
         if (own == 0) return;
         const ScalarMark m = s.place(x.mark(), static_cast<double>(x.plain()));
@@ -218,6 +222,7 @@ private:
     AnyTensor out_;
     T* values_;
     Site at_;
+    std::string_view name_;
     Places places_;
     std::size_t count_ = 0;
     std::uint32_t known_ = ScalarCursor::nothing;  ///< a stretch's number,
@@ -226,9 +231,10 @@ private:
     std::vector<Node*> from_;  ///< the nodes of their stretches
 };
 
-template <class T> AnyTensor gathered(const Real<T>* x, std::size_t n, const Shape& shape, const Site& at)
+template <class T>
+AnyTensor gathered(const Real<T>* x, std::size_t n, const Shape& shape, const Site& at, std::string_view name)
 {
-    Gathering<T> all(shape, at);
+    Gathering<T> all(shape, at, name);
     for (std::size_t k = 0; k < n; ++k) all.add(x[k]);
     return all.made();
 }
@@ -271,7 +277,7 @@ auto stack(const Range& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 template <std::floating_point T>
 Tensor<T> tensor(const Real<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return Tensor<T>(detail::gathered(&x, 1, Shape(), at));
+    return Tensor<T>(detail::gathered(&x, 1, Shape(), at, "tensor"));
 }
 /// The only element of a tensor. Throws ShapeError where there is not exactly one.
 template <std::floating_point T, class D>

@@ -116,7 +116,7 @@ private:
         }
         Result out;
         const WayRun recorded = recorded_run<T>(
-            "freeze", std::span<const T>(values), most_operations,
+            "freeze", std::span<const T>(values), most_operations, at,
             [&](const std::vector<Real<T>>& in, WayRun& r) {
                 std::size_t next = 0;
                 auto x = std::apply(

@@ -31,7 +31,7 @@ template <class F> class Frozen;
 template <class T> struct CellFunction {
     const void* function;
     bool captures;  ///< has it more than its arguments to go by?
-    WayRun (*run)(const void* function, const T* cell, std::size_t most_operations);
+    WayRun (*run)(const void* function, const T* cell, std::size_t most_operations, const Site& at);
     std::vector<Tensor<T>> (*each)(const void* function, const std::vector<Tensor<T>>& in, const Shape& shape,
                                    const Site& at);
 };
@@ -146,16 +146,21 @@ public:
                                       const Site& at)
     {
         const Shape shape = shape_of_cells(in, at);
-        if (f.captures) forget_what_changed(f);
+        if (f.captures) forget_what_changed(f, at);
         if (Recorder* r =
                 recorder()) {  // a graph has the ways that its cells go; more may be known the next time
             r->by_value();
-            explore(f, in, shape);
+            explore(f, in, shape, at);
         }
         const auto run = [&](const std::shared_ptr<const Way>& ways) {
             return run_ways(ways, in, shape, at);
         };
-        std::vector<Tensor<T>> out = on_ways(f, in, shape, run);
+        std::vector<Tensor<T>> out;
+        try {
+            out = on_ways(f, in, shape, at, run);
+        } catch (const NumericError& e) {
+            refuse_birth(f, in, shape, at, e);
+        }
         if (out.empty()) out = f.each(f.function, in, shape, at);
         for (auto& y : out) y = broadcast_to(y, shape, at);
         return out;
@@ -187,14 +192,14 @@ private:
     /// as an array's element than by itself: functions differ in the last bits.
     template <class Run>
     std::vector<Tensor<T>> on_ways(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
-                                   const Shape& shape, const Run& run)
+                                   const Shape& shape, const Site& at, const Run& run)
     {
-        if (!known()) meet(f, in, shape, 0, {});
+        if (!known()) meet(f, in, shape, at, 0, {});
         while (const std::shared_ptr<const Way> ways = known()) {
             try {
                 return run(ways);
             } catch (const UnmetWay& unmet) {
-                if (!meet(f, in, shape, unmet.cell, ways)) return {};
+                if (!meet(f, in, shape, at, unmet.cell, ways)) return {};
             }
         }
         return {};
@@ -207,6 +212,8 @@ private:
     std::vector<Tensor<T>> run_ways(const std::shared_ptr<const Way>& ways, const std::vector<Tensor<T>>& in,
                                     const Shape& shape, const Site& at)
     {
+        Site& line = Tape::current().site_override;  // operations on arrays are the call's
+        const Restore<Site> user(line, line.line ? line : at);
         if constexpr (compiles)
             if (!recorder()) return graphs_of(ways)(in, at);
         return WayTensors<T>(in, shape).run(*ways);
@@ -217,7 +224,7 @@ private:
         return graphs_.of(ways, options_);
     }
     /// What a function refers to may be another value than before: one cell of each way tells. Then nothing has been met.
-    void forget_what_changed(const CellFunction<T>& f)
+    void forget_what_changed(const CellFunction<T>& f, const Site& at)
     {
         std::vector<Met> met;
         {
@@ -226,7 +233,7 @@ private:
             met = met_;
         }
         const auto is_other = [&](const Met& m) {
-            return !same_run(m.run, f.run(f.function, m.cell.data(), options_.most_operations));
+            return !same_run(m.run, f.run(f.function, m.cell.data(), options_.most_operations, at));
         };
         if (std::none_of(met.begin(), met.end(), is_other)) return;
         const std::lock_guard lock(mutex_);
@@ -235,33 +242,54 @@ private:
         count_ = operations_ = 0;
     }
     /// Meets all ways that these cells go, unseen by the trace that is being made.
-    void explore(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape)
+    void explore(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape,
+                 const Site& at)
     {
         const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
         const NoGrad off;
         std::vector<Tensor<T>> values;
         for (const auto& x : in) values.push_back(Tensor<T>(AnyTensor{x.any().value, {}}));
-        on_ways(f, values, shape, [&](const auto& ways) { return WayTensors<T>(values, shape).run(*ways); });
+        on_ways(f, values, shape, at,
+                [&](const auto& ways) { return WayTensors<T>(values, shape).run(*ways); });
     }
-    /// Records the way of one cell; an array without cells has ones. False where it is one of `known`.
-    bool meet(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape,
+    /// The numbers of a cell; an array without cells has ones.
+    static std::vector<T> numbers_of(const std::vector<Tensor<T>>& in, const Shape& shape, std::size_t cell)
+    {
+        const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+        std::vector<T> values;
+        for (const auto& t : in) {
+            const Tensor<T> x(AnyTensor{t.any().value, {}});
+            const Ref<Block> b = readable(broadcast_to(x, shape).any().value);
+            values.push_back(b->count ? b->template as<T>()[cell] : T(1));
+        }
+        return values;
+    }
+    /// AnomalyMode has met a NaN in the arrays: its cell, and the line in the function where that cell has it. In a catch block.
+    [[noreturn]] void refuse_birth(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
+                                   const Shape& shape, const Site& at, const NumericError& e) const
+    {
+        constexpr std::size_t most_cells = 10'000;  // each is run once
+        for (std::size_t c = 0; c < std::min(most_cells, element_count(shape)); ++c) try {
+                f.run(f.function, numbers_of(in, shape, c).data(), options_.most_operations, at);
+            } catch (const NumericError& born) {
+                throw NumericError(std::string(e.what()) + "; cell " + std::to_string(c) +
+                                   " of the kernel: " + born.what());
+            }
+        throw e;
+    }
+    /// Records the way of one cell. False where it is one of `known`.
+    bool meet(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at,
               std::size_t cell, const std::shared_ptr<const Way>& known)
     {
-        std::vector<T> values;
-        {
-            const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
-            for (const auto& t : in) {
-                const Tensor<T> x(AnyTensor{t.any().value, {}});
-                const Ref<Block> b = readable(broadcast_to(x, shape).any().value);
-                values.push_back(b->count ? b->template as<T>()[cell] : T(1));
-            }
-        }
-        WayRun run = f.run(f.function, values.data(), options_.most_operations);
+        const Restore<bool> no_births(Tape::current().anomaly, false);  // arrays are looked at when they run
+        std::vector<T> values = numbers_of(in, shape, cell);
+        WayRun run = f.run(f.function, values.data(), options_.most_operations, at);
         if (known && with_run(known, run) == known) {
-            if (with_run(known, f.run(f.function, values.data(), options_.most_operations)) != known)
-                throw TapeError(
-                    "[kernel] the function does not do the same for the same numbers: it must depend on "
-                    "its arguments alone");
+            if (with_run(known, f.run(f.function, values.data(), options_.most_operations, at)) != known)
+                fail<TapeError>("kernel",
+                                "the function does not do the same for the same numbers: it must depend on "
+                                "its arguments alone",
+                                at);
             return false;
         }
         const std::lock_guard lock(mutex_);

@@ -122,7 +122,14 @@ inline Site site_of(const CallStack& s)
     if (fresh) at->second = first_of_user(lines_of(s));
     return at->second;
 }
-inline Site line_of_user() { return site_of(call_stack()); }
+/// The line of the transform's or kernel's call that runs the user's function: for errors of programs without debug information.
+inline constinit thread_local Site enclosing_call __attribute__((visibility("default")));
+
+inline Site line_of_user()
+{
+    const Site at = site_of(call_stack());
+    return at.line > 0 ? at : enclosing_call;
+}
 
 }  // namespace detail
 }  // namespace wengert

@@ -25,11 +25,13 @@ inline void ScalarStream::reserve(std::size_t more)
     void* p = some ? moved(roomy * sizeof(ScalarEntry)) : nullptr;
     if (!p && guards) detail::refuse_unrolled(in_memory);
     if (!p)
-        throw MemoryError(
-            "[scalar code] no memory for more operations: " + std::to_string(offset(end())) +
-            " are recorded, " + std::to_string(offset(end()) * sizeof(ScalarEntry) >> 20) + " MiB" +
-            (wanted > in_memory ? ", and the limit is " + std::to_string(room_.bytes) + " bytes" : "") +
-            "; checkpoint() drops those inside of a function until its derivative needs them");
+        fail<MemoryError>(
+            "scalar code",
+            "no memory for more operations: " + std::to_string(offset(end())) + " are recorded, " +
+                std::to_string(offset(end()) * sizeof(ScalarEntry) >> 20) + " MiB" +
+                (wanted > in_memory ? ", and the limit is " + std::to_string(room_.bytes) + " bytes" : "") +
+                "; checkpoint() drops those inside of a function until its derivative needs them",
+            detail::line_of_user());
     memory_ = static_cast<ScalarEntry*>(p);
     held_entries_ = roomy;
     look_at_newest();

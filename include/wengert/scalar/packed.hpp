@@ -145,7 +145,7 @@ template <class T, class X> void pack_as(const X& x, std::vector<Tensor<T>>& out
         if (t.defined()) tensors.push_back(on<cpu>(t));
     };
     if (const std::size_t n = count_reals<T>(x)) {
-        Gathering<T> reals(Shape{n}, at);
+        Gathering<T> reals(Shape{n}, at, "scalar code");
         each_of<T>(
             x, [&](const Real<T>& r) { reals.add(r); }, keep);
         out.push_back(Tensor<T>(reals.made()));

@@ -105,6 +105,8 @@ template <class X> struct Alone {
                             "f computes with tensors in between, or in checkpoints: its pattern is known "
                             "where it consists of operations on Reals",
                             at);
+        tree::for_each(  // what is none of this tape's is refused
+            [&](const Real<T>& r) { static_cast<void>(stream.dependence(r.mark(), transform, at)); }, y);
         return y;
     }
 };

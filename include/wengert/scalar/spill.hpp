@@ -25,7 +25,8 @@ public:
         std::string name = folder + "/wengert_XXXXXX";
         file_ = mkstemp(name.data());
         if (file_ < 0)
-            fail<MemoryError>("scalar code", "no file can be made in " + folder_ + " for operations", {});
+            fail<MemoryError>("scalar code", "no file can be made in " + folder_ + " for operations",
+                              line_of_user());
         unlink(name.c_str());
     }
     SpillFile(const SpillFile&) = delete;
@@ -42,10 +43,10 @@ public:
             fail<MemoryError>("scalar code",
                               "no room in " + folder_ + " for " + std::to_string(bytes >> 20) +
                                   " MiB of operations; checkpoint() drops those inside of a function",
-                              {});
+                              line_of_user());
         void* const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
         if (p == MAP_FAILED)
-            fail<MemoryError>("scalar code", "a file in " + folder_ + " cannot be mapped", {});
+            fail<MemoryError>("scalar code", "a file in " + folder_ + " cannot be mapped", line_of_user());
         if (data_) munmap(data_, bytes_);
         data_ = p;
         bytes_ = bytes;
@@ -70,7 +71,7 @@ class SpillFile {
 public:
     explicit SpillFile(const std::string&)
     {
-        throw MemoryError("[scalar code] operations cannot be kept on disk on this system");
+        fail<MemoryError>("scalar code", "operations cannot be kept on disk on this system", line_of_user());
     }
     void* grow(std::size_t) { return nullptr; }
     void rest(std::size_t, std::size_t) const noexcept {}

@@ -238,7 +238,7 @@ public:
         return kept ? detail::site_of(stacks_[made_[at].stack]) : Site{};
     }
     /// The levels that a number depends on and that record. Refuses numbers of other tapes and of levels that have ended.
-    std::uint64_t dependence(ScalarMark m, std::string_view operation) const;
+    std::uint64_t dependence(ScalarMark m, std::string_view operation, const Site& at = {}) const;
     /// The operand's place in the stream: a variable enters it where it is used.
     ScalarMark place(ScalarMark m, double value);
     /// The variable that a mark names, or null.
@@ -273,7 +273,10 @@ public:
     ScalarMark enter_number(double value)
     {
         reserve(1);
-        return append(ScalarOp::input, ScalarForm::unary, 0, value);
+        if (!steady_ && open_) settle(number_for(*open_, static_cast<std::uint8_t>(levels >> 40)));
+        const ScalarMark made = append(ScalarOp::input, ScalarForm::unary, 0, value);
+        if (!steady_) settle(nothing);
+        return made;
     }
     void take_back(std::uint32_t to) noexcept { ScalarCursor::size = to; }
     /// Where this thread has recorded last, or null.
@@ -281,7 +284,7 @@ public:
     {
         return current_ == &no_scalar_cursor ? nullptr : static_cast<ScalarStream*>(current_);
     }
-    [[noreturn]] static void refuse(std::string_view operation);
+    [[noreturn]] static void refuse(std::string_view operation, const Site& at = {});
 
 private:
     explicit ScalarStream(Tape& tape);
@@ -309,7 +312,13 @@ private:
     /// The usual case from now on: operands of this one, or none.
     void settle(std::uint32_t stretch) noexcept { usual = std::uint64_t{stretch} << 32; }
     void reserve(std::size_t more);
-    void open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more);
+    void open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more, Site line);
+    /// Of the stretch where a number was recorded, for one that goes on from it.
+    Site line_of(ScalarMark m) const noexcept
+    {
+        const ScalarStretch* const s = open_ || m.index() == 0 ? nullptr : find(m);
+        return s ? s->node->at : Site{};
+    }
     void begin_segment(std::size_t more);
     ScalarMark near(ScalarMark m, double value);
     std::uint8_t index_of(std::uint64_t mask);

@@ -154,7 +154,7 @@ inline void ScalarStream::forget(ScalarStretch& s) noexcept
     if (file_) give_up_entries();
 }
 
-inline void ScalarStream::refuse(std::string_view operation)
+inline void ScalarStream::refuse(std::string_view operation, const Site& at)
 {
     if (const ScalarStream* s = current(); s && s->moves)
         fail<TapeError>(
@@ -166,9 +166,9 @@ inline void ScalarStream::refuse(std::string_view operation)
     fail<TapeError>(
         operation,
         "an operand, a Real, was recorded by another thread, on another tape, or on a part of this "
-        "one that has ended: its transform is over, backward has used it up, or it has been "
-        "rewound; pass its value() instead",
-        detail::line_of_user());
+        "one that has ended: its transform is over, backward has used it up (with {.retain = true} it "
+        "does not), or it has been rewound; pass its value() instead",
+        at.line > 0 ? at : detail::line_of_user());
 }
 
 inline bool ScalarMoves::is_cells(const Block& b) const
@@ -196,16 +196,16 @@ inline void ScalarStream::tell(ScalarMark m)
     r->variable({token_block(), Ref<Node>(v ? v->leaf.node.get() : stretch->node)});
 }
 
-inline std::uint64_t ScalarStream::dependence(ScalarMark m, std::string_view operation) const
+inline std::uint64_t ScalarStream::dependence(ScalarMark m, std::string_view operation, const Site& at) const
 {
     if (m.index() == 0) return 0;
     if ((m.word ^ usual) >> 32 == 0) return masks_[levels >> 40];
     if (m.index() & ScalarVariable::bit) {
-        if (!const_cast<ScalarStream*>(this)->variable(m)) refuse(operation);
+        if (!const_cast<ScalarStream*>(this)->variable(m)) refuse(operation, at);
         return 1 & tape_.active;
     }
     const ScalarStretch* s = find(m);
-    if (!s) refuse(operation);
+    if (!s) refuse(operation, at);
     const std::uint64_t mask = mask_of(s->segment + m.index());
     std::uint64_t all = 0;
     for (std::uint64_t rest = mask; rest; rest &= rest - 1) {
@@ -217,7 +217,7 @@ inline std::uint64_t ScalarStream::dependence(ScalarMark m, std::string_view ope
                 operation,
                 "an operand, a Real, escaped from a transform (grad, jvp, …) that has ended; return "
                 "it from the transformed function or pass its value()",
-                detail::line_of_user());
+                at.line > 0 ? at : detail::line_of_user());
     }
     return all & tape_.active;
 }
@@ -227,7 +227,8 @@ inline std::uint8_t ScalarStream::index_of(std::uint64_t mask)
     const auto at = std::find(masks_.begin(), masks_.end(), mask);
     if (at != masks_.end()) return static_cast<std::uint8_t>(at - masks_.begin());
     if (masks_.size() == 255)
-        throw TapeError("[scalar code] more than 255 combinations of nested transforms");
+        fail<TapeError>("scalar code", "more than 255 combinations of nested transforms",
+                        detail::line_of_user());
     masks_.push_back(mask);
     return static_cast<std::uint8_t>(masks_.size() - 1);
 }
@@ -251,8 +252,8 @@ inline ScalarMark ScalarStream::mark(ScalarPlace p)
 }
 
 /// Afterwards a stretch for operations on `mask` is open, its node newer than that sequence number.
-/// There is room for so many entries then.
-inline void ScalarStream::open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more)
+/// There is room for so many entries then. `line` is the user's line of what begins here: of elements, or of where operands come from.
+inline void ScalarStream::open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more, Site line)
 {
     current_ = this;
     if (open_ && open_->node->sequence < newer_than) close();
@@ -261,7 +262,7 @@ inline void ScalarStream::open_for(std::uint64_t mask, std::uint64_t newer_than,
     else
         reserve(more);
     if (!open_) {
-        auto node = Ref<Node>::adopt(tape_.new_node(detail::scalar_primitive, 0, {}));
+        auto node = Ref<Node>::adopt(tape_.new_node(detail::scalar_primitive, 0, line));
         auto stretch = std::make_unique<ScalarStretch>();
         stretches_.reserve(stretches_.size() + 1);
         held_.push_back(node);
@@ -304,9 +305,10 @@ template <class T>
 ScalarMark ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count)
 {
     if (count >= ScalarRoom::most_in_segment)
-        throw MemoryError("[scalar code] the elements of one tensor: at most 2^31, not " +
-                          std::to_string(count));
-    open_for(mask, x.node ? x.node->sequence : 0, count);
+        fail<MemoryError>("scalar code",
+                          "the elements of one tensor: at most 2^31, not " + std::to_string(count),
+                          detail::line_of_user());
+    open_for(mask, x.node ? x.node->sequence : 0, count, x.node ? x.node->at : Site{});
     open_->entered.push_back({end(), static_cast<std::uint32_t>(count), x});
     const ScalarMark first(usual | size());
     for (std::size_t i = 0; i < count; ++i)
@@ -362,7 +364,7 @@ __attribute__((noinline, cold)) inline ScalarMark ScalarStream::note_slowly(Scal
                            tape.in_rule ? tape.site_override : detail::line_of_user());
     a = in_a ? s.place(a, x) : ScalarMark();
     b = in_b ? s.place(b, z) : ScalarMark();
-    s.open_for(in_a | in_b, 0, s.segments_.size() > 1 ? 3 : 1);
+    s.open_for(in_a | in_b, 0, s.segments_.size() > 1 ? 3 : 1, s.line_of(a.index() ? a : b));
     b = s.near(b, z);  // a's is next to the operation: what is sent back goes to a first
     a = s.near(a, x);
     const ScalarMark made = !is_pair(op)             ? s.append(op, ScalarForm::unary, a.index(), y)

@@ -9,9 +9,9 @@ namespace wengert::detail {
 template <class T> Real<T> narrowed(const Real<double>& x) { return Real<T>(x); }
 
 /// The stream of a tape that must have one, as one of its numbers is an operand.
-inline ScalarStream& stream_of(Tape& tape, std::string_view operation)
+inline ScalarStream& stream_of(Tape& tape, std::string_view operation, const Site& at = {})
 {
-    if (!tape.extension) ScalarStream::refuse(operation);
+    if (!tape.extension) ScalarStream::refuse(operation, at);
     return static_cast<ScalarStream&>(*tape.extension);
 }
 

@@ -23,7 +23,7 @@ template <class Y> auto loss_tensor(const Y& y, const Site& at)
         "wengert: grad differentiates a function that returns one Real, or one tensor with a single "
         "element");
     if constexpr (is_real<Y>)
-        return tensor(y, at);
+        return Tensor<typename Y::plain_type>(gathered(&y, 1, Shape(), at, "scalar code"));
     else
         return y;
 }
@@ -55,6 +55,7 @@ template <class... X> struct ByTensors {
     /// f of arguments that arrive as tensors.
     template <class F> static Result<F> call(F& f, const Site& at, const packed_t<X>&... p)
     {
+        const Restore<Site> within(enclosing_call, at);
         std::tuple<X...> x(unpack<X>(p, at)...);
         return Result<F>(apply_at(f, at, x));
     }

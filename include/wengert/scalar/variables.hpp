@@ -61,7 +61,7 @@ template <std::floating_point T> Real<T>& Real<T>::set_value(T value, Site at)
 template <std::floating_point T>
 void backward(const Real<T>& y, BackwardOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    backward(tensor(y, at), options, at);
+    backward(Tensor<T>(detail::gathered(&y, 1, Shape(), at, "backward")), options, at);
 }
 
 }  // namespace wengert

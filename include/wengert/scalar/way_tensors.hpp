@@ -151,8 +151,10 @@ private:
             state.push_back(broadcast_to(v.step ? at(v.step) : Tensor<T>(v.constant), shape_));
         const Tensor<bool> all = broadcast_to(reached.defined() ? reached : Tensor<bool>(true), shape_);
         const std::vector<Tensor<T>> before = values_;
+        const Site line = Tape::current().site_override;  // that of the kernel's call
         const auto body = [&](const LoopState& s) {
             const auto& [x, going, lost] = s;
+            const Restore<Site> here(Tape::current().site_override, line);
             Tensor<bool> missed = lost;
             const Restore<Tensor<bool>*> asked_later(lost_, &missed);
             values_ = before;

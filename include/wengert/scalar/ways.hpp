@@ -150,17 +150,21 @@ template <class F, class... X> auto call_cell(const void* function, const X&... 
         return F(f)(x...);
 }
 
-/// Records call(numbers, run) once on a tape of its own: what it did with the numbers, `most` operations or less.
+/// Records call(numbers, run) once on a tape of its own: what it did with the numbers, `most` operations or less. `at` is the call.
 template <class T, class Call>
-WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t most, const Call& call)
+WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t most, const Site& at,
+                    const Call& call)
 {
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+    const Restore<Site> within(enclosing_call, at);
+    const bool anomaly = Tape::current().anomaly;
     TapeScope scope;
+    const Restore<bool> births(scope.tape().anomaly, anomaly);
     ScalarStream& stream = ScalarStream::of(scope.tape());
     stream.set_room({most * sizeof(ScalarEntry), {}});
     Tensor<T> x(Shape{cell.size()}, cell);
-    x.requires_grad(true);
-    const std::vector<Real<T>> in = elements(x);
+    x.requires_grad(true, at);
+    const std::vector<Real<T>> in = elements(x, at);
     WayRun run;
     const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
     const Restore<WayRun*> recording(stream.run, &run);
@@ -169,7 +173,8 @@ WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t m
     const Restore<Recorder*> looking(current_thread().recorder, &moves);
     call(in, run);
     if (stream.segment() != 0)
-        fail<MemoryError>(who, "a cell does more than 2^31 operations: no kernel, scalar code", {});
+        fail<MemoryError>(who, "a cell does more than 2^31 operations: no kernel, scalar code",
+                          line_of_user());
     if (stream.size() > 1) run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
     for (const ScalarMoves::Entered& e : moves.entered)
         for (std::uint32_t k = 0; k < e.from.size(); ++k)
@@ -180,9 +185,9 @@ WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t m
 
 /// Runs f once on the numbers of a cell. Results of f are a Real or a struct of them.
 template <class T, std::size_t n, class F>
-WayRun run_once(const void* function, const T* cell, std::size_t most)
+WayRun run_once(const void* function, const T* cell, std::size_t most, const Site& at)
 {
-    return recorded_run<T>("kernel", {cell, n}, most, [&](const std::vector<Real<T>>& in, WayRun& run) {
+    return recorded_run<T>("kernel", {cell, n}, most, at, [&](const std::vector<Real<T>>& in, WayRun& run) {
         const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
             return call_cell<F>(function, in[k]...);
         }(std::make_index_sequence<n>());

@@ -19,6 +19,9 @@ struct EmptyTensor : TapeError {
 };
 [[noreturn]] void refuse_empty(std::string_view primitive, const AnyTensor& x, Site at);
 
+/// No memory for a result: again, with the name of the operation and the user's line.
+[[noreturn]] void refuse_memory(std::string_view primitive, const MemoryError& e, Site at);
+
 void refuse_writers(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Site& at);
 
 /// The elements of a variable of levels that do not record here, as a trace knows them: saved, they come back without a node.
@@ -76,7 +79,11 @@ inline Ref<Block> compute_structural(const Primitive& p, const void* op, const R
 {
     if (elsewhere(in, n)) [[unlikely]]
         return structural_elsewhere(p, op, in, n, at);
-    return p.compute(op, in, n, at);
+    try {
+        return p.compute(op, in, n, at);
+    } catch (const MemoryError& e) {
+        refuse_memory(p.name, e, at);
+    }
 }
 
 }  // namespace detail

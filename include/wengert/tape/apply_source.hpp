@@ -1,6 +1,7 @@
 // What apply.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
+#include "../base/located.hpp"
 #include "../base/separate.hpp"
 #include "apply.hpp"
 
@@ -19,6 +20,13 @@ __attribute__((cold)) WENGERT_INLINE void refuse_empty(std::string_view primitiv
     EmptyTensor error(text);
     error.source = x.node.get();
     throw error;
+}
+
+__attribute__((cold)) WENGERT_INLINE void refuse_memory(std::string_view primitive, const MemoryError& e,
+                                                        Site at)
+{
+    if (const Site& user = Tape::current().site_override; user.line) at = user;
+    rethrow_at(primitive, at, e);
 }
 
 /// "add" met a NaN: only what is born here is reported, so the inputs must be finite.
@@ -137,7 +145,12 @@ WENGERT_INLINE Ref<Block> compute_elementwise(Thread& t, const Primitive& p, con
     // The memory of an operand that ends with this operation serves the result: a warm buffer less to touch.
     const auto result = [&](const Shape& shape, std::size_t count) {
         const bool fits = dying && dying->count == count && dying->dtype == p.dtype && dying->shape == shape;
-        return fits ? Ref<Block>(const_cast<Block*>(dying)) : make_block(t, p.dtype, shape, count);
+        if (fits) return Ref<Block>(const_cast<Block*>(dying));
+        try {
+            return make_block(t, p.dtype, shape, count);
+        } catch (const MemoryError& e) {
+            detail::refuse_memory(p.name, e, at);
+        }
     };
     const std::size_t n = p.arity;
     const Block* widest = in[0];

@@ -1,6 +1,7 @@
 // The tape's slower paths: nodes' birth and death, refusals, nested levels.
 #pragma once
 
+#include "../kernels/cpu/one_march.hpp"
 #include "../kernels/cpu/self_test.hpp"
 #include "tape.hpp"
 

@@ -8,6 +8,14 @@
 
 namespace wengert {
 
+#ifdef WENGERT_COMPILED
+template <class InstructionSet>
+void wengert_compiled_is_not_linked_or_was_built_for_another_march__give_both_the_same_flags()
+{}
+template void wengert_compiled_is_not_linked_or_was_built_for_another_march__give_both_the_same_flags<
+    xsimd::default_arch>();
+#endif
+
 namespace detail {
 
 WENGERT_INLINE void clear_saved(Node& n) noexcept

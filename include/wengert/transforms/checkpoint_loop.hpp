@@ -153,12 +153,18 @@ private:
     template <class Y> static LoopState checked(const LoopState& before, State after, Y y, const Site& at)
     {
         LoopState out = loop_state(std::move(after));
-        bool same = out.size() == before.size();
-        for (std::size_t i = 0; same && i < out.size(); ++i)
-            same = out[i].value->shape == before[i].value->shape;
-        if (!same)
+        const std::string rule = "a step must return a state of the same shapes as it is given: ";
+        if (out.size() != before.size())
             fail<ShapeError>("checkpoint_loop",
-                             "a step must return a state of the same shapes as it is given", at);
+                             rule + std::to_string(out.size()) + " tensors where there were " +
+                                 std::to_string(before.size()),
+                             at);
+        for (std::size_t i = 0; i < out.size(); ++i)
+            if (const Shape &now = out[i].value->shape, &old = before[i].value->shape; !(now == old))
+                fail<ShapeError>("checkpoint_loop",
+                                 rule + "tensor " + std::to_string(i) + " has shape " + to_string(now) +
+                                     " where it had " + to_string(old),
+                                 at);
         tree::for_each([&](const auto& t) { out.push_back(t.any("checkpoint_loop", at)); }, y);
         return out;
     }

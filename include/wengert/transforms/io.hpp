@@ -122,60 +122,72 @@ template <class F, class X> void walk_all_named(F& fn, X& x)
     if constexpr (tree::detail::look_into<std::remove_const_t<X>>) walk_named({}, fn, x);
 }
 
-}  // namespace detail
-
-/// A tensor, or all tensors and Reals of a struct, tuple, vector or map of them, as one .npz file. Their names are their paths:
-/// names of fields, numbers of elements, keys of maps, "layers.2.weight". Throws Error when it cannot be written.
-template <class X> void save_npz(const std::string& path, const X& x)
+template <class X> void save_tree(const std::string& path, const X& x, const Site& line)
 {
     std::vector<Ref<Block>> blocks;
     std::vector<std::pair<std::string, NpyView>> views;
-    const auto add_numbers = [&]<class N>(const detail::TreePath& at, std::span<N> row, const Shape& shape) {
+    const auto add_numbers = [&]<class N>(const TreePath& at, std::span<N> row, const Shape& shape) {
         using T = typename N::plain_type;
         Block& b = *blocks.emplace_back(make_block(dtype_of<T>(), shape));
         for (std::size_t k = 0; k < row.size(); ++k) b.template as<T>()[k] = row[k].plain();
-        views.push_back({at.name, {npy_dtype<T>(), detail::shape_vector(shape), {b.data, b.bytes()}}});
+        views.push_back({at.name, {npy_dtype<T>(), shape_vector(shape), {b.data, b.bytes()}}});
     };
-    const auto add = [&]<class T, class D>(const detail::TreePath& at, const Tensor<T, D>& t) {
+    const auto add = [&]<class T, class D>(const TreePath& at, const Tensor<T, D>& t) {
         if (!t.defined()) return;
-        note_read(*t.any().value, Read::elements, {});
+        note_read(*t.any().value, Read::elements, line);
         const Block& b = *blocks.emplace_back(readable(t.any().value));
-        views.push_back({at.name, {npy_dtype<T>(), detail::shape_vector(b.shape), {b.data, b.bytes()}}});
+        views.push_back({at.name, {npy_dtype<T>(), shape_vector(b.shape), {b.data, b.bytes()}}});
     };
-    const detail::Overloads both{add, add_numbers};
-    detail::walk_all_named(both, x);
+    const Overloads both{add, add_numbers};
+    walk_all_named(both, x);
     write_npz(path, views);
 }
 
-/// A copy of `like` with its tensors read from a file that save_npz wrote, as constants; names are numbers of fields in files of
-/// older versions. Throws Error when one is missing,
-/// ShapeError or DTypeError when it is another one than in `like`.
-template <class X> X load_npz(const std::string& path, const X& like)
+template <class X> X load_tree(const std::string& path, const X& like)
 {
     const auto arrays = read_npz(path);
     X out = tree::detail::copied(like);
-    const auto read = [&]<class T, class D>(const detail::TreePath& at, Tensor<T, D>& t) {
+    const auto read = [&]<class T, class D>(const TreePath& at, Tensor<T, D>& t) {
         auto found = arrays.find(at.name);
         if (found == arrays.end()) found = arrays.find(at.number);
         if (!t.defined() && found == arrays.end()) return;
         if (found == arrays.end()) throw Error("[load_npz] '" + path + "' has no array '" + at.name + "'");
         const std::string& name = found->first;
-        Tensor<T, D> loaded = detail::tensor_from<T, D>(path + ":" + name, found->second);
+        Tensor<T, D> loaded = tensor_from<T, D>(path + ":" + name, found->second);
         if (t.defined() && !(loaded.shape() == t.shape()))
             throw ShapeError("[load_npz] '" + path + ":" + name + "' has shape " + to_string(loaded.shape()) +
                              ", not " + to_string(t.shape()));
         t = std::move(loaded);
     };
-    const auto read_numbers = [&]<class N>(const detail::TreePath& at, std::span<N> row, const Shape& shape) {
+    const auto read_numbers = [&]<class N>(const TreePath& at, std::span<N> row, const Shape& shape) {
         using T = typename N::plain_type;
         Tensor<T> t(AnyTensor{make_block(dtype_of<T>(), shape), {}});
         read(at, t);
         const Ref<Block> b = readable(t.any().value);
         for (std::size_t k = 0; k < row.size(); ++k) row[k] = N(b->template as<T>()[k]);
     };
-    const detail::Overloads both{read, read_numbers};
-    detail::walk_all_named(both, out);
+    const Overloads both{read, read_numbers};
+    walk_all_named(both, out);
     return out;
+}
+
+}  // namespace detail
+
+/// A tensor, or all tensors and Reals of a struct, tuple, vector or map of them, as one .npz file. Their names are their paths:
+/// names of fields, numbers of elements, keys of maps, "layers.2.weight". Throws Error when it cannot be written.
+template <class X>
+void save_npz(const std::string& path, const X& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    detail::located("save_npz", at, [&] { detail::save_tree(path, x, at); });
+}
+
+/// A copy of `like` with its tensors read from a file that save_npz wrote, as constants; names are numbers of fields in files of
+/// older versions. Throws Error when one is missing,
+/// ShapeError or DTypeError when it is another one than in `like`.
+template <class X>
+X load_npz(const std::string& path, const X& like, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::located("load_npz", at, [&] { return detail::load_tree(path, like); });
 }
 
 }  // namespace wengert

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <xsimd/xsimd.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "simd.hpp"
 
 /// dst[i][j] = src[j][i] for elements of 4 and 8 bytes, through square blocks that live in registers.
 namespace wengert::kernels::detail {

@@ -1,0 +1,17 @@
+// xsimd and the intrinsics under it. Nothing else includes them.
+#pragma once
+
+// g++ 12 warns of its own AVX-512 headers where they are inlined into kernels (GCC bug 105593: `__Y` is used
+// uninitialized, which is what _mm512_undefined_pd is for). That depends on where the headers are read.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
