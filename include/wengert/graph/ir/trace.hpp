@@ -61,6 +61,11 @@ public:
     void output(const AnyTensor& t, const Site& at);
 
     Trace* trace() noexcept { return this; }
+    Trace* trace_of_loops() noexcept { return this; }
+    void constant(const Block& b, const Site& at)
+    {
+        if (outer_) outer_->constant(b, at);
+    }
     Graph& graph() noexcept { return graph_; }
     const std::vector<Ref<Block>>& blocks() const noexcept { return blocks_; }
     /// Values of the enclosing trace and variables that this one met, in the order of the inputs added for them.
