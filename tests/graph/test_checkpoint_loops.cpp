@@ -210,3 +210,33 @@ TEST_CASE("branches that read values are guarded from inside of a checkpoint")
         }
     CHECK(frozen.stats().traces == 2);
 }
+
+TEST_CASE("calls of the host in a loop in a checkpoint come in their turn")
+{
+    std::vector<int> log;
+    const auto say = [&](int number, const D& x) {
+        host_callback([&log, number](const D&) { log.push_back(number); }, x);
+    };
+    const auto f = [&](const D& x) {
+        say(1, x);
+        const D y = checkpoint([&](const D& s) {
+            say(2, s);
+            const auto step = [&](const D& t) {
+                say(3, t);
+                return std::pair(0.5 * t, std::tuple());
+            };
+            return scan(step, s, 2).first;
+        })(x);
+        say(4, x);
+        return y;
+    };
+    auto frozen = freeze(f);
+    for (int k = 0; k < 4; ++k) {
+        log.clear();
+        frozen(D{1.0, 2.0});
+        CHECK(log == std::vector<int>{1, 2, 3, 3, 4});
+    }
+    // one where another comes first, and one that is the first in its second run
+    const auto slope = [&](const D& x) { return grad([&](const D& t) { return sum(square(f(t))); })(x); };
+    CHECK(allclose(freeze(slope)(D{1.0, 2.0}), slope(D{1.0, 2.0}), 1e-12));
+}
