@@ -127,6 +127,45 @@ TEST_CASE("a branch is a part of a graph, whichever is taken", "[gpu][libraries]
     written<decltype(slope)>(slope, "", std::vector<One>{{wg::abs(some({5}))}, {-wg::abs(some({5}))}});
 }
 
+TEST_CASE("branches that are equal, or whose derivatives are, and what they return untouched",
+          "[gpu][libraries]")
+{
+    const auto twice = [](const Tensor<double>& t) { return t * 2.0; };
+    const auto itself = [](const Tensor<double>& t) { return t; };
+    const auto either = [](const auto& f, const auto& g) {
+        return [f, g](const Tensor<double>& x) { return wg::cond(sum(x) > 0.0, f, g, x); };
+    };
+    const std::vector<One> points = {{wg::abs(some({5}))}, {-wg::abs(some({5}))}};
+    const auto slope_of = [](const auto& f) {
+        return wg::grad([f](const Tensor<double>& x) { return sum(f(x)) * 3.0; });
+    };
+    written(either(twice, twice), "", points);
+    written(either(itself, itself), "", points);
+    written(either(itself, twice), "", points);
+    const auto above = [](const Tensor<double>& t) { return t * 0.5 + 2.0; };
+    const auto below = [](const Tensor<double>& t) { return t * 0.5 - 2.0; };
+    const auto slope = slope_of(either(above, below));
+    written<decltype(slope)>(slope, "", points);
+    const auto tangent = [f = either(above, below)](const Tensor<double>& x) {
+        return wg::jvp(f, x, x).second;
+    };
+    written(tangent, "", points);
+    // what all steps and both branches capture is one value, and so are two states
+    const auto captured = [](const Tensor<double>& x) {
+        const Tensor<double> w = tanh(x);
+        const auto given = [&](const Tensor<double>&) { return w; };
+        using Both = std::tuple<Tensor<double>, Tensor<double>>;
+        const auto [a, b] = wg::while_loop([](const Both& s) { return sum(abs(std::get<0>(s))) > 0.1; },
+                                           [&](const Both& s) {
+                                               const auto& [p, q] = s;
+                                               return Both(p * 0.5, wg::cond(sum(p) > 0.0, given, given, q));
+                                           },
+                                           Both(x, x));
+        return a + b;
+    };
+    written(captured, "", points);
+}
+
 TEST_CASE("loops and branches in written loops and branches", "[gpu][libraries]")
 {
     const std::vector<One> points = {{some({5})}, {some({5}) * 1e-3}, {some({5}, 4) * 1e3}, {-some({5})}};

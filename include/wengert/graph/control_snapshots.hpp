@@ -80,7 +80,7 @@ inline bool keeps_snapshots(std::int64_t steps, const ScanOptions& options)
 {
     const Tape& tape = Tape::current();
     return steps > 0 && options.snapshots > 0 && tape.active && !(tape.active & tape.forward_levels) &&
-           !(recorder() && recorder()->trace());
+           !(recorder() && recorder()->trace_of_loops());
 }
 
 }  // namespace detail

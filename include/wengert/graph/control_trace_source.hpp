@@ -13,7 +13,7 @@ WENGERT_INLINE Trace* current_trace()
     if (!r) [[likely]]
         return nullptr;
     const Tape& tape = Tape::current();
-    return tape.anomaly || tape.save_all ? nullptr : r->trace();
+    return tape.anomaly || tape.save_all ? nullptr : r->trace_of_loops();
 }
 
 WENGERT_INLINE int& body_depth()
@@ -119,7 +119,7 @@ inline std::optional<TracedBody> traced_body(Trace& outer, const std::vector<Any
     TracedBody made{{}, trace.captured(), guards.holds.has_value(), has_effects(trace.graph()), guards.at};
     if (guards.holds) trace.output(guards.holds->any(), at);
     trace.stop();
-    for (const auto& [block, what, where] : guards.outside) outer.read(*block, what, where);
+    for (const auto& [block, what, where] : guards.outside) recorder()->read(*block, what, where);
     const Graph& g = trace.graph();
     made.graph = compacted(rearranged(g, all_of(0, g.inputs().size()), all_of(0, g.outputs().size())));
     return made;

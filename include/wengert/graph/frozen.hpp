@@ -146,6 +146,7 @@ struct FrozenEntry {
     bool eager = false;
     std::string why;  ///< it is eager
     std::uint64_t used = 0;
+    bool traced = false;  ///< not only served by graphs that others' traces give
 };
 
 /// What a call needs, kept from one to the next so that a replay allocates no more than its results.
@@ -256,7 +257,7 @@ private:
     std::vector<std::unique_ptr<FrozenEntry>> entries_;
     std::vector<FrozenFamily> families_;
     std::uint64_t clock_ = 0;
-    std::size_t signatures_ = 0;  ///< entries made
+    std::size_t signatures_ = 0;  ///< entries that have been traced
     bool reported_retraces_ = false;
     FrozenEntry* last_ = nullptr;  ///< used last
 };

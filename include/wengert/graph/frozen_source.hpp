@@ -43,7 +43,6 @@ WENGERT_INLINE FrozenEntry& FrozenCore::entry(const Words& signature)
     reason = entries_.empty() ? "this was the first call"
                               : "no graph has these shapes, dtypes and numbers as arguments";
     entries_.push_back(std::make_unique<FrozenEntry>());
-    ++signatures_;
     entries_.back()->signature = signature;
     entries_.back()->used = clock_;
     return *entries_.back();

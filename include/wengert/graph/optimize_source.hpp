@@ -131,7 +131,9 @@ WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, Froze
             (n->primitive ? "the result of " + std::string(n->primitive->name) : std::string("an argument")) +
             " at " + to_string(n->at) +
             ", which a replay could not give it: it runs eagerly (declare that tensor live)";
+    const auto count = [&] { signatures_ += !std::exchange(e.traced, true); };
     if (t.depends || t.escaped != no_value) {
+        count();
         e.eager = true;
         reason = e.why;
         ++stats.eager_calls;
@@ -141,6 +143,7 @@ WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, Froze
     Graph recorded = options.dynamic.empty() ? std::move(t.graph) : t.graph;
     e.paths.insert(e.paths.begin(), make_path(t, std::move(recorded)));
     const FrozenPath& p = *e.paths.front();
+    count();
     ++stats.traces;
     stats.recorded_ops = 0;
     for (const GraphNode& n : p.recorded.nodes()) stats.recorded_ops += n.kind == Graph::Kind::operation;

@@ -71,6 +71,10 @@ public:
     bool seen(const void* graph) { return table_->seen(*this, graph); }
     /// Itself, where it writes a graph (graph/ir/trace.hpp), else null.
     Trace* trace() { return table_->trace(*this); }
+    /// The trace in which a loop is one operation, its own or an enclosing one's; null where each step is to be seen.
+    Trace* trace_of_loops() { return table_->trace_of_loops(*this); }
+    /// A loop's body has taken this block for a constant. What other operations take is an operand of theirs.
+    void constant(const Block& b, const Site& at) { table_->constant(*this, b, at); }
 
     std::uint16_t segment = 0;  ///< operations of different segments are not to be merged (checkpoint)
     Ref<Block>
@@ -92,6 +96,8 @@ public:
         bool (*keeps)(const Recorder&, const Block&);
         bool (*seen)(Recorder&, const void* graph);
         Trace* (*trace)(Recorder&);
+        Trace* (*trace_of_loops)(Recorder&);
+        void (*constant)(Recorder&, const Block&, const Site&);
     };
 
 protected:
@@ -117,6 +123,8 @@ public:
     bool keeps(const Block&) const { return true; }
     bool seen(const void* /* graph */) { return false; }
     Trace* trace() { return nullptr; }
+    Trace* trace_of_loops() { return nullptr; }
+    void constant(const Block&, const Site&) {}
 
 protected:
     using Recorder::Recorder;
@@ -141,7 +149,9 @@ inline constexpr Recorder::Table recorder_table = {
     [](const Recorder& r) { return static_cast<const R&>(r).holds(); },
     [](const Recorder& r, const Block& b) { return static_cast<const R&>(r).keeps(b); },
     [](Recorder& r, const void* graph) { return static_cast<R&>(r).seen(graph); },
-    [](Recorder& r) { return static_cast<R&>(r).trace(); }};
+    [](Recorder& r) { return static_cast<R&>(r).trace(); },
+    [](Recorder& r) { return static_cast<R&>(r).trace_of_loops(); },
+    [](Recorder& r, const Block& b, const Site& at) { static_cast<R&>(r).constant(b, at); }};
 
 /// The calling thread's recorder or null.
 inline Recorder* recorder() noexcept { return this_thread ? this_thread->recorder : nullptr; }

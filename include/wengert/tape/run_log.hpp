@@ -41,7 +41,7 @@ public:
                           const Table& table = recorder_table<MaskRecorder>);
     MaskRecorder(const MaskRecorder&) = delete;
     MaskRecorder& operator=(const MaskRecorder&) = delete;
-    ~MaskRecorder() { current_thread().recorder = outer_; }
+    ~MaskRecorder();
 
     /// Levels that the operands seen depend on.
     std::uint64_t mask() const noexcept { return mask_; }
@@ -58,6 +58,11 @@ public:
     bool holds() const { return outer_ && outer_->holds(); }
     bool keeps(const Block& b) const { return outer_ && outer_->keeps(b); }
     bool seen(const void* graph);
+    Trace* trace_of_loops() { return outer_ ? outer_->trace_of_loops() : nullptr; }
+    void constant(const Block& b, const Site& at)
+    {
+        if (outer_) outer_->constant(b, at);
+    }
     Ref<Block> key(std::uint64_t origin) { return outer_ ? outer_->key(origin) : Ref<Block>(); }
     [[noreturn]] void refuse(std::string_view what, const Site& at);
 
@@ -86,6 +91,7 @@ public:
     bool keeps(const Block& b) const { return b.run < run_ || MaskRecorder::keeps(b); }
     void read(const Block& x, Read what, const Site& at);
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at);
+    void constant(const Block& b, const Site& at);
     /// What the run is given, by another handle. Of it the log says only where it is used: hooks may bring it back elsewhere,
     /// or with less of its digits. Where the run captures the same tensor, that comes from outside.
     Ref<Block> argument(const AnyTensor& x, const Site& at);

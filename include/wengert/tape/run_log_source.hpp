@@ -39,7 +39,13 @@ WENGERT_INLINE MaskRecorder::MaskRecorder(std::string_view who, std::vector<cons
     : BasicRecorder(table), who_(who), seen_(seen)
 {
     outer_ = std::exchange(current_thread().recorder, this);
-    if (outer_) segment = outer_->segment;
+    if (outer_) segment = outer_->segment, effect = outer_->effect;
+}
+
+WENGERT_INLINE MaskRecorder::~MaskRecorder()
+{
+    if (outer_) outer_->effect = std::move(effect);  // what comes later comes after the run
+    current_thread().recorder = outer_;
 }
 
 WENGERT_INLINE void MaskRecorder::operation(const Primitive& p, const void* op, const Block* const* in,
@@ -110,7 +116,7 @@ WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, c
     // where it is; what they read of the function has been an operand before.
     const bool in_rule = Tape::current().in_rule;
     for (std::size_t i = 0; i < n && !in_rule; ++i)
-        if (in[i]->run < run_) take(*in[i], p.name, at);
+        if (in[i]->run < run_ && in[i] != effect.get()) take(*in[i], p.name, at);  // an order is no value
     MaskRecorder::operation(p, op, in, n, out, at);
     out.run = run_;
 }
@@ -130,6 +136,12 @@ WENGERT_INLINE void RunRecorder::alias(const AnyTensor& of, const Ref<Block>& as
         aliases_.emplace(as.get(), std::pair(as, of.value));
     else
         as->run = run_;
+}
+
+WENGERT_INLINE void RunRecorder::constant(const Block& b, const Site& at)
+{
+    MaskRecorder::constant(b, at);
+    if (!Tape::current().in_rule && b.run < run_) take(b, "loop", at);
 }
 
 WENGERT_INLINE Ref<Block> RunRecorder::argument(const AnyTensor& x, const Site& at)

@@ -54,15 +54,18 @@ protected:
         const Names results = call(b, at, b.states.size());
         if (p_.kind == Kind::scan && p_.snapshots > 0) put_snapshots(results);
     }
+    /// The branches are known by their places: both may be one graph.
     void branch()
     {
-        for (const auto& g : {p_.body, p_.other}) {
-            w_.open(g == p_.body ? "if (*p0) {" : "else {");
+        const auto put_branch = [&](const char* opened, const std::shared_ptr<const Graph>& g) {
+            w_.open(opened);
             Body b{g};
             prepare(b, 0, true);
             step(b);
             w_.close();
-        }
+        };
+        put_branch("if (*p0) {", p_.body);
+        put_branch("else {", p_.other);
     }
     void put_carried(const Body& b)
     {

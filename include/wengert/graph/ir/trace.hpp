@@ -61,6 +61,11 @@ public:
     void output(const AnyTensor& t, const Site& at);
 
     Trace* trace() noexcept { return this; }
+    Trace* trace_of_loops() noexcept { return this; }
+    void constant(const Block& b, const Site& at)
+    {
+        if (outer_) outer_->constant(b, at);
+    }
     Graph& graph() noexcept { return graph_; }
     const std::vector<Ref<Block>>& blocks() const noexcept { return blocks_; }
     /// Values of the enclosing trace and variables that this one met, in the order of the inputs added for them.
@@ -124,9 +129,10 @@ template <class F> Graph trace_graph(F&& f, const std::vector<Ref<Block>>& input
 {
     Trace trace;
     std::vector<AnyTensor> in;
-    for (const auto& b : inputs) {
-        trace.input(b, at);
-        in.push_back({b, {}});
+    for (const auto& b : inputs) {  // one block in two places is two inputs
+        const Strides strides = b->strides();
+        in.push_back({trace.knows(*b) ? make_view(b, b->shape, &strides, 0) : b, {}});
+        trace.input(in.back().value, at);
     }
     const std::vector<AnyTensor> out = f(in);
     for (const AnyTensor& t : out) trace.output(t.value, at);

@@ -116,6 +116,7 @@ WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
         captured_.push_back({block, {}});
         return input(block, at);
     }
+    constant(b, at);
     if (b.access.writers) return graph_.constant(copy_of(*on_host(block)), at);  // its elements may change
     return remember(block, graph_.constant(readable(block), at));
 }
