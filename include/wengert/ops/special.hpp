@@ -24,13 +24,13 @@ template <class V> V hurwitz_sum(unsigned n, const V& x)
 {
     constexpr double bernoulli[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
                                     5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
-    const auto power = [n](const V& inverse) {
+    const auto power = [](const V& inverse, unsigned exponent) {
         V p = inverse;
-        for (unsigned k = 0; k < n; ++k) p = p * inverse;
+        for (unsigned k = 1; k < exponent; ++k) p = p * inverse;
         return p;
     };
-    V sum = power(lit(1) / x);
-    for (unsigned k = 1; k < 10 + n; ++k) sum = sum + power(lit(1) / (x + lit(k)));
+    V sum = power(lit(1) / x, n + 1);
+    for (unsigned k = 1; k < 10 + n; ++k) sum = sum + power(lit(1) / (x + lit(k)), n + 1);
     const V w = x + lit(10 + n), inverse = lit(1) / w, u = inverse * inverse;
     double factors[std::size(bernoulli)], rising = 1;  // (n + 1)(n + 2)…(n + 2k − 1) / (2k)!
     for (unsigned k = 1; k <= std::size(bernoulli); ++k) {
@@ -39,7 +39,7 @@ template <class V> V hurwitz_sum(unsigned n, const V& x)
     }
     V rest = lit(factors[std::size(factors) - 1]) * u;
     for (std::size_t k = std::size(factors) - 1; k-- > 0;) rest = (rest + lit(factors[k])) * u;
-    return sum + power(inverse) * (w * lit(1.0 / n) + lit(0.5) + rest * w);
+    return sum + power(inverse, n) * (lit(1.0 / n) + (lit(0.5) * inverse + rest));
 }
 
 /// ψ⁽ⁿ⁾(x) for n ≥ 1, by reflection for x < 0: ψ⁽ⁿ⁾(1 − x) = (−1)ⁿ (ψ⁽ⁿ⁾(x) + dⁿ/dxⁿ π cot πx). NaN at the poles.

@@ -28,7 +28,7 @@ template <class T> Tensor<T> special_on_tensors(ScalarOp op, const Tensor<T>& x)
 template <class T> Tensor<T> beta_on_tensors(const Tensor<T>& a, const Tensor<T>& b)
 {
     const Tensor<T> sum = a + b;
-    return where(sum < (sizeof(T) == 8 ? 170.0 : 34.0), tgamma(a) / tgamma(sum) * tgamma(b),
+    return where(sum < std::numeric_limits<T>::max_exponent / 6.0, tgamma(a) / tgamma(sum) * tgamma(b),
                  exp(lgamma(a) + lgamma(b) - lgamma(sum)));
 }
 template <class T> Tensor<T> special_on_tensors(ScalarOp op, const Tensor<T>& a, const Tensor<T>& b)
