@@ -27,7 +27,7 @@ TASKS = {
                                   "divide negative operator<=less less less_equal greater greater_equal equal not_equal "
                                   "logical_and logical_or logical_not where is_finite=isfinite maximum minimum clip",
     "Functions of elements": "abs sign floor ceil round=round square sqrt reciprocal exp expm1 log log1p log2 log10 pow=power "
-                             "hypot sin cos tan asin=arcsin acos=arccos atan=arctan atan2=arctan2 sinh cosh tanh erf=- "
+                             "hypot sin cos tan asin=arcsin acos=arccos atan=arctan atan2=arctan2 sinh cosh tanh asinh=arcsinh acosh=arccosh atanh=arctanh exp2 cbrt fmod remainder=- erf=- erfc=- tgamma=- lgamma=- digamma=- "
                              "sigmoid=- softplus=- relu=- gelu=- silu=- elementwise=vectorize",
     "Reductions": "sum mean prod amax amin var stddev=std norm=linalg.norm logsumexp=- argmax argmin all any "
                   "cumsum cumprod cummax=maximum.accumulate diff segment_sum=-",
@@ -49,7 +49,7 @@ TASKS = {
     "Scalar code (`scalar.hpp`)": "Real=- Real.value=- Real.is_active=- Real.detach=- Real.requires_grad=- Real.grad=- "
                                   "Real.set_value=- is_real_number=- elements=- real=- kernel=- KernelOptions=- for_each=- "
                                   "vjps=- sparse_jacobian=- sparse_hessian=- BlockPlaces=- SparseMatrix=- external=- parallel_for=- ParallelOptions=- "
-                                  "solve=linalg.solve digamma=- polygamma=- Tangents=- Tangents.variable=-",
+                                  "solve=linalg.solve polygamma=- Tangents=- Tangents.variable=-",
     "Structs of tensors": "tree::map=- tree::for_each=- tree::zip_for_each=- tree::count=- tree::Mismatch=- "
                           "tree::is_leaf=- tree::is_opaque=- tree::ElementsOf=- named=-",
     "Loops and branches": "checkpoint_loop=- LoopOptions=- LoopReport=- loop_report=- scan=- ScanOptions=- while_loop=- cond=- "

@@ -27,6 +27,7 @@
 #include "ops/scans.hpp"
 #include "ops/shape.hpp"
 #include "ops/softmax.hpp"
+#include "ops/special.hpp"
 #include "ops/sum.hpp"
 #include "tape/backward.hpp"
 #include "transforms/audit.hpp"

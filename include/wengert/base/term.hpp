@@ -36,6 +36,15 @@ enum class TermKind : std::uint8_t {
     cosh,
     tanh,
     erf,
+    erfc,
+    exp2,
+    cbrt,
+    asinh,
+    acosh,
+    atanh,
+    tgamma,
+    lgamma,
+    digamma,
     abs,
     sign,
     floor,
@@ -62,6 +71,8 @@ enum class TermKind : std::uint8_t {
     pow,
     hypot,
     atan2,
+    fmod,
+    remainder,
     copysign,
     where,
     fma,
@@ -76,7 +87,7 @@ enum class TermKind : std::uint8_t {
     at_least,     ///< a < b ? b : a
     times_pow2,   ///< a 2ᵇ for whole b, rounded once
     two_over_pi,  ///< digit `a` of 2/π
-    seldom        ///< function `value`, a TermKind, of the large argument c where a says so, b elsewhere
+    seldom  ///< function `value`, a TermKind, of the large argument c (of b and c) where a says so, b elsewhere
 };
 
 /// One step of a program: the operands are numbers of earlier steps.
@@ -187,6 +198,15 @@ struct Term {
     friend Term cosh(Term x) { return {TermKind::cosh, x}; }
     friend Term tanh(Term x) { return {TermKind::tanh, x}; }
     friend Term erf(Term x) { return {TermKind::erf, x}; }
+    friend Term erfc(Term x) { return {TermKind::erfc, x}; }
+    friend Term exp2(Term x) { return {TermKind::exp2, x}; }
+    friend Term cbrt(Term x) { return {TermKind::cbrt, x}; }
+    friend Term asinh(Term x) { return {TermKind::asinh, x}; }
+    friend Term acosh(Term x) { return {TermKind::acosh, x}; }
+    friend Term atanh(Term x) { return {TermKind::atanh, x}; }
+    friend Term tgamma(Term x) { return {TermKind::tgamma, x}; }
+    friend Term lgamma(Term x) { return {TermKind::lgamma, x}; }
+    friend Term digamma(Term x) { return {TermKind::digamma, x}; }
     friend Term abs(Term x) { return {TermKind::abs, x}; }
     friend Term sign(Term x) { return {TermKind::sign, x}; }
     friend Term floor(Term x) { return {TermKind::floor, x}; }
@@ -201,6 +221,8 @@ struct Term {
     friend Term pow(Term x, Term y) { return {TermKind::pow, x, y}; }
     friend Term hypot(Term x, Term y) { return {TermKind::hypot, x, y}; }
     friend Term atan2(Term x, Term y) { return {TermKind::atan2, x, y}; }
+    friend Term fmod(Term x, Term y) { return {TermKind::fmod, x, y}; }
+    friend Term remainder(Term x, Term y) { return {TermKind::remainder, x, y}; }
     friend Term copysign(Term x, Term y) { return {TermKind::copysign, x, y}; }
     friend Term round(Term x) { return {TermKind::round_even, x}; }
     friend Term nearbyint(Term x) { return {TermKind::round_even, x}; }
@@ -214,8 +236,9 @@ struct Term {
 /// Does a step of this kind take more than a few instructions?
 constexpr bool is_long(TermKind k)
 {
-    return (k >= TermKind::exp && k <= TermKind::erf) || k == TermKind::sigmoid ||
-           k == TermKind::normal_cdf || k == TermKind::pow || k == TermKind::atan2;
+    return (k >= TermKind::exp && k <= TermKind::digamma) || k == TermKind::sigmoid ||
+           k == TermKind::normal_cdf || k == TermKind::pow || k == TermKind::atan2 || k == TermKind::fmod ||
+           k == TermKind::remainder;
 }
 
 /// where(g == zero_cotangent && !is_finite(r), 0, r), the zero-cotangent rule, which executors have as one operation.

@@ -20,6 +20,9 @@ constexpr std::string_view name_of(TermKind kind)
                                           "cos",        "tan",           "asin",
                                           "acos",       "atan",          "sinh",
                                           "cosh",       "tanh",          "erf",
+                                          "erfc",       "exp2",          "cbrt",
+                                          "asinh",      "acosh",         "atanh",
+                                          "tgamma",     "lgamma",        "digamma",
                                           "abs",        "sign",          "floor",
                                           "ceil",       "round_even",    "sigmoid",
                                           "normal_cdf", "is_finite",     "is_nan",
@@ -28,12 +31,12 @@ constexpr std::string_view name_of(TermKind kind)
                                           "greater",    "greater_equal", "equal",
                                           "not_equal",  "logical_and",   "logical_or",
                                           "maximum",    "minimum",       "pow",
-                                          "hypot",      "atan2",         "copysign",
-                                          "where",      "fma",           "bits",
-                                          "from_bits",  "shift_left",    "shift_right",
-                                          "bit_and",    "bit_or",        "at_most",
-                                          "at_least",   "times_pow2",    "two_over_pi",
-                                          "seldom"};
+                                          "hypot",      "atan2",         "fmod",
+                                          "remainder",  "copysign",      "where",
+                                          "fma",        "bits",          "from_bits",
+                                          "shift_left", "shift_right",   "bit_and",
+                                          "bit_or",     "at_most",       "at_least",
+                                          "times_pow2", "two_over_pi",   "seldom"};
     return names[static_cast<std::size_t>(kind)];
 }
 

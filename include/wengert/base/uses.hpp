@@ -42,6 +42,8 @@ constexpr Uses minimum(Uses a, Uses b) { return detail::merge_uses(a, b); }
 constexpr Uses pow(Uses a, Uses b) { return detail::merge_uses(a, b); }
 constexpr Uses hypot(Uses a, Uses b) { return detail::merge_uses(a, b); }
 constexpr Uses atan2(Uses a, Uses b) { return detail::merge_uses(a, b); }
+constexpr Uses fmod(Uses a, Uses b) { return detail::merge_uses(a, b); }
+constexpr Uses remainder(Uses a, Uses b) { return detail::merge_uses(a, b); }
 constexpr Uses sqrt(Uses a) { return detail::merge_uses(a); }
 constexpr Uses square(Uses a) { return detail::merge_uses(a); }
 constexpr Uses exp(Uses a) { return detail::merge_uses(a); }
@@ -60,6 +62,15 @@ constexpr Uses sinh(Uses a) { return detail::merge_uses(a); }
 constexpr Uses cosh(Uses a) { return detail::merge_uses(a); }
 constexpr Uses tanh(Uses a) { return detail::merge_uses(a); }
 constexpr Uses erf(Uses a) { return detail::merge_uses(a); }
+constexpr Uses erfc(Uses a) { return detail::merge_uses(a); }
+constexpr Uses exp2(Uses a) { return detail::merge_uses(a); }
+constexpr Uses cbrt(Uses a) { return detail::merge_uses(a); }
+constexpr Uses asinh(Uses a) { return detail::merge_uses(a); }
+constexpr Uses acosh(Uses a) { return detail::merge_uses(a); }
+constexpr Uses atanh(Uses a) { return detail::merge_uses(a); }
+constexpr Uses tgamma(Uses a) { return detail::merge_uses(a); }
+constexpr Uses lgamma(Uses a) { return detail::merge_uses(a); }
+constexpr Uses digamma(Uses a) { return detail::merge_uses(a); }
 constexpr Uses abs(Uses a) { return detail::merge_uses(a); }
 constexpr Uses sign(Uses a) { return detail::merge_uses(a); }
 constexpr Uses floor(Uses a) { return detail::merge_uses(a); }

@@ -21,6 +21,7 @@
 #include "random.hpp"
 #include "scans.hpp"
 #include "shape.hpp"
+#include "special.hpp"
 #include "take.hpp"
 #include "view.hpp"
 

@@ -45,6 +45,13 @@ template <class T> struct Computed<Real<T>> {
     }
 };
 
+/// std::round of a number that is recorded: what is added is less than ½, or the sum would round up from below ½. Zeros keep their sign.
+template <class X> X rounded_away(const X& x)
+{
+    const X half(0.5 - 0.25 * limits_of<X>::epsilon());
+    return x < X(0) ? ceil(x - half) : x > X(0) ? floor(x + half) : x;
+}
+
 }  // namespace detail
 
 // clang-format off
@@ -78,7 +85,7 @@ template <detail::ActiveNumber X> X trunc(const X& x) { using std::trunc; return
 template <detail::ActiveNumber X> X nearbyint(const X& x) { using std::nearbyint; return detail::Computed<X>::flat(ScalarOp::round_even, x, nearbyint(x.plain())); }
 template <detail::ActiveNumber X> X rint(const X& x) { using std::rint; return detail::Computed<X>::flat(ScalarOp::round_even, x, rint(x.plain())); }
 /// Halves away from zero, as std::round has them.
-template <detail::ActiveNumber X> X round(const X& x) { using std::round; return !detail::in_kernel() ? X(round(x.plain())) : x < X(0) ? -floor(0.5 - x) : floor(x + 0.5); }
+template <detail::ActiveNumber X> X round(const X& x) { using std::round; return detail::in_kernel() ? detail::rounded_away(x) : X(round(x.plain())); }
 template <detail::ActiveNumber X> long lround(const X& x) { using std::lround; return lround(x.value()); }
 template <detail::ActiveNumber X> long long llround(const X& x) { using std::llround; return llround(x.value()); }
 template <detail::ActiveNumber X> long lrint(const X& x) { using std::lrint; return lrint(x.value()); }
@@ -112,8 +119,8 @@ template <class A, class B, class R = detail::number_of<A, B>> R copysign(const 
 {
     using std::signbit;
     const R x(a), z(b), size = abs(x);
-    if (!z.is_active()) return signbit(z.plain()) ? -size : size;
-    return z < R(0) ? -size : size;
+    if (!z.is_active() || !detail::in_kernel()) return signbit(z.plain()) ? -size : size;
+    return z < R(0) || R(1) / z < R(0) ? -size : size;  // of −0, too
 }
 template <detail::ActiveNumber X> X square(const X& x) { return x * x; }
 

@@ -11,7 +11,7 @@ namespace wengert::detail {
 template <class N, class X, class Y>
 __attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, const X& x, const Y& y)
 {
-    using std::cos, std::sin, std::exp, std::sqrt, std::cosh, std::sinh;
+    using std::cos, std::sin, std::exp, std::sqrt, std::cosh, std::sinh, std::hypot;
     using std::numbers::ln2, std::numbers::ln10, std::numbers::inv_sqrtpi;
     switch (op) {
     case ScalarOp::negative: return -g;
@@ -19,7 +19,7 @@ __attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, cons
     case ScalarOp::cbrt: return g / (3.0 * y() * y());
     case ScalarOp::exp: return g * y();
     case ScalarOp::exp2: return g * y() * ln2;
-    case ScalarOp::expm1: return g * (y() + 1.0);
+    case ScalarOp::expm1: return g * exp(x());
     case ScalarOp::log: return g / x();
     case ScalarOp::log2: return g / (x() * ln2);
     case ScalarOp::log10: return g / (x() * ln10);
@@ -27,15 +27,15 @@ __attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, cons
     case ScalarOp::sin: return g * cos(x());
     case ScalarOp::cos: return -g * sin(x());
     case ScalarOp::tan: return g * (1.0 + y() * y());
-    case ScalarOp::asin: return g / sqrt(1.0 - x() * x());
-    case ScalarOp::acos: return -g / sqrt(1.0 - x() * x());
+    case ScalarOp::asin: return g / sqrt((1.0 - x()) * (1.0 + x()));
+    case ScalarOp::acos: return -g / sqrt((1.0 - x()) * (1.0 + x()));
     case ScalarOp::atan: return g / (1.0 + x() * x());
     case ScalarOp::sinh: return g * cosh(x());
     case ScalarOp::cosh: return g * sinh(x());
     case ScalarOp::tanh: return g * (1.0 - y() * y());
-    case ScalarOp::asinh: return g / sqrt(x() * x() + 1.0);
-    case ScalarOp::acosh: return g / sqrt(x() * x() - 1.0);
-    case ScalarOp::atanh: return g / (1.0 - x() * x());
+    case ScalarOp::asinh: return g / hypot(x(), N(1.0));
+    case ScalarOp::acosh: return g / (sqrt(x() - 1.0) * sqrt(x() + 1.0));
+    case ScalarOp::atanh: return g / ((1.0 - x()) * (1.0 + x()));
     case ScalarOp::erf: return g * (2.0 * inv_sqrtpi) * exp(-(x() * x()));
     case ScalarOp::erfc: return g * (-2.0 * inv_sqrtpi) * exp(-(x() * x()));
     case ScalarOp::copy: return g;
@@ -49,11 +49,18 @@ template <class N> N pow_by_base(const N& g, const N& x, const N& z)
     using std::pow;
     return z == N(0.0) ? N(0.0) : g * z * pow(x, z - 1.0);
 }
-/// d pow(x, z) / dz = y log x, 0 at x = 0.
-template <class N> N pow_by_exponent(const N& g, const N& x, const N& y)
+/// d pow(x, z) / dz = y log x, 0 at x = 0 for z ≥ 0.
+template <class N> N pow_by_exponent(const N& g, const N& x, const N& z, const N& y)
 {
     using std::log;
-    return x == N(0.0) ? N(0.0) : g * y * log(x);
+    return x == N(0.0) && z >= N(0.0) ? N(0.0) : g * (y * log(x));
+}
+/// g p/r² of r² = x² + z², which may overflow or vanish; 0 at the origin.
+template <class N> N turned(const N& g, const N& p, const N& x, const N& z)
+{
+    using std::hypot;
+    const N r = hypot(x, z);
+    return r == N(0.0) ? N(0.0) : g * (p / r / r);
 }
 
 /// Of the first operand of pow, atan2, hypot, fmod, and special functions of two.
@@ -61,8 +68,8 @@ template <class N> N first_rule(ScalarOp op, const N& g, const N& x, const N& z,
 {
     switch (op) {
     case ScalarOp::pow: return pow_by_base(g, x, z);
-    case ScalarOp::atan2: return x == N(0.0) && z == N(0.0) ? N(0.0) : g * z / (x * x + z * z);
-    case ScalarOp::hypot: return y == N(0.0) ? N(0.0) : g * x / y;
+    case ScalarOp::atan2: return turned(g, z, x, z);
+    case ScalarOp::hypot: return y == N(0.0) ? N(0.0) : g * (x / y);
     case ScalarOp::fmod:
     case ScalarOp::remainder: return g;
     default: return special_first_rule(op, g, x, z, y);
@@ -72,9 +79,9 @@ template <class N> N second_rule(ScalarOp op, const N& g, const N& x, const N& z
 {
     using std::nearbyint;
     switch (op) {
-    case ScalarOp::pow: return pow_by_exponent(g, x, y);
-    case ScalarOp::atan2: return x == N(0.0) && z == N(0.0) ? N(0.0) : -g * x / (x * x + z * z);
-    case ScalarOp::hypot: return y == N(0.0) ? N(0.0) : g * z / y;
+    case ScalarOp::pow: return pow_by_exponent(g, x, z, y);
+    case ScalarOp::atan2: return turned(N(-g), x, x, z);
+    case ScalarOp::hypot: return y == N(0.0) ? N(0.0) : g * (z / y);
     case ScalarOp::fmod:
     case ScalarOp::remainder: return -g * nearbyint((x - y) / z);  // a whole number
     default: return special_second_rule(op, g, x, z, y);

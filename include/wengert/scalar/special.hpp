@@ -4,24 +4,17 @@
 
 #include <array>
 
+#include "../base/functions/gamma.hpp"
 #include "functions.hpp"
 
 namespace wengert {
 
 namespace detail {
 
-/// dⁿ/dxⁿ cot x as a polynomial in cot x: each derivative is −p'(c) (1 + c²).
+/// dⁿ/dxⁿ cot x of cot x.
 inline double cot_derivative(unsigned n, double c)
 {
-    std::vector<double> p{0, 1};
-    for (unsigned k = 0; k < n; ++k) {
-        std::vector<double> q(p.size() + 1);
-        for (std::size_t i = 1; i < p.size(); ++i) {
-            q[i - 1] -= static_cast<double>(i) * p[i];
-            q[i + 1] -= static_cast<double>(i) * p[i];
-        }
-        p = std::move(q);
-    }
+    const std::vector<double> p = functions::cot_derivative(n);
     double y = 0;
     for (std::size_t i = p.size(); i-- > 0;) y = y * c + p[i];
     return y;

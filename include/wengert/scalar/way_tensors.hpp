@@ -13,22 +13,15 @@
 namespace wengert::detail {
 
 template <class T> Tensor<T> truncated(const Tensor<T>& x) { return where(x < 0.0, ceil(x), floor(x)); }
-/// ln(x + √(x² + 1)) without cancellation.
-template <class T> Tensor<T> inverse_sinh(const Tensor<T>& x)
-{
-    const Tensor<T> size = abs(x);
-    const Tensor<T> y = log1p(size + size * size / (1.0 + sqrt(size * size + 1.0)));
-    return where(x < 0.0, -y, y);
-}
 
 template <class T> Tensor<T> unary_on_tensors(ScalarOp op, const Tensor<T>& x)
 {
     switch (op) {
     case ScalarOp::negative: return -x;
     case ScalarOp::sqrt: return sqrt(x);
-    case ScalarOp::cbrt: return where(x < 0.0, -pow(-x, 1.0 / 3.0), pow(x, 1.0 / 3.0));
+    case ScalarOp::cbrt: return cbrt(x);
     case ScalarOp::exp: return exp(x);
-    case ScalarOp::exp2: return pow(2.0, x);
+    case ScalarOp::exp2: return exp2(x);
     case ScalarOp::expm1: return expm1(x);
     case ScalarOp::log: return log(x);
     case ScalarOp::log2: return log2(x);
@@ -43,11 +36,11 @@ template <class T> Tensor<T> unary_on_tensors(ScalarOp op, const Tensor<T>& x)
     case ScalarOp::sinh: return sinh(x);
     case ScalarOp::cosh: return cosh(x);
     case ScalarOp::tanh: return tanh(x);
-    case ScalarOp::asinh: return inverse_sinh(x);
-    case ScalarOp::acosh: return log(x + sqrt(x * x - 1.0));
-    case ScalarOp::atanh: return 0.5 * log1p(2.0 * x / (1.0 - x));
+    case ScalarOp::asinh: return asinh(x);
+    case ScalarOp::acosh: return acosh(x);
+    case ScalarOp::atanh: return atanh(x);
     case ScalarOp::erf: return erf(x);
-    case ScalarOp::erfc: return 1.0 - erf(x);
+    case ScalarOp::erfc: return erfc(x);
     case ScalarOp::floor: return floor(x);
     case ScalarOp::ceil: return ceil(x);
     case ScalarOp::trunc: return truncated(x);
@@ -68,7 +61,8 @@ template <class T> Tensor<T> binary_on_tensors(ScalarOp op, const Tensor<T>& a, 
     case ScalarOp::pow: return pow(a, b);
     case ScalarOp::atan2: return atan2(a, b);
     case ScalarOp::hypot: return hypot(a, b);
-    case ScalarOp::fmod: return a - truncated(a / b) * b;
+    case ScalarOp::fmod: return fmod(a, b);
+    case ScalarOp::remainder: return remainder(a, b);
     default: return special_on_tensors(op, a, b);
     }
 }

@@ -165,6 +165,7 @@ struct Tan {
 /// The functions of large arguments.
 template <class Function> struct Far {
     template <class V> [[gnu::always_inline]] static V of(V x) { return Function::of(x, turn_back_far(x)); }
+    template <class V> [[gnu::always_inline]] static V of(V x, V y) { return Function::far(x, y); }
 };
 template <class Function, class V> [[gnu::always_inline]] inline V circular(V x)
 {

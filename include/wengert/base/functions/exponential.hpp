@@ -3,6 +3,8 @@
 
 #include "format.hpp"
 
+#include <numbers>
+
 namespace wengert::detail::functions {
 
 /// 2ⁿ for whole n within the normal exponents.
@@ -73,6 +75,15 @@ template <class V> [[gnu::always_inline]] inline V exp_scaled(V x, NumberOf<V> s
     return where(vanishes, V(T(0)), y);
 }
 template <class V> [[gnu::always_inline]] inline V exp(V x) { return exp_scaled(x); }
+
+/// 2ˣ = 2ⁿ e^(r ln 2), n the nearest whole number; exact where x is whole.
+template <class V> [[gnu::always_inline]] inline V exp2(V x)
+{
+    using T = NumberOf<V>;
+    const V hi(either<V>(1025, 129)), lo(either<V>(-1080, -155));
+    const V c = at_least(at_most(x, hi), lo), n = round_even(c);
+    return scaled(lit(1) + expm1_kernel((c - n) * V(T(std::numbers::ln2))), n);
+}
 
 /// 2ᵏ (eʳ − 1) + (2ᵏ − 1), halved on the way so that k = 1024 does not overflow.
 template <class V> [[gnu::always_inline]] inline V expm1(V x)

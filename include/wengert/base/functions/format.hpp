@@ -18,7 +18,8 @@
 ///   bits(), from_bits(), of an Integer with + & | shift_left shift_right;
 ///   two_over_pi(i): a digit of 2/π (circular.hpp);
 ///   V::may_scale, V::scales(), times_pow2(x, n): x 2ⁿ rounded once, where there is an instruction;
-///   all(mask): of what may be skipped; seldom(mask, y, f, x): f(x) where the mask says so, y elsewhere.
+///   all(mask): of what may be skipped; seldom(mask, y, f, x): f(x) where the mask says so, y elsewhere;
+///   seldom_of_two(mask, x, f, y): f(x, y) where the mask says so, x elsewhere.
 namespace wengert::detail::functions {
 
 template <class T> struct Format;

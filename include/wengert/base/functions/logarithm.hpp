@@ -121,8 +121,12 @@ template <class V> [[gnu::always_inline]] inline Pair<V> log_pair(V x)
     return ordered_sum(most.hi, whole.lo + most.lo + rest);
 }
 
+/// y 2ⁿ, before it is rounded: n may be beyond the exponents.
+template <class V> struct Unscaled {
+    V y, n;
+};
 /// e^(x.hi + x.lo).
-template <class V> [[gnu::always_inline]] inline V exp_of_pair(Pair<V> x)
+template <class V> [[gnu::always_inline]] inline Unscaled<V> exp_of_pair_unscaled(Pair<V> x)
 {
     using F = FormatOf<V>;
     using T = NumberOf<V>;
@@ -132,7 +136,12 @@ template <class V> [[gnu::always_inline]] inline V exp_of_pair(Pair<V> x)
     const V rounder(F::rounder), n = fma(head, V(T(1.44269504088896340736)), rounder) - rounder;
     const Pair<V> r = exact_sum(fma(n, V(-F::ln2_hi), head), fma(n, V(-F::ln2_lo), low));
     const Pair<V> most = ordered_sum(V(T(1)), r.hi);
-    return scaled(most.hi + (most.lo + fma(r.hi * r.hi, exp_rest(r.hi), r.lo)), n);
+    return {most.hi + (most.lo + fma(r.hi * r.hi, exp_rest(r.hi), r.lo)), n};
+}
+template <class V> [[gnu::always_inline]] inline V exp_of_pair(Pair<V> x)
+{
+    const Unscaled<V> e = exp_of_pair_unscaled(x);
+    return scaled(e.y, e.n);
 }
 
 /// xʸ for x ≥ 0, from here on for what Annex F of C says.

@@ -4,7 +4,9 @@
 #include "../term.hpp"
 #include "circular.hpp"
 #include "error_function.hpp"
-#include "logarithm.hpp"
+#include "gamma.hpp"
+#include "remainders.hpp"
+#include "roots.hpp"
 
 namespace wengert::detail::functions {
 
@@ -88,13 +90,19 @@ template <class T, bool Fused> struct Written {
         return Term::at(wengert::detail::append_term(TermKind::seldom, m.term.id, y.term.id, x.term.id,
                                                      static_cast<double>(far_kind<Function>())));
     }
+    template <class Function> friend Written seldom_of_two(Mask m, Written x, Far<Function> f, Written y)
+    {
+        return seldom(m, x, f, y);
+    }
 
 private:
     template <class Function> static constexpr TermKind far_kind()
     {
-        return std::is_same_v<Function, Sin>   ? TermKind::sin
-               : std::is_same_v<Function, Cos> ? TermKind::cos
-                                               : TermKind::tan;
+        return std::is_same_v<Function, Sin>    ? TermKind::sin
+               : std::is_same_v<Function, Cos>  ? TermKind::cos
+               : std::is_same_v<Function, Tan>  ? TermKind::tan
+               : std::is_same_v<Function, Fmod> ? TermKind::fmod
+                                                : TermKind::remainder;
     }
 };
 
@@ -118,6 +126,15 @@ template <class V> inline bool write_one(TermKind kind, V x, V& y)
     case TermKind::cosh: y = functions::cosh(x); break;
     case TermKind::tanh: y = functions::tanh(x); break;
     case TermKind::erf: y = functions::erf(x); break;
+    case TermKind::erfc: y = functions::erfc(x); break;
+    case TermKind::exp2: y = functions::exp2(x); break;
+    case TermKind::cbrt: y = functions::cbrt(x); break;
+    case TermKind::asinh: y = functions::asinh(x); break;
+    case TermKind::acosh: y = functions::acosh(x); break;
+    case TermKind::atanh: y = functions::atanh(x); break;
+    case TermKind::tgamma: y = functions::tgamma(x); break;
+    case TermKind::lgamma: y = functions::lgamma(x); break;
+    case TermKind::digamma: y = functions::digamma(x); break;
     case TermKind::sigmoid: y = functions::sigmoid(x); break;
     case TermKind::normal_cdf: y = functions::normal_cdf(x); break;
     default: return false;
@@ -133,9 +150,11 @@ template <class V> inline V write_far(TermKind kind, V x)
 }
 template <class V> inline V write_two(TermKind kind, V x, V y)
 {
-    return kind == TermKind::pow     ? functions::pow(x, y)
-           : kind == TermKind::hypot ? functions::hypot(x, y)
-                                     : functions::atan2(x, y);
+    return kind == TermKind::pow         ? functions::pow(x, y)
+           : kind == TermKind::hypot     ? functions::hypot(x, y)
+           : kind == TermKind::fmod      ? functions::fmod(x, y)
+           : kind == TermKind::remainder ? functions::remainder(x, y)
+                                         : functions::atan2(x, y);
 }
 
 /// Which program of a function is meant: `scales` with times_pow2, `far` that of large arguments.
@@ -143,15 +162,15 @@ struct Version {
     bool scales = false, far = false;
 };
 
-constexpr bool of_two(TermKind k)
-{
-    return k == TermKind::pow || k == TermKind::hypot || k == TermKind::atan2;
-}
+constexpr bool of_two(TermKind k) { return k >= TermKind::pow && k <= TermKind::remainder; }
 constexpr bool of_angle(TermKind k) { return k == TermKind::sin || k == TermKind::cos || k == TermKind::tan; }
+constexpr bool of_remainder(TermKind k) { return k == TermKind::fmod || k == TermKind::remainder; }
+/// Has it a program of its own for large arguments?
+constexpr bool has_far(TermKind k) { return of_angle(k) || of_remainder(k); }
 /// Is it written by a function here?
 constexpr bool has_program(TermKind k)
 {
-    return (k >= TermKind::exp && k <= TermKind::erf) || k == TermKind::sigmoid ||
+    return (k >= TermKind::exp && k <= TermKind::digamma) || k == TermKind::sigmoid ||
            k == TermKind::normal_cdf || of_two(k);
 }
 
@@ -164,7 +183,9 @@ template <class T, bool Fused> inline TermProgram written(TermKind kind, Version
     const TermScope scope(program);
     const V x(Term::input(0));
     V y(x);
-    if (version.far)
+    if (version.far && of_remainder(kind))
+        y = Modulo::far(x, V(Term::input(1)));
+    else if (version.far)
         y = write_far(kind, x);
     else if (of_two(kind))
         y = write_two(kind, x, V(Term::input(1)));

@@ -51,7 +51,7 @@ private:
         const std::string name(name_of(kind)), x = functions::of_two(kind) ? "(x0, x1)" : "(x0)";
         std::string out;
         for (const DType type : real_dtypes) {
-            if (functions::of_angle(kind)) out += definition(kind, type, true);
+            if (functions::has_far(kind)) out += definition(kind, type, true);
             out += definition(kind, type, false);
         }
         return out + "template <class X> FN X " + name + "_(" + parameters(kind) +
@@ -126,7 +126,7 @@ private:
         const char* const t = c_type(type, Dialect::numbers);
         const std::string one = std::string("(") + t + " x0", two = std::string(", ") + t + " x1";
         for (const bool far : {true, false}) {
-            if (far && !functions::of_angle(kind)) continue;
+            if (far && !functions::has_far(kind)) continue;
             functions_ += std::string("static inline ") + t + " " + prefix_ +
                           name(kind, type, far ? "_far" : "") + one + (functions::of_two(kind) ? two : "") +
                           ")\n{\n";

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "../../base/functions/written.hpp"
 #include "../../kernels/cpu/lane.hpp"
 #include "typed_program.hpp"
 
@@ -209,10 +210,13 @@ private:
     /// The function of large arguments where there are any.
     std::string seldom(const TermStep& s, const Operands& in, DType type) const
     {
-        const std::string far =
-            filled("$_far_$", std::string(name_of(static_cast<TermKind>(static_cast<int>(s.value)))),
-                   c_type(type, Dialect::vectors));
-        if (vectors_) return filled("seldom<$<$>>($, $, $)", far, vector(type), in[0], in[1], in[2]);
+        const auto kind = static_cast<TermKind>(static_cast<int>(s.value));
+        const bool two = functions::of_remainder(kind);
+        const std::string far = filled("$_far_$", std::string(name_of(kind)), c_type(type, Dialect::vectors));
+        if (vectors_)
+            return filled("$<$<$>>($, $, $)", two ? "seldom2" : "seldom", far, vector(type), in[0], in[1],
+                          in[2]);
+        if (two) return filled("$ ? $$($, $) : $", in[0], prefix_, far, in[1], in[2], in[1]);
         return filled("$ ? $$($) : $", in[0], prefix_, far, in[2], in[1]);
     }
     /// A helper of numbers, or a function over vectors.

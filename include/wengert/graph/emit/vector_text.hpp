@@ -143,6 +143,12 @@ template <auto f, class M, class X> FN X seldom(M m, X y, X x)
     return __builtin_expect(any(m), 0) ? sel(m, called<f>(x), y) : y;
 }
 
+/* f(x, y) where the mask says so, x elsewhere */
+template <auto f, class M, class X> FN X seldom2(M m, X x, X y)
+{
+    return __builtin_expect(any(m), 0) ? sel(m, called2<f>(x, y), x) : x;
+}
+
 template <class X> constexpr bool wide = sizeof(El<X>) == 8;
 template <class X> FN Mask<X> bits(X x) { return (Mask<X>)x; }
 template <class X> FN X from_bits(Mask<X> b) { return (X)b; }

@@ -79,6 +79,12 @@ template <class T, class A, class F>
     return where(m, F::of(x), y);
 }
 
+template <class T, class A, class F>
+[[gnu::noinline, gnu::cold]] Lane<T, A> patched_of_two(LaneMask<T, A> m, Lane<T, A> x, F, Lane<T, A> y)
+{
+    return where(m, F::of(x, y), x);
+}
+
 /// a b + c in one rounding. Of AVX-512 not xsimd's, which 8.1 has as two operations.
 template <class T, class Register> [[gnu::always_inline]] inline Register fused(auto a, auto b, auto c)
 {
@@ -327,6 +333,13 @@ template <class T, class A> struct Lane {
         if (any(m)) [[unlikely]]
             return detail::patched(m, y, f, x);
         return y;
+    }
+    /// f of x and y where the mask says so, x elsewhere.
+    template <class F> friend Lane seldom_of_two(Mask m, Lane x, F f, Lane y)
+    {
+        if (any(m)) [[unlikely]]
+            return detail::patched_of_two(m, x, f, y);
+        return x;
     }
 };
 
