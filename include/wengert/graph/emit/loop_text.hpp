@@ -143,8 +143,8 @@ protected:
         const std::size_t bytes = widest();
         std::size_t lanes = 16 / bytes;
         while (lanes < 64 && static_cast<std::int64_t>(lanes) < elements) lanes *= 2;
-        add("    enum { N = register_bytes / $ < $ ? register_bytes / $ : $, W = N * $ };", bytes, lanes, bytes, lanes,
-            bytes);
+        add("    enum { N = register_bytes / $ < $ ? register_bytes / $ : $, W = N * $ };", bytes, lanes,
+            bytes, lanes, bytes);
         for (const char* t : {"f32", "f64", "i32", "i64", "u8"}) add("    typedef V<$, N> $v;", t, t);
     }
     /// a0, a1, … and o0, o1, …, whose addresses are p[0], p[1], …

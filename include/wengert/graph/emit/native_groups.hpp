@@ -59,7 +59,8 @@ public:
     {
         const Counted& c = counted(group);
         if (c.steps + steps_[v] > most_steps) return c.along && in_strips(v);
-        const auto sum = std::find_if(group.nodes.begin(), group.nodes.end(), [&](ValueId u) { return is_sum(u); });
+        const auto sum =
+            std::find_if(group.nodes.begin(), group.nodes.end(), [&](ValueId u) { return is_sum(u); });
         return sum == group.nodes.end() || runs_through(group, v, summed_axes(g_, g_.node(*sum))->size());
     }
     /// Over the last axes, as the group's other sums.
@@ -112,7 +113,8 @@ private:
     {
         const Shape& shape = g_.node(v).shape;
         for (ValueId i : g_.node(v).inputs) {
-            const LoopSpace space(shape, {broadcast_strides(g_.node(i).shape, layouts_[i].strides, shape)}, 0);
+            const LoopSpace space(shape, {broadcast_strides(g_.node(i).shape, layouts_[i].strides, shape)},
+                                  0);
             if (space.rank() != 1 || space.strides[0].back() > 1 || space.strides[0].back() < 0) return false;
         }
         return true;
@@ -139,9 +141,9 @@ private:
     std::vector<std::size_t> steps_;    ///< of the programs of what fuses
     std::vector<std::uint32_t> chain_;  ///< the chain that a value is part of
     std::vector<PartChain> chains_;
-    std::vector<ValueList> whole_;  ///< their nodes
-    std::vector<bool> along_;       ///< may it be in strips?
-    std::unordered_map<std::size_t, std::size_t> totals_;  ///< steps of these, by their elements
+    std::vector<ValueList> whole_;                          ///< their nodes
+    std::vector<bool> along_;                               ///< may it be in strips?
+    std::unordered_map<std::size_t, std::size_t> totals_;   ///< steps of these, by their elements
     mutable std::unordered_map<ValueId, Counted> counted_;  ///< by a group's first node
 };
 

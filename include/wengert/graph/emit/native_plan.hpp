@@ -7,7 +7,6 @@
 #include "fold_text.hpp"
 #include "function_text.hpp"
 #include "native_products.hpp"
-#include "strip_text.hpp"
 #include "vector_text.hpp"
 
 namespace wengert::detail {
@@ -39,17 +38,17 @@ struct NativePlan {
     CppModule module{"wg"};
     std::vector<NativeFunction> functions;  ///< of each task that is one
     std::string reasons;                    ///< why loops are not among them
-    std::size_t statements = 0;             ///< of loops in functions of bounded length
 
     /// Statements of such loops that are compiled; with more of them the graph runs as tiles.
     static constexpr std::size_t most_statements = 100'000;
-    bool too_long() const noexcept { return statements > most_statements; }
+    bool too_long() const noexcept { return module.statements > most_statements; }
 
     explicit NativePlan(const Graph& g)
         : groups(g, tiling::layouts_of(g)), plan(g, groups.take()), functions(plan.tasks.size())
     {
         const ProductWriter products(g, plan.layouts);
-        std::set<std::size_t> long_ones;  // elements of loops in strips: those beside them have no other text for each length either
+        std::set<std::size_t>
+            long_ones;  // elements of loops in strips: those beside them have no other text for each length either
         for (const tiling::Task& t : plan.tasks)
             if (groups.in_strips(t.group)) long_ones.insert(count(g, t.group));
         for (std::size_t t = 0; t < functions.size() && !too_long(); ++t) {
@@ -83,7 +82,7 @@ struct NativePlan {
         for (const std::string& h : module.helpers) helpers += cpp_helper(h, module.prefix, false);
         return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
                VectorFunctions::called_in(module.functions) + fold_text + ProductWriter::head() +
-               native_prelude + (statements > 0 ? strip_text : "") + helpers + module.functions;
+               native_prelude + (module.statements > 0 ? strip_text : "") + helpers + module.functions;
     }
 
 private:
@@ -103,17 +102,12 @@ private:
     /// A long loop. Its length is an argument.
     void strips(const Graph& g, NativeFunction& made, const tiling::Group& group)
     {
-        StripText text(g, plan.layouts, group);
-        statements += text.statements();
-        made.workspace = text.workspace();
-        made.count = text.count();
-        const auto once = [&](char letter, const std::string& head, const std::string& rest) {
-            return module.once(letter, head, rest);
-        };
-        text.write(once);
-        const std::string f = module.once('f', "#line 1 \"wengert\"\nstatic void ", text.text());
-        made.name = module.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
-                                arguments + f + "(p, arena, run->count, run->zero);\n    return 0;\n}\n");
+        const StripFunction f = strip_function(module, g, plan.layouts, group);
+        made.workspace = f.workspace;
+        made.count = f.count;
+        made.name =
+            module.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
+                        arguments + f.name + "(p, arena, run->count, run->zero);\n    return 0;\n}\n");
     }
     /// A node by itself; the views that it reads are made inside.
     NativeFunction whole(const Graph& g, ValueId v)

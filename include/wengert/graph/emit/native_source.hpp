@@ -116,13 +116,14 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
 {
     const detail::NativePlan code(g);
     if (code.too_long())
-        return detail::as_tiles(g, options,
-                                "the text of its loops has more than " +
-                                    std::to_string(detail::NativePlan::most_statements) +
-                                    " statements, which would take the compiler too long: the graph runs as tiles");
+        return detail::as_tiles(
+            g, options,
+            "the text of its loops has more than " + std::to_string(detail::NativePlan::most_statements) +
+                " statements, which would take the compiler too long: the graph runs as tiles");
     detail::Compiled compiled;
     if (!code.module.functions.empty()) {
-        compiled = detail::compile_text(code.text(), detail::native_flags(detail::compiler_now(), code.statements > 0));
+        compiled = detail::compile_text(
+            code.text(), detail::native_flags(detail::compiler_now(), code.module.statements > 0));
         if (!compiled.object) return detail::as_tiles(g, options, compiled.message);
     }
     auto program = std::make_unique<tiling::Program>();

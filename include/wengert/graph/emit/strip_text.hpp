@@ -39,6 +39,7 @@ static void wg_move(char* frames, char* p, const wg_strips* t, const wg_place* q
 static void wg_run_strips(const wg_strips* t, void* const* p, char* frames, i64 n, f64 zero)
 {
     const i64 strip = (i64)t->most * t->lanes;
+    frames += (64 - (u64)frames % 64) % 64;
     for (const wg_place* q = t->in; q < t->in_end; ++q)
         for (i64 k = 0; q->step == 0 && k < t->most; ++k) wg_fill(frames + k * t->frame + q->at, (char*)p[q->index], 1, t->lanes, q->bytes);
     for (i64 i = 0; i < n; i += strip) {
@@ -77,7 +78,7 @@ public:
         return static_cast<std::int64_t>(element_count(g_.node(group_.nodes[0]).shape));
     }
     /// Bytes that it works in, at most.
-    std::size_t workspace() const { return vectors() * frame_bytes(); }
+    std::size_t workspace() const { return vectors() * frame_bytes() + 64; }
     /// Of functions that differ, how many statements there are.
     std::size_t statements() const noexcept { return statements_; }
     void write(const Once& once)
@@ -86,17 +87,17 @@ public:
         std::string list;
         out_ = "(void* const* p, char* arena, i64 n, f64 zero)\n{\n" + types_;
         for (std::size_t k = 0; k < parts_.size(); ++k) {
-            const std::string f =
-                once('p', "#line 1 \"wengert\"\nstatic void ",
-                     "(char* s, i64 frame, i32 vectors, f64 zero, const u32* q)\n{\n" + types_ +
-                         "    for (; vectors > 0; --vectors, s += frame) {\n" + placed(parts_[k], tables) +
-                         "    }\n}\n");
+            const std::string f = once('p', "#line 1 \"wengert\"\nstatic void ",
+                                       "(char* s, i64 frame, i32 vectors, f64 zero, const u32* q)\n{\n" +
+                                           types_ + "    for (; vectors > 0; --vectors, s += frame) {\n" +
+                                           placed(parts_[k], tables) + "    }\n}\n");
             if (tables) add("    static const u32 q$[] = {$};", k, table(parts_[k]));
             list += filled(tables ? "{$, q$}, " : "{$, 0}, ", f, k);
         }
         add("    static const wg_place in[] = {$}, out[] = {$};", operands_, results());
         add("    static const wg_part parts[] = {$};", list);
-        add("    static const wg_strips strips = {N, W, $, (W * $ + 127) / 128 * 128 + 64, in, $, out, $, parts, "
+        add("    static const wg_strips strips = {N, W, $, (W * $ + 127) / 128 * 128 + 64, in, $, out, $, "
+            "parts, "
             "$};",
             vectors(), slots_, "in + " + number(fetched_), "out + " + number(group_.results.size()),
             "parts + " + number(parts_.size()));
@@ -143,7 +144,8 @@ private:
         for (std::size_t k = 0; k < group_.operands.size(); ++k) {
             const ValueId v = group_.operands[k];
             if (is_literal(v)) continue;
-            const LoopSpace space(shape, {broadcast_strides(g_.node(v).shape, layouts_[v].strides, shape)}, 0);
+            const LoopSpace space(shape, {broadcast_strides(g_.node(v).shape, layouts_[v].strides, shape)},
+                                  0);
             const bool runs = space.strides[0].back() != 0;
             if (!runs) last_[v] = begins_.size();  // fetched once
             operands_ += filled("{$, $ * W, $, $}, ", k, take_slot(v), size_of(g_.node(v).dtype), int(runs));
@@ -183,7 +185,8 @@ private:
             const GraphNode& n = g_.node(v);
             std::vector<std::string> in;
             for (ValueId i : n.inputs) in.push_back(name(p, names, i));
-            if (std::string line = line_directive(n.at); !line.empty() && line != at) p.text += at = std::move(line);
+            if (std::string line = line_directive(n.at); !line.empty() && line != at)
+                p.text += at = std::move(line);
             names[v] = code.write(programs_[k], in);
             p.statements += programs_[k].steps().size() - n.inputs.size();
             if (last_[v] > c) store(p, v, names[v]);
@@ -206,7 +209,8 @@ private:
     {
         take_slot(v);
         const std::string to = place(p, v);
-        p.text += filled(is_flag(v) ? "        *($v*)($) = ($v)bytes_of_mask<N>($);\n" : "        *($v*)($) = ($v)($);\n",
+        p.text += filled(is_flag(v) ? "        *($v*)($) = ($v)bytes_of_mask<N>($);\n"
+                                    : "        *($v*)($) = ($v)($);\n",
                          type(v), to, type(v), value);
     }
     bool is_flag(ValueId v) const { return g_.node(v).dtype == DType::boolean; }
@@ -239,9 +243,9 @@ private:
     }
 
     std::string types_, operands_;
-    std::vector<TypedProgram> programs_;          ///< of the nodes
-    std::vector<std::size_t> begins_;             ///< of parts, and the end, among the nodes
-    std::vector<std::size_t> last_;               ///< by value: the last part that reads it
+    std::vector<TypedProgram> programs_;            ///< of the nodes
+    std::vector<std::size_t> begins_;               ///< of parts, and the end, among the nodes
+    std::vector<std::size_t> last_;                 ///< by value: the last part that reads it
     std::vector<std::vector<std::uint32_t>> ends_;  ///< slots that are free behind each part
     std::unordered_map<ValueId, std::uint32_t> slot_;
     std::set<std::uint32_t> free_;

@@ -316,8 +316,8 @@ private:
     std::vector<std::uint32_t> kind_;  ///< number of the elements that a fusible value has, 0 for others
     std::vector<std::int32_t> level_;
     std::vector<bool> needed_;
-    std::vector<ValueId> parent_;       ///< of the disjoint sets that `connect` makes
-    std::vector<std::uint32_t> group_;  ///< by value
+    std::vector<ValueId> parent_;        ///< of the disjoint sets that `connect` makes
+    std::vector<std::uint32_t> group_;   ///< by value
     std::vector<std::uint32_t> listed_;  ///< by value: the last group that has it among its operands
     std::unordered_map<SameElements, std::uint32_t, SameElementsHash> kinds_;
     std::optional<RowMembers> rows_;
