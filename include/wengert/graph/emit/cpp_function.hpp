@@ -94,12 +94,19 @@ private:
     /// A call of the loop that native code has for this group.
     void native_loop(const tiling::Task& t)
     {
-        const std::string f =
-            w_.module.once('f', CppModule::fused, fused_text(w_.graph, w_.plan, t, w_.groups.chains()));
         std::string list;
         for (const auto* values : {&t.group.operands, &t.group.results})
             for (ValueId v : *values)
                 list += filled(list.empty() ? "(void*)($)" : ", (void*)($)", w_.pointer(v));
+        if (w_.groups.in_strips(t.group)) {
+            const StripFunction f = strip_function(w_.module, w_.graph, w_.plan.layouts, t.group);
+            w_.line("{ void* const p[] = {$}; $(p, arena + $, $, run->zero); }", list, f.name,
+                    w_.scratch_begin(), f.count);
+            w_.scratch = std::max(w_.scratch, f.workspace);
+            return;
+        }
+        const std::string f =
+            w_.module.once('f', CppModule::fused, fused_text(w_.graph, w_.plan, t, w_.groups.chains()));
         w_.line("{ void* const p[] = {$}; $(p, run->zero); }", list, f);
     }
     /// What the results of a loop are made from, they included: a rule may leave an operand out.

@@ -7,6 +7,7 @@
 #include "../tile/plan.hpp"
 #include "cpp_helpers.hpp"
 #include "native_groups.hpp"
+#include "strip_text.hpp"
 
 namespace wengert::detail {
 
@@ -116,7 +117,8 @@ public:
     const bool native = false;
     std::vector<Ref<Block>> shared;  ///< constants of native code
     std::set<std::string> helpers;
-    bool allocates = false;  ///< calls malloc
+    bool allocates = false;      ///< calls malloc
+    std::size_t statements = 0;  ///< of native loops in functions of bounded length (strip_text.hpp)
 
 private:
     void note_types(const Graph& g)
@@ -136,6 +138,23 @@ private:
     std::map<std::string, std::size_t> written_;
     std::vector<std::shared_ptr<const Graph>> kept_;  ///< so that addresses stay those of these graphs
 };
+
+/// A native loop in functions of bounded length: `void name(void* const* p, char* arena, i64 n, f64 zero)`.
+struct StripFunction {
+    std::string name;
+    std::size_t workspace = 0;  ///< bytes of its arena
+    std::int64_t count = 0;     ///< the elements
+};
+inline StripFunction strip_function(CppModule& m, const Graph& g, const tiling::Layouts& layouts,
+                                    const tiling::Group& group)
+{
+    StripText text(g, layouts, group);
+    m.statements += text.statements();
+    text.write([&](char letter, const std::string& head, const std::string& rest) {
+        return m.once(letter, head, rest);
+    });
+    return {m.once('f', "#line 1 \"wengert\"\nstatic void ", text.text()), text.workspace(), text.count()};
+}
 
 class CppWriter {
 public:

@@ -83,6 +83,12 @@ private:
     }
 };
 
+/// The user's line, for what looks at compiled code; empty where nobody knows it.
+inline std::string line_directive(const Site& at)
+{
+    return at.line ? filled("#line $ \"$\"\n", at.line, quoted_text(at.file ? at.file : "")) : std::string();
+}
+
 /// What the texts of fused loops share: a function of the addresses of operands and results, over vectors.
 class FusedText {
 public:
@@ -137,7 +143,8 @@ protected:
         const std::size_t bytes = widest();
         std::size_t lanes = 16 / bytes;
         while (lanes < 64 && static_cast<std::int64_t>(lanes) < elements) lanes *= 2;
-        add("    enum { N = register_bytes / $ < $ ? register_bytes / $ : $ };", bytes, lanes, bytes, lanes);
+        add("    enum { N = register_bytes / $ < $ ? register_bytes / $ : $, W = N * $ };", bytes, lanes,
+            bytes, lanes, bytes);
         for (const char* t : {"f32", "f64", "i32", "i64", "u8"}) add("    typedef V<$, N> $v;", t, t);
     }
     /// a0, a1, … and o0, o1, …, whose addresses are p[0], p[1], …
@@ -303,8 +310,7 @@ private:
             std::vector<std::string> in;
             for (ValueId i : n.inputs) in.push_back(is_literal(i) ? literal(i) : names_[i]);
             names_[v] = code.write(program_of(g_, layouts_, v), in);
-            for (std::size_t k = first; n.at.line && k < body_.size(); ++k)
-                body_[k].at = filled("#line $ \"$\"\n", n.at.line, quoted_text(n.at.file ? n.at.file : ""));
+            for (std::size_t k = first; k < body_.size(); ++k) body_[k].at = line_directive(n.at);
         }
     }
     void stores()

@@ -21,7 +21,7 @@ typedef u32 uint32_t; typedef u64 uint64_t;
 #define memset __builtin_memset
 #define realloc __builtin_realloc
 #define free __builtin_free
-struct wg_run { f64 zero; void* const* constants; };
+struct wg_run { f64 zero; void* const* constants; i64 count; };
 )wg";
 
 /// A function of the text: its name, the values whose addresses it is given, the bytes that it works in.
@@ -29,6 +29,7 @@ struct NativeFunction {
     std::string name;
     std::vector<ValueId> addresses;
     std::size_t workspace = 0;
+    std::int64_t count = 0;  ///< of a loop whose text is that of all lengths: its elements
 };
 
 struct NativePlan {
@@ -38,18 +39,29 @@ struct NativePlan {
     std::vector<NativeFunction> functions;  ///< of each task that is one
     std::string reasons;                    ///< why loops are not among them
 
+    /// Statements of such loops that are compiled; with more of them the graph runs as tiles.
+    static constexpr std::size_t most_statements = 100'000;
+    bool too_long() const noexcept { return module.statements > most_statements; }
+
     explicit NativePlan(const Graph& g)
         : groups(g, tiling::layouts_of(g)), plan(g, groups.take()), functions(plan.tasks.size())
     {
         const ProductWriter products(g, plan.layouts);
-        for (std::size_t t = 0; t < functions.size(); ++t) {
+        std::set<std::size_t>
+            long_ones;  // elements of loops in strips: those beside them have no other text for each length either
+        for (const tiling::Task& t : plan.tasks)
+            if (groups.in_strips(t.group)) long_ones.insert(count(g, t.group));
+        for (std::size_t t = 0; t < functions.size() && !too_long(); ++t) {
             const tiling::Group& group = plan.tasks[t].group;
             const ValueId v = group.nodes[0];
             if (group.fused) {
                 functions[t].addresses.assign(group.operands.begin(), group.operands.end());
                 functions[t].addresses.insert(functions[t].addresses.end(), group.results.begin(),
                                               group.results.end());
-                functions[t].name = called(fused_text(g, plan, plan.tasks[t], groups.chains()));
+                if (groups.may_be_in_strips(group) && long_ones.contains(count(g, group)))
+                    strips(g, functions[t], group);
+                else
+                    functions[t].name = called(fused_text(g, plan, plan.tasks[t], groups.chains()));
             } else if (ProductCode product = products.write(v); !product.text.empty()) {
                 functions[t] = {called(product.text), std::move(product.addresses)};
             } else if (loop_parameters(g.node(v)) ||
@@ -70,7 +82,7 @@ struct NativePlan {
         for (const std::string& h : module.helpers) helpers += cpp_helper(h, module.prefix, false);
         return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
                VectorFunctions::called_in(module.functions) + fold_text + ProductWriter::head() +
-               native_prelude + helpers + module.functions;
+               native_prelude + (module.statements > 0 ? strip_text : "") + helpers + module.functions;
     }
 
 private:
@@ -82,6 +94,20 @@ private:
         const std::string f = module.once('f', CppModule::fused, body);
         return module.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
                            arguments + f + "(p, run->zero);\n    return 0;\n}\n");
+    }
+    static std::size_t count(const Graph& g, const tiling::Group& group)
+    {
+        return element_count(g.node(group.nodes[0]).shape);
+    }
+    /// A long loop. Its length is an argument.
+    void strips(const Graph& g, NativeFunction& made, const tiling::Group& group)
+    {
+        const StripFunction f = strip_function(module, g, plan.layouts, group);
+        made.workspace = f.workspace;
+        made.count = f.count;
+        made.name =
+            module.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
+                        arguments + f.name + "(p, arena, run->count, run->zero);\n    return 0;\n}\n");
     }
     /// A node by itself; the views that it reads are made inside.
     NativeFunction whole(const Graph& g, ValueId v)

@@ -17,6 +17,7 @@ namespace detail {
 struct NativeRun {
     double zero;
     void* const* constants;
+    std::int64_t count;
 };
 /// Not 0 where it met an index that is none.
 using NativeCode = int (*)(void* const* addresses, char* arena, const NativeRun* run);
@@ -27,10 +28,11 @@ struct NativeStep {
     void** addresses = nullptr;
     void* const* constants = nullptr;
     std::byte* arena = nullptr;
+    std::int64_t count = 0;
     const tiling::detail::Call* call = nullptr;  ///< of what may fail: says what is wrong with an index
     void operator()(tiling::Run& run) const
     {
-        const NativeRun now{kernels::zero_cotangent, constants};
+        const NativeRun now{kernels::zero_cotangent, constants, count};
         if (code(addresses, reinterpret_cast<char*>(arena), &now) != 0) return call->compute(run.thread);
         if (call && !call->primitive->index) report(*call->primitive->loop(call->op));
     }
@@ -48,7 +50,8 @@ private:
     }
 };
 
-inline std::vector<std::string> native_flags(const Compiler& compiler)
+/// `quick`: long text, of which the compiler is to be quick about. Its vectors are explicit, so hardly anything is lost.
+inline std::vector<std::string> native_flags(const Compiler& compiler, bool quick = false)
 {
     // the first: the compiler's command may come with such options, from the environment
     std::istringstream words(
@@ -56,8 +59,21 @@ inline std::vector<std::string> native_flags(const Compiler& compiler)
         "-fsigned-zeros -fno-finite-math-only -std=c++17 -O2 -march=native -ffp-contract=off "
         "-fno-math-errno -fno-trapping-math -fwrapv -fno-strict-aliasing -g1 -w -shared -fPIC");
     std::vector<std::string> flags{std::istream_iterator<std::string>(words), {}};
-    if (compiler.identity.find("clang") == std::string::npos) flags.emplace_back("-Wno-psabi");
+    const bool clang = compiler.identity.find("clang") != std::string::npos;
+    if (!clang) flags.emplace_back("-Wno-psabi");
+    if (quick) flags.emplace_back("-O1");
+    if (quick && !clang) flags.emplace_back("-fno-ivopts");
     return flags;
+}
+
+/// The graph as tiles, and why.
+inline std::unique_ptr<Executable> as_tiles(const Graph& g, const PlanOptions& options, std::string why)
+{
+    auto tiles = compile_tile(g, options);
+    tiles->note = std::move(why);
+    tiles->stats.uncompiled = tiles->stats.kernels;
+    for (const GraphNode& n : g.nodes()) tiles->stats.uncompiled_loops += loop_parameters(n) != nullptr;
+    return tiles;
 }
 
 /// `single`: an operation by itself, whose index may be none.
@@ -68,7 +84,7 @@ inline void emit_native(tiling::Emitter& e, const NativeFunction& f, NativeCode 
         single ? tiling::detail::make_call(e, f.addresses.back()) : nullptr;
     std::byte* arena = f.workspace ? e.scratch(f.workspace + 64) : nullptr;
     if (arena) arena += (64 - reinterpret_cast<std::uintptr_t>(arena) % 64) % 64;
-    e.step(NativeStep{code, e.addresses<void>(f.addresses), constants, arena, call});
+    e.step(NativeStep{code, e.addresses<void>(f.addresses), constants, arena, f.count, call});
 }
 
 /// Where the text finds its constants.
@@ -99,17 +115,16 @@ WENGERT_INLINE std::string native_text(const Graph& g) { return detail::NativePl
 WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options)
 {
     const detail::NativePlan code(g);
+    if (code.too_long())
+        return detail::as_tiles(
+            g, options,
+            "the text of its loops has more than " + std::to_string(detail::NativePlan::most_statements) +
+                " statements, which would take the compiler too long: the graph runs as tiles");
     detail::Compiled compiled;
     if (!code.module.functions.empty()) {
-        compiled = detail::compile_text(code.text(), detail::native_flags(detail::compiler_now()));
-        if (!compiled.object) {
-            auto tiles = compile_tile(g, options);
-            tiles->note = compiled.message;
-            tiles->stats.uncompiled = tiles->stats.kernels;
-            for (const GraphNode& n : g.nodes())
-                tiles->stats.uncompiled_loops += loop_parameters(n) != nullptr;
-            return tiles;
-        }
+        compiled = detail::compile_text(
+            code.text(), detail::native_flags(detail::compiler_now(), code.module.statements > 0));
+        if (!compiled.object) return detail::as_tiles(g, options, compiled.message);
     }
     auto program = std::make_unique<tiling::Program>();
     program->owned().push_back(compiled.object);

@@ -249,10 +249,11 @@ private:
         const auto add = [](ValueList& list, ValueId i) {
             if (std::find(list.begin(), list.end(), i) == list.end()) list.push_back(i);
         };
+        listed_.resize(g_.size(), none);
         for (ValueId v : group.nodes)
             for (ValueId i : node(v).inputs) {
                 if (group.fused && group_[source_[i]] == k) continue;
-                add(group.operands, i);
+                if (std::exchange(listed_[i], k) != k) group.operands.push_back(i);
                 if (group.fused && wants_.moves && reads_elsewhere(i, v)) add(group.moved, i);
             }
         if (!group.fused) group.results = group.nodes;
@@ -315,8 +316,9 @@ private:
     std::vector<std::uint32_t> kind_;  ///< number of the elements that a fusible value has, 0 for others
     std::vector<std::int32_t> level_;
     std::vector<bool> needed_;
-    std::vector<ValueId> parent_;       ///< of the disjoint sets that `connect` makes
-    std::vector<std::uint32_t> group_;  ///< by value
+    std::vector<ValueId> parent_;        ///< of the disjoint sets that `connect` makes
+    std::vector<std::uint32_t> group_;   ///< by value
+    std::vector<std::uint32_t> listed_;  ///< by value: the last group that has it among its operands
     std::unordered_map<SameElements, std::uint32_t, SameElementsHash> kinds_;
     std::optional<RowMembers> rows_;
     std::vector<Group> groups_;
