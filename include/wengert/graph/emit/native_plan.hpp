@@ -34,12 +34,14 @@ struct NativeFunction {
 struct NativePlan {
     NativeGroups groups;
     tiling::Plan plan;
-    CppModule module{"wg"};
+    CppModule module;
     std::vector<NativeFunction> functions;  ///< of each task that is one
     std::string reasons;                    ///< why loops are not among them
 
-    explicit NativePlan(const Graph& g)
-        : groups(g, tiling::layouts_of(g)), plan(g, groups.take()), functions(plan.tasks.size())
+    /// Names of functions begin with `prefix`.
+    explicit NativePlan(const Graph& g, std::string_view prefix = "wg")
+        : groups(g, tiling::layouts_of(g)), plan(g, groups.take()), module(prefix),
+          functions(plan.tasks.size())
     {
         const ProductWriter products(g, plan.layouts);
         for (std::size_t t = 0; t < functions.size(); ++t) {
@@ -64,13 +66,18 @@ struct NativePlan {
             }
         }
     }
-    std::string text() const
+    std::string text() const { return text_of({this}); }
+    /// One text for several plans of different prefixes.
+    static std::string text_of(const std::vector<const NativePlan*>& plans)
     {
-        std::string helpers;
-        for (const std::string& h : module.helpers) helpers += cpp_helper(h, module.prefix, false);
+        std::string helpers, all;
+        for (const NativePlan* p : plans) {
+            for (const std::string& h : p->module.helpers) helpers += cpp_helper(h, p->module.prefix, false);
+            all += p->module.functions;
+        }
         return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
-               VectorFunctions::called_in(module.functions) + fold_text + ProductWriter::head() +
-               native_prelude + helpers + module.functions;
+               VectorFunctions::called_in(all) + fold_text + ProductWriter::head() + native_prelude +
+               helpers + all;
     }
 
 private:

@@ -92,6 +92,50 @@ inline void note_untold(std::string& note, const GraphNode& n)
     if (note.size() < 2000 && note.find(what) == std::string::npos) note += (note.empty() ? "" : "; ") + what;
 }
 
+/// The graph as tiles, and why it is no native code.
+inline std::unique_ptr<Executable> tiles_instead(const Graph& g, const PlanOptions& options,
+                                                 const std::string& why)
+{
+    auto tiles = compile_tile(g, options);
+    tiles->note = why;
+    tiles->stats.uncompiled = tiles->stats.kernels;
+    for (const GraphNode& n : g.nodes()) tiles->stats.uncompiled_loops += loop_parameters(n) != nullptr;
+    return tiles;
+}
+
+/// The plan with the functions of the object that was made of its text; without one, tiles.
+inline std::unique_ptr<Executable> bind_native(const Graph& g, const NativePlan& code,
+                                               const Compiled& compiled, const PlanOptions& options)
+{
+    if (!code.module.functions.empty() && !compiled.object)
+        return tiles_instead(g, options, compiled.message);
+    auto program = std::make_unique<tiling::Program>();
+    program->owned().push_back(compiled.object);
+    program->note = code.reasons;
+    std::size_t uncompiled = 0, loops_left = 0;
+    if (options.threads != 1)
+        program->note += (program->note.empty() ? "" : "; ") + std::string("native code runs on one thread");
+    tiling::Emitter e(code.plan, *program);
+    void* const* const constants = bind_constants(e, code.module.shared);
+    tiling::emit_plan(e, options.watch, [&](std::size_t t) {
+        const tiling::Task& task = code.plan.tasks[t];
+        const GraphNode& n = g.node(task.group.nodes[0]);
+        if (const NativeFunction& f = code.functions[t]; !f.name.empty()) {
+            const bool single = !task.group.fused && (loop_parameters(n) || n.primitive->index);
+            emit_native(e, f, reinterpret_cast<NativeCode>(compiled.object->symbol(f.name.c_str())),
+                        constants, single);
+            return;
+        }
+        ++uncompiled;
+        loops_left += loop_parameters(n) != nullptr;
+        note_untold(program->note, n);
+        tiling::detail::emit_task(e, task);
+    });
+    program->stats.uncompiled = uncompiled;
+    program->stats.uncompiled_loops = loops_left;
+    return program;
+}
+
 }  // namespace detail
 
 WENGERT_INLINE std::string native_text(const Graph& g) { return detail::NativePlan(g).text(); }
@@ -100,43 +144,27 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
 {
     const detail::NativePlan code(g);
     detail::Compiled compiled;
-    if (!code.module.functions.empty()) {
+    if (!code.module.functions.empty())
         compiled = detail::compile_text(code.text(), detail::native_flags(detail::compiler_now()));
-        if (!compiled.object) {
-            auto tiles = compile_tile(g, options);
-            tiles->note = compiled.message;
-            tiles->stats.uncompiled = tiles->stats.kernels;
-            for (const GraphNode& n : g.nodes())
-                tiles->stats.uncompiled_loops += loop_parameters(n) != nullptr;
-            return tiles;
-        }
+    return detail::bind_native(g, code, compiled, options);
+}
+
+WENGERT_INLINE std::vector<std::unique_ptr<Executable>> compile_native_together(
+    const std::vector<Graph>& graphs, const PlanOptions& options)
+{
+    std::vector<std::unique_ptr<const detail::NativePlan>> plans;
+    std::vector<const detail::NativePlan*> list;
+    for (const Graph& g : graphs) {
+        plans.push_back(
+            std::make_unique<const detail::NativePlan>(g, "wg" + std::to_string(plans.size()) + "g"));
+        list.push_back(plans.back().get());
     }
-    auto program = std::make_unique<tiling::Program>();
-    program->owned().push_back(compiled.object);
-    program->note = code.reasons;
-    std::size_t uncompiled = 0, loops_left = 0;
-    if (options.threads != 1)
-        program->note += (program->note.empty() ? "" : "; ") + std::string("native code runs on one thread");
-    tiling::Emitter e(code.plan, *program);
-    void* const* const constants = detail::bind_constants(e, code.module.shared);
-    tiling::emit_plan(e, options.watch, [&](std::size_t t) {
-        const tiling::Task& task = code.plan.tasks[t];
-        const GraphNode& n = g.node(task.group.nodes[0]);
-        if (const detail::NativeFunction& f = code.functions[t]; !f.name.empty()) {
-            const bool single = !task.group.fused && (loop_parameters(n) || n.primitive->index);
-            detail::emit_native(e, f,
-                                reinterpret_cast<detail::NativeCode>(compiled.object->symbol(f.name.c_str())),
-                                constants, single);
-            return;
-        }
-        ++uncompiled;
-        loops_left += loop_parameters(n) != nullptr;
-        detail::note_untold(program->note, n);
-        tiling::detail::emit_task(e, task);
-    });
-    program->stats.uncompiled = uncompiled;
-    program->stats.uncompiled_loops = loops_left;
-    return program;
+    const detail::Compiled compiled =
+        detail::compile_text(detail::NativePlan::text_of(list), detail::native_flags(detail::compiler_now()));
+    std::vector<std::unique_ptr<Executable>> made;
+    for (std::size_t k = 0; k < graphs.size(); ++k)
+        made.push_back(detail::bind_native(graphs[k], *plans[k], compiled, options));
+    return made;
 }
 
 }  // namespace wengert
