@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
 namespace random_programs {
 
@@ -270,9 +271,28 @@ public:
         }
         return changed;
     }
-    bool simplify()
+    /// Both bodies of a branch shortened alike: what is wrong with equal ones needs them equal.
+    bool shorten_twins(Program& p, std::vector<Instruction>& body)
     {
         bool changed = false;
+        for (auto& i : body) {
+            for (std::size_t k = std::min(i.body.size(), i.other.size()); k-- > 0;) {
+                const auto kept = std::pair(i.body, i.other);
+                i.body.erase(i.body.begin() + static_cast<long>(k));
+                i.other.erase(i.other.begin() + static_cast<long>(k));
+                if (attempt(p))
+                    changed = true;
+                else
+                    std::tie(i.body, i.other) = kept;
+            }
+            changed = shorten_twins(p, i.body) || changed;
+        }
+        return changed;
+    }
+    bool simplify()
+    {
+        Program twins = best;
+        bool changed = shorten_twins(twins, twins.body);
         const auto tried = [&](const auto& change) {
             Program p = best;
             if (change(p)) changed = attempt(p) || changed;

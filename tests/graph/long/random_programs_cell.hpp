@@ -17,13 +17,13 @@ struct Cell {
     template <class N, class M> N operator()(const N& x, const M& y) const
     {
         const N first = code[0] % 3 == 2 ? binary<N>(code[0] / 3, x, N(y)) : unary<N>(code[0] / 3, x);
-        if (code[1] % 4 == 0) return first;
-        const N second = code[1] % 4 == 1   ? binary<N>(code[1] / 4, first, N(y))
+        const N second = code[1] % 4 == 0   ? first
+                         : code[1] % 4 == 1 ? binary<N>(code[1] / 4, first, N(y))
                          : code[1] % 4 == 2 ? unary<N>(code[1] / 4, N(y)) + first
                                             : unary<N>(code[1] / 4, first);
         return code[2] % 3 ? second : branched<N>(second, N(y));
     }
-    bool is_single() const { return code[1] % 4 == 0; }
+    bool is_single() const { return code[1] % 4 == 0 && code[2] % 3; }
 
 private:
     template <class N> N branched(const N& x, const N& y) const

@@ -164,7 +164,9 @@ private:
         const Shape& s = x.shape();
         if (s.size() == 2) return x;
         if (s.size() < 2) return reshape(x, {1, -1});
-        return reshape(x, {s[0], -1});
+        std::int64_t columns = 1;
+        for (std::size_t k = 1; k < s.size(); ++k) columns *= s[k];
+        return reshape(x, {s[0], columns});
     }
     static std::int64_t axis_of(unsigned p, const Tensor<T>& x)
     {
@@ -300,15 +302,18 @@ private:
         default: return floor(a) != floor(b);
         }
     }
+    /// Positions below n by data. A NaN is none: whether an operation throws that nothing needs is not for executors to agree on.
+    static Whole below(const Tensor<T>& x, std::int64_t n)
+    {
+        const Tensor<T> known = where(x == x, abs(x) * 2.0, Tensor<T>(T(0)));
+        return wg::cast<std::int64_t>(wg::clip(known, 0.0, static_cast<double>(n - 1)));
+    }
     /// Positions along axis 0 of x: fixed ones, or by data.
     static Whole positions(const Tensor<T>& x, const Instruction& i, const Tensor<T>& by)
     {
         const std::int64_t n = x.shape()[0];
         if (i.p[0] % 3 == 0) return argmax(x, 0);
-        if (i.p[0] % 3 == 1) {
-            const Tensor<T> f = flatten(by);
-            return wg::cast<std::int64_t>(wg::clip(abs(f) * 2.0, 0.0, static_cast<double>(n - 1)));
-        }
+        if (i.p[0] % 3 == 1) { return below(flatten(by), n); }
         std::vector<std::int64_t> list(1 + i.p[1] % 4);
         for (std::size_t k = 0; k < list.size(); ++k)
             list[k] = static_cast<std::int64_t>(i.p[2] * (k + 1)) % (2 * n) - n;

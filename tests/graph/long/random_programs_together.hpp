@@ -12,6 +12,8 @@ namespace random_programs {
 inline thread_local std::string complaint;
 
 extern const wengert::Backend side_by_side;
+/// Is there an executor that takes a compiler?
+bool compiles();
 
 /// Where two arrays of one dtype differ, or "". Not exact: by more than sums in another order do.
 std::string difference(const wengert::Block& a, const wengert::Block& b, bool exact, double slack = 1);

@@ -155,12 +155,15 @@ WENGERT_INLINE std::vector<std::unique_ptr<Executable>> compile_native_together(
     std::vector<std::unique_ptr<const detail::NativePlan>> plans;
     std::vector<const detail::NativePlan*> list;
     for (const Graph& g : graphs) {
-        plans.push_back(
-            std::make_unique<const detail::NativePlan>(g, "wg" + std::to_string(plans.size()) + "g"));
+        const std::string prefix = "wg" + std::to_string(plans.size());
+        plans.push_back(std::make_unique<const detail::NativePlan>(g, prefix));
         list.push_back(plans.back().get());
     }
-    const detail::Compiled compiled =
-        detail::compile_text(detail::NativePlan::text_of(list), detail::native_flags(detail::compiler_now()));
+    const auto has_text = [](const detail::NativePlan* p) { return !p->module.functions.empty(); };
+    detail::Compiled compiled;
+    if (std::any_of(list.begin(), list.end(), has_text))
+        compiled = detail::compile_text(detail::NativePlan::text_of(list),
+                                        detail::native_flags(detail::compiler_now()));
     std::vector<std::unique_ptr<Executable>> made;
     for (std::size_t k = 0; k < graphs.size(); ++k)
         made.push_back(detail::bind_native(graphs[k], *plans[k], compiled, options));
