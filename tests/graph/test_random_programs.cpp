@@ -14,7 +14,8 @@ void check_program(const rp::Program& p)
 {
     const std::string what = rp::failure(p);
     if (what.empty()) return;
-    const rp::Program small = rp::shrunk(p, rp::failure, 200);
+    const rp::Program small = rp::shrunk(
+        p, [](const rp::Program& q) { return rp::failure(q); }, 200);
     FAIL_CHECK(rp::listing(small) << "  " << rp::failure(small) << "\n  " << rp::saved(small));
 }
 

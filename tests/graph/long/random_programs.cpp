@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
 namespace random_programs {
 
@@ -20,8 +21,10 @@ constexpr const char* names[] = {
     "update", "matmul", "dot", "outer", "take", "scatter_add", "one_hot", "stop", "copy", "writer", "item", "branch", "loop",
     "while_loop", "inner_gradient", "inner_jvp", "inner_frozen", "custom", "draw", "load", "store", "recorded_scan",
     "recorded_while", "recorded_cond", "recorded_snapshots", "checkpointed", "checkpointed_loop", "preaccumulated", "fresh",
-    "ruled", "hidden", "frozen_inside", "listed"};
-constexpr const char* modes[] = {"forward", "gradient", "value_and_gradient", "second", "jvp", "hvp"};
+    "ruled", "hidden", "frozen_inside", "listed", "equal_branches", "twin_loops", "complete_scan", "sliced_scan",
+    "checkpointed_control", "cell", "edges", "row_products", "scattered", "counted"};
+constexpr const char* modes[] = {"forward", "gradient", "value_and_gradient", "second", "jvp", "hvp", "frozen_gradient",
+    "frozen_jvp", "frozen_hvp"};
 // clang-format on
 static_assert(std::size(names) == static_cast<std::size_t>(Op::count));
 static_assert(std::size(modes) == static_cast<std::size_t>(Mode::count));
@@ -32,7 +35,8 @@ bool has_body(Op op)
            op == Op::inner_jvp || op == Op::inner_frozen || op == Op::recorded_scan ||
            op == Op::recorded_while || op == Op::recorded_cond || op == Op::recorded_snapshots ||
            op == Op::checkpointed || op == Op::checkpointed_loop || op == Op::preaccumulated ||
-           op == Op::hidden || op == Op::frozen_inside;
+           op == Op::hidden || op == Op::frozen_inside ||
+           (op >= Op::equal_branches && op <= Op::checkpointed_control);
 }
 bool has_other(Op op) { return op == Op::branch || op == Op::recorded_cond; }
 
@@ -44,8 +48,8 @@ Op random_op(Random& r)
                                static_cast<int>(r.below(static_cast<unsigned>(static_cast<int>(last) -
                                                                               static_cast<int>(first) + 1))));
     };
-    if (r.chance(25)) return Op::listed;
-    const unsigned k = r.below(100);
+    const unsigned k = r.below(130);
+    if (k < 15) return Op::listed;
     if (k < 22) return one_of(Op::negative, Op::silu);
     if (k < 26) return Op::tanh;
     if (k < 48) return one_of(Op::add, Op::lambda);
@@ -53,23 +57,58 @@ Op random_op(Random& r)
     if (k < 66) return one_of(Op::sum, Op::cross_entropy);
     if (k < 83) return one_of(Op::reshape, Op::copy);
     if (k < 85) return r.chance(50) ? Op::load : Op::store;
-    return one_of(Op::writer, Op::frozen_inside);
+    if (k < 102) return one_of(Op::writer, Op::frozen_inside);
+    if (k < 112) return Op::cell;
+    if (k < 124) return one_of(Op::equal_branches, Op::checkpointed_control);
+    return one_of(Op::edges, Op::counted);
 }
 
-std::vector<Instruction> random_body(Random& r, unsigned length, unsigned depth)
+class Generator {
+public:
+    Generator(std::uint64_t seed, const Wanted& wanted) : r_{seed}, wanted_(wanted) {}
+    Program program();
+
+private:
+    bool allows(Op op) const
+    {
+        return std::find(wanted_.without.begin(), wanted_.without.end(), name_of(op)) ==
+               wanted_.without.end();
+    }
+    std::vector<Instruction> body(unsigned length, unsigned depth);
+    std::vector<Instruction> nearly(std::vector<Instruction> of);
+    void shapes(Program& p);
+
+    Random r_;
+    const Wanted& wanted_;
+};
+
+std::vector<Instruction> Generator::body(unsigned length, unsigned depth)
 {
-    std::vector<Instruction> body;
+    std::vector<Instruction> body_of;
     for (unsigned k = 0; k < length; ++k) {
         Instruction i;
-        i.op = random_op(r);
-        if (has_body(i.op) && depth == 0) i.op = Op::add;
-        for (auto& x : i.x) x = r.chance(60) ? r.below(3) : r.below(12);
-        for (auto& p : i.p) p = r.below(1000);
-        if (has_body(i.op)) i.body = random_body(r, 1 + r.below(5), depth - 1);
-        if (has_other(i.op)) i.other = random_body(r, 1 + r.below(4), depth - 1);
-        body.push_back(std::move(i));
+        i.op = random_op(r_);
+        if ((has_body(i.op) && depth == 0) || !allows(i.op)) i.op = Op::add;
+        for (auto& x : i.x) x = r_.chance(60) ? r_.below(3) : r_.below(12);
+        for (auto& p : i.p) p = r_.below(1000);
+        if (has_body(i.op)) i.body = body(1 + r_.below(4), depth - 1);
+        if (has_other(i.op))
+            i.other = allows(Op::equal_branches) && r_.chance(40) ? nearly(i.body)
+                                                                  : body(1 + r_.below(4), depth - 1);
+        body_of.push_back(std::move(i));
     }
-    return body;
+    return body_of;
+}
+
+/// The same, or with one change.
+std::vector<Instruction> Generator::nearly(std::vector<Instruction> of)
+{
+    Instruction& i = of[r_.below(static_cast<unsigned>(of.size()))];
+    const unsigned change = r_.below(6);
+    if (change == 0) i.p[r_.below(3)] = r_.below(1000);
+    if (change == 1) std::swap(i.x[0], i.x[1]);
+    if (change == 2) i.op = i.op == Op::add && allows(Op::multiply) ? Op::multiply : Op::add;
+    return of;
 }
 
 Extents random_extents(Random& r)
@@ -77,10 +116,47 @@ Extents random_extents(Random& r)
     static constexpr long extents[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33};
     Extents e(r.below(4));
     for (auto& n : e) n = extents[r.below(r.chance(80) ? 7 : 11)];
-    if (e.size() == 1 && r.chance(15)) e[0] = 500 + r.below(600);  // more than a tile
-    if (e.size() == 2 && r.chance(8)) e[0] = 40 + r.below(40), e[1] = 30 + r.below(40);
-    if (!e.empty() && r.chance(2)) e[r.below(static_cast<unsigned>(e.size()))] = 0;
+    if (e.size() == 1 && r.chance(8)) e[0] = 500 + r.below(600);  // more than a tile
+    if (e.size() == 2 && r.chance(3)) e[0] = 40 + r.below(40), e[1] = 30 + r.below(40);
+    if (!e.empty() && r.chance(3)) e[r.below(static_cast<unsigned>(e.size()))] = 0;
     return e;
+}
+
+void Generator::shapes(Program& p)
+{
+    p.inputs.resize(1 + r_.below(3));
+    p.constants.resize(r_.below(3));
+    p.live.resize(!p.of_frozen() && r_.chance(40) ? 1 + r_.below(2) : 0);
+    for (auto member : {&Program::inputs, &Program::constants, &Program::live})
+        for (auto& s : p.*member) s = random_extents(r_);
+    if (p.inputs.size() > 1 && r_.chance(50)) p.inputs[1] = p.inputs[0];
+    if (p.equal_constants() && p.constants.size() > 1) p.constants[1] = p.constants[0];
+    if (p.dynamic())
+        for (auto& s : p.inputs) {
+            if (s.empty()) s.resize(1);
+            s[0] = p.inputs[0][0] = std::clamp(p.inputs[0][0], 2L, 40L);
+        }
+}
+
+Program Generator::program()
+{
+    Program p;
+    p.seed = r_() % Program::flags;
+    if (r_.chance(12) && allows(Op::edges)) p.seed += Program::flags;
+    if (r_.chance(8)) p.seed += 2 * Program::flags;
+    if (r_.chance(30)) p.seed += 4 * Program::flags;
+    static constexpr Mode first[] = {
+        Mode::forward,  Mode::forward,         Mode::forward,   Mode::forward,
+        Mode::gradient, Mode::gradient,        Mode::gradient,  Mode::value_and_gradient,
+        Mode::jvp,      Mode::frozen_gradient, Mode::frozen_jvp};
+    static constexpr Mode second[] = {Mode::second, Mode::second, Mode::hvp, Mode::frozen_hvp};
+    const bool deep = wanted_.order == 2 || (wanted_.order == 0 && r_.chance(22));
+    p.mode = deep ? second[r_.below(std::size(second))] : first[r_.below(std::size(first))];
+    p.twice = r_.chance(40);
+    p.outputs = 1 + r_.below(3);
+    shapes(p);
+    p.body = body(2 + r_.below(deep ? 5 : r_.chance(80) ? 8 : 18), 2);
+    return p;
 }
 
 void save(std::ostream& out, const std::vector<Instruction>& body)
@@ -195,9 +271,28 @@ public:
         }
         return changed;
     }
-    bool simplify()
+    /// Both bodies of a branch shortened alike: what is wrong with equal ones needs them equal.
+    bool shorten_twins(Program& p, std::vector<Instruction>& body)
     {
         bool changed = false;
+        for (auto& i : body) {
+            for (std::size_t k = std::min(i.body.size(), i.other.size()); k-- > 0;) {
+                const auto kept = std::pair(i.body, i.other);
+                i.body.erase(i.body.begin() + static_cast<long>(k));
+                i.other.erase(i.other.begin() + static_cast<long>(k));
+                if (attempt(p))
+                    changed = true;
+                else
+                    std::tie(i.body, i.other) = kept;
+            }
+            changed = shorten_twins(p, i.body) || changed;
+        }
+        return changed;
+    }
+    bool simplify()
+    {
+        Program twins = best;
+        bool changed = shorten_twins(twins, twins.body);
         const auto tried = [&](const auto& change) {
             Program p = best;
             if (change(p)) changed = attempt(p) || changed;
@@ -261,27 +356,7 @@ private:
 
 const char* name_of(Op op) { return names[static_cast<int>(op)]; }
 
-Program generate(std::uint64_t seed)
-{
-    Random r{seed};
-    Program p;
-    p.seed = r() % 1000000;
-    static constexpr Mode weighted[] = {
-        Mode::forward,  Mode::forward, Mode::forward, Mode::gradient,           Mode::gradient,
-        Mode::gradient, Mode::second,  Mode::jvp,     Mode::value_and_gradient, Mode::hvp};
-    p.mode = weighted[r.below(10)];
-    p.twice = r.chance(40);
-    p.outputs = 1 + r.below(3);
-    p.inputs.resize(1 + r.below(3));
-    p.constants.resize(r.below(3));
-    p.live.resize(r.chance(40) ? 1 + r.below(2) : 0);
-    for (auto member : {&Program::inputs, &Program::constants, &Program::live})
-        for (auto& s : p.*member) s = random_extents(r);
-    if (p.inputs.size() > 1 && r.chance(50)) p.inputs[1] = p.inputs[0];
-    const bool deep = p.mode == Mode::second || p.mode == Mode::hvp;
-    p.body = random_body(r, 2 + r.below(deep ? 8 : 18), 2);
-    return p;
-}
+Program generate(std::uint64_t seed, const Wanted& wanted) { return Generator(seed, wanted).program(); }
 
 std::string saved(const Program& p)
 {

@@ -1,3 +1,6 @@
-#include "random_programs_run.hpp"
+#include "random_programs_beside.hpp"
 
-std::string random_programs::failure_float(const Program& p) { return failure_in<float>(p); }
+std::unique_ptr<random_programs::Session> random_programs::session_float(const Program& p)
+{
+    return std::make_unique<SessionOf<float>>(p);
+}

@@ -1,16 +1,12 @@
-/// Random programs run: eagerly, and frozen in several ways beside that. Results, live tensors and exceptions must be the
-/// same, arguments, constants and earlier results untouched.
+/// Random programs run: what each word does, with the library's public functions.
 #pragma once
 
 #include <wengert/wengert.hpp>
+#include <wengert/scalar.hpp>
 #include <wengert/graph/freeze.hpp>
-#include <wengert/graph/passes/passes.hpp>
-#if __has_include(<wengert/graph/emit/native.hpp>)
-#include <wengert/graph/emit/native.hpp>
-#define RANDOM_PROGRAMS_NATIVE 1
-#endif
 
 #include <cstring>
+#include <map>
 #include <sstream>
 
 #include "primitives/entries.hpp"
@@ -32,14 +28,52 @@ inline Shape shape_of(const Extents& e)
     return s;
 }
 
+/// Zeros of both signs, infinities, NaN, subnormal and huge numbers, numbers near 1 and near poles.
+template <class T> T edge(unsigned k)
+{
+    using L = std::numeric_limits<T>;
+    static constexpr T list[] = {T(0),
+                                 -T(0),
+                                 L::infinity(),
+                                 -L::infinity(),
+                                 L::quiet_NaN(),
+                                 L::denorm_min(),
+                                 -L::denorm_min(),
+                                 L::min(),
+                                 L::max(),
+                                 L::lowest(),
+                                 T(1),
+                                 T(-1),
+                                 T(1) - L::epsilon() / 2,
+                                 T(1) + L::epsilon(),
+                                 T(1e-6),
+                                 T(-1e-6),
+                                 T(700),
+                                 T(-700),
+                                 T(90),
+                                 T(1e17),
+                                 T(5.3e17),
+                                 T(0.5),
+                                 T(-2),
+                                 T(170.5),
+                                 T(2.0000001),
+                                 T(1.5707963267948966),
+                                 T(3.141592653589793),
+                                 T(1e30),
+                                 T(-1e-30),
+                                 T(0.1)};
+    return list[k % std::size(list)];
+}
+
 /// Numbers of all kinds, among them zeros, equal ones and large ones.
-template <class T> Tensor<T> data(Random& r, const Shape& shape)
+template <class T> Tensor<T> data(Random& r, const Shape& shape, bool edges = false)
 {
     std::vector<T> values(wg::element_count(shape));
     for (auto& v : values) {
         v = static_cast<T>(static_cast<double>(r() >> 11) * 0x1p-53 * 4 - 2);
         if (r.chance(6)) v = static_cast<T>(static_cast<int>(r.below(5)) - 2);
         if (r.chance(1)) v *= static_cast<T>(50);
+        if (edges && r.chance(15)) v = edge<T>(r.below(1000));
     }
     return Tensor<T>(shape, values);
 }
@@ -130,7 +164,9 @@ private:
         const Shape& s = x.shape();
         if (s.size() == 2) return x;
         if (s.size() < 2) return reshape(x, {1, -1});
-        return reshape(x, {s[0], -1});
+        std::int64_t columns = 1;
+        for (std::size_t k = 1; k < s.size(); ++k) columns *= s[k];
+        return reshape(x, {s[0], columns});
     }
     static std::int64_t axis_of(unsigned p, const Tensor<T>& x)
     {
@@ -266,15 +302,18 @@ private:
         default: return floor(a) != floor(b);
         }
     }
+    /// Positions below n by data. A NaN is none: whether an operation throws that nothing needs is not for executors to agree on.
+    static Whole below(const Tensor<T>& x, std::int64_t n)
+    {
+        const Tensor<T> known = where(x == x, abs(x) * 2.0, Tensor<T>(T(0)));
+        return wg::cast<std::int64_t>(wg::clip(known, 0.0, static_cast<double>(n - 1)));
+    }
     /// Positions along axis 0 of x: fixed ones, or by data.
     static Whole positions(const Tensor<T>& x, const Instruction& i, const Tensor<T>& by)
     {
         const std::int64_t n = x.shape()[0];
         if (i.p[0] % 3 == 0) return argmax(x, 0);
-        if (i.p[0] % 3 == 1) {
-            const Tensor<T> f = flatten(by);
-            return wg::cast<std::int64_t>(wg::clip(abs(f) * 2.0, 0.0, static_cast<double>(n - 1)));
-        }
+        if (i.p[0] % 3 == 1) { return below(flatten(by), n); }
         std::vector<std::int64_t> list(1 + i.p[1] % 4);
         for (std::size_t k = 0; k < list.size(); ++k)
             list[k] = static_cast<std::int64_t>(i.p[2] * (k + 1)) % (2 * n) - n;
@@ -288,6 +327,7 @@ private:
         if (i.op <= Op::minimum) return binary(i.op, a, beside(b, a), i.p[0]);
         if (i.op >= Op::sum && i.op <= Op::logsumexp) return reduction(i.op, a, i.p[0], i.p[1]);
         if (i.op == Op::listed) return listed(i, a, b);
+        if (i.op > Op::listed) return newer(i, Tensor<T>(a), Tensor<T>(b));
         if (i.op >= Op::writer) return control(i, a, b);
         if (i.op >= Op::reshape) return structure(i, a, b);
         return other(i, a, b);
@@ -511,7 +551,23 @@ private:
     Tensor<T> ruled(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b) const;
     Tensor<T> hidden(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
 
-    struct Wrapped;
+    // random_programs_newer.hpp
+    Tensor<T> newer(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    Tensor<T> equal_branches(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    template <class F, class G>
+    Tensor<T> chosen(const wg::Tensor<bool>& c, const F& f, const G& g, const Tensor<T>& x) const;
+    Tensor<T> scanned(const std::vector<Instruction>& body, const Tensor<T>& a, const Tensor<T>& b,
+                      unsigned n);
+    Tensor<T> twin_loops(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    Tensor<T> complete_scan(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    Tensor<T> sliced_scan(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    Tensor<T> checkpointed_control(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    Tensor<T> cell(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b) const;
+    static Tensor<T> edges(const Instruction& i, const Tensor<T>& a);
+    static Tensor<T> row_products(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    static Tensor<T> scattered(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    static Tensor<T> counted(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+
     const Program& program_;
     const List<T>& constants_;
     List<T>* live_;
@@ -598,7 +654,7 @@ Tensor<T> Machine<T>::control(const Instruction& i, const Tensor<T>& a_now, cons
         static const auto scaled = wg::custom_vjp(
             [](const Tensor<T>& x) { return tanh(x) * 2.0; },
             [](const Tensor<T>& g, const Tensor<T>& y, const Tensor<T>& x) { return g * (y + x); });
-        return program_.mode == Mode::jvp || program_.mode == Mode::hvp ? a : scaled(a);
+        return program_.has_tangents() ? a : scaled(a);
     }
     case Op::draw: return a + wg::normal<T>(wg::Key(p), a.shape()) * 0.1;
     case Op::load: return live_ && !live_->empty() ? (*live_)[p % live_->size()] : a;
@@ -647,278 +703,5 @@ Tensor<T> Machine<T>::control(const Instruction& i, const Tensor<T>& a_now, cons
 
 }  // namespace random_programs
 #include "random_programs_words.hpp"
-namespace random_programs {
 
-/// The whole program as one function of its inputs, in its mode. Live tensors end with an update by the result.
-template <class T> struct Step {
-    const Program* program;
-    const List<T>* constants;
-    List<T>* live;
-    bool plainly = false;
-
-    List<T> operator()(const List<T>& x) const
-    {
-        const List<T> y = derived(x);
-        if (program->mode != Mode::forward)
-            for (std::size_t k = 0; k < live->size(); ++k) {
-                Tensor<T>& w = (*live)[k];
-                const Tensor<T>& g = y[(x.size() + k) % y.size()];
-                if (g.shape() == w.shape()) w -= g * 0.01;
-            }
-        return y;
-    }
-
-private:
-    struct Loss {
-        const Step* step;
-        int order = 0;
-        Tensor<T> operator()(const List<T>& x) const
-        {
-            if (order == 0) return total(step->plain(x));
-            return total(wg::grad(Loss{step, order - 1})(x));
-        }
-    };
-    struct Plain {
-        const Step* step;
-        List<T> operator()(const List<T>& x) const { return step->plain(x); }
-    };
-    struct Gradient {
-        const Step* step;
-        List<T> operator()(const List<T>& x) const { return wg::grad(Loss{step})(x); }
-    };
-    List<T> plain(const List<T>& x) const
-    {
-        List<T> none;
-        Machine<T> m(*program, *constants, program->mode == Mode::forward ? live : &none, plainly);
-        return m.results(x);
-    }
-    List<T> derived(const List<T>& inputs) const
-    {
-        List<T> x = inputs;
-        if (program->mode != Mode::forward) x.insert(x.end(), live->begin(), live->end());
-        List<T> v;
-        for (const auto& t : x) v.push_back(cos(t));
-        switch (program->mode) {
-        case Mode::forward: return plain(x);
-        case Mode::gradient: return wg::grad(Loss{this})(x);
-        case Mode::value_and_gradient: {
-            auto [y, g] = wg::value_and_grad(Loss{this})(x);
-            g.push_back(y);
-            return g;
-        }
-        case Mode::second: return wg::grad(Loss{this, 1})(x);
-        case Mode::jvp: return wg::jvp(Plain{this}, x, v).second;
-        default: return wg::jvp(Gradient{this}, x, v).second;
-        }
-    }
-};
-
-template <class T>
-std::string difference(const List<T>& a, const List<T>& b, bool exact = true, double slack = 1)
-{
-    if (a.size() != b.size()) return "another number of results";
-    for (std::size_t k = 0; k < a.size(); ++k) {
-        if (!(a[k].shape() == b[k].shape()))
-            return "result " + std::to_string(k) + " has shape " + wg::to_string(a[k].shape()) + " for " +
-                   wg::to_string(b[k].shape());
-        const auto x = wg::readable(a[k].any().value), y = wg::readable(b[k].any().value);
-        for (std::size_t i = 0; i < x->count; ++i) {
-            const T p = x->template as<T>()[i], q = y->template as<T>()[i];
-            if ((p != p && q != q) || std::memcmp(&p, &q, sizeof p) == 0) continue;
-            const double tolerance = slack * (sizeof(T) == 4 ? 2e-3 : 1e-8);
-            if (!exact && (std::isinf(p) || std::isinf(q) || p != p || q != q ||
-                           std::abs(p - q) <= tolerance * (1 + std::abs(q))))
-                continue;
-            std::ostringstream out;
-            out.precision(17);
-            out << "result " << k << " of shape " << wg::to_string(a[k].shape()) << ", element " << i << ": "
-                << p << " for " << q;
-            return out.str();
-        }
-    }
-    return {};
-}
-
-template <class T> List<T> own(const List<T>& list)
-{
-    List<T> out;
-    for (const auto& t : list) out.push_back(Tensor<T>(wg::AnyTensor{wg::copy_of(*t.any().value), {}}));
-    return out;
-}
-
-/// Rounding of one call must not grow over the next ones. The tensors stay where they are: functions refer to them.
-template <class T> void follow(List<T>& live, const List<T>& leader)
-{
-    List<T> values = own(leader);
-    for (std::size_t k = 0; k < live.size(); ++k) live[k] = std::move(values[k]);
-}
-
-/// What a call gave: results, or the class of what it threw.
-template <class T> struct Outcome {
-    List<T> results;
-    std::string thrown;
-};
-template <class T, class F> Outcome<T> outcome(const F& f, const List<T>& x)
-{
-    try {
-        return {f(x), {}};
-    } catch (const std::exception& e) {
-        return {{}, e.what()};
-    }
-}
-
-struct Way {
-    std::string name;
-    wg::FreezeOptions options;
-    bool exact = true;
-};
-
-inline bool holds(const std::vector<Instruction>& body, Op first, Op last)
-{
-    for (const auto& i : body)
-        if ((i.op >= first && i.op <= last) || holds(i.body, first, last) || holds(i.other, first, last))
-            return true;
-    return false;
-}
-
-/// A trace writes the zero-cotangent rule out, and so brings cotangents that lie transposed into order: products in derivatives
-/// of derivatives, which meet them, add up in another order then.
-inline bool reorders_products(const Program& p)
-{
-    const bool twice = p.mode == Mode::second || p.mode == Mode::hvp ||
-                       (p.mode != Mode::forward && holds(p.body, Op::inner_gradient, Op::inner_jvp));
-    return twice && holds(p.body, Op::matmul, Op::dot);
-}
-
-/// Updates are not folded into products, which rounds otherwise. Derivatives of the loops of a graph add up in another order.
-inline std::vector<Way> ways(const Program& p)
-{
-    Random r{p.seed + 2};
-    const bool exact = p.mode == Mode::forward && !holds(p.body, Op::inner_gradient, Op::inner_jvp) &&
-                               !holds(p.body, Op::hidden, Op::frozen_inside)
-                           ? true
-                           : !holds(p.body, Op::recorded_scan, Op::frozen_inside) && !reorders_products(p);
-    const auto with = [&](const char* name, wg::Backend backend, bool optimize, bool check) {
-        wg::FreezeOptions o;
-        o.backend = backend;
-        o.optimize = optimize;
-        o.check = check;
-        o.passes.fold_updates = false;
-        return Way{name, o, exact};
-    };
-    std::vector<Way> list{with("interpret, not optimized", wg::interpret, false, false),
-                          with("interpret", wg::interpret, true, false),
-                          with("tile, not optimized", wg::tile, false, false),
-                          with("tile", wg::tile, true, false),
-                          with("tile, checked", wg::tile, true, true),
-                          with("tile, some passes only", wg::tile, true, false)};
-    for (const auto& pass : wg::passes::all)
-        if (r.chance(50)) list.back().options.passes.off.emplace_back(pass.name);
-    if (r.chance(25)) {
-        list.push_back(with("tile, updates folded", wg::tile, true, false));
-        list.back().options.passes.fold_updates = true;
-        list.back().exact = false;
-    }
-#ifdef RANDOM_PROGRAMS_NATIVE
-    if (std::getenv("RANDOM_PROGRAMS_NATIVE") || r.chance(1)) {
-        list.push_back(with("native", wg::native, true, false));
-        list.back().exact = false;
-    }
-#endif
-    return list;
-}
-
-/// Some calls with other data, one of them with an argument that lies in another order.
-template <class T> std::vector<List<T>> calls_of(const Program& p)
-{
-    Random r{p.seed};
-    std::vector<List<T>> sets(3), calls;
-    for (auto& set : sets)
-        for (const auto& e : p.inputs) set.push_back(data<T>(r, shape_of(e)));
-    for (int k : {0, 1, 0, 2, 1, 0, 2}) calls.push_back(sets[static_cast<std::size_t>(k)]);
-    if (p.inputs.size() > 1 && p.inputs[0] == p.inputs[1])
-        calls[5][1] = calls[5][0];  // the same tensor twice
-    return calls;
-}
-
-template <class T> std::string beside(const Program& p, const Way& way)
-{
-    Random r{p.seed + 1};
-    List<T> constants, live_then;
-    for (const auto& e : p.constants) constants.push_back(data<T>(r, shape_of(e)));
-    for (const auto& e : p.live) live_then.push_back(data<T>(r, shape_of(e)));
-    const List<T> constants_then = own(constants);
-    List<T> live_eager = own(live_then), live_frozen = own(live_then);
-    const Step<T> eager{&p, &constants, &live_eager};
-    auto frozen = wg::freeze(Step<T>{&p, &constants, &live_frozen}, way.options);
-    frozen.live(live_frozen);
-    std::vector<std::pair<List<T>, List<T>>> earlier;
-    int call = 0;
-    const auto said = [&](const std::string& what) {
-        return way.name + ", call " + std::to_string(call) + ": " + what;
-    };
-    for (const List<T>& x : calls_of<T>(p)) {
-        const List<T> x_then = own(x);
-        const List<T> live_before = own(live_eager);
-        const Outcome<T> e = outcome<T>(eager, x), f = outcome<T>(frozen, x);
-        if (e.thrown.find("out of range") != std::string::npos && way.options.optimize)
-            return {};  // an operation whose result nothing needs is not run, and does not throw
-        if (e.thrown != f.thrown)
-            return said("threw '" + f.thrown + "' where eager threw '" + e.thrown + "'");
-        if (!e.thrown.empty()) {
-            if (std::getenv("RANDOM_PROGRAMS_TRACE")) std::fprintf(stderr, "threw %s\n", e.thrown.c_str());
-            follow(live_eager, live_before);
-            follow(live_frozen, live_before);
-            continue;
-        }
-        if (auto d = difference<T>(f.results, e.results, way.exact); !d.empty()) return said(d);
-        if (auto d = difference<T>(live_frozen, live_eager, way.exact); !d.empty()) return said("live: " + d);
-        if (!way.exact) follow(live_frozen, live_eager);
-        if (auto d = difference<T>(x, x_then); !d.empty()) return said("arguments: " + d);
-        if (auto d = difference<T>(constants, constants_then); !d.empty()) return said("constants: " + d);
-        earlier.emplace_back(f.results, own(f.results));
-        for (const auto& [now, then] : earlier)
-            if (auto d = difference<T>(now, then); !d.empty()) return said("an earlier result changed: " + d);
-        ++call;
-    }
-    return {};
-}
-
-/// Eager beside itself without the transforms: loops and branches of C++, no checkpoints, rules, snapshots, frozen parts.
-template <class T> std::string beside_plain(const Program& p)
-{
-    if (!holds(p.body, Op::recorded_scan, Op::frozen_inside)) return {};
-    Random r{p.seed + 1};
-    List<T> constants, live_eager, live_plain;
-    for (const auto& e : p.constants) constants.push_back(data<T>(r, shape_of(e)));
-    for (const auto& e : p.live) live_eager.push_back(data<T>(r, shape_of(e)));
-    live_plain = own(live_eager);
-    constexpr double slack =
-        sizeof(T) == 4 ? 10 : 1000;  // sums in another order, then the sine of large numbers
-    const Step<T> eager{&p, &constants, &live_eager}, plain{&p, &constants, &live_plain, true};
-    for (const List<T>& x : calls_of<T>(p)) {
-        const Outcome<T> e = outcome<T>(eager, x), f = outcome<T>(plain, x);
-        if (e.thrown.find("out of range") != std::string::npos)
-            return {};  // a loop without steps calls its body
-        if (e.thrown.find("has no forward mode") != std::string::npos) return {};
-        if (e.thrown.empty() != f.thrown.empty())
-            return "eager threw '" + e.thrown + "' where plain code threw '" + f.thrown + "'";
-        if (!e.thrown.empty()) return {};
-        if (auto d = difference<T>(e.results, f.results, false, slack); !d.empty())
-            return "eager beside plain code: " + d;
-        if (auto d = difference<T>(live_eager, live_plain, false, slack); !d.empty())
-            return "eager beside plain code, live: " + d;
-        follow(live_plain, live_eager);
-    }
-    return {};
-}
-
-template <class T> std::string failure_in(const Program& p)
-{
-    if (std::string what = beside_plain<T>(p); !what.empty()) return what;
-    for (const Way& way : ways(p))
-        if (std::string what = beside<T>(p, way); !what.empty()) return what;
-    return {};
-}
-
-}  // namespace random_programs
+#include "random_programs_newer.hpp"

@@ -142,7 +142,7 @@ Tensor<T> Machine<T>::ruled(const Instruction& i, const Tensor<T>& a, const Tens
         return c * (1.0 - square(tanh(x))) + y * 0.0;
     };
     if (plain_) return f(a);
-    if (i.p[0] % 2 && program_.mode != Mode::jvp && program_.mode != Mode::hvp)
+    if (i.p[0] % 2 && !program_.has_tangents())
         return wg::custom_vjp(f, [slope](const Tensor<T>& g, const Tensor<T>& y, const Tensor<T>& x) {
             return g * slope(x, y);
         })(a);

@@ -15,6 +15,10 @@ WENGERT_INLINE std::string native_text(const Graph& g);
 
 WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options);
 
+/// Several graphs as one shared object: the compiler starts once, and what all texts begin with is read once.
+WENGERT_INLINE std::vector<std::unique_ptr<Executable>> compile_native_together(
+    const std::vector<Graph>& graphs, const PlanOptions& options);
+
 /// `freeze(f, {.backend = wengert::native})`: loops as machine code.
 inline constexpr Backend native{"native", &compile_native};
 

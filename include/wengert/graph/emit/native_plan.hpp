@@ -35,16 +35,23 @@ struct NativeFunction {
 struct NativePlan {
     NativeGroups groups;
     tiling::Plan plan;
-    CppModule module{"wg"};
+    CppModule module;
     std::vector<NativeFunction> functions;  ///< of each task that is one
     std::string reasons;                    ///< why loops are not among them
 
     /// Statements of such loops that are compiled; with more of them the graph runs as tiles.
     static constexpr std::size_t most_statements = 100'000;
     bool too_long() const noexcept { return module.statements > most_statements; }
+    std::string why_too_long() const
+    {
+        return "the text of its loops has more than " + std::to_string(most_statements) +
+               " statements, which would take the compiler too long: the graph runs as tiles";
+    }
 
-    explicit NativePlan(const Graph& g)
-        : groups(g, tiling::layouts_of(g)), plan(g, groups.take()), functions(plan.tasks.size())
+    /// Names of functions begin with `prefix`.
+    explicit NativePlan(const Graph& g, std::string_view prefix = "wg")
+        : groups(g, tiling::layouts_of(g)), plan(g, groups.take()), module(prefix),
+          functions(plan.tasks.size())
     {
         const ProductWriter products(g, plan.layouts);
         std::set<std::size_t>
@@ -76,13 +83,20 @@ struct NativePlan {
             }
         }
     }
-    std::string text() const
+    std::string text() const { return text_of({this}); }
+    /// One text for several plans of different prefixes.
+    static std::string text_of(const std::vector<const NativePlan*>& plans)
     {
-        std::string helpers;
-        for (const std::string& h : module.helpers) helpers += cpp_helper(h, module.prefix, false);
+        std::string helpers, all;
+        bool in_strips = false;
+        for (const NativePlan* p : plans) {
+            for (const std::string& h : p->module.helpers) helpers += cpp_helper(h, p->module.prefix, false);
+            all += p->module.functions;
+            in_strips = in_strips || p->module.statements > 0;
+        }
         return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
-               VectorFunctions::called_in(module.functions) + fold_text + ProductWriter::head() +
-               native_prelude + (module.statements > 0 ? strip_text : "") + helpers + module.functions;
+               VectorFunctions::called_in(all) + fold_text + ProductWriter::head() + native_prelude +
+               (in_strips ? strip_text : "") + helpers + all;
     }
 
 private:

@@ -108,24 +108,22 @@ inline void note_untold(std::string& note, const GraphNode& n)
     if (note.size() < 2000 && note.find(what) == std::string::npos) note += (note.empty() ? "" : "; ") + what;
 }
 
-}  // namespace detail
-
-WENGERT_INLINE std::string native_text(const Graph& g) { return detail::NativePlan(g).text(); }
-
-WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options)
+/// One object of the plans that have functions; no object where none has.
+inline Compiled compile_plans(std::vector<const NativePlan*> plans)
 {
-    const detail::NativePlan code(g);
-    if (code.too_long())
-        return detail::as_tiles(
-            g, options,
-            "the text of its loops has more than " + std::to_string(detail::NativePlan::most_statements) +
-                " statements, which would take the compiler too long: the graph runs as tiles");
-    detail::Compiled compiled;
-    if (!code.module.functions.empty()) {
-        compiled = detail::compile_text(
-            code.text(), detail::native_flags(detail::compiler_now(), code.module.statements > 0));
-        if (!compiled.object) return detail::as_tiles(g, options, compiled.message);
-    }
+    std::erase_if(plans, [](const NativePlan* p) { return p->too_long() || p->module.functions.empty(); });
+    if (plans.empty()) return {};
+    const bool quick =
+        std::any_of(plans.begin(), plans.end(), [](const NativePlan* p) { return p->module.statements > 0; });
+    return compile_text(NativePlan::text_of(plans), native_flags(compiler_now(), quick));
+}
+
+/// The plan with the functions of the object that was made of its text; without one, tiles.
+inline std::unique_ptr<Executable> bind_native(const Graph& g, const NativePlan& code,
+                                               const Compiled& compiled, const PlanOptions& options)
+{
+    if (code.too_long()) return as_tiles(g, options, code.why_too_long());
+    if (!code.module.functions.empty() && !compiled.object) return as_tiles(g, options, compiled.message);
     auto program = std::make_unique<tiling::Program>();
     program->owned().push_back(compiled.object);
     program->note = code.reasons;
@@ -133,25 +131,51 @@ WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const 
     if (options.threads != 1)
         program->note += (program->note.empty() ? "" : "; ") + std::string("native code runs on one thread");
     tiling::Emitter e(code.plan, *program);
-    void* const* const constants = detail::bind_constants(e, code.module.shared);
+    void* const* const constants = bind_constants(e, code.module.shared);
     tiling::emit_plan(e, options.watch, [&](std::size_t t) {
         const tiling::Task& task = code.plan.tasks[t];
         const GraphNode& n = g.node(task.group.nodes[0]);
-        if (const detail::NativeFunction& f = code.functions[t]; !f.name.empty()) {
+        if (const NativeFunction& f = code.functions[t]; !f.name.empty()) {
             const bool single = !task.group.fused && (loop_parameters(n) || n.primitive->index);
-            detail::emit_native(e, f,
-                                reinterpret_cast<detail::NativeCode>(compiled.object->symbol(f.name.c_str())),
-                                constants, single);
+            emit_native(e, f, reinterpret_cast<NativeCode>(compiled.object->symbol(f.name.c_str())),
+                        constants, single);
             return;
         }
         ++uncompiled;
         loops_left += loop_parameters(n) != nullptr;
-        detail::note_untold(program->note, n);
+        note_untold(program->note, n);
         tiling::detail::emit_task(e, task);
     });
     program->stats.uncompiled = uncompiled;
     program->stats.uncompiled_loops = loops_left;
     return program;
+}
+
+}  // namespace detail
+
+WENGERT_INLINE std::string native_text(const Graph& g) { return detail::NativePlan(g).text(); }
+
+WENGERT_INLINE std::unique_ptr<Executable> compile_native(const Graph& g, const PlanOptions& options)
+{
+    const detail::NativePlan code(g);
+    return detail::bind_native(g, code, detail::compile_plans({&code}), options);
+}
+
+WENGERT_INLINE std::vector<std::unique_ptr<Executable>> compile_native_together(
+    const std::vector<Graph>& graphs, const PlanOptions& options)
+{
+    std::vector<std::unique_ptr<const detail::NativePlan>> plans;
+    std::vector<const detail::NativePlan*> list;
+    for (const Graph& g : graphs) {
+        const std::string prefix = "wg" + std::to_string(plans.size());
+        plans.push_back(std::make_unique<const detail::NativePlan>(g, prefix));
+        list.push_back(plans.back().get());
+    }
+    const detail::Compiled compiled = detail::compile_plans(list);
+    std::vector<std::unique_ptr<Executable>> made;
+    for (std::size_t k = 0; k < graphs.size(); ++k)
+        made.push_back(detail::bind_native(graphs[k], *plans[k], compiled, options));
+    return made;
 }
 
 }  // namespace wengert
