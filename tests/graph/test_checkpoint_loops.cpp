@@ -69,6 +69,13 @@ std::vector<std::pair<const char*, std::function<Function(const Function&)>>> pl
                          .first;
                  };
              }},
+            {"steps of a checkpoint_loop",
+             [](const Function& f) -> Function {
+                 return [f](const D& x) {
+                     const auto step = [f](const D& s) { return 0.8 * f(s); };
+                     return checkpoint_loop(step, x, {.steps = 3, .snapshots = 1});
+                 };
+             }},
             {"two checkpoints", [](const Function& f) -> Function {
                  return [f](const D& x) { return checkpoint(f)(checkpoint(f)(x) * 0.7); };
              }}};

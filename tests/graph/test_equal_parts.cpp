@@ -54,6 +54,7 @@ void on_backends(const std::vector<EqualCase>& cases, const std::vector<FreezeOp
                 auto frozen = freeze(f, o);
                 for (int twice = 0; twice < 2; ++twice)
                     for (const D& x : arguments()) CHECK(allclose(frozen(x), f(x), 1e-12));
+                CHECK(frozen.stats().traces == 1);  // whichever branch is taken
             }
         }
 }
