@@ -63,3 +63,15 @@ TEST_CASE("nested checkpoints in a frozen function")
     CHECK(allclose(frozen(x), expected, 0.0));
     CHECK(frozen.stats().replays == 1);
 }
+
+TEST_CASE("what is computed again is kept apart however often that has been done")
+{
+    wg::Trace trace;
+    std::size_t merged = 0;
+    for (int k = 0; k < 70000; ++k) {
+        const wg::detail::RecomputedSegment again;
+        merged += wg::recorder()->segment == 0;
+    }
+    CHECK(merged == 0);
+    CHECK(wg::recorder()->segment == 0);
+}

@@ -28,7 +28,7 @@ class RecomputedSegment {
 public:
     RecomputedSegment() : recorder_(recorder())
     {
-        if (recorder_) before_ = std::exchange(recorder_->segment, ++last());
+        if (recorder_) before_ = std::exchange(recorder_->segment, next());
     }
     RecomputedSegment(const RecomputedSegment&) = delete;
     RecomputedSegment& operator=(const RecomputedSegment&) = delete;
@@ -38,10 +38,11 @@ public:
     }
 
 private:
-    static std::uint16_t& last()
+    /// Never 0, which is what runs for the first time.
+    static std::uint16_t next()
     {
         static thread_local std::uint16_t n = 0;
-        return n;
+        return n = static_cast<std::uint16_t>(n == 0xffff ? 1 : n + 1);
     }
     Recorder* recorder_;
     std::uint16_t before_ = 0;
