@@ -60,7 +60,7 @@ struct Bound {
 };
 constexpr Bound bounds[] = {
     {"sqrt", 0, 0, "exact"},
-    {"cbrt", 1, 1},
+    {"cbrt", 4, 2, "all of it is that of <cmath>; a kernel rounds right"},
     {"exp", 2, 2},
     {"exp2", 2, 2},
     {"expm1", 3, 3},
@@ -188,7 +188,7 @@ template <class T> Points<T> points(std::size_t random)
         T v;
         const std::uint64_t b = bits();
         std::memcpy(&v, &b, sizeof v);
-        return v;
+        return v == v ? v : std::numeric_limits<T>::quiet_NaN();  // C says nothing of NaNs that signal
     };
     for (std::size_t i = 0; i < random; ++i) {
         const double whole = std::floor(uniform(-180, 180)), tiny = std::exp(uniform(-40, 0));
@@ -268,8 +268,10 @@ void compare_executors(const std::vector<const Program*>& programs, const Compil
 {
     for (std::size_t k = 0; k < programs.size(); ++k) {
         const Program& f = *programs[k];
-        compare_bits("eager", names[k], f.expected, interpret(f.graph, f.inputs), p);
+        const std::vector<Ref<Block>> values = interpret(f.graph, f.inputs);
         std::vector<Ref<Block>> in = f.inputs, out;
+        for (const ValueId v : f.graph.outputs()) out.push_back(readable(values[v]));
+        compare_bits("eager", names[k], f.expected, out, p);
         const auto native = compile_native(f.graph, {});
         if (native->note.empty()) {
             native->run(in, out);

@@ -15,8 +15,8 @@ namespace detail {
 inline double cot_derivative(unsigned n, double c)
 {
     const std::vector<double> p = functions::cot_derivative(n);
-    double y = 0;
-    for (std::size_t i = p.size(); i-- > 0;) y = y * c + p[i];
+    double y = p.back();  // c may be infinite
+    for (std::size_t i = p.size() - 1; i-- > 0;) y = y * c + p[i];
     return y;
 }
 

@@ -24,11 +24,11 @@ template <class T> Tensor<T> special_on_tensors(ScalarOp op, const Tensor<T>& x)
     default: refuse_on_arrays(op);
     }
 }
-/// Γ(a) Γ(b) / Γ(a + b) for a, b > 0, by logarithms where Γ is too large; those cost some digits, as they do <cmath>.
+/// Γ(a) Γ(b) / Γ(a + b) for a, b > 0, by logarithms where one of them is too large; those cost some digits, as they do <cmath>.
 template <class T> Tensor<T> beta_on_tensors(const Tensor<T>& a, const Tensor<T>& b)
 {
-    const Tensor<T> sum = a + b;
-    return where(sum < std::numeric_limits<T>::max_exponent / 6.0, tgamma(a) / tgamma(sum) * tgamma(b),
+    const Tensor<T> sum = a + b, direct = tgamma(a) / tgamma(sum) * tgamma(b);
+    return where(sum < std::numeric_limits<T>::max_exponent / 6.0 && is_finite(direct), direct,
                  exp(lgamma(a) + lgamma(b) - lgamma(sum)));
 }
 template <class T> Tensor<T> special_on_tensors(ScalarOp op, const Tensor<T>& a, const Tensor<T>& b)
