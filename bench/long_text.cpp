@@ -12,10 +12,9 @@
 #include <sys/resource.h>
 
 #include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/emit/native_flags.hpp>
 #include <wengert/scalar.hpp>
 #include <wengert/wengert.hpp>
-
-#include <wengert/graph/emit/native_source.hpp>
 
 namespace wg = wengert;
 using D = wg::Tensor<double>;

@@ -80,9 +80,10 @@ if [ "$tables" -eq 0 ]; then
             "$BESIDE/build/bench/bench/wengert_bench" $workload --systems wengert,wengert-tile,wengert-native --out "$before"
         fi
     done
-    rm -f "$build/memory.txt" "$build/peak.txt" "$build/scalars.txt" "$build/scalar_codes.txt" "$build/loops.txt"
+    rm -f "$build/memory.txt" "$build/peak.txt" "$build/scalars.txt" "$build/scalar_codes.txt" "$build/loops.txt" "$build/long_text.txt"
     run_scalars "$build" || failed="$failed scalars"
     "$build/bench/wengert_loops" >"$build/loops.txt" || failed="$failed loops"
+    "$build/bench/wengert_long_text" >"$build/long_text.txt" || failed="$failed long_text"
     "$build/bench/wengert_memory" >"$build/memory.txt" || failed="$failed memory"
     "$build/bench/wengert_bench" --peak --systems wengert,wengert-tile,floor >"$build/peak.txt" || failed="$failed peak"
     cat "$build/memory.txt" "$build/peak.txt"

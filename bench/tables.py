@@ -212,6 +212,11 @@ def collect(folder, beside):
         store("loops", f"One run of wengert_loops, 100,000 steps, milliseconds, g++ {compiler} -O3 -march=native",
               columns=["step", "native", "value by value", "gradient, native", "gradient, value by value", "loops not compiled"],
               rows=[list(row) for row in found])
+    long_text = folder / "long_text.txt"
+    if long_text.exists():
+        store("long_text", f"One run of wengert_long_text, processor seconds; the text is compiled with -O1, g++ {compiler}",
+              columns=["kernel", "operations", "text, KB", "written", "-O2", "-O1", "run, ns an operation and cell"],
+              rows=[[part.strip() for part in line.split("|")] for line in long_text.read_text().splitlines() if line.count("|") == 6])
     if stages.exists():
         ran = json.loads(stages.read_text())
         if not any(row["failed"] for row in ran["rows"]):
