@@ -96,7 +96,8 @@ TEST_CASE("a report by the function's own backend and options; without a timed r
 TEST_CASE("a report of what cannot be frozen, or where nothing can be written, is an error")
 {
     auto eager = wg::freeze([](const D& x) { return x * 2.0; });
-    CHECK_THROWS_AS(wg::save_report("/nonexistent/folder/report", eager, D{1.0}), wg::Error);
+    const std::string line = "(test_look_report.cpp:" + std::to_string(__LINE__ + 1) + ")";
+    CHECK_THROWS_WITH(wg::save_report("/nonexistent/folder/report", eager, D{1.0}), contains(line));
     D kept;
     auto escaping = wg::freeze([&](const D& x) {
         kept = x * 2.0;
