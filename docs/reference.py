@@ -403,7 +403,7 @@ ELSEWHERE = {"from_dlpack": "ops/dlpack.hpp", "to_dlpack": "ops/dlpack.hpp", "cu
 
 def header_of(name, names, parameter, within):
     found = of_users(name, names, parameter)
-    path = ELSEWHERE.get(name) or next((d[2] for d in found if d[0]), found[0][2])
+    path = ELSEWHERE.get(name) or min(found, key=lambda d: (d[2] not in within["wengert.hpp"], not d[0]))[2]
     if path in within["wengert.hpp"]:
         return f"`{path}`"
     front = next((f for f in FRONTS if path in within[f]), path)
