@@ -129,7 +129,7 @@ private:
                        ? ""
                        : "SmallProduct<" + t + list(s.m, s.n, s.k, a_row, a_column, b_row, b_column) + ">";
         const bool long_rows = s.n >= (add ? 4 : 1) * Lane<T>::width || s.m == 1;
-        if (s.k == 1 && b_column == 1 && long_rows) return "Outer<" + t + list(s.m, s.n, a_row) + ", false>";
+        if (s.k == 1 && b_column == 1 && long_rows) return "Outer<" + t + list(s.m, s.n, a_row) + ">";
         if (s.k > kernels::detail::longest_chain) return "";  // longer sums are cut
         if (s.m == 1 && s.n == 1)
             return a_column == 1 && b_row == 1 ? "RowsTimesVector<" + t + list(s.n, s.k, s.k) + ">" : "";
@@ -140,7 +140,7 @@ private:
         if (s.n == 1 && a_row == 1)
             return "Swapped<VectorTimesRows<" + t + list(s.m, s.k, b_row, a_column) + ">>";
         if (s.k == 1 && b_column == 1 && rounds_twice<T>(s, add))
-            return "Outer<" + t + list(s.m, s.n, a_row) + ", true>";
+            return "Outer<" + t + list(s.m, s.n, a_row) + ">";
         return "";
     }
 

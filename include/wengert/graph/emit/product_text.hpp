@@ -45,7 +45,6 @@ template <class T, int n, int k, int x_step, int ldb> struct VectorTimesRows {
         enum { few = 16 / sizeof(T), lanes = c <= few ? few : c <= 2 * few ? 2 * few : N };
         typedef V<T, lanes> X;
         X sum = {};
-        if constexpr (add) sum = part<X, c>(y);
         int p = 0;
         for (; p + 8 <= k; p += 8) sum = rows<X, 8, c>(sum, x + p * x_step, b + p * ldb);
         if constexpr (k % 8 >= 4) {
@@ -53,6 +52,7 @@ template <class T, int n, int k, int x_step, int ldb> struct VectorTimesRows {
             p += 4;
         }
         for (; p < k; ++p) sum = rows<X, 1, c>(sum, x + p * x_step, b + p * ldb);
+        if constexpr (add) sum = part<X, c>(y) + sum;
         put(y, Count<c>(), sum);
     }
     template <bool add> FN void run(const T* x, const T* b, T* __restrict y)
@@ -141,21 +141,16 @@ template <class T, int n, int k, int ldb> struct RowsTimesVector {
     }
 };
 
-/* c[i, j] = a[i] b[j], + c[i, j]; `twice`: as a sum that begins with 0, rounded before it is added */
-template <class T, int m, int n, int a_step, bool twice> struct Outer {
+/* c[i, j] = a[i] b[j], + c[i, j]: as a sum that begins with 0, rounded before it is added */
+template <class T, int m, int n, int a_step> struct Outer {
     enum { N = register_bytes / sizeof(T) };
     typedef V<T, N> X;
     enum { flat = n < N && N % n == 0 && m * n % N == 0 && a_step == 1 };
     template <bool add, class C> FN void put_products(X left, X right, T* c, C count)
     {
-        if constexpr (twice) {
-            const X product = left * right + X{};
-            if constexpr (add) put(c, count, part<X, C::value>(c) + product);
-            else put(c, count, product);
-        } else {
-            if constexpr (add) put(c, count, mad(left, right, part<X, C::value>(c)));
-            else put(c, count, left * right);
-        }
+        const X product = mad(left, right, X{});
+        if constexpr (add) put(c, count, part<X, C::value>(c) + product);
+        else put(c, count, product);
     }
     /* several rows of c in one register */
     template <bool add, int part_of, int... I> FN void rows(X left, X rights, T* c, Indices<I...>)

@@ -107,7 +107,17 @@ inline FoundProduct scaled_product(const Rewrite& r, const GraphNode& n, ValueId
     return {};
 }
 
-/// c + α (a b) and c − α (a b) as one GEMM, which rounds c + α Σ in its own order.
+/// Products up to which every kernel adds them up before it adds the sum to C: libraries cut longer sums into parts (OpenBLAS after
+/// 128 products at the least) and add part by part.
+inline constexpr std::int64_t longest_exact = 128;
+
+/// May c + a b be one GEMM? Its bits are those of a product and a sum where the product is complete before it is added.
+inline bool rounds_alike(const Rewrite& r, const MatMul& m)
+{
+    return r.options.allow_reassociation || m.a[m.ta ? 0 : 1] <= longest_exact;
+}
+
+/// c + α (a b) and c − α (a b) as one GEMM, which may round α Σ and c + α Σ in one.
 inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
 {
     if (!r.options.fold_updates && !r.options.allow_reassociation) return no_value;
@@ -122,6 +132,7 @@ inline ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
         const MatrixProduct product = product_of(found);
         const MatMul m = matmul_of(r, found, product);
         const ValueId a = found.inputs[product.a.operand], b = found.inputs[product.b.operand];
+        if (alpha == no_value && !rounds_alike(r, m)) continue;
         if (alpha == no_value) alpha = number_like(r, n, 1);
         const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.silent, m.a, m.b};
         GraphNode y = n;
@@ -145,8 +156,8 @@ inline ValueId product_rule(Rewrite& r, GraphNode& n)
 }  // namespace detail
 
 /// Transposes of a product's operands become its flags: exact. With fold_updates or allow_reassociation, c ± α (a b)
-/// becomes one GEMM: its rounding is that of c added to the product's partial sums. Differences are at most those of
-/// another order of summation, (k + 2) ε (|c| + |α| Σ |aᵢₚ bₚⱼ|) with k the inner extent and ε the unit roundoff.
+/// becomes one GEMM. Without α it has the bits of a product and a sum, unless sums are reassociated; with α its rounding is
+/// that of c added to the product's partial sums. Differences are at most those of another order of summation, (k + 2) ε (|c| + |α| Σ |aᵢₚ bₚⱼ|) with k the inner extent and ε the unit roundoff.
 inline constexpr Pass products{"products", detail::product_rule};
 
 }  // namespace wengert::passes

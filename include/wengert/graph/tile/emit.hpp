@@ -254,7 +254,9 @@ private:
         if (size == 0 || n * size > most_in_registers) return false;
         const auto [known, fresh] = rules_.try_emplace(&p);
         if (fresh)
-            if (const auto r = detail::RecipeWriter::write(p, numbers_); r.size() == 1) known->second = r[0];
+            if (const auto r = detail::RecipeWriter::write(p, numbers_);
+                r.size() == 1 && r[0].op != Arith::fma)
+                known->second = r[0];
         const detail::MachineNode& o = known->second;
         if (o.op == Arith::none) return false;
         const auto address = [&](ValueId v) -> const std::byte* {

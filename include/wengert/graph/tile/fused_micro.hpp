@@ -12,7 +12,7 @@ namespace wengert::tiling {
 
 /// Of an accumulator x and an operand y: x + y, x − y, x y, y − x; x y and y x with the zero-cotangent rule for the first
 /// factor (where it is 0 and the product not finite the result is 0); x / y, y / x; the larger one; x with that rule for the
-/// cotangent y; −x, whatever y is.
+/// cotangent y; −x, whatever y is. `fma` is x y + z, rounded once.
 enum class Arith : std::uint8_t {
     add,
     subtract,
@@ -25,7 +25,8 @@ enum class Arith : std::uint8_t {
     maximum,
     guard,
     negative,
-    none
+    none,
+    fma
 };
 
 /// x ∘ y as y ∘ x; none where there is no such operation.
@@ -82,7 +83,8 @@ struct MicroOp {
 /// Numbers of the instructions.
 struct MicroCode {
     static constexpr std::size_t accumulators = 3, memory = 3, operations = 11;
-    static constexpr std::uint8_t two = accumulators * operations * 4, loads = two + 9, stores = loads + 3,
+    static constexpr std::uint8_t two = accumulators * operations * 4, products = two + 9,
+                                  sums = products + 48, loads = sums + 12, stores = loads + 3,
                                   moves = stores + 3, end = moves + 9;
 
     static constexpr std::uint8_t arith(std::size_t x, Arith op, std::size_t y)
@@ -93,6 +95,16 @@ struct MicroCode {
     static constexpr std::uint8_t both(std::size_t x, Arith op)
     {
         return static_cast<std::uint8_t>(two + x * 3 + static_cast<std::size_t>(op));
+    }
+    /// x y + z
+    static constexpr std::uint8_t product(std::size_t x, std::size_t y, std::size_t z)
+    {
+        return static_cast<std::uint8_t>(products + x * 16 + y * 4 + z);
+    }
+    /// y · memory + x; where y is memory as well, that is the first operand.
+    static constexpr std::uint8_t sum(std::size_t x, std::size_t y)
+    {
+        return static_cast<std::uint8_t>(sums + x * 4 + y);
     }
     static constexpr std::uint8_t load(std::size_t x) { return static_cast<std::uint8_t>(loads + x); }
     static constexpr std::uint8_t store(std::size_t x) { return static_cast<std::uint8_t>(stores + x); }
@@ -141,11 +153,20 @@ private:
             constexpr auto op = static_cast<Arith>(code / 4 % C::operations);
             const L probe(is_guarded(op) ? static_cast<T>(kernels::zero_cotangent) : T(0));
             ((a.x[x][v] = arith<op>(a.x[x][v], operand<y, v>(a, p), probe)), ...);
-        } else if constexpr (code < C::loads) {
+        } else if constexpr (code < C::products) {
             constexpr std::size_t x = (code - C::two) / 3;
             constexpr auto op = static_cast<Arith>((code - C::two) % 3);
             const T* q = reinterpret_cast<const T*>(at[o.second]);
             ((a.x[x][v] = arith<op>(operand<C::memory, v>(a, p), operand<C::memory, v>(a, q), L())), ...);
+        } else if constexpr (code < C::sums) {
+            constexpr std::size_t x = (code - C::products) / 16, y = (code - C::products) / 4 % 4,
+                                  z = (code - C::products) % 4;
+            const T* q = reinterpret_cast<const T*>(at[o.second]);
+            ((a.x[x][v] = fma(a.x[x][v], operand<y, v>(a, p), operand<z, v>(a, q))), ...);
+        } else if constexpr (code < C::loads) {
+            constexpr std::size_t x = (code - C::sums) / 4, y = (code - C::sums) % 4;
+            const T* q = reinterpret_cast<const T*>(at[o.second]);
+            ((a.x[x][v] = fma(operand<y, v>(a, p), operand<C::memory, v>(a, q), a.x[x][v])), ...);
         } else if constexpr (code < C::stores) {
             ((a.x[code - C::loads][v] = operand<C::memory, v>(a, p)), ...);
         } else if constexpr (code < C::moves) {

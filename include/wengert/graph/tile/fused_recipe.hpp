@@ -34,7 +34,7 @@ struct RecipeNumbers {
 /// An operation of the machine.
 struct MachineNode {
     Arith op = Arith::none;
-    ValueId value = no_value, left = no_value, right = no_value;
+    ValueId value = no_value, left = no_value, right = no_value, third = no_value;
     bool wanted = false;  ///< its value is read outside of the segment
 };
 
@@ -70,6 +70,7 @@ private:
         case TermKind::negative: return Arith::negative;
         case TermKind::divide: return Arith::divide;
         case TermKind::maximum: return Arith::maximum;
+        case TermKind::fma: return Arith::fma;
         default: return Arith::none;
         }
     }
@@ -100,6 +101,7 @@ private:
             o.left = operand(s.a);
             const bool alone = s.kind == TermKind::square || s.kind == TermKind::negative;
             o.right = alone ? o.left : operand(s.b);
+            if (o.op == Arith::fma) o.third = operand(s.c);
         }
         o.value = number = first_between + static_cast<ValueId>(recipe_.size());
         recipe_.push_back(o);

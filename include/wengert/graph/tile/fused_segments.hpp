@@ -60,7 +60,7 @@ private:
     std::uint32_t next(ValueId v) const
     {
         for (std::uint32_t i = now_ + 1; i < nodes_.size(); ++i)
-            if (nodes_[i].left == v || nodes_[i].right == v) return i;
+            if (nodes_[i].left == v || nodes_[i].right == v || nodes_[i].third == v) return i;
         return ~0U;
     }
     void emit(std::uint8_t code, std::uint8_t a = 0, std::uint8_t b = 0) { ops.push_back({code, a, b}); }
@@ -79,7 +79,7 @@ private:
         const std::uint8_t to = spilled_[holds_[x]] = static_cast<std::uint8_t>(number_.size() + spills++);
         emit(MicroCode::store(x), to);
     }
-    /// An accumulator whose value may go: the present step does not read it.
+    /// An accumulator whose value may go, or `none` where the present step reads all of them.
     std::size_t take()
     {
         const MachineNode& n = nodes_[now_];
@@ -87,10 +87,11 @@ private:
         std::uint32_t farthest = 0;
         for (std::size_t x = 0; x < none; ++x) {
             const ValueId v = holds_[x];
-            if (v != no_value && (v == n.left || v == n.right)) continue;
+            if (v != no_value && (v == n.left || v == n.right || v == n.third)) continue;
             const std::uint32_t when = v == no_value ? ~0U : next(v);
             if (best == none || when > farthest) best = x, farthest = when;
         }
+        if (best == none) return none;
         const ValueId v = holds_[best];
         if (v != no_value && farthest != ~0U && !in_memory(v)) spill(best);
         holds_[best] = no_value;
@@ -104,6 +105,10 @@ private:
         const std::size_t from = accumulator_of(v);
         if (from != none && may_overwrite(v)) return from;
         const std::size_t x = take();
+        if (x == none) {  // x y + z of three accumulators, all of them read again
+            spill(from);
+            return from;
+        }
         if (from != none)
             emit(MicroCode::move(x, from));
         else
@@ -114,6 +119,7 @@ private:
 
     void step(const MachineNode& n)
     {
+        if (n.op == Arith::fma) return finish(fma(n), n);
         const std::size_t l = accumulator_of(n.left), r = accumulator_of(n.right);
         const Arith other = turned(n.op);
         std::size_t x = none;
@@ -133,6 +139,28 @@ private:
         finish(x, n);
     }
 
+    /// left · right + third
+    std::size_t fma(const MachineNode& n)
+    {
+        const std::size_t l = accumulator_of(n.left), r = accumulator_of(n.right);
+        const bool adds =
+            ready(n.third) && n.third != n.left && n.third != n.right && (l == none || r == none);
+        if (adds && !ready(n.left) && !ready(n.right)) {
+            const std::size_t x = accumulator_of(n.third), y = l != none ? l : r;
+            const ValueId factor = r == none ? n.right : n.left;  // one that is in memory
+            const std::uint8_t p = y == none ? load_from(n.left) : std::uint8_t{0};
+            emit(MicroCode::sum(x, y), p, load_from(factor));
+            return x;
+        }
+        const bool swap = !ready(n.left) && (ready(n.right) || (l == none && r != none));
+        const ValueId a = swap ? n.right : n.left, b = swap ? n.left : n.right;
+        const std::size_t x = copy(a);
+        const std::size_t y = b == a ? x : accumulator_of(b), z = n.third == a ? x : accumulator_of(n.third);
+        const std::uint8_t p = y == none ? load_from(b) : std::uint8_t{0};
+        const std::uint8_t q = z == none ? load_from(n.third) : std::uint8_t{0};
+        emit(MicroCode::product(x, y, z), p, q);
+        return x;
+    }
     void apply(std::size_t x, Arith op, std::size_t y, ValueId other)
     {
         if (y != none)
@@ -195,7 +223,7 @@ public:
                 return x >= first_number ? x : x >= first_between ? x + made : m.step.in[x];
             };
             for (const MachineNode& s : *m.recipe)
-                out.push_back({s.op, value(s.value), value(s.left), value(s.right)});
+                out.push_back({s.op, value(s.value), value(s.left), value(s.right), value(s.third)});
             out.back().value = v;
             out.back().wanted = std::binary_search(item.out.begin(), item.out.end(), v);
             made += static_cast<ValueId>(m.recipe->size());
@@ -281,7 +309,7 @@ private:
             }
             if (!item.segment) continue;
             for (const MachineNode& s : *m.recipe)
-                for (ValueId x : {s.left, s.right})
+                for (ValueId x : {s.left, s.right, s.third})
                     if (is_recipe_number(x)) add_input(item, x);
         }
     }

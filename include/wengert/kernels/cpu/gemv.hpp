@@ -7,16 +7,16 @@
 /// once.
 namespace wengert::kernels::detail {
 
-/// y[j] = β y[j] + Σ_r w[r] b[r, j] for `Rows` rows of b.
+/// y[j] = Σ_r w[r] b[r, j] for `Rows` rows of b, `added` to y[j] or not.
 template <std::size_t Rows, class T, class A>
-inline void add_rows(std::size_t n, const T* w, const T* b, std::size_t ldb, T* y, T beta)
+inline void add_rows(std::size_t n, const T* w, const T* b, std::size_t ldb, T* y, bool added)
 {
     using L = Lane<T, A>;
     [&]<std::size_t... R>(std::index_sequence<R...>) {
-        const L weight[Rows] = {L(w[R])...}, scale(beta);
+        const L weight[Rows] = {L(w[R])...};
         const auto put = [&](std::size_t j, std::size_t c) __attribute__((always_inline))
         {
-            L even = beta == T(0) ? L(T(0)) : scale * L::load_part(y + j, c), odd(T(0));
+            L even = added ? L::load_part(y + j, c) : L(T(0)), odd(T(0));
             ((R % 2 == 0 ? even = fma(weight[R], L::load_part(b + R * ldb + j, c), even)
                          : odd = fma(weight[R], L::load_part(b + R * ldb + j, c), odd)),
              ...);
@@ -28,34 +28,36 @@ inline void add_rows(std::size_t n, const T* w, const T* b, std::size_t ldb, T* 
     }(std::make_index_sequence<Rows>{});
 }
 
-/// y[j] = α Σ_p x[p] b[p, j] + β y[j], with b's rows contiguous and read front to back, eight at a time.
+/// y[j] = α Σ_p x[p] b[p, j], with b's rows contiguous and read front to back, eight at a time.
 template <class T, class A>
 inline void vector_times_few_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step, const T* b,
-                                  std::size_t ldb, T* y, T alpha, T beta)
+                                  std::size_t ldb, T* y, T alpha)
 {
     T weight[8];
     for (std::size_t p = 0; p < k;) {
         const std::size_t rows = k - p >= 8 ? 8 : k - p >= 4 ? 4 : 1;
         for (std::size_t r = 0; r < rows; ++r) weight[r] = alpha * x[(p + r) * x_step];
         if (rows == 8)
-            add_rows<8, T, A>(n, weight, b, ldb, y, beta);
+            add_rows<8, T, A>(n, weight, b, ldb, y, p > 0);
         else if (rows == 4)
-            add_rows<4, T, A>(n, weight, b, ldb, y, beta);
+            add_rows<4, T, A>(n, weight, b, ldb, y, p > 0);
         else
-            add_rows<1, T, A>(n, weight, b, ldb, y, beta);
-        p += rows, b += rows * ldb, beta = T(1);
+            add_rows<1, T, A>(n, weight, b, ldb, y, p > 0);
+        p += rows, b += rows * ldb;
     }
 }
 
 /// How many products are added one to another: what has a longer sum is cut into sums of this many.
 inline constexpr std::size_t longest_chain = 2048;
 
-/// The same for more rows. Not inlined, as the following ones are not: what is on its stack would cost small products more than
+/// The same for more rows, and where β y is added to the sum when it is complete: by then it has been rounded, so that a sum of
+/// products has the same bits by one call as by a product and an addition. Not inlined, as the following ones are not: what is on its stack would cost small products more than
 /// they take.
 template <class T, class A>
 [[gnu::noinline]] void vector_times_many_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step,
                                               const T* b, std::size_t ldb, T* y, T alpha, T beta)
 {
+    using L = Lane<T, A>;
     T part[column_tile];
     for (std::size_t j = 0; j < n; j += column_tile) {
         const std::size_t columns = std::min(column_tile, n - j);
@@ -63,9 +65,13 @@ template <class T, class A>
         for (std::size_t p = 0; p < k; p += longest_chain, scale = T(1)) {
             const std::size_t rows = std::min(longest_chain, k - p);
             vector_times_few_rows<T, A>(columns, rows, x + p * x_step, x_step, b + p * ldb + j, ldb, part,
-                                        alpha, T(0));
-            for (std::size_t c = 0; c < columns; ++c)
-                y[j + c] = scale == T(0) ? part[c] : scale * y[j + c] + part[c];
+                                        alpha);
+            for (std::size_t c = 0; c < columns; c += L::width) {
+                const std::size_t count = std::min(L::width, columns - c);
+                L v = L::load_part(part + c, count);
+                if (scale != T(0)) v = fma(L(scale), L::load_part(y + j + c, count), v);
+                v.store_part(y + j + c, count);
+            }
         }
     }
 }
@@ -74,7 +80,8 @@ template <class T, class A>
 inline void vector_times_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step, const T* b,
                               std::size_t ldb, T* y, T alpha, T beta)
 {
-    if (k <= longest_chain) return vector_times_few_rows<T, A>(n, k, x, x_step, b, ldb, y, alpha, beta);
+    if (k <= longest_chain && beta == T(0))
+        return vector_times_few_rows<T, A>(n, k, x, x_step, b, ldb, y, alpha);
     vector_times_many_rows<T, A>(n, k, x, x_step, b, ldb, y, alpha, beta);
 }
 
@@ -158,7 +165,7 @@ inline void rows_times_vector(std::size_t n, std::size_t k, const T* x, const T*
     for (; j < n; ++j) put(j, dot<T, A>(k, x, b + j * ldb));
 }
 
-/// c[i, j] = α a[i] b[j] + β c[i, j].
+/// c[i, j] = α a[i] b[j] + β c[i, j]. The product is rounded before it is added, as in run_tile.
 template <class T, class A>
 inline void outer_product(std::size_t m, std::size_t n, const T* a, std::size_t a_step, const T* b, T* c,
                           std::size_t ldc, T alpha, T beta)
@@ -168,7 +175,8 @@ inline void outer_product(std::size_t m, std::size_t n, const T* a, std::size_t 
         const L left(alpha * a[i * a_step]), scale(beta);
         const auto put = [&](std::size_t j, std::size_t count) {
             const L right = L::load_part(b + j, count);
-            const L v = beta == T(0) ? left * right : fma(left, right, scale * L::load_part(c + j, count));
+            L v = fma(left, right, L(T(0)));
+            if (beta != T(0)) v = fma(scale, L::load_part(c + j, count), v);
             v.store_part(c + j, count);
         };
         std::size_t j = 0;
@@ -181,8 +189,7 @@ inline void outer_product(std::size_t m, std::size_t n, const T* a, std::size_t 
     }
 }
 
-/// The same where rows are shorter than a register and lie one behind another: as one row of their products, made in parts. The
-/// product is rounded before it is added, as in run_tile.
+/// The same where rows are shorter than a register and lie one behind another: as one row of their products, made in parts.
 template <class T, class A>
 [[gnu::noinline]] void short_outer_product(std::size_t m, std::size_t n, const T* a, std::size_t a_step,
                                            const T* b, T* c, T alpha, T beta)
