@@ -256,7 +256,7 @@ Tensor<T> Machine<T>::row_products(const Instruction& i, const Tensor<T>& a, con
     case 3: return matmul(m, transpose(v)) + matmul(m + 1.0, transpose(v * 2.0));
     case 4: return matmul(u, matmul(m, transpose(m))) + u;
     case 5: return matmul(u, m) * 0.5 + matmul(u, m);
-    case 6: return tanh(matmul(u, m) + 0.25) + matmul(v, transpose(m)) * 0.0;
+    case 6: return tanh(matmul(u, m) + 0.25) + sum(matmul(v, transpose(m)));
     default: return matmul(wg::concatenate({u, u * 2.0}, 0), m) + matmul(wg::concatenate({u, u}, 0), m * 0.5);
     }
 }

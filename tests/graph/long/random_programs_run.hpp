@@ -101,10 +101,9 @@ public:
     /// A body on its own values; what it computes last, with its own shape or that of the first value.
     Tensor<T> run_body(const std::vector<Instruction>& body, const List<T>& values, bool same_shape)
     {
-        const List<T> before = std::exchange(values_, values);
+        const wg::Restore<List<T>> before(values_, values);  // a trace may take a body back that throws
         run(body);
         const Tensor<T> y = values_.back();
-        values_ = before;
         if (!same_shape) return y;
         return wg::broadcast_to(fitted(tanh(y), values.front().shape()), values.front().shape());
     }

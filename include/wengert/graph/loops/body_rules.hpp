@@ -1,6 +1,8 @@
 // Derivatives of bodies, as graphs: a body is replayed on the tape while a trace looks on.
 #pragma once
 
+#include <cstring>
+
 #include "../../transforms/level.hpp"
 #include "../ir/interpret.hpp"
 #include "../ir/trace.hpp"
@@ -114,16 +116,25 @@ inline Graph without_effects(const Graph& g)
     return h;
 }
 
+/// Of values that nobody reads, whole numbers are 0: what is made of an example's zeros (0/0) may be no index.
+inline void calm_indices(const GraphNode& n, const Block& b)
+{
+    if (n.primitive->value && !differentiable(b.dtype) && !b.strided && b.count > 0)
+        std::memset(b.data, 0, b.count * size_of(b.dtype));
+}
+
 /// A body on tensors, recorded on the tape. `reverse`: loops in it keep their states for the sweep back.
 inline std::vector<AnyTensor> replay_body(const Graph& with_host, const std::vector<AnyTensor>& inputs,
                                           bool reverse)
 {
     const Graph g = without_effects(with_host);
     std::vector<AnyTensor> values(g.size()), operands, out;
+    std::vector<bool> example(g.size(), false);  // made of the inputs
     for (ValueId v = 0; v < g.size(); ++v) {
         const GraphNode& n = g.node(v);
         if (n.kind != Graph::Kind::operation) {
             values[v] = n.kind == Graph::Kind::input ? inputs[n.index] : AnyTensor{n.constant, {}};
+            example[v] = n.kind == Graph::Kind::input;
             continue;
         }
         operands.clear();
@@ -141,6 +152,8 @@ inline std::vector<AnyTensor> replay_body(const Graph& with_host, const std::vec
         } else {
             values[v] = apply_any(*n.primitive, n.op.get(), operands.data(), operands.size(), n.at);
         }
+        example[v] = std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return example[i]; });
+        if (example[v]) calm_indices(n, *values[v].value);
     }
     for (ValueId v : g.outputs()) out.push_back(values[v]);
     return out;
