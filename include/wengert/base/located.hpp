@@ -2,6 +2,7 @@
 #pragma once
 
 #include <new>
+#include <typeinfo>
 #include <utility>
 
 #include "error.hpp"
