@@ -3,12 +3,7 @@
 
 #include <cmath>
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/freeze.hpp>
-#include <wengert/ops/cast.hpp>
-#include <wengert/ops/take.hpp>
-#include <wengert/transforms/grad.hpp>
-#include <wengert/transforms/jvp.hpp>
+#include <wengert/wengert.hpp>
 
 using namespace wengert;
 

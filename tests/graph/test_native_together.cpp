@@ -5,13 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <wengert/wengert.hpp>
 #include <wengert/base/compiler/shared_object.hpp>
-#include <wengert/graph/control.hpp>
 #include <wengert/graph/emit/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
-#include <wengert/ops/math.hpp>
-#include <wengert/transforms/grad.hpp>
 
 using namespace wengert;
 

@@ -129,6 +129,8 @@ public:
     virtual ~Session() = default;
     virtual std::string start() = 0;
     virtual std::string finish() = 0;
+    /// Do inputs that differ in the last digits alone give other results?
+    virtual bool is_unstable() = 0;
 };
 std::unique_ptr<Session> session_float(const Program& p);
 std::unique_ptr<Session> session_double(const Program& p);

@@ -243,9 +243,14 @@ template <class T> struct EagerRun {
     std::vector<List<T>> calls, live;
     std::vector<Outcome<T>> made;
 
-    explicit EagerRun(const Program& p) : calls(calls_of<T>(p))
+    /// `off`: so many units in the last place are inputs off.
+    explicit EagerRun(const Program& p, int off = 0) : calls(calls_of<T>(p))
     {
         Surroundings<T> s(p);
+        if (off)
+            for (auto& x : calls)
+                for (auto& t : x)
+                    t = t * (1.0 + off * static_cast<double>(std::numeric_limits<T>::epsilon()));
         List<T> now = own(s.live);
         const Step<T> step{&p, &s.constants, &now};
         for (std::size_t k = 0; k < calls.size(); ++k) {
@@ -387,6 +392,20 @@ public:
         for (FrozenRun<T>& run : runs_)
             if (std::string what = run.run_to(99); !what.empty()) return what;
         return {};
+    }
+
+    bool is_unstable() override
+    {
+        const EagerRun<T> as_given(program_);
+        for (const int off : {2, -3}) {
+            const EagerRun<T> beside(program_, off);
+            for (std::size_t k = 0; k < beside.made.size(); ++k)
+                if (as_given.made[k].thrown != beside.made[k].thrown ||
+                    !difference<T>(as_given.made[k].results, beside.made[k].results, false, 0.1).empty() ||
+                    !difference<T>(as_given.live[k], beside.live[k], false, 0.1).empty())
+                    return true;
+        }
+        return false;
     }
 
 private:
