@@ -83,7 +83,10 @@ template <class T> Tensor<T> awkward(const Shape& shape, unsigned seed)
     return Tensor<T>(AnyTensor{b, {}});
 }
 /// Where row i of x goes.
-inline std::int64_t place_of(std::size_t i) { return std::array<std::int64_t, 7>{1, 0, 1, 3, 1, 3, 0}[i % 7]; }
+inline std::int64_t place_of(std::size_t i)
+{
+    return std::array<std::int64_t, 7>{1, 0, 1, 3, 1, 3, 0}[i % 7];
+}
 inline I places(std::int64_t rows)
 {
     std::vector<std::int64_t> all;
