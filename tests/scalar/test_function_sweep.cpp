@@ -89,7 +89,7 @@ constexpr Bound bounds[] = {
     {"hypot", 2, 2},
     {"fmod", 0, 0, "exact"},
     {"remainder", 0, 0, "exact"},
-    {"beta", 24, 24,
+    {"beta", 10, 10,
      "of e^(ln Γ(x) + ln Γ(y) − ln Γ(x + y)): times the largest of these terms, as <cmath> has it"},
     {"digamma", 32, 32, "of ψ's terms, which cancel next to its zeros"},
     {"polygamma(1)", 32, 32, "Real's sums as many powers"},
