@@ -124,7 +124,19 @@ def unseen_view():
     return markdown(["tests", "of what", "made for a GPU, too"], rows)
 
 
-VIEWS = {"readme": ("speed", readme_view), "speed": ("speed", speed_view), "change": ("before", change_view), "ci": ("ci", ci_view)}
+def light_view(results):
+    """A program a row, of the commit that was measured last, in seconds of the compiler."""
+    newest = f"`{results['commit'][:7]}`"
+    seconds = {(program, library): f"{time} ({beside})" for program, library, commit, time, beside, _ in results["rows"]
+               if commit == newest and beside}
+    programs = [program for program, library in seconds if library == "headers alone"]
+    rows = [[p, seconds.get((p, "with `wengert::compiled`"), "–"), seconds[p, "headers alone"]] for p in programs]
+    rows += [["the library itself, once", time, ""] for _, _, commit, time, beside, _ in results["rows"]
+             if commit == newest and not beside]
+    return origin(results) + markdown(["program, -O2", "`wengert::compiled` (times xarray.hpp)", "headers alone"], rows)
+
+
+VIEWS = {"light-readme": ("light", light_view), "readme": ("speed", readme_view), "speed": ("speed", speed_view), "change": ("before", change_view), "ci": ("ci", ci_view)}
 
 
 def section(name):
@@ -153,8 +165,10 @@ def machine():
     info = pathlib.Path("/proc/cpuinfo").read_text()
     model = re.search(r"model name\s*:\s*(.*)", info)
     flags = re.search(r"^flags\s*:\s*(.*)", info, re.M)
+    kind = "/".join(m[1] for m in (re.search(rf"^{key}\s*:\s*(\d+)", info, re.M) for key in ("cpu family", "model")) if m)
     wide = [name for name, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2")) if flags and flag in flags[1].split()]
-    return ", ".join([f"{info.count('processor')} cores of {model[1] if model else 'a processor without a name'}", *wide[:1]])
+    return ", ".join([f"{info.count('processor')} cores of {model[1] if model else 'a processor without a name'}"
+                      + (f" (family/model {kind})" if kind else ""), *wide[:1]])
 
 
 def header(how):
