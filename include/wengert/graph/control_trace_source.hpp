@@ -96,7 +96,7 @@ private:
     }
 };
 
-inline std::optional<TracedBody> traced_body(Trace& outer, const std::vector<AnyTensor>& examples, bool real,
+inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examples, bool real,
                                              bool may_guard, const BodyFunction& f, const Site& at)
 {
     const NoGrad unrecorded;
@@ -130,7 +130,7 @@ WENGERT_INLINE std::optional<TracedBody> trace_body(Trace& outer, const std::vec
                                                     const Site& at)
 {
     try {
-        return traced_body(outer, examples, real, may_guard, f, at);
+        return traced_body(examples, real, may_guard, f, at);
     } catch (const MemoryError&) {
         throw;
     } catch (const std::bad_alloc&) {
