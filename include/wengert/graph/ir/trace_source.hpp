@@ -112,7 +112,11 @@ WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
 {
     if (const ValueId known = known_.find(key_of(b)); known != no_value) return known;
     const Ref<Block> block(const_cast<Block*>(&b));
-    if (outer_ && outer_->knows(b)) {
+    // What is a constant around a body is one in it, whether it was met there before or not.
+    const Trace* const around = outer_ ? outer_->trace_of_loops() : nullptr;
+    const ValueId there = around ? around->known_.find(key_of(b)) : no_value;
+    const bool constant_there = there != no_value && around->graph_.node(there).kind == Graph::Kind::constant;
+    if (outer_ && outer_->knows(b) && !constant_there) {
         captured_.push_back({block, {}});
         return input(block, at);
     }
