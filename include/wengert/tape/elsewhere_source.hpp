@@ -1,6 +1,7 @@
 // Operations on blocks that lie elsewhere than on the host: which device, and its table. See apply.hpp.
 #pragma once
 
+#include "../base/located.hpp"
 #include "../base/separate.hpp"
 #include "apply.hpp"
 
@@ -38,7 +39,7 @@ inline std::uint8_t device_of(const Primitive& p, const Block* const* in, std::s
     return first ? first->device() : std::uint8_t{0};
 }
 
-WENGERT_INLINE Ref<Block> compute_elsewhere(const Primitive& p, const Block* const* in, const Site& at)
+inline Ref<Block> elementwise_elsewhere(const Primitive& p, const Block* const* in, const Site& at)
 {
     const std::size_t n = p.arity;
     const std::uint8_t device = device_of(p, in, n, at);
@@ -57,6 +58,11 @@ WENGERT_INLINE Ref<Block> compute_elsewhere(const Primitive& p, const Block* con
     table.elementwise(p, there, *out);
     table.counts->kernels.fetch_add(1, std::memory_order_relaxed);
     return out;
+}
+
+WENGERT_INLINE Ref<Block> compute_elsewhere(const Primitive& p, const Block* const* in, const Site& at)
+{
+    return located(p.name, line_of(at), [&] { return elementwise_elsewhere(p, in, at); });
 }
 
 WENGERT_INLINE Ref<Block> beside(std::string_view name, Ref<Block> cotangent, const Block& y, const Site& at)
@@ -84,13 +90,15 @@ WENGERT_INLINE Ref<Block> structural_elsewhere(const Primitive& p, const void* o
                                                std::size_t n, const Site& at)
 {
     if (p.calls) return p.compute(op, in, n, at);
-    std::vector<const Block*> blocks(n);
-    for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i].get();
-    const std::uint8_t device = device_of(p, blocks.data(), n, at);
-    const Computing now(p.name, line_of(at));
-    std::vector<Ref<Block>> moved(n);
-    for (std::size_t i = 0; i < n; ++i) moved[i] = placed(in[i], device);
-    return device_table(device).structural(p, op, moved.data(), n, at);
+    return located(p.name, line_of(at), [&] {
+        std::vector<const Block*> blocks(n);
+        for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i].get();
+        const std::uint8_t device = device_of(p, blocks.data(), n, at);
+        const Computing now(p.name, line_of(at));
+        std::vector<Ref<Block>> moved(n);
+        for (std::size_t i = 0; i < n; ++i) moved[i] = placed(in[i], device);
+        return device_table(device).structural(p, op, moved.data(), n, at);
+    });
 }
 
 }  // namespace wengert::detail
