@@ -85,7 +85,7 @@ TEST_CASE("operations that find no memory have the name and the line of the call
     CHECK(refused([&] { exp(x); }, "exp", __LINE__) == "");
     CHECK(refused([&] { x + 1.0; }, "add", __LINE__) == "");
     CHECK(refused([&] { matmul(m, m); }, "matmul", __LINE__) == "");
-    CHECK(refused([&] { wg::flip(x, {0}); }, "flip", __LINE__) == "");
+    CHECK(refused([&] { wg::flip(x, 0); }, "flip", __LINE__) == "");
     CHECK(refused([&] { wg::cast<float>(x); }, "cast", __LINE__) == "");
     CHECK(refused([&] { wg::concatenate({x, x}, 0); }, "concatenate", __LINE__) == "");
     CHECK(refused([&] { wg::stack({x, x}, 0); }, "stack", __LINE__) == "");
