@@ -1,6 +1,7 @@
 // Sums of products of matrices: all executors have the bits of eager, at one row, one column and one product, too.
 #include "catch.hpp"
 
+#include <wengert/wengert.hpp>
 #include <wengert/graph/emit/native.hpp>
 #include <wengert/graph/freeze.hpp>
 #include <wengert/transforms/derivatives.hpp>

@@ -27,10 +27,72 @@ public:
         begin(over);
         for (auto e : p_.extents)
             if (e == 0) return;
-        for (std::size_t k = 0; k < p_.read_count; ++k) read(p_.reads[k]);
+        for (std::size_t k = 0; k < p_.read_count; ++k)
+            if (in_any_order(k))
+                read_parts(k, 0);
+            else
+                read(p_.reads[k]);
     }
 
 private:
+    /// A compiler makes vectors of boxes, not of positions that wrap around: loops are cut where they do. Each cut doubles the text.
+    static constexpr std::size_t most_cuts = 3;
+    static constexpr std::int64_t least_cut = 16;
+
+    bool in_any_order(std::size_t k) const
+    {
+        return p_.scanned == Scan::none && p_.given_count == 0 && p_.own_places(p_.writes[p_.reads[k].write]);
+    }
+    void read_parts(std::size_t k, std::size_t cuts)
+    {
+        const Index::Read& r = p_.reads[k];
+        Seam s;
+        const bool cut = cuts < most_cuts && (seam(p_, p_.writes[r.write], p_.result, s) ||
+                                              (!is_number(r) && seam(p_, r.at, shape(r.operand), s)));
+        if (!cut) return read(r);
+        const Index whole = p_;
+        const std::int64_t n = whole.extents[s.axis];
+        for (const auto& [begin, count] : {std::pair(std::int64_t(0), s.at), std::pair(s.at, n - s.at)}) {
+            p_.extents[s.axis] = count;
+            move(p_.writes[r.write], p_.result, s.axis, begin);
+            if (!is_number(r)) move(p_.reads[k].at, shape(r.operand), s.axis, begin);
+            read_parts(k, cuts + 1);
+            p_ = whole;
+        }
+    }
+
+    /// The first element along an axis whose position has wrapped around.
+    struct Seam {
+        std::size_t axis = 0;
+        std::int64_t at = 0;
+    };
+    /// How often the extent lies below `at`: wrapping takes it off so many times.
+    static std::int64_t times(std::int64_t at, std::int64_t n) { return (at >= 0 ? at : at - (n - 1)) / n; }
+    static bool wraps(const Position& q)
+    {
+        return q.rule == Position::Rule::wrapped && q.given == 0 && q.terms == 1 && std::abs(q.step[0]) == 1;
+    }
+    static bool seam(const Index& p, const Positions& at, const Shape& array, Seam& found)
+    {
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            const Position& q = at.data()[d];
+            if (!wraps(q) || p.extents.data()[q.axis[0]] < least_cut) continue;
+            const std::int64_t n = array[d], first = times(q.offset, n),
+                               i = q.step[0] > 0 ? n * (first + 1) - q.offset : q.offset - n * first + 1;
+            found = {q.axis[0], i};
+            if (i < p.extents.data()[q.axis[0]]) return true;
+        }
+        return false;
+    }
+    /// Positions of the elements from `begin` on along an axis.
+    static void move(Positions& at, const Shape& array, std::size_t axis, std::int64_t begin)
+    {
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            Position& q = at[d];
+            q.offset += q.step_along(axis) * begin;
+            if (wraps(q)) q.offset -= times(q.offset, array[d]) * array[d];
+        }
+    }
     const Shape& shape(std::size_t operand) const { return w_.graph.node(in_[operand]).shape; }
     static bool is_number(const Index::Read& r) { return r.operand == Index::no_operand; }
     static std::string number(std::int64_t n) { return std::to_string(n); }

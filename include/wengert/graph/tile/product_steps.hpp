@@ -29,7 +29,7 @@ template <class T> struct Product {
     void operator()(Run&) const
     {
         const T factor = !scaled ? T(1) : minus ? -*at[2] : *at[2];
-        if (g && (always || kernels::zero_cotangent == 0.0) && all_zero(*g))
+        if (g && (always || kernels::zero_cotangent == 0.0) && all_zero_of<T>(*g))
             add_quietly(factor);
         else
             multiply(factor, T(adds), *c);

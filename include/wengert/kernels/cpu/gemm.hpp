@@ -20,8 +20,9 @@ template <class T, class A>
 inline bool gemv(std::size_t m, std::size_t n, std::size_t k, const Operand<T>& a, const Operand<T>& b,
                  const Target<T>& c)
 {
-    // Short rows of C that are updated in place would load beside what the row before has just stored: slow.
-    const bool long_rows = n >= (c.beta == T(0) ? 1 : 4) * Lane<T, A>::width || m == 1;
+    // Short rows of C that are updated in place would load beside what the row before has just stored in part: slow.
+    constexpr std::size_t width = Lane<T, A>::width;
+    const bool long_rows = n >= (c.beta == T(0) ? 1 : 4) * width || n % width == 0 || m == 1;
     if (k == 1 && b.column == 1 && long_rows) {
         outer_product<T, A>(m, n, a.data, a.row, b.data, c.data, c.row, c.alpha, c.beta);
     } else if (k == 1 && b.column == 1 && c.row == n && n < Lane<T, A>::width && n > 1 && m > 1) {

@@ -28,11 +28,50 @@ inline void add_rows(std::size_t n, const T* w, const T* b, std::size_t ldb, T* 
     }(std::make_index_sequence<Rows>{});
 }
 
+/// The same for `Lanes` registers of y, the last of `last` elements, and all rows: the sums stay in registers.
+template <std::size_t Lanes, class T, class A>
+inline void vector_times_columns(std::size_t last, std::size_t k, const T* x, std::size_t x_step, const T* b,
+                                 std::size_t ldb, T* y, T alpha)
+{
+    using L = Lane<T, A>;
+    L sum[Lanes];
+    for (L& s : sum) s = L(T(0));
+    const auto rows = [&]<std::size_t... R>(std::size_t p, std::index_sequence<R...>)
+        __attribute__((always_inline))
+    {
+        const L weight[] = {L(alpha * x[(p + R) * x_step])...};
+        const T* const from = b + p * ldb;
+        const auto put = [&](L & s, std::size_t j, std::size_t c) __attribute__((always_inline))
+        {
+            L even = s, odd(T(0));
+            ((R % 2 == 0 ? even = fma(weight[R], L::load_part(from + R * ldb + j, c), even)
+                         : odd = fma(weight[R], L::load_part(from + R * ldb + j, c), odd)),
+             ...);
+            s = even + odd;
+        };
+        for (std::size_t l = 0; l + 1 < Lanes; ++l) put(sum[l], l * L::width, L::width);
+        put(sum[Lanes - 1], (Lanes - 1) * L::width, last);
+    };
+    std::size_t p = 0;
+    for (; p + 8 <= k; p += 8) rows(p, std::make_index_sequence<8>{});
+    for (; p + 4 <= k; p += 4) rows(p, std::make_index_sequence<4>{});
+    for (; p < k; ++p) rows(p, std::make_index_sequence<1>{});
+    for (std::size_t l = 0; l + 1 < Lanes; ++l) sum[l].store(y + l * L::width);
+    sum[Lanes - 1].store_part(y + (Lanes - 1) * L::width, last);
+}
+/// Up to so many rows a narrow y stays in registers; a matrix that is not in the first cache is read row by row.
+inline constexpr std::size_t rows_in_cache = 64;
+
 /// y[j] = α Σ_p x[p] b[p, j], with b's rows contiguous and read front to back, eight at a time.
 template <class T, class A>
 inline void vector_times_few_rows(std::size_t n, std::size_t k, const T* x, std::size_t x_step, const T* b,
                                   std::size_t ldb, T* y, T alpha)
 {
+    constexpr std::size_t width = Lane<T, A>::width;
+    if (k <= rows_in_cache && n <= width)
+        return vector_times_columns<1, T, A>(n, k, x, x_step, b, ldb, y, alpha);
+    if (k <= rows_in_cache && n <= 2 * width)
+        return vector_times_columns<2, T, A>(n - width, k, x, x_step, b, ldb, y, alpha);
     T weight[8];
     for (std::size_t p = 0; p < k;) {
         const std::size_t rows = k - p >= 8 ? 8 : k - p >= 4 ? 4 : 1;
@@ -103,6 +142,29 @@ inline T dot(std::size_t k, const T* x, std::size_t x_step, const T* b, std::siz
     });
 }
 
+template <std::size_t Half, class L> [[gnu::always_inline]] inline L fold_halves(L a, L b)
+{
+    constexpr auto all = std::make_index_sequence<L::width>{};
+    return pick_halves<Half, 0>(a, b, all) + pick_halves<Half, Half>(a, b, all);
+}
+/// The sums of four registers in fold_lane's order. The first two halvings are made of two registers each.
+template <class L>
+[[gnu::always_inline]] inline void fold_four(L a, L b, L c, L d, typename L::value_type* sum)
+{
+    constexpr std::size_t width = L::width;
+    if constexpr (width < 4) {
+        const L rows[] = {a, b, c, d};
+        for (std::size_t i = 0; i < 4; ++i) sum[i] = fold_lane<Add, L>(rows[i]);
+    } else {
+        L all = fold_halves<width / 4>(fold_halves<width / 2>(a, c), fold_halves<width / 2>(b, d));
+        if constexpr (width > 8) all = all + swap_halves<width / 8>(all);
+        if constexpr (width > 4) all = all + swap_halves<1>(all);
+        alignas(L) typename L::value_type lanes[width];
+        all.store(lanes);
+        for (std::size_t i = 0; i < 4; ++i) sum[i] = lanes[i * (width / 4)];
+    }
+}
+
 /// Σ_p x[p] b[r, p] over p in [begin, end), for four rows that share the loads of x.
 template <class T, class A>
 [[gnu::always_inline]] inline void dot_four(std::size_t begin, std::size_t end, const T* x, const T* b,
@@ -125,10 +187,7 @@ template <class T, class A>
         const std::size_t c = std::min(L::width, end - p);
         step(acc, L::load_part(x + p, c), p, c);
     }
-    sum[0] = fold_lane<Add, L>(acc[0] + more[0]);
-    sum[1] = fold_lane<Add, L>(acc[1] + more[1]);
-    sum[2] = fold_lane<Add, L>(acc[2] + more[2]);
-    sum[3] = fold_lane<Add, L>(acc[3] + more[3]);
+    fold_four(acc[0] + more[0], acc[1] + more[1], acc[2] + more[2], acc[3] + more[3], sum);
 }
 
 /// Four sums of more products: in blocks that are added pairwise.
@@ -172,10 +231,10 @@ inline void outer_product(std::size_t m, std::size_t n, const T* a, std::size_t 
 {
     using L = Lane<T, A>;
     for (std::size_t i = 0; i < m; ++i, c += ldc) {
-        const L left(alpha * a[i * a_step]), scale(beta);
+        const L left(a[i * a_step]), factor(alpha), scale(beta);
         const auto put = [&](std::size_t j, std::size_t count) {
             const L right = L::load_part(b + j, count);
-            L v = fma(left, right, L(T(0)));
+            L v = factor * fma(left, right, L(T(0)));
             if (beta != T(0)) v = fma(scale, L::load_part(c + j, count), v);
             v.store_part(c + j, count);
         };
@@ -189,12 +248,59 @@ inline void outer_product(std::size_t m, std::size_t n, const T* a, std::size_t 
     }
 }
 
+/// Lane i: element Part · width / N + i / N of x.
+template <std::size_t N, std::size_t Part, class L, std::size_t... I>
+[[gnu::always_inline]] inline L spread(L x, std::index_sequence<I...>)
+{
+    constexpr std::size_t first = Part * (L::width / N);
+#if defined(__clang__)
+    return L(
+        typename L::Batch(__builtin_shufflevector(x.reg(), x.reg(), static_cast<int>(first + I / N)...)));
+#else
+    using Int = typename L::Int;
+    typedef Int Places __attribute__((vector_size(sizeof(typename L::Register))));
+    return L(typename L::Batch(__builtin_shuffle(x.reg(), Places{static_cast<Int>(first + I / N)...})));
+#endif
+}
+/// The same where rows are shorter than a register and lie one behind another: as one row of their products, N lanes of it at a
+/// time, for as many rows as a lane has elements.
+template <std::size_t N, class T, class A>
+[[gnu::noinline]] void short_rows_outer_product(std::size_t m, const T* a, std::size_t a_step, const T* b,
+                                                T* c, T alpha, T beta)
+{
+    using L = Lane<T, A>;
+    alignas(L) T repeated[L::width];
+    for (std::size_t j = 0; j < L::width; ++j) repeated[j] = b[j % N];
+    const L right = L::load(repeated);
+    for (std::size_t i = 0; i < m; i += L::width, c += N * L::width) {
+        const std::size_t count = std::min(L::width, m - i) * N;
+        const L left = load_strided<L>(a + i * a_step, a_step, count / N);
+        const auto put = [&]<std::size_t Part>(std::integral_constant<std::size_t, Part>)
+            __attribute__((always_inline))
+        {
+            constexpr std::size_t at = Part * L::width;
+            if (at >= count) return;
+            const std::size_t part = std::min(L::width, count - at);
+            L v = L(alpha) * fma(spread<N, Part>(left, std::make_index_sequence<L::width>{}), right, L(T(0)));
+            if (beta != T(0)) v = fma(L(beta), L::load_part(c + at, part), v);
+            v.store_part(c + at, part);
+        };
+        [&]<std::size_t... P>(std::index_sequence<P...>) {
+            (put(std::integral_constant<std::size_t, P>{}), ...);
+        }(std::make_index_sequence<N>{});
+    }
+}
+
 /// The same where rows are shorter than a register and lie one behind another: as one row of their products, made in parts.
 template <class T, class A>
 [[gnu::noinline]] void short_outer_product(std::size_t m, std::size_t n, const T* a, std::size_t a_step,
                                            const T* b, T* c, T alpha, T beta)
 {
     using L = Lane<T, A>;
+    if constexpr (L::width > 2)
+        if (n == 2) return short_rows_outer_product<2, T, A>(m, a, a_step, b, c, alpha, beta);
+    if constexpr (L::width > 4)
+        if (n == 4) return short_rows_outer_product<4, T, A>(m, a, a_step, b, c, alpha, beta);
     constexpr std::size_t room = 128;
     T left[room + L::width], right[room + L::width];
     const std::size_t rows = std::min(m, room / n);
