@@ -28,7 +28,10 @@ public:
     /// The next values become the present ones.
     virtual void advance() = 0;
 
-    void load(std::size_t i, const std::byte* data) { std::memcpy(own(i), data, input(i).bytes()); }
+    void load(std::size_t i, const std::byte* data)
+    {
+        if (input(i).count > 0) std::memcpy(own(i), data, input(i).bytes());
+    }
 };
 
 /// How bodies are made ready; set by whoever has passes and compilers (graph/compiler_source.hpp).

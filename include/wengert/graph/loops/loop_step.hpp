@@ -112,7 +112,8 @@ private:
             const T* const x = reinterpret_cast<const T*>(from);
             (to.count == 1 ? V(*x) : V::load_part(x, to.count)).store(to.as<T>());
         };
-        if (to.bytes() > sizeof(Lane<double>) || !differentiable(to.dtype) || to.count == 0)
+        if (to.count == 0) return;  // it may have no address
+        if (to.bytes() > sizeof(Lane<double>) || !differentiable(to.dtype))
             std::memcpy(to.data, from, to.bytes());
         else
             with_real(to.dtype, fill);
