@@ -130,7 +130,7 @@ protected:
             const Block& s = body.plan.input(i);
             const std::size_t at = history_.size();
             history_.resize(at + padded(s));
-            std::memcpy(history_.data() + at, s.data, s.bytes());
+            if (s.count > 0) std::memcpy(history_.data() + at, s.data, s.bytes());
         }
     }
     /// The last state first.
@@ -250,7 +250,8 @@ private:
                 made_.back().push_back(make_block(in_[i]->dtype, in_[i]->shape));
         }
         for (std::size_t i = 0; i < p_.states; ++i)
-            std::memcpy(kept(state, i), body.plan.input(i).data, in_[i]->bytes());
+            if (in_[i]->count > 0)
+                std::memcpy(kept(state, i), body.plan.input(i).data, in_[i]->bytes());
     }
 
     LoopPlans& plans_;
