@@ -250,8 +250,7 @@ private:
                 made_.back().push_back(make_block(in_[i]->dtype, in_[i]->shape));
         }
         for (std::size_t i = 0; i < p_.states; ++i)
-            if (in_[i]->count > 0)
-                std::memcpy(kept(state, i), body.plan.input(i).data, in_[i]->bytes());
+            if (in_[i]->count > 0) std::memcpy(kept(state, i), body.plan.input(i).data, in_[i]->bytes());
     }
 
     LoopPlans& plans_;
