@@ -134,6 +134,7 @@ def library_cost(checkout, folder):
 
 def measure_light(checkouts, compiler, repeat):
     PROGRAMS["xarray.hpp"] = XARRAY
+    commits = {checkout: f"`{commit_of(checkout)[:7]}`" for checkout in checkouts}
     columns = ["program", "library", "commit", "user seconds", "beside xarray.hpp", "peak MB"]
     rows = []
     for program, flags in LIGHT:
@@ -148,14 +149,13 @@ def measure_light(checkouts, compiler, repeat):
                     m.compile()
         for checkout, m in zip(checkouts, beside):
             rows.append([program, "with `wengert::compiled`" if COMPILED in flags else "headers alone",
-                         f"`{commit_of(checkout)[:7]}`", f"{min(m.seconds):.1f} s",
+                         commits[checkout], f"{min(m.seconds):.1f} s",
                          f"{min(m.seconds) / min(alone.seconds):.1f}", f"{m.memory:.0f}"])
             print(*rows[-1], flush=True)
     for checkout in checkouts:
         with tempfile.TemporaryDirectory() as top:
             seconds, memory, size = library_cost(checkout, pathlib.Path(top))
-        rows.append([f"`wengert::compiled` itself, {size:.1f} MB", "", f"`{commit_of(checkout)[:7]}`", f"{seconds:.0f} s", "",
-                     f"{memory:.0f}"])
+        rows.append([f"`wengert::compiled` itself, {size:.1f} MB", "", commits[checkout], f"{seconds:.0f} s", "", f"{memory:.0f}"])
         print(*rows[-1], flush=True)
     return columns, rows
 
