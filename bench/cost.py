@@ -135,7 +135,7 @@ def library_cost(checkout, folder):
 def measure_light(checkouts, compiler, repeat):
     PROGRAMS["xarray.hpp"] = XARRAY
     commits = {checkout: f"`{commit_of(checkout)[:7]}`" for checkout in checkouts}
-    columns = ["program", "library", "commit", "user seconds", "beside xarray.hpp", "peak MB"]
+    columns = ["program", "library", "commit", "user seconds", "beside xtensor's xarray", "peak MB"]
     rows = []
     for program, flags in LIGHT:
         with tempfile.TemporaryDirectory() as top:

@@ -133,7 +133,7 @@ def light_view(results):
     rows = [[p, seconds.get((p, "with `wengert::compiled`"), "–"), seconds[p, "headers alone"]] for p in programs]
     rows += [["the library itself, once", time, ""] for _, _, commit, time, beside, _ in results["rows"]
              if commit == newest and not beside]
-    return origin(results) + markdown(["program, -O2", "`wengert::compiled` (times xarray.hpp)", "headers alone"], rows)
+    return origin(results) + markdown(["program, -O2", "`wengert::compiled` (times xtensor's xarray alone)", "headers alone"], rows)
 
 
 VIEWS = {"light-readme": ("light", light_view), "readme": ("speed", readme_view), "speed": ("speed", speed_view), "change": ("before", change_view), "ci": ("ci", ci_view)}
