@@ -2,13 +2,13 @@
 # use them compile in about half the time. It is built with the flags of whoever adds this project, as kernels must be, and
 # optimized all the same where those do not.
 # One source for each area: what two sources of one area generate is mostly the same code, twice. The longest comes first.
-set(wengert_area_library ops/library)
-set(wengert_area_graph graph/compiler graph/freeze graph/emit/emit_cpp graph/emit/native)
-set(wengert_area_scalar scalar/compiled)
-set(wengert_area_eager transforms/eager)
+set(wengert_area_library impl/library)
+set(wengert_area_graph graph/freeze/impl/compiler impl/freeze graph/c/impl/emit_cpp graph/native/impl/native)
+set(wengert_area_scalar impl/scalar)
+set(wengert_area_eager impl/eager)
 set(wengert_compiled_sources)
 foreach(area IN ITEMS library graph scalar eager)
-    list(TRANSFORM wengert_area_${area} REPLACE "(.+)" "#include <wengert/\\1_source.hpp>\n" OUTPUT_VARIABLE includes)
+    list(TRANSFORM wengert_area_${area} REPLACE "(.+)" "#include <wengert/\\1.ipp>\n" OUTPUT_VARIABLE includes)
     list(JOIN includes "" includes)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/wengert_compiled/${area}.cpp)
     file(CONFIGURE OUTPUT ${source} CONTENT "${includes}")

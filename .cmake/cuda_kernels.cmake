@@ -18,7 +18,7 @@ function(wengert_kernels_ahead target nvrtc)
     add_custom_command(OUTPUT ${file} DEPENDS wengert_write_ahead VERBATIM
         COMMAND ${CMAKE_COMMAND} -E env WENGERT_CUDA_DRIVER=${nvrtc} ${ARGN} $<TARGET_FILE:wengert_write_ahead> ${file} ${architectures})
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [==[
-#include <wengert/cuda/ahead.hpp>
+#include <wengert/cuda/eager/ahead.hpp>
 asm(".pushsection .rodata\n"
     ".hidden @target@_begin, @target@_end\n"
     ".globl @target@_begin, @target@_end\n"

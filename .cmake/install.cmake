@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(wengert_config_dir ${CMAKE_INSTALL_DATADIR}/cmake/wengert)
 
 install(DIRECTORY include/wengert DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp" PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
 install(TARGETS wengert EXPORT wengertTargets)
 install(EXPORT wengertTargets NAMESPACE wengert:: DESTINATION ${wengert_config_dir})
 

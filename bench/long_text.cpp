@@ -11,8 +11,8 @@
 
 #include <sys/resource.h>
 
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/emit/native_flags.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/native/native_flags.hpp>
 #include <wengert/scalar.hpp>
 #include <wengert/wengert.hpp>
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 #include <vector>
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/wengert.hpp>
 
 namespace wg = wengert;

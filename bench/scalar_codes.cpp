@@ -2,11 +2,11 @@
 // of a row take turns; medians. A row is `what | plain | measured | ratio | wanted | holds`, for bench/tables.py.
 //
 // Kernels are called in eager code and run as native code; the hydrodynamics code and Burgers' equation are scalar code on the tape.
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/take.hpp>

@@ -221,8 +221,6 @@ def everything():
     """For each name its declarations (comment, head, header), and the names that are public."""
     names, public = {}, set()
     for file in sorted(INCLUDE.rglob("*.hpp")):
-        if file.stem.endswith("_source"):  # bodies of what other headers declare
-            continue
         path = file.relative_to(INCLUDE).as_posix()
         for scopes, comment, head in declarations(file.read_text()):
             spaces = [s for s in scopes if not s.startswith("class ")]
@@ -398,7 +396,7 @@ def umbrella(front):
 
 
 FRONTS = ("wengert.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
-ELSEWHERE = {"from_dlpack": "ops/dlpack.hpp", "to_dlpack": "ops/dlpack.hpp", "cuda": "cuda.hpp"}  # what several headers declare
+ELSEWHERE = {"from_dlpack": "io/dlpack.hpp", "to_dlpack": "io/dlpack.hpp", "cuda": "cuda.hpp"}  # what several headers declare
 
 
 def header_of(name, names, parameter, within):

@@ -1,8 +1,8 @@
-// WENGERT_TEST_DEVICE=apart: all tensors of the tests go to the device apart (wengert/devices/apart.hpp).
+// WENGERT_TEST_DEVICE=apart: all tensors of the tests go to the device apart (tests/apart.hpp).
 #include <cstdlib>
 #include <cstring>
 
-#include <wengert/devices/apart.hpp>
+#include "apart.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 // The frozen rows: wengert-tile and wengert-native, of whatever a workload gives to freeze().
 
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 
 #include "../plan.hpp"
 #include "wengert_common.hpp"

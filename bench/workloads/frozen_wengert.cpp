@@ -1,5 +1,5 @@
 // The backends of the frozen rows.
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 
 #include "frozen_common.hpp"
 

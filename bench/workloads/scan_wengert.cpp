@@ -1,4 +1,4 @@
-#include <wengert/graph/control.hpp>
+#include <wengert/graph/control/control.hpp>
 
 #include "frozen_common.hpp"
 #include "problems.hpp"

@@ -3,7 +3,7 @@
 // graph's picture.
 //   frozen_step [FOLDER_FOR_THE_PAGE]
 
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/graph/look/report.hpp>
 #include <wengert/wengert.hpp>
 

@@ -1,10 +1,10 @@
 // All that WENGERT_COMPILED keeps out of a program's other sources: for one source of it.
 #pragma once
 
-#include "graph/compiler_source.hpp"
-#include "graph/emit/emit_cpp_source.hpp"
-#include "graph/emit/native_source.hpp"
-#include "graph/freeze_source.hpp"
-#include "ops/library_source.hpp"
-#include "scalar/compiled_source.hpp"
-#include "transforms/eager_source.hpp"
+#include "graph/freeze/impl/compiler.ipp"
+#include "graph/c/impl/emit_cpp.ipp"
+#include "graph/native/impl/native.ipp"
+#include "impl/freeze.ipp"
+#include "impl/library.ipp"
+#include "impl/scalar.ipp"
+#include "impl/eager.ipp"

@@ -1,6 +1,6 @@
 // Where the code of kernels comes from: the cache, what was compiled ahead (of which only test_cuda_ahead has any), NVRTC.
 #include <wengert/cuda.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 
 #include "catch.hpp"
 #include "cuda/fake_control.hpp"

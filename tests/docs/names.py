@@ -129,8 +129,8 @@ def main():
     if "--self-test" in sys.argv[1:]:
         self_test()
     pages = [(p.relative_to(ROOT).as_posix(), p.read_text()) for p in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]]
-    headers = [p.read_text() for p in tracked(r"^include/.*\.hpp$")]
-    others = [without_comments(p.read_text()) for p in tracked(r"\.(cpp|hpp|h|cu|cuh|c|f90)$") if "/include/" not in f"/{p.relative_to(ROOT)}"]
+    headers = [p.read_text() for p in tracked(r"^include/.*\.[hi]pp$")]
+    others = [without_comments(p.read_text()) for p in tracked(r"\.(cpp|[hi]pp|h|cu|cuh|c|f90)$") if "/include/" not in f"/{p.relative_to(ROOT)}"]
     others += [p.read_text() for p in tracked(r"(CMakeLists\.txt|CMakePresets\.json|\.cmake|\.sh|\.json|\.in)$|^\.ci/|^bench/.*\.py$|^include/.*\.py$")]
     others += [programs(page) for _, page in pages]
     others += [p.stem for p in tracked(r"^(tests|examples|bench)/.*\.\w+$")] + [" ".join(reference.TASKS.values())]

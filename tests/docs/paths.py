@@ -47,7 +47,7 @@ def main():
     all_files = files()
     problems, seen = [], 0
     for path in all_files:
-        if path.startswith("bench/data/") or not path.endswith((".hpp", ".cpp", ".md", ".py", ".sh", ".cmake", "CMakeLists.txt", ".ci/run")):
+        if path.startswith("bench/data/") or not path.endswith((".hpp", ".ipp", ".cpp", ".md", ".py", ".sh", ".cmake", "CMakeLists.txt", ".ci/run")):
             continue
         text = (ROOT / path).read_text()
         for number, name in named(path, text):

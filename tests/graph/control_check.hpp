@@ -1,11 +1,11 @@
 // Comparing functions as they run with the graphs that a trace makes of them.
 #pragma once
 
-#include <wengert/graph/compiler.hpp>
-#include <wengert/graph/control.hpp>
+#include <wengert/graph/freeze/compiler.hpp>
+#include <wengert/graph/control/control.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/loops/body_plan.hpp>
-#include <wengert/ops/cast.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
 
 using namespace wengert;

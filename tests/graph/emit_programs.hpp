@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include <wengert/graph/emit/cpp_writer.hpp>
-#include <wengert/graph/emit/emit_cpp.hpp>
+#include <wengert/graph/c/cpp_writer.hpp>
+#include <wengert/graph/c/emit_cpp.hpp>
 #include <wengert/base/compiler/shared_object.hpp>
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/transforms/grad.hpp>

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-#include <wengert/graph/control.hpp>
+#include <wengert/graph/control/control.hpp>
 #include <wengert/wengert.hpp>
 
 using namespace wengert;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <wengert/wengert.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 
 #include <cstring>
 

@@ -6,9 +6,9 @@
 
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/tile/fused.hpp>
-#include <wengert/ops/activations.hpp>
-#include <wengert/ops/cast.hpp>
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/activations.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/selection.hpp>
 

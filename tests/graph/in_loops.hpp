@@ -5,10 +5,10 @@
 
 #include <vector>
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/checkpoint.hpp>

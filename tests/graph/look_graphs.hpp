@@ -1,7 +1,7 @@
 /// Graphs of programs that together use every structural primitive, derivatives included.
 #pragma once
 
-#include <wengert/graph/control.hpp>
+#include <wengert/graph/control/control.hpp>
 #include <wengert/graph/look/text.hpp>
 #include <wengert/ops/gemm.hpp>
 #include <wengert/wengert.hpp>

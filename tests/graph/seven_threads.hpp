@@ -1,7 +1,7 @@
 // Teams of up to seven threads, however few the machine has.
 #pragma once
 
-#include "wengert/graph/tile/schedule.hpp"
+#include "wengert/graph/threads/schedule.hpp"
 
 namespace tile_test {
 

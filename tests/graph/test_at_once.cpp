@@ -6,7 +6,7 @@
 
 #include "wengert/graph/look/plan.hpp"
 #include "wengert/graph/look/text.hpp"
-#include "wengert/graph/tile/compile.hpp"
+#include "wengert/graph/run/compile.hpp"
 
 #include "seven_threads.hpp"
 

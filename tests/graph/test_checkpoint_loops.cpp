@@ -1,8 +1,8 @@
 // Loops and branches inside of checkpoints of a frozen function: one node of the graph in every mode, whatever mode came first.
 #include "catch.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/wengert.hpp>
 
 using namespace wengert;

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include <wengert/graph/control.hpp>
-#include <wengert/ops/math.hpp>
-#include <wengert/ops/cast.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/ops/elementwise/math.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/sum.hpp>
-#include <wengert/ops/trigonometry.hpp>
+#include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/check_grads.hpp>
 
 using namespace wengert;

@@ -4,10 +4,10 @@
 #include "control_check.hpp"
 
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/random.hpp>
-#include <wengert/ops/trigonometry.hpp>
+#include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/derivatives.hpp>
 

@@ -4,14 +4,14 @@
 #include <limits>
 
 #include <wengert/graph/ir/interpret.hpp>
-#include <wengert/ops/accumulation.hpp>
-#include <wengert/ops/activations.hpp>
+#include <wengert/ops/describe/accumulation.hpp>
+#include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
-#include <wengert/ops/cast.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/gemm.hpp>
 #include <wengert/ops/losses.hpp>
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/shape.hpp>

@@ -1,9 +1,9 @@
 // What emitted functions return: 0, the number of the first guard that does not hold, or that of what met a wrong index.
 #include "emit_programs.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/ops/cast.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/take.hpp>
 #include <wengert/ops/view.hpp>

@@ -1,15 +1,15 @@
 // Loops and branches of graphs in emitted headers: loops and branches of C, with their derivatives.
 #include "emit_programs.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/ops/cast.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/matmul.hpp>
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/shape.hpp>
-#include <wengert/ops/trigonometry.hpp>
+#include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/derivatives.hpp>
 

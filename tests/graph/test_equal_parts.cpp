@@ -2,7 +2,7 @@
 // branches give, in values and in derivatives of both modes. Nothing is known by its address where that may be another's.
 #include "equal_parts.hpp"
 
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 
 namespace {
 

@@ -2,9 +2,9 @@
 #include "emit_programs.hpp"
 #include "primitives/walk.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/graph/passes/dead_code.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/moves.hpp>

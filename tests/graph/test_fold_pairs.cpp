@@ -3,9 +3,9 @@
 
 #include <thread>
 
-#include <wengert/devices/apart.hpp>
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
+#include "apart.hpp"
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
 
 namespace {
 

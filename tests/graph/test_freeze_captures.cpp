@@ -1,11 +1,11 @@
 // Variables that the bodies of loops and branches capture, in frozen functions under a derivative: the same as eager.
 #include "catch.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
-#include <wengert/ops/trigonometry.hpp>
+#include <wengert/ops/elementwise/math.hpp>
+#include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 
 namespace wg = wengert;

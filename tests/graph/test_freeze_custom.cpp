@@ -2,7 +2,7 @@
 // cannot see of a body keeps it one operation that each replay calls.
 #include "frozen_beside.hpp"
 
-#include <wengert/graph/emit/emit_cpp.hpp>
+#include <wengert/graph/c/emit_cpp.hpp>
 
 namespace {
 

@@ -3,12 +3,12 @@
 
 #include "catch.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/graph/passes/partial.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/losses.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/selection.hpp>

@@ -3,7 +3,7 @@
 
 #include "fused_runner.hpp"
 
-#include <wengert/graph/emit/native_groups.hpp>
+#include <wengert/graph/text/native_groups.hpp>
 
 namespace {
 

@@ -4,14 +4,14 @@
 
 #include <sys/mman.h>
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/along.hpp>
-#include <wengert/ops/buffers.hpp>
+#include <wengert/io/buffers.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/view.hpp>
 
 /// A description that a test makes up on the spot. It has no derivative.

@@ -2,9 +2,9 @@
 // NaNs and signed zeros meet; what means nothing is refused when it is first used. Derivatives: test_user_primitives.cpp.
 #include "index_meets.hpp"
 
-#include <wengert/devices/apart.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include "apart.hpp"
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 
 using namespace meets;
 

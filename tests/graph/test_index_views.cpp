@@ -3,13 +3,13 @@
 #include "emit_programs.hpp"
 #include "in_loops.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
-#include <wengert/graph/tile/compile.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
+#include <wengert/graph/run/compile.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/moves.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/check_grads.hpp>

@@ -2,16 +2,16 @@
 // offers the form gets what goes with it, whatever it is called; whoever has the name alone gets nothing.
 #include "emit_programs.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
-#include <wengert/graph/host.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
+#include <wengert/graph/control/host.hpp>
 #include <wengert/graph/passes/dead_code.hpp>
 #include <wengert/graph/passes/products.hpp>
 #include <wengert/graph/passes/simplify.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/take.hpp>

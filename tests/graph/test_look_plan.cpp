@@ -1,7 +1,7 @@
 // Plans of graphs that are really run: groups, buffers and lifetimes, and the time of each kernel.
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/graph/look/plan.hpp>
-#include <wengert/graph/tile/program.hpp>
+#include <wengert/graph/run/program.hpp>
 
 #include <set>
 

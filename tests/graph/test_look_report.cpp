@@ -1,5 +1,5 @@
 // save_report: what is written of a frozen function, and that nothing else happens.
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/graph/look/report.hpp>
 #include <wengert/wengert.hpp>
 

@@ -2,7 +2,7 @@
 #include <wengert/graph/look/html.hpp>
 
 #include <wengert/ops/sum.hpp>
-#include <wengert/ops/trigonometry.hpp>
+#include <wengert/ops/elementwise/trigonometry.hpp>
 
 #include <limits>
 #include <sstream>

@@ -1,9 +1,9 @@
 // Loops with snapshots whose steps are frozen: what the graphs capture is seen in every step.
 #include "catch.hpp"
 
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
 #include <wengert/transforms/derivatives.hpp>
 

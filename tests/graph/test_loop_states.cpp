@@ -4,8 +4,8 @@
 
 #include "control_check.hpp"
 
-#include <wengert/graph/freeze.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/moves.hpp>

@@ -7,10 +7,10 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/base/compiler/shared_object.hpp>
 #include <wengert/graph/ir/interpret.hpp>
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 
 using namespace wengert;
 namespace nat = wengert::detail;

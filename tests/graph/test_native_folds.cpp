@@ -4,16 +4,16 @@
 #include <cstring>
 #include <limits>
 
-#include <wengert/devices/apart.hpp>
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include "apart.hpp"
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/ops/arg_reductions.hpp>
-#include <wengert/ops/cast.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/losses.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/reductions.hpp>

@@ -1,18 +1,18 @@
 // Loops in native code: one function runs all steps, with the bits of the loop run step by step.
 #include "emit_programs.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/graph/ir/interpret.hpp>
-#include <wengert/ops/cast.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/matmul.hpp>
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/take.hpp>
-#include <wengert/ops/trigonometry.hpp>
+#include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/derivatives.hpp>
 

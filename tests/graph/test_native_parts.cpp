@@ -1,7 +1,7 @@
 // Stencils in native code: additions to parts and their derivatives are one pass, with the bits of interpret().
 #include "../catch.hpp"
 
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/ops/view.hpp>

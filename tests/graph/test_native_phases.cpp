@@ -6,10 +6,10 @@
 #include <cstring>
 #include <limits>
 
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
-#include <wengert/ops/activations.hpp>
+#include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/grad.hpp>
 

@@ -1,7 +1,7 @@
 // Small products in native code: of all shapes, layouts and forms of accumulation the bits of interpret().
 #include "../catch.hpp"
 
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/ops/matmul.hpp>

@@ -1,11 +1,11 @@
 // Random programs of arithmetic, broadcasts, views and sums: native code has the bits of interpret().
 #include "../catch.hpp"
 
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
-#include <wengert/ops/activations.hpp>
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/activations.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/view.hpp>

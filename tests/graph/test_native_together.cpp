@@ -7,7 +7,7 @@
 
 #include <wengert/wengert.hpp>
 #include <wengert/base/compiler/shared_object.hpp>
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
 

@@ -2,8 +2,8 @@
 // caller; with captures, loops, checkpoints, rules, updates in place, derivatives and errors. Eager says what is right.
 #include "catch.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/wengert.hpp>
 
 using namespace wengert;

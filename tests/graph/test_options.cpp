@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/wengert.hpp>
 
 using namespace wengert;

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/softmax.hpp>
 
 using namespace pass_graphs;

@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include "pass_graphs.hpp"
 
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 
 using namespace pass_graphs;
 

@@ -7,13 +7,13 @@
 #include <sstream>
 
 #include <wengert/graph/ir/fields.hpp>
-#include <wengert/ops/activations.hpp>
+#include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
-#include <wengert/ops/cast.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/io.hpp>
+#include <wengert/io/arrays.hpp>
 #include <wengert/ops/losses.hpp>
-#include <wengert/ops/print.hpp>
+#include <wengert/io/print.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/take.hpp>
 

@@ -2,10 +2,10 @@
 #include "catch.hpp"
 
 #include <wengert/wengert.hpp>
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/emit_cpp.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/c/emit_cpp.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/moves.hpp>
 #include <wengert/transforms/derivatives.hpp>
 

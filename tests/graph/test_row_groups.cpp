@@ -5,7 +5,7 @@
 
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/graph/passes/passes.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/softmax.hpp>

@@ -2,8 +2,8 @@
 #include "catch.hpp"
 
 #include <wengert/wengert.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/transforms/derivatives.hpp>
 
 #include <cstring>

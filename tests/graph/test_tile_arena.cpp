@@ -2,7 +2,7 @@
 #include <random>
 
 #include "catch.hpp"
-#include "wengert/graph/tile/arena.hpp"
+#include "wengert/graph/plan/arena.hpp"
 
 using namespace wengert::tiling;
 

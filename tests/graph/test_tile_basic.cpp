@@ -1,6 +1,6 @@
 // The tile executor against interpret, bit for bit: elementwise chains, broadcasting, views, products, reductions.
 #include "tile_common.hpp"
-#include "wengert/ops/math.hpp"
+#include "wengert/ops/elementwise/math.hpp"
 #include "wengert/ops/reductions.hpp"
 #include "wengert/ops/shape.hpp"
 

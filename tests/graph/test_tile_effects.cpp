@@ -1,8 +1,8 @@
 // What a run may touch and what it must leave alone: guards, failing steps, outputs that are no results, lent memory.
 #include "tile_common.hpp"
-#include "wengert/graph/control.hpp"
+#include "wengert/graph/control/control.hpp"
 #include "wengert/ops/arg_reductions.hpp"
-#include "wengert/ops/math.hpp"
+#include "wengert/ops/elementwise/math.hpp"
 #include "wengert/ops/reductions.hpp"
 #include "wengert/ops/shape.hpp"
 #include "wengert/ops/take.hpp"

@@ -1,6 +1,6 @@
 // Gradients as graphs: pulls, accumulations into cotangents, parts and products, against interpret bit for bit.
 #include "tile_common.hpp"
-#include "wengert/ops/math.hpp"
+#include "wengert/ops/elementwise/math.hpp"
 #include "wengert/ops/reductions.hpp"
 #include "wengert/ops/shape.hpp"
 #include "wengert/ops/softmax.hpp"

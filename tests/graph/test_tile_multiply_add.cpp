@@ -3,7 +3,7 @@
 
 #include "fused_runner.hpp"
 
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 
 #include <array>
 #include <cstring>

@@ -3,7 +3,7 @@
 
 #include "tile_common.hpp"
 #include "wengert/graph/passes/passes.hpp"
-#include "wengert/ops/math.hpp"
+#include "wengert/ops/elementwise/math.hpp"
 #include "wengert/ops/reductions.hpp"
 #include "wengert/ops/shape.hpp"
 #include "wengert/transforms/grad.hpp"

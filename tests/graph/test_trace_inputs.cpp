@@ -3,7 +3,7 @@
 
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
-#include <wengert/ops/arithmetic.hpp>
+#include <wengert/ops/elementwise/arithmetic.hpp>
 #include <wengert/ops/creation.hpp>
 
 using namespace wengert;

@@ -6,10 +6,10 @@
 
 #include <thread>
 
-#include <wengert/devices/apart.hpp>
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include "apart.hpp"
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/graph/passes/dead_code.hpp>
 #include <wengert/transforms/saved_tensor_hooks.hpp>
 #include <wengert/wengert.hpp>

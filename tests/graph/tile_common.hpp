@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 #include "wengert/graph/ir/interpret.hpp"
-#include "wengert/graph/compiler.hpp"
+#include "wengert/graph/freeze/compiler.hpp"
 #include "wengert/wengert.hpp"
 #include "wengert/graph/ir/trace.hpp"
 

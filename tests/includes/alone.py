@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 # Precompiled where enough headers include them: the first that a header has is its own.
-PREFIXES = ["wengert/ops/structural.hpp", "wengert/tape/tensor.hpp", "wengert/array/block.hpp"]
+PREFIXES = ["wengert/ops/describe/structural.hpp", "wengert/tape/tensor.hpp", "wengert/array/block.hpp"]
 ENOUGH = 4
 
 
@@ -90,7 +90,7 @@ def prefixes(texts):
 
 
 def texts_here():
-    return {p.relative_to(INCLUDE).as_posix(): p.read_text() for p in INCLUDE.rglob("*.hpp")}
+    return {p.relative_to(INCLUDE).as_posix(): p.read_text() for p in INCLUDE.rglob("*.[hi]pp")}
 
 
 def git(*arguments):
@@ -112,7 +112,7 @@ def base_commit(given):
 def texts_at(commit):
     """The headers of that commit, in two processes whatever their number."""
     listed = git("ls-tree", "-r", "--format=%(objectname) %(path)", commit, "--", "include")
-    names = dict(reversed(line.split(" ", 1)) for line in listed.splitlines() if line.endswith(".hpp"))
+    names = dict(reversed(line.split(" ", 1)) for line in listed.splitlines() if line.endswith((".hpp", ".ipp")))
     blobs = subprocess.run(["git", "-C", str(ROOT), "cat-file", "--batch"], capture_output=True,
                            input="".join(f"{name}\n" for name in names.values()).encode()).stdout
     texts, at = {}, 0
@@ -193,7 +193,7 @@ def main():
     if skipped:
         print(f"no Eigen here (Debian: libeigen3-dev): {len(skipped)} headers left out", flush=True)
     work = [(compilers[0], h, ()) for h in headers]
-    work += [(compilers[0], h, ("-DWENGERT_COMPILED",)) for h in headers if not h.endswith("_source.hpp")]
+    work += [(compilers[0], h, ("-DWENGERT_COMPILED",)) for h in headers if h.endswith(".hpp")]
     work += [(c, h, ()) for c in compilers[1:] for h in not_included(headers)]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool, tempfile.TemporaryDirectory() as folder:

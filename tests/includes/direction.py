@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Includes point only downwards: no header names a layer above its own, no folders include each other in a
 circle, the umbrella stays free of CUDA, and xsimd and BLAS are named in kernels/ alone. Prints what breaks a rule."""
+import collections
 import pathlib
 import re
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "include" / "wengert"
-LAYERS = ["base", "kernels", "array", "tape", "ops", "devices", "transforms", "graph", "scalar", "cuda"]
+LAYERS = ["base", "functions", "kernels", "array", "tape", "ops", "transforms", "io", "graph", "scalar", "cuda"]
+MOST = 25  # headers in a folder
 TOP = len(LAYERS)  # headers directly in wengert/
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 KERNEL_ONLY = re.compile(r"^(xsimd/|cblas|lapacke)")
@@ -20,7 +22,7 @@ def rank(path):
     if path == "version.hpp":
         return -1
     first, *rest = pathlib.PurePosixPath(path).parts
-    if not rest:
+    if not rest or first == "impl":
         return TOP
     return LAYERS.index(first) if first in LAYERS else None
 
@@ -50,7 +52,7 @@ def reachable(graph, start):
 
 def circles(graph):
     """Folders that reach themselves through others, and what the umbrella must not reach."""
-    folder = lambda path: str(pathlib.PurePosixPath(path).parent)
+    folder = lambda path: str(pathlib.PurePosixPath(path).parent).removesuffix("/impl")
     folders = {folder(path): set() for path in graph}
     for path, others in graph.items():
         if path != "version.hpp":
@@ -62,9 +64,15 @@ def circles(graph):
     return found
 
 
+def crowds(graph):
+    """Folders in which a stranger finds nothing."""
+    count = collections.Counter(str(pathlib.PurePosixPath(path).parent) for path in graph)
+    return [f"{folder}/: {n} headers, more than {MOST}" for folder, n in sorted(count.items()) if n > MOST]
+
+
 def problems(root):
     graph, found = {}, []
-    for file in sorted(root.rglob("*.hpp")):
+    for file in sorted(root.rglob("*.[hi]pp")):
         path = file.relative_to(root).as_posix()
         own, foreign = includes(root, path)
         graph[path] = own
@@ -82,7 +90,7 @@ def problems(root):
             found += [f"{path}: names {f}, which only kernels/ may" for f in foreign if KERNEL_ONLY.match(f)]
         if path != REGISTER_HEADER:
             found += [f"{path}: names {f}, which only {REGISTER_HEADER} may" for f in foreign if REGISTERS.match(f)]
-    return found + circles(graph), len(graph)
+    return found + circles(graph) + crowds(graph), len(graph)
 
 
 def self_test():
@@ -94,6 +102,7 @@ def self_test():
         "only kernels": {"array/a.hpp": "#include <cblas.h>"},
         "which only kernels/cpu/simd.hpp": {"kernels/cpu/a.hpp": "#include <immintrin.h>"},
         "no layer": {"misc/a.hpp": ""},
+        "26 headers, more than 25": {f"base/{n}.hpp": "" for n in range(26)},
         "not exist": {"base/a.hpp": '#include "b.hpp"'},
         "": {"base/a.hpp": '#include "b.hpp"', "base/b.hpp": '#include "a.hpp"',
              "array/b.hpp": "#include <wengert/base/a.hpp>\n#include <wengert/version.hpp>",

@@ -10,7 +10,7 @@ import tempfile
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 SENTENCE = "wengert_compiled_is_not_linked_or_was_built_for_another_march__give_both_the_same_flags"
-PROGRAM = """#include <wengert/ops/math.hpp>
+PROGRAM = """#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/sum.hpp>
 int main() { return sum(exp(wengert::Tensor<double>{0.0, 0.0})).item() == 2.0 ? 0 : 1; }
 """

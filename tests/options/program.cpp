@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <limits>
 
-#include <wengert/ops/activations.hpp>
+#include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>
 
 namespace wg = wengert;

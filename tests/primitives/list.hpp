@@ -4,15 +4,15 @@
 
 #include "entries.hpp"
 
-#include <wengert/ops/activations.hpp>
+#include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
-#include <wengert/ops/cast.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/losses.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/moves.hpp>
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/scans.hpp>

@@ -1,7 +1,7 @@
 /// Derivatives of index programs: both modes to order 2 against differences, linear ones against their transposes.
 #include "index_reference.hpp"
 
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/audit.hpp>
 #include <wengert/transforms/check_grads.hpp>

@@ -2,7 +2,7 @@
 /// transpose is of all that a description does, of what it writes into and of places that are written twice, too.
 #include "index_reference.hpp"
 
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/derivatives.hpp>

@@ -2,7 +2,7 @@
 // and tensors that lie apart.
 #include "walk.hpp"
 
-#include <wengert/devices/apart.hpp>
+#include "apart.hpp"
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/moves.hpp>
 #include <wengert/ops/shape.hpp>

@@ -1,12 +1,12 @@
 // Rounding: long sums, large shifts, tails of distributions, equal elements. Against long double or closed forms.
 #include "../fixtures/fixtures.hpp"
 
-#include <wengert/ops/activations.hpp>
+#include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/losses.hpp>
 #include <wengert/ops/matmul.hpp>
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/derivatives.hpp>

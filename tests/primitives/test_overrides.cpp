@@ -1,4 +1,4 @@
-/// Every kernel of a primitive's own beside its description, from the table of them (ops/overrides.hpp): what it computes is what the
+/// Every kernel of a primitive's own beside its description, from the table of them (ops/describe/overrides.hpp): what it computes is what the
 /// one executor of index programs makes of the description, for all dtypes, layouts and ranks. Its views are those that alias_of
 /// says.
 #include "index_reference.hpp"
@@ -8,7 +8,7 @@
 #include <wengert/graph/loops/loop.hpp>
 #include <wengert/ops/index/alias.hpp>
 #include <wengert/ops/arg_reductions.hpp>
-#include <wengert/ops/overrides.hpp>
+#include <wengert/ops/describe/overrides.hpp>
 #include <wengert/ops/view.hpp>
 
 using namespace reference;

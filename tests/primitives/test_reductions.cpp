@@ -1,7 +1,7 @@
 // mean, prod, amax, amin, var, stddev, norm, logsumexp and sum against the fixtures.
 #include "../fixtures/fixtures.hpp"
 
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>
 
 using namespace wengert;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/transforms/jvp.hpp>
 #include <wengert/transforms/derivatives.hpp>
 

@@ -11,18 +11,18 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
 #include <wengert/transforms/custom.hpp>
 #include <wengert/transforms/derivatives.hpp>
-#include <wengert/transforms/io.hpp>
+#include <wengert/io/trees.hpp>
 #include <wengert/transforms/preaccumulate.hpp>
 #include <wengert/transforms/saved_tensor_hooks.hpp>
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include <wengert/graph/ir/interpret.hpp>
-#include <wengert/graph/tile/compile.hpp>
-#include <wengert/ops/elementwise.hpp>
+#include <wengert/graph/run/compile.hpp>
+#include <wengert/ops/elementwise/elementwise.hpp>
 #include <wengert/ops/reductions.hpp>
 
 #include "check.hpp"

@@ -1,5 +1,5 @@
 // A frozen function called by the only thread that there is, while a second one starts and calls it, too. The thread that was
-// alone excludes others without an atomic exchange until then (Occupied, graph/optimize.hpp), which happens once a process:
+// alone excludes others without an atomic exchange until then (Occupied, graph/freeze/optimize.hpp), which happens once a process:
 // hence the children.
 #include <atomic>
 #include <thread>
@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 
 #include "check.hpp"
 

@@ -1,15 +1,15 @@
 // freeze of functions of reals, of structs of them and of tensors that hold them; Jacobians of mixtures.
 #include "catch.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/emit_cpp.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/c/emit_cpp.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
 
-#include <wengert/transforms/io.hpp>
+#include <wengert/io/trees.hpp>
 
 #include <array>
 #include <cmath>

@@ -5,7 +5,7 @@
 
 #include "../graph/emit_programs.hpp"
 
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/scalar.hpp>
 #include <wengert/transforms/jvp.hpp>

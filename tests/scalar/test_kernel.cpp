@@ -1,13 +1,13 @@
 // kernel(f): ways through a scalar function met, joined by selection, differentiated, frozen; and its refusals.
 #include "catch.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
-#include <wengert/ops/cast.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 

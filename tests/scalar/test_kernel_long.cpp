@@ -3,9 +3,9 @@
 #include "catch.hpp"
 
 #include <wengert/base/compiler/shared_object.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/sum.hpp>

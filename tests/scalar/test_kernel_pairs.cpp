@@ -2,10 +2,10 @@
 // levels within levels; loops in kernels; and reals under hooks and with rules of their own.
 #include "catch.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/emit/emit_cpp.hpp>
-#include <wengert/graph/emit/native.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/c/emit_cpp.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>

@@ -3,11 +3,11 @@
 
 #include <sstream>
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
-#include <wengert/ops/print.hpp>
+#include <wengert/ops/elementwise/math.hpp>
+#include <wengert/io/print.hpp>
 #include <wengert/scalar.hpp>
 
 namespace wg = wengert;

@@ -1,7 +1,7 @@
 // parallel_for over reals: the same bits for any number of threads, and what it meets.
 #include "catch.hpp"
 
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
 

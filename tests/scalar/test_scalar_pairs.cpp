@@ -2,9 +2,9 @@
 // between tensors and reals.
 #include "catch.hpp"
 
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
 

@@ -1,9 +1,9 @@
 // Reals on the tape: variables and backward, refusals, and how long what is recorded stays.
 #include "catch.hpp"
 
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
 #include <wengert/transforms/check_grads.hpp>

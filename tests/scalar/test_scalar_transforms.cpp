@@ -3,8 +3,8 @@
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/choices.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/choices.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>

@@ -2,7 +2,7 @@
 #include "catch.hpp"
 
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/structural.hpp>
+#include <wengert/ops/describe/structural.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
 

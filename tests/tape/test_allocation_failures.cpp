@@ -6,7 +6,7 @@
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/shape.hpp>

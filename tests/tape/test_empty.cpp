@@ -6,15 +6,15 @@
 #include <sstream>
 
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
-#include <wengert/ops/print.hpp>
+#include <wengert/ops/elementwise/math.hpp>
+#include <wengert/io/print.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/view.hpp>
 #include <wengert/ops/writer.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
 #include <wengert/transforms/grad.hpp>
-#include <wengert/transforms/io.hpp>
+#include <wengert/io/trees.hpp>
 #include <wengert/transforms/jvp.hpp>
 
 namespace wg = wengert;

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/tape/backward.hpp>
 

@@ -3,12 +3,12 @@
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/random.hpp>
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/reductions.hpp>
-#include <wengert/ops/trigonometry.hpp>
+#include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/jvp.hpp>

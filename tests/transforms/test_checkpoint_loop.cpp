@@ -11,7 +11,7 @@
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>

@@ -2,7 +2,7 @@
 #include "catch.hpp"
 
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/custom.hpp>

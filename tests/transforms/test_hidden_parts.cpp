@@ -11,11 +11,11 @@
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/transforms/audit.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
 #include <wengert/transforms/custom.hpp>
-#include <wengert/transforms/io.hpp>
+#include <wengert/io/trees.hpp>
 
 namespace wg = wengert;
 using wg::Tensor;

@@ -1,7 +1,7 @@
 // Transforms inside transforms: levels stay apart, closures over outer variables differentiate, escapes are refused.
 #include "catch.hpp"
 
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;

@@ -4,15 +4,15 @@
 #include <cstdio>
 #include <map>
 
-#include <wengert/ops/cast.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/moves.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/shape.hpp>
-#include <wengert/transforms/io.hpp>
+#include <wengert/io/trees.hpp>
 
 namespace wg = wengert;
 using D = wg::Tensor<double>;

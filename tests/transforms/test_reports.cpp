@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <wengert/graph/freeze.hpp>
-#include <wengert/ops/math.hpp>
-#include <wengert/ops/print.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
+#include <wengert/ops/elementwise/math.hpp>
+#include <wengert/io/print.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/custom.hpp>

@@ -2,7 +2,7 @@
 #include "catch.hpp"
 
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/transforms/custom.hpp>
 #include <wengert/transforms/lambda.hpp>
 

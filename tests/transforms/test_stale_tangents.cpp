@@ -1,5 +1,5 @@
 #include "catch.hpp"
-#include <wengert/ops/activations.hpp>
+#include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/transforms/jvp.hpp>
 #include <wengert/transforms/grad.hpp>

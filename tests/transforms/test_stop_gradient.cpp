@@ -3,7 +3,7 @@
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/update.hpp>
 #include <wengert/transforms/derivatives.hpp>
 

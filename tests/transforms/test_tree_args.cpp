@@ -6,7 +6,7 @@
 #include <optional>
 
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/transforms/check_grads.hpp>
 
 namespace wg = wengert;

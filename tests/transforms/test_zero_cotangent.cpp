@@ -6,9 +6,9 @@
 
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/matmul.hpp>
-#include <wengert/ops/pairs.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/derivatives.hpp>

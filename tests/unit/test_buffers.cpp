@@ -5,10 +5,10 @@
 #include <thread>
 #include <vector>
 
-#include <wengert/ops/buffers.hpp>
+#include <wengert/io/buffers.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/ops/math.hpp>
+#include <wengert/ops/elementwise/math.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/grad.hpp>
 #include <wengert/transforms/saved_tensor_hooks.hpp>

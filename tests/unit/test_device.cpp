@@ -1,6 +1,6 @@
-// Devices: tensors that lie where the host cannot touch them (wengert/devices/apart.hpp) give what those of the host give.
-#include <wengert/devices/apart.hpp>
-#include <wengert/ops/dlpack.hpp>
+// Devices: tensors that lie where the host cannot touch them (tests/apart.hpp) give what those of the host give.
+#include "apart.hpp"
+#include <wengert/io/dlpack.hpp>
 #include <wengert/wengert.hpp>
 
 #include <sstream>

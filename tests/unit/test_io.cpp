@@ -3,7 +3,7 @@
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
-#include <wengert/transforms/io.hpp>
+#include <wengert/io/trees.hpp>
 
 #include <cstdio>
 #include <map>

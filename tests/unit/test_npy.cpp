@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <wengert/base/npy.hpp>
-#include <wengert/base/npz.hpp>
+#include <wengert/io/npy.hpp>
+#include <wengert/io/npz.hpp>
 
 namespace fs = std::filesystem;
 using wengert::Error;

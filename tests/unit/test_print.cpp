@@ -2,7 +2,7 @@
 #include "../catch.hpp"
 
 #include <wengert/ops/creation.hpp>
-#include <wengert/ops/print.hpp>
+#include <wengert/io/print.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/tape/backward.hpp>
 

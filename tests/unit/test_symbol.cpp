@@ -1,9 +1,9 @@
 // The text of rules: evaluated on terms, a rule prints itself.
 #include "catch.hpp"
 
-#include <wengert/ops/activations.hpp>
-#include <wengert/ops/pairs.hpp>
-#include <wengert/ops/rule_text.hpp>
+#include <wengert/ops/elementwise/activations.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
+#include <wengert/ops/elementwise/rule_text.hpp>
 
 using namespace wengert;
 

@@ -123,6 +123,6 @@ template <class T> Ref<Block> full_beside(const Block& like, const Shape& shape,
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "elsewhere_source.hpp"
-#include "layout_source.hpp"
+#include "impl/elsewhere.ipp"
+#include "impl/layout.ipp"
 #endif

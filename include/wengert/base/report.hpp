@@ -33,5 +33,5 @@ ReportHandler set_report_handler(ReportHandler handler) noexcept;
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "report_source.hpp"
+#include "impl/report.ipp"
 #endif

@@ -1,4 +1,4 @@
-// What may be compiled apart from the program: functions that are marked WENGERT_INLINE. See graph/compiler.hpp.
+// What may be compiled apart from the program: functions that are marked WENGERT_INLINE. See graph/freeze/compiler.hpp.
 #pragma once
 
 #ifdef WENGERT_COMPILED

@@ -236,5 +236,5 @@ inline Strides broadcast_strides(const Shape& shape, const Strides& strides, con
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "shape_source.hpp"
+#include "impl/shape.ipp"
 #endif

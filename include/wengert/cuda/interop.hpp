@@ -1,7 +1,7 @@
 // Memory of a device that others have made, and memory of ours for others: pointers, in the order of streams.
 #pragma once
 
-#include "../ops/dlpack.hpp"
+#include "../io/dlpack.hpp"
 #include "tensor.hpp"
 
 namespace wengert::detail::gpu {

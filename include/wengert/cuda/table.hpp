@@ -2,14 +2,14 @@
 #pragma once
 
 #include "../ops/arg_reductions.hpp"
-#include "../devices/cuda/gpu.hpp"
-#include "../devices/cuda/host_side.hpp"
-#include "../devices/cuda/ordered.hpp"
-#include "draws.hpp"
-#include "folds.hpp"
-#include "frozen.hpp"
-#include "index.hpp"
-#include "products.hpp"
+#include "driver/gpu.hpp"
+#include "driver/host_side.hpp"
+#include "driver/ordered.hpp"
+#include "eager/draws.hpp"
+#include "eager/folds.hpp"
+#include "replay/frozen.hpp"
+#include "eager/index.hpp"
+#include "eager/products.hpp"
 
 namespace wengert::detail::gpu {
 

@@ -3,7 +3,7 @@
 
 #include "../ops/creation.hpp"
 #include "../ops/random.hpp"
-#include "stream.hpp"
+#include "eager/stream.hpp"
 #include "table.hpp"
 
 namespace wengert {

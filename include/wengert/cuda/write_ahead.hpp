@@ -13,10 +13,10 @@
 #include <thread>
 
 #include "../ops/every_primitive.hpp"
-#include "draws.hpp"
-#include "folds.hpp"
-#include "index.hpp"
-#include "products.hpp"
+#include "eager/draws.hpp"
+#include "eager/folds.hpp"
+#include "eager/index.hpp"
+#include "eager/products.hpp"
 
 namespace wengert::detail::gpu {
 

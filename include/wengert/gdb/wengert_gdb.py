@@ -257,7 +257,7 @@ def beginning_of(stream, word):
 def operation_text(entries, place):
     """multiply of 2 and 3: the operation that gave the number at a place of a segment."""
     entry = entries[place]
-    word = int(entry["word"])  # scalar/entry.hpp
+    word = int(entry["word"])  # scalar/stream/entry.hpp
     op, form, operand = word >> 34 & 0x3F, word >> 32 & 3, word & 0xFFFFFFFF
     name = str(gdb.Value(op).cast(gdb.lookup_type("wengert::ScalarOp"))).rsplit("::")[-1]
     if name == "input":
@@ -272,7 +272,7 @@ def operation_text(entries, place):
 
 
 def line_of_stack(stack):
-    """" at fit.cpp:42" from scalar/lines.hpp's CallStack, by addr2line; nothing where that does not know."""
+    """" at fit.cpp:42" from scalar/stream/lines.hpp's CallStack, by addr2line; nothing where that does not know."""
     frames = stack["frames"]["_M_elems"]
     size = frames.type.strip_typedefs().range()[1] + 1
     frames = [frames[i] for i in range(size) if int(frames[i]["object"])]

@@ -1,7 +1,7 @@
 // Elements named by integers along an axis: take_along_axis, put_along_axis, segment_sum.
 #pragma once
 
-#include "arithmetic.hpp"
+#include "elementwise/arithmetic.hpp"
 #include "moves.hpp"
 #include "sum.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../base/located.hpp"
-#include "structural.hpp"
+#include "describe/structural.hpp"
 
 namespace wengert {
 

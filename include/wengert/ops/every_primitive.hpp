@@ -1,5 +1,5 @@
 // Every primitive of the library, on each list of types that it is for. Three want them all: wengert::compiled, which holds the code of
-// many (ops/library_source.hpp), the kernels that are compiled ahead (cuda/write_ahead.hpp), and the tests.
+// many (impl/library.ipp), the kernels that are compiled ahead (cuda/write_ahead.hpp), and the tests.
 //
 //     struct Taker {
 //         template <class P, class Out, class... In> void add_elementwise();
@@ -10,18 +10,18 @@
 //     each_primitive(taker);
 #pragma once
 
-#include "activations.hpp"
+#include "elementwise/activations.hpp"
 #include "arg_reductions.hpp"
-#include "cast.hpp"
-#include "choices.hpp"
+#include "elementwise/cast.hpp"
+#include "elementwise/choices.hpp"
 #include "creation.hpp"
 #include "gemm.hpp"
 #include "losses.hpp"
-#include "pairs.hpp"
+#include "elementwise/pairs.hpp"
 #include "random.hpp"
 #include "scans.hpp"
 #include "shape.hpp"
-#include "special.hpp"
+#include "elementwise/special.hpp"
 #include "take.hpp"
 #include "view.hpp"
 

@@ -1,7 +1,7 @@
 // Index programs of the operations that move elements; the functions are in ops/moves.hpp and ops/shape.hpp.
 #pragma once
 
-#include "structural.hpp"
+#include "describe/structural.hpp"
 
 namespace wengert {
 

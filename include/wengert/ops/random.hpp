@@ -7,7 +7,7 @@
 #include "../base/key.hpp"
 #include "../base/located.hpp"
 #include "../kernels/cpu/random.hpp"
-#include "structural.hpp"
+#include "describe/structural.hpp"
 
 namespace wengert {
 

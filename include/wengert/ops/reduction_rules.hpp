@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "choices.hpp"
+#include "elementwise/choices.hpp"
 #include "exponentials.hpp"
 #include "scans.hpp"
 #include "sum.hpp"

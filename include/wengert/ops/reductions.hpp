@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "cast.hpp"
+#include "elementwise/cast.hpp"
 #include "reduction_rules.hpp"
 
 namespace wengert {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "along.hpp"
-#include "cast.hpp"
+#include "elementwise/cast.hpp"
 
 namespace wengert {
 

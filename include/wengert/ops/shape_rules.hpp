@@ -2,7 +2,7 @@
 #pragma once
 
 #include "selection.hpp"
-#include "variadic.hpp"
+#include "describe/variadic.hpp"
 
 namespace wengert {
 

@@ -84,5 +84,5 @@ Selection resolve(const Slice* slices, std::size_t n, const Shape& shape, const 
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "slices_source.hpp"
+#include "impl/slices.ipp"
 #endif

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "exponentials.hpp"
-#include "math.hpp"
+#include "elementwise/math.hpp"
 #include "sum.hpp"
 
 namespace wengert {

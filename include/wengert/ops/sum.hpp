@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../kernels/cpu/reduce.hpp"
-#include "structural.hpp"
+#include "describe/structural.hpp"
 
 namespace wengert {
 

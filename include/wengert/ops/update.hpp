@@ -2,7 +2,7 @@
 // where nobody can tell the difference it uses the old memory.
 #pragma once
 
-#include "arithmetic.hpp"
+#include "elementwise/arithmetic.hpp"
 
 namespace wengert {
 
@@ -65,5 +65,5 @@ Tensor<T, D>& ops::update(Tensor<T, D>& x, Update u, const Tensor<T, D>& y, cons
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "update_source.hpp"
+#include "impl/update.ipp"
 #endif

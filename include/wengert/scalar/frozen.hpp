@@ -2,10 +2,10 @@
 // tensors of rank 0.
 #pragma once
 
-#include "../graph/ir/arguments.hpp"
+#include "../graph/freeze/arguments.hpp"
 #include "../ops/indexing.hpp"
-#include "custom.hpp"
-#include "way_tensors.hpp"
+#include "transforms/custom.hpp"
+#include "kernel/way_tensors.hpp"
 
 namespace wengert::detail {
 

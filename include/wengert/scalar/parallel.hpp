@@ -6,8 +6,8 @@
 #include <system_error>
 #include <thread>
 
-#include "dense.hpp"
-#include "external.hpp"
+#include "jacobian/dense.hpp"
+#include "transforms/external.hpp"
 
 namespace wengert {
 

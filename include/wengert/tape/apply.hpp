@@ -106,6 +106,6 @@ AnyTensor apply_any(const Primitive& p, const void* op, const AnyTensor* in, std
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "apply_source.hpp"
-#include "elsewhere_source.hpp"
+#include "impl/apply.ipp"
+#include "impl/elsewhere.ipp"
 #endif

@@ -49,5 +49,5 @@ void backward(const Tensor<T, D>& loss, BackwardOptions options = {},
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "backward_source.hpp"
+#include "impl/backward.ipp"
 #endif

@@ -110,7 +110,7 @@ struct Primitive {
     bool differentiable = false;
     bool calls = false;  ///< `compute` calls a function of tensors, wherever they are: no device does that
     /// `compute` of blocks on a device is launches in the order of its stream, by the parameters alone: it keeps nothing, may be told
-    /// where its result goes, and may be written down (devices/cuda/capture.hpp).
+    /// where its result goes, and may be written down (cuda/driver/capture.hpp).
     bool launches = false;
     bool effects = false;  ///< runs once and in order, also where nobody reads the result
     bool random = false;   ///< drawn from a key: never made twice to save memory
@@ -132,7 +132,7 @@ struct Primitive {
     void (*index)(const void* op, Index& program) = nullptr;
     /// The same of a variable number of operands: the program of operand k alone, which writes its part of the result.
     void (*part)(const void* op, std::size_t k, Index& program) = nullptr;
-    /// Structural only: it folds whole axes (ops/folds.hpp).
+    /// Structural only: it folds whole axes (ops/describe/folds.hpp).
     const FoldForm* fold = nullptr;
     /// Structural only: the value again, from the parameters and the inputs.
     Ref<Block> (*compute)(const void* op, const Ref<Block>* inputs, std::size_t n, const Site& at) = nullptr;

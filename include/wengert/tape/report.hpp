@@ -47,5 +47,5 @@ std::string holders_of_this_thread() noexcept;
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "report_source.hpp"
+#include "impl/report.ipp"
 #endif

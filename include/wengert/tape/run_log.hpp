@@ -118,5 +118,5 @@ private:
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "run_log_source.hpp"
+#include "impl/run_log.ipp"
 #endif

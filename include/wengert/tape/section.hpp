@@ -78,5 +78,5 @@ std::vector<AnyTensor> record_section(const std::vector<AnyTensor>& in, const st
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "section_source.hpp"
+#include "impl/section.ipp"
 #endif

@@ -27,7 +27,7 @@ struct Level {
 
 struct TapeReport;
 
-/// What scalar code keeps beside a tape's nodes (scalar/stream.hpp): what it is told. Plain functions, so that programs without
+/// What scalar code keeps beside a tape's nodes (scalar/stream/stream.hpp): what it is told. Plain functions, so that programs without
 /// such code have nothing of it.
 struct TapeExtension {
     void (*level_ended)(TapeExtension&) noexcept;

@@ -84,5 +84,5 @@ inline void Tape::unlink(Node* n) noexcept
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "tape_impl_source.hpp"
+#include "impl/tape_impl.ipp"
 #endif

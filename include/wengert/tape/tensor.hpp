@@ -84,7 +84,7 @@ public:
     Operand(Literal l, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : Operand(l.value, file, line)
     {}
-    /// A number that records itself (scalar/exchange.hpp), as a tensor of rank 0.
+    /// A number that records itself (scalar/transforms/exchange.hpp), as a tensor of rank 0.
     template <class N>
         requires requires(const N& n, const Site& s) {
             {
@@ -167,7 +167,7 @@ public:
     Tensor(const std::vector<S>& v) : Tensor(Shape{v.size()}, v)
     {}
     explicit Tensor(std::span<const T> s) : Tensor(Shape{s.size()}, s) {}
-    /// Of numbers that record themselves, which it depends on (scalar/exchange.hpp).
+    /// Of numbers that record themselves, which it depends on (scalar/transforms/exchange.hpp).
     template <class Range>
         requires tree::is_number<typename Range::value_type>
     explicit Tensor(const Range& r, Site at = {__builtin_FILE(), __builtin_LINE()}) : Tensor(stack(r, at))

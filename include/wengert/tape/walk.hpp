@@ -236,6 +236,6 @@ private:
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "walk_elementwise_source.hpp"
-#include "walk_source.hpp"
+#include "impl/walk_elementwise.ipp"
+#include "impl/walk.ipp"
 #endif

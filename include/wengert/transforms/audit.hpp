@@ -1,7 +1,7 @@
 // audit: every operation that a function records, its derivative tested where it stands.
 #pragma once
 
-#include "../ops/cast.hpp"
+#include "../ops/elementwise/cast.hpp"
 #include "check_grads.hpp"
 
 namespace wengert {

@@ -1,9 +1,9 @@
 // elementwise(f): a lambda over scalars becomes one primitive, its derivative taken from the lambda itself.
 #pragma once
 
-#include "../ops/activations.hpp"
-#include "../ops/choices.hpp"
-#include "../ops/pairs.hpp"
+#include "../ops/elementwise/activations.hpp"
+#include "../ops/elementwise/choices.hpp"
+#include "../ops/elementwise/pairs.hpp"
 #include "../ops/selection.hpp"
 #include "level.hpp"
 

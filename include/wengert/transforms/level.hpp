@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "../base/report.hpp"
-#include "../ops/elementwise.hpp"
+#include "../ops/elementwise/elementwise.hpp"
 #include "../tape/backward.hpp"
 #include "closure.hpp"
 #include "tree.hpp"
@@ -225,7 +225,7 @@ struct first_tensor<First, X...> {
 };
 
 /// A function of numbers that record, or with such a result: its transforms are those of a function of tensors
-/// (scalar/transforms.hpp).
+/// (scalar/transforms/transforms.hpp).
 template <class Y, class... X>
 inline constexpr bool of_numbers = (tree::contains_number<Argument<Y>> || ... || tree::contains_number<X>);
 template <class... X> struct ByTensors;

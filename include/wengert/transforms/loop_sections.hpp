@@ -146,5 +146,5 @@ LoopState extend_while(const std::shared_ptr<LoopSteps>& loop, LoopState state, 
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "loop_sections_source.hpp"
+#include "impl/loop_sections.ipp"
 #endif

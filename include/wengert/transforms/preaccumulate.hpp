@@ -1,7 +1,7 @@
 // preaccumulate(f): a section of few inputs and results kept as its local Jacobian (Griewank & Walther 2008, section 10.2).
 #pragma once
 
-#include "../ops/cast.hpp"
+#include "../ops/elementwise/cast.hpp"
 #include "../ops/matmul.hpp"
 #include "checkpoint.hpp"
 #include "derivatives.hpp"

@@ -1,7 +1,7 @@
 // SavedTensorHooks: what the tape saves, packed and unpacked by functions of the user's, or by ready-made ones.
 #pragma once
 
-#include "../ops/cast.hpp"
+#include "../ops/elementwise/cast.hpp"
 #include "snapshot_file.hpp"
 
 namespace wengert {
@@ -71,5 +71,5 @@ std::shared_ptr<SavedHooks> save_as_bfloat16();
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "saved_tensor_hooks_source.hpp"
+#include "impl/saved_tensor_hooks.ipp"
 #endif

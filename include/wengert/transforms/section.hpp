@@ -61,5 +61,5 @@ std::vector<AnyTensor> push_by_running(const F& f, const std::vector<AnyTensor>&
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED
-#include "section_source.hpp"
+#include "impl/section.ipp"
 #endif

@@ -86,5 +86,5 @@ Ref<Block> stand_in(const Block& like);
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED
-#include "snapshot_file_source.hpp"
+#include "impl/snapshot_file.ipp"
 #endif

@@ -1,5 +1,5 @@
 // A driver without a GPU: one shared library that exports the functions of libcuda, NVRTC and cuBLAS which wengert uses
-// (include/wengert/devices/cuda/prototypes.hpp). WENGERT_CUDA_DRIVER names it.
+// (include/wengert/cuda/driver/prototypes.hpp). WENGERT_CUDA_DRIVER names it.
 //
 //     WENGERT_FAKE_CUDA_VERSION=13000     what cuDriverGetVersion says (12000 when nothing is set)
 //     WENGERT_FAKE_CUDA_DEVICES=2         how many devices there are (1)

@@ -1,6 +1,6 @@
 // A translation unit of nvcc's: a kernel of the program's own beside tensors, structs, transforms, frozen graphs and scalar code.
 #include <wengert/cuda.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/scalar.hpp>
 #include <wengert/base/field_names.hpp>
 #include <wengert/wengert.hpp>

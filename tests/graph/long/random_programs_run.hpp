@@ -3,7 +3,7 @@
 
 #include <wengert/wengert.hpp>
 #include <wengert/scalar.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 
 #include <cstring>
 #include <map>

@@ -2,10 +2,10 @@
 #include "random_programs_together.hpp"
 
 #include <wengert/base/compiler/shared_object.hpp>
-#include <wengert/graph/compiler.hpp>
-#include <wengert/graph/emit/cpp_writer.hpp>
-#include <wengert/graph/emit/emit_cpp.hpp>
-#include <wengert/graph/emit/native.hpp>
+#include <wengert/graph/freeze/compiler.hpp>
+#include <wengert/graph/c/cpp_writer.hpp>
+#include <wengert/graph/c/emit_cpp.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/ops/gemm.hpp>
 

@@ -1,7 +1,7 @@
 // What a node folds, as passes, planners and printers ask it: nobody asks for its name.
 #pragma once
 
-#include "../../ops/folds.hpp"
+#include "../../ops/describe/folds.hpp"
 #include "graph.hpp"
 
 namespace wengert {

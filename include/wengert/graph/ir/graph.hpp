@@ -128,5 +128,5 @@ Parameters keep_parameters(const Primitive& p, const void* op);
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "graph_source.hpp"
+#include "impl/graph.ipp"
 #endif

@@ -1,7 +1,7 @@
 // The index programs of a node: what every executor runs or writes for an operation that has a description.
 #pragma once
 
-#include "../../ops/arithmetic.hpp"
+#include "../../ops/elementwise/arithmetic.hpp"
 #include "../../ops/index/alias.hpp"
 #include "../../ops/index/run_index.hpp"
 #include "graph.hpp"

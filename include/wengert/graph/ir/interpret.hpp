@@ -68,5 +68,5 @@ std::vector<AnyTensor> replay(const Graph& g, const std::vector<AnyTensor>& inpu
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "interpret_source.hpp"
+#include "impl/interpret.ipp"
 #endif

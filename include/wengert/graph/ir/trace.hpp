@@ -143,5 +143,5 @@ template <class F> Graph trace_graph(F&& f, const std::vector<Ref<Block>>& input
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "trace_source.hpp"
+#include "impl/trace.ipp"
 #endif

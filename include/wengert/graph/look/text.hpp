@@ -129,5 +129,5 @@ std::string to_dot(const Graph& g, const Annotations& notes = {});
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "text_source.hpp"
+#include "impl/text.ipp"
 #endif

@@ -34,7 +34,7 @@ public:
     }
 };
 
-/// How bodies are made ready; set by whoever has passes and compilers (graph/compiler_source.hpp).
+/// How bodies are made ready; set by whoever has passes and compilers (graph/freeze/impl/compiler.ipp).
 struct BodyCompiler {
     Graph (*optimize)(const Graph&);
     /// The step of a loop with so many states; inputs from number `fixed` on are the same in all steps.

@@ -1,7 +1,7 @@
 // What of a loop's body is the same in all steps is worked out before the first one.
 #pragma once
 
-#include "../tile/layout.hpp"
+#include "../fuse/layout.hpp"
 
 namespace wengert::detail {
 

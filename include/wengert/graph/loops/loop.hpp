@@ -6,8 +6,8 @@
 #include <optional>
 #include <tuple>
 
-#include "../../ops/cast.hpp"
-#include "../../ops/structural.hpp"
+#include "../../ops/elementwise/cast.hpp"
+#include "../../ops/describe/structural.hpp"
 #include "../ir/fields.hpp"
 
 namespace wengert {
@@ -116,7 +116,7 @@ inline std::shared_ptr<LoopParameters> completed(std::shared_ptr<LoopParameters>
     return p;
 }
 
-// The operation's description; these functions are in loop_source.hpp.
+// The operation's description; these functions are in loop.ipp.
 Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
 void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
 AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents, std::size_t n,

@@ -1,4 +1,4 @@
-// How loops and branches go on: said once, for what runs them (loop_run.hpp) and for the text that does (emit/cpp_loop.hpp).
+// How loops and branches go on: said once, for what runs them (loop_run.hpp) and for the text that does (c/cpp_loop.hpp).
 #pragma once
 
 #include "loop_graphs.hpp"

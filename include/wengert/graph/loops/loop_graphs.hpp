@@ -38,5 +38,5 @@ std::shared_ptr<LoopParameters> branch_of(Graph yes, Graph no);
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED
-#include "loop_graphs_source.hpp"
+#include "impl/loop_graphs.ipp"
 #endif

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "../tile/compile.hpp"
+#include "../run/compile.hpp"
 #include "body_plan.hpp"
 
 namespace wengert::detail {

@@ -24,7 +24,7 @@ constexpr std::uint64_t mix(std::uint64_t h, std::uint64_t x)
     return h ^ h >> 29;
 }
 
-/// The same for descriptors of one primitive, with rules and without (ops/structural.hpp).
+/// The same for descriptors of one primitive, with rules and without (ops/describe/structural.hpp).
 inline std::uint64_t word_of(const Primitive& p)
 {
     return p.value ? reinterpret_cast<std::uintptr_t>(p.value) : reinterpret_cast<std::uintptr_t>(p.compute);

@@ -3,7 +3,7 @@
 // whatever exchanges axes is a transpose.
 #pragma once
 
-#include "../../ops/math.hpp"
+#include "../../ops/elementwise/math.hpp"
 #include "../ir/fold_of.hpp"
 #include "../ir/index_program.hpp"
 #include "moves.hpp"

@@ -5,7 +5,7 @@
 
 #include "../../ops/reductions.hpp"
 #include "../../ops/softmax.hpp"
-#include "../../ops/math.hpp"
+#include "../../ops/elementwise/math.hpp"
 #include "../ir/fold_of.hpp"
 #include "gradients.hpp"
 #include "inlining.hpp"

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "../ir/cost.hpp"
-#include "../tile/layout.hpp"
+#include "../fuse/layout.hpp"
 #include "rewrite.hpp"
 
 namespace wengert {

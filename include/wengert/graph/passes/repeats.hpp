@@ -3,7 +3,7 @@
 
 #include "../ir/cost.hpp"
 #include "../loops/loop.hpp"
-#include "../tile/layout.hpp"
+#include "../fuse/layout.hpp"
 #include "options.hpp"
 
 namespace wengert::passes::detail {

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "fused_micro.hpp"
-#include "fusion.hpp"
+#include "../fuse/fusion.hpp"
 
 namespace wengert::tiling {
 

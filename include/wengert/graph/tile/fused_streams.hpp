@@ -3,7 +3,7 @@
 
 #include "fused_segments.hpp"
 #include "fused_sum.hpp"
-#include "schedule.hpp"
+#include "../threads/schedule.hpp"
 
 namespace wengert::tiling::detail {
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "../../base/functions/circular.hpp"
-#include "../../base/functions/error_function.hpp"
-#include "../../base/functions/gamma.hpp"
-#include "../../base/functions/remainders.hpp"
-#include "../../base/functions/roots.hpp"
+#include "../../functions/circular.hpp"
+#include "../../functions/error_function.hpp"
+#include "../../functions/gamma.hpp"
+#include "../../functions/remainders.hpp"
+#include "../../functions/roots.hpp"
 #include "lane_type.hpp"
 
 /// The functions of base/functions/ on lanes.

@@ -149,7 +149,7 @@ public:
     void write(const Positions& at, const Shape& shape, double with = 0);
     /// The result is a copy of an operand first.
     void write_into(const Positions& at, std::size_t operand);
-    /// One operand of a list (ops/variadic.hpp) writes its part of the result, the others write the rest.
+    /// One operand of a list (ops/describe/variadic.hpp) writes its part of the result, the others write the rest.
     void write_part(const Positions& at, const Shape& shape);
     /// What has been written has another shape: as many elements, in row-major order.
     void arrange(const Shape& to);

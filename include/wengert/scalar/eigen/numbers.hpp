@@ -22,8 +22,8 @@
 #error "wengert: <wengert/eigen.hpp> needs Eigen 3.4 (Debian: libeigen3-dev)"
 #endif
 
-#include "../functions.hpp"
-#include "../limits.hpp"
+#include "../real/functions.hpp"
+#include "../real/limits.hpp"
 
 namespace Eigen {
 

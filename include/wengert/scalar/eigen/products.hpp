@@ -1,7 +1,7 @@
 // Products of Eigen's matrices of reals: one operation of the tape each, on plain numbers inside.
 #pragma once
 
-#include "../external.hpp"
+#include "../transforms/external.hpp"
 #include "numbers.hpp"
 
 namespace wengert::detail {

@@ -1,0 +1,45 @@
+// What shape.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../separate.hpp"
+#include "../shape.hpp"
+
+namespace wengert {
+
+WENGERT_INLINE std::string to_string(const Extents& shape)
+{
+    std::string text = "(";
+    for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+    return text + ")";
+}
+
+WENGERT_INLINE void check_shape(std::string_view primitive, const Shape& shape, const Site& at)
+{
+    std::int64_t n = 1;
+    for (auto e : shape) {
+        if (e < 0) fail<ShapeError>(primitive, "a shape has no negative extents: " + to_string(shape), at);
+        if (e != 0 && (__builtin_mul_overflow(n, e, &n) || n > static_cast<std::int64_t>(max_elements)))
+            fail<ShapeError>(primitive, "shape " + to_string(shape) + " has too many elements", at);
+    }
+}
+
+WENGERT_INLINE Shape broadcast_shapes(std::string_view primitive, const Shape& a, const Shape& b,
+                                      const Site& at)
+{
+    const Shape& longer = a.size() >= b.size() ? a : b;
+    const Shape& shorter = a.size() >= b.size() ? b : a;
+    Shape out = longer;
+    const std::size_t lead = longer.size() - shorter.size();
+    for (std::size_t i = 0; i < shorter.size(); ++i) {
+        std::int64_t& e = out[lead + i];
+        if (e == shorter[i] || shorter[i] == 1) continue;
+        if (e != 1)
+            fail<ShapeError>(
+                primitive,
+                "shapes " + to_string(a) + " and " + to_string(b) + " cannot be broadcast together", at);
+        e = shorter[i];
+    }
+    return out;
+}
+
+}  // namespace wengert

@@ -1,0 +1,269 @@
+// Index programs on a device: each read is a launch of the one kernel of index_text.hpp.
+#pragma once
+
+#include <algorithm>
+
+#include "../../ops/index/alias.hpp"
+#include "../../ops/describe/structural.hpp"
+#include "index_text.hpp"
+#include "moves.hpp"
+#include "sort.hpp"
+
+namespace wengert::detail::gpu {
+
+class IndexKernel {
+public:
+    IndexKernel(Gpu& gpu, const Index& p, const Ref<Block>* in, Block& out)
+        : gpu_(gpu), p_(p), in_(in), out_(out)
+    {}
+    /// Are there few enough axes, and few enough rules in each array?
+    static bool can(Gpu& gpu, const Index& p)
+    {
+        bool good = p.extents.size() <= Reach::most_axes && Kernels::of(gpu).has(gpu, "index", text);
+        for (std::size_t w = 0; w < p.write_count; ++w) good = good && few_rules(p.writes[w]);
+        for (std::size_t r = 0; r < p.read_count; ++r) good = good && few_rules(p.reads[r].at);
+        return good && (!p.has_factor || few_rules(p.factor.at));
+    }
+    void run()
+    {
+        begin();
+        for (auto e : p_.extents)
+            if (e == 0) return;
+        for (std::size_t r = 0; r < p_.read_count; ++r) read(p_.reads[r]);
+    }
+
+private:
+    static std::string text() { return std::string(index_text); }
+    static bool few_rules(const Positions& at)
+    {
+        return std::count_if(at.begin(), at.end(), [](const Position& q) { return !q.plain(); }) <=
+               static_cast<std::ptrdiff_t>(Reach::most_rules);
+    }
+    /// A number as the bits of an element.
+    static long long bits_of(DType d, double v)
+    {
+        long long bits = 0;
+        element_from(d, v, &bits);
+        return bits;
+    }
+    void begin()
+    {
+        if (out_.count == 0) return;
+        const DeviceTable& table = device_table(out_.device());
+        if (p_.start == Index::Start::operand) {
+            const Block& from = *in_[p_.base];
+            const Ref<Block> to = make_view(Ref<Block>(&out_), from.shape, nullptr, 0);
+            table.copy(from, *to);
+        } else if (p_.start == Index::Start::fill) {
+            const long long bits = bits_of(out_.dtype, p_.fill);
+            table.fill(out_, &bits);
+        }
+    }
+
+    Reach reach(const Positions& at, std::byte* data, const Shape& shape, const Strides& strides) const
+    {
+        Reach r;
+        r.data = data;
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            const Position& q = at.data()[d];
+            if (q.plain()) {
+                r.offset += q.offset * strides[d];
+                for (std::size_t t = 0; t < q.terms; ++t)
+                    if (p_.extents.data()[q.axis[t]] > 1) r.step[q.axis[t]] += q.step[t] * strides[d];
+                continue;
+            }
+            Ruled& rule = r.rule[r.rules++];
+            rule.offset = q.offset, rule.extent = shape[d], rule.stride = strides[d];
+            rule.terms = q.terms, rule.rule = static_cast<int>(q.rule), rule.given = q.given;
+            for (std::size_t t = 0; t < q.terms; ++t) rule.step[t] = q.step[t], rule.axis[t] = q.axis[t];
+        }
+        return r;
+    }
+    Reach reach(const Index::Read& r) const
+    {
+        if (r.operand == Index::no_operand) return {};
+        const Block& b = *in_[r.operand];
+        return reach(r.at, b.data, b.shape, b.strides());
+    }
+    GivenReach given(const Index::Given& g) const
+    {
+        const Block& b = *in_[g.operand];
+        const Reach r = reach(g.at, b.data, b.shape, b.strides());
+        GivenReach out;
+        out.data = r.data, out.offset = r.offset, out.from_end = g.from_end;
+        std::copy_n(r.step, Reach::most_axes, out.step);
+        return out;
+    }
+    /// Two elements that differ along this axis have two places, whatever the other axes are; threads may take them.
+    bool has_own_places(const Index::Read& r, std::size_t axis) const
+    {
+        if (p_.extents.data()[axis] == 1) return true;
+        if (r.how == Combine::assign && p_.start == Index::Start::nothing) return true;
+        const Positions& at = p_.writes[r.write];
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            const Position& q = at.data()[d];
+            if (q.given == 0 && q.terms == 1 && q.axis[0] == axis && q.step[0] != 0 &&
+                (q.rule == Position::Rule::inside || q.rule == Position::Rule::masked))
+                return true;
+        }
+        return false;
+    }
+    void set_axes(const Index::Read& r, IndexLaunch& l) const
+    {
+        const bool scans = p_.scanned != Scan::none;
+        std::uint64_t apart = 0;
+        const std::size_t n = p_.extents.size();
+        for (std::size_t a = 0; a < n; ++a) {
+            l.extents[a] = p_.extents.data()[a];
+            if (!(scans && a == p_.scan_axis) && has_own_places(r, a)) apart |= std::uint64_t{1} << a;
+        }
+        for (const bool own : {true, false})
+            for (std::size_t a = 0; a < n; ++a) {
+                if ((scans && a == p_.scan_axis) || own != (apart >> a & 1)) continue;
+                l.order[l.axes++] = static_cast<int>(a);
+                (own ? l.threads : l.each) *= l.extents[a];
+                l.apart += own;
+            }
+        if (!scans) return;
+        l.scan_axis = p_.scan_axis;
+        l.order[l.axes++] = p_.scan_axis;
+    }
+    void read(const Index::Read& r)
+    {
+        const DType dtype = r.operand == Index::no_operand ? out_.dtype : in_[r.operand]->dtype;
+        IndexLaunch l;
+        l.x = reach(r);
+        l.y = reach(p_.writes[r.write], out_.data, p_.result, row_major(p_.result));
+        l.fill = bits_of(dtype, r.fill);
+        if (p_.has_factor) {
+            l.factor = reach(p_.factor);
+            l.factor_fill = bits_of(dtype, p_.factor.fill);
+        }
+        for (std::size_t k = 0; k < p_.given_count; ++k) l.given[k] = given(p_.givens[k]);
+        set_axes(r, l);
+        l.scanned = static_cast<int>(p_.scanned), l.reverse = p_.reverse, l.has_factor = p_.has_factor;
+        l.how = static_cast<int>(r.how), l.minus = r.minus;
+        if (sorts(r, l)) return run_sorted(r, dtype, l);
+        const std::string name =
+            std::string(p_.scanned == Scan::first_maximum ? "places_" : "run_") + row_of(dtype).lane;
+        kernel(name, l.threads, l);
+    }
+    void kernel(const std::string& name, long long threads, const IndexLaunch& l)
+    {
+        launch(gpu_, Kernels::of(gpu_).find(gpu_, "index", name.c_str(), text), threads, l);
+    }
+
+    /// The axes that a position along an axis of the result depends on.
+    std::uint64_t axes_of(const Position& q) const
+    {
+        std::uint64_t all = 0;
+        for (std::size_t t = 0; t < q.terms; ++t) all |= std::uint64_t{1} << q.axis[t];
+        if (q.given == 0) return all;
+        const Positions& at = p_.givens[q.given - 1].at;
+        for (std::size_t d = 0; d < at.size(); ++d) all |= axes_of(at.data()[d]);
+        return all;
+    }
+    /// Few threads would have much to do, and many places to do it in: of positions along the result's axes each depends on axes that
+    /// have threads or on such that have none.
+    bool sorts(const Index::Read& r, const IndexLaunch& l) const
+    {
+        if (l.scan_axis >= 0 || l.each < 512 || l.threads >= 512LL * gpu_.multiprocessors()) return false;
+        const std::uint64_t own = own_axes(l);
+        bool any = false;
+        for (std::size_t d = 0; d < p_.writes[r.write].size(); ++d) {
+            const std::uint64_t axes = axes_of(p_.writes[r.write].data()[d]);
+            if ((axes & own) && (axes & ~own)) return false;
+            any = any || (axes & ~own);
+        }
+        return any && Kernels::of(gpu_).has(gpu_, "sort", sorting_text);
+    }
+    static std::uint64_t own_axes(const IndexLaunch& l)
+    {
+        std::uint64_t own = 0;
+        for (int k = 0; k < l.apart; ++k) own |= std::uint64_t{1} << l.order[k];
+        return own;
+    }
+    void run_sorted(const Index::Read& r, DType dtype, IndexLaunch l)
+    {
+        const std::uint64_t own = own_axes(l);
+        Positions shared = p_.writes[r.write];
+        for (std::size_t d = 0; d < shared.size(); ++d)
+            if (axes_of(shared.data()[d]) & own) shared.data()[d] = Position(0);
+        IndexLaunch finding = l;
+        finding.y = reach(shared, out_.data, p_.result, row_major(p_.result));
+        l.room = finding.room = Sorting::room(l.each);
+        const auto scratch = [&] {
+            return make_elsewhere(current_thread(), static_cast<std::uint8_t>(out_.device()), DType::int64,
+                                  Shape{l.room}, static_cast<std::size_t>(l.room));
+        };
+        const Ref<Block> words = scratch(), places = scratch();
+        l.word = finding.word = words->data, l.place = finding.place = places->data;
+        kernel("find_places", l.room, finding);
+        Sorting s;
+        s.word = l.word, s.place = l.place, s.count = l.room;
+        sort_pairs(gpu_, s);
+        kernel(std::string("sorted_") + row_of(dtype).lane, l.threads * l.each, l);
+    }
+
+    Gpu& gpu_;
+    const Index& p_;
+    const Ref<Block>* in_;
+    Block& out_;
+};
+
+/// The line of the user's that an operation is of, now and for an error that shows later.
+inline Site line_now(const Site& at)
+{
+    const Site& now = Operation::now().at;
+    return now.line ? now : at;
+}
+inline void check_there(Gpu& gpu, const Index& p, std::string_view name, const Ref<Block>* in, DType dtype,
+                        const Site& at)
+{
+    check_index_types(p, name, in, dtype, at);
+    if (capturing_now && capturing_now->asked) return;
+    each_given(p, [&](const GivenUse& use) {
+        const Ref<Block>& b = in[use.operand];
+        if (!ask_positions(gpu, use, name, b, line_now(at))) check_given(use, name, on_host(b), at);
+    });
+}
+
+/// Null where the host has to help.
+inline Ref<Block> index_program(Gpu& gpu, const Primitive& p, const void* op, const Ref<Block>* in,
+                                std::size_t n, const Site& at)
+{
+    Index program(n, [&](std::size_t k) -> const Shape& { return in[k]->shape; });
+    describe_index(program, p.name, p.index, op, at);
+    Alias view;
+    if (p.overridden && n == 1 && in[0]->dtype == p.dtype && alias_of(program, in[0]->strides(), view))
+        return make_view(in[0], program.shown(), &view.strides, view.offset);
+    if (!IndexKernel::can(gpu, program)) return {};
+    check_there(gpu, program, p.name, in, p.dtype, at);
+    const std::uint8_t device = in[0]->device();
+    auto out =
+        make_elsewhere(current_thread(), device, p.dtype, program.shown(), element_count(program.result));
+    IndexKernel(gpu, program, in, *out).run();
+    device_table(device).counts->programs.fetch_add(1, std::memory_order_relaxed);
+    return out;
+}
+/// The same where their number varies: each writes its part.
+inline Ref<Block> index_parts(Gpu& gpu, const Primitive& p, const void* op, const Ref<Block>* in,
+                              std::size_t n, const Site& at)
+{
+    Ref<Block> out;
+    for (std::size_t k = 0; k < n; ++k) {
+        const Shape* const shapes[] = {&in[k]->shape};
+        Index part(shapes, 1);
+        p.part(op, k, part);
+        part.check(p.name, at);
+        if (!IndexKernel::can(gpu, part)) return {};
+        if (!out)
+            out = make_elsewhere(current_thread(), in[0]->device(), p.dtype, part.result,
+                                 element_count(part.result));
+        IndexKernel(gpu, part, &in[k], *out).run();
+    }
+    if (out) device_table(out->device()).counts->programs.fetch_add(1, std::memory_order_relaxed);
+    return out;
+}
+
+}  // namespace wengert::detail::gpu

@@ -1,0 +1,97 @@
+// Elements from place to place, in any layout: copies and fills; and what is asked of all elements.
+#pragma once
+
+#include "../../ops/index/run_index.hpp"
+#include "elementwise.hpp"
+
+namespace wengert::detail::gpu {
+
+/// Kernels over words of 1, 4 and 8 bytes, and over numbers.
+inline std::string moves_text()
+{
+    std::string s(places_text);
+    const auto words = [&](const char* size, const char* type) {
+        const std::string head = std::string("extern \"C\" __global__ void ");
+        const std::string loop =
+            "(const wg_places g)\n{\n    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n"
+            "        wg_int at[2];\n        wg_place<2>(g, i, at);\n        ((" +
+            std::string(type) + "*)g.data[0])[at[0]] = ";
+        s += head + "copy_" + size + loop + "((const " + type + "*)g.data[1])[at[1]];\n    }\n}\n";
+        s += head + "fill_" + size + loop + "(" + type + ")g.bits;\n    }\n}\n";
+    };
+    words("1", "unsigned char");
+    words("4", "uint32_t");
+    words("8", "uint64_t");
+    const auto asks = [&](const char* what, const char* name, const std::string& type, const char* wrong) {
+        s += std::string("extern \"C\" __global__ void ") + what + "_" + name +
+             "(const wg_places g)\n{\n    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n"
+             "        wg_int at[2];\n        wg_place<2>(g, i, at);\n        const " +
+             type + " x = ((const " + type + "*)g.data[1])[at[1]];\n        if (" + wrong +
+             ") *(int32_t*)g.data[0] = 1;\n    }\n}\n";
+    };
+    const auto numbers = [&](const char* name, const char* type) {
+        asks("zero", name, type, "x != 0");
+        asks("finite", name, type, "x - x != 0");
+    };
+    numbers("f32", "float");
+    numbers("f64", "double");
+    asks("positions", "i64", "int64_t", "(uint64_t)x + g.below >= (uint64_t)g.bits");
+    return s;
+}
+
+inline bool run_move(Gpu& gpu, const char* what, const Block& to, const Block* from, long long bits)
+{
+    if (!Kernels::of(gpu).has(gpu, "moves", moves_text)) return false;
+    const Block* blocks[] = {&to, from ? from : &to};
+    std::optional<Places> places = places_of(to.shape, blocks, 2);
+    if (!places) return false;
+    places->bits = bits;
+    const std::string name = std::string(what) + "_" + std::to_string(size_of(to.dtype));
+    launch(gpu, Kernels::of(gpu).find(gpu, "moves", name.c_str(), moves_text), places->count, *places);
+    return true;
+}
+
+/// An error where elements are no such positions, thrown where somebody next waits for the device. False where there is no kernel.
+inline bool ask_positions(Gpu& gpu, const GivenUse& use, std::string_view name, const Ref<Block>& b,
+                          const Site& at)
+{
+    if (!Kernels::of(gpu).has(gpu, "moves", moves_text)) return false;
+    const Block* blocks[] = {b.get(), b.get()};
+    std::optional<Places> places = places_of(b->shape, blocks, 2);
+    if (!places) return false;
+    const auto refuse = [use, of = *use.of, name, b, at] {
+        GivenUse then = use;
+        then.of = &of;
+        check_given(then, name, on_host(b), at);
+    };
+    {
+        Question question(gpu.questions(), refuse);
+        places->data[0] = reinterpret_cast<void*>(question.at());
+        places->below = static_cast<long long>(use.below());
+        places->bits = static_cast<long long>(use.extent() + use.below());
+        launch(gpu, Kernels::of(gpu).find(gpu, "moves", "positions_i64", moves_text), places->count, *places);
+        question.launched();
+    }
+    gpu.asked();
+    return true;
+}
+
+/// Is an element of b so that the kernel `what` finds it wrong? Waits for the answer. Nothing where there is no kernel.
+inline std::optional<bool> any_wrong(Gpu& gpu, const char* what, const Block& b)
+{
+    if (!Kernels::of(gpu).has(gpu, "moves", moves_text)) return {};
+    const Block* blocks[] = {&b, &b};
+    std::optional<Places> places = places_of(b.shape, blocks, 2);
+    if (!places) return {};
+    std::int32_t wrong = 0;
+    const auto flag =
+        make_elsewhere(current_thread(), static_cast<std::uint8_t>(b.device()), DType::int32, Shape(), 1);
+    gpu.from_host(flag->data, &wrong, sizeof wrong);
+    places->data[0] = flag->data;
+    const std::string name = std::string(what) + "_" + row_of(b.dtype).lane;
+    launch(gpu, Kernels::of(gpu).find(gpu, "moves", name.c_str(), moves_text), places->count, *places);
+    gpu.to_host(&wrong, flag->data, sizeof wrong);
+    return wrong != 0;
+}
+
+}  // namespace wengert::detail::gpu

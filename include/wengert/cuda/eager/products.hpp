@@ -1,0 +1,259 @@
+// Products of matrices: cuBLAS's, and a kernel of tiles for whole numbers and where there is no cuBLAS.
+#pragma once
+
+#include <map>
+
+#include "../../ops/matmul.hpp"
+#include "moves.hpp"
+
+namespace wengert::detail::gpu {
+
+/// C = A B; element (i, j) of X lies at i * x_row + j * x_column, rows of C are n apart. A block of threads makes a tile of C.
+inline constexpr std::string_view product_text = R"wg(
+template <class T> struct wg_sums { typedef T type; };
+template <> struct wg_sums<int32_t> { typedef uint32_t type; };
+template <> struct wg_sums<int64_t> { typedef uint64_t type; };
+template <class T> inline void wg_product(const void* pa, const void* pb, void* pc, const wg_int* at)
+{
+    typedef typename wg_sums<T>::type S;
+    const wg_int m = at[0], n = at[1], k = at[2], a_row = at[3], a_column = at[4], b_row = at[5], b_column = at[6];
+    const T *a = (const T*)pa, *b = (const T*)pb;
+    T* const c = (T*)pc;
+    __shared__ S left[16][16], right[16][16];
+    const int x = threadIdx.x % 16, y = threadIdx.x / 16;
+    const wg_int wide = (n + 15) / 16, tiles = wide * ((m + 15) / 16);
+    for (wg_int t = blockIdx.x; t < tiles; t += gridDim.x) {
+        const wg_int i = t / wide * 16 + y, j = t % wide * 16 + x;
+        S s = 0;
+        for (wg_int p = 0; p < k; p += 16) {
+            left[y][x] = i < m && p + x < k ? (S)a[i * a_row + (p + x) * a_column] : (S)0;
+            right[y][x] = j < n && p + y < k ? (S)b[(p + y) * b_row + j * b_column] : (S)0;
+            __syncthreads();
+            const int most = k - p < 16 ? (int)(k - p) : 16;
+            for (int q = 0; q < most; ++q) s += left[y][q] * right[q][x];
+            __syncthreads();
+        }
+        if (i < m && j < n) c[i * n + j] = (T)s;
+    }
+}
+struct wg_sizes {
+    wg_int at[7];
+};
+extern "C" __global__ void product_f32(const void* a, const void* b, void* c, const wg_sizes s) { wg_product<float>(a, b, c, s.at); }
+extern "C" __global__ void product_f64(const void* a, const void* b, void* c, const wg_sizes s) { wg_product<double>(a, b, c, s.at); }
+extern "C" __global__ void product_i32(const void* a, const void* b, void* c, const wg_sizes s) { wg_product<int32_t>(a, b, c, s.at); }
+extern "C" __global__ void product_i64(const void* a, const void* b, void* c, const wg_sizes s) { wg_product<int64_t>(a, b, c, s.at); }
+)wg";
+
+/// cuBLAS in one stream, one call at a time: handles have memory of their own, which only work of one stream may share.
+class BlasHandle {
+public:
+    static BlasHandle& of(Gpu& gpu)
+    {
+        static std::mutex mutex;
+        static auto* const all = new std::map<const Queue*, BlasHandle>;
+        const std::lock_guard lock(mutex);
+        BlasHandle& one = (*all)[&gpu.queue()];
+        if (!one.blas_) {
+            Blas* made = nullptr;
+            check_blas(Products::get().make(&made), "cublasCreate");
+            check_blas(Products::get().set_stream(made, gpu.queue().stream()), "cublasSetStream");
+            one.blas_ = made;
+            one.gpu_ = &gpu;
+        }
+        return one;
+    }
+    /// Of row-major matrices: C' = B' A' of what cuBLAS takes for columns. `next`: from one of the batch to the next.
+    template <class T>
+    void multiply(const Matrices& a, const T* pa, const Matrices& b, const T* pb, T* c, std::int64_t count,
+                  std::int64_t next_a, std::int64_t next_b)
+    {
+        const Products& p = Products::get();
+        const int m = static_cast<int>(a.rows), n = static_cast<int>(b.columns),
+                  k = static_cast<int>(a.columns);
+        const int lda = static_cast<int>(a.ld), ldb = static_cast<int>(b.ld), ldc = std::max(n, 1);
+        const T one = 1, zero = 0;
+        const std::lock_guard lock(mutex_);
+        const WrittenDown now(*gpu_, blas_);
+        const auto call = [&](auto* gemm, auto* gemms, const char* name) {
+            check_blas(
+                count == 1
+                    ? gemm(blas_, b.transposed, a.transposed, n, m, k, &one, pb, ldb, pa, lda, &zero, c, ldc)
+                    : gemms(blas_, b.transposed, a.transposed, n, m, k, &one, pb, ldb, next_b, pa, lda,
+                            next_a, &zero, c, ldc, static_cast<long long>(m) * n, static_cast<int>(count)),
+                name);
+        };
+        if constexpr (std::is_same_v<T, float>)
+            call(p.gemm_f32, p.gemms_f32, "cublasSgemm");
+        else
+            call(p.gemm_f64, p.gemms_f64, "cublasDgemm");
+        gpu_->asked();
+    }
+
+private:
+    static void check_blas(Result r, const char* function)
+    {
+        if (r != success)
+            refuse(std::string("CUDA: ") + function + " failed: cuBLAS says " + std::to_string(r));
+    }
+    /// Where this thread's work is written down, its products are, too.
+    struct WrittenDown {
+        const Gpu& gpu;
+        Blas* blas;
+        WrittenDown(Gpu& g, Blas* b) : gpu(g), blas(b)
+        {
+            if (!capturing_now) return;
+            check_blas(Products::get().set_stream(blas, gpu.stream()), "cublasSetStream");
+            if (capturing_now->depth) set_workspace(g);
+        }
+        /// Without memory of ours cuBLAS takes some as it is written down, which no body of a conditional node may hold.
+        void set_workspace(Gpu& g)
+        {
+            constexpr std::size_t enough = std::size_t{4} << 20;
+            if (!capturing_now->workspace) {
+                std::size_t capacity = 0;
+                capturing_now->workspace = g.pool().take(enough, capacity);
+                g.pool().give(capturing_now->workspace, capacity);  // whoever does the work keeps it
+            }
+            check_blas(Products::get().set_workspace(blas, capturing_now->workspace, enough),
+                       "cublasSetWorkspace");
+        }
+        WrittenDown(const WrittenDown&) = delete;
+        WrittenDown& operator=(const WrittenDown&) = delete;
+        ~WrittenDown()
+        {
+            if (capturing_now) static_cast<void>(Products::get().set_stream(blas, gpu.queue().stream()));
+        }
+    };
+    std::mutex mutex_;
+    Blas* blas_ = nullptr;
+    Gpu* gpu_ = nullptr;
+};
+
+/// A product as it was described (tape/calls.hpp), of operands on a device.
+class DeviceProduct {
+public:
+    DeviceProduct(Gpu& gpu, const MatrixProduct& p, DType dtype, const Ref<Block>* in)
+        : gpu_(gpu), dtype_(dtype), a_(factor(p.a, in)), b_(factor(p.b, in))
+    {
+        fits_ = !p.adds && p.silent == MatrixProduct::none && a_.m.columns == b_.m.rows &&
+                dtype != DType::boolean;
+        const auto whole = [](std::size_t n) { return n <= std::size_t{1} << 30; };
+        for (const Factor* f : {&a_, &b_})
+            fits_ = fits_ && whole(f->m.rows) && whole(f->m.columns) && whole(f->m.ld);
+        blas_ = differentiable(dtype) && Products::get();
+        fits_ = fits_ && (blas_ || Kernels::of(gpu).has(gpu, "product", text));
+    }
+    /// Null where the host has to help, or to say what is wrong.
+    Ref<Block> run()
+    {
+        if (!fits_ || !join_batches()) return {};
+        Shape shape = batch_;
+        if (a_.shown) shape.push_back(static_cast<std::int64_t>(a_.m.rows));
+        if (b_.shown) shape.push_back(static_cast<std::int64_t>(b_.m.columns));
+        auto out = make_elsewhere(current_thread(), static_cast<std::uint8_t>(a_.x->device()), dtype_, shape,
+                                  element_count(shape));
+        if (out->count == 0) return out;
+        if (a_.m.columns == 0) {
+            const std::uint64_t zero = 0;
+            device_table(out->device()).fill(*out, &zero);
+            return out;
+        }
+        with_dtype(dtype_, [&]<class T>() {
+            if constexpr (!std::is_same_v<T, bool>) all<T>(*out);
+        });
+        return out;
+    }
+
+private:
+    struct Factor {
+        Ref<Block> x;
+        Shape shape;  ///< with its vectors made matrices
+        Matrices m;
+        bool shown = true;  ///< has the result this factor's rows or columns?
+        Strides next;       ///< of the batch's axes, in elements
+    };
+    static Factor factor(const MatrixProduct::Factor& f, const Ref<Block>* in)
+    {
+        Factor out;
+        out.x = f.vector ? contiguous(in[f.operand]) : in[f.operand];
+        out.shape = out.x->shape;
+        if (f.vector || out.shape.size() == 1) {
+            out.shown = false;
+            const std::int64_t n = out.shape.back();
+            out.shape.resize(out.shape.size() - 1);
+            out.shape.push_back(f.column ? n : 1);
+            out.shape.push_back(f.column ? 1 : n);
+        }
+        out.m = matrices_of(out.x, out.shape, f.transposed && out.shown);
+        return out;
+    }
+    /// The batch is that of both, broadcast.
+    bool join_batches()
+    {
+        const Shape a = leading(a_.shape), b = leading(b_.shape);
+        const std::size_t rank = std::max(a.size(), b.size());
+        for (std::size_t d = 0; d < rank; ++d) {
+            const auto extent = [&](const Shape& s) {
+                return d + s.size() < rank ? std::int64_t{1} : s[d + s.size() - rank];
+            };
+            const std::int64_t x = extent(a), y = extent(b);
+            if (x != y && x != 1 && y != 1) return false;
+            batch_.push_back(x == 1 ? y : x);
+        }
+        a_.next = broadcast_strides(a, a_.m.batch, batch_);
+        b_.next = broadcast_strides(b, b_.m.batch, batch_);
+        return true;
+    }
+    template <class T> void all(Block& out)
+    {
+        const T *pa = a_.m.x->template as<T>(), *pb = b_.m.x->template as<T>();
+        T* c = out.as<T>();
+        // the last axis in one call of cuBLAS, the others one after another
+        const std::size_t rank = batch_.size();
+        const std::int64_t inner = rank ? batch_[rank - 1] : 1;
+        Shape place = Shape::filled(rank);
+        for (std::int64_t left = static_cast<std::int64_t>(element_count(batch_)); left > 0; left -= inner) {
+            some(pa, pb, c, inner, rank ? a_.next[rank - 1] : 0, rank ? b_.next[rank - 1] : 0);
+            c += static_cast<std::int64_t>(a_.m.rows * b_.m.columns) * inner;
+            for (std::size_t d = rank ? rank - 1 : 0; d-- > 0;) {
+                pa += a_.next[d], pb += b_.next[d];
+                if (++place[d] < batch_[d]) break;
+                pa -= a_.next[d] * batch_[d], pb -= b_.next[d] * batch_[d];
+                place[d] = 0;
+            }
+        }
+    }
+    template <class T>
+    void some(const T* pa, const T* pb, T* c, std::int64_t count, std::int64_t next_a, std::int64_t next_b)
+    {
+        if constexpr (std::is_floating_point_v<T>)
+            if (blas_) return BlasHandle::of(gpu_).multiply(a_.m, pa, b_.m, pb, c, count, next_a, next_b);
+        struct Sizes {
+            long long at[7];
+        } s{};
+        const auto steps = [](const Matrices& m, long long* to) {
+            const auto ld = static_cast<long long>(m.ld);
+            to[0] = m.transposed ? 1 : ld, to[1] = m.transposed ? ld : 1;
+        };
+        s.at[0] = static_cast<long long>(a_.m.rows), s.at[1] = static_cast<long long>(b_.m.columns);
+        s.at[2] = static_cast<long long>(a_.m.columns);
+        steps(a_.m, s.at + 3), steps(b_.m, s.at + 5);
+        const std::string name = std::string("product_") + row_of(dtype_).lane;
+        Function* const f = Kernels::of(gpu_).find(gpu_, "product", name.c_str(), text);
+        const std::int64_t tiles = (s.at[0] + 15) / 16 * ((s.at[1] + 15) / 16);
+        for (std::int64_t i = 0; i < count; ++i, pa += next_a, pb += next_b, c += s.at[0] * s.at[1])
+            launch(gpu_, f, tiles * Kernels::block, static_cast<const void*>(pa),
+                   static_cast<const void*>(pb), static_cast<void*>(c), s);
+    }
+
+    static std::string text() { return std::string(product_text); }
+
+    Gpu& gpu_;
+    DType dtype_;
+    Factor a_, b_;
+    Shape batch_;
+    bool fits_ = false, blas_ = false;
+};
+
+}  // namespace wengert::detail::gpu

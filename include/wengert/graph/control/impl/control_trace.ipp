@@ -1,0 +1,252 @@
+// What control_trace.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../../../base/separate.hpp"
+#include "../control_trace.hpp"
+#include "../../loops/body_rules.hpp"
+
+namespace wengert::detail {
+
+WENGERT_INLINE Trace* current_trace()
+{
+    Recorder* r = recorder();
+    if (!r) [[likely]]
+        return nullptr;
+    const Tape& tape = Tape::current();
+    return tape.anomaly || tape.save_all ? nullptr : r->trace_of_loops();
+}
+
+WENGERT_INLINE int& body_depth()
+{
+    static thread_local int n = 0;
+    return n;
+}
+
+WENGERT_INLINE std::int64_t steps_of(const std::vector<AnyTensor>& xs, const Site& at)
+{
+    for (const AnyTensor& x : xs) {
+        const Shape &shape = x.value->shape, &first = xs.front().value->shape;
+        if (shape.size() == 0)
+            fail<ShapeError>("scan", "xs are sliced along axis 0, but one of them has shape ()", at);
+        if (shape[0] != first[0])
+            fail<ShapeError>("scan",
+                             "xs are sliced along axis 0, but their shapes " + to_string(first) + " and " +
+                                 to_string(shape) + " differ there",
+                             at);
+    }
+    return xs.front().value->shape[0];
+}
+
+WENGERT_INLINE void check_same_shapes(std::string_view primitive, const char* what,
+                                      const std::vector<AnyTensor>& before,
+                                      const std::vector<AnyTensor>& after, const Site& at)
+{
+    if (before.size() != after.size())
+        fail<ShapeError>(primitive,
+                         std::string(what) + ": " + std::to_string(after.size()) +
+                             " tensors where there were " + std::to_string(before.size()),
+                         at);
+    for (std::size_t i = 0; i < before.size(); ++i)
+        if (!(before[i].value->shape == after[i].value->shape))
+            fail<ShapeError>(primitive,
+                             std::string(what) + ": tensor " + std::to_string(i) + " has shape " +
+                                 to_string(after[i].value->shape) + " where it had " +
+                                 to_string(before[i].value->shape),
+                             at);
+}
+
+WENGERT_INLINE void check_condition(std::string_view primitive, const Block& b, const Site& at)
+{
+    if (b.shape.size() != 0)
+        fail<ShapeError>(primitive,
+                         "the condition must be one truth value, shape (), not shape " + to_string(b.shape),
+                         at);
+}
+
+/// Guards of a body become a truth value that the body returns: whether it would do the same again. Those that read captured
+/// values are the enclosing trace's.
+struct BodyGuards {
+    BodyGuards(Trace& body, std::size_t first_captured)
+    {
+        const std::vector<Guard> guards = body.graph().guards();
+        for (const Guard& g : guards) add(body, g, first_captured);
+    }
+    bool possible = true;  ///< all of them can be put like that
+    std::optional<Tensor<bool>> holds;
+    Site at{};
+    std::vector<std::tuple<Ref<Block>, Read, Site>> outside;
+
+private:
+    void add(Trace& body, const Guard& g, std::size_t first_captured)
+    {
+        const GraphNode& n = body.graph().node(g.value);
+        const Ref<Block> b = body.blocks()[g.value];
+        if (n.kind == Graph::Kind::input && n.index >= first_captured) {
+            outside.emplace_back(body.captured()[n.index - first_captured].value, g.what, g.at);
+            return;
+        }
+        possible = possible && b->count == 1 && !differentiable(b->dtype);
+        if (!possible) return;
+        with_dtype(b->dtype, [&]<class T>() {
+            const Tensor<T> now = reshape(Tensor<T>(AnyTensor{b, {}}), Shape{}, g.at);
+            const Tensor<bool> same = now == *g.expected->template as<T>();
+            holds = holds ? *holds && same : same;
+        });
+        if (!at.line) at = g.at;
+    }
+};
+
+inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examples, bool real,
+                                             bool may_guard, const BodyFunction& f, const Site& at)
+{
+    const NoGrad unrecorded;
+    const Speculation speculation(!real);
+    const Restore<int> deeper(body_depth(), body_depth() + 1);
+    Trace trace;
+    HeldBlocks held;
+    std::vector<AnyTensor> in;
+    for (const AnyTensor& t : examples) in.push_back(traced_input(trace, contiguous(t.value), at));
+    const std::optional<std::vector<AnyTensor>> out = f(in, trace, held);
+    if (!out) return {};
+    held.add(in);
+    held.add(*out);
+    if (trace.effect) ++held.count[trace.effect.get()];
+    // a rule that was made there and has captured a value, a variable: each step would leave another one
+    if (escaped(trace, std::move(held), in.size()) != no_value) return {};
+    const BodyGuards guards(trace, in.size());
+    if (!guards.possible || (guards.holds && !may_guard)) return {};
+    for (const AnyTensor& t : *out) trace.output(t, at);
+    TracedBody made{{}, trace.captured(), guards.holds.has_value(), has_effects(trace.graph()), guards.at};
+    if (guards.holds) trace.output(guards.holds->any(), at);
+    trace.stop();
+    for (const auto& [block, what, where] : guards.outside) recorder()->read(*block, what, where);
+    const Graph& g = trace.graph();
+    made.graph = compacted(rearranged(g, all_of(0, g.inputs().size()), all_of(0, g.outputs().size())));
+    return made;
+}
+
+WENGERT_INLINE std::optional<TracedBody> trace_body(Trace& outer, const std::vector<AnyTensor>& examples,
+                                                    bool real, bool may_guard, const BodyFunction& f,
+                                                    const Site& at)
+{
+    try {
+        return traced_body(examples, real, may_guard, f, at);
+    } catch (const MemoryError&) {
+        throw;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception&) {
+        if (real) throw;
+        outer.by_value();
+        return {};
+    }
+}
+
+WENGERT_INLINE std::optional<std::vector<AnyTensor>> record_loop(std::shared_ptr<LoopParameters> p,
+                                                                 std::vector<AnyTensor> in, const Site& guard,
+                                                                 const Site& at)
+{
+    Recorder& r = *recorder();
+    completed(p);
+    const Tape& tape = Tape::current();
+    bool swept = false;
+    for (const AnyTensor& t : in)
+        swept = swept || (t.node && (t.node->mask & tape.active & ~tape.forward_levels));
+    std::shared_ptr<const LoopParameters> made = p;
+    if (p->effects && r.effect) {
+        in.push_back({r.effect, {}});
+        p->ignored = 1;
+    }
+    if (swept && p->kind == Kind::scan && differentiable(p->dtype)) made = with_history(*p);
+    const AnyTensor packed = apply_loop(made, in, at);
+    if (p->effects) r.effect = packed.value;
+    std::vector<AnyTensor> out;
+    for (const auto& result : p->results) out.push_back(unpacked(packed, result, at));
+    if (p->guard == LoopParameters::npos) return out;
+    const AnyTensor& flag = out[p->guard];
+    if (!*readable(flag.value)->as<bool>()) return {};
+    note_read(*flag.value, Read::truth, guard);
+    return out;
+}
+
+WENGERT_INLINE std::vector<AnyTensor> example_slices(const std::vector<AnyTensor>& xs)
+{
+    std::vector<AnyTensor> out;
+    for (const AnyTensor& x : xs) {
+        const Block& b = *x.value;
+        const Shape shape(b.shape.data() + 1, b.shape.size() - 1);
+        if (b.count == 0)
+            out.push_back({zeros_beside(b, b.dtype, shape), {}});
+        else
+            out.push_back({Selection::at(b.shape, 0, 0).view(x.value), {}});
+    }
+    return out;
+}
+
+WENGERT_INLINE CapturedByBoth with_all_captured(const TracedBody& a, const TracedBody& b, std::size_t own)
+{
+    CapturedByBoth made;
+    std::vector<const GraphNode*> inputs;
+    std::vector<std::size_t> place[2];
+    for (std::size_t i = 0; i < own; ++i) inputs.push_back(&a.graph.node(a.graph.inputs()[i]));
+    const auto place_of = [&](const AnyTensor& t, const GraphNode& input) {
+        std::size_t k = 0;
+        while (k < made.captured.size() && !(made.captured[k].value.get() == t.value.get() &&
+                                             made.captured[k].node.get() == t.node.get()))
+            ++k;
+        if (k == made.captured.size()) {
+            made.captured.push_back(t);
+            inputs.push_back(&input);
+        }
+        return own + k;
+    };
+    for (const TracedBody* body : {&a, &b}) {
+        const Graph& g = body->graph;
+        const std::size_t before = g.inputs().size() - body->captured.size();
+        auto& to = place[body == &b];
+        to = all_of(0, before);
+        for (std::size_t i = 0; i < body->captured.size(); ++i)
+            to.push_back(place_of(body->captured[i], g.node(g.inputs()[before + i])));
+    }
+    made.graphs[0] = with_inputs(a.graph, inputs, place[0], all_of(0, a.graph.outputs().size()));
+    made.graphs[1] = with_inputs(b.graph, inputs, place[1], all_of(0, b.graph.outputs().size()));
+    return made;
+}
+
+/// Adds the flag as the last state: flag' = flag and this step's guards.
+inline Graph with_flag(const Graph& g, std::size_t states)
+{
+    GraphNode before;
+    before.dtype = DType::boolean;
+    std::vector<const GraphNode*> inputs;
+    std::vector<std::size_t> place;
+    for (std::size_t i = 0; i < g.inputs().size(); ++i) {
+        inputs.push_back(&g.node(g.inputs()[i]));
+        place.push_back(i + (i >= states));
+    }
+    inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(states), &before);
+    Graph h = with_inputs(g, inputs, place, all_of(0, g.outputs().size()));
+    std::vector<ValueId> outputs = h.outputs();
+    outputs.back() = h.operation(elementwise_primitive<LogicalAnd, xsimd::default_arch, bool, bool, bool>, {},
+                                 {h.inputs()[states], outputs.back()}, Shape());
+    std::rotate(outputs.begin() + static_cast<std::ptrdiff_t>(states), outputs.end() - 1, outputs.end());
+    h.set_outputs(std::move(outputs));
+    return h;
+}
+
+WENGERT_INLINE std::shared_ptr<LoopParameters> loop_of(LoopParameters::Kind kind, TracedBody& body,
+                                                       std::vector<AnyTensor>& in)
+{
+    auto p = std::make_shared<LoopParameters>();
+    p->kind = kind;
+    p->effects = body.effects;
+    if (body.flag) {
+        p->guard = in.size();
+        body.graph = with_flag(body.graph, in.size());
+        in.push_back(Tensor<bool>(true).any());
+    }
+    p->states = in.size();
+    return p;
+}
+
+}  // namespace wengert::detail

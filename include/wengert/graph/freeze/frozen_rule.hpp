@@ -1,0 +1,29 @@
+// A frozen function on the tape: one section, whose derivative is a graph as well.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "frozen_derivatives.hpp"
+
+namespace wengert::detail {
+
+/// A derivative would call it again: f is to run instead.
+bool loops_call_host(const FrozenEntry& e);
+
+std::vector<AnyTensor> section_inputs(const CallArguments& a);
+
+/// The levels at which a call is recorded. Refuses arguments that no section can be recorded from, before anything has been
+/// done; nothing for live tensors of that kind, the last inputs, as f may only mean to write over them.
+std::optional<std::uint64_t> recorded_levels(const CallArguments& a, std::size_t live, const Site& at);
+
+/// Runs the path used last together with what its derivative will read, where it has been swept so before and there is nothing to
+/// check. `values` are then the results and what the section keeps; null for the ordinary way.
+std::shared_ptr<const FrozenCut> run_before_pull(FrozenCore& core, const FrozenEntry& e, CallArguments& a,
+                                                 std::uint64_t levels, std::vector<Ref<Block>>& values);
+
+}  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/frozen_rule.ipp"
+#endif

@@ -1,0 +1,86 @@
+// What traced_call.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../../../base/separate.hpp"
+#include "../check.hpp"
+#include "../traced_call.hpp"
+
+namespace wengert::detail {
+
+/// A result of f on constants: what it depends on is something that f captures.
+inline bool depends_now(const AnyTensor& t) { return t.node && (t.node->mask & Tape::current().active); }
+
+WENGERT_INLINE TracedInputs::TracedInputs(Trace& trace, const std::vector<Ref<Block>>& inputs,
+                                          const std::vector<AnyTensor*>& live, const Site& at)
+    : live_(live)
+{
+    for (const Ref<Block>& b : inputs) all_.push_back(traced_input(trace, b, at));
+    for (const AnyTensor* t : live_) before_.push_back(*t);
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+        live_[i]->value = all_[first_live() + i].value;
+        if (depends_now(before_[i])) live_[i]->node = {};
+    }
+}
+
+WENGERT_INLINE TracedInputs::~TracedInputs()
+{
+    for (std::size_t i = 0; i < live_.size(); ++i)
+        if (!ended_ || !updated(i)) *live_[i] = before_[i];
+}
+
+WENGERT_INLINE void finish_trace(FrozenTrace& t, Trace& trace, const TracedInputs& in, TreeReader result,
+                                 HeldBlocks held, const Site& at)
+{
+    held.add(in.all());
+    for (const AnyTensor* l : in.live()) ++held.count[l->value.get()];
+    const auto add = [&](AnyTensor y) {
+        t.depends = t.depends || depends_now(y);
+        trace.output(y.value, at);
+        t.values.push_back(std::move(y.value));
+        ++held.count[t.values.back().get()];
+    };
+    t.numbers = std::move(result.plain.signature);
+    t.results = result.leaves.size();
+    for (AnyTensor& y : result.leaves) add(std::move(y));
+    for (std::size_t i = 0; i < in.live().size(); ++i) {
+        if (!in.updated(i)) continue;
+        const AnyTensor& now = *in.live()[i];
+        if (!now.value) refuse_empty("freeze", now, at);
+        t.live.push_back(i);
+        trace.graph().update(in.first_live() + i, trace.graph().outputs().size());
+        add(now);
+    }
+    for (const ValueId v : host_values(trace.graph())) add({trace.blocks()[v], {}});
+    trace.stop();
+    t.varies = trace.varies();
+    t.escaped = escaped(trace, std::move(held));
+    t.graph = std::move(trace.graph());
+}
+
+WENGERT_INLINE bool take_trace(FrozenCore& core, FrozenEntry& entry, std::shared_ptr<FrozenPath>& path,
+                               FrozenTrace t, bool recorded, std::vector<Ref<Block>>& values, const Site& at)
+{
+    const CallArguments& a = core.call.arguments;
+    if (path) {
+        compare_calls(*path, core.call.outputs, t, at);
+        values = std::move(t.values);
+        return true;
+    }
+    values = std::move(t.values);
+    path = core.add(entry, std::move(t), a.family, a.extent);
+    core.report_retraces(at);
+    return !recorded || (path && !loops_call_host(entry));
+}
+
+WENGERT_INLINE const FrozenPath* fitting_path(const FrozenEntry& e, const std::vector<Ref<Block>>& inputs)
+{
+    for (const auto& p : e.paths) {
+        std::vector<Ref<Block>> in = inputs, out;
+        if (p->optimized.guards().empty() || p->effects ||
+            p->executable->run(in, out) == p->optimized.guards().size())
+            return p.get();
+    }
+    return nullptr;
+}
+
+}  // namespace wengert::detail

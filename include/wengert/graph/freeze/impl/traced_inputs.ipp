@@ -1,0 +1,40 @@
+// What traced_inputs.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../../../base/separate.hpp"
+#include "../traced_inputs.hpp"
+
+namespace wengert::detail {
+
+WENGERT_INLINE AnyTensor traced_input(Trace& trace, const Ref<Block>& b, const Site& at)
+{
+    AnyTensor header{make_view(b, b->shape, nullptr, 0), {}};
+    trace.input(header.value, at);
+    return header;
+}
+
+/// References to a block that are not the trace's own, not a view's, and not in `held`.
+inline std::int64_t outside_references(const Block& b, const HeldBlocks& held)
+{
+    const auto at = held.count.find(&b);
+    return static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1 -
+           (at != held.count.end() ? at->second : 0);
+}
+
+WENGERT_INLINE ValueId escaped(Trace& trace, HeldBlocks held, std::size_t inputs)
+{
+    const auto counts = [&](const GraphNode& n) {
+        return n.kind == Graph::Kind::operation || (n.kind == Graph::Kind::input && n.index < inputs);
+    };
+    for (const auto& [origin, block] : trace.keys()) ++held.count[block.get()];
+    for (const auto& b : trace.blocks())
+        if (b && b->base) ++held.count[b->base];
+    for (const auto& b : trace.aliases()) ++held.count[b->base];
+    const Graph& g = trace.graph();
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (counts(g.node(v)) && trace.blocks()[v] && outside_references(*trace.blocks()[v], held) > 0)
+            return v;
+    return no_value;
+}
+
+}  // namespace wengert::detail

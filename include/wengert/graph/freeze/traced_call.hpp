@@ -1,0 +1,48 @@
+// A call of a frozen function while it is traced: what the trace ends with, and what becomes of it. All that does not depend on
+// the function's type: a program compiles freeze.hpp once for each function that it freezes.
+#pragma once
+
+#include "frozen_rule.hpp"
+#include "traced_inputs.hpp"
+
+namespace wengert::detail {
+
+/// The inputs of a call's trace. Live tensors stand for the last of them while f is traced, variables among them for constants: the
+/// section that is recorded brings their derivative. They keep what f assigned to them when the call has come to its end.
+class TracedInputs {
+public:
+    TracedInputs(Trace& trace, const std::vector<Ref<Block>>& inputs, const std::vector<AnyTensor*>& live,
+                 const Site& at);
+    TracedInputs(const TracedInputs&) = delete;
+    TracedInputs& operator=(const TracedInputs&) = delete;
+    ~TracedInputs();
+    const std::vector<AnyTensor>& all() const noexcept { return all_; }
+    const std::vector<AnyTensor*>& live() const noexcept { return live_; }
+    std::size_t first_live() const noexcept { return all_.size() - live_.size(); }
+    bool updated(std::size_t i) const { return live_[i]->value.get() != all_[first_live() + i].value.get(); }
+    void end() noexcept { ended_ = true; }
+
+private:
+    const std::vector<AnyTensor*>& live_;
+    std::vector<AnyTensor> all_, before_;
+    bool ended_ = false;
+};
+
+/// The outputs of a trace: the result's, what live tensors have been assigned, what the host has returned. Then t is complete but
+/// for what depends on the result's type. `held`: what the result and the arguments hold.
+void finish_trace(FrozenTrace& t, Trace& trace, const TracedInputs& in, TreeReader result, HeldBlocks held,
+                  const Site& at);
+
+/// Compares a trace with the path that has just been replayed; without one makes it a path. Returns whether live tensors keep what
+/// f assigned to them: not where the call is recorded, and the path does it again.
+bool take_trace(FrozenCore& core, FrozenEntry& entry, std::shared_ptr<FrozenPath>& path, FrozenTrace t,
+                bool recorded, std::vector<Ref<Block>>& values, const Site& at);
+
+/// The path whose guards these inputs pass, or null; inputs and live tensors stay as they are.
+const FrozenPath* fitting_path(const FrozenEntry& e, const std::vector<Ref<Block>>& inputs);
+
+}  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/traced_call.ipp"
+#endif

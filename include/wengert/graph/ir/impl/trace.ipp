@@ -1,0 +1,198 @@
+// What trace.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../../../base/separate.hpp"
+#include "../trace.hpp"
+
+namespace wengert {
+
+WENGERT_INLINE Trace::Trace() : Trace(recorder_table<Trace>) {}
+
+WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{child_of}
+{
+    const Tape& tape = Tape::current();
+    start_ = tape.mark().sequence;
+    // Last: what fails before leaves no recorder behind.
+    outer_ = std::exchange(tape.thread().recorder, this);
+    outer_keys_ = std::exchange(key_hook, this);
+    running_ = true;
+}
+
+WENGERT_INLINE Trace::~Trace() { stop(); }
+
+WENGERT_INLINE void Trace::stop() noexcept
+{
+    if (std::exchange(running_, false)) {
+        current_thread().recorder = outer_;
+        key_hook = outer_keys_;
+    }
+    effect = {};
+}
+
+WENGERT_INLINE ValueId Trace::input(const Ref<Block>& b, const Site& at)
+{
+    return remember(b, graph_.input(b->dtype, b->shape, at));
+}
+
+WENGERT_INLINE void Trace::operation(const Primitive& p, const void* op, const Block* const* in,
+                                     std::size_t n, Block& out, const Site& at)
+{
+    if (known_.contains(key_of(out))) return;  // handed through, or made of operations that have been seen
+    ValueList inputs;
+    inputs.resize(n);
+    for (std::size_t i = 0; i < n; ++i) inputs[i] = value_of(*in[i], at);
+    remember(Ref<Block>(&out),
+             graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at, segment));
+}
+
+WENGERT_INLINE const Block& Trace::variable(const AnyTensor& t)
+{
+    if (!outer_) return *t.value;
+    if (!outer_->holds()) return outer_->variable(t);
+    if (t.node->sequence >= start_) return *t.value;
+    if (const auto at = variables_.find(t.node.get()); at != variables_.end()) return *blocks_[at->second];
+    const Strides strides = t.value->strides();
+    const Ref<Block> own = make_view(t.value, t.value->shape, &strides, 0);
+    captured_.push_back(t);
+    variables_[t.node.get()] = input(own, {});
+    return *own;
+}
+
+WENGERT_INLINE void Trace::alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
+{
+    know(*as, value_of(of.node ? variable(of) : *of.value, at));
+    aliases_.push_back(as);
+}
+
+WENGERT_INLINE void Trace::read(const Block& x, Read what, const Site& at)
+{
+    const ValueId v = value_of(x, at);
+    if (graph_.node(v).kind == Graph::Kind::constant) return;
+    for (const Guard& g : graph_.guards())
+        if (g.value == v) return;
+    graph_.guard(
+        {v, copy_of(*on_host(Ref<Block>(const_cast<Block*>(&x)))), what, at.line ? at : graph_.node(v).at});
+}
+
+WENGERT_INLINE Ref<Block> Trace::key(std::uint64_t origin)
+{
+    const auto at = keys_.find(origin);
+    if (at != keys_.end()) return at->second;
+    return outer_ ? outer_->key(origin) : Ref<Block>();
+}
+
+WENGERT_INLINE std::uint64_t Trace::child(const Key& parent, std::uint64_t i, std::uint32_t domain,
+                                          const Key& made)
+{
+    const Ref<Block> from = key(parent.origin);
+    if (!from) return 0;
+    const std::uint64_t origin = new_origin();
+    keys_[origin] = detail::draw_key(*this, from, i, domain, made);
+    return origin;
+}
+
+WENGERT_INLINE std::uint64_t Trace::new_origin()
+{
+    static std::atomic<std::uint64_t> last{0};  // a key may be handed to another thread
+    return ++last;
+}
+
+WENGERT_INLINE void Trace::by_value()
+{
+    varies_ = true;
+    if (outer_) outer_->by_value();
+}
+
+WENGERT_INLINE void Trace::refuse(std::string_view what, const Site& at)
+{
+    fail<TapeError>("freeze", std::string(what), at);
+}
+
+WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
+{
+    if (const ValueId known = known_.find(key_of(b)); known != no_value) return known;
+    const Ref<Block> block(const_cast<Block*>(&b));
+    // What is a constant around a body is one in it, whether it was met there before or not.
+    const Trace* const around = outer_ ? outer_->trace_of_loops() : nullptr;
+    const ValueId there = around ? around->known_.find(key_of(b)) : no_value;
+    const bool constant_there = there != no_value && around->graph_.node(there).kind == Graph::Kind::constant;
+    if (outer_ && outer_->knows(b) && !constant_there) {
+        captured_.push_back({block, {}});
+        return input(block, at);
+    }
+    constant(b, at);
+    if (b.access.writers) return graph_.constant(copy_of(*on_host(block)), at);  // its elements may change
+    return remember(block, graph_.constant(readable(block), at));
+}
+
+WENGERT_INLINE void Trace::output(const AnyTensor& t, const Site& at)
+{
+    graph_.output(value_of(t.node ? variable(t) : *t.value, at));
+}
+
+WENGERT_INLINE std::uint64_t Trace::child_of(KeyHook& hook, const Key& parent, std::uint64_t i,
+                                             std::uint32_t domain, const Key& made)
+{
+    return static_cast<Trace&>(hook).child(parent, i, domain, made);
+}
+
+WENGERT_INLINE void Trace::know(const Block& b, ValueId v)
+{
+    ValueId& known = known_[key_of(b)];
+    if (known == no_value) known = v;
+}
+
+WENGERT_INLINE ValueId Trace::remember(const Ref<Block>& b, ValueId v)
+{
+    know(*b, v);
+    blocks_.resize(graph_.size());
+    blocks_[v] = b;
+    return v;
+}
+namespace detail {
+
+/// The trace of such an operation's inside. It may be given up, which is no error.
+class InsideTrace : public Trace {
+public:
+    struct GivenUp {};
+    InsideTrace() : Trace(recorder_table<InsideTrace>) {}
+    [[noreturn]] void refuse(std::string_view, const Site&) { throw GivenUp(); }
+
+    /// It depends on nothing but its inputs and numbers, and does nothing but compute.
+    bool whole()
+    {
+        const auto plain = [](const GraphNode& n) {
+            if (n.kind == Graph::Kind::constant) return n.shape.empty();
+            return n.kind == Graph::Kind::input ||
+                   (n.kind == Graph::Kind::operation && !n.primitive->effects);
+        };
+        const std::vector<GraphNode>& nodes = graph().nodes();
+        return captured().empty() && graph().guards().empty() &&
+               std::all_of(nodes.begin(), nodes.end(), plain);
+    }
+};
+
+}  // namespace detail
+
+WENGERT_INLINE std::shared_ptr<const Inside> Trace::inside(const std::vector<Ref<Block>>& in,
+                                                           const InsideFunction& f, Ref<Block>& out,
+                                                           const Site& at)
+{
+    detail::InsideTrace trace;
+    std::vector<Ref<Block>> headers;
+    for (const Ref<Block>& b : in) {
+        headers.push_back(make_view(b, b->shape, b->strided ? &b->view_strides : nullptr, 0));
+        trace.input(headers.back(), at);
+    }
+    try {
+        out = f(headers);
+    } catch (const detail::InsideTrace::GivenUp&) {
+        return nullptr;
+    }
+    trace.output(out, at);
+    if (!trace.whole()) return nullptr;
+    trace.stop();
+    return std::make_shared<InsideGraph>(std::move(trace.graph()));
+}
+
+}  // namespace wengert

@@ -1,0 +1,36 @@
+// What eager programs need and no type of theirs decides, the tape, the sweep, sections: one source of wengert::compiled.
+#pragma once
+
+#include "../array/impl/elsewhere.ipp"
+#include "../array/impl/layout.ipp"
+#include "../base/impl/report.ipp"
+#include "../base/impl/shape.ipp"
+#include "../ops/elementwise/impl/elementwise.ipp"
+#include "../io/impl/print.ipp"
+#include "../ops/impl/slices.ipp"
+#include "../ops/describe/impl/structural_rules.ipp"
+#include "../ops/impl/update.ipp"
+#include "../tape/impl/apply.ipp"
+#include "../tape/impl/backward.ipp"
+#include "../tape/impl/elsewhere.ipp"
+#include "../tape/impl/report.ipp"
+#include "../tape/impl/run_log.ipp"
+#include "../tape/impl/section.ipp"
+#include "../tape/impl/tape_impl.ipp"
+#include "../tape/impl/walk_elementwise.ipp"
+#include "../tape/impl/walk.ipp"
+#include "../transforms/impl/loop_sections.ipp"
+#include "../transforms/impl/saved_tensor_hooks.ipp"
+#include "../transforms/impl/section.ipp"
+#include "../transforms/impl/snapshot_file.ipp"
+
+#ifdef WENGERT_COMPILED
+namespace wengert::detail {
+
+template AnyTensor add_any<float>(const AnyTensor&, const AnyTensor&);
+template AnyTensor add_any<double>(const AnyTensor&, const AnyTensor&);
+template AnyTensor sum_to_any<float>(const AnyTensor&, const Shape&);
+template AnyTensor sum_to_any<double>(const AnyTensor&, const Shape&);
+
+}  // namespace wengert::detail
+#endif

@@ -1,0 +1,43 @@
+// What ops/elementwise/library.hpp declares: the primitives whose code wengert::compiled holds.
+#pragma once
+
+#include "../ops/every_primitive.hpp"
+#include "../ops/index/impl/run.ipp"
+
+#ifdef WENGERT_COMPILED
+namespace wengert::detail {
+
+// Not inlined: programs call them.
+template <class P, class A, class Out, class... In>
+[[gnu::noinline]] const Primitive& library_elementwise() noexcept
+{
+    return elementwise_primitive<P, A, Out, In...>;
+}
+template <class Op, class A, class Out, class... In>
+[[gnu::noinline]] const Primitive& library_structural() noexcept
+{
+    return structural_primitive<Op, A, Out, In...>;
+}
+
+/// Makes those that are the library's: their addresses are written down, or the compiler would leave out what it sees nobody call. One for
+/// each instruction set, as its descriptors are.
+template <class A> struct LibraryCode {
+    const Primitive& (*volatile made)() noexcept;
+
+    template <class P, class Out, class... In> void add_elementwise()
+    {
+        if constexpr (is_library_elementwise<P>(List<Out>(), List<In...>()))
+            made = library_elementwise<P, A, Out, In...>;
+    }
+    template <class Op, class Out, class... In> void add_structural()
+    {
+        if constexpr (is_library_structural<Op>(List<Out>(), List<In...>()))
+            made = library_structural<Op, A, Out, In...>;
+    }
+    template <class Op, class T> void add_variadic() {}
+    template <class To, class From> void add_cast() {}
+};
+template void each_primitive(LibraryCode<xsimd::default_arch>&);
+
+}  // namespace wengert::detail
+#endif

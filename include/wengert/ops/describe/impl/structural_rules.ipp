@@ -1,0 +1,91 @@
+// The cotangents of structural operations, for all types of elements at once.
+#pragma once
+
+#include "../structural_rules.hpp"
+
+namespace wengert::detail {
+
+/// The cotangent of a result and the values that the rule of its operation may read.
+struct SavedValues {
+    const Node& n;
+    const AnyTensor& g;
+    const AnyTensor* x;
+    const AnyTensor& y;
+    AnyTensor pull(const StructuralPull& by) const { return by.pull(n, g, x, y); }
+};
+
+/// The cotangent of input i under a recorder: what the sweep would do in place is an operation of its own. False where it is not
+/// done like that.
+inline bool recorded_accumulation(const Node& n, std::size_t i, const StructuralPull& pull,
+                                  const AnyTensor& g, Cotangents& out)
+{
+    const Primitive* add = n.primitive->pull[i].add;
+    const AnyTensor& so_far = n.inputs[i]->cotangent;
+    if (!add || (!pull.part && !so_far.value) || so_far.node || out.walk().records(n, g)) return false;
+    const Node& to = *n.inputs[i];
+    std::vector<AnyTensor> in{
+        so_far.value ? so_far : AnyTensor{zeros_beside(*g.value, to.dtype, to.shape), {}}, g};
+    for (std::size_t s = 0; s <= n.input_count; ++s)
+        if (pull.reads >> s & 1) in.push_back({Ref<Block>(n.saved()[s]), {}});
+    out.replace(i, apply_any(*add, n.op, in.data(), in.size(), n.at));
+    return true;
+}
+
+inline void recorded_pull(const SavedValues& v, std::size_t i, const StructuralPull& pull, Cotangents& out)
+{
+    if (recorded_accumulation(v.n, i, pull, v.g, out)) return;
+    const AnyTensor r = v.pull(pull);
+    out.add(i, pull.silenced && !out.walk().tape().allow_nan ? pull.silenced(r, v.g) : r);
+}
+
+/// Adds to the cotangent that is there, if the rule can.
+inline bool added_in_place(const SavedValues& v, std::size_t i, const StructuralPull& pull, Cotangents& out)
+{
+    // a whole contribution is only added where there is something to add to
+    if (!pull.add || (!pull.part && !v.n.inputs[i]->cotangent.value)) return false;
+    if (out.walk().tape().anomaly || v.g.value->access.device || out.walk().records(v.n, v.g)) return false;
+    Block* const into = out.writable(i);
+    return into && pull.add(v.n, v.g, v.x, v.y, *into);
+}
+
+inline void structural_vjp_input(const SavedValues& v, std::size_t i, const StructuralPull& pull,
+                                 Cotangents& out)
+{
+    if (!pull.pull || !out.wanted(i)) return;
+    if (recorder()) [[unlikely]]
+        return recorded_pull(v, i, pull, out);
+    const bool silent = pull.silenced && !out.walk().tape().allow_nan && all_zero(*v.g.value);
+    if (!silent && added_in_place(v, i, pull, out)) return;
+    const AnyTensor r = v.pull(pull);
+    const bool guarded = silent && (out.walk().records(v.n, v.g) || !all_finite(*r.value));
+    out.add(i, guarded ? pull.silenced(r, v.g) : r);
+}
+
+/// A rule met an empty tensor: says which of its values it was.
+[[noreturn]] inline void refuse_unsaved(const Node& n, const EmptyTensor& e)
+{
+    std::string which;
+    for (std::size_t i = 0; i <= n.input_count; ++i) {
+        const bool result = i == n.input_count;
+        if (n.saved()[i] || e.source != (result ? &n : n.inputs[i])) continue;
+        which += (which.empty() ? "" : " or ") +
+                 (result ? std::string("its result") : "input " + std::to_string(i));
+    }
+    if (which.empty()) throw;
+    fail<TapeError>(n.primitive->name, "the rule reads " + which + ", which it does not list in saves", n.at);
+}
+
+WENGERT_INLINE void structural_vjp_by(const Node& n, const AnyTensor& g, const StructuralPull* pulls,
+                                      Cotangents& out)
+{
+    try {
+        AnyTensor x[Primitive::max_elementwise];
+        for (std::size_t i = 0; i < n.input_count; ++i) x[i] = saved_input(n, i);
+        const AnyTensor y = saved_output(n);
+        for (std::size_t i = 0; i < n.input_count; ++i) structural_vjp_input({n, g, x, y}, i, pulls[i], out);
+    } catch (const EmptyTensor& e) {
+        refuse_unsaved(n, e);
+    }
+}
+
+}  // namespace wengert::detail

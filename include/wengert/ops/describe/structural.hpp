@@ -1,0 +1,186 @@
+// From a struct to a primitive for operations that are not elementwise: reductions, views, products, indexing.
+//
+//     struct Sum {
+//         static constexpr std::string_view name = "sum";
+//         static constexpr bool linear = true;          // the tangent is the same operation on the input's tangent
+//         Axes axes; bool keepdims; Shape from;         // parameters; what pull needs of the input's shape
+//         template <class T> Ref<Block> value(const Ref<Block>& x, const Site& at) const;
+//         template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const;
+//     };
+//
+// `saves` (bit i for input i, bit n for the output) names the values that pull and push read; the others are empty
+// there. `linear` and `bilinear` operations need no `push`; others give ẏ = push(ẋ…, x…, y), absent tangents are zeros.
+// A rule that only touches a part of its input may add `accumulate(wrt<0>, Block& x̄, const Block& g)`, used in place
+// of pull when nothing is recorded. A rule that can add as cheaply as it can write (gemm) may add
+// `bool accumulate(wrt<i>, Block& x̄, g, x…, y)`, used where a cotangent is there already; false means it cannot.
+// What is made of operations that have descriptions may say so, `Tensor<T> composed(x…) const`: graphs run those then.
+#pragma once
+
+#include "accumulation.hpp"
+#include "folds.hpp"
+#include "forms.hpp"
+#include "overrides.hpp"
+#include "structural_rules.hpp"
+#ifndef WENGERT_COMPILED
+#include "../index/impl/run.ipp"
+#endif
+
+namespace wengert {
+
+template <class Op, class Out, class... In, class D>
+Tensor<Out, D> apply(const Op& op, const Site& at, const Tensor<In, D>&... x);
+
+namespace detail {
+
+template <class Op, class Out, class... In>
+Ref<Block> structural_compute(const void* op, const Ref<Block>* x, [[maybe_unused]] std::size_t n,
+                              const Site& at)
+{
+    if constexpr (Described<Op> && !Overridden<Op, Out, In...>)
+        return compute_index(Op::name, describe_op<Op>, dtype_of<Out>(), op, x, n, at);
+    else
+        return [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return own_value<Op, Out, In...>(*static_cast<const Op*>(op), at, x[k]...);
+        }(std::index_sequence_for<In...>());
+}
+
+/// Without derivatives.
+template <class Op, class Out, class... In> constexpr Primitive make_structural_call()
+{
+    Primitive p;
+    p.name = Op::name;
+    p.ours = is_ours<Op>();
+    p.arity = sizeof...(In);
+    p.dtype = dtype_of<Out>();
+    static_assert(sizeof...(In) <= Primitive::max_elementwise);
+    for (std::size_t i = 0; i < sizeof...(In); ++i)  // a cotangent of a product reads the other factors only
+        p.pull[i].uses =
+            static_cast<std::uint8_t>(saves_for<Op, Out, In...>() & ~(bilinear<Op>() ? 1U << i : 0U));
+    p.clone = clone_pooled<Op>;
+    p.destroy = destroy_pooled<Op>;
+    if constexpr (requires(const Op& op) { op.parameters(); })
+        p.parameters = [](const void* op) { return static_cast<const Op*>(op)->parameters(); };
+    p.compute = structural_compute<Op, Out, In...>;
+    if constexpr (described_on<Op, Out, In...>()) p.index = describe_op<Op>;
+    constexpr bool overridden = Described<Op> && Overridden<Op, Out, In...>;
+    static_assert(is_in_order<Op>(overridden || HasFoldKernel<Op>),
+                  "wengert: a kernel beside a description is in ops/describe/overrides.hpp");
+    p.overridden = overridden;
+    if constexpr (Folded<Op>) {
+        p.fold = &fold_form<Op, Out, In...>;
+        p.infallible = true;
+    }
+    p.fields = visit_fields<Op>;
+    set_forms<Op>(p);
+    p.calls = requires(const Op& op) { op.inside; } || requires { Op::any_device; };
+    p.launches = requires { Op::launches; };
+    if constexpr (requires(const Op& op) { op.inside; })
+        p.inside = [](const void* op) { return static_cast<const Op*>(op)->inside.get(); };
+    if constexpr (requires(const Op& op, Block& b, const Ref<Block>* rest) {
+                      op.template update_any<Out>(b, rest);
+                  })
+        p.update = [](const void* op, Block& b, const Ref<Block>* rest, std::size_t, const Site&) {
+            static_cast<const Op*>(op)->template update_any<Out>(b, rest);
+        };
+    return p;
+}
+
+template <class Op, class Out, class... In>
+AnyTensor composed_of(const void* op, [[maybe_unused]] const AnyTensor* x)
+{
+    return [&]<std::size_t... k>(std::index_sequence<k...>) {
+        return static_cast<const Op*>(op)->composed(Tensor<In>(x[k])...).any();
+    }(std::index_sequence_for<In...>());
+}
+
+template <class Op, class Out, class... In> constexpr Primitive make_structural()
+{
+    Primitive p = make_structural_call<Op, Out, In...>();
+    if constexpr (requires(const Op& op, const Tensor<In>&... x) { op.composed(x...); })
+        p.composed = composed_of<Op, Out, In...>;
+    if constexpr (is_differentiable<Out> && !requires { Op::flat; }) {
+        p.differentiable = true;
+        p.vjp = structural_vjp<Op, Out, In...>;
+        p.jvp = structural_jvp<Op, Out, In...>;
+        p.add = add_any<Out>;
+        p.sum_to = sum_to_any<Out>;
+        [&]<std::size_t... k>(std::index_sequence<k...>) {
+            const auto one = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+                if constexpr (accumulates<Op, i, Out, In...>)
+                    p.pull[i].add = &accumulation_primitive<Op, i, Out, In...>;
+            };
+            (one(std::integral_constant<std::size_t, k>{}), ...);
+        }(std::index_sequence_for<In...>());
+    }
+    return p;
+}
+
+}  // namespace detail
+
+template <class Op, class A, class Out, class... In>
+inline constexpr Primitive structural_primitive = detail::make_structural<Op, Out, In...>();
+
+namespace detail {
+
+/// The same for graphs that only run: a program that does not differentiate it has no rules of it.
+template <class Op, class Out, class... In>
+inline constexpr Primitive structural_call = make_structural_call<Op, Out, In...>();
+
+/// The same, from wengert::compiled where that has it.
+template <class Op, class Out, class... In> const Primitive& structural_of() noexcept
+{
+    using A = xsimd::default_arch;
+#ifdef WENGERT_COMPILED
+    if constexpr (is_library_structural<Op>(List<Out>(), List<In...>()))
+        return library_structural<Op, A, Out, In...>();
+    else
+#endif
+        return structural_primitive<Op, A, Out, In...>;
+}
+
+/// Its value by the table of its operands' device.
+template <class Op, class Out, class... In, class D>
+[[gnu::cold, gnu::noinline]] Ref<Block> value_elsewhere(const Op& op, const Site& at,
+                                                        const Tensor<In, D>&... x)
+{
+    const Ref<Block> in[] = {x.any_unchecked().value...};
+    return structural_elsewhere(structural_of<Op, Out, In...>(), &op, in, sizeof...(In), at);
+}
+
+/// Its value: that library's code where it has the operation.
+template <class Op, class Out, class... In, class D>
+Ref<Block> value_of(const Op& op, const Site& at, const Tensor<In, D>&... x)
+{
+    if ((0U | ... | x.any_unchecked().value->access.device)) [[unlikely]]
+        return value_elsewhere<Op, Out>(op, at, x...);
+    if constexpr (Described<Op> && !Overridden<Op, Out, In...>) {
+        const Ref<Block> in[] = {x.any_unchecked().value...};
+        return compute_index(Op::name, describe_op<Op>, dtype_of<Out>(), &op, in, sizeof...(In), at);
+    } else
+#ifdef WENGERT_COMPILED
+        if constexpr (is_library_structural<Op>(List<Out>(), List<In...>())) {
+        const Ref<Block> in[] = {x.any_unchecked().value...};
+        return structural_of<Op, Out, In...>().compute(&op, in, sizeof...(In), at);
+    } else
+#endif
+        return own_value<Op, Out, In...>(op, at, x.any_unchecked().value...);
+}
+
+}  // namespace detail
+
+/// Computes a structural operation and records it.
+template <class Op, class Out, class... In, class D>
+Tensor<Out, D> apply(const Op& op, const Site& at, const Tensor<In, D>&... x)
+{
+    const AnyTensor* const in[] = {&x.any(Op::name, at)...};
+    Ref<Block> y;
+    try {
+        y = detail::value_of<Op, Out>(op, at, x...);
+    } catch (const MemoryError& e) {
+        detail::refuse_memory(Op::name, e, at);
+    }
+    return Tensor<Out, D>(
+        record(detail::structural_of<Op, Out, In...>(), in, sizeof...(In), std::move(y), &op, at));
+}
+
+}  // namespace wengert

@@ -1,0 +1,407 @@
+// From a rule to a primitive: everything that follows from an elementwise struct's `value` and `pull`.
+//
+//     struct Tanh {
+//         static constexpr std::string_view name = "tanh";
+//         template <class V> static V value(const V& x) { using std::tanh; return tanh(x); }
+//         template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V& y) { return g * (lit(1) - y * y); }
+//     };
+//
+// `pull(wrt<i>, g, x…, y)` is the cotangent of input i. Evaluated on SIMD lanes it is the backward kernel, on `Uses` (at
+// compile time) it tells what the tape saves, on Tensor it records itself, and on a tangent it is forward mode:
+// real elementwise Jacobians are diagonal, so ẏ = Σ pullᵢ(ẋᵢ).
+#pragma once
+
+#include <array>
+
+#include "../../base/separate.hpp"
+#include "../../base/term.hpp"
+#include "../../base/uses.hpp"
+#include "../../kernels/cpu/elementwise.hpp"
+#include "../../tape/tensor_impl.hpp"
+#include "../../tape/walk.hpp"
+#include "library.hpp"
+
+namespace wengert {
+
+/// Names an input in a rule.
+template <std::size_t i> struct wrt {};
+
+template <class T, class D> Tensor<T, D> sum_to(const Tensor<T, D>& x, const Shape& shape);
+template <class T, class D>
+Tensor<T, D> broadcast_to(const Tensor<T, D>& x, const Shape& shape,
+                          Site at = {__builtin_FILE(), __builtin_LINE()});
+
+/// A zero of g's kind: the derivative of what is flat almost everywhere. For tensors it has rank 0 and broadcasts.
+template <class V> constexpr V zero_like([[maybe_unused]] const V& g)
+{
+    if constexpr (requires { g.any(); })
+        return V(AnyTensor{zeros_beside(*g.any().value, V::dtype(), Shape()), {}});
+    else if constexpr (std::is_arithmetic_v<V>)
+        return V(0);
+    else
+        return V(lit(0));
+}
+
+namespace detail {
+
+/// A rule says which of its n inputs pull reads; one that cannot be evaluated at compile time names them in `saves`.
+template <class P, std::size_t i, std::size_t n> constexpr Uses uses_of()
+{
+    if constexpr (requires { P::saves; }) {
+        return Uses(P::saves);
+    } else {
+        return []<std::size_t... k>(std::index_sequence<k...>) {
+            return P::pull(wrt<i>{}, Uses(1U << (n + 1), true), Uses(1U << k)..., Uses(1U << n));
+        }(std::make_index_sequence<n>());
+    }
+}
+
+/// Inputs of another type than the result's (conditions), and those that a rule leaves out, have no derivative.
+template <class P, std::size_t i, class Out, class... In>
+concept has_pull = std::is_same_v<std::tuple_element_t<i, std::tuple<In...>>, Out> &&
+                   requires(Uses u) { P::pull(wrt<i>{}, u, (static_cast<void>(sizeof(In)), u)..., u); };
+
+/// pull for input i over a tile, k… being 0 … n: the inputs and the output. Only what the rule uses is read. With the
+/// zero-cotangent rule: where g is 0 and the derivative not finite, the result is 0. A loop of its own, without lambdas:
+/// a debugger shows one frame between the walk and the rule, and its name is short.
+template <class P, std::size_t i, std::size_t... k> struct PullOf {
+    static constexpr unsigned bits = uses_of<P, i, sizeof...(k) - 1>().bits & ((1U << sizeof...(k)) - 1);
+
+    template <class A, class T> static void lanes(std::size_t n, const void* const* in, void* to)
+    {
+        using V = Lane<T, A>;
+        T* out = static_cast<T*>(to);
+        std::size_t j = 0;
+        for (; j + V::width <= n; j += V::width) {
+            const V g = V::load(static_cast<const T*>(in[0]) + j);
+            guarded(g, P::pull(wrt<i>{}, g, lane<k>(g, in, j)...)).store(out + j);
+        }
+        if (j == n) return;
+        const V g = V::load_part(static_cast<const T*>(in[0]) + j, n - j);
+        guarded(g, P::pull(wrt<i>{}, g, part<k>(g, in, j, n - j)...)).store_part(out + j, n - j);
+    }
+    template <class A, class T, class... Value>
+    static void scalars(std::size_t n, const void* const* in, void* to)
+    {
+        for (std::size_t j = 0; j < n; ++j) {
+            const T g = static_cast<const T*>(in[0])[j];
+            static_cast<T*>(to)[j] =
+                guarded(g, static_cast<T>(P::pull(wrt<i>{}, g, scalar<k, Value>(in, j)...)));
+        }
+    }
+
+private:
+    /// Where the kernel finds value s: after g, in order.
+    static constexpr std::size_t slot(std::size_t s)
+    {
+        return 1 + static_cast<std::size_t>(std::popcount(bits & ((1U << s) - 1)));
+    }
+
+    template <std::size_t s, class V> static V lane(const V& g, const void* const* in, std::size_t j)
+    {
+        if constexpr (bits >> s & 1)
+            return V::load(static_cast<const typename V::value_type*>(in[slot(s)]) + j);
+        else
+            return g;  // never read
+    }
+    template <std::size_t s, class V>
+    static V part(const V& g, const void* const* in, std::size_t j, std::size_t m)
+    {
+        if constexpr (bits >> s & 1)
+            return V::load_part(static_cast<const typename V::value_type*>(in[slot(s)]) + j, m);
+        else
+            return g;
+    }
+    template <std::size_t s, class Value> static Value scalar(const void* const* in, std::size_t j)
+    {
+        if constexpr (bits >> s & 1)
+            return static_cast<const Value*>(in[slot(s)])[j];
+        else
+            return Value{};
+    }
+    template <class G> static G guarded(const G& g, const G& r)
+    {
+        if constexpr (bits == 0)
+            return r;
+        else {
+            const G probe(static_cast<scalar_t<G>>(kernels::zero_cotangent));
+            return unless_silent(g, probe, r);
+        }
+    }
+    template <class G> struct scalar_of {
+        using type = G;
+    };
+    template <class G>
+        requires requires { typename G::value_type; }
+    struct scalar_of<G> {
+        using type = typename G::value_type;
+    };
+    template <class G> using scalar_t = typename scalar_of<G>::type;
+};
+
+/// "tanh.pull0", made at compile time.
+template <class P, std::size_t i> struct PullName {
+    static constexpr std::string_view suffix = ".pull";
+    static constexpr auto text = [] {
+        std::array<char, P::name.size() + suffix.size() + 1> t{};
+        std::size_t n = 0;
+        for (char c : P::name) t[n++] = c;
+        for (char c : suffix) t[n++] = c;
+        t[n] = static_cast<char>('0' + i);
+        return t;
+    }();
+};
+
+/// The rule as a program. One that does more than numbers can (a branch on a value, a call of a library) says
+/// `static constexpr bool opaque = true` and is called through its kernel by every executor.
+template <class P, std::size_t... k> Term describe_value(const Term* in) { return Term(P::value(in[k]...)); }
+
+/// That of pull i, from (g, the values that it reads), with the zero-cotangent rule as PullOf::guarded has it.
+template <class P, std::size_t i, std::size_t... k> Term describe_pull(const Term* in)
+{
+    constexpr unsigned bits = PullOf<P, i, k...>::bits;
+    const Term g = in[0];
+    const auto value = [&](std::size_t s) {
+        const auto below = static_cast<unsigned>(std::popcount(bits & ((1U << s) - 1)));
+        return bits >> s & 1 ? in[1 + below] : g;
+    };
+    const Term r = P::pull(wrt<i>{}, g, value(k)...);
+    if constexpr (bits == 0)
+        return r;
+    else
+        return where(g == Term::zero_cotangent() && !is_finite(r), Term(0), r);
+}
+
+template <class P> constexpr bool opaque()
+{
+    if constexpr (requires { P::opaque; })
+        return P::opaque;
+    else
+        return false;
+}
+
+template <class P, std::size_t i, class A, class Out, class... In> constexpr Primitive make_pull_primitive();
+
+/// Lanes hold one type. A value that is not read has no say.
+template <class Out, class... Value> constexpr bool reads_only(unsigned bits)
+{
+    std::size_t s = 0;
+    return (((bits >> s++ & 1) == 0 || std::is_same_v<Out, Value>)&&...);
+}
+
+template <class P, std::size_t i, class A, class Out, class... In>
+inline constexpr Primitive pull_primitive = make_pull_primitive<P, i, A, Out, In...>();
+
+template <class P, std::size_t i, class A, class Out, class... In, std::size_t... k>
+constexpr Pull make_pull(std::index_sequence<k...>)
+{
+    using F = PullOf<P, i, k...>;
+    Pull pull;
+    pull.uses = static_cast<std::uint8_t>(F::bits);
+    pull.passes = uses_of<P, i, sizeof...(In)>().is_input;
+    if constexpr (reads_only<Out, In..., Out>(F::bits))
+        pull.kernel = F::template lanes<A, Out>;
+    else
+        pull.kernel = F::template scalars<A, Out, In..., Out>;
+    constexpr std::uint8_t sizes[] = {sizeof(In)..., sizeof(Out)};
+    pull.sizes[0] = sizeof(Out);
+    for (std::uint8_t s = 0; s <= sizeof...(In); ++s)
+        if (F::bits >> s & 1) {
+            pull.slots[pull.count++] = s;
+            pull.sizes[pull.count] = sizes[s];
+        }
+    if (!pull.passes) pull.primitive = &pull_primitive<P, i, A, Out, In...>;
+    return pull;
+}
+
+template <class P, class A, class Out, class... In> constexpr Primitive make_elementwise();
+
+template <class T> Tensor<T> typed(const AnyTensor& any) { return Tensor<T>(any); }
+
+inline AnyTensor saved_input(const Node& n, std::size_t i)
+{
+    return {Ref<Block>(n.saved()[i]), Ref<Node>(n.input_count > i ? n.inputs[i] : nullptr)};
+}
+/// The output as its own derivative sees it.
+inline AnyTensor saved_output(const Node& n)
+{
+    return {Ref<Block>(n.saved()[n.input_count]), Ref<Node>(const_cast<Node*>(&n))};
+}
+
+template <class T, class D> Tensor<T, D> zero_where_undefined(const Tensor<T, D>& g, const Tensor<T, D>& r);
+/// g, or ġ where g is 0: it is 0 where neither has anything to say. No tangent is none, and zeros.
+template <class T, class D> Tensor<T, D> first_nonzero(const Tensor<T, D>& g, const AnyTensor& dg);
+
+}  // namespace detail
+
+/// The one descriptor of (primitive, instruction set, dtypes).
+template <class P, class A, class Out, class... In>
+inline constexpr Primitive elementwise_primitive = detail::make_elementwise<P, A, Out, In...>();
+
+namespace detail {
+
+/// The cotangents of the inputs of an elementwise operation, from its pulls on tensors.
+WENGERT_INLINE void elementwise_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
+/// ẏ = Σ pullᵢ(ẋᵢ, x…, y), as Jacobians are diagonal; before it is broadcast to y's shape. No value where no input has a tangent.
+WENGERT_INLINE AnyTensor sum_of_pulls(const Primitive& p, const AnyTensor* inputs, const AnyTensor* tangents,
+                                      const AnyTensor& y);
+
+/// A tangent as y's, or zeros where there is none.
+template <class Out> [[gnu::noinline]] AnyTensor tangent_of(const AnyTensor& y, AnyTensor&& dot)
+{
+    if (!dot.value) return {zeros_beside(*y.value, y.value->dtype, y.value->shape), {}};
+    return broadcast_to(Tensor<Out>(std::move(dot)), y.value->shape).any();
+}
+
+/// The rule evaluated on tensors: each of its operations is recorded where a level below asks for it. Packs k… are the
+/// inputs, as members and not as lambdas, so that a debugger's names stay short.
+template <class P, class Out, class... In> struct RecordedRule {
+    template <class A>
+    static AnyTensor jvp(const void*, const AnyTensor* inputs, const AnyTensor* tangents, std::size_t,
+                         const AnyTensor& y)
+    {
+        return tangent_of<Out>(y, sum_of_pulls(elementwise_primitive<P, A, Out, In...>, inputs, tangents, y));
+    }
+    /// By the rule's own push, which is not the sum of the pulls.
+    template <std::size_t... k>
+    static AnyTensor push(const void*, const AnyTensor* inputs, const AnyTensor* tangents, std::size_t,
+                          const AnyTensor& y)
+    {
+        return tangent_of<Out>(y, P::push(tangents[k]..., Tensor<In>(inputs[k])...));
+    }
+
+    /// The cotangent of input i from (g, the values that its rule reads).
+    template <std::size_t i, std::size_t... k>
+    static AnyTensor expand(const void*, const AnyTensor* in, std::size_t)
+    {
+        constexpr unsigned bits = PullOf<P, i, k..., sizeof...(k)>::bits;
+        const auto value = [&](std::size_t s) {
+            const auto below = static_cast<unsigned>(std::popcount(bits & ((1U << s) - 1)));
+            return bits >> s & 1 ? in[1 + below] : AnyTensor{};
+        };
+        const Tensor<Out> g(in[0]);
+        const Tensor<Out> r = P::pull(wrt<i>{}, g, Tensor<In>(value(k))..., Tensor<Out>(value(sizeof...(k))));
+        if constexpr (bits != 0)  // the zero-cotangent rule, itself recorded
+            if (!Tape::current().allow_nan) return zero_where_undefined(g, r).any();
+        return r.any();
+    }
+};
+
+template <class T> AnyTensor add_any(const AnyTensor& a, const AnyTensor& b)
+{
+    return (Tensor<T>(a) + Tensor<T>(b)).any();
+}
+
+template <class T> AnyTensor sum_to_any(const AnyTensor& x, const Shape& shape)
+{
+    return sum_to(Tensor<T>(x), shape).any();
+}
+
+#ifdef WENGERT_COMPILED  // in impl/eager.ipp: every program has the addresses of these
+extern template AnyTensor add_any<float>(const AnyTensor&, const AnyTensor&);
+extern template AnyTensor add_any<double>(const AnyTensor&, const AnyTensor&);
+extern template AnyTensor sum_to_any<float>(const AnyTensor&, const Shape&);
+extern template AnyTensor sum_to_any<double>(const AnyTensor&, const Shape&);
+#endif
+
+template <class P, std::size_t i, class A, class Out, class... In> constexpr Primitive make_pull_primitive()
+{
+    Primitive p;
+    p.name = {PullName<P, i>::text.data(), PullName<P, i>::text.size()};
+    p.ours = is_ours<P>();
+    p.dtype = dtype_of<Out>();
+    p.elementwise = true;
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+        p.arity = static_cast<std::uint8_t>(1 + std::popcount(PullOf<P, i, k..., sizeof...(k)>::bits));
+        if constexpr (reads_only<Out, In..., Out>(PullOf<P, i, k..., sizeof...(k)>::bits))
+            p.value = PullOf<P, i, k..., sizeof...(k)>::template lanes<A, Out>;
+        else
+            p.value = PullOf<P, i, k..., sizeof...(k)>::template scalars<A, Out, In..., Out>;
+        if constexpr (!opaque<P>()) p.describe = describe_pull<P, i, k..., sizeof...(k)>;
+        p.expand = RecordedRule<P, Out, In...>::template expand<i, k...>;
+    }(std::index_sequence_for<In...>());
+    p.add = add_any<Out>;
+    return p;
+}
+
+/// Without derivatives.
+template <class P, class A, class Out, class... In> constexpr Primitive make_elementwise_call()
+{
+    Primitive p;
+    p.name = P::name;
+    p.ours = is_ours<P>();
+    p.arity = sizeof...(In);
+    p.dtype = dtype_of<Out>();
+    p.elementwise = true;
+    p.value = kernels::tile_kernel<P, A, Out, In...>;
+    if constexpr (!opaque<P>())
+        p.describe = []<std::size_t... k>(std::index_sequence<k...>) {
+            return &describe_value<P, k...>;
+        }(std::index_sequence_for<In...>());
+    return p;
+}
+
+template <class P, class A, class Out, class... In> constexpr Primitive make_elementwise()
+{
+    Primitive p = make_elementwise_call<P, A, Out, In...>();
+    if constexpr (is_differentiable<Out> && !requires { P::constant; } && (std::is_same_v<Out, In> || ...)) {
+        p.differentiable = true;
+        p.add = add_any<Out>;
+        p.sum_to = sum_to_any<Out>;
+        [&]<std::size_t... k>(std::index_sequence<k...>) {
+            const auto one = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+                if constexpr (has_pull<P, i, Out, In...>)
+                    p.pull[i] = make_pull<P, i, A, Out, In...>(std::make_index_sequence<sizeof...(In) + 1>());
+            };
+            (one(std::integral_constant<std::size_t, k>{}), ...);
+            p.vjp = elementwise_vjp;
+            if constexpr (requires(const AnyTensor& dot, const Tensor<In>&... x) {
+                              P::push((static_cast<void>(k), dot)..., x...);
+                          })
+                p.jvp = RecordedRule<P, Out, In...>::template push<k...>;
+            else
+                p.jvp = RecordedRule<P, Out, In...>::template jvp<A>;
+        }(std::index_sequence_for<In...>());
+    }
+    return p;
+}
+
+/// The same for graphs that only run.
+template <class P, class Out, class... In>
+inline constexpr Primitive elementwise_call = make_elementwise_call<P, xsimd::default_arch, Out, In...>();
+
+/// The same, from wengert::compiled where that has it.
+template <class P, class A, class Out, class... In> const Primitive& elementwise_of() noexcept
+{
+#ifdef WENGERT_COMPILED
+    if constexpr (is_library_elementwise<P>(List<Out>(), List<In...>()))
+        return library_elementwise<P, A, Out, In...>();
+    else
+#endif
+        return elementwise_primitive<P, A, Out, In...>;
+}
+
+}  // namespace detail
+
+/// Computes P on broadcast operands and records it. Throws ShapeError when the shapes do not broadcast.
+template <class P, class Out, class A = xsimd::default_arch, class... In, class D>
+Tensor<Out, D> apply_elementwise(const Site& at, const Tensor<In, D>&... x)
+{
+    const AnyTensor* const in[] = {&x.any_unchecked()...};
+    return Tensor<Out, D>(apply_elementwise(detail::elementwise_of<P, A, Out, In...>(), in, at));
+}
+
+/// The same for operators, whose operands may be temporaries: the result may use their memory.
+template <class P, class T, class A = xsimd::default_arch, class D>
+Tensor<T, D> apply_operator(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at,
+                            unsigned temporaries)
+{
+    const AnyTensor* const in[] = {&a.any_unchecked(), &b.any_unchecked()};
+    return Tensor<T, D>(apply_elementwise(detail::elementwise_of<P, A, T, T, T>(), in, at, temporaries));
+}
+
+}  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/elementwise.ipp"
+#endif

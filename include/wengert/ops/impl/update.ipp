@@ -1,0 +1,105 @@
+// What update.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../../base/separate.hpp"
+#include "../update.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+WENGERT_INLINE bool writable_in_place(const AnyTensor& x) noexcept
+{
+    return may_write(*x.value) && !x.value->strided && !(recorder() && recorder()->keeps(*x.value));
+}
+
+WENGERT_INLINE void refuse_writer(std::string_view primitive, const AnyTensor& x, const Site& at)
+{
+    if (x.value->access.writers)
+        fail<TapeError>(primitive,
+                        "the tensor of shape " + to_string(x.value->shape) +
+                            " has a live writer (write(x)): end its scope before writing otherwise",
+                        at);
+}
+
+WENGERT_INLINE void check_stores(std::string_view primitive, const Shape& from, const Shape& to,
+                                 const Site& at)
+{
+    bool fits = from.size() <= to.size();
+    const std::size_t lead = to.size() - from.size();
+    for (std::size_t i = 0; fits && i < from.size(); ++i) fits = from[i] == to[lead + i] || from[i] == 1;
+    if (!fits)
+        fail<ShapeError>(primitive,
+                         "a value of shape " + to_string(from) +
+                             " does not broadcast to the place of shape " + to_string(to) +
+                             " that it is written to",
+                         at);
+}
+
+WENGERT_INLINE Ref<Node> node_kept(const AnyTensor& x, const Site& at)
+{
+    if (!is_variable(x)) return {};
+    if (is_unique(x.node.get())) return x.node;
+    auto own = make_leaf(*x.value, 0, at);
+    own->set_gradient(Ref<Block>(x.node->gradient()));
+    return own;
+}
+
+WENGERT_INLINE void commit_write(AnyTensor& x, AnyTensor result, Ref<Node> kept) noexcept
+{
+    if (!result.node)
+        result.node = std::move(kept);
+    else if (x.node && (is_variable(x) || (x.node->flags & Node::rewritten)))
+        result.node->flags |= Node::rewritten;
+    x = std::move(result);
+}
+
+WENGERT_INLINE void compute_in_place(const Primitive& p, Block& x, const Block& y)
+{
+    if (x.access.device | y.access.device) [[unlikely]]
+        return update_elsewhere(p, x, y);
+    if (!y.strided && y.shape == x.shape) {
+        const void* in[] = {x.data, y.data};
+        return p.value(x.count, in, x.data);
+    }
+    if (y.count == 1) {
+        const void* in[] = {x.data, y.data};
+        const std::uint8_t scalar[] = {0, static_cast<std::uint8_t>(size_of(y.dtype))};
+        return run_direct(p.value, x.count, in, scalar, 2, x.data, size_of(x.dtype));
+    }
+    kernels::Operand operands[] = {operand(x, x.shape), operand(x, x.shape), operand(y, x.shape)};
+    kernels::execute(p.value, x.shape, p.dtype, operands, 3, kernels::Store::assign);
+}
+
+WENGERT_INLINE void update_any(AnyTensor& x, const Primitive& p, const AnyTensor& y, const Site& at)
+{
+    Tape& tape = Tape::current();
+    const AnyTensor* const in[] = {&x, &y};
+    const std::uint64_t mask = tape.dependence(in, 2, p.name, at);
+    refuse_writer(p.name, x, at);
+    check_stores(p.name, y.value->shape, x.value->shape, at);
+    Ref<Node> kept = mask ? Ref<Node>() : node_kept(x, at);
+    const unsigned uses = needed(p, in, mask);
+    const unsigned own = y.value.get() == x.value.get() ? 3 : 1;
+    if (!writable_in_place(x) || (uses & own) || tape.anomaly || (mask & tape.forward_levels))
+        return commit_write(x, apply_elementwise(p, in, at), std::move(kept));
+    if (Recorder* r = recorder()) [[unlikely]]
+        note(r, p, nullptr, in, 2, *x.value, at);
+    AnyTensor result{x.value, {}};
+    if (mask && p.differentiable) {
+        refuse_writers(p, in, 2, at);
+        result.node = make_node(tape, p, in, 2, *x.value, mask, static_cast<std::uint8_t>(uses), at);
+        if (uses >> 2 & 1) {
+            retain(x.value.get());
+            result.node->saved()[2] = x.value.get();
+        }
+    }
+    if (result.node && tape.hooks) [[unlikely]]
+        tape.pack(*result.node);
+    compute_in_place(p, *x.value, *y.value);
+    if (result.node) tape.append(result.node.get());
+    commit_write(x, std::move(result), std::move(kept));
+}
+
+}  // namespace detail
+}  // namespace wengert

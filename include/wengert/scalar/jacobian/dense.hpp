@@ -1,0 +1,178 @@
+// jacobian of functions of reals: several rows or columns in one sweep where f did nothing but operations on reals, and
+// otherwise that of a function of tensors that hold the reals.
+#pragma once
+
+#include "../../transforms/derivatives.hpp"
+#include "../transforms/custom.hpp"
+#include "../real/lanes.hpp"
+#include "../transforms/transforms.hpp"
+
+namespace wengert::detail {
+
+/// All numbers of x, of its tensors as well, as one tensor: of rank 0 for a number, a tensor itself, else of rank 1.
+template <class T, class X> Tensor<T> flattened(const X& x, const Site& at)
+{
+    if constexpr (is_real<X>)
+        return tensor(x, at);
+    else if constexpr (is_tensor<X>)
+        return on<cpu>(x);
+    else
+        return numbers_of<T>(x, at);
+}
+template <class T, class X> X unflattened(const X& like, const Tensor<T>& x, const Site& at)
+{
+    if constexpr (is_tensor<X>)
+        return on<typename X::device_type>(x);
+    else
+        return with_numbers(like, x, at);
+}
+
+/// J, m × n, in lanes: rows by cotangents, or columns by tangents where those are fewer.
+class DenseLanes {
+public:
+    static constexpr std::size_t lanes = 8;
+    DenseLanes(const ScalarStream& s, std::uint32_t first, std::size_t inputs,
+               const std::vector<std::uint32_t>& results)
+        : first_(first), n_(inputs), results_(results), sweep_(s, first, s.size()),
+          out_(results.size() * inputs)
+    {}
+    std::vector<double> run()
+    {
+        n_ < results_.size() ? by_columns() : by_rows();
+        return std::move(out_);
+    }
+
+private:
+    void by_rows()
+    {
+        const std::size_t m = results_.size();
+        for (std::size_t from = 0; from < m; from += lanes) {
+            const std::size_t some = std::min(lanes, m - from);
+            for (std::size_t l = 0; l < some; ++l)
+                if (results_[from + l]) sweep_[results_[from + l]][l] += 1;
+            sweep_.reverse();
+            for (std::uint32_t j = 0; j < n_; ++j) {
+                auto& g = sweep_[first_ + j];
+                for (std::size_t l = 0; l < some; ++l) out_[(from + l) * n_ + j] = g[l];
+                g = {};
+            }
+        }
+    }
+    void by_columns()
+    {
+        for (std::size_t from = 0; from < n_; from += lanes) {
+            const std::size_t some = std::min(lanes, n_ - from);
+            for (std::size_t l = 0; l < some; ++l)
+                sweep_[first_ + static_cast<std::uint32_t>(from + l)][l] = 1;
+            sweep_.forward();
+            for (std::size_t i = 0; i < results_.size(); ++i)
+                for (std::size_t l = 0; l < some && results_[i]; ++l)
+                    out_[i * n_ + from + l] = sweep_[results_[i]][l];
+            for (std::size_t l = 0; l < some; ++l) sweep_[first_ + static_cast<std::uint32_t>(from + l)] = {};
+        }
+    }
+    std::uint32_t first_;
+    std::size_t n_;
+    const std::vector<std::uint32_t>& results_;
+    LaneSweep<lanes> sweep_;
+    std::vector<double> out_;
+};
+
+/// Places of y's reals from `first` on, 0 for others; false where f did more than operations on x's reals at this level alone.
+template <class T, class Y>
+bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, const Y& y,
+                std::uint32_t first, std::vector<std::uint32_t>& places, std::string_view transform,
+                const Site& at)
+{
+    if (!tape.extension || recorder() || tape.allow_nan) return false;
+    const auto& stream = static_cast<const ScalarStream&>(*tape.extension);
+    for (const ScalarStretch* s : stream.stretches()) {
+        if (s->node->sequence < scope.start()) continue;
+        if (s->node->mask != Tape::bit(scope.level()) || !s->older.empty()) return false;
+        if (s->segment != stream.segment()) return false;
+        for (const auto& e : s->entered)
+            if (e.tensor.node.get() != variable.node.get()) return false;
+    }
+    tree::for_each(
+        [&](const Real<T>& r) {
+            const bool depends =
+                stream.dependence(r.mark(), transform, at) != 0 && stream.is_from(first, r.mark());
+            places.push_back(depends ? r.mark().index() : 0);
+        },
+        y);
+    return true;
+}
+
+/// Records f, and where it did operations on x's reals alone calls use(stream, place of the first of them, places of the results, result).
+template <class T, class F, class X, class Use>
+bool with_operations(F& f, const X& x, const Tensor<T>& flat, std::string_view transform, const Site& at,
+                     const Use& use)
+{
+    Tape& tape = Tape::current();
+    const AnyTensor* const in[] = {&flat.any()};
+    if (flat.size() == 0 || tape.dependence(in, 1, transform, at) != 0) return false;
+    LevelScope scope(tape, false);
+    const Tensor<T> variable = lift(flat, scope.level(), transform, at);
+    const X arguments = unflattened(x, variable, at);
+    const std::uint32_t first = reals_in<T>(const_cast<X&>(arguments))[0]->mark().index();
+    const auto y = call_with(f, arguments, at);
+    std::vector<std::uint32_t> places;
+    if (!only_reals<T>(tape, scope, variable.any(), y, first, places, transform, at)) return false;
+    use(ScalarStream::of(tape), first, places, y);
+    report_lost(tape, scope.level(), transform, at, flattened<T>(y, at));
+    return true;
+}
+
+/// The Jacobian in lanes, or an empty tensor where it is not done so.
+template <class T, class F, class X>
+Tensor<T> jacobian_in_lanes(F& f, const X& x, const Tensor<T>& flat, const Site& at)
+{
+    Tensor<T> out;
+    with_operations<T>(
+        f, x, flat, "jacobian", at,
+        [&]<class Y>(const ScalarStream& s, std::uint32_t first, const auto& places, const Y&) {
+            const auto J = DenseLanes(s, first, flat.size(), places).run();
+            Shape shape = is_real<Y> ? Shape() : Shape{places.size()};
+            for (auto e : flat.shape()) shape.push_back(e);
+            out = Tensor<T>(shape, std::vector<T>(J.begin(), J.end()));
+        });
+    return out;
+}
+
+/// The Jacobian row by row, made of reals: in a kernel's recording tensors do not compute.
+template <class T, class F, class X>
+Tensor<T> jacobian_in_kernel(F& f, const X& x, const Shape& columns, const Site& at)
+{
+    const auto g = [&](const X& v) { return call_with(f, v, at); };
+    const auto [y, pullback] = ByTensors<X>::vjp(g, at, x);
+    auto cotangent = tree::map([](const Real<T>&) { return Real<T>(); }, y);
+    std::vector<Real<T>> all;
+    Shape shape = is_real<decltype(cotangent)> ? Shape() : Shape{reals_in<T>(cotangent).size()};
+    for (Real<T>* one : reals_in<T>(cotangent)) {
+        *one = 1;
+        X row = pullback(cotangent, at);
+        *one = 0;
+        for (const Real<T>* r : reals_in<T>(row)) all.push_back(*r);
+    }
+    for (auto e : columns) shape.push_back(e);
+    return Tensor<T>(gathered(all.data(), all.size(), shape, at));
+}
+
+/// Of a function of reals, or of reals and tensors.
+template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site& at)
+{
+    using T = typename first_real<std::tuple<X, Argument<decltype(call_with(f, x, at))>>>::type;
+    const Tensor<T> flat = flattened<T>(x, at);
+    using Y = Argument<decltype(call_with(f, x, at))>;
+    if constexpr (!has_tensors<X>() && !has_tensors<Y>()) {
+        if (in_kernel()) return jacobian_in_kernel<T>(f, x, flat.shape(), at);
+        Tape& tape = Tape::current();
+        const auto before = tape.mark();
+        if (Tensor<T> J = jacobian_in_lanes<T>(f, x, flat, at); J.defined()) return J;
+        tape.rewind(before, at);  // what f has recorded for levels below, which it records again
+    }
+    auto g = [&](const Tensor<T>& p) { return flattened<T>(call_with(f, unflattened(x, p, at), at), at); };
+    return Jacobian<decltype(g)>(std::move(g), at).at_line(at, flat);
+}
+
+}  // namespace wengert::detail

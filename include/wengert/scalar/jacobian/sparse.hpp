@@ -1,0 +1,160 @@
+// sparse_jacobian: pattern and values of a Jacobian from the program of a scalar function.
+#pragma once
+
+#include <queue>
+
+#include "../../transforms/closure.hpp"
+#include "../transforms/packed.hpp"
+
+namespace wengert {
+
+/// A matrix by its nonzeros (CSR): those of row i are from rows[i] up to rows[i + 1], their columns in ascending order.
+template <class T> struct SparseMatrix {
+    std::vector<std::int64_t> rows, columns;
+    std::vector<T> values;
+    std::int64_t width = 0;  ///< number of columns
+
+    /// Puts the rows of another matrix below. Throws ShapeError where it has another number of columns.
+    SparseMatrix& append(const SparseMatrix& below, Site at = {__builtin_FILE(), __builtin_LINE()})
+    {
+        if (below.width != width)
+            fail<ShapeError>("append",
+                             "matrices of " + std::to_string(width) + " and " + std::to_string(below.width) +
+                                 " columns",
+                             at);
+        const auto before = static_cast<std::int64_t>(columns.size());
+        if (rows.empty()) rows.push_back(0);
+        for (std::size_t i = 1; i < below.rows.size(); ++i) rows.push_back(before + below.rows[i]);
+        columns.insert(columns.end(), below.columns.begin(), below.columns.end());
+        values.insert(values.end(), below.values.begin(), below.values.end());
+        return *this;
+    }
+};
+
+namespace detail {
+
+/// Sweeps back from one place through what it depends on and nothing else, the newest operation first. Adjoints and marks of
+/// what was passed are zeros again afterwards.
+class SparseRow {
+public:
+    explicit SparseRow(const ScalarStream& s) : stream_(s), adjoint_(s.size()), met_(s.size()) {}
+
+    /// Calls found(place, derivative) for each input, in descending order.
+    template <class Found> void sweep(std::uint32_t place, const Found& found)
+    {
+        send(place, 1.0);
+        while (!queue_.empty()) {
+            const std::uint32_t i = queue_.top();
+            queue_.pop();
+            met_[i] = false;
+            const double g = std::exchange(adjoint_[i], 0.0);
+            const ScalarEntry& e = stream_.entries()[i];
+            if (e.op() == ScalarOp::input) {
+                found(i, g);
+                continue;
+            }
+            const auto value = [&](std::uint32_t k) { return stream_.entries()[k].value; };
+            pull(e, i, g, value, [&](std::uint32_t k, double r) {
+                send(k, g == 0.0 && !std::isfinite(r) ? 0.0 : r);  // a zero cotangent makes no NaN
+            });
+        }
+    }
+
+private:
+    void send(std::uint32_t place, double g)
+    {
+        adjoint_[place] += g;
+        if (std::exchange(met_[place], true)) return;
+        queue_.push(place);
+    }
+    const ScalarStream& stream_;
+    std::priority_queue<std::uint32_t> queue_;
+    std::vector<double> adjoint_;
+    std::vector<char> met_;
+};
+
+/// A function of a container of reals, recorded on a tape of its own, with nothing before it.
+template <class X> struct Alone {
+    using T = typename first_real<X>::type;
+    const TapeScope scope;
+    ScalarStream& stream = ScalarStream::of(Tape::current());
+    std::uint32_t first = 0, inputs = 0;  ///< places of the arguments
+
+    template <class F> auto run(std::string_view transform, F& f, X x, const Site& at)
+    {
+        std::vector<T> values;
+        for (const Real<T>* r : reals_in<T>(x)) {
+            if (r->is_active())
+                fail<TapeError>(transform, "it is not differentiated itself: pass numbers, detach()", at);
+            values.push_back(r->plain());
+        }
+        Tensor<T> leaf(Shape{values.size()}, values);
+        leaf.requires_grad(true, at);
+        const std::vector<Real<T>> in = elements(leaf, at);
+        if (!in.empty()) first = in[0].mark().index();
+        inputs = static_cast<std::uint32_t>(in.size());
+        std::size_t k = 0;
+        for (Real<T>* r : reals_in<T>(x)) *r = in[k++];
+        auto y = call_at(f, at, x);
+        if (stream.segment() != 0)
+            fail<MemoryError>(transform, "f does more than 2^31 operations: take its Jacobian in parts", at);
+        std::size_t entered = 0;
+        for (const ScalarStretch* s : stream.stretches()) entered += s->entered.size();
+        if (entered > 1)
+            fail<TapeError>(transform,
+                            "f computes with tensors in between, or in checkpoints: its pattern is known "
+                            "where it consists of operations on Reals",
+                            at);
+        tree::for_each(  // what is none of this tape's is refused
+            [&](const Real<T>& r) { static_cast<void>(stream.dependence(r.mark(), transform, at)); }, y);
+        return y;
+    }
+};
+
+template <class T> void append_row(SparseMatrix<T>& m, SparseRow& row, const Real<T>& y, std::uint32_t first)
+{
+    const std::size_t begin = m.columns.size();
+    if (y.is_active())
+        row.sweep(y.mark().index(), [&](std::uint32_t place, double g) {
+            m.columns.push_back(place - first);
+            m.values.push_back(static_cast<T>(g));
+        });
+    std::reverse(m.columns.begin() + static_cast<std::ptrdiff_t>(begin), m.columns.end());
+    std::reverse(m.values.begin() + static_cast<std::ptrdiff_t>(begin), m.values.end());
+    m.rows.push_back(static_cast<std::int64_t>(m.columns.size()));
+}
+
+template <class F> class SparseJacobian : public Closure<SparseJacobian<F>> {
+public:
+    SparseJacobian(F f, const Site& made) : Closure<SparseJacobian>(made), function_(std::move(f)) {}
+    template <class... X> static constexpr bool accepts()
+    {
+        return sizeof...(X) == 1 && (std::is_invocable_v<F&, X&> && ...);
+    }
+    template <class X> auto at_line(const Site& at, const X& x) const
+    {
+        Alone<X> alone;
+        using T = typename Alone<X>::T;
+        auto y = alone.run("sparse_jacobian", function_, x, at);
+        SparseMatrix<T> m;
+        m.rows.push_back(0);
+        m.width = alone.inputs;
+        SparseRow row(alone.stream);
+        for (const Real<T>* r : reals_in<T>(y)) append_row(m, row, *r, alone.first);
+        return m;
+    }
+
+private:
+    mutable F function_;
+};
+
+}  // namespace detail
+
+/// sparse_jacobian(f)(x): the Jacobian of a function from a container of reals to one, rows in order of the results. Its
+/// pattern is what the operations that f did depend on, so entries may be 0. Each row costs what its result depends on.
+template <class F> auto sparse_jacobian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::SparseJacobian<F>(std::move(f), at);
+}
+
+}  // namespace wengert

@@ -1,0 +1,99 @@
+// sparse_hessian: pattern and values of a Hessian from the program of a scalar function.
+#pragma once
+
+#include "../real/colouring.hpp"
+#include "../real/lanes.hpp"
+#include "sparse.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// The sums of the columns of each colour, row by row.
+class CompressedColumns {
+public:
+    static constexpr std::size_t lanes = 4;
+
+    CompressedColumns(const ScalarStream& s, std::uint32_t first, std::uint32_t result,
+                      const std::vector<std::uint32_t>& colour)
+        : width_(colour.empty() ? 0 : *std::max_element(colour.begin(), colour.end()) + 1),
+          sums_(colour.size() * width_)
+    {
+        HessianSweep<lanes> sweep(s, first, result + 1);
+        const auto n = static_cast<std::uint32_t>(colour.size());
+        for (std::size_t from = 0; from < width_; from += lanes) {
+            for (std::uint32_t j = 0; j < n; ++j)
+                if (colour[j] >= from && colour[j] < from + lanes) sweep.seed(first + j, colour[j] - from);
+            sweep.run(result);
+            for (std::uint32_t i = 0; i < n; ++i)
+                for (std::size_t l = 0; l < lanes && from + l < width_; ++l)
+                    sums_[i * width_ + from + l] = sweep.row(first + i)[l];
+        }
+    }
+    double at(std::uint32_t row, std::uint32_t colour) const { return sums_[row * width_ + colour]; }
+
+private:
+    std::size_t width_;
+    std::vector<double> sums_;
+};
+
+/// Each entry from the row where no other column has its colour.
+template <class T>
+void read_off(SparseMatrix<T>& m, const std::vector<Columns>& rows, const std::vector<std::uint32_t>& colour,
+              const CompressedColumns& sums)
+{
+    std::vector<std::uint32_t> count(rows.size() + 1);
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+        for (const std::uint32_t j : rows[i]) ++count[colour[j]];
+        for (const std::uint32_t j : rows[i]) {
+            m.columns.push_back(j);
+            m.values.push_back(
+                static_cast<T>(count[colour[j]] == 1 ? sums.at(i, colour[j]) : sums.at(j, colour[i])));
+        }
+        for (const std::uint32_t j : rows[i]) count[colour[j]] = 0;
+        m.rows.push_back(static_cast<std::int64_t>(m.columns.size()));
+    }
+}
+
+template <class F> class SparseHessian : public Closure<SparseHessian<F>> {
+public:
+    SparseHessian(F f, const Site& made) : Closure<SparseHessian>(made), function_(std::move(f)) {}
+    template <class... X> static constexpr bool accepts()
+    {
+        return sizeof...(X) == 1 && (std::is_invocable_v<F&, X&> && ...);
+    }
+    template <class X> auto at_line(const Site& at, const X& x) const
+    {
+        Alone<X> alone;
+        using T = typename Alone<X>::T;
+        const Real<T> y = alone.run("sparse_hessian", function_, x, at);
+        SparseMatrix<T> m;
+        m.width = alone.inputs;
+        m.rows.push_back(0);
+        if (!y.is_active()) {
+            m.rows.resize(alone.inputs + 1);
+            return m;
+        }
+        const std::uint32_t result = y.mark().index();
+        const std::vector<Columns> rows =
+            HessianPattern(alone.stream, alone.first, alone.inputs, result).rows();
+        const auto colour = star_colours(rows);
+        read_off(m, rows, colour, CompressedColumns(alone.stream, alone.first, result, colour));
+        return m;
+    }
+
+private:
+    mutable F function_;
+};
+
+}  // namespace detail
+
+/// sparse_hessian(f)(x): the Hessian of a function from a container of reals to one Real, both triangles. Its pattern is what the operations
+/// that f did couple, so entries may be 0. Columns that a star colouring tells apart are computed together, four of those at once: it costs a
+/// few sweeps over what f recorded, where hessian(f) costs one for each row.
+template <class F> auto sparse_hessian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::SparseHessian<F>(std::move(f), at);
+}
+
+}  // namespace wengert

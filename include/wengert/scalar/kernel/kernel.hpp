@@ -1,0 +1,103 @@
+// kernel(f): a scalar function of one cell, with its branches, as a function over arrays.
+#pragma once
+
+#include <tuple>
+
+#include "../../ops/elementwise/cast.hpp"
+#include "../../transforms/closure.hpp"
+#include "kernel_calls.hpp"
+#include "../transforms/packed.hpp"
+
+namespace wengert {
+namespace detail {
+
+/// A tensor of another type than floating point is numbers that branches ask.
+template <class T, class D, class X> Tensor<T> kernel_operand(const X& x, const Site& at)
+{
+    if constexpr (std::is_arithmetic_v<X>) {
+        return Tensor<T>(static_cast<T>(x));
+    } else {
+        using U = typename X::value_type;
+        static_assert(std::is_same_v<U, T> || !std::is_floating_point_v<U>,
+                      "wengert: kernel: the tensors have one floating-point type; use cast");
+        refuse_mixed_devices<T, D, typename X::device_type>();
+        return on<cpu>(cast<T>(x, at));
+    }
+}
+
+/// The first floating-point tensor among the arguments.
+template <class First, class... X> struct kernel_tensor : kernel_tensor<X...> {};
+template <class First, class... X>
+    requires requires(const First& x) {
+        x.any();
+        requires std::is_floating_point_v<typename First::value_type>;
+    }
+struct kernel_tensor<First, X...> {
+    using type = Tensor<typename First::value_type, typename First::device_type>;
+};
+
+template <class X> inline constexpr bool is_floating_tensor = false;
+template <class T, class Device>
+inline constexpr bool is_floating_tensor<Tensor<T, Device>> = std::is_floating_point_v<T>;
+
+template <class F> class Kernel : public Closure<Kernel<F>> {
+public:
+    Kernel(F f, const KernelOptions& options, const Site& made)
+        : Closure<Kernel>(made), function_(std::move(f)),
+          calls_(std::make_shared<KernelCalls<float>>(options),
+                 std::make_shared<KernelCalls<double>>(options))
+    {}
+    template <class... X> static constexpr bool accepts()
+    {
+        return (is_floating_tensor<Argument<X>> || ...) &&
+               ((is_tensor<Argument<X>> || std::is_arithmetic_v<X>)&&...);
+    }
+    template <class... X> auto at_line(const Site& at, const X&... x) const
+    {
+        using First = typename kernel_tensor<Argument<X>...>::type;
+        using T = typename First::value_type;
+        using Y = decltype(call_cell<F>(nullptr, (static_cast<void>(x), Real<T>())...));
+        const CellFunction<T> cell{&function_, !std::is_empty_v<F>, &run_once<T, sizeof...(X), F>,
+                                   &each_cell<T, sizeof...(X), F>};
+        const std::vector<Tensor<T>> in{kernel_operand<T, typename First::device_type>(argument(x), at)...};
+        std::vector<Tensor<T>> out = calls<T>()(cell, in, at);
+        if constexpr (is_real<Y>)
+            return First(std::move(out[0].any_unchecked()));
+        else
+            return on<typename First::device_type>(out);
+    }
+    /// As KernelCalls::pattern says.
+    template <class T> std::vector<WayPattern::Set> pattern(std::size_t arguments) const
+    {
+        return calls<T>().pattern(arguments);
+    }
+    /// How many ways through the function have been met, and how it runs.
+    std::string explain() const
+    {
+        const std::string text = calls<float>().explain(" (float)") + calls<double>().explain("");
+        return text.empty() ? "not called yet\n" : text;
+    }
+
+private:
+    template <class T> KernelCalls<T>& calls() const
+    {
+        return *std::get<std::shared_ptr<KernelCalls<T>>>(calls_);
+    }
+    F function_;
+    std::tuple<std::shared_ptr<KernelCalls<float>>, std::shared_ptr<KernelCalls<double>>> calls_;
+};
+
+}  // namespace detail
+
+/// A generic lambda of one cell's numbers, with plain `if`s and loops, as a function over arrays that broadcast: the operations
+/// that it does are recorded once for each way through it, and done on all cells, ways joined by selection. Where the program
+/// includes graph/freeze/freeze.hpp, or is linked to wengert::compiled, they are a graph that is compiled, as are its derivatives. It gives
+/// a tensor for a Real, a std::vector of tensors for a struct of them. What the lambda captures is a constant: a captured Real that is
+/// recorded is refused with a TapeError, as its derivative would be lost.
+template <class F>
+auto kernel(F f, KernelOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::Kernel<F>(std::move(f), options, at);
+}
+
+}  // namespace wengert

@@ -1,0 +1,327 @@
+// The calls of a kernel in one precision: ways met where cells go them, and compiled as a graph. What differs from one kernel to the
+// next are two plain functions, so that a program compiles this once.
+#pragma once
+
+#include <mutex>
+
+#include "../../graph/ir/executable.hpp"
+#include "way_pattern.hpp"
+#include "way_tensors.hpp"
+
+#ifdef WENGERT_COMPILED
+#include "../../graph/control/control.hpp"
+#include "../../graph/freeze/freeze.hpp"
+#endif
+
+namespace wengert {
+
+/// What kernel() does with functions of many branches, and what runs them.
+struct KernelOptions {
+    std::size_t most_ways = 64;               ///< with more of them each cell runs by itself
+    std::size_t most_operations = 1'000'000;  ///< of one cell; a loop that does more is an error
+    Backend backend{};        ///< of calls in eager code: `tile` when not given; `native` takes a compiler
+    bool background = false;  ///< tiles serve until another thread has compiled for the backend
+};
+
+namespace detail {
+
+template <class F> class Frozen;
+
+/// A function of one cell's numbers: recorded once, or done for each cell by itself.
+template <class T> struct CellFunction {
+    const void* function;
+    bool captures;  ///< has it more than its arguments to go by?
+    WayRun (*run)(const void* function, const T* cell, std::size_t most_operations, const Site& at);
+    std::vector<Tensor<T>> (*each)(const void* function, const std::vector<Tensor<T>>& in, const Shape& shape,
+                                   const Site& at);
+};
+
+/// f for each cell by itself, as scalar code.
+template <class T, std::size_t n, class F>
+std::vector<Tensor<T>> each_cell(const void* function, const std::vector<Tensor<T>>& in, const Shape& shape,
+                                 const Site& at)
+{
+    std::vector<std::vector<Real<T>>> cells, out;
+    for (const auto& x : in) cells.push_back(elements(broadcast_to(x, shape, at), at));
+    for (std::size_t c = 0; c < cells[0].size(); ++c) {
+        const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return call_cell<F>(function, cells[k][c]...);
+        }(std::make_index_sequence<n>());
+        std::size_t i = 0;
+        tree::for_each(
+            [&](const Real<T>& r) {
+                if (out.size() == i) out.emplace_back();
+                out[i++].push_back(r);
+            },
+            y);
+    }
+    std::vector<Tensor<T>> results;
+    for (const auto& y : out) results.push_back(Tensor<T>(gathered(y.data(), y.size(), shape, at)));
+    return results;
+}
+
+template <class T> Shape shape_of_cells(const std::vector<Tensor<T>>& in, const Site& at)
+{
+    Shape shape;
+    for (const auto& t : in) shape = broadcast_shapes("kernel", shape, t.shape("kernel", at), at);
+    return shape;
+}
+
+/// The operations of some ways, for a graph.
+template <class T> struct WaysFunction {
+    std::shared_ptr<const Way> ways;
+    std::vector<Tensor<T>> operator()(const std::vector<Tensor<T>>& in) const
+    {
+        return WayTensors<T>(in, shape_of_cells(in, Site{})).run(*ways);
+    }
+};
+
+/// Does this source of the program include graph/freeze/freeze.hpp?
+template <class F>
+concept HasGraphs = requires { sizeof(Frozen<F>); };
+
+/// Graphs of the ways that are known, some for each of the threads that call last: one call at a time uses them.
+template <class T> class WayGraphs {
+public:
+    using Graphs = Frozen<WaysFunction<T>>;
+
+    Graphs of(const std::shared_ptr<const Way>& ways, const KernelOptions& o)
+    {
+        if (ways != ways_) slots_.clear();
+        ways_ = ways;
+        const Thread* const me = &current_thread();
+        auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.thread == me; });
+        if (slot == slots_.end() && slots_.size() < most_threads)
+            slot = slots_.insert(
+                slot,
+                {me,
+                 Graphs({ways},
+                        {.backend = o.backend, .background = o.background, .check = false, .dynamic = {0}},
+                        Site{})});
+        else if (slot == slots_.end())
+            slot = slots_.begin();  // used longest ago
+        slot->thread = me;
+        std::rotate(slot, slot + 1, slots_.end());
+        return slots_.back().graphs;
+    }
+    std::string explain() const
+    {
+        std::string text;
+        for (const Slot& s : slots_) {
+            const auto [done, reason] = s.graphs.told();
+            text += "\n  " + std::string(s.graphs.backend().name) + ": " + std::to_string(done.traces) +
+                    " graphs made, " + std::to_string(done.specialised) + " more for other lengths, " +
+                    std::to_string(done.kernels) + " loops and calls in the last; " +
+                    std::to_string(done.replays) + " calls answered, " + std::to_string(done.inlined) +
+                    " operation by operation inside of something else, " + std::to_string(done.eager_calls) +
+                    " so as graphs were in use; " + reason;
+        }
+        return text;
+    }
+
+private:
+    struct Slot {
+        const Thread* thread;
+        Graphs graphs;
+    };
+    static constexpr std::size_t most_threads = 64;
+    std::shared_ptr<const Way> ways_;
+    std::vector<Slot> slots_;
+};
+/// Without the compiler of graphs.
+struct NoWayGraphs {
+    static std::string explain()
+    {
+        return "\n  operation by operation: include wengert/graph/freeze/freeze.hpp before the kernel is "
+               "made, or "
+               "link wengert::compiled";
+    }
+};
+
+/// For all copies of a kernel.
+template <class T> class KernelCalls {
+public:
+    explicit KernelCalls(const KernelOptions& options) : options_(options) {}
+
+    std::vector<Tensor<T>> operator()(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
+                                      const Site& at)
+    {
+        const Shape shape = shape_of_cells(in, at);
+        if (f.captures) forget_what_changed(f, at);
+        if (Recorder* r =
+                recorder()) {  // a graph has the ways that its cells go; more may be known the next time
+            r->by_value();
+            explore(f, in, shape, at);
+        }
+        const auto run = [&](const std::shared_ptr<const Way>& ways) {
+            return run_ways(ways, in, shape, at);
+        };
+        std::vector<Tensor<T>> out;
+        try {
+            out = on_ways(f, in, shape, at, run);
+        } catch (const NumericError& e) {
+            refuse_birth(f, in, shape, at, e);
+        }
+        if (out.empty()) out = f.each(f.function, in, shape, at);
+        for (auto& y : out) y = broadcast_to(y, shape, at);
+        return out;
+    }
+    /// For each result the arguments that it depends on, by the ways that have been met; nothing where each cell runs by itself.
+    std::vector<WayPattern::Set> pattern(std::size_t arguments) const
+    {
+        const std::shared_ptr<const Way> ways = known();
+        return ways ? WayPattern(arguments).of(*ways) : std::vector<WayPattern::Set>();
+    }
+    std::string explain(const char* precision) const
+    {
+        const std::lock_guard lock(mutex_);
+        if (count_ == 0) return {};
+        std::string text = std::to_string(count_) + (count_ == 1 ? " way" : " ways") + precision + ", " +
+                           std::to_string(operations_) + " operations on arrays";
+        if (too_many_)
+            text += "; more than " + std::to_string(options_.most_ways) +
+                    " ways: each cell runs by itself, recorded as scalar code";
+        else
+            text += graphs_.explain();
+        return text + "\n";
+    }
+
+private:
+    static constexpr bool compiles = HasGraphs<WaysFunction<T>>;
+
+    /// run(ways that are known), again where a cell goes another one. Nothing where there are too many, or a cell goes another way
+    /// as an array's element than by itself: functions differ in the last bits.
+    template <class Run>
+    std::vector<Tensor<T>> on_ways(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
+                                   const Shape& shape, const Site& at, const Run& run)
+    {
+        if (!known()) meet(f, in, shape, at, 0, {});
+        while (const std::shared_ptr<const Way> ways = known()) {
+            try {
+                return run(ways);
+            } catch (const UnmetWay& unmet) {
+                if (!meet(f, in, shape, at, unmet.cell, ways)) return {};
+            }
+        }
+        return {};
+    }
+    std::shared_ptr<const Way> known() const
+    {
+        const std::lock_guard lock(mutex_);
+        return too_many_ ? nullptr : ways_;
+    }
+    std::vector<Tensor<T>> run_ways(const std::shared_ptr<const Way>& ways, const std::vector<Tensor<T>>& in,
+                                    const Shape& shape, const Site& at)
+    {
+        Site& line = Tape::current().site_override;  // operations on arrays are the call's
+        const Restore<Site> user(line, line.line ? line : at);
+        if constexpr (compiles)
+            if (!recorder()) return graphs_of(ways)(in, at);
+        return WayTensors<T>(in, shape).run(*ways);
+    }
+    auto graphs_of(const std::shared_ptr<const Way>& ways)
+    {
+        const std::lock_guard lock(mutex_);
+        return graphs_.of(ways, options_);
+    }
+    /// What a function refers to may be another value than before: one cell of each way tells. Then nothing has been met.
+    void forget_what_changed(const CellFunction<T>& f, const Site& at)
+    {
+        std::vector<Met> met;
+        {
+            const std::lock_guard lock(mutex_);
+            if (too_many_) return;
+            met = met_;
+        }
+        const auto is_other = [&](const Met& m) {
+            return !same_run(m.run, f.run(f.function, m.cell.data(), options_.most_operations, at));
+        };
+        if (std::none_of(met.begin(), met.end(), is_other)) return;
+        const std::lock_guard lock(mutex_);
+        ways_ = nullptr;
+        met_.clear();
+        count_ = operations_ = 0;
+    }
+    /// Meets all ways that these cells go, unseen by the trace that is being made.
+    void explore(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape,
+                 const Site& at)
+    {
+        const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+        const NoGrad off;
+        std::vector<Tensor<T>> values;
+        for (const auto& x : in) values.push_back(Tensor<T>(AnyTensor{x.any().value, {}}));
+        on_ways(f, values, shape, at,
+                [&](const auto& ways) { return WayTensors<T>(values, shape).run(*ways); });
+    }
+    /// The numbers of a cell; an array without cells has ones.
+    static std::vector<T> numbers_of(const std::vector<Tensor<T>>& in, const Shape& shape, std::size_t cell)
+    {
+        const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+        std::vector<T> values;
+        for (const auto& t : in) {
+            const Tensor<T> x(AnyTensor{t.any().value, {}});
+            const Ref<Block> b = readable(broadcast_to(x, shape).any().value);
+            values.push_back(b->count ? b->template as<T>()[cell] : T(1));
+        }
+        return values;
+    }
+    /// AnomalyMode has met a NaN in the arrays: its cell, and the line in the function where that cell has it. In a catch block.
+    [[noreturn]] void refuse_birth(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
+                                   const Shape& shape, const Site& at, const NumericError& e) const
+    {
+        constexpr std::size_t most_cells = 10'000;  // each is run once
+        for (std::size_t c = 0; c < std::min(most_cells, element_count(shape)); ++c) try {
+                f.run(f.function, numbers_of(in, shape, c).data(), options_.most_operations, at);
+            } catch (const NumericError& born) {
+                throw NumericError(std::string(e.what()) + "; cell " + std::to_string(c) +
+                                   " of the kernel: " + born.what());
+            }
+        throw e;
+    }
+    /// Records the way of one cell. False where it is one of `known`.
+    bool meet(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at,
+              std::size_t cell, const std::shared_ptr<const Way>& known)
+    {
+        const Restore<bool> no_births(Tape::current().anomaly, false);  // arrays are looked at when they run
+        std::vector<T> values = numbers_of(in, shape, cell);
+        WayRun run = f.run(f.function, values.data(), options_.most_operations, at);
+        if (known && with_run(known, run) == known) {
+            if (with_run(known, f.run(f.function, values.data(), options_.most_operations, at)) != known)
+                fail<TapeError>("kernel",
+                                "the function does not do the same for the same numbers: it must depend on "
+                                "its arguments alone",
+                                at);
+            return false;
+        }
+        const std::lock_guard lock(mutex_);
+        const std::shared_ptr<const Way> more = with_run(ways_, run);
+        if (more == ways_) return true;  // another thread has met it
+        ways_ = more;
+        operations_ += run.steps.size() - in.size();
+        if (f.captures) met_.push_back({std::move(values), std::move(run)});
+        too_many_ = ++count_ > options_.most_ways;
+        return true;
+    }
+
+    /// A cell that has gone a new way, and what it did, of functions that capture.
+    struct Met {
+        std::vector<T> cell;
+        WayRun run;
+    };
+
+    const KernelOptions options_;
+    mutable std::mutex mutex_;
+    std::vector<Met> met_;
+    std::shared_ptr<const Way> ways_;
+    std::size_t count_ = 0, operations_ = 0;
+    bool too_many_ = false;
+    std::conditional_t<compiles, WayGraphs<T>, NoWayGraphs> graphs_;
+};
+
+#ifdef WENGERT_COMPILED
+extern template class KernelCalls<float>;
+extern template class KernelCalls<double>;
+#endif
+
+}  // namespace detail
+}  // namespace wengert

@@ -1,0 +1,195 @@
+// A scalar program on arrays: each of its operations on all cells, ways that part joined by selection.
+#pragma once
+
+#include "../../ops/arg_reductions.hpp"
+#include "../../ops/elementwise/arithmetic.hpp"
+#include "../../ops/elementwise/math.hpp"
+#include "../../ops/elementwise/pairs.hpp"
+#include "../../ops/sum.hpp"
+#include "../../ops/elementwise/trigonometry.hpp"
+#include "special_tensors.hpp"
+#include "ways.hpp"
+
+namespace wengert::detail {
+
+template <class T> Tensor<T> truncated(const Tensor<T>& x) { return where(x < 0.0, ceil(x), floor(x)); }
+
+template <class T> Tensor<T> unary_on_tensors(ScalarOp op, const Tensor<T>& x)
+{
+    switch (op) {
+    case ScalarOp::negative: return -x;
+    case ScalarOp::sqrt: return sqrt(x);
+    case ScalarOp::cbrt: return cbrt(x);
+    case ScalarOp::exp: return exp(x);
+    case ScalarOp::exp2: return exp2(x);
+    case ScalarOp::expm1: return expm1(x);
+    case ScalarOp::log: return log(x);
+    case ScalarOp::log2: return log2(x);
+    case ScalarOp::log10: return log10(x);
+    case ScalarOp::log1p: return log1p(x);
+    case ScalarOp::sin: return sin(x);
+    case ScalarOp::cos: return cos(x);
+    case ScalarOp::tan: return tan(x);
+    case ScalarOp::asin: return asin(x);
+    case ScalarOp::acos: return acos(x);
+    case ScalarOp::atan: return atan(x);
+    case ScalarOp::sinh: return sinh(x);
+    case ScalarOp::cosh: return cosh(x);
+    case ScalarOp::tanh: return tanh(x);
+    case ScalarOp::asinh: return asinh(x);
+    case ScalarOp::acosh: return acosh(x);
+    case ScalarOp::atanh: return atanh(x);
+    case ScalarOp::erf: return erf(x);
+    case ScalarOp::erfc: return erfc(x);
+    case ScalarOp::floor: return floor(x);
+    case ScalarOp::ceil: return ceil(x);
+    case ScalarOp::trunc: return truncated(x);
+    case ScalarOp::round_even: return round(x);
+    case ScalarOp::copy: return x;
+    case ScalarOp::detach: return x.detach();
+    default: return special_on_tensors(op, x);
+    }
+}
+
+template <class T> Tensor<T> binary_on_tensors(ScalarOp op, const Tensor<T>& a, const Tensor<T>& b)
+{
+    switch (op) {
+    case ScalarOp::add: return a + b;
+    case ScalarOp::subtract: return a - b;
+    case ScalarOp::multiply: return a * b;
+    case ScalarOp::divide: return a / b;
+    case ScalarOp::pow: return pow(a, b);
+    case ScalarOp::atan2: return atan2(a, b);
+    case ScalarOp::hypot: return hypot(a, b);
+    case ScalarOp::fmod: return fmod(a, b);
+    case ScalarOp::remainder: return remainder(a, b);
+    default: return special_on_tensors(op, a, b);
+    }
+}
+
+/// Evaluates ways on tensors. Where a cell goes where none went before it throws UnmetWay with that cell's number.
+struct UnmetWay {
+    std::size_t cell;
+};
+
+template <class T> class WayTensors {
+public:
+    WayTensors(const std::vector<Tensor<T>>& inputs, Shape shape)
+        : shape_(std::move(shape)), inputs_(inputs.size()), values_(inputs)
+    {}
+
+    /// The results of a way's cells; `reached` tells which, all where it is empty.
+    std::vector<Tensor<T>> run(const Way& way, const Tensor<bool>& reached = {})
+    {
+        values_.resize(std::max<std::size_t>(way.begin - 1, inputs_));
+        for (const ScalarEntry& e : way.steps)
+            if (e.op() != ScalarOp::input) values_.push_back(step(e));
+        return way.parts ? joined(way, reached) : way.loop ? looped(way, reached) : results(way);
+    }
+
+private:
+    const Tensor<T>& at(std::uint32_t step) const { return values_[step - 1]; }
+    Tensor<T> step(const ScalarEntry& e) const
+    {
+        if (e.op() == ScalarOp::copy && e.a() == 0) return Tensor<T>(e.value);  // a constant's
+        if (e.form() == ScalarForm::unary) return unary_on_tensors(e.op(), at(e.a()));
+        if (e.form() == ScalarForm::both) return binary_on_tensors(e.op(), at(e.a()), at(e.b));
+        const Tensor<T> c(e.c);
+        return e.form() == ScalarForm::right_constant ? binary_on_tensors(e.op(), at(e.a()), c)
+                                                      : binary_on_tensors(e.op(), c, at(e.a()));
+    }
+    std::vector<Tensor<T>> results(const Way& way) const
+    {
+        std::vector<Tensor<T>> out;
+        for (const WayValue& r : way.results) out.push_back(r.step ? at(r.step) : Tensor<T>(r.constant));
+        return out;
+    }
+    Tensor<bool> condition(const ScalarGuard& g) const
+    {
+        const Tensor<T> a = g.a ? at(g.a) : Tensor<T>(g.left), b = g.b ? at(g.b) : Tensor<T>(g.right);
+        return g.kind == ScalarGuard::Kind::less         ? a < b
+               : g.kind == ScalarGuard::Kind::less_equal ? a <= b
+                                                         : a == b;
+    }
+    std::vector<Tensor<T>> joined(const Way& way, const Tensor<bool>& reached)
+    {
+        const Tensor<bool> yes = condition(way.guard), no = !yes;
+        const Tensor<bool> to[] = {reached.defined() ? reached && no : no,
+                                   reached.defined() ? reached && yes : yes};
+        for (int k : {0, 1})
+            if (!way.next[k]) refuse(to[k]);
+        if (!way.next[0]) return run(*way.next[1], to[1]);
+        if (!way.next[1]) return run(*way.next[0], to[0]);
+        const std::vector<Tensor<T>> a = run(*way.next[1], to[1]);
+        std::vector<Tensor<T>> b = run(*way.next[0], to[0]);
+        for (std::size_t k = 0; k < b.size(); ++k) b[k] = where(yes, a[k], b[k]);
+        return b;
+    }
+    /// No cell is to be here. In a loop that is asked at its end.
+    void refuse(const Tensor<bool>& here)
+    {
+        if (lost_)
+            *lost_ = *lost_ || here;
+        else if (any(here).item())
+            throw UnmetWay{first_of(here)};
+    }
+    /// The state of a loop, the cells that go on, and those that have gone where none had.
+    using LoopState = std::tuple<std::vector<Tensor<T>>, Tensor<bool>, Tensor<bool>>;
+
+    /// All cells together, for as long as one of them goes on.
+    std::vector<Tensor<T>> looped(const Way& way, const Tensor<bool>& reached)
+    {
+        const WayLoop& loop = *way.loop;
+        std::vector<Tensor<T>> state;
+        for (const WayValue& v : loop.state)
+            state.push_back(broadcast_to(v.step ? at(v.step) : Tensor<T>(v.constant), shape_));
+        const Tensor<bool> all = broadcast_to(reached.defined() ? reached : Tensor<bool>(true), shape_);
+        const std::vector<Tensor<T>> before = values_;
+        const Site line = Tape::current().site_override;  // that of the kernel's call
+        const auto body = [&](const LoopState& s) {
+            const auto& [x, going, lost] = s;
+            const Restore<Site> here(Tape::current().site_override, line);
+            Tensor<bool> missed = lost;
+            const Restore<Tensor<bool>*> asked_later(lost_, &missed);
+            values_ = before;
+            values_.insert(values_.end(), x.begin(), x.end());
+            std::vector<Tensor<T>> y = run(*loop.ways, going);
+            values_ = before;  // a graph's body leaves nothing outside of it
+            const Tensor<bool> on = going && !missed && y[0] > 0.5;
+            for (std::size_t k = 0; k < x.size(); ++k) y[k] = where(on, y[k + 1], x[k]);
+            y.pop_back();
+            return LoopState(std::move(y), on, missed);
+        };
+        const auto more = [](const LoopState& s) { return any(std::get<1>(s)); };
+        auto [end, none, lost] = repeated(more, body, LoopState(std::move(state), all, all && !all));
+        refuse(lost);
+        values_ = before;
+        values_.insert(values_.end(), end.begin(), end.end());
+        return run(*way.next[1], reached);
+    }
+    /// One node of a graph, where the program includes graph/control/control.hpp.
+    template <class Test, class Body>
+    static LoopState repeated(const Test& test, const Body& body, LoopState s)
+    {
+        if constexpr (requires { while_loop(test, body, s, Site{}); }) {
+            return while_loop(test, body, s, Site{});
+        } else {
+            while (test(s).item()) s = body(s);
+            return s;
+        }
+    }
+    std::size_t first_of(const Tensor<bool>& found) const
+    {
+        const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+        const Ref<Block> b = readable(broadcast_to(found.detach(), shape_).any().value);
+        const bool* const e = b->template as<bool>();
+        return static_cast<std::size_t>(std::find(e, e + b->count, true) - e);
+    }
+
+    Shape shape_;
+    std::size_t inputs_;
+    std::vector<Tensor<T>> values_;  // of the steps along the way
+    Tensor<bool>* lost_ = nullptr;   // in a loop: cells that have gone where none had
+};
+
+}  // namespace wengert::detail

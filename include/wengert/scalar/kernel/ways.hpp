@@ -1,0 +1,286 @@
+// The ways through a scalar function, as kernels have met them: programs of its operations, joined where they part at a
+// comparison. Recorded by running the function on reals of a tape of their own.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "../../transforms/tree.hpp"
+#include "../transforms/packed.hpp"
+
+namespace wengert::detail {
+
+/// A number of a program: that of a step, or where `step` is 0 a constant.
+struct WayValue {
+    std::uint32_t step = 0;
+    double constant = 0;
+};
+
+struct Way;
+
+/// A loop: its state as steps before it, and the ways through one test and body, which begin after the numbers of the state and
+/// end with 1 where it goes on, 0 where it does not, and the next state.
+struct WayLoop {
+    std::uint32_t begin = 1;  ///< number of the first of the state's numbers
+    std::vector<WayValue> state;
+    std::shared_ptr<const Way> ways;
+};
+
+/// A stretch of operations up to a comparison, a loop, or the end. Steps are numbered along the way from the first one.
+struct Way {
+    std::vector<ScalarEntry> steps;
+    std::uint32_t begin = 1;  ///< number of the first of them
+    bool parts = false;       ///< at a comparison:
+    ScalarGuard guard{};
+    std::shared_ptr<Way>
+        next[2];  ///< where it is false, where it is true; null as long as no cell went there
+    std::shared_ptr<const WayLoop> loop;  ///< or null; next[1] comes after it
+    std::vector<WayValue> results;        ///< at the end
+};
+
+struct WayRunLoop;
+/// One run of the function.
+struct WayRun {
+    std::uint32_t begin = 1;  ///< number of the first step
+    std::vector<ScalarEntry> steps;
+    std::vector<ScalarGuard> guards;
+    std::vector<WayValue> results;
+    std::vector<WayRunLoop> loops;
+};
+struct WayRunLoop {
+    std::uint32_t begin = 1;
+    std::vector<WayValue> state;
+    std::vector<WayRun> runs;  ///< steps that went different ways
+};
+
+inline std::vector<ScalarEntry> cut(const WayRun& run, std::uint32_t begin, std::uint32_t end)
+{
+    return {run.steps.begin() + (begin - run.begin), run.steps.begin() + (end - run.begin)};
+}
+
+inline std::uint64_t bits_of(double x) noexcept { return std::bit_cast<std::uint64_t>(x); }
+
+/// Have two runs on the same numbers done the same?
+inline bool same_run(const WayRun& a, const WayRun& b)
+{
+    const auto values = [](const WayValue& x, const WayValue& y) {
+        return x.step == y.step && bits_of(x.constant) == bits_of(y.constant);
+    };
+    const auto steps = [](const ScalarEntry& x, const ScalarEntry& y) {
+        const bool constant = x.form() == ScalarForm::right_constant || x.form() == ScalarForm::left_constant;
+        return x.word == y.word && bits_of(x.value) == bits_of(y.value) &&
+               (x.form() == ScalarForm::unary || (constant ? bits_of(x.c) == bits_of(y.c) : x.b == y.b));
+    };
+    const auto guards = [](const ScalarGuard& x, const ScalarGuard& y) {
+        return x.kind == y.kind && x.outcome == y.outcome && x.at == y.at && x.a == y.a && x.b == y.b &&
+               bits_of(x.left) == bits_of(y.left) && bits_of(x.right) == bits_of(y.right);
+    };
+    const auto loops = [&](const WayRunLoop& x, const WayRunLoop& y) {
+        return std::ranges::equal(x.state, y.state, values) && std::ranges::equal(x.runs, y.runs, same_run);
+    };
+    return std::ranges::equal(a.steps, b.steps, steps) && std::ranges::equal(a.guards, b.guards, guards) &&
+           std::ranges::equal(a.results, b.results, values) && std::ranges::equal(a.loops, b.loops, loops);
+}
+
+std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& ways, const WayRun& run);
+
+/// The same of a loop; true where it has got more.
+inline bool add_runs(std::shared_ptr<const WayLoop>& loop, const WayRunLoop& more)
+{
+    auto both = loop ? std::make_shared<WayLoop>(*loop) : std::make_shared<WayLoop>();
+    both->begin = more.begin;
+    both->state = more.state;
+    for (const WayRun& r : more.runs) both->ways = with_run(both->ways, r);
+    const bool grown = !loop || both->ways != loop->ways;
+    if (grown) loop = both;
+    return grown;
+}
+
+/// The ways with those of a run; where it is no new one, the same object. What others look at stays as it is.
+inline std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& ways, const WayRun& run)
+{
+    std::shared_ptr<Way> root = std::const_pointer_cast<Way>(ways), *at = &root;
+    std::uint32_t begin = run.begin;
+    bool grown = false;
+    for (std::size_t k = 0;; ++k) {
+        const bool last = k == run.guards.size();
+        const auto end = last ? static_cast<std::uint32_t>(run.begin + run.steps.size()) : run.guards[k].at;
+        const bool fresh = !*at, loop = !last && run.guards[k].kind == ScalarGuard::Kind::loop;
+        grown = grown || fresh;
+        *at = fresh ? std::make_shared<Way>() : std::make_shared<Way>(**at);
+        if (fresh) {
+            (*at)->steps = cut(run, begin, end);
+            (*at)->begin = begin;
+            (*at)->parts = !last && !loop;
+            if (last)
+                (*at)->results = run.results;
+            else
+                (*at)->guard = run.guards[k];
+        }
+        if (last) return grown ? root : ways;
+        begin = end;
+        if (loop) {
+            const WayRunLoop& l = run.loops[run.guards[k].a];
+            grown = add_runs((*at)->loop, l) || grown;
+            begin += static_cast<std::uint32_t>(l.state.size());
+        }
+        at = &(*at)->next[run.guards[k].outcome];
+    }
+}
+
+/// The numbers of a struct at the end of a recording.
+template <class Y> void note_results(const ScalarStream& s, const Y& y, std::vector<WayValue>& out)
+{
+    tree::for_each(
+        [&](const auto& r) {
+            const bool active = s.dependence(r.mark(), "kernel") != 0;
+            out.push_back({active ? r.mark().index() : 0, static_cast<double>(r.plain())});
+        },
+        y);
+}
+
+/// Calls an F; where that would change it a copy, so that all calls begin alike.
+template <class F, class... X> auto call_cell(const void* function, const X&... x)
+{
+    const F& f = *static_cast<const F*>(function);
+    if constexpr (std::is_invocable_v<const F&, const X&...>)
+        return f(x...);
+    else
+        return F(f)(x...);
+}
+
+/// Records call(numbers, run) once on a tape of its own: what it did with the numbers, `most` operations or less. `at` is the call.
+template <class T, class Call>
+WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t most, const Site& at,
+                    const Call& call)
+{
+    const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+    const Restore<Site> within(enclosing_call, at);
+    const bool anomaly = Tape::current().anomaly;
+    TapeScope scope;
+    const Restore<bool> births(scope.tape().anomaly, anomaly);
+    ScalarStream& stream = ScalarStream::of(scope.tape());
+    stream.set_room({most * sizeof(ScalarEntry), {}});
+    Tensor<T> x(Shape{cell.size()}, cell);
+    x.requires_grad(true, at);
+    const std::vector<Real<T>> in = elements(x, at);
+    WayRun run;
+    const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
+    const Restore<WayRun*> recording(stream.run, &run);
+    ScalarMoves moves(who, stream);
+    const Restore<ScalarMoves*> moving(stream.moves, &moves);
+    const Restore<Recorder*> looking(current_thread().recorder, &moves);
+    call(in, run);
+    if (stream.segment() != 0)
+        fail<MemoryError>(who, "a cell does more than 2^31 operations: no kernel, scalar code",
+                          line_of_user());
+    if (stream.size() > 1) run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
+    for (const ScalarMoves::Entered& e : moves.entered)
+        for (std::uint32_t k = 0; k < e.from.size(); ++k)
+            run.steps[e.first + k - 1].word =
+                ScalarEntry::word_of(ScalarOp::copy, ScalarForm::unary) | e.from[k];
+    return run;
+}
+
+/// Runs f once on the numbers of a cell. Results of f are a Real or a struct of them.
+template <class T, std::size_t n, class F>
+WayRun run_once(const void* function, const T* cell, std::size_t most, const Site& at)
+{
+    return recorded_run<T>("kernel", {cell, n}, most, at, [&](const std::vector<Real<T>>& in, WayRun& run) {
+        const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return call_cell<F>(function, in[k]...);
+        }(std::make_index_sequence<n>());
+        note_results(*ScalarStream::current(), y, run.results);
+    });
+}
+
+/// The state as numbers that a recording begins with.
+template <class State> void enter_state(ScalarStream& s, State& state)
+{
+    tree::for_each([&]<class R>(R& r) { r = R(r.plain(), s.enter_number(static_cast<double>(r.plain()))); },
+                   state);
+}
+
+/// A loop inside of a kernel: each of its steps is recorded, and of those that went alike one is kept.
+template <class Test, class Body, class State>
+State record_loop(ScalarStream& s, Test& test, Body& body, State state)
+{
+    WayRunLoop loop;
+    loop.begin = s.size();
+    note_results(s, state, loop.state);
+    std::shared_ptr<const Way> met;
+    for (bool more = true; more;) {
+        enter_state(s, state);
+        WayRun one;
+        one.begin = s.size();
+        const Restore<std::vector<ScalarGuard>*> guards(s.guards, &one.guards);
+        const Restore<WayRun*> recording(s.run, &one);
+        const std::size_t moved = s.moves->entered.size();
+        more = test(std::as_const(state));
+        if (more) state = body(std::as_const(state));
+        if (s.moves->entered.size() != moved)
+            fail<TapeError>(s.moves->who,
+                            "a derivative is taken inside of a while_loop or for_each of a cell's: take "
+                            "it outside of the loop, or write the loop as a plain one",
+                            line_of_user());
+        one.results.push_back({0, more ? 1.0 : 0.0});
+        note_results(s, state, one.results);
+        one.steps.assign(s.entries() + one.begin, s.entries() + s.size());
+        s.take_back(loop.begin);
+        if (auto grown = with_run(met, one); grown != met) {
+            met = std::move(grown);
+            loop.runs.push_back(std::move(one));
+        }
+    }
+    s.guards->push_back({ScalarGuard::Kind::loop, true, loop.begin,
+                         static_cast<std::uint32_t>(s.run->loops.size()), 0, 0, 0});
+    s.run->loops.push_back(std::move(loop));
+    enter_state(s, state);
+    return state;
+}
+
+}  // namespace wengert::detail
+
+namespace wengert {
+
+/// state = body(state) for as long as test(state), a bool, holds: state is a Real, a number or a struct of Reals, and all that the body
+/// changes. In a kernel it stays a loop, also of the kernel's derivatives; elsewhere, and where the cell's function takes its derivative
+/// itself, it is a plain one.
+template <class Test, class Body, class State>
+    requires(std::is_same_v<std::invoke_result_t<Test&, const State&>, bool>)
+State while_loop(Test&& test, Body&& body, const State& state, Site = {__builtin_FILE(), __builtin_LINE()})
+{
+    State now = state;
+    if constexpr (tree::contains_number<State>) {
+        ScalarStream* const s = ScalarStream::current();
+        const bool derived = s && s->tape().depth() > 1;  // by a transform inside of the cell's function
+        if (s && s->run && !derived && this_thread->tape == &s->tape())
+            return detail::record_loop(*s, test, body, now);
+    }
+    while (test(std::as_const(now))) now = body(std::as_const(now));
+    return now;
+}
+
+/// state = body(state, i) for i = 0, 1, … as long as i < count, where `count` is a number or a Real, and i a Real. While it lasts body
+/// changes nothing else. A loop as while_loop is: in a kernel each cell has its own count.
+template <class Count, class Body, class State>
+    requires(
+        tree::contains_number<State> &&
+        std::is_convertible_v<
+            std::invoke_result_t<Body&, const State&, const Real<typename detail::first_real<State>::type>&>,
+            State>)
+State for_each(const Count& count, Body&& body, const State& state,
+               Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    using Number = Real<typename detail::first_real<State>::type>;
+    using Counting = std::pair<Number, State>;
+    return while_loop([&](const Counting& now) { return now.first < count; },
+                      [&](const Counting& now) {
+                          return Counting(now.first + Number(1), body(now.second, now.first));
+                      },
+                      Counting(Number(0), state), at)
+        .second;
+}
+
+}  // namespace wengert

@@ -1,0 +1,125 @@
+// What adjoints.hpp declares: the sweep. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../../../base/separate.hpp"
+#include "../adjoints.hpp"
+#include "../rules.hpp"
+
+namespace wengert::detail {
+
+/// Of the entries with these indices. A cotangent of 0 is passed over: it never makes a NaN of an infinite derivative
+/// (docs/design.md). What an operation sends to the one before it, most often its operand, stays in a register: through memory
+/// a chain waits twice as long. An adjoint that has been used is 0 again.
+/// `inside`: operands are of this part alone, or links.
+template <bool guarded, bool inside>
+void ScalarAdjoints::sweep_plain(SegmentAdjoints& part, std::uint32_t begin, std::uint32_t end)
+{
+    const ScalarEntry* const entries = &stream_.entry(part.segment);
+    const auto base = static_cast<std::uint32_t>(part.base - part.segment);
+    // the slot of index 0, were there one: slots are counted from plain, indices from the segment's beginning
+    const auto origin = reinterpret_cast<std::uintptr_t>(part.plain.data() + 1) - base * sizeof(double);
+    const auto slot = [=](std::uint32_t k) __attribute__((always_inline))
+    {
+        return reinterpret_cast<double*>(origin + k * sizeof(double));
+    };
+    const auto value = [=](std::uint32_t k) __attribute__((always_inline)) { return entries[k].value; };
+    const ScalarEntry *e = entries + end, *const first = entries + begin;
+    double *own = slot(end), next = own[-1];
+    while (e-- != first) {
+        --own;
+        const double g = std::exchange(next, own[-1]);
+        *own = 0;
+        if (e->op() > ScalarOp::sqrt) [[unlikely]] {
+            if (guarded && g == 0.0) continue;
+            own[-1] = next;
+            pull_function(part, static_cast<std::uint32_t>(e - entries), g);
+            next = own[-1];
+            continue;
+        }
+        const auto add = [&](std::uint32_t k, double r) __attribute__((always_inline))
+        {
+            double* const to = slot(inside || k >= base ? k : base - 1);
+            if (to == own - 1)
+                next += r;
+            else
+                *to += r;
+        };
+        const auto stay = [=](double r) __attribute__((always_inline)) { *own = r; };
+        pull_arithmetic<guarded>(
+            *e, g, [=]() __attribute__((always_inline)) { return e->value; }, value, add, stay);
+    }
+    own[-1] = next;
+}
+
+/// Apart, so that the loop above has its registers for itself.
+WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::pull_function(SegmentAdjoints& part,
+                                                                            std::uint32_t i, double g)
+{
+    const ScalarEntry* const entries = &stream_.entry(part.segment);
+    if (entries[i].op() == ScalarOp::link) return add(entries[i].far, Real<double>(g));
+    pull(
+        entries[i], i, g, [=](std::uint32_t k) { return entries[k].value; },
+        [&](std::uint32_t k, double r) {
+            const ScalarPlace to = part.segment + k;
+            part.plain[to >= part.base ? part.slot(to) : 0] += r;
+        });
+}
+
+/// Operations that it records come behind `end`, and may move the entries.
+WENGERT_INLINE void ScalarAdjoints::sweep_recorded(SegmentAdjoints& part, ScalarPlace begin, ScalarPlace end,
+                                                   bool guarded)
+{
+    const ScalarPlace segment = part.segment;
+    const auto value = [&](std::uint32_t k) {
+        return Real<double>(stream_.entry(segment + k).value, stream_.mark(segment + k));
+    };
+    for (ScalarPlace i = end; i-- > begin;) {
+        const ScalarEntry e = stream_.entry(i);
+        if (e.op() == ScalarOp::input) continue;
+        const Real<double> g = std::exchange(part.rich[i - part.base], Real<double>());
+        if (!g.is_active() && g.plain() == 0.0 && guarded) continue;
+        if (e.op() == ScalarOp::link) {
+            add(e.far, g);
+            continue;
+        }
+        pull(e, static_cast<std::uint32_t>(i - segment), g, value,
+             [&](std::uint32_t k, const Real<double>& r) {
+                 if (guarded && g.plain() == 0.0 && !std::isfinite(r.plain())) return;
+                 if (segment + k >= part.base) part.rich[segment + k - part.base] += r;
+             });
+    }
+}
+
+WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarStretch& s, bool guarded)
+{
+    const ScalarPlace stretch_end = stream_.end_of(s);
+    if (stretch_end == s.begin) return;
+    SegmentAdjoints& part = part_of(s.begin, stretch_end - s.begin);
+    if (recorded_) return sweep_recorded(part, s.begin, stretch_end, guarded);
+    const auto begin = static_cast<std::uint32_t>(s.begin - s.segment);
+    const auto end = static_cast<std::uint32_t>(stretch_end - s.segment);
+    const auto here = [&](const Ref<Node>& n) {
+        return static_cast<ScalarStretch*>(n->op)->segment == s.segment;
+    };
+    const bool inside = std::none_of(s.older.begin(), s.older.end(), here);
+    if (!guarded)
+        sweep_plain<false, false>(part, begin, end);
+    else if (inside)
+        sweep_plain<true, true>(part, begin, end);
+    else
+        sweep_plain<true, false>(part, begin, end);
+    part.swept += end - begin;
+}
+
+WENGERT_INLINE void ScalarAdjoints::done(const ScalarStretch& s)
+{
+    if (recorded_ || s.segment == stream_.segment() || s.begin == stream_.end_of(s)) return;
+    SegmentAdjoints& part = part_of(s.begin);
+    if (s.begin != part.base && s.begin != s.segment + 1) return;  // others are before it
+    part.give_up(stream_.zeros);
+    part = SegmentAdjoints(part.segment, part.base);
+    last_ = nullptr;
+    stream_.rest(s.segment);
+}
+
+}  // namespace wengert::detail

@@ -1,0 +1,52 @@
+// What tangents.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../../../base/separate.hpp"
+#include "../rules.hpp"
+#include "../tangents.hpp"
+
+namespace wengert::detail {
+
+WENGERT_INLINE void ScalarForward::advance(ScalarPlace to)
+{
+    if (base() + dots().size() >= to) return;
+    Tape& tape = stream_.tape();
+    const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(level_));
+    const Restore<int> lowered(tape.lowered, tape.lowered + 1);
+    const Restore<bool> rule(tape.in_rule, true);
+    for (auto i = base() + dots().size(); i < to; ++i) {
+        const Real<double> dot = step(i);
+        dots().push_back({dot.plain(), dot.mark()});
+    }
+}
+
+/// ẏ = Σ ẋ ∂y/∂x. An ẋ of 0 never makes a NaN of an infinite derivative.
+WENGERT_INLINE Real<double> ScalarForward::step(ScalarPlace i)
+{
+    const ScalarEntry e = stream_.entry(i);
+    if (e.op() == ScalarOp::input || (stream_.mask_of(e) & Tape::bit(level_)) == 0) return {};
+    if (e.op() == ScalarOp::link) return dot(e.far);
+    const ScalarPlace segment = stream_.segment_of(i);
+    Real<double> total = along(e, i, segment, e.a());
+    if (e.form() == ScalarForm::both && e.b != e.a()) total += along(e, i, segment, e.b);
+    return total;
+}
+
+WENGERT_INLINE Real<double> ScalarForward::along(const ScalarEntry& e, ScalarPlace i, ScalarPlace segment,
+                                                 std::uint32_t operand)
+{
+    const Real<double> g = dot(segment + operand);
+    Real<double> sum;
+    if (!g.is_active() && g.plain() == 0.0) return sum;
+    const auto value = [&](std::uint32_t k) {
+        return Real<double>(stream_.entry(segment + k).value, stream_.mark(segment + k));
+    };
+    const bool guarded = !stream_.tape().allow_nan;
+    pull(e, static_cast<std::uint32_t>(i - segment), g, value, [&](std::uint32_t k, const Real<double>& r) {
+        if (k != operand || (guarded && g.plain() == 0.0 && !std::isfinite(r.plain()))) return;
+        sum += r;
+    });
+    return sum;
+}
+
+}  // namespace wengert::detail

@@ -1,0 +1,269 @@
+// Real<T>: a number that records what is done with it, for code that was written for double. Start here, then stream.hpp.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "../../base/parts.hpp"
+#include "../stream/stream.hpp"
+
+namespace wengert {
+
+template <std::floating_point T> class Real;
+
+namespace detail {
+
+template <class T>
+[[gnu::always_inline]] inline Real<T> recorded(ScalarOp op, const Real<T>& a, const Real<T>& b, T y)
+{
+    return Real<T>(y, ScalarStream::note(op, a.mark(), static_cast<double>(a.plain()), b.mark(),
+                                         static_cast<double>(b.plain()), static_cast<double>(y)));
+}
+template <class T> [[gnu::always_inline]] inline Real<T> recorded(ScalarOp op, const Real<T>& a, T y)
+{
+    return Real<T>(y,
+                   ScalarStream::note(op, a.mark(), static_cast<double>(a.plain()), static_cast<double>(y)));
+}
+
+void note_value_read(ScalarMark m, const Site& at);
+template <class T, class X>
+Real<T> only_element(const X& x, const Site& at);  // scalar/transforms/exchange.hpp
+bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome);
+template <class T> Real<T> detached(const Real<T>& x);
+ScalarMark converted(ScalarMark from, double x, double y);
+
+}  // namespace detail
+
+/// A number, active (recorded on the thread's tape) or passive (a constant, which costs nothing there) by value. Usable where
+/// a template over the number type is. Copies are copies of bytes; zeros are a passive 0. Comparisons give bool.
+template <std::floating_point T> class Real {
+public:
+    using plain_type = T;  ///< no value_type: other libraries take what has one for a container
+
+    constexpr Real() noexcept = default;
+    template <class S>
+        requires std::is_arithmetic_v<S>
+    constexpr Real(S s) noexcept : value_(static_cast<T>(s))
+    {}
+    /// Another precision: recorded.
+    template <std::floating_point S>
+        requires(!std::is_same_v<S, T>)
+    explicit(sizeof(S) > sizeof(T)) Real(const Real<S>& x) : value_(static_cast<T>(x.plain()))
+    {
+        if (x.is_active())
+            mark_ = detail::converted(x.mark(), static_cast<double>(x.plain()), static_cast<double>(value_));
+    }
+    /// The only element of a tensor, as real() gives it: R(x(i, j)). Throws ShapeError where there is not exactly one.
+    template <class X>
+        requires requires(const X& x) { x.any().value; }
+    explicit Real(const X& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+        : Real(detail::only_element<T>(x, at))
+    {}
+    constexpr Real(T value, ScalarMark mark) noexcept : value_(value), mark_(mark) {}
+
+    /// The number alone: its derivative ends here.
+    T value(Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        if (mark_.word) [[unlikely]]
+            detail::note_value_read(mark_, at);
+        return value_;
+    }
+    template <class S>
+        requires std::is_arithmetic_v<S>
+    explicit operator S() const
+    {
+        if constexpr (std::is_same_v<S, bool>)
+            return *this != Real();
+        else
+            return static_cast<S>(value(Site{}));
+    }
+    /// Whether it is recorded: does a variable reach it?
+    bool is_active() const noexcept { return mark_.word != 0; }
+    /// The same number as a constant.
+    Real detach() const { return mark_.word == 0 ? Real(value_) : detail::detached(*this); }
+
+    /// Makes this number a variable of backward(), or a constant again (scalar/transforms/variables.hpp).
+    Real& requires_grad(bool on = true, Site at = {__builtin_FILE(), __builtin_LINE()});
+    /// What backward() has added up. Throws TapeError for what is no variable.
+    T grad(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    void zero_grad(Site at = {__builtin_FILE(), __builtin_LINE()});
+    /// Another value for a variable, which it stays: what an optimizer does. Throws TapeError for what was computed from one.
+    Real& set_value(T value, Site at = {__builtin_FILE(), __builtin_LINE()});
+
+    [[gnu::always_inline]] friend Real operator+(const Real& a, const Real& b)
+    {
+        const T y = a.value_ + b.value_;
+        return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::add, a, b, y);
+    }
+    [[gnu::always_inline]] friend Real operator-(const Real& a, const Real& b)
+    {
+        const T y = a.value_ - b.value_;
+        return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::subtract, a, b, y);
+    }
+    [[gnu::always_inline]] friend Real operator*(const Real& a, const Real& b)
+    {
+        const T y = a.value_ * b.value_;
+        return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::multiply, a, b, y);
+    }
+    [[gnu::always_inline]] friend Real operator/(const Real& a, const Real& b)
+    {
+        const T y = a.value_ / b.value_;
+        return passive(a, b) ? Real(y) : detail::recorded(ScalarOp::divide, a, b, y);
+    }
+    [[gnu::always_inline]] friend Real operator-(const Real& a)
+    {
+        return a.mark_.word == 0 ? Real(-a.value_) : detail::recorded(ScalarOp::negative, a, -a.value_);
+    }
+    friend Real operator+(const Real& a) noexcept { return a; }
+    [[gnu::always_inline]] Real& operator+=(const Real& b) { return *this = *this + b; }
+    [[gnu::always_inline]] Real& operator-=(const Real& b) { return *this = *this - b; }
+    [[gnu::always_inline]] Real& operator*=(const Real& b) { return *this = *this * b; }
+    [[gnu::always_inline]] Real& operator/=(const Real& b) { return *this = *this / b; }
+    Real& operator++() { return *this += Real(1); }
+    Real& operator--() { return *this -= Real(1); }
+    Real operator++(int)
+    {
+        const Real before = *this;
+        ++*this;
+        return before;
+    }
+    Real operator--(int)
+    {
+        const Real before = *this;
+        --*this;
+        return before;
+    }
+
+    // Comparisons of the values. A kernel's recording notes which way they went.
+    using Guard = ScalarGuard::Kind;
+    friend bool operator<(const Real& a, const Real& b)
+    {
+        return decided(Guard::less, a, b, a.value_ < b.value_);
+    }
+    friend bool operator>(const Real& a, const Real& b)
+    {
+        return decided(Guard::less, b, a, b.value_ < a.value_);
+    }
+    friend bool operator<=(const Real& a, const Real& b)
+    {
+        return decided(Guard::less_equal, a, b, a.value_ <= b.value_);
+    }
+    friend bool operator>=(const Real& a, const Real& b)
+    {
+        return decided(Guard::less_equal, b, a, b.value_ <= a.value_);
+    }
+    friend bool operator==(const Real& a, const Real& b)
+    {
+        return decided(Guard::equal, a, b, a.value_ == b.value_);
+    }
+    friend bool operator!=(const Real& a, const Real& b)
+    {
+        return !decided(Guard::equal, a, b, a.value_ == b.value_);
+    }
+
+    // For the library.
+    constexpr T plain() const noexcept { return value_; }
+    constexpr ScalarMark mark() const noexcept { return mark_; }
+    static constexpr bool passive(const Real& a, const Real& b) noexcept
+    {
+        return (a.mark_.word | b.mark_.word) == 0;
+    }
+
+private:
+    static bool decided(Guard kind, const Real& a, const Real& b, bool outcome)
+    {
+        if (passive(a, b)) [[likely]]
+            return outcome;
+        return detail::decide(kind, a.mark_, static_cast<double>(a.value_), b.mark_,
+                              static_cast<double>(b.value_), outcome);
+    }
+
+    T value_ = 0;
+    ScalarMark mark_;
+};
+
+namespace tree {
+template <class T> inline constexpr bool is_leaf<Real<T>> = true;
+template <class T> inline constexpr bool is_number<Real<T>> = true;
+}  // namespace tree
+
+/// Whether X serves as a floating-point number in code that is written for either: float, double, Real.
+template <class X> inline constexpr bool is_real_number = std::is_floating_point_v<X>;
+template <class T> inline constexpr bool is_real_number<Real<T>> = true;
+
+namespace detail {
+
+template <class X> inline constexpr bool is_real = false;
+template <class T> inline constexpr bool is_real<Real<T>> = true;
+
+template <class Leaf> struct PrecisionOf : std::type_identity<typename Leaf::value_type> {};
+template <class T> struct PrecisionOf<Real<T>> : std::type_identity<T> {};
+/// Of what numbers a leaf is, a tensor or a Real.
+template <class Leaf> using precision_of = typename PrecisionOf<Leaf>::type;
+
+/// Numbers that know their derivative: Real, and Tangents (scalar/real/directions.hpp).
+template <class X> inline constexpr bool is_active_number = is_real<X>;
+template <class X>
+concept ActiveNumber = is_active_number<X>;
+/// The limits of the plain number underneath.
+template <class X> struct limits_of : limits_of<typename X::plain_type> {};
+template <std::floating_point T> struct limits_of<T> : std::numeric_limits<T> {};
+
+/// Where a ValueReads lists lines (scalar/real/cuts.hpp); null where none does.
+inline std::vector<Site>*& value_reads() noexcept
+{
+    static constinit thread_local std::vector<Site>* list = nullptr;
+    return list;
+}
+
+/// Inside a kernel's recording a number cannot leave: it would be one cell's.
+inline void note_value_read(ScalarMark m, const Site& at)
+{
+    ScalarStream* s = ScalarStream::current();
+    if (!s || this_thread->tape != &s->tape()) return;
+    if (std::vector<Site>* list = value_reads(); list && s->records(m)) [[unlikely]]
+        list->push_back(at.line && !is_own_file(at.file) ? at : line_of_user());
+    if (s->moves)
+        fail<TapeError>(s->moves->who,
+                        "value() takes out a number that differs from cell to cell, or from call to call: "
+                        "compute with it, compare it, or give it out",
+                        at);
+    if (const ScalarStretch* from = s->find(m)) s->tape().note_number_read(*from->node, at);
+}
+
+inline bool in_kernel() noexcept
+{
+    const ScalarStream* s = ScalarStream::current();
+    return s && s->guards;
+}
+/// A number in another precision. A kernel's arrays have one.
+inline ScalarMark converted(ScalarMark from, double x, double y)
+{
+    if (in_kernel())
+        fail<TapeError>(ScalarStream::current()->moves->who,
+                        "a cell's numbers have one precision, that of the tensors: no Real<float> "
+                        "becomes a Real<double>, or the other way round",
+                        line_of_user());
+    return ScalarStream::note(ScalarOp::copy, from, x, y);
+}
+/// A constant; in a kernel that of each cell.
+template <class T> Real<T> detached(const Real<T>& x)
+{
+    return in_kernel() ? recorded(ScalarOp::detach, x, x.plain()) : Real<T>(x.plain());
+}
+
+inline bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome)
+{
+    ScalarStream* s = ScalarStream::current();
+    if (!s || !s->guards || this_thread->tape != &s->tape()) return outcome;
+    for (const ScalarMark m : {a, b}) static_cast<void>(s->dependence(m, "comparison"));
+    if (s->guards->size() == ScalarGuard::most) refuse_unrolled(ScalarGuard::most);
+    s->guards->push_back({kind, outcome, s->size(), a.index(), b.index(), x, z});
+    return outcome;
+}
+
+}  // namespace detail
+}  // namespace wengert

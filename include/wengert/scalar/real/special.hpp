@@ -1,0 +1,283 @@
+// The gamma function and C++17's special functions for numbers that record, with derivatives that are such functions themselves
+// (Abramowitz & Stegun 1964, 6.3, 9.1, 9.6, 10.1, 17.3). Those of the integral kind come from the standard library where it has them.
+#pragma once
+
+#include <array>
+
+#include "../../functions/gamma.hpp"
+#include "functions.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// dⁿ/dxⁿ cot x of cot x.
+inline double cot_derivative(unsigned n, double c)
+{
+    const std::vector<double> p = functions::cot_derivative(n);
+    double y = p.back();  // c may be infinite
+    for (std::size_t i = p.size() - 1; i-- > 0;) y = y * c + p[i];
+    return y;
+}
+
+/// ψ⁽ⁿ⁾ of a large x by its asymptotic series (6.3.18, 6.4.11), (−1)ⁿ⁺¹ (n − 1)! left out where n > 0.
+inline double polygamma_far(unsigned n, double x)
+{
+    constexpr std::array bernoulli{1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                   5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
+    const double square = x * x, order = n;
+    double term = n == 0 ? 1 : order, sum = n == 0 ? std::log(x) - 0.5 / x : 1 + 0.5 * order / x;
+    for (std::size_t k = 0; k < bernoulli.size(); ++k) {
+        const double i = 2.0 * static_cast<double>(k + 1);
+        // (2k + n − 1)! / ((2k)! (n − 1)! x²ᵏ), and for n = 0 1 / (2k x²ᵏ)
+        term *= n == 0   ? 1 / square
+                : k == 0 ? (order + 1) / (2 * square)
+                         : (order + i - 2) * (order + i - 1) / ((i - 1) * i * square);
+        sum += n == 0 ? -bernoulli[k] * term / i : bernoulli[k] * term;
+    }
+    return n == 0 ? sum : sum / std::pow(x, order);
+}
+
+/// The number underneath.
+template <class N> double plain_of(const N& x)
+{
+    if constexpr (std::is_arithmetic_v<N>)
+        return static_cast<double>(x);
+    else
+        return plain_of(x.plain());
+}
+/// A function f of an order, which is a constant, and a number.
+template <class X, class Order, class F> X of_order(ScalarOp op, Order order, const X& x, const F& f)
+{
+    using T = typename X::plain_type;
+    return Computed<X>::binary(op, X(order), x, static_cast<T>(f(order, x.plain())));
+}
+
+}  // namespace detail
+
+/// ψ⁽ⁿ⁾(x), the n-th derivative of ψ = Γ'/Γ. NaN at the poles 0, −1, −2, …
+inline double polygamma(unsigned n, double x)
+{
+    if (x <= 0 && x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
+    const double sign = n % 2 ? -1 : 1;
+    if (x < 0) {  // ψ⁽ⁿ⁾(1 − x) = (−1)ⁿ (ψ⁽ⁿ⁾(x) + dⁿ/dxⁿ π cot πx)
+        constexpr double pi = std::numbers::pi;
+        const double cot = 1 / std::tan(pi * (x - std::round(x)));
+        return sign * polygamma(n, 1 - x) - std::pow(pi, n + 1) * detail::cot_derivative(n, cot);
+    }
+    double sum = 0, scale = 1;  // (−1)ⁿ⁺¹ (n − 1)!
+    for (unsigned k = 1; k < n; ++k) scale *= k;
+    const double order = n ? n : 1;
+    for (; x < 16 + n; ++x) sum += order / std::pow(x, n + 1.0);
+    return n == 0 ? detail::polygamma_far(0, x) - sum : -sign * scale * (detail::polygamma_far(n, x) + sum);
+}
+inline float polygamma(unsigned n, float x) { return static_cast<float>(polygamma(n, double{x})); }
+
+// clang-format off
+template <detail::ActiveNumber X> X polygamma(unsigned n, const X& x) { return detail::Computed<X>::binary(ScalarOp::polygamma, X(n), x, polygamma(n, x.plain())); }
+/// ψ(x) = Γ'(x) / Γ(x)
+template <class X> requires is_real_number<X> X digamma(const X& x) { return polygamma(0u, x); }
+template <detail::ActiveNumber X> X tgamma(const X& x) { using std::tgamma; return detail::Computed<X>::unary(ScalarOp::tgamma, x, tgamma(x.plain())); }
+template <detail::ActiveNumber X> X lgamma(const X& x) { using std::lgamma; return detail::Computed<X>::unary(ScalarOp::lgamma, x, lgamma(x.plain())); }
+// clang-format on
+
+#ifdef __STDCPP_MATH_SPEC_FUNCS__
+
+// clang-format off
+template <detail::ActiveNumber X> X expint(const X& x) { using std::expint; return detail::Computed<X>::unary(ScalarOp::expint, x, expint(x.plain())); }
+template <detail::ActiveNumber X> X comp_ellint_1(const X& k) { using std::comp_ellint_1; return detail::Computed<X>::unary(ScalarOp::comp_ellint_1, k, comp_ellint_1(k.plain())); }
+template <detail::ActiveNumber X> X comp_ellint_2(const X& k) { using std::comp_ellint_2; return detail::Computed<X>::unary(ScalarOp::comp_ellint_2, k, comp_ellint_2(k.plain())); }
+template <class A, class B, class R = detail::number_of<A, B>> R ellint_1(const A& k, const B& phi) { const R x(k), z(phi); using std::ellint_1; return detail::Computed<R>::binary(ScalarOp::ellint_1, x, z, ellint_1(x.plain(), z.plain())); }
+template <class A, class B, class R = detail::number_of<A, B>> R ellint_2(const A& k, const B& phi) { const R x(k), z(phi); using std::ellint_2; return detail::Computed<R>::binary(ScalarOp::ellint_2, x, z, ellint_2(x.plain(), z.plain())); }
+template <class A, class B, class R = detail::number_of<A, B>> R beta(const A& a, const B& b) { const R x(a), z(b); using std::beta; return detail::Computed<R>::binary(ScalarOp::beta, x, z, beta(x.plain(), z.plain())); }
+// The order is a constant: a derivative by it is no elementary function.
+template <detail::ActiveNumber X> X cyl_bessel_j(double nu, const X& x) { using std::cyl_bessel_j; return detail::of_order<X>(ScalarOp::cyl_bessel_j, nu, x, [](auto n, const auto& p) { return cyl_bessel_j(n, p); }); }
+template <detail::ActiveNumber X> X cyl_neumann(double nu, const X& x) { using std::cyl_neumann; return detail::of_order<X>(ScalarOp::cyl_neumann, nu, x, [](auto n, const auto& p) { return cyl_neumann(n, p); }); }
+template <detail::ActiveNumber X> X cyl_bessel_i(double nu, const X& x) { using std::cyl_bessel_i; return detail::of_order<X>(ScalarOp::cyl_bessel_i, nu, x, [](auto n, const auto& p) { return cyl_bessel_i(n, p); }); }
+template <detail::ActiveNumber X> X cyl_bessel_k(double nu, const X& x) { using std::cyl_bessel_k; return detail::of_order<X>(ScalarOp::cyl_bessel_k, nu, x, [](auto n, const auto& p) { return cyl_bessel_k(n, p); }); }
+template <detail::ActiveNumber X> X sph_bessel(unsigned n, const X& x) { using std::sph_bessel; return detail::of_order<X>(ScalarOp::sph_bessel, n, x, [](auto l, const auto& p) { return sph_bessel(l, p); }); }
+template <detail::ActiveNumber X> X sph_neumann(unsigned n, const X& x) { using std::sph_neumann; return detail::of_order<X>(ScalarOp::sph_neumann, n, x, [](auto l, const auto& p) { return sph_neumann(l, p); }); }
+// clang-format on
+
+namespace detail {
+
+/// Fₙ' of a solution of Bessel's equation, from one with its recurrences: a Fₙ₋₁ + b Fₙ₊₁ (9.1.27, 9.6.26).
+template <class N, class F> N bessel_slope(double nu, const N& x, double a, double b, const F& f)
+{
+    if (nu == 0) return 2.0 * b * f(1.0, x);
+    if (nu >= 1) return a * f(nu - 1, x) + b * f(nu + 1, x);
+    return nu / x * f(nu, x) + 2.0 * b * f(nu + 1, x);
+}
+/// And of a spherical one (10.1.20).
+template <class N, class F> N spherical_slope(unsigned n, const N& x, const F& f)
+{
+    const double l = n;
+    if (n == 0) return -f(1u, x);
+    return (l * f(n - 1, x) - (l + 1) * f(n + 1, x)) / (2 * l + 1);
+}
+template <class N> N slope_of_order(ScalarOp op, const N& order, const N& x)
+{
+    using std::cyl_bessel_i, std::cyl_bessel_j, std::cyl_bessel_k, std::cyl_neumann, std::sph_bessel,
+        std::sph_neumann;
+    const double nu = plain_of(order);
+    const auto n = static_cast<unsigned>(nu);
+    const auto by = [&](double a, double b, const auto& f) { return bessel_slope(nu, x, a, b, f); };
+    switch (op) {
+    case ScalarOp::cyl_bessel_j:
+        return by(0.5, -0.5, [](double l, const N& p) { return cyl_bessel_j(l, p); });
+    case ScalarOp::cyl_neumann: return by(0.5, -0.5, [](double l, const N& p) { return cyl_neumann(l, p); });
+    case ScalarOp::cyl_bessel_i: return by(0.5, 0.5, [](double l, const N& p) { return cyl_bessel_i(l, p); });
+    case ScalarOp::cyl_bessel_k:
+        return by(-0.5, -0.5, [](double l, const N& p) { return cyl_bessel_k(l, p); });
+    case ScalarOp::sph_bessel:
+        return spherical_slope(n, x, [](unsigned l, const N& p) { return sph_bessel(l, p); });
+    default: return spherical_slope(n, x, [](unsigned l, const N& p) { return sph_neumann(l, p); });
+    }
+}
+
+/// ∂F/∂k and ∂E/∂k of the incomplete integrals up to φ, near k = 0 by their series: s₂ and s₄ are ∫ sin²φ and ∫ sin⁴φ.
+template <class N> std::array<N, 2> ellint_slopes(const N& k, const N& phi)
+{
+    using std::cos, std::sin, std::sqrt, std::ellint_1, std::ellint_2;
+    if (k < N(1e-3) && k > N(-1e-3)) {
+        const N s2 = 0.5 * phi - 0.25 * sin(2.0 * phi);
+        const N s4 = 0.375 * phi - 0.25 * sin(2.0 * phi) + sin(4.0 * phi) / 32.0;
+        return {k * s2 + 1.5 * k * k * k * s4, -k * s2 - 0.5 * k * k * k * s4};
+    }
+    const N F = ellint_1(k, phi), E = ellint_2(k, phi), m = 1.0 - k * k, s = sin(phi);
+    return {E / (k * m) - F / k - k * s * cos(phi) / (m * sqrt(1.0 - k * k * s * s)), (E - F) / k};
+}
+
+template <class N> N elliptic_slope(ScalarOp op, const N& k)
+{
+    const auto slopes = ellint_slopes(k, N(std::numbers::pi / 2));
+    return slopes[op == ScalarOp::comp_ellint_2 || op == ScalarOp::ellint_2];
+}
+
+}  // namespace detail
+
+#else
+
+namespace detail {
+
+/// Nothing else was recorded.
+template <class N> N slope_of_order(ScalarOp, const N&, const N&) { return N(0.0); }
+template <class N> std::array<N, 2> ellint_slopes(const N&, const N&) { return {N(0.0), N(0.0)}; }
+template <class N> N elliptic_slope(ScalarOp, const N&) { return N(0.0); }
+
+}  // namespace detail
+
+#endif
+
+namespace detail {
+
+/// The rules of special functions, apart so that those of sin and exp stay small: g ∂y/∂x.
+template <class N> [[gnu::noinline]] N special_rule(ScalarOp op, const N& g, const N& x, const N& y)
+{
+    using std::exp;
+    switch (op) {
+    case ScalarOp::tgamma: return g * y * digamma(x);
+    case ScalarOp::lgamma: return g * digamma(x);
+    case ScalarOp::expint: return g * exp(x) / x;
+    default: return g * elliptic_slope(op, x);
+    }
+}
+/// By the first operand.
+template <class N>
+[[gnu::noinline]] N special_first_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
+{
+    if (op == ScalarOp::beta) return g * y * (digamma(x) - digamma(x + z));
+    if (op == ScalarOp::ellint_1) return g * ellint_slopes(x, z)[0];
+    if (op == ScalarOp::ellint_2) return g * ellint_slopes(x, z)[1];
+    return N(0.0);  // an order, a constant
+}
+/// By the second one.
+template <class N>
+[[gnu::noinline]] N special_second_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
+{
+    using std::sin, std::sqrt;
+    const auto root = [&] { return sqrt(1.0 - x * x * sin(z) * sin(z)); };
+    switch (op) {
+    case ScalarOp::beta: return g * y * (digamma(z) - digamma(x + z));
+    case ScalarOp::polygamma: return g * polygamma(static_cast<unsigned>(plain_of(x)) + 1, z);
+    case ScalarOp::ellint_1: return g / root();
+    case ScalarOp::ellint_2: return g * root();
+    default: return g * slope_of_order(op, x, z);
+    }
+}
+
+}  // namespace detail
+
+// Orthogonal polynomials, by their recurrences in the degree.
+
+// clang-format off
+namespace detail {
+
+/// (k + 1) pₖ₊₁ = a(k) pₖ − b(k) pₖ₋₁ from p₀ = 1 and p₁ on.
+template <class X, class A, class B> X by_degree(unsigned n, const X& first, const A& a, const B& b)
+{
+    X before(1), p = first;
+    if (n == 0) return before;
+    for (unsigned k = 1; k < n; ++k) {
+        const X next = (a(static_cast<double>(k)) * p - b(static_cast<double>(k)) * before) / (k + 1.0);
+        before = p, p = next;
+    }
+    return p;
+}
+
+}  // namespace detail
+template <detail::ActiveNumber X> X legendre(unsigned n, const X& x) { return detail::by_degree(n, x, [&](double k) { return (2 * k + 1) * x; }, [](double k) { return k; }); }
+template <detail::ActiveNumber X> X laguerre(unsigned n, const X& x) { return detail::by_degree(n, X(1.0 - x), [&](double k) { return 2 * k + 1 - x; }, [](double k) { return k; }); }
+template <detail::ActiveNumber X> X assoc_laguerre(unsigned n, unsigned m, const X& x) { return detail::by_degree(n, X(1.0 + m - x), [&](double k) { return 2 * k + 1 + m - x; }, [&](double k) { return k + m; }); }
+template <detail::ActiveNumber X> X hermite(unsigned n, const X& x) { return detail::by_degree(n, X(2.0 * x), [&](double k) { return 2.0 * (k + 1) * x; }, [](double k) { return 2 * k * (k + 1); }); }
+namespace detail {
+/// P of degree l and order m without the phase (−1)ᵐ, as std has it, from (2m − 1)!! sᵐ for l = m on; s is √(1 − x²) (8.5.3, 8.6.6).
+template <class X> X legendre_of_order(unsigned l, unsigned m, const X& x, const X& s)
+{
+    if (m > l) return X(0.0) * x;
+    X before(0.0), p(1.0);
+    for (unsigned k = 0; k < m; ++k) p = (2.0 * k + 1.0) * s * p;
+    for (unsigned k = m; k < l; ++k) {
+        const X next = ((2.0 * k + 1.0) * x * p - static_cast<double>(k + m) * before) / (k + 1.0 - m);
+        before = p, p = next;
+    }
+    return p;
+}
+}  // namespace detail
+template <detail::ActiveNumber X> X assoc_legendre(unsigned l, unsigned m, const X& x) { return detail::legendre_of_order(l, m, x, m ? X(sqrt(1.0 - x * x)) : X(0.0)); }
+/// Of the angle θ, normalized, with the phase (−1)ᵐ.
+template <detail::ActiveNumber X> X sph_legendre(unsigned l, unsigned m, const X& theta)
+{
+    double square = (2.0 * l + 1.0) / (4.0 * std::numbers::pi);
+    for (unsigned k = l - std::min(l, m) + 1; k <= l + m; ++k) square /= k;
+    const X s = sin(theta);
+    return (m % 2 ? -1.0 : 1.0) * std::sqrt(square) * detail::legendre_of_order(l, m, X(cos(theta)), s < X(0.0) ? X(-s) : s);
+}
+
+// Functions whose derivatives are not of this kind.
+
+namespace detail {
+template <class X> inline constexpr bool has_derivative_here = false;
+}
+template <class A, class B, class C>
+    requires(detail::ActiveNumber<A> || detail::ActiveNumber<B> || detail::ActiveNumber<C>)
+double ellint_3(const A&, const B&, const C&)
+{
+    static_assert(detail::has_derivative_here<A>, "wengert: ellint_3 of a Real has no derivative here: wrap it in external(), or pass value()");
+    return 0;
+}
+template <class A, class B>
+    requires(detail::ActiveNumber<A> || detail::ActiveNumber<B>)
+double comp_ellint_3(const A&, const B&)
+{
+    static_assert(detail::has_derivative_here<A>, "wengert: comp_ellint_3 of a Real has no derivative here: wrap it in external(), or pass value()");
+    return 0;
+}
+template <detail::ActiveNumber X> double riemann_zeta(const X&)
+{
+    static_assert(detail::has_derivative_here<X>, "wengert: riemann_zeta of a Real has no derivative here: wrap it in external(), or pass value()");
+    return 0;
+}
+// clang-format on
+
+}  // namespace wengert

@@ -1,0 +1,77 @@
+// Forward mode through scalar code: the tangents of entries, computed in one pass over what is new when one is asked for.
+#pragma once
+
+#include "rules.hpp"
+
+namespace wengert::detail {
+
+/// Real<T>(x), explicit where it is narrower.
+template <class T> Real<T> narrowed(const Real<double>& x) { return Real<T>(x); }
+
+/// The stream of a tape that must have one, as one of its numbers is an operand.
+inline ScalarStream& stream_of(Tape& tape, std::string_view operation, const Site& at = {})
+{
+    if (!tape.extension) ScalarStream::refuse(operation, at);
+    return static_cast<ScalarStream&>(*tape.extension);
+}
+
+class ScalarForward {
+public:
+    /// Of a forward level that is open.
+    ScalarForward(ScalarStream& s, std::size_t level) : stream_(s), level_(level), at_(find()) {}
+
+    /// The tangent of an entry.
+    Real<double> of(ScalarPlace place)
+    {
+        advance(place + 1);
+        return dot(place);
+    }
+    /// All entries so far are dealt with.
+    void advance(ScalarPlace to);
+    void set(ScalarPlace place, const Real<double>& dot)
+    {
+        dots()[place - base()] = {dot.plain(), dot.mark()};
+    }
+
+private:
+    std::size_t find()
+    {
+        auto& all = stream_.tangents;
+        const std::uint64_t start = stream_.tape().level(level_).start;
+        std::erase_if(all, [&](const ScalarTangents& t) { return t.level == level_ && t.start != start; });
+        for (std::size_t k = 0; k < all.size(); ++k)
+            if (all[k].level == level_) return k;
+        all.push_back({level_, start, first_place(start), {}});
+        return all.size() - 1;
+    }
+    ScalarPlace first_place(std::uint64_t start) const
+    {
+        ScalarPlace first = stream_.end();
+        const auto& stretches = stream_.stretches();
+        for (std::size_t i = stretches.size(); i-- > 0 && stretches[i]->node->sequence >= start;)
+            first = stretches[i]->begin;
+        return first;
+    }
+    // the list may move: other levels are found while this one advances
+    std::vector<ScalarTangents::Dot>& dots() { return stream_.tangents[at_].dots; }
+    ScalarPlace base() { return stream_.tangents[at_].base; }
+
+    Real<double> dot(ScalarPlace place)
+    {
+        const ScalarTangents& t = stream_.tangents[at_];
+        if (place < t.base) return {};
+        const ScalarTangents::Dot& d = t.dots[place - t.base];
+        return Real<double>(d.value, d.mark);
+    }
+    Real<double> step(ScalarPlace i);
+    Real<double> along(const ScalarEntry& e, ScalarPlace i, ScalarPlace segment, std::uint32_t operand);
+
+    ScalarStream& stream_;
+    std::size_t level_, at_;
+};
+
+}  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/tangents.ipp"
+#endif

@@ -1,0 +1,143 @@
+// One operation of scalar code as it is recorded: 24 bytes.
+//
+// Kept are the value and where the operands are, not the partial derivatives: the sweep computes those from the values, in
+// doubles for a gradient, and in reals where the sweep itself is recorded. So a derivative of any order comes from the same stream.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace wengert {
+
+enum class ScalarOp : std::uint8_t {
+    input,  ///< an element of a tensor
+    copy,
+    add,
+    subtract,
+    multiply,
+    divide,
+    negative,
+    sqrt,
+    cbrt,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log2,
+    log10,
+    log1p,
+    sin,
+    cos,
+    tan,
+    asin,
+    acos,
+    atan,
+    sinh,
+    cosh,
+    tanh,
+    asinh,
+    acosh,
+    atanh,
+    erf,
+    erfc,
+    tgamma,  ///< the special functions (scalar/real/special.hpp)
+    lgamma,
+    expint,
+    comp_ellint_1,
+    comp_ellint_2,
+    pow,
+    atan2,
+    hypot,
+    fmod,
+    remainder,
+    beta,
+    polygamma,  ///< special functions of an order, a constant, and a number
+    cyl_bessel_j,
+    cyl_neumann,
+    cyl_bessel_i,
+    cyl_bessel_k,
+    sph_bessel,
+    sph_neumann,
+    ellint_1,
+    ellint_2,
+    floor,  ///< from here on in kernels alone: flat, so elsewhere the result is a constant
+    ceil,
+    trunc,
+    round_even,
+    detach,
+    link  ///< an operand that lies in an older segment, at `far`
+};
+
+/// Which operands of an operation are recorded.
+enum class ScalarForm : std::uint8_t {
+    unary,
+    both,
+    right_constant,  ///< the second operand is the number `c`
+    left_constant    ///< the first one is
+};
+
+struct ScalarEntry {
+    double value;
+    union {
+        std::uint32_t b;
+        double c;
+        std::uint64_t far;
+    };
+    std::uint64_t word;  ///< the rest, for one store: operand, operation and form, levels
+
+    // a and b are indices: places in the segment where the entry is
+    static constexpr std::uint64_t word_of(ScalarOp op, ScalarForm form) noexcept
+    {
+        return std::uint64_t{code_of(op, form)} << 32;
+    }
+    static constexpr std::uint64_t word_of(std::uint8_t mask) noexcept { return std::uint64_t{mask} << 40; }
+    constexpr std::uint32_t a() const noexcept { return static_cast<std::uint32_t>(word); }
+    /// Operation and form, for one jump in the sweep.
+    constexpr std::uint8_t code() const noexcept { return static_cast<std::uint8_t>(word >> 32); }
+    /// Which of the stream's masks: the levels that it depends on.
+    constexpr std::uint8_t mask() const noexcept { return static_cast<std::uint8_t>(word >> 40); }
+    static constexpr std::uint8_t code_of(ScalarOp op, ScalarForm form) noexcept
+    {
+        return static_cast<std::uint8_t>(static_cast<unsigned>(op) << 2 | static_cast<unsigned>(form));
+    }
+    constexpr ScalarOp op() const noexcept { return static_cast<ScalarOp>(code() >> 2); }
+    constexpr ScalarForm form() const noexcept { return static_cast<ScalarForm>(code() & 3); }
+};
+static_assert(sizeof(ScalarEntry) == 24);
+
+/// Has it two operands?
+constexpr bool is_pair(ScalarOp op) noexcept
+{
+    return (op >= ScalarOp::add && op <= ScalarOp::divide) || (op >= ScalarOp::pow && op < ScalarOp::floor);
+}
+
+/// Where a number is recorded: its place in its segment of the stream, and which stretch that is. Zeros for a number that is not.
+/// One number and not two, which compilers keep in vector registers.
+struct ScalarMark {
+    std::uint64_t word = 0;
+
+    constexpr ScalarMark() noexcept = default;
+    constexpr explicit ScalarMark(std::uint64_t w) noexcept : word(w) {}
+    constexpr ScalarMark(std::uint32_t index, std::uint32_t stretch) noexcept
+        : word(std::uint64_t{stretch} << 32 | index)
+    {}
+    constexpr std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(word); }
+    constexpr std::uint32_t stretch() const noexcept { return static_cast<std::uint32_t>(word >> 32); }
+};
+
+namespace detail {
+inline constexpr std::string_view scalar_names[] = {
+    "element",      "copy",        "add",          "subtract",      "multiply",      "divide",
+    "negative",     "sqrt",        "cbrt",         "exp",           "exp2",          "expm1",
+    "log",          "log2",        "log10",        "log1p",         "sin",           "cos",
+    "tan",          "asin",        "acos",         "atan",          "sinh",          "cosh",
+    "tanh",         "asinh",       "acosh",        "atanh",         "erf",           "erfc",
+    "tgamma",       "lgamma",      "expint",       "comp_ellint_1", "comp_ellint_2", "pow",
+    "atan2",        "hypot",       "fmod",         "remainder",     "beta",          "polygamma",
+    "cyl_bessel_j", "cyl_neumann", "cyl_bessel_i", "cyl_bessel_k",  "sph_bessel",    "sph_neumann",
+    "ellint_1",     "ellint_2",    "floor",        "ceil",          "trunc",         "round_even",
+    "detach",       "link"};
+}  // namespace detail
+constexpr std::string_view name_of(ScalarOp op) { return detail::scalar_names[static_cast<std::size_t>(op)]; }
+
+}  // namespace wengert

@@ -1,8 +1,0 @@
-// The rule of a stretch of scalar code: scalar_vjp, which stream_impl.hpp declares.
-#pragma once
-
-#include "exchange.hpp"
-
-#ifndef WENGERT_COMPILED
-#include "sweep_source.hpp"
-#endif

@@ -1,0 +1,301 @@
+// Between tensors and reals: elements(x) and stack(reals), in one derivative.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "../../ops/elementwise/elementwise.hpp"
+#include "../real/adjoints.hpp"
+#include "../real/tangents.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Site& at);
+template <class T>
+AnyTensor gathered(const Real<T>* x, std::size_t n, const Shape& shape, const Site& at,
+                   std::string_view name = "stack");
+
+/// The tangents of a tensor's elements, which are the entries from `first` on.
+template <class T>
+void enter_tangents(ScalarStream& s, std::size_t level, ScalarPlace first, const std::vector<Real<T>>& dots)
+{
+    ScalarForward forward(s, level);
+    forward.advance(first + dots.size());
+    for (std::size_t k = 0; k < dots.size(); ++k) forward.set(first + k, Real<double>(dots[k]));
+}
+
+/// Tangents at every forward level of `mask`, outer levels first, computed before the elements themselves are entered.
+template <class T>
+std::vector<std::pair<std::size_t, std::vector<Real<T>>>> element_tangents(Tape& tape, const AnyTensor& x,
+                                                                           std::uint64_t mask, const Site& at)
+{
+    std::vector<std::pair<std::size_t, std::vector<Real<T>>>> all;
+    for (std::uint64_t rest = mask & tape.forward_levels; rest; rest &= rest - 1) {
+        const auto l = static_cast<std::size_t>(std::countr_zero(rest));
+        const AnyTensor* dot = x.node->tangent(l);
+        if (!dot) continue;
+        const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(l));
+        const Restore<int> lowered(tape.lowered, tape.lowered + 1);
+        all.emplace_back(l, elements_of<T>(*dot, at));
+    }
+    return all;
+}
+
+/// In a kernel's recording: of which of the cell's numbers a tensor was made. Other tensors are refused, as those of one cell.
+inline const ScalarMoves::Gathered* cells_numbers(const Tape& tape, const AnyTensor& x, bool records,
+                                                  const Site& at)
+{
+    const auto* const s = static_cast<const ScalarStream*>(tape.extension);
+    if (!s || !s->moves) return nullptr;
+    const ScalarMoves::Gathered* const known = s->moves->find(*x.value);
+    if (known ? !records && s->moves->is_cells(*x.value) : x.node.get() != nullptr)
+        s->moves->refuse_tensors(at);
+    return known;
+}
+
+/// A tensor's elements as reals, one after another.
+template <class T> class Elements {
+public:
+    Elements(const AnyTensor& x, const Site& at)
+    {
+        Tape& tape = Tape::current();
+        const AnyTensor* const in[] = {&x};
+        const std::uint64_t mask = tape.dependence(in, 1, "elements", at);
+        const auto* const cell = cells_numbers(tape, x, mask != 0, at);
+        if (Recorder* r = recorder();
+            r && r->holds())  // a graph would take what is computed from them for constants
+            r->refuse("elements of a tensor as Reals: a graph does not see scalar code; freeze tensors, or a "
+                      "kernel",
+                      at);
+        else if (r && !cell)
+            r->read(x.node ? r->variable(x) : *x.value, Read::elements, at);
+        block_ = readable(x.value);
+        values_ = block_->template as<T>();
+        if (mask == 0 || block_->count == 0) return;
+        const auto tangents = element_tangents<T>(tape, x, mask, at);
+        ScalarStream& s = ScalarStream::of(tape);
+        const ScalarMark first = s.enter(x, mask, values_, block_->count);
+        if (cell) s.moves->entered.push_back({first.index(), cell->places});
+        mark_ = first.word;
+        active_ = 1;
+        for (const auto& [level, dots] : tangents)
+            enter_tangents(s, level, s.segment() + first.index(), dots);
+    }
+    std::size_t count() const noexcept { return block_->count; }
+    Real<T> next() noexcept { return {*values_++, ScalarMark(std::exchange(mark_, mark_ + active_))}; }
+
+private:
+    Ref<Block> block_;
+    const T* values_;
+    std::uint64_t mark_ = 0, active_ = 0;  ///< the next one's mark, and what comes between two
+};
+
+template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Site& at)
+{
+    Elements<T> all(x, at);
+    std::vector<Real<T>> out(all.count());
+    for (Real<T>& r : out) r = all.next();
+    return out;
+}
+
+/// The parameters of the node of a tensor that was made from reals: their places, 0 for constants.
+using Places = std::vector<ScalarPlace>;
+
+template <class T> void gather_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
+{
+    Walk& walk = out.walk();
+    ScalarAdjoints& adjoints = ScalarAdjoints::of(walk);
+    for (std::size_t i = 0; i < n.input_count; ++i)
+        if (Node* from = n.inputs[i]; walk.reaches(from))
+            adjoints.cover(static_cast<ScalarStretch*>(from->op)->begin);
+    const Places& places = *static_cast<const Places*>(n.op);
+    if (!adjoints.recorded() && !g.node && !recorder()) {
+        const Ref<Block> b = readable(g.value);
+        adjoints.add(places, b->template as<T>());
+    } else {
+        const std::vector<Real<T>> cotangents = elements_of<T>(g, n.at);
+        for (std::size_t k = 0; k < places.size(); ++k)
+            if (places[k]) adjoints.add(places[k], Real<double>(cotangents[k]));
+    }
+    for (std::size_t i = 0; i < n.input_count; ++i)
+        if (out.wanted(i)) announce(walk, *n.inputs[i]);
+}
+
+template <class T>
+inline constexpr Primitive gather_primitive = [] {
+    Primitive p;
+    p.name = "stack of reals";
+    p.dtype = dtype_of<T>();
+    p.differentiable = true;
+    p.vjp = gather_vjp<T>;
+    p.add = add_any<T>;
+    p.sum_to = sum_to_any<T>;
+    p.clone = [](const void* op) -> void* { return new Places(*static_cast<const Places*>(op)); };
+    p.destroy = [](void* op) noexcept { delete static_cast<Places*>(op); };
+    return p;
+}();
+
+template <class T>
+void push_gathered(Tape& tape, ScalarStream& s, const Places& places, Node& node, const Site& at)
+{
+    for (std::uint64_t rest = node.mask & tape.forward_levels; rest; rest &= rest - 1) {
+        const auto l = static_cast<std::size_t>(std::countr_zero(rest));
+        ScalarForward forward(s, l);
+        std::vector<Real<T>> dots(places.size());
+        for (std::size_t k = 0; k < places.size(); ++k)
+            if (places[k]) dots[k] = narrowed<T>(forward.of(places[k]));
+        const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(l));
+        const Restore<int> lowered(tape.lowered, tape.lowered + 1);
+        node.add_tangent(l, gathered(dots.data(), dots.size(), node.shape, at));
+    }
+}
+
+/// A tensor that is being made from reals, one after another.
+template <class T> class Gathering {
+public:
+    /// `name`: of what the user called, for errors.
+    Gathering(const Shape& shape, const Site& at, std::string_view name)
+        : out_{make_block(dtype_of<T>(), shape), {}}, values_(out_.value->template as<T>()), at_(at),
+          name_(name)
+    {}
+    [[gnu::always_inline]] void add(const Real<T>& x)
+    {
+        values_[count_] = x.plain();
+        if (x.is_active()) {
+            if (x.mark().stretch() == known_) [[likely]]
+                places_[count_] = (segment_ + x.mark().index()) & kept_;
+            else
+                look(x);
+        }
+        ++count_;
+    }
+    AnyTensor made()
+    {
+        out_.value = placed(std::move(out_.value));
+        Tape& tape = Tape::current();
+        auto* const s = static_cast<ScalarStream*>(tape.extension);
+        if (s && s->moves) [[unlikely]]
+            s->moves->gathered.push_back({out_.value, mask_ ? places_ : Places(out_.value->count)});
+        if (mask_ == 0) return std::move(out_);
+        auto node = Ref<Node>::adopt(tape.new_node(gather_primitive<T>, from_.size(), at_));
+        node->dtype = dtype_of<T>();
+        node->mask = mask_;
+        node->shape = out_.value->shape;
+        for (std::size_t i = 0; i < from_.size(); ++i) {
+            retain(from_[i]);
+            node->inputs[i] = from_[i];
+        }
+        auto* const places = new Places(std::move(places_));
+        node->op = places;
+        tape.append(node.get());
+        if (mask_ & tape.forward_levels) push_gathered<T>(tape, ScalarStream::of(tape), *places, *node, at_);
+        out_.node = std::move(node);
+        return std::move(out_);
+    }
+
+private:
+    /// A number of another stretch, or on other levels, than the one before it: what holds for it holds for the next ones like it.
+    __attribute__((noinline)) void look(const Real<T>& x)
+    {
+        places_.resize(out_.value->count);
+        known_ = x.mark().stretch();
+        kept_ = 0;
+        Tape& tape = Tape::current();
+        if (tape.active == 0) return ScalarStream::tell(x.mark());
+        ScalarStream& s = stream_of(tape, name_, at_);
+        const std::uint64_t own = s.dependence(x.mark(), name_, at_);
+        mask_ |= own;
+        if (own == 0) return;
+        const ScalarMark m = s.place(x.mark(), static_cast<double>(x.plain()));
+        if (m.word == x.mark().word)
+            kept_ = ~ScalarPlace{0};
+        else
+            known_ = ScalarCursor::nothing;  // a variable, which may have entered anew
+        const ScalarStretch& from = *s.find(m);
+        segment_ = from.segment;
+        places_[count_] = segment_ + m.index();
+        if (std::find(from_.begin(), from_.end(), from.node) == from_.end()) from_.push_back(from.node);
+    }
+
+    AnyTensor out_;
+    T* values_;
+    Site at_;
+    std::string_view name_;
+    Places places_;
+    std::size_t count_ = 0;
+    std::uint32_t known_ = ScalarCursor::nothing;  ///< a stretch's number,
+    ScalarPlace kept_ = 0, segment_ = 0;           ///< whether its numbers count, and where they are
+    std::uint64_t mask_ = 0;
+    std::vector<Node*> from_;  ///< the nodes of their stretches
+};
+
+template <class T>
+AnyTensor gathered(const Real<T>* x, std::size_t n, const Shape& shape, const Site& at, std::string_view name)
+{
+    Gathering<T> all(shape, at, name);
+    for (std::size_t k = 0; k < n; ++k) all.add(x[k]);
+    return all.made();
+}
+
+}  // namespace detail
+
+/// The elements of a tensor in row-major order as numbers; they depend on it.
+template <std::floating_point T, class D>
+std::vector<Real<T>> elements(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::elements_of<T>(x.any("elements", at), at);
+}
+
+/// A tensor of rank 1 that depends on these numbers.
+template <std::floating_point T>
+Tensor<T> stack(std::span<const Real<T>> x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return Tensor<T>(detail::gathered(x.data(), x.size(), Shape{x.size()}, at));
+}
+template <std::floating_point T>
+Tensor<T> stack(const std::vector<Real<T>>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return stack(std::span<const Real<T>>(x), at);
+}
+
+/// Of any range of reals that lie in one piece: arrays, spans, another library's vectors.
+template <class Range>
+    requires requires(const Range& x) {
+        x.data();
+        x.size();
+        requires detail::is_real<typename Range::value_type>;
+    }
+auto stack(const Range& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    using R = std::remove_cv_t<typename Range::value_type>;
+    return stack(std::span<const R>(x.data(), static_cast<std::size_t>(x.size())), at);
+}
+
+/// A number as a tensor of rank 0.
+template <std::floating_point T>
+Tensor<T> tensor(const Real<T>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return Tensor<T>(detail::gathered(&x, 1, Shape(), at, "tensor"));
+}
+/// The only element of a tensor. Throws ShapeError where there is not exactly one.
+template <std::floating_point T, class D>
+Real<T> real(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    if (x.size() != 1)
+        fail<ShapeError>(
+            "real", "a number has one element, this tensor has shape " + to_string(x.shape("real", at)), at);
+    return elements(x, at)[0];
+}
+
+namespace detail {
+template <class T, class X> Real<T> only_element(const X& x, const Site& at)
+{
+    static_assert(std::is_same_v<typename X::value_type, T>,
+                  "wengert: a tensor's element becomes a Real of its precision");
+    return real(Tensor<T>(x), at);
+}
+}  // namespace detail
+
+}  // namespace wengert

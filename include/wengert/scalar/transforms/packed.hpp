@@ -1,0 +1,251 @@
+// Structs of reals as structs of tensors and back: what lets every transform of tensors serve functions of reals.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "../../transforms/level.hpp"
+#include "exchange.hpp"
+
+namespace wengert::detail {
+
+template <class X> consteval auto precision();
+
+template <class Tuple, std::size_t... k> consteval auto precision_of_elements(std::index_sequence<k...>)
+{
+    using First = std::tuple<decltype(precision<std::remove_cvref_t<std::tuple_element_t<k, Tuple>>>())...,
+                             std::type_identity<double>>;
+    constexpr bool some[] = {tree::contains_number<std::remove_cvref_t<std::tuple_element_t<k, Tuple>>>...,
+                             true};
+    return std::tuple_element_t<static_cast<std::size_t>(std::find(some, some + sizeof...(k), true) - some),
+                                First>{};
+}
+/// The precision of the first numbers in a container or struct.
+template <class X> consteval auto precision()
+{
+    using tree::detail::Kind;
+    constexpr Kind k = tree::detail::kind<X>;
+    if constexpr (!tree::contains_number<X>) {
+        return std::type_identity<double>{};
+    } else if constexpr (is_real<X>) {
+        return std::type_identity<typename X::plain_type>{};
+    } else if constexpr (k == Kind::map) {
+        return precision<typename X::mapped_type>();
+    } else if constexpr (k == Kind::optional || k == Kind::sequence) {
+        return precision<typename X::value_type>();
+    } else if constexpr (k == Kind::tuple) {
+        return precision_of_elements<X>(std::make_index_sequence<std::tuple_size<X>::value>{});
+    } else {
+        static_assert(k == Kind::fields, "wengert: a variant of reals has no precision that is known here");
+        using Fields = decltype(tree::detail::fields_of(std::declval<X&>()));
+        return precision_of_elements<Fields>(std::make_index_sequence<std::tuple_size<Fields>::value>{});
+    }
+}
+template <class X> struct first_real : decltype(precision<X>()) {};
+
+/// Is all that an X holds reals?
+template <class X> consteval bool only_reals_in()
+{
+    using tree::detail::Kind;
+    constexpr Kind k = tree::detail::kind<X>;
+    if constexpr (k == Kind::sequence)
+        return only_reals_in<typename X::value_type>();
+    else if constexpr (k == Kind::fields)
+        return []<class... F>(std::type_identity<std::tuple<F&...>>) {
+            return (only_reals_in<std::remove_const_t<F>>() && ...);
+        }(std::type_identity<decltype(tree::detail::fields_of(std::declval<X&>()))>());
+    else
+        return is_real<X>;
+}
+template <class X> consteval bool has_tensors();
+template <class Tuple> consteval bool has_tensors_in()
+{
+    return []<std::size_t... k>(std::index_sequence<k...>) {
+        return (false || ... || has_tensors<std::remove_cvref_t<std::tuple_element_t<k, Tuple>>>());
+    }(std::make_index_sequence<std::tuple_size<Tuple>::value>());
+}
+/// Are there tensors in it?
+template <class X> consteval bool has_tensors()
+{
+    using tree::detail::Kind;
+    constexpr Kind k = tree::detail::kind<X>;
+    if constexpr (k == Kind::leaf)
+        return !is_real<X>;
+    else if constexpr (!tree::contains_leaf<X>)
+        return false;
+    else if constexpr (k == Kind::map)
+        return has_tensors<typename X::mapped_type>();
+    else if constexpr (k == Kind::optional || k == Kind::sequence)
+        return has_tensors<std::remove_cv_t<typename X::value_type>>();
+    else if constexpr (k == Kind::tuple)
+        return has_tensors_in<X>();
+    else if constexpr (k == Kind::fields)
+        return has_tensors_in<decltype(tree::detail::fields_of(std::declval<X&>()))>();
+    else
+        return true;
+}
+/// Is it a sequence of reals, which has no form but its size?
+template <class X> consteval bool has_many_reals()
+{
+    if constexpr (tree::detail::kind<X> == tree::detail::Kind::sequence && !tree::detail::spanned<X>)
+        return is_real<typename X::value_type>;
+    else
+        return false;
+}
+
+/// The reals of a precision, in order.
+template <class T, class X> std::vector<Real<T>*> reals_in(X& x)
+{
+    std::vector<Real<T>*> all;
+    tree::for_each([&](Real<T>& r) { all.push_back(&r); }, x);
+    return all;
+}
+
+/// An X without its differentiable leaves, and these: all reals of a precision as one tensor, then the tensors.
+template <class X> struct Packed {
+    std::shared_ptr<const X> shell;
+    std::vector<Tensor<double>> doubles;
+    std::vector<Tensor<float>> floats;
+
+    auto fields() { return std::tie(doubles, floats); }
+    template <class T> std::vector<Tensor<T>>& of() { return std::get<std::vector<Tensor<T>>&>(fields()); }
+};
+
+template <class X> using packed_t = std::conditional_t<tree::contains_number<X>, Packed<X>, X>;
+
+/// Calls fn(leaf) on the reals of a precision, and other(leaf) on its tensors.
+template <class T, class X, class Fn, class Other> void each_of(X& x, const Fn& fn, const Other& other)
+{
+    tree::for_each(
+        [&]<class L>(L& leaf) {
+            if constexpr (is_real<std::remove_const_t<L>>) {
+                if constexpr (std::is_same_v<std::remove_const_t<L>, Real<T>>) fn(leaf);
+            } else if constexpr (std::is_same_v<typename L::value_type, T>) {
+                other(leaf);
+            }
+        },
+        x);
+}
+template <class T, class X> std::size_t count_reals(const X& x)
+{
+    if constexpr (has_many_reals<X>()) {
+        return std::is_same_v<typename X::value_type, Real<T>> ? x.size() : 0;
+    } else {
+        std::size_t n = 0;
+        each_of<T>(
+            x, [&](const auto&) { ++n; }, [](const auto&) {});
+        return n;
+    }
+}
+
+template <class T, class X> void pack_as(const X& x, std::vector<Tensor<T>>& out, const Site& at)
+{
+    std::vector<Tensor<T>> tensors;
+    const auto keep = [&](const auto& t) {
+        if (t.defined()) tensors.push_back(on<cpu>(t));
+    };
+    if (const std::size_t n = count_reals<T>(x)) {
+        Gathering<T> reals(Shape{n}, at, "scalar code");
+        each_of<T>(
+            x, [&](const Real<T>& r) { reals.add(r); }, keep);
+        out.push_back(Tensor<T>(reals.made()));
+    } else {
+        each_of<T>(
+            x, [](const auto&) {}, keep);
+    }
+    out.insert(out.end(), tensors.begin(), tensors.end());
+}
+
+/// x's form: what is packed is taken out.
+template <class X> std::shared_ptr<const X> shell_of(const X& x)
+{
+    X shell = tree::detail::copied(x);
+    tree::for_each(
+        []<class L>(L& leaf) {
+            if constexpr (is_real<L>)
+                leaf = leaf.detach();
+            else if constexpr (is_differentiable<typename L::value_type>)
+                take_out(leaf.any_unchecked());
+        },
+        shell);
+    return std::make_shared<const X>(std::move(shell));
+}
+
+template <class X> bool same_form(const X& a, const X& b)
+{
+    if constexpr (has_many_reals<X>()) {
+        return a.size() == b.size();
+    } else {
+        try {
+            tree::zip_for_each([](const auto&, const auto&) {}, a, b);
+            return true;
+        } catch (const tree::Mismatch&) {
+            return false;
+        }
+    }
+}
+
+/// `like`: a shell that serves here, too, where x has the same form.
+template <class X> packed_t<X> pack(const X& x, const Site& at, const std::shared_ptr<const X>& like = {})
+{
+    if constexpr (!tree::contains_number<X>) {
+        return x;
+    } else {
+        Packed<X> p;
+        if constexpr (only_reals_in<X>())
+            if (like && same_form(x, *like)) p.shell = like;
+        if (!p.shell) p.shell = shell_of(x);
+        pack_as<double>(x, p.doubles, at);
+        pack_as<float>(x, p.floats, at);
+        return p;
+    }
+}
+
+/// Puts leaves of one precision back.
+template <class T, class X> void unpack_as(X& x, const std::vector<Tensor<T>>& from, const Site& at)
+{
+    std::size_t next = 0;
+    std::optional<Elements<T>> reals;
+    if (count_reals<T>(x)) reals.emplace(from[next++].any("elements", at), at);
+    each_of<T>(
+        x, [&](Real<T>& r) { r = reals->next(); },
+        [&]<class D>(Tensor<T, D>& t) {
+            if (!was_empty(t.any_unchecked())) t = on<D>(from[next++]);
+        });
+}
+
+/// Into an x of the shell's form.
+template <class X> void unpack_into(X& x, const Packed<X>& p, const Site& at)
+{
+    unpack_as<double>(x, p.doubles, at);
+    unpack_as<float>(x, p.floats, at);
+}
+template <class X> X unpack(const packed_t<X>& p, const Site& at)
+{
+    if constexpr (!tree::contains_number<X>) {
+        return p;
+    } else {
+        X x = tree::detail::copied(*p.shell);
+        unpack_into(x, p, at);
+        return x;
+    }
+}
+
+/// A gradient: what has no derivative is 0 in it.
+template <class X> X unpack_gradient(const packed_t<X>& p, const Site& at)
+{
+    X x = unpack<X>(p, at);
+    if constexpr (tree::contains_number<X>)
+        tree::for_each(
+            [&]<class L>(L& leaf) {
+                if constexpr (!is_real<L>)
+                    if constexpr (!is_differentiable<typename L::value_type>)
+                        if (leaf.defined())
+                            leaf =
+                                L(AnyTensor{zeros_beside(*leaf.any().value, L::dtype(), leaf.shape()), {}});
+            },
+            x);
+    return x;
+}
+
+}  // namespace wengert::detail

@@ -1,0 +1,8 @@
+// The rule of a stretch of scalar code: scalar_vjp, which stream_impl.hpp declares.
+#pragma once
+
+#include "exchange.hpp"
+
+#ifndef WENGERT_COMPILED
+#include "impl/sweep.ipp"
+#endif

@@ -1,0 +1,67 @@
+// requires_grad and backward on reals, as on tensors.
+#pragma once
+
+#include "../../tape/backward.hpp"
+#include "exchange.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+template <class T> Tensor<T> leaf_of(const Real<T>& x, std::string_view operation, const Site& at)
+{
+    Tape& tape = Tape::current();
+    const ScalarVariable* v =
+        tape.extension ? static_cast<ScalarStream*>(tape.extension)->variable(x.mark()) : nullptr;
+    if (!v)
+        fail<TapeError>(operation,
+                        "this Real is no variable of this thread's tape: call requires_grad(true) on it", at);
+    return Tensor<T>(v->leaf);
+}
+
+}  // namespace detail
+
+template <std::floating_point T> Real<T>& Real<T>::requires_grad(bool on, Site at)
+{
+    ScalarStream& s = ScalarStream::of(Tape::current());
+    ScalarVariable* old = s.variable(mark_);
+    if (on && old) return *this;
+    if (old) *old = {};
+    mark_ = {};
+    if (!on) return *this;
+    Tensor<T> leaf(value_);
+    leaf.requires_grad(true, at);
+    std::size_t k = 0;
+    while (k < s.variables.size() && s.variables[k].id) ++k;
+    if (k == s.variables.size()) s.variables.emplace_back();
+    s.variables[k] = {detail::next_stretch_number(), leaf.any(), {}};
+    mark_ = {ScalarVariable::bit | static_cast<std::uint32_t>(k), s.variables[k].id};
+    return *this;
+}
+
+template <std::floating_point T> T Real<T>::grad(Site at) const
+{
+    return detail::leaf_of(*this, "grad", at).grad(at).item();
+}
+
+template <std::floating_point T> void Real<T>::zero_grad(Site at)
+{
+    detail::leaf_of(*this, "zero_grad", at).zero_grad();
+}
+
+template <std::floating_point T> Real<T>& Real<T>::set_value(T value, Site at)
+{
+    if (mark_.index()) static_cast<void>(detail::leaf_of(*this, "set_value", at));
+    value_ = value;
+    return *this;
+}
+
+/// Adds ∂y/∂v to the gradient of every variable v that y depends on, reals and tensors. What was recorded is used up, unless
+/// it is to be retained. Throws TapeError when y depends on none.
+template <std::floating_point T>
+void backward(const Real<T>& y, BackwardOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    backward(Tensor<T>(detail::gathered(&y, 1, Shape(), at, "backward")), options, at);
+}
+
+}  // namespace wengert

@@ -1,0 +1,215 @@
+// What run_log.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../../base/separate.hpp"
+#include "../run_log.hpp"
+
+namespace wengert {
+
+WENGERT_INLINE void RunLog::close()
+{
+    for (Entry& e : entries)
+        if (e.held && is_unique(e.held.get())) {
+            e.bits = hash(*e.held);
+            e.held = {};
+        }
+}
+
+WENGERT_INLINE std::uint64_t RunLog::hash(const Block& block)
+{
+    const Ref<Block> b = readable(Ref<Block>(const_cast<Block*>(&block)));
+    constexpr std::size_t lanes = 8;
+    constexpr std::uint64_t prime = 0x100000001b3;
+    std::uint64_t h[lanes], w = 0;
+    for (std::size_t l = 0; l < lanes; ++l) h[l] = 0xcbf29ce484222325 + l;
+    std::size_t i = 0;
+    for (; i + 8 * lanes <= b->bytes(); i += 8 * lanes)
+        for (std::size_t l = 0; l < lanes; ++l) {
+            std::memcpy(&w, b->data + i + 8 * l, 8);
+            h[l] = (h[l] ^ w) * prime;
+            h[l] ^= h[l] >> 29;
+        }
+    for (; i < b->bytes(); ++i) h[0] = (h[0] ^ static_cast<std::uint64_t>(b->data[i])) * prime;
+    for (std::size_t l = 1; l < lanes; ++l) h[0] = (h[0] ^ h[l]) * prime;
+    return h[0];
+}
+
+WENGERT_INLINE MaskRecorder::MaskRecorder(std::string_view who, std::vector<const void*>* seen,
+                                          const Table& table)
+    : BasicRecorder(table), who_(who), seen_(seen)
+{
+    outer_ = std::exchange(current_thread().recorder, this);
+    if (outer_) segment = outer_->segment, effect = outer_->effect;
+}
+
+WENGERT_INLINE MaskRecorder::~MaskRecorder()
+{
+    if (outer_) outer_->effect = std::move(effect);  // what comes later comes after the run
+    current_thread().recorder = outer_;
+}
+
+WENGERT_INLINE void MaskRecorder::operation(const Primitive& p, const void* op, const Block* const* in,
+                                            std::size_t n, Block& out, const Site& at)
+{
+    if (outer_) outer_->operation(p, op, in, n, out, at);
+}
+
+WENGERT_INLINE void MaskRecorder::by_value()
+{
+    if (outer_) outer_->by_value();
+}
+
+WENGERT_INLINE std::shared_ptr<const Inside> MaskRecorder::inside(const std::vector<Ref<Block>>& in,
+                                                                  const InsideFunction& f, Ref<Block>& out,
+                                                                  const Site& at)
+{
+    return outer_ ? outer_->inside(in, f, out, at) : nullptr;
+}
+
+WENGERT_INLINE void MaskRecorder::read(const Block& x, Read what, const Site& at)
+{
+    if (outer_) outer_->read(x, what, at);
+}
+
+WENGERT_INLINE const Block& MaskRecorder::variable(const AnyTensor& t)
+{
+    mask_ |= t.node->mask;
+    return outer_ ? outer_->variable(t) : *t.value;
+}
+
+WENGERT_INLINE void MaskRecorder::alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
+{
+    if (outer_) outer_->alias(of, as, at);
+}
+
+WENGERT_INLINE bool MaskRecorder::seen(const void* graph)
+{
+    if (outer_ || !seen_) return false;
+    if (!graph || std::find(seen_->begin(), seen_->end(), graph) != seen_->end()) return true;
+    seen_->push_back(graph);
+    return false;
+}
+
+WENGERT_INLINE void MaskRecorder::refuse(std::string_view what, const Site& at)
+{
+    if (outer_) outer_->refuse(what, at);
+    fail<TapeError>(who_, std::string(what), at);
+}
+
+WENGERT_INLINE RunRecorder::RunRecorder(RunLog& log)
+    : MaskRecorder("checkpoint", nullptr, recorder_table<RunRecorder>), log_(log), checks_(false)
+{}
+
+WENGERT_INLINE RunRecorder::RunRecorder(const RunLog& log, std::string_view who)
+    : MaskRecorder(who, nullptr, recorder_table<RunRecorder>), log_(const_cast<RunLog&>(log)), checks_(true)
+{}
+
+WENGERT_INLINE void RunRecorder::finish(const Site& at) const
+{
+    if (checks_ && next_ < log_.entries.size()) differ(log_.entries[next_], "is not reached", at);
+}
+
+WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, const Block* const* in,
+                                           std::size_t n, Block& out, const Site& at)
+{
+    // The rules of an inner transform run as kernels where nothing is recorded, and as tensors with literals of their own
+    // where it is; what they read of the function has been an operand before.
+    const bool in_rule = Tape::current().in_rule;
+    for (std::size_t i = 0; i < n && !in_rule; ++i)
+        if (in[i]->run < run_ && in[i] != effect.get()) take(*in[i], p.name, at);  // an order is no value
+    MaskRecorder::operation(p, op, in, n, out, at);
+    out.run = run_;
+}
+
+WENGERT_INLINE void RunRecorder::read(const Block& x, Read what, const Site& at)
+{
+    MaskRecorder::read(x, what, at);
+    if (Tape::current().in_rule) return;
+    constexpr std::string_view names[] = {"branch", "item", "elements read"};
+    enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at});
+}
+
+WENGERT_INLINE void RunRecorder::alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
+{
+    MaskRecorder::alias(of, as, at);
+    if (of.value->run < run_)
+        aliases_.emplace(as.get(), std::pair(as, of.value));
+    else
+        as->run = run_;
+}
+
+WENGERT_INLINE void RunRecorder::constant(const Block& b, const Site& at)
+{
+    MaskRecorder::constant(b, at);
+    if (!Tape::current().in_rule && b.run < run_) take(b, "loop", at);
+}
+
+WENGERT_INLINE Ref<Block> RunRecorder::argument(const AnyTensor& x, const Site& at)
+{
+    const Strides strides = x.value->strides();
+    given_.push_back(make_view(x.value, x.value->shape, &strides, 0));
+    MaskRecorder::alias(x, given_.back(), at);
+    return given_.back();
+}
+
+WENGERT_INLINE const Block& RunRecorder::meant(const Block& b) const
+{
+    const Block* of = &b;
+    for (auto i = aliases_.find(of); i != aliases_.end(); i = aliases_.find(of)) of = i->second.second.get();
+    return *of;
+}
+
+WENGERT_INLINE void RunRecorder::take(const Block& operand, std::string_view primitive, const Site& at)
+{
+    const Block& b = aliases_.empty() ? operand : meant(operand);
+    for (const auto& h : held_)
+        if (h.get() == &b) return;
+    RunLog::Entry e{{}, 0, b.dtype, b.shape, primitive, at};
+    const auto given =
+        std::find_if(given_.begin(), given_.end(), [&](const auto& g) { return g.get() == &b; });
+    if (given != given_.end()) {
+        e.bits = static_cast<std::uint64_t>(given - given_.begin());
+    } else if (b.bytes() <= sizeof(std::uint64_t)) {
+        const Ref<Block> elements = readable(Ref<Block>(const_cast<Block*>(&b)));
+        std::memcpy(&e.bits, elements->data, elements->bytes());
+        return enter(std::move(e));
+    }
+    held_.emplace_back(const_cast<Block*>(&b));
+    if (given == given_.end()) e.held = held_.back();
+    enter(std::move(e));
+}
+
+WENGERT_INLINE void RunRecorder::enter(RunLog::Entry e)
+{
+    if (!checks_) {
+        log_.entries.push_back(std::move(e));
+        return;
+    }
+    if (next_ == log_.entries.size()) differ(e, "was not there", e.at);
+    const RunLog::Entry& then = log_.entries[next_++];
+    if (then.dtype != e.dtype || !(then.shape == e.shape) || then.primitive != e.primitive)
+        differ(e,
+               "was an operand of " + std::string(then.primitive) + ", shape " + to_string(then.shape) +
+                   ", at " + to_string(then.at),
+               e.at);
+    if (then.held && then.held.get() == e.held.get()) return;
+    if (bits_of(then) != bits_of(e)) differ(e, "had other elements", e.at);
+}
+
+WENGERT_INLINE void RunRecorder::differ(const RunLog::Entry& e, const std::string& how, const Site& at) const
+{
+    fail<TapeError>(who_,
+                    "the recomputation does not do what the first run did: a value from outside (" +
+                        std::string(e.primitive) + ", shape " + to_string(e.shape) + ", at " +
+                        to_string(e.at) + ") " + how +
+                        " in the first run; what the function reads must not change before the backward pass",
+                    at);
+}
+
+WENGERT_INLINE std::uint64_t RunRecorder::next_run() noexcept
+{
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+}
+
+}  // namespace wengert

@@ -1,0 +1,138 @@
+// What walk.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include "../../base/separate.hpp"
+#include "../walk.hpp"
+
+namespace wengert {
+
+WENGERT_INLINE Walk::~Walk() { abandon(); }
+
+namespace detail {
+
+WENGERT_INLINE WalkFailure& last_failure()
+{
+    static thread_local WalkFailure failure;
+    return failure;
+}
+
+}  // namespace detail
+
+WENGERT_INLINE Walk::Walk(Tape& tape, std::size_t level, std::uint64_t start, std::uint64_t lower,
+                          bool retain)
+    : tape_(tape), level_(level), bit_(Tape::bit(level)), start_(start), lower_(tape.active & lower),
+      keep_(retain)
+{}
+
+WENGERT_INLINE void Walk::run(const Ref<Node>& out, AnyTensor g)
+{
+    std::pair<Node*, AnyTensor> root(out.get(), std::move(g));
+    run(&root, 1);
+}
+
+WENGERT_INLINE void Walk::run(std::pair<Node*, AnyTensor>* roots, std::size_t count)
+{
+    if (count == 0) return;
+    current_ = roots[0].first;
+    for (std::size_t k = 1; k < count; ++k)
+        if (roots[k].first->sequence > current_->sequence) current_ = roots[k].first;
+    highest_ = current_->sequence;
+    try {
+        for (std::size_t k = 0; k < count; ++k) deliver(*roots[k].first, std::move(roots[k].second));
+        if (pending_ > 0) current_ = newest(current_);
+        while (pending_ > 0) {
+            Node& n = *current_;
+            AnyTensor g = take(n);
+            if (n.flags & Node::packed) [[unlikely]]
+                tape_.unpack(n);
+            if (n.primitive->elementwise && !records(n, g))
+                pull_elementwise(n, g);
+            else
+                differentiate(n, g);
+            advance(n);
+        }
+    } catch (const std::exception& e) {
+        detail::last_failure() = {current_ ? current_->sequence : 0, highest_, e.what()};
+        throw;
+    }
+}
+
+WENGERT_INLINE void Walk::add_part(Node& hub, std::size_t k, const AnyTensor& g)
+{
+    auto& parts = parts_[&hub];
+    if (parts.size() <= k) parts.resize(k + 1);
+    parts[k] = parts[k].value ? hub.primitive->add(parts[k], g) : g;
+    if (!hub.cotangent.value) deliver(hub, {token_block(), {}});
+}
+
+WENGERT_INLINE std::vector<AnyTensor> Walk::take_parts(const Node& hub)
+{
+    const auto at = parts_.find(&hub);
+    std::vector<AnyTensor> parts = at == parts_.end() ? std::vector<AnyTensor>() : std::move(at->second);
+    if (at != parts_.end()) parts_.erase(at);
+    return parts;
+}
+
+WENGERT_INLINE void Walk::drop_unpacked(Node& n) noexcept
+{
+    const auto& values = tape_.packed.at(&n).values;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (Block* b = values[i].packed ? std::exchange(n.saved()[i], nullptr) : nullptr)
+            release(b, Block::disposal);
+}
+
+WENGERT_INLINE Node* Walk::newest(const Node* n)
+{
+    while (!n->pending) n = n->previous;
+    return const_cast<Node*>(n);
+}
+
+WENGERT_INLINE void Walk::refuse_consumed(const Node& n) const
+{
+    const auto& failure = detail::last_failure();
+    const bool failed = !failure.text.empty() && n.sequence >= failure.first && n.sequence <= failure.last;
+    fail<TapeError>(
+        "backward",
+        "the derivative of " + std::string(n.primitive->name) + ", shape " + to_string(n.shape) +
+            ", recorded at " + to_string(n.at) + ", has been used up by an earlier backward" +
+            (failed ? " that failed: " + failure.text : "; pass {.retain = true} to that one to retain it"),
+        {});
+}
+
+WENGERT_INLINE void Walk::report_birth(const Block& g) const
+{
+    const Node& n = *current_;
+    fail<NumericError>(n.primitive->name,
+                       "a NaN or Inf was born in the backward pass of this operation, cotangent shape " +
+                           to_string(g.shape),
+                       n.at);
+}
+
+WENGERT_INLINE void Walk::abandon() noexcept
+{
+    for (Node* n = current_; n && pending_ > 0;) {
+        Node* before = n->previous;
+        while (before && !before->pending) before = before->previous;
+        if (n->pending) {
+            n->pending = false;
+            n->cotangent = {};
+            --pending_;
+            release(n, Node::disposal);
+        }
+        n = before;
+    }
+    for (const auto& leaf : leaves_) leaf->cotangent = {};
+}
+
+/// By the rule on tensors, recorded where levels below ask for it.
+WENGERT_INLINE void Walk::differentiate(Node& n, AnyTensor& g)
+{
+    const Restore<ActiveLevels> active(tape_.active, lower_);
+    const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
+    const Restore<Site> site(tape_.site_override, n.at);
+    const Restore<bool> rule(tape_.in_rule, true);
+    Cotangents out(*this, n);
+    n.primitive->vjp(n, g, out);
+}
+
+}  // namespace wengert
