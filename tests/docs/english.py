@@ -5,7 +5,7 @@
     tests/docs/english.py FILE...       these files, by name
     tests/docs/english.py --self-test   finds what is long in a page made for that
 
-Code blocks, tables, headings and HTML comments are left out. What stands in `backticks` is one word, and so is a link's text word by
+Code blocks, tables, whatever bench/tables.py has made, headings and HTML comments are left out. What stands in `backticks` is one word, and so is a link's text word by
 word without its address. A list item and a paragraph end a sentence, also without a full stop. A colon or a semicolon does not."""
 import pathlib
 import re
@@ -22,6 +22,7 @@ INITIAL = re.compile(r"(?<!\S)\(?([A-Z])\.(?=\s)")
 
 def paragraphs(page):
     """(line number, text) of each paragraph and each item of a list."""
+    page = re.sub(r"^<!-- table: .*?^<!-- end of table -->$", lambda m: "\n" * m[0].count("\n"), page, flags=re.M | re.S)
     text, start, fence, comment = [], 0, "", False
     for number, line in enumerate([*page.splitlines(), ""], 1):
         mark = re.match(r"^\s*(```+|~~~+)", line)
@@ -45,6 +46,7 @@ def paragraphs(page):
 
 def sentences(text):
     text = re.sub(r"`[^`]*`", "`code`", text)
+    text = re.sub(r"!?\[([^\]\s]*\.md)\]\([^)]*\)", "Page", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = INITIAL.sub(r"\1", text)
     return [s.strip() for s in END.split(text) if s.strip()]
@@ -62,11 +64,12 @@ def long_ones(pages):
 def self_test():
     short, long = "One two three four five. " * 6, " ".join(["word"] * 26)
     page = "\n".join(["# " + long, "", short, "", "| " + long + " |", "", "```text", long, "```", "", "<!-- " + long + " -->", "",
-                      "- " + " ".join(["item"] * 20), "- " + " ".join(["item"] * 20), "", "See `" + long + "` (R. E. Wengert).", "",
+                      "<!-- table: one -->", long, "<!-- end of table -->", "",
+                      "- " + " ".join(["item"] * 20), "- " + " ".join(["item"] * 20), "", "See `" + long + "` (R. E. Wengert). " + " ".join(["word"] * 20) + ". [page.md](page.md) has it.", "",
                       "[text](" + long.replace(" ", "-") + ") " + " ".join(["word"] * 24), "", long + ": " + "two; three.", "",
                       " ".join(["half"] * 13), " ".join(["other"] * 13) + "."])
     found = [(number, count) for _, number, count, _ in long_ones([("page", page)])]
-    wanted = [(20, 28), (22, 26)]
+    wanted = [(24, 28), (26, 26)]
     print("english: self-test", "passed" if found == wanted else f"failed: found {found}")
     sys.exit(found != wanted)
 
