@@ -17,7 +17,6 @@ LONG_ALLOWED = 0  # the recorded number of longer ones; it may only fall
 
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 END = re.compile(r"(?<=[.!?])[)\"'”*_]*\s+(?=[^a-z\s])|(?<=[.!?][)\"”])\s+")
-INITIAL = re.compile(r"(?<!\S)\(?([A-Z])\.(?=\s)")
 
 
 def paragraphs(page):
@@ -48,7 +47,6 @@ def sentences(text):
     text = re.sub(r"`[^`]*`", "`code`", text)
     text = re.sub(r"!?\[([^\]\s]*\.md)\]\([^)]*\)", "Page", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    text = INITIAL.sub(r"\1", text)
     return [s.strip() for s in END.split(text) if s.strip()]
 
 
