@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every name of the library's that a page writes in `backticks` is in its code: what looks like an identifier, a call, a member.
 
-    tests/docs/names.py               README.md and docs/*.md
+    tests/docs/names.py               README.md and docs/**/*.md
     tests/docs/names.py --self-test   finds what is wrong in a page made for that
 
 `Owner::name` has to be declared in that class or namespace, or in a base of it. Any other name has to stand somewhere in the code, the
@@ -128,7 +128,7 @@ def self_test():
 def main():
     if "--self-test" in sys.argv[1:]:
         self_test()
-    pages = [(p.relative_to(ROOT).as_posix(), p.read_text()) for p in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]]
+    pages = [(p.relative_to(ROOT).as_posix(), p.read_text()) for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]]
     headers = [p.read_text() for p in tracked(r"^include/.*\.[hi]pp$")]
     others = [without_comments(p.read_text()) for p in tracked(r"\.(cpp|[hi]pp|h|cu|cuh|c|f90)$") if "/include/" not in f"/{p.relative_to(ROOT)}"]
     others += [p.read_text() for p in tracked(r"(CMakeLists\.txt|CMakePresets\.json|\.cmake|\.sh|\.json|\.in)$|^\.ci/|^bench/.*\.py$|^include/.*\.py$")]

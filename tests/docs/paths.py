@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every file that a comment, a page or a script names is there, and every link of a page leads somewhere.
+"""Every file that a comment, a page or a script names is there, and every link of a page leads somewhere: to a file, and to a heading of it.
 
 A name counts as found where a tracked file's path ends with it. Only what has a folder in front, or is a header, is looked
 at: `main.cpp` may be anybody's. What programs write, or what belongs to others, is listed in ELSEWHERE; a word in capitals
@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = re.compile(r"(?<![\w./<>{}$*-])((?:[\w.-]+/)+[\w.*-]+\.(?:hpp|cpp|cuh|cu|md|py|sh|cmake|txt)|[a-z_]\w*\.(?:hpp|md))(?![\w/])")
-LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 COMMENT = re.compile(r"//.*|#(?!include|pragma|if|endif|else|define|error|undef).*")
 ELSEWHERE = re.compile(r"^(xtensor|xsimd|xtl|catch2|torch|oneapi|benchmark|build|wengert_compiled|CMakeFiles|usr|tmp)/|^(catch|openblas_config)\.hpp$")
 
@@ -43,6 +43,12 @@ def is_there(name, path, all_files):
     return any(suffix.search(f) for f in all_files)
 
 
+def anchors(page):
+    """The names that GitHub gives a page's headings."""
+    bare = re.sub(r"^```.*?^```", "", page, flags=re.S | re.M)
+    return {re.sub(r"[^\w\- ]", "", h.strip().lower()).replace(" ", "-") for h in re.findall(r"^#+ (.*)$", bare, re.M)}
+
+
 def main():
     all_files = files()
     problems, seen = [], 0
@@ -56,10 +62,13 @@ def main():
                 problems.append(f"{path}:{number}: names {name}, which is not there")
         if path.endswith(".md"):
             prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.S | re.M)
-            for target in LINK.findall(prose):
+            for target, anchor in LINK.findall(prose):
                 seen += 1
-                if not (ROOT / path).parent.joinpath(target).exists():
+                page = (ROOT / path).parent / target if target else ROOT / path
+                if not page.exists():
                     problems.append(f"{path}: links to {target}, which is not there")
+                elif anchor and page.suffix == ".md" and anchor not in anchors(page.read_text()):
+                    problems.append(f"{path}: links to {target}#{anchor}, and there is no such heading")
     print(*problems, sep="\n", end="\n" if problems else "")
     print(f"paths: {seen} names, {len(problems)} problems")
     sys.exit(bool(problems) or seen == 0)
