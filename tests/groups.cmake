@@ -77,9 +77,13 @@ function(wengert_together folder sources)
     set(${sources} ${units} PARENT_SCOPE)
 endfunction()
 
-# wengert_test_group(folder label): an executable test_<folder>, a test <folder>.<file> for each source.
+# wengert_test_group(folder label): an executable test_<folder> of its sources and of the files test_*.cpp in folders below, a test
+# <folder>.<file> for each.
 function(wengert_test_group folder label)
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+    file(GLOB_RECURSE below CONFIGURE_DEPENDS ${folder}/test_*.cpp)
+    list(APPEND sources ${below})
+    list(REMOVE_DUPLICATES sources)
     if(NOT sources)
         return()
     endif()
