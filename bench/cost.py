@@ -7,7 +7,7 @@
     bench/cost.py --only empty freeze   some of the programs        --print   the table alone, nothing is written
     bench/cost.py --lines [--beside …]  counts the lines of each folder instead, into bench/results/lines.json: a second
 
-What is held to be light by .ci/run, in seconds beside those of xarray.hpp, is bench/light.py's.
+What is held to be light by .ci/run, in seconds beside those of xtensor/xarray.hpp, is bench/light.py's.
 """
 import argparse
 import os

@@ -33,7 +33,7 @@ TARGETS = ROOT / "bench" / "light_targets.json"
 UMBRELLA = "#include <wengert/wengert.hpp>"
 XARRAY = "#include <xtensor/xarray.hpp>\nint main() {}\n"
 WITH = {"compiled": f"-O2 {cost.COMPILED}", "headers": "-O2", "eager": "-O2"}
-SLACK, DEAR = 1.1, 10  # dear: so many times xarray.hpp
+SLACK, DEAR = 1.1, 10  # dear: so many times xtensor/xarray.hpp
 
 
 def first_example(page):
@@ -52,7 +52,7 @@ class Row:
     mode: str            # of WITH, "build" or "archive"
     target: float
     recorded: float
-    unit: str = "times"  # as xarray.hpp, or MB
+    unit: str = "times"  # as xtensor/xarray.hpp, or MB
 
     def name(self):
         return f"{self.program}, {self.mode}" + (", peak MB" if self.unit == "MB" and self.mode in WITH else "")
@@ -65,7 +65,7 @@ class Row:
 
 
 class Turns:
-    """A program of several checkouts and xarray.hpp, compiled in turn."""
+    """A program of several checkouts and xtensor/xarray.hpp, compiled in turn."""
 
     def __init__(self, checkouts, program, mode, compiler, folder):
         self.alone = cost.Measured(checkouts[0], XARRAY, "-O2", compiler, folder / "xarray")
@@ -105,7 +105,7 @@ def build_library(checkout, folder):
 
 
 def library_of(checkout, compiler):
-    """Of building wengert::compiled by one compiler at a time: times xarray.hpp, MB of its archive, user seconds, peak MB."""
+    """Of building wengert::compiled by one compiler at a time: times xtensor/xarray.hpp, MB of its archive, user seconds, peak MB."""
     with tempfile.TemporaryDirectory() as top:
         folder = pathlib.Path(top)
         alone = cost.Measured(checkout, XARRAY, "-O2", compiler, folder / "xarray")

@@ -7,7 +7,9 @@
 #include <cstring>
 
 /// The same bits, or two NaNs: sign and payload of a NaN come from either operand, as the compiler orders them.
-template <class T> requires std::is_arithmetic_v<T> bool same_bits(T a, T b)
+template <class T>
+    requires std::is_arithmetic_v<T>
+bool same_bits(T a, T b)
 {
     return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
 }

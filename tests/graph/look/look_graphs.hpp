@@ -51,43 +51,6 @@ template <class T, class F> Graph with_gradients(F f, const std::vector<Tensor<T
         any);
 }
 
-/// Two graphs, part by part: what differs first, "" where nothing does. Lines of source are not looked at.
-inline std::string difference(const Graph& a, const Graph& b)
-{
-    const auto same_guard = [](const wg::Guard& x, const wg::Guard& y) {
-        return x.value == y.value && x.what == y.what && wg::same_elements(*x.expected, *y.expected);
-    };
-    if (a.size() != b.size() || a.inputs() != b.inputs() || a.outputs() != b.outputs() ||
-        a.updates() != b.updates())
-        return "values, inputs, outputs or updates";
-    for (wg::ValueId v = 0; v < a.size(); ++v) {
-        const wg::GraphNode &x = a.node(v), &y = b.node(v);
-        const char* what = x.kind != y.kind || x.index != y.index           ? "kind"
-                           : x.primitive != y.primitive                     ? "primitive"
-                           : x.dtype != y.dtype || !(x.shape == y.shape)    ? "type"
-                           : x.inputs != y.inputs || x.segment != y.segment ? "operands"
-                           : wg::fields_text(x) != wg::fields_text(y)       ? "parameters"
-                           : !x.constant                                    ? nullptr
-                           : !wg::same_elements(*wg::contiguous(x.constant), *wg::contiguous(y.constant))
-                               ? "elements"
-                               : nullptr;
-        if (what) return std::string(what) + " of %" + std::to_string(v);
-    }
-    const bool guards =
-        std::equal(a.guards().begin(), a.guards().end(), b.guards().begin(), b.guards().end(), same_guard);
-    return guards ? "" : "guards";
-}
-
-/// The outputs of a graph.
-inline std::vector<wg::Ref<wg::Block>> outputs_of(const Graph& g,
-                                                  const std::vector<wg::Ref<wg::Block>>& inputs)
-{
-    const auto values = wg::interpret(g, inputs);
-    std::vector<wg::Ref<wg::Block>> out;
-    for (wg::ValueId v : g.outputs()) out.push_back(wg::readable(values[v]));
-    return out;
-}
-
 struct Named {
     std::string name;
     Graph graph;
