@@ -5,9 +5,9 @@
     bench/cost.py --quick               its user seconds, the best of three: compare within one table only
     bench/cost.py --beside FOLDER       the same of another checkout in the same run, in turn with this one
     bench/cost.py --only empty freeze   some of the programs        --print   the table alone, nothing is written
-    bench/cost.py --light [--beside …]  user seconds beside those of xarray.hpp alone, in turn, and what the library takes to build,
-                                        into bench/results/light.json: a quarter of an hour
     bench/cost.py --lines [--beside …]  counts the lines of each folder instead, into bench/results/lines.json: a second
+
+What is held to be light by .ci/run, in seconds beside those of xtensor/xarray.hpp, is bench/light.py's.
 """
 import argparse
 import os
@@ -36,6 +36,11 @@ PROGRAMS = {"empty": EMPTY, "quickstart": ROOT / "examples" / "quickstart.cpp", 
 COMPILED = "-DWENGERT_COMPILED"
 ROWS = [("empty", "-O2"), ("empty", f"-O2 {COMPILED}"), ("quickstart", "-O2"), ("quickstart", f"-O2 {COMPILED}"),
         ("freeze", "-O2"), ("freeze", f"-O2 {COMPILED}"), ("freeze", "-O0 -g"), ("freeze", f"-O0 -g {COMPILED}")]
+
+
+def text_of(program):
+    text = PROGRAMS[program]
+    return text if isinstance(text, str) else text.read_text()
 
 
 def run(command):
@@ -70,10 +75,10 @@ def by_callgrind(command, folder):
 
 
 class Measured:
-    def __init__(self, checkout, program, flags, compiler, folder):
+    def __init__(self, checkout, text, flags, compiler, folder):
+        folder.mkdir(parents=True, exist_ok=True)
         source = folder / "program.cpp"
-        text = PROGRAMS[program]
-        source.write_text(text if isinstance(text, str) else text.read_text())
+        source.write_text(text)
         self.object = folder / "program.o"
         self.base = [*shlex.split(compiler), "-std=c++20", *shlex.split(flags), f"-I{checkout}/include"]
         self.command = [*self.base, "-c", str(source), "-o", str(self.object)]
@@ -117,49 +122,6 @@ def count_lines(checkouts):
     return how, columns, rows
 
 
-XARRAY = "#include <xtensor/xarray.hpp>\nint main() {}\n"
-LIGHT = [("empty", f"-O2 {COMPILED}"), ("quickstart", f"-O2 {COMPILED}"), ("freeze", f"-O2 {COMPILED}"), ("empty", "-O2"),
-         ("quickstart", "-O2"), ("freeze", "-O2")]
-
-
-def library_cost(checkout, folder):
-    """Processor seconds of building wengert::compiled, one compiler at a time, and its archive's size."""
-    configure = ["cmake", "-S", checkout, "-B", str(folder), "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O2",
-                 "-DCMAKE_CXX_COMPILER_LAUNCHER=", "-DWENGERT_BUILD_TESTS=OFF", "-DWENGERT_BUILD_EXAMPLES=OFF",
-                 "-DWENGERT_BUILD_BENCH=OFF"]
-    subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
-    seconds, memory = run(["cmake", "--build", str(folder), "-j", "1", "--target", "wengert_compiled"])
-    return seconds, memory, (folder / "libwengert_compiled.a").stat().st_size / 1e6
-
-
-def measure_light(checkouts, compiler, repeat):
-    PROGRAMS["xarray.hpp"] = XARRAY
-    commits = {checkout: f"`{commit_of(checkout)[:7]}`" for checkout in checkouts}
-    columns = ["program", "library", "commit", "user seconds", "beside xtensor's xarray", "peak MB"]
-    rows = []
-    for program, flags in LIGHT:
-        with tempfile.TemporaryDirectory() as top:
-            folders = [pathlib.Path(top, str(i)) for i in range(len(checkouts) + 1)]
-            for folder in folders:
-                folder.mkdir()
-            alone = Measured(checkouts[0], "xarray.hpp", "-O2", compiler, folders[-1])
-            beside = [Measured(c, program, flags, compiler, folder) for c, folder in zip(checkouts, folders)]
-            for _ in range(repeat):
-                for m in [alone, *beside]:
-                    m.compile()
-        for checkout, m in zip(checkouts, beside):
-            rows.append([program, "with `wengert::compiled`" if COMPILED in flags else "headers alone",
-                         commits[checkout], f"{min(m.seconds):.1f} s",
-                         f"{min(m.seconds) / min(alone.seconds):.1f}", f"{m.memory:.0f}"])
-            print(*rows[-1], flush=True)
-    for checkout in checkouts:
-        with tempfile.TemporaryDirectory() as top:
-            seconds, memory, size = library_cost(checkout, pathlib.Path(top))
-        rows.append([f"`wengert::compiled` itself, {size:.1f} MB", "", commits[checkout], f"{seconds:.0f} s", "", f"{memory:.0f}"])
-        print(*rows[-1], flush=True)
-    return columns, rows
-
-
 def commit_of(checkout):
     return subprocess.run(["git", "-C", checkout, "rev-parse", "--short=12", "HEAD"], capture_output=True,
                           text=True).stdout.strip()
@@ -173,7 +135,6 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--print", action="store_true")
     parser.add_argument("--lines", action="store_true")
-    parser.add_argument("--light", action="store_true")
     args = parser.parse_args()
     compiler = os.environ.get("CXX", "g++")
     checkouts = [*([args.beside] if args.beside else []), str(ROOT)]
@@ -181,10 +142,6 @@ def main():
         how, columns, rows = count_lines(checkouts)
         print(tables.markdown(columns, rows))
         return None if args.print else tables.store("lines", how, columns=columns, rows=rows)
-    if args.light:
-        columns, rows = measure_light(checkouts, compiler, args.repeat)
-        how = f"bench/cost.py --light, {compiler}, least of {args.repeat}, in turn"
-        return None if args.print else tables.store("light", how, columns=columns, rows=rows)
     way = "user seconds" if args.quick else "perf" if perf_counts() else "callgrind"
     rows = []
     for program, flags in ROWS:
@@ -193,9 +150,7 @@ def main():
         with tempfile.TemporaryDirectory() as top:
             beside = []
             for i, checkout in enumerate(checkouts):
-                folder = pathlib.Path(top, str(i))
-                folder.mkdir()
-                beside.append(Measured(checkout, program, flags, compiler, folder))
+                beside.append(Measured(checkout, text_of(program), flags, compiler, pathlib.Path(top, str(i))))
             for _ in range(args.repeat if args.quick else 1):
                 for m in beside:
                     m.compile()
@@ -217,4 +172,5 @@ def main():
         print("bench/results/cost.json; bench/tables.py writes the page")
 
 
-main()
+if __name__ == "__main__":
+    main()

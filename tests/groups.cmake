@@ -18,11 +18,16 @@ target_precompile_headers(wengert_test_pch PRIVATE catch.hpp <wengert/wengert.hp
 
 add_custom_target(wengert_tests_fast)
 
-# Catch2's own filter by file, and its way to say that a filter which matches nothing is an error.
+# What tests/run.sh builds and runs (label `installation`): all primitives, both modes and every executor once, the pages of docs/ and
+# the examples. What else there is tells of the library's insides and belongs to .ci/run.
+add_custom_target(wengert_installation)
+add_dependencies(wengert_installation wengert_compiled)
+
+# Catch2's own filter by file, and its way to say that a filter which matches nothing, or a test without an assertion, is an error.
 if(Catch2_VERSION VERSION_LESS 3)
-    set(catch_strict -w NoTests)
+    set(catch_strict -w NoTests)  # and main.cpp
 else()
-    set(catch_strict -w UnmatchedTestSpec)
+    set(catch_strict -w UnmatchedTestSpec -w NoAssertions)
 endif()
 
 # What files of tests have in common (the derivatives of doubles, a graph of a few operations) is a third of what their compiler does.
@@ -77,27 +82,57 @@ function(wengert_together folder sources)
     set(${sources} ${units} PARENT_SCOPE)
 endfunction()
 
-# wengert_test_group(folder label): an executable test_<folder>, a test <folder>.<file> for each source.
-function(wengert_test_group folder label)
-    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-    if(NOT sources)
-        return()
+# wengert_test_program(name folder label source...): an executable, and a test <folder>.<file> for each source with tests.
+function(wengert_test_program name folder label)
+    set(units ${ARGN})
+    wengert_together(${name} units)
+    add_executable(${name} ${units})
+    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+    target_link_libraries(${name} PRIVATE wengert_test_main)
+    target_precompile_headers(${name} REUSE_FROM wengert_test_pch)
+    if("fast" IN_LIST label)
+        add_dependencies(wengert_tests_fast ${name})
     endif()
-    set(units ${sources})
-    wengert_together(${folder} units)
-    add_executable(test_${folder} ${units})
-    target_include_directories(test_${folder} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
-    target_link_libraries(test_${folder} PRIVATE wengert_test_main)
-    target_precompile_headers(test_${folder} REUSE_FROM wengert_test_pch)
-    if(label STREQUAL "fast")
-        add_dependencies(wengert_tests_fast test_${folder})
+    if("installation" IN_LIST label)
+        add_dependencies(wengert_installation ${name})
     endif()
-    foreach(source IN LISTS sources)
+    foreach(source IN LISTS ARGN)
         cmake_path(GET source STEM stem)
         file(STRINGS ${source} cases REGEX "TEST_CASE|SCENARIO|METHOD_AS" LIMIT_COUNT 1)
         if(cases)
-            add_test(NAME ${folder}.${stem} COMMAND test_${folder} "-#" ${catch_strict} "[#${stem}]")
+            add_test(NAME ${folder}.${stem} COMMAND ${name} "-#" ${catch_strict} "[#${stem}]")
             set_tests_properties(${folder}.${stem} PROPERTIES LABELS "${folder};${label}" TIMEOUT 600)
         endif()
+        set_property(GLOBAL PROPERTY wengert_program_of_${folder}.${stem} ${name})
     endforeach()
+endfunction()
+
+# wengert_test_group(folder label [INSTALLATION ALL | file...]): test_<folder> of the folder's sources and of the files test_*.cpp in
+# folders below. Where only some of its files tell of an installation, those are test_<folder>_installation.
+function(wengert_test_group folder label)
+    cmake_parse_arguments(arg "" "" "INSTALLATION" ${ARGN})
+    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+    file(GLOB_RECURSE below CONFIGURE_DEPENDS ${folder}/test_*.cpp)
+    list(APPEND sources ${below})
+    list(REMOVE_DUPLICATES sources)
+    if(NOT sources)
+        return()
+    endif()
+    if(arg_INSTALLATION STREQUAL "ALL")
+        list(APPEND label installation)
+    elseif(arg_INSTALLATION)
+        list(JOIN arg_INSTALLATION "|" files)
+        set(chosen ${sources})
+        list(FILTER chosen INCLUDE REGEX "/test_(${files})\\.cpp$")
+        list(REMOVE_ITEM sources ${chosen})
+        wengert_test_program(test_${folder}_installation ${folder} "${label};installation" ${chosen})
+    endif()
+    wengert_test_program(test_${folder} ${folder} "${label}" ${sources})
+endfunction()
+
+# wengert_apart(folder file filter...): the file's tests once more, with all tensors on the device apart.
+function(wengert_apart folder file)
+    get_property(program GLOBAL PROPERTY wengert_program_of_${folder}.test_${file})
+    add_test(NAME apart.${folder}.${file} COMMAND ${program} "-#" ${catch_strict} "[#test_${file}]" ${ARGN})
+    set_tests_properties(apart.${folder}.${file} PROPERTIES LABELS apart TIMEOUT 600 ENVIRONMENT WENGERT_TEST_DEVICE=apart)
 endfunction()

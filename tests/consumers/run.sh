@@ -36,11 +36,11 @@ case $kind in
         configure_and_run "$here/$kind"
         ;;
     plain)
-        "$CXX" -std=c++20 -I"$root/include" "$here/main.cpp" -lopenblas -llapacke -lpthread -ldl -o "$build/consumer"
+        "$CXX" -std=c++20 -I"$root/include" -include wengert/wengert.hpp "$here/main.cpp" -lopenblas -llapacke -lpthread -ldl -o "$build/consumer"
         "$build/consumer"
         ;;
     no_blas)  # nothing to link, through the package and without CMake
-        "$CXX" -std=c++20 -DWENGERT_NO_BLAS -I"$root/include" "$here/main.cpp" -o "$build/plain"
+        "$CXX" -std=c++20 -DWENGERT_NO_BLAS -I"$root/include" -include wengert/wengert.hpp "$here/main.cpp" -o "$build/plain"
         "$build/plain"
         install_to_prefix -DWENGERT_NO_BLAS=ON
         configure_and_run "$here/find_package" -DCMAKE_PREFIX_PATH="$build/prefix"

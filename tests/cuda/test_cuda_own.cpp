@@ -1,7 +1,7 @@
 // A program's own primitives on a device: gathers, scatters that add and that meet by maximum and minimum, scans, folds. Eager and frozen
 // they have the host's bits, and the host helps with nothing.
-#include "graph/index_meets.hpp"
-#include "graph/user_primitives.hpp"
+#include "graph/ir/index_meets.hpp"
+#include "graph/ir/user_primitives.hpp"
 
 #include <wengert/cuda.hpp>
 

@@ -4,7 +4,8 @@
 A block with a main() is a program. Any other is the body of a function in which <wengert/wengert.hpp> is
 included, `namespace wg = wengert` and `using wg::Tensor` hold; its types, templates and functions move to
 namespace scope. A block that follows `<!-- continues -->` is appended to the one before. All bodies of a page are
-one program, so the library is parsed once. A body that throws has failed; so has a program that exits non-zero.
+one program, so the library is parsed once; programs that include the same headers of the library are one, too, each in a
+namespace. A body that throws has failed; so has a program that exits non-zero.
 """
 import argparse
 import dataclasses
@@ -108,15 +109,19 @@ def batch(blocks, page):
         name = f"block_{block.line}"
         parts += f"namespace {name} {{\n{outside}void run()\n{{\n{body}}}\n}}\n"
         calls += f"    failed += failure({block.line}, {name}::run);\n"
-    return f"""{headers}
-namespace wg = wengert;
-using wg::Tensor;
-{parts}
-static int failure(int line, void (*block)())
+    return headers + "namespace wg = wengert;\nusing wg::Tensor;\n" + parts + count_failures(page, "void", calls)
+
+
+def count_failures(page, result, calls):
+    """main() of a program of many blocks, functions that return nothing or an exit status."""
+    status = "block(), 0" if result == "void" else "block()"
+    return f"""
+static int failure(int line, {result} (*block)())
 {{
     try {{
-        block();
-        return 0;
+        const int status = ({status});
+        if (status) std::fprintf(stderr, "{page.name}:%d: exit status %d\\n", line, status);
+        return status != 0;
     }} catch (const std::exception& e) {{
         std::fflush(stdout);
         std::fprintf(stderr, "{page.name}:%d: thrown: %s\\n", line, e.what());
@@ -129,6 +134,32 @@ int main()
 {calls}    return failed;
 }}
 """
+
+
+def includes_of(block):
+    """The headers of the library that a program includes."""
+    return tuple(sorted(text.strip() for _, text in block.code if text.startswith("#include <wengert")))
+
+
+def can_share(block):
+    """Has the program a main() that may become a function in a namespace?"""
+    text = block.text()
+    return (block.language == "cpp" and re.search(r"^int main\(\)", text, re.M) and not re.search(r"^#(?!include)", text, re.M)
+            and not re.search(r"^template <>|^namespace wengert\b(?! *=)", text, re.M))
+
+
+def joined(blocks, page):
+    """One program of several with main(): exits with the number that failed."""
+    headers, parts, calls = [], "", ""
+    for block in blocks:
+        headers += [text for _, text in block.code if text.startswith("#include") and text not in headers]
+        code = "\n".join("" if text.startswith("#include") else text for _, text in block.code)
+        code = re.sub(r"^int main\(\)", "int program()", code, flags=re.M)
+        code = re.sub(r"\}\s*$", "return 0; }", code)  # main() needs none
+        parts += f'namespace block_{block.line} {{\n#line {block.line} "{page.name}"\n{code}\n}}\n'
+        calls += f"    failed += failure({block.line}, block_{block.line}::program);\n"
+    headers += ["#include <cstdio>", "#include <exception>"]
+    return "\n".join(headers) + "\n" + parts + count_failures(page, "int", calls)
 
 
 def compile_line(args):
@@ -174,6 +205,15 @@ def run_batch(args, page, blocks):
     return 1
 
 
+def run_programs(args, page, blocks):
+    """How many failed, of programs that include the same headers of the library."""
+    if len(blocks) > 1:
+        status = compile_and_run(args, f"{page.stem}_{blocks[0].line}_{len(blocks)}", joined(blocks, page))
+        if status is not None and status >= 0:
+            return status
+    return sum(run_alone(args, page, block) for block in blocks)
+
+
 def run_alone(args, page, block):
     if block.language == "sh":
         status = subprocess.run(["bash", "-euo", "pipefail", "-c", block.text()], cwd=ROOT,
@@ -199,9 +239,14 @@ def main():
     args.build.mkdir(parents=True, exist_ok=True)
 
     blocks = blocks_of(args.page)
-    is_alone = [b.language == "sh" or re.search(r"\bint\s+main\s*\(", b.text()) for b in blocks]
-    failed = run_batch(args, args.page, [b for b, alone in zip(blocks, is_alone) if not alone])
-    failed += sum(run_alone(args, args.page, b) for b, alone in zip(blocks, is_alone) if alone)
+    is_program = [b.language == "sh" or re.search(r"\bint\s+main\s*\(", b.text()) for b in blocks]
+    failed = run_batch(args, args.page, [b for b, program in zip(blocks, is_program) if not program])
+    programs = [b for b, program in zip(blocks, is_program) if program]
+    shared = {}
+    for b in filter(can_share, programs):
+        shared.setdefault(includes_of(b), []).append(b)
+    failed += sum(run_programs(args, args.page, group) for group in shared.values())
+    failed += sum(run_alone(args, args.page, b) for b in programs if not can_share(b))
     sys.stderr.flush()
     print(f"{args.page.name}: {len(blocks)} blocks run, {failed} failed")
     sys.exit(failed != 0)

@@ -81,7 +81,7 @@ TEST_CASE("Eigen's decompositions over reals: solutions are one operation, but o
         INFO(name << ": " << most);
         CHECK(most <
               5 * 81);  // three arrays of that size at most: the operations of one are more than 9³ / 3
-        CHECK(wg::check_grads(wg::checkpoint(f), large).ok);
+        check("in a checkpoint", OfSystem(wg::checkpoint(f)), large, 1);
     }
 }
 

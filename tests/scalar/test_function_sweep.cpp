@@ -3,7 +3,7 @@
 // place of `bounds`, which `test_scalar "[.table]"` prints with what was measured (docs/scalars.md).
 #include "catch.hpp"
 
-#include "../graph/emit_programs.hpp"
+#include "graph/c/emit_programs.hpp"
 
 #include <wengert/graph/native/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>

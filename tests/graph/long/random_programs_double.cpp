@@ -1,6 +1,0 @@
-#include "random_programs_beside.hpp"
-
-std::unique_ptr<random_programs::Session> random_programs::session_double(const Program& p)
-{
-    return std::make_unique<SessionOf<double>>(p);
-}

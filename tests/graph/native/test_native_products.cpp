@@ -1,0 +1,124 @@
+// Small products in native code: of all shapes, layouts and forms of accumulation the bits of interpret().
+#include "catch.hpp"
+#include "same_bits.hpp"
+
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/ir/interpret.hpp>
+#include <wengert/graph/ir/trace.hpp>
+#include <wengert/ops/matmul.hpp>
+#include <wengert/ops/reductions.hpp>
+#include <wengert/ops/shape.hpp>
+#include <wengert/ops/view.hpp>
+#include <wengert/transforms/grad.hpp>
+
+using namespace wengert;
+
+namespace {
+
+template <class T> Ref<Block> matrix(const Shape& shape, double phase)
+{
+    auto b = make_block(dtype_of<T>(), shape);
+    for (std::size_t i = 0; i < b->count; ++i) {
+        const double x = std::sin(phase + 1.7 * static_cast<double>(i));
+        b->template as<T>()[i] = i % 11 == 5 ? T(i % 2 ? 0.0 : -0.0) : static_cast<T>(x * x * x);
+    }
+    return b;
+}
+
+template <class T> using Tensors = std::vector<Tensor<T>>;
+
+/// f(x) with its gradients, in native code and node by node.
+template <class T, class F> void check(std::vector<Ref<Block>> in, const F& f)
+{
+    std::vector<Ref<Block>> out;
+    const Graph g = trace_graph(
+        [&](const std::vector<AnyTensor>& x) {
+            const auto [loss, gradients] = value_and_grad(f)(Tensors<T>(x.begin(), x.end()));
+            std::vector<AnyTensor> all{loss.any()};
+            for (const Tensor<T>& t : gradients) all.push_back(t.any());
+            return all;
+        },
+        in);
+    const auto native = compile_native(g, {});
+    REQUIRE(native->note == "");
+    const auto want = interpret(g, in);
+    for (int twice = 0; twice < 2; ++twice) {
+        native->run(in, out);
+        for (std::size_t k = 0; k < out.size(); ++k) CHECK(same_bits(*want[g.outputs()[k]], *out[k]));
+    }
+}
+
+/// a b twice with different factors: what comes second is added where the first has left its cotangent.
+template <class T> Tensor<T> twice(const Tensor<T>& a, const Tensor<T>& b)
+{
+    const Tensor<T> y = matmul(a, b), z = matmul(a * T(0.5), b) + matmul(a, b * T(3));
+    return sum(y * y * y) + sum(z * z) + sum(matmul(a, b) * y);
+}
+
+/// The operands as they are, and either one as the transpose of what is stored.
+template <class T> void sizes(std::int64_t m, std::int64_t n, std::int64_t k)
+{
+    CAPTURE(m, n, k);
+    check<T>({matrix<T>({m, k}, 0.1), matrix<T>({k, n}, 0.7), matrix<T>({n, k}, 0.5), matrix<T>({k, m}, 0.4)},
+             [](const Tensors<T>& x) {
+                 return twice<T>(x[0], x[1]) + twice<T>(x[0], transpose(x[2])) +
+                        twice<T>(transpose(x[3]), x[1]);
+             });
+}
+
+}  // namespace
+
+TEST_CASE("native: products of a row, of a column, and of both", "[native]")
+{
+    for (const auto& [n, k] :
+         {std::pair{32, 32}, {2, 32}, {32, 2}, {33, 4}, {5, 7}, {17, 37}, {3, 1}, {1, 5}, {1, 2100}}) {
+        sizes<float>(1, n, k);
+        sizes<float>(n, 1, k);
+        sizes<double>(1, n, k);
+    }
+    sizes<double>(16, 1, 70);
+    sizes<float>(12, 4, 1);
+    sizes<double>(9, 40, 1);
+}
+
+TEST_CASE("native: products up to 16", "[native]")
+{
+    sizes<float>(2, 3, 4);
+    sizes<float>(16, 16, 16);
+    sizes<double>(7, 9, 5);
+}
+
+TEST_CASE("native: a part of a matrix as operand of a product", "[native]")
+{
+    const auto f = []<class T>(const Tensors<T>& x) {
+        return twice<T>(view(x[0], range(0, 1), range(1, 6)), view(x[1], range(2, 7), range(0, 9)));
+    };
+    check<float>({matrix<float>({3, 8}, 0.2), matrix<float>({8, 19}, 0.9)}, f);
+    check<double>({matrix<double>({3, 8}, 0.2), matrix<double>({8, 19}, 0.9)}, f);
+}
+
+TEST_CASE("native: a product whose cotangent is 0 has no gradients, whatever the operands are", "[native]")
+{
+    const auto f = [](const Tensors<float>& x) {
+        const auto &a = x[0], &b = x[1];
+        return sum(matmul(a, b) * 0.0F) + sum(matmul(a, b) * 0.0F) + sum(a * a) + sum(b);
+    };
+    for (const auto& [m, n, k] : {std::tuple{1, 32, 5}, {1, 3, 32}, {4, 5, 6}}) {
+        const Ref<Block> a = matrix<float>({m, k}, 0.2), b = matrix<float>({k, n}, 0.9);
+        a->as<float>()[1] = std::numeric_limits<float>::infinity();
+        b->as<float>()[2] = std::numeric_limits<float>::quiet_NaN();
+        check<float>({a, b}, f);
+    }
+}
+
+TEST_CASE("native: sums of short rows, computed as one and summed across", "[native]")
+{
+    const auto f = []<class T>(const Tensors<T>& x) {
+        const Tensor<T> rows = sum(x[0] * x[1], {2});
+        return sum(rows * sum(x[1], {2})) + sum(mean(square(x[0]), {2}));
+    };
+    for (const std::int64_t n : {5, 8, 10, 16, 17, 31}) {
+        check<float>({matrix<float>({3, 37, n}, 0.2), matrix<float>({3, 37, n}, 0.9)}, f);
+        check<double>({matrix<double>({3, 37, n}, 0.2), matrix<double>({3, 37, n}, 0.9)}, f);
+    }
+}
