@@ -6,6 +6,8 @@
 //     };
 //
 // All are templates over a value type, as rules are. `map` and `result` may have a `const FoldLine<V>&` behind their other arguments.
+// What its map takes many instructions for says `bool is_long = true`: its text stands once in a loop. `using mapper = M` is said by
+// M, whose map those share that derive from it.
 // A fold of several numbers has `std::array identity` and combines std::array<V, k>; `map` makes one of each element. One of a
 // number and its place in the line has `bool places = true` and combines std::pair<V, P>.
 #pragma once

@@ -5,6 +5,10 @@
 #include "../ops/index/impl/run.ipp"
 
 #ifdef WENGERT_COMPILED
+#include "../ops/elementwise/impl/tensor_rule.ipp"
+#endif
+
+#ifdef WENGERT_COMPILED
 namespace wengert::detail {
 
 // Not inlined: programs call them.

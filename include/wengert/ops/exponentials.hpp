@@ -10,6 +10,8 @@ struct Shift : monoid::Maximum {
     template <class V> static V result(const V& m) { return where(is_finite(m), m, lit(0)); }
 };
 struct Exponentials : monoid::Add {
+    using mapper = Exponentials;
+    static constexpr bool is_long = true;
     template <class V> static V map(const V& x, const FoldLine<V>& line)
     {
         using std::exp;

@@ -100,6 +100,10 @@ AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* const* in, cons
 AnyTensor record(const Primitive& p, const AnyTensor* const* in, std::size_t n, Ref<Block> value,
                  const void* op, const Site& at);
 
+/// A structural primitive on type-erased tensors, computed and recorded; throws TapeError where one is empty.
+AnyTensor apply_structural(const Primitive& p, const void* op, const AnyTensor* const* in, std::size_t n,
+                           const Site& at);
+
 /// Any operation by its description: what replays a graph, and what a sweep under a recorder is made of.
 AnyTensor apply_any(const Primitive& p, const void* op, const AnyTensor* in, std::size_t n, const Site& at);
 

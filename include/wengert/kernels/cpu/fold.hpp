@@ -23,6 +23,30 @@ namespace detail {
 inline constexpr std::size_t virtual_bytes = 256;
 template <class T> inline constexpr std::size_t row_block = 16384 / sizeof(T);
 
+/// A source whose lanes take many instructions: its text stands once in a loop, and the sums in memory.
+template <class Source> constexpr bool is_long()
+{
+    if constexpr (requires { Source::is_long; })
+        return Source::is_long;
+    else
+        return false;
+}
+
+/// fold_block with one lane a step.
+template <class Op, class L, class Source>
+[[gnu::always_inline]] inline FoldState<Op, L> fold_lane_by_lane(std::size_t begin, std::size_t end,
+                                                                 const Source& source)
+{
+    constexpr std::size_t registers = virtual_bytes / sizeof(L);
+    FoldState<Op, L> acc[registers];
+    for (auto& a : acc) a = none<Op, L>();
+    std::size_t k = begin, r = 0;
+    for (; k + L::width <= end; k += L::width, r = (r + 1) % registers)
+        acc[r] = Op::combine(acc[r], source(k, L::width));
+    if (k < end) acc[r] = Op::combine(acc[r], keep_first<Op, L>(source(k, end - k), end - k));
+    return fold_registers<Op, registers>(acc);
+}
+
 /// One block of a row. `source(k, count)` is the lane of (mapped) elements k, k + 1, …, of which the first
 /// `count` are wanted.
 template <class Op, class L, class Source>
@@ -33,6 +57,8 @@ template <class Op, class L, class Source>
     constexpr std::size_t registers = virtual_bytes / sizeof(L), step = registers * L::width;
     if (end - begin <= L::width)
         return ended<Op, L>(fold_lane<Op, L>(keep_first<Op, L>(source(begin, end - begin), end - begin)));
+    if constexpr (is_long<Source>())
+        return ended<Op, L>(fold_lane<Op, L>(fold_lane_by_lane<Op, L>(begin, end, source)));
     using S = FoldState<Op, L>;
     S acc[registers];
     for (S& a : acc) a = none<Op, L>();
@@ -52,11 +78,16 @@ template <class Op, class L, class Source>
     each(
         all_registers, [&](std::size_t r, S & a) __attribute__((always_inline)) {
             const std::size_t first = k + r * L::width;
-            if (first + L::width <= end)
-                a = Op::combine(a, source(first, L::width));
-            else if (first < end)
-                a = Op::combine(a, keep_first<Op, L>(source(first, end - first), end - first));
+            if (first + L::width <= end) a = Op::combine(a, source(first, L::width));
         });
+    const std::size_t whole = (end - k) / L::width, first = k + whole * L::width;
+    if (first < end) {  // one place for the text of a part of a lane
+        const S last = keep_first<Op, L>(source(first, end - first), end - first);
+        each(
+            all_registers, [&](std::size_t r, S & a) __attribute__((always_inline)) {
+                if (r == whole) a = Op::combine(a, last);
+            });
+    }
     return ended<Op, L>(fold_lane<Op, L>(fold_registers<Op, registers>(acc)));
 }
 
@@ -100,6 +131,26 @@ inline FoldState<Op, typename L::value_type> fold_row(std::size_t n, const Sourc
     }
     return sums.total();
 }
+
+/// Lanes of a row of elements, mapped.
+template <class L, class Map> struct RowOf {
+    const typename L::value_type* x;
+    Map map;
+    [[gnu::always_inline]] auto operator()(std::size_t k, std::size_t count) const
+    {
+        return map(L::load_part(x + k, count));
+    }
+};
+/// Of columns, `stride` elements from row to row.
+template <class L, class Map> struct ColumnsOf {
+    const typename L::value_type* x;
+    std::size_t stride;
+    Map map;
+    [[gnu::always_inline]] auto operator()(std::size_t k, std::size_t j, std::size_t count) const
+    {
+        return map(L::load_part(x + k * stride + j, count));
+    }
+};
 
 /// `count` elements that lie `stride` apart.
 template <class L>
@@ -158,10 +209,16 @@ template <class Op, class L, class Source>
                                                                 const Source& all)
 {
     const auto source = column_of(all, j, c);
-    std::size_t k = begin + (end - begin < 4 ? 1 : 4);
-    FoldState<Op, L> acc = end - begin < 4 ? source(begin, j, c) : four_rows<Op>(begin, j, c, source);
-    for (; k + 4 <= end; k += 4) acc = Op::combine(acc, four_rows<Op>(k, j, c, source));
-    for (; k < end; ++k) acc = Op::combine(acc, source(k, j, c));
+    FoldState<Op, L> acc = none<Op, L>();
+    std::size_t k = begin;
+    for (; k + 4 <= end; k += 4) {
+        const auto rows = four_rows<Op>(k, j, c, source);
+        acc = k == begin ? rows : Op::combine(acc, rows);
+    }
+    for (; k < end; ++k) {
+        const auto row = source(k, j, c);
+        acc = k == begin ? row : Op::combine(acc, row);
+    }
     return acc;
 }
 
@@ -247,11 +304,7 @@ inline void fold_few_columns(const typename L::value_type* x, std::size_t n, std
     constexpr std::size_t rows = 64 / sizeof(T);
     const std::size_t wide = rows * inner, tail = (n % rows) * inner;
     T acc[column_tile];
-    fold_columns<Op, L>(
-        n / rows, wide, wide,
-        [=](std::size_t k, std::size_t j, std::size_t c)
-            __attribute__((always_inline)) { return map(L::load_part(x + k * wide + j, c)); },
-        acc);
+    fold_columns<Op, L>(n / rows, wide, wide, ColumnsOf<L, Map>{x, wide, map}, acc);
     const T* rest = x + (n / rows) * wide;
     for (std::size_t j = 0; j < tail; j += L::width) {
         const std::size_t c = std::min(L::width, tail - j);
@@ -336,9 +389,7 @@ inline void fold_rows(const T* x, std::size_t rows, std::size_t n, const Map& ma
         if (n <= 4 && n > 0)
             out[o] = fold_four<Op, L>(x, n, map);
         else
-            out[o] = fold_row<Op, L>(
-                n, [&](std::size_t k, std::size_t c)
-                       __attribute__((always_inline)) { return map(L::load_part(x + k, c)); });
+            out[o] = fold_row<Op, L>(n, RowOf<L, Map>{x, map});
 }
 
 /// combine of map(x) over the middle axis.
@@ -355,11 +406,8 @@ inline void fold(const T* x, std::size_t outer, std::size_t n, std::size_t inner
             continue;
         }
         for (std::size_t j0 = 0; j0 < inner; j0 += column_tile)
-            fold_columns<Op, L>(
-                n, std::min(column_tile, inner - j0), inner,
-                [=](std::size_t k, std::size_t j, std::size_t c)
-                    __attribute__((always_inline)) { return map(L::load_part(x + k * inner + j0 + j, c)); },
-                out + j0);
+            fold_columns<Op, L>(n, std::min(column_tile, inner - j0), inner,
+                                ColumnsOf<L, Map>{x + j0, inner, map}, out + j0);
     }
 }
 

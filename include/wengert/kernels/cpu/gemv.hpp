@@ -131,15 +131,24 @@ template <class T, class A> [[gnu::always_inline]] inline T dot(std::size_t k, c
     return fold_row<Add, L>(
         k, [&](std::size_t p, std::size_t c) { return L::load_part(x + p, c) * L::load_part(b + p, c); });
 }
+template <class L> struct StridedProducts {
+    static constexpr bool is_long = true;
+    const typename L::value_type* x;
+    std::size_t x_step;
+    const typename L::value_type* b;
+    std::size_t b_step;
+    [[gnu::always_inline]] L operator()(std::size_t p, std::size_t count) const
+    {
+        return load_strided<L>(x + p * x_step, x_step, count) * load_strided<L>(b + p * b_step, b_step, count);
+    }
+};
 /// The same where elements lie apart.
 template <class T, class A>
 inline T dot(std::size_t k, const T* x, std::size_t x_step, const T* b, std::size_t b_step)
 {
     using L = Lane<T, A>;
     if (x_step == 1 && b_step == 1) return dot<T, A>(k, x, b);
-    return fold_row<Add, L>(k, [&](std::size_t p, std::size_t c) {
-        return load_strided<L>(x + p * x_step, x_step, c) * load_strided<L>(b + p * b_step, b_step, c);
-    });
+    return fold_row<Add, L>(k, StridedProducts<L>{x, x_step, b, b_step});
 }
 
 template <std::size_t Half, class L> [[gnu::always_inline]] inline L fold_halves(L a, L b)

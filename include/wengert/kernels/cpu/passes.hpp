@@ -89,24 +89,77 @@ template <class L, class F> [[gnu::always_inline]] inline void each_lane(std::si
     if (k < n) f(k, n - k);
 }
 
+/// Whose map a pass has: passes that differ in their results share the loops.
+template <class P> struct MapperOf {
+    using type = P;
+};
+template <class P>
+    requires requires { typename P::mapper; }
+struct MapperOf<P> {
+    using type = typename P::mapper;
+};
+template <class P> using mapper_of = typename MapperOf<P>::type;
+
+/// P's map of lanes or of numbers.
+template <class P, class L> struct MapOf {
+    [[gnu::always_inline]] L operator()(L x) const { return wengert::detail::mapped<P>(FoldLine<L>(), x); }
+    [[gnu::always_inline]] typename L::value_type operator()(typename L::value_type x) const
+    {
+        if constexpr (requires { P::map(L(x)); })
+            return P::map(L(x)).first();
+        else
+            return x;
+    }
+};
+/// The map of a pass over elements alone: passes without one share the loops of all that fold elements as they are.
+template <class P, class L> auto map_of()
+{
+    if constexpr (requires { &P::template map<double>; })
+        return MapOf<P, L>();
+    else
+        return as_is;
+}
+/// Reads a pass nothing but the elements of one operand, and writes none?
+template <class P, std::size_t operands>
+inline constexpr bool reads_elements_alone =
+    operands == 1 && !keeps_elements<P> && !wengert::detail::reads_line<P> &&
+    wengert::detail::numbers_of<P>() == 1;
+
+/// What a pass over a row folds: M's map of the elements, which it may keep.
+template <class M, bool keeps, bool strided, class L, std::size_t operands> struct RowElements {
+    static constexpr bool is_long = strided || detail::is_long<M>();
+    const Lines<L, operands>& row;
+    const FoldLine<L>& line;
+    typename L::value_type* kept;
+
+    [[gnu::always_inline]] auto operator()(std::size_t k, std::size_t c) const
+    {
+        const auto v = mapped_from<M, operands>(
+            line, [&](std::size_t i) __attribute__((always_inline)) {
+                if constexpr (strided)
+                    return load_strided<L>(row.x[i] + k * row.stride, row.stride, c);
+                else
+                    return L::load_part(row.x[i] + k, c);
+            });
+        if constexpr (keeps) v.store_part(kept + k, c);
+        return v;
+    }
+};
+
 /// The result of a pass over a row. Not inlined: among what surrounds it a loop over exp would run short of registers.
 template <class P, std::size_t p, bool strided, class L, std::size_t operands,
           class T = typename L::value_type>
 [[gnu::noinline]] inline T row_pass(const Lines<L, operands>& row, const T* r, [[maybe_unused]] T* kept)
 {
+    using M = monoid_of<P>;
     const FoldLine<L> line = line_of<p>(row, r);
-    const auto s = fold_row<monoid_of<P>, L>(
-        row.n, [&](std::size_t k, std::size_t c) __attribute__((always_inline)) {
-            const auto v = mapped_from<P, operands>(
-                line, [&](std::size_t i) __attribute__((always_inline)) {
-                    if constexpr (strided)
-                        return load_strided<L>(row.x[i] + k * row.stride, row.stride, c);
-                    else
-                        return L::load_part(row.x[i] + k, c);
-                });
-            if constexpr (keeps_elements<P>) v.store_part(kept + k, c);
-            return v;
-        });
+    const auto s = [&] {
+        if constexpr (reads_elements_alone<P, operands> && !strided)
+            return fold_row<M, L>(row.n, RowOf<L, decltype(map_of<P, L>())>{row.x[0], map_of<P, L>()});
+        else
+            return fold_row<M, L>(
+                row.n, RowElements<mapper_of<P>, keeps_elements<P>, strided, L, operands>{row, line, kept});
+    }();
     if constexpr (wengert::detail::HasResult<P>)
         return wengert::detail::resulting<P>(line, each_number([](T x) { return L(x); }, s)).first();
     else
@@ -184,6 +237,49 @@ template <class F, class L, std::size_t operands>
         fold_long_row<F>(all.at(o * all.n), out + o * (MapsLines<F> ? all.n : 1));
 }
 
+/// Results of passes over a tile of columns.
+template <class T> using ColumnResults = const T (*)[column_tile];
+template <std::size_t p, class L, std::size_t operands>
+[[gnu::always_inline]] inline FoldLine<L> column_line(const Lines<L, operands>& x,
+                                                      ColumnResults<typename L::value_type> r, std::size_t j,
+                                                      std::size_t c)
+{
+    FoldLine<L> l = any_line<L>(x.n, x.number);
+    l.first = x.n > 0 ? L::load_part(x.x[0] + j, c) : L(typename L::value_type(0));
+    for (std::size_t q = 0; q < p; ++q) l.r[q] = L::load_part(r[q] + j, c);
+    return l;
+}
+/// What pass p folds; by value, as stores of lanes may alias anything.
+template <class M, bool keeps, std::size_t p, class L, std::size_t operands> struct ColumnElements {
+    Lines<L, operands> x;
+    ColumnResults<typename L::value_type> r;
+    typename L::value_type* to;
+
+    [[gnu::always_inline]] auto mapped(const FoldLine<L>& line, std::size_t k, std::size_t j,
+                                       std::size_t c) const
+    {
+        const auto v = mapped_from<M, operands>(
+            line, [&](std::size_t i) __attribute__((always_inline)) {
+                return L::load_part(x.x[i] + k * x.stride + j, c);
+            });
+        if constexpr (keeps) v.store_part(to + k * x.stride + j, c);
+        return v;
+    }
+    [[gnu::always_inline]] auto operator()(std::size_t k, std::size_t j, std::size_t c) const
+    {
+        return mapped(column_line<p>(x, r, j, c), k, j, c);
+    }
+    [[gnu::always_inline]] auto column(std::size_t at, std::size_t count) const
+    {
+        return [ all = *this, l = column_line<p>(x, r, at, count) ](std::size_t k, std::size_t j,
+                                                                    std::size_t c)
+            __attribute__((always_inline))
+        {
+            return all.mapped(l, k, j, c);
+        };
+    }
+};
+
 /// A tile of columns.
 template <class F, class L, std::size_t operands> struct ColumnTile {
     using T = typename L::value_type;
@@ -194,44 +290,6 @@ template <class F, class L, std::size_t operands> struct ColumnTile {
 
     ColumnTile(const Lines<L, operands>& x, std::size_t count, T* to) : lines(x), columns(count), out(to) {}
 
-    template <std::size_t p>
-    [[gnu::always_inline]] static FoldLine<L> line(const Lines<L, operands>& x, const T (*r)[column_tile],
-                                                   std::size_t j, std::size_t c)
-    {
-        FoldLine<L> l = any_line<L>(x.n, x.number);
-        l.first = x.n > 0 ? L::load_part(x.x[0] + j, c) : L(T(0));
-        for (std::size_t q = 0; q < p; ++q) l.r[q] = L::load_part(r[q] + j, c);
-        return l;
-    }
-    /// What pass p folds; by value, as stores of lanes may alias anything.
-    template <class P, std::size_t p> struct Elements {
-        Lines<L, operands> x;
-        const T (*r)[column_tile];
-        T* to;
-
-        [[gnu::always_inline]] auto mapped(const FoldLine<L>& line, std::size_t k, std::size_t j,
-                                           std::size_t c) const
-        {
-            const auto v = mapped_from<P, operands>(
-                line, [&](std::size_t i) __attribute__((always_inline)) {
-                    return L::load_part(x.x[i] + k * x.stride + j, c);
-                });
-            if constexpr (keeps_elements<P>) v.store_part(to + k * x.stride + j, c);
-            return v;
-        }
-        [[gnu::always_inline]] auto operator()(std::size_t k, std::size_t j, std::size_t c) const
-        {
-            return mapped(line<p>(x, r, j, c), k, j, c);
-        }
-        [[gnu::always_inline]] auto column(std::size_t at, std::size_t count) const
-        {
-            return [ all = *this, l = line<p>(x, r, at, count) ](std::size_t k, std::size_t j, std::size_t c)
-                __attribute__((always_inline))
-            {
-                return all.mapped(l, k, j, c);
-            };
-        }
-    };
     template <std::size_t p> void passes()
     {
         if constexpr (p < pass_count<F>) {
@@ -239,11 +297,17 @@ template <class F, class L, std::size_t operands> struct ColumnTile {
             using M = monoid_of<P>;
             ColumnStates<M, T> memory;
             const Arrays<M, T> s = memory.arrays();
-            const Elements<P, p> element{lines, +r, out};
-            fold_columns<M, L>(lines.n, columns, lines.stride, element, s);
+            if constexpr (reads_elements_alone<P, operands>)
+                fold_columns<M, L>(
+                    lines.n, columns, lines.stride,
+                    ColumnsOf<L, decltype(map_of<P, L>())>{lines.x[0], lines.stride, map_of<P, L>()}, s);
+            else
+                fold_columns<M, L>(
+                    lines.n, columns, lines.stride,
+                    ColumnElements<mapper_of<P>, keeps_elements<P>, p, L, operands>{lines, +r, out}, s);
             each_lane<L>(
                 columns, [&](std::size_t j, std::size_t c) __attribute__((always_inline)) {
-                    wengert::detail::resulting<P>(line<p>(lines, r, j, c), load_from<L>(s, j, c))
+                    wengert::detail::resulting<P>(column_line<p>(lines, +r, j, c), load_from<L>(s, j, c))
                         .store_part(r[p] + j, c);
                 });
             passes<p + 1>();
@@ -256,7 +320,7 @@ template <class F, class L, std::size_t operands> struct ColumnTile {
             T* const to = out + k * x.stride;
             each_lane<L>(
                 columns, [ =, this ](std::size_t j, std::size_t c) __attribute__((always_inline)) {
-                    FoldLine<L> l = line<pass_count<F>>(x, r, j, c);
+                    FoldLine<L> l = column_line<pass_count<F>>(x, +r, j, c);
                     l.kept = L::load_part(to + j, c);
                     each_from<F, operands>(
                         l, [&](std::size_t i) __attribute__((
@@ -288,17 +352,6 @@ template <class F, class L, std::size_t operands>
                 .run();
 }
 
-/// P's map of lanes or of numbers.
-template <class P, class L> struct MapOf {
-    [[gnu::always_inline]] L operator()(L x) const { return wengert::detail::mapped<P>(FoldLine<L>(), x); }
-    [[gnu::always_inline]] typename L::value_type operator()(typename L::value_type x) const
-    {
-        if constexpr (requires { P::map(L(x)); })
-            return P::map(L(x)).first();
-        else
-            return x;
-    }
-};
 /// Line i again, by the passes after the first, whose result lies there.
 template <class F, class L>
 [[gnu::noinline]] inline void fold_again(const Lines<L, 1>& x, std::size_t i, typename L::value_type* out)
@@ -313,10 +366,7 @@ inline void fold_whole(const Lines<L, 1>& x, std::size_t outer, typename L::valu
     using T = typename L::value_type;
     using P = pass_at<F, 0>;
     const std::size_t inner = x.stride;
-    if constexpr (requires { &P::template map<double>; })
-        fold<monoid_of<P>, T, typename L::arch_type>(x.x[0], outer, x.n, inner, MapOf<P, L>(), out);
-    else
-        fold<monoid_of<P>, T, typename L::arch_type>(x.x[0], outer, x.n, inner, as_is, out);
+    fold<monoid_of<P>, T, typename L::arch_type>(x.x[0], outer, x.n, inner, map_of<P, L>(), out);
     if constexpr (wengert::detail::HasResult<P>) {
         const FoldLine<L> line = any_line<L>(x.n, x.number);
         const std::size_t count = outer * inner, whole = count - count % L::width;

@@ -29,7 +29,7 @@ template <class Op, std::size_t i, class Out, class... In> struct Accumulation {
         update(op, *out, in + 1, count - 1, at);
         return out;
     }
-    static AnyTensor expand(const void* op, const AnyTensor* in, std::size_t)
+    [[gnu::cold]] static AnyTensor expand(const void* op, const AnyTensor* in, std::size_t)
     {
         const Tensor<Out> r(pull(op, in + 1));
         if (linear<Op>() || Tape::current().allow_nan) return (Tensor<Out>(in[0]) + r).any();

@@ -44,6 +44,11 @@ Ref<Block> structural_compute(const void* op, const Ref<Block>* x, [[maybe_unuse
         }(std::index_sequence_for<In...>());
 }
 
+template <class Op> [[gnu::cold]] std::string parameters_of(const void* op)
+{
+    return static_cast<const Op*>(op)->parameters();
+}
+
 /// Without derivatives.
 template <class Op, class Out, class... In> constexpr Primitive make_structural_call()
 {
@@ -58,8 +63,7 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural_
             static_cast<std::uint8_t>(saves_for<Op, Out, In...>() & ~(bilinear<Op>() ? 1U << i : 0U));
     p.clone = clone_pooled<Op>;
     p.destroy = destroy_pooled<Op>;
-    if constexpr (requires(const Op& op) { op.parameters(); })
-        p.parameters = [](const void* op) { return static_cast<const Op*>(op)->parameters(); };
+    if constexpr (requires(const Op& op) { op.parameters(); }) p.parameters = parameters_of<Op>;
     p.compute = structural_compute<Op, Out, In...>;
     if constexpr (described_on<Op, Out, In...>()) p.index = describe_op<Op>;
     constexpr bool overridden = Described<Op> && Overridden<Op, Out, In...>;
@@ -138,49 +142,15 @@ template <class Op, class Out, class... In> const Primitive& structural_of() noe
         return structural_primitive<Op, A, Out, In...>;
 }
 
-/// Its value by the table of its operands' device.
-template <class Op, class Out, class... In, class D>
-[[gnu::cold, gnu::noinline]] Ref<Block> value_elsewhere(const Op& op, const Site& at,
-                                                        const Tensor<In, D>&... x)
-{
-    const Ref<Block> in[] = {x.any_unchecked().value...};
-    return structural_elsewhere(structural_of<Op, Out, In...>(), &op, in, sizeof...(In), at);
-}
-
-/// Its value: that library's code where it has the operation.
-template <class Op, class Out, class... In, class D>
-Ref<Block> value_of(const Op& op, const Site& at, const Tensor<In, D>&... x)
-{
-    if ((0U | ... | x.any_unchecked().value->access.device)) [[unlikely]]
-        return value_elsewhere<Op, Out>(op, at, x...);
-    if constexpr (Described<Op> && !Overridden<Op, Out, In...>) {
-        const Ref<Block> in[] = {x.any_unchecked().value...};
-        return compute_index(Op::name, describe_op<Op>, dtype_of<Out>(), &op, in, sizeof...(In), at);
-    } else
-#ifdef WENGERT_COMPILED
-        if constexpr (is_library_structural<Op>(List<Out>(), List<In...>())) {
-        const Ref<Block> in[] = {x.any_unchecked().value...};
-        return structural_of<Op, Out, In...>().compute(&op, in, sizeof...(In), at);
-    } else
-#endif
-        return own_value<Op, Out, In...>(op, at, x.any_unchecked().value...);
-}
-
 }  // namespace detail
 
 /// Computes a structural operation and records it.
 template <class Op, class Out, class... In, class D>
 Tensor<Out, D> apply(const Op& op, const Site& at, const Tensor<In, D>&... x)
 {
-    const AnyTensor* const in[] = {&x.any(Op::name, at)...};
-    Ref<Block> y;
-    try {
-        y = detail::value_of<Op, Out>(op, at, x...);
-    } catch (const MemoryError& e) {
-        detail::refuse_memory(Op::name, e, at);
-    }
+    const AnyTensor* const in[] = {&x.any_unchecked()...};
     return Tensor<Out, D>(
-        record(detail::structural_of<Op, Out, In...>(), in, sizeof...(In), std::move(y), &op, at));
+        apply_structural(detail::structural_of<Op, Out, In...>(), &op, in, sizeof...(In), at));
 }
 
 }  // namespace wengert

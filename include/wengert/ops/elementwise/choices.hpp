@@ -54,6 +54,7 @@ template <class T> Tensor<T> weigh_by_exp(const Tensor<T>& a, const Tensor<T>& x
 /// y = a e^(x − s), or 0 where x = −inf;  ā = ȳ e^(x − s),  x̄ = ȳ y,  s̄ = −ȳ y
 struct WeighByExp {
     static constexpr std::string_view name = "weigh_by_exp";
+    static constexpr bool written_out = true;  // by terms; on tensors it is itself
     template <class V> static V value(const V& a, const V& x, const V& s) { return weigh_by_exp(a, x, s); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& x, const V& s, const V&)
     {

@@ -20,6 +20,7 @@
 #include "../../tape/tensor_impl.hpp"
 #include "../../tape/walk.hpp"
 #include "library.hpp"
+#include "tensor_rule.hpp"
 
 namespace wengert {
 
@@ -287,6 +288,17 @@ template <class P, class Out, class... In> struct RecordedRule {
     }
 };
 
+/// The same by a walk through its program, for the library's own.
+template <class P, std::size_t i, class Out, std::size_t... k> struct WalkedPull {
+    static AnyTensor expand(const void*, const AnyTensor* in, std::size_t n)
+    {
+        return walk_rule(rule, in, n);
+    }
+
+private:
+    static inline constinit WalkedRule rule{describe_pull<P, i, k...>, dtype_of<Out>()};
+};
+
 template <class T> AnyTensor add_any(const AnyTensor& a, const AnyTensor& b)
 {
     return (Tensor<T>(a) + Tensor<T>(b)).any();
@@ -318,7 +330,10 @@ template <class P, std::size_t i, class A, class Out, class... In> constexpr Pri
         else
             p.value = PullOf<P, i, k..., sizeof...(k)>::template scalars<A, Out, In..., Out>;
         if constexpr (!opaque<P>()) p.describe = describe_pull<P, i, k..., sizeof...(k)>;
-        p.expand = RecordedRule<P, Out, In...>::template expand<i, k...>;
+        if constexpr (is_walked<P, Out, In...>())
+            p.expand = WalkedPull<P, i, Out, k..., sizeof...(k)>::expand;
+        else
+            p.expand = RecordedRule<P, Out, In...>::template expand<i, k...>;
     }(std::index_sequence_for<In...>());
     p.add = add_any<Out>;
     return p;

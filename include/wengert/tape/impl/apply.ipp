@@ -341,6 +341,25 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
     return out;
 }
 
+WENGERT_INLINE AnyTensor apply_structural(const Primitive& p, const void* op, const AnyTensor* const* in,
+                                          std::size_t n, const Site& at)
+{
+    Ref<Block> blocks[Primitive::max_elementwise];
+    for (std::size_t i = 0; i < n; ++i) {
+        blocks[i] = in[i]->value;
+        if (!blocks[i]) [[unlikely]]
+            detail::refuse_empty(p.name, *in[i], at);
+    }
+    Ref<Block> y;
+    try {
+        y = detail::elsewhere(blocks, n) ? detail::structural_elsewhere(p, op, blocks, n, at)
+                                         : p.compute(op, blocks, n, at);
+    } catch (const MemoryError& e) {
+        detail::refuse_memory(p.name, e, at);
+    }
+    return record(p, in, n, std::move(y), op, at);
+}
+
 WENGERT_INLINE AnyTensor apply_any(const Primitive& p, const void* op, const AnyTensor* in, std::size_t n,
                                    const Site& at)
 {
