@@ -3,11 +3,12 @@
 # optimized all the same where those do not.
 # One source for each area: what two sources of one area generate is mostly the same code, twice. The longest comes first.
 set(wengert_area_library impl/library)
-set(wengert_area_graph graph/freeze/impl/compiler impl/freeze graph/c/impl/emit_cpp graph/native/impl/native)
+set(wengert_area_graph impl/graph)
+set(wengert_area_tile impl/tile)
 set(wengert_area_scalar impl/scalar)
 set(wengert_area_eager impl/eager)
 set(wengert_compiled_sources)
-foreach(area IN ITEMS library graph scalar eager)
+foreach(area IN ITEMS library graph tile scalar eager)
     list(TRANSFORM wengert_area_${area} REPLACE "(.+)" "#include <wengert/\\1.ipp>\n" OUTPUT_VARIABLE includes)
     list(JOIN includes "" includes)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/wengert_compiled/${area}.cpp)

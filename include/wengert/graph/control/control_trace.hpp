@@ -78,5 +78,6 @@ CapturedByBoth with_all_captured(const TracedBody& a, const TracedBody& b, std::
 
 #ifndef WENGERT_COMPILED
 #include "../loops/impl/loop.ipp"
+#include "../loops/impl/loop_rules.ipp"
 #include "impl/control_trace.ipp"
 #endif

@@ -25,50 +25,20 @@ namespace detail {
 inline std::byte* nowhere() noexcept { return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 44); }
 
 /// The header of a value as its layout says, on top of its root's.
-inline Ref<Block> header_on(const Ref<Block>& root, const Shape& shape, const Layout& l)
-{
-    return make_view(root, shape, l.strided ? &l.strides : nullptr,
-                     l.offset / static_cast<std::int64_t>(size_of(root->dtype)));
-}
+Ref<Block> header_on(const Ref<Block>& root, const Shape& shape, const Layout& l);
 
 /// A sum over extents of 1 is its operand in another shape, to the bit.
-inline bool sums_nothing(const Graph& g, const GraphNode& n, const Layouts& layouts)
-{
-    const ValueId x = n.inputs[0];
-    return summed_axes(g, n) && !layouts[x].strided &&
-           element_count(n.shape) == element_count(g.node(x).shape) && element_count(n.shape) > 0;
-}
+bool sums_nothing(const Graph& g, const GraphNode& n, const Layouts& layouts);
 
 /// The layout of a view, or false: the primitive has to compute or copy.
-inline bool view_layout(const Graph& g, const GraphNode& n, const Layouts& layouts, Layout& out)
-{
-    if (!n.primitive || n.inputs.size() != 1) return false;
-    const ValueId v = n.inputs[0];
-    const Layout& from = layouts[v];
-    if (sums_nothing(g, n, layouts)) {
-        out = {from.root, from.offset, row_major(n.shape), false};
-        return true;
-    }
-    Alias alias;
-    if (!alias_of(g, n, from.strides, alias)) return false;
-    const auto size = static_cast<std::int64_t>(size_of(n.dtype));
-    out = {from.root, from.offset + alias.offset * size, alias.strides, alias.strided};
-    return true;
-}
+bool view_layout(const Graph& g, const GraphNode& n, const Layouts& layouts, Layout& out);
 
 }  // namespace detail
 
-inline Layouts layouts_of(const Graph& g)
-{
-    Layouts layouts(g.size());
-    for (ValueId v = 0; v < g.size(); ++v) {
-        const GraphNode& n = g.node(v);
-        Layout& l = layouts[v];
-        if (n.kind == Graph::Kind::operation && detail::view_layout(g, n, layouts, l)) continue;
-        l.root = v;
-        l.strides = row_major(n.shape);
-    }
-    return layouts;
-}
+Layouts layouts_of(const Graph& g);
 
 }  // namespace wengert::tiling
+
+#ifndef WENGERT_COMPILED
+#include "impl/layout.ipp"
+#endif

@@ -12,27 +12,10 @@ namespace wengert::tiling {
 namespace detail {
 
 /// Extents other than 1: what the elements of a value are, whatever its shape.
-inline Shape squeezed(const Shape& shape)
-{
-    Shape s;
-    for (auto e : shape)
-        if (e != 1) s.push_back(e);
-    return s;
-}
+Shape squeezed(const Shape& shape);
 
 /// Does a value of shape `x` with one element a row go along the rows of `shape` when it is broadcast to that?
-inline bool spreads_along_rows(const Shape& x, const Shape& shape)
-{
-    const std::size_t missing = shape.size() - x.size();
-    bool last = true;
-    for (std::size_t i = shape.size(); i-- > 0;) {
-        if (shape[i] == 1) continue;
-        const std::int64_t e = i < missing ? 1 : x[i - missing];
-        if (e != (last ? 1 : shape[i])) return false;
-        last = false;
-    }
-    return true;
-}
+bool spreads_along_rows(const Shape& x, const Shape& shape);
 
 /// Which operations take part in passes over rows. `kind` numbers the elements that an operation is over, by value, 0 for
 /// those that run by themselves; the constructor gives those of rows the number of the rows' elements.
@@ -57,11 +40,7 @@ public:
         }
     }
     /// Does v, of the same elements as what it reads as i, read it row by row?
-    bool in_step(ValueId i, ValueId source, ValueId v) const
-    {
-        return narrow_[source] == narrow_[v] || rows_[v] != 0 ||
-               spreads_along_rows(g_.node(i).shape, g_.node(v).shape);
-    }
+    bool in_step(ValueId i, ValueId source, ValueId v) const;
     /// Has it one element a row?
     bool narrow(ValueId v) const { return narrow_[v]; }
 
@@ -82,11 +61,7 @@ private:
                 if (const ValueId u = source(i); down_[u] && !down_[v] && same(u, v)) down_[v] = down_[u];
         }
     }
-    bool same(ValueId u, ValueId v) const
-    {
-        return g_.node(u).segment == g_.node(v).segment &&
-               squeezed(g_.node(u).shape) == squeezed(g_.node(v).shape);
-    }
+    bool same(ValueId u, ValueId v) const;
     /// Maps and reductions other than sums join the operation that makes their rows.
     template <class Source> void read_up(ValueId v, const Source& source)
     {
@@ -118,3 +93,7 @@ private:
 }  // namespace detail
 
 }  // namespace wengert::tiling
+
+#ifndef WENGERT_COMPILED
+#include "impl/row_groups.ipp"
+#endif

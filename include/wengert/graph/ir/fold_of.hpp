@@ -7,19 +7,9 @@
 namespace wengert {
 
 /// False where the node is no fold.
-inline bool fold_of(const GraphNode& n, Fold& f)
-{
-    if (n.kind != Graph::Kind::operation || !n.primitive->fold) return false;
-    n.primitive->fold->describe(n.op.get(), f);
-    return true;
-}
+bool fold_of(const GraphNode& n, Fold& f);
 /// A sum of numbers of one type, null for all else: the axes.
-inline const Axes* summed_axes(const Graph& g, const GraphNode& n)
-{
-    Fold f;
-    const bool sums = differentiable(n.dtype) && fold_of(n, f) && n.primitive->fold->sums;
-    return sums && g.node(n.inputs[0]).dtype == n.dtype ? f.axes : nullptr;
-}
+const Axes* summed_axes(const Graph& g, const GraphNode& n);
 
 /// An operand of a fold as (outer, n, inner). Unless the axes lie beside one another, they are brought to its end: `order`.
 struct FoldLines {
@@ -27,22 +17,11 @@ struct FoldLines {
     bool adjacent = true;
     Axes order;  ///< all axes, those that are folded last
     FoldLines() = default;
-    FoldLines(const Shape& x, const Fold& f)
-    {
-        Axes mapped;
-        if (f.maps()) mapped.push_back(static_cast<std::int64_t>(f.axis));
-        const Axes& axes = f.maps() ? mapped : *f.axes;
-        std::size_t next = 0;
-        adjacent = axes.empty() || axes.back() - axes[0] + 1 == static_cast<std::int64_t>(axes.size());
-        for (std::size_t i = 0; i < x.size(); ++i) {
-            const auto a = static_cast<std::int64_t>(i);
-            const bool folded = next < axes.size() && axes[next] == a;
-            next += folded;
-            if (!folded) order.push_back(a);
-            (folded ? n : !adjacent || axes.empty() || a < axes[0] ? outer : inner) *= x[i];
-        }
-        for (auto a : axes) order.push_back(a);
-    }
+    FoldLines(const Shape& x, const Fold& f);
 };
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/fold_of.ipp"
+#endif

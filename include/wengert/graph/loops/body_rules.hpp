@@ -12,152 +12,32 @@
 namespace wengert::detail {
 
 /// What of a graph depends, with a derivative, on some of its inputs, by value.
-inline std::vector<bool> active_values(const Graph& g, const std::vector<bool>& inputs)
-{
-    std::vector<bool> active(g.size());
-    for (ValueId v = 0; v < g.size(); ++v) {
-        const GraphNode& n = g.node(v);
-        if (n.kind == Graph::Kind::input)
-            active[v] = n.index < inputs.size() && inputs[n.index] && differentiable(n.dtype);
-        else if (n.kind == Graph::Kind::operation && differentiable(n.dtype) &&
-                 (n.primitive->differentiable || n.primitive->expand))
-            active[v] = std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return active[i]; });
-    }
-    return active;
-}
+std::vector<bool> active_values(const Graph& g, const std::vector<bool>& inputs);
 
 /// The same for a graph's outputs.
-inline std::vector<bool> active_outputs(const Graph& g, const std::vector<bool>& inputs)
-{
-    const std::vector<bool> values = active_values(g, inputs);
-    std::vector<bool> out;
-    for (ValueId v : g.outputs()) out.push_back(values[v]);
-    return out;
-}
+std::vector<bool> active_outputs(const Graph& g, const std::vector<bool>& inputs);
 
 /// The inputs of a loop's body that depend on those given after some step: a state that does once does for good.
-inline std::vector<bool> active_in_loop(const LoopParameters& p, std::vector<bool> inputs)
-{
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        inputs[i] = inputs[i] && differentiable(p.body->node(p.body->inputs()[i]).dtype);
-    for (bool changed = true; changed;) {
-        changed = false;
-        const std::vector<bool> out = active_outputs(*p.body, inputs);
-        for (std::size_t i = 0; i < p.states; ++i)
-            if (out[i] && !inputs[i]) inputs[i] = changed = true;
-    }
-    return inputs;
-}
+std::vector<bool> active_in_loop(const LoopParameters& p, std::vector<bool> inputs);
 
 /// The scan that keeps its states before each step, or those that it has room for, as further results.
-inline std::shared_ptr<const LoopParameters> with_history(const LoopParameters& p)
-{
-    auto q = std::make_shared<LoopParameters>(p);
-    Graph body = *p.body;
-    const std::size_t first = p.results.size();
-    for (std::size_t i = 0; i < p.states; ++i) {
-        const GraphNode& n = body.node(body.inputs()[i]);
-        body.output(body.inputs()[i]);
-        q->results.push_back({n.dtype, stacked_shape(p.snapshots ? p.snapshots : p.steps, n.shape), 0});
-    }
-    q->kept = p.states;
-    q->body = shared_graph(std::move(body));
-    q->code = make_loop_code();
-    place_results(*q, first);
-    return q;
-}
+std::shared_ptr<const LoopParameters> with_history(const LoopParameters& p);
 
 Graph without_effects(const Graph& g);
 
 /// Loops and bodies without calls of the host: derivatives make none.
-inline std::shared_ptr<const LoopParameters> without_effects(std::shared_ptr<const LoopParameters> p)
-{
-    if (!p->effects) return p;
-    auto q = std::make_shared<LoopParameters>(*p);
-    for (auto* g : {&q->body, &q->other, &q->pull})
-        if (*g) *g = shared_graph(without_effects(**g));
-    q->effects = false;
-    q->ignored = 0;
-    q->code = make_loop_code();
-    return q;
-}
+std::shared_ptr<const LoopParameters> without_effects(std::shared_ptr<const LoopParameters> p);
 
-[[noreturn]] inline void refuse_host_value(const GraphNode& n)
-{
-    fail<TapeError>("host_callback",
-                    "a value that the host returns inside of a loop or a branch is used in a derivative, "
-                    "which does not call the "
-                    "host again: call it outside and pass the value",
-                    n.at);
-}
+[[noreturn]] void refuse_host_value(const GraphNode& n);
 
-inline Graph without_effects(const Graph& g)
-{
-    std::vector<ValueId> map;
-    Graph h = g.like(map);
-    for (ValueId v = 0; v < g.size(); ++v) {
-        GraphNode n = g.node(v);
-        if (n.kind == Graph::Kind::input) continue;
-        if (const LoopParameters* l = loop_parameters(n); l && l->effects) {
-            auto q = without_effects(std::shared_ptr<const LoopParameters>(n.op, l));
-            n.inputs.resize(n.inputs.size() - l->ignored);
-            n.primitive = &primitive_of(*q);
-            n.op = std::make_shared<const Loop>(Loop{std::move(q)});
-        } else if (n.primitive && n.primitive->effects) {
-            continue;
-        }
-        for (ValueId i : n.inputs)
-            if (map[i] == no_value) refuse_host_value(n);
-        map[v] = h.copy(n, map);
-    }
-    for (ValueId v : g.outputs())
-        if (map[v] == no_value) refuse_host_value(g.node(v));
-    h.finish(g, map);
-    return h;
-}
+Graph without_effects(const Graph& g);
 
 /// Of values that nobody reads, whole numbers are 0: what is made of an example's zeros (0/0) may be no index.
-inline void calm_indices(const GraphNode& n, const Block& b)
-{
-    if (n.primitive->value && !differentiable(b.dtype) && !b.strided && b.count > 0)
-        std::memset(b.data, 0, b.count * size_of(b.dtype));
-}
+void calm_indices(const GraphNode& n, const Block& b);
 
 /// A body on tensors, recorded on the tape. `reverse`: loops in it keep their states for the sweep back.
-inline std::vector<AnyTensor> replay_body(const Graph& with_host, const std::vector<AnyTensor>& inputs,
-                                          bool reverse)
-{
-    const Graph g = without_effects(with_host);
-    std::vector<AnyTensor> values(g.size()), operands, out;
-    std::vector<bool> example(g.size(), false);  // made of the inputs
-    for (ValueId v = 0; v < g.size(); ++v) {
-        const GraphNode& n = g.node(v);
-        if (n.kind != Graph::Kind::operation) {
-            values[v] = n.kind == Graph::Kind::input ? inputs[n.index] : AnyTensor{n.constant, {}};
-            example[v] = n.kind == Graph::Kind::input;
-            continue;
-        }
-        operands.clear();
-        for (ValueId i : n.inputs) operands.push_back(values[i]);
-        const bool depends =
-            std::any_of(operands.begin(), operands.end(), [](const AnyTensor& t) { return bool(t.node); });
-        const LoopParameters* l = loop_parameters(n);
-        if (l && l->kind == LoopParameters::Kind::scan && reverse && depends && l->kept == 0 &&
-            differentiable(l->dtype)) {
-            values[v] = apply_loop(with_history(*l), operands, n.at);
-        } else if (const auto part = packed_part(n)) {
-            const Parameters op =
-                packed_at(n, part->offset, static_cast<std::int64_t>(operands[0].value->count));
-            values[v] = apply_any(*n.primitive, op.get(), operands.data(), 1, n.at);
-        } else {
-            values[v] = apply_any(*n.primitive, n.op.get(), operands.data(), operands.size(), n.at);
-        }
-        example[v] = std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return example[i]; });
-        if (example[v]) calm_indices(n, *values[v].value);
-    }
-    for (ValueId v : g.outputs()) out.push_back(values[v]);
-    return out;
-}
+std::vector<AnyTensor> replay_body(const Graph& with_host, const std::vector<AnyTensor>& inputs,
+                                   bool reverse);
 
 /// A trace of work on graphs: whatever else is being traced or differentiated does not see it.
 class GraphTrace {
@@ -166,21 +46,9 @@ public:
         : active_(Tape::current().active, 0), site_(Tape::current().site_override, Site{}),
           anomaly_(Tape::current().anomaly, false), save_(Tape::current().save_all, false)
     {}
-    AnyTensor input(const GraphNode& like)
-    {
-        AnyTensor t{zeros_block(like.dtype, like.shape), {}};
-        trace_.input(t.value, like.at);
-        return t;
-    }
+    AnyTensor input(const GraphNode& like);
     void output(const AnyTensor& t) { trace_.output(t.value, {}); }
-    Graph finish()
-    {
-        trace_.stop();
-        for (const Guard& g : trace_.graph().guards())
-            fail<TapeError>(
-                "scan", "the derivative of a loop's or a branch's body reads a value into plain C++", g.at);
-        return compacted(std::move(trace_.graph()));
-    }
+    Graph finish();
 
 private:
     Untraced outside_;
@@ -193,71 +61,21 @@ private:
 };
 
 /// A variable of a level.
-inline AnyTensor variable_of(const AnyTensor& x, std::size_t level)
-{
-    return {x.value, with_real(x.value->dtype, [&]<class T>() {
-                return identity_node<T>(x, 0, Tape::bit(level), level, {});
-            })};
-}
+AnyTensor variable_of(const AnyTensor& x, std::size_t level);
 
 inline AnyTensor zeros_like_node(const GraphNode& n) { return {zeros_block(n.dtype, n.shape), {}}; }
 
 /// One step of the derivative, backwards. Inputs: cotangents of the outputs `given`, cotangents so far of the inputs `summed`,
 /// all inputs of g. Outputs: cotangents of the inputs `wanted`, among them all that are summed.
-inline Graph vjp_graph(const Graph& g, const std::vector<bool>& wanted, const std::vector<bool>& given,
-                       const std::vector<bool>& summed)
-{
-    GraphTrace made;
-    Tape& tape = Tape::current();
-    const Restore<std::shared_ptr<SavedHooks>> unpacked(tape.hooks,
-                                                        nullptr);  // else blocks of theirs are constants
-    const LevelScope scope(tape, false);
-    std::vector<AnyTensor> cotangents(g.outputs().size()), sums(g.inputs().size()), x;
-    for (std::size_t k = 0; k < g.outputs().size(); ++k)
-        if (given[k]) cotangents[k] = made.input(g.node(g.outputs()[k]));
-    for (std::size_t i = 0; i < g.inputs().size(); ++i)
-        if (summed[i]) sums[i] = made.input(g.node(g.inputs()[i]));
-    for (ValueId v : g.inputs()) x.push_back(made.input(g.node(v)));
-    for (std::size_t i = 0; i < x.size(); ++i)
-        if (wanted[i]) x[i] = variable_of(x[i], scope.level());
-    const std::vector<AnyTensor> y = replay_body(g, x, true);
-    Walk walk(tape, scope.level(), false);
-    for (std::size_t i = 0; i < x.size(); ++i)
-        if (summed[i]) walk.deliver(*x[i].node, std::move(sums[i]));
-    std::vector<std::pair<Node*, AnyTensor>> roots;
-    for (std::size_t k = 0; k < y.size(); ++k)
-        if (given[k] && walk.reaches(y[k].node.get()))
-            roots.emplace_back(y[k].node.get(), std::move(cotangents[k]));
-    walk.run(roots.data(), roots.size());
-    for (std::size_t i = 0; i < x.size(); ++i)
-        if (wanted[i])
-            made.output(x[i].node->cotangent.value ? x[i].node->cotangent
-                                                   : zeros_like_node(g.node(g.inputs()[i])));
-    return made.finish();
-}
+Graph vjp_graph(const Graph& g, const std::vector<bool>& wanted, const std::vector<bool>& given,
+                const std::vector<bool>& summed);
 
 /// Values and tangents. Inputs: those of g, the tangents of those in `active`. Outputs: those of g, the tangents of those in
 /// `wanted`.
-inline Graph jvp_graph(const Graph& g, const std::vector<bool>& active, const std::vector<bool>& wanted)
-{
-    GraphTrace made;
-    const LevelScope scope(Tape::current(), true);
-    std::vector<AnyTensor> x;
-    for (ValueId v : g.inputs()) x.push_back(made.input(g.node(v)));
-    for (std::size_t i = 0; i < x.size(); ++i)
-        if (active[i]) {
-            const AnyTensor dot = made.input(g.node(g.inputs()[i]));
-            x[i] = variable_of(x[i], scope.level());
-            x[i].node->add_tangent(scope.level(), dot);
-        }
-    const std::vector<AnyTensor> y = replay_body(g, x, false);
-    for (const AnyTensor& t : y) made.output(t);
-    for (std::size_t k = 0; k < y.size(); ++k)
-        if (wanted[k]) {
-            const AnyTensor* dot = y[k].node ? y[k].node->tangent(scope.level()) : nullptr;
-            made.output(dot ? *dot : zeros_like_node(g.node(g.outputs()[k])));
-        }
-    return made.finish();
-}
+Graph jvp_graph(const Graph& g, const std::vector<bool>& active, const std::vector<bool>& wanted);
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/body_rules.ipp"
+#endif

@@ -7,42 +7,18 @@
 namespace wengert::detail {
 
 /// A constant of one number; large ones are no memory of the graph.
-inline AnyTensor filled(DType d, const Shape& shape, double v)
-{
-    return with_real(
-        d, [&]<class T>() { return broadcast_to(Tensor<T>(static_cast<T>(v)), shape, Site{}).any(); });
-}
+AnyTensor filled(DType d, const Shape& shape, double v);
 
 /// Indices of those that are true.
-inline std::vector<std::size_t> chosen(const std::vector<bool>& which, std::size_t first, std::size_t last)
-{
-    std::vector<std::size_t> out;
-    for (std::size_t i = first; i < last; ++i)
-        if (which[i]) out.push_back(i);
-    return out;
-}
+std::vector<std::size_t> chosen(const std::vector<bool>& which, std::size_t first, std::size_t last);
 
-inline void append(std::vector<std::size_t>& to, const std::vector<std::size_t>& from, std::size_t shift = 0)
-{
-    for (std::size_t i : from) to.push_back(i + shift);
-}
+void append(std::vector<std::size_t>& to, const std::vector<std::size_t>& from, std::size_t shift = 0);
 
 /// The position of each true one among the true ones.
-inline std::vector<std::size_t> ranks(const std::vector<bool>& which)
-{
-    std::vector<std::size_t> out(which.size());
-    for (std::size_t i = 0, n = 0; i < which.size(); ++i) out[i] = which[i] ? n++ : LoopParameters::npos;
-    return out;
-}
+std::vector<std::size_t> ranks(const std::vector<bool>& which);
 
 /// The inputs of a loop that the results of its derivative belong to, in the order of those.
-inline std::vector<std::size_t> pulled_inputs(const LoopParameters& pull)
-{
-    std::vector<std::size_t> out = pull.active_states;
-    append(out, pull.active_constants);
-    append(out, pull.active_xs);
-    return out;
-}
+std::vector<std::size_t> pulled_inputs(const LoopParameters& pull);
 
 /// What the reverse rule of a loop has at hand.
 struct LoopPull {
@@ -53,57 +29,22 @@ struct LoopPull {
     std::vector<bool> wanted;                 ///< inputs
 
     LoopPull(const Node& node, const LoopParameters& q, const AnyTensor& g, Cotangents& pulled,
-             std::shared_ptr<const LoopParameters> silent)
-        : n(node), out(pulled), p(std::move(silent)), cotangents(out.walk().take_parts(n))
-    {
-        for (std::size_t i = 0; i + q.ignored < n.input_count; ++i) {
-            in.push_back(saved_input(n, i));
-            wanted.push_back(out.wanted(i) && differentiable(in[i].value->dtype));
-        }
-        cotangents.resize(q.results.size());
-        const bool whole = g.value->dtype == q.dtype && g.value->shape == Shape{q.size};
-        for (std::size_t k = 0; k < q.results.size(); ++k) {
-            if (!differentiable(q.results[k].dtype)) continue;
-            if (whole && q.results[k].wanted()) cotangents[k] = unpacked(g, q.results[k], n.at);
-            if (cotangents[k].value) cotangents[k] = converted(cotangents[k], q.results[k].dtype, n.at);
-        }
-    }
+             std::shared_ptr<const LoopParameters> silent);
     /// Hands a derivative's results on to the inputs that want them.
     void add(const LoopParameters& pull, const AnyTensor& packed,
-             const std::vector<std::size_t>& inputs) const
-    {
-        for (std::size_t k = 0; k < inputs.size(); ++k)
-            if (out.wanted(inputs[k])) out.add(inputs[k], unpacked(packed, pull.results[k], n.at));
-    }
+             const std::vector<std::size_t>& inputs) const;
 };
 
 /// A cotangent or tangent, zeros where it is absent.
-inline AnyTensor or_zeros(const AnyTensor& t, DType dtype, const Shape& shape)
-{
-    return t.value ? t : filled(dtype, shape, 0.0);
-}
+AnyTensor or_zeros(const AnyTensor& t, DType dtype, const Shape& shape);
 
-inline std::vector<bool> have_tangents(const AnyTensor* tangents, std::size_t n)
-{
-    std::vector<bool> out;
-    for (std::size_t i = 0; i < n; ++i) out.push_back(bool(tangents[i].value));
-    return out;
-}
+std::vector<bool> have_tangents(const AnyTensor* tangents, std::size_t n);
 
 /// A packed block from some of its results, zeros elsewhere.
-inline AnyTensor packed_from(const LoopParameters& p, const std::vector<AnyTensor>& parts)
-{
-    return with_real(p.dtype, [&]<class T>() {
-        AnyTensor total;
-        for (std::size_t k = 0; k < parts.size(); ++k) {
-            if (!parts[k].value || !p.results[k].wanted()) continue;
-            const Tensor<T> part(converted(parts[k], p.dtype, Site{}));
-            const Tensor<T> term =
-                apply<Pack, T>(Pack{p.results[k].offset, p.results[k].shape, p.size}, Site{}, part);
-            total = total.value ? (Tensor<T>(total) + term).any() : term.any();
-        }
-        return total.value ? total : AnyTensor{zeros_block(p.dtype, Shape{p.size}), {}};
-    });
-}
+AnyTensor packed_from(const LoopParameters& p, const std::vector<AnyTensor>& parts);
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/loop_rule_parts.ipp"
+#endif

@@ -7,6 +7,5 @@
 #pragma once
 
 #include "cond_rules.hpp"
-#include "loop_run.hpp"
 #include "scan_rules.hpp"
 #include "while_rules.hpp"

@@ -11,13 +11,7 @@ namespace wengert::detail {
 /// One run of a loop (loop_course.hpp): operands, states, and the packed block that results are written to.
 class LoopRun {
 public:
-    LoopRun(const LoopParameters& p, LoopPlans& plans, const Ref<Block>* in, std::size_t n)
-        : p_(p), plans_(plans), at_(p, n), packed_(make_block(p.dtype, Shape{p.size})),
-          unit_(size_of(p.dtype))
-    {
-        for (std::size_t i = 0; i < n; ++i) in_.push_back(contiguous(in[i]));
-        if (has_gaps(p)) std::memset(packed_->data, 0, packed_->bytes());
-    }
+    LoopRun(const LoopParameters& p, LoopPlans& plans, const Ref<Block>* in, std::size_t n);
     Ref<Block> result() { return std::move(packed_); }
 
 protected:
@@ -45,64 +39,15 @@ protected:
     };
 
     /// Its states are the first operands.
-    Body body()
-    {
-        Body b{*plans_.body, p_.states};
-        if (p_.kind == Kind::scan) add_rows(b);
-        if (p_.kind == Kind::scan && p_.snapshots) parts_ = parts_of(p_);
-        for (std::size_t i = 0; i < p_.states; ++i) b.plan.load(i, in_[i]->data);
-        add_slices(b, p_.states, p_.states, p_.xs);
-        begin(b.plan, p_.states + p_.xs);
-        return b;
-    }
+    Body body();
     /// One step of the derivative, with the cotangents of final states, and sums of which there is nothing yet: a sum that begins
     /// with −0 has the bits of one that begins with its first term.
-    Body pull()
-    {
-        Body b{*plans_.pull, LoopPlans::carried(p_)};
-        const std::size_t states = p_.active_states.size(), shown = b.carried + p_.states,
-                          given = LoopPlans::given(p_);
-        const double nothing = p_.kind == Kind::while_pull && history_.empty() ? 0.0 : -0.0;
-        add_rows(b);
-        for (std::size_t i = 0; i < states; ++i) b.plan.load(i, in_[at_.cotangents + i]->data);
-        for (std::size_t i = states; i < b.carried; ++i)
-            with_real(b.plan.input(i).dtype, [&]<class T>() {
-                std::fill_n(reinterpret_cast<T*>(b.plan.own(i)), b.plan.input(i).count,
-                            static_cast<T>(nothing));
-            });
-        add_slices(b, shown, p_.states, p_.xs);
-        add_slices(b, shown + p_.xs, at_.cotangents + states, given);
-        begin(b.plan, shown + p_.xs + given);
-        return b;
-    }
-    Body test()
-    {
-        begin(*plans_.other, p_.states);
-        return {*plans_.other};
-    }
-    void step(const Body& b, std::uint64_t step = 0)
-    {
-        const std::size_t k = slice(step);
-        const bool keeps = row_ + 1 < parts_.size() && parts_[row_ + 1].begin == step;
-        for (const Slice& s : b.slices) b.plan.bind(s.input, s.first + k * s.stride);
-        put_rows(b, true, k, keeps);
-        b.plan.run();
-        put_rows(b, false, k, keeps);
-        row_ += keeps;
-        b.plan.advance();
-    }
-    void branch()
-    {
-        BodyPlan& plan = *in_[0]->as<bool>() ? *plans_.body : *plans_.other;
-        begin(plan, 0);
-        plan.run();
-        for (std::size_t k = 0; k < p_.results.size(); ++k) put(plan.output(k), k);
-    }
+    Body pull();
+    Body test();
+    void step(const Body& b, std::uint64_t step = 0);
+    void branch();
     /// Final states, or the cotangents of first ones and the sums.
-    void put_carried(const Body& b) const
-    {
-        for (std::size_t i = 0; i < b.carried; ++i) put(b.plan.input(i), i);
-    }
+    void put_carried(const Body& b) const;
 
     template <class F> void each_step(std::int64_t first, std::int64_t last, const F& f)
     {
@@ -113,26 +58,10 @@ protected:
     {
         while (f()) {}
     }
-    bool goes_on(const Body& b) const
-    {
-        return p_.guard == LoopParameters::npos || *b.plan.input(p_.guard).as<bool>();
-    }
-    bool holds(const Body& test, const Body& body) const
-    {
-        for (std::size_t i = 0; i < p_.states; ++i) test.plan.bind(i, body.plan.input(i).data);
-        test.plan.run();
-        return *test.plan.output(0).as<bool>();
-    }
+    bool goes_on(const Body& b) const;
+    bool holds(const Body& test, const Body& body) const;
 
-    void remember(const Body& body)
-    {
-        for (std::size_t i = 0; i < p_.states; ++i) {
-            const Block& s = body.plan.input(i);
-            const std::size_t at = history_.size();
-            history_.resize(at + padded(s));
-            if (s.count > 0) std::memcpy(history_.data() + at, s.data, s.bytes());
-        }
-    }
+    void remember(const Body& body);
     /// The last state first.
     template <class F> void each_remembered(const Body& pull, const F& f)
     {
@@ -169,89 +98,29 @@ protected:
         }
     }
     /// Notes how many steps were made.
-    void end() const
-    {
-        if (p_.kind != Kind::scan && p_.kind != Kind::scan_pull) return;
-        p_.code->forward = forward_;
-        if (p_.kind == Kind::scan_pull) p_.code->recorded = static_cast<std::uint64_t>(p_.steps);
-    }
+    void end() const;
 
     const LoopParameters& p_;
 
 private:
-    std::byte* place(const LoopParameters::Result& r) const
-    {
-        return packed_->data + static_cast<std::size_t>(r.offset) * unit_;
-    }
+    inline std::byte* place(const LoopParameters::Result& r) const;
     /// Writes a result, unless nobody wants it.
-    void put(const Block& from, std::size_t result) const
-    {
-        if (const auto& r = p_.results[result]; r.wanted()) pack_result(from, place(r), p_.dtype);
-    }
+    inline void put(const Block& from, std::size_t result) const;
     /// Constants, which are the inputs from number `to` on, in their places: what they alone decide is worked out.
-    void begin(BodyPlan& plan, std::size_t to) const
-    {
-        for (std::size_t i = 0; i < at_.constants; ++i) plan.bind(to + i, in_[at_.constant + i]->data);
-        plan.begin();
-    }
+    inline void begin(BodyPlan& plan, std::size_t to) const;
     /// Inputs `to` … as rows of `n` operands from `first` on.
-    void add_slices(Body& b, std::size_t to, std::size_t first, std::size_t n) const
-    {
-        for (std::size_t i = 0; i < n; ++i)
-            b.slices.push_back({to + i, in_[first + i]->data, b.plan.input(to + i).bytes()});
-    }
+    inline void add_slices(Body& b, std::size_t to, std::size_t first, std::size_t n) const;
     /// The results behind those that are carried, where they are stacked.
-    void add_rows(Body& b) const
-    {
-        for (std::size_t j = b.carried; j < p_.results.size(); ++j) {
-            const LoopParameters::Result& r = p_.results[j];
-            const bool all = r.shape[0] == p_.steps;
-            if (!r.wanted() || !(all || r.shape[0] == p_.snapshots)) continue;
-            const Block& one = b.plan.output(j);
-            const std::size_t stride = differentiable(one.dtype) ? one.count * unit_ : one.bytes();
-            b.rows.push_back({&one, place(r), stride, !one.strided && stride == one.bytes(),
-                              b.plan.known_before(j), !all});
-        }
-    }
-    void put_rows(const Body& b, bool early, std::size_t k, bool keeps) const
-    {
-        for (const Row& row : b.rows) {
-            if (row.early != early || (row.kept && !keeps)) continue;
-            std::byte* const to = row.to + (row.kept ? row_ : k) * row.stride;
-            if (row.plain && row.stride == 8)
-                std::memcpy(to, row.from->data, 8);
-            else if (row.plain)
-                std::memcpy(to, row.from->data, row.stride);
-            else
-                pack_result(*row.from, to, p_.dtype);
-        }
-    }
+    inline void add_rows(Body& b) const;
+    inline void put_rows(const Body& b, bool early, std::size_t k, bool keeps) const;
     /// The slice of xs and of stacked results that a step of a scan, counted as it runs, has to do with.
-    std::size_t slice(std::uint64_t step) const
-    {
-        const auto steps = static_cast<std::uint64_t>(p_.steps);
-        return static_cast<std::size_t>(p_.backwards ? steps - 1 - step : step);
-    }
+    inline std::size_t slice(std::uint64_t step) const;
     /// Bytes of a state in the history, where all of them are aligned.
     static std::size_t padded(const Block& b) { return (b.bytes() + 15) / 16 * 16; }
     std::size_t given_states() const { return 1 + static_cast<std::size_t>(p_.snapshots); }
-    std::byte* kept(std::size_t state, std::size_t i) const
-    {
-        if (state == 0) return in_[i]->data;
-        if (state < given_states()) return in_[at_.kept + i]->data + (state - 1) * in_[i]->bytes();
-        return made_[state - given_states()][i]->data;
-    }
+    inline std::byte* kept(std::size_t state, std::size_t i) const;
     /// The body's present state, until its steps are reversed.
-    void keep(const Body& body, std::size_t state)
-    {
-        if (state - given_states() == made_.size()) {
-            made_.emplace_back();
-            for (std::size_t i = 0; i < p_.states; ++i)
-                made_.back().push_back(make_block(in_[i]->dtype, in_[i]->shape));
-        }
-        for (std::size_t i = 0; i < p_.states; ++i)
-            if (in_[i]->count > 0) std::memcpy(kept(state, i), body.plan.input(i).data, in_[i]->bytes());
-    }
+    inline void keep(const Body& body, std::size_t state);
 
     LoopPlans& plans_;
     LoopOperands at_;
@@ -266,18 +135,10 @@ private:
 };
 
 /// The example of a result: the initial states, and zeros.
-inline Ref<Block> packed_example(const LoopParameters& p, const Ref<Block>* in)
-{
-    auto packed = zeros_block(p.dtype, Shape{p.size});
-    if (p.kind == Kind::scan || p.kind == Kind::while_loop)
-        for (std::size_t i = 0; i < p.states; ++i)
-            if (p.results[i].wanted())
-                pack_result(*in[i],
-                            packed->data + static_cast<std::size_t>(p.results[i].offset) * size_of(p.dtype),
-                            p.dtype);
-    if (p.kind == Kind::cond && p.guard != LoopParameters::npos)
-        packed->data[static_cast<std::size_t>(p.results[p.guard].offset) * size_of(p.dtype)] = std::byte{1};
-    return packed;
-}
+Ref<Block> packed_example(const LoopParameters& p, const Ref<Block>* in);
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/loop_run.ipp"
+#endif

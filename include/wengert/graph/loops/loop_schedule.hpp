@@ -15,17 +15,10 @@ struct LoopSpan {
 
 /// The parts that a pass forward cuts from the front of the steps, each beginning with a state that is kept; the last part is
 /// one step, which is reversed at once. More steps than snapshots give `snapshots` + 1 parts.
-inline std::vector<LoopSpan> schedule(LoopSpan steps)
-{
-    std::vector<LoopSpan> parts;
-    while (steps.end - steps.begin > 1) {
-        const std::uint64_t middle = steps.begin + revolve::split(steps.end - steps.begin, steps.snapshots);
-        parts.push_back({steps.begin, middle, steps.snapshots});
-        steps.begin = middle;
-        steps.snapshots = std::max<std::uint64_t>(steps.snapshots, 2) - 1;
-    }
-    parts.push_back(steps);
-    return parts;
-}
+std::vector<LoopSpan> schedule(LoopSpan steps);
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/loop_schedule.ipp"
+#endif

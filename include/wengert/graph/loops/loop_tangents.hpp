@@ -12,76 +12,21 @@ struct Joint {
     std::vector<std::size_t> order;  ///< (inputs, then active tangents) in the order of the joint loop
     std::size_t states, xs;
 
-    Joint(const LoopParameters& parameters, const std::vector<bool>& inputs)
-        : p(parameters), active(active_in_loop(p, inputs)), states(p.states), xs(p.xs)
-    {
-        const std::size_t n = active.size();
-        std::size_t tangents = n;
-        const std::size_t ends[] = {0, p.states, p.states + p.xs, n};
-        for (std::size_t part = 0; part < 3; ++part) {
-            append(order, all_of(ends[part], ends[part + 1]));
-            const std::size_t count = chosen(active, ends[part], ends[part + 1]).size();
-            append(order, all_of(tangents, tangents + count));
-            tangents += count;
-            if (part < 2) (part == 0 ? states : xs) += count;
-        }
-    }
+    Joint(const LoopParameters& parameters, const std::vector<bool>& inputs);
     /// The body; its outputs are states, tangents of active states, tangents of the results in `wanted`.
-    Graph body(const std::vector<bool>& wanted) const
-    {
-        std::vector<bool> tangents = wanted;
-        for (std::size_t k = 0; k < p.states; ++k) tangents[k] = active[k];
-        const Graph g = jvp_graph(*p.body, active, tangents);
-        std::vector<std::size_t> out = all_of(0, p.states);
-        append(out, all_of(p.body->outputs().size(), g.outputs().size()));
-        return rearranged(g, order, out);
-    }
+    Graph body(const std::vector<bool>& wanted) const;
     /// The test of a while_loop, which reads no tangents.
-    Graph test(const Graph& body_graph) const
-    {
-        std::vector<const GraphNode*> nodes;
-        for (ValueId v : body_graph.inputs()) nodes.push_back(&body_graph.node(v));
-        std::vector<std::size_t> place(active.size());
-        for (std::size_t j = 0; j < order.size(); ++j)
-            if (order[j] < active.size()) place[order[j]] = j;
-        return with_inputs(*p.other, nodes, place, {0});
-    }
+    Graph test(const Graph& body_graph) const;
     /// That loop, its results still those of p.
-    std::shared_ptr<LoopParameters> loop(const std::vector<bool>& wanted) const
-    {
-        auto q = std::make_shared<LoopParameters>(p);
-        const Graph g = body(wanted);
-        if (p.other) q->other = shared_graph(test(g));
-        q->body = shared_graph(g);
-        q->states = states;
-        q->xs = xs;
-        q->kept = 0;
-        q->code = make_loop_code();
-        return q;
-    }
-    std::vector<AnyTensor> operands(const AnyTensor* in, const AnyTensor* tangents) const
-    {
-        std::vector<AnyTensor> all(in, in + active.size()), out;
-        for (std::size_t i : chosen(active, 0, active.size()))
-            all.push_back(tangents[i].value ? tangents[i]
-                                            : filled(in[i].value->dtype, in[i].value->shape, 0.0));
-        for (std::size_t i : order) out.push_back(all[i]);
-        return out;
-    }
+    std::shared_ptr<LoopParameters> loop(const std::vector<bool>& wanted) const;
+    std::vector<AnyTensor> operands(const AnyTensor* in, const AnyTensor* tangents) const;
 };
 
 /// Scans and while_loops: tangents lie in the packed block where the values lie in that of p; the values are left out.
-inline AnyTensor joint_jvp(const LoopParameters& p, const AnyTensor* in, const AnyTensor* tangents,
-                           std::size_t n)
-{
-    const Joint joint(p, have_tangents(tangents, n));
-    const std::vector<bool> wanted = active_outputs(*p.body, joint.active);
-    auto q = joint.loop(wanted);
-    q->results.assign(p.results.begin(), p.results.begin() + static_cast<std::ptrdiff_t>(p.states));
-    for (auto& r : q->results) r.offset = LoopParameters::Result::nowhere;
-    for (std::size_t k = 0; k < p.results.size(); ++k)
-        if (k < p.states ? joint.active[k] : wanted[k]) q->results.push_back(p.results[k]);
-    return apply_loop(q, joint.operands(in, tangents), Tape::current().site_override);
-}
+AnyTensor joint_jvp(const LoopParameters& p, const AnyTensor* in, const AnyTensor* tangents, std::size_t n);
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/loop_tangents.ipp"
+#endif

@@ -12,92 +12,25 @@ namespace detail {
 struct LoopReaders {
     std::vector<std::vector<bool>> read;  ///< by value
 
-    explicit LoopReaders(const Graph& g) : read(g.size())
-    {
-        for (ValueId v = 0; v < g.size(); ++v) {
-            const GraphNode& n = g.node(v);
-            if (const LoopParameters* l = loop_parameters(n); l && !l->effects)
-                for (const auto& r : l->results) read[v].push_back(!r.wanted());
-            for (ValueId i : n.inputs)
-                if (!read[i].empty()) look(g, n, i);
-        }
-        for (ValueId v : g.outputs()) read[v].clear();
-        for (const Guard& guard : g.guards()) read[guard.value].clear();
-    }
+    explicit LoopReaders(const Graph& g);
     /// Is there something to leave out?
     bool trims(ValueId v) const { return std::find(read[v].begin(), read[v].end(), false) != read[v].end(); }
 
 private:
-    void look(const Graph& g, const GraphNode& n, ValueId loop)
-    {
-        const auto& results = loop_parameters(g.node(loop))->results;
-        bool known = false;
-        if (const auto part = packed_part(n))
-            for (std::size_t k = 0; k < results.size(); ++k)
-                if (results[k].offset == part->offset && results[k].shape == part->shape)
-                    read[loop][k] = known = true;
-        if (!known) read[loop].clear();
-    }
+    void look(const Graph& g, const GraphNode& n, ValueId loop);
 };
 
 /// The loop without what is not read; `place` says for each old result which it is now.
-inline std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, const std::vector<bool>& read,
-                                               std::vector<std::size_t>& place)
-{
-    auto q = std::make_shared<LoopParameters>(p);
-    q->results.clear();
-    q->kept = 0;
-    q->size = 0;
-    q->guard = p.kind == Kind::cond ? LoopParameters::npos : p.guard;
-    q->code = make_loop_code();
-    const std::size_t carried = p.kind == Kind::scan || p.kind == Kind::while_loop ? p.states
-                                : p.kind == Kind::cond                             ? 0
-                                                                                   : p.results.size();
-    std::vector<std::size_t> outputs;
-    for (std::size_t k = 0; k < p.results.size(); ++k) {
-        place.push_back(q->results.size());
-        if (k >= carried && !read[k]) continue;
-        q->results.push_back(p.results[k]);
-        if (!read[k]) q->results.back().offset = LoopParameters::Result::nowhere;
-        outputs.push_back(k);
-    }
-    place_results(*q, 0);
-    if (p.kind != Kind::scan && p.kind != Kind::cond) return q;
-    q->body = shared_graph(compacted(with_outputs(*p.body, outputs)));
-    if (p.kind == Kind::cond) q->other = shared_graph(compacted(with_outputs(*p.other, outputs)));
-    return q;
-}
+std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, const std::vector<bool>& read,
+                                        std::vector<std::size_t>& place);
 
 }  // namespace detail
 
 /// The graph with loops that leave out what nobody reads. Exact.
-inline Graph trimmed_loops(Graph g)
-{
-    const auto is_loop = [](const GraphNode& n) { return loop_parameters(n) != nullptr; };
-    if (std::none_of(g.nodes().begin(), g.nodes().end(), is_loop)) return g;
-    const detail::LoopReaders readers(g);
-    std::vector<ValueId> map;
-    Graph h = g.like(map);
-    std::vector<std::vector<std::size_t>> places(g.size());
-    for (ValueId v = 0; v < g.size(); ++v) {
-        GraphNode n = g.node(v);
-        if (n.kind == Graph::Kind::input) continue;
-        if (const LoopParameters* l = loop_parameters(n); l && readers.trims(v)) {
-            auto q = detail::trimmed(*l, readers.read[v], places[v]);
-            n.shape = Shape{q->size};
-            n.op = std::make_shared<const detail::Loop>(detail::Loop{std::move(q)});
-        } else if (n.inputs.size() == 1 && !places[n.inputs[0]].empty()) {
-            const LoopParameters &before = *loop_parameters(g.node(n.inputs[0])),
-                                 &after = *loop_parameters(h.node(map[n.inputs[0]]));
-            const PackedPart part = *packed_part(n);
-            std::size_t k = 0;
-            while (before.results[k].offset != part.offset || !(before.results[k].shape == part.shape)) ++k;
-            n.op = packed_at(n, after.results[places[n.inputs[0]][k]].offset, after.size);
-        }
-        map[v] = h.copy(n, map);
-    }
-    h.finish(g, map);
-    return h;
-}
+Graph trimmed_loops(Graph g);
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/loop_trim.ipp"
+#endif

@@ -10,14 +10,14 @@ namespace wengert::detail {
 class Speculation {
 public:
     explicit Speculation(bool on = true) : before_(active(), active() || on) {}
-    static bool& active()
-    {
-        static thread_local bool on = false;
-        return on;
-    }
+    static bool& active();
 
 private:
     Restore<bool> before_;
 };
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/speculation.ipp"
+#endif

@@ -7,39 +7,9 @@
 namespace wengert::detail {
 
 /// The derivative of a while_loop with respect to the inputs wanted.
-inline std::shared_ptr<LoopParameters> while_pull(const LoopParameters& p, const std::vector<bool>& wanted)
-{
-    const std::vector<bool> active = active_in_loop(p, wanted);
-    std::vector<bool> given(p.states), summed = active;
-    for (std::size_t i = 0; i < p.states; ++i) {
-        given[i] = active[i];
-        summed[i] = false;
-    }
-    auto q = std::make_shared<LoopParameters>();
-    q->kind = Kind::while_pull;
-    q->body = p.body;
-    q->other = p.other;
-    q->pull = shared_graph(vjp_graph(*p.body, active, given, summed));
-    q->states = p.states;
-    q->guard = p.guard;
-    q->active_states = chosen(active, 0, p.states);
-    q->active_constants = chosen(active, p.states, active.size());
-    for (std::size_t i : pulled_inputs(*q)) {
-        const GraphNode& n = p.body->node(p.body->inputs()[i]);
-        q->results.push_back({n.dtype, n.shape, 0});
-    }
-    return completed(std::move(q));
-}
+std::shared_ptr<LoopParameters> while_pull(const LoopParameters& p, const std::vector<bool>& wanted);
 
-inline void while_vjp(const LoopPull& rule)
-{
-    auto q = while_pull(*rule.p, rule.wanted);
-    if (q->results.empty()) return;
-    std::vector<AnyTensor> in = rule.in;
-    for (std::size_t i : q->active_states)
-        in.push_back(or_zeros(rule.cotangents[i], rule.p->results[i].dtype, rule.p->results[i].shape));
-    rule.add(*q, apply_loop(q, in, rule.n.at), pulled_inputs(*q));
-}
+void while_vjp(const LoopPull& rule);
 
 /// The derivative of a while_pull, P(s, c, g) = gᵀ ∂F: with the loop J of values and tangents, Ṗ is the part for the values in
 /// the pull of J at the cotangent ġ of the values and g of the tangents, because second derivatives commute.
@@ -56,111 +26,30 @@ struct PullOfPull {
           n(in.size() - p.active_states.size())
     {}
     /// J as a while_loop with the tangents of the states as results.
-    std::shared_ptr<LoopParameters> loop() const
-    {
-        auto q = joint.loop(std::vector<bool>(p.body->outputs().size()));
-        q->kind = Kind::while_loop;
-        q->pull = nullptr;
-        q->active_states = q->active_constants = {};
-        q->results = results_of(*q->body, q->states, 0);
-        return completed(std::move(q));
-    }
+    std::shared_ptr<LoopParameters> loop() const;
     /// The pull of J with respect to values in `wanted`; `dots` are ġ for the active states, absent ones zero. One result for
     /// each input of the while_loop, empty where there is none.
     std::vector<AnyTensor> pull(const std::vector<AnyTensor>& tangents, const std::vector<bool>& wanted,
-                                const std::vector<AnyTensor>& dots, const Site& at) const
-    {
-        const auto j = loop();
-        std::vector<bool> of(joint.order.size());
-        for (std::size_t k = 0; k < of.size(); ++k) of[k] = joint.order[k] < n && wanted[joint.order[k]];
-        const auto q = while_pull(*j, of);
-        std::vector<AnyTensor> operands = joint.operands(in.data(), tangents.data());
-        const std::vector<bool> mine = is_active();
-        const std::vector<std::size_t> rank = ranks(mine), tangent = tangent_states();
-        for (std::size_t k : q->active_states) {
-            const bool value = joint.order[k] < n;
-            const std::size_t state = value ? joint.order[k] : tangent[k];
-            AnyTensor g;
-            if (mine[state]) g = value ? dots[rank[state]] : in[n + rank[state]];
-            const auto& like = p.body->node(p.body->inputs()[state]);
-            operands.push_back(g.value ? g : filled(like.dtype, like.shape, 0.0));
-        }
-        const AnyTensor packed = apply_loop(q, operands, at);
-        std::vector<AnyTensor> out(n);
-        const std::vector<std::size_t> inputs = pulled_inputs(*q);
-        for (std::size_t k = 0; k < inputs.size(); ++k)
-            if (const std::size_t i = joint.order[inputs[k]]; i < n)
-                out[i] = unpacked(packed, q->results[k], at);
-        return out;
-    }
+                                const std::vector<AnyTensor>& dots, const Site& at) const;
     /// ∂F · tangents: the final tangents of the states, empty where they are zero.
-    std::vector<AnyTensor> push(const std::vector<AnyTensor>& tangents, const Site& at) const
-    {
-        const auto j = loop();
-        const AnyTensor packed = apply_loop(j, joint.operands(in.data(), tangents.data()), at);
-        const std::vector<std::size_t> tangent = tangent_states();
-        std::vector<AnyTensor> out(p.states);
-        for (std::size_t k = p.states; k < joint.states; ++k)
-            out[tangent[k]] = unpacked(packed, j->results[k], at);
-        return out;
-    }
+    std::vector<AnyTensor> push(const std::vector<AnyTensor>& tangents, const Site& at) const;
 
 private:
     /// For the position of a tangent among the joint states the state that it is of.
-    std::vector<std::size_t> tangent_states() const
-    {
-        std::vector<std::size_t> out(p.states, LoopParameters::npos);
-        append(out, chosen(joint.active, 0, p.states));
-        return out;
-    }
-    std::vector<bool> is_active() const
-    {
-        std::vector<bool> out(p.states);
-        for (std::size_t i : p.active_states) out[i] = true;
-        return out;
-    }
+    std::vector<std::size_t> tangent_states() const;
+    std::vector<bool> is_active() const;
 };
 
 /// The cotangents of a while_pull's results, by the inputs of the while_loop that they belong to.
-inline std::vector<AnyTensor> by_input(const LoopParameters& p, const std::vector<AnyTensor>& results,
-                                       std::size_t n)
-{
-    std::vector<AnyTensor> out(n);
-    const std::vector<std::size_t> inputs = pulled_inputs(p);
-    for (std::size_t k = 0; k < inputs.size(); ++k) out[inputs[k]] = results[k];
-    return out;
-}
+std::vector<AnyTensor> by_input(const LoopParameters& p, const std::vector<AnyTensor>& results,
+                                std::size_t n);
 
-inline void while_pull_vjp(const LoopPull& rule)
-{
-    const std::vector<std::size_t>& states = rule.p->active_states;
-    const std::size_t n = rule.in.size() - states.size();
-    const std::vector<AnyTensor> tangents = by_input(*rule.p, rule.cotangents, n);
-    const PullOfPull p(*rule.p, rule.in, tangents);
-    const std::vector<bool> wanted(rule.wanted.begin(), rule.wanted.begin() + static_cast<std::ptrdiff_t>(n));
-    if (!chosen(wanted, 0, n).empty()) {
-        const auto pulled = p.pull(tangents, wanted, std::vector<AnyTensor>(states.size()), rule.n.at);
-        for (std::size_t i = 0; i < n; ++i)
-            if (wanted[i] && pulled[i].value) rule.out.add(i, pulled[i]);
-    }
-    if (chosen(rule.wanted, n, rule.in.size()).empty()) return;
-    const auto pushed = p.push(tangents, rule.n.at);
-    for (std::size_t k = 0; k < states.size(); ++k)
-        if (rule.wanted[n + k] && pushed[states[k]].value) rule.out.add(n + k, pushed[states[k]]);
-}
+void while_pull_vjp(const LoopPull& rule);
 
-inline AnyTensor while_pull_jvp(const LoopParameters& p, const std::vector<AnyTensor>& in,
-                                const AnyTensor* dots)
-{
-    const std::size_t n = in.size() - p.active_states.size();
-    const std::vector<AnyTensor> tangents(dots, dots + n), cotangents(dots + n, dots + in.size());
-    const PullOfPull rule(p, in, tangents);
-    std::vector<bool> wanted(n);
-    for (std::size_t i : pulled_inputs(p)) wanted[i] = true;
-    const auto pulled = rule.pull(tangents, wanted, cotangents, Tape::current().site_override);
-    std::vector<AnyTensor> parts;
-    for (std::size_t i : pulled_inputs(p)) parts.push_back(pulled[i]);
-    return packed_from(p, parts);
-}
+AnyTensor while_pull_jvp(const LoopParameters& p, const std::vector<AnyTensor>& in, const AnyTensor* dots);
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/while_rules.ipp"
+#endif

@@ -116,23 +116,16 @@ private:
     std::vector<AnyTensor> in_;  ///< of formulas
 };
 
-inline ValueId lower_rule(Rewrite& r, GraphNode& n)
-{
-    Fold f;
-    if (!fold_of(n, f) || !wengert::differentiable(n.dtype) || element_count(n.shape) == 0) return no_value;
-    return traced_inside(r, n, [&](const std::vector<AnyTensor>& in) {
-        const FoldProgram p = n.primitive->fold->write();
-        return with_real(n.dtype, [&]<class T>() { return LoweredFold<T>(f, in).run(p).any_unchecked(); });
-    });
-}
+ValueId lower_rule(Rewrite& r, GraphNode& n);
 
 }  // namespace detail
 
 /// Folds of several passes, or of more than the elements themselves, as maps and reductions: softmax and its kin, mean, var, logsumexp. mean keeps its bits; the others
 /// round in another order, by a few units in the last place of the largest term.
-inline Graph lowering(const Graph& g, const PassOptions& options = {})
-{
-    return compacted(settled(g, options, {{detail::lower_rule}}));
-}
+Graph lowering(const Graph& g, const PassOptions& options = {});
 
 }  // namespace wengert::passes
+
+#ifndef WENGERT_COMPILED
+#include "impl/lowering.ipp"
+#endif

@@ -23,118 +23,29 @@ namespace detail {
 
 class Cut {
 public:
-    Cut(const Graph& g, std::size_t early_inputs, std::size_t early_outputs, const CostModel& costs)
-        : g_(g), inputs_(early_inputs), outputs_(early_outputs), costs_(costs),
-          layouts_(tiling::layouts_of(g)), late_(g.size(), false), read_(g.size(), false),
-          again_(g.size(), false), handed_(g.size(), false), result_(g.size(), false)
-    {
-        for (std::size_t k = 0; k < outputs_; ++k)
-            result_[g.outputs()[k]] = !layouts_[g.outputs()[k]].is_view(g.outputs()[k]);
-    }
+    Cut(const Graph& g, std::size_t early_inputs, std::size_t early_outputs, const CostModel& costs);
 
     /// Nothing where the late part would need what is no array.
-    std::optional<CutGraph> graphs()
-    {
-        find_late();
-        for (auto v = static_cast<ValueId>(g_.size()); v-- > 0;)
-            if (read_[v] && !late_[v] && !is_there(v)) settle_view(v);
-        for (ValueId v = 0; v < g_.size(); ++v)
-            if (read_[v] && !late_[v] && !is_there(v) && !settle(v)) return {};
-        for (const Guard& guard : g_.guards())
-            if (late_[guard.value]) return {};
-        CutGraph cut;
-        std::vector<ValueId> in = write_early(cut);
-        in.insert(in.begin(), g_.inputs().begin(), split(g_.inputs(), inputs_));
-        in.insert(in.end(), split(g_.inputs(), inputs_), g_.inputs().end());
-        cut.late = graph_between(g_, in, {split(g_.outputs(), outputs_), g_.outputs().end()});
-        return cut;
-    }
+    std::optional<CutGraph> graphs();
 
 private:
     static constexpr std::size_t most = 12;  ///< operations that are repeated for one value
 
     const GraphNode& node(ValueId v) const { return g_.node(v); }
-    static std::vector<ValueId>::const_iterator split(const std::vector<ValueId>& all, std::size_t at)
-    {
-        return all.begin() + static_cast<std::ptrdiff_t>(at);
-    }
-    bool is_there(ValueId v) const
-    {
-        return node(v).kind == Graph::Kind::input || node(v).kind == Graph::Kind::constant;
-    }
+    static std::vector<ValueId>::const_iterator split(const std::vector<ValueId>& all, std::size_t at);
+    bool is_there(ValueId v) const;
 
-    void find_late()
-    {
-        for (std::size_t i = inputs_; i < g_.inputs().size(); ++i) late_[g_.inputs()[i]] = true;
-        for (ValueId v = 0; v < g_.size(); ++v)
-            for (ValueId i : node(v).inputs) late_[v] = late_[v] || late_[i];
-        for (ValueId v = 0; v < g_.size(); ++v)
-            if (late_[v])
-                for (ValueId i : node(v).inputs) read_[i] = true;
-        for (std::size_t k = outputs_; k < g_.outputs().size(); ++k) read_[g_.outputs()[k]] = true;
-    }
+    void find_late();
     /// Views are made again: what they show is read in their place.
-    void settle_view(ValueId v)
-    {
-        if (!layouts_[v].is_view(v)) return;
-        again_[v] = true;
-        for (ValueId i : node(v).inputs) read_[i] = true;
-    }
+    void settle_view(ValueId v);
     /// Is v handed or made again? False where it is neither, as the result of an operation with several ones is no array.
-    bool settle(ValueId v)
-    {
-        if (again_[v]) return true;
-        std::vector<ValueId> again;
-        double work = 0;
-        if (!result_[v] && gather(v, again, work) &&
-            work < costs_.margin * (store_cost(node(v), costs_) + load_cost(node(v), costs_))) {
-            for (ValueId w : again) (result_[w] ? handed_ : again_)[w] = true;
-            return true;
-        }
-        return handed_[v] = is_array(v);
-    }
-    bool is_array(ValueId v) const
-    {
-        return std::none_of(g_.nodes().begin(), g_.nodes().end(), [&](const GraphNode& n) {
-            return n.kind == Graph::Kind::result && n.inputs[0] == v;
-        });
-    }
+    bool settle(ValueId v);
+    bool is_array(ValueId v) const;
     /// What making v again takes. False when it cannot be: too much, or more than arithmetic.
-    bool gather(ValueId v, std::vector<ValueId>& again, double& work) const
-    {
-        if (is_there(v) || handed_[v] || again_[v] || std::find(again.begin(), again.end(), v) != again.end())
-            return true;
-        const GraphNode& n = node(v);
-        const bool view = layouts_[v].is_view(v);
-        again.push_back(v);
-        if (result_[v]) {  // is stored anyway
-            work += load_cost(n, costs_);
-            return is_array(v);
-        }
-        if (n.kind != Graph::Kind::operation || (!n.primitive->value && !view) || again.size() > most)
-            return false;
-        if (!view) work += work_cost(g_, n, costs_);
-        return std::all_of(n.inputs.begin(), n.inputs.end(),
-                           [&](ValueId i) { return gather(i, again, work); });
-    }
+    bool gather(ValueId v, std::vector<ValueId>& again, double& work) const;
 
     /// Returns what is handed over, in order.
-    std::vector<ValueId> write_early(CutGraph& cut) const
-    {
-        std::vector<ValueId> out(g_.outputs().begin(), split(g_.outputs(), outputs_)), order;
-        for (ValueId v = 0; v < g_.size(); ++v) {
-            if (!handed_[v]) continue;
-            const auto at = std::find(out.begin(), out.end(), v);
-            cut.handed.push_back(static_cast<std::size_t>(at - out.begin()));
-            if (at == out.end()) out.push_back(v);
-            order.push_back(v);
-        }
-        const std::size_t shown = out.size();
-        for (const Guard& guard : g_.guards()) out.push_back(guard.value);
-        cut.early = with_outputs_as_guards(
-            graph_between(g_, {g_.inputs().begin(), split(g_.inputs(), inputs_)}, out), shown, g_.guards());
-        return order;
-    }
+    std::vector<ValueId> write_early(CutGraph& cut) const;
 
     const Graph& g_;
     const std::size_t inputs_, outputs_;
@@ -150,11 +61,12 @@ private:
 /// Cuts a graph without effects and updates whose inputs from `early_inputs` on come later, and whose outputs from
 /// `early_outputs` on are wanted then; guards go to the early part. The bits are those of the whole graph. Nothing where it
 /// cannot be cut.
-inline std::optional<CutGraph> cut(const Graph& g, std::size_t early_inputs, std::size_t early_outputs,
-                                   const CostModel& costs = CostModel{})
-{
-    return detail::Cut(g, early_inputs, early_outputs, costs).graphs();
-}
+std::optional<CutGraph> cut(const Graph& g, std::size_t early_inputs, std::size_t early_outputs,
+                            const CostModel& costs = CostModel{});
 
 }  // namespace passes
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/partial.ipp"
+#endif

@@ -17,53 +17,15 @@ inline constexpr Pass all[] = {dead_code, inlining, constant_folding,     gradie
 
 namespace detail {
 
-inline bool is_on(const PassOptions& o, std::string_view name)
-{
-    return std::find(o.off.begin(), o.off.end(), name) == o.off.end();
-}
+bool is_on(const PassOptions& o, std::string_view name);
 
-inline void check_names(const PassOptions& o)
-{
-    for (const std::string& off : o.off) {
-        const auto is_it = [&](const Pass& p) { return p.name == off; };
-        if (std::none_of(std::begin(all), std::end(all), is_it))
-            fail<Error>("optimize", "there is no pass named \"" + off + "\"", {});
-    }
-}
+void check_names(const PassOptions& o);
 
 /// The passes that are on, as one set of rules.
-inline RuleSet rules_of(const PassOptions& o)
-{
-    RuleSet set;
-    for (const Pass& p : all) {
-        if (!is_on(o, p.name)) continue;
-        if (p.rule)
-            set.rules.push_back(p.rule);
-        else
-            set.drop_dead = true;
-        if (p.remember) set.remember = p.remember;
-    }
-    return set;
-}
+RuleSet rules_of(const PassOptions& o);
 
 /// Pass after pass, so that each can be watched.
-inline Graph optimize_watched(Graph g, const PassOptions& o)
-{
-    bool changed = true;
-    for (int round = 0; changed && round < 8; ++round) {
-        changed = false;
-        for (const Pass& p : all) {
-            if (!is_on(o, p.name)) continue;
-            std::size_t changes = 0;
-            Graph after = p(g, o, &changes);
-            if (changes == 0 && after.size() == g.size()) continue;
-            o.observer(p.name, g, after);
-            g = std::move(after);
-            changed = true;
-        }
-    }
-    return g;
-}
+Graph optimize_watched(Graph g, const PassOptions& o);
 
 }  // namespace detail
 }  // namespace wengert::passes
@@ -72,16 +34,10 @@ namespace wengert {
 
 /// The graph with all passes applied until nothing changes, but those in PassOptions::off. All rules are tried on each node
 /// in one sweep; with an observer the passes run one after another. Throws Error for an unknown name in `off`.
-inline Graph optimize(const Graph& g, const PassOptions& options = {})
-{
-    passes::detail::check_names(options);
-    if (options.lower) {
-        PassOptions rest = options;
-        rest.lower = nullptr;
-        return optimize(options.lower(g, options), rest);
-    }
-    if (options.observer) return passes::detail::optimize_watched(g, options);
-    return passes::settled(g, options, passes::detail::rules_of(options));
-}
+Graph optimize(const Graph& g, const PassOptions& options = {});
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/passes.ipp"
+#endif

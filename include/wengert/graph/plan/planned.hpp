@@ -57,24 +57,16 @@ struct Planned {
         : graph(g), layouts(layouts_of(g)), values(g.size()), donors(g.outputs().size(), no_value)
     {}
     ValueId root(ValueId v) const { return layouts[v].root; }
-    std::size_t bytes_of(ValueId v) const
-    {
-        const GraphNode& n = graph.node(v);
-        return element_count(n.shape) * size_of(n.dtype);
-    }
+    std::size_t bytes_of(ValueId v) const;
     /// The same elements as its root's, in the same order.
-    bool whole(ValueId v) const
-    {
-        return !layouts[v].strided && layouts[v].offset == 0 && bytes_of(v) == bytes_of(root(v));
-    }
+    bool whole(ValueId v) const;
     /// Puts task order[k] in place k.
-    void reorder(const std::vector<std::uint32_t>& order)
-    {
-        std::vector<Task> all;
-        for (std::uint32_t t : order) all.push_back(std::move(tasks[t]));
-        tasks = std::move(all);
-    }
+    void reorder(const std::vector<std::uint32_t>& order);
     std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(tasks.size()) + 1; }
 };
 
 }  // namespace wengert::tiling
+
+#ifndef WENGERT_COMPILED
+#include "impl/planned.ipp"
+#endif

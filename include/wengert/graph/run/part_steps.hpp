@@ -7,58 +7,21 @@
 namespace wengert::tiling::detail {
 
 /// Elements of one block to another of the same shape.
-inline void emit_copy(Emitter& e, const Block* from, Block* to)
-{
-    e.step([from, to](Run&) { copy_elements(*from, *to); });
-}
+void emit_copy(Emitter& e, const Block* from, Block* to);
 
 /// n contiguous bytes to other memory, unless it is the same.
-inline void move_bytes(std::size_t n, const void* const* in, void* out)
-{
-    if (out != in[0]) std::memcpy(out, in[0], n);
-}
-inline void emit_move(Emitter& e, const Spot& from, const Spot& to, std::size_t bytes)
-{
-    e.call(move_bytes, bytes, 0, &from, 1, to);
-}
+void move_bytes(std::size_t n, const void* const* in, void* out);
+void emit_move(Emitter& e, const Spot& from, const Spot& to, std::size_t bytes);
 
 /// Input 0 comes to lie where the result is to be, unless the plan has put it there.
-inline void bring(Emitter& e, ValueId from, ValueId v)
-{
-    const Spot a = e.spot(from), b = e.spot(v);
-    const bool plain = !e.plan.layouts[from].strided;
-    if (plain && a.kind == b.kind && a.index == b.index && a.address == b.address && a.offset == b.offset)
-        return;
-    if (element_count(e.plan.graph.node(v).shape) == 0) return;
-    if (!plain) return emit_copy(e, e.header(from).get(), e.header(v).get());
-    emit_move(e, a, b, e.plan.bytes_of(v));
-}
+void bring(Emitter& e, ValueId from, ValueId v);
 
 /// to = from, by a plain move where that does; the rest of a result that begins with zeros is cleared.
-inline void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, ValueId x, const Ref<Block>& from,
-                        bool clear)
-{
-    if (!clear && !to->strided && !from->strided)
-        return emit_move(e, e.spot(x, *from), e.spot(v, *to), to->bytes());
-    if (clear) e.step([all = e.header(v).get()](Run&) { std::memset(all->data, 0, all->bytes()); });
-    const Block* const read = e.keep(x, from).get();
-    emit_copy(e, read, e.keep(v, to).get());
-}
+void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, ValueId x, const Ref<Block>& from, bool clear);
 
 /// to += or −= from, by one call of the kernel where that does.
-inline void emit_add(Emitter& e, TileKernel kernel, ValueId v, const Ref<Block>& to, ValueId x,
-                     const Ref<Block>& from)
-{
-    if (!to->strided && !from->strided) {
-        const Spot in[] = {e.spot(v, *to), e.spot(x, *from)};
-        return e.call(kernel, to->count, 0, in, 2, in[0]);
-    }
-    e.step([kernel, to = e.keep(v, to).get(), from = e.keep(x, from).get()](Run&) {
-        kernels::Operand operands[] = {operand(*to, to->shape), operand(*to, to->shape),
-                                       operand(*from, to->shape)};
-        kernels::execute(kernel, to->shape, to->dtype, operands, 3, kernels::Store::assign);
-    });
-}
+void emit_add(Emitter& e, TileKernel kernel, ValueId v, const Ref<Block>& to, ValueId x,
+              const Ref<Block>& from);
 
 /// Rows of x, whose rows lie in order, added to rows of v that begin at `first`.
 template <class T> void add_rows(Emitter& e, ValueId v, const Shape& first, ValueId x, bool minus)
@@ -87,27 +50,10 @@ template <class T> void add_rows(Emitter& e, ValueId v, const Shape& first, Valu
 }
 
 /// A program that moves one box: what the result begins with, then the box.
-inline void emit_box(Emitter& e, ValueId v, const Index& p, std::span<const ValueId> operands)
-{
-    const Index::Read& r = p.reads[0];
-    const ValueId x = operands[r.operand];
-    if (p.start == Index::Start::operand) bring(e, operands[p.base], v);
-    Box box;
-    box_of(p, r, e.plan.layouts[x].strides, box);
-    if (element_count(box.extents) == 0) {
-        if (p.start != Index::Start::fill) return;
-        box.first = box.place = 0;
-    }
-    const DType d = e.plan.graph.node(v).dtype;
-    if (Shape first; differentiable(d) && adds_box(p, first) && first.size() <= Shape::inline_rank &&
-                     e.plan.layouts[x].strides[first.size() - 1] == 1)
-        return with_real(d, [&]<class T>() { add_rows<T>(e, v, first, x, r.minus); });
-    const Ref<Block> to = make_view(e.header(v), box.extents, &box.to, box.place),
-                     from = make_view(e.header(x), box.extents, &box.from, box.first);
-    if (r.how == Combine::add)
-        emit_add(e, box_kernel(d, r.minus), v, to, x, from);
-    else
-        emit_assign(e, v, to, x, from, p.start == Index::Start::fill);
-}
+void emit_box(Emitter& e, ValueId v, const Index& p, std::span<const ValueId> operands);
 
 }  // namespace wengert::tiling::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/part_steps.ipp"
+#endif

@@ -97,17 +97,7 @@ private:
 /// Memory for steps: pieces that never move, given back together. What lies in it needs no destructor.
 class StepMemory {
 public:
-    std::byte* take(std::size_t bytes)
-    {
-        bytes = (bytes + 15) / 16 * 16;
-        if (bytes > left_) {
-            left_ = std::max<std::size_t>(bytes, std::size_t{1} << 16);
-            pieces_.push_back(std::make_unique<std::byte[]>(left_));
-            at_ = pieces_.back().get();
-        }
-        left_ -= bytes;
-        return std::exchange(at_, at_ + bytes);
-    }
+    std::byte* take(std::size_t bytes);
     template <class S> S* make(const S& s = S{})
     {
         static_assert(std::is_trivially_destructible_v<S> && alignof(S) <= 16);
@@ -152,33 +142,12 @@ struct Staged {
 
 class Program : public Executable {
 public:
-    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
-    {
-        const Empties empties{fresh_};
-        fresh_.resize(rules_.size());
-        for (std::size_t k = 0; k < rules_.size(); ++k)
-            if (lends(rules_[k], inputs)) fresh_[k] = inputs[rules_[k].donor];
-        const std::size_t failed = execute(inputs, fresh_.data());
-        if (failed != guards_) [[unlikely]]
-            return failed;
-        for (std::size_t k = 0; k < rules_.size(); ++k)
-            if (const ValueId in = rules_[k].donor; in != no_value && inputs[in].get() == fresh_[k].get())
-                inputs[in] = {};
-        outputs.swap(fresh_);
-        return guards_;
-    }
+    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override;
 
-    bool run_on_pointers(const Block* const* inputs, Ref<Block>* outputs) override
-    {
-        return execute(inputs, outputs) == guards_;
-    }
+    bool run_on_pointers(const Block* const* inputs, Ref<Block>* outputs) override;
 
     /// The steps alone, for whoever knows that no output is to be made (loop_step.hpp) and no guard is there.
-    void run_steps()
-    {
-        Run state{current_thread()};
-        for (const Step& s : steps_) s.run(s.self, state);
-    }
+    void run_steps();
     void set_input(std::size_t i, std::byte* data) noexcept { inputs_[i].set(data); }
     void set_output(std::size_t k, std::byte* data) noexcept { outputs_[k].set(data); }
 
@@ -190,13 +159,7 @@ public:
     std::vector<Ref<Block>>& blocks() noexcept { return blocks_; }
     std::vector<Parameters>& parameters() noexcept { return parameters_; }
     std::vector<std::shared_ptr<const void>>& owned() noexcept { return owned_; }
-    void shape(std::size_t inputs, std::size_t outputs, std::size_t guards)
-    {
-        inputs_.resize(inputs);
-        outputs_.resize(outputs);
-        rules_.resize(outputs);
-        guards_ = guards;
-    }
+    void shape(std::size_t inputs, std::size_t outputs, std::size_t guards);
     /// The slot holds the spot's address at every run.
     template <class P> void bind(P** slot, const Spot& spot)
     {
@@ -250,12 +213,7 @@ private:
         else
             out = Ref<Block>(const_cast<Block*>(&from));
     }
-    static bool lends(const OutputRule& r, const std::vector<Ref<Block>>& inputs) noexcept
-    {
-        if (r.donor == no_value) return false;
-        const Ref<Block>& b = inputs[r.donor];
-        return b && !b->strided && may_write(*b);
-    }
+    inline static bool lends(const OutputRule& r, const std::vector<Ref<Block>>& inputs) noexcept;
 
     std::vector<Step> steps_;
     std::vector<Patches> inputs_, outputs_;
@@ -269,3 +227,7 @@ private:
 };
 
 }  // namespace wengert::tiling
+
+#ifndef WENGERT_COMPILED
+#include "impl/program.ipp"
+#endif

@@ -23,23 +23,9 @@ namespace wengert::tiling {
 class Team {
 public:
     /// Threads of a team of that many, no more than there may be, as a rule those of the machine; 0 stands for all of them.
-    static std::size_t size_for(unsigned threads)
-    {
-#if defined(WENGERT_TBB)
-        const std::size_t all =
-            tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
-#else
-        const unsigned set = most().load(std::memory_order_relaxed);
-        const std::size_t all = set ? set : std::max(1U, std::thread::hardware_concurrency());
-#endif
-        return threads ? std::min<std::size_t>(threads, all) : all;
-    }
+    static std::size_t size_for(unsigned threads);
     /// What size_for() keeps to without oneTBB; 0 for the threads of the machine.
-    static std::atomic<unsigned>& most()
-    {
-        static std::atomic<unsigned> n{0};
-        return n;
-    }
+    static std::atomic<unsigned>& most();
     static constexpr const char* kind =
 #if defined(WENGERT_TBB)
         "oneTBB";
@@ -133,3 +119,7 @@ template <class F> std::vector<std::size_t> cuts_for(std::size_t team, std::size
 }
 
 }  // namespace wengert::tiling
+
+#ifndef WENGERT_COMPILED
+#include "impl/schedule.ipp"
+#endif

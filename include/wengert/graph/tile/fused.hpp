@@ -4,73 +4,35 @@
 
 #include <memory>
 
-#include "fused_compile.hpp"
+#include "fused_program.hpp"
 
 namespace wengert::tiling {
 
 class FusedKernel {
 public:
     /// Null where it cannot be done: the nodes are then run one by one.
-    static std::unique_ptr<FusedKernel> compile(const Graph& g, const Layouts& layouts, const Group& group)
-    {
-        auto kernel = std::unique_ptr<FusedKernel>(new FusedKernel);
-        if (!detail::FusedCompiler<>(g, layouts, group, kernel->p_).run()) return nullptr;
-        return kernel;
-    }
+    static std::unique_ptr<FusedKernel> compile(const Graph& g, const Layouts& layouts, const Group& group);
 
     /// operands[k] and results[r] are the first elements of those of the group. `scratch`: scratch_bytes(), aligned to 64.
-    void run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch) const noexcept
-    {
-        run_part(0, p_.count, operands, results, scratch, nullptr);
-    }
+    void run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch) const noexcept;
     std::size_t scratch_bytes() const noexcept { return p_.scratch; }
     const FusedProgram& program() const noexcept { return p_; }
 
     /// May result r be written where operand k lies? Every element is then read before it is written.
-    bool may_share(std::size_t result, std::size_t operand) const noexcept
-    {
-        const auto &read = p_.last_read[operand], &write = p_.written[result];
-        return read.time <= write.time && write.time != FusedProgram::unshared && read.size == write.size &&
-               read.narrow == write.narrow;
-    }
+    bool may_share(std::size_t result, std::size_t operand) const noexcept;
 
     /// Parts that do not need each other are [begin, end) with begin and end from here: the first element from `at` on before
     /// which the pass may be cut. No sum's block is in two of them (kernels/cpu/fold.hpp), so bits do not depend on the cuts.
     /// Sums over rows of different lengths may leave few places, or none.
-    std::size_t next_cut(std::size_t at) const noexcept
-    {
-        const auto up = [](std::size_t n, std::size_t step) { return (n + step - 1) / step * step; };
-        for (std::size_t from = p_.count; at < p_.count && from != at;) {
-            from = at;
-            if (p_.totals.empty()) at = up(at, 128);
-            if (p_.packed) at = up(at, p_.inner);
-            for (const Total& t : p_.totals)
-                at = with_real(t.dtype,
-                               [&]<class T>() { return SumStream<T>::next_start(at, t.rows.length); });
-        }
-        return std::min(at, p_.count);
-    }
+    std::size_t next_cut(std::size_t at) const noexcept;
     std::size_t elements() const noexcept { return p_.count; }
     std::size_t tiles() const noexcept { return p_.tiles; }
     std::size_t sums_bytes() const noexcept { return p_.sums; }
     /// Any thread runs a part, with scratch memory of its own. `sums`: sums_bytes() that all parts share.
     void run_part(std::size_t begin, std::size_t end, const std::byte* const* operands,
-                  std::byte* const* results, std::byte* scratch, std::byte* sums) const noexcept
-    {
-        Table table = start(operands, results, scratch, begin, sums);
-        if (begin < end) p_.packed ? run_packed(table, begin, end) : run_rows(table, begin, end);
-    }
+                  std::byte* const* results, std::byte* scratch, std::byte* sums) const noexcept;
     /// When all parts have run.
-    void finish(std::byte* const* results, const std::byte* sums) const noexcept
-    {
-        for (const Total& t : p_.totals) {
-            const std::size_t rows = p_.count / t.rows.length;
-            with_real(t.dtype, [&]<class T>() {
-                SumStream<T>::add_blocks(reinterpret_cast<const T*>(sums + t.sums), rows, t.rows.length,
-                                         t.rows.mean, results[t.result]);
-            });
-        }
-    }
+    void finish(std::byte* const* results, const std::byte* sums) const noexcept;
 
 private:
     using Source = FusedProgram::Source;
@@ -87,253 +49,59 @@ private:
         bool shared;  ///< a result may lie where an operand does
     };
 
-    Table start(const std::byte* const* operands, std::byte* const* results, std::byte* scratch,
-                std::size_t first, std::byte* sums) const noexcept
-    {
-        Table t;
-        t.scratch = scratch;
-        for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-            const Source& s = p_.streams[k];
-            t.base[k] = s.result ? results[s.number] : const_cast<std::byte*>(operands[s.number]);
-            t.at[k] = scratch + s.scratch;
-            if (s.kind == Source::fixed)
-                detail::spread(t.base[k], s.size, p_.fill, scratch + s.scratch);
-            else if (s.kind == Source::periodic)
-                kernels::gather_rows(t.base[k], 0, s.strides.back(), s.size, p_.inner, p_.rows_per_tile,
-                                     scratch + s.scratch);
-        }
-        t.shared = p_.sharing && shares(t);
-        std::size_t place = p_.streams.size();
-        for (const auto& literal : p_.literals) t.at[place++] = literal.get();
-        for (std::size_t offset : p_.registers) t.at[place++] = scratch + offset;
-        for (const Total& total : p_.totals) start_total(total, results[total.result], scratch, first, sums);
-        return t;
-    }
+    inline Table start(const std::byte* const* operands, std::byte* const* results, std::byte* scratch,
+                       std::size_t first, std::byte* sums) const noexcept;
 
-    bool shares(const Table& t) const noexcept
-    {
-        for (std::size_t k = 0; k < p_.streams.size(); ++k)
-            for (std::size_t j = 0; j < k; ++j)
-                if (t.base[k] == t.base[j] && p_.streams[k].result != p_.streams[j].result) return true;
-        return false;
-    }
+    inline bool shares(const Table& t) const noexcept;
 
-    static void start_total(const Total& total, std::byte* out, std::byte* scratch, std::size_t first,
-                            std::byte* sums) noexcept
-    {
-        if (sums) sums += total.sums;
-        with_real(total.dtype, [&]<class T>() {
-            (new (scratch + total.scratch) SumStream<T>)
-                ->start(out, total.rows.length, total.rows.mean, first, reinterpret_cast<T*>(sums));
-        });
-    }
+    inline static void start_total(const Total& total, std::byte* out, std::byte* scratch, std::size_t first,
+                                   std::byte* sums) noexcept;
 
     /// One tile of n elements in so many rows, whose operands are in their places. The next `ahead` elements are asked for
     /// meanwhile.
-    void run_program(const Table& t, std::size_t n, std::size_t ahead = 0,
-                     std::size_t rows = 0) const noexcept
-    {
-        for (std::size_t step = 0; step < p_.program.size(); ++step) {
-            const Instruction& i = p_.program[step];
-            if (ahead)
-                for (std::size_t k = step; k < p_.streams.size(); k += p_.program.size())
-                    ask_for(p_.streams[k], static_cast<const std::byte*>(t.at[k]) + n * p_.streams[k].size,
-                            ahead);
-            if (!i.kernel && !i.rows) {
-                run_segment(t, p_.segments[i.segment], n);
-                continue;
-            }
-            const void* in[kernels::max_operands] = {t.at[i.in[0]], t.at[i.in[1]], t.at[i.in[2]],
-                                                     t.at[i.in[3]]};
-            for (std::size_t k = 4; k < i.arity; ++k) in[k] = t.at[i.in[k]];
-            void* out = const_cast<void*>(t.at[i.out]);
-            if (i.rows)
-                i.rows(in, rows, p_.inner, 1, i.parameter, out);
-            else
-                i.kernel(i.narrow ? rows : n, in, out);
-        }
-        for (const Total& total : p_.totals) {
-            const void* x = t.at[total.from];
-            with_real(total.dtype, [&]<class T>() {
-                reinterpret_cast<SumStream<T>*>(t.scratch + total.scratch)->add(static_cast<const T*>(x), n);
-            });
-        }
-    }
+    inline void run_program(const Table& t, std::size_t n, std::size_t ahead = 0,
+                            std::size_t rows = 0) const noexcept;
 
     /// Kernels work on one tile for a while and touch no other: what comes next from far away is on its way then.
-    static void ask_for(const Source& s, const std::byte* p, std::size_t n) noexcept
-    {
-        if (s.kind != Source::linear) return;
-        for (const std::byte* end = p + n * s.size; p < end; p += 64)
-            if (s.result)
-                __builtin_prefetch(p, 1, 2);
-            else
-                __builtin_prefetch(p, 0, 2);
-    }
+    inline static void ask_for(const Source& s, const std::byte* p, std::size_t n) noexcept;
 
     /// Rows of n elements, in each of which what is in place k lies apart[k] bytes further; null for one row.
-    static void run_segment(const Table& t, const FusedProgram::Segment& s, std::size_t n,
-                            std::size_t rows = 1, const std::int64_t* apart = nullptr) noexcept
-    {
-        with_real(s.dtype, [&]<class T>() { run_blocks<T>(t, s, n, rows, apart); });
-    }
+    inline static void run_segment(const Table& t, const FusedProgram::Segment& s, std::size_t n,
+                                   std::size_t rows = 1, const std::int64_t* apart = nullptr) noexcept;
     /// Block by block. What remains of a row is done as a whole block that ends with its last element, unless that could read
     /// what has been written, or there is no whole block: then in copies.
     template <class T>
     static void run_blocks(const Table& t, const FusedProgram::Segment& s, std::size_t n, std::size_t rows,
-                           const std::int64_t* apart) noexcept
-    {
-        using Machine = MicroMachine<T>;
-        const std::size_t count = s.at.size(), whole = n / Machine::block, rest = n % Machine::block;
-        const bool overlap = rest > 0 && whole > 0 && !t.shared;
-        std::byte* at[256];
-        std::size_t step[256], back[256];
-        std::int64_t next[256];
-        for (std::size_t k = 0; k < count; ++k) {
-            const auto [place, moves, stored] = s.at[k];
-            at[k] = static_cast<std::byte*>(const_cast<void*>(t.at[place]));
-            step[k] = moves ? Machine::block * sizeof(T) : 0;
-            back[k] = moves && overlap ? (Machine::block - rest) * sizeof(T) : 0;
-            next[k] =
-                (apart && moves ? apart[place] : 0) - static_cast<std::int64_t>(whole * step[k] - back[k]);
-        }
-        for (std::size_t k = 0; k < s.spills; ++k)
-            at[count + k] = t.scratch + s.spill + k * Machine::block * sizeof(T);
-        for (; rows > 0; --rows) {
-            for (std::size_t b = 0; b < whole; ++b) {
-                Machine::run(s.ops.data(), at);
-                for (std::size_t k = 0; k < count; ++k) at[k] += step[k];
-            }
-            for (std::size_t k = 0; k < count; ++k) at[k] -= back[k];
-            if (overlap)
-                Machine::run(s.ops.data(), at);
-            else if (rest > 0)
-                run_padded<T>(t, s, at, rest);
-            for (std::size_t k = 0; k < count; ++k) at[k] += next[k];
-        }
-    }
+                           const std::int64_t* apart) noexcept;
     template <class T>
     static void run_padded(const Table& t, const FusedProgram::Segment& s, std::byte** at,
-                           std::size_t n) noexcept
-    {
-        using Machine = MicroMachine<T>;
-        std::byte* now[256];
-        const std::size_t count = s.at.size();
-        for (std::size_t k = 0; k < count + s.spills; ++k) {
-            now[k] = at[k];
-            if (k >= count || !s.at[k].moves) continue;
-            now[k] = t.scratch + s.pad + k * Machine::block * sizeof(T);
-            if (!s.at[k].stored) std::memcpy(now[k], at[k], n * sizeof(T));
-        }
-        Machine::run(s.ops.data(), now);
-        for (std::size_t k = 0; k < count; ++k)
-            if (s.at[k].stored) std::memcpy(at[k], now[k], n * sizeof(T));
-    }
+                           std::size_t n) noexcept;
 
     /// Brings n elements of a stream that starts at `from` to its place.
-    static void bring(const Source& s, const std::byte* from, std::size_t n, std::byte* to) noexcept
-    {
-        kernels::gather(from, s.strides.back(), s.size, n, to);
-    }
+    inline static void bring(const Source& s, const std::byte* from, std::size_t n, std::byte* to) noexcept;
 
     /// One instruction, all in place: only addresses move from row to row, and from tile to tile of a long one.
-    bool repeats() const noexcept
-    {
-        return p_.program.size() == 1 && !p_.program[0].rows && !p_.gathers && p_.totals.empty();
-    }
+    inline bool repeats() const noexcept;
     /// That instruction on rows of n elements; what is in place k lies apart[k] bytes further in each.
-    void repeat(const Table& t, std::size_t n, std::size_t rows, const std::int64_t* apart) const noexcept
-    {
-        const Instruction& i = p_.program[0];
-        if (!i.kernel) return run_segment(t, p_.segments[i.segment], n, rows, apart);
-        const void* in[kernels::max_operands];
-        std::int64_t step[kernels::max_operands];
-        for (std::size_t k = 0; k < i.arity; ++k) {
-            in[k] = t.at[i.in[k]];
-            step[k] = i.in[k] < p_.streams.size() ? apart[i.in[k]] : 0;
-        }
-        auto* out = static_cast<std::byte*>(const_cast<void*>(t.at[i.out]));
-        for (; rows > 0; --rows, out += apart[i.out]) {
-            i.kernel(n, in, out);
-            for (std::size_t k = 0; k < i.arity; ++k) in[k] = static_cast<const std::byte*>(in[k]) + step[k];
-        }
-    }
+    inline void repeat(const Table& t, std::size_t n, std::size_t rows,
+                       const std::int64_t* apart) const noexcept;
     /// So many tiles of n elements, the first where `from` says; what is in place k lies apart[k] bytes further in each.
     /// `behind`: elements from the first one on, where what comes next is asked for meanwhile.
-    void run_equal(Table& t, std::size_t n, std::size_t times, std::byte** from, const std::int64_t* apart,
-                   std::size_t behind) const noexcept
-    {
-        for (std::size_t j = 1; j <= times; ++j) {
-            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-                const Source& s = p_.streams[k];
-                if (s.in_place())
-                    t.at[k] = from[k];
-                else if (s.kind == Source::gathered)
-                    bring(s, from[k], n, t.scratch + s.scratch);
-                from[k] += apart[k];
-            }
-            if (repeats()) return repeat(t, n, times, apart);
-            run_program(t, n, behind ? std::min(p_.tile, behind - j * n) : 0);
-        }
-    }
+    inline void run_equal(Table& t, std::size_t n, std::size_t times, std::byte** from,
+                          const std::int64_t* apart, std::size_t behind) const noexcept;
     /// Whole rows where a tile holds one, otherwise parts of a row.
-    void run_rows(Table& t, std::size_t begin, std::size_t end) const noexcept
-    {
-        const bool far = p_.streamed > far_bytes && p_.program.size() > 1 && p_.extents.size() == 1;
-        FusedRows rows(p_, t.base, begin / p_.inner);
-        for (std::size_t n = 0, times = 0, column = begin % p_.inner; begin < end; begin += n * times) {
-            const std::size_t left = std::min(p_.inner - column, end - begin);
-            const bool whole = left == p_.inner && p_.tile >= p_.inner;
-            n = std::min(p_.tile, left);
-            times = whole ? std::min((end - begin) / n, rows.left()) : left / n;
-            std::byte* from[FusedProgram::max_streams];
-            std::int64_t apart[FusedProgram::max_streams];
-            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-                const Source& s = p_.streams[k];
-                const std::int64_t element = s.strides.back() * s.size;
-                from[k] = rows.at(k) + static_cast<std::int64_t>(column) * element;
-                apart[k] = whole ? s.apart() : static_cast<std::int64_t>(n) * element;
-            }
-            run_equal(t, n, times, from, apart, far ? end - begin : 0);
-            column = whole ? 0 : (column + n * times) % p_.inner;
-            if (column == 0) rows.advance(whole ? times : 1);
-        }
-    }
+    inline void run_rows(Table& t, std::size_t begin, std::size_t end) const noexcept;
 
     /// Brings m rows, or one element of each, to their places; rows read in place come one at a time.
-    void gather_rows(Table& t, FusedRows& rows, std::size_t m) const noexcept
-    {
-        for (std::size_t j = 0, some = 0; j < m; j += some, rows.advance(some)) {
-            some = std::min(m - j, rows.left());
-            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-                const Source& s = p_.streams[k];
-                if (s.kind == Source::row) t.at[k] = rows.at(k);
-                if (s.kind != Source::gathered) continue;
-                const std::int64_t step = s.strides[s.strides.size() - 2];
-                std::byte* to = t.scratch + s.scratch + j * (s.narrow ? 1 : p_.inner) * s.size;
-                if (s.narrow)
-                    kernels::gather(rows.at(k), step, s.size, some, to);
-                else
-                    kernels::gather_rows(rows.at(k), step, s.strides.back(), s.size, p_.inner, some, to);
-            }
-        }
-    }
+    inline void gather_rows(Table& t, FusedRows& rows, std::size_t m) const noexcept;
 
-    void run_packed(Table& t, std::size_t begin, std::size_t end) const noexcept
-    {
-        const std::size_t last = end / p_.inner;
-        FusedRows rows(p_, t.base, begin / p_.inner);
-        for (std::size_t row = begin / p_.inner, m = 0; row < last; row += m) {
-            m = std::min(p_.rows_per_tile, last - row);
-            for (std::size_t k = 0; k < p_.streams.size(); ++k)
-                if (const Source& s = p_.streams[k]; s.kind == Source::linear)
-                    t.at[k] = t.base[k] + row * (s.narrow ? 1 : p_.inner) * s.size;
-            if (p_.gathers || p_.moves) gather_rows(t, rows, m);
-            run_program(t, m * p_.inner, 0, m);
-        }
-    }
+    inline void run_packed(Table& t, std::size_t begin, std::size_t end) const noexcept;
 
     FusedProgram p_;
 };
 
 }  // namespace wengert::tiling
+
+#ifndef WENGERT_COMPILED
+#include "impl/fused.ipp"
+#endif

@@ -10,19 +10,10 @@ template <class U> void spread_tile(std::size_t n, const void* const* in, void* 
 {
     std::fill_n(static_cast<U*>(out), n, *static_cast<const U*>(in[0]));
 }
-inline TileKernel spread_kernel(std::size_t size)
-{
-    return size == 8   ? spread_tile<std::uint64_t>
-           : size == 4 ? spread_tile<std::uint32_t>
-                       : spread_tile<std::uint8_t>;
-}
+TileKernel spread_kernel(std::size_t size);
 
 /// One element everywhere.
-inline void spread(const std::byte* from, std::size_t size, std::size_t n, std::byte* to)
-{
-    const void* in[] = {from};
-    spread_kernel(size)(n, in, to);
-}
+void spread(const std::byte* from, std::size_t size, std::size_t n, std::byte* to);
 
 template <class T, class A, bool mean> void sum_tile(std::size_t n, const void* const* in, void* out)
 {
@@ -36,3 +27,7 @@ template <class A> TileKernel sum_kernel(DType d, bool mean)
 }
 
 }  // namespace wengert::tiling::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/fused_direct.ipp"
+#endif

@@ -113,43 +113,12 @@ struct FusedProgram {
 /// The position of a row: each stream's first element in it.
 class FusedRows {
 public:
-    FusedRows(const FusedProgram& p, std::byte* const* base, std::size_t row) : p_(p)
-    {
-        std::size_t rest = row;
-        for (std::size_t axis = p.extents.size() - 1; axis-- > 0;) {
-            const auto extent = static_cast<std::size_t>(p.extents[axis]);
-            index_.push_back(static_cast<std::int64_t>(rest % extent));
-            rest /= extent;
-        }
-        for (std::size_t k = 0; k < p.streams.size(); ++k) {
-            at_[k] = base[k];
-            const FusedProgram::Source& s = p.streams[k];
-            for (std::size_t i = 0; i < index_.size(); ++i)
-                at_[k] += index_[i] * s.strides[index_.size() - 1 - i] * s.size;
-        }
-    }
+    FusedRows(const FusedProgram& p, std::byte* const* base, std::size_t row);
     std::byte* at(std::size_t k) const { return at_[k]; }
     /// Rows from this one on that lie at equal distances.
-    std::size_t left() const
-    {
-        return index_.empty() ? 1 : static_cast<std::size_t>(p_.extents[index_.size() - 1] - index_[0]);
-    }
+    std::size_t left() const;
     /// So many rows on, left() at most.
-    void advance(std::size_t rows)
-    {
-        auto by = static_cast<std::int64_t>(rows);
-        for (std::size_t i = 0; i < index_.size(); ++i, by = 1) {
-            const std::size_t axis = index_.size() - 1 - i;
-            index_[i] += by;
-            const bool wraps = index_[i] == p_.extents[axis];
-            for (std::size_t k = 0; k < p_.streams.size(); ++k) {
-                const std::int64_t step = p_.streams[k].strides[axis] * p_.streams[k].size;
-                at_[k] += step * (wraps ? by - p_.extents[axis] : by);
-            }
-            if (!wraps) return;
-            index_[i] = 0;
-        }
-    }
+    void advance(std::size_t rows);
 
 private:
     const FusedProgram& p_;
@@ -163,12 +132,7 @@ namespace detail {
 /// the cache.
 class Scratch {
 public:
-    std::size_t reserve(std::size_t bytes)
-    {
-        const std::size_t offset = size_;
-        size_ += (bytes + 63) / 64 * 64 + 64;
-        return offset;
-    }
+    std::size_t reserve(std::size_t bytes);
     std::size_t size() const { return size_; }
 
 private:
@@ -178,3 +142,7 @@ private:
 }  // namespace detail
 
 }  // namespace wengert::tiling
+
+#ifndef WENGERT_COMPILED
+#include "impl/fused_program.ipp"
+#endif

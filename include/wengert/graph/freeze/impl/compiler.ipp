@@ -2,7 +2,6 @@
 #pragma once
 
 #include "../compiler.hpp"
-#include "../../loops/impl/loop.ipp"
 #include "../../loops/loop_step.hpp"
 #include "../../loops/loop_trim.hpp"
 #include "../../passes/memory_limit.hpp"

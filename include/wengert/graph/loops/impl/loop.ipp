@@ -1,10 +1,10 @@
-// What the descriptions of loops call (loop.hpp): running a loop, its derivatives, its report. With WENGERT_COMPILED it is
+// What the descriptions of loops call (loop.hpp): running a loop, its report. With WENGERT_COMPILED it is
 // compiled in wengert::compiled alone.
 #pragma once
 
 #include "../../../base/separate.hpp"
 #include "../../../transforms/loop_sections.hpp"
-#include "../loop_rules.hpp"
+#include "../loop_run.hpp"
 
 namespace wengert::detail {
 
@@ -21,31 +21,6 @@ WENGERT_INLINE Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::si
     run.go();
     p.code->give(std::move(plans));
     return run.result();
-}
-
-WENGERT_INLINE void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
-{
-    const auto& p = static_cast<const Loop*>(n.op)->parameters;
-    LoopPull rule(n, *p, g, out, without_effects(p));
-    switch (p->kind) {
-    case Kind::scan: return scan_vjp(rule);
-    case Kind::while_loop: return while_vjp(rule);
-    case Kind::cond: return cond_vjp(rule);
-    case Kind::while_pull: return while_pull_vjp(rule);
-    default: return scan_pull_vjp(rule);
-    }
-}
-
-WENGERT_INLINE AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents,
-                                  std::size_t n, const AnyTensor&)
-{
-    auto p = static_cast<const Loop*>(op)->parameters;
-    const std::vector<AnyTensor> x(in, in + (n - p->ignored));
-    p = without_effects(std::move(p));
-    if (p->kind == Kind::cond) return cond_jvp(*p, x, tangents);
-    if (p->kind == Kind::while_pull) return while_pull_jvp(*p, x, tangents);
-    if (p->kind == Kind::scan_pull) return scan_pull_jvp(*p, x, tangents);
-    return joint_jvp(*p, x.data(), tangents, x.size());
 }
 
 }  // namespace wengert::detail
