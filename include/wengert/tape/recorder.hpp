@@ -22,6 +22,13 @@ enum class Read : std::uint8_t { truth, item, elements };
 /// An operation of which a recorder may keep what it consists of.
 using InsideFunction = std::function<Ref<Block>(const std::vector<Ref<Block>>&)>;
 
+/// What the library finds out once for a run: `of` are equal only where the same code asks.
+struct Finding {
+    const void* of;
+    std::string_view name;
+    std::function<std::shared_ptr<const void>()> find;
+};
+
 class Trace;
 
 /// What the library tells. A table of functions, and nothing virtual, as a trace reaches the compiler of graphs: see
@@ -63,6 +70,11 @@ public:
     }
     /// Something has been recorded by its value that on other values would be an operation: two traces may differ there.
     void by_value() { table_->by_value(*this); }
+    /// What is found out; in a run that is done again (checkpoint) what its first run found.
+    std::shared_ptr<const void> settle(const Finding& f, const Site& at)
+    {
+        return table_->settle(*this, f, at);
+    }
     /// Does it keep the blocks that it sees?
     bool holds() const { return table_->holds(*this); }
     /// May this one not be written in place, as it is kept, or compared later with what it is now?
@@ -92,6 +104,7 @@ public:
                                                 const InsideFunction&, Ref<Block>& out, const Site&);
         void (*refuse)(Recorder&, std::string_view what, const Site&);
         void (*by_value)(Recorder&);
+        std::shared_ptr<const void> (*settle)(Recorder&, const Finding&, const Site&);
         bool (*holds)(const Recorder&);
         bool (*keeps)(const Recorder&, const Block&);
         bool (*seen)(Recorder&, const void* graph);
@@ -119,6 +132,7 @@ public:
         return nullptr;
     }
     void by_value() {}
+    std::shared_ptr<const void> settle(const Finding& f, const Site&) { return f.find(); }
     bool holds() const { return true; }
     bool keeps(const Block&) const { return true; }
     bool seen(const void* /* graph */) { return false; }
@@ -146,6 +160,7 @@ inline constexpr Recorder::Table recorder_table = {
        const Site& at) { return static_cast<R&>(r).inside(in, f, out, at); },
     [](Recorder& r, std::string_view what, const Site& at) { static_cast<R&>(r).refuse(what, at); },
     [](Recorder& r) { static_cast<R&>(r).by_value(); },
+    [](Recorder& r, const Finding& f, const Site& at) { return static_cast<R&>(r).settle(f, at); },
     [](const Recorder& r) { return static_cast<const R&>(r).holds(); },
     [](const Recorder& r, const Block& b) { return static_cast<const R&>(r).keeps(b); },
     [](Recorder& r, const void* graph) { return static_cast<R&>(r).seen(graph); },

@@ -23,6 +23,7 @@ public:
         Shape shape;
         std::string_view primitive;  ///< whose operand it is, or what was read
         Site at;
+        std::shared_ptr<const void> found = nullptr;  ///< see Recorder::settle
     };
     std::vector<Entry> entries;
 
@@ -49,6 +50,7 @@ public:
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
                    const Site& at);
     void by_value();
+    std::shared_ptr<const void> settle(const Finding& f, const Site& at);
     std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in, const InsideFunction& f,
                                          Ref<Block>& out, const Site& at);
     void read(const Block& x, Read what, const Site& at);
@@ -92,6 +94,7 @@ public:
     void read(const Block& x, Read what, const Site& at);
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at);
     void constant(const Block& b, const Site& at);
+    std::shared_ptr<const void> settle(const Finding& f, const Site& at);
     /// What the run is given, by another handle. Of it the log says only where it is used: hooks may bring it back elsewhere,
     /// or with less of its digits. Where the run captures the same tensor, that comes from outside.
     Ref<Block> argument(const AnyTensor& x, const Site& at);

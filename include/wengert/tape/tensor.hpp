@@ -203,8 +203,11 @@ public:
 
     /// False for an empty tensor.
     bool defined() const noexcept { return any_.value.get() != nullptr; }
-    const Shape& shape() const { return block().shape; }
-    std::size_t dimension() const { return block().shape.size(); }
+    const Shape& shape(Site at = {__builtin_FILE(), __builtin_LINE()}) const { return shape("shape", at); }
+    std::size_t dimension(Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return shape("dimension", at).size();
+    }
     /// Elements, 0 in an empty tensor.
     std::size_t size() const noexcept { return any_.value ? any_.value->count : 0; }
     /// The extent of one axis; −1 is the last. Throws ShapeError when there is no such axis.
@@ -214,7 +217,10 @@ public:
         return s[normalize_axis("size", static_cast<std::int64_t>(axis), s, at)];
     }
     static constexpr DType dtype() { return dtype_of<T>(); }
-    Strides strides() const { return block().strides(); }
+    Strides strides(Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return any("strides", at).value->strides();
+    }
 
     /// The elements in row-major order, no copy. Throws ShapeError for a view whose elements lie otherwise
     /// (copy(x) brings them in order; array() reads any layout).
@@ -265,7 +271,11 @@ public:
     // Iteration over the first axis.
     class Iterator;
     Iterator begin() const { return {this, 0}; }
-    Iterator end() const { return {this, dimension() ? shape()[0] : 0}; }
+    Iterator end(Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        const Shape& s = shape("end", at);
+        return {this, s.size() ? s[0] : 0};
+    }
 
     // Gradients (defined in tape/tensor_impl.hpp).
     /// Makes this tensor a variable (a leaf of the tape) or a constant again. Copies share its gradient.

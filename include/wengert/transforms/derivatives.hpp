@@ -40,7 +40,8 @@ template <class T, class F, class D>
 Tensor<T, D> jacobian_by_columns(F& f, const Tensor<T, D>& x, const Shape& y, const Site& at)
 {
     std::vector<Tensor<T, D>> columns;
-    for (std::size_t k = 0; k < x.size(); ++k) columns.push_back(forward(f, x, unit(x, k), at).second);
+    for (std::size_t k = 0; k < x.size(); ++k)
+        columns.push_back(forward(f, x, unit(x, k), "jacobian", at).second);
     const auto last = static_cast<std::int64_t>(y.size());
     if (columns.empty())
         return Tensor<T, D>(AnyTensor{zeros_beside(*x.any().value, dtype_of<T>(), joined(y, x.shape())), {}});
@@ -81,7 +82,7 @@ public:
     template <class... X> static constexpr bool accepts() { return sizeof...(X) == 2; }
     template <class X, class V> auto at_line(const Site& at, const X& x, const V& v) const
     {
-        return jvp(gradient_, x, v, at).second;
+        return forward(gradient_, argument(x), argument(v), "hvp", at).second;
     }
 
 private:

@@ -9,33 +9,34 @@ namespace detail {
 
 template <class T, class D>
 Tensor<T, D> lift_with_tangent(const Tensor<T, D>& x, const Tensor<T, D>& dot, std::size_t level,
-                               const Site& at)
+                               std::string_view who, const Site& at)
 {
-    if (!(x.shape("jvp", at) == dot.shape("jvp", at)))
-        fail<ShapeError>("jvp",
+    if (!(x.shape(who, at) == dot.shape(who, at)))
+        fail<ShapeError>(who,
                          "the tangent's shape " + to_string(dot.shape()) + " is not that of its primal, " +
                              to_string(x.shape()),
                          at);
-    Tensor<T, D> variable = lift(x, level, "jvp", at);
+    Tensor<T, D> variable = lift(x, level, who, at);
     if constexpr (is_differentiable<T>) variable.any().node->add_tangent(level, dot.any());
     return variable;
 }
 
 /// Trees of primals and tangents of one type; the tree's tensors in order.
-template <class X> X lift_with_tangents(const X& x, const X& dot, std::size_t level, const Site& at)
+template <class X>
+X lift_with_tangents(const X& x, const X& dot, std::size_t level, std::string_view who, const Site& at)
 {
     X variables = tree::detail::copied(x);
     std::vector<AnyTensor> tangents;
     zip_at(
-        "jvp", at,
+        who, at,
         [&]<class T, class D>(const Tensor<T, D>&, const Tensor<T, D>& d) {
-            tangents.push_back(d.any("jvp", at));
+            tangents.push_back(d.any(who, at));
         },
         x, dot);
     std::size_t i = 0;
     tree::for_each(
         [&]<class T, class D>(Tensor<T, D>& v) {
-            if (v.defined()) v = lift_with_tangent(v, Tensor<T, D>(tangents[i++]), level, at);
+            if (v.defined()) v = lift_with_tangent(v, Tensor<T, D>(tangents[i++]), level, who, at);
         },
         variables);
     return variables;
@@ -58,26 +59,30 @@ template <class F, class X> auto call_with(F& f, const X& x, const Site& at)
         return Argument<decltype(apply_at(f, at, x))>(apply_at(f, at, x));
 }
 
-template <class F, class X> auto forward_tensors(F& f, const X& x, const X& v, const Site& at)
+/// `who` takes the derivative, for errors.
+template <class F, class X>
+auto forward_tensors(F& f, const X& x, const X& v, std::string_view who, const Site& at)
 {
     Tape& tape = Tape::current();
     LevelScope scope(tape, true);
     const std::size_t level = scope.level();
-    const X variables = lift_with_tangents(x, v, level, at);
+    const X variables = lift_with_tangents(x, v, level, who, at);
     const auto y = call_with(f, variables, at);
-    report_lost(tape, level, "jvp", at, y);
+    report_lost(tape, level, who, at, y);
     scope.close();
     auto dot = tree::map([&]<class T, class D>(const Tensor<T, D>& t) { return tangent_of(t, level); }, y);
     return std::pair(lower_tree(y, level, at), std::move(dot));
 }
 
-template <class F, class X> auto forward(F& f, const X& x, const X& v, const Site& at)
+template <class F, class X, class V>
+auto forward(F& f, const X& x, const V& v, std::string_view who, const Site& at)
 {
     static_assert(visible<X>);
+    static_assert(std::is_same_v<X, V>, "wengert: jvp, hvp: the tangent has the type of its primal");
     if constexpr (of_numbers<decltype(call_with(f, x, at)), X>)
-        return ByTensors<X>::forward(f, x, v, at);
+        return ByTensors<X>::forward(f, x, v, who, at);
     else
-        return forward_tensors(f, x, v, at);
+        return forward_tensors(f, x, v, who, at);
 }
 
 }  // namespace detail
@@ -87,9 +92,7 @@ template <class F, class X> auto forward(F& f, const X& x, const X& v, const Sit
 template <class F, class X, class V>
 auto jvp(F&& f, const X& x, const V& v, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    static_assert(std::is_same_v<detail::Argument<X>, detail::Argument<V>>,
-                  "wengert: jvp: the tangent has the type of its primal");
-    return detail::forward(f, detail::argument(x), detail::argument(v), at);
+    return detail::forward(f, detail::argument(x), detail::argument(v), "jvp", at);
 }
 
 }  // namespace wengert

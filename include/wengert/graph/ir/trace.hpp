@@ -47,6 +47,7 @@ public:
     void remember_key(std::uint64_t origin, Ref<Block> b) { keys_[origin] = std::move(b); }
 
     void by_value();
+    std::shared_ptr<const void> settle(const Finding& f, const Site& at);
     /// Has it recorded something by its value that on other values would be an operation?
     bool varies() const noexcept { return varies_; }
     std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in, const InsideFunction& f,

@@ -148,17 +148,17 @@ public:
     {
         const Shape shape = shape_of_cells(in, at);
         if (f.captures) forget_what_changed(f, at);
-        if (Recorder* r =
-                recorder()) {  // a graph has the ways that its cells go; more may be known the next time
-            r->by_value();
-            explore(f, in, shape, at);
-        }
         const auto run = [&](const std::shared_ptr<const Way>& ways) {
             return run_ways(ways, in, shape, at);
         };
         std::vector<Tensor<T>> out;
         try {
-            out = on_ways(f, in, shape, at, run);
+            if (Recorder* const r = recorder()) {
+                const std::shared_ptr<const Way> ways = settled(*r, f, in, shape, at);
+                if (ways) out = on_ways(f, in, shape, at, ways, run);
+            } else {
+                out = on_ways(f, in, shape, at, known(), run);
+            }
         } catch (const NumericError& e) {
             refuse_birth(f, in, shape, at, e);
         }
@@ -189,14 +189,30 @@ public:
 private:
     static constexpr bool compiles = HasGraphs<WaysFunction<T>>;
 
-    /// run(ways that are known), again where a cell goes another one. Nothing where there are too many, or a cell goes another way
-    /// as an array's element than by itself: functions differ in the last bits.
+    /// A cell that has gone a new way, and what it did, of functions that capture.
+    struct Met {
+        std::vector<T> cell;
+        WayRun run;
+    };
+    using Mets = std::vector<std::shared_ptr<const Met>>;
+    /// What a recorded call goes by: no ways where each cell runs by itself.
+    struct Settled {
+        std::shared_ptr<const Way> ways;
+        Mets met;
+    };
+
+    /// run(ways), again where a cell goes another one. Nothing where there are too many, or a cell goes another way as an array's
+    /// element than by itself: functions differ in the last bits.
     template <class Run>
     std::vector<Tensor<T>> on_ways(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
-                                   const Shape& shape, const Site& at, const Run& run)
+                                   const Shape& shape, const Site& at, std::shared_ptr<const Way> ways,
+                                   const Run& run)
     {
-        if (!known()) meet(f, in, shape, at, 0, {});
-        while (const std::shared_ptr<const Way> ways = known()) {
+        if (!ways) {
+            meet(f, in, shape, at, 0, {});
+            ways = known();
+        }
+        for (; ways; ways = known()) {
             try {
                 return run(ways);
             } catch (const UnmetWay& unmet) {
@@ -204,6 +220,26 @@ private:
             }
         }
         return {};
+    }
+    /// The ways of a recorded call: those that its cells go, and are known then. A graph may have more the next time; a run that is
+    /// done again has those of its first.
+    std::shared_ptr<const Way> settled(Recorder& r, const CellFunction<T>& f,
+                                       const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at)
+    {
+        r.by_value();
+        bool first = false;
+        const auto find = [&]() -> std::shared_ptr<const void> {
+            first = true;
+            return explore(f, in, shape, at);
+        };
+        const void* const of = reinterpret_cast<const void*>(f.run);
+        const auto found = std::static_pointer_cast<const Settled>(r.settle({of, "kernel", find}, at));
+        if (!first && f.captures && has_changed(found->met, f, at))
+            fail<TapeError>("kernel",
+                            "the recomputation does not do what the first run did: what this function "
+                            "captures has changed, and must not before the backward pass",
+                            at);
+        return found->ways;
     }
     std::shared_ptr<const Way> known() const
     {
@@ -227,31 +263,41 @@ private:
     /// What a function refers to may be another value than before: one cell of each way tells. Then nothing has been met.
     void forget_what_changed(const CellFunction<T>& f, const Site& at)
     {
-        std::vector<Met> met;
+        Mets met;
         {
             const std::lock_guard lock(mutex_);
             if (too_many_) return;
             met = met_;
         }
-        const auto is_other = [&](const Met& m) {
-            return !same_run(m.run, f.run(f.function, m.cell.data(), options_.most_operations, at));
-        };
-        if (std::none_of(met.begin(), met.end(), is_other)) return;
+        if (!has_changed(met, f, at)) return;
         const std::lock_guard lock(mutex_);
         ways_ = nullptr;
         met_.clear();
         count_ = operations_ = 0;
     }
+    bool has_changed(const Mets& met, const CellFunction<T>& f, const Site& at) const
+    {
+        return std::any_of(met.begin(), met.end(), [&](const auto& m) {
+            return !same_run(m->run, f.run(f.function, m->cell.data(), options_.most_operations, at));
+        });
+    }
     /// Meets all ways that these cells go, unseen by the trace that is being made.
-    void explore(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape,
-                 const Site& at)
+    std::shared_ptr<const Settled> explore(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
+                                           const Shape& shape, const Site& at)
     {
         const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
         const NoGrad off;
         std::vector<Tensor<T>> values;
         for (const auto& x : in) values.push_back(Tensor<T>(AnyTensor{x.any().value, {}}));
-        on_ways(f, values, shape, at,
-                [&](const auto& ways) { return WayTensors<T>(values, shape).run(*ways); });
+        auto found = std::make_shared<Settled>();
+        const bool done = !on_ways(f, values, shape, at, known(), [&](const auto& ways) {
+                               found->ways = ways;
+                               return WayTensors<T>(values, shape).run(*ways);
+                           }).empty();
+        if (!done) found->ways = nullptr;
+        const std::lock_guard lock(mutex_);
+        found->met = met_;
+        return found;
     }
     /// The numbers of a cell; an array without cells has ones.
     static std::vector<T> numbers_of(const std::vector<Tensor<T>>& in, const Shape& shape, std::size_t cell)
@@ -298,20 +344,14 @@ private:
         if (more == ways_) return true;  // another thread has met it
         ways_ = more;
         operations_ += run.steps.size() - in.size();
-        if (f.captures) met_.push_back({std::move(values), std::move(run)});
+        if (f.captures) met_.push_back(std::make_shared<const Met>(Met{std::move(values), std::move(run)}));
         too_many_ = ++count_ > options_.most_ways;
         return true;
     }
 
-    /// A cell that has gone a new way, and what it did, of functions that capture.
-    struct Met {
-        std::vector<T> cell;
-        WayRun run;
-    };
-
     const KernelOptions options_;
     mutable std::mutex mutex_;
-    std::vector<Met> met_;
+    Mets met_;
     std::shared_ptr<const Way> ways_;
     std::size_t count_ = 0, operations_ = 0;
     bool too_many_ = false;

@@ -112,13 +112,14 @@ template <class... X> struct ByTensors {
     {
         return call_with(f, x, at);
     }
-    template <class F, class A> static auto forward(F& f, const A& x, const A& v, const Site& at)
+    template <class F, class A>
+    static auto forward(F& f, const A& x, const A& v, std::string_view who, const Site& at)
     {
         using Y = decltype(called_with(f, x, at));
         zip_at(
-            "jvp", at, [](const auto&, const auto&) {}, x, v);
+            who, at, [](const auto&, const auto&) {}, x, v);
         const auto g = [&](const packed_t<A>& p) { return pack(called_with(f, unpack<A>(p, at), at), at); };
-        auto [y, dot] = forward_tensors(g, pack(x, at), pack(v, at), at);
+        auto [y, dot] = forward_tensors(g, pack(x, at), pack(v, at), who, at);
         return std::pair(unpack<Y>(y, at), unpack_gradient<Y>(dot, at));
     }
     template <class F, class A> static auto jacobian(F& f, const A& x, const Site& at)

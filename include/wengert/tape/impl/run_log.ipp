@@ -59,6 +59,11 @@ WENGERT_INLINE void MaskRecorder::by_value()
     if (outer_) outer_->by_value();
 }
 
+WENGERT_INLINE std::shared_ptr<const void> MaskRecorder::settle(const Finding& f, const Site& at)
+{
+    return outer_ ? outer_->settle(f, at) : f.find();
+}
+
 WENGERT_INLINE std::shared_ptr<const Inside> MaskRecorder::inside(const std::vector<Ref<Block>>& in,
                                                                   const InsideFunction& f, Ref<Block>& out,
                                                                   const Site& at)
@@ -144,6 +149,20 @@ WENGERT_INLINE void RunRecorder::constant(const Block& b, const Site& at)
     if (!Tape::current().in_rule && b.run < run_) take(b, "loop", at);
 }
 
+WENGERT_INLINE std::shared_ptr<const void> RunRecorder::settle(const Finding& f, const Site& at)
+{
+    if (Tape::current().in_rule) return MaskRecorder::settle(f, at);
+    RunLog::Entry e{{}, reinterpret_cast<std::uintptr_t>(f.of), {}, {}, f.name, at};
+    if (!checks_) {
+        e.found = MaskRecorder::settle(f, at);
+        enter(e);
+        return e.found;
+    }
+    enter(std::move(e));
+    const std::shared_ptr<const void> first = log_.entries[next_ - 1].found;
+    return MaskRecorder::settle({f.of, f.name, [&] { return first; }}, at);
+}
+
 WENGERT_INLINE Ref<Block> RunRecorder::argument(const AnyTensor& x, const Site& at)
 {
     const Strides strides = x.value->strides();
@@ -193,7 +212,8 @@ WENGERT_INLINE void RunRecorder::enter(RunLog::Entry e)
                    ", at " + to_string(then.at),
                e.at);
     if (then.held && then.held.get() == e.held.get()) return;
-    if (bits_of(then) != bits_of(e)) differ(e, "had other elements", e.at);
+    if (bits_of(then) != bits_of(e))
+        differ(e, then.found ? "was another function" : "had other elements", e.at);
 }
 
 WENGERT_INLINE void RunRecorder::differ(const RunLog::Entry& e, const std::string& how, const Site& at) const

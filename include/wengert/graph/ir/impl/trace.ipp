@@ -103,6 +103,11 @@ WENGERT_INLINE void Trace::by_value()
     if (outer_) outer_->by_value();
 }
 
+WENGERT_INLINE std::shared_ptr<const void> Trace::settle(const Finding& f, const Site& at)
+{
+    return outer_ ? outer_->settle(f, at) : f.find();
+}
+
 WENGERT_INLINE void Trace::refuse(std::string_view what, const Site& at)
 {
     fail<TapeError>("freeze", std::string(what), at);
