@@ -1,12 +1,12 @@
-// The library's rules as lists of operations on tensors, and the walk through one. See tensor_rule.hpp.
+// The library's rules as lists of operations on tensors, and the walk through one. See ops/elementwise/tensor_rule.hpp.
 #pragma once
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "../../../base/separate.hpp"
-#include "../../every_primitive.hpp"
+#include "../base/separate.hpp"
+#include "../ops/every_primitive.hpp"
 
 namespace wengert::detail {
 
