@@ -184,6 +184,8 @@ def main():
     parser.add_argument("--beside")
     args = parser.parse_args()
     compiler, rows = os.environ.get("CXX", "g++"), read_rows(args.rows)
+    if not rows:
+        sys.exit(f"light: no row is named {' or '.join(args.rows)}")
     checkouts = [*([args.beside] if args.beside else []), str(ROOT)]
     commits = [f"`{cost.commit_of(c)[:7]}`" for c in checkouts]
     passed, failed, unmet, table = 0, 0, [], []

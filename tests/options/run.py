@@ -13,8 +13,8 @@ INCLUDE = HERE.parents[1] / "include"
 
 REFUSED = ["-ffast-math", "-Ofast", "-ffinite-math-only"]
 ASSOCIATIVE = "-fassociative-math -fno-signed-zeros -fno-trapping-math"
-SERVED = ["-ffast-math -fno-finite-math-only", ASSOCIATIVE]
-MORE = ["-Ofast -fno-finite-math-only", "-funsafe-math-optimizations", "-freciprocal-math", "-fno-signed-zeros",
+SERVED = ["-ffast-math -fno-finite-math-only"]  # of which the others are parts
+MORE = [ASSOCIATIVE, "-Ofast -fno-finite-math-only", "-funsafe-math-optimizations", "-freciprocal-math", "-fno-signed-zeros",
         "-fno-math-errno", "-ffp-contract=fast", "-fno-trapping-math"]
 WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
 QUIET = ["-O2 -march=x86-64-v4"] if platform.machine() in ("x86_64", "AMD64") else ["-O2"]

@@ -345,6 +345,7 @@ TEST_CASE("How far kernels are from <cmath>", "[.table]")
     const Points<float> q = points<float>(40000);
     const std::vector<double> f64 = measured(of_kernel("smooth", smooth_cell, p), p),
                               f32 = measured(of_kernel("smooth_f", smooth_cell, q), q);
+    REQUIRE(f64.size() == std::size(bounds));
     std::printf("| | double | float | of |\n|---|---|---|---|\n");
     for (std::size_t f = 0; f < std::size(bounds); ++f)
         std::printf("| `%s` | %.2g | %.2g | %s |\n", bounds[f].name, f64[f], f32[f], bounds[f].reason);

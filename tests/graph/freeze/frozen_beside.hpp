@@ -4,7 +4,6 @@
 #include <wengert/wengert.hpp>
 #include <wengert/graph/freeze/freeze.hpp>
 
-
 #include "catch.hpp"
 #include "same_bits.hpp"
 

@@ -22,7 +22,6 @@ using D = Tensor<double>;
 
 namespace {
 
-
 const LoopOptions<D> few{.steps = 23, .snapshots = 3};
 
 /// Σ of the last state's squares, by state and parameter.

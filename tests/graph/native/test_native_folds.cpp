@@ -230,7 +230,8 @@ TEST_CASE("native loops: folds in loops that keep few states, end by their data,
         return sum(while_loop([](const D& s) { return norm(s) > 1e-3; },
                               [&](const D& s) { return 0.5 * s * sum(softmax(w[1])); }, w[0]));
     };
-    check_native(gradient<double>("converging", {numbers<double>({6}, 1), numbers<double>({4}, 2)}, converging));
+    check_native(
+        gradient<double>("converging", {numbers<double>({6}, 1), numbers<double>({4}, 2)}, converging));
     const auto nested = [](const List<double>& w) {
         const auto inner = [&](const D& s) { return std::pair(s / (1.0 + var(s)), mean(s, {0})); };
         const auto step = [&](const D& s, const D& u) {
