@@ -302,7 +302,11 @@ inline void fold_few_columns(const typename L::value_type* x, std::size_t n, std
     constexpr std::size_t rows = 64 / sizeof(T);
     const std::size_t wide = rows * inner, tail = (n % rows) * inner;
     T acc[column_tile];
-    fold_columns<Op, L>(n / rows, wide, wide, ColumnsOf<L, Map>{x, wide, map}, acc);
+    fold_columns<Op, L>(
+        n / rows, wide, wide,
+        [=](std::size_t k, std::size_t j, std::size_t c)
+            __attribute__((always_inline)) { return map(L::load_part(x + k * wide + j, c)); },
+        acc);
     const T* rest = x + (n / rows) * wide;
     for (std::size_t j = 0; j < tail; j += L::width) {
         const std::size_t c = std::min(L::width, tail - j);
@@ -404,8 +408,11 @@ inline void fold(const T* x, std::size_t outer, std::size_t n, std::size_t inner
             continue;
         }
         for (std::size_t j0 = 0; j0 < inner; j0 += column_tile)
-            fold_columns<Op, L>(n, std::min(column_tile, inner - j0), inner,
-                                ColumnsOf<L, Map>{x + j0, inner, map}, out + j0);
+            fold_columns<Op, L>(
+                n, std::min(column_tile, inner - j0), inner,
+                [=](std::size_t k, std::size_t j, std::size_t c)
+                    __attribute__((always_inline)) { return map(L::load_part(x + k * inner + j0 + j, c)); },
+                out + j0);
     }
 }
 

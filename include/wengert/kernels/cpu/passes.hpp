@@ -128,7 +128,7 @@ inline constexpr bool reads_elements_alone =
 /// What a pass over a row folds: M's map of the elements, which it may keep.
 template <class M, bool keeps, bool strided, class L, std::size_t operands> struct RowElements {
     static constexpr bool is_long = strided || detail::is_long<M>();
-    const Lines<L, operands>& row;
+    Lines<L, operands> row;
     const FoldLine<L>& line;
     typename L::value_type* kept;
 
