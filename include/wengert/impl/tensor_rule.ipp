@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "../base/separate.hpp"
 #include "../ops/every_primitive.hpp"
 
 namespace wengert::detail {
@@ -179,7 +178,7 @@ private:
     std::vector<Step> steps_;
 };
 
-WENGERT_INLINE AnyTensor walk_rule(WalkedRule& rule, const AnyTensor* in, std::size_t n)
+AnyTensor walk_rule(WalkedRule& rule, const AnyTensor* in, std::size_t n)
 {
     const TensorRule* written = rule.written.load(std::memory_order_acquire);
     if (!written) [[unlikely]] {

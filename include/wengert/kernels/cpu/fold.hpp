@@ -62,11 +62,11 @@ template <class Op, class L, class Source>
     using S = FoldState<Op, L>;
     S acc[registers];
     for (S& a : acc) a = none<Op, L>();
-    // Unrolled by the fold expressions: an index that is not a constant would move `acc` to memory.
+    // Unrolled by the fold expressions: an index that is not a constant would move `acc` to memory. Until one is false.
     const auto each = [&]<std::size_t... R>(std::index_sequence<R...>, const auto& body)
         __attribute__((always_inline))
     {
-        (body(R, acc[R]), ...);
+        static_cast<void>((body(R, acc[R]) && ...));
     };
     constexpr auto all_registers = std::make_index_sequence<registers>{};
     std::size_t k = begin;
@@ -74,11 +74,14 @@ template <class Op, class L, class Source>
         each(
             all_registers, [&](std::size_t r, S & a) __attribute__((always_inline)) {
                 a = Op::combine(a, source(k + r * L::width, L::width));
+                return true;
             });
     each(
         all_registers, [&](std::size_t r, S & a) __attribute__((always_inline)) {
             const std::size_t first = k + r * L::width;
-            if (first + L::width <= end) a = Op::combine(a, source(first, L::width));
+            if (first + L::width > end) return false;
+            a = Op::combine(a, source(first, L::width));
+            return true;
         });
     const std::size_t whole = (end - k) / L::width, first = k + whole * L::width;
     if (first < end) {  // one place for the text of a part of a lane
@@ -86,6 +89,7 @@ template <class Op, class L, class Source>
         each(
             all_registers, [&](std::size_t r, S & a) __attribute__((always_inline)) {
                 if (r == whole) a = Op::combine(a, last);
+                return r != whole;
             });
     }
     return ended<Op, L>(fold_lane<Op, L>(fold_registers<Op, registers>(acc)));
@@ -209,16 +213,10 @@ template <class Op, class L, class Source>
                                                                 const Source& all)
 {
     const auto source = column_of(all, j, c);
-    FoldState<Op, L> acc = none<Op, L>();
-    std::size_t k = begin;
-    for (; k + 4 <= end; k += 4) {
-        const auto rows = four_rows<Op>(k, j, c, source);
-        acc = k == begin ? rows : Op::combine(acc, rows);
-    }
-    for (; k < end; ++k) {
-        const auto row = source(k, j, c);
-        acc = k == begin ? row : Op::combine(acc, row);
-    }
+    std::size_t k = begin + (end - begin < 4 ? 1 : 4);
+    FoldState<Op, L> acc = end - begin < 4 ? source(begin, j, c) : four_rows<Op>(begin, j, c, source);
+    for (; k + 4 <= end; k += 4) acc = Op::combine(acc, four_rows<Op>(k, j, c, source));
+    for (; k < end; ++k) acc = Op::combine(acc, source(k, j, c));
     return acc;
 }
 
@@ -304,7 +302,11 @@ inline void fold_few_columns(const typename L::value_type* x, std::size_t n, std
     constexpr std::size_t rows = 64 / sizeof(T);
     const std::size_t wide = rows * inner, tail = (n % rows) * inner;
     T acc[column_tile];
-    fold_columns<Op, L>(n / rows, wide, wide, ColumnsOf<L, Map>{x, wide, map}, acc);
+    fold_columns<Op, L>(
+        n / rows, wide, wide,
+        [=](std::size_t k, std::size_t j, std::size_t c)
+            __attribute__((always_inline)) { return map(L::load_part(x + k * wide + j, c)); },
+        acc);
     const T* rest = x + (n / rows) * wide;
     for (std::size_t j = 0; j < tail; j += L::width) {
         const std::size_t c = std::min(L::width, tail - j);
@@ -406,8 +408,11 @@ inline void fold(const T* x, std::size_t outer, std::size_t n, std::size_t inner
             continue;
         }
         for (std::size_t j0 = 0; j0 < inner; j0 += column_tile)
-            fold_columns<Op, L>(n, std::min(column_tile, inner - j0), inner,
-                                ColumnsOf<L, Map>{x + j0, inner, map}, out + j0);
+            fold_columns<Op, L>(
+                n, std::min(column_tile, inner - j0), inner,
+                [=](std::size_t k, std::size_t j, std::size_t c)
+                    __attribute__((always_inline)) { return map(L::load_part(x + k * inner + j0 + j, c)); },
+                out + j0);
     }
 }
 

@@ -128,7 +128,7 @@ inline constexpr bool reads_elements_alone =
 /// What a pass over a row folds: M's map of the elements, which it may keep.
 template <class M, bool keeps, bool strided, class L, std::size_t operands> struct RowElements {
     static constexpr bool is_long = strided || detail::is_long<M>();
-    const Lines<L, operands>& row;
+    Lines<L, operands> row;
     const FoldLine<L>& line;
     typename L::value_type* kept;
 
@@ -255,6 +255,14 @@ template <class M, bool keeps, std::size_t p, class L, std::size_t operands> str
     ColumnResults<typename L::value_type> r;
     typename L::value_type* to;
 
+    struct Column {
+        ColumnElements all;
+        FoldLine<L> line;
+        [[gnu::always_inline]] auto operator()(std::size_t k, std::size_t j, std::size_t c) const
+        {
+            return all.mapped(line, k, j, c);
+        }
+    };
     [[gnu::always_inline]] auto mapped(const FoldLine<L>& line, std::size_t k, std::size_t j,
                                        std::size_t c) const
     {
@@ -271,12 +279,7 @@ template <class M, bool keeps, std::size_t p, class L, std::size_t operands> str
     }
     [[gnu::always_inline]] auto column(std::size_t at, std::size_t count) const
     {
-        return [ all = *this, l = column_line<p>(x, r, at, count) ](std::size_t k, std::size_t j,
-                                                                    std::size_t c)
-            __attribute__((always_inline))
-        {
-            return all.mapped(l, k, j, c);
-        };
+        return Column{*this, column_line<p>(x, r, at, count)};
     }
 };
 

@@ -19,10 +19,8 @@ struct WalkedRule {
     std::atomic<const TensorRule*> written{nullptr};
 };
 
-#ifdef WENGERT_COMPILED
-/// The cotangent of an input from (g, the values that its rule reads), as RecordedRule::expand gives it.
+/// The cotangent of an input from (g, the values that its rule reads), as RecordedRule::expand gives it. In wengert::compiled.
 AnyTensor walk_rule(WalkedRule& rule, const AnyTensor* in, std::size_t n);
-#endif
 
 /// Is the rule walked? The code of all other rules is compiled: a debugger stops in it. So it is where tensors have an operation for
 /// what terms write out.
