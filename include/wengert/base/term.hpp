@@ -126,8 +126,10 @@ private:
 
 namespace detail {
 
-inline std::int32_t append_term(TermKind kind, std::int32_t a, std::int32_t b, std::int32_t c,
-                                double value = 0, DType type = dtype_of<double>())
+/// Not inlined: rules and functions of numbers consist of calls of it.
+[[gnu::noinline]] inline std::int32_t append_term(TermKind kind, std::int32_t a, std::int32_t b,
+                                                  std::int32_t c, double value = 0,
+                                                  DType type = dtype_of<double>())
 {
     auto& steps = TermProgram::current()->steps;
     steps.push_back({kind, type, a, b, c, value});

@@ -2,7 +2,11 @@
 // look like, derivatives of loops. One source of wengert::compiled, optimized for size. What each replay runs is in tile.ipp.
 #pragma once
 
+#include "../graph/control/impl/control_trace.ipp"
 #include "../graph/freeze/impl/compiler.ipp"
+#include "../graph/freeze/impl/traced_inputs.ipp"
+#include "../graph/freeze/impl/traced_call.ipp"
+#include "../graph/freeze/impl/optimize.ipp"
 #include "../graph/c/impl/emit_cpp.ipp"
 #include "../graph/native/impl/native.ipp"
 #include "../graph/look/impl/text.ipp"

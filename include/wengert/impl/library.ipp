@@ -6,9 +6,18 @@
 
 #ifdef WENGERT_COMPILED
 #include "tensor_rule.ipp"
-#endif
 
-#ifdef WENGERT_COMPILED
+namespace wengert::kernels {
+
+template void gemm<float>(bool, bool, std::size_t, std::size_t, std::size_t, float, const float*, std::size_t,
+                          const float*, std::size_t, float, float*, std::size_t);
+template void gemm<double>(bool, bool, std::size_t, std::size_t, std::size_t, double, const double*,
+                           std::size_t, const double*, std::size_t, double, double*, std::size_t);
+template void sum<float>(const float*, std::size_t, std::size_t, std::size_t, float*);
+template void sum<double>(const double*, std::size_t, std::size_t, std::size_t, double*);
+
+}  // namespace wengert::kernels
+
 namespace wengert::detail {
 
 // Not inlined: programs call them.

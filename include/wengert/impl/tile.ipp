@@ -2,20 +2,17 @@
 // wengert::compiled.
 #pragma once
 
-#include "../graph/control/impl/control_trace.ipp"
 #include "../graph/freeze/impl/arguments.ipp"
 #include "../graph/freeze/impl/frozen.ipp"
 #include "../graph/freeze/impl/frozen_rule.ipp"
 #include "../graph/freeze/impl/into.ipp"
-#include "../graph/freeze/impl/optimize.ipp"
-#include "../graph/freeze/impl/traced_call.ipp"
-#include "../graph/freeze/impl/traced_inputs.ipp"
 #include "../graph/ir/impl/fields.ipp"
 #include "../graph/ir/impl/graph.ipp"
 #include "../graph/ir/impl/interpret.ipp"
 #include "../graph/ir/impl/trace.ipp"
 #include "../graph/loops/impl/interpreted_step.ipp"
 #include "../graph/loops/impl/loop.ipp"
+#include "../graph/loops/impl/run_loop.ipp"
 #include "../graph/loops/impl/loop_code.ipp"
 #include "../graph/loops/impl/loop_run.ipp"
 #include "../graph/loops/impl/loop_schedule.ipp"

@@ -77,7 +77,7 @@ CapturedByBoth with_all_captured(const TracedBody& a, const TracedBody& b, std::
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED
-#include "../loops/impl/loop.ipp"
+#include "../loops/impl/run_loop.ipp"
 #include "../loops/impl/loop_rules.ipp"
 #include "impl/control_trace.ipp"
 #endif

@@ -80,65 +80,24 @@ struct Loop {
 };
 
 /// Elements of the packed block that a result takes.
-inline std::int64_t packed_extent(DType packed, const LoopParameters::Result& r)
-{
-    const std::size_t n = element_count(r.shape);
-    if (differentiable(r.dtype)) return static_cast<std::int64_t>(n);
-    return static_cast<std::int64_t>((n * size_of(r.dtype) + size_of(packed) - 1) / size_of(packed));
-}
+std::int64_t packed_extent(DType packed, const LoopParameters::Result& r);
 
 /// Gives the results from `first` on their places, after those before.
-inline void place_results(LoopParameters& p, std::size_t first)
-{
-    for (std::size_t i = first; i < p.results.size(); ++i) {
-        if (!p.results[i].wanted()) continue;
-        p.results[i].offset = p.size;
-        p.size += packed_extent(p.dtype, p.results[i]);
-    }
-}
-inline DType packed_dtype(const std::vector<LoopParameters::Result>& results)
-{
-    DType d = DType::int64;
-    for (const auto& r : results)
-        if (differentiable(r.dtype)) d = differentiable(d) ? wider(d, r.dtype) : r.dtype;
-    return d;
-}
+void place_results(LoopParameters& p, std::size_t first);
+DType packed_dtype(const std::vector<LoopParameters::Result>& results);
 
 std::shared_ptr<LoopCode> make_loop_code();
 
 /// Ends the making of a loop whose results are listed: their places, and nothing made ready to run.
-inline std::shared_ptr<LoopParameters> completed(std::shared_ptr<LoopParameters> p)
-{
-    p->dtype = packed_dtype(p->results);
-    p->code = make_loop_code();
-    p->size = 0;
-    place_results(*p, 0);
-    return p;
-}
+std::shared_ptr<LoopParameters> completed(std::shared_ptr<LoopParameters> p);
 
-// The operation's description; these functions are in loop.ipp.
+// The operation's description; these functions are in run_loop.ipp and loop_rules.ipp.
 Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
 void loop_vjp(const Node& n, const AnyTensor& g, Cotangents& out);
 AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangents, std::size_t n,
                    const AnyTensor& out);
 
-inline void visit_loop(void* op, FieldVisitor& visitor)
-{
-    const LoopParameters& p = *static_cast<const Loop*>(op)->parameters;
-    const auto number = [&](auto n) {
-        auto wide = static_cast<std::int64_t>(n);
-        visitor.integer(wide);
-    };
-    for (const auto& g : {p.body, p.other, p.pull})
-        if (g) visitor.opaque(g.get(), "graph");
-    number(p.steps), number(p.backwards), number(p.states), number(p.xs), number(p.kept), number(p.guard);
-    number(p.snapshots);
-    for (const auto& r : p.results) number(r.offset);
-    for (const auto* which : {&p.active_states, &p.active_xs, &p.active_constants}) {
-        number(which->size());
-        for (std::size_t i : *which) number(i);
-    }
-}
+void visit_loop(void* op, FieldVisitor& visitor);
 
 template <LoopParameters::Kind kind, class T, bool effects> constexpr Primitive make_loop_primitive()
 {
@@ -182,38 +141,17 @@ template <std::size_t... k> const Primitive& loop_primitive_number(std::size_t i
         &loop_primitive<LoopParameters::Kind(k / 6), std::tuple_element_t<k / 2 % 3, Types>, k % 2 == 1>...};
     return *all[i];
 }
-inline const Primitive& primitive_of(const LoopParameters& p)
-{
-    const std::size_t type = differentiable(p.dtype) ? 1 + static_cast<std::size_t>(p.dtype) : 0;
-    const LoopParameters::Kind kind = p.kind;
-    return loop_primitive_number((static_cast<std::size_t>(kind) * 3 + type) * 2 + p.effects,
-                                 std::make_index_sequence<6 * std::size(LoopParameters::names)>());
-}
+const Primitive& primitive_of(const LoopParameters& p);
 
 }  // namespace detail
 
 /// The parameters of a node that is a loop or a branch, null for all others.
-inline const LoopParameters* loop_parameters(const GraphNode& n)
-{
-    return n.primitive && n.primitive->loop ? n.primitive->loop(n.op.get()) : nullptr;
-}
+const LoopParameters* loop_parameters(const GraphNode& n);
 
 /// The part of a packed block that a node takes, if it does: not to be written to.
-inline std::optional<PackedPart> packed_part(const GraphNode& n)
-{
-    if (!n.primitive || !n.primitive->packed) return {};
-    const PackedPart part = n.primitive->packed(const_cast<void*>(n.op.get()));
-    return part.how == PackedPart::How::taken ? std::optional(part) : std::nullopt;
-}
+std::optional<PackedPart> packed_part(const GraphNode& n);
 /// The same node's parameters for another place in another block.
-inline Parameters packed_at(const GraphNode& n, std::int64_t offset, std::int64_t of)
-{
-    const Parameters copy = keep_parameters(*n.primitive, n.op.get());
-    const PackedPart part = n.primitive->packed(const_cast<void*>(copy.get()));
-    part.offset = offset;
-    part.of = of;
-    return copy;
-}
+Parameters packed_at(const GraphNode& n, std::int64_t offset, std::int64_t of);
 
 /// y = zeros of shape (of) with x, flattened, from element `offset` on: the transpose of Unpack;  x̄ = unpack of ȳ
 struct Pack {
@@ -252,42 +190,20 @@ struct Unpack {
         return y;
     }
     static constexpr bool shows_bits = true;
-    void describe(Index& p) const
-    {
-        Positions i;
-        i.push_back(p.axis(static_cast<std::int64_t>(element_count(shape))));
-        p.write(i);
-        i[0] = i[0] + offset;
-        p.read(0, i);
-        p.arrange(shape);
-    }
+    void describe(Index& p) const;
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
         return apply<Pack, T>(Pack{offset, shape, of}, Site{}, g);
     }
     /// A loop takes the cotangents of its results one by one: the packed block has none.
     bool hands_over(const Node& n, const AnyTensor& g, Cotangents& out) const;
-    void accumulate(wrt<0>, Block& into, const Block& g) const
-    {
-        add_into(*make_view(Ref<Block>(&into), shape, nullptr, offset), g);
-    }
+    void accumulate(wrt<0>, Block& into, const Block& g) const;
     std::string parameters() const { return "offset=" + std::to_string(offset); }
 };
 
 template <class T> Tensor<T> Pack::pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
 {
     return apply<Unpack, T>(Unpack{offset, shape, of}, Site{}, g);
-}
-
-inline bool Unpack::hands_over(const Node& n, const AnyTensor& g, Cotangents& out) const
-{
-    Node* loop = n.inputs[0];
-    if (!loop || !loop->primitive->loop) return false;
-    if (!out.wanted(0) || !loop->op || g.value->count == 0) return true;
-    const auto& results = loop->primitive->loop(loop->op)->results;
-    for (std::size_t k = 0; k < results.size(); ++k)
-        if (results[k].offset == offset && results[k].shape == shape) out.walk().add_part(*loop, k, g);
-    return true;
 }
 
 namespace detail {
@@ -307,37 +223,18 @@ struct Unpacking {
         });
     }
 };
-inline AnyTensor unpacked(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
-{
-    const DType d = block.value->dtype;
-    return differentiable(d) ? of_real<Unpacking>(d, block, r, at)
-                             : Unpacking::of<std::int64_t>(block, r, at);
-}
+AnyTensor unpacked(const AnyTensor& block, const LoopParameters::Result& r, const Site& at);
 
 /// Writes a result to its place.
-inline void pack_result(const Block& from, std::byte* to, DType packed)
-{
-    if (from.strided) return pack_result(*copy_of(from), to, packed);
-    if (!differentiable(from.dtype) || from.dtype == packed) {
-        std::memcpy(to, from.data, from.bytes());
-        return;
-    }
-    with_real(from.dtype, [&]<class T>() {
-        with_real(packed, [&]<class U>() {
-            for (std::size_t i = 0; i < from.count; ++i)
-                reinterpret_cast<U*>(to)[i] = static_cast<U>(from.as<T>()[i]);
-        });
-    });
-}
+void pack_result(const Block& from, std::byte* to, DType packed);
 
 /// The operation on tensors: computed, and recorded where somebody asks for it. The packed block.
-inline AnyTensor apply_loop(std::shared_ptr<const LoopParameters> p, const std::vector<AnyTensor>& in,
-                            const Site& at)
-{
-    const Primitive& primitive = primitive_of(*p);
-    const Loop op{std::move(p)};
-    return apply_any(primitive, &op, in.data(), in.size(), at);
-}
+AnyTensor apply_loop(std::shared_ptr<const LoopParameters> p, const std::vector<AnyTensor>& in,
+                     const Site& at);
 
 }  // namespace detail
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/loop.ipp"
+#endif

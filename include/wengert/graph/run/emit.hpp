@@ -22,6 +22,10 @@ class Emitter {
 public:
     Emitter(const Plan& p, Program& to);
 
+    ~Emitter();
+    Emitter(const Emitter&) = delete;
+    Emitter& operator=(const Emitter&) = delete;
+
     const Plan& plan;
     Program& program;
     std::shared_ptr<Team> team;  ///< null where all runs on the caller's thread

@@ -86,4 +86,11 @@ void gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha
     blocked_gemm<T, A>(m, n, k, left, right, target);
 }
 
+#ifdef WENGERT_COMPILED  // in impl/library.ipp
+extern template void gemm<float>(bool, bool, std::size_t, std::size_t, std::size_t, float, const float*,
+                                 std::size_t, const float*, std::size_t, float, float*, std::size_t);
+extern template void gemm<double>(bool, bool, std::size_t, std::size_t, std::size_t, double, const double*,
+                                  std::size_t, const double*, std::size_t, double, double*, std::size_t);
+#endif
+
 }  // namespace wengert::kernels

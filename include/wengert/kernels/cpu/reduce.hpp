@@ -46,6 +46,11 @@ void sum(const T* x, std::size_t outer, std::size_t n, std::size_t inner, Out* o
                               [](Out a, T v) { return wrapping_add(a, static_cast<Out>(v)); });
 }
 
+#ifdef WENGERT_COMPILED  // in impl/library.ipp
+extern template void sum<float>(const float*, std::size_t, std::size_t, std::size_t, float*);
+extern template void sum<double>(const double*, std::size_t, std::size_t, std::size_t, double*);
+#endif
+
 /// NaN if any element is.
 template <class T, class A = xsimd::default_arch>
 void amax(const T* x, std::size_t outer, std::size_t n, std::size_t inner, T* out)

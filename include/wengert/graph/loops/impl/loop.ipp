@@ -1,43 +1,153 @@
-// What the descriptions of loops call (loop.hpp): running a loop, its report. With WENGERT_COMPILED it is
-// compiled in wengert::compiled alone.
+// What loop.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
 #include "../../../base/separate.hpp"
-#include "../../../transforms/loop_sections.hpp"
-#include "../loop_run.hpp"
+#include "../loop.hpp"
 
 namespace wengert::detail {
 
-WENGERT_INLINE std::shared_ptr<LoopCode> make_loop_code() { return std::make_shared<LoopCode>(); }
+WENGERT_INLINE std::int64_t packed_extent(DType packed, const LoopParameters::Result& r)
+{
+    const std::size_t n = element_count(r.shape);
+    if (differentiable(r.dtype)) return static_cast<std::int64_t>(n);
+    return static_cast<std::int64_t>((n * size_of(r.dtype) + size_of(packed) - 1) / size_of(packed));
+}
 
-WENGERT_INLINE Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::size_t n, const Site&)
+WENGERT_INLINE void place_results(LoopParameters& p, std::size_t first)
+{
+    for (std::size_t i = first; i < p.results.size(); ++i) {
+        if (!p.results[i].wanted()) continue;
+        p.results[i].offset = p.size;
+        p.size += packed_extent(p.dtype, p.results[i]);
+    }
+}
+
+WENGERT_INLINE DType packed_dtype(const std::vector<LoopParameters::Result>& results)
+{
+    DType d = DType::int64;
+    for (const auto& r : results)
+        if (differentiable(r.dtype)) d = differentiable(d) ? wider(d, r.dtype) : r.dtype;
+    return d;
+}
+
+WENGERT_INLINE std::shared_ptr<LoopParameters> completed(std::shared_ptr<LoopParameters> p)
+{
+    p->dtype = packed_dtype(p->results);
+    p->code = make_loop_code();
+    p->size = 0;
+    place_results(*p, 0);
+    return p;
+}
+
+WENGERT_INLINE void visit_loop(void* op, FieldVisitor& visitor)
 {
     const LoopParameters& p = *static_cast<const Loop*>(op)->parameters;
-    if (Speculation::active()) return packed_example(p, in);
-    const Untraced untraced;
-    const NoGrad unrecorded;
-    auto plans = p.code->take(p);
-    LoopCourse<LoopRun> run(p, *plans, in, n - p.ignored);
-    run.go();
-    p.code->give(std::move(plans));
-    return run.result();
+    const auto number = [&](auto n) {
+        auto wide = static_cast<std::int64_t>(n);
+        visitor.integer(wide);
+    };
+    for (const auto& g : {p.body, p.other, p.pull})
+        if (g) visitor.opaque(g.get(), "graph");
+    number(p.steps), number(p.backwards), number(p.states), number(p.xs), number(p.kept), number(p.guard);
+    number(p.snapshots);
+    for (const auto& r : p.results) number(r.offset);
+    for (const auto* which : {&p.active_states, &p.active_xs, &p.active_constants}) {
+        number(which->size());
+        for (std::size_t i : *which) number(i);
+    }
+}
+
+WENGERT_INLINE const Primitive& primitive_of(const LoopParameters& p)
+{
+    const std::size_t type = differentiable(p.dtype) ? 1 + static_cast<std::size_t>(p.dtype) : 0;
+    const LoopParameters::Kind kind = p.kind;
+    return loop_primitive_number((static_cast<std::size_t>(kind) * 3 + type) * 2 + p.effects,
+                                 std::make_index_sequence<6 * std::size(LoopParameters::names)>());
 }
 
 }  // namespace wengert::detail
 
 namespace wengert {
 
-WENGERT_INLINE LoopReport loop_report(const GraphNode& n)
+WENGERT_INLINE const LoopParameters* loop_parameters(const GraphNode& n)
 {
-    const LoopParameters* p = loop_parameters(n);
-    if (!p || p->snapshots == 0) return {};
-    LoopReport report;
-    report.steps = static_cast<std::uint64_t>(p->steps);
-    report.planned = revolve::forward_steps(report.steps, static_cast<std::uint64_t>(p->snapshots));
-    report.forward = p->code->forward;
-    report.recorded = p->code->recorded;
-    if (p->kind == LoopParameters::Kind::scan_pull && report.recorded) report.forward += report.steps - 1;
-    return report;
+    return n.primitive && n.primitive->loop ? n.primitive->loop(n.op.get()) : nullptr;
+}
+
+WENGERT_INLINE std::optional<PackedPart> packed_part(const GraphNode& n)
+{
+    if (!n.primitive || !n.primitive->packed) return {};
+    const PackedPart part = n.primitive->packed(const_cast<void*>(n.op.get()));
+    return part.how == PackedPart::How::taken ? std::optional(part) : std::nullopt;
+}
+
+WENGERT_INLINE Parameters packed_at(const GraphNode& n, std::int64_t offset, std::int64_t of)
+{
+    const Parameters copy = keep_parameters(*n.primitive, n.op.get());
+    const PackedPart part = n.primitive->packed(const_cast<void*>(copy.get()));
+    part.offset = offset;
+    part.of = of;
+    return copy;
+}
+
+WENGERT_INLINE void Unpack::describe(Index& p) const
+{
+    Positions i;
+    i.push_back(p.axis(static_cast<std::int64_t>(element_count(shape))));
+    p.write(i);
+    i[0] = i[0] + offset;
+    p.read(0, i);
+    p.arrange(shape);
+}
+
+WENGERT_INLINE void Unpack::accumulate(wrt<0>, Block& into, const Block& g) const
+{
+    add_into(*make_view(Ref<Block>(&into), shape, nullptr, offset), g);
+}
+
+WENGERT_INLINE bool Unpack::hands_over(const Node& n, const AnyTensor& g, Cotangents& out) const
+{
+    Node* loop = n.inputs[0];
+    if (!loop || !loop->primitive->loop) return false;
+    if (!out.wanted(0) || !loop->op || g.value->count == 0) return true;
+    const auto& results = loop->primitive->loop(loop->op)->results;
+    for (std::size_t k = 0; k < results.size(); ++k)
+        if (results[k].offset == offset && results[k].shape == shape) out.walk().add_part(*loop, k, g);
+    return true;
 }
 
 }  // namespace wengert
+
+namespace wengert::detail {
+
+WENGERT_INLINE AnyTensor unpacked(const AnyTensor& block, const LoopParameters::Result& r, const Site& at)
+{
+    const DType d = block.value->dtype;
+    return differentiable(d) ? of_real<Unpacking>(d, block, r, at)
+                             : Unpacking::of<std::int64_t>(block, r, at);
+}
+
+WENGERT_INLINE void pack_result(const Block& from, std::byte* to, DType packed)
+{
+    if (from.strided) return pack_result(*copy_of(from), to, packed);
+    if (!differentiable(from.dtype) || from.dtype == packed) {
+        std::memcpy(to, from.data, from.bytes());
+        return;
+    }
+    with_real(from.dtype, [&]<class T>() {
+        with_real(packed, [&]<class U>() {
+            for (std::size_t i = 0; i < from.count; ++i)
+                reinterpret_cast<U*>(to)[i] = static_cast<U>(from.as<T>()[i]);
+        });
+    });
+}
+
+WENGERT_INLINE AnyTensor apply_loop(std::shared_ptr<const LoopParameters> p, const std::vector<AnyTensor>& in,
+                                    const Site& at)
+{
+    const Primitive& primitive = primitive_of(*p);
+    const Loop op{std::move(p)};
+    return apply_any(primitive, &op, in.data(), in.size(), at);
+}
+
+}  // namespace wengert::detail

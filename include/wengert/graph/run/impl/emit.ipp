@@ -25,6 +25,8 @@ WENGERT_INLINE Emitter::Emitter(const Plan& p, Program& to) : plan(p), program(t
     program.blocks().push_back(memory);
 }
 
+WENGERT_INLINE Emitter::~Emitter() = default;
+
 WENGERT_INLINE void Emitter::divide(unsigned threads)
 {
     const std::size_t size = Team::size_for(threads);
