@@ -7,7 +7,7 @@
 #include "../../array/layout.hpp"
 #include "../../base/scalar_math.hpp"
 #include "given_lines.hpp"
-#include "index_source.hpp"
+#include "index_checks_source.hpp"
 #include "run_index.hpp"
 
 namespace wengert {
