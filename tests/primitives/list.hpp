@@ -18,6 +18,7 @@
 #include <wengert/ops/scans.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/softmax.hpp>
+#include <wengert/ops/elementwise/special.hpp>
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/lambda.hpp>
 
@@ -70,6 +71,26 @@ void piecewise(Visit visit) {
     visit("floor", [](const auto& x) { return floor(x); });
     visit("ceil", [](const auto& x) { return ceil(x); });
     visit("round", [](const auto& x) { return round(x); });
+}
+
+/// Those of <cmath> and of special functions beside the ones above: no fixtures, their values are tests/scalar/'s.
+template <class Visit>
+void special(Visit visit) {
+    visit("exp2", [](const auto& x) { return exp2(x); });
+    visit("cbrt", [](const auto& x) { return cbrt(x); });
+    visit("asinh", [](const auto& x) { return asinh(x); });
+    visit("acosh", [](const auto& x) { return acosh(x + 1.0); });
+    visit("atanh", [](const auto& x) { return atanh(x); });
+    visit("erfc", [](const auto& x) { return erfc(x); });
+    visit("tgamma", [](const auto& x) { return tgamma(x); });
+    visit("lgamma", [](const auto& x) { return lgamma(x); });
+    visit("digamma", [](const auto& x) { return digamma(x); });
+}
+
+template <class Visit>
+void remainders(Visit visit) {
+    visit("fmod", [](const auto& a, const auto& b) { return fmod(a, b); });
+    visit("remainder", [](const auto& a, const auto& b) { return remainder(a, b); });
 }
 
 template <class Visit>
@@ -285,8 +306,8 @@ void randoms(Visit visit) {
 /// arrays.
 template <class One, class Two> void numbers_of(One one, Two two)
 {
-    powers(one), trigonometry(one), activations(one), piecewise(one);
-    pairs(two), comparisons(two), selections(two);
+    powers(one), trigonometry(one), activations(one), piecewise(one), special(one);
+    pairs(two), remainders(two), comparisons(two), selections(two);
 }
 template <class One, class Two> void arrays_of(One one, Two two)
 {

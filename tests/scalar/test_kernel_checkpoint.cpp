@@ -2,8 +2,8 @@
 // when it began, and goes the same.
 #include "catch.hpp"
 
-#include <wengert/graph/control.hpp>
-#include <wengert/graph/freeze.hpp>
+#include <wengert/graph/control/control.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/sum.hpp>
@@ -51,7 +51,7 @@ const Place places[] = {
     {"two in turn", [](const Function& f, const D& x) { return wg::checkpoint(f)(wg::checkpoint(f)(x)); }},
     {"nested",
      [](const Function& f, const D& x) {
-         return wg::checkpoint([&f](const D& y) { return 0.9 * wg::checkpoint(f)(y) + f(0.8 * y); })(x);
+         return wg::checkpoint([f](const D& y) { return 0.9 * wg::checkpoint(f)(y) + f(0.8 * y); })(x);
      }},
     {"more ways met between the runs",
      [](const Function& f, const D& x) {
@@ -61,17 +61,17 @@ const Place places[] = {
      }},
     {"checkpoint_loop",
      [](const Function& f, const D& x) {
-         return wg::checkpoint_loop([&f](const D& s) { return 0.4 * f(s); }, x, {.steps = 5, .snapshots = 2});
+         return wg::checkpoint_loop([f](const D& s) { return 0.4 * f(s); }, x, {.steps = 5, .snapshots = 2});
      }},
     {"in steps of a checkpoint_loop",
      [](const Function& f, const D& x) {
-         return wg::checkpoint_loop([&f](const D& s) { return 0.4 * wg::checkpoint(f)(s); }, x,
+         return wg::checkpoint_loop([f](const D& s) { return 0.4 * wg::checkpoint(f)(s); }, x,
                                     {.steps = 5, .snapshots = 1});
      }},
     {"a gradient inside",
      [](const Function& f, const D& x) {
-         return wg::checkpoint([&f](const D& y) {
-             return wg::grad([&f](const D& z) { return sum(wg::checkpoint(f)(z)); })(y);
+         return wg::checkpoint([f](const D& y) {
+             return wg::grad([f](const D& z) { return sum(wg::checkpoint(f)(z)); })(y);
          })(x);
      }},
     {"a frozen function inside",
@@ -81,8 +81,8 @@ const Place places[] = {
          })(x);
      }},
     {"a scan inside", [](const Function& f, const D& x) {
-         return wg::checkpoint([&f](const D& y) {
-             return wg::scan([&f](const D& s) { return std::pair(0.4 * f(s), std::tuple()); }, y, 3).first;
+         return wg::checkpoint([f](const D& y) {
+             return wg::scan([f](const D& s) { return std::pair(0.4 * f(s), std::tuple()); }, y, 3).first;
          })(x);
      }}};
 

@@ -25,6 +25,46 @@ TEST_CASE("a lambda with literals and functions, to third order")
     CHECK(report.message == "");
 }
 
+TEST_CASE(
+    "functions of <cmath> and gamma functions in a lambda: their values, and derivatives to second order")
+{
+    using std::exp2, std::cbrt, std::asinh, std::acosh, std::atanh, std::erfc, std::tgamma, std::lgamma;
+    using std::fmod, std::remainder;
+    using wg::digamma;
+    const D x = {0.3, 0.45, 0.8, 0.62}, y = {0.7, 0.21, 0.33, 1.9};
+    const auto same = [&](const char* name, auto f, const auto&... in) {
+        INFO(name);
+        const auto g = wg::elementwise(f);
+        const D a = f(in...), b = g(in...);
+        for (std::size_t k = 0; k < a.size(); ++k) CHECK(a.data()[k] == b.data()[k]);
+        CHECK(wg::check_grads(g, std::tuple(in...), {.order = 2}).message == "");
+    };
+    same(
+        "exp2", [](auto a) { return exp2(a); }, x);
+    same(
+        "cbrt", [](auto a) { return cbrt(a); }, x);
+    same(
+        "asinh", [](auto a) { return asinh(a); }, x);
+    same(
+        "acosh", [](auto a) { return acosh(a + 1.0); }, x);
+    same(
+        "atanh", [](auto a) { return atanh(a); }, x);
+    same(
+        "erfc", [](auto a) { return erfc(a); }, x);
+    same(
+        "tgamma", [](auto a) { return tgamma(a); }, x);
+    same(
+        "lgamma", [](auto a) { return lgamma(a); }, x);
+    same(
+        "digamma", [](auto a) { return digamma(a); }, x);
+    same(
+        "fmod", [](auto a, auto b) { return fmod(a, b); }, x, y);
+    same(
+        "remainder", [](auto a, auto b) { return remainder(a, b); }, x, y);
+    same(
+        "of a number", [](auto a) { return fmod(a, 0.4) + remainder(2.0, a); }, x);
+}
+
 TEST_CASE("two and three arguments broadcast; numbers may stand for tensors")
 {
     const auto f = wg::elementwise([](auto a, auto b) {

@@ -73,7 +73,7 @@ TEST_CASE("errors of transforms name the line of the call")
     CHECK(lacks([&] { several(x, x); }, __LINE__, "scalar") == "");
     CHECK(lacks([&] { wg::hessian(twice)(x); }, __LINE__, "scalar") == "");
     CHECK(lacks([&] { wg::hvp(twice)(x, x); }, __LINE__, "scalar") == "");
-    CHECK(lacks([&] { wg::hvp(cube)(x, three); }, __LINE__, "tangent") == "");
+    CHECK(lacks([&] { wg::hvp(cube)(x, three); }, __LINE__, "[hvp] the tangent") == "");
     CHECK(lacks([&] { wg::jvp(g, x, x); }, __LINE__, "scalar") == "");
     CHECK(lacks([&] { wg::vjp(g, x); }, __LINE__, "scalar") == "");
     CHECK(lacks([&] { wg::vjp(twice, x).second(three); }, __LINE__, "cotangent") == "");

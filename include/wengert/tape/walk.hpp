@@ -44,6 +44,13 @@ public:
     {
         if (tape_.anomaly && !all_finite(*g.value)) report_birth(*g.value);
         if (n.cotangent.value) return accumulate(n, g);
+        if (n.primitive->silences) [[unlikely]]
+            return hand_on(n, g);
+        hold(n, std::move(g));
+    }
+    /// The first contribution, to which others are added.
+    void hold(Node& n, AnyTensor&& g)
+    {
         announce(n);
         n.cotangent = std::move(g);
     }
@@ -167,6 +174,7 @@ private:
     void drop_unpacked(Node& n) noexcept;
     static Node* newest(const Node* n);
 
+    void hand_on(Node& n, AnyTensor& g);
     void differentiate(Node& n, AnyTensor& g);
     void pull_elementwise(Node& n, AnyTensor& g);
     void pull_input(Node& n, std::size_t i, AnyTensor& g, bool last);
@@ -223,7 +231,7 @@ public:
         if (so_far.value) {
             node_.inputs[i]->cotangent = std::move(g);
         } else {
-            add(i, std::move(g));
+            walk_.hold(*node_.inputs[i], std::move(g));
         }
     }
     Walk& walk() { return walk_; }

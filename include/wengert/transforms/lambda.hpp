@@ -5,6 +5,7 @@
 #include "../ops/elementwise/choices.hpp"
 #include "../ops/elementwise/pairs.hpp"
 #include "../ops/selection.hpp"
+#include "../ops/special.hpp"
 #include "level.hpp"
 
 namespace wengert {
@@ -94,6 +95,8 @@ template <class A, class B> requires detail::either_dual<A, B> auto atan2(const 
 template <class A, class B> requires detail::either_dual<A, B> auto hypot(const A& a, const B& b) { return detail::dual_binary<Hypot>(a, b); }
 template <class A, class B> requires detail::either_dual<A, B> auto maximum(const A& a, const B& b) { return detail::dual_binary<Maximum>(a, b); }
 template <class A, class B> requires detail::either_dual<A, B> auto minimum(const A& a, const B& b) { return detail::dual_binary<Minimum>(a, b); }
+template <class A, class B> requires detail::either_dual<A, B> auto fmod(const A& a, const B& b) { return detail::dual_binary<Fmod>(a, b); }
+template <class A, class B> requires detail::either_dual<A, B> auto remainder(const A& a, const B& b) { return detail::dual_binary<Remainder>(a, b); }
 template <class V> Dual<V> square(const Dual<V>& x) { return detail::dual_unary<Square>(x); }
 template <class V> Dual<V> sqrt(const Dual<V>& x) { return detail::dual_unary<Sqrt>(x); }
 template <class V> Dual<V> exp(const Dual<V>& x) { return detail::dual_unary<Exp>(x); }
@@ -113,6 +116,15 @@ template <class V> Dual<V> cosh(const Dual<V>& x) { return detail::dual_unary<Co
 template <class V> Dual<V> tanh(const Dual<V>& x) { return detail::dual_unary<Tanh>(x); }
 template <class V> Dual<V> sigmoid(const Dual<V>& x) { return detail::dual_unary<Sigmoid>(x); }
 template <class V> Dual<V> erf(const Dual<V>& x) { return detail::dual_unary<Erf>(x); }
+template <class V> Dual<V> exp2(const Dual<V>& x) { return detail::dual_unary<Exp2>(x); }
+template <class V> Dual<V> cbrt(const Dual<V>& x) { return detail::dual_unary<Cbrt>(x); }
+template <class V> Dual<V> asinh(const Dual<V>& x) { return detail::dual_unary<Asinh>(x); }
+template <class V> Dual<V> acosh(const Dual<V>& x) { return detail::dual_unary<Acosh>(x); }
+template <class V> Dual<V> atanh(const Dual<V>& x) { return detail::dual_unary<Atanh>(x); }
+template <class V> Dual<V> erfc(const Dual<V>& x) { return detail::dual_unary<Erfc>(x); }
+template <class V> Dual<V> tgamma(const Dual<V>& x) { return detail::dual_unary<Tgamma>(x); }
+template <class V> Dual<V> lgamma(const Dual<V>& x) { return detail::dual_unary<Lgamma>(x); }
+template <class V> Dual<V> digamma(const Dual<V>& x) { return detail::dual_unary<Digamma>(x); }
 template <class V> Dual<V> abs(const Dual<V>& x) { return detail::dual_unary<Abs>(x); }
 template <class V> auto is_finite(const Dual<V>& x) { return is_finite(x.value); }
 // clang-format on

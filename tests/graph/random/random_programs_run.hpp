@@ -408,7 +408,7 @@ private:
         case 2: return pad(a, widths, mode);
         case 3: return repeat(a, 2, axis);
         case 4: return sliding_window(a, 1 + static_cast<std::int64_t>(q) % n, axis);
-        case 5: return diff(a, 1, axis);
+        case 5: return diff(a, axis);
         case 6: return cumsum(a, axis, q % 2 == 1) * 0.25;
         case 7: return cumprod(sin(a), axis, q % 2 == 1);
         case 8: return cummax(a, axis, q % 2 == 1);

@@ -150,9 +150,11 @@ protected:
         std::optional<TracedInputs> live;
         Y y = traced(run, a, t, live, at, x...);
         std::vector<Ref<Block>> values;
-        if (take_trace(core, entry, path, std::move(t), recorded, values, at)) live->end();
+        // what depends on a variable that f captures is swept later, when no trace looks on
+        const bool again = recorded || (t.depends && !path);
+        if (take_trace(core, entry, path, std::move(t), again, values, at)) live->end();
         live.reset();
-        if (!recorded) return y;
+        if (!again) return y;
         if (!path || loops_call_host(entry))
             return run_function(run, at, x...);  // it has seen constants; live tensors are as before
         return recorded_result<Y>(path, a, values, at);

@@ -45,11 +45,12 @@ template <class T> struct Computed<Real<T>> {
     }
 };
 
-/// std::round of a number that is recorded: what is added is less than ½, or the sum would round up from below ½. Zeros keep their sign.
+/// std::round of a number that is recorded: what is added is less than ½, or the sum would round up from below ½. Zeros keep
+/// their sign, and a NaN is one: ceil of them is flat, as all of it.
 template <class X> X rounded_away(const X& x)
 {
     const X half(0.5 - 0.25 * limits_of<X>::epsilon());
-    return x < X(0) ? ceil(x - half) : x > X(0) ? floor(x + half) : x;
+    return x < X(0) ? ceil(x - half) : x > X(0) ? floor(x + half) : ceil(x);
 }
 
 }  // namespace detail

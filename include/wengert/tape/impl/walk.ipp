@@ -124,6 +124,17 @@ WENGERT_INLINE void Walk::abandon() noexcept
     for (const auto& leaf : leaves_) leaf->cotangent = {};
 }
 
+/// The zero-cotangent rule as an operation is there under a recorder, or where a cotangent is 0: it hands each contribution on by
+/// itself, as sums keep the order then that they have without it.
+WENGERT_INLINE void Walk::hand_on(Node& n, AnyTensor& g)
+{
+    if (n.flags & Node::consumed) refuse_consumed(n);
+    const bool packed = n.flags & Node::packed;
+    if (packed) tape_.unpack(n);
+    differentiate(n, g);
+    if (packed) drop_unpacked(n);
+}
+
 /// By the rule on tensors, recorded where levels below ask for it.
 WENGERT_INLINE void Walk::differentiate(Node& n, AnyTensor& g)
 {

@@ -7,7 +7,7 @@
 #include "../../../array/layout.hpp"
 #include "../../../base/scalar_math.hpp"
 #include "../given_lines.hpp"
-#include "index.ipp"
+#include "index_checks.ipp"
 #include "../run_index.hpp"
 
 namespace wengert {
