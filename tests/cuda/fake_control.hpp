@@ -16,6 +16,7 @@ template <class F> F* control(const char* name)
 inline void (*const fail)(const char*, int, int,
                           int) = control<void(const char*, int, int, int)>("fake_cuda_fail");
 inline long (*const calls)(const char*) = control<long(const char*)>("fake_cuda_calls");
+inline long (*const bytes)(const char*) = control<long(const char*)>("fake_cuda_bytes_moved");
 inline void (*const order)(const char*) = control<void(const char*)>("fake_cuda_order");
 inline void (*const break_down)() = control<void()>("fake_cuda_break");
 inline void (*const heal)() = control<void()>("fake_cuda_heal");

@@ -26,21 +26,30 @@ template <class F, class... X> wg::FreezeStats same_bits(const F& f, const X&...
     return there.stats();
 }
 
-/// How often functions of the driver are called by f.
+/// How often functions of the driver are called by f, and how many bytes they move.
 struct Calls {
     long launches = 0, waits = 0, to_device = 0, to_host = 0, graphs = 0;
+    long bytes_to_device = 0, bytes_to_host = 0, bytes_on_device = 0;
 };
 template <class F> Calls calls_of(const F& f)
 {
     if (!fake::calls) return f(), Calls{};
     const auto now = [] {
-        return Calls{fake::calls("cuLaunchKernel"), fake::calls("cuStreamSynchronize"),
-                     fake::calls("cuMemcpyHtoDAsync_v2"), fake::calls("cuMemcpyDtoHAsync_v2"),
-                     fake::calls("cuGraphLaunch")};
+        return Calls{fake::calls("cuLaunchKernel"),
+                     fake::calls("cuStreamSynchronize") + fake::calls("cuEventSynchronize"),
+                     fake::calls("cuMemcpyHtoDAsync_v2"),
+                     fake::calls("cuMemcpyDtoHAsync_v2"),
+                     fake::calls("cuGraphLaunch"),
+                     fake::bytes("cuMemcpyHtoDAsync_v2"),
+                     fake::bytes("cuMemcpyDtoHAsync_v2"),
+                     fake::bytes("cuMemcpyDtoDAsync_v2")};
     };
     const Calls before = now();
     f();
-    const Calls after = now();
-    return {after.launches - before.launches, after.waits - before.waits, after.to_device - before.to_device,
-            after.to_host - before.to_host, after.graphs - before.graphs};
+    Calls all = now();
+    for (long Calls::*one :
+         {&Calls::launches, &Calls::waits, &Calls::to_device, &Calls::to_host, &Calls::graphs,
+          &Calls::bytes_to_device, &Calls::bytes_to_host, &Calls::bytes_on_device})
+        all.*one -= before.*one;
+    return all;
 }

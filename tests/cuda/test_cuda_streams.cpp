@@ -284,6 +284,38 @@ TEST_CASE("the user's streams and events", "[gpu]")
     wg::cuda::synchronize();
 }
 
+TEST_CASE("a stream at the address of one that has ended waits as a new one does", "[gpu]")
+{
+    const auto make = fake::control<int(void**, unsigned)>("cuStreamCreate");
+    const auto end = fake::control<int(void*)>("cuStreamDestroy_v2");
+    if (!end) return;
+    for (const bool has_ids : {true, false})
+        for (int seed = 1; seed <= 6; ++seed) {
+            shuffle(seed);
+            if (!has_ids) fake::fail("cuStreamGetId", 1, 1000000, 999);
+            const There x = wg::to<wg::cuda>(wg::arange<double>(1000.0)), w = tanh(x) * 0.0 + x;
+            const auto in_new_stream = [&](const auto& f) {
+                void* raw = nullptr;
+                REQUIRE(make(&raw, 1) == 0);
+                const There y = [&] {
+                    const auto there = wg::cuda::on(wg::cuda::Stream(raw));
+                    return f();
+                }();
+                REQUIRE(end(raw) == 0);
+                return std::pair(raw, y);
+            };
+            const auto [first, y] = in_new_stream([&] { return w * 2.0; });
+            const long waits = fake::calls("cuStreamWaitEvent");
+            const auto [second, z] = in_new_stream([&] { return w * 3.0; });
+            CHECK(second == first);
+            CHECK(fake::calls("cuStreamWaitEvent") > waits);
+            const auto both = in_new_stream([&] { return y + z; }).second;
+            CHECK(both(999).item() == 4995.0);
+            fake::fail("cuStreamGetId", 0, 0, 0);
+        }
+    shuffle(0);
+}
+
 TEST_CASE("errors in a stream name the last line, and with a wait after each the very one",
           "[gpu][libraries]")
 {

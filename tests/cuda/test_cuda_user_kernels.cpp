@@ -127,6 +127,10 @@ TEST_CASE("shapes, launches and errors of a kernel of the program's own", "[gpu]
          .shape = [](std::span<const wg::Shape> x) { return wg::Shape{x[0][0]}; }});
     const There x = wg::ones<double, wg::cuda>({5, 60});
     CHECK(rows(x, wg::to<wg::cuda>(Tensor<std::int64_t>{3}))(4).item() == 63.0F);
+    const auto wide = wg::cuda::kernel<double>({.source = cubes, .entry = "cube", .shared = 64 << 10}),
+               too_wide = wg::cuda::kernel<double>({.source = cubes, .entry = "cube", .shared = 1 << 20});
+    CHECK(wide(x)(0, 0).item() == 1.0);
+    CHECK_THROWS_WITH(too_wide(x), contains("[cube] CUDA: cuFuncSetAttribute failed"));
     const auto bad =
         wg::cuda::kernel<double>({.source = "extern \"C\" __global__ void f() { nonsense; }", .entry = "f"});
     CHECK_THROWS_WITH(bad(x), contains("[f] CUDA: nvrtcCompileProgram failed") && contains("nonsense") &&
@@ -335,6 +339,10 @@ TEST_CASE("a kernel of the program's own that does not compile says so wherever 
           "[gpu][libraries]")
 {
     const There x = there();
+    const auto wide = wg::cuda::kernel<double>({.source = cubes, .entry = "cube", .shared = 64 << 10}),
+               too_wide = wg::cuda::kernel<double>({.source = cubes, .entry = "cube", .shared = 1 << 20});
+    CHECK(wide(x)(0, 0).item() == 1.0);
+    CHECK_THROWS_WITH(too_wide(x), contains("[cube] CUDA: cuFuncSetAttribute failed"));
     const auto bad =
         wg::cuda::kernel<double>({.source = "extern \"C\" __global__ void f(const double* x, double* "
                                             "y, long long n, int k) { nonsense; }",

@@ -89,7 +89,7 @@ struct DeviceTable {
     bool (*all_zero)(const Block&);
     bool (*all_finite)(const Block&);
 
-    /// `out` has the operands' shapes broadcast, or more; it may be an operand.
+    /// `out` has the operands' shapes broadcast, or more; it may be an operand. Operands of rank 0 may be on the host if `takes_numbers`.
     void (*elementwise)(const Primitive&, const Block* const* in, Block& out);
     /// Operands to the host, f, results back: an operand that f returns, or a view of one, comes back as such.
     std::vector<Ref<Block>> (*host_call)(HostFunction f, void* context, const Ref<Block>* in, std::size_t n);
@@ -98,6 +98,7 @@ struct DeviceTable {
                              const Site&);
 
     DeviceCounts* counts;
+    bool takes_numbers = false;
     bool replays = false;  ///< a graph runs there node by node; else the whole of it is a host call
     /// The elements of a draw, of a key's two words: false where the host has to make them.
     bool (*draw)(const RandomDraw&, const std::uint64_t* key, Block& out) = nullptr;

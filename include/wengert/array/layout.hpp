@@ -109,15 +109,26 @@ Ref<Block> zeros_block(DType dtype, const Shape& shape);
 /// A cotangent that says no more than that there is one.
 inline Ref<Block> token_block() { return zeros_block(real_dtypes[0], Shape()); }
 Ref<Block> zeros_beside(const Block& like, DType dtype, const Shape& shape);
-/// Every element v, on the device of `like`.
-template <class T> Ref<Block> full_beside(const Block& like, const Shape& shape, T v)
+template <class T> Ref<Block> filled_with(Ref<Block> out, T v)
 {
-    auto out = make_block_beside(like, dtype_of<T>(), shape, element_count(shape));
     if (out->access.device) [[unlikely]]
         device_table(out->device()).fill(*out, &v);
     else
         std::fill_n(out->template as<T>(), out->count, v);
     return out;
+}
+/// Every element v, on the device of `like`.
+template <class T> Ref<Block> full_beside(const Block& like, const Shape& shape, T v)
+{
+    return filled_with(make_block_beside(like, dtype_of<T>(), shape, element_count(shape)), v);
+}
+/// Every element v, where this thread's new tensors go.
+template <class T> Ref<Block> full_block(const Shape& shape, T v)
+{
+    Thread& t = current_thread();
+    if (t.device) [[unlikely]]
+        return filled_with(make_elsewhere(t, t.device, dtype_of<T>(), shape, element_count(shape)), v);
+    return filled_with(make_block(dtype_of<T>(), shape), v);
 }
 
 }  // namespace wengert

@@ -110,7 +110,8 @@ inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
 {
     Gpu& gpu = gpu_of(out);
     Ordered order(gpu);
-    for (std::size_t k = 0; k < p.arity; ++k) order.reads(*in[k]);
+    for (std::size_t k = 0; k < p.arity; ++k)
+        if (!is_number_here(*in[k])) order.reads(*in[k]);
     order.writes(out);
     if (!run_elementwise(gpu, p, in, out)) elementwise_on_host(p, in, out);
 }
@@ -135,19 +136,15 @@ inline Ref<Block> composed(std::uint8_t device, const Primitive& p, const void* 
         return p.composed(op, operands.data());
     });
 }
-/// The zero-cotangent rule for all of an array (Primitive::silences), for which nobody waits.
-inline Ref<Block> silenced(std::uint8_t device, const Primitive& p, const Ref<Block>* in, std::size_t n,
-                           const Site& at)
+/// A cotangent that is there already, plus a contribution (Primitive::expand), by operations.
+inline Ref<Block> expanded(std::uint8_t device, const Primitive& p, const void* op, const Ref<Block>* in,
+                           std::size_t n, const Site& at)
 {
     return by_operations(device, at, [&] {
-        return with_real(p.dtype, [&]<class T>() {
-            const auto operand = [&](std::size_t k) { return Tensor<T>(AnyTensor{in[k], {}}); };
-            // numbers would come from the host
-            const auto zeros_as = [](const Tensor<T>& x) { return cast<T>(x < x); };
-            const Tensor<T> g = operand(n - 1), zero_or_nan = operand(n - 2) - operand(n - 2);
-            const Tensor<bool> keeps = any(g != zeros_as(g)) || zero_or_nan == zero_or_nan;
-            return where(keeps, operand(0), zeros_as(zero_or_nan)).any();
-        });
+        const Restore<bool> allow_nan(Tape::current().allow_nan, kernels::zero_cotangent != 0.0);
+        std::vector<AnyTensor> operands(n);
+        for (std::size_t k = 0; k < n; ++k) operands[k].value = in[k];
+        return p.expand(op, operands.data(), n);
     });
 }
 inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void* op, const Ref<Block>* in,
@@ -155,7 +152,8 @@ inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void
 {
     Gpu& gpu = gpu_with(device);
     Ordered order(gpu);
-    for (std::size_t k = 0; k < n; ++k) order.reads(*in[k]);
+    for (std::size_t k = 0; k < n; ++k)
+        if (in[k]->device() == device) order.reads(*in[k]);
     Ref<Block> y;
     if (p.index)
         y = index_program(gpu, p, op, in, n, at);
@@ -168,7 +166,8 @@ inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void
     else if (p.composed && Kernels::any())
         y = composed(device, p, op, in, n, at);
     else if (p.silences && Kernels::any())
-        y = silenced(device, p, in, n, at);
+        y = silenced(gpu, in, n);
+    if (!y && p.expand && Kernels::any()) y = expanded(device, p, op, in, n, at);
     if (!y) y = structural_on_host(device, p, op, in, n, at);
     order.made(*y);
     return y;
@@ -243,6 +242,7 @@ template <int ordinal> const DeviceTable& table()
         .structural = [](const Primitive& p, const void* op, const Ref<Block>* in, std::size_t n,
                          const Site& at) { return gpu::structural(number<ordinal>(), p, op, in, n, at); },
         .counts = &counts,
+        .takes_numbers = true,
         .replays = true,
         .draw = gpu::draw,
         .backend = &backend<ordinal>,

@@ -84,6 +84,10 @@ inline Function* function_of(Gpu& gpu, const cuda::Kernel& k, const std::string&
 {
     Function* const f = Kernels::of(gpu).find(gpu, key, k.entry.c_str(), [&] { return k.source; });
     if (!f) refuse(Kernels::available() ? "CUDA: the kernel has no text" : Compiler::get().reason);
+    constexpr unsigned unasked = 48 << 10;  // beyond it a kernel has to be allowed to
+    constexpr int most_shared = 8;          // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    if (k.shared > unasked)
+        check(Driver::get().set_limit(f, most_shared, static_cast<int>(k.shared)), "cuFuncSetAttribute");
     return f;
 }
 

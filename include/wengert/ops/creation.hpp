@@ -42,10 +42,9 @@ template <class T, class Device>
 Tensor<T, Device> full_named(std::string_view name, const Shape& shape, T value, const Site& at)
 {
     check_shape(name, shape, at);
-    return new_tensor<T, Device>(name, at, [&] {
-        auto out = make_block(dtype_of<T>(), shape);
-        std::fill_n(out->template as<T>(), out->count, value);
-        return out;
+    return beside<T, Device>(name, at, [&] {
+        [[maybe_unused]] const NewOn<Device> there;
+        return full_block<T>(shape, value);
     });
 }
 
@@ -62,8 +61,7 @@ Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value,
 template <class T, class Device = cpu>
 Tensor<T, Device> zeros(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    check_shape("zeros", shape, at);
-    return detail::new_tensor<T, Device>("zeros", at, [&] { return zeros_block(dtype_of<T>(), shape); });
+    return detail::full_named<T, Device>("zeros", shape, T(0), at);
 }
 /// Every element 1.
 template <class T, class Device = cpu>

@@ -26,7 +26,7 @@ struct Failure {
 };
 struct Calls {
     std::recursive_mutex mutex;
-    std::map<std::string, long> counts;
+    std::map<std::string, long> counts, bytes;
     std::map<std::string, Failure> failures;
     Result failed = success;
 };
@@ -71,6 +71,7 @@ Result ordered(const char* function)
 }
 
 Call::Call(const char* function) : result(0), lock_(calls().mutex) { result = counted(function); }
+void moved(const char* function, std::size_t bytes) { calls().bytes[function] += static_cast<long>(bytes); }
 Result failed() { return calls().failed; }
 void fail_for_good(const std::string& why)
 {
@@ -86,5 +87,6 @@ void fake_cuda_fail(const char* function, int after, int times, int result)
     fake::calls().failures[function] = {after, times, result};
 }
 long fake_cuda_calls(const char* function) { return fake::calls().counts[function]; }
+long fake_cuda_bytes_moved(const char* function) { return fake::calls().bytes[function]; }
 void fake_cuda_break() { fake::fail_for_good("broken by a test"); }
 void fake_cuda_heal() { fake::calls().failed = fake::success; }

@@ -81,6 +81,7 @@ FAKE_EXPORT Result cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    fake::moved(__func__, bytes);
     if (!fake::is_live(to, bytes)) return fake::invalid_value;
     if (is_pinned(from)) {
         fake::put(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
@@ -96,6 +97,7 @@ FAKE_EXPORT Result cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t byte
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    fake::moved(__func__, bytes);
     if (!fake::is_live(from, bytes)) return fake::invalid_value;
     fake::put(stream, [=] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
     return is_pinned(to) ? fake::success : fake::run(stream);
@@ -104,6 +106,7 @@ FAKE_EXPORT Result cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t by
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    fake::moved(__func__, bytes);
     if (!fake::is_live(from, bytes) || !fake::is_live(to, bytes)) return fake::invalid_value;
     fake::put(stream,
               [=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
@@ -114,6 +117,7 @@ FAKE_EXPORT Result cuMemcpyPeerAsync(Address to, void* here, Address from, void*
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    fake::moved(__func__, bytes);
     if (!here || !there || !fake::is_live(from, bytes) || !fake::is_live(to, bytes))
         return fake::invalid_value;
     fake::put(stream,
@@ -124,6 +128,7 @@ FAKE_EXPORT Result cuMemsetD8Async(Address to, unsigned char value, std::size_t 
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    fake::moved(__func__, count);
     if (fake::device_of(stream) != fake::current_device()) return fake::invalid_handle;
     if (!fake::is_live(to, count)) return fake::invalid_value;
     fake::put(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, count); });
@@ -133,6 +138,7 @@ FAKE_EXPORT Result cuMemsetD32Async(Address to, unsigned value, std::size_t coun
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    fake::moved(__func__, 4 * count);
     if (fake::device_of(stream) != fake::current_device()) return fake::invalid_handle;
     if (!fake::is_live(to, 4 * count)) return fake::invalid_value;
     fake::put(stream, [=] { std::fill_n(reinterpret_cast<unsigned*>(to), count, value); });

@@ -80,6 +80,9 @@ void fail_for_good(const std::string& why);
 constexpr int most_devices = 8;
 int current_device();
 
+/// So many bytes have been asked to be copied or set by the function.
+void moved(const char* function, std::size_t bytes);
+
 /// Memory.
 void open_memory();   ///< kernels and copies may touch it
 void close_memory();  ///< nobody may
@@ -155,6 +158,8 @@ FAKE_EXPORT void fake_cuda_fail(const char* function, int after, int times, int 
 FAKE_EXPORT void fake_cuda_order(const char* order);
 /// How often the function has been called.
 FAKE_EXPORT long fake_cuda_calls(const char* function);
+/// How many bytes it was to copy or set.
+FAKE_EXPORT long fake_cuda_bytes_moved(const char* function);
 /// Bytes that are taken at the moment.
 FAKE_EXPORT long fake_cuda_bytes_taken();
 /// Is this an address of device memory?

@@ -234,6 +234,15 @@ FAKE_EXPORT Result cuGraphInstantiateWithFlags(fake::Graph** exec, fake::Graph* 
     ++*graph->launchable;
     return fake::success;
 }
+// The same nodes, with other parameters: work that was launched before is as it was.
+FAKE_EXPORT Result cuGraphExecUpdate_v2(fake::Graph* exec, fake::Graph* graph, int* why)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (!exec->conditions.empty() || exec->nodes.size() != graph->nodes.size()) return *why = 1, 910;
+    exec->nodes = graph->nodes;
+    return fake::success;
+}
 FAKE_EXPORT Result cuGraphLaunch(fake::Graph* exec, fake::Stream* stream)
 {
     const fake::Call call(__func__);

@@ -48,6 +48,7 @@ struct Graph {
 };
 struct Stream {
     int device = current_device();
+    std::uint64_t id = 0;  ///< of all that are made; 0: it has none yet
     std::deque<Work> work;
     Graph* captures = nullptr;  ///< it writes down
     bool spoilt = false;        ///< somebody has waited for what it writes, or has done what it cannot write

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -30,6 +31,14 @@ bool runs_on_these(int made_for)
 }  // namespace fake
 
 using fake::Result;
+
+namespace {
+std::map<const fake::Kernel*, unsigned>& shared_limits()
+{
+    static auto* const all = new std::map<const fake::Kernel*, unsigned>;
+    return *all;
+}
+}  // namespace
 
 FAKE_EXPORT Result cuModuleLoadDataEx(fake::Module** module, const void* image, unsigned, int*, void**)
 {
@@ -66,15 +75,26 @@ FAKE_EXPORT Result cuModuleGetFunction(const fake::Kernel** kernel, fake::Module
         ::dlsym(module->library, (std::string("fake_kernel_") + name).c_str()));
     return *kernel ? fake::success : fake::not_found;
 }
+// Shared memory beyond 48 KiB is given to kernels that have been allowed to; no device has more than 227.
+FAKE_EXPORT Result cuFuncSetAttribute(const fake::Kernel* kernel, int what, int value)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    if (what != 8 || value < 0 || value > 227 << 10) return fake::invalid_value;
+    shared_limits()[kernel] = static_cast<unsigned>(value);
+    return fake::success;
+}
 FAKE_EXPORT Result cuLaunchKernel(const fake::Kernel* kernel, unsigned bx, unsigned by, unsigned bz,
-                                  unsigned tx, unsigned ty, unsigned tz, unsigned, fake::Stream* stream,
-                                  void** parameters, void**)
+                                  unsigned tx, unsigned ty, unsigned tz, unsigned shared,
+                                  fake::Stream* stream, void** parameters, void**)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
     if (std::size_t{tx} * ty * tz == 0 || std::size_t{tx} * ty * tz > 1024 || bx == 0 || by == 0 || bz == 0 ||
         by > 65535 || bz > 65535)
         return fake::invalid_value;
+    const auto limit = shared_limits().find(kernel);
+    if (shared > (limit == shared_limits().end() ? 48U << 10 : limit->second)) return fake::invalid_value;
     const int device = fake::device_of(stream);
     if (device != fake::current_device()) return fake::invalid_handle;
     std::size_t bytes = 0;

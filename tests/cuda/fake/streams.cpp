@@ -16,6 +16,8 @@ struct State {
     std::vector<std::unique_ptr<Stream>> streams;
     std::mt19937 generator{12345};
     std::map<Event*, std::shared_ptr<Event>> events;
+    std::vector<Stream*> ended;  ///< the next ones that are made have their addresses
+    std::uint64_t ids = 0;
     int patience = 0;  ///< of streams nobody waits for: 0 they run when they must, 1 at once, 2 now and then
 };
 /// "forwards", "backwards", "random:7": of threads and blocks; of streams, as the number draws it.
@@ -118,8 +120,40 @@ FAKE_EXPORT Result cuStreamCreate(fake::Stream** stream, unsigned)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
-    fake::state().streams.push_back(std::make_unique<fake::Stream>());
-    *stream = fake::state().streams.back().get();
+    fake::State& all = fake::state();
+    if (all.ended.empty()) {
+        all.streams.push_back(std::make_unique<fake::Stream>());
+        *stream = all.streams.back().get();
+    } else {
+        *stream = all.ended.back();
+        all.ended.pop_back();
+        **stream = {};
+    }
+    (*stream)->id = ++all.ids;
+    return fake::success;
+}
+// What it was given is done all the same; nobody may use it any more.
+FAKE_EXPORT Result cuStreamDestroy_v2(fake::Stream* stream)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    fake::State& all = fake::state();
+    all.streams.push_back(std::make_unique<fake::Stream>());
+    all.streams.back()->device = stream->device;
+    all.streams.back()->work = std::move(stream->work);
+    stream->work.clear();
+    for (const auto& [_, e] : all.events)
+        if (e->stream == stream) e->stream = all.streams.back().get();
+    all.ended.push_back(stream);
+    return fake::success;
+}
+FAKE_EXPORT Result cuStreamGetId(fake::Stream* stream, unsigned long long* id)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    stream = fake::existing(stream);
+    if (!stream->id) stream->id = ++fake::state().ids;  // a default stream
+    *id = stream->id;
     return fake::success;
 }
 FAKE_EXPORT Result cuStreamSynchronize(fake::Stream* stream)

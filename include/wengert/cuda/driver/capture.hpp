@@ -16,10 +16,17 @@ public:
     ~CapturedWork()
     {
         static_cast<void>(Driver::get().end_executable(exec_));
-        for (const auto& [p, capacity] : memory_) {
-            runs_.end(p, capacity);
-            gpu_.pool().give(p, capacity);
-        }
+        give_back();
+    }
+    /// The same work with other addresses. False where the driver does not see it as the same.
+    bool becomes(WorkGraph* graph, std::vector<std::pair<std::byte*, std::size_t>>& memory)
+    {
+        UpdateResult why;
+        const Driver& d = Driver::get();
+        if (!d.update || d.update(exec_, graph, &why) != success) return false;
+        give_back();
+        memory_ = std::exchange(memory, {});
+        return true;
     }
     /// In this thread's stream, which comes after the one where it was done before.
     void launch()
@@ -31,6 +38,14 @@ public:
     }
 
 private:
+    void give_back() noexcept
+    {
+        for (const auto& [p, capacity] : memory_) {
+            runs_.end(p, capacity);
+            gpu_.pool().give(p, capacity);
+        }
+    }
+
     Gpu& gpu_;
     WorkGraphExec* exec_;
     std::vector<std::pair<std::byte*, std::size_t>> memory_;
@@ -44,7 +59,7 @@ inline constexpr int whatever_else_is_called = 2;
 /// copies from or to the host, throws DeviceError.
 class Capture {
 public:
-    explicit Capture(Gpu& gpu) : gpu_(gpu), lock_(of(gpu).mutex)
+    Capture(Gpu& gpu, Workspace& workspace) : gpu_(gpu), lock_(of(gpu).mutex)
     {
         const Driver& d = Driver::get();
         Stream*& stream = of(gpu).stream;
@@ -52,6 +67,7 @@ public:
         if (!stream) check(d.make_stream(&stream, beside_others), "cuStreamCreate");
         check(d.begin_capture(stream, whatever_else_is_called), "cuStreamBeginCapture");
         now_.pool = &gpu.pool(), now_.stream = stream, now_.inner = &of(gpu).inner;
+        now_.workspace = &workspace;
         capturing_now = &now_;
     }
     Capture(const Capture&) = delete;
@@ -62,15 +78,17 @@ public:
             static_cast<void>(Driver::get().end_graph(graph));
         for (const auto& [p, capacity] : now_.kept) gpu_.pool().give(p, capacity);
     }
-    /// What has been written down.
-    std::unique_ptr<CapturedWork> finish()
+    /// What has been written down; it takes the place of work that nobody needs any more, if there is some.
+    std::unique_ptr<CapturedWork> finish(std::unique_ptr<CapturedWork> before = {})
     {
         WorkGraph* const graph = written();
         if (!graph) refuse("CUDA: cuStreamEndCapture failed");
+        const bool same = before && before->becomes(graph, now_.kept);
         WorkGraphExec* exec = nullptr;
-        const Result r = Driver::get().instantiate(&exec, graph, 0);
+        const Result r = same ? success : Driver::get().instantiate(&exec, graph, 0);
         static_cast<void>(Driver::get().end_graph(graph));
         check(r, "cuGraphInstantiate");
+        if (same) return before;
         return std::make_unique<CapturedWork>(gpu_, exec, std::exchange(now_.kept, {}));
     }
 

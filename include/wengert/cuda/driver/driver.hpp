@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <dlfcn.h>
 
@@ -18,14 +20,14 @@ template <class Functions> struct Library : Functions {
     explicit operator bool() const noexcept { return reason.empty(); }
 
 protected:
-    /// The first of these files that there is; the last one names the library in words.
-    template <class... File> explicit Library(const char* words, const File*... files) : Functions{}
+    /// The first of these files that there is; `words` name the library where there is none.
+    Library(const char* words, const std::vector<std::string>& files) : Functions{}
     {
         const char* const given = std::getenv("WENGERT_CUDA_DRIVER");
         if (given && *given)
             open(given);
         else
-            (open(files), ...);
+            for (const std::string& file : files) open(file.c_str());
         if (!handle_) {
             name = given && *given ? given : words;
             reason = "CUDA: " + name + " was not found";
@@ -84,7 +86,7 @@ public:
     }
 
 private:
-    Driver() : Library("libcuda.so.1", "libcuda.so.1")
+    Driver() : Library("libcuda.so.1", {"libcuda.so.1"})
     {
         if (reason.empty()) start();
     }
@@ -106,6 +108,27 @@ private:
     }
 };
 
+/// Where a library of the toolkit may be, in the order in which it is looked for: in the toolkit's folder, where one is named, then where
+/// the system looks. What is newer than the driver comes last: the driver may refuse what it makes.
+inline std::vector<std::string> toolkit_files(const std::string& name, int driver, const std::string& home)
+{
+    const int major = driver / 1000;
+    std::vector<std::string> versions{".13", ".12", ""}, all;
+    if (major > 0 && major < 13) std::swap(versions[0], versions[1]);
+    std::vector<std::string> folders{"", "/usr/local/cuda/lib64/"};
+    if (!home.empty()) folders.insert(folders.begin(), home + "/lib64/");
+    for (const std::string& folder : folders)
+        for (const std::string& version : versions) all.push_back(folder + "lib" + name + ".so" + version);
+    return all;
+}
+/// CUDA_HOME or CUDA_PATH; "" where neither is set.
+inline std::string toolkit_home()
+{
+    for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
+        if (const char* const home = std::getenv(name); home && *home) return home;
+    return {};
+}
+
 /// NVRTC.
 class Compiler : public Library<CompilerFunctions> {
 public:
@@ -116,7 +139,7 @@ public:
     }
 
 private:
-    Compiler() : Library("libnvrtc", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so") {}
+    Compiler() : Library("libnvrtc", toolkit_files("nvrtc", Driver::get().made, toolkit_home())) {}
 };
 
 /// cuBLAS.
@@ -129,7 +152,7 @@ public:
     }
 
 private:
-    Products() : Library("libcublas", "libcublas.so.13", "libcublas.so.12", "libcublas.so") {}
+    Products() : Library("libcublas", toolkit_files("cublas", Driver::get().made, toolkit_home())) {}
 };
 
 /// Throws DeviceError with what is being done at the moment: "[tanh] CUDA: cuLaunchKernel failed: … (file:line)".

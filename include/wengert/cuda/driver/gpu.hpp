@@ -17,8 +17,11 @@ public:
     void to_device(Address to, const void* from, std::size_t bytes, Stream* stream)
     {
         const Driver& d = Driver::get();
-        if (bytes <= small || !ready())
-            return check(d.to_device(to, from, bytes, stream), "cuMemcpyHtoDAsync");
+        if (bytes <= small) return few_to_device(to, from, bytes, stream);
+        if (!ready()) {  // the caller's memory may be pinned: the driver reads it when it comes to it
+            check(d.to_device(to, from, bytes, stream), "cuMemcpyHtoDAsync");
+            return check_wait(d.wait_for_stream(stream), "cuStreamSynchronize");
+        }
         const auto* source = static_cast<const std::byte*>(from);
         const std::lock_guard lock(mutex_);
         for (std::size_t i = 0; i < bytes; i += part) {
@@ -58,6 +61,13 @@ private:
         Event* done = nullptr;
     };
 
+    /// The driver has read pageable memory when it returns, but not pinned memory, which the caller's may be.
+    static void few_to_device(Address to, const void* from, std::size_t bytes, Stream* stream)
+    {
+        static thread_local std::unique_ptr<std::byte[]> pageable(new std::byte[small]);
+        std::memcpy(pageable.get(), from, bytes);
+        check(Driver::get().to_device(to, pageable.get(), bytes, stream), "cuMemcpyHtoDAsync");
+    }
     /// Pinned memory, taken when it is first wanted; without it copies go as they are.
     bool ready()
     {
@@ -158,17 +168,15 @@ public:
     void from_peer(std::byte* to, const Gpu& other, const std::byte* from, std::size_t bytes) const
     {
         not_captured();
-        const Driver& d = Driver::get();
         other.enter();
         Stream* const there = other.stream();
-        check(d.record(other.sent(), there), "cuEventRecord");
         enter();
-        check(d.wait_in_stream(stream(), other.sent(), 0), "cuStreamWaitEvent");
-        check(d.between_devices(reinterpret_cast<Address>(to), context_, reinterpret_cast<Address>(from),
-                                other.context_, bytes, stream()),
+        other.sent_.wait(other, there, *this, stream());
+        check(Driver::get().between_devices(reinterpret_cast<Address>(to), context_,
+                                            reinterpret_cast<Address>(from), other.context_, bytes, stream()),
               "cuMemcpyPeerAsync");
-        check(d.record(sent(), stream()), "cuEventRecord");
-        check(d.wait_in_stream(there, sent(), 0), "cuStreamWaitEvent");
+        sent_.wait(*this, stream(), other, there);
+        enter();
         asked();
     }
     /// Work has been put in this thread's stream.
@@ -226,14 +234,26 @@ private:
         pool_ = std::make_unique<Pool>("cuda:" + std::to_string(ordinal), *queues_,
                                        ask(Attribute::memory_pools) != 0);
     }
-    /// Recorded again and again: whoever waits for it waits for more than there was to wait for, never for less.
-    Event* sent() const
-    {
-        constexpr unsigned no_timing = 2;
-        const std::lock_guard lock(mutex_);
-        if (!sent_) check(Driver::get().make_event(&sent_, no_timing), "cuEventCreate");
-        return sent_;
-    }
+    /// An event of a device that is recorded again and again, for one thread at a time.
+    class Sent {
+    public:
+        /// What is put in `later` comes after all that `before` was given.
+        void wait(const Gpu& from, Stream* before, const Gpu& to, Stream* later) const
+        {
+            constexpr unsigned no_timing = 2;
+            const Driver& d = Driver::get();
+            const std::lock_guard lock(mutex_);
+            from.enter();
+            if (!event_) check(d.make_event(&event_, no_timing), "cuEventCreate");
+            check(d.record(event_, before), "cuEventRecord");
+            to.enter();
+            check(d.wait_in_stream(later, event_, 0), "cuStreamWaitEvent");
+        }
+
+    private:
+        mutable std::mutex mutex_;
+        mutable Event* event_ = nullptr;
+    };
     void enter() const { check(Driver::get().set_context(context_), "cuCtxSetCurrent"); }
     int ask(Attribute a) const
     {
@@ -245,8 +265,7 @@ private:
     int ordinal_, device_ = 0, architecture_ = 0, multiprocessors_ = 1;
     std::string name_;
     Context* context_ = nullptr;
-    mutable std::mutex mutex_;
-    mutable Event* sent_ = nullptr;
+    Sent sent_;
     std::unique_ptr<Queues> queues_;
     std::unique_ptr<Staging> staging_;
     std::unique_ptr<Questions> questions_;

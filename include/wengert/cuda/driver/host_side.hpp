@@ -5,9 +5,19 @@
 
 namespace wengert::detail::gpu {
 
-/// b with its layout on the host: a copy of what it shows elements of, and the same view of that.
+/// How often the host has computed something for a device, in this thread.
+inline constinit thread_local std::int64_t host_has_helped __attribute__((visibility("default"))) = 0;
+
+inline void count_host_call(std::uint8_t device)
+{
+    ++host_has_helped;
+    device_table(device).counts->host_calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// b with its layout on the host: a copy of what it shows elements of, and the same view of that; itself where it is there.
 inline Ref<Block> image_of(const Block& b)
 {
+    if (!b.access.device) return Ref<Block>(const_cast<Block*>(&b));
     const Block& owner = b.base ? *b.base : b;
     auto whole = make_block(current_thread(), owner.dtype, owner.shape, owner.count);
     device_table(b.device()).to_host(whole->data, owner.data, owner.bytes());
@@ -42,7 +52,7 @@ inline Ref<Block> brought_back(const Ref<Block>& y, const std::vector<Ref<Block>
         return make_view(Ref<Block>(in[k]->base ? in[k]->base : in[k].get()), y->shape, &strides,
                          (y->data - seen->data) / static_cast<std::ptrdiff_t>(size_of(y->dtype)));
     }
-    device_table(device).counts->host_calls.fetch_add(1, std::memory_order_relaxed);
+    count_host_call(device);
     return placed(y, device);
 }
 
@@ -79,7 +89,7 @@ inline void elementwise_on_host(const Primitive& p, const Block* const* in, Bloc
     }
     kernels::execute(p.value, out.shape, p.dtype, operands, p.arity + 1U, kernels::Store::assign);
     write_back(*images[0], out);
-    device_table(out.device()).counts->host_calls.fetch_add(1, std::memory_order_relaxed);
+    count_host_call(out.device());
 }
 
 /// `f(image)` writes to it.
@@ -88,7 +98,7 @@ template <class F> void written_on_host(Block& to, const F& f)
     const Ref<Block> image = image_of(to);
     f(*image);
     write_back(*image, to);
-    device_table(to.device()).counts->host_calls.fetch_add(1, std::memory_order_relaxed);
+    count_host_call(to.device());
 }
 
 }  // namespace wengert::detail::gpu

@@ -32,6 +32,7 @@ struct DeviceAllocator {
 namespace wengert::detail::gpu {
 
 class Pool;
+struct Workspace;
 
 /// Work of this thread on a device that is written down and not done: where it goes, and the memory that it has given back, which
 /// whoever does the work keeps (capture.hpp).
@@ -44,7 +45,8 @@ struct Capturing {
     std::vector<Stream*>* inner = nullptr;  ///< for bodies of conditional nodes, by depth
     std::size_t depth = 0;                  ///< in how many bodies this is
     bool lost = false;                      ///< the driver has given up on a body
-    std::byte* workspace = nullptr;         ///< cuBLAS's in bodies
+    Workspace* workspace =
+        nullptr;  ///< cuBLAS's: in a graph it would take some of its own, in no body may it
 };
 inline constinit thread_local Capturing* capturing_now __attribute__((visibility("default"))) = nullptr;
 
@@ -246,6 +248,26 @@ private:
     std::mutex mutex_;
     std::vector<Free> free_[memory::Pool::classes];
     DeviceMemory now_;
+};
+
+/// Memory that products work with in what is written down, again and again: one run after the other.
+struct Workspace {
+    Workspace() = default;
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+    ~Workspace()
+    {
+        if (at) pool->give(at, capacity);
+    }
+    void take(Pool& from, std::size_t bytes)
+    {
+        if (at) return;
+        at = from.take(bytes, capacity);
+        pool = &from;
+    }
+    Pool* pool = nullptr;
+    std::byte* at = nullptr;
+    std::size_t capacity = 0;
 };
 
 }  // namespace wengert::detail::gpu

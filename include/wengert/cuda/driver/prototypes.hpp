@@ -45,6 +45,12 @@ struct ConditionalParameters {
 };
 static_assert(sizeof(ConditionalParameters) == 256);
 
+/// CUgraphExecUpdateResultInfo: why one is not like the other.
+struct UpdateResult {
+    int result = 0;
+    WorkNode *node = nullptr, *from = nullptr;
+};
+
 /// libcuda.
 struct DriverFunctions {
     Result (*init)(unsigned flags);
@@ -81,6 +87,7 @@ struct DriverFunctions {
     Result (*launch)(Function*, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,
                      unsigned threads_y, unsigned threads_z, unsigned shared, Stream*, void** parameters,
                      void** extra);
+    Result (*set_limit)(Function*, int what, int value);
     Result (*is_captured)(Stream*, int* status);  ///< status 0: it is not
     Result (*begin_capture)(Stream*, int mode);
     Result (*end_capture)(Stream*, WorkGraph**);
@@ -88,6 +95,10 @@ struct DriverFunctions {
     Result (*launch_graph)(WorkGraphExec*, Stream*);
     Result (*end_graph)(WorkGraph*);
     Result (*end_executable)(WorkGraphExec*);
+    /// From now on it does what was written down, which has the same nodes with other parameters.
+    Result (*update)(WorkGraphExec*, WorkGraph*, UpdateResult*);
+    /// Of all streams that there have been.
+    Result (*stream_id)(Stream*, unsigned long long* id);
     // those of drivers from 12.4 on
     Result (*make_condition)(unsigned long long* condition, WorkGraph*, Context*, unsigned first,
                              unsigned flags);
@@ -134,6 +145,7 @@ template <class Find> void each_function(DriverFunctions& f, const Find& find)
     find(f.load, "cuModuleLoadDataEx");
     find(f.find, "cuModuleGetFunction");
     find(f.launch, "cuLaunchKernel");
+    find(f.set_limit, "cuFuncSetAttribute");
     find(f.is_captured, "cuStreamIsCapturing");
     find(f.begin_capture, "cuStreamBeginCapture_v2");
     find(f.end_capture, "cuStreamEndCapture");
@@ -145,6 +157,8 @@ template <class Find> void each_function(DriverFunctions& f, const Find& find)
 /// Null where the driver is older.
 template <class Find> void each_later_function(DriverFunctions& f, const Find& find)
 {
+    find(f.update, "cuGraphExecUpdate_v2");
+    find(f.stream_id, "cuStreamGetId");
     find(f.make_condition, "cuGraphConditionalHandleCreate");
     find(f.add_node, "cuGraphAddNode_v2");
     find(f.begin_capture_to, "cuStreamBeginCaptureToGraph");

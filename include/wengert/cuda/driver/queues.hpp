@@ -15,7 +15,8 @@
 namespace wengert::detail::gpu {
 
 /// A stream, and how far it is: each piece of work that is put there has a ticket, one more than the one before. It lives as long as
-/// the program, also where the stream is a user's and ends.
+/// the program, also where the stream is a user's and ends. A later one at the same address has the same queue, and waits for the one
+/// before.
 class Queue {
 public:
     Queue(Stream* stream, std::size_t index, bool ours) : stream_(stream), index_(index), ours_(ours) {}
@@ -39,6 +40,8 @@ public:
             "writes down graphs of its own)" +
             (has_line ? "" : "; it comes after [" + std::string(last.name) + "] at " + to_string(last.at)));
     }
+    /// Which stream it is of all that there have been, as the driver counts them; 0 where it does not say.
+    std::uint64_t id() const noexcept { return id_; }
     /// The ticket of what has just been put there; all that was put before has a smaller one.
     std::uint64_t ticket() noexcept { return put_.fetch_add(1) + 1; }
 
@@ -48,6 +51,7 @@ private:
     std::size_t index_;
     bool ours_;
     std::atomic<std::uint64_t> put_{0};
+    std::atomic<std::uint64_t> id_{0};
     // under the mutex of Queues
     std::vector<std::uint64_t> seen_;  ///< tickets of the others that what is put here comes after
     Event* tail_ = nullptr;
@@ -105,6 +109,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         for (Queue* one : {&main_, &q}) make_tail(*one);  // in the device's context
+        if (q.scopes_ == 0 && !q.ours_) renew(q);
         ++q.scopes_;
         several_.store(true, std::memory_order_release);
     }
@@ -186,6 +191,18 @@ private:
     {
         constexpr unsigned no_timing = 2;
         if (!q.tail_) check(Driver::get().make_event(&q.tail_, no_timing), "cuEventCreate");
+    }
+    /// A user's stream may be another one than when it was last used: that one comes after nothing, and others find out through its
+    /// events what the one before has done.
+    static void renew(Queue& q)
+    {
+        const Driver& d = Driver::get();
+        unsigned long long id = 0;
+        if (!d.stream_id || d.stream_id(q.stream_, &id) != success) id = 0;
+        if (id != 0 && id == q.id_) return;
+        q.refuse_capture();
+        if (q.marked_) check(d.wait_in_stream(q.stream_, q.tail_, 0), "cuStreamWaitEvent");
+        q.id_ = id, q.seen_.clear();
     }
     static void record(Queue& q)
     {

@@ -20,14 +20,25 @@ struct Places {
     long long rank = 0;
     long long extents[rank_most] = {};
     long long steps[most][rank_most] = {};  ///< in elements
+    long long here = 0;                     ///< bit k: operand k is a number on the host, and is given as
+    long long numbers[most] = {};           ///< its bits
 };
 inline constexpr std::string_view places_text = R"wg(
 struct wg_places {
     void* data[6];
     wg_int count;
     double zero;
-    wg_int bits, below, rank, extents[16], steps[6][16];
+    wg_int bits, below, rank, extents[16], steps[6][16], here, numbers[6];
 };
+template <class T> inline T wg_number(wg_int bits)
+{
+    union {
+        wg_int bits;
+        T number;
+    } u;
+    u.bits = bits;
+    return u.number;
+}
 template <int n> inline void wg_place(const wg_places& g, wg_int i, wg_int* at)
 {
     for (int k = 0; k < n; ++k) at[k] = 0;
@@ -38,6 +49,9 @@ template <int n> inline void wg_place(const wg_places& g, wg_int i, wg_int* at)
     }
 }
 )wg";
+
+/// Is it an operand that a launch is given itself?
+inline bool is_number_here(const Block& b) noexcept { return !b.access.device && b.shape.size() == 0; }
 
 /// Operands over a shape, the first one written; axes are merged where all lie alike. Nothing where there are too many axes.
 inline std::optional<Places> places_of(const Shape& shape, const Block* const* blocks, std::size_t n)
@@ -53,12 +67,17 @@ inline std::optional<Places> places_of(const Shape& shape, const Block* const* b
     for (std::size_t d = 0; d < loop.rank(); ++d) p.extents[d] = loop.extent(d);
     for (std::size_t k = 0; k < n; ++k) {
         p.data[k] = operands[k].data;
+        if (is_number_here(*blocks[k])) {
+            p.here |= 1LL << k, p.data[k] = nullptr;
+            std::memcpy(&p.numbers[k], blocks[k]->data, size_of(blocks[k]->dtype));
+        }
         for (std::size_t d = 0; d < loop.rank(); ++d) p.steps[k][d] = operands[k].strides[d];
     }
     return p;
 }
 
-/// The text of a primitive on operands of these types: a kernel over lines, `flat`, and one over any layout, `placed`.
+/// The text of a primitive on operands of these types: a kernel over lines, `flat`, one over lines and numbers, `numbers`, and one over
+/// any layout, `placed`.
 class ElementwiseText {
 public:
     ElementwiseText(const Primitive& p, const DType* in)
@@ -83,27 +102,32 @@ public:
         TermCode code(body, "        ", "wg_", helpers, "zero");
         const std::string result = code.write(program_, names);
         return std::string(places_text) + NumberFunctions("wg_", helpers).text() +
-               kernel("flat", body, result) + kernel("placed", body, result);
+               kernel("flat", body, result) + kernel("numbers", body, result) +
+               kernel("placed", body, result);
     }
 
 private:
     std::string kernel(const char* name, const std::string& body, const std::string& result) const
     {
-        const bool flat = name == std::string_view("flat");
+        const bool placed = name == std::string_view("placed"), only_lines = name == std::string_view("flat");
         std::string s = filled("extern \"C\" __global__ void $(const wg_places g)\n{\n", name);
         for (std::size_t k = 0; k <= arity_; ++k) {
             const char* const t = c_type(k ? in_[k - 1] : out_, Dialect::numbers);
             s += filled("    $* const p$ = ($*)g.data[$];\n", t, k, t, k);
+            if (k > 0 && !only_lines)
+                s += filled("    const $ n$ = wg_number<$>(g.numbers[$]);\n", t, k, t, k);
         }
         s += "    const double zero = g.zero;\n    (void)zero;\n"
              "    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n";
-        if (!flat)
+        if (placed)
             s += filled("        wg_int at[$];\n        wg_place<$>(g, i, at);\n", arity_ + 1, arity_ + 1);
-        for (std::size_t k = 0; k < arity_; ++k)
-            s += filled(flat ? "        const $ a$ = p$[i * g.steps[$][0]];\n"
-                             : "        const $ a$ = p$[at[$]];\n",
-                        c_type(in_[k], Dialect::numbers), k, k + 1, k + 1);
-        return s + body + filled("        p0[$] = $;\n    }\n}\n", flat ? "i" : "at[0]", result);
+        for (std::size_t k = 1; k <= arity_; ++k) {
+            const std::string at = filled(placed ? "at[$]" : "i * g.steps[$][0]", k);
+            s += filled("        const $ a$ = ", c_type(in_[k - 1], Dialect::numbers), k - 1);
+            if (!only_lines) s += filled("g.here >> $ & 1 ? n$ : ", k, k);
+            s += filled("p$[$];\n", k, at);
+        }
+        return s + body + filled("        p0[$] = $;\n    }\n}\n", placed ? "at[0]" : "i", result);
     }
 
     std::size_t arity_;
@@ -143,8 +167,8 @@ inline bool run_elementwise(Gpu& gpu, const Primitive& p, const Block* const* in
     const std::optional<Places> places = places_of(out.shape, blocks, p.arity + 1U);
     if (!places) return false;
     if (places->count == 0) return true;
-    Function* const f = Kernels::of(gpu).find(gpu, std::string(key, static_cast<std::size_t>(length)),
-                                              is_flat(*places, p.arity + 1U) ? "flat" : "placed",
+    const char* const name = !is_flat(*places, p.arity + 1U) ? "placed" : places->here ? "numbers" : "flat";
+    Function* const f = Kernels::of(gpu).find(gpu, std::string(key, static_cast<std::size_t>(length)), name,
                                               [&] { return elementwise_text(p, types); });
     if (!f) return false;
     launch(gpu, f, places->count, *places);

@@ -212,7 +212,8 @@ private:
         if (Ahead::get().empty()) return success;
         Result said = success;
         for (const AheadImage& image : Ahead::get().of(Hash128().add(text).text(), gpu.architecture())) {
-            said = Driver::get().load(&loaded, image.code.data(), 0, nullptr, nullptr);
+            const std::string code(image.code);  // aligned, as a file of the driver's is
+            said = Driver::get().load(&loaded, code.data(), 0, nullptr, nullptr);
             if (said == success) break;
             loaded = nullptr;
         }

@@ -22,16 +22,29 @@ inline std::string moves_text()
     words("1", "unsigned char");
     words("4", "uint32_t");
     words("8", "uint64_t");
+    // whoever looks for one that is wrong need not look on when it has been found
     const auto asks = [&](const char* what, const char* name, const std::string& type, const char* wrong) {
         s += std::string("extern \"C\" __global__ void ") + what + "_" + name +
              "(const wg_places g)\n{\n    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n"
+             "        if (*(volatile const int32_t*)g.data[0]) return;\n"
              "        wg_int at[2];\n        wg_place<2>(g, i, at);\n        const " +
              type + " x = ((const " + type + "*)g.data[1])[at[1]];\n        if (" + wrong +
              ") *(int32_t*)g.data[0] = 1;\n    }\n}\n";
     };
+    const auto silences = [&](const char* name, const std::string& type) {
+        s += std::string("extern \"C\" __global__ void silenced_") + name +
+             "(const wg_places g)\n{\n    const bool keeps = *(const int32_t*)g.data[3];\n"
+             "    if (keeps && g.data[0] == g.data[1]) return;\n"
+             "    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n"
+             "        wg_int at[3];\n        wg_place<3>(g, i, at);\n        const " +
+             type + " r = ((const " + type + "*)g.data[2])[at[2]];\n        ((" + type +
+             "*)g.data[0])[at[0]] = keeps || r - r == 0 ? ((const " + type +
+             "*)g.data[1])[at[1]] : 0;\n    }\n}\n";
+    };
     const auto numbers = [&](const char* name, const char* type) {
         asks("zero", name, type, "x != 0");
         asks("finite", name, type, "x - x != 0");
+        silences(name, type);
     };
     numbers("f32", "float");
     numbers("f64", "double");
@@ -76,22 +89,47 @@ inline bool ask_positions(Gpu& gpu, const GivenUse& use, std::string_view name, 
     return true;
 }
 
-/// Is an element of b so that the kernel `what` finds it wrong? Waits for the answer. Nothing where there is no kernel.
-inline std::optional<bool> any_wrong(Gpu& gpu, const char* what, const Block& b)
+/// Where a kernel writes a 1 if an element of b is so that `what` finds it wrong, and 0 is otherwise. Null where there is no kernel.
+inline Ref<Block> found_wrong(Gpu& gpu, const char* what, const Block& b)
 {
     if (!Kernels::of(gpu).has(gpu, "moves", moves_text)) return {};
     const Block* blocks[] = {&b, &b};
     std::optional<Places> places = places_of(b.shape, blocks, 2);
     if (!places) return {};
-    std::int32_t wrong = 0;
-    const auto flag =
+    const Restore<Place> unplanned(current_thread().place, {});
+    Ref<Block> flag =
         make_elsewhere(current_thread(), static_cast<std::uint8_t>(b.device()), DType::int32, Shape(), 1);
-    gpu.from_host(flag->data, &wrong, sizeof wrong);
+    check(Driver::get().set_words(reinterpret_cast<Address>(flag->data), 0, 1, gpu.stream()),
+          "cuMemsetD32Async");
     places->data[0] = flag->data;
     const std::string name = std::string(what) + "_" + row_of(b.dtype).lane;
     launch(gpu, Kernels::of(gpu).find(gpu, "moves", name.c_str(), moves_text), places->count, *places);
+    return flag;
+}
+/// Is there such an element? Waits for the answer. Nothing where there is no kernel.
+inline std::optional<bool> any_wrong(Gpu& gpu, const char* what, const Block& b)
+{
+    const Ref<Block> flag = found_wrong(gpu, what, b);
+    if (!flag) return {};
+    std::int32_t wrong = 0;
     gpu.to_host(&wrong, flag->data, sizeof wrong);
     return wrong != 0;
+}
+
+/// Operand 0, with 0 where the last but one is not finite when all of the last one is 0 (Primitive::silences): a look at that and a
+/// kernel, and nobody waits. Null where there is no kernel.
+inline Ref<Block> silenced(Gpu& gpu, const Ref<Block>* in, std::size_t n)
+{
+    const Block &v = *in[0], &r = *in[n - 2], &g = *in[n - 1];
+    Ref<Block> out = make_block_beside(v, v.dtype, v.shape, v.count);
+    const Ref<Block> loud = found_wrong(gpu, "zero", g);
+    const Block* blocks[] = {out.get(), &v, &r};
+    std::optional<Places> places = places_of(v.shape, blocks, 3);
+    if (!loud || !places) return {};
+    places->data[3] = loud->data;
+    const std::string name = std::string("silenced_") + row_of(v.dtype).lane;
+    launch(gpu, Kernels::of(gpu).find(gpu, "moves", name.c_str(), moves_text), places->count, *places);
+    return out;
 }
 
 }  // namespace wengert::detail::gpu

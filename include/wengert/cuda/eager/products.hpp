@@ -8,7 +8,7 @@
 
 namespace wengert::detail::gpu {
 
-/// C = A B; element (i, j) of X lies at i * x_row + j * x_column, rows of C are n apart. A block of threads makes a tile of C.
+/// C = A B, and what adds it to something; element (i, j) of X lies at i * x_row + j * x_column, rows of C are n apart. A block of threads makes a tile of C.
 inline constexpr std::string_view product_text = R"wg(
 template <class T> struct wg_sums { typedef T type; };
 template <> struct wg_sums<int32_t> { typedef uint32_t type; };
@@ -39,13 +39,40 @@ template <class T> inline void wg_product(const void* pa, const void* pb, void* 
 struct wg_sizes {
     wg_int at[7];
 };
+struct wg_sum {
+    void* y;
+    const void *c, *product, *factor;
+    const int32_t* loud;
+    wg_int count;
+    double factor_here;
+    int minus, scaled;
+};
+/// y = c ± α product; where nothing of the cotangent is loud, what is not finite counts as 0.
+template <class T> inline void wg_add(const wg_sum& s)
+{
+    T* const y = (T*)s.y;
+    const T *const c = (const T*)s.c, *const product = (const T*)s.product;
+    const T f = s.factor ? *(const T*)s.factor : (T)s.factor_here, factor = s.minus ? -f : f;
+    const bool quiet = s.loud && !*s.loud;
+    for (wg_int i = wg_thread(); i < s.count; i += wg_threads()) {
+        const T p = product[i];
+        const bool counts = !quiet || p - p == 0;
+        if (s.scaled)
+            y[i] = counts ? c[i] + factor * p : c[i];
+        else
+            y[i] = c[i] + (counts ? p : (T)0);
+    }
+}
+extern "C" __global__ void add_product_f32(const wg_sum s) { wg_add<float>(s); }
+extern "C" __global__ void add_product_f64(const wg_sum s) { wg_add<double>(s); }
 extern "C" __global__ void product_f32(const void* a, const void* b, void* c, const wg_sizes s) { wg_product<float>(a, b, c, s.at); }
 extern "C" __global__ void product_f64(const void* a, const void* b, void* c, const wg_sizes s) { wg_product<double>(a, b, c, s.at); }
 extern "C" __global__ void product_i32(const void* a, const void* b, void* c, const wg_sizes s) { wg_product<int32_t>(a, b, c, s.at); }
 extern "C" __global__ void product_i64(const void* a, const void* b, void* c, const wg_sizes s) { wg_product<int64_t>(a, b, c, s.at); }
 )wg";
 
-/// cuBLAS in one stream, one call at a time: handles have memory of their own, which only work of one stream may share.
+/// cuBLAS in one stream, one call at a time: handles have memory of their own, which only work of one stream may share. What is written
+/// down has a workspace of the size that cuBLAS's manual gives (cublasSetWorkspace).
 class BlasHandle {
 public:
     static BlasHandle& of(Gpu& gpu)
@@ -57,31 +84,34 @@ public:
         if (!one.blas_) {
             Blas* made = nullptr;
             check_blas(Products::get().make(&made), "cublasCreate");
-            check_blas(Products::get().set_stream(made, gpu.queue().stream()), "cublasSetStream");
             one.blas_ = made;
             one.gpu_ = &gpu;
+            one.id_ = gpu.queue().id() + 1;  // none yet
+        }
+        if (one.id_ != gpu.queue().id()) {
+            check_blas(Products::get().set_stream(one.blas_, gpu.queue().stream()), "cublasSetStream");
+            one.id_ = gpu.queue().id();
         }
         return one;
     }
-    /// Of row-major matrices: C' = B' A' of what cuBLAS takes for columns. `next`: from one of the batch to the next.
+    /// Of row-major matrices C = α A B + β C: C' = B' A' of what cuBLAS takes for columns. `next`: from one of the batch to the next.
     template <class T>
     void multiply(const Matrices& a, const T* pa, const Matrices& b, const T* pb, T* c, std::int64_t count,
-                  std::int64_t next_a, std::int64_t next_b)
+                  std::int64_t next_a, std::int64_t next_b, T alpha, T beta)
     {
         const Products& p = Products::get();
         const int m = static_cast<int>(a.rows), n = static_cast<int>(b.columns),
                   k = static_cast<int>(a.columns);
         const int lda = static_cast<int>(a.ld), ldb = static_cast<int>(b.ld), ldc = std::max(n, 1);
-        const T one = 1, zero = 0;
         const std::lock_guard lock(mutex_);
         const WrittenDown now(*gpu_, blas_);
         const auto call = [&](auto* gemm, auto* gemms, const char* name) {
-            check_blas(
-                count == 1
-                    ? gemm(blas_, b.transposed, a.transposed, n, m, k, &one, pb, ldb, pa, lda, &zero, c, ldc)
-                    : gemms(blas_, b.transposed, a.transposed, n, m, k, &one, pb, ldb, next_b, pa, lda,
-                            next_a, &zero, c, ldc, static_cast<long long>(m) * n, static_cast<int>(count)),
-                name);
+            check_blas(count == 1 ? gemm(blas_, b.transposed, a.transposed, n, m, k, &alpha, pb, ldb, pa, lda,
+                                         &beta, c, ldc)
+                                  : gemms(blas_, b.transposed, a.transposed, n, m, k, &alpha, pb, ldb, next_b,
+                                          pa, lda, next_a, &beta, c, ldc, static_cast<long long>(m) * n,
+                                          static_cast<int>(count)),
+                       name);
         };
         if constexpr (std::is_same_v<T, float>)
             call(p.gemm_f32, p.gemms_f32, "cublasSgemm");
@@ -104,19 +134,9 @@ private:
         {
             if (!capturing_now) return;
             check_blas(Products::get().set_stream(blas, gpu.stream()), "cublasSetStream");
-            if (capturing_now->depth) set_workspace(g);
-        }
-        /// Without memory of ours cuBLAS takes some as it is written down, which no body of a conditional node may hold.
-        void set_workspace(Gpu& g)
-        {
-            constexpr std::size_t enough = std::size_t{4} << 20;
-            if (!capturing_now->workspace) {
-                std::size_t capacity = 0;
-                capturing_now->workspace = g.pool().take(enough, capacity);
-                g.pool().give(capturing_now->workspace, capacity);  // whoever does the work keeps it
-            }
-            check_blas(Products::get().set_workspace(blas, capturing_now->workspace, enough),
-                       "cublasSetWorkspace");
+            Workspace& w = *capturing_now->workspace;
+            w.take(g.pool(), g.architecture() < 90 ? std::size_t{4} << 20 : std::size_t{32} << 20);
+            check_blas(Products::get().set_workspace(blas, w.at, w.capacity), "cublasSetWorkspace");
         }
         WrittenDown(const WrittenDown&) = delete;
         WrittenDown& operator=(const WrittenDown&) = delete;
@@ -127,22 +147,33 @@ private:
     };
     std::mutex mutex_;
     Blas* blas_ = nullptr;
+    std::uint64_t id_ = 0;  ///< of its stream
     Gpu* gpu_ = nullptr;
 };
 
-/// A product as it was described (tape/calls.hpp), of operands on a device.
+/// A product as it was described (tape/calls.hpp), of operands on a device; a factor may be on the host.
 class DeviceProduct {
 public:
     DeviceProduct(Gpu& gpu, const MatrixProduct& p, DType dtype, const Ref<Block>* in)
-        : gpu_(gpu), dtype_(dtype), a_(factor(p.a, in)), b_(factor(p.b, in))
+        : gpu_(gpu), dtype_(dtype), p_(p), a_(factor(p.a, in)), b_(factor(p.b, in))
     {
-        fits_ = !p.adds && p.silent == MatrixProduct::none && a_.m.columns == b_.m.rows &&
-                dtype != DType::boolean;
+        if (p.adds) c_ = in[0];
+        if (p.factor != MatrixProduct::none) alpha_ = in[p.factor];
+        if (p.adds && p.silent != MatrixProduct::none && (p.always || kernels::zero_cotangent == 0.0))
+            silent_ = in[p.silent];
+        fits_ = a_.m.columns == b_.m.rows && dtype != DType::boolean && (!alpha_ || p.adds) &&
+                (!p.adds || differentiable(dtype));
         const auto whole = [](std::size_t n) { return n <= std::size_t{1} << 30; };
         for (const Factor* f : {&a_, &b_})
             fits_ = fits_ && whole(f->m.rows) && whole(f->m.columns) && whole(f->m.ld);
         blas_ = differentiable(dtype) && Products::get();
-        fits_ = fits_ && (blas_ || Kernels::of(gpu).has(gpu, "product", text));
+        fits_ =
+            fits_ && ((blas_ && (!p.adds || adds_at_once())) || Kernels::of(gpu).has(gpu, "product", text));
+    }
+    /// Makes a library ready for this thread's stream: in what is written down it cannot be.
+    static void prepare(Gpu& gpu)
+    {
+        if (Products::get()) static_cast<void>(BlasHandle::of(gpu));
     }
     /// Null where the host has to help, or to say what is wrong.
     Ref<Block> run()
@@ -151,18 +182,20 @@ public:
         Shape shape = batch_;
         if (a_.shown) shape.push_back(static_cast<std::int64_t>(a_.m.rows));
         if (b_.shown) shape.push_back(static_cast<std::int64_t>(b_.m.columns));
-        auto out = make_elsewhere(current_thread(), static_cast<std::uint8_t>(a_.x->device()), dtype_, shape,
-                                  element_count(shape));
+        if (c_ && !(shape == c_->shape)) return {};  // C has fewer axes than the batch
+        const auto device = static_cast<std::uint8_t>(a_.x->device());
+        auto out = make_elsewhere(current_thread(), device, dtype_, shape, element_count(shape));
         if (out->count == 0) return out;
-        if (a_.m.columns == 0) {
-            const std::uint64_t zero = 0;
-            device_table(out->device()).fill(*out, &zero);
+        if (!c_) return multiply(*out), out;
+        const Restore<Place> unplanned(current_thread().place, {});
+        if (adds_at_once()) {
+            if (c_->data != out->data) device_table(device).copy(*c_, *out);
+            if (a_.m.columns > 0) multiply(*out, !alpha_ ? 1 : p_.minus ? -element() : element(), 1);
             return out;
         }
-        with_dtype(dtype_, [&]<class T>() {
-            if constexpr (!std::is_same_v<T, bool>) all<T>(*out);
-        });
-        return out;
+        const Ref<Block> product = make_elsewhere(current_thread(), device, dtype_, shape, out->count);
+        multiply(*product);
+        return add(*product, *out) ? out : Ref<Block>();
     }
 
 private:
@@ -205,7 +238,51 @@ private:
         b_.next = broadcast_strides(b, b_.m.batch, batch_);
         return true;
     }
-    template <class T> void all(Block& out)
+    /// Is it C of cuBLAS's, with β = 1?
+    bool adds_at_once() const { return blas_ && !silent_ && (!alpha_ || alpha_->device() == 0); }
+    /// α, which is on the host.
+    double element() const
+    {
+        return with_real(dtype_, [&]<class T>() { return static_cast<double>(*alpha_->template as<T>()); });
+    }
+    /// α A B + β to
+    void multiply(Block& to, double alpha = 1, double beta = 0)
+    {
+        if (a_.m.columns == 0) {
+            const std::uint64_t zero = 0;
+            return device_table(to.device()).fill(to, &zero);
+        }
+        with_dtype(dtype_, [&]<class T>() {
+            if constexpr (!std::is_same_v<T, bool>) all<T>(to, static_cast<T>(alpha), static_cast<T>(beta));
+        });
+    }
+    /// y = C ± α product. False where nothing on the device tells whether the cotangent is 0.
+    bool add(const Block& product, Block& y)
+    {
+        struct Sum {
+            void* y;
+            const void *c, *product, *factor;
+            const void* loud;
+            long long count;
+            double factor_here;
+            int minus, scaled;
+        } s{};
+        Ref<Block> loud;
+        if (silent_ && !(loud = found_wrong(gpu_, "zero", *silent_))) return false;
+        const Ref<Block> c = contiguous(c_);
+        s.y = y.data, s.c = c->data, s.product = product.data, s.count = static_cast<long long>(y.count);
+        s.loud = loud ? loud->data : nullptr;
+        s.scaled = static_cast<bool>(alpha_), s.minus = p_.minus && s.scaled;
+        if (alpha_ && alpha_->device())
+            s.factor = alpha_->data;
+        else
+            s.factor_here = alpha_ ? element() : 1;
+        launch(gpu_, Kernels::of(gpu_).find(gpu_, "product", named("add_product_").c_str(), text), s.count,
+               s);
+        return true;
+    }
+    std::string named(const char* kernel) const { return std::string(kernel) + row_of(dtype_).lane; }
+    template <class T> void all(Block& out, T alpha, T beta)
     {
         const T *pa = a_.m.x->template as<T>(), *pb = b_.m.x->template as<T>();
         T* c = out.as<T>();
@@ -214,7 +291,7 @@ private:
         const std::int64_t inner = rank ? batch_[rank - 1] : 1;
         Shape place = Shape::filled(rank);
         for (std::int64_t left = static_cast<std::int64_t>(element_count(batch_)); left > 0; left -= inner) {
-            some(pa, pb, c, inner, rank ? a_.next[rank - 1] : 0, rank ? b_.next[rank - 1] : 0);
+            some(pa, pb, c, inner, rank ? a_.next[rank - 1] : 0, rank ? b_.next[rank - 1] : 0, alpha, beta);
             c += static_cast<std::int64_t>(a_.m.rows * b_.m.columns) * inner;
             for (std::size_t d = rank ? rank - 1 : 0; d-- > 0;) {
                 pa += a_.next[d], pb += b_.next[d];
@@ -225,10 +302,13 @@ private:
         }
     }
     template <class T>
-    void some(const T* pa, const T* pb, T* c, std::int64_t count, std::int64_t next_a, std::int64_t next_b)
+    void some(const T* pa, const T* pb, T* c, std::int64_t count, std::int64_t next_a, std::int64_t next_b,
+              T alpha, T beta)
     {
         if constexpr (std::is_floating_point_v<T>)
-            if (blas_) return BlasHandle::of(gpu_).multiply(a_.m, pa, b_.m, pb, c, count, next_a, next_b);
+            if (blas_)
+                return BlasHandle::of(gpu_).multiply(a_.m, pa, b_.m, pb, c, count, next_a, next_b, alpha,
+                                                     beta);
         struct Sizes {
             long long at[7];
         } s{};
@@ -239,8 +319,7 @@ private:
         s.at[0] = static_cast<long long>(a_.m.rows), s.at[1] = static_cast<long long>(b_.m.columns);
         s.at[2] = static_cast<long long>(a_.m.columns);
         steps(a_.m, s.at + 3), steps(b_.m, s.at + 5);
-        const std::string name = std::string("product_") + row_of(dtype_).lane;
-        Function* const f = Kernels::of(gpu_).find(gpu_, "product", name.c_str(), text);
+        Function* const f = Kernels::of(gpu_).find(gpu_, "product", named("product_").c_str(), text);
         const std::int64_t tiles = (s.at[0] + 15) / 16 * ((s.at[1] + 15) / 16);
         for (std::int64_t i = 0; i < count; ++i, pa += next_a, pb += next_b, c += s.at[0] * s.at[1])
             launch(gpu_, f, tiles * Kernels::block, static_cast<const void*>(pa),
@@ -251,7 +330,9 @@ private:
 
     Gpu& gpu_;
     DType dtype_;
+    MatrixProduct p_;
     Factor a_, b_;
+    Ref<Block> c_, alpha_, silent_;  ///< null: there is none
     Shape batch_;
     bool fits_ = false, blas_ = false;
 };

@@ -7,7 +7,8 @@
 namespace wengert::detail::gpu {
 
 /// Arguments and results that launches of groups alone touch have other addresses each time, which stand in a table. Those that others
-/// touch lie in one place: they are copied there, or from there.
+/// touch lie in one place, to which they are copied, or from which; where that is much, their addresses are a part of what is written
+/// down.
 class Capturable {
 public:
     /// Memory that nobody else has; where there is more to do than that, launches are the least of it.
@@ -28,7 +29,7 @@ public:
             if (!passes_on(k) && !lands(k)) by_table_[plan.root(g.outputs()[k])] = false;
         for (const Guard& guard : g.guards()) by_table_[plan.root(guard.value)] = false;
         find_stores();
-        if (copied() > (loops_ ? most_kept : most_copied)) refuse("it has large arguments or results");
+        find_ways();
     }
     explicit operator bool() const noexcept { return why_.empty(); }
     /// Why not.
@@ -45,6 +46,17 @@ public:
     bool asks() const noexcept { return asks_; }
     /// Does its address stand in the table, of a value that is no view?
     bool by_table(ValueId v) const { return by_table_[v]; }
+    /// Is its address a part of what is written down, of an argument, or of a result that is made where it is handed out?
+    bool in_place(ValueId v) const
+    {
+        return in_place_ && !by_table_[v] &&
+               (g_.node(v).kind == Graph::Kind::input || plan_.values[v].home == tiling::Home::output);
+    }
+    /// Is output k such a result?
+    bool result_in_place(std::size_t k) const
+    {
+        return !passes_on(k) && in_place(plan_.root(g_.outputs()[k])) && lands(k);
+    }
     /// Is output k an argument or a constant, or the same as one before?
     bool passes_on(std::size_t k) const
     {
@@ -124,12 +136,19 @@ private:
             by_table_[v] = by_table_[v] && (g_.node(v).kind == Graph::Kind::input ||
                                             (in_output(v) && whole_[plan_.values[v].store]));
     }
+    void find_ways()
+    {
+        in_place_ =
+            !loops_ && copied() > most_copied;  // nothing becomes of a graph with loops but another one
+        if (copied() > most_kept) refuse("it has large arguments or results");
+    }
     std::size_t copied() const
     {
         std::size_t bytes = 0;
-        for (ValueId v : g_.inputs()) bytes += by_table_[v] ? 0 : plan_.bytes_of(v);
+        for (ValueId v : g_.inputs()) bytes += by_table_[v] || in_place(v) ? 0 : plan_.bytes_of(v);
         for (std::size_t k = 0; k < g_.outputs().size(); ++k)
-            if (const ValueId v = g_.outputs()[k]; !passes_on(k) && !by_table_[plan_.root(v)])
+            if (const ValueId v = g_.outputs()[k];
+                !passes_on(k) && !by_table_[plan_.root(v)] && !result_in_place(k))
                 bytes += plan_.bytes_of(v);
         return bytes;
     }
@@ -139,7 +158,7 @@ private:
     const GroupPreferences& wants_;
     std::vector<bool> by_table_, whole_;  ///< by value; by store
     std::string why_;
-    bool asks_ = false, loops_ = false;
+    bool asks_ = false, loops_ = false, in_place_ = false;
 };
 
 /// What launches look up that were written down: addresses, and behind them keys, of which random numbers are drawn.

@@ -10,7 +10,7 @@ namespace wengert::detail::gpu {
 class Crossings {
 public:
     Crossings(const Graph& g, const tiling::Plan& plan)
-        : g_(g), near_(g.size(), false), needed_(g.size(), false), moved_(g.size())
+        : g_(g), near_(g.size(), false), needed_(g.size(), false), helped_(g.size(), false), moved_(g.size())
     {
         find_keys();
         for (ValueId v = 0; v < g.size(); ++v) needed_[v] = plan.values[v].last > 0;
@@ -18,13 +18,20 @@ public:
         for (ValueId v : g.inputs())
             if (!near_[v] && needed_[v]) move(v, "to the device");
         for (const tiling::Task& t : plan.tasks)
-            if (const ValueId v = t.group.nodes[0]; !t.group.fused && helps(v)) {
-                for (ValueId i : t.group.operands)
-                    move(i, "to the host for " + std::string(g.node(v).primitive->name));
-                move(v, "made on the host");
-            }
+            if (const ValueId v = t.group.nodes[0]; !t.group.fused && helps(v)) made_on_host(t.group);
         for (ValueId v : g.outputs()) move(v, "back to where the arguments lie");
         for (const Guard& guard : g.guards()) move(guard.value, "to the host as a guard");
+    }
+    /// The host computes what is a step by itself. True where nobody knew.
+    bool made_on_host(const tiling::Group& group)
+    {
+        const ValueId v = group.nodes[0];
+        if (helped_[v]) return false;
+        helped_[v] = true;
+        for (ValueId i : group.operands)
+            move(i, "to the host for " + std::string(g_.node(v).primitive->name));
+        move(v, "made on the host");
+        return true;
     }
     /// Keys, which are only looked at by who draws of them: two numbers that a launch is given.
     bool stays(ValueId v) const { return near_[v]; }
@@ -73,7 +80,7 @@ private:
     }
 
     const Graph& g_;
-    std::vector<bool> near_, needed_;
+    std::vector<bool> near_, needed_, helped_;
     std::vector<std::string> moved_;
 };
 

@@ -21,8 +21,11 @@ public:
     Replay& operator=(const Replay&) = delete;
     ~Replay() override
     {
-        for (const auto* list : {&constants_, &fixed_, &handed_out_, &kept_})
+        for (const auto* list : {&constants_, &fixed_})
             for (const Ref<Block>& b : *list) end_of(b);
+        for (const std::unique_ptr<Written>& w : written_) end_of(*w);
+        end_of(arena_written_);
+        if (workspace_.at) runs_in_order_.end(workspace_.at, workspace_.capacity);
     }
 
     std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
@@ -44,7 +47,11 @@ private:
     {
         const Emptied emptied{*this};
         const OnDevice there(device_);
-        if (write_down(gpu)) return run_written(gpu, inputs, outputs);
+        if (may_write()) {
+            if (capturable_->asks()) ask_arguments(gpu, steps_, inputs);
+            if (Written* const w = written_here(gpu, inputs)) return run_written(gpu, *w, inputs, outputs);
+            empty();
+        }
         begin(inputs);
         for (std::size_t t = 0; t <= steps_.size(); ++t) {
             guards_.keep(t, [&](ValueId v) { return block(v); });
@@ -84,100 +91,183 @@ private:
         watch_->ticks[2 * t + 1] = now();
     }
 
-    /// After some runs, which have made all kernels ready, the work is written down: true where that is done instead.
-    bool write_down(Gpu& gpu)
+    /// Work that was written down, where arguments and results lay at these places, and the memory that it works with.
+    struct Written {
+        std::vector<const std::byte*> places;
+        WrittenTable table;
+        Ref<Block> guards;
+        std::vector<Ref<Block>> handed_out, kept;
+        std::unique_ptr<CapturedWork> work;
+    };
+    void end_of(const Written& w) const noexcept
+    {
+        for (const auto* list : {&w.handed_out, &w.kept})
+            for (const Ref<Block>& b : *list) end_of(b);
+    }
+
+    /// After some runs, which have made all kernels ready, work is written down.
+    bool may_write()
     {
         constexpr std::size_t before = 2;
+        if (!*capturable_ || watch_ || given_up_ || runs_++ < before) return false;
         const auto zero = std::bit_cast<std::uint64_t>(double{kernels::zero_cotangent});
-        if (!written_ && *capturable_ && !tried_ && !watch_ && runs_++ >= before) {
-            tried_ = true;
-            zero_ = zero;
-            try {
-                write(gpu);
-            } catch (const Error& e) {  // the host has a part in it, or the driver cannot
-                if (capturable_->has_conditions()) say_conditions(e.what()), news = true;
+        if (!tried_) zero_ = zero;
+        return zero == zero_;
+    }
+    /// Arguments that lie where what is written down expects them, and memory for results of that kind.
+    void find_places(const std::vector<Ref<Block>>& inputs)
+    {
+        places_.clear();
+        fixed_.resize(graph_.inputs().size());
+        for (ValueId v : graph_.inputs()) {
+            if (!crossings_.needs(v) || crossings_.stays(v) || capturable_->by_table(v)) continue;
+            const std::size_t k = graph_.node(v).index;
+            const Ref<Block>& x = inputs[k];
+            Ref<Block>& place = fixed_[k];
+            if (capturable_->in_place(v) && x->device() == device_) {
+                hold(v, contiguous(x));
+            } else {
+                if (!place) place = made_there(graph_.node(v));
+                hold(v, place);
             }
-            writing_ = false;
-            guards_.end();
-            std::fill(blocks_.begin(), blocks_.end(), Ref<Block>());
-            std::fill(owned_.begin(), owned_.end(), Ref<Block>());
+            if (capturable_->in_place(v)) places_.push_back(at_[v]);
         }
-        return written_ && zero == zero_;
+        for (std::size_t k = 0; k < graph_.outputs().size(); ++k)
+            if (capturable_->result_in_place(k)) {
+                owned_[k] = made_there(graph_.node(graph_.outputs()[k]));
+                places_.push_back(owned_[k]->data);
+            }
+    }
+    /// What was written down for the places of this run. Where there is none it is written down now, unless they are others each time.
+    Written* written_here(Gpu& gpu, const std::vector<Ref<Block>>& inputs)
+    {
+        try {
+            find_places(inputs);
+            const auto found = std::find_if(written_.begin(), written_.end(),
+                                            [&](const auto& w) { return w->places == places_; });
+            if (found != written_.end()) {
+                ++found_;
+                std::rotate(written_.begin(), found, found + 1);
+            } else if (tried_ > most_written + found_) {
+                return say_elsewhere(), nullptr;
+            } else {
+                write(gpu);
+            }
+        } catch (const Error& e) {  // the host has a part in it, or the driver cannot
+            if (capturable_->has_conditions()) say_conditions(e.what()), news = true;
+            given_up_ = written_.empty();
+            end_of_writing();
+            return nullptr;
+        }
+        return written_.front().get();
+    }
+    void end_of_writing()
+    {
+        writing_ = false;
+        table_ = nullptr;
+        guards_.end();
+    }
+    void say_elsewhere()
+    {
+        if (!std::exchange(said_, true))
+            tell("its arguments lie elsewhere each time: it is launched step by step"), news = true;
     }
     void write(Gpu& gpu)
     {
+        ++tried_;
+        std::unique_ptr<CapturedWork> before;
+        if (written_.size() == most_written) {
+            end_of(*written_.back());
+            before = std::move(written_.back()->work);
+            written_.pop_back();
+        }
+        auto made = std::make_unique<Written>();
+        made->places = places_;
         std::size_t places = 0;
         for (const ReplayStep& s : steps_) places += s.addresses.size();
-        table_ = WrittenTable(places, bytes_there(8 * (places + 2 * steps_.size() + 1)));
-        fixed_.assign(graph_.inputs().size(), {});
+        made->table = WrittenTable(places, bytes_there(8 * (places + 2 * steps_.size() + 1)));
+        table_ = &made->table;
+        const std::vector<Ref<Block>> results = owned_;
         for (ValueId v : graph_.inputs())
-            if (crossings_.stays(v))
-                hold(v, tensor_of(Key(0)));  // no launch is given it
-            else if (!capturable_->by_table(v))
-                hold(v, fixed_[graph_.node(v).index] = made_there(graph_.node(v)));
+            if (crossings_.stays(v)) hold(v, tensor_of(Key(0)));  // no launch is given it
         bring_constants();
-        Capture capture(gpu);
+        launches_ = 0;
+        arena_ = arena_written_;
+        Capture capture(gpu, workspace_);
         writing_ = capturing_now->asked = true;
         begin();
         for (std::size_t t = 0; t <= steps_.size(); ++t) {
             guards_.keep(t, [&](ValueId v) { return block(v); });
             if (t < steps_.size()) write_key(t), step(gpu, t);
         }
-        guards_there_ = guards_.write();
-        handed_out_.assign(graph_.outputs().size(), {});
-        for (std::size_t k = 0; k < handed_out_.size(); ++k)
-            if (!capturable_->passes_on(k) && !capturable_->by_table(plan_.root(graph_.outputs()[k])))
-                handed_out_[k] = output(k, fixed_, handed_out_);
-        kept_ = blocks_;
-        for (const Ref<Block>& b : {arena_, table_.there(), guards_there_}) kept_.push_back(b);
-        kept_.insert(kept_.end(), owned_.begin(), owned_.end());
-        written_ = capture.finish();
+        made->guards = guards_.write();
+        made->handed_out.assign(graph_.outputs().size(), {});
+        for (std::size_t k = 0; k < made->handed_out.size(); ++k)
+            if (!capturable_->passes_on(k) && !results[k] &&
+                !capturable_->by_table(plan_.root(graph_.outputs()[k])))
+                made->handed_out[k] = output(k, fixed_, made->handed_out);
+        arena_written_ = arena_;
+        keep(*made, results);
+        made->work = capture.finish(std::move(before));
+        owned_ = results;
+        written_.insert(written_.begin(), std::move(made));
+        end_of_writing();
+    }
+    /// All that the work needs but arguments and results, which are others' next time.
+    void keep(Written& w, const std::vector<Ref<Block>>& results)
+    {
+        for (ValueId v = 0; v < graph_.size(); ++v)
+            if (graph_.node(v).kind != Graph::Kind::input) w.kept.push_back(blocks_[v]);
+        for (const Ref<Block>& b : {w.table.there(), w.guards}) w.kept.push_back(b);
+        for (std::size_t k = 0; k < owned_.size(); ++k)
+            if (!results[k]) w.kept.push_back(owned_[k]);
     }
     /// Random numbers that are drawn in step t find their key in the table.
     void write_key(std::size_t t)
     {
         const tiling::Group& group = plan_.tasks[t].group;
         const bool draws = !group.fused && graph_.node(group.nodes[0]).primitive->random;
-        capturing_now->key = draws ? table_.key(graph_.node(group.nodes[0]).inputs[0]) : nullptr;
+        capturing_now->key = draws ? table_->key(graph_.node(group.nodes[0]).inputs[0]) : nullptr;
     }
     /// Keys that the host makes of the arguments.
-    void make_keys()
+    void make_keys(const WrittenTable& table)
     {
-        for (std::size_t t = 0; t < steps_.size() && table_.has_keys(); ++t)
+        for (std::size_t t = 0; t < steps_.size() && table.has_keys(); ++t)
             if (const tiling::Group& group = plan_.tasks[t].group;
                 !group.fused && crossings_.stays(group.nodes[0]))
-                call(steps_[t], group.nodes[0]);
+                call(steps_[t], group);
     }
     /// What differs from run to run is brought to its place, then all of it is one call.
-    std::size_t run_written(Gpu& gpu, const std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs)
+    std::size_t run_written(Gpu& gpu, const Written& w, const std::vector<Ref<Block>>& inputs,
+                            std::vector<Ref<Block>>& outputs)
     {
         const Computing now("freeze", {});
-        if (capturable_->asks()) ask_arguments(gpu, steps_, inputs);
-        for (ValueId v : graph_.inputs()) {
-            const Ref<Block>& x = inputs[graph_.node(v).index];
-            const Ref<Block>& place = fixed_[graph_.node(v).index];
-            if (!crossings_.needs(v)) continue;
-            if (crossings_.stays(v))
-                hold(v, contiguous(on_host(x)));
-            else if (capturable_->by_table(v))
-                hold(v, contiguous(placed(x, device_)));
-            else if (x->access.device == device_)
-                device_table(device_).copy(*x, *place);
-            else
-                gpu.from_host(place->data, contiguous(on_host(x))->data, place->bytes());
-        }
-        make_keys();
-        table_.bring(
+        for (ValueId v : graph_.inputs())
+            if (crossings_.needs(v)) bring(gpu, v, inputs[graph_.node(v).index]);
+        make_keys(w.table);
+        w.table.bring(
             gpu, [&](ValueId v) { return address_now(v); }, [&](ValueId v) { return block(v); });
-        written_->launch();
+        w.work->launch();
         device_table(device_).counts->kernels.fetch_add(launches_, std::memory_order_relaxed);
-        if (guards_there_)
-            if (const std::size_t failed = guards_.failing(*guards_there_); failed < graph_.guards().size())
+        if (w.guards)
+            if (const std::size_t failed = guards_.failing(*w.guards); failed < graph_.guards().size())
                 return failed;
         outputs.clear();
         for (std::size_t k = 0; k < graph_.outputs().size(); ++k)
-            outputs.push_back(handed_out_[k] ? copy_of(*handed_out_[k]) : output(k, inputs, outputs));
+            outputs.push_back(w.handed_out[k] ? copy_of(*w.handed_out[k]) : output(k, inputs, outputs));
         return graph_.guards().size();
+    }
+    /// An argument of this run.
+    void bring(Gpu& gpu, ValueId v, const Ref<Block>& x)
+    {
+        if (crossings_.stays(v)) return hold(v, contiguous(on_host(x)));
+        if (capturable_->by_table(v)) return hold(v, contiguous(placed(x, device_)));
+        const Ref<Block>& place = fixed_[graph_.node(v).index];
+        if (capturable_->in_place(v) && x->device() == device_) return;  // it is where it is expected
+        if (x->device() == device_)
+            device_table(device_).copy(*x, *place);
+        else
+            gpu.from_host(place->data, contiguous(on_host(x))->data, place->bytes());
     }
     std::byte* address_now(ValueId v)
     {
@@ -193,12 +283,15 @@ private:
     PlanWatch* watch_;
     ReplayGuards guards_;
     // of the work that was written down
-    bool tried_ = false;
-    std::size_t runs_ = 0;
-    std::uint64_t zero_ = 0;  ///< what cotangents are compared with in it
-    Ref<Block> guards_there_;
-    std::vector<Ref<Block>> fixed_, handed_out_, kept_;  ///< arguments and results in one place; all else
-    std::unique_ptr<CapturedWork> written_;
+    static constexpr std::size_t most_written = 4;
+    std::size_t runs_ = 0, tried_ = 0, found_ = 0;  ///< how often it was written down, and found
+    bool given_up_ = false, said_ = false;
+    std::uint64_t zero_ = 0;                ///< what cotangents are compared with in it
+    std::vector<const std::byte*> places_;  ///< of this run
+    std::vector<Ref<Block>> fixed_;         ///< places of arguments that are copied there
+    Ref<Block> arena_written_;
+    Workspace workspace_;
+    std::vector<std::unique_ptr<Written>> written_;  ///< the last that was done comes first
     OrderedRuns runs_in_order_;
 };
 

@@ -6,6 +6,8 @@
 
 #include "../../graph/ir/interpret.hpp"
 #include "../../graph/run/call_steps.hpp"
+#include "../driver/host_side.hpp"
+#include "../eager/products.hpp"
 #include "capturable.hpp"
 #include "loop_runs.hpp"
 #include "replay_values.hpp"
@@ -26,7 +28,7 @@ public:
                     if (std::string why = steps_[t].loop->stays_outside(); !why.empty()) return why;
                 } else if (!steps_[t].part && (p.effects || crossings_.stays(v) ||
                                                !((p.value && steps_[t].kernel) || p.fold || p.product ||
-                                                 Capturable::moves(graph_, n))))
+                                                 p.silences || Capturable::moves(graph_, n))))
                     return std::string(p.name) + " is not written down in a loop or branch";
             }
         }
@@ -35,6 +37,8 @@ public:
     void bring_constants() override
     {
         bring_known();
+        for (const tiling::Task& t : plan_.tasks)
+            if (graph_.node(t.group.nodes[0]).primitive->product) DeviceProduct::prepare(gpu_with(device_));
         for (const ReplayStep& s : steps_)
             if (s.loop && s.loop->has_condition()) s.loop->bring_constants();
     }
@@ -78,6 +82,20 @@ protected:
     {
         tell(std::string(n.primitive->name) + (n.at.line ? " at " + to_string(n.at) : "") + what);
     }
+    /// The result that a value is made in, if its memory is there already.
+    const Ref<Block>& owned_at(ValueId v) const
+    {
+        static const Ref<Block> none;
+        const tiling::Placed& p = plan_.values[v];
+        return p.home == Home::output ? owned_[plan_.stores[p.store].output] : none;
+    }
+    /// Nobody knew before it ran.
+    void say_host_helps(const GraphNode& n)
+    {
+        stats.transfers = crossings_.count, stats.transfer_bytes = crossings_.bytes;
+        tell(n, " is computed on the host");
+        news = true;
+    }
     /// Conditions come back to the host unless all of it is written down.
     void say_conditions(const std::string& why)
     {
@@ -111,7 +129,7 @@ protected:
     }
     void begin()
     {
-        if (plan_.arena.bytes > 0) arena_ = bytes_there(plan_.arena.bytes);
+        if (plan_.arena.bytes > 0 && !arena_) arena_ = bytes_there(plan_.arena.bytes);
         bring_known();
         for (ValueId v : known_) hold(v, constants_[v]);
     }
@@ -125,28 +143,40 @@ protected:
         if (s.kernel)
             launch_group(gpu, s);
         else
-            call(s, task.group.nodes[0]);
+            call(s, task.group);
         for (ValueId v : s.ends) blocks_[v] = {};
     }
     /// An operation by itself, with the device's kernel or the host's help: it is told where to put its result.
-    void call(const ReplayStep& s, ValueId v)
+    void call(const ReplayStep& s, const tiling::Group& group)
     {
+        const ValueId v = group.nodes[0];
         const GraphNode& n = graph_.node(v);
         std::vector<Ref<Block>> in;
         const OnDevice where(s.keeps ? users_ : device_);
-        for (ValueId i : n.inputs)
-            in.push_back(!s.keeps ? block(i) : users_ ? copy_of(*block(i)) : on_host(block(i)));
+        const std::int64_t helped = host_has_helped;
+        for (std::size_t k = 0; k < n.inputs.size(); ++k)
+            if (const ValueId i = n.inputs[k]; is_factor_here(n, k))
+                in.push_back(graph_.node(i).constant);
+            else
+                in.push_back(!s.keeps ? block(i) : users_ ? copy_of(*block(i)) : on_host(block(i)));
         Thread& t = current_thread();
         const std::size_t bytes = plan_.bytes_of(v);
         if (!s.keeps && at_[v]) t.place = {at_[v], bytes, device_};
-        Ref<Block> y = s.loop ? s.loop->run(in) : s.part ? taken(n, *in[0]) : compute_node(n, in.data());
+        Ref<Block> y = s.loop                 ? s.loop->run(in)
+                       : s.part               ? taken(n, *in[0])
+                       : n.primitive->product ? multiplied(n, in)
+                                              : compute_node(n, in.data());
         t.place = {};
+        if (host_has_helped != helped && crossings_.made_on_host(group)) say_host_helps(n);
         if (y->count != element_count(n.shape) || y->dtype != n.dtype)
             fail<TapeError>(n.primitive->name, "gave a result of another shape than when it was traced",
                             n.at);
-        if (s.keeps && !users_)
-            device_table(device_).counts->host_calls.fetch_add(1, std::memory_order_relaxed);
+        if (s.keeps && !users_) count_host_call(device_);
         if (crossings_.stays(v)) return hold(v, std::move(y));
+        if (owned_at(v) && y->data != at_[v]) {
+            device_table(device_).copy(*y, *owned_at(v));
+            y = owned_at(v);
+        }
         y = placed(std::move(y), device_);
         const bool seen =
             std::any_of(in.begin(), in.end(), [&](const Ref<Block>& x) { return x.get() == y.get(); });
@@ -179,7 +209,7 @@ protected:
     // of work that is written down as a whole
     bool writing_ = false;
     std::int64_t launches_ = 0;
-    WrittenTable table_;
+    WrittenTable* table_ = nullptr;
 
 private:
     void compile()
@@ -205,6 +235,7 @@ private:
         s.part = !is_described(*n.primitive) && packed_part(n) &&
                  loop_parameters(graph_.node(plan_.root(n.inputs[0])));
         s.keeps = tiling::detail::is_foreign(n);
+        if (n.primitive->value) tell(n, " is computed on the host: its rule has no text");
         if (!loop) return;
         ++stats.uncompiled_loops;
         tell(n, " runs on the host");
@@ -224,8 +255,10 @@ private:
         std::vector<bool> read(graph_.size(), false);
         for (std::size_t t = 0; t < steps_.size(); ++t) {
             for (ValueId v : steps_[t].addresses) read[plan_.root(v)] = true;
-            if (!steps_[t].kernel)
-                for (ValueId v : plan_.tasks[t].group.operands) read[plan_.root(v)] = true;
+            if (steps_[t].kernel) continue;
+            const GraphNode& n = graph_.node(plan_.tasks[t].group.nodes[0]);
+            for (std::size_t k = 0; k < n.inputs.size(); ++k)
+                if (!is_factor_here(n, k)) read[plan_.root(n.inputs[k])] = true;
         }
         for (ValueId v : graph_.outputs()) read[plan_.root(v)] = true;
         for (const Guard& guard : graph_.guards()) read[plan_.root(guard.value)] = true;
@@ -243,7 +276,7 @@ private:
     {
         if (!writing_ || !capturable_->by_table(plan_.root(v)))
             return reinterpret_cast<std::uintptr_t>(address(v));
-        return table_.address(v);
+        return table_->address(v);
     }
     /// Where a task's result lies: over another value, in an output, or in the arena.
     void find_place(const tiling::Task& task, std::size_t r)
@@ -254,10 +287,12 @@ private:
         if (task.over[r] != no_value) {
             at_[v] = at_[task.over[r]];
         } else if (p.home == Home::output) {
-            if (!task.group.fused) return void(at_[v] = nullptr);  // whoever makes it takes memory for it
             if (writing_ && capturable_->by_table(v)) return;
-            owned_[s.output] = made_there(graph_.node(graph_.outputs()[s.output]));
-            at_[v] = owned_[s.output]->data;
+            Ref<Block>& out = owned_[s.output];
+            if (!out && !task.group.fused)
+                return void(at_[v] = nullptr);  // whoever makes it takes memory for it
+            if (!out) out = made_there(graph_.node(graph_.outputs()[s.output]));
+            at_[v] = out->data;
         } else {
             at_[v] = arena_ ? arena_->data + s.offset : nullptr;
         }
@@ -278,6 +313,16 @@ private:
         launches_ += writing_;
         if (gpu.writes_down()) return;
         device_table(device_).counts->kernels.fetch_add(1, std::memory_order_relaxed);
+    }
+    /// Is operand k a constant that a product is multiplied with? cuBLAS is given the number.
+    bool is_factor_here(const GraphNode& n, std::size_t k) const
+    {
+        return n.primitive->product && n.primitive->product(n.op.get()).factor == k &&
+               graph_.node(n.inputs[k]).kind == Graph::Kind::constant;
+    }
+    Ref<Block> multiplied(const GraphNode& n, const std::vector<Ref<Block>>& in) const
+    {
+        return device_table(device_).structural(*n.primitive, n.op.get(), in.data(), in.size(), n.at);
     }
     /// Bit by bit, as a loop has put it there.
     Ref<Block> taken(const GraphNode& n, const Block& from) const

@@ -39,6 +39,14 @@ inline std::uint8_t device_of(const Primitive& p, const Block* const* in, std::s
     return first ? first->device() : std::uint8_t{0};
 }
 
+/// An operand of an elementwise primitive as the device takes it.
+inline Ref<Block> brought(const Block& x, std::uint8_t device)
+{
+    const Ref<Block> b(const_cast<Block*>(&x));
+    const bool number = !x.access.device && x.shape.size() == 0;
+    return number && device && device_table(device).takes_numbers ? b : placed(b, device);
+}
+
 inline Ref<Block> elementwise_elsewhere(const Primitive& p, const Block* const* in, const Site& at)
 {
     const std::size_t n = p.arity;
@@ -48,7 +56,7 @@ inline Ref<Block> elementwise_elsewhere(const Primitive& p, const Block* const* 
     const Block* there[kernels::max_operands];
     Shape shape = in[0]->shape;
     for (std::size_t i = 0; i < n; ++i) {
-        moved[i] = placed(Ref<Block>(const_cast<Block*>(in[i])), device);
+        moved[i] = brought(*in[i], device);
         there[i] = moved[i].get();
         if (i > 0) shape = broadcast_shapes(p.name, shape, in[i]->shape, at);
     }
@@ -79,7 +87,7 @@ WENGERT_INLINE void update_elsewhere(const Primitive& p, Block& x, const Block& 
     const std::uint8_t device = device_of(p, in, 2, {});
     if (device != x.device())
         refuse_devices(p.name, x, y, {});  // a number on the host that is written stays there
-    const Ref<Block> near = placed(Ref<Block>(const_cast<Block*>(&y)), device);
+    const Ref<Block> near = brought(y, device);
     in[1] = near.get();
     const DeviceTable& table = device_table(device);
     table.elementwise(p, in, x);

@@ -54,7 +54,10 @@ inline void structural_vjp_input(const SavedValues& v, std::size_t i, const Stru
     if (!pull.pull || !out.wanted(i)) return;
     if (recorder()) [[unlikely]]
         return recorded_pull(v, i, pull, out);
-    const bool silent = pull.silenced && !out.walk().tape().allow_nan && all_zero(*v.g.value);
+    const bool guards = pull.silenced && !out.walk().tape().allow_nan;
+    if (guards && v.g.value->access.device)  // which looks for itself: nobody waits
+        return out.add(i, pull.silenced(v.pull(pull), v.g));
+    const bool silent = guards && all_zero(*v.g.value);
     if (!silent && added_in_place(v, i, pull, out)) return;
     const AnyTensor r = v.pull(pull);
     const bool guarded = silent && (out.walk().records(v.n, v.g) || !all_finite(*r.value));
