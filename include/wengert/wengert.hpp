@@ -7,7 +7,7 @@
 #include "about.hpp"
 #include "graph/control/control.hpp"
 #include "graph/freeze/freeze.hpp"
-#include "graph/look/text.hpp"
+#include "graph/look/graph_text.hpp"
 #include "ops/arg_reductions.hpp"
 #include "ops/elementwise/arithmetic.hpp"
 #include "io/buffers.hpp"

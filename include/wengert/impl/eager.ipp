@@ -1,11 +1,16 @@
 // What eager programs need and no type of theirs decides, the tape, the sweep, sections: one source of wengert::compiled.
 #pragma once
 
+#include "about.ipp"
 #include "../array/impl/elsewhere.ipp"
 #include "../array/impl/layout.ipp"
 #include "../base/impl/report.ipp"
 #include "../base/impl/shape.ipp"
 #include "../ops/elementwise/impl/elementwise.ipp"
+#include "../graph/control/impl/host.ipp"
+#include "../graph/control/impl/tracing.ipp"
+#include "../graph/freeze/impl/arguments.ipp"
+#include "../io/impl/npz.ipp"
 #include "../io/impl/print.ipp"
 #include "../ops/impl/slices.ipp"
 #include "../ops/describe/impl/structural_rules.ipp"

@@ -2,11 +2,8 @@
 // trace is still held outside of it.
 #pragma once
 
-#include <limits>
-#include <unordered_map>
-
+#include "../ir/value_list.hpp"
 #include "arguments.hpp"
-#include "../ir/trace.hpp"
 
 namespace wengert::detail {
 
@@ -36,20 +33,18 @@ template <class X> TreeReader read_tree(Recorder* recorder, const X& x)
 
 /// Gives a tree other tensors and keys.
 struct TreeWriter {
-    Trace* trace;
+    Recorder* trace;
     const AnyTensor* next;
     template <class T, class D> void tensor(Tensor<T, D>& t) { t = Tensor<T, D>(*next++); }
     void key(Key& k)
     {
         const Ref<Block> b = (next++)->value;
         k = key_of_block(*contiguous(b));
-        if (!trace) return;
-        k.origin = trace->new_origin();
-        trace->remember_key(k.origin, b);
+        if (trace) trace->enter_key(k, b);
     }
 };
 template <class X>
-void write_tree(Trace* trace, X& x, const std::vector<AnyTensor>& leaves, std::size_t first = 0)
+void write_tree(Recorder* trace, X& x, const std::vector<AnyTensor>& leaves, std::size_t first = 0)
 {
     TreeWriter writer{trace, leaves.data() + first};
     visit_argument(writer, x);
@@ -60,21 +55,25 @@ AnyTensor traced_input(Trace& trace, const Ref<Block>& b, const Site& at);
 
 /// How often a block is held by what ends with the trace.
 struct HeldBlocks {
-    std::unordered_map<const Block*, std::int64_t> count = {};
+    std::vector<const Block*> all = {};  ///< as often as they are held
     template <class T, class D> void tensor(const Tensor<T, D>& t)
     {
-        if (t.any_unchecked().value) ++count[t.any_unchecked().value.get()];
+        add(t.any_unchecked());
     }
     void key(const Key&) {}
-    void add(const std::vector<AnyTensor>& all)
+    void add(const AnyTensor& t)
     {
-        for (const AnyTensor& t : all) ++count[t.value.get()];
+        if (t.value) all.push_back(t.value.get());
+    }
+    void add(const std::vector<AnyTensor>& tensors)
+    {
+        for (const AnyTensor& t : tensors) add(t);
     }
 };
 
 /// The first value of a trace, one of its first `inputs` or the result of an operation, that something outside of it still holds,
 /// or no_value: a variable that a replay would leave as it was, a function made in the trace that would go on with its array.
-ValueId escaped(Trace& trace, HeldBlocks held, std::size_t inputs = std::numeric_limits<std::size_t>::max());
+ValueId escaped(Trace& trace, const HeldBlocks& held, std::size_t inputs = ~std::size_t{0});
 
 }  // namespace wengert::detail
 
