@@ -1,11 +1,11 @@
 // What eager programs need and no type of theirs decides, the tape, the sweep, sections: one source of wengert::compiled.
 #pragma once
 
-#include "about.ipp"
 #include "../array/impl/elsewhere.ipp"
 #include "../array/impl/layout.ipp"
 #include "../base/impl/report.ipp"
 #include "../base/impl/shape.ipp"
+#include "../kernels/impl/about.ipp"
 #include "../ops/elementwise/impl/elementwise.ipp"
 #include "../graph/control/impl/host.ipp"
 #include "../graph/control/impl/tracing.ipp"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "../../transforms/level.hpp"
-#include "../freeze/traced_inputs.hpp"
+#include "../freeze/trees.hpp"
 
 namespace wengert::detail {
 

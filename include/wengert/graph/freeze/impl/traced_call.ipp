@@ -5,6 +5,7 @@
 #include "../check.hpp"
 #include "../frozen_derivatives.hpp"
 #include "../traced_call.hpp"
+#include "../traced_inputs.hpp"
 
 namespace wengert::detail {
 
