@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 #include <vector>
+#include <wengert/kernels/about.hpp>
 #include <wengert/kernels/cpu/gemm.hpp>
 
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/cpu/blas.hpp"
+#include "kernels/about.hpp"
 #include "version.hpp"
 
 namespace wengert {

@@ -1,5 +1,6 @@
 #include "catch.hpp"
 
+#include <wengert/kernels/about.hpp>
 #include <wengert/kernels/cpu/gemm.hpp>
 
 #include <cmath>

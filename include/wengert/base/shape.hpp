@@ -191,6 +191,14 @@ inline std::size_t element_count(const Shape& shape) noexcept
     return n;
 }
 
+/// Of n of that shape along a new first axis.
+inline Shape stacked_shape(std::int64_t n, const Shape& one)
+{
+    Shape s{n};
+    for (const auto e : one) s.push_back(e);
+    return s;
+}
+
 inline Strides row_major(const Shape& shape)
 {
     Strides strides = Strides::filled(shape.size());

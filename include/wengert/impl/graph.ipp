@@ -2,6 +2,7 @@
 // look like, derivatives of loops. One source of wengert::compiled, optimized for size. What each replay runs is in tile.ipp.
 #pragma once
 
+#include "../graph/control/impl/control_record.ipp"
 #include "../graph/control/impl/control_trace.ipp"
 #include "../graph/freeze/impl/compiler.ipp"
 #include "../graph/freeze/impl/traced_inputs.ipp"

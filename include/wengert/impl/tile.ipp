@@ -2,10 +2,10 @@
 // wengert::compiled.
 #pragma once
 
-#include "../graph/freeze/impl/arguments.ipp"
 #include "../graph/freeze/impl/frozen.ipp"
 #include "../graph/freeze/impl/frozen_rule.ipp"
 #include "../graph/freeze/impl/into.ipp"
+#include "../graph/freeze/impl/occupied.ipp"
 #include "../graph/ir/impl/fields.ipp"
 #include "../graph/ir/impl/graph.ipp"
 #include "../graph/ir/impl/interpret.ipp"

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "../base/key.hpp"
 #include "primitive.hpp"
 
 namespace wengert {
@@ -81,10 +82,12 @@ public:
     bool keeps(const Block& b) const { return table_->keeps(*this, b); }
     /// Has it seen the operations of this graph, and does not need to again? Of none (null): are there such at all?
     bool seen(const void* graph) { return table_->seen(*this, graph); }
+    /// From here on the block stands for the key.
+    void enter_key(Key& key, const Ref<Block>& b) { table_->enter_key(*this, key, b); }
     /// Itself, where it writes a graph (graph/ir/trace.hpp), else null.
     Trace* trace() { return table_->trace(*this); }
     /// The trace in which a loop is one operation, its own or an enclosing one's; null where each step is to be seen.
-    Trace* trace_of_loops() { return table_->trace_of_loops(*this); }
+    Recorder* trace_of_loops() { return table_->trace_of_loops(*this); }
     /// A loop's body has taken this block for a constant. What other operations take is an operand of theirs.
     void constant(const Block& b, const Site& at) { table_->constant(*this, b, at); }
 
@@ -100,6 +103,7 @@ public:
         void (*read)(Recorder&, const Block&, Read, const Site&);
         bool (*knows)(const Recorder&, const Block&);
         Ref<Block> (*key)(Recorder&, std::uint64_t origin);
+        void (*enter_key)(Recorder&, Key&, const Ref<Block>&);
         std::shared_ptr<const Inside> (*inside)(Recorder&, const std::vector<Ref<Block>>&,
                                                 const InsideFunction&, Ref<Block>& out, const Site&);
         void (*refuse)(Recorder&, std::string_view what, const Site&);
@@ -109,7 +113,7 @@ public:
         bool (*keeps)(const Recorder&, const Block&);
         bool (*seen)(Recorder&, const void* graph);
         Trace* (*trace)(Recorder&);
-        Trace* (*trace_of_loops)(Recorder&);
+        Recorder* (*trace_of_loops)(Recorder&);
         void (*constant)(Recorder&, const Block&, const Site&);
     };
 
@@ -131,13 +135,14 @@ public:
     {
         return nullptr;
     }
+    void enter_key(Key& /* key */, const Ref<Block>& /* block */) {}
     void by_value() {}
     std::shared_ptr<const void> settle(const Finding& f, const Site&) { return f.find(); }
     bool holds() const { return true; }
     bool keeps(const Block&) const { return true; }
     bool seen(const void* /* graph */) { return false; }
     Trace* trace() { return nullptr; }
-    Trace* trace_of_loops() { return nullptr; }
+    Recorder* trace_of_loops() { return nullptr; }
     void constant(const Block&, const Site&) {}
 
 protected:
@@ -156,6 +161,7 @@ inline constexpr Recorder::Table recorder_table = {
     [](Recorder& r, const Block& x, Read what, const Site& at) { static_cast<R&>(r).read(x, what, at); },
     [](const Recorder& r, const Block& b) { return static_cast<const R&>(r).knows(b); },
     [](Recorder& r, std::uint64_t origin) { return static_cast<R&>(r).key(origin); },
+    [](Recorder& r, Key& key, const Ref<Block>& b) { static_cast<R&>(r).enter_key(key, b); },
     [](Recorder& r, const std::vector<Ref<Block>>& in, const InsideFunction& f, Ref<Block>& out,
        const Site& at) { return static_cast<R&>(r).inside(in, f, out, at); },
     [](Recorder& r, std::string_view what, const Site& at) { static_cast<R&>(r).refuse(what, at); },
@@ -165,11 +171,31 @@ inline constexpr Recorder::Table recorder_table = {
     [](const Recorder& r, const Block& b) { return static_cast<const R&>(r).keeps(b); },
     [](Recorder& r, const void* graph) { return static_cast<R&>(r).seen(graph); },
     [](Recorder& r) { return static_cast<R&>(r).trace(); },
-    [](Recorder& r) { return static_cast<R&>(r).trace_of_loops(); },
+    [](Recorder& r) -> Recorder* { return static_cast<R&>(r).trace_of_loops(); },
     [](Recorder& r, const Block& b, const Site& at) { static_cast<R&>(r).constant(b, at); }};
 
 /// The calling thread's recorder or null.
 inline Recorder* recorder() noexcept { return this_thread ? this_thread->recorder : nullptr; }
+
+/// Nothing is recorded while it lives: for work that is no part of the program traced.
+class Untraced {
+public:
+    Untraced()
+        : recorder_(std::exchange(current_thread().recorder, nullptr)),
+          keys_(std::exchange(key_hook, nullptr))
+    {}
+    Untraced(const Untraced&) = delete;
+    Untraced& operator=(const Untraced&) = delete;
+    ~Untraced()
+    {
+        current_thread().recorder = recorder_;
+        key_hook = keys_;
+    }
+
+private:
+    Recorder* recorder_;
+    KeyHook* keys_;
+};
 
 /// An operation on tensors, for the recorder if there is one.
 inline void note(Recorder* r, const Primitive& p, const void* op, const AnyTensor* const* in, std::size_t n,

@@ -60,7 +60,7 @@ public:
     bool holds() const { return outer_ && outer_->holds(); }
     bool keeps(const Block& b) const { return outer_ && outer_->keeps(b); }
     bool seen(const void* graph);
-    Trace* trace_of_loops() { return outer_ ? outer_->trace_of_loops() : nullptr; }
+    Recorder* trace_of_loops() { return outer_ ? outer_->trace_of_loops() : nullptr; }
     void constant(const Block& b, const Site& at)
     {
         if (outer_) outer_->constant(b, at);

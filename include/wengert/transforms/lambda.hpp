@@ -5,7 +5,7 @@
 #include "../ops/elementwise/choices.hpp"
 #include "../ops/elementwise/pairs.hpp"
 #include "../ops/selection.hpp"
-#include "../ops/special.hpp"
+#include "../ops/elementwise/special.hpp"
 #include "level.hpp"
 
 namespace wengert {

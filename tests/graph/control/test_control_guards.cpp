@@ -103,8 +103,7 @@ TEST_CASE("keys in the state and from outside")
         const auto input = [&](Key k) {
             in.push_back(detail::block_of_key(k));
             trace.input(in.back(), {});
-            k.origin = trace.new_origin();
-            trace.remember_key(k.origin, in.back());
+            trace.enter_key(k, in.back());
             return k;
         };
         const Key first = input(key), second = input(other);

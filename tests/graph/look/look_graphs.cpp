@@ -159,8 +159,7 @@ Graph random()
     const auto block = wg::detail::tensor_of(key);
     trace.input(block, {});
     wg::Key traced(7);
-    traced.origin = wg::Trace::new_origin();
-    trace.remember_key(traced.origin, block);
+    trace.enter_key(traced, block);
     const auto keep = [&](const auto& t) { trace.output(t.any().value, {}); };
     const auto keys = wg::split(traced, 2);
     keep(wg::normal<float>(keys[0], {2, 3}));

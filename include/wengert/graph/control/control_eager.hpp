@@ -2,7 +2,8 @@
 #pragma once
 
 #include "../../ops/shape.hpp"
-#include "control_trace.hpp"
+#include "../loops/speculation.hpp"
+#include "tracing.hpp"
 
 namespace wengert {
 
@@ -81,7 +82,7 @@ template <class Y, class Call> struct ScanStep {
     /// The same from the leaves of a state like that one to those of the next one, behind which are y's. Nothing where its numbers do
     /// not stay what they were.
     template <class State, class X>
-    std::optional<std::vector<AnyTensor>> on_leaves(Trace* trace, const State& form, const Words& numbers,
+    std::optional<std::vector<AnyTensor>> on_leaves(Recorder* trace, const State& form, const Words& numbers,
                                                     const std::vector<AnyTensor>& leaves, const X& x)
     {
         State state = tree::detail::copied(form);

@@ -6,6 +6,8 @@
 
 namespace wengert {
 
+struct GraphNode;
+
 /// How a scan is swept back.
 struct ScanOptions {
     std::uint64_t snapshots = 0;  ///< states kept in memory, the initial one included; 0: all

@@ -1,7 +1,8 @@
 // host_callback: plain C++ in the middle of a program, called in order, also by graphs.
 #pragma once
 
-#include "control_trace.hpp"
+#include "../../tape/apply.hpp"
+#include "tracing.hpp"
 
 namespace wengert {
 
@@ -16,14 +17,7 @@ struct HostCall {
     Shape shape;
 };
 
-inline Ref<Block> run_host_call(const void* op, const Ref<Block>* in, std::size_t, const Site&)
-{
-    const HostCall& h = *static_cast<const HostCall*>(op);
-    if (body_depth() > 0 || Speculation::active()) return zeros_block(h.dtype, h.shape);
-    const NoGrad unrecorded;
-    const Untraced untraced;
-    return (*h.call)(in);
-}
+Ref<Block> run_host_call(const void* op, const Ref<Block>* in, std::size_t n, const Site& at);
 
 template <DType dtype> constexpr Primitive make_host_primitive()
 {
@@ -45,16 +39,7 @@ template <DType dtype> constexpr Primitive make_host_primitive()
 template <DType dtype> inline constexpr Primitive host_primitive = make_host_primitive<dtype>();
 
 /// Calls the host, or records that it is to be called. `leaves` are the tensors of the arguments.
-inline AnyTensor call_host(const Primitive& p, const HostCall& op, std::vector<AnyTensor> leaves,
-                           const Site& at)
-{
-    for (AnyTensor& t : leaves) t.node = {};
-    Recorder* r = recorder();
-    if (r && r->effect) leaves.push_back({r->effect, {}});
-    const AnyTensor out = apply_any(p, &op, leaves.data(), leaves.size(), at);
-    if (r) r->effect = out.value;
-    return out;
-}
+AnyTensor call_host(const Primitive& p, const HostCall& op, std::vector<AnyTensor> leaves, const Site& at);
 
 template <class T, class F, class... Args>
 AnyTensor call_host_with(const Shape& shape, F fn, const Args&... args)
@@ -110,3 +95,7 @@ auto host_callback(const Shape& shape, F fn, const Args&... args)
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/host.ipp"
+#endif

@@ -2,12 +2,11 @@
 // is assumed; graph/ir/trace.hpp records, graph/freeze/frozen.hpp keeps the paths, graph/tile/ runs them.
 #pragma once
 
-#include <list>
-
-#include "../../transforms/custom.hpp"
-#include "../../transforms/section.hpp"
-#include "arguments.hpp"
+#include "../../transforms/closure.hpp"
+#include "compiler.hpp"
+#include "frozen_rule.hpp"
 #include "into.hpp"
+#include "occupied.hpp"
 #include "traced_call.hpp"
 
 namespace wengert {
@@ -22,7 +21,7 @@ protected:
     template <class Y, class... X> using Run = Y (*)(void* function, const Site& at, std::tuple<X...>& x);
 
     FrozenCalls(std::shared_ptr<void> function, FreezeOptions options)
-        : function_(std::move(function)), core_(std::make_shared<FrozenCore>(std::move(options)))
+        : function_(std::move(function)), core_(FrozenCore::make(std::move(options)))
     {}
 
     template <class... X> CallArguments arguments(const X&... x) const
@@ -208,16 +207,15 @@ protected:
     Y traced(Run<Y, X...> run, const CallArguments& a, FrozenTrace& t, std::optional<TracedInputs>& live,
              const Site& at, const X&... x) const
     {
-        Trace trace;
         std::tuple<X...> copy(tree::detail::copied(x)...);
-        live.emplace(trace, a.inputs, core_->live, at);
-        TreeWriter writer{&trace, live->all().data()};
+        live.emplace(a.inputs, core_->live, at);
+        TreeWriter writer{&live->recorder(), live->all().data()};
         visit_arguments(writer, copy);
         Y y = run(function_.get(), at, copy);
         HeldBlocks held;
         visit_argument(held, y);
         visit_arguments(held, copy);
-        finish_trace(t, trace, *live, read_tree(&trace, y), std::move(held), at);
+        finish_trace(t, *live, read_tree(&live->recorder(), y), std::move(held), at);
         auto shell = std::make_shared<Y>(tree::detail::copied(y));
         ResultShell empty;
         visit_argument(empty, *shell);
@@ -230,8 +228,7 @@ protected:
         CallArguments a = arguments(x...);
         const FrozenPath* p = fitting_path(core_->entry(a), a.inputs);
         if (!p) {
-            std::list<Restore<AnyTensor>> kept;
-            for (AnyTensor* t : core_->live) kept.emplace_back(*t, *t);
+            const KeptLive kept(core_->live);
             static_cast<void>(call(run, Site{}, x...));
             p = fitting_path(core_->entry(a), a.inputs);
         }

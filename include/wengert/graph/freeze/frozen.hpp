@@ -1,100 +1,21 @@
 // What stands behind a frozen function: its traced paths, which of them a call may use, and what it has done so far.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <iosfwd>
-#include <limits>
-#include <map>
-#include <ostream>
 
-#include "../../ops/update.hpp"
-#include "arguments.hpp"
 #include "../ir/executable.hpp"
-#include "../ir/interpret.hpp"
-#include "../passes/options.hpp"
-#include "../ir/trace.hpp"
+#include "arguments.hpp"
+#include "options.hpp"
 
 namespace wengert {
 
-/// Calls of several threads at once are counted, too.
-class SharedCount {
-public:
-    SharedCount() = default;
-    SharedCount(const SharedCount& c) : n_(c) {}
-    SharedCount& operator=(const SharedCount& c) { return n_ = c, *this; }
-    operator std::size_t() const noexcept { return std::atomic_ref(n_).load(std::memory_order_relaxed); }
-    void operator++() noexcept { std::atomic_ref(n_).fetch_add(1, std::memory_order_relaxed); }
-
-private:
-    mutable std::size_t n_ = 0;
-};
-
-/// What a frozen function has done, and the plan of the last path traced.
-struct FreezeStats : PlanStats {
-    std::size_t traces = 0;       ///< calls that were recorded and made a graph
-    std::size_t replays = 0;      ///< calls that a graph answered
-    std::size_t checks = 0;       ///< of the replays, those with an eager run beside them
-    std::size_t specialised = 0;  ///< graphs made for another batch size without a trace ({.dynamic})
-    SharedCount eager_calls;      ///< calls that ran f itself because nothing could be frozen
-    SharedCount inlined;  ///< calls inside a transform, a trace or anomaly mode: f ran there, as part of it
-    std::size_t evictions = 0;       ///< graphs let go because the cache was full
-    std::size_t guard_failures = 0;  ///< graphs that did not fit a call
-    std::size_t recorded_ops = 0;    ///< operations recorded
-    std::size_t constant_bytes =
-        0;  ///< of arrays that the graph holds, those that passes have computed included
-    std::size_t recomputed_ops = 0;  ///< operations that run a second time to keep the memory limit
-    double extra_work = 0;           ///< theirs, relative to all others'
-    struct Failure {
-        Site at;
-        std::size_t count;
-    };
-    std::vector<Failure> failures;  ///< the lines whose guards failed
-};
-
-std::ostream& operator<<(std::ostream& out, const FreezeStats& s);
-
-/// How a function is frozen.
-struct FreezeOptions {
-    Backend backend{};        ///< `tile` when not given
-    bool background = false;  ///< tiles serve until another thread has compiled for the backend
-    bool check = true;        ///< replays 1, 2, 4, 8, … run f beside the graph and compare
-    std::size_t paths =
-        8;  ///< for one set of argument shapes; with more branches than that the rest runs eagerly
-    std::size_t shapes = 16;  ///< sets of argument shapes kept, the least recently used one goes
-    /// Numbers of the arguments whose tensors have a leading extent that varies (a batch): after traces at two extents the
-    /// graphs for all others follow without one.
-    std::vector<std::size_t> dynamic = {};
-    bool allow_reassociation = false;
-    bool optimize = true;
-    PassOptions passes = {.fold_updates = true};  ///< which passes run, and who watches them
-    /// Bytes that the plan's intermediate values may take: cheap ones are computed again to keep to it. 0 for no limit.
-    std::size_t memory_limit = 0;
-    unsigned threads = 1;        ///< for long steps, with the backend `tile`; 0: all of the machine
-    NodeCallback callback = {};  ///< for the backend `interpret`: called after each node
-    /// Replays run there, on arguments from anywhere; results lie where the arguments did. cuda{}, say (docs/cuda.md).
-    Placement device = {};
-};
-
 namespace detail {
 
+struct FrozenCut;
+struct FrozenDerivatives;
+struct FrozenFamily;
 struct FrozenPath;
-
-/// A derivative of a path: cotangents of some inputs, or tangents of results.
-struct FrozenDerivative {
-    std::shared_ptr<FrozenPath> path;  ///< with guards where a rule reads a value: it need not fit others
-    std::vector<bool> present;         ///< whose the outputs are
-};
-
-/// A path and its derivative cut so that what the derivative reads of the call is handed on to it: nothing is computed twice,
-/// and memory is as eager's.
-struct FrozenCut {
-    std::string wanted, cotangents;               ///< of which inputs, from those of which results
-    std::unique_ptr<Executable> value, pullback;  ///< null where the graph cannot be cut
-    std::size_t guards = 0;                       ///< of `value`
-    std::vector<std::size_t> handed;              ///< outputs of `value` that the pullback is given
-    std::vector<bool> present;                    ///< the inputs whose cotangents its outputs are
-};
+struct FrozenSample;
 
 /// What a call of f gives beside values, which are outputs of a graph.
 struct FrozenOutcome {
@@ -116,8 +37,7 @@ struct FrozenPath : FrozenOutcome {
         true;  ///< f has done what the path says; a derived one waits for that, where f is to be checked
     bool effects = false;  ///< it calls the host, which a checked replay would call twice
     std::uint64_t replays = 0;
-    std::map<std::string, std::unique_ptr<FrozenDerivative>> derivatives;
-    std::vector<std::shared_ptr<FrozenCut>> cuts;  ///< the one used last comes first
+    std::shared_ptr<FrozenDerivatives> derivatives;  ///< those made so far
 };
 
 /// A call of f as it was recorded.
@@ -126,17 +46,6 @@ struct FrozenTrace : FrozenOutcome {
     std::vector<Ref<Block>> values = {};  ///< of all outputs
     ValueId escaped = no_value;
     bool depends = false;  ///< the result does, on a variable that f captures
-};
-
-/// Traces of the same arguments but for the extent that varies.
-struct FrozenFamily {
-    struct Sample {
-        std::int64_t extent;
-        FrozenTrace trace;
-    };
-    Words signature;
-    std::vector<Sample> samples;
-    static constexpr std::size_t max_samples = 8;
 };
 
 /// All ways seen for certain arguments.
@@ -157,6 +66,7 @@ struct FrozenCall {
 
 class FrozenCore {
 public:
+    static std::shared_ptr<FrozenCore> make(FreezeOptions o);
     explicit FrozenCore(FreezeOptions o);
     FrozenCore(const FrozenCore&) = delete;
     FrozenCore& operator=(const FrozenCore&) = delete;
@@ -234,8 +144,7 @@ public:
     PlanOptions plan_options() const;
     /// Paths for an extent that has not been traced, from those that have.
     void specialise(FrozenEntry& e, const Words& family, std::int64_t extent);
-    std::shared_ptr<FrozenPath> derived(const FrozenFamily::Sample& a, const FrozenFamily::Sample& b,
-                                        std::int64_t extent) const;
+    std::shared_ptr<FrozenPath> derived(const FrozenSample& a, const FrozenSample& b, std::int64_t extent) const;
     /// The derived path that a trace confirms, now the first one; or null. Those that it refutes are gone.
     bool confirm(FrozenEntry& e, const FrozenTrace& t);
 

@@ -2,6 +2,10 @@
 #pragma once
 
 #include "../../transforms/section.hpp"
+#include "../ir/interpret.hpp"
+#include "../ir/trace.hpp"
+#include "frozen_families.hpp"
+#include "frozen_rule.hpp"
 #include "optimize.hpp"
 
 namespace wengert::detail {
@@ -14,13 +18,6 @@ inline std::vector<ValueId> host_values(const Graph& g)
         if (const Primitive* p = g.node(v).primitive; p && p->effects && !p->loop) found.push_back(v);
     return found;
 }
-
-/// Results that a path's graph has computed from `in`: one section. Its derivatives are graphs, forwards and backwards and of any
-/// order; the recorded operations once more where another trace watches. `cut`: what it has handed over are the last inputs.
-std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCore>& core,
-                                   const std::shared_ptr<FrozenPath>& path, const std::vector<AnyTensor>& in,
-                                   const std::vector<Ref<Block>>& out, std::shared_ptr<const FrozenCut> cut,
-                                   const Site& at);
 
 /// The same graph with these as further inputs.
 inline Graph with_host_values(const Graph& g)
@@ -50,6 +47,12 @@ inline std::shared_ptr<FrozenPath> path_of(const FrozenCore& core, Graph derivat
     p->executable = core.compile(p->optimized);
     p->results = p->recorded.outputs().size();
     return p;
+}
+
+inline FrozenDerivatives& derivatives_of(FrozenPath& path)
+{
+    if (!path.derivatives) path.derivatives = std::make_shared<FrozenDerivatives>();
+    return *path.derivatives;
 }
 
 /// Those that are there, contiguous.
@@ -121,7 +124,7 @@ std::vector<AnyTensor> run_derivative(const std::shared_ptr<FrozenCore>& core, F
                                       const std::string& name, const std::vector<AnyTensor>& inputs,
                                       const std::vector<AnyTensor>& given, const F& f, const Site& at)
 {
-    auto& slot = path.derivatives[name];
+    auto& slot = derivatives_of(path).named[name];
     if (!slot) {
         auto made = std::make_unique<FrozenDerivative>();
         made->path = path_of(*core, derivative_graph(inputs, given, f, made->present, at));

@@ -1,12 +1,18 @@
 // A frozen function on the tape: one section, whose derivative is a graph as well.
 #pragma once
 
-#include <map>
 #include <optional>
 
-#include "frozen_derivatives.hpp"
+#include "frozen.hpp"
 
 namespace wengert::detail {
+
+/// Results that a path's graph has computed from `in`: one section. Its derivatives are graphs, forwards and backwards and of any
+/// order; the recorded operations once more where another trace watches. `cut`: what it has handed over are the last inputs.
+std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCore>& core,
+                                   const std::shared_ptr<FrozenPath>& path, const std::vector<AnyTensor>& in,
+                                   const std::vector<Ref<Block>>& out, std::shared_ptr<const FrozenCut> cut,
+                                   const Site& at);
 
 /// A derivative would call it again: f is to run instead.
 bool loops_call_host(const FrozenEntry& e);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frozen.hpp"
-#include "traced_inputs.hpp"
+#include "trees.hpp"
 
 namespace wengert::detail {
 

@@ -1,97 +1,14 @@
 // From a trace to something that runs: passes, then a backend.
 #pragma once
 
-#include <thread>
-
 #include "compiler.hpp"
 #include "frozen.hpp"
 
-namespace wengert {
-
-namespace detail {
+namespace wengert::detail {
 
 Graph optimized(const Graph& g, const FreezeOptions& options);
 
-/// One call at a time uses the graphs. An atomic exchange takes as long as all the rest of a short call, so as long as the process
-/// has one thread that uses the library, that one sets a flag of its own. A second thread waits for a fence in all others
-/// before it goes on (ThreadRegistry), and looks at that flag, too (Dekker's algorithm, one side of it without a fence:
-/// Dice, Huang & Yang 2001).
-class Occupied {
-public:
-    explicit Occupied(FrozenCore& core) : core_(core)
-    {
-        if (!several_threads.load(std::memory_order_relaxed) && core.live.empty() && occupy_alone())
-            [[likely]]
-            return;
-        held_ = occupy();
-        if (held_) note_owner();
-    }
-    Occupied(const Occupied&) = delete;
-    Occupied& operator=(const Occupied&) = delete;
-    ~Occupied()
-    {
-        if (!held_) return;
-        if (held_ == &core_.busy) core_.owner.store(nullptr, std::memory_order_relaxed);
-        held_->store(false, std::memory_order_release);
-        if (held_ == &core_.busy && !core_.live.empty()) core_.busy.notify_one();
-    }
-    /// Live tensors hold something else while another thread's call is under way: this one waits until it has ended.
-    void wait_for_live()
-    {
-        if (held_ || core_.live.empty() || core_.owner.load(std::memory_order_relaxed) == &current_thread())
-            return;
-        while (!(held_ = occupy())) core_.busy.wait(true);
-        note_owner();
-    }
-    /// Until no other thread's call is under way.
-    void wait()
-    {
-        while (!held_ && !(held_ = occupy())) std::this_thread::yield();
-    }
-    explicit operator bool() const noexcept { return held_; }
-
-private:
-    bool occupy_alone() noexcept
-    {
-        if (core_.alone.load(std::memory_order_relaxed) || core_.busy.load(std::memory_order_relaxed))
-            return false;
-        core_.alone.store(true, std::memory_order_relaxed);
-        std::atomic_signal_fence(
-            std::memory_order_seq_cst);  // the compiler keeps the order, the fence of others the rest
-        if (several_threads.load(std::memory_order_relaxed)) [[unlikely]] {
-            core_.alone.store(false, std::memory_order_release);
-            return false;
-        }
-        held_ = &core_.alone;
-        return true;
-    }
-    std::atomic<bool>* occupy() noexcept
-    {
-        if (core_.busy.exchange(true, std::memory_order_acquire)) return nullptr;
-        if (!core_.alone.load(std::memory_order_acquire)) return &core_.busy;
-        core_.busy.store(false, std::memory_order_release);
-        return nullptr;
-    }
-    void note_owner() noexcept
-    {
-        if (!core_.live.empty()) core_.owner.store(&current_thread(), std::memory_order_relaxed);
-    }
-    FrozenCore& core_;
-    std::atomic<bool>* held_ = nullptr;
-};
-
-/// A call's notes, wiped when it ends.
-struct Noted {
-    FrozenCall& call;
-    ~Noted()
-    {
-        call.arguments.clear();
-        call.outputs.clear();
-    }
-};
-
-}  // namespace detail
-}  // namespace wengert
+}  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED
 #include "impl/optimize.ipp"

@@ -2,8 +2,8 @@
 // the function's type: a program compiles freeze.hpp once for each function that it freezes.
 #pragma once
 
-#include "frozen_rule.hpp"
-#include "traced_inputs.hpp"
+#include "frozen.hpp"
+#include "trees.hpp"
 
 namespace wengert::detail {
 
@@ -11,8 +11,8 @@ namespace wengert::detail {
 /// section that is recorded brings their derivative. They keep what f assigned to them when the call has come to its end.
 class TracedInputs {
 public:
-    TracedInputs(Trace& trace, const std::vector<Ref<Block>>& inputs, const std::vector<AnyTensor*>& live,
-                 const Site& at);
+    /// Records what the thread does from here on.
+    TracedInputs(const std::vector<Ref<Block>>& inputs, const std::vector<AnyTensor*>& live, const Site& at);
     TracedInputs(const TracedInputs&) = delete;
     TracedInputs& operator=(const TracedInputs&) = delete;
     ~TracedInputs();
@@ -21,17 +21,34 @@ public:
     std::size_t first_live() const noexcept { return all_.size() - live_.size(); }
     bool updated(std::size_t i) const { return live_[i]->value.get() != all_[first_live() + i].value.get(); }
     void end() noexcept { ended_ = true; }
+    Recorder& recorder() const noexcept;
+    /// Nothing is recorded any more.
+    void stop() noexcept { trace_.reset(); }
+    Trace& trace() const noexcept { return *trace_; }
 
 private:
+    std::shared_ptr<Trace> trace_;
     const std::vector<AnyTensor*>& live_;
     std::vector<AnyTensor> all_, before_;
     bool ended_ = false;
 };
 
+/// Live tensors hold at its end what they held before.
+class KeptLive {
+public:
+    explicit KeptLive(const std::vector<AnyTensor*>& live);
+    KeptLive(const KeptLive&) = delete;
+    KeptLive& operator=(const KeptLive&) = delete;
+    ~KeptLive();
+
+private:
+    const std::vector<AnyTensor*>& live_;
+    std::vector<AnyTensor> before_;
+};
+
 /// The outputs of a trace: the result's, what live tensors have been assigned, what the host has returned. Then t is complete but
 /// for what depends on the result's type. `held`: what the result and the arguments hold.
-void finish_trace(FrozenTrace& t, Trace& trace, const TracedInputs& in, TreeReader result, HeldBlocks held,
-                  const Site& at);
+void finish_trace(FrozenTrace& t, TracedInputs& in, TreeReader result, HeldBlocks held, const Site& at);
 
 /// Compares a trace with the path that has just been replayed; without one makes it a path. Returns whether live tensors keep what
 /// f assigned to them: not where the call is recorded, and the path does it again.

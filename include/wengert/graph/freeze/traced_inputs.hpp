@@ -1,80 +1,17 @@
-// What a trace begins and ends with: trees of tensors and keys as its inputs and outputs, and the question whether a value of the
-// trace is still held outside of it.
+// What a trace begins with, and the question whether a value of the trace is still held outside of it.
 #pragma once
 
-#include <limits>
-#include <unordered_map>
-
-#include "arguments.hpp"
-#include "../ir/trace.hpp"
+#include "../ir/value_list.hpp"
+#include "trees.hpp"
 
 namespace wengert::detail {
-
-/// What a tree holds: its tensors and the data of its keys, which are values of the graph that a trace makes if there is one, and
-/// its numbers and texts.
-struct TreeReader {
-    Recorder* recorder;
-    std::vector<AnyTensor> leaves = {};
-    std::size_t keys = 0;  ///< of them
-    CallArguments plain = {};
-    template <class T, class D> void tensor(const Tensor<T, D>& t) { leaves.push_back(t.any()); }
-    void key(const Key& k)
-    {
-        ++keys;
-        Ref<Block> b = k.origin && recorder ? recorder->key(k.origin) : Ref<Block>();
-        leaves.push_back({b ? b : block_of_key(k), {}});
-    }
-    template <class N> void number(const N& n) { plain.number(n); }
-    template <class S> void text(const S& s) { plain.text(s); }
-};
-template <class X> TreeReader read_tree(Recorder* recorder, const X& x)
-{
-    TreeReader reader{recorder};
-    visit_argument(reader, x);
-    return reader;
-}
-
-/// Gives a tree other tensors and keys.
-struct TreeWriter {
-    Trace* trace;
-    const AnyTensor* next;
-    template <class T, class D> void tensor(Tensor<T, D>& t) { t = Tensor<T, D>(*next++); }
-    void key(Key& k)
-    {
-        const Ref<Block> b = (next++)->value;
-        k = key_of_block(*contiguous(b));
-        if (!trace) return;
-        k.origin = trace->new_origin();
-        trace->remember_key(k.origin, b);
-    }
-};
-template <class X>
-void write_tree(Trace* trace, X& x, const std::vector<AnyTensor>& leaves, std::size_t first = 0)
-{
-    TreeWriter writer{trace, leaves.data() + first};
-    visit_argument(writer, x);
-}
 
 /// Declares a block as the next input, under a header of its own, by which a trace can tell it apart.
 AnyTensor traced_input(Trace& trace, const Ref<Block>& b, const Site& at);
 
-/// How often a block is held by what ends with the trace.
-struct HeldBlocks {
-    std::unordered_map<const Block*, std::int64_t> count = {};
-    template <class T, class D> void tensor(const Tensor<T, D>& t)
-    {
-        if (t.any_unchecked().value) ++count[t.any_unchecked().value.get()];
-    }
-    void key(const Key&) {}
-    void add(const std::vector<AnyTensor>& all)
-    {
-        for (const AnyTensor& t : all) ++count[t.value.get()];
-    }
-};
-
 /// The first value of a trace, one of its first `inputs` or the result of an operation, that something outside of it still holds,
 /// or no_value: a variable that a replay would leave as it was, a function made in the trace that would go on with its array.
-ValueId escaped(Trace& trace, HeldBlocks held, std::size_t inputs = std::numeric_limits<std::size_t>::max());
+ValueId escaped(Trace& trace, const HeldBlocks& held, std::size_t inputs = ~std::size_t{0});
 
 }  // namespace wengert::detail
 

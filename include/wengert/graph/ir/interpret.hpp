@@ -2,9 +2,8 @@
 // and what a debugger steps through.
 #pragma once
 
-#include "../../tape/apply.hpp"
-#include "executable.hpp"
-#include "fields.hpp"
+#include "backend.hpp"
+#include "graph.hpp"
 
 namespace wengert {
 
@@ -28,21 +27,8 @@ std::size_t failed_guard(const Graph& g, const std::vector<Ref<Block>>& values);
 
 namespace detail {
 
-class InterpretedGraph : public Executable {
-public:
-    InterpretedGraph(const Graph& g, NodeCallback callback) : graph_(g), callback_(std::move(callback))
-    {
-        for (const GraphNode& n : g.nodes()) stats.kernels += n.kind == GraphNode::Kind::operation;
-    }
-    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
-    {
-        return interpret_guarded(graph_, inputs, outputs, callback_);
-    }
-
-private:
-    Graph graph_;
-    NodeCallback callback_;
-};
+/// That of the backend below.
+std::unique_ptr<Executable> interpreted(const Graph& g, const PlanOptions& options);
 
 struct Interpreter : Backend {
     std::vector<Ref<Block>> operator()(const Graph& g, const std::vector<Ref<Block>>& inputs,
@@ -57,9 +43,7 @@ struct Interpreter : Backend {
 /// The backend that runs node by node and calls PlanOptions::callback; interpret(graph, inputs) runs a graph once and
 /// returns its values by id.
 inline constexpr detail::Interpreter interpret{
-    {"interpret", [](const Graph& g, const PlanOptions& o) -> std::unique_ptr<Executable> {
-         return std::make_unique<detail::InterpretedGraph>(g, o.callback);
-     }}};
+    {"interpret", detail::interpreted}};
 
 /// A graph applied to tensors: each operation goes through the library's dispatch, so that it is recorded on the tape, and
 /// by a trace, where one of them asks for it. Guards are not looked at.

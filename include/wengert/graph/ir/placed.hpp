@@ -3,7 +3,7 @@
 // the host.
 #pragma once
 
-#include "interpret.hpp"
+#include "interpreted_graph.hpp"
 
 namespace wengert::detail {
 

@@ -6,7 +6,6 @@
 // the loop that the inner trace becomes has to hand their derivatives on.
 #pragma once
 
-#include <atomic>
 #include <unordered_map>
 
 #include "../../array/layout.hpp"
@@ -16,6 +15,15 @@
 #include "id_table.hpp"
 
 namespace wengert {
+
+namespace detail {
+/// Tells loops and branches how they become operations of a trace (graph/control/control_trace.hpp). A source that does not include
+/// control flow may make traces all the same, and where no source of the program does, there is nothing to tell.
+#ifndef WENGERT_COMPILED
+[[gnu::weak]]
+#endif
+void know_control() noexcept;
+}  // namespace detail
 
 class Trace : public BasicRecorder, public KeyHook {
 public:
@@ -42,9 +50,7 @@ public:
     Ref<Block> key(std::uint64_t origin);
     /// A child of a key of this trace is an operation on it.
     std::uint64_t child(const Key& parent, std::uint64_t i, std::uint32_t domain, const Key& made);
-    static std::uint64_t new_origin();
-    /// Gives a key a block of this trace.
-    void remember_key(std::uint64_t origin, Ref<Block> b) { keys_[origin] = std::move(b); }
+    void enter_key(Key& k, const Ref<Block>& b);
 
     void by_value();
     std::shared_ptr<const void> settle(const Finding& f, const Site& at);
@@ -62,7 +68,7 @@ public:
     void output(const AnyTensor& t, const Site& at);
 
     Trace* trace() noexcept { return this; }
-    Trace* trace_of_loops() noexcept { return this; }
+    Recorder* trace_of_loops() noexcept { return this; }
     void constant(const Block& b, const Site& at)
     {
         if (outer_) outer_->constant(b, at);
@@ -78,6 +84,7 @@ protected:
     explicit Trace(const Table& table);
 
 private:
+    static std::uint64_t new_origin();
     static std::uint64_t child_of(KeyHook& hook, const Key& parent, std::uint64_t i, std::uint32_t domain,
                                   const Key& made);
     static IdTable::Key key_of(const Block& b) noexcept { return reinterpret_cast<std::uintptr_t>(&b); }
@@ -103,26 +110,6 @@ class InsideGraph : public Inside {
 public:
     explicit InsideGraph(Graph g) : graph(std::move(g)) {}
     const Graph graph;
-};
-
-/// Nothing is recorded while it lives: for work that is no part of the program traced.
-class Untraced {
-public:
-    Untraced()
-        : recorder_(std::exchange(current_thread().recorder, nullptr)),
-          keys_(std::exchange(key_hook, nullptr))
-    {}
-    Untraced(const Untraced&) = delete;
-    Untraced& operator=(const Untraced&) = delete;
-    ~Untraced()
-    {
-        current_thread().recorder = recorder_;
-        key_hook = keys_;
-    }
-
-private:
-    Recorder* recorder_;
-    KeyHook* keys_;
 };
 
 /// The graph of f, a function from blocks to blocks made of the library's operations, on inputs like these.

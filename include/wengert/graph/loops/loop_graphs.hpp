@@ -9,7 +9,6 @@ namespace wengert::detail {
 using Kind = LoopParameters::Kind;
 
 std::vector<std::size_t> all_of(std::size_t first, std::size_t last);
-Shape stacked_shape(std::int64_t steps, const Shape& one);
 
 /// The outputs of a body as results of its loop: `states`, then what the steps give, stacked.
 std::vector<LoopParameters::Result> results_of(const Graph& body, std::size_t states, std::int64_t steps);

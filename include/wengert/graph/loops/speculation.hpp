@@ -16,6 +16,13 @@ private:
     Restore<bool> before_;
 };
 
+/// In how many bodies, one in another, the trace in progress is.
+inline int& body_depth()
+{
+    static thread_local int n = 0;
+    return n;
+}
+
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED

@@ -81,26 +81,4 @@ template <class A> bool own_is_chosen(bool tb, std::size_t m, std::size_t n, std
 
 }  // namespace detail
 
-/// The instruction set that kernels are compiled for, and the bits of its registers.
-inline std::string about_loops()
-{
-    using A = xsimd::default_arch;
-    return std::string(A::name()) + ", " + std::to_string(8 * sizeof(xsimd::batch<double, A>)) + " bits";
-}
-
-/// Who multiplies matrices of more than 16 rows, columns or terms: "OpenBLAS (Zen), but …".
-inline std::string about_products()
-{
-#if defined(WENGERT_HAS_BLAS)
-    using A = xsimd::default_arch;
-    const std::string core(detail::blas_core());
-    const std::string name = core.empty() ? "CBLAS" : "OpenBLAS (" + core + ")";
-    if (sizeof(xsimd::batch<double, A>) < 64) return name;
-    return name + (detail::blas_is_narrow(core) ? ", but products by own loops, which have wider registers"
-                                                : ", some shapes by own loops");
-#else
-    return "own loops, no BLAS";
-#endif
-}
-
 }  // namespace wengert::kernels

@@ -2,66 +2,16 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
-#include "../control_trace.hpp"
+#include "../../../ops/elementwise/choices.hpp"
+#include "../../../ops/reductions.hpp"
+#include "../../../ops/view.hpp"
+#include "../../freeze/traced_inputs.hpp"
+#include "../../ir/trace.hpp"
 #include "../../loops/body_rules.hpp"
+#include "../../loops/speculation.hpp"
+#include "../control_trace.hpp"
 
 namespace wengert::detail {
-
-WENGERT_INLINE Trace* current_trace()
-{
-    Recorder* r = recorder();
-    if (!r) [[likely]]
-        return nullptr;
-    const Tape& tape = Tape::current();
-    return tape.anomaly || tape.save_all ? nullptr : r->trace_of_loops();
-}
-
-WENGERT_INLINE int& body_depth()
-{
-    static thread_local int n = 0;
-    return n;
-}
-
-WENGERT_INLINE std::int64_t steps_of(const std::vector<AnyTensor>& xs, const Site& at)
-{
-    for (const AnyTensor& x : xs) {
-        const Shape &shape = x.value->shape, &first = xs.front().value->shape;
-        if (shape.size() == 0)
-            fail<ShapeError>("scan", "xs are sliced along axis 0, but one of them has shape ()", at);
-        if (shape[0] != first[0])
-            fail<ShapeError>("scan",
-                             "xs are sliced along axis 0, but their shapes " + to_string(first) + " and " +
-                                 to_string(shape) + " differ there",
-                             at);
-    }
-    return xs.front().value->shape[0];
-}
-
-WENGERT_INLINE void check_same_shapes(std::string_view primitive, const char* what,
-                                      const std::vector<AnyTensor>& before,
-                                      const std::vector<AnyTensor>& after, const Site& at)
-{
-    if (before.size() != after.size())
-        fail<ShapeError>(primitive,
-                         std::string(what) + ": " + std::to_string(after.size()) +
-                             " tensors where there were " + std::to_string(before.size()),
-                         at);
-    for (std::size_t i = 0; i < before.size(); ++i)
-        if (!(before[i].value->shape == after[i].value->shape))
-            fail<ShapeError>(primitive,
-                             std::string(what) + ": tensor " + std::to_string(i) + " has shape " +
-                                 to_string(after[i].value->shape) + " where it had " +
-                                 to_string(before[i].value->shape),
-                             at);
-}
-
-WENGERT_INLINE void check_condition(std::string_view primitive, const Block& b, const Site& at)
-{
-    if (b.shape.size() != 0)
-        fail<ShapeError>(primitive,
-                         "the condition must be one truth value, shape (), not shape " + to_string(b.shape),
-                         at);
-}
 
 /// Guards of a body become a truth value that the body returns: whether it would do the same again. Those that read captured
 /// values are the enclosing trace's.
@@ -110,9 +60,9 @@ inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examp
     if (!out) return {};
     held.add(in);
     held.add(*out);
-    if (trace.effect) ++held.count[trace.effect.get()];
+    if (trace.effect) held.add({trace.effect, {}});
     // a rule that was made there and has captured a value, a variable: each step would leave another one
-    if (escaped(trace, std::move(held), in.size()) != no_value) return {};
+    if (escaped(trace, held, in.size()) != no_value) return {};
     const BodyGuards guards(trace, in.size());
     if (!guards.possible || (guards.holds && !may_guard)) return {};
     for (const AnyTensor& t : *out) trace.output(t, at);
@@ -125,7 +75,7 @@ inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examp
     return made;
 }
 
-WENGERT_INLINE std::optional<TracedBody> trace_body(Trace& outer, const std::vector<AnyTensor>& examples,
+WENGERT_INLINE std::optional<TracedBody> trace_body(Recorder& outer, const std::vector<AnyTensor>& examples,
                                                     bool real, bool may_guard, const BodyFunction& f,
                                                     const Site& at)
 {
@@ -166,20 +116,6 @@ WENGERT_INLINE std::optional<std::vector<AnyTensor>> record_loop(std::shared_ptr
     const AnyTensor& flag = out[p->guard];
     if (!*readable(flag.value)->as<bool>()) return {};
     note_read(*flag.value, Read::truth, guard);
-    return out;
-}
-
-WENGERT_INLINE std::vector<AnyTensor> example_slices(const std::vector<AnyTensor>& xs)
-{
-    std::vector<AnyTensor> out;
-    for (const AnyTensor& x : xs) {
-        const Block& b = *x.value;
-        const Shape shape(b.shape.data() + 1, b.shape.size() - 1);
-        if (b.count == 0)
-            out.push_back({zeros_beside(b, b.dtype, shape), {}});
-        else
-            out.push_back({Selection::at(b.shape, 0, 0).view(x.value), {}});
-    }
     return out;
 }
 

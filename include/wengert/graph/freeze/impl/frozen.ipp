@@ -1,9 +1,13 @@
 // What frozen.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
+#include <algorithm>
+#include <limits>
+#include <ostream>
+
 #include "../../../base/separate.hpp"
 #include "../compiler.hpp"
-#include "../frozen.hpp"
+#include "../frozen_families.hpp"
 
 namespace wengert {
 
@@ -30,6 +34,10 @@ WENGERT_INLINE FrozenCore::FrozenCore(FreezeOptions o) : options(std::move(o))
     static_cast<void>(graph_compiler());  // from now on bodies of loops are compiled, also while f is traced
 }
 WENGERT_INLINE FrozenCore::~FrozenCore() = default;
+WENGERT_INLINE std::shared_ptr<FrozenCore> FrozenCore::make(FreezeOptions o)
+{
+    return std::make_shared<FrozenCore>(std::move(o));
+}
 
 WENGERT_INLINE FrozenEntry& FrozenCore::entry(const Words& signature)
 {

@@ -3,7 +3,8 @@
 
 #include "../../../base/separate.hpp"
 #include "../compiler.hpp"
-#include "../frozen_rule.hpp"
+#include "../frozen_derivatives.hpp"
+#include "../occupied.hpp"
 
 namespace wengert::detail {
 
@@ -84,7 +85,7 @@ private:
     const FrozenCut& cut(const Tensors& inputs, const Tensors& cotangents, const std::vector<bool>& wanted,
                          const Site& at) const
     {
-        auto& cuts = path_->cuts;
+        auto& cuts = derivatives_of(*path_).cuts;
         const std::string w = wanted_key(wanted), g = present_key(cotangents);
         const auto found = std::find_if(cuts.begin(), cuts.end(),
                                         [&](const auto& c) { return c->wanted == w && c->cotangents == g; });
@@ -194,16 +195,17 @@ WENGERT_INLINE std::shared_ptr<const FrozenCut> run_before_pull(FrozenCore& core
                                                                 CallArguments& a, std::uint64_t levels,
                                                                 std::vector<Ref<Block>>& values)
 {
-    if (e.paths.empty() || e.paths.front()->cuts.empty() || (levels & (levels - 1))) return {};
+    if (e.paths.empty() || !e.paths.front()->derivatives || (levels & (levels - 1))) return {};
     FrozenPath& p = *e.paths.front();
+    const auto& cuts = p.derivatives->cuts;
     if (!p.confirmed || core.is_checked(p)) return {};
     std::vector<bool> wanted;
     for (std::size_t i = 0; i < a.inputs.size(); ++i)
         wanted.push_back(a.node(i) && (a.node(i)->mask & levels));
     const std::string key = wanted_key(wanted);
     const auto c =
-        std::find_if(p.cuts.begin(), p.cuts.end(), [&](const auto& x) { return x->wanted == key; });
-    if (c == p.cuts.end() || !(*c)->value) return {};
+        std::find_if(cuts.begin(), cuts.end(), [&](const auto& x) { return x->wanted == key; });
+    if (c == cuts.end() || !(*c)->value) return {};
     std::vector<Ref<Block>> out;
     try {
         if ((*c)->value->run(a.inputs, out) != (*c)->guards) return {};

@@ -3,18 +3,20 @@
 
 #include "../../../base/separate.hpp"
 #include "../check.hpp"
+#include "../frozen_derivatives.hpp"
 #include "../traced_call.hpp"
+#include "../traced_inputs.hpp"
 
 namespace wengert::detail {
 
 /// A result of f on constants: what it depends on is something that f captures.
 inline bool depends_now(const AnyTensor& t) { return t.node && (t.node->mask & Tape::current().active); }
 
-WENGERT_INLINE TracedInputs::TracedInputs(Trace& trace, const std::vector<Ref<Block>>& inputs,
+WENGERT_INLINE TracedInputs::TracedInputs(const std::vector<Ref<Block>>& inputs,
                                           const std::vector<AnyTensor*>& live, const Site& at)
-    : live_(live)
+    : trace_(std::make_shared<Trace>()), live_(live)
 {
-    for (const Ref<Block>& b : inputs) all_.push_back(traced_input(trace, b, at));
+    for (const Ref<Block>& b : inputs) all_.push_back(traced_input(*trace_, b, at));
     for (const AnyTensor* t : live_) before_.push_back(*t);
     for (std::size_t i = 0; i < live_.size(); ++i) {
         live_[i]->value = all_[first_live() + i].value;
@@ -22,22 +24,35 @@ WENGERT_INLINE TracedInputs::TracedInputs(Trace& trace, const std::vector<Ref<Bl
     }
 }
 
+WENGERT_INLINE Recorder& TracedInputs::recorder() const noexcept { return *trace_; }
+
 WENGERT_INLINE TracedInputs::~TracedInputs()
 {
     for (std::size_t i = 0; i < live_.size(); ++i)
         if (!ended_ || !updated(i)) *live_[i] = before_[i];
 }
 
-WENGERT_INLINE void finish_trace(FrozenTrace& t, Trace& trace, const TracedInputs& in, TreeReader result,
-                                 HeldBlocks held, const Site& at)
+WENGERT_INLINE KeptLive::KeptLive(const std::vector<AnyTensor*>& live) : live_(live)
 {
+    for (const AnyTensor* t : live) before_.push_back(*t);
+}
+
+WENGERT_INLINE KeptLive::~KeptLive()
+{
+    for (std::size_t i = 0; i < before_.size(); ++i) *live_[i] = std::move(before_[i]);
+}
+
+WENGERT_INLINE void finish_trace(FrozenTrace& t, TracedInputs& in, TreeReader result, HeldBlocks held,
+                                 const Site& at)
+{
+    Trace& trace = in.trace();
     held.add(in.all());
-    for (const AnyTensor* l : in.live()) ++held.count[l->value.get()];
+    for (const AnyTensor* l : in.live()) held.add(*l);
     const auto add = [&](AnyTensor y) {
         t.depends = t.depends || depends_now(y);
         trace.output(y.value, at);
+        held.add(y);
         t.values.push_back(std::move(y.value));
-        ++held.count[t.values.back().get()];
     };
     t.numbers = std::move(result.plain.signature);
     t.results = result.leaves.size();
@@ -53,8 +68,9 @@ WENGERT_INLINE void finish_trace(FrozenTrace& t, Trace& trace, const TracedInput
     for (const ValueId v : host_values(trace.graph())) add({trace.blocks()[v], {}});
     trace.stop();
     t.varies = trace.varies();
-    t.escaped = escaped(trace, std::move(held));
+    t.escaped = escaped(trace, held);
     t.graph = std::move(trace.graph());
+    in.stop();
 }
 
 WENGERT_INLINE bool take_trace(FrozenCore& core, FrozenEntry& entry, std::shared_ptr<FrozenPath>& path,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
+#include "../../ir/trace.hpp"
 #include "../traced_inputs.hpp"
 
 namespace wengert::detail {
@@ -14,25 +15,28 @@ WENGERT_INLINE AnyTensor traced_input(Trace& trace, const Ref<Block>& b, const S
 }
 
 /// References to a block that are not the trace's own, not a view's, and not in `held`.
-inline std::int64_t outside_references(const Block& b, const HeldBlocks& held)
+inline std::int64_t outside_references(const Block& b,
+                                       const std::unordered_map<const Block*, std::int64_t>& held)
 {
-    const auto at = held.count.find(&b);
+    const auto at = held.find(&b);
     return static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1 -
-           (at != held.count.end() ? at->second : 0);
+           (at != held.end() ? at->second : 0);
 }
 
-WENGERT_INLINE ValueId escaped(Trace& trace, HeldBlocks held, std::size_t inputs)
+WENGERT_INLINE ValueId escaped(Trace& trace, const HeldBlocks& held, std::size_t inputs)
 {
+    std::unordered_map<const Block*, std::int64_t> count;
+    for (const Block* b : held.all) ++count[b];
     const auto counts = [&](const GraphNode& n) {
         return n.kind == Graph::Kind::operation || (n.kind == Graph::Kind::input && n.index < inputs);
     };
-    for (const auto& [origin, block] : trace.keys()) ++held.count[block.get()];
+    for (const auto& [origin, block] : trace.keys()) ++count[block.get()];
     for (const auto& b : trace.blocks())
-        if (b && b->base) ++held.count[b->base];
-    for (const auto& b : trace.aliases()) ++held.count[b->base];
+        if (b && b->base) ++count[b->base];
+    for (const auto& b : trace.aliases()) ++count[b->base];
     const Graph& g = trace.graph();
     for (ValueId v = 0; v < g.size(); ++v)
-        if (counts(g.node(v)) && trace.blocks()[v] && outside_references(*trace.blocks()[v], held) > 0)
+        if (counts(g.node(v)) && trace.blocks()[v] && outside_references(*trace.blocks()[v], count) > 0)
             return v;
     return no_value;
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
-#include "../interpret.hpp"
+#include "../../../tape/apply.hpp"
+#include "../fields.hpp"
+#include "../interpreted_graph.hpp"
 
 namespace wengert {
 
@@ -17,6 +19,11 @@ WENGERT_INLINE Ref<Block> compute_node(const GraphNode& n, const Ref<Block>* in)
     return detail::compute_structural(p, n.op.get(), in, n.inputs.size(), n.at);
 }
 namespace detail {
+
+WENGERT_INLINE std::unique_ptr<Executable> interpreted(const Graph& g, const PlanOptions& options)
+{
+    return std::make_unique<InterpretedGraph>(g, options.callback);
+}
 
 /// Runs operations, and lets values go after their last use.
 class NodeByNode {

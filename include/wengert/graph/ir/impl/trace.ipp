@@ -1,6 +1,8 @@
 // What trace.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
+#include <atomic>
+
 #include "../../../base/separate.hpp"
 #include "../trace.hpp"
 
@@ -8,8 +10,11 @@ namespace wengert {
 
 WENGERT_INLINE Trace::Trace() : Trace(recorder_table<Trace>) {}
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Waddress"  // it may have been defined by now
 WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{child_of}
 {
+    if (&detail::know_control) detail::know_control();
     const Tape& tape = Tape::current();
     start_ = tape.mark().sequence;
     // Last: what fails before leaves no recorder behind.
@@ -17,6 +22,7 @@ WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{
     outer_keys_ = std::exchange(key_hook, this);
     running_ = true;
 }
+#pragma GCC diagnostic pop
 
 WENGERT_INLINE Trace::~Trace() { stop(); }
 
@@ -91,6 +97,12 @@ WENGERT_INLINE std::uint64_t Trace::child(const Key& parent, std::uint64_t i, st
     return origin;
 }
 
+WENGERT_INLINE void Trace::enter_key(Key& k, const Ref<Block>& b)
+{
+    k.origin = new_origin();
+    keys_[k.origin] = b;
+}
+
 WENGERT_INLINE std::uint64_t Trace::new_origin()
 {
     static std::atomic<std::uint64_t> last{0};  // a key may be handed to another thread
@@ -118,7 +130,7 @@ WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
     if (const ValueId known = known_.find(key_of(b)); known != no_value) return known;
     const Ref<Block> block(const_cast<Block*>(&b));
     // What is a constant around a body is one in it, whether it was met there before or not.
-    const Trace* const around = outer_ ? outer_->trace_of_loops() : nullptr;
+    const auto* const around = static_cast<const Trace*>(outer_ ? outer_->trace_of_loops() : nullptr);
     const ValueId there = around ? around->known_.find(key_of(b)) : no_value;
     const bool constant_there = there != no_value && around->graph_.node(there).kind == Graph::Kind::constant;
     if (outer_ && outer_->knows(b) && !constant_there) {

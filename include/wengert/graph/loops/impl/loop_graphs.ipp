@@ -16,12 +16,6 @@ WENGERT_INLINE std::vector<std::size_t> all_of(std::size_t first, std::size_t la
     return out;
 }
 
-WENGERT_INLINE Shape stacked_shape(std::int64_t steps, const Shape& one)
-{
-    Shape s{steps};
-    for (auto e : one) s.push_back(e);
-    return s;
-}
 
 WENGERT_INLINE std::vector<LoopParameters::Result> results_of(const Graph& body, std::size_t states,
                                                               std::int64_t steps)

@@ -1,0 +1,23 @@
+// What occupied.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+#pragma once
+
+#include <thread>
+
+#include "../../../base/separate.hpp"
+#include "../occupied.hpp"
+
+namespace wengert::detail {
+
+WENGERT_INLINE void Occupied::wait_for_live()
+{
+    if (held_ || core_.live.empty() || core_.owner.load(std::memory_order_relaxed) == &current_thread()) return;
+    while (!(held_ = occupy())) core_.busy.wait(true);
+    note_owner();
+}
+
+WENGERT_INLINE void Occupied::wait()
+{
+    while (!held_ && !(held_ = occupy())) std::this_thread::yield();
+}
+
+}  // namespace wengert::detail
