@@ -40,7 +40,7 @@ struct Counted {
 };
 
 /// Planned memory for a result: the next buffer of exactly so many bytes that the thread takes on that device lies there,
-/// owned by whoever planned it (graph/tile/). Whether the result is what took it must be looked at afterwards.
+/// owned by whoever planned it (graph/run/). Whether the result is what took it must be looked at afterwards.
 struct Place {
     std::byte* data = nullptr;
     std::size_t bytes = 0;

@@ -1,5 +1,5 @@
 // Term: a number that remembers how it was computed. A rule evaluated on it writes a small program in single static
-// assignment, from which texts are printed and code is made (base/term_text.hpp, graph/emit/).
+// assignment, from which texts are printed and code is made (base/term_text.hpp, graph/text/).
 #pragma once
 
 #include <cstdint>
@@ -76,7 +76,7 @@ enum class TermKind : std::uint8_t {
     copysign,
     where,
     fma,
-    // of the functions of numbers alone (base/functions/)
+    // of the functions of numbers alone (functions/)
     bits,         ///< of `a`, as a whole number of its width
     from_bits,    ///< the number with the bits `a`
     shift_left,   ///< `a` by `value` bits

@@ -1,5 +1,5 @@
 // freeze(f): f traced once, replayed as an optimized graph for as long as its assumptions hold. docs/freezing.md tells what
-// is assumed; graph/ir/trace.hpp records, graph/freeze/frozen.hpp keeps the paths, graph/tile/ runs them.
+// is assumed; graph/ir/trace.hpp records, graph/freeze/frozen.hpp keeps the paths, graph/run/ runs them.
 #pragma once
 
 #include "../../transforms/closure.hpp"

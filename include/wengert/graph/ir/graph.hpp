@@ -1,6 +1,6 @@
 // Graph: a recorded program as data. Nodes are values in single static assignment, in an order in which they can run; each
 // is an input, a constant, or a primitive with its parameters applied to earlier values. Passes take a graph and return a
-// graph (graph/passes/), executors run one (graph/ir/interpret.hpp, graph/tile/).
+// graph (graph/passes/), executors run one (graph/ir/interpret.hpp, graph/run/).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // The backend `native`: the loops and small products of a graph as C++ text, compiled by the system's compiler into a shared
-// object; everything else runs as in the default executor, from which order, memory and library calls come (graph/tile/).
+// object; everything else runs as in the default executor, from which order, memory and library calls come (graph/run/).
 //
 // Results have the bits of interpret(): functions are written by the templates that the kernels are made of (function_text.hpp).
 // Without a compiler, or where it fails, the graph runs as tiles and Executable::note says why.

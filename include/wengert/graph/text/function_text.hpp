@@ -1,4 +1,4 @@
-// The functions of numbers as text: what base/functions/ writes on numbers that remember how they were made.
+// The functions of numbers as text: what functions/ writes on numbers that remember how they were made.
 #pragma once
 
 #include "../../functions/written.hpp"

@@ -7,7 +7,7 @@
 #include "../../functions/roots.hpp"
 #include "lane_type.hpp"
 
-/// The functions of base/functions/ on lanes.
+/// The functions of functions/ on lanes.
 ///
 /// Largest error seen, in units of the last place (below the largest binade) against libquadmath, over 700,000 arguments: all bit patterns at random,
 /// uniform ranges from ±10⁻³ to ±10³⁰, multiples of π/2, and the edges (±0, ±inf, NaN, denormals, overflow thresholds), for which

@@ -1,6 +1,6 @@
 // The functions of <cmath> beside those of math.hpp and trigonometry.hpp: of probability, gamma functions, roots, remainders.
 //
-// Their values are those of base/functions/, a few ULP from <cmath>; remainders are exact.
+// Their values are those of functions/, a few ULP from <cmath>; remainders are exact.
 #pragma once
 
 #include <cmath>
