@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "../../../base/separate.hpp"
+#include "../../../ops/update.hpp"
 #include "../compiler.hpp"
 #include "../frozen_families.hpp"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
+#include "../../../ops/update.hpp"
 #include "../into.hpp"
 
 namespace wengert::detail {
