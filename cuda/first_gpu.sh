@@ -40,12 +40,13 @@ while [ $# -gt 0 ]; do
     esac
 done
 [ ${#stages[@]} -gt 0 ] || stages=("${all[@]}")
+[[ $build = /* ]] || build=$PWD/$build
 out=${out:-$build/first_gpu.json}
 kept=$build/stages
 mkdir -p "$kept" "$build/cache"
 unset WENGERT_CUDA_DRIVER
-[ -z "$fake" ] || export WENGERT_CUDA_DRIVER=$PWD/$build/tests/libfake_cuda.so
-export XDG_CACHE_HOME=$PWD/$build/cache OPENBLAS_NUM_THREADS=1
+[ -z "$fake" ] || export WENGERT_CUDA_DRIVER=$build/tests/libfake_cuda.so
+export XDG_CACHE_HOME=$build/cache OPENBLAS_NUM_THREADS=1
 
 # A string of JSON, of what comes in; without what no terminal shows.
 json() { tr -cd '\t\n\040-\176' | awk 'BEGIN { printf "\"" } { gsub(/\\/, "\\\\"); gsub(/"/, "\\\""); gsub(/\t/, "\\t"); printf "%s%s", n++ ? "\\n" : "", $0 } END { printf "\"" }'; }
@@ -60,7 +61,7 @@ compile() {
 }
 tests() { "$build/tests/test_cuda" "-#" "$(of_files "$@")"; }
 # ahead: where the kernels compiled ahead are the fake driver's, a GPU has no use for them
-ahead() { [ -z "$fake" ] || WENGERT_CUDA_DRIVER=$PWD/$build/tests/libfake_cuda_driver.so "$build/tests/test_cuda_ahead" "-#" "[#test_cuda_ahead]"; }
+ahead() { [ -z "$fake" ] || WENGERT_CUDA_DRIVER=$build/tests/libfake_cuda_driver.so "$build/tests/test_cuda_ahead" "-#" "[#test_cuda_ahead]"; }
 sanitizer() {
     local tool=$1
     shift

@@ -95,3 +95,7 @@ wengert_cuda_reason(no_driver "CUDA: libm.so.6 has no function cuInit" WENGERT_C
 wengert_cuda_reason(old "CUDA: driver 11.8 is older than 12.0" WENGERT_FAKE_CUDA_VERSION=11080)
 wengert_cuda_reason(no_device "CUDA: the driver knows no device" WENGERT_FAKE_CUDA_DEVICES=0)
 wengert_cuda_reason(no_start "CUDA: cuInit failed: CUDA_ERROR_NO_DEVICE \\(an error\\)" WENGERT_FAKE_CUDA_FAIL=cuInit:1:1:100)
+
+# What a machine with a GPU is given, without one: stages by themselves, one JSON.
+add_test(NAME cuda.first_gpu COMMAND ${PROJECT_SOURCE_DIR}/cuda/first_gpu.sh --fake --build ${PROJECT_BINARY_DIR} conditions memcheck)
+set_tests_properties(cuda.first_gpu PROPERTIES LABELS cuda TIMEOUT 600 PASS_REGULAR_EXPRESSION "conditions: passed.*memcheck: skipped.*first_gpu.json")

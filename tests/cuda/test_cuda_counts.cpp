@@ -227,8 +227,8 @@ TEST_CASE("a graph with large operands of products is written down", "[gpu][libr
     // arguments from the host, and results that are all kept
     std::vector<decltype(frozen(x, w1, w2))> kept;
     for (int k = 0; k < 8; ++k) {
-        kept.push_back(frozen(x, w1 * (k + 1.0F), w2));
-        const auto [now1, now2] = training_step(x, w1 * (k + 1.0F), w2);
+        kept.push_back(frozen(x, w1 * static_cast<float>(k + 1), w2));
+        const auto [now1, now2] = training_step(x, w1 * static_cast<float>(k + 1), w2);
         CHECK(allclose(wg::to<wg::cpu>(kept.back().first), wg::to<wg::cpu>(now1), 1e-4));
     }
     const auto [first1, first2] = training_step(x, w1, w2);
@@ -237,7 +237,7 @@ TEST_CASE("a graph with large operands of products is written down", "[gpu][libr
     CHECK_THAT(frozen.explain(), contains("its arguments lie elsewhere each time"));
 }
 
-TEST_CASE("a product that is added to something is made on the device", "[gpu][libraries]")
+TEST_CASE("products that are added to something are made on the device", "[gpu][libraries]")
 {
     const auto f = [](const Tensor<double>& c, const Tensor<double>& a, const Tensor<double>& b,
                       const Tensor<double>& rate) {

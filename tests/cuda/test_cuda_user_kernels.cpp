@@ -339,10 +339,6 @@ TEST_CASE("a kernel of the program's own that does not compile says so wherever 
           "[gpu][libraries]")
 {
     const There x = there();
-    const auto wide = wg::cuda::kernel<double>({.source = cubes, .entry = "cube", .shared = 64 << 10}),
-               too_wide = wg::cuda::kernel<double>({.source = cubes, .entry = "cube", .shared = 1 << 20});
-    CHECK(wide(x)(0, 0).item() == 1.0);
-    CHECK_THROWS_WITH(too_wide(x), contains("[cube] CUDA: cuFuncSetAttribute failed"));
     const auto bad =
         wg::cuda::kernel<double>({.source = "extern \"C\" __global__ void f(const double* x, double* "
                                             "y, long long n, int k) { nonsense; }",

@@ -57,8 +57,7 @@ public:
 
 protected:
     ReplaySteps(const Graph& g, std::uint8_t device)
-        : ReplayValues(g, device), crossings_(graph_, plan_), steps_(plan_.tasks.size()),
-          constants_(g.size()), owned_(g.outputs().size())
+        : ReplayValues(g, device), crossings_(graph_, plan_), steps_(plan_.tasks.size()), constants_(g.size())
     {
         compile();
         capturable_.emplace(graph_, plan_, wants_, steps_);
@@ -71,8 +70,6 @@ protected:
         if (!*capturable_) say_conditions(capturable_->why());
     }
 
-    using Home = tiling::Home;
-
     /// What explain() says.
     void tell(const std::string& what)
     {
@@ -81,13 +78,6 @@ protected:
     void tell(const GraphNode& n, const std::string& what)
     {
         tell(std::string(n.primitive->name) + (n.at.line ? " at " + to_string(n.at) : "") + what);
-    }
-    /// The result that a value is made in, if its memory is there already.
-    const Ref<Block>& owned_at(ValueId v) const
-    {
-        static const Ref<Block> none;
-        const tiling::Placed& p = plan_.values[v];
-        return p.home == Home::output ? owned_[plan_.stores[p.store].output] : none;
     }
     /// Nobody knew before it ran.
     void say_host_helps(const GraphNode& n)
@@ -205,7 +195,6 @@ protected:
     std::vector<Ref<Block>> constants_;  ///< brought there by the first run
     // of a run
     Ref<Block> arena_;
-    std::vector<Ref<Block>> owned_;  ///< outputs that launches write
     // of work that is written down as a whole
     bool writing_ = false;
     std::int64_t launches_ = 0;
@@ -314,24 +303,9 @@ private:
         if (gpu.writes_down()) return;
         device_table(device_).counts->kernels.fetch_add(1, std::memory_order_relaxed);
     }
-    /// Is operand k a constant that a product is multiplied with? cuBLAS is given the number.
-    bool is_factor_here(const GraphNode& n, std::size_t k) const
-    {
-        return n.primitive->product && n.primitive->product(n.op.get()).factor == k &&
-               graph_.node(n.inputs[k]).kind == Graph::Kind::constant;
-    }
     Ref<Block> multiplied(const GraphNode& n, const std::vector<Ref<Block>>& in) const
     {
         return device_table(device_).structural(*n.primitive, n.op.get(), in.data(), in.size(), n.at);
-    }
-    /// Bit by bit, as a loop has put it there.
-    Ref<Block> taken(const GraphNode& n, const Block& from) const
-    {
-        Ref<Block> y = made_there(n);
-        std::byte* const at =
-            from.data + static_cast<std::size_t>(packed_part(n)->offset) * size_of(from.dtype);
-        device_table(device_).copy(*make_borrowed_elsewhere(device_, n.dtype, n.shape, at), *y);
-        return y;
     }
 
     std::vector<ValueId> known_;

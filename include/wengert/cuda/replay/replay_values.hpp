@@ -11,9 +11,10 @@ protected:
     ReplayValues(const Graph& g, std::uint8_t device)
         : graph_(g), device_(device), layouts_(tiling::layouts_of(graph_)), wants_(graph_, layouts_),
           plan_(graph_, tiling::groups_of(graph_, layouts_, wants_), {}, true), blocks_(g.size()),
-          at_(g.size())
+          owned_(g.outputs().size()), at_(g.size())
     {}
     ~ReplayValues() = default;
+    using Home = tiling::Home;
 
     Ref<Block> bytes_there(std::size_t n) const
     {
@@ -40,6 +41,29 @@ protected:
         return tiling::detail::header_on(blocks_[from], graph_.node(v).shape, plan_.layouts[v]);
     }
 
+    /// The result that a value is made in, if its memory is there already.
+    const Ref<Block>& owned_at(ValueId v) const
+    {
+        static const Ref<Block> none;
+        const tiling::Placed& p = plan_.values[v];
+        return p.home == Home::output ? owned_[plan_.stores[p.store].output] : none;
+    }
+    /// Is operand k a constant that a product is multiplied with? cuBLAS is given the number.
+    bool is_factor_here(const GraphNode& n, std::size_t k) const
+    {
+        return n.primitive->product && n.primitive->product(n.op.get()).factor == k &&
+               graph_.node(n.inputs[k]).kind == Graph::Kind::constant;
+    }
+    /// Bit by bit, as a loop has put it there.
+    Ref<Block> taken(const GraphNode& n, const Block& from) const
+    {
+        Ref<Block> y = made_there(n);
+        std::byte* const at =
+            from.data + static_cast<std::size_t>(packed_part(n)->offset) * size_of(from.dtype);
+        device_table(device_).copy(*make_borrowed_elsewhere(device_, n.dtype, n.shape, at), *y);
+        return y;
+    }
+
     /// Constants were good when the graph was traced.
     void ask(Gpu& gpu, const ReplayStep& s)
     {
@@ -64,6 +88,7 @@ protected:
     tiling::Plan plan_;
     // of a run
     std::vector<Ref<Block>> blocks_;
+    std::vector<Ref<Block>> owned_;  ///< outputs that launches write
     std::vector<std::byte*> at_;
 };
 
