@@ -1,6 +1,7 @@
 // host_callback: plain C++ in the middle of a program, called in order, also by graphs.
 #pragma once
 
+#include "../../ops/describe/structural_traits.hpp"
 #include "../../tape/apply.hpp"
 #include "tracing.hpp"
 
