@@ -3,7 +3,7 @@
 // conduction with one conductivity for each face between two cells; the loss is the mismatch with temperatures observed.
 //   emit_rod_gradient [HEADER]
 
-#include <wengert/graph/c/emit_cpp.hpp>
+#include <wengert/emit.hpp>
 #include <wengert/wengert.hpp>
 
 #include <cstdio>

@@ -3,8 +3,8 @@
 // graph's picture.
 //   frozen_step [FOLDER_FOR_THE_PAGE]
 
-#include <wengert/graph/native/native.hpp>
-#include <wengert/graph/look/report.hpp>
+#include <wengert/native.hpp>
+#include <wengert/report.hpp>
 #include <wengert/wengert.hpp>
 
 #include <algorithm>

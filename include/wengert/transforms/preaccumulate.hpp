@@ -11,7 +11,8 @@ namespace wengert {
 namespace detail {
 
 /// x̄ᵢ = Σₖ Jₖᵢᵀ ȳₖ, with the Jacobian of every result for every input, shapes (result…, input…).
-class JacobianRule : public SectionRule {
+/// A template, so that programs without it do not compile it.
+template <class = void> class JacobianRule : public SectionRule {
 public:
     std::vector<std::vector<AnyTensor>> jacobians;  ///< [result][input], empty where there is none
     JacobianRule() : SectionRule("preaccumulate", pull_jacobians) {}
@@ -75,7 +76,7 @@ private:
         Tape& tape = Tape::current();
         const std::vector<AnyTensor> inputs = leaves_of(x);
         if (!kept_as_jacobian(tape, inputs, at)) return Y(apply_at(*function_, at, x));
-        auto rule = std::make_shared<JacobianRule>();
+        auto rule = std::make_shared<JacobianRule<>>();
         Y y = local<Y>(tape, x, inputs, *rule, at);
         std::vector<Ref<Block>> values;
         each_tensor([&](AnyTensor& t) { values.push_back(t.value); }, y);
@@ -99,7 +100,7 @@ private:
     }
     /// f's value and its Jacobian: f recorded once on a level of its own, swept once for each element of its results.
     template <class Y, class Arguments>
-    Y local(Tape& tape, Arguments x, const std::vector<AnyTensor>& inputs, JacobianRule& rule,
+    Y local(Tape& tape, Arguments x, const std::vector<AnyTensor>& inputs, JacobianRule<>& rule,
             const Site& at) const
     {
         const Restore<ActiveLevels> only_here(tape.active, 0);

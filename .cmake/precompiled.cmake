@@ -1,0 +1,4 @@
+# wengert::precompiled: wengert.hpp read once for each target that links it, and not for each of the target's sources.
+add_library(wengert_precompiled INTERFACE)
+add_library(wengert::precompiled ALIAS wengert_precompiled)
+target_precompile_headers(wengert_precompiled INTERFACE <wengert/wengert.hpp>)

@@ -1,0 +1,6 @@
+// Graphs as C and C++.
+#pragma once
+
+#include "base/compiler.hpp"
+
+#include "graph/c/emit_cpp.hpp"

@@ -1,0 +1,6 @@
+// What a frozen function has become: its plan, its times, its source lines.
+#pragma once
+
+#include "base/compiler.hpp"
+
+#include "graph/look/report.hpp"
