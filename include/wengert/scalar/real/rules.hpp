@@ -39,8 +39,7 @@ template <class N, class X, class Y>
 __attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, const X& x, const Y& y)
 {
     return visit_function(
-        op,
-        [&](auto rule) __attribute__((always_inline)) { return unary_pull(rule, g, x, y); },
+        op, [&](auto rule) __attribute__((always_inline)) { return unary_pull(rule, g, x, y); },
         [&]() __attribute__((always_inline)) {
             if (op == ScalarOp::negative) return N(-g);
             if (op == ScalarOp::copy) return N(g);
