@@ -106,6 +106,24 @@ TEST_CASE("Derivatives keep their digits next to the ends of domains, and where 
     CHECK(slope([](const auto& v) { return pow(0.0, v); }, 2.0) == 0.0);
 }
 
+TEST_CASE("A power has the same mixed second derivative in either order, also where the exponent is 0")
+{
+    using Reals = std::vector<wg::Real<double>>;
+    const auto mixed = [](std::size_t first, double x, double z) {
+        const auto slope = [first](const Reals& v) {
+            return wg::grad([](const Reals& w) { return pow(w[0], w[1]); })(v)[first];
+        };
+        return wg::grad(slope)(Reals{x, z})[1 - first].value();
+    };
+    for (const double z : {0.0, 1.0, 2.5}) {  // x^(z − 1) (1 + z ln x)
+        const double want = std::pow(2.0, z - 1) * (1 + z * std::log(2.0));
+        CHECK(mixed(0, 2.0, z) == Approx(want).epsilon(1e-15));
+        CHECK(mixed(1, 2.0, z) == Approx(want).epsilon(1e-15));
+    }
+    CHECK(mixed(0, 0.0, 2.0) == 0.0);
+    CHECK(mixed(1, 0.0, 2.0) == 0.0);
+}
+
 TEST_CASE("The digits that kernels had lost")
 {
     const auto of = [](auto f, double x, double y) {

@@ -6,38 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "enumerators.hpp"
 #include "term.hpp"
 
 namespace wengert {
 
 constexpr std::string_view name_of(TermKind kind)
 {
-    constexpr std::string_view names[] = {"input",      "constant",      "zero_cotangent",
-                                          "cast",       "negative",      "logical_not",
-                                          "sqrt",       "square",        "exp",
-                                          "expm1",      "log",           "log1p",
-                                          "log2",       "log10",         "sin",
-                                          "cos",        "tan",           "asin",
-                                          "acos",       "atan",          "sinh",
-                                          "cosh",       "tanh",          "erf",
-                                          "erfc",       "exp2",          "cbrt",
-                                          "asinh",      "acosh",         "atanh",
-                                          "tgamma",     "lgamma",        "digamma",
-                                          "abs",        "sign",          "floor",
-                                          "ceil",       "round_even",    "sigmoid",
-                                          "normal_cdf", "is_finite",     "is_nan",
-                                          "add",        "subtract",      "multiply",
-                                          "divide",     "less",          "less_equal",
-                                          "greater",    "greater_equal", "equal",
-                                          "not_equal",  "logical_and",   "logical_or",
-                                          "maximum",    "minimum",       "pow",
-                                          "hypot",      "atan2",         "fmod",
-                                          "remainder",  "copysign",      "where",
-                                          "fma",        "bits",          "from_bits",
-                                          "shift_left", "shift_right",   "bit_and",
-                                          "bit_or",     "at_most",       "at_least",
-                                          "times_pow2", "two_over_pi",   "seldom"};
-    return names[static_cast<std::size_t>(kind)];
+    return detail::enumerator_names<TermKind::seldom>[static_cast<std::size_t>(kind)];
 }
 
 namespace detail {

@@ -77,6 +77,7 @@ constexpr Uses floor(Uses a) { return detail::merge_uses(a); }
 constexpr Uses ceil(Uses a) { return detail::merge_uses(a); }
 constexpr Uses round_even(Uses a) { return detail::merge_uses(a); }
 constexpr Uses sigmoid(Uses a) { return detail::merge_uses(a); }
+constexpr Uses is_finite(Uses a) { return detail::merge_uses(a); }
 constexpr Uses normal_cdf(Uses a) { return detail::merge_uses(a); }
 // clang-format on
 

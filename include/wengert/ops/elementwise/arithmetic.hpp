@@ -140,7 +140,6 @@ struct ZeroWhereUndefined {
         return g == zero_like(g) && !is_finite(r);
     }
 };
-constexpr Uses is_finite(Uses a) { return Uses(a.bits); }
 
 /// Another element type; floating point to floating point is differentiable.
 template <class U> struct Cast {

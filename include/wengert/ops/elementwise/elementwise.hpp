@@ -15,7 +15,7 @@
 
 #include "../../base/separate.hpp"
 #include "../../base/term.hpp"
-#include "../../base/uses.hpp"
+#include "../../functions/rules/rule.hpp"
 #include "../../kernels/cpu/elementwise.hpp"
 #include "../../tape/tensor_impl.hpp"
 #include "../../tape/walk.hpp"
@@ -24,38 +24,20 @@
 
 namespace wengert {
 
-/// Names an input in a rule.
-template <std::size_t i> struct wrt {};
-
 template <class T, class D> Tensor<T, D> sum_to(const Tensor<T, D>& x, const Shape& shape);
 template <class T, class D>
 Tensor<T, D> broadcast_to(const Tensor<T, D>& x, const Shape& shape,
                           Site at = {__builtin_FILE(), __builtin_LINE()});
 
-/// A zero of g's kind: the derivative of what is flat almost everywhere. For tensors it has rank 0 and broadcasts.
-template <class V> constexpr V zero_like([[maybe_unused]] const V& g)
+/// Of rank 0: it broadcasts.
+template <class V>
+    requires detail::HasBlock<V>
+V zero_like(const V& g)
 {
-    if constexpr (requires { g.any(); })
-        return V(AnyTensor{zeros_beside(*g.any().value, V::dtype(), Shape()), {}});
-    else if constexpr (std::is_arithmetic_v<V>)
-        return V(0);
-    else
-        return V(lit(0));
+    return V(AnyTensor{zeros_beside(*g.any().value, V::dtype(), Shape()), {}});
 }
 
 namespace detail {
-
-/// A rule says which of its n inputs pull reads; one that cannot be evaluated at compile time names them in `saves`.
-template <class P, std::size_t i, std::size_t n> constexpr Uses uses_of()
-{
-    if constexpr (requires { P::saves; }) {
-        return Uses(P::saves);
-    } else {
-        return []<std::size_t... k>(std::index_sequence<k...>) {
-            return P::pull(wrt<i>{}, Uses(1U << (n + 1), true), Uses(1U << k)..., Uses(1U << n));
-        }(std::make_index_sequence<n>());
-    }
-}
 
 /// Inputs of another type than the result's (conditions), and those that a rule leaves out, have no derivative.
 template <class P, std::size_t i, class Out, class... In>

@@ -16,14 +16,6 @@ namespace wengert::detail {
                     Site{});
 }
 
-template <class T> Tensor<T> special_on_tensors(ScalarOp op, const Tensor<T>& x)
-{
-    switch (op) {
-    case ScalarOp::tgamma: return tgamma(x);
-    case ScalarOp::lgamma: return lgamma(x);
-    default: refuse_on_arrays(op);
-    }
-}
 /// Γ(a) Γ(b) / Γ(a + b) for a, b > 0, by logarithms where one of them is too large; those cost some digits, as they do <cmath>.
 template <class T> Tensor<T> beta_on_tensors(const Tensor<T>& a, const Tensor<T>& b)
 {

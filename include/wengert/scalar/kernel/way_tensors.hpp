@@ -7,6 +7,7 @@
 #include "../../ops/elementwise/pairs.hpp"
 #include "../../ops/sum.hpp"
 #include "../../ops/elementwise/trigonometry.hpp"
+#include "../real/shared_functions.hpp"
 #include "special_tensors.hpp"
 #include "ways.hpp"
 
@@ -16,55 +17,32 @@ template <class T> Tensor<T> truncated(const Tensor<T>& x) { return where(x < 0.
 
 template <class T> Tensor<T> unary_on_tensors(ScalarOp op, const Tensor<T>& x)
 {
-    switch (op) {
-    case ScalarOp::negative: return -x;
-    case ScalarOp::sqrt: return sqrt(x);
-    case ScalarOp::cbrt: return cbrt(x);
-    case ScalarOp::exp: return exp(x);
-    case ScalarOp::exp2: return exp2(x);
-    case ScalarOp::expm1: return expm1(x);
-    case ScalarOp::log: return log(x);
-    case ScalarOp::log2: return log2(x);
-    case ScalarOp::log10: return log10(x);
-    case ScalarOp::log1p: return log1p(x);
-    case ScalarOp::sin: return sin(x);
-    case ScalarOp::cos: return cos(x);
-    case ScalarOp::tan: return tan(x);
-    case ScalarOp::asin: return asin(x);
-    case ScalarOp::acos: return acos(x);
-    case ScalarOp::atan: return atan(x);
-    case ScalarOp::sinh: return sinh(x);
-    case ScalarOp::cosh: return cosh(x);
-    case ScalarOp::tanh: return tanh(x);
-    case ScalarOp::asinh: return asinh(x);
-    case ScalarOp::acosh: return acosh(x);
-    case ScalarOp::atanh: return atanh(x);
-    case ScalarOp::erf: return erf(x);
-    case ScalarOp::erfc: return erfc(x);
-    case ScalarOp::floor: return floor(x);
-    case ScalarOp::ceil: return ceil(x);
-    case ScalarOp::trunc: return truncated(x);
-    case ScalarOp::round_even: return round(x);
-    case ScalarOp::copy: return x;
-    case ScalarOp::detach: return x.detach();
-    default: return special_on_tensors(op, x);
-    }
+    return visit_function(
+        op, [&]<class P>(P) { return apply_elementwise<P, T>(Site{}, x); },
+        [&] {
+            switch (op) {
+            case ScalarOp::negative: return -x;
+            case ScalarOp::trunc: return truncated(x);
+            case ScalarOp::copy: return x;
+            case ScalarOp::detach: return x.detach();
+            default: refuse_on_arrays(op);
+            }
+        });
 }
 
 template <class T> Tensor<T> binary_on_tensors(ScalarOp op, const Tensor<T>& a, const Tensor<T>& b)
 {
-    switch (op) {
-    case ScalarOp::add: return a + b;
-    case ScalarOp::subtract: return a - b;
-    case ScalarOp::multiply: return a * b;
-    case ScalarOp::divide: return a / b;
-    case ScalarOp::pow: return pow(a, b);
-    case ScalarOp::atan2: return atan2(a, b);
-    case ScalarOp::hypot: return hypot(a, b);
-    case ScalarOp::fmod: return fmod(a, b);
-    case ScalarOp::remainder: return remainder(a, b);
-    default: return special_on_tensors(op, a, b);
-    }
+    return visit_pair(
+        op, [&]<class P>(P) { return apply_elementwise<P, T>(Site{}, a, b); },
+        [&] {
+            switch (op) {
+            case ScalarOp::add: return a + b;
+            case ScalarOp::subtract: return a - b;
+            case ScalarOp::multiply: return a * b;
+            case ScalarOp::divide: return a / b;
+            default: return special_on_tensors(op, a, b);
+            }
+        });
 }
 
 /// Evaluates ways on tensors. Where a cell goes where none went before it throws UnmetWay with that cell's number.

@@ -31,6 +31,7 @@ public:
         requires std::is_arithmetic_v<S> || std::is_same_v<S, T>
     constexpr Tangents(const S& s) : value_(static_cast<T>(s))
     {}
+    constexpr Tangents(Literal s) : value_(static_cast<T>(s.value)) {}
     /// The variable of direction k.
     static constexpr Tangents variable(const T& value, std::size_t k)
     {

@@ -16,12 +16,12 @@ template <ActiveNumber X> struct NumberOf<X, X> {
     using type = X;
 };
 template <ActiveNumber X, class N>
-    requires std::is_arithmetic_v<N>
+    requires(std::is_arithmetic_v<N> || std::is_same_v<N, Literal>)
 struct NumberOf<X, N> {
     using type = X;
 };
 template <class N, ActiveNumber X>
-    requires std::is_arithmetic_v<N>
+    requires(std::is_arithmetic_v<N> || std::is_same_v<N, Literal>)
 struct NumberOf<N, X> {
     using type = X;
 };
@@ -105,6 +105,10 @@ template <class A, class B, class R = detail::number_of<A, B>> R minimum(const A
 template <detail::ActiveNumber X> bool isnan(const X& x) { return x != x; }
 template <detail::ActiveNumber X> bool isinf(const X& x) { const X inf(detail::limits_of<X>::infinity()); return x == inf || x == -inf; }
 template <detail::ActiveNumber X> bool isfinite(const X& x) { const X most(detail::limits_of<X>::max()); return x <= most && x >= -most; }
+/// As rules call them.
+template <detail::ActiveNumber X> bool is_finite(const X& x) { return isfinite(x); }
+template <detail::ActiveNumber X> X round_even(const X& x) { return nearbyint(x); }
+template <detail::ActiveNumber X> X where(bool condition, const X& a, const X& b) { return condition ? a : b; }
 template <detail::ActiveNumber X> bool signbit(const X& x) { using std::signbit; return signbit(x.value()); }
 // clang-format on
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "../../base/literal.hpp"
 #include "../../base/parts.hpp"
 #include "../stream/stream.hpp"
 
@@ -48,6 +49,7 @@ public:
         requires std::is_arithmetic_v<S>
     constexpr Real(S s) noexcept : value_(static_cast<T>(s))
     {}
+    constexpr Real(Literal s) noexcept : value_(static_cast<T>(s.value)) {}
     /// Another precision: recorded.
     template <std::floating_point S>
         requires(!std::is_same_v<S, T>)

@@ -1,91 +1,64 @@
-// The derivatives of scalar operations, each written once. On doubles they are the sweep, on reals the recorded sweep, and with a
-// tangent in place of the cotangent forward mode: x̄ = g ∂y/∂x and ẏ = ẋ ∂y/∂x are the same product.
+// The derivatives of scalar operations: those of tensors (functions/rules/) where these have the function. On doubles they are the
+// sweep, on reals the recorded sweep, and with a tangent in place of the cotangent forward mode: x̄ = g ∂y/∂x and ẏ = ẋ ∂y/∂x are the
+// same product.
 #pragma once
 
 #include "bits.hpp"
+#include "shared_functions.hpp"
 #include "special.hpp"
 
 namespace wengert::detail {
 
-/// Of one operand that is recorded, from g, its value x and the result's y (functions: they are looked at where needed).
+/// The pull of rule P, from g, and of x and y what it reads (functions: they are looked at where needed). A flat one has none.
+template <class P, class N, class X, class Y>
+__attribute__((always_inline)) inline N unary_pull(P, const N& g, const X& x, const Y& y)
+{
+    if constexpr (!requires(Uses u) { P::pull(wrt<0>{}, u, u, u); }) {
+        return N(0.0);
+    } else {
+        constexpr unsigned reads = uses_of<P, 0, 1>().bits;
+        if constexpr ((reads & 0b11) == 0b11)
+            return P::pull(wrt<0>{}, g, N(x()), N(y()));
+        else if constexpr ((reads & 0b10) != 0)
+            return P::pull(wrt<0>{}, g, g, N(y()));
+        else
+            return P::pull(wrt<0>{}, g, N(x()), g);
+    }
+}
+
+/// Of y + 1 nothing is left where eˣ is small. Tensors keep y alone; here x is at hand.
+template <class N, class X, class Y>
+__attribute__((always_inline)) inline N unary_pull(Expm1, const N& g, const X& x, const Y&)
+{
+    using std::exp;
+    return g * exp(N(x()));
+}
+
+/// Of one operand that is recorded.
 template <class N, class X, class Y>
 __attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, const X& x, const Y& y)
 {
-    using std::cos, std::sin, std::exp, std::sqrt, std::cosh, std::sinh, std::hypot;
-    using std::numbers::ln2, std::numbers::ln10, std::numbers::inv_sqrtpi;
-    switch (op) {
-    case ScalarOp::negative: return -g;
-    case ScalarOp::sqrt: return g * (0.5 / y());  // the division need not wait for g
-    case ScalarOp::cbrt: return g / (3.0 * y() * y());
-    case ScalarOp::exp: return g * y();
-    case ScalarOp::exp2: return g * y() * ln2;
-    case ScalarOp::expm1: return g * exp(x());
-    case ScalarOp::log: return g / x();
-    case ScalarOp::log2: return g / (x() * ln2);
-    case ScalarOp::log10: return g / (x() * ln10);
-    case ScalarOp::log1p: return g / (x() + 1.0);
-    case ScalarOp::sin: return g * cos(x());
-    case ScalarOp::cos: return -g * sin(x());
-    case ScalarOp::tan: return g * (1.0 + y() * y());
-    case ScalarOp::asin: return g / sqrt((1.0 - x()) * (1.0 + x()));
-    case ScalarOp::acos: return -g / sqrt((1.0 - x()) * (1.0 + x()));
-    case ScalarOp::atan: return g / (1.0 + x() * x());
-    case ScalarOp::sinh: return g * cosh(x());
-    case ScalarOp::cosh: return g * sinh(x());
-    case ScalarOp::tanh: return g * (1.0 - y() * y());
-    case ScalarOp::asinh: return g / hypot(x(), N(1.0));
-    case ScalarOp::acosh: return g / (sqrt(x() - 1.0) * sqrt(x() + 1.0));
-    case ScalarOp::atanh: return g / ((1.0 - x()) * (1.0 + x()));
-    case ScalarOp::erf: return g * (2.0 * inv_sqrtpi) * exp(-(x() * x()));
-    case ScalarOp::erfc: return g * (-2.0 * inv_sqrtpi) * exp(-(x() * x()));
-    case ScalarOp::copy: return g;
-    default: return op < ScalarOp::floor ? special_rule(op, g, x(), y()) : N(0.0);
-    }
+    return visit_function(
+        op, [&](auto rule) __attribute__((always_inline)) { return unary_pull(rule, g, x, y); },
+        [&]() __attribute__((always_inline)) {
+            if (op == ScalarOp::negative) return N(-g);
+            if (op == ScalarOp::copy) return N(g);
+            return op < ScalarOp::floor ? special_rule(op, g, N(x())) : N(0.0);
+        });
 }
 
-/// d pow(x, z) / dx = z x^(z − 1), without 0 · ∞ at x = 0.
-template <class N> N pow_by_base(const N& g, const N& x, const N& z)
+/// Of the first operand of a function of two.
+template <class N> inline N first_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
 {
-    using std::pow;
-    return z == N(0.0) ? N(0.0) : g * z * pow(x, z - 1.0);
+    return visit_pair(
+        op, [&]<class P>(P) __attribute__((always_inline)) { return P::pull(wrt<0>{}, g, x, z, y); },
+        [&]() __attribute__((always_inline)) { return special_first_rule(op, g, x, z, y); });
 }
-/// d pow(x, z) / dz = y log x, 0 at x = 0 for z ≥ 0.
-template <class N> N pow_by_exponent(const N& g, const N& x, const N& z, const N& y)
+template <class N> inline N second_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
 {
-    using std::log;
-    return x == N(0.0) && z >= N(0.0) ? N(0.0) : g * (y * log(x));
-}
-/// g p/r² of r² = x² + z², which may overflow or vanish; 0 at the origin.
-template <class N> N turned(const N& g, const N& p, const N& x, const N& z)
-{
-    using std::hypot;
-    const N r = hypot(x, z);
-    return r == N(0.0) ? N(0.0) : g * (p / r / r);
-}
-
-/// Of the first operand of pow, atan2, hypot, fmod, and special functions of two.
-template <class N> N first_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
-{
-    switch (op) {
-    case ScalarOp::pow: return pow_by_base(g, x, z);
-    case ScalarOp::atan2: return turned(g, z, x, z);
-    case ScalarOp::hypot: return y == N(0.0) ? N(0.0) : g * (x / y);
-    case ScalarOp::fmod:
-    case ScalarOp::remainder: return g;
-    default: return special_first_rule(op, g, x, z, y);
-    }
-}
-template <class N> N second_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
-{
-    using std::nearbyint;
-    switch (op) {
-    case ScalarOp::pow: return pow_by_exponent(g, x, z, y);
-    case ScalarOp::atan2: return turned(N(-g), x, x, z);
-    case ScalarOp::hypot: return y == N(0.0) ? N(0.0) : g * (z / y);
-    case ScalarOp::fmod:
-    case ScalarOp::remainder: return -g * nearbyint((x - y) / z);  // a whole number
-    default: return special_second_rule(op, g, x, z, y);
-    }
+    return visit_pair(
+        op, [&]<class P>(P) __attribute__((always_inline)) { return P::pull(wrt<1>{}, g, x, z, y); },
+        [&]() __attribute__((always_inline)) { return special_second_rule(op, g, x, z, y); });
 }
 
 /// What functions of two operands send back.

@@ -2,41 +2,12 @@
 // (Abramowitz & Stegun 1964, 6.3, 9.1, 9.6, 10.1, 17.3). Those of the integral kind come from the standard library where it has them.
 #pragma once
 
-#include <array>
-
-#include "../../functions/gamma.hpp"
+#include "../../functions/polygamma.hpp"
 #include "functions.hpp"
 
 namespace wengert {
 
 namespace detail {
-
-/// dⁿ/dxⁿ cot x of cot x.
-inline double cot_derivative(unsigned n, double c)
-{
-    const std::vector<double> p = functions::cot_derivative(n);
-    double y = p.back();  // c may be infinite
-    for (std::size_t i = p.size() - 1; i-- > 0;) y = y * c + p[i];
-    return y;
-}
-
-/// ψ⁽ⁿ⁾ of a large x by its asymptotic series (6.3.18, 6.4.11), (−1)ⁿ⁺¹ (n − 1)! left out where n > 0.
-inline double polygamma_far(unsigned n, double x)
-{
-    constexpr std::array bernoulli{1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
-                                   5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
-    const double square = x * x, order = n;
-    double term = n == 0 ? 1 : order, sum = n == 0 ? std::log(x) - 0.5 / x : 1 + 0.5 * order / x;
-    for (std::size_t k = 0; k < bernoulli.size(); ++k) {
-        const double i = 2.0 * static_cast<double>(k + 1);
-        // (2k + n − 1)! / ((2k)! (n − 1)! x²ᵏ), and for n = 0 1 / (2k x²ᵏ)
-        term *= n == 0   ? 1 / square
-                : k == 0 ? (order + 1) / (2 * square)
-                         : (order + i - 2) * (order + i - 1) / ((i - 1) * i * square);
-        sum += n == 0 ? -bernoulli[k] * term / i : bernoulli[k] * term;
-    }
-    return n == 0 ? sum : sum / std::pow(x, order);
-}
 
 /// The number underneath.
 template <class N> double plain_of(const N& x)
@@ -55,28 +26,10 @@ template <class X, class Order, class F> X of_order(ScalarOp op, Order order, co
 
 }  // namespace detail
 
-/// ψ⁽ⁿ⁾(x), the n-th derivative of ψ = Γ'/Γ. NaN at the poles 0, −1, −2, …
-inline double polygamma(unsigned n, double x)
-{
-    if (x <= 0 && x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
-    const double sign = n % 2 ? -1 : 1;
-    if (x < 0) {  // ψ⁽ⁿ⁾(1 − x) = (−1)ⁿ (ψ⁽ⁿ⁾(x) + dⁿ/dxⁿ π cot πx)
-        constexpr double pi = std::numbers::pi;
-        const double cot = 1 / std::tan(pi * (x - std::round(x)));
-        return sign * polygamma(n, 1 - x) - std::pow(pi, n + 1) * detail::cot_derivative(n, cot);
-    }
-    double sum = 0, scale = 1;  // (−1)ⁿ⁺¹ (n − 1)!
-    for (unsigned k = 1; k < n; ++k) scale *= k;
-    const double order = n ? n : 1;
-    for (; x < 16 + n; ++x) sum += order / std::pow(x, n + 1.0);
-    return n == 0 ? detail::polygamma_far(0, x) - sum : -sign * scale * (detail::polygamma_far(n, x) + sum);
-}
-inline float polygamma(unsigned n, float x) { return static_cast<float>(polygamma(n, double{x})); }
-
 // clang-format off
 template <detail::ActiveNumber X> X polygamma(unsigned n, const X& x) { return detail::Computed<X>::binary(ScalarOp::polygamma, X(n), x, polygamma(n, x.plain())); }
 /// ψ(x) = Γ'(x) / Γ(x)
-template <class X> requires is_real_number<X> X digamma(const X& x) { return polygamma(0u, x); }
+template <detail::ActiveNumber X> X digamma(const X& x) { return polygamma(0u, x); }
 template <detail::ActiveNumber X> X tgamma(const X& x) { using std::tgamma; return detail::Computed<X>::unary(ScalarOp::tgamma, x, tgamma(x.plain())); }
 template <detail::ActiveNumber X> X lgamma(const X& x) { using std::lgamma; return detail::Computed<X>::unary(ScalarOp::lgamma, x, lgamma(x.plain())); }
 // clang-format on
@@ -172,15 +125,10 @@ template <class N> N elliptic_slope(ScalarOp, const N&) { return N(0.0); }
 namespace detail {
 
 /// The rules of special functions, apart so that those of sin and exp stay small: g ∂y/∂x.
-template <class N> [[gnu::noinline]] N special_rule(ScalarOp op, const N& g, const N& x, const N& y)
+template <class N> [[gnu::noinline]] N special_rule(ScalarOp op, const N& g, const N& x)
 {
     using std::exp;
-    switch (op) {
-    case ScalarOp::tgamma: return g * y * digamma(x);
-    case ScalarOp::lgamma: return g * digamma(x);
-    case ScalarOp::expint: return g * exp(x) / x;
-    default: return g * elliptic_slope(op, x);
-    }
+    return op == ScalarOp::expint ? N(g * exp(x) / x) : N(g * elliptic_slope(op, x));
 }
 /// By the first operand.
 template <class N>

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "../../base/enumerators.hpp"
+
 namespace wengert {
 
 enum class ScalarOp : std::uint8_t {
@@ -125,19 +127,9 @@ struct ScalarMark {
     constexpr std::uint32_t stretch() const noexcept { return static_cast<std::uint32_t>(word >> 32); }
 };
 
-namespace detail {
-inline constexpr std::string_view scalar_names[] = {
-    "element",      "copy",        "add",          "subtract",      "multiply",      "divide",
-    "negative",     "sqrt",        "cbrt",         "exp",           "exp2",          "expm1",
-    "log",          "log2",        "log10",        "log1p",         "sin",           "cos",
-    "tan",          "asin",        "acos",         "atan",          "sinh",          "cosh",
-    "tanh",         "asinh",       "acosh",        "atanh",         "erf",           "erfc",
-    "tgamma",       "lgamma",      "expint",       "comp_ellint_1", "comp_ellint_2", "pow",
-    "atan2",        "hypot",       "fmod",         "remainder",     "beta",          "polygamma",
-    "cyl_bessel_j", "cyl_neumann", "cyl_bessel_i", "cyl_bessel_k",  "sph_bessel",    "sph_neumann",
-    "ellint_1",     "ellint_2",    "floor",        "ceil",          "trunc",         "round_even",
-    "detach",       "link"};
-}  // namespace detail
-constexpr std::string_view name_of(ScalarOp op) { return detail::scalar_names[static_cast<std::size_t>(op)]; }
+constexpr std::string_view name_of(ScalarOp op)
+{
+    return detail::enumerator_names<ScalarOp::link>[static_cast<std::size_t>(op)];
+}
 
 }  // namespace wengert
