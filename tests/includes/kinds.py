@@ -51,7 +51,6 @@ NOT_ASKING = {
     "graph/loops/impl/loop_rules.ipp": 2,
     "graph/loops/impl/run_loop.ipp": 1,
     "scalar/real/impl/adjoints.ipp": 1,
-    "scalar/stream/entry.hpp": 1,
     "scalar/transforms/exchange.hpp": 4,
     "scalar/stream/stream_impl.hpp": 1,
     "scalar/transforms/impl/sweep.ipp": 2,
