@@ -10,12 +10,14 @@
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
+#include <wengert/transforms/checkpoint.hpp>
 
 #include <dirent.h>
 
 #include <algorithm>
 #include <array>
 #include <regex>
+#include <thread>
 
 namespace wg = wengert;
 using R = wg::Real<double>;
@@ -297,4 +299,36 @@ TEST_CASE("text beyond the limit is not compiled: tiles run, and say so", "[kern
     }
     CHECK_THAT(native.explain(), contains("runs as tiles") && contains("more than 100000 statements"));
     CHECK(cache.objects() == 0);
+}
+
+TEST_CASE("long kernels on several threads, and inside of checkpoints", "[kernel][native]")
+{
+    if (!have_compiler()) return;
+    const Cache cache;
+    const auto cell = over_four(value_of(300, true));
+    const auto native = wg::kernel(cell, {.backend = wg::native});
+    const auto tile = wg::kernel(cell);
+    const std::int64_t lengths[] = {1000, 7, 64, 129};
+    std::array<int, 4> right{};
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < right.size(); ++t)
+        threads.emplace_back([&, t] {
+            for (const std::int64_t length : lengths) {
+                const auto x = arguments<double>(length + static_cast<std::int64_t>(t));
+                right[t] += called(native, x) == called(tile, x);
+            }
+        });
+    for (auto& t : threads) t.join();
+    CHECK(right == std::array{4, 4, 4, 4});
+
+    const auto loss = [](const auto& k) {
+        return [&k](const std::vector<D>& x) { return sum(k(x[0], x[1], x[2], x[3])); };
+    };
+    const auto x = arguments<double>(77);
+    const auto want = numbers(wg::grad(loss(tile))(x));
+    const auto fresh = wg::kernel(cell, {.backend = wg::native});
+    CHECK(numbers(wg::grad(wg::checkpoint(loss(fresh)))(x)) == want);
+    CHECK(numbers(wg::grad(wg::checkpoint(loss(native)))(x)) == want);
+    const auto frozen = wg::freeze(wg::grad(wg::checkpoint(loss(native))), {.backend = wg::native});
+    for (int k = 0; k < 2; ++k) CHECK(numbers(frozen(x)) == want);
 }

@@ -61,8 +61,6 @@ TEST_CASE(
         "fmod", [](auto a, auto b) { return fmod(a, b); }, x, y);
     same(
         "remainder", [](auto a, auto b) { return remainder(a, b); }, x, y);
-    same(
-        "of a number", [](auto a) { return fmod(a, 0.4) + remainder(2.0, a); }, x);
 }
 
 TEST_CASE("two and three arguments broadcast; numbers may stand for tensors")

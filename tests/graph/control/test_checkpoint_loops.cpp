@@ -247,3 +247,21 @@ TEST_CASE("calls of the host in a loop in a checkpoint come in their turn")
     const auto slope = [&](const D& x) { return grad([&](const D& t) { return sum(square(f(t))); })(x); };
     CHECK(allclose(freeze(slope)(D{1.0, 2.0}), slope(D{1.0, 2.0}), 1e-12));
 }
+
+TEST_CASE("A frozen function that captures a variable has the gradient of the loops and branches inside of "
+          "its checkpoints")
+{
+    const D x = {0.3, 0.6}, b = {0.7, -0.4};
+    for (const auto& [name, unused] : kinds(x)) {
+        INFO(name);
+        const std::string kind = name;
+        const auto value = [&](const D& captured) -> Function {
+            for (const auto& [other, f] : kinds(captured))
+                if (other == kind) return f;
+            return {};
+        };
+        const auto frozen = [&](const D& c) { return sum(freeze(checkpoint(value(c)))(x)); };
+        const auto plain = [&](const D& c) { return sum(value(c)(x)); };
+        CHECK(allclose(grad(frozen)(b), grad(plain)(b), 1e-14));
+    }
+}

@@ -166,6 +166,27 @@ TEST_CASE("what meets in ways that mean nothing is refused when it is first used
                contains("[met] index 4 at (2) of operand 1 is out of range for axis 0 of shape (4, 4)"));
 }
 
+TEST_CASE("elements meet by maximum and minimum in graphs for any leading extent")
+{
+    for (const Combine how : {Combine::maximum, Combine::minimum}) {
+        const auto f = [how](const Tensor<double>& z, const I& r, const Tensor<double>& x) {
+            return std::pair(met(how, z, r, x), crossing(how, x));
+        };
+        auto frozen = freeze(f, {.check = false, .dynamic = {1, 2}});
+        for (const std::int64_t n : {7, 5, 9, 6, 1, 12, 7}) {
+            INFO(n);
+            const Tensor<double> z = awkward<double>({4, 5}, 1), x = awkward<double>({n, 5}, 2);
+            const I r = places(n);
+            const auto [y, c] = frozen(z, r, x);
+            CHECK(same_elements(*readable(y.any().value), *expected_met(how, z, x)));
+            CHECK(same_elements(*readable(c.any().value), *expected_crossing(how, x)));
+        }
+        INFO(frozen.explain());
+        CHECK(frozen.stats().specialised > 0);
+        CHECK(frozen.stats().eager_calls == 0);
+    }
+}
+
 TEST_CASE("elements meet by maximum and minimum on another device with the same bits")
 {
     const Shape of{7, 5};
