@@ -68,6 +68,14 @@ template <class T, class A> inline Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y)
 {
     return detail::functions::hypot(x, y);
 }
+template <class T, class A> Lane<T, A> fmod(Lane<T, A> x, Lane<T, A> y)
+{
+    return detail::functions::fmod(x, y);
+}
+template <class T, class A> Lane<T, A> remainder(Lane<T, A> x, Lane<T, A> y)
+{
+    return detail::functions::remainder(x, y);
+}
 }  // namespace lane_math
 
 template <class T, class A> Lane<T, A> exp(Lane<T, A> x) { return detail::functions::exp(x); }
@@ -95,14 +103,6 @@ template <class T, class A> Lane<T, A> atanh(Lane<T, A> x) { return detail::func
 template <class T, class A> Lane<T, A> tgamma(Lane<T, A> x) { return detail::functions::tgamma(x); }
 template <class T, class A> Lane<T, A> lgamma(Lane<T, A> x) { return detail::functions::lgamma(x); }
 template <class T, class A> Lane<T, A> digamma(Lane<T, A> x) { return detail::functions::digamma(x); }
-template <class T, class A> Lane<T, A> fmod(Lane<T, A> x, Lane<T, A> y)
-{
-    return detail::functions::fmod(x, y);
-}
-template <class T, class A> Lane<T, A> remainder(Lane<T, A> x, Lane<T, A> y)
-{
-    return detail::functions::remainder(x, y);
-}
 template <class T, class A> Lane<T, A> sigmoid(Lane<T, A> x) { return detail::functions::sigmoid(x); }
 template <class T, class A> Lane<T, A> normal_cdf(Lane<T, A> x) { return detail::functions::normal_cdf(x); }
 

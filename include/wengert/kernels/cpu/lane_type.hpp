@@ -36,6 +36,8 @@ namespace lane_math {
 template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y);
 template <class T, class A> Lane<T, A> atan2(Lane<T, A> y, Lane<T, A> x);
 template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y);
+template <class T, class A> Lane<T, A> fmod(Lane<T, A> x, Lane<T, A> y);
+template <class T, class A> Lane<T, A> remainder(Lane<T, A> x, Lane<T, A> y);
 }  // namespace lane_math
 
 namespace detail {
@@ -226,6 +228,8 @@ template <class T, class A> struct Lane {
     [[gnu::always_inline]] friend Lane pow(Lane x, Lane y) { return lane_math::pow(x, y); }
     friend Lane atan2(Lane y, Lane x) { return lane_math::atan2(y, x); }
     [[gnu::always_inline]] friend Lane hypot(Lane x, Lane y) { return lane_math::hypot(x, y); }
+    friend Lane fmod(Lane x, Lane y) { return lane_math::fmod(x, y); }
+    friend Lane remainder(Lane x, Lane y) { return lane_math::remainder(x, y); }
 
     friend Lane abs(Lane x) { return xsimd::abs(x.batch); }
     friend Lane sqrt(Lane x) { return xsimd::sqrt(x.batch); }

@@ -32,6 +32,8 @@ template <Differentiable T, class D> Tensor<T, D> digamma(const Tensor<T, D>& x,
 template <Differentiable T, class D> Tensor<T, D> fmod(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return apply_elementwise<Fmod, T>(b.at, a, *b); }
 /// a − b n for the whole number n next to a/b, the even one of two, exactly.
 template <Differentiable T, class D> Tensor<T, D> remainder(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return apply_elementwise<Remainder, T>(b.at, a, *b); }
+template <LiteralOperand S, Differentiable T, class D> Tensor<T, D> fmod(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Fmod, T>(at, detail::literal_tensor<T, D>(a), b); }
+template <LiteralOperand S, Differentiable T, class D> Tensor<T, D> remainder(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Remainder, T>(at, detail::literal_tensor<T, D>(a), b); }
 // clang-format on
 
 }  // namespace wengert
