@@ -33,9 +33,8 @@ std::string traced(Expand f, const std::vector<AnyTensor>& in)
 {
     std::vector<Ref<Block>> blocks;
     for (const AnyTensor& x : in) blocks.push_back(x.value);
-    const Graph g = trace_graph([&](const std::vector<AnyTensor>& x) {
-        return std::vector{f(nullptr, x.data(), x.size())};
-    }, blocks);
+    const Graph g = trace_graph(
+        [&](const std::vector<AnyTensor>& x) { return std::vector{f(nullptr, x.data(), x.size())}; }, blocks);
     return to_text(g);
 }
 

@@ -1,11 +1,11 @@
-// The library's rules as lists of operations on tensors, and the walk through one. See tensor_rule.hpp.
+// The library's rules as lists of operations on tensors, and the walk through one. See elementwise/tensor_rule.hpp.
 #pragma once
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "../../every_primitive.hpp"
+#include "../every_primitive.hpp"
 
 namespace wengert::detail {
 
