@@ -5,7 +5,7 @@
 #include "../ops/index/impl/run.ipp"
 
 #ifdef WENGERT_COMPILED
-#include "tensor_rule.ipp"
+#include "../ops/impl/tensor_rule.ipp"
 
 namespace wengert::kernels {
 

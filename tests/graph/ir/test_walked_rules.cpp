@@ -1,6 +1,8 @@
 // The library's rules on tensors are walked from their programs (ops/elementwise/tensor_rule.hpp). The rules evaluated on tensors
 // are beside them here: the same operations on the same operands in the same order, and the same nodes and bits.
-#include "same_bits.hpp"
+#include "catch.hpp"
+
+#include <cstring>
 
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/graph/look/text.hpp>
@@ -31,9 +33,8 @@ std::string traced(Expand f, const std::vector<AnyTensor>& in)
 {
     std::vector<Ref<Block>> blocks;
     for (const AnyTensor& x : in) blocks.push_back(x.value);
-    const Graph g = trace_graph([&](const std::vector<AnyTensor>& x) {
-        return std::vector{f(nullptr, x.data(), x.size())};
-    }, blocks);
+    const Graph g = trace_graph(
+        [&](const std::vector<AnyTensor>& x) { return std::vector{f(nullptr, x.data(), x.size())}; }, blocks);
     return to_text(g);
 }
 
@@ -85,7 +86,7 @@ private:
     void look(const Primitive& p, std::index_sequence<k...>)
     {
         if (!p.pull[i].primitive) return;
-        if constexpr (wengert::detail::has_pull<P, i, Out, In...>) {
+        if constexpr (is_differentiable<Out> && wengert::detail::has_pull<P, i, Out, In...>) {
             ++rules;
             const Expand walked = p.pull[i].primitive->expand;
             const Expand compiled = wengert::detail::RecordedRule<P, Out, In...>::template expand<i, k...>;

@@ -139,7 +139,8 @@ template <class L> struct StridedProducts {
     std::size_t b_step;
     [[gnu::always_inline]] L operator()(std::size_t p, std::size_t count) const
     {
-        return load_strided<L>(x + p * x_step, x_step, count) * load_strided<L>(b + p * b_step, b_step, count);
+        return load_strided<L>(x + p * x_step, x_step, count) *
+               load_strided<L>(b + p * b_step, b_step, count);
     }
 };
 /// The same where elements lie apart.

@@ -267,9 +267,8 @@ template <class M, bool keeps, std::size_t p, class L, std::size_t operands> str
                                        std::size_t c) const
     {
         const auto v = mapped_from<M, operands>(
-            line, [&](std::size_t i) __attribute__((always_inline)) {
-                return L::load_part(x.x[i] + k * x.stride + j, c);
-            });
+            line, [&](std::size_t i)
+                      __attribute__((always_inline)) { return L::load_part(x.x[i] + k * x.stride + j, c); });
         if constexpr (keeps) v.store_part(to + k * x.stride + j, c);
         return v;
     }

@@ -31,7 +31,8 @@ WENGERT_INLINE void structural_vjp_by(const Node& n, const AnyTensor& g, const S
 /// Rules on tensors are marked cold, as what takes its time are the operations that they call: short code is enough.
 template <class Op, std::size_t i, class Out, class... In> struct StructuralPullOf {
     template <std::size_t... k>
-    [[gnu::cold]] static AnyTensor pull(const Node& n, const AnyTensor& g, const AnyTensor* x, const AnyTensor& y)
+    [[gnu::cold]] static AnyTensor pull(const Node& n, const AnyTensor& g, const AnyTensor* x,
+                                        const AnyTensor& y)
     {
         return pull_of<Op, i, Out, In...>(*static_cast<const Op*>(n.op), n, Tensor<Out>(g), Tensor<Out>(y),
                                           Tensor<In>(x[k])...)
@@ -126,8 +127,8 @@ concept pushes =
     requires(const Op& op, const Tensor<In>&... x, const Tensor<Out>& y) { op.push(x..., x..., y); };
 
 template <class Op, class Out, class... In>
-[[gnu::cold]] AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTensor* dot, std::size_t,
-                         const AnyTensor& y)
+[[gnu::cold]] AnyTensor structural_jvp(const void* parameters, const AnyTensor* x, const AnyTensor* dot,
+                                       std::size_t, const AnyTensor& y)
 {
     const Op& op = *static_cast<const Op*>(parameters);
     return [&]<std::size_t... k>(std::index_sequence<k...>) -> AnyTensor {

@@ -1,0 +1,1 @@
+#include <wengert/separate_source.hpp>
