@@ -1,5 +1,5 @@
 // The compiler of graphs, which runs once a trace: passes, fuser, planner, the text of native code and of headers, what graphs
-// look like, derivatives of loops. One source of wengert::compiled, optimized for size. What each replay runs is in tile.ipp.
+// look like, derivatives of loops. One source of wengert::compiled, optimized less. What each replay runs is in tile.ipp.
 #pragma once
 
 #include "../graph/control/impl/control_record.ipp"

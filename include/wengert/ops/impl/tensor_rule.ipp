@@ -1,19 +1,11 @@
-<<<<<<<< HEAD:include/wengert/impl/tensor_rule.ipp
-// The library's rules as lists of operations on tensors, and the walk through one. See ops/elementwise/tensor_rule.hpp.
-========
 // The library's rules as lists of operations on tensors, and the walk through one. See elementwise/tensor_rule.hpp.
->>>>>>>> wt-lib:include/wengert/ops/impl/tensor_rule.ipp
 #pragma once
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-<<<<<<<< HEAD:include/wengert/impl/tensor_rule.ipp
-#include "../ops/every_primitive.hpp"
-========
 #include "../every_primitive.hpp"
->>>>>>>> wt-lib:include/wengert/ops/impl/tensor_rule.ipp
 
 namespace wengert::detail {
 
