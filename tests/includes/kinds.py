@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "include" / "wengert"
-FREE = ("io/np", "base/", "kernels/", "array/", "ops/")  # what is below primitives, and where they are described
+FREE = ("io/np", "io/impl/np", "base/", "kernels/", "array/", "ops/")  # what is below primitives, and where they are described
 TYPE = r"[A-Z]\w*(?:<[^<>()]*(?:<[^<>()]*>)?[^<>()]*>)?"
 COMPARED = r"(?:==|!=)"
 QUESTIONS = {
