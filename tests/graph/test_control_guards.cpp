@@ -8,6 +8,7 @@
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/grad.hpp>
+#include <wengert/graph/ir/trace.hpp>
 
 using namespace wengert;
 using D = Tensor<double>;
