@@ -7,6 +7,7 @@
 #include <wengert/graph/loops/body_plan.hpp>
 #include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
+#include <wengert/graph/ir/trace.hpp>
 
 using namespace wengert;
 

@@ -4,6 +4,7 @@
 #include <wengert/graph/control/control.hpp>
 #include <wengert/graph/native/native.hpp>
 #include <wengert/wengert.hpp>
+#include <wengert/graph/loops/loop_graphs.hpp>
 
 using namespace wengert;
 using D = Tensor<double>;

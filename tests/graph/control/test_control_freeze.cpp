@@ -2,6 +2,7 @@
 #include "catch.hpp"
 
 #include <wengert/wengert.hpp>
+#include <wengert/graph/loops/loop_graphs.hpp>
 
 using namespace wengert;
 using D = Tensor<double>;

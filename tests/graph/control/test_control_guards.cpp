@@ -8,6 +8,8 @@
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/grad.hpp>
+#include <wengert/graph/ir/trace.hpp>
+#include <wengert/graph/loops/loop_graphs.hpp>
 
 using namespace wengert;
 using D = Tensor<double>;

@@ -10,6 +10,7 @@
 #include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/derivatives.hpp>
+#include <wengert/graph/ir/trace.hpp>
 
 using namespace wengert;
 using D = Tensor<double>;

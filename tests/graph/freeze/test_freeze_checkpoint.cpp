@@ -2,6 +2,7 @@
 #include "catch.hpp"
 
 #include <wengert/wengert.hpp>
+#include <wengert/graph/ir/trace.hpp>
 
 namespace wg = wengert;
 using D = wg::Tensor<double>;

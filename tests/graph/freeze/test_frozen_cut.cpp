@@ -16,6 +16,7 @@
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
 #include <wengert/transforms/derivatives.hpp>
+#include <wengert/graph/ir/trace.hpp>
 
 using namespace wengert;
 using D = Tensor<double>;

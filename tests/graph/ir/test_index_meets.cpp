@@ -5,6 +5,7 @@
 #include "apart.hpp"
 #include <wengert/graph/native/native.hpp>
 #include <wengert/graph/freeze/freeze.hpp>
+#include <wengert/graph/ir/trace.hpp>
 
 using namespace meets;
 

@@ -13,6 +13,7 @@
 #include <wengert/graph/passes/dead_code.hpp>
 #include <wengert/transforms/saved_tensor_hooks.hpp>
 #include <wengert/wengert.hpp>
+#include <wengert/graph/ir/trace.hpp>
 
 using namespace own_primitives;
 

@@ -5,6 +5,7 @@
 #include <wengert/graph/look/text.hpp>
 #include <wengert/ops/gemm.hpp>
 #include <wengert/wengert.hpp>
+#include <wengert/graph/ir/trace.hpp>
 
 #include "catch.hpp"
 

@@ -8,6 +8,7 @@
 #include <wengert/graph/native/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/ops/gemm.hpp>
+#include <wengert/graph/loops/loop_graphs.hpp>
 
 #include <cmath>
 #include <cstring>

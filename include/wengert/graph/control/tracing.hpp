@@ -32,8 +32,8 @@ struct ControlTracing {
 };
 
 /// Null as long as the program has made no trace (graph/ir/trace.hpp).
-inline constinit std::atomic<const ControlTracing*> control_tracing
-    __attribute__((visibility("default"))) = nullptr;
+inline constinit std::atomic<const ControlTracing*> control_tracing __attribute__((visibility("default"))) =
+    nullptr;
 
 /// The trace in progress, null where loops run as they are.
 inline Recorder* current_trace()

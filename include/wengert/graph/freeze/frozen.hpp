@@ -144,7 +144,8 @@ public:
     PlanOptions plan_options() const;
     /// Paths for an extent that has not been traced, from those that have.
     void specialise(FrozenEntry& e, const Words& family, std::int64_t extent);
-    std::shared_ptr<FrozenPath> derived(const FrozenSample& a, const FrozenSample& b, std::int64_t extent) const;
+    std::shared_ptr<FrozenPath> derived(const FrozenSample& a, const FrozenSample& b,
+                                        std::int64_t extent) const;
     /// The derived path that a trace confirms, now the first one; or null. Those that it refutes are gone.
     bool confirm(FrozenEntry& e, const FrozenTrace& t);
 

@@ -51,10 +51,7 @@ void write_tree(Recorder* trace, X& x, const std::vector<AnyTensor>& leaves, std
 /// How often a block is held by what ends with the trace.
 struct HeldBlocks {
     std::vector<const Block*> all = {};  ///< as often as they are held
-    template <class T, class D> void tensor(const Tensor<T, D>& t)
-    {
-        add(t.any_unchecked());
-    }
+    template <class T, class D> void tensor(const Tensor<T, D>& t) { add(t.any_unchecked()); }
     void key(const Key&) {}
     void add(const AnyTensor& t)
     {

@@ -42,8 +42,7 @@ struct Interpreter : Backend {
 
 /// The backend that runs node by node and calls PlanOptions::callback; interpret(graph, inputs) runs a graph once and
 /// returns its values by id.
-inline constexpr detail::Interpreter interpret{
-    {"interpret", detail::interpreted}};
+inline constexpr detail::Interpreter interpret{{"interpret", detail::interpreted}};
 
 /// A graph applied to tensors: each operation goes through the library's dispatch, so that it is recorded on the tape, and
 /// by a trace, where one of them asks for it. Guards are not looked at.

@@ -3,6 +3,7 @@
 // the host.
 #pragma once
 
+#include "../../array/elsewhere.hpp"
 #include "interpreted_graph.hpp"
 
 namespace wengert::detail {

@@ -253,7 +253,7 @@ inline std::string header_text(const std::string& name, const std::string& dtype
 WENGERT_INLINE NpyArray read_npy(const std::string& path) { return npy::parse(path, file::read(path)); }
 
 WENGERT_INLINE void write_npy(const std::string& path, const std::string& dtype,
-                      const std::vector<std::int64_t>& shape, const void* data, std::size_t bytes)
+                              const std::vector<std::int64_t>& shape, const void* data, std::size_t bytes)
 {
     const std::string header = npy::header_text(path, dtype, shape, bytes);
     file::Writer out(path);

@@ -115,9 +115,7 @@ inline std::string end_record(std::size_t entries, std::size_t size, std::size_t
 
 class Reader {
 public:
-    Reader(const std::string& path, Inflate by)
-        : path_(path), inflate_(by), bytes_(file::read(path))
-    {}
+    Reader(const std::string& path, Inflate by) : path_(path), inflate_(by), bytes_(file::read(path)) {}
 
     /// All entries, as the central directory tells; it alone has sizes that are always right.
     std::vector<Entry> entries() const
@@ -268,7 +266,8 @@ WENGERT_INLINE std::map<std::string, NpyArray> read_npz(const std::string& path,
     return arrays;
 }
 
-WENGERT_INLINE void write_npz(const std::string& path, const std::vector<std::pair<std::string, NpyView>>& arrays)
+WENGERT_INLINE void write_npz(const std::string& path,
+                              const std::vector<std::pair<std::string, NpyView>>& arrays)
 {
     if (arrays.size() >= 0xFFFF) zip::fail(path, "more than 65,534 arrays need zip64, which is not written");
     std::map<std::string, bool> seen;

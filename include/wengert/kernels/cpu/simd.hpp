@@ -8,7 +8,8 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#if defined(__AVX__)  // below that xsimd's own includes suffice: all intrinsics together take as long to read as xtensor's half
+#if defined(                                                                                                 \
+    __AVX__)  // below that xsimd's own includes suffice: all intrinsics together take as long to read as xtensor's half
 #include <immintrin.h>
 #endif
 #include <xsimd/xsimd.hpp>

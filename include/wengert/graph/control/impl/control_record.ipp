@@ -25,7 +25,8 @@ WENGERT_INLINE Leaves record_scan(Recorder& outer, const std::vector<AnyTensor>&
     append_to(in, xs);
     append_to(in, traced->captured);
     drop_unused(*p, in);
-    const auto own = static_cast<std::ptrdiff_t>(state.size()), states = static_cast<std::ptrdiff_t>(p->states);
+    const auto own = static_cast<std::ptrdiff_t>(state.size()),
+               states = static_cast<std::ptrdiff_t>(p->states);
     Leaves out = record_loop(std::move(p), std::move(in), traced->guard, at);
     if (out) out->erase(out->begin() + own, out->begin() + states);  // the flag
     return out;

@@ -17,7 +17,7 @@ WENGERT_INLINE Ref<Block> run_host_call(const void* op, const Ref<Block>* in, st
 }
 
 WENGERT_INLINE AnyTensor call_host(const Primitive& p, const HostCall& op, std::vector<AnyTensor> leaves,
-                           const Site& at)
+                                   const Site& at)
 {
     for (AnyTensor& t : leaves) t.node = {};
     Recorder* r = recorder();

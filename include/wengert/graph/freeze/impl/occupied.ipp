@@ -10,7 +10,8 @@ namespace wengert::detail {
 
 WENGERT_INLINE void Occupied::wait_for_live()
 {
-    if (held_ || core_.live.empty() || core_.owner.load(std::memory_order_relaxed) == &current_thread()) return;
+    if (held_ || core_.live.empty() || core_.owner.load(std::memory_order_relaxed) == &current_thread())
+        return;
     while (!(held_ = occupy())) core_.busy.wait(true);
     note_owner();
 }

@@ -183,8 +183,7 @@ WENGERT_INLINE bool FrozenCore::confirm(FrozenEntry& e, const FrozenTrace& t)
 }
 
 /// The path for these inputs that two traces give, or null.
-WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::derived(const FrozenSample& a,
-                                                               const FrozenSample& b,
+WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::derived(const FrozenSample& a, const FrozenSample& b,
                                                                std::int64_t extent) const
 {
     if (a.extent == b.extent || a.trace.numbers != b.trace.numbers || a.trace.live != b.trace.live) return {};

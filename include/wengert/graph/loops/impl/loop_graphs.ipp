@@ -16,7 +16,6 @@ WENGERT_INLINE std::vector<std::size_t> all_of(std::size_t first, std::size_t la
     return out;
 }
 
-
 WENGERT_INLINE std::vector<LoopParameters::Result> results_of(const Graph& body, std::size_t states,
                                                               std::int64_t steps)
 {
