@@ -3,6 +3,7 @@
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
+#include <wengert/base/file.hpp>
 #include <wengert/io/trees.hpp>
 
 #include <cstdio>
