@@ -62,7 +62,7 @@ private:
 
 using LentOwner = std::shared_ptr<const void>;  ///< keeps the memory of a lent block
 
-/// Of owners on other devices `local` holds a copy on the host, if somebody has asked for one (array/elsewhere.hpp).
+/// In owners on other devices, `local` holds a copy on the host, if one has been asked for (array/elsewhere.hpp).
 inline Ref<Block>& mirror_of(Block& b) noexcept
 {
     return *std::launder(reinterpret_cast<Ref<Block>*>(b.local));

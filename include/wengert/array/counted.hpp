@@ -26,7 +26,7 @@ struct Thread;
 struct Counted;
 class Recorder;
 
-/// What the owner does when the last reference has gone; `anywhere` says if other threads may do it themselves.
+/// How the owner destroys an object when the last reference is released. `anywhere`: other threads may do it themselves.
 struct Disposal {
     void (*destroy)(Counted*) noexcept;
     bool anywhere;

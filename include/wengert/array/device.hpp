@@ -134,7 +134,7 @@ struct __attribute__((visibility("default"))) DeviceList {
     }
 };
 
-/// Where the tensors of threads go that have not said anything.
+/// The device of new tensors in threads that have not chosen one.
 inline std::atomic<std::uint8_t> first_device __attribute__((visibility("default"))) = 0;
 
 }  // namespace detail

@@ -42,7 +42,7 @@ namespace detail {
 Ref<Block> copy_from_host(const Ref<Block>& b, std::uint8_t device);
 Ref<Block> copy_to_host(const Ref<Block>& b);
 const std::byte* mirrored(const Block& b);
-/// What has been written to mirrored(b) goes to where b lies.
+/// Copies what was written to mirrored(b) to the elements of b.
 void written_on_host(const Block& b);
 void element_to_host(void* to, const Block& b, const std::byte* from, std::size_t bytes);
 }  // namespace detail
@@ -54,7 +54,7 @@ inline Ref<Block> placed(Ref<Block> b, std::uint8_t device)
         return detail::copy_from_host(b, device);
     return b;
 }
-/// What was made on the host, where the thread's new tensors go.
+/// Brings a block that was made on the host to the device of the thread's new tensors.
 inline Ref<Block> placed(Ref<Block> b) { return placed(std::move(b), current_thread().device); }
 
 /// b, or a copy of it on the host: for what is to be read there, in any layout.
@@ -65,8 +65,8 @@ inline Ref<Block> on_host(const Ref<Block>& b)
     return b;
 }
 
-/// b's elements for somebody who reads them on the host, as they lie: themselves, or a copy that lives as long as the block and shows
-/// what it was at the last call.
+/// The elements of b for a reader on the host, in their layout. These are the elements themselves, or a copy that lives as long as
+/// the block. The copy shows the elements as they were at the last call.
 inline const std::byte* host_data(const Block& b)
 {
     if (b.access.device) [[unlikely]]

@@ -39,7 +39,7 @@ template <class T> constexpr DType dtype_of()
         return DType::boolean;
 }
 
-/// What is said of an element type where a number of it is written, packed or compared.
+/// The row of an element type, for code that writes, packs or compares numbers of it.
 struct DTypeRow {
     std::string_view name;
     bool real;

@@ -1,5 +1,5 @@
-// Keys of counter-based random numbers: a draw is a pure function of (key, position), so that no state is
-// shared, the order of drawing does not matter, and any part of a stream can be made anywhere.
+// Keys of counter-based random numbers. A draw is a pure function of (key, position). So no state is shared, the order of drawing
+// does not matter, and any part of a stream can be drawn anywhere.
 #pragma once
 
 #include <array>

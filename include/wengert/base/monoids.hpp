@@ -113,7 +113,7 @@ struct Or {
         return static_cast<V>(a | b);
     }
 };
-/// What streams know beside a sum.
+/// The mean. Streams know it beside the sum.
 struct Average : Add {
     template <class V> static V result(const V& s, const FoldLine<V>& line) { return s / line.n; }
 };
@@ -195,7 +195,7 @@ template <class P> constexpr Literal identity_of(std::size_t i)
     else
         return P::identity[i];
 }
-/// What changes nothing, of numbers that are made by make(Literal).
+/// The identity of a pass. make(Literal) makes its numbers.
 template <class P, class Make> constexpr auto no_elements(const Make& make)
 {
     return [&]<std::size_t... i>(std::index_sequence<i...>) {

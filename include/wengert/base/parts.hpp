@@ -268,8 +268,8 @@ constexpr auto judge_alternatives(std::index_sequence<I...>)
     return (Free{} | ... | judge<std::variant_alternative_t<I, X>, Seen...>());
 }
 
-/// Behind a pointer of type X: a copy of it shows the same object, so that a tensor there is neither a gradient's nor anybody's
-/// own. What is not known, void, a class without definition, cannot be trusted.
+/// Judges what is behind a pointer of type X. A copy of the pointer shows the same object, so a gradient could not have a tensor of
+/// its own there. Void and classes without definition are refused, since nothing is known of them.
 template <class X, class Held, class... Seen> constexpr auto judge_behind()
 {
     using Refused = Verdict<false, false, X>;

@@ -115,8 +115,8 @@ struct cuda::Borrow {
     int device = -1;        ///< −1: the current one
 };
 
-/// Elements of a tensor for a stream of the user's, as long as this lives: until then nobody writes there, and the memory is handed out
-/// again after what that stream was given by then.
+/// The elements of a tensor, lent to a stream of the user's as long as this lives. Until then nobody writes there. Afterwards the
+/// memory is handed out again only after the work that the stream was given by then.
 template <class T> class cuda::Lent {
 public:
     Lent(const Tensor<T, cuda>& x, const Stream& to, const Site& at)

@@ -115,7 +115,7 @@ inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
     order.writes(out);
     if (!run_elementwise(gpu, p, in, out)) elementwise_on_host(p, in, out);
 }
-/// What f makes by operations that have descriptions, of which nobody hears, and none of which has its result in a planned place.
+/// The result of f, made by operations that have descriptions. They are not recorded, and none of them writes to a planned place.
 template <class F> Ref<Block> by_operations(std::uint8_t device, const Site& at, const F& f)
 {
     const NoGrad unrecorded;
@@ -195,7 +195,7 @@ inline void add(Block& to, const Block& from)
 
 template <int ordinal> std::uint8_t number();
 
-/// What runs graphs on a device.
+/// The backend that runs graphs on a device.
 template <int ordinal>
 inline constexpr Backend backend{"cuda", [](const Graph& g, const PlanOptions& options) {
                                      return compile_replay(g, options, number<ordinal>());

@@ -16,7 +16,7 @@ struct cuda {
     static int device_count() { return std::min(detail::gpu::Driver::get().devices, detail::gpu::Gpu::most); }
     /// Why there is none: "CUDA: libcuda.so.1 was not found"; empty where there is one.
     static std::string reason() { return detail::gpu::Driver::get().reason; }
-    /// Where new tensors of this thread go that name no device. Throws DeviceError where there is no such device.
+    /// Sets the device of new tensors of this thread that name none. Throws DeviceError if there is no such device.
     static void use(int device) { static_cast<void>(detail::gpu::Gpu::get(device)), current_ = device; }
     static int current() noexcept { return current_; }
     /// "NVIDIA H200"
@@ -31,8 +31,8 @@ struct cuda {
         explicit Stream(void* raw, int device = current()) : CudaStream(raw, device) {}
     };
     using Event = detail::gpu::CudaEvent;
-    /// What this thread asks the stream's device for goes there, as long as the result lives: `const auto there = cuda::on(stream);`
-    /// Throws DeviceError where the program captures it.
+    /// Puts what this thread asks the stream's device for into that stream, as long as the result lives. Write `const auto there =
+    /// cuda::on(stream);`. Throws DeviceError if the program captures the stream.
     [[nodiscard]] static detail::gpu::OnStream on(const Stream& stream,
                                                   Site at = {__builtin_FILE(), __builtin_LINE()})
     {
@@ -92,13 +92,13 @@ struct cuda {
         const Computing now("allocator", at);
         detail::gpu::Gpu::get(device).pool().set_allocator(std::move(allocator));
     }
-    /// What the device has done, and what the host has done for it.
+    /// Counts what the device has done, and what the host has done for it.
     static DeviceCounts& counts(int device = current_)
     {
         return *device_table(detail::gpu::number_of(device)).counts;
     }
 
-    /// Where the code of its kernels has come from.
+    /// Counts how the code of its kernels was found.
     static KernelSources kernels(int device = current_)
     {
         detail::gpu::Gpu& gpu = detail::gpu::Gpu::get(device);

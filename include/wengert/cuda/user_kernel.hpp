@@ -73,7 +73,7 @@ inline void check_types(const cuda::Kernel& k, const char* what, const std::vect
                      at);
 }
 
-/// A thread for each element, where nothing else is said.
+/// One thread for each element, unless the kernel has its own `grid`.
 inline cuda::Kernel::Extents grid_of(const cuda::Kernel& k, const Shape& shape)
 {
     if (k.grid) return k.grid(shape);

@@ -35,7 +35,7 @@ template <class V> [[gnu::always_inline]] inline V cbrt(V x)
 
 /// From here on x² would overflow, and x + 1 is x.
 template <class V> [[gnu::always_inline]] inline V root_limit() { return V(either<V>(0x1p500, 0x1p60F)); }
-/// What is added to the logarithm of a for that of 2a.
+/// The term ln 2 that turns the logarithm of a into that of 2a.
 template <class V> [[gnu::always_inline]] inline V ln2_where(typename V::Mask doubled)
 {
     return where(doubled, V(NumberOf<V>(std::numbers::ln2)), V(NumberOf<V>(0)));

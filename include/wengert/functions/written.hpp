@@ -18,7 +18,7 @@ template <class T, bool Fused> struct WrittenMask {
     friend WrittenMask operator&(WrittenMask a, WrittenMask b) { return a.term && b.term; }
     friend WrittenMask operator|(WrittenMask a, WrittenMask b) { return a.term || b.term; }
     friend WrittenMask operator!(WrittenMask a) { return !a.term; }
-    /// What is skipped where all elements agree is written.
+    /// Branches that lanes skip where all elements agree are always written.
     friend bool all(WrittenMask) { return false; }
 };
 

@@ -112,7 +112,7 @@ struct Span {
     }
 };
 
-/// What is said of an array, checked.
+/// The description of a foreign array, after it has been checked.
 struct Imported {
     Shape shape;
     Strides strides;

@@ -22,7 +22,7 @@
 
 namespace wengert {
 
-/// What write_npz takes: an NpyArray that owns nothing.
+/// The argument of write_npz: an NpyArray that owns nothing.
 struct NpyView {
     std::string dtype;
     std::vector<std::int64_t> shape;

@@ -11,8 +11,8 @@ namespace wengert {
 
 namespace detail {
 
-/// Where a tensor of a tree is: in the names of fields, the numbers of elements and keys, "layers.2.weight"; and in
-/// numbers of fields, "0.2.0", as files were written that had no names.
+/// The path of a tensor in a tree. It consists of names of fields, numbers of elements and keys, "layers.2.weight". Files without
+/// names used numbers of fields, "0.2.0".
 struct TreePath {
     std::string name, number;
     TreePath then(const std::string& n) const { return then(n, n); }

@@ -7,8 +7,8 @@
 namespace wengert {
 
 /// y = c ± α op(a) op(b) of matrices, α of rank 0;  c̄ = ȳ,  ā and b̄ as matmul's for ± α ȳ,  ᾱ = ± Σ ȳ op(a) op(b).
-/// `silent` names the operand, 1 for a or 2 for b, of which the zero-cotangent rule holds: where all of it is 0, elements
-/// of the product that are not finite count as 0. 0 for none.
+/// `silent` names the operand, 1 for a or 2 for b, to which the zero-cotangent rule applies. If all of that operand is 0, elements
+/// of the product that are not finite count as 0. 0 stands for none.
 struct Gemm {
     static constexpr std::string_view name = "gemm";
     static constexpr unsigned saves = 0b1110;

@@ -36,7 +36,7 @@ struct Flip {
     std::string parameters() const { return "axes=" + to_string(axes); }
 };
 
-/// What stands around an array that is padded.
+/// The elements around an array that is padded.
 enum class PadMode : std::uint8_t {
     constant,  ///< a number
     edge,      ///< the first or last element

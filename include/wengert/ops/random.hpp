@@ -47,7 +47,7 @@ inline Ref<Block> drawn_there(std::string_view name, const RandomDraw& what, con
     return out;
 }
 
-/// What a recorder is told: an operation on the tensor that stands for a key.
+/// Tells a recorder of a draw: an operation on the tensor that stands for a key.
 template <class Op, class T>
 void note_drawn(Recorder& r, const Op& op, const Ref<Block>& key, Block& out, const Site& at)
 {
@@ -176,7 +176,7 @@ template <class Fill> struct Draw {
     {
         return drawn<T>(detail::key_of(name, key, at), at);
     }
-    /// Where the thread's new tensors go.
+    /// Draws on the device of the thread's new tensors.
     template <class T> Ref<Block> drawn(const Key& key, const Site& at) const
     {
         fill.check(at);
@@ -189,7 +189,7 @@ template <class Fill> struct Draw {
     }
 
 private:
-    /// What a device is told, of all of them.
+    /// The form of the draw, which is all that a device is told.
     RandomDraw form() const
     {
         if constexpr (requires { fill.draw(); })

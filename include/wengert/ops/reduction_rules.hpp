@@ -177,8 +177,8 @@ template <bool largest> struct Extremum {
 
 namespace detail {
 
-/// The mean of d = x − x₀, which is exactly 0 for equal elements, whose mean may be rounded, and whose deviations are accurate where
-/// the mean is large beside them (Chan, Golub & LeVeque 1983).
+/// The mean of d = x − x₀. It is exactly 0 for equal elements, whose own mean may be rounded. The deviations from it are accurate
+/// also if the mean of x is large beside them (Chan, Golub & LeVeque 1983).
 struct MeanDeviation : monoid::Add {
     template <class V> static V map(const V& x, const FoldLine<V>& line) { return x - line.first; }
     template <class V> static V result(const V& s, const FoldLine<V>& line) { return s / line.n; }

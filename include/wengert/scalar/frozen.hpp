@@ -64,7 +64,7 @@ X of_recorded(const X& x, const std::vector<Real<T>>& in, std::size_t& next, con
     return out;
 }
 
-/// Where the numbers of a result come from: those of its tensors, too, which were stacked.
+/// Notes the places of a result's numbers, including those of its tensors, which were stacked.
 template <class T, class Y>
 void note_numbers(const ScalarStream& s, const Y& y, std::vector<WayValue>& out, const Site& at)
 {
@@ -133,7 +133,7 @@ private:
         out.numbers = results.empty() ? zeros<T>(Shape{0}) : stack(results, 0, at);
         return out;
     }
-    /// A form whose numbers nobody asks for.
+    /// The result with constants in place of its numbers, for use as a form.
     static Y as_constants(const Y& y)
     {
         return tree::map(

@@ -68,7 +68,7 @@ inline bool elsewhere(const Ref<Block>* in, std::size_t n) noexcept
 Ref<Block> compute_elsewhere(const Primitive& p, const Block* const* in, const Site& at);
 /// A cotangent of y, where y lies; a number goes along. Throws DeviceError.
 Ref<Block> beside(std::string_view name, Ref<Block> cotangent, const Block& y, const Site& at);
-/// x = p(x, y), where x lies.
+/// x = p(x, y), on the device of x.
 void update_elsewhere(const Primitive& p, Block& x, const Block& y);
 Ref<Block> structural_elsewhere(const Primitive& p, const void* op, const Ref<Block>* in, std::size_t n,
                                 const Site& at);

@@ -6,7 +6,7 @@
 
 namespace wengert {
 
-/// What backward() leaves behind.
+/// Options of backward().
 struct BackwardOptions {
     bool retain = false;  ///< keep what the derivatives need, for another backward of the same
 };

@@ -23,8 +23,8 @@ struct MatrixProduct {
     bool adds = false;           ///< to operand 0, which is C and has the shape of y
     std::uint8_t factor = none;  ///< α, of rank 0
     bool minus = false;
-    /// An operand of which the zero-cotangent rule holds: where all of it is 0, elements of the product that are not finite
-    /// count as 0; `always`, or where kernels::zero_cotangent says so.
+    /// The operand to which the zero-cotangent rule applies. If all of it is 0, elements of the product that are not finite count
+    /// as 0. This holds always with `always`, otherwise as kernels::zero_cotangent says.
     std::uint8_t silent = none;
     bool always = false;
     std::uint8_t batch = 0;  ///< leading axes of the batch, of the operand with the most

@@ -13,7 +13,7 @@ namespace wengert {
 class SavedHooks {
 public:
     virtual ~SavedHooks() = default;
-    /// What stands for b from now on, null where b itself is kept.
+    /// The object that is kept in place of b. Null if b itself is kept.
     virtual std::shared_ptr<void> pack(const Ref<Block>& b) = 0;
     /// Elements of b's dtype and shape again.
     virtual Ref<Block> unpack(const std::shared_ptr<void>& packed, DType dtype, const Shape& shape) = 0;

@@ -52,9 +52,9 @@ struct Pull {
     const Primitive* add = nullptr;
 };
 
-/// Reads or writes the parameters of an operation, one by one: for printing, for comparing, for another extent of the arguments.
-/// A table of functions, and nothing virtual, as the visitors are part of the compiler of graphs: g++ takes each function that a
-/// virtual call might reach for one that is needed, and would compile them into every program.
+/// Reads or writes the parameters of an operation, one by one: for printing, for comparing, for another extent of the arguments. It
+/// is a table of functions, and nothing is virtual, as the visitors are part of the compiler of graphs. With virtual calls g++
+/// would compile every function that they might reach into every program.
 class FieldVisitor {
 public:
     void boolean(bool& v) { table_->boolean(*this, v); }
@@ -95,7 +95,7 @@ private:
         [](FieldVisitor& v, const void* p, std::string_view what) { of(v).opaque(p, what); }};
 };
 
-/// Is the struct the library's own? What derives from one of them or has its name is somebody else's.
+/// Is the struct the library's own? A struct that derives from one of the library's, or has the same name, is not.
 template <class Op> consteval bool is_ours() { return wengert_names::text_of<Op>().starts_with("wengert::"); }
 
 /// Plain function pointers and constants, so that no backtrace and no closure carries a template's name.
@@ -109,8 +109,8 @@ struct Primitive {
     bool elementwise = false;
     bool differentiable = false;
     bool calls = false;  ///< `compute` calls a function of tensors, wherever they are: no device does that
-    /// `compute` of blocks on a device is launches in the order of its stream, by the parameters alone: it keeps nothing, may be told
-    /// where its result goes, and may be written down (cuda/driver/capture.hpp).
+    /// On blocks of a device, `compute` is launches in the order of its stream, by the parameters alone. It keeps nothing, may be
+    /// told where its result goes, and may be captured (cuda/driver/capture.hpp).
     bool launches = false;
     bool effects = false;  ///< runs once and in order, also where nobody reads the result
     bool random = false;   ///< drawn from a key: never made twice to save memory

@@ -125,8 +125,7 @@ private:
     const Table* table_;
 };
 
-/// What recorders derive from: functions of the same names, these where they have none, and recorder_table<Mine> for the
-/// constructor.
+/// The base of recorders. A recorder has functions of the same names, or else these, and recorder_table<Mine> for the constructor.
 class BasicRecorder : public Recorder {
 public:
     const Block& variable(const AnyTensor& t) { return *t.value; }

@@ -40,7 +40,8 @@ namespace detail {
 /// " The tape holds …": the largest rows, for the text of an error.
 std::string largest_holders(const Tape& tape);
 
-/// What a pool that cannot get memory tells: who holds most. Reports may need memory themselves; then they say nothing.
+/// The lines that hold most memory, for the error of a pool that gets no memory. Reports may need memory themselves; then the text
+/// is empty.
 std::string holders_of_this_thread() noexcept;
 
 }  // namespace detail

@@ -95,8 +95,8 @@ public:
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at);
     void constant(const Block& b, const Site& at);
     std::shared_ptr<const void> settle(const Finding& f, const Site& at);
-    /// What the run is given, by another handle. Of it the log says only where it is used: hooks may bring it back elsewhere,
-    /// or with less of its digits. Where the run captures the same tensor, that comes from outside.
+    /// An argument of the run, under another handle. The log records only its use, since hooks may bring it back elsewhere or with
+    /// fewer digits. If the run captures the same tensor, the captured tensor comes from outside.
     Ref<Block> argument(const AnyTensor& x, const Site& at);
 
 private:

@@ -27,8 +27,8 @@ struct Level {
 
 struct TapeReport;
 
-/// What scalar code keeps beside a tape's nodes (scalar/stream/stream.hpp): what it is told. Plain functions, so that programs without
-/// such code have nothing of it.
+/// The events of a tape that scalar code (scalar/stream/stream.hpp) is told of. They are plain functions, so programs without such code
+/// contain none of it.
 struct TapeExtension {
     void (*level_ended)(TapeExtension&) noexcept;
     void (*rewound)(TapeExtension&) noexcept;

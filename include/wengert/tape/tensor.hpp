@@ -32,7 +32,8 @@ template <class T> Ref<Block> number_block(T v)
                      " is no condition: use all(x > 0) or any(x > 0)");
 }
 
-/// New tensors go where the type says; those of the host go where the thread is told (OnDevice), as in a graph of a device.
+/// New tensors go to the device of the type. Those of the host go to the device of the thread (OnDevice), as in a graph of a
+/// device.
 template <class Device> struct NewOn : OnDevice {
     NewOn() : OnDevice(number_of_device(Device{})) {}
 };
@@ -45,7 +46,7 @@ template <class Device> Ref<Block> made(Ref<Block> b)
     return placed(std::move(b));
 }
 
-/// Where tensors of two devices meet this does not compile. Of each Place the compiler says so once.
+/// Does not compile where tensors of two devices meet. The compiler reports it once for each Place.
 template <class Place, class A, class B> constexpr void refuse_mixed_devices()
 {
     static_assert(std::is_same_v<A, B>,
@@ -114,7 +115,7 @@ public:
     Site at;
 };
 
-/// What only floating-point tensors have.
+/// The element types that have derivatives: floating-point numbers.
 template <class T>
 concept Differentiable = is_differentiable<T>;
 

@@ -22,7 +22,7 @@ struct CheckOptions {
     std::uint64_t seed = 1;
 };
 
-/// What check_grads has found.
+/// The result of check_grads.
 struct CheckReport {
     bool ok = true;
     std::string message;  ///< which order and mode, which argument, which element, both numbers

@@ -74,8 +74,9 @@ Ref<Block> call_traced(const F& f, std::string_view name, std::shared_ptr<const 
     return y;
 }
 
-/// f of the blocks, none of them recorded; the line of the call comes last. In a trace f is one operation: were it what f
-/// does, a derivative of the graph would not know of the rule. What f does is kept in `inside`, for when none is asked for.
+/// f of the blocks, none of them recorded; the line of the call comes last. In a trace f is one operation. If the trace held the
+/// operations inside of f, a derivative of the graph would not know of the rule. They are kept in `inside`, for graphs of which no
+/// derivative is asked.
 template <class T, class D, class F, class... B>
 Ref<Block> call_on_constants(const F& f, std::string_view name, std::shared_ptr<const Inside>& inside,
                              const B&... blocks)

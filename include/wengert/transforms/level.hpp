@@ -208,7 +208,7 @@ const X& argument(const X& x)
     return x;
 }
 
-/// Where an argument cannot be looked into this does not compile, and says so before anything else does.
+/// Does not compile for an argument that cannot be looked into. The message comes before any other.
 template <class... X> inline constexpr bool visible = ((tree::detail::look_into<X> || true) && ...);
 
 template <class X> using Argument = std::remove_cvref_t<decltype(argument(std::declval<const X&>()))>;

@@ -121,7 +121,7 @@ private:
             y);
         return y;
     }
-    /// f on its variables. What it captures must depend on nothing.
+    /// f on its variables. f may capture nothing that depends on a variable.
     template <class Y, class Arguments>
     Y watched(Arguments x, const std::vector<AnyTensor>& variables, std::size_t level, const Site& at) const
     {

@@ -17,10 +17,10 @@
 
 namespace wengert::detail {
 
-/// A file for many arrays, which has no name any more once it is open: nothing is left behind, however the program ends.
-/// Made when the first array comes. Room of arrays that are let go is used again. Any thread may call. Throws MemoryError,
-/// with the system's reason, when something cannot be written or read. After fork() the file is the parent's, as both would write
-/// over each other's arrays: a child has a file of its own for what it keeps, and cannot read what was kept before.
+/// A file for many arrays. It has no name any more once it is open, so nothing is left behind, however the program ends. It is made
+/// when the first array comes. The room of released arrays is used again. Any thread may call. Throws MemoryError, with the
+/// system's reason, when something cannot be written or read. After fork() the file is the parent's, as both would write over each
+/// other's arrays. A child has a file of its own for what it keeps, and cannot read what was kept before.
 class SnapshotStore {
 public:
     /// Where an array is, and in whose file.

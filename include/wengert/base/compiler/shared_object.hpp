@@ -85,7 +85,7 @@ inline bool private_folder(const std::string& path)
            !(s.st_mode & 022) && ::access(path.c_str(), W_OK | X_OK) == 0;
 }
 
-/// Where objects are kept, or "".
+/// The folder of cached objects, or "".
 inline std::string cache_folder()
 {
     std::string base;
@@ -135,7 +135,7 @@ struct Compiler {
     std::string identity;              ///< its version and this processor
 };
 
-/// What -march=native looks at.
+/// The description of the processor, on which -march=native depends.
 inline std::string processor()
 {
     std::string text;

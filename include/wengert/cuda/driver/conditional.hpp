@@ -23,7 +23,7 @@ public:
     Conditional(const Conditional&) = delete;
     Conditional& operator=(const Conditional&) = delete;
 
-    /// What kernels call it.
+    /// The handle of the condition that kernels set.
     unsigned long long number() const noexcept { return parameters_.condition; }
     /// The node, after all that has been written down; its body is what `write` asks for.
     template <class Write> void body(const Write& write)
@@ -40,7 +40,7 @@ public:
     }
 
 private:
-    /// Where the next piece of work goes.
+    /// The place in the capture where the next piece of work is added.
     struct Place {
         explicit Place(const Gpu& gpu)
         {

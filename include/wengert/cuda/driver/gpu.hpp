@@ -200,7 +200,7 @@ public:
         queues_->wait_for_all();
         questions_->look();
     }
-    /// What kernels are asked and nobody waits for.
+    /// The checks that kernels make without the host waiting for them.
     Questions& questions() const noexcept { return *questions_; }
 
 private:

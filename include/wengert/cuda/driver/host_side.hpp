@@ -32,7 +32,7 @@ inline std::vector<Ref<Block>> images_of(const Ref<Block>* in, std::size_t n)
     for (std::size_t k = 0; k < n; ++k) images[k] = image_of(*in[k]);
     return images;
 }
-/// What has been written to the image goes to b.
+/// Copies the elements of the image to b.
 inline void write_back(const Block& image, Block& b)
 {
     const Block &from = image.base ? *image.base : image, &to = b.base ? *b.base : b;

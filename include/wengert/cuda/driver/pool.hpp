@@ -101,7 +101,8 @@ public:
         }
     }
     Uses& uses() noexcept { return uses_; }
-    /// Where buffers come from from now on; the driver where it is empty. No tensor may be there.
+    /// Sets the source of buffers from now on. An empty allocator stands for the driver. Throws Error if there is a tensor on the
+    /// device.
     void set_allocator(DeviceAllocator allocator)
     {
         const std::lock_guard lock(mutex_);

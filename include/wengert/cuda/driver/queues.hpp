@@ -71,12 +71,12 @@ class Queues {
 public:
     Queues(int ordinal, Stream* main) : ordinal_(static_cast<std::size_t>(ordinal)), main_(main, 0, true) {}
 
-    /// Is there any other than the device's own? Until then nobody counts tickets.
+    /// Is there a stream beside the device's own? Until then no tickets are counted.
     bool several() const noexcept { return several_.load(std::memory_order_acquire); }
     Queue& main() noexcept { return main_; }
     Queue& now() noexcept { return queue_now[ordinal_] ? *queue_now[ordinal_] : main_; }
 
-    /// One of ours that nobody else has; it comes after nothing.
+    /// A stream of ours that nobody else uses. It comes after nothing.
     Queue& take()
     {
         const std::lock_guard lock(mutex_);
@@ -125,7 +125,7 @@ public:
         }
     }
 
-    /// What is there now is what others wait for: somebody else has put work in a user's stream.
+    /// Makes the present work of q something that others wait for, after somebody else has put work in a user's stream.
     void mark(Queue& q)
     {
         enter(q);

@@ -10,7 +10,7 @@
 
 namespace wengert::detail::gpu {
 
-/// What is folded of which types.
+/// The types of a fold: of its operands, its states and its results.
 struct FoldTypes {
     DType element{}, number{}, result{};  ///< of operands, of what is combined, of results
     bool plain =

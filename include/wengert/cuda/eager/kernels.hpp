@@ -159,13 +159,14 @@ public:
     /// May there be kernels at all?
     static bool any() { return available() || !Ahead::get().empty(); }
 
-    /// Where its kernels have come from.
+    /// Counts how the code of its kernels was found: in the cache, compiled ahead, or compiled now.
     KernelSources sources()
     {
         const std::lock_guard lock(mutex_);
         return sources_;
     }
-    /// Is there code of the text that `key` stands for? It is only written where nobody has asked before, and "" says that it cannot be.
+    /// Is there code for the text that `key` stands for? The text is only written for a key that is new. An empty text means that
+    /// it cannot be written.
     template <class Text> bool has(Gpu& gpu, const std::string& key, const Text& text)
     {
         const std::lock_guard lock(mutex_);
@@ -206,7 +207,7 @@ private:
         file->keep(code);
         return ++sources_.compiled, loaded;
     }
-    /// What the driver said of the last one that it refused.
+    /// Loads code that was compiled ahead. Returns the error of the driver for the last code that it refused.
     static Result load_ahead(const Gpu& gpu, const std::string& text, Module*& loaded)
     {
         if (Ahead::get().empty()) return success;

@@ -61,8 +61,8 @@ public:
         check(d.record(made, queue_->stream()), "cuEventRecord");
         return out;
     }
-    /// What is put there from now on comes after an event; after all that another stream has been given; after somebody else's event,
-    /// a CUevent or cudaEvent_t.
+    /// Later work in this stream waits for an event, or for all work that another stream has been given. The event may be a CUevent
+    /// or cudaEvent_t of the program.
     void wait(const CudaEvent& e) const { wait(e.raw()); }
     void wait(const CudaStream& other) const
     {
@@ -82,7 +82,7 @@ private:
     std::shared_ptr<Queue> queue_;
 };
 
-/// What this thread asks the device for goes to a stream, as long as this lives.
+/// While it lives, the work that this thread gives to the device goes to a stream.
 class OnStream {
 public:
     explicit OnStream(CudaStream stream) : stream_(std::move(stream)), before_(stream_.now())

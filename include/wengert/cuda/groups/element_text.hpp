@@ -66,7 +66,7 @@ protected:
     }
     ~ElementText() = default;
 
-    /// What every kernel begins with.
+    /// The first lines of every kernel: the pointers that it reads and writes.
     std::string pointers() const
     {
         std::string s = "    const double zero = g.zero;\n    (void)zero;\n";

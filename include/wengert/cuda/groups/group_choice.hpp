@@ -1,5 +1,5 @@
-// What becomes one kernel on a device: elementwise operations of one shape whose rules can be written, and index programs whose results
-// have it. What such a program alone reads is made where it is read.
+// The choice of what becomes one kernel on a device. It takes elementwise operations of one shape whose rules can be written, and
+// index programs whose results have that shape. Values that only such a program reads are computed where it reads them.
 #pragma once
 
 #include "../../graph/text/loop_text.hpp"
@@ -31,7 +31,7 @@ inline bool reads_backwards(const Graph& g, const tiling::Layouts& layouts, Valu
     });
 }
 
-/// Which operations are made where somebody reads them.
+/// The operations whose elements are computed where another operation reads them.
 class MadeInPlace {
 public:
     MadeInPlace(const Graph& g, const tiling::Layouts& layouts)

@@ -1,6 +1,6 @@
-// Loops and branches of graphs on a device: the body's graph is made ready like any other and runs step after step, its states stay where
-// they are. Conditions come back to the host, one element a step, unless the loop is written down with all that is around it: then its
-// body is that of a node of the driver's, and the device decides.
+// Loops and branches of graphs on a device. The graph of the body is compiled like any other and runs step after step; its states
+// stay where they are. Conditions come back to the host, one element a step. If the loop is captured with all that is around it,
+// its body is that of a node of the driver, and the device decides.
 #pragma once
 
 #include "../../graph/loops/loop_code.hpp"

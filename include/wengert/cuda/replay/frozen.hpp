@@ -31,7 +31,7 @@ private:
         false;  ///< it calls code of the user's, which is given tensors that lie where the arguments do
 };
 
-/// Where nothing can be compiled, or the driver refuses what was, it runs node by node and says why.
+/// The graph runs node by node, and says why, if nothing can be compiled or the driver refuses the code.
 inline std::unique_ptr<Executable> compile_replay(const Graph& g, const PlanOptions& options,
                                                   std::uint8_t device)
 {

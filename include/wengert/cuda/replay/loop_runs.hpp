@@ -25,8 +25,8 @@ protected:
         if (p_.kind == Kind::scan && p_.snapshots) parts_ = parts_of(p_);
         return {*loop_.body_, *p_.body, some(in_, 0, p_.states), {}, all_of(p_.states, p_.states + p_.xs)};
     }
-    /// With the cotangents of states, and sums of which there is nothing yet: one that begins with -0 has the bits of one that
-    /// begins with its first term.
+    /// The reverse step, with the cotangents of states and empty sums. A sum that begins with -0 has the bits of one that begins
+    /// with its first term.
     Body pull()
     {
         const std::size_t states = p_.active_states.size(), given = at_.cotangents + states;

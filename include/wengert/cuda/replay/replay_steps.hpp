@@ -70,7 +70,7 @@ protected:
         if (!*capturable_) say_conditions(capturable_->why());
     }
 
-    /// What explain() says.
+    /// Adds a sentence to what explain() returns.
     void tell(const std::string& what)
     {
         if (!what.empty()) note += (note.empty() ? "" : "; ") + what;
@@ -260,7 +260,7 @@ private:
         for (ValueId v : known_)
             if (!constants_[v]) constants_[v] = placed(contiguous(graph_.node(v).constant), device_);
     }
-    /// What a launch is given: an address, or where it will stand.
+    /// The address that a launch is given, or the place in the table where the address will stand.
     std::uintptr_t given(ValueId v)
     {
         if (!writing_ || !capturable_->by_table(plan_.root(v)))

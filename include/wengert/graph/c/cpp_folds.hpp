@@ -41,7 +41,7 @@ protected:
         return count.empty() ? filled("$[$] = $;", line, index, value)
                              : filled("put($ + $, $, X($));", line, index, count, value);
     }
-    /// Where element k of a line lies from its beginning on.
+    /// The place of element k of a line, counted from the beginning of the line.
     std::string place(const std::string& k) const { return rows() ? k : filled("($) * $", k, lines_->inner); }
 
     /// X, for lines of n elements or n of them.

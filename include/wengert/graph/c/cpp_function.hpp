@@ -37,7 +37,7 @@ public:
         return at;
     }
 
-    /// What stands between the braces, before `return 0;`.
+    /// The statements of the function, without the final `return 0;`.
     std::string text() const
     {
         std::string unused;

@@ -43,8 +43,9 @@ protected:
         to.insert(to.end(), from.begin(), from.end());
     }
 
-    /// A graph that can be called: how many arrays it is shown; the operands of which it gets a row; what it carries from call to
-    /// call; the constants, and what is made of them before the loop; where its arena is; what it is shown next.
+    /// A graph that can be called. It has the number of arrays it is shown, the operands of which it gets a row, and what it
+    /// carries from call to call. It also has the constants, with what is computed from them before the loop, the place of its
+    /// arena, and what it is shown next.
     struct Body {
         std::shared_ptr<const Graph> graph;
         std::size_t shown = 0;

@@ -69,7 +69,7 @@ private:
         }
         return m;
     }
-    /// Those of a batch. Where the result has no batch and the operands do, it is their sum.
+    /// The products of a batch. If the result has no batch and the operands do, it is their sum.
     void products(const MatrixProduct& p, const std::string& alpha, const char* beta, const std::string& to)
     {
         const CppOperand a = input(p.a.operand), b = input(p.b.operand), y = result();

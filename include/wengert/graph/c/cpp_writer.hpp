@@ -1,4 +1,4 @@
-// What the parts of emit_cpp share: the text so far, where values lie, loops.
+// The state that the parts of emit_cpp share: the text so far, the places of values, loops.
 #pragma once
 
 #include <map>
@@ -41,7 +41,7 @@ inline std::string fused_text(const Graph& g, const tiling::Plan& plan, const ti
     return LoopText(g, plan.layouts, t.group, overwrites_operand(plan, t)).text();
 }
 
-/// What the functions of one header share, or those of native code (native_plan.hpp).
+/// What the functions of one header have in common, or those of native code (native_plan.hpp).
 class CppModule {
 public:
     CppModule(std::string_view name, const Graph& g) : prefix(std::string(name) + "_")
@@ -104,7 +104,7 @@ public:
         if (fresh) functions += head + name + rest;
         return name;
     }
-    /// Where native code finds a constant, so that other numbers are the same text.
+    /// The place of a constant in native code. Constants are read from there, so other numbers have the same text.
     std::string shared_constant(const Ref<Block>& b)
     {
         std::size_t k = 0;
@@ -209,7 +209,7 @@ public:
         line(text);
     }
 
-    /// Where v's first element is.
+    /// A pointer to the first element of v, as text.
     std::string pointer(ValueId v)
     {
         const ValueId from = plan.root(v);

@@ -7,7 +7,7 @@
 
 namespace wengert::detail {
 
-/// What inputs of formulas are called.
+/// The names of the inputs of formulas.
 using FoldInputs = std::array<std::string, FoldInput::count>;
 
 class FoldFormulas : protected CppPieces {

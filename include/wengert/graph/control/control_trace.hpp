@@ -15,9 +15,9 @@ struct TracedBody {
     Site guard;
 };
 
-/// Traces a body. Null where its guards cannot be hoisted, where it lets out what is its own, or where it throws and the program would
-/// not have run it: on the values at hand it may fail, and then the way is taken by value. `real`: the example is one that occurs;
-/// `may_guard`: guards may become an output.
+/// Traces a body. Null if its guards cannot be hoisted, if a value of its own escapes, or if it throws where the program would not
+/// run it. On the values at hand it may fail; then the path is taken by value. `real`: the example is one that occurs. `may_guard`:
+/// guards may become an output.
 std::optional<TracedBody> trace_body(Recorder& outer, const std::vector<AnyTensor>& examples, bool real,
                                      bool may_guard, const BodyFunction& f, const Site& at);
 

@@ -10,7 +10,7 @@ namespace wengert {
 
 namespace detail {
 
-/// What a step calls: body(state, x), or body(state) where there are only steps.
+/// Calls a step: body(state, x), or body(state) if there are only steps.
 template <class Body> struct ScanCall {
     Body body;
     template <class State, class X> auto operator()(const State& state, const X& x) const

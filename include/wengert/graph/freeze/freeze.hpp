@@ -42,7 +42,7 @@ protected:
         return reinterpret_cast<std::uintptr_t>(&types<X...>) | (tape.active != 0) |
                static_cast<std::uintptr_t>(tape.allow_nan) << 1;
     }
-    /// Is this call part of what something else makes of its operations?
+    /// Does this call run f as part of what surrounds it, instead of a graph?
     template <class... X> bool is_inlined(const Tape& tape, const X&... x) const
     {
         const auto is_looked_into = [&](Recorder& r) { return !r.seen(nullptr) || !core_->live.empty(); };
@@ -316,7 +316,7 @@ public:
     {
         return by_tensors([&](auto, const auto&... a) { return arguments(a...).inputs; }, Site{}, x...);
     }
-    /// What runs its graphs, and how.
+    /// The backend that runs its graphs, and the options of their plans.
     const Backend& backend() const noexcept { return core_->backend(); }
     PlanOptions plan_options() const { return core_->plan_options(); }
 

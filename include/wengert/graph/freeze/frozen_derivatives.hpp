@@ -10,7 +10,7 @@
 
 namespace wengert::detail {
 
-/// What a graph's host_callbacks return, but for those in loops.
+/// The values that host_callbacks of a graph return, except for those in loops.
 inline std::vector<ValueId> host_values(const Graph& g)
 {
     std::vector<ValueId> found;

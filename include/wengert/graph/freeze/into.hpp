@@ -11,7 +11,7 @@ class Buffers {
 public:
     template <class T, class D> void add(Tensor<T, D>& t) { tensors_.push_back(&t.any_unchecked()); }
 
-    /// Throws where writing would change what somebody else sees or a derivative reads.
+    /// Throws if a write would change what another handle shows or what a derivative reads.
     void check(const Site& at) const;
     /// The buffers as outputs of a run that writes nothing else; false where results are better copied afterwards.
     bool lend(const Graph& g, const KnownArguments& a, Ref<Block>* outputs, const Site& at) const;

@@ -5,8 +5,8 @@
 
 namespace wengert::detail {
 
-/// What a tree holds: its tensors and the data of its keys, which are values of the graph that a trace makes if there is one, and
-/// its numbers and texts.
+/// The content of a tree: its tensors, the data of its keys, and its numbers and texts. Under a trace, tensors and keys are values
+/// of the graph that the trace makes.
 struct TreeReader {
     Recorder* recorder;
     std::vector<AnyTensor> leaves = {};

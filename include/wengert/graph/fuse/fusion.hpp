@@ -65,8 +65,9 @@ private:
     void find_kinds();
     void find_levels();
 
-    /// What is read on one higher level only, by others over the same elements, is made there: it then needs no memory.
-    /// Not where that would keep more than one operand, or rows for the sake of their sum, alive in its place.
+    /// Moves an operation to the level of its readers if all of them are on one higher level, over the same elements. Its value
+    /// then needs no memory. It is not moved if that would keep more than one operand alive in its place, or rows for the sake of
+    /// their sum.
     void sink();
     std::size_t large_operands(ValueId v) const;
 
@@ -119,7 +120,7 @@ struct GroupLimits {
     std::size_t nodes = 96, operands = 32;
 };
 
-/// What the default executor asks for.
+/// The preferences of the default executor.
 class TilePreferences final : public Preferences {
 public:
     explicit TilePreferences(const Graph& g) : g_(g) { reshapes = rows = true; }

@@ -43,7 +43,7 @@ public:
     virtual bool adds_up(const Group& group, ValueId v) const = 0;
     /// All that runs in one step with v: the last one needs the others, which fuse with nothing else. Null for v alone.
     virtual const ValueList* whole_step(ValueId) const { return nullptr; }
-    /// Asked where `rows` is set.
+    /// The role of an operation in passes over rows. It is asked for only if `rows` is set.
     virtual RowRole row(ValueId) { return {}; }
     /// Does v, which moves, read i at the very places that it makes?
     virtual bool in_step(ValueId, ValueId) const { return false; }

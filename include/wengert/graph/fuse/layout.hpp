@@ -21,7 +21,7 @@ using Layouts = std::vector<Layout>;  ///< by value
 
 namespace detail {
 
-/// Where elements would be: views are made of headers only, nothing is read.
+/// A stand-in for the address of elements. Views are made of headers only, and nothing is read there.
 inline std::byte* nowhere() noexcept { return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 44); }
 
 /// The header of a value as its layout says, on top of its root's.

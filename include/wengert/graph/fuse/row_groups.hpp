@@ -17,8 +17,8 @@ Shape squeezed(const Shape& shape);
 /// Does a value of shape `x` with one element a row go along the rows of `shape` when it is broadcast to that?
 bool spreads_along_rows(const Shape& x, const Shape& shape);
 
-/// Which operations take part in passes over rows. `kind` numbers the elements that an operation is over, by value, 0 for
-/// those that run by themselves; the constructor gives those of rows the number of the rows' elements.
+/// Which operations take part in passes over rows. `kind` numbers the elements that an operation is over, by value. It is 0 for
+/// operations that run by themselves. The constructor gives operations on rows the number of the rows' elements.
 class RowMembers {
 public:
     /// `number(shape, segment)`: that of elements. `source(v)`: what is read when v is.
@@ -68,7 +68,7 @@ private:
         for (ValueId i : g_.node(v).inputs)
             if (const ValueId u = source(i); kind_[u] == rows_[v] && !down_[u]) up_[v] = true;
     }
-    /// What is on the way to an operation along the rows.
+    /// Marks the operations that lead to an operation along the rows.
     template <class Source> void walk_up(ValueId v, const Source& source)
     {
         const std::uint32_t along = kind_[v] ? kind_[v] : up_[v] ? rows_[v] : 0;

@@ -13,7 +13,7 @@ class Graph;
 struct GraphNode;
 using ValueId = std::uint32_t;
 
-/// What was planned.
+/// Figures of a plan.
 struct PlanStats {
     std::size_t kernels = 0;      ///< steps of a run: fused loops and library calls
     std::size_t arena_bytes = 0;  ///< one piece of memory for all that is neither input, output nor constant

@@ -40,7 +40,7 @@ public:
     void extents(Extents& v);
     void opaque(const void* p, std::string_view);
 
-    /// Those of a node; none where it has no parameters, or does not show them.
+    /// Reads the parameters of a node. There are none if it has no parameters or does not show them.
     void read(const GraphNode& n);
 };
 FieldWords& words_of(const GraphNode& n, int which);

@@ -1,4 +1,4 @@
-// What a node folds, as passes, planners and printers ask it: nobody asks for its name.
+// The fold of a node, for passes, planners and printers. None of them asks for its name.
 #pragma once
 
 #include "../../ops/describe/folds.hpp"

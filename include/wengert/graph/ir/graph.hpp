@@ -116,7 +116,7 @@ Graph compacted(Graph g);
 Graph with_guards_as_outputs(Graph g);
 Graph with_outputs_as_guards(Graph g, std::size_t first, const std::vector<Guard>& guards);
 
-/// What makes values of g from others of it, which are the inputs.
+/// The graph that computes some values of g from other values of g, its inputs.
 Graph graph_between(const Graph& g, const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs);
 
 /// The product of matrices that a node says it is. Throws TapeError where it names operands that it does not have.

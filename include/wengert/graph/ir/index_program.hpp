@@ -26,7 +26,7 @@ Index part_of(const Primitive& p, const void* op, std::size_t k, const Shape& sh
 
 inline bool is_described(const Primitive& p) noexcept { return p.index || p.part; }
 
-/// Is it a function of somebody's on whole arrays, of which nothing else is known? Every executor calls it, on the host.
+/// Is it a function of the user's on whole arrays, without any description? Every executor calls it, on the host.
 bool is_host_call(const Primitive& p) noexcept;
 /// "; cumulative_sum at a.cpp:3 is a host call", for each of them once, of very many some.
 std::string host_calls(const Graph& g);

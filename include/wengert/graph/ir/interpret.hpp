@@ -16,7 +16,7 @@ namespace detail {
 std::vector<Ref<Block>> interpret_graph(const Graph& g, const std::vector<Ref<Block>>& inputs,
                                         const NodeCallback& callback);
 
-/// What Executable::run says.
+/// Returns what Executable::run returns: the number of the guard that failed, or the number of guards.
 std::size_t interpret_guarded(const Graph& g, const std::vector<Ref<Block>>& inputs,
                               std::vector<Ref<Block>>& outputs, const NodeCallback& callback);
 

@@ -40,8 +40,8 @@ public:
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
                    const Site& at);
 
-    /// What a nested trace takes from outside is an input of its own, known by its node: the same elements may also come
-    /// without one (detach), or with another.
+    /// A value that a nested trace takes from outside becomes an input of the nested trace. It is identified by its node, since the
+    /// same elements may also come without a node (detach), or with another.
     const Block& variable(const AnyTensor& t);
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at);
 

@@ -18,7 +18,7 @@ struct ProfileEvent {
     std::int32_t group = -1;  ///< the kernel's number in its plan, -1 for none
 };
 
-/// What a kernel took in all.
+/// The time that a kernel took in all its calls.
 struct KernelTime {
     std::string name;
     double seconds = 0;

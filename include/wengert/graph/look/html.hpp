@@ -6,7 +6,7 @@
 
 namespace wengert {
 
-/// What is shown beside the graph; what is empty is left out.
+/// What the page shows beside the graph. Empty parts are left out.
 struct GraphPage {
     std::string title = "wengert graph";
     GraphPlan plan = {};

@@ -56,7 +56,7 @@ using GraphNumbers = std::map<const Graph*, std::size_t>;
 
 std::string list_text(std::span<const ValueId> ids);
 
-/// What stands between "%3 = " and the type.
+/// The text between "%3 = " and the type.
 std::string node_text(const GraphNode& n, std::size_t inlined = 32, const GraphNumbers& numbers = {});
 
 std::string line_text(const GraphNode& n, ValueId v, const std::string& note,

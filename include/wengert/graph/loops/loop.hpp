@@ -34,8 +34,8 @@ class LoopCode;
 struct LoopParameters {
     enum class Kind : std::uint8_t { scan, while_loop, cond, while_pull, scan_pull };
     static constexpr std::string_view names[] = {"scan", "while_loop", "cond", "while_pull", "scan_pull"};
-    /// Where a result lies in the packed block, in units of its elements; floats in a block of doubles are converted, which is
-    /// exact, and what is no floating-point number is there bit by bit.
+    /// The place of a result in the packed block, in units of its elements. Floats in a block of doubles are converted, which is
+    /// exact. Results that are no floating-point numbers are stored bit by bit.
     struct Result {
         DType dtype{};
         Shape shape;
@@ -170,8 +170,8 @@ struct Pack {
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const;
 };
 
-/// y = the elements of x from `offset` on, in a shape of their own: a view, or where the dtypes differ, a copy of their bits;
-/// x̄ = ȳ in its place, added in place
+/// y = the elements of x from `offset` on, in a shape of their own. It is a view or, if the dtypes differ, a copy of their bits. x̄
+/// = ȳ in its place, added in place.
 struct Unpack {
     static constexpr std::string_view name = "unpack";
     static constexpr bool linear = true;

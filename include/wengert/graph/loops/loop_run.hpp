@@ -74,8 +74,8 @@ protected:
         }
     }
 
-    /// Steps that are still to be reversed, and which of the states kept is that before them: 0 the initial one, then those
-    /// of the pass forward, then those made here, the last of which is the first that is not needed any more.
+    /// The steps that are still to be reversed, each with the number of the kept state before it. State 0 is the initial one. Then
+    /// come those of the forward pass, then those made here. The last of these is the first that is no longer needed.
     template <class Again, class Back>
     void each_part(const Body& body, const Body& pull, const Again& again, const Back& back)
     {
@@ -104,7 +104,7 @@ protected:
 
 private:
     inline std::byte* place(const LoopParameters::Result& r) const;
-    /// Writes a result, unless nobody wants it.
+    /// Writes a result, unless it is unused.
     inline void put(const Block& from, std::size_t result) const;
     /// Constants, which are the inputs from number `to` on, in their places: what they alone decide is worked out.
     inline void begin(BodyPlan& plan, std::size_t to) const;

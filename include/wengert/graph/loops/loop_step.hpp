@@ -41,8 +41,8 @@ private:
     inline void plan_move(const tiling::Plan& plan, std::size_t i);
     /// A store of whole registers can be had by the load of one that follows; that of a few elements would be waited for.
     inline static void copy_register(const std::byte* from, std::byte* to);
-    /// The same for what comes from elsewhere. Of one element there are copies in the whole register, so that what is computed beside
-    /// it is nothing special.
+    /// The same for a value that comes from elsewhere. A single element is copied into the whole register, so operations beside it
+    /// need no special case.
     inline static void copy_small(Block& to, const std::byte* from);
 
     HoistedBody body_;

@@ -1,5 +1,5 @@
-// One step of a scan's derivative, and the loop of such steps: a scan from the last step to the first where the scan has kept
-// its states, else a scan_pull, which makes those again that are not there.
+// One step of a scan's derivative, and the loop of such steps. If the scan has kept its states, the loop is a scan from the last
+// step to the first. Otherwise it is a scan_pull, which computes the missing states again.
 #pragma once
 
 #include "loop_rule_parts.hpp"

@@ -1,5 +1,5 @@
-// The derivative of a while_loop, backwards: an operation of its own, while_pull, which runs it again and keeps the states
-// meanwhile, since the shapes in a graph cannot depend on a number of steps that only data know.
+// The reverse derivative of a while_loop. It is an operation of its own, while_pull, which runs the loop again and keeps the states
+// meanwhile. The shapes in a graph cannot depend on a number of steps that only data know.
 #pragma once
 
 #include "loop_tangents.hpp"

@@ -1,6 +1,6 @@
-// A graph planned for native code, and the text of its functions: fused loops, small products, loops, branches and index programs. Of
-// a loop one function runs all steps, its states in memory that it alone knows; the text is that of emit_cpp (cpp_loop.hpp) over
-// vectors. What there is no text for runs as in the default executor.
+// A graph planned for native code, and the text of its functions: fused loops, small products, loops, branches and index programs.
+// One function runs all steps of a loop, with the states in memory of its own. Its text is that of emit_cpp (cpp_loop.hpp) over
+// vectors. Operations without a text run as in the default executor.
 #pragma once
 
 #include "../c/cpp_function.hpp"

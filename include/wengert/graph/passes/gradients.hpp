@@ -1,5 +1,5 @@
-// What sweeps leave behind: cotangents that are one number, broadcasts before operations that broadcast by themselves,
-// guards against 0 · ∞ where there can be none, sums into zeros.
+// Removes what sweeps leave behind. These are cotangents that are one number, broadcasts before operations that broadcast by
+// themselves, guards against 0 · ∞ where it cannot occur, and sums into zeros.
 #pragma once
 
 #include "simplify.hpp"
@@ -39,8 +39,8 @@ bool finite_number(const Rewrite& r, ValueId v);
 /// Where g is not 0, or b is a finite number (and, for a quotient, not 0), there is nothing to guard.
 ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn);
 
-/// Guards show their value where g is not 0, where what may not be finite is, and where the same one has been before:
-/// zero_where_undefined(g, x) = x and silence(x, g) = x; of (v, g, x) and (v, x, g) it is v.
+/// A guard is replaced by its value if g is nowhere 0, if the guarded value is finite, or if the same guard came before. Then
+/// zero_where_undefined(g, x) = x and silence(x, g) = x. Of (v, g, x) and (v, x, g) the value is v.
 ValueId drop_guard(const Rewrite& r, const GraphNode& n, Fn fn);
 
 /// Zeros plus g at a place: g put there. 0 + g is g but for −0, so that g + 0 is put there where g can be −0.

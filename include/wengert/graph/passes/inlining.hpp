@@ -16,7 +16,7 @@ bool stands_for(const Graph& inside, const Rewrite& r, const GraphNode& n);
 /// The operations of g in the place of n.
 ValueId put_inside(Rewrite& r, const GraphNode& n, const Graph& g);
 
-/// What f, a function of tensors, makes of zeros in the place of n; no_value where it makes nothing.
+/// Traces f, a function of tensors, on zeros, and puts the result in the place of n. Returns no_value if f has no result.
 template <class F> ValueId traced_inside(Rewrite& r, const GraphNode& n, const F& f)
 {
     const Untraced alone;

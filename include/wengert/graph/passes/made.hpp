@@ -1,4 +1,4 @@
-// The operations that passes write. What they find they know by what it computes; here alone they name one.
+// The operations that passes write. Passes recognise an operation by what it computes. Only here do they name one.
 #pragma once
 
 #include "../../ops/gemm.hpp"

@@ -65,7 +65,7 @@ bool permutes(const Selection& s);
 /// Axes in front, and those of extent 1, are repeated.
 bool repeats(const Selection& s);
 
-/// What a description that is one affine read says of elements.
+/// The function of a description that is one affine read.
 Fn move_of(const Index& p, Selection& part);
 
 }  // namespace detail

@@ -27,7 +27,7 @@ struct PassOptions {
     PassObserver observer = {};         ///< where there is one, passes run one by one
 };
 
-/// What rematerialise() did.
+/// The result of rematerialise().
 struct RematReport {
     std::size_t peak_before = 0, peak_after = 0;  ///< bytes, as liveness_peak counts them
     std::size_t recomputed = 0;                   ///< operations that run once more

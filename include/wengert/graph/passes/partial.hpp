@@ -25,7 +25,7 @@ class Cut {
 public:
     Cut(const Graph& g, std::size_t early_inputs, std::size_t early_outputs, const CostModel& costs);
 
-    /// Nothing where the late part would need what is no array.
+    /// The two graphs. None if the late part would need a value that is no array.
     std::optional<CutGraph> graphs();
 
 private:

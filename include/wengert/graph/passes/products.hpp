@@ -17,7 +17,7 @@ bool is_proper_matrix(const Shape& s);
 /// Does a product read v where it lies, transposed or not? Rows of a broadcast are put together first, in the order asked for.
 bool read_in_place(const Rewrite& r, ValueId v);
 
-/// op(a) op(b) and nothing else: what MatMul is.
+/// Is it op(a) op(b) and nothing else, as MatMul is?
 bool is_matmul(const Rewrite& r, const GraphNode& n, const MatrixProduct& p);
 MatMul matmul_of(const Rewrite& r, const GraphNode& n, const MatrixProduct& p);
 /// (xᵀ) y: the flag says it, no view is made.

@@ -20,7 +20,7 @@ public:
         ValueList inputs;
         std::uint16_t segment = 0;
     };
-    /// What is alive at most, where, and at how many places.
+    /// The most bytes that are alive at one time, the place where that is, and the number of such places.
     struct Peak {
         std::size_t bytes = 0, place = 0, places = 0;
         bool below(const Peak& o) const { return bytes < o.bytes || (bytes == o.bytes && places < o.places); }

@@ -1,5 +1,5 @@
-// Tasks of a plan as the schedule sees them: the memory that they use, what they take, and which let nothing by. What they take is
-// an estimate, that of ir/cost.hpp: enough to tell what is worth a thread.
+// Tasks of a plan, for the schedule: the memory that they use, the time that they take, and which are barriers. The time is the
+// estimate of ir/cost.hpp. It is enough to tell what is worth a thread.
 #pragma once
 
 #include "../ir/cost.hpp"

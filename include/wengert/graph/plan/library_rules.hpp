@@ -1,5 +1,5 @@
-// Which operations run on addresses that are worked out when the graph is planned, and what holds for each: may it fail, may
-// its result lie where an operand does?
+// Which operations run on addresses that are computed when the graph is planned. For each: may it fail, and may its result lie
+// where an operand does?
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ Rule rule_of_call(const Graph& g, const Layouts& layouts, const GraphNode& n);
 
 Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v);
 
-/// An operation whose value comes about where input 0 lies.
+/// Is the value computed in the memory of input 0?
 bool updates_first(Rule r) noexcept;
 
 /// Does it allocate or look at what it is given? Rules with addresses that are known do neither.

@@ -10,8 +10,8 @@
 
 namespace wengert::tiling {
 
-/// A graph that is one step of a loop: its first `states` outputs are the next values of its first inputs, other outputs that show
-/// one of these are read before the step, inputs from number `fixed` on are the same in all steps.
+/// A graph that is one step of a loop. Its first `states` outputs are the next values of its first inputs. Other outputs that show
+/// one of these are read before the step. Inputs from number `fixed` on are the same in all steps.
 struct Rotation {
     std::size_t states = 0, fixed = 0;
 };

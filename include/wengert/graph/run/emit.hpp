@@ -56,7 +56,7 @@ public:
     Spot spot(ValueId v, const Block& view);
     template <class P> void bind(P** slot, const Spot& s) { program.bind(slot, s); }
     template <class P> void bind(P** slot, ValueId v) { program.bind(slot, spot(v)); }
-    /// Where the values lie at every run, in their order.
+    /// The addresses of the values, in their order. Each run fills them in.
     template <class P = std::byte> P** addresses(const ValueList& values)
     {
         P** const at = program.memory.array<P*>(values.size());
@@ -88,8 +88,9 @@ public:
     {
         open_ = {s, Step::of<S>(nullptr).run, store, program.steps().size()};
     }
-    /// kernel(n, in, out), on whole registers where all elements are of `size` bytes, in places where that may be (0: not so), and
-    /// then without a call where the primitive's rule is arithmetic. Constants are read from copies where that may be beyond their end.
+    /// Adds the call kernel(n, in, out). If all elements are of `size` bytes (0: they are not), it runs on whole registers in
+    /// places where that is allowed. It then needs no call if the rule of the primitive is arithmetic. Constants are read from
+    /// copies where a whole register would read beyond their end.
     void call(TileKernel kernel, std::size_t n, std::size_t size, const Spot* in, std::size_t arity,
               const Spot& out, const Primitive* primitive = nullptr);
     /// The element at `from`, n times: in whole registers where `whole`, as in call().

@@ -12,7 +12,7 @@ namespace detail {
 /// A fold of whole axes, on operands that lie as its kernel reads them. A team takes lines of it.
 void emit_fold(Emitter& e, ValueId v);
 
-/// What silences itself, in the memory of its input: where all of g is 0, what is not finite becomes 0.
+/// The zero-cotangent rule as an operation, in the memory of its input. If all of g is 0, elements that are not finite become 0.
 template <class T> void emit_silent(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);

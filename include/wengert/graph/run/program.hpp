@@ -1,7 +1,7 @@
-// Program: a graph as a list of steps with every address worked out. What runs is a loop over plain function pointers.
+// Program: a graph as a list of steps with every address computed. A run is a loop over plain function pointers.
 //
-// Steps and their operands lie in memory that never moves, so that the addresses of inputs and outputs, which change from
-// run to run, are written into them where they occur (Patch).
+// Steps and their operands lie in memory that never moves. The addresses of inputs and outputs change from run to run. They are
+// written into the steps where they occur (Patch).
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace wengert::tiling {
 
-/// What a step may ask for and say.
+/// What a step receives from its run, and where it reports a guard that failed.
 struct Run {
     Thread& thread;
     std::size_t failed = 0;  ///< the guard that failed
@@ -25,7 +25,7 @@ struct Step {
     bool (*run)(const void* self, Run& run);
     const void* self;
 
-    /// Calls f, which stays where it is. What returns nothing is no guard.
+    /// A step that calls f, which does not move. A function without a result is no guard.
     template <class F> static Step of(const F* f)
     {
         return {[](const void* p, Run& now) {
@@ -199,7 +199,7 @@ private:
             if (rules_[k].kind != OutputRule::own) finish(rules_[k], inputs, outputs, outputs[k]);
         return guards_;
     }
-    /// What no step writes: another value, or copied to where the caller wants it.
+    /// Outputs that no step writes: the same as another value, or copied to the memory of the caller.
     template <class Inputs>
     static void finish(const OutputRule& r, const Inputs& inputs, const Ref<Block>* outputs, Ref<Block>& out)
     {

@@ -1,5 +1,5 @@
-// Arithmetic on arrays of a register or two, as small graphs and the bodies of loops are full of: one call of a few instructions
-// for each register, the operations and so the bits of the arithmetic machine.
+// Arithmetic on arrays of a register or two, which fill small graphs and the bodies of loops. It is one call of a few instructions
+// for each register. The operations are those of the arithmetic machine, and so are the bits.
 #pragma once
 
 #include <utility>

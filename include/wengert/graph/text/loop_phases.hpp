@@ -1,8 +1,8 @@
-// A long loop body in phases. A function of the library is one chain of some thirty instructions that wait for one another; a
-// body with several of them holds too few independent chains at a time for the processor to be busy. So each function is
-// worked out for some vectors in a row, which need nothing of one another, then the next function, and last what is left of
-// the body. Functions' values wait in memory that stays in the first-level cache; what is cheap is computed again in each
-// phase. The operations on an element are the same, and so are its bits.
+// A long loop body in phases. A function of the library is one chain of some thirty instructions that wait for one another. A body
+// with several functions holds too few independent chains at a time to keep the processor busy. So each function is computed for
+// some vectors in a row, which are independent, then the next function, and last the rest of the body. Values of functions wait in
+// memory that stays in the first-level cache. Cheap values are computed again in each phase. The operations on an element are the
+// same, and so are its bits.
 #pragma once
 
 #include <string>

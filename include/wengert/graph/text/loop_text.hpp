@@ -83,7 +83,7 @@ private:
     }
 };
 
-/// The user's line, for what looks at compiled code; empty where nobody knows it.
+/// The user's line as a #line directive, for tools that read compiled code. Empty if the line is unknown.
 inline std::string line_directive(const Site& at)
 {
     return at.line ? filled("#line $ \"$\"\n", at.line, quoted_text(at.file ? at.file : "")) : std::string();

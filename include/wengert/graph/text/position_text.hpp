@@ -71,8 +71,8 @@ public:
                      (strides[d] == 1 ? ")" : ") * (" + number(strides[d]) + ")");
         return s.empty() ? "0" : s;
     }
-    /// Where a program reads, at these axes, and the condition that there is such an element ("" where there always is); `given` is
-    /// the text of a position that is an element, along an axis of so many.
+    /// The position that a program reads at these axes, and the condition that this element exists ("" if it always does). `given`
+    /// is the text of a position that is an element, along an axis of a given extent.
     template <class Given>
     Names positions(const Index& p, const Positions& read, const Shape& array, const Names& axis,
                     const Given& given, std::string& condition)

@@ -25,7 +25,7 @@ class Helpers {
 public:
     using Part = void (*)(const void* self, std::size_t k, std::size_t place);
 
-    /// Those of this process.
+    /// The helpers of this process.
     static Helpers& get();
     Helpers(const Helpers&) = delete;
     Helpers& operator=(const Helpers&) = delete;

@@ -68,8 +68,8 @@ private:
     /// Rows of n elements, in each of which what is in place k lies apart[k] bytes further; null for one row.
     inline static void run_segment(const Table& t, const FusedProgram::Segment& s, std::size_t n,
                                    std::size_t rows = 1, const std::int64_t* apart = nullptr) noexcept;
-    /// Block by block. What remains of a row is done as a whole block that ends with its last element, unless that could read
-    /// what has been written, or there is no whole block: then in copies.
+    /// Block by block. The rest of a row is run as a whole block that ends with the last element of the row. If that could read
+    /// what has been written, or if there is no whole block, the rest is run on copies.
     template <class T>
     static void run_blocks(const Table& t, const FusedProgram::Segment& s, std::size_t n, std::size_t rows,
                            const std::int64_t* apart) noexcept;

@@ -6,9 +6,9 @@
 
 namespace wengert::tiling {
 
-/// Sums (or means) of rows of `length` elements that arrive one after the other. Where somebody else sees the elements
-/// before `first`, a block or a row of one block begins there, and rows of several blocks leave their blocks' sums in
-/// `sums`, one after the other, for add_blocks().
+/// Sums (or means) of rows of `length` elements that arrive one after the other. If another stream has the elements before `first`,
+/// a block, or a row of one block, begins there. Rows of several blocks leave the sums of their blocks in `sums`, one after the
+/// other, for add_blocks().
 template <class T, class A = xsimd::default_arch> class SumStream {
     using L = Lane<T, A>;
     static constexpr std::size_t lanes = kernels::detail::virtual_bytes / sizeof(T),

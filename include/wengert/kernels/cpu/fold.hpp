@@ -338,8 +338,8 @@ template <class Op, class L, class T, class Map>
     return ended<Op, L>(combined<Op, L>(low, n == 3 ? map(x[1]) : combined<Op, L>(map(x[1]), map(x[3]))));
 }
 
-/// combine of map(x) over rows of at most one or two registers, as many at once as a register has lanes: across rows, where
-/// a row by itself would fold a register that is nearly empty. Returns how many rows are done; the last ones are left, as
+/// combine of map(x) over rows of at most one or two registers. As many rows are folded at once as a register has lanes, across the
+/// rows. A row by itself would fold a register that is nearly empty. Returns how many rows are done. The last rows are left, as
 /// whole registers are read.
 template <class Op, bool two, class L, class Map>
 inline std::size_t fold_rows_across(const typename L::value_type* x, std::size_t rows, std::size_t n,

@@ -15,7 +15,7 @@ using wengert::detail::each_number;
 using wengert::detail::finished;
 using wengert::detail::FoldState;
 
-/// What changes nothing: numbers, or lanes of them.
+/// The identity of the fold, as numbers or as lanes of them.
 template <class Op, class V> [[gnu::always_inline]] inline FoldState<Op, V> none()
 {
     return wengert::detail::no_elements<Op>([](Literal x) {

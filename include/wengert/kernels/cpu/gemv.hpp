@@ -143,7 +143,7 @@ template <class L> struct StridedProducts {
                load_strided<L>(b + p * b_step, b_step, count);
     }
 };
-/// The same where elements lie apart.
+/// The same for elements with strides.
 template <class T, class A>
 inline T dot(std::size_t k, const T* x, std::size_t x_step, const T* b, std::size_t b_step)
 {

@@ -289,8 +289,8 @@ template <class T, class A> struct Lane {
 #endif
             return where(x < bound, bound, x);
     }
-    /// r, or 0 where g == probe and r is not finite: the zero-cotangent rule in one comparison and one table of AVX-512,
-    /// by which ±inf and NaN become 0 and all else stays.
+    /// r, or 0 where g == probe and r is not finite. This is the zero-cotangent rule in one comparison and one table of AVX-512.
+    /// The table maps ±inf and NaN to 0 and keeps all else.
     friend Lane unless_silent(Lane g, Lane probe, Lane r)
     {
 #if defined(__AVX512F__)

@@ -41,7 +41,7 @@ template <class L, std::size_t operands> struct Lines {
     T first() const { return n > 0 ? *x[0] : T(0); }
 };
 
-/// What formulas read of all lines.
+/// What formulas read that is the same for all lines.
 template <class L>
 [[gnu::always_inline]] inline FoldLine<L> any_line(std::size_t n, typename L::value_type number)
 {
@@ -414,7 +414,7 @@ void fold_lines(std::size_t outer, std::size_t n, std::size_t inner, double numb
             fold_register<F>(all.at(o * n), out + o * (MapsLines<F> ? n : 1));
 }
 
-/// What the passes over a row come to.
+/// The results of all passes over a row.
 template <class F, std::floating_point T, class A = xsimd::default_arch>
 std::array<T, 3> row_results(const T* x, std::size_t n)
 {

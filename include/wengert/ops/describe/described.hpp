@@ -1,7 +1,8 @@
-// From a description to derivatives: what is linear is its own tangent, and its transpose has reads for writes.
+// From a description to derivatives. A linear operation is its own tangent, and its transpose has reads in place of writes.
 //
-// A struct with `describe` that says `linear` (all operands of the result's type together) or `affine` (linear in one of them,
-// beside constants) needs no rules: those come from the description, to any order. Integer operands are saved for them.
+// A struct with `describe` needs no rules if it is `linear` or `affine`. `linear` means in all operands of the result's type
+// together. `affine` means linear in one of them, beside constants. The rules come from the description, to any order. Integer
+// operands are saved for them.
 #pragma once
 
 #include <array>
@@ -166,7 +167,7 @@ Tensor<Out> linear_part(const Op& op, const Shape& of, const Tensor<Out>& v, con
     }(std::make_index_sequence<Part::integers>());
 }
 
-/// What the rules read: what the struct says, or the integers of those that follow from the description.
+/// The saved set of the rules: that of the struct, or the integer operands if the rules follow from the description.
 template <class Op, class Out, class... In> constexpr unsigned saves_for()
 {
     if constexpr (Described<Op> && !requires { Op::saves; } && (linear<Op>() || affine<Op>()))

@@ -54,7 +54,7 @@ template <std::size_t k> void note_roots(FoldFormula& f, const std::array<Term, 
 {
     for (const Term& x : t) f.roots.push_back(x.id);
 }
-/// What write() makes, with inputs that are asked for.
+/// The formula that write() makes. Its inputs are those that write() asks for.
 template <class Write> FoldFormula formula(const Write& write)
 {
     FoldFormula f;

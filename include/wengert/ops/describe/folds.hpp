@@ -25,7 +25,7 @@
 
 namespace wengert {
 
-/// What the parameters of a fold say.
+/// The parameters of a fold, as its `describe` fills them in.
 struct Fold {
     const Axes* axes = nullptr;  ///< sorted, not negative; null: as many results as elements, along `axis`
     std::size_t axis = 0;

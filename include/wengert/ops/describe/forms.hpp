@@ -1,5 +1,5 @@
-// What the struct of a structural primitive says that it is, for Primitive: a product, random numbers, a part of a packed block;
-// and properties that stand for themselves (tape/calls.hpp, tape/primitive.hpp).
+// What the struct of a structural primitive declares to be, for Primitive: a product, random numbers, a part of a packed block.
+// Properties that need no form are flags (tape/calls.hpp, tape/primitive.hpp).
 #pragma once
 
 #include "../../tape/primitive.hpp"

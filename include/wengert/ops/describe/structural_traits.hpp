@@ -62,7 +62,7 @@ template <class Op> void destroy_pooled(void* op) noexcept
         std::free(op);
 }
 
-/// What `each` is asked with: nvcc takes no generic lambda there.
+/// A callable to test whether a struct has `each`: nvcc takes no generic lambda there.
 struct EachField {
     template <class X> void operator()(X&) const {}
 };

@@ -241,7 +241,7 @@ Tensor<bool, D> is_finite(const Tensor<T, D>& x, const Site& at = {__builtin_FIL
 }
 
 namespace detail {
-/// 1, where x lies.
+/// The number 1 on the device of x.
 template <class T, class D> Tensor<T, D> one_beside(const Tensor<T, D>& x)
 {
     return Tensor<T, D>(AnyTensor{full_beside<T>(*x.any().value, Shape(), T(1)), {}});

@@ -212,7 +212,7 @@ inline AnyTensor saved_output(const Node& n)
 }
 
 template <class T, class D> Tensor<T, D> zero_where_undefined(const Tensor<T, D>& g, const Tensor<T, D>& r);
-/// g, or ġ where g is 0: it is 0 where neither has anything to say. No tangent is none, and zeros.
+/// g, or ġ where g is 0. The result is 0 where g and ġ are both 0. A missing tangent and a tangent of zeros are the same.
 template <class T, class D> Tensor<T, D> first_nonzero(const Tensor<T, D>& g, const AnyTensor& dg);
 
 }  // namespace detail

@@ -7,7 +7,7 @@
 
 namespace wengert {
 
-/// What may stand for a tensor as a first operand.
+/// The types that may take the place of a tensor as a first operand.
 template <class S>
 concept LiteralOperand = std::is_arithmetic_v<S> || std::same_as<S, Literal>;
 

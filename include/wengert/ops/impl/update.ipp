@@ -1,4 +1,4 @@
-// What update.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of update.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include "../../base/separate.hpp"

@@ -1,4 +1,4 @@
-// What descriptions and shape rules ask of parameters and operands; each question throws a ShapeError that says what does not fit.
+// Requirements of descriptions and shape rules on parameters and operands. Each throws a ShapeError that says what does not fit.
 #pragma once
 
 #include <string>

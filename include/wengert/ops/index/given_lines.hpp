@@ -69,7 +69,7 @@ private:
         }
         axes_.push_back(a);
     }
-    /// Where the element that an integer names lies, counted from the end where it is negative.
+    /// The place of the element that an integer names. A negative integer counts from the end.
     std::int64_t place(std::int64_t i) const noexcept { return (i + (i >> 63 & extent_)) * stride_; }
 
     template <class T, class Put> void over() const

@@ -128,7 +128,7 @@ public:
         for (std::size_t k = 0; k < n && k < most_operands; ++k) operands_[k] = &shape_of(k);
     }
 
-    // What descriptions are made of.
+    // The functions that a description calls.
 
     const Shape& shape(std::size_t operand) const
     {
@@ -174,13 +174,13 @@ public:
     }
     /// A number in the place of what is read.
     void put(double number);
-    /// What a recurrence multiplies by.
+    /// The factor of a recurrence.
     void coefficient(std::size_t operand, const Positions& at, double outside = 0);
     /// How the elements of the next reads meet what is there: a number or an operand that was written first, and each other.
     void combining(Combine how);
     void adding() { combining(Combine::add); }
 
-    // What they have become.
+    // What is derived from a description.
 
     /// This is what adds the cotangent of operand k, of that shape, to zeros: reads become writes. `inner` describes the
     /// operation itself; its integer operands follow the cotangent.

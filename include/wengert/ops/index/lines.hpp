@@ -154,7 +154,7 @@ public:
         return false;
     }
 
-    /// Along axis `inner` where the others stand at `at`.
+    /// The line along axis `inner`, with the other axes at `at`.
     void line(std::size_t inner, const std::int64_t* at, Line& out) const
     {
         out.data = data_;
@@ -195,7 +195,7 @@ private:
         offset_ += q.offset * stride;
         for (std::size_t t = 0; t < q.terms; ++t) strides_.data()[q.axis[t]] += q.step[t] * stride;
     }
-    /// Where the axes stand at `at`; the inner one stands at 0.
+    /// The position at the axes `at`, with the inner axis at 0.
     static std::int64_t value(const Position& q, const std::int64_t* at)
     {
         std::int64_t p = q.offset;

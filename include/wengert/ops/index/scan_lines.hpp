@@ -30,7 +30,7 @@ template <class T> T rounded_product(T a, T b)
 template <class T> T greater(T a, T b) { return b > a || b != b ? b : a; }
 template <class T> T lesser(T a, T b) { return b < a || b != b ? b : a; }
 
-// What becomes of y where x comes.
+// How an element x that is read changes the element y that it meets.
 struct PutAssigned {
     template <class T> static void put(T& y, T x) { y = x; }
 };

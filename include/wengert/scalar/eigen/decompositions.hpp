@@ -129,7 +129,8 @@ void recorded_matrix(const std::vector<Real<T>>& in, std::span<Real<T>> out, con
         at);
 }
 
-/// What has been recorded when it was asked for, on whichever thread's tape, and is again where that has ended or other levels record.
+/// A decomposition that is recorded when it is asked for, on the tape of the asking thread. It is recorded again if that recording
+/// has ended or if other levels record.
 template <class Recorded, class Number> class WhenAsked {
 public:
     /// make() computes with these numbers.

@@ -22,7 +22,7 @@ template <class T> struct plain_number<Real<T>> {
     using type = T;
 };
 
-/// f(decomposition, what stands against it, "" where nothing does).
+/// Calls f(decomposition, reason), where the reason says why there is no solution ("" if there is one).
 template <class M, class F> auto with_factors(const M& a, Factors how, const F& f)
 {
     if (how == Factors::lu) {

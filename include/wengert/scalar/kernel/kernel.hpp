@@ -66,7 +66,7 @@ public:
         else
             return on<typename First::device_type>(out);
     }
-    /// As KernelCalls::pattern says.
+    /// See KernelCalls::pattern.
     template <class T> std::vector<WayPattern::Set> pattern(std::size_t arguments) const
     {
         return calls<T>().pattern(arguments);

@@ -1,5 +1,5 @@
-// The calls of a kernel in one precision: ways met where cells go them, and compiled as a graph. What differs from one kernel to the
-// next are two plain functions, so that a program compiles this once.
+// The calls of a kernel in one precision. Paths are recorded where cells take them, and compiled as a graph. Two plain functions
+// are all that differs between kernels, so a program compiles this once.
 #pragma once
 
 #include <mutex>
@@ -15,7 +15,7 @@
 
 namespace wengert {
 
-/// What kernel() does with functions of many branches, and what runs them.
+/// How kernel() treats functions of many branches, and which backend runs them.
 struct KernelOptions {
     std::size_t most_ways = 64;               ///< with more of them each cell runs by itself
     std::size_t most_operations = 1'000'000;  ///< of one cell; a loop that does more is an error
@@ -260,7 +260,7 @@ private:
         const std::lock_guard lock(mutex_);
         return graphs_.of(ways, options_);
     }
-    /// What a function refers to may be another value than before: one cell of each way tells. Then nothing has been met.
+    /// Tests on one cell of each path whether something has changed that the function refers to. If so, all paths are dropped.
     void forget_what_changed(const CellFunction<T>& f, const Site& at)
     {
         Mets met;

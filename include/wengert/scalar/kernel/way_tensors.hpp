@@ -45,7 +45,7 @@ template <class T> Tensor<T> binary_on_tensors(ScalarOp op, const Tensor<T>& a, 
         });
 }
 
-/// Evaluates ways on tensors. Where a cell goes where none went before it throws UnmetWay with that cell's number.
+/// Thrown when paths are evaluated on tensors and a cell takes a path that none took before. Holds the number of that cell.
 struct UnmetWay {
     std::size_t cell;
 };

@@ -19,8 +19,8 @@ struct WayValue {
 
 struct Way;
 
-/// A loop: its state as steps before it, and the ways through one test and body, which begin after the numbers of the state and
-/// end with 1 where it goes on, 0 where it does not, and the next state.
+/// A loop: its state as steps before it, and the paths through one test and body. The paths begin after the numbers of the state.
+/// They end with 1 if the loop continues and 0 if it does not, and with the next state.
 struct WayLoop {
     std::uint32_t begin = 1;  ///< number of the first of the state's numbers
     std::vector<WayValue> state;
@@ -97,7 +97,7 @@ inline bool add_runs(std::shared_ptr<const WayLoop>& loop, const WayRunLoop& mor
     return grown;
 }
 
-/// The ways with those of a run; where it is no new one, the same object. What others look at stays as it is.
+/// The paths together with that of a run. If it is not a new one, the same object is returned. What others hold is not changed.
 inline std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& ways, const WayRun& run)
 {
     std::shared_ptr<Way> root = std::const_pointer_cast<Way>(ways), *at = &root;

@@ -1,4 +1,4 @@
-// What the standard library asks of a number: numeric_limits, streams.
+// numeric_limits and streams for numbers that record, as the standard library needs them.
 #pragma once
 
 #include <istream>

@@ -89,7 +89,7 @@ public:
 
     /// Makes this number a variable of backward(), or a constant again (scalar/transforms/variables.hpp).
     Real& requires_grad(bool on = true, Site at = {__builtin_FILE(), __builtin_LINE()});
-    /// What backward() has added up. Throws TapeError for what is no variable.
+    /// The gradient that backward() has added up. Throws TapeError if this is no variable.
     T grad(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
     void zero_grad(Site at = {__builtin_FILE(), __builtin_LINE()});
     /// Another value for a variable, which it stays: what an optimizer does. Throws TapeError for what was computed from one.
@@ -214,7 +214,7 @@ concept ActiveNumber = is_active_number<X>;
 template <class X> struct limits_of : limits_of<typename X::plain_type> {};
 template <std::floating_point T> struct limits_of<T> : std::numeric_limits<T> {};
 
-/// Where a ValueReads lists lines (scalar/real/cuts.hpp); null where none does.
+/// The list into which a ValueReads in scope writes lines (scalar/real/cuts.hpp). Null if there is no such scope.
 inline std::vector<Site>*& value_reads() noexcept
 {
     static constinit thread_local std::vector<Site>* list = nullptr;

@@ -113,7 +113,7 @@ template <class N> N elliptic_slope(ScalarOp op, const N& k)
 
 namespace detail {
 
-/// Nothing else was recorded.
+/// Without the standard library's special functions, none of their operations is recorded.
 template <class N> N slope_of_order(ScalarOp, const N&, const N&) { return N(0.0); }
 template <class N> std::array<N, 2> ellint_slopes(const N&, const N&) { return {N(0.0), N(0.0)}; }
 template <class N> N elliptic_slope(ScalarOp, const N&) { return N(0.0); }

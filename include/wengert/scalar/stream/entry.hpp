@@ -1,7 +1,8 @@
 // One operation of scalar code as it is recorded: 24 bytes.
 //
-// Kept are the value and where the operands are, not the partial derivatives: the sweep computes those from the values, in
-// doubles for a gradient, and in reals where the sweep itself is recorded. So a derivative of any order comes from the same stream.
+// An entry keeps the value and the places of the operands, not the partial derivatives. The sweep computes those from the values.
+// It does so in doubles for a gradient, and in reals if the sweep itself is recorded. So a derivative of any order comes from the
+// same stream.
 #pragma once
 
 #include <cstdint>

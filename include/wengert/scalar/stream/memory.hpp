@@ -37,7 +37,7 @@ inline void ScalarStream::reserve(std::size_t more)
     look_at_newest();
 }
 
-/// With room for so many entries. What is open ends with its segment.
+/// Begins a segment with room for so many entries. The open stretch ends with its segment.
 inline void ScalarStream::begin_segment(std::size_t more)
 {
     segments_.reserve(segments_.size() + 1);
@@ -80,9 +80,10 @@ inline ScalarRoom ScalarStream::set_room(ScalarRoom room)
     return before;
 }
 
-/// While it lives the operations recorded on this thread's tape take at most so many bytes of memory. With a folder what is more goes
-/// to a file there, which nobody sees and which goes when it is no longer needed; without one a MemoryError says how much is held.
-/// Adjoints come in addition: of a tape that lies in a file those of few segments, each an eighth of the memory or less.
+/// While it lives, the operations recorded on this thread's tape take at most so many bytes of memory. With a folder, the rest goes
+/// to a file there, which has no name and vanishes when it is no longer needed. Without one, a MemoryError says how much is held.
+/// Adjoints come in addition. If the tape lies in a file, these are the adjoints of few segments, each an eighth of the memory or
+/// less.
 class ScalarMemory {
 public:
     explicit ScalarMemory(std::size_t bytes, std::string folder = {})

@@ -159,7 +159,7 @@ public:
     /// Where the newest segment begins, and the stream's end.
     ScalarPlace segment() const noexcept { return newest_; }
     ScalarPlace end() const noexcept { return segment() + size(); }
-    /// Where the segment of a place begins, and where it ends.
+    /// The begin of the segment of a place; the end of that segment.
     ScalarPlace segment_of(ScalarPlace p) const noexcept
     {
         if (p >= segment()) [[likely]]
@@ -304,7 +304,7 @@ private:
         ScalarCursor::entries = memory_ + before;
         capacity = static_cast<Count>(std::min(room, std::max<std::size_t>(room_.in_segment(), size())));
     }
-    /// Where a place lies in memory.
+    /// The offset of a place in memory.
     std::size_t offset(ScalarPlace p) const noexcept { return p - oldest_; }
     void* moved(std::size_t bytes);
     static ScalarMark note_pair(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);

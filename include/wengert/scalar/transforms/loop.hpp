@@ -35,8 +35,8 @@ template <class State> LoopOptions<packed_t<State>> packed_options(LoopOptions<S
     return out;
 }
 
-/// States as a step is given them, in the memory of the one before where a state is nothing but reals: a large one in memory of its own
-/// would take the system as long to give as the step takes.
+/// Gives states to a step in the memory of the state before, if a state is nothing but reals. The system would take as long to give
+/// a large state memory of its own as the step takes.
 template <class State> class Unpacked {
 public:
     template <class Fn> auto with(const packed_t<State>& p, const Site& at, const Fn& fn)

@@ -1,4 +1,4 @@
-// What apply.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of apply.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include "../../base/located.hpp"
@@ -121,8 +121,8 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
     }
 }
 
-/// What remains when an operation has its node: the result is saved where `keeps` or the tape asks for it, the node goes onto the
-/// tape, tangents are pushed.
+/// The rest of recording, once an operation has its node. The result is saved if `keeps` or the tape asks for it, the node is
+/// appended to the tape, and tangents are pushed.
 inline void complete(Tape& tape, const Primitive& p, const void* op, const AnyTensor* const* in,
                      std::size_t n, AnyTensor& out, std::uint64_t mask, bool keeps)
 {

@@ -1,4 +1,4 @@
-// What run_log.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of run_log.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include "../../base/separate.hpp"

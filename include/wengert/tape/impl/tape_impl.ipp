@@ -1,4 +1,4 @@
-// What tape_impl.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of tape_impl.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include <memory>

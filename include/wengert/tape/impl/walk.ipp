@@ -1,4 +1,4 @@
-// What walk.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of walk.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include "../../base/separate.hpp"
@@ -135,7 +135,7 @@ WENGERT_INLINE void Walk::hand_on(Node& n, AnyTensor& g)
     if (packed) drop_unpacked(n);
 }
 
-/// By the rule on tensors, recorded where levels below ask for it.
+/// Calls the rule on tensors. It is recorded if levels below ask for it.
 WENGERT_INLINE void Walk::differentiate(Node& n, AnyTensor& g)
 {
     const Restore<ActiveLevels> active(tape_.active, lower_);

@@ -1,4 +1,4 @@
-// What saved_tensor_hooks.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of saved_tensor_hooks.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include "../../base/separate.hpp"

@@ -1,4 +1,4 @@
-// What snapshot_file.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of snapshot_file.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include "../../base/separate.hpp"

@@ -56,8 +56,8 @@ WENGERT_INLINE Leaves record_while(Recorder& outer, const std::vector<AnyTensor>
     return record_loop(std::move(p), std::move(in), traced->guard, at);
 }
 
-/// How deeply branches lie in each other, and how many have been traced: a recursion that only data end has no graph of all
-/// its branches, so that from some depth on the branch is taken by value, and guarded.
+/// The depth of nested branches, and how many have been traced. A recursion that only data end has no graph of all its branches. So
+/// from some depth on the branch is taken by value and guarded.
 struct BranchCount {
     static constexpr int deepest = 24, most = 1000;
     inline static constinit thread_local int depth = 0, traced = 0;

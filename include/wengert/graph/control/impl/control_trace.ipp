@@ -1,4 +1,4 @@
-// What control_trace.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of control_trace.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include "../../../base/separate.hpp"

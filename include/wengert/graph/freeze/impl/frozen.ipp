@@ -1,4 +1,4 @@
-// What frozen.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of frozen.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What optimize.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of optimize.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include "../../../base/separate.hpp"
@@ -14,7 +14,8 @@ namespace wengert {
 
 namespace detail {
 
-/// What is guarded and needs nothing of the host comes first: where it does not hold, the host has not been called in vain.
+/// Moves guarded values that need nothing of the host before the calls of the host. If their guard fails, the host has not been
+/// called in vain.
 inline Graph guards_before_effects(const Graph& g)
 {
     std::vector<bool> guarded(g.size()), late(g.size());

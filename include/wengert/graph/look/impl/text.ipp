@@ -1,4 +1,4 @@
-// What text.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of text.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include <bit>
@@ -33,7 +33,7 @@ template <class T> std::string element_text(T v)
     }
 }
 
-/// "(a, b)", each by what text(x) says.
+/// "(a, b)", each written by text(x).
 template <class List, class F> std::string in_brackets(const List& list, const F& text)
 {
     std::string out = "(";
@@ -102,7 +102,7 @@ template <class T> std::string loop_word(const T& x, const GraphNumbers& numbers
                });
     }
 }
-/// What stands in the braces of a loop.
+/// The text between the braces of a loop.
 inline std::string loop_text(const LoopParameters& p, const GraphNumbers& numbers)
 {
     std::string out;
@@ -112,8 +112,8 @@ inline std::string loop_text(const LoopParameters& p, const GraphNumbers& number
     return out;
 }
 
-/// A name as it is where it is a plain word of the library, else in quotes: what a program calls its own primitives is never
-/// taken for one of the library's.
+/// A name of the library's that is a plain word is written as it is, any other name in quotes. So a program's own primitive is
+/// never read as one of the library's.
 inline std::string word_text(std::string_view name, bool ours)
 {
     const auto plain = [](char c) {

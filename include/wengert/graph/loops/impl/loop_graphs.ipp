@@ -1,4 +1,4 @@
-// What loop_graphs.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// The bodies of loop_graphs.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
 #include <mutex>

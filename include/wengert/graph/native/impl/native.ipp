@@ -11,13 +11,13 @@ namespace wengert {
 
 namespace detail {
 
-/// What a function of the text knows of its run.
+/// The run of a function, as the text sees it.
 struct NativeRun {
     double zero;
     void* const* constants;
     std::int64_t count;
 };
-/// Not 0 where it met an index that is none.
+/// A compiled function. It returns 0, or another number if an index was out of range.
 using NativeCode = int (*)(void* const* addresses, char* arena, const NativeRun* run);
 
 /// A call of a function.
@@ -69,7 +69,7 @@ inline void emit_native(tiling::Emitter& e, const NativeFunction& f, NativeCode 
     e.step(NativeStep{code, e.addresses<void>(f.addresses), constants, arena, f.count, call});
 }
 
-/// Where the text finds its constants.
+/// Binds the table in which the text finds its constants.
 inline void* const* bind_constants(tiling::Emitter& e, const std::vector<Ref<Block>>& constants)
 {
     void** at = e.program.memory.array<void*>(constants.size());

@@ -41,7 +41,7 @@ WENGERT_INLINE void Index::check(std::string_view name, const Site& at) const
     if ((scanned == Scan::recurrence) != has_factor)
         fail<ShapeError>(name, "a recurrence, and nothing else, has a coefficient", at);
 }
-/// What is not assigned meets an element that is there, and the sign of what is read is that of a sum.
+/// Throws if an element is combined and nothing is there yet, or if a negative read is neither assigned nor added.
 WENGERT_INLINE void Index::check_meeting(std::string_view name, const Site& at) const
 {
     if (read_count > 0 && start == Start::nothing && reads[0].how != Combine::assign)
