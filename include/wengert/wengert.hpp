@@ -20,6 +20,7 @@
 #include "ops/elementwise/cast.hpp"
 #include "ops/elementwise/choices.hpp"
 #include "ops/elementwise/pairs.hpp"
+#include "ops/elementwise/probability.hpp"
 #include "ops/selection.hpp"
 #include "io/print.hpp"
 #include "ops/random.hpp"
