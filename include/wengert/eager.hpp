@@ -17,6 +17,7 @@
 #include "ops/elementwise/choices.hpp"
 #include "ops/elementwise/math.hpp"
 #include "ops/elementwise/pairs.hpp"
+#include "ops/elementwise/probability.hpp"
 #include "ops/elementwise/special.hpp"
 #include "ops/indexing.hpp"
 #include "ops/losses.hpp"

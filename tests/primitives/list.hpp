@@ -13,6 +13,7 @@
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/moves.hpp>
 #include <wengert/ops/elementwise/pairs.hpp>
+#include <wengert/ops/elementwise/probability.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/scans.hpp>
@@ -129,6 +130,14 @@ void selections(Visit visit) {
     visit("clip", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return clip(a, T(-0.25), T(0.6)) + clip(b, a, T(0.7)); });
     visit("where", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return where(a < b, a * a, sin(b)) + where(!(a < b), b, T(0.5)); });
     visit("is_finite", [](const auto& a, const auto& b) { return where(is_finite(a), b, a); });
+    visit("isfinite", [](const auto& a, const auto& b) { return where(isfinite(b), a, b); });
+    visit("isnan", [](const auto& a, const auto& b) { return where(isnan(a), b, a); });
+    visit("nan_to_num", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return nan_to_num(a) * b; });
+    visit("trunc", [](const auto& a, const auto& b) { return trunc(a) * b; });
+    visit("erfinv", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return erfinv(sin(a) * T(0.9)) * b; });
+    visit("log_sigmoid", [](const auto& a, const auto& b) { return log_sigmoid(a) * b; });
+    visit("logaddexp", [](const auto& a, const auto& b) { return logaddexp(a, b); });
+    visit("xlogy", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return xlogy(a, square(b) + T(0.5)); });
     visit("cast", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
         return cast<T>(cast<std::int64_t>(clip(a * T(9), T(-99), T(99)))) + cast<T>(cast<double>(a)) * b + cast<T>(cast<bool>(b));
     }, Asks{.order = 1});

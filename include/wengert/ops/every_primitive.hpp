@@ -18,6 +18,7 @@
 #include "gemm.hpp"
 #include "losses.hpp"
 #include "elementwise/pairs.hpp"
+#include "elementwise/probability.hpp"
 #include "random.hpp"
 #include "scans.hpp"
 #include "shape.hpp"

@@ -176,6 +176,15 @@ struct Ceil {
         return ceil(x);
     }
 };
+/// The whole number next to x towards 0.
+struct Trunc {
+    static constexpr std::string_view name = "trunc";
+    template <class V> static V value(const V& x)
+    {
+        using std::ceil, std::floor;
+        return where(x < lit(0), V(ceil(x)), V(floor(x)));
+    }
+};
 struct Round {
     static constexpr std::string_view name = "round";
     template <class V> static V value(const V& x) { return round_even(x); }

@@ -18,7 +18,7 @@ struct Sqrt; struct Reciprocal; struct Exp; struct Expm1; struct Log; struct Log
 struct Floor; struct Ceil; struct Round; struct Sin; struct Cos; struct Tan; struct Asin; struct Acos; struct Atan;
 struct Sinh; struct Cosh; struct Tanh; struct Sigmoid; struct Softplus; struct Relu; struct NormalCdf; struct Gelu; struct Silu;
 struct Exp2; struct Cbrt; struct Asinh; struct Acosh; struct Atanh; struct Erfc; struct Tgamma; struct Lgamma; struct Digamma;
-struct Fmod; struct Remainder; struct RootFlatAtZero; struct Divide; struct Atan2; struct Hypot; struct SameValue; struct QuotientOrZero;
+struct Erfinv; struct LogSigmoid; struct Trunc; struct LogAddExp; struct Xlogy; struct Fmod; struct Remainder; struct RootFlatAtZero; struct Divide; struct Atan2; struct Hypot; struct SameValue; struct QuotientOrZero;
 struct ZeroWhereUndefined; struct Negative; struct Square; struct Abs; struct Sign; struct Add; struct Subtract;
 struct Multiply; struct Pow; struct Maximum; struct Minimum; struct Less; struct LessEqual; struct Equal; struct NotEqual;
 struct IsFinite; struct Where; struct StopGradient; struct Clip; struct WeighByExp;
@@ -43,8 +43,8 @@ template <class... P> struct List {};
 
 using FloatUnary = List<Sqrt, Reciprocal, Exp, Expm1, Log, Log1p, Log2, Log10, Erf, Floor, Ceil, Round, Sin, Cos, Tan, Asin, Acos, Atan,
                         Sinh, Cosh, Tanh, Sigmoid, Softplus, Relu, NormalCdf, Gelu, Silu, RootFlatAtZero, Exp2, Cbrt,
-                        Asinh, Acosh, Atanh, Erfc, Tgamma, Lgamma, Digamma>;
-using FloatBinary = List<Divide, Atan2, Hypot, Fmod, Remainder, SameValue, QuotientOrZero, ZeroWhereUndefined>;
+                        Asinh, Acosh, Atanh, Erfc, Tgamma, Lgamma, Digamma, Erfinv, LogSigmoid, Trunc>;
+using FloatBinary = List<Divide, Atan2, Hypot, Fmod, Remainder, LogAddExp, Xlogy, SameValue, QuotientOrZero, ZeroWhereUndefined>;
 using NumberUnary = List<Negative, Square, Abs, Sign>;
 using NumberBinary = List<Add, Subtract, Multiply, Pow, Maximum, Minimum>;
 using Comparisons = List<Less, LessEqual, Equal, NotEqual>;

@@ -29,6 +29,8 @@ template <Scalar T, class D> Tensor<T, D> sign(const Tensor<T, D>& x, Site at = 
 template <Differentiable T, class D> Tensor<T, D> floor(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Floor, T>(at, x); }
 /// The next whole number above.
 template <Differentiable T, class D> Tensor<T, D> ceil(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Ceil, T>(at, x); }
+/// The whole number next to x towards 0.
+template <Differentiable T, class D> Tensor<T, D> trunc(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Trunc, T>(at, x); }
 /// To the nearest whole number, halves to the even one, as NumPy.
 template <Differentiable T, class D> Tensor<T, D> round(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Round, T>(at, x); }
 // clang-format on

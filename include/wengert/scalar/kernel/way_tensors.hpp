@@ -13,8 +13,6 @@
 
 namespace wengert::detail {
 
-template <class T> Tensor<T> truncated(const Tensor<T>& x) { return where(x < 0.0, ceil(x), floor(x)); }
-
 template <class T> Tensor<T> unary_on_tensors(ScalarOp op, const Tensor<T>& x)
 {
     return visit_function(
@@ -22,7 +20,6 @@ template <class T> Tensor<T> unary_on_tensors(ScalarOp op, const Tensor<T>& x)
         [&] {
             switch (op) {
             case ScalarOp::negative: return -x;
-            case ScalarOp::trunc: return truncated(x);
             case ScalarOp::copy: return x;
             case ScalarOp::detach: return x.detach();
             default: refuse_on_arrays(op);

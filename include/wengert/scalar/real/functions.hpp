@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "../../functions/rules/probability.hpp"
 #include "real.hpp"
 
 namespace wengert {
@@ -80,6 +81,9 @@ template <detail::ActiveNumber X> X atanh(const X& x) { using std::atanh; return
 template <detail::ActiveNumber X> X erf(const X& x) { using std::erf; return detail::Computed<X>::unary(ScalarOp::erf, x, erf(x.plain())); }
 template <detail::ActiveNumber X> X erfc(const X& x) { using std::erfc; return detail::Computed<X>::unary(ScalarOp::erfc, x, erfc(x.plain())); }
 
+template <detail::ActiveNumber X> X erfinv(const X& x) { return detail::Computed<X>::unary(ScalarOp::erfinv, x, erfinv(x.plain())); }
+template <detail::ActiveNumber X> X log_sigmoid(const X& x) { return detail::Computed<X>::unary(ScalarOp::log_sigmoid, x, log_sigmoid(x.plain())); }
+
 template <detail::ActiveNumber X> X floor(const X& x) { using std::floor; return detail::Computed<X>::flat(ScalarOp::floor, x, floor(x.plain())); }
 template <detail::ActiveNumber X> X ceil(const X& x) { using std::ceil; return detail::Computed<X>::flat(ScalarOp::ceil, x, ceil(x.plain())); }
 template <detail::ActiveNumber X> X trunc(const X& x) { using std::trunc; return detail::Computed<X>::flat(ScalarOp::trunc, x, trunc(x.plain())); }
@@ -95,6 +99,8 @@ template <class A, class B, class R = detail::number_of<A, B>> R pow(const A& a,
 template <class A, class B, class R = detail::number_of<A, B>> R atan2(const A& a, const B& b) { const R x(a), z(b); using std::atan2; return detail::Computed<R>::binary(ScalarOp::atan2, x, z, atan2(x.plain(), z.plain())); }
 template <class A, class B, class R = detail::number_of<A, B>> R hypot(const A& a, const B& b) { const R x(a), z(b); using std::hypot; return detail::Computed<R>::binary(ScalarOp::hypot, x, z, hypot(x.plain(), z.plain())); }
 template <class A, class B, class R = detail::number_of<A, B>> R fmod(const A& a, const B& b) { const R x(a), z(b); using std::fmod; return detail::Computed<R>::binary(ScalarOp::fmod, x, z, fmod(x.plain(), z.plain())); }
+template <class A, class B, class R = detail::number_of<A, B>> R logaddexp(const A& a, const B& b) { const R x(a), z(b); return detail::Computed<R>::binary(ScalarOp::logaddexp, x, z, logaddexp(x.plain(), z.plain())); }
+template <class A, class B, class R = detail::number_of<A, B>> R xlogy(const A& a, const B& b) { const R x(a), z(b); return detail::Computed<R>::binary(ScalarOp::xlogy, x, z, xlogy(x.plain(), z.plain())); }
 /// The larger one itself, as a branch would choose it: at equal operands the first.
 template <class A, class B, class R = detail::number_of<A, B>> R fmax(const A& a, const B& b) { const R x(a), z(b); return x >= z || z != z ? x : z; }
 template <class A, class B, class R = detail::number_of<A, B>> R fmin(const A& a, const B& b) { const R x(a), z(b); return x <= z || z != z ? x : z; }
@@ -111,6 +117,14 @@ template <detail::ActiveNumber X> X round_even(const X& x) { return nearbyint(x)
 template <detail::ActiveNumber X> X where(bool condition, const X& a, const X& b) { return condition ? a : b; }
 template <detail::ActiveNumber X> bool signbit(const X& x) { using std::signbit; return signbit(x.value()); }
 // clang-format on
+
+/// Numbers in place of NaN and the infinities.
+template <detail::ActiveNumber X>
+X nan_to_num(const X& x, double nan = 0, double posinf = detail::limits_of<X>::max(),
+             double neginf = detail::limits_of<X>::lowest())
+{
+    return isfinite(x) ? x : X(isnan(x) ? nan : x > X(0) ? posinf : neginf);
+}
 
 /// 0 at 0 has the derivative 0, as for tensors.
 template <detail::ActiveNumber X> X abs(const X& x)

@@ -4,6 +4,7 @@
 
 #include "../../functions/rules/math.hpp"
 #include "../../functions/rules/pairs.hpp"
+#include "../../functions/rules/probability.hpp"
 #include "../../functions/rules/special.hpp"
 #include "../../functions/rules/trigonometry.hpp"
 #include "../stream/entry.hpp"
@@ -38,10 +39,13 @@ template <class Visit, class Other>
     case ScalarOp::atanh: return visit(Atanh());
     case ScalarOp::erf: return visit(Erf());
     case ScalarOp::erfc: return visit(Erfc());
+    case ScalarOp::erfinv: return visit(Erfinv());
+    case ScalarOp::log_sigmoid: return visit(LogSigmoid());
     case ScalarOp::tgamma: return visit(Tgamma());
     case ScalarOp::lgamma: return visit(Lgamma());
     case ScalarOp::floor: return visit(Floor());
     case ScalarOp::ceil: return visit(Ceil());
+    case ScalarOp::trunc: return visit(Trunc());
     case ScalarOp::round_even: return visit(Round());
     default: return other();
     }
@@ -57,6 +61,8 @@ template <class Visit, class Other>
     case ScalarOp::hypot: return visit(Hypot());
     case ScalarOp::fmod: return visit(Fmod());
     case ScalarOp::remainder: return visit(Remainder());
+    case ScalarOp::logaddexp: return visit(LogAddExp());
+    case ScalarOp::xlogy: return visit(Xlogy());
     default: return other();
     }
 }

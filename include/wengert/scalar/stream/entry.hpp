@@ -43,6 +43,8 @@ enum class ScalarOp : std::uint8_t {
     atanh,
     erf,
     erfc,
+    erfinv,
+    log_sigmoid,
     tgamma,  ///< the special functions (scalar/real/special.hpp)
     lgamma,
     expint,
@@ -53,6 +55,8 @@ enum class ScalarOp : std::uint8_t {
     hypot,
     fmod,
     remainder,
+    logaddexp,
+    xlogy,
     beta,
     polygamma,  ///< special functions of an order, a constant, and a number
     cyl_bessel_j,
