@@ -48,13 +48,17 @@ __attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, cons
 }
 
 /// Of the first operand of a function of two.
-template <class N> inline N first_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
+template <class N>
+__attribute__((always_inline)) inline N first_rule(ScalarOp op, const N& g, const N& x, const N& z,
+                                                   const N& y)
 {
     return visit_pair(
         op, [&]<class P>(P) __attribute__((always_inline)) { return P::pull(wrt<0>{}, g, x, z, y); },
         [&]() __attribute__((always_inline)) { return special_first_rule(op, g, x, z, y); });
 }
-template <class N> inline N second_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
+template <class N>
+__attribute__((always_inline)) inline N second_rule(ScalarOp op, const N& g, const N& x, const N& z,
+                                                    const N& y)
 {
     return visit_pair(
         op, [&]<class P>(P) __attribute__((always_inline)) { return P::pull(wrt<1>{}, g, x, z, y); },
