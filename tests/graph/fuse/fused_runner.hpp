@@ -7,6 +7,7 @@
 
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/tile/fused.hpp>
+#include <wengert/graph/tile/fused_compile.hpp>
 #include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/elementwise/pairs.hpp>
