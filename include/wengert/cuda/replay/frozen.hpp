@@ -1,6 +1,7 @@
 // What runs graphs on a device: as planned, or node by node.
 #pragma once
 
+#include "../../graph/ir/interpreted_graph.hpp"
 #include "replay.hpp"
 
 namespace wengert::detail::gpu {
