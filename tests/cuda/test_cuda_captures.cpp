@@ -167,7 +167,10 @@ TEST_CASE("guards of a graph on a device come back in one copy", "[gpu][librarie
 
 TEST_CASE("a replay that cannot be written down is launched as before", "[gpu][libraries]")
 {
-    if (!fake::fail) return;
+    if (!fake::fail) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const auto f = [](const Tensor<double>& x) { return tanh(x * 1.5) + cumsum(x, 0); };
     const auto right = bits(f(some({7})));
     for (const char* function : {"cuStreamBeginCapture_v2", "cuStreamEndCapture",

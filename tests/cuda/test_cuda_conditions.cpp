@@ -284,7 +284,10 @@ TEST_CASE("what is no part of a written graph stays as it was and says so", "[gp
 
 TEST_CASE("a driver that refuses conditional nodes: graphs run as before, and say why", "[gpu][libraries]")
 {
-    if (!fake::fail || !has_nodes()) return;
+    if (!fake::fail || !has_nodes()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const auto f = [](const Tensor<double>& x) { return exp(chosen(halved(x * 2.0))); };
     auto here = wg::freeze(f);
     const auto right = [&](const Tensor<double>& x) { return bits(here(x)); };

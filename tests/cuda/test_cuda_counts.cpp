@@ -184,7 +184,10 @@ TEST_CASE("the toolkit's libraries are those of the driver's version, where a fo
 TEST_CASE("pinned memory of the program's may be written again when it has been copied", "[gpu]")
 {
     const auto pinned = fake::control<int(void**, std::size_t, unsigned)>("cuMemHostAlloc");
-    if (!pinned) return;
+    if (!pinned) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     for (const std::size_t n : {std::size_t{100}, std::size_t{100000}}) {
         void* memory = nullptr;
         REQUIRE(pinned(&memory, 8 * n, 0) == 0);

@@ -341,7 +341,10 @@ TEST_CASE("frozen functions on a device from several threads, and on two devices
 TEST_CASE("a graph on a device whose driver refuses: the call ends in an error or with the right numbers",
           "[gpu]")
 {
-    if (!fake::fail) return;
+    if (!fake::fail) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const auto f = [](const Tensor<double>& x) {
         Tensor<double> y = tanh(x * 1.25) + 3.0;
         if ((sum(y) > 0.0).item()) y = cumsum(y, 0) * 0.5;

@@ -29,7 +29,10 @@ TEST_CASE("memory of a device is counted, kept, limited and given back", "[gpu]"
 
 TEST_CASE("a tensor goes from one device to another without the host, and its cotangent back", "[gpu]")
 {
-    if (wg::cuda::device_count() < 2) return;
+    if (wg::cuda::device_count() < 2) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const auto others = [] { return wg::cuda::counts(0).to_host + wg::cuda::counts(1).from_host; };
     for (const std::int64_t n : {0, 3, 50000}) {
         const Tensor<float> x = wg::arange<float>(static_cast<float>(n));

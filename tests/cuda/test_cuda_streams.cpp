@@ -133,7 +133,10 @@ TEST_CASE("what one stream has made another waits for", "[gpu][libraries]")
 
 TEST_CASE("a wait that is left out is seen", "[gpu][once][libraries]")
 {
-    if (!fake::fail) return;
+    if (!fake::fail) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     for (const auto& f : {back_and_forth, frozen_calls}) {
         const auto [waits, needed] = waits_and_needed(f);
         CAPTURE(waits, needed);
@@ -288,7 +291,10 @@ TEST_CASE("a stream at the address of one that has ended waits as a new one does
 {
     const auto make = fake::control<int(void**, unsigned)>("cuStreamCreate");
     const auto end = fake::control<int(void*)>("cuStreamDestroy_v2");
-    if (!end) return;
+    if (!end) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     for (const bool has_ids : {true, false})
         for (int seed = 1; seed <= 6; ++seed) {
             shuffle(seed);
@@ -319,7 +325,10 @@ TEST_CASE("a stream at the address of one that has ended waits as a new one does
 TEST_CASE("errors in a stream name the last line, and with a wait after each the very one",
           "[gpu][libraries]")
 {
-    if (!fake::fail) return;
+    if (!fake::fail) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const There x = wg::ones<double, wg::cuda>({100});
     CHECK(bits(tanh(x) * 2.0).size() == 100);
     const auto attempt = [&] {
@@ -366,7 +375,10 @@ TEST_CASE("an error found on the device shows where its stream is waited for", "
 
 TEST_CASE("each call may fail with several streams, and the next attempt succeeds", "[gpu][once]")
 {
-    if (!fake::fail) return;
+    if (!fake::fail) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const std::vector<double> expected = back_and_forth(true);
     for (const char* function : {"cuStreamWaitEvent", "cuEventRecord", "cuEventCreate", "cuStreamCreate",
                                  "cuMemAllocAsync", "cuLaunchKernel"})

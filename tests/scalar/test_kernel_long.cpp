@@ -188,7 +188,10 @@ TEST_CASE("functions that differ in nothing but places are one", "[kernel][nativ
 
 TEST_CASE("a long kernel is compiled once for blocks of all lengths", "[kernel][native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     const auto cell = over_four(gradient_of(400, false));
     const auto native = wg::kernel(cell, {.backend = wg::native});
@@ -209,7 +212,10 @@ TEST_CASE("a long kernel is compiled once for blocks of all lengths", "[kernel][
 
 TEST_CASE("long kernels with branches have the bits of tiles, as have their gradients", "[kernel][native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     const auto value = over_four(value_of(300, true));
     const auto gradient = over_four(gradient_of(300, true));
@@ -226,7 +232,10 @@ TEST_CASE("long kernels with branches have the bits of tiles, as have their grad
 
 TEST_CASE("the gradient of a long kernel has the bits of tiles", "[kernel][native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     const auto k = wg::kernel(over_four(value_of(500, false)));
     const auto gradient = wg::grad([&](const std::vector<D>& x) { return sum(k(x[0], x[1], x[2], x[3])); });
@@ -241,7 +250,10 @@ TEST_CASE("the gradient of a long kernel has the bits of tiles", "[kernel][nativ
 
 TEST_CASE("a nested gradient of scalar code has eager's bits in native code", "[scalar][native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     const auto squares = [](const std::vector<R>& x) {
         const std::vector<R> g = wg::grad([](const std::vector<R>& z) { return mixed(z, 150, false); })(x);
@@ -263,7 +275,10 @@ TEST_CASE("a nested gradient of scalar code has eager's bits in native code", "[
 
 TEST_CASE("a long body of a loop is in functions of bounded length, too", "[kernel][native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     const auto k = wg::kernel(over_four(value_of(400, false)));
     const auto loop = [&](const D& a) {
@@ -303,7 +318,10 @@ TEST_CASE("text beyond the limit is not compiled: tiles run, and say so", "[kern
 
 TEST_CASE("long kernels on several threads, and inside of checkpoints", "[kernel][native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     const auto cell = over_four(value_of(300, true));
     const auto native = wg::kernel(cell, {.backend = wg::native});

@@ -135,7 +135,7 @@ TEST_CASE("Values and slopes of erfinv, logaddexp and xlogy where formulas break
     const auto slope = [](auto f, const D& a) { return wg::grad([&](const D& t) { return sum(f(t)); })(a); };
     const D w{0.0, 3.0, 0.0}, by_a = slope([&](const D& t) { return xlogy(t, w); }, D{0.0, 0.0, 2.0});
     CHECK(by_a(0).item() == 0.0);
-    CHECK(by_a(1).item() == std::log(3.0));
+    CHECK(by_a(1).item() == log(D{3.0})(0).item());
     CHECK(by_a(2).item() == -INFINITY);
     CHECK(slope([](const D& t) { return xlogy(0.0, t); }, D{0.0})(0).item() == 0.0);
     const D at{INFINITY, -INFINITY, 5.0}, shares = slope(

@@ -53,7 +53,10 @@ Graph all_draws()
 TEST_CASE("emitted draws are those of the key", "[emit]")
 {
     const Compiled compiled({{"draws", all_draws()}});
-    if (!compiled.object) return;
+    if (!compiled.object) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Graph g = all_draws();
     const auto call = reinterpret_cast<int (*)(void**)>(compiled.object->symbol("call_draws"));
     for (const std::uint64_t seed : {1U, 77U}) {

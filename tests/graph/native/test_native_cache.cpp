@@ -84,7 +84,10 @@ Graph sum_graph()
 
 TEST_CASE("code is compiled once and found again", "[native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     const auto first = cache.compile(41);
     CHECK(answer(first) == 41);
@@ -101,7 +104,10 @@ TEST_CASE("code is compiled once and found again", "[native]")
 
 TEST_CASE("an object that was damaged or put there by somebody is not loaded", "[native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     static_cast<void>(cache.compile(1));
     const std::string file = cache.place + "/" + cache.files().at(0);
@@ -128,7 +134,10 @@ TEST_CASE("an object that was damaged or put there by somebody is not loaded", "
 
 TEST_CASE("an object made from another text is not loaded", "[native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     static_cast<void>(cache.compile(1));
     const std::string one = cache.place + "/" + cache.files().at(0);
@@ -143,7 +152,10 @@ TEST_CASE("an object made from another text is not loaded", "[native]")
 
 TEST_CASE("a folder that others may write to is not used, and neither is a link", "[native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     REQUIRE(::mkdir(cache.place.c_str(), 0700) == 0);
     REQUIRE(::chmod(cache.place.c_str(), 0777) == 0);
@@ -159,7 +171,10 @@ TEST_CASE("a folder that others may write to is not used, and neither is a link"
 
 TEST_CASE("two processes may compile the same text at once", "[native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     std::vector<pid_t> children;
     for (int k = 0; k < 4; ++k) {
@@ -182,7 +197,10 @@ TEST_CASE("two processes may compile the same text at once", "[native]")
 
 TEST_CASE("a program that ignores its children's ends can compile", "[native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     struct Ignoring {
         void (*before)(int) = std::signal(SIGCHLD, SIG_IGN);
@@ -236,7 +254,10 @@ TEST_CASE("names and hashes", "[native]")
 
 TEST_CASE("a full disk leaves nothing behind", "[native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     struct rlimit before;
     REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
@@ -255,7 +276,10 @@ TEST_CASE("a full disk leaves nothing behind", "[native]")
 TEST_CASE("a compiler that hangs is stopped with what it has started, and the graph runs as tiles",
           "[native]")
 {
-    if (!have_compiler()) return;
+    if (!have_compiler()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const Cache cache;
     const std::string script = cache.folder.path() + "/hangs";
     std::ofstream(script) << "#!/bin/sh\n[ \"$1\" = --version ] && echo 1 && exit 0\nsleep 1000 &\nwait\n";
