@@ -74,7 +74,9 @@ private:
     }
     [[noreturn]] static void refuse(std::size_t bytes)
     {
-        throw MemoryError("[memory] cannot allocate " + std::to_string(bytes) + " bytes on apart");
+        const auto holders = memory::holders.load();
+        throw MemoryError("[memory] cannot allocate " + std::to_string(bytes) + " bytes on apart" +
+                          (holders ? holders() : std::string()));
     }
     static std::byte* mapped(int file, int access)
     {

@@ -4,6 +4,8 @@
 
 #include "base/compiler.hpp"  // first: it tells old compilers that they are
 
+#include "tape/tensor.hpp"  // soon: the compiler's messages show each include on the way
+
 #include "about.hpp"
 #include "graph/control/functions.hpp"
 #include "io/buffers.hpp"

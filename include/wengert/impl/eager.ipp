@@ -9,7 +9,7 @@
 #include "../ops/elementwise/impl/elementwise.ipp"
 #include "../graph/control/impl/host.ipp"
 #include "../graph/control/impl/tracing.ipp"
-#include "../graph/freeze/impl/arguments.ipp"
+#include "../graph/ir/impl/arguments.ipp"
 #include "../io/impl/npz.ipp"
 #include "../io/impl/print.ipp"
 #include "../ops/impl/slices.ipp"

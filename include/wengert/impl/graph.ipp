@@ -5,7 +5,7 @@
 #include "../graph/control/impl/control_record.ipp"
 #include "../graph/control/impl/control_trace.ipp"
 #include "../graph/freeze/impl/compiler.ipp"
-#include "../graph/freeze/impl/traced_inputs.ipp"
+#include "../graph/ir/impl/traced_inputs.ipp"
 #include "../graph/freeze/impl/traced_call.ipp"
 #include "../graph/freeze/impl/optimize.ipp"
 #include "../graph/c/impl/emit_cpp.ipp"

@@ -2,7 +2,7 @@
 // tensors of rank 0.
 #pragma once
 
-#include "../graph/freeze/arguments.hpp"
+#include "../graph/ir/arguments.hpp"
 #include "../ops/indexing.hpp"
 #include "transforms/custom.hpp"
 #include "kernel/way_tensors.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "../../transforms/level.hpp"
-#include "../freeze/trees.hpp"
+#include "../ir/trees.hpp"
 
 namespace wengert::detail {
 
@@ -31,7 +31,7 @@ struct ControlTracing {
                    const Site& at);
 };
 
-/// Null as long as the program has made no trace (graph/ir/trace.hpp).
+/// Null as long as the program has frozen nothing.
 inline constinit std::atomic<const ControlTracing*> control_tracing __attribute__((visibility("default"))) =
     nullptr;
 
@@ -45,6 +45,8 @@ inline Recorder* current_trace()
     if (tape.anomaly || tape.save_all || !control_tracing.load(std::memory_order_relaxed)) return nullptr;
     return r->trace_of_loops();
 }
+/// Tells loops and branches how they become operations of a trace: whoever makes traces calls it (graph/freeze/frozen.hpp).
+void know_control() noexcept;
 inline const ControlTracing& traced_control() { return *control_tracing.load(std::memory_order_relaxed); }
 
 /// The step that every leaf of xs can be sliced for. Throws ShapeError for a leaf of rank 0 and for different extents.

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "../ir/executable.hpp"
-#include "arguments.hpp"
+#include "../ir/arguments.hpp"
 #include "options.hpp"
 
 namespace wengert {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frozen.hpp"
-#include "trees.hpp"
+#include "../ir/trees.hpp"
 
 namespace wengert::detail {
 

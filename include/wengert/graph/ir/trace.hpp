@@ -16,15 +16,6 @@
 
 namespace wengert {
 
-namespace detail {
-/// Tells loops and branches how they become operations of a trace (graph/control/control_trace.hpp). A source that does not include
-/// control flow may make traces all the same, and where no source of the program does, there is nothing to tell.
-#ifndef WENGERT_COMPILED
-[[gnu::weak]]
-#endif
-void know_control() noexcept;
-}  // namespace detail
-
 class Trace : public BasicRecorder, public KeyHook {
 public:
     /// Records the calling thread's operations from here on; nested traces hide outer ones.

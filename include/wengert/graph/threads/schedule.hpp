@@ -18,6 +18,13 @@
 
 namespace wengert::tiling {
 
+// A program and the library that it links must have the same threads: with others it does not link.
+#if defined(WENGERT_TBB)
+inline namespace on_onetbb {
+#else
+inline namespace on_plain_threads {
+#endif
+
 /// The caller and the threads that help it, `size` in all: those of oneTBB where the program is built with WENGERT_TBB,
 /// otherwise plain ones (helpers.hpp).
 class Team {
@@ -99,6 +106,8 @@ struct Division {
         team->run(parts, [&](std::size_t k, std::size_t place) { part(cuts[k], cuts[k + 1], place); });
     }
 };
+
+}  // inline namespace
 
 /// Elements of a part, some microseconds of work, as much as waking costs; and of a step that is cut.
 inline constexpr std::size_t least_part = std::size_t{1} << 14, least_divided = 4 * least_part;

@@ -95,8 +95,7 @@ WENGERT_INLINE Leaves record_cond(Recorder& outer, const Tensor<bool>& pred, con
 
 inline constexpr ControlTracing control_functions{record_scan, record_while, record_cond};
 
-/// Not in line: a trace may be made in a source that does not see it.
-[[gnu::noinline]] WENGERT_INLINE void know_control() noexcept
+WENGERT_INLINE void know_control() noexcept
 {
     control_tracing.store(&control_functions, std::memory_order_relaxed);
 }

@@ -5,7 +5,7 @@
 #include "../../../ops/elementwise/choices.hpp"
 #include "../../../ops/reductions.hpp"
 #include "../../../ops/view.hpp"
-#include "../../freeze/traced_inputs.hpp"
+#include "../../ir/traced_inputs.hpp"
 #include "../../ir/trace.hpp"
 #include "../../loops/body_rules.hpp"
 #include "../../loops/speculation.hpp"

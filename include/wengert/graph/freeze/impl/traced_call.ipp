@@ -5,7 +5,7 @@
 #include "../check.hpp"
 #include "../frozen_derivatives.hpp"
 #include "../traced_call.hpp"
-#include "../traced_inputs.hpp"
+#include "../../ir/traced_inputs.hpp"
 
 namespace wengert::detail {
 

@@ -8,13 +8,19 @@
 
 namespace wengert {
 
+#ifdef WENGERT_COMPILED
+namespace detail {
+void know_control() noexcept;  // graph/control/tracing.hpp
+}
+#endif
+
 WENGERT_INLINE Trace::Trace() : Trace(recorder_table<Trace>) {}
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Waddress"  // it may have been defined by now
 WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{child_of}
 {
-    if (&detail::know_control) detail::know_control();
+#ifdef WENGERT_COMPILED  // with headers alone freeze tells: a trace by itself does not know control flow
+    detail::know_control();
+#endif
     const Tape& tape = Tape::current();
     start_ = tape.mark().sequence;
     // Last: what fails before leaves no recorder behind.
@@ -22,7 +28,6 @@ WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{
     outer_keys_ = std::exchange(key_hook, this);
     running_ = true;
 }
-#pragma GCC diagnostic pop
 
 WENGERT_INLINE Trace::~Trace() { stop(); }
 

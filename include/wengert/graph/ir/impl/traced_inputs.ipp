@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
-#include "../../ir/trace.hpp"
+#include "../trace.hpp"
 #include "../traced_inputs.hpp"
 
 namespace wengert::detail {

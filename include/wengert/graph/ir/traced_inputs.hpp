@@ -1,7 +1,7 @@
 // What a trace begins with, and the question whether a value of the trace is still held outside of it.
 #pragma once
 
-#include "../ir/value_list.hpp"
+#include "value_list.hpp"
 #include "trees.hpp"
 
 namespace wengert::detail {

@@ -1,1 +1,0 @@
-#include <wengert/separate_source.hpp>
