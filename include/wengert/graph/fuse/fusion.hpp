@@ -14,6 +14,7 @@
 #include <queue>
 #include <unordered_map>
 
+#include "../../base/separate.hpp"
 #include "../ir/executable.hpp"
 #include "../ir/id_table.hpp"
 #include "group.hpp"
@@ -125,9 +126,9 @@ class TilePreferences final : public Preferences {
 public:
     explicit TilePreferences(const Graph& g) : g_(g) { reshapes = rows = true; }
     bool fuses(ValueId) override { return true; }
-    bool has_room(const Group& group, ValueId) const override;
-    RowRole row(ValueId v) override;
-    bool adds_up(const Group&, ValueId v) const override;
+    WENGERT_INLINE bool has_room(const Group& group, ValueId) const override;
+    WENGERT_INLINE RowRole row(ValueId v) override;
+    WENGERT_INLINE bool adds_up(const Group&, ValueId v) const override;
 
 private:
     const Graph& g_;

@@ -1,8 +1,8 @@
 // What the backend `interpret` makes of a graph.
 #pragma once
 
+#include "../../base/separate.hpp"
 #include "executable.hpp"
-#include "interpret.hpp"
 
 namespace wengert::detail {
 
@@ -12,10 +12,8 @@ public:
     {
         for (const GraphNode& n : g.nodes()) stats.kernels += n.kind == GraphNode::Kind::operation;
     }
-    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override
-    {
-        return interpret_guarded(graph_, inputs, outputs, callback_);
-    }
+    WENGERT_INLINE std::size_t run(std::vector<Ref<Block>>& inputs,
+                                   std::vector<Ref<Block>>& outputs) override;
 
 private:
     Graph graph_;
@@ -23,3 +21,7 @@ private:
 };
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "interpret.hpp"
+#endif

@@ -3,6 +3,7 @@
 // the host.
 #pragma once
 
+#include "../../base/separate.hpp"
 #include "../../array/elsewhere.hpp"
 #include "interpreted_graph.hpp"
 
@@ -16,7 +17,8 @@ public:
     /// `by_nodes`: so it runs on devices, too, whatever they have.
     PlacedExecutable(const Graph& g, Placement to, PlanOptions options, bool by_nodes, OnHost host);
 
-    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override;
+    WENGERT_INLINE std::size_t run(std::vector<Ref<Block>>& inputs,
+                                   std::vector<Ref<Block>>& outputs) override;
     bool run_on_pointers(const Block* const*, Ref<Block>*) override { return false; }
 
 private:

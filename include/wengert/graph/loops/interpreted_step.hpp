@@ -1,6 +1,7 @@
 // A loop's body node by node, in programs that compile no graphs.
 #pragma once
 
+#include "../../base/separate.hpp"
 #include "../ir/interpret.hpp"
 #include "body_plan.hpp"
 
@@ -14,9 +15,9 @@ public:
     const Block& input(std::size_t i) const override { return *in_[i]; }
     const Block& output(std::size_t k) const override { return *headers_[k]; }
     bool known_before(std::size_t) const override { return false; }
-    void run() override;
+    WENGERT_INLINE void run() override;
     /// One state may be the next value of another.
-    void advance() override;
+    WENGERT_INLINE void advance() override;
 
 private:
     Ref<Block> header(ValueId v) const;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "../../base/separate.hpp"
 #include "../run/compile.hpp"
 #include "body_plan.hpp"
 
@@ -11,14 +12,14 @@ namespace wengert::detail {
 class LoopStep : public BodyPlan {
 public:
     LoopStep(const std::shared_ptr<const Graph>& g, std::size_t states, std::size_t fixed);
-    void bind(std::size_t i, std::byte* data) override;
+    WENGERT_INLINE void bind(std::size_t i, std::byte* data) override;
     std::byte* own(std::size_t i) override { return inputs_[i].header->data; }
     const Block& input(std::size_t i) const override { return *inputs_[i].header; }
     const Block& output(std::size_t k) const override { return *outputs_[k].header; }
     bool known_before(std::size_t k) const override { return outputs_[k].before; }
     void begin() override { waits_ = before_ != nullptr; }
-    void run() override;
-    void advance() override;
+    WENGERT_INLINE void run() override;
+    WENGERT_INLINE void advance() override;
 
 private:
     struct Input {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "../../base/separate.hpp"
 #include "../../array/layout.hpp"
 #include "../ir/executable.hpp"
 #include "../ir/fields.hpp"
@@ -142,9 +143,10 @@ struct Staged {
 
 class Program : public Executable {
 public:
-    std::size_t run(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs) override;
+    WENGERT_INLINE std::size_t run(std::vector<Ref<Block>>& inputs,
+                                   std::vector<Ref<Block>>& outputs) override;
 
-    bool run_on_pointers(const Block* const* inputs, Ref<Block>* outputs) override;
+    WENGERT_INLINE bool run_on_pointers(const Block* const* inputs, Ref<Block>* outputs) override;
 
     /// The steps alone, for whoever knows that no output is to be made (loop_step.hpp) and no guard is there.
     void run_steps();

@@ -4,6 +4,7 @@
 #include "../../../base/separate.hpp"
 #include "../../../tape/apply.hpp"
 #include "../fields.hpp"
+#include "../interpret.hpp"
 #include "../interpreted_graph.hpp"
 
 namespace wengert {
@@ -23,6 +24,11 @@ namespace detail {
 WENGERT_INLINE std::unique_ptr<Executable> interpreted(const Graph& g, const PlanOptions& options)
 {
     return std::make_unique<InterpretedGraph>(g, options.callback);
+}
+WENGERT_INLINE std::size_t InterpretedGraph::run(std::vector<Ref<Block>>& inputs,
+                                                 std::vector<Ref<Block>>& outputs)
+{
+    return interpret_guarded(graph_, inputs, outputs, callback_);
 }
 
 /// Runs operations, and lets values go after their last use.
