@@ -5,4 +5,8 @@
 
 #ifndef WENGERT_COMPILED
 #include "control_trace.hpp"
+
+namespace wengert::detail {
+template <class F> void prepare_trace(const LoopOf<F>*) noexcept { know_control(); }
+}  // namespace wengert::detail
 #endif

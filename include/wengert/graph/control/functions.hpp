@@ -29,7 +29,7 @@ auto scan_slices(Call call, State state, const Xs& xs, std::int64_t steps, const
 {
     using Y = typename ScanTypes<Call, State, Xs>::Y;
     if (options.report) *options.report = plan_of(steps, options);
-    if (Recorder* trace = current_trace()) [[unlikely]]
+    if (Recorder* trace = current_trace<Call>()) [[unlikely]]
         if (auto recorded = scan_recorded<Y>(*trace, call, state, xs, steps, options, at))
             return std::move(*recorded);
     if constexpr (bounded)
@@ -83,7 +83,7 @@ template <class Test, class Body, class State>
 auto while_loop(Test&& test, Body&& body, const State& state, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const detail::Argument<State>& first = detail::argument(state);
-    if (Recorder* trace = detail::current_trace()) [[unlikely]]
+    if (Recorder* trace = detail::current_trace<std::pair<Test, Body>>()) [[unlikely]]
         if (auto recorded = detail::while_recorded(*trace, test, body, first, at))
             return std::move(*recorded);
     return detail::while_eagerly(test, body, first, at);
@@ -113,7 +113,7 @@ auto cond(detail::Condition pred, F&& f, G&& g, const Args&... args)
     static_assert(std::is_same_v<R, detail::Argument<decltype(g(detail::argument(args)...))>>,
                   "wengert: cond: both functions must return the same type");
     detail::check_condition("cond", *pred.value.any().value, pred.at);
-    if (Recorder* trace = detail::current_trace()) [[unlikely]]
+    if (Recorder* trace = detail::current_trace<std::pair<F, G>>()) [[unlikely]]
         if (auto recorded =
                 detail::cond_recorded<R>(*trace, pred.value, f, g, pred.at, detail::argument(args)...))
             return R(std::move(*recorded));

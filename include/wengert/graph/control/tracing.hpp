@@ -31,21 +31,28 @@ struct ControlTracing {
                    const Site& at);
 };
 
-/// Null as long as the program has frozen nothing.
+/// Null as long as nobody has called know_control().
 inline constinit std::atomic<const ControlTracing*> control_tracing __attribute__((visibility("default"))) =
     nullptr;
 
+/// What stands for a loop or branch of the functions F.
+template <class F> struct LoopOf;
+/// Before a loop asks for a trace. A source with headers alone that includes graph/control/control.hpp calls know_control() here;
+/// with another one's loops it generates none of their operations and derivatives.
+inline void prepare_trace(const void*) noexcept {}
+
 /// The trace in progress, null where loops run as they are.
-inline Recorder* current_trace()
+template <class F> Recorder* current_trace()
 {
     Recorder* const r = recorder();
     if (!r) [[likely]]
         return nullptr;
+    prepare_trace(static_cast<const LoopOf<F>*>(nullptr));
     const Tape& tape = Tape::current();
     if (tape.anomaly || tape.save_all || !control_tracing.load(std::memory_order_relaxed)) return nullptr;
     return r->trace_of_loops();
 }
-/// Tells loops and branches how they become operations of a trace: whoever makes traces calls it (graph/freeze/frozen.hpp).
+/// Tells loops and branches how they become operations of a trace. In wengert::compiled each trace calls it.
 void know_control() noexcept;
 inline const ControlTracing& traced_control() { return *control_tracing.load(std::memory_order_relaxed); }
 

@@ -7,8 +7,6 @@
 
 #include "../../../base/separate.hpp"
 #include "../../../ops/update.hpp"
-#include "../../control/control.hpp"
-#include "../../control/tracing.hpp"
 #include "../compiler.hpp"
 #include "../frozen_families.hpp"
 
@@ -35,7 +33,6 @@ namespace detail {
 WENGERT_INLINE FrozenCore::FrozenCore(FreezeOptions o) : options(std::move(o))
 {
     static_cast<void>(graph_compiler());  // from now on bodies of loops are compiled, also while f is traced
-    know_control();
 }
 WENGERT_INLINE FrozenCore::~FrozenCore() = default;
 WENGERT_INLINE std::shared_ptr<FrozenCore> FrozenCore::make(FreezeOptions o)
