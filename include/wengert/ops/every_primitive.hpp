@@ -35,6 +35,7 @@ template <class T, class Taker> void each_elementwise(Taker& to)
 {
     each_of(Comparisons(), [&]<class P>() { to.template add_elementwise<P, bool, T, T>(); });
     to.template add_elementwise<IsFinite, bool, T>();
+    to.template add_elementwise<IsNan, bool, T>();
     to.template add_elementwise<Where, T, bool, T, T>();
     to.template add_elementwise<StopGradient, T, T>();
     if constexpr (!std::is_same_v<T, bool>) {

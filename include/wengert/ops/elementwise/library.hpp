@@ -21,7 +21,7 @@ struct Exp2; struct Cbrt; struct Asinh; struct Acosh; struct Atanh; struct Erfc;
 struct Erfinv; struct LogSigmoid; struct Trunc; struct LogAddExp; struct Xlogy; struct Fmod; struct Remainder; struct RootFlatAtZero; struct Divide; struct Atan2; struct Hypot; struct SameValue; struct QuotientOrZero;
 struct ZeroWhereUndefined; struct Negative; struct Square; struct Abs; struct Sign; struct Add; struct Subtract;
 struct Multiply; struct Pow; struct Maximum; struct Minimum; struct Less; struct LessEqual; struct Equal; struct NotEqual;
-struct IsFinite; struct Where; struct StopGradient; struct Clip; struct WeighByExp;
+struct IsFinite; struct IsNan; struct Where; struct StopGradient; struct Clip; struct WeighByExp;
 struct LogicalAnd; struct LogicalOr; struct LogicalNot;
 struct BroadcastTo; struct Reshape; struct Transpose; struct ExpandDims; struct Squeeze; struct Select; struct Split;
 struct Embed; struct Pad; struct Tril; struct Triu; struct Diagonal; struct EmbedDiagonal; struct Element; struct Copy;
@@ -78,7 +78,7 @@ template <class P, class T>
     requires is_number<T>
 constexpr bool is_library_elementwise(List<bool>, List<T>)
 {
-    return is_one_of<P>(List<IsFinite>());
+    return is_one_of<P>(List<IsFinite, IsNan>());
 }
 template <class P, class T>
     requires is_number<T>
