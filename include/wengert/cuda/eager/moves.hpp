@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../ops/index/run_index.hpp"
+#include "../../tape/tape.hpp"
 #include "elementwise.hpp"
 
 namespace wengert::detail::gpu {
