@@ -169,3 +169,7 @@ inline void push_path(const std::shared_ptr<FrozenCore>& core, FrozenPath& path,
 }
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/frozen_rule.ipp"  // of frozen_rule.hpp: it needs these templates
+#endif

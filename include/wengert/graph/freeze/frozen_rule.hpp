@@ -31,5 +31,5 @@ std::shared_ptr<const FrozenCut> run_before_pull(FrozenCore& core, const FrozenE
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED
-#include "impl/frozen_rule.ipp"
+#include "frozen_derivatives.hpp"
 #endif
