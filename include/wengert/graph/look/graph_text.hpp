@@ -55,5 +55,5 @@ std::string to_dot(const Graph& g, const Annotations& notes = {});
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
-#include "impl/text.ipp"
+#include "text.hpp"
 #endif
