@@ -4,6 +4,10 @@
 #include "../../../base/separate.hpp"
 #include "../loop_trim.hpp"
 
+#ifndef WENGERT_COMPILED
+#include "run_loop.ipp"  // make_loop_code
+#endif
+
 namespace wengert::detail {
 
 WENGERT_INLINE LoopReaders::LoopReaders(const Graph& g) : read(g.size())
