@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../../array/layout.hpp"
+#include "../ir/trace.hpp"
 #include "frozen.hpp"
 #include "../loops/loop.hpp"
 

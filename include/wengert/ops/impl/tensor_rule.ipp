@@ -7,6 +7,7 @@
 
 #include "../every_primitive.hpp"
 
+#ifdef WENGERT_COMPILED  // with headers alone rules are functions of tensors
 namespace wengert::detail {
 
 /// The operation on tensors of T that a step stands for; null: no rule of the library has such a step. greater is less the other
@@ -190,3 +191,4 @@ AnyTensor walk_rule(WalkedRule& rule, const AnyTensor* in, std::size_t n)
 }
 
 }  // namespace wengert::detail
+#endif

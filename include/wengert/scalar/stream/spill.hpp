@@ -7,6 +7,7 @@
 #include <string>
 
 #include "../../base/error.hpp"
+#include "lines.hpp"
 
 #if __has_include(<sys/mman.h>)
 #include <fcntl.h>
