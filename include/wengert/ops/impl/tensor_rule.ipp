@@ -150,8 +150,12 @@ private:
     {
         Step s;
         s.number = t.value;
-        if (t.kind != TermKind::constant)
+        if (t.kind != TermKind::constant) {
             s.operation = with_real(dtype_, [&]<class T>() { return operation_of<T>(t.kind); });
+            if (!s.operation)
+                fail<Error>("gradient", "a rule of the library has a step that is no operation on tensors",
+                            {});
+        }
         for (const std::int32_t k : {t.a, t.b, t.c}) {
             if (k < 0) continue;
             const std::size_t from = place[static_cast<std::size_t>(k)];
