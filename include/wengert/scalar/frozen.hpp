@@ -115,23 +115,33 @@ private:
             values.assign(b->template as<T>(), b->template as<T>() + b->count);
         }
         Result out;
-        const WayRun recorded = recorded_run<T>(
-            "freeze", std::span<const T>(values), most_operations, at,
-            [&](const std::vector<Real<T>>& in, WayRun& r) {
-                std::size_t next = 0;
-                auto x = std::apply(
-                    [&](const X&... each) { return std::tuple<X...>{of_recorded<T>(each, in, next, at)...}; },
-                    *form.arguments);
-                const Y y(apply_at(*static_cast<F*>(f), at, x));
-                note_numbers<T>(ScalarStream::of(Tape::current()), y, r.results, at);
-                out.form = std::make_shared<const Y>(as_constants(y));
-            });
+        const auto way = way_of(values, at, [&](const std::vector<Real<T>>& in, WayRun& r) {
+            std::size_t next = 0;
+            auto x = std::apply(
+                [&](const X&... each) { return std::tuple<X...>{of_recorded<T>(each, in, next, at)...}; },
+                *form.arguments);
+            const Y y(apply_at(*static_cast<F*>(f), at, x));
+            note_numbers<T>(ScalarStream::of(Tape::current()), y, r.results, at);
+            out.form = std::make_shared<const Y>(as_constants(y));
+        });
         std::vector<Tensor<T>> in;
         for (std::size_t k = 0; k < values.size(); ++k)
             in.push_back(numbers(static_cast<std::int64_t>(k), at));
-        const auto results = WayTensors<T>(in, Shape()).run(*with_run(nullptr, recorded));
+        const auto results = WayTensors<T>(in, Shape()).run(*way);
         out.numbers = results.empty() ? zeros<T>(Shape{0}) : stack(results, 0, at);
         return out;
+    }
+    /// The way of call(numbers, run) that tensors go, too: where they differ from numbers in the last bits, their comparisons
+    /// decide.
+    template <class Call>
+    static std::shared_ptr<const Way> way_of(const std::vector<T>& numbers, const Site& at, const Call& call)
+    {
+        for (WayOutcomes o;;) {
+            const auto way =
+                with_run(nullptr, recorded_run<T>("freeze", numbers, o.each, most_operations, at, call));
+            o = outcomes_of<T>(*way, numbers);
+            if (o.known) return way;
+        }
     }
     /// The result with constants in place of its numbers, for use as a form.
     static Y as_constants(const Y& y)

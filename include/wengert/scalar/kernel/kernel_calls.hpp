@@ -31,7 +31,8 @@ template <class F> class Frozen;
 template <class T> struct CellFunction {
     const void* function;
     bool captures;  ///< has it more than its arguments to go by?
-    WayRun (*run)(const void* function, const T* cell, std::size_t most_operations, const Site& at);
+    WayRun (*run)(const void* function, const T* cell, const std::vector<bool>& outcomes,
+                  std::size_t most_operations, const Site& at);
     std::vector<Tensor<T>> (*each)(const void* function, const std::vector<Tensor<T>>& in, const Shape& shape,
                                    const Site& at);
 };
@@ -192,6 +193,7 @@ private:
     /// A cell that has gone a new way, and what it did, of functions that capture.
     struct Met {
         std::vector<T> cell;
+        std::vector<bool> outcomes;  ///< those that were given
         WayRun run;
     };
     using Mets = std::vector<std::shared_ptr<const Met>>;
@@ -201,8 +203,7 @@ private:
         Mets met;
     };
 
-    /// run(ways), again where a cell goes another one. Nothing where there are too many, or a cell goes another way as an array's
-    /// element than by itself: functions differ in the last bits.
+    /// run(ways), again where a cell goes another one. Nothing where there are too many.
     template <class Run>
     std::vector<Tensor<T>> on_ways(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
                                    const Shape& shape, const Site& at, std::shared_ptr<const Way> ways,
@@ -278,7 +279,7 @@ private:
     bool has_changed(const Mets& met, const CellFunction<T>& f, const Site& at) const
     {
         return std::any_of(met.begin(), met.end(), [&](const auto& m) {
-            return !same_run(m->run, f.run(f.function, m->cell.data(), options_.most_operations, at));
+            return !same_run(m->run, run_cell(f, m->cell, m->outcomes, at));
         });
     }
     /// Meets all ways that these cells go, unseen by the trace that is being made.
@@ -317,34 +318,47 @@ private:
     {
         constexpr std::size_t most_cells = 10'000;  // each is run once
         for (std::size_t c = 0; c < std::min(most_cells, element_count(shape)); ++c) try {
-                f.run(f.function, numbers_of(in, shape, c).data(), options_.most_operations, at);
+                run_cell(f, numbers_of(in, shape, c), {}, at);
             } catch (const NumericError& born) {
                 throw NumericError(std::string(e.what()) + "; cell " + std::to_string(c) +
                                    " of the kernel: " + born.what());
             }
         throw e;
     }
-    /// Records the way of one cell. False where it is one of `known`.
+    WayRun run_cell(const CellFunction<T>& f, const std::vector<T>& cell, const std::vector<bool>& outcomes,
+                    const Site& at) const
+    {
+        return f.run(f.function, cell.data(), outcomes, options_.most_operations, at);
+    }
+    /// Records the way of one cell: that which it goes by itself, or as an array's element where it is one of `known` by itself.
+    /// False where it is one of those, too.
     bool meet(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at,
               std::size_t cell, const std::shared_ptr<const Way>& known)
     {
         const Restore<bool> no_births(Tape::current().anomaly, false);  // arrays are looked at when they run
-        std::vector<T> values = numbers_of(in, shape, cell);
-        WayRun run = f.run(f.function, values.data(), options_.most_operations, at);
-        if (known && with_run(known, run) == known) {
-            if (with_run(known, f.run(f.function, values.data(), options_.most_operations, at)) != known)
+        Met met{numbers_of(in, shape, cell), {}, {}};
+        met.run = run_cell(f, met.cell, {}, at);
+        if (known && with_run(known, met.run) == known) {
+            if (with_run(known, run_cell(f, met.cell, {}, at)) != known)
                 fail<TapeError>("kernel",
                                 "the function does not do the same for the same numbers: it must depend on "
                                 "its arguments alone",
                                 at);
-            return false;
+            met.outcomes = outcomes_of<T>(*known, met.cell).each;
+            met.run = run_cell(f, met.cell, met.outcomes, at);
+            if (with_run(known, met.run) == known) return false;
         }
+        return take(f, in.size(), std::move(met));
+    }
+    /// Takes a way up that was not known.
+    bool take(const CellFunction<T>& f, std::size_t inputs, Met met)
+    {
         const std::lock_guard lock(mutex_);
-        const std::shared_ptr<const Way> more = with_run(ways_, run);
+        const std::shared_ptr<const Way> more = with_run(ways_, met.run);
         if (more == ways_) return true;  // another thread has met it
         ways_ = more;
-        operations_ += run.steps.size() - in.size();
-        if (f.captures) met_.push_back(std::make_shared<const Met>(Met{std::move(values), std::move(run)}));
+        operations_ += met.run.steps.size() - inputs;
+        if (f.captures) met_.push_back(std::make_shared<const Met>(std::move(met)));
         too_many_ = ++count_ > options_.most_ways;
         return true;
     }

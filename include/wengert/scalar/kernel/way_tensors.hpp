@@ -47,6 +47,12 @@ struct UnmetWay {
     std::size_t cell;
 };
 
+/// How one cell's comparisons go as operations on arrays give them, and whether they end on a path that is known.
+struct WayOutcomes {
+    std::vector<bool> each;
+    bool known = false;
+};
+
 template <class T> class WayTensors {
 public:
     WayTensors(const std::vector<Tensor<T>>& inputs, Shape shape)
@@ -56,14 +62,57 @@ public:
     /// The results of a way's cells; `reached` tells which, all where it is empty.
     std::vector<Tensor<T>> run(const Way& way, const Tensor<bool>& reached = {})
     {
-        values_.resize(std::max<std::size_t>(way.begin - 1, inputs_));
-        for (const ScalarEntry& e : way.steps)
-            if (e.op() != ScalarOp::input) values_.push_back(step(e));
+        advance(way);
         return way.parts ? joined(way, reached) : way.loop ? looped(way, reached) : results(way);
+    }
+    /// Of inputs that are one cell's numbers.
+    WayOutcomes outcomes(const Way& way)
+    {
+        WayOutcomes o;
+        o.known = follow(way, o.each).has_value();
+        return o;
     }
 
 private:
     const Tensor<T>& at(std::uint32_t step) const { return values_[step - 1]; }
+    Tensor<T> at(const WayValue& v) const { return v.step ? at(v.step) : Tensor<T>(v.constant); }
+    void advance(const Way& way)
+    {
+        values_.resize(std::max<std::size_t>(way.begin - 1, inputs_));
+        for (const ScalarEntry& e : way.steps)
+            if (e.op() != ScalarOp::input) values_.push_back(step(e));
+    }
+    /// The results of the only cell, nothing where it leaves the known paths.
+    std::optional<std::vector<Tensor<T>>> follow(const Way& way, std::vector<bool>& outcomes)
+    {
+        advance(way);
+        if (way.loop && !follow_loop(*way.loop, outcomes)) return {};
+        if (way.loop) return follow(*way.next[1], outcomes);
+        if (!way.parts) return results(way);
+        outcomes.push_back(condition(way.guard).item());
+        const auto& next = way.next[outcomes.back()];
+        if (!next) return {};
+        return follow(*next, outcomes);
+    }
+    bool follow_loop(const WayLoop& loop, std::vector<bool>& outcomes)
+    {
+        const std::vector<Tensor<T>> before = values_;
+        std::vector<Tensor<T>> state;
+        for (const WayValue& v : loop.state) state.push_back(at(v));
+        const auto enter = [&] {
+            values_ = before;
+            values_.insert(values_.end(), state.begin(), state.end());
+        };
+        for (bool more = true; more;) {
+            enter();
+            auto y = follow(*loop.ways, outcomes);
+            if (!y) return false;
+            more = y->front().item() > T(0.5);
+            if (more) state.assign(y->begin() + 1, y->end());
+        }
+        enter();
+        return true;
+    }
     Tensor<T> step(const ScalarEntry& e) const
     {
         if (e.op() == ScalarOp::copy && e.a() == 0) return Tensor<T>(e.value);  // a constant's
@@ -76,7 +125,7 @@ private:
     std::vector<Tensor<T>> results(const Way& way) const
     {
         std::vector<Tensor<T>> out;
-        for (const WayValue& r : way.results) out.push_back(r.step ? at(r.step) : Tensor<T>(r.constant));
+        for (const WayValue& r : way.results) out.push_back(at(r));
         return out;
     }
     Tensor<bool> condition(const ScalarGuard& g) const
@@ -116,8 +165,7 @@ private:
     {
         const WayLoop& loop = *way.loop;
         std::vector<Tensor<T>> state;
-        for (const WayValue& v : loop.state)
-            state.push_back(broadcast_to(v.step ? at(v.step) : Tensor<T>(v.constant), shape_));
+        for (const WayValue& v : loop.state) state.push_back(broadcast_to(at(v), shape_));
         const Tensor<bool> all = broadcast_to(reached.defined() ? reached : Tensor<bool>(true), shape_);
         const std::vector<Tensor<T>> before = values_;
         const Site line = Tape::current().site_override;  // that of the kernel's call
@@ -166,5 +214,15 @@ private:
     std::vector<Tensor<T>> values_;  // of the steps along the way
     Tensor<bool>* lost_ = nullptr;   // in a loop: cells that have gone where none had
 };
+
+/// The outcomes of a cell with these numbers, unseen by what records.
+template <class T> WayOutcomes outcomes_of(const Way& way, std::span<const T> cell)
+{
+    const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+    const NoGrad off;
+    std::vector<Tensor<T>> numbers;
+    for (const T x : cell) numbers.push_back(Tensor<T>(x));
+    return WayTensors<T>(numbers, Shape()).outcomes(way);
+}
 
 }  // namespace wengert::detail

@@ -150,10 +150,11 @@ template <class F, class... X> auto call_cell(const void* function, const X&... 
         return F(f)(x...);
 }
 
-/// Records call(numbers, run) once on a tape of its own: what it did with the numbers, `most` operations or less. `at` is the call.
+/// Records call(numbers, run) once on a tape of its own: what it did with the numbers, `most` operations or less. Its first
+/// comparisons go as `outcomes` say. `at` is the call.
 template <class T, class Call>
-WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t most, const Site& at,
-                    const Call& call)
+WayRun recorded_run(std::string_view who, std::span<const T> cell, const std::vector<bool>& outcomes,
+                    std::size_t most, const Site& at, const Call& call)
 {
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
     const Restore<Site> within(enclosing_call, at);
@@ -168,6 +169,8 @@ WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t m
     WayRun run;
     const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
     const Restore<WayRun*> recording(stream.run, &run);
+    ScalarOutcomes first{outcomes};
+    const Restore<ScalarOutcomes*> decided(stream.outcomes, &first);
     ScalarMoves moves(who, stream);
     const Restore<ScalarMoves*> moving(stream.moves, &moves);
     const Restore<Recorder*> looking(current_thread().recorder, &moves);
@@ -185,14 +188,16 @@ WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t m
 
 /// Runs f once on the numbers of a cell. Results of f are a Real or a struct of them.
 template <class T, std::size_t n, class F>
-WayRun run_once(const void* function, const T* cell, std::size_t most, const Site& at)
+WayRun run_once(const void* function, const T* cell, const std::vector<bool>& outcomes, std::size_t most,
+                const Site& at)
 {
-    return recorded_run<T>("kernel", {cell, n}, most, at, [&](const std::vector<Real<T>>& in, WayRun& run) {
+    const auto call = [&](const std::vector<Real<T>>& in, WayRun& run) {
         const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
             return call_cell<F>(function, in[k]...);
         }(std::make_index_sequence<n>());
         note_results(*ScalarStream::current(), y, run.results);
-    });
+    };
+    return recorded_run<T>("kernel", {cell, n}, outcomes, most, at, call);
 }
 
 /// The state as numbers that a recording begins with.

@@ -263,6 +263,8 @@ inline bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b,
     if (!s || !s->guards || this_thread->tape != &s->tape()) return outcome;
     for (const ScalarMark m : {a, b}) static_cast<void>(s->dependence(m, "comparison"));
     if (s->guards->size() == ScalarGuard::most) refuse_unrolled(ScalarGuard::most);
+    if (s->outcomes) [[unlikely]]
+        outcome = s->outcomes->decide(outcome);
     s->guards->push_back({kind, outcome, s->size(), a.index(), b.index(), x, z});
     return outcome;
 }

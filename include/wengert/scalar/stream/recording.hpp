@@ -29,6 +29,18 @@ struct ScalarGuard {
     double left, right;
 };
 
+/// How comparisons of a recording go in place of how its numbers do. As an array's element a cell may go another way than by
+/// itself: functions of arrays differ in the last bits. Those after the last one go by the numbers.
+struct ScalarOutcomes {
+    std::vector<bool> given;
+    std::size_t next = 0;  ///< of those given
+
+    bool decide(bool by_numbers)
+    {
+        return next < given.size() ? static_cast<bool>(given[next++]) : by_numbers;
+    }
+};
+
 /// Numbers of a recording as a tensor, and entries that are such numbers again; places of 0 are constants. What is done with such a
 /// tensor would be done with one cell's numbers for all: operations on it and reads of it are refused.
 class ScalarMoves : public BasicRecorder {

@@ -267,6 +267,7 @@ public:
     std::vector<ScalarVariable> variables;
     std::vector<double> zeros;                   ///< memory for a walk's adjoints
     std::vector<ScalarGuard>* guards = nullptr;  ///< of a kernel's recording
+    ScalarOutcomes* outcomes = nullptr;          ///< of the same, or null
     ScalarMoves* moves = nullptr;                ///< of the same
     detail::WayRun* run = nullptr;               ///< that recording
     /// A number that a kernel's recording begins with, and the end of what began there.
