@@ -110,17 +110,28 @@ public:
     }
 
 private:
+    /// Is something to sweep back through? Forward mode keeps nothing anyway. A trace is the same in whatever mode its frozen
+    /// function is called: there a forward level counts only where f depends on it.
+    static bool is_kept(const Tape& tape, const std::vector<AnyTensor>& inputs)
+    {
+        const std::uint64_t forward = tape.active & tape.forward_levels;
+        if ((tape.active & ~forward) == 0) return false;
+        const bool traced = recorder() && recorder()->trace_of_loops();
+        return !forward || (traced && std::none_of(inputs.begin(), inputs.end(), [&](const AnyTensor& t) {
+                                return t.node && (t.node->mask & forward);
+                            }));
+    }
     template <class Arguments> auto run(const Site& at, Arguments x) const
     {
         using Y = Argument<decltype(apply_at(*function_, at, x))>;
         Tape& tape = Tape::current();
-        // forward mode keeps nothing anyway
-        if (tape.active == 0 || (tape.active & tape.forward_levels)) return Y(apply_at(*function_, at, x));
         std::vector<AnyTensor> inputs = leaves_of(x);
+        if (!is_kept(tape, inputs)) return Y(apply_at(*function_, at, x));
         RunLog log;
         std::uint64_t captured = 0;
         Y y = first_run<Y>(x, log, captured, at);
         captured &= tape.active;
+        if (captured & tape.forward_levels) return Y(apply_at(*function_, at, x));
         log.close();
         auto rule = std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log));
         std::vector<Ref<Block>> values;

@@ -79,6 +79,9 @@ private:
     static std::uint64_t child_of(KeyHook& hook, const Key& parent, std::uint64_t i, std::uint32_t domain,
                                   const Key& made);
     static IdTable::Key key_of(const Block& b) noexcept { return reinterpret_cast<std::uintptr_t>(&b); }
+    /// Is it a constant of the innermost trace around this one that knows it? Then it is one here, whether this one or that met it
+    /// first.
+    bool is_constant_around(const Block& b) const;
     /// A block that has a value keeps it.
     void know(const Block& b, ValueId v);
     ValueId remember(const Ref<Block>& b, ValueId v);

@@ -130,15 +130,22 @@ WENGERT_INLINE void Trace::refuse(std::string_view what, const Site& at)
     fail<TapeError>("freeze", std::string(what), at);
 }
 
+WENGERT_INLINE bool Trace::is_constant_around(const Block& b) const
+{
+    const auto around = [](const Trace& t) {
+        return static_cast<const Trace*>(t.outer_ ? t.outer_->trace_of_loops() : nullptr);
+    };
+    for (const Trace* t = around(*this); t; t = around(*t))
+        if (const ValueId there = t->known_.find(key_of(b)); there != no_value)
+            return t->graph_.node(there).kind == Graph::Kind::constant;
+    return false;
+}
+
 WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
 {
     if (const ValueId known = known_.find(key_of(b)); known != no_value) return known;
     const Ref<Block> block(const_cast<Block*>(&b));
-    // What is a constant around a body is one in it, whether it was met there before or not.
-    const auto* const around = static_cast<const Trace*>(outer_ ? outer_->trace_of_loops() : nullptr);
-    const ValueId there = around ? around->known_.find(key_of(b)) : no_value;
-    const bool constant_there = there != no_value && around->graph_.node(there).kind == Graph::Kind::constant;
-    if (outer_ && outer_->knows(b) && !constant_there) {
+    if (outer_ && outer_->knows(b) && !is_constant_around(b)) {
         captured_.push_back({block, {}});
         return input(block, at);
     }
