@@ -60,6 +60,20 @@ TEST_CASE("checkpoint reaches what the function captures")
     CHECK(check_grads(f, w, {.order = 2}).ok);
 }
 
+TEST_CASE("checkpoint reaches what the function captures for an inner gradient alone")
+{
+    const D constant{0.4, 0.9};
+    const auto plain = [&](const D& x) {
+        return grad([&](const D& y) { return sum(sin(y) * constant); })(x);
+    };
+    const auto kept = [&](const D& x) {
+        return checkpoint([&](const D&) { return plain(x); })(constant);  // its argument is no variable
+    };
+    const D x{0.3, -0.7};
+    const auto slope = [&](const auto& f) { return grad([&](const D& y) { return sum(f(y)); })(x); };
+    for (const int i : {0, 1}) CHECK(slope(kept)(i).item() == slope(plain)(i).item());
+}
+
 TEST_CASE("checkpoints nest and differentiate to any order, in both modes")
 {
     const D x{0.3, -0.7, 1.1};

@@ -84,6 +84,7 @@ WENGERT_INLINE const Block& MaskRecorder::variable(const AnyTensor& t)
 
 WENGERT_INLINE void MaskRecorder::alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
 {
+    if (of.node) mask_ |= of.node->mask;  // an inner transform's variable stands for it from here on
     if (outer_) outer_->alias(of, as, at);
 }
 
