@@ -148,6 +148,7 @@ protected:
         FrozenTrace t;
         std::optional<TracedInputs> live;
         Y y = traced(run, a, t, live, at, x...);
+        drop_refuted(entry, path, t);
         std::vector<Ref<Block>> values;
         // what depends on a variable that f captures is swept later, when no trace looks on
         const bool again = recorded || (t.depends && !path);

@@ -50,6 +50,10 @@ private:
 /// for what depends on the result's type. `held`: what the result and the arguments hold.
 void finish_trace(FrozenTrace& t, TracedInputs& in, TreeReader result, HeldBlocks held, const Site& at);
 
+/// Gives a path up that this trace of the same call shows to depend on a variable that f captures. That is no error of f's where
+/// something was recorded by its value: a loop depends on all that it captures as one operation, and on less step by step.
+void drop_refuted(FrozenEntry& entry, std::shared_ptr<FrozenPath>& path, const FrozenTrace& t);
+
 /// Compares a trace with the path that has just been replayed; without one makes it a path. Returns whether live tensors keep what
 /// f assigned to them: not where the call is recorded, and the path does it again.
 bool take_trace(FrozenCore& core, FrozenEntry& entry, std::shared_ptr<FrozenPath>& path, FrozenTrace t,

@@ -73,6 +73,13 @@ WENGERT_INLINE void finish_trace(FrozenTrace& t, TracedInputs& in, TreeReader re
     in.stop();
 }
 
+WENGERT_INLINE void drop_refuted(FrozenEntry& entry, std::shared_ptr<FrozenPath>& path, const FrozenTrace& t)
+{
+    if (!path || !t.depends || !(path->varies || t.varies)) return;
+    entry.paths.clear();
+    path = nullptr;
+}
+
 WENGERT_INLINE bool take_trace(FrozenCore& core, FrozenEntry& entry, std::shared_ptr<FrozenPath>& path,
                                FrozenTrace t, bool recorded, std::vector<Ref<Block>>& values, const Site& at)
 {
