@@ -106,6 +106,18 @@ TEST_CASE("memory is written in place only where nobody else looks", "[writes]")
     CHECK(leaf.grad()(1).item() == 0);
 }
 
+TEST_CASE("a temporary that is an operand twice is kept for the derivative", "[writes]")
+{
+    for (const std::size_t n : {2, 300}) {
+        T x = ramp(n) + 2.0;
+        x.requires_grad();
+        T y = x * 0.5, *const same = &y;
+        const T q = std::move(y) /
+                    std::move(*same);  // the derivative reads the second one, so the first does not die
+        CHECK(values(T(AnyTensor{Ref<Block>(q.any().node->saved()[1]), {}}))[1] == 1.5);
+    }
+}
+
 TEST_CASE("writes are differentiable, to order 2", "[writes]")
 {
     const auto f = [](const T& x) {

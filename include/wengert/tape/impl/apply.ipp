@@ -39,6 +39,30 @@ inline void check_born(const Primitive& p, const AnyTensor* const* in, std::size
     fail<NumericError>(
         p.name, "a NaN or Inf was born here from finite inputs, output shape " + to_string(out.shape), at);
 }
+/// What a rule makes on its way is not looked at: where(y == 0, 0, g a/y) has a NaN that it does not return. A sweep looks at each
+/// cotangent that is delivered (Walk::deliver, Walk::differentiate), and this at a tangent; both at tangents of these, too.
+inline bool looks_for_births(const Tape& tape) noexcept { return tape.anomaly && !tape.in_rule; }
+
+inline bool finite_with_tangents(const AnyTensor& x)
+{
+    if (!x.value || !differentiable(x.value->dtype)) return true;
+    if (!all_finite(*x.value)) return false;
+    if (!x.node || !x.node->tangents) return true;
+    return std::all_of(x.node->tangents->begin(), x.node->tangents->end(),
+                       [](const Tangent& t) { return finite_with_tangents(t.value); });
+}
+
+inline void check_tangent(const Primitive& p, const std::vector<AnyTensor>& inputs,
+                          const std::vector<AnyTensor>& dots, const AnyTensor& dot, const Site& at)
+{
+    const auto finite = [](const std::vector<AnyTensor>& all) {
+        return std::all_of(all.begin(), all.end(), finite_with_tangents);
+    };
+    if (finite_with_tangents(dot) || !finite(inputs) || !finite(dots)) return;
+    fail<NumericError>(
+        p.name,
+        "a NaN or Inf was born in the tangent of this operation, shape " + to_string(dot.value->shape), at);
+}
 
 WENGERT_INLINE void refuse_writers(const Primitive& p, const AnyTensor* const* in, std::size_t n,
                                    const Site& at)
@@ -101,6 +125,7 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
     memory::maybe_fail();
     // Outer levels first: an inner one may read the outer one of `out`.
     out.node->tangents = new std::vector<Tangent>;
+    const bool looks = looks_for_births(tape);
     std::vector<AnyTensor> inputs(n), dots(n);
     for (std::size_t i = 0; i < n; ++i) inputs[i] = *in[i];
     for (std::uint64_t rest = mask & tape.forward_levels; rest; rest &= rest - 1) {
@@ -117,6 +142,8 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
         const Restore<Site> site(tape.site_override, out.node->at);
         const Restore<bool> rule(tape.in_rule, true);
         AnyTensor dot = p.jvp(op, inputs.data(), dots.data(), n, out);
+        if (looks) [[unlikely]]
+            check_tangent(p, inputs, dots, dot, out.node->at);
         out.node->tangents->push_back({l, std::move(dot)});
     }
 }
@@ -209,14 +236,24 @@ WENGERT_INLINE Ref<Block> compute_elementwise(Thread& t, const Primitive& p, con
 }
 namespace detail {
 
+/// Those of the temporaries that the derivative does not read, under another number either: x / x has one operand twice.
+inline unsigned unread(const Primitive& p, const AnyTensor* const* in, unsigned temporaries, unsigned saves)
+{
+    unsigned free = temporaries & ~saves;
+    for (std::size_t i = 0; free && i < p.arity; ++i)
+        for (std::size_t k = 0; (saves >> i & 1) && k < p.arity; ++k)
+            if (in[k]->value.get() == in[i]->value.get()) free &= ~(1U << k);
+    return free;
+}
+
 /// An operand that nobody sees after this operation and that the derivative does not read, or null.
 inline const Block* dying_operand(const Tape& tape, const Primitive& p, const AnyTensor* const* in,
                                   std::uint64_t mask, unsigned temporaries)
 {
     if (tape.anomaly || tape.save_all || recorder() || (mask & tape.forward_levels)) return nullptr;
-    const unsigned saves = mask && p.differentiable ? needed(p, in, mask) : 0U;
+    const unsigned free = unread(p, in, temporaries, mask && p.differentiable ? needed(p, in, mask) : 0U);
     for (std::size_t i = 0; i < p.arity; ++i)
-        if ((temporaries >> i & 1) && !(saves >> i & 1)) {
+        if (free >> i & 1) {
             const Block& b = *in[i]->value;
             if (!b.strided && b.access.writers == 0 && may_write(b)) return &b;
         }
@@ -276,7 +313,8 @@ inline AnyTensor apply_small(Tape& tape, Thread& t, const Primitive& p, const An
 {
     const Block &a = *in[0]->value, &b = *in[p.arity - 1U]->value;
     const unsigned saves = mask ? needed(p, in, mask) : 0U;
-    Block* const dying = temporaries ? small_dying_operand(p, in, temporaries & ~saves) : nullptr;
+    Block* const dying =
+        temporaries ? small_dying_operand(p, in, unread(p, in, temporaries, saves)) : nullptr;
     AnyTensor out{dying ? Ref<Block>(dying) : make_small_block(t, p.dtype, a.shape, a.count), {}};
     const void* data[] = {a.data, b.data};
     p.value(a.count, data, out.value->data);
@@ -305,7 +343,7 @@ WENGERT_INLINE AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* 
             detail::refuse_empty(p.name, *in[i], at);
     const Block* dying = temporaries ? detail::dying_operand(tape, p, in, mask, temporaries) : nullptr;
     AnyTensor out{compute_elementwise(t, p, blocks, at, dying), {}};
-    if (tape.anomaly) [[unlikely]]
+    if (detail::looks_for_births(tape)) [[unlikely]]
         detail::check_born(p, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (t.recorder) [[unlikely]]
         note(t.recorder, p, nullptr, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
@@ -325,7 +363,7 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
         drain_returned(tape.thread());
     const std::uint64_t mask = tape.dependence(in, n, p.name, at);
     AnyTensor out{std::move(value), {}};
-    if (tape.anomaly) [[unlikely]]
+    if (detail::looks_for_births(tape)) [[unlikely]]
         detail::check_born(p, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (Recorder* r = tape.thread().recorder) [[unlikely]]
         note(r, p, op, in, n, *out.value, tape.site_override.line ? tape.site_override : at);

@@ -144,6 +144,11 @@ WENGERT_INLINE void Walk::differentiate(Node& n, AnyTensor& g)
     const Restore<bool> rule(tape_.in_rule, true);
     Cotangents out(*this, n);
     n.primitive->vjp(n, g, out);
+    if (!tape_.anomaly) [[likely]]
+        return;
+    for (std::size_t i = 0; i < n.input_count; ++i)  // deliver() has looked at values, not at their tangents
+        if (const Node* x = n.inputs[i]; x && !detail::finite_with_tangents(x->cotangent))
+            report_birth(*x->cotangent.value);
 }
 
 }  // namespace wengert
