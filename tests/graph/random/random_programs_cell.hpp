@@ -12,7 +12,7 @@ namespace random_programs {
 struct Cell {
     std::array<unsigned, 3> code{};
 
-    static constexpr unsigned unaries = 34, binaries = 14;
+    static constexpr unsigned unaries = 36, binaries = 16;
 
     template <class N, class M> N operator()(const N& x, const M& y) const
     {
@@ -23,21 +23,30 @@ struct Cell {
                                             : unary<N>(code[1] / 4, first);
         return code[2] % 3 ? second : branched<N>(second, N(y));
     }
+    /// Does it give a number the sign of y?
+    bool copies_sign() const
+    {
+        return (code[0] % 3 == 2 && code[0] / 3 % binaries == sign_of) ||
+               (code[1] % 4 == 1 && code[1] / 4 % binaries == sign_of);
+    }
     bool is_single() const { return code[1] % 4 == 0 && code[2] % 3; }
 
 private:
+    static constexpr unsigned sign_of = 8;
+
     template <class N> N branched(const N& x, const N& y) const
     {
-        using std::abs;
-        using wengert::square;
+        using std::isfinite, std::isnan;
         N z = x;
-        switch (code[2] / 3 % 5) {
+        switch (code[2] / 3 % 7) {
         case 0: return x < y ? x * y : x - y;
         case 1:
             for (int k = 0; k < 3 && z > N(1); ++k) z = z * N(0.5);
             return z;
         case 2: return x == y || x != x ? y : x > N(0) ? N(2.0) * x : x;
         case 3: return x < N(0) ? x + N(1) : x + N(1);  // both the same
+        case 4: return isnan(x) ? y : x * y;
+        case 5: return isfinite(x) ? x : N(1) - y;
         default: return x < y ? y : y;
         }
     }
@@ -47,6 +56,7 @@ private:
             std::ceil, std::cos, std::cosh, std::erf, std::erfc, std::exp, std::exp2, std::expm1, std::floor,
             std::lgamma, std::log, std::log10, std::log1p, std::log2, std::nearbyint, std::round, std::sin,
             std::sinh, std::sqrt, std::tan, std::tanh, std::tgamma, std::trunc;
+        using wengert::erfinv, wengert::log_sigmoid;
         switch (k % unaries) {
         case 0: return sqrt(x);
         case 1: return cbrt(x);
@@ -81,6 +91,8 @@ private:
         case 30: return tgamma(x);
         case 31: return lgamma(x);
         case 32: return -x;
+        case 33: return erfinv(x);
+        case 34: return log_sigmoid(x);
         default: return N(1) / x;
         }
     }
@@ -88,6 +100,7 @@ private:
     {
         using std::atan2, std::copysign, std::fdim, std::fmax, std::fmin, std::fmod, std::hypot, std::pow,
             std::remainder;
+        using wengert::logaddexp, wengert::xlogy;
         switch (k % binaries) {
         case 0: return pow(x, y);
         case 1: return atan2(x, y);
@@ -97,11 +110,13 @@ private:
         case 5: return fmax(x, y);
         case 6: return fmin(x, y);
         case 7: return fdim(x, y);
-        case 8: return copysign(x, y);
+        case sign_of: return copysign(x, y);
         case 9: return x + y;
         case 10: return x - y;
         case 11: return x * y;
         case 12: return x / y;
+        case 13: return logaddexp(x, y);
+        case 14: return xlogy(x, y);
         default: return x * y + x;
         }
     }

@@ -220,7 +220,9 @@ Tensor<T> Machine<T>::cell(const Instruction& i, const Tensor<T>& a, const Tenso
     const Cell c{i.p};
     const Tensor<T> b = wg::broadcast_to(fitted(b_any, a.shape()), a.shape());
     const bool within = i.x[2] % 3 != 0;
-    const Tensor<T> x = within ? tanh(a) * 0.4 + 1.5 : a, y = within ? tanh(b) * 0.4 + 0.5 : b;
+    const Tensor<T> x = within ? tanh(a) * 0.4 + 1.5 : a, y_any = within ? tanh(b) * 0.4 + 0.5 : b;
+    // The sign of a NaN is nobody's: compilers and processors choose it, so a number that copies it may have either.
+    const Tensor<T> y = c.copies_sign() ? where(y_any == y_any, y_any, Tensor<T>(T(0.5))) : y_any;
     if (!plain_ || x.size() > 60 || !c.is_single())
         return kernel_of<T>(c)(x, y);  // rounding grows in compositions, and jumps
     compare_cells(c, x.detach(), y.detach(), kernel_of<T>(c)(x.detach(), y.detach()));
