@@ -18,6 +18,26 @@ TEST_CASE("a branch on a comparison is guarded, both paths are kept")
     CHECK(frozen.stats().failures[0].count == frozen.stats().guard_failures);
 }
 
+TEST_CASE("a NaN that was read is met by any NaN, whatever its sign")
+{
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const auto f = [](const Tensor<double>& x) {
+        const double y = x(1).item();
+        return x * (y != y ? 2.0 : y);
+    };
+    const wg::Backend* const backends[] = {&wg::tile, &wg::interpret};
+    for (const wg::Backend* backend : backends) {
+        wg::FreezeOptions options = unchecked();
+        options.backend = *backend;
+        auto frozen = wg::freeze(f, options);
+        for (const double y : {nan, std::copysign(nan, -1.0), std::copysign(nan, 1.0)})
+            CHECK(frozen(Tensor<double>{3.0, y})(0).item() == 6.0);
+        CHECK(frozen.stats().traces == 1);
+        CHECK(frozen(Tensor<double>{3.0, 5.0})(0).item() == 15.0);
+        CHECK(frozen.stats().traces == 2);
+    }
+}
+
 TEST_CASE("NaN takes the branch that it takes in C++")
 {
     const auto f = [](const Tensor<double>& x) {

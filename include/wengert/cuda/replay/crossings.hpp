@@ -1,6 +1,7 @@
 // Where a graph that runs on a device meets the host: arguments and results, keys, what the host computes, guards.
 #pragma once
 
+#include "../../graph/ir/guard_check.hpp"
 #include "../../graph/plan/plan.hpp"
 #include "../groups/loops.hpp"
 
@@ -151,7 +152,8 @@ private:
         std::size_t at = 0;
         for (const std::uint32_t k : which) {
             const Block& expected = *graph_.guards()[k].expected;
-            if (!same_elements(*make_borrowed(expected.dtype, expected.shape, here.data() + at), expected))
+            if (!wengert::detail::meets(*make_borrowed(expected.dtype, expected.shape, here.data() + at),
+                                        expected))
                 return k;
             at += expected.bytes();
         }

@@ -42,10 +42,30 @@ private:
         w_.open("{");
         w_.declare("x", x, false);
         w_.open_loops(x.shape);
-        w_.line("$ = $ && memcmp(x + $, $ + $, sizeof *x) == 0;", g, g, w_.index(x.shape, x.strides),
-                expected, w_.index(x.shape, row_major(x.shape)));
+        const std::string at = w_.index(x.shape, x.strides), i = w_.index(x.shape, row_major(x.shape));
+        w_.line("$ = $ && (memcmp(x + $, $ + $, sizeof *x) == 0$);", g, g, at, expected, i,
+                or_nan(guard, g, at, i));
         w_.close_loops(x.shape);
         w_.close();
+    }
+    /// A NaN meets a NaN (graph/ir/guard_check.hpp): which elements are to be one, where some are.
+    std::string or_nan(const Guard& guard, const std::string& g, const std::string& at, const std::string& i)
+    {
+        if (!differentiable(guard.expected->dtype)) return {};
+        const Ref<Block> b = contiguous(guard.expected);
+        std::string list;
+        bool any = false;
+        with_real(b->dtype, [&]<class T>() {
+            for (std::size_t k = 0; k < b->count; ++k) {
+                const bool nan = b->template as<T>()[k] != b->template as<T>()[k];
+                list += nan ? "1," : "0,";
+                any = any || nan;
+            }
+        });
+        if (!any) return {};
+        const std::string name = w_.prefix + g + "_nan";
+        w_.module.constants += "static const unsigned char " + name + "[] = {" + list + "};\n";
+        return " || (" + name + "[" + i + "] && x[" + at + "] != x[" + at + "])";
     }
     /// The elements as whole numbers of their size.
     std::string bits(const std::string& g, const Block& b)

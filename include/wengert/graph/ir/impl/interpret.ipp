@@ -3,7 +3,7 @@
 
 #include "../../../base/separate.hpp"
 #include "../../../tape/apply.hpp"
-#include "../fields.hpp"
+#include "../guard_check.hpp"
 #include "../interpret.hpp"
 #include "../interpreted_graph.hpp"
 
@@ -102,7 +102,7 @@ WENGERT_INLINE std::size_t interpret_guarded(const Graph& g, const std::vector<R
 WENGERT_INLINE std::size_t failed_guard(const Graph& g, const std::vector<Ref<Block>>& values)
 {
     for (std::size_t k = 0; k < g.guards().size(); ++k)
-        if (!same_elements(*readable(values[g.guards()[k].value]), *g.guards()[k].expected)) return k;
+        if (!detail::meets(*readable(values[g.guards()[k].value]), *g.guards()[k].expected)) return k;
     return g.guards().size();
 }
 

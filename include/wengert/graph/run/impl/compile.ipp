@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
+#include "../../ir/guard_check.hpp"
 #include "../compile.hpp"
 
 namespace wengert::tiling::detail {
@@ -11,7 +12,7 @@ WENGERT_INLINE void emit_guard(Emitter& e, std::size_t k)
     const Guard& guard = e.plan.graph.guards()[k];
     e.program.blocks().push_back(guard.expected);
     e.step([k, value = e.header(guard.value).get(), expected = guard.expected.get()](Run& run) {
-        const bool holds = same_elements(value->strided ? *copy_of(*value) : *value, *expected);
+        const bool holds = wengert::detail::meets(*value, *expected);
         if (!holds) run.failed = k;
         return holds;
     });
