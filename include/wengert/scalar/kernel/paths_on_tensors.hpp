@@ -1,4 +1,4 @@
-// A scalar program on arrays: each of its operations on all cells, ways that part joined by selection.
+// A scalar program on arrays: each of its operations on all cells, paths that part joined by selection.
 #pragma once
 
 #include "../../ops/arg_reductions.hpp"
@@ -9,7 +9,7 @@
 #include "../../ops/elementwise/trigonometry.hpp"
 #include "../real/shared_functions.hpp"
 #include "special_tensors.hpp"
-#include "ways.hpp"
+#include "paths.hpp"
 
 namespace wengert::detail {
 
@@ -43,7 +43,7 @@ template <class T> Tensor<T> binary_on_tensors(ScalarOp op, const Tensor<T>& a, 
 }
 
 /// Thrown when paths are evaluated on tensors and a cell takes a path that none took before. Holds the number of that cell.
-struct UnmetWay {
+struct UnrecordedPath {
     std::size_t cell;
 };
 
@@ -53,59 +53,59 @@ struct WayOutcomes {
     bool known = false;
 };
 
-template <class T> class WayTensors {
+template <class T> class PathsOnTensors {
 public:
-    WayTensors(const std::vector<Tensor<T>>& inputs, Shape shape)
+    PathsOnTensors(const std::vector<Tensor<T>>& inputs, Shape shape)
         : shape_(std::move(shape)), inputs_(inputs.size()), values_(inputs)
     {}
 
-    /// The results of a way's cells; `reached` tells which, all where it is empty.
-    std::vector<Tensor<T>> run(const Way& way, const Tensor<bool>& reached = {})
+    /// The results of a path's cells; `reached` tells which, all where it is empty.
+    std::vector<Tensor<T>> run(const Path& path, const Tensor<bool>& reached = {})
     {
-        advance(way);
-        return way.parts ? joined(way, reached) : way.loop ? looped(way, reached) : results(way);
+        advance(path);
+        return path.parts ? joined(path, reached) : path.loop ? looped(path, reached) : results(path);
     }
     /// Of inputs that are one cell's numbers.
-    WayOutcomes outcomes(const Way& way)
+    WayOutcomes outcomes(const Path& path)
     {
         WayOutcomes o;
-        o.known = follow(way, o.each).has_value();
+        o.known = follow(path, o.each).has_value();
         return o;
     }
 
 private:
     const Tensor<T>& at(std::uint32_t step) const { return values_[step - 1]; }
-    Tensor<T> at(const WayValue& v) const { return v.step ? at(v.step) : Tensor<T>(v.constant); }
-    void advance(const Way& way)
+    Tensor<T> at(const PathValue& v) const { return v.step ? at(v.step) : Tensor<T>(v.constant); }
+    void advance(const Path& path)
     {
-        values_.resize(std::max<std::size_t>(way.begin - 1, inputs_));
-        for (const ScalarEntry& e : way.steps)
+        values_.resize(std::max<std::size_t>(path.begin - 1, inputs_));
+        for (const ScalarEntry& e : path.steps)
             if (e.op() != ScalarOp::input) values_.push_back(step(e));
     }
     /// The results of the only cell, nothing where it leaves the known paths.
-    std::optional<std::vector<Tensor<T>>> follow(const Way& way, std::vector<bool>& outcomes)
+    std::optional<std::vector<Tensor<T>>> follow(const Path& path, std::vector<bool>& outcomes)
     {
-        advance(way);
-        if (way.loop && !follow_loop(*way.loop, outcomes)) return {};
-        if (way.loop) return follow(*way.next[1], outcomes);
-        if (!way.parts) return results(way);
-        outcomes.push_back(condition(way.guard).item());
-        const auto& next = way.next[outcomes.back()];
+        advance(path);
+        if (path.loop && !follow_loop(*path.loop, outcomes)) return {};
+        if (path.loop) return follow(*path.next[1], outcomes);
+        if (!path.parts) return results(path);
+        outcomes.push_back(condition(path.guard).item());
+        const auto& next = path.next[outcomes.back()];
         if (!next) return {};
         return follow(*next, outcomes);
     }
-    bool follow_loop(const WayLoop& loop, std::vector<bool>& outcomes)
+    bool follow_loop(const PathLoop& loop, std::vector<bool>& outcomes)
     {
         const std::vector<Tensor<T>> before = values_;
         std::vector<Tensor<T>> state;
-        for (const WayValue& v : loop.state) state.push_back(at(v));
+        for (const PathValue& v : loop.state) state.push_back(at(v));
         const auto enter = [&] {
             values_ = before;
             values_.insert(values_.end(), state.begin(), state.end());
         };
         for (bool more = true; more;) {
             enter();
-            auto y = follow(*loop.ways, outcomes);
+            auto y = follow(*loop.paths, outcomes);
             if (!y) return false;
             more = y->front().item() > T(0.5);
             if (more) state.assign(y->begin() + 1, y->end());
@@ -122,10 +122,10 @@ private:
         return e.form() == ScalarForm::right_constant ? binary_on_tensors(e.op(), at(e.a()), c)
                                                       : binary_on_tensors(e.op(), c, at(e.a()));
     }
-    std::vector<Tensor<T>> results(const Way& way) const
+    std::vector<Tensor<T>> results(const Path& path) const
     {
         std::vector<Tensor<T>> out;
-        for (const WayValue& r : way.results) out.push_back(at(r));
+        for (const PathValue& r : path.results) out.push_back(at(r));
         return out;
     }
     Tensor<bool> condition(const ScalarGuard& g) const
@@ -135,17 +135,17 @@ private:
                : g.kind == ScalarGuard::Kind::less_equal ? a <= b
                                                          : a == b;
     }
-    std::vector<Tensor<T>> joined(const Way& way, const Tensor<bool>& reached)
+    std::vector<Tensor<T>> joined(const Path& path, const Tensor<bool>& reached)
     {
-        const Tensor<bool> yes = condition(way.guard), no = !yes;
+        const Tensor<bool> yes = condition(path.guard), no = !yes;
         const Tensor<bool> to[] = {reached.defined() ? reached && no : no,
                                    reached.defined() ? reached && yes : yes};
         for (int k : {0, 1})
-            if (!way.next[k]) refuse(to[k]);
-        if (!way.next[0]) return run(*way.next[1], to[1]);
-        if (!way.next[1]) return run(*way.next[0], to[0]);
-        const std::vector<Tensor<T>> a = run(*way.next[1], to[1]);
-        std::vector<Tensor<T>> b = run(*way.next[0], to[0]);
+            if (!path.next[k]) refuse(to[k]);
+        if (!path.next[0]) return run(*path.next[1], to[1]);
+        if (!path.next[1]) return run(*path.next[0], to[0]);
+        const std::vector<Tensor<T>> a = run(*path.next[1], to[1]);
+        std::vector<Tensor<T>> b = run(*path.next[0], to[0]);
         for (std::size_t k = 0; k < b.size(); ++k) b[k] = where(yes, a[k], b[k]);
         return b;
     }
@@ -155,17 +155,17 @@ private:
         if (lost_)
             *lost_ = *lost_ || here;
         else if (any(here).item())
-            throw UnmetWay{first_of(here)};
+            throw UnrecordedPath{first_of(here)};
     }
     /// The state of a loop, the cells that go on, and those that have gone where none had.
     using LoopState = std::tuple<std::vector<Tensor<T>>, Tensor<bool>, Tensor<bool>>;
 
     /// All cells together, for as long as one of them goes on.
-    std::vector<Tensor<T>> looped(const Way& way, const Tensor<bool>& reached)
+    std::vector<Tensor<T>> looped(const Path& path, const Tensor<bool>& reached)
     {
-        const WayLoop& loop = *way.loop;
+        const PathLoop& loop = *path.loop;
         std::vector<Tensor<T>> state;
-        for (const WayValue& v : loop.state) state.push_back(broadcast_to(at(v), shape_));
+        for (const PathValue& v : loop.state) state.push_back(broadcast_to(at(v), shape_));
         const Tensor<bool> all = broadcast_to(reached.defined() ? reached : Tensor<bool>(true), shape_);
         const std::vector<Tensor<T>> before = values_;
         const Site line = Tape::current().site_override;  // that of the kernel's call
@@ -176,7 +176,7 @@ private:
             const Restore<Tensor<bool>*> asked_later(lost_, &missed);
             values_ = before;
             values_.insert(values_.end(), x.begin(), x.end());
-            std::vector<Tensor<T>> y = run(*loop.ways, going);
+            std::vector<Tensor<T>> y = run(*loop.paths, going);
             values_ = before;  // a graph's body leaves nothing outside of it
             const Tensor<bool> on = going && !missed && y[0] > 0.5;
             for (std::size_t k = 0; k < x.size(); ++k) y[k] = where(on, y[k + 1], x[k]);
@@ -188,7 +188,7 @@ private:
         refuse(lost);
         values_ = before;
         values_.insert(values_.end(), end.begin(), end.end());
-        return run(*way.next[1], reached);
+        return run(*path.next[1], reached);
     }
     /// One node of a graph, where the program includes graph/control/control.hpp.
     template <class Test, class Body>
@@ -211,18 +211,18 @@ private:
 
     Shape shape_;
     std::size_t inputs_;
-    std::vector<Tensor<T>> values_;  // of the steps along the way
+    std::vector<Tensor<T>> values_;  // of the steps along the path
     Tensor<bool>* lost_ = nullptr;   // in a loop: cells that have gone where none had
 };
 
 /// The outcomes of a cell with these numbers, unseen by what records.
-template <class T> WayOutcomes outcomes_of(const Way& way, std::span<const T> cell)
+template <class T> WayOutcomes outcomes_of(const Path& path, std::span<const T> cell)
 {
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
     const NoGrad off;
     std::vector<Tensor<T>> numbers;
     for (const T x : cell) numbers.push_back(Tensor<T>(x));
-    return WayTensors<T>(numbers, Shape()).outcomes(way);
+    return PathsOnTensors<T>(numbers, Shape()).outcomes(path);
 }
 
 }  // namespace wengert::detail
