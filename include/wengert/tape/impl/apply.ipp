@@ -111,7 +111,7 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
             dots[i] = dot ? *dot : AnyTensor{};
             any = any || dot;
         }
-        if (!any) continue;
+        if (!any && !p.communicates) continue;
         const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(l));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
         const Restore<Site> site(tape.site_override, out.node->at);
@@ -370,6 +370,7 @@ WENGERT_INLINE AnyTensor apply_any(const Primitive& p, const void* op, const Any
         depends = depends || in[i].node;
     }
     if (depends && p.expand) return p.expand(op, in, n);
+    if (p.apply) return p.apply(p, op, in, n, at);
     if (p.value) return apply_elementwise(p, operands.data(), at);
     std::vector<Ref<Block>> blocks(n);
     for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i].value;

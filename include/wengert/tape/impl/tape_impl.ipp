@@ -74,6 +74,7 @@ WENGERT_INLINE void destroy_node(Counted* counted) noexcept
 WENGERT_INLINE Tape::~Tape()
 {
     if (extension) extension->tape_ended(*extension);
+    obliged.clear();
     for (Node* n = first_; n;) {
         Node* next = n->next;
         n->tape = nullptr;
@@ -140,6 +141,7 @@ WENGERT_INLINE void Tape::rewind(Position position, Site at)
 {
     if (depth_ > 1 && levels_[depth_ - 1].start >= position.sequence)
         fail<TapeError>("rewind", "a transform that was begun after this position is still running", at);
+    std::erase_if(obliged, [&](const Ref<Node>& n) { return n->sequence >= position.sequence; });
     while (last_ && last_->sequence >= position.sequence) {
         const Ref<Node> n(last_);  // letting go of its inputs must not destroy it, or nodes on the way
         for (std::size_t i = 0; i < n->input_count; ++i)
