@@ -6,6 +6,7 @@
 #include <wengert/wengert.hpp>
 
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 

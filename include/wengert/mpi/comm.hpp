@@ -46,6 +46,8 @@ struct Channel {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0, size = 1;
     int threads = MPI_THREAD_SINGLE;  ///< the level that MPI was initialised with
+    /// An error has left messages that nobody receives: freed, its number would go to another communicator, and they with it.
+    mutable bool broken = false;
     std::thread::id maker = std::this_thread::get_id();
 
     Channel(MPI_Comm borrowed, const Site& at)
@@ -62,7 +64,7 @@ struct Channel {
     {
         int off = 0;
         MPI_Finalized(&off);
-        if (!off) MPI_Comm_free(&comm);
+        if (!off && !broken) MPI_Comm_free(&comm);
     }
     /// Threads: one at a time is MPI_THREAD_SERIALIZED; below that the thread that made the Comm makes all calls.
     void check_thread(std::string_view name, const Site& at) const

@@ -103,6 +103,7 @@ inline void refuse_width(const Call& call, const Shape& shape, std::size_t axis,
     if (shape[axis] >= width) return;
     Envelope e = envelope_of(call, DType::boolean, Shape{0}, false);
     e.failed = 1;
+    call.channel.broken = true;
     Sending down, up;
     down.envelope = up.envelope = e;
     if (lower != nobody) down.start(call, lower, to_lower);

@@ -80,6 +80,7 @@ struct Sending {
     void finish(const Call& call)
     {
         if (request != MPI_REQUEST_NULL) complete(call, request, elements, packed);
+        elements = packed = {};
     }
 };
 
@@ -93,6 +94,7 @@ inline void check_envelope(const Call& call, const Envelope& e, DType wanted, in
 {
     if (e.magic != Envelope::mark) call.fail<CommunicationError>("a message that the library did not send");
     const std::string sender = "rank " + std::to_string(from);
+    call.channel.broken = call.channel.broken || e.failed;
     if (e.failed) call.fail<CommunicationError>(sender + " has thrown an error where it should have sent");
     const auto sent = static_cast<DType>(e.dtype);
     if (sent != wanted)

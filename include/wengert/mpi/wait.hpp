@@ -44,6 +44,7 @@ struct Call {
 
 [[noreturn]] inline void give_up(const Call& call)
 {
+    call.channel.broken = true;
     call.fail<CommunicationError>("rank " + std::to_string(call.channel.rank) + " of " +
                                   std::to_string(call.channel.size) + " has waited for " +
                                   std::to_string(Watchdog::limit()) +
@@ -55,11 +56,13 @@ template <class Done, class Late> void poll(const Call& call, const Done& done, 
 {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
-    while (!done())
+    while (!done()) {
+        std::this_thread::yield();
         if (std::chrono::duration<double>(Clock::now() - start).count() > Watchdog::limit()) {
             on_late();
             give_up(call);
         }
+    }
 }
 
 /// Memory that MPI may still write to, or read, after a wait that was given up: it is never freed.
