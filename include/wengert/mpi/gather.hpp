@@ -172,11 +172,11 @@ struct Scatter {
     int root;
     Shape from = {};  ///< of this rank's x
 
+    void look(const Block& x) { from = x.shape; }
     Shape predicted(const Block* x) const { return Shape(x->shape.data() + 1, x->shape.size() - 1); }
     template <class T> Ref<Block> exchange(const Ref<Block>& x, const Call& call, bool& variables)
     {
         channel->check_rank(root, "root", name, call.at);
-        from = x->shape;
         const bool pieces = !x->shape.empty() && (channel->rank != root || x->shape[0] == channel->size);
         const Shape piece = pieces ? predicted(x.get()) : x->shape;
         variables = agree(call, dtype_of<T>(), piece, pieces ? root : -1 - root, variables) != 0;

@@ -42,13 +42,13 @@ struct SendRecv {
     bool sent = false, got = false;
     Shape shape = {};
 
+    void look(const Block& x) { shape = x.shape; }
     Shape predicted(const Block* x) const { return from == nobody ? nothing : x->shape; }
     template <class T> Ref<Block> exchange(const Ref<Block>& x, const Call& call, bool& variables)
     {
         Received in = exchanged(call, x, variables, to, from, tag);
         sent = variables && to != nobody;
         got = in.elements && in.envelope.variables;
-        shape = x->shape;
         variables = sent || got;
         return in.elements ? in.elements : zeros_block(dtype_of<T>(), nothing);
     }
@@ -77,11 +77,11 @@ struct Send {
     int to, tag;
     Shape shape = {};  ///< of x
 
+    void look(const Block& x) { shape = x.shape; }
     Shape predicted(const Block*) const { return {}; }
     template <class T> Ref<Block> exchange(const Ref<Block>& x, const Call& call, bool& variables)
     {
         channel->check_rank(to, "the rank to send to,", name, call.at);
-        shape = x->shape;
         Sending out;
         out.envelope = envelope_of(call, dtype_of<T>(), x->shape, variables);
         out.elements = x;

@@ -6,6 +6,7 @@
 //         static constexpr unsigned saves = 0b00;      // bit 0 for the operand, bit 1 for the result: what `pull` reads
 //         ChannelRef channel;
 //         Shape predicted(const Block* x) const;       // of the result, where nothing is sent: while a loop's body is traced
+//         void look(const Block& x);                   // optional: keeps its shape for the rules, also where nothing is sent
 //         template <class T> Ref<Block> exchange(const Ref<Block>& x, const Call& call, bool& variables);
 //         template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y, bool all) const;
 //             // an empty tensor where the cotangent is zero
@@ -38,6 +39,7 @@ Ref<Block> communicated(Op& op, const Ref<Block>* in, const Site& at, bool& vari
     if constexpr (Op::operands > 0) x = in[0].get();
     const std::uint8_t device = x ? x->device() : std::uint8_t{0};
     ++Tape::current().communications;
+    if constexpr (requires { op.look(*x); }) op.look(*x);
     if (only_traces()) return placed(zeros_block(dtype_of<T>(), op.predicted(x)), device);
     const Call call{*op.channel, Op::name, at};
     op.channel->check_thread(Op::name, at);

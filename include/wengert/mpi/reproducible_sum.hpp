@@ -100,10 +100,10 @@ struct ReproducibleSum {
     ChannelRef channel;
     Shape from = {};
 
+    void look(const Block& x) { from = x.shape; }
     Shape predicted(const Block*) const { return {}; }
     template <class T> Ref<Block> exchange(const Ref<Block>& x, const Call& call, bool& variables)
     {
-        from = x->shape;
         variables = agree(call, dtype_of<T>(), Shape(), 0, variables) != 0;
         ExactSum s, all;
         for (std::size_t i = 0; i < x->count; ++i) s.add(static_cast<double>(x->template as<T>()[i]));
