@@ -142,5 +142,6 @@ void watchdog(const mpi::Comm& world)
 
 int main(int argc, char** argv)
 {
+    CHECK(has(thrown<mpi::CommunicationError>([] { mpi::Comm(MPI_COMM_WORLD); }), "MPI_Init"));
     return run_tests(argc, argv, {shapes_and_types, narrow_pieces, kernels, threads, watchdog});
 }
