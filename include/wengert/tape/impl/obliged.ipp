@@ -32,7 +32,7 @@ WENGERT_INLINE AnyTensor record_obliged(const Primitive& p, const AnyTensor* con
     refuse_writers(p, in, n, at);
     out.node = make_node(tape, p, in, n, *out.value, mask, p.saves, at);
     if (mask & ~tape.forward_levels) {
-        memory::maybe_fail();
+        memory::inject_failure();
         out.node->op = p.clone(op);
     }
     complete(tape, p, op, in, n, out, mask, p.saves >> std::min<std::size_t>(n, 7) & 1);
