@@ -3,7 +3,8 @@
 
 #include "../../ops/index/run_index.hpp"
 #include "../../tape/tape.hpp"
-#include "elementwise.hpp"
+#include "kernels.hpp"
+#include "places.hpp"
 
 namespace wengert::detail::gpu {
 

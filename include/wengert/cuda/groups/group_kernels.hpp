@@ -23,7 +23,7 @@ public:
             steps_.emplace_back(&s, rows(text));
         } else {
             const GroupText text(g_, layouts_, group, wants_, helpers_);
-            s.addresses = text.addresses(), s.count = text.count(), s.fold = text.fold();
+            s.addresses = text.addresses(), s.count = text.threads(), s.fold = text.fold();
             steps_.emplace_back(&s, s.fold == no_value ? map(text) : fold(text, s.chain));
         }
         for (ValueId v : group.nodes)
