@@ -21,6 +21,7 @@ public:
         for (ValueId v : group.nodes)
             if (!inside(v) && v != fold_) statements(v);
         at_once_ = AtOnce::of(wants.cost(group) + group.results.size());
+        while (at_once_ > 1 && at_once_ * addresses_.size() > most_values) at_once_ /= 2;
     }
     /// What is folded of the elements as they are made, or no_value.
     ValueId fold() const noexcept { return fold_; }
@@ -67,6 +68,9 @@ public:
     }
 
 private:
+    /// Of operands and results that a thread has at once; more take registers from other threads.
+    static constexpr std::size_t most_values = 32;
+
     const Shape& find_shape() const
     {
         return g_.node(fold_ == no_value ? group_.nodes.back() : g_.node(fold_).inputs[0]).shape;
