@@ -14,7 +14,7 @@
 namespace function_sweep {
 
 namespace wg = wengert;
-using wg::Tensor;
+using wg::Tensor, wg::detail::List;
 
 /// ψ⁽ⁿ⁾, which <cmath> does not have.
 template <class N> N psi(unsigned n, const N& x)
@@ -24,20 +24,27 @@ template <class N> N psi(unsigned n, const N& x)
     else
         return wg::polygamma(n, x);
 }
-/// visit(name, value) for each function, of one number and of two. No function branches, so that a kernel goes one way.
+/// A function of the library's list; of plain numbers that of <cmath>, where it has one. NaN in long double where it has none.
+template <class F, class N, class... More> N called(const N& x, const More&... y)
+{
+    if constexpr (wg::detail::Calls<N, F>)
+        return wg::detail::call<F>(x, y..., wg::Site{});
+    else if constexpr (!requires { F::number(1.0); })
+        return F::value(x, y...);
+    else if constexpr (std::is_same_v<N, long double>)
+        return std::numeric_limits<N>::quiet_NaN();
+    else
+        return F::number(x, y...);
+}
+/// visit(name, value) for each function, of one number and of two: those of functions/list.hpp and special ones. No function branches, so that a kernel goes one way.
 template <class N, class Visit> void smooth(const N& x, const N& y, const Visit& visit)
 {
     using namespace std;
-    visit("sqrt", sqrt(x)), visit("cbrt", cbrt(x)), visit("exp", exp(x)), visit("exp2", exp2(x));
-    visit("expm1", expm1(x)), visit("log", log(x)), visit("log2", log2(x)), visit("log10", log10(x));
-    visit("log1p", log1p(x)), visit("sin", sin(x)), visit("cos", cos(x)), visit("tan", tan(x));
-    visit("asin", asin(x)), visit("acos", acos(x)), visit("atan", atan(x)), visit("sinh", sinh(x));
-    visit("cosh", cosh(x)), visit("tanh", tanh(x)), visit("asinh", asinh(x)), visit("acosh", acosh(x));
-    visit("atanh", atanh(x)), visit("erf", erf(x)), visit("erfc", erfc(x)), visit("tgamma", tgamma(x));
-    visit("lgamma", lgamma(x)), visit("pow", pow(x, y)), visit("atan2", atan2(x, y)),
-        visit("hypot", hypot(x, y));
-    visit("fmod", fmod(x, y)), visit("remainder", remainder(x, y)), visit("beta", beta(x, y));
-    visit("digamma", psi(0, x)), visit("polygamma(1)", psi(1, x));
+    visit("sqrt", sqrt(x));
+    const auto one = [&]<class... F>(List<F...>) { (visit(F::name.data(), called<F>(x)), ...); };
+    const auto two = [&]<class... F>(List<F...>) { (visit(F::name.data(), called<F>(x, y)), ...); };
+    one(wg::detail::RecordedFunctions()), two(wg::detail::RecordedPairs());
+    visit("beta", beta(x, y)), visit("digamma", psi(0, x)), visit("polygamma(1)", psi(1, x));
     visit("polygamma(3)", psi(3, x));
 }
 /// Those that are exact: roundings, and what chooses or moves a sign.

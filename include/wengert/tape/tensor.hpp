@@ -7,6 +7,7 @@
 #include "../array/xtensor.hpp"
 #include "../base/literal.hpp"
 #include "../base/parts.hpp"
+#include "../functions/list.hpp"
 #include "apply.hpp"
 
 namespace wengert {
@@ -148,6 +149,12 @@ template <class T, class Device> class Tensor {
 public:
     using value_type = T;
     using device_type = Device;
+    /// A function of numbers (functions/calls.hpp) is one operation, which is recorded. Whole numbers have powers alone.
+    template <class F>
+    static constexpr int calls =
+        is_differentiable<T> || (Scalar<T> && detail::is_in<F, PowerFunctions>) ? 2 : 0;
+    template <class F> static Tensor call(const Tensor& x, const Site& at);
+    template <class F, class A, class B> static Tensor call(const A& a, const B& b, const Site& at);
 
     /// Empty: neither elements nor a shape, as a tensor that has been moved from. It is there to be assigned to: copies, structs
     /// and files carry it along, all else throws TapeError. A list of no elements is zeros({0}).

@@ -148,6 +148,7 @@ struct Erfc {
 struct Digamma {
     static constexpr std::string_view name = "digamma";
     template <class V> static V value(const V& x) { return digamma(x); }
+    template <std::floating_point T> [[gnu::noinline]] static T number(T x) { return polygamma(0U, x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
         if constexpr (std::is_same_v<V, Uses>)
@@ -188,6 +189,7 @@ struct Tgamma {
 /// y = a − b n with n = trunc(a/b);  ā = ȳ,  b̄ = −ȳ n
 struct Fmod {
     static constexpr std::string_view name = "fmod";
+    static constexpr bool linear = true;  ///< in pieces, as far as derivatives go
     template <class V> static V value(const V& a, const V& b)
     {
         using std::fmod;
@@ -203,6 +205,7 @@ struct Fmod {
 /// y = a − b n, n next to a/b;  ā = ȳ,  b̄ = −ȳ n
 struct Remainder {
     static constexpr std::string_view name = "remainder";
+    static constexpr bool linear = true;  ///< in pieces, as far as derivatives go
     template <class V> static V value(const V& a, const V& b)
     {
         using std::remainder;

@@ -2,7 +2,8 @@
 // what the tape has to save.
 #pragma once
 
-#include "literal.hpp"
+#include "../base/literal.hpp"
+#include "../base/site.hpp"
 
 namespace wengert {
 
@@ -15,6 +16,14 @@ struct Uses {
     constexpr Uses(Literal) {}
     constexpr explicit Uses(unsigned b, bool input = false) : bits(b), is_input(input) {}
     constexpr explicit Uses(bool) {}
+
+    /// A function of numbers (calls.hpp) reads all of its arguments.
+    template <class F> static constexpr int calls = 1;
+    template <class F> static constexpr Uses call(Uses x, const Site&) { return Uses(x.bits); }
+    template <class F> static constexpr Uses call(Uses x, Uses y, const Site&)
+    {
+        return Uses(x.bits | y.bits);
+    }
 };
 
 namespace detail {
@@ -39,46 +48,14 @@ constexpr Uses operator||(Uses a, Uses b) { return detail::merge_uses(a, b); }
 constexpr Uses where(Uses c, Uses a, Uses b) { return Uses(c.bits | a.bits | b.bits); }
 constexpr Uses maximum(Uses a, Uses b) { return detail::merge_uses(a, b); }
 constexpr Uses minimum(Uses a, Uses b) { return detail::merge_uses(a, b); }
-constexpr Uses pow(Uses a, Uses b) { return detail::merge_uses(a, b); }
-constexpr Uses hypot(Uses a, Uses b) { return detail::merge_uses(a, b); }
-constexpr Uses atan2(Uses a, Uses b) { return detail::merge_uses(a, b); }
-constexpr Uses fmod(Uses a, Uses b) { return detail::merge_uses(a, b); }
-constexpr Uses remainder(Uses a, Uses b) { return detail::merge_uses(a, b); }
 constexpr Uses sqrt(Uses a) { return detail::merge_uses(a); }
 constexpr Uses square(Uses a) { return detail::merge_uses(a); }
-constexpr Uses exp(Uses a) { return detail::merge_uses(a); }
-constexpr Uses expm1(Uses a) { return detail::merge_uses(a); }
-constexpr Uses log(Uses a) { return detail::merge_uses(a); }
-constexpr Uses log1p(Uses a) { return detail::merge_uses(a); }
-constexpr Uses log2(Uses a) { return detail::merge_uses(a); }
-constexpr Uses log10(Uses a) { return detail::merge_uses(a); }
-constexpr Uses sin(Uses a) { return detail::merge_uses(a); }
-constexpr Uses cos(Uses a) { return detail::merge_uses(a); }
-constexpr Uses tan(Uses a) { return detail::merge_uses(a); }
-constexpr Uses asin(Uses a) { return detail::merge_uses(a); }
-constexpr Uses acos(Uses a) { return detail::merge_uses(a); }
-constexpr Uses atan(Uses a) { return detail::merge_uses(a); }
-constexpr Uses sinh(Uses a) { return detail::merge_uses(a); }
-constexpr Uses cosh(Uses a) { return detail::merge_uses(a); }
-constexpr Uses tanh(Uses a) { return detail::merge_uses(a); }
-constexpr Uses erf(Uses a) { return detail::merge_uses(a); }
-constexpr Uses erfc(Uses a) { return detail::merge_uses(a); }
-constexpr Uses exp2(Uses a) { return detail::merge_uses(a); }
-constexpr Uses cbrt(Uses a) { return detail::merge_uses(a); }
-constexpr Uses asinh(Uses a) { return detail::merge_uses(a); }
-constexpr Uses acosh(Uses a) { return detail::merge_uses(a); }
-constexpr Uses atanh(Uses a) { return detail::merge_uses(a); }
-constexpr Uses tgamma(Uses a) { return detail::merge_uses(a); }
-constexpr Uses lgamma(Uses a) { return detail::merge_uses(a); }
-constexpr Uses digamma(Uses a) { return detail::merge_uses(a); }
 constexpr Uses abs(Uses a) { return detail::merge_uses(a); }
 constexpr Uses sign(Uses a) { return detail::merge_uses(a); }
 constexpr Uses floor(Uses a) { return detail::merge_uses(a); }
 constexpr Uses ceil(Uses a) { return detail::merge_uses(a); }
 constexpr Uses round_even(Uses a) { return detail::merge_uses(a); }
-constexpr Uses sigmoid(Uses a) { return detail::merge_uses(a); }
 constexpr Uses is_finite(Uses a) { return detail::merge_uses(a); }
-constexpr Uses normal_cdf(Uses a) { return detail::merge_uses(a); }
 // clang-format on
 
 }  // namespace wengert

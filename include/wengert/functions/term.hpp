@@ -1,13 +1,15 @@
 // Term: a number that remembers how it was computed. A rule evaluated on it writes a small program in single static
-// assignment, from which texts are printed and code is made (base/term_text.hpp, graph/text/).
+// assignment, from which texts are printed and code is made (functions/rules/term_text.hpp, graph/text/).
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 #include <vector>
 
-#include "dtype.hpp"
-#include "literal.hpp"
+#include "../base/dtype.hpp"
+#include "../base/literal.hpp"
+#include "../base/site.hpp"
+#include "list.hpp"
 
 namespace wengert {
 
@@ -20,41 +22,16 @@ enum class TermKind : std::uint8_t {
     logical_not,
     sqrt,
     square,
-    exp,
-    expm1,
-    log,
-    log1p,
-    log2,
-    log10,
-    sin,
-    cos,
-    tan,
-    asin,
-    acos,
-    atan,
-    sinh,
-    cosh,
-    tanh,
-    erf,
-    erfc,
-    exp2,
-    cbrt,
-    asinh,
-    acosh,
-    atanh,
-    tgamma,
-    lgamma,
-    digamma,
     abs,
     sign,
     floor,
     ceil,
     round_even,
-    sigmoid,
-    normal_cdf,
     is_finite,
     is_nan,
-    add,
+    functions,  ///< those with an approximation, in the order of their list (list.hpp): first those of one number
+    functions_of_two = functions + detail::length_of(detail::ApproximatedOfOne()),
+    add = functions_of_two + detail::length_of(detail::ApproximatedOfTwo()),
     subtract,
     multiply,
     divide,
@@ -68,11 +45,6 @@ enum class TermKind : std::uint8_t {
     logical_or,
     maximum,
     minimum,
-    pow,
-    hypot,
-    atan2,
-    fmod,
-    remainder,
     copysign,
     where,
     fma,
@@ -89,6 +61,14 @@ enum class TermKind : std::uint8_t {
     two_over_pi,  ///< digit `a` of 2/π
     seldom  ///< function `value`, a TermKind, of the large argument c (of b and c) where a says so, b elsewhere
 };
+
+/// The kind of a function that has an approximation.
+template <class F>
+inline constexpr TermKind kind_of = static_cast<TermKind>(
+    static_cast<std::size_t>(TermKind::functions) + detail::position_in<F>(detail::ApproximatedFunctions()));
+/// Is it the kind of a function, and of one of two numbers?
+constexpr bool is_function(TermKind k) { return k >= TermKind::functions && k < TermKind::add; }
+constexpr bool is_function_of_two(TermKind k) { return k >= TermKind::functions_of_two && k < TermKind::add; }
 
 /// One step of a program: the operands are numbers of earlier steps.
 struct TermStep {
@@ -184,64 +164,40 @@ struct Term {
     friend Term fma(Term x, Term y, Term z) { return {TermKind::fma, x, y, z}; }
     friend Term sqrt(Term x) { return {TermKind::sqrt, x}; }
     friend Term square(Term x) { return {TermKind::square, x}; }
-    friend Term exp(Term x) { return {TermKind::exp, x}; }
-    friend Term expm1(Term x) { return {TermKind::expm1, x}; }
-    friend Term log(Term x) { return {TermKind::log, x}; }
-    friend Term log1p(Term x) { return {TermKind::log1p, x}; }
-    friend Term log2(Term x) { return {TermKind::log2, x}; }
-    friend Term log10(Term x) { return {TermKind::log10, x}; }
-    friend Term sin(Term x) { return {TermKind::sin, x}; }
-    friend Term cos(Term x) { return {TermKind::cos, x}; }
-    friend Term tan(Term x) { return {TermKind::tan, x}; }
-    friend Term asin(Term x) { return {TermKind::asin, x}; }
-    friend Term acos(Term x) { return {TermKind::acos, x}; }
-    friend Term atan(Term x) { return {TermKind::atan, x}; }
-    friend Term sinh(Term x) { return {TermKind::sinh, x}; }
-    friend Term cosh(Term x) { return {TermKind::cosh, x}; }
-    friend Term tanh(Term x) { return {TermKind::tanh, x}; }
-    friend Term erf(Term x) { return {TermKind::erf, x}; }
-    friend Term erfc(Term x) { return {TermKind::erfc, x}; }
-    friend Term exp2(Term x) { return {TermKind::exp2, x}; }
-    friend Term cbrt(Term x) { return {TermKind::cbrt, x}; }
-    friend Term asinh(Term x) { return {TermKind::asinh, x}; }
-    friend Term acosh(Term x) { return {TermKind::acosh, x}; }
-    friend Term atanh(Term x) { return {TermKind::atanh, x}; }
-    friend Term tgamma(Term x) { return {TermKind::tgamma, x}; }
-    friend Term lgamma(Term x) { return {TermKind::lgamma, x}; }
-    friend Term digamma(Term x) { return {TermKind::digamma, x}; }
     friend Term abs(Term x) { return {TermKind::abs, x}; }
     friend Term sign(Term x) { return {TermKind::sign, x}; }
     friend Term floor(Term x) { return {TermKind::floor, x}; }
     friend Term ceil(Term x) { return {TermKind::ceil, x}; }
     friend Term round_even(Term x) { return {TermKind::round_even, x}; }
-    friend Term sigmoid(Term x) { return {TermKind::sigmoid, x}; }
-    friend Term normal_cdf(Term x) { return {TermKind::normal_cdf, x}; }
     friend Term is_finite(Term x) { return {TermKind::is_finite, x}; }
     friend Term is_nan(Term x) { return {TermKind::is_nan, x}; }
     friend Term maximum(Term x, Term y) { return {TermKind::maximum, x, y}; }
     friend Term minimum(Term x, Term y) { return {TermKind::minimum, x, y}; }
-    friend Term pow(Term x, Term y) { return {TermKind::pow, x, y}; }
-    friend Term hypot(Term x, Term y) { return {TermKind::hypot, x, y}; }
-    friend Term atan2(Term x, Term y) { return {TermKind::atan2, x, y}; }
-    friend Term fmod(Term x, Term y) { return {TermKind::fmod, x, y}; }
-    friend Term remainder(Term x, Term y) { return {TermKind::remainder, x, y}; }
     friend Term copysign(Term x, Term y) { return {TermKind::copysign, x, y}; }
     friend Term round(Term x) { return {TermKind::round_even, x}; }
     friend Term nearbyint(Term x) { return {TermKind::round_even, x}; }
     // clang-format on
+    /// A function of numbers (calls.hpp): a step where it has an approximation, otherwise what it is composed of.
+    template <class F> static constexpr int calls = 1;
+    template <class F> static Term call(Term x, const Site&)
+    {
+        if constexpr (detail::is_in<F, detail::ApproximatedOfOne>)
+            return {kind_of<F>, x};
+        else
+            return F::value(x);
+    }
+    template <class F> static Term call(Term x, Term y, const Site&)
+    {
+        if constexpr (detail::is_in<F, detail::ApproximatedOfTwo>)
+            return {kind_of<F>, x, y};
+        else
+            return F::value(x, y);
+    }
     Term& operator+=(Term x) { return *this = *this + x; }
     Term& operator-=(Term x) { return *this = *this - x; }
     Term& operator*=(Term x) { return *this = *this * x; }
     Term& operator/=(Term x) { return *this = *this / x; }
 };
-
-/// Does a step of this kind take more than a few instructions?
-constexpr bool is_long(TermKind k)
-{
-    return (k >= TermKind::exp && k <= TermKind::digamma) || k == TermKind::sigmoid ||
-           k == TermKind::normal_cdf || k == TermKind::pow || k == TermKind::atan2 || k == TermKind::fmod ||
-           k == TermKind::remainder;
-}
 
 /// where(g == zero_cotangent && !is_finite(r), 0, r), the zero-cotangent rule, which executors have as one operation.
 struct SilentStep {

@@ -6,17 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "enumerators.hpp"
-#include "term.hpp"
+#include "kinds.hpp"
 
-namespace wengert {
-
-constexpr std::string_view name_of(TermKind kind)
-{
-    return detail::enumerator_names<TermKind::seldom>[static_cast<std::size_t>(kind)];
-}
-
-namespace detail {
+namespace wengert::detail {
 
 /// The shortest text that reads back as the same double.
 inline std::string number_text(double value)
@@ -85,7 +77,9 @@ inline BoundText step_text(const TermStep& s, const std::vector<BoundText>& done
     return {call + ")"};
 }
 
-}  // namespace detail
+}  // namespace wengert::detail
+
+namespace wengert {
 
 /// One expression: the value of step `root`, inputs under their names.
 inline std::string term_text(const TermProgram& p, Term root, const std::string* names)
