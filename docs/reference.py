@@ -464,6 +464,8 @@ def page():
             written = "<br>".join(f"`{cell(one)}`" for one in shown(name, names, parameter))
             text += f"| {written} | {cell(what)} | {header_of(name, names, parameter, within)} | {theirs} |\n"
         text += f"\n{MARK}\n\n{code.strip()}\n"
+    if re.search(r"^(<{7}|={7}|>{7})", text, re.M):
+        problems.append("docs/reference.md: a mark that a merge has left")
     problems += [f"{name}: is public, TASKS does not place it" for name in sorted(public - listed)]
     return text, problems
 
