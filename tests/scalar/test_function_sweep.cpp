@@ -11,6 +11,7 @@
 #include <wengert/scalar.hpp>
 
 #include <cstdio>
+#include <numbers>
 
 namespace wg = wengert;
 using namespace function_sweep;
@@ -48,6 +49,7 @@ constexpr Bound bounds[] = {
     {"atanh", 3, 3},
     {"erf", 3, 4},
     {"erfc", 6, 6},
+    {"erfcx", 4, 4, "`<cmath>` has none: a Real computes the same"},
     {"erfinv", 6, 6},
     {"logaddexp", 4, 4, "of its terms max(x, y) and ln 2, which cancel next to its zeros"},
     {"tgamma", 10, 10},
@@ -251,4 +253,49 @@ TEMPLATE_TEST_CASE("A Real has the values of <cmath>, recorded or not", "", doub
         }
     }
     CHECK(wrong == 0);
+}
+
+namespace {
+
+/// e^(x²) erfc x and its derivative, from 3 on by the continued fraction 1/(√π (x + f)) (Abramowitz & Stegun 1964, 7.1.14).
+std::pair<long double, long double> scaled_erfc(long double x)
+{
+    constexpr long double root = std::numbers::inv_sqrtpi_v<long double>;
+    if (x < 3) {
+        const long double y = std::exp(x * x) * std::erfc(x);
+        return {y, 2 * (x * y - root)};
+    }
+    long double f = 0;
+    for (int k = 300; k > 0; --k) f = 0.5L * static_cast<long double>(k) / (x + f);
+    return {root / (x + f), -2 * root * f / (x + f)};
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("erfcx beside its continued fraction in long double", "", double, float)
+{
+    using T = TestType;
+    const Points<T> p = points<T>(2000);
+    const Tensor<T> all = erfcx(tensor_of(p.x));
+    std::size_t compared = 0, wrong = 0;
+    for (std::size_t i = 0; i < p.x.size(); ++i) {
+        const auto want = static_cast<T>(scaled_erfc(p.x[i]).first);
+        const T number = wg::erfcx(p.x[i]), real = erfcx(wg::Real<T>(p.x[i])).value(), lane = all.data()[i];
+        INFO("erfcx of " << p.x[i] << ": " << want << ", " << number << ", " << lane);
+        const bool near =
+            apart(want, number, want) <= 4 && apart(want, lane, want) <= 4 && same(number, real);
+        if (!near) CHECK(wrong++ == 0);
+        compared += want > 0 && want < std::numeric_limits<T>::max();
+    }
+    CHECK(compared > 2000);
+    for (const double at : {-5.0, -1.0, -0.2, 0.3, 1.0, 4.0, 9.0, 27.9, 28.1, 40.0, 1e3}) {
+        const auto [y, want] = scaled_erfc(static_cast<T>(at));
+        const auto slope =
+            wg::grad([](const Tensor<T>& t) { return sum(erfcx(t)); })(tensor_of<T>({static_cast<T>(at)}));
+        // of the terms, which cancel where x is large: but not from 28 on
+        const double size = at > 28 ? 0.6 / (at * at) : 2 * std::abs(at) * static_cast<double>(y) + 1;
+        INFO("derivative at " << at);
+        CHECK(std::abs(slope(0).item() - static_cast<double>(want)) <
+              8 * std::numeric_limits<T>::epsilon() * size);
+    }
 }

@@ -86,6 +86,8 @@ template <detail::Calls<Atanh> V> [[gnu::always_inline]] constexpr auto atanh(co
 template <detail::Calls<Erf> V> [[gnu::always_inline]] constexpr auto erf(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Erf>(x, at); }
 /// 1 − erf x without cancellation: accurate relative to itself down to the smallest numbers.
 template <detail::Calls<Erfc> V> [[gnu::always_inline]] constexpr auto erfc(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Erfc>(x, at); }
+/// e^(x²) erfc x, the scaled complementary error function: without underflow where x is large.
+template <detail::CallsOrNumber<Erfcx> V> [[gnu::always_inline]] constexpr auto erfcx(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Erfcx>(x, at); }
 /// Γ(x).
 template <detail::Calls<Tgamma> V> [[gnu::always_inline]] constexpr auto tgamma(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Tgamma>(x, at); }
 /// ln |Γ(x)|.

@@ -88,6 +88,28 @@ template <> struct Approximation<Erfc> {
     }
 };
 
+/// e^(a²) erfc a beyond erfc_tail: (1 − u/2 + 3u²/4 − …)/(a √π), u = 1/a² (DLMF 7.12.1). The error is less than the first term that is
+/// left out, 6e−18 at 28 and 2e−9 at 10.5.
+template <class V> [[gnu::always_inline]] inline V erfcx_far(V a)
+{
+    const V u = lit(1) / (a * a), root = lit(std::numbers::inv_sqrtpi) / a;
+    if constexpr (is_double<V>)
+        return root * poly(u, 1, -0.5, 0.75, -1.875, 6.5625, -29.53125, 162.421875);
+    else
+        return root * poly(u, 1.0F, -0.5F, 0.75F, -1.875F, 6.5625F);
+}
+/// e^(x²) erfc x: of x < 0 it is 2e^(x²) − e^(x²) erfc(−x). x² is a pair, as in erfc.
+template <> struct Approximation<Erfcx> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        const V a = abs(x), last(either<V>(28, 10.5F)), b = at_most(a, last);
+        const V e = exp_of_pair(product(b, b));
+        const V tail = where(a > last, erfcx_far(a), erfc_tail(b) / (lit(1) + (b + b)));
+        const V outer = where(x < lit(0), (e + e) - tail, tail);
+        return where(a < lit(0.5), e * (lit(1) - erf_near(x)), outer);
+    }
+};
+
 /// e^(−x²/2) for |x| ≤ 64. What x² loses by rounding would be multiplied by x²/2 in the result, so it is computed
 /// (Dekker 1971: the product of x split in two halves, exact without FMA).
 template <class V> [[gnu::always_inline]] inline V exp_half_square(V x)

@@ -38,6 +38,7 @@ using ElementaryFunctions = detail::List<
     struct Atanh,
     struct Erf,
     struct Erfc,
+    struct Erfcx,
     struct Tgamma,
     struct Lgamma>;
 /// Of one number, by an approximation, for tensors and the lambdas of elementwise.
