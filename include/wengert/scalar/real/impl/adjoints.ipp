@@ -84,7 +84,7 @@ WENGERT_INLINE void ScalarAdjoints::sweep_recorded(SegmentAdjoints& part, Scalar
         }
         pull(e, static_cast<std::uint32_t>(i - segment), g, value,
              [&](std::uint32_t k, const Real<double>& r) {
-                 if (guarded && g.plain() == 0.0 && !std::isfinite(r.plain())) return;
+                 if (guarded && is_silenced(g.plain(), 0.0, r.plain())) return;
                  if (segment + k >= part.base) part.rich[segment + k - part.base] += r;
              });
     }
