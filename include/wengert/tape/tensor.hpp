@@ -98,7 +98,7 @@ public:
     {}
     template <class Other>
         requires(refuses && !std::is_same_v<Other, Device>)
-    Operand(const Tensor<T, Other>&)
+    Operand(const Tensor<T, Other>&, const char* = "", int = 0)
     {
         detail::refuse_mixed_devices<Operand, Device, Other>();
     }
