@@ -109,7 +109,7 @@ template <Number T> constexpr bool is_nan(T x)
 /// finite.
 template <Number T> constexpr bool is_silenced(T g, T probe, T r) { return g == probe && !is_finite(r); }
 /// r, or 0 by that rule.
-template <Number T> constexpr T unless_silent(T g, T probe, T r)
+template <Number T> constexpr T unless_zero_cotangent(T g, T probe, T r)
 {
     return is_silenced(g, probe, r) ? T(0) : r;
 }
