@@ -110,7 +110,7 @@ TEMPLATE_TEST_CASE("the choice between BLAS and own loops changes no result and 
                  [](auto... x) { wengert::kernels::gemm<T>(x...); });
     check_all<T>({{5, 3, 2}, {17, 18, 19}, {64, 10, 30}},
                  [](auto... x) { wengert::kernels::own_gemm<T>(x...); });
-    const bool wide = sizeof(xsimd::batch<double, A>) == 64;
+    const bool wide = sizeof(wengert::Lane<double, A>) == 64;
     CHECK(detail::own_is_faster<A>(true, false, 64, 512, 784) == wide);
     CHECK_FALSE(detail::own_is_faster<A>(false, false, 64, 512, 784));
     CHECK(detail::own_is_faster<A>(false, true, 64, 512, 10) == wide);
