@@ -3,8 +3,10 @@
 
 #include "../array/impl/elsewhere.ipp"
 #include "../array/impl/layout.ipp"
+#include "../base/impl/error.ipp"
 #include "../base/impl/report.ipp"
 #include "../base/impl/shape.ipp"
+#include "../base/impl/site.ipp"
 #include "../kernels/impl/about.ipp"
 #include "../ops/elementwise/impl/elementwise.ipp"
 #include "../graph/control/impl/host.ipp"
@@ -30,6 +32,17 @@
 #include "../transforms/impl/snapshot_file.ipp"
 
 #ifdef WENGERT_COMPILED
+#include "../transforms/often.hpp"
+
+#define WENGERT_ONCE
+#define WENGERT_T float
+#include "../transforms/impl/often.ipp"
+#undef WENGERT_T
+#define WENGERT_T double
+#include "../transforms/impl/often.ipp"
+#undef WENGERT_T
+#undef WENGERT_ONCE
+
 namespace wengert::detail {
 
 template AnyTensor add_any<float>(const AnyTensor&, const AnyTensor&);
