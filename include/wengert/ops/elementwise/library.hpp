@@ -33,7 +33,7 @@ struct SoftmaxPull; struct LogSoftmax; struct LogSoftmaxPull; struct CrossEntrop
 
 namespace detail {
 
-struct ZeroWhereSilent;
+struct ZeroWhereNoCotangent;
 struct ZeroWhereOther;
 
 // Functions of numbers are those of functions/list.hpp.
@@ -48,7 +48,7 @@ using Moves = List<BroadcastTo, Reshape, Transpose, ExpandDims, Squeeze, Select,
 using NumberMoves = List<Difference, CumMax>;
 using Accumulations = List<CumSum, CumProd>;
 using FloatReductions = List<Mean, Var, Norm, LogSumExp, ExclusiveProduct, Softmax, LogSoftmax>;
-using FloatPulls = List<SoftmaxPull, LogSoftmaxPull, ZeroWhereSilent>;
+using FloatPulls = List<SoftmaxPull, LogSoftmaxPull, ZeroWhereNoCotangent>;
 // clang-format on
 
 template <class P, class... Q> constexpr bool is_one_of(List<Q...>) { return (std::is_same_v<P, Q> || ...); }

@@ -8,11 +8,11 @@
 
 namespace wengert::detail::gpu {
 
-class Questions {
+class DeferredChecks {
 public:
     static constexpr std::size_t most = 256;
 
-    explicit Questions(Queues& queues) : queues_(queues) {}
+    explicit DeferredChecks(Queues& queues) : queues_(queues) {}
 
     /// Where kernels of this thread's stream write a 1 for yes. `refuse` throws then. Waits for answers where there are too many open
     /// questions.
@@ -98,17 +98,19 @@ private:
 };
 
 /// One of them, which is none where its kernel is not launched.
-class Question {
+class DeferredCheck {
 public:
-    Question(Questions& all, std::function<void()> refuse) : all_(all), at_(all.ask(std::move(refuse))) {}
-    Question(const Question&) = delete;
-    Question& operator=(const Question&) = delete;
-    ~Question() { all_.end(at_, launched_); }
+    DeferredCheck(DeferredChecks& all, std::function<void()> refuse)
+        : all_(all), at_(all.ask(std::move(refuse)))
+    {}
+    DeferredCheck(const DeferredCheck&) = delete;
+    DeferredCheck& operator=(const DeferredCheck&) = delete;
+    ~DeferredCheck() { all_.end(at_, launched_); }
     Address at() const noexcept { return at_; }
     void launched() noexcept { launched_ = true; }
 
 private:
-    Questions& all_;
+    DeferredChecks& all_;
     Address at_;
     bool launched_ = false;
 };
