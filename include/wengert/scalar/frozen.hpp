@@ -64,7 +64,7 @@ X of_recorded(const X& x, const std::vector<Real<T>>& in, std::size_t& next, con
     return out;
 }
 
-/// Notes the places of a result's numbers, including those of its tensors, which were stacked.
+/// Notes the positions of a result's numbers, including those of its tensors, which were stacked.
 template <class T, class Y>
 void note_numbers(const ScalarStream& s, const Y& y, std::vector<WayValue>& out, const Site& at)
 {
@@ -78,7 +78,7 @@ void note_numbers(const ScalarStream& s, const Y& y, std::vector<WayValue>& out,
                     cells_numbers(s.tape(), leaf.any(), s.tape().active != 0 && leaf.any().node, at);
                 const Ref<Block> b = readable(leaf.any().value);
                 for (std::size_t k = 0; k < b->count; ++k)
-                    out.push_back({from ? static_cast<std::uint32_t>(from->places[k]) : 0,
+                    out.push_back({from ? static_cast<std::uint32_t>(from->positions[k]) : 0,
                                    static_cast<double>(b->template as<T>()[k])});
             }
         },

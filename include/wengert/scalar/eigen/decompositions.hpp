@@ -162,7 +162,7 @@ private:
         {
             if (active != now.active || recorder != wengert::recorder()) return false;
             return !witness.is_active() ||
-                   (now.extension && static_cast<ScalarStream&>(*now.extension).records(witness.mark()));
+                   (now.extension && static_cast<ScalarStream&>(*now.extension).records(witness.handle()));
         }
     };
     std::mutex mutex_;

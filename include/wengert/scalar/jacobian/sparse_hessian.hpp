@@ -74,7 +74,7 @@ public:
             m.rows.resize(alone.inputs + 1);
             return m;
         }
-        const std::uint32_t result = y.mark().index();
+        const std::uint32_t result = y.handle().index();
         const std::vector<Columns> rows =
             HessianPattern(alone.stream, alone.first, alone.inputs, result).rows();
         const auto colour = star_colours(rows);

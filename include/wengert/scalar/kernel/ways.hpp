@@ -27,7 +27,7 @@ struct WayLoop {
     std::shared_ptr<const Way> ways;
 };
 
-/// A stretch of operations up to a comparison, a loop, or the end. Steps are numbered along the way from the first one.
+/// A span of operations up to a comparison, a loop, or the end. Steps are numbered along the way from the first one.
 struct Way {
     std::vector<ScalarEntry> steps;
     std::uint32_t begin = 1;  ///< number of the first of them
@@ -134,8 +134,8 @@ template <class Y> void note_results(const ScalarStream& s, const Y& y, std::vec
 {
     tree::for_each(
         [&](const auto& r) {
-            const bool active = s.dependence(r.mark(), "kernel") != 0;
-            out.push_back({active ? r.mark().index() : 0, static_cast<double>(r.plain())});
+            const bool active = s.dependence(r.handle(), "kernel") != 0;
+            out.push_back({active ? r.handle().index() : 0, static_cast<double>(r.plain())});
         },
         y);
 }
@@ -161,7 +161,7 @@ WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t m
     TapeScope scope;
     const Restore<bool> births(scope.tape().anomaly, anomaly);
     ScalarStream& stream = ScalarStream::of(scope.tape());
-    stream.set_room({most * sizeof(ScalarEntry), {}});
+    stream.set_budget({most * sizeof(ScalarEntry), {}});
     Tensor<T> x(Shape{cell.size()}, cell);
     x.requires_grad(true, at);
     const std::vector<Real<T>> in = elements(x, at);
@@ -172,7 +172,7 @@ WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t m
     const Restore<ScalarMoves*> moving(stream.moves, &moves);
     const Restore<Recorder*> looking(current_thread().recorder, &moves);
     call(in, run);
-    if (stream.segment() != 0)
+    if (stream.chunk() != 0)
         fail<MemoryError>(who, "a cell does more than 2^31 operations: no kernel, scalar code",
                           line_of_user());
     if (stream.size() > 1) run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());

@@ -29,13 +29,13 @@ struct ScalarGuard {
     double left, right;
 };
 
-/// Numbers of a recording as a tensor, and entries that are such numbers again; places of 0 are constants. What is done with such a
+/// Numbers of a recording as a tensor, and entries that are such numbers again; positions of 0 are constants. What is done with such a
 /// tensor would be done with one cell's numbers for all: operations on it and reads of it are refused.
 class ScalarMoves : public BasicRecorder {
 public:
     struct Gathered {
         Ref<Block> block;
-        std::vector<std::uint64_t> places;
+        std::vector<std::uint64_t> positions;
     };
     struct Entered {
         std::uint32_t first;
@@ -73,7 +73,7 @@ public:
     }
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site&)
     {
-        if (const Gathered* g = find(*of.value)) gathered.push_back({as, g->places});
+        if (const Gathered* g = find(*of.value)) gathered.push_back({as, g->positions});
     }
     void read(const Block& x, Read, const Site& at)
     {
