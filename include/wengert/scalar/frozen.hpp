@@ -5,7 +5,7 @@
 #include "../graph/ir/arguments.hpp"
 #include "../ops/indexing.hpp"
 #include "transforms/custom.hpp"
-#include "kernel/way_tensors.hpp"
+#include "kernel/paths_on_tensors.hpp"
 
 namespace wengert::detail {
 
@@ -66,7 +66,7 @@ X of_recorded(const X& x, const std::vector<Real<T>>& in, std::size_t& next, con
 
 /// Notes the positions of a result's numbers, including those of its tensors, which were stacked.
 template <class T, class Y>
-void note_numbers(const ScalarStream& s, const Y& y, std::vector<WayValue>& out, const Site& at)
+void note_numbers(const ScalarStream& s, const Y& y, std::vector<PathValue>& out, const Site& at)
 {
     tree::for_each(
         [&]<class L>(const L& leaf) {
@@ -115,9 +115,9 @@ private:
             values.assign(b->template as<T>(), b->template as<T>() + b->count);
         }
         Result out;
-        const WayRun recorded = recorded_run<T>(
+        const PathRun recorded = recorded_run<T>(
             "freeze", std::span<const T>(values), most_operations, at,
-            [&](const std::vector<Real<T>>& in, WayRun& r) {
+            [&](const std::vector<Real<T>>& in, PathRun& r) {
                 std::size_t next = 0;
                 auto x = std::apply(
                     [&](const X&... each) { return std::tuple<X...>{of_recorded<T>(each, in, next, at)...}; },
@@ -129,7 +129,7 @@ private:
         std::vector<Tensor<T>> in;
         for (std::size_t k = 0; k < values.size(); ++k)
             in.push_back(numbers(static_cast<std::int64_t>(k), at));
-        const auto results = WayTensors<T>(in, Shape()).run(*with_run(nullptr, recorded));
+        const auto results = PathsOnTensors<T>(in, Shape()).run(*with_run(nullptr, recorded));
         out.numbers = results.empty() ? zeros<T>(Shape{0}) : stack(results, 0, at);
         return out;
     }

@@ -27,7 +27,7 @@ namespace wengert {
 
 class ScalarStream;
 namespace detail {
-struct WayRun;
+struct PathRun;
 }
 
 using ScalarPosition = std::uint64_t;
@@ -269,7 +269,7 @@ public:
     std::vector<double> zeros;                   ///< memory for a walk's adjoints
     std::vector<ScalarGuard>* guards = nullptr;  ///< of a kernel's recording
     ScalarMoves* moves = nullptr;                ///< of the same
-    detail::WayRun* run = nullptr;               ///< that recording
+    detail::PathRun* run = nullptr;              ///< that recording
     /// A number that a kernel's recording begins with, and the end of what began there.
     ScalarHandle enter_number(double value)
     {
