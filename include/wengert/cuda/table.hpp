@@ -165,8 +165,8 @@ inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void
         y = DeviceProduct(gpu, p.product(op), p.dtype, in).run();
     else if (p.composed && Kernels::any())
         y = composed(device, p, op, in, n, at);
-    else if (p.silences && Kernels::any())
-        y = silenced(gpu, in, n);
+    else if (p.zero_rule && Kernels::any())
+        y = with_zero_rule(gpu, in, n);
     if (!y && p.expand && Kernels::any()) y = expanded(device, p, op, in, n, at);
     if (!y) y = structural_on_host(device, p, op, in, n, at);
     order.made(*y);

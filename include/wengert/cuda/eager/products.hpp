@@ -97,8 +97,8 @@ public:
     {
         if (p.adds) c_ = in[0];
         if (p.factor != MatrixProduct::none) alpha_ = in[p.factor];
-        if (p.adds && p.silent != MatrixProduct::none && (p.always || kernels::zero_cotangent == 0.0))
-            silent_ = in[p.silent];
+        if (p.adds && p.cotangent != MatrixProduct::none && (p.always || kernels::zero_cotangent == 0.0))
+            cotangent_ = in[p.cotangent];
         fits_ = a_.m.columns == b_.m.rows && dtype != DType::boolean && (!alpha_ || p.adds) &&
                 (!p.adds || differentiable(dtype));
         const auto whole = [](std::size_t n) { return n <= std::size_t{1} << 30; };
@@ -177,7 +177,7 @@ private:
         return true;
     }
     /// Is it C of cuBLAS's, with β = 1?
-    bool adds_at_once() const { return blas_ && !silent_ && (!alpha_ || alpha_->device() == 0); }
+    bool adds_at_once() const { return blas_ && !cotangent_ && (!alpha_ || alpha_->device() == 0); }
     /// α, which is on the host.
     double element() const
     {
@@ -206,7 +206,7 @@ private:
             int minus, scaled;
         } s{};
         Ref<Block> loud;
-        if (silent_ && !(loud = found_wrong(gpu_, "zero", *silent_))) return false;
+        if (cotangent_ && !(loud = found_wrong(gpu_, "zero", *cotangent_))) return false;
         const Ref<Block> c = contiguous(c_);
         s.y = y.data, s.c = c->data, s.product = product.data, s.count = static_cast<long long>(y.count);
         s.loud = loud ? loud->data : nullptr;
@@ -270,7 +270,7 @@ private:
     DType dtype_;
     MatrixProduct p_;
     Factor a_, b_;
-    Ref<Block> c_, alpha_, silent_;  ///< null: there is none
+    Ref<Block> c_, alpha_, cotangent_;  ///< null: there is none
     Shape batch_;
     bool fits_ = false, blas_ = false;
 };

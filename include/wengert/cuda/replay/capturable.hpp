@@ -112,7 +112,7 @@ private:
     bool can_write(const GraphNode& n)
     {
         const Primitive& p = *n.primitive;
-        return p.fold || p.product || p.launches || p.silences || Crossings::draws(n) || described(n);
+        return p.fold || p.product || p.launches || p.zero_rule || Crossings::draws(n) || described(n);
     }
     /// Where a guard fails, a loop after it might not end.
     void look_at(const DeviceLoop& loop)

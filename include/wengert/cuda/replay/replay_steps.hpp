@@ -28,7 +28,7 @@ public:
                     if (std::string why = steps_[t].loop->stays_outside(); !why.empty()) return why;
                 } else if (!steps_[t].part && (p.effects || crossings_.stays(v) ||
                                                !((p.value && steps_[t].kernel) || p.fold || p.product ||
-                                                 p.silences || Capturable::moves(graph_, n))))
+                                                 p.zero_rule || Capturable::moves(graph_, n))))
                     return std::string(p.name) + " is not written down in a loop or branch";
             }
         }

@@ -66,13 +66,13 @@ template <Arith op, class L> [[gnu::always_inline]] inline L arith(L x, L y, L p
     else if constexpr (op == Arith::maximum)
         return maximum(x, y);
     else if constexpr (op == Arith::scale)
-        return unless_silent(x, probe, x * y);
+        return unless_zero_cotangent(x, probe, x * y);
     else if constexpr (op == Arith::scale_by)
-        return unless_silent(y, probe, x * y);
+        return unless_zero_cotangent(y, probe, x * y);
     else if constexpr (op == Arith::negative)
         return -x;  // a NaN changes its sign, which −1 · x leaves
     else
-        return unless_silent(y, probe, x);
+        return unless_zero_cotangent(y, probe, x);
 }
 
 struct MicroOp {

@@ -80,7 +80,7 @@ WENGERT_INLINE ValueId drop_broadcasts(Rewrite& r, GraphNode& n)
     return no_value;
 }
 
-WENGERT_INLINE bool speaks(const Rewrite& r, ValueId v)
+WENGERT_INLINE bool is_nonzero(const Rewrite& r, ValueId v)
 {
     if (!r.facts(v).one) return false;
     const double x = number(*r.facts(v).one);
@@ -95,9 +95,9 @@ WENGERT_INLINE bool finite_number(const Rewrite& r, ValueId v)
 WENGERT_INLINE ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn)
 {
     const ValueId g = n.inputs[0], b = n.inputs[1];
-    if (fn == Fn::guarded_multiply && (speaks(r, g) || finite_number(r, b)))
+    if (fn == Fn::guarded_multiply && (is_nonzero(r, g) || finite_number(r, b)))
         return turn_into(r, n, Fn::multiply, {g, b});
-    if (fn == Fn::guarded_divide && (speaks(r, g) || speaks(r, b)))
+    if (fn == Fn::guarded_divide && (is_nonzero(r, g) || is_nonzero(r, b)))
         return turn_into(r, n, Fn::divide, {g, b});
     if (fn == Fn::guarded_square && r.is(g, 1) && r.node(b).shape == n.shape)
         return turn_into(r, n, Fn::multiply, {number_like(r, n, 2), b});
@@ -106,12 +106,12 @@ WENGERT_INLINE ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn)
 
 WENGERT_INLINE ValueId drop_guard(const Rewrite& r, const GraphNode& n, Fn fn)
 {
-    const bool silent = fn == Fn::silence;
+    const bool zero_rule = fn == Fn::zero_rule;
     const std::size_t k = n.inputs.size() - 2;
-    const ValueId g = n.inputs[k + silent], x = n.inputs[k + !silent], v = k ? n.inputs[0] : x;
+    const ValueId g = n.inputs[k + zero_rule], x = n.inputs[k + !zero_rule], v = k ? n.inputs[0] : x;
     const bool again = v == x && fn != Fn::zero_where_undefined_pull && r.fn_for(n, x) == fn &&
-                       r.node(x).inputs.size() == 2 && r.node(x).inputs[silent] == g;
-    return speaks(r, g) || r.facts(x).has(Facts::finite) || again ? instead(r, n, v) : no_value;
+                       r.node(x).inputs.size() == 2 && r.node(x).inputs[zero_rule] == g;
+    return is_nonzero(r, g) || r.facts(x).has(Facts::finite) || again ? instead(r, n, v) : no_value;
 }
 
 WENGERT_INLINE ValueId embed_first(Rewrite& r, const GraphNode& n)
@@ -160,7 +160,7 @@ WENGERT_INLINE ValueId gradient_rule(Rewrite& r, GraphNode& n)
     case Fn::guarded_square: return unguarded(r, n, fn);
     case Fn::zero_where_undefined:
     case Fn::zero_where_undefined_pull:
-    case Fn::silence: return drop_guard(r, n, fn);
+    case Fn::zero_rule: return drop_guard(r, n, fn);
     case Fn::add_part: return embed_first(r, n);
     case Fn::sum: return sum_of_broadcast(r, n);
     default: return no_value;
