@@ -154,7 +154,7 @@ public:
         : g_(g), layouts_(layouts), in_place_(g, layouts), steps_(g.size(), 0), again_(g.size(), 0),
           row_folds_(g.size())
     {
-        strangers = moves = rows = true;
+        unrelated = moves = rows = true;
     }
     bool fuses(ValueId v) override
     {

@@ -154,7 +154,7 @@ private:
                 write(gpu);
             }
         } catch (const Error& e) {  // the host has a part in it, or the driver cannot
-            if (capturable_->has_conditions()) say_conditions(e.what()), news = true;
+            if (capturable_->has_conditions()) say_conditions(e.what()), stats_changed = true;
             given_up_ = written_.empty();
             end_of_writing();
             return nullptr;
@@ -170,7 +170,7 @@ private:
     void say_elsewhere()
     {
         if (!std::exchange(said_, true))
-            tell("its arguments lie elsewhere each time: it is launched step by step"), news = true;
+            tell("its arguments lie elsewhere each time: it is launched step by step"), stats_changed = true;
     }
     void write(Gpu& gpu)
     {

@@ -84,7 +84,7 @@ protected:
     {
         stats.transfers = crossings_.count, stats.transfer_bytes = crossings_.bytes;
         tell(n, " is computed on the host");
-        news = true;
+        stats_changed = true;
     }
     /// Conditions come back to the host unless all of it is written down.
     void say_conditions(const std::string& why)

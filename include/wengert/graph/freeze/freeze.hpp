@@ -299,7 +299,7 @@ public:
     /// Why the last call that was traced, or ran eagerly, did so.
     const std::string& explain() const noexcept { return core_->reason; }
     /// Both, for a thread beside which others may call: from outside of any call.
-    std::pair<FreezeStats, std::string> told() const
+    std::pair<FreezeStats, std::string> stats_and_reason() const
     {
         static_cast<void>(current_thread());
         Occupied alone(*core_);

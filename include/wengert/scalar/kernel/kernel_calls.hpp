@@ -108,7 +108,7 @@ public:
     {
         std::string text;
         for (const Slot& s : slots_) {
-            const auto [done, reason] = s.graphs.told();
+            const auto [done, reason] = s.graphs.stats_and_reason();
             text += "\n  " + std::string(s.graphs.backend().name) + ": " + std::to_string(done.traces) +
                     " graphs made, " + std::to_string(done.specialised) + " more for other lengths, " +
                     std::to_string(done.kernels) + " loops and calls in the last; " +
