@@ -199,7 +199,7 @@ TEST_CASE("pinned memory of the program's may be written again when it has been 
     }
 }
 
-TEST_CASE("a graph with large operands of products is written down", "[gpu][libraries]")
+TEST_CASE("a graph with large operands of products is captured", "[gpu][libraries]")
 {
     const auto x = floats({2, 784}, 1), w1 = floats({784, 512}, 2), w2 = floats({512, 10}, 3);
     auto frozen = wg::freeze(

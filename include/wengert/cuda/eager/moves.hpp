@@ -79,7 +79,7 @@ inline bool ask_positions(Gpu& gpu, const GivenUse& use, std::string_view name, 
         check_given(then, name, on_host(b), at);
     };
     {
-        Question question(gpu.questions(), refuse);
+        DeferredCheck question(gpu.deferred_checks(), refuse);
         places->data[0] = reinterpret_cast<void*>(question.at());
         places->below = static_cast<long long>(use.below());
         places->bits = static_cast<long long>(use.extent() + use.below());

@@ -42,7 +42,7 @@ public:
                   k = static_cast<int>(a.columns);
         const int lda = static_cast<int>(a.ld), ldb = static_cast<int>(b.ld), ldc = std::max(n, 1);
         const std::lock_guard lock(mutex_);
-        const WrittenDown now(*gpu_, blas_);
+        const ProductCapture now(*gpu_, blas_);
         const auto call = [&](auto* gemm, auto* gemms, const char* name) {
             check_blas(count == 1 ? gemm(blas_, b.transposed, a.transposed, n, m, k, &alpha, pb, ldb, pa, lda,
                                          &beta, c, ldc)
@@ -64,11 +64,11 @@ private:
         if (r != success)
             refuse(std::string("CUDA: ") + function + " failed: cuBLAS says " + std::to_string(r));
     }
-    /// Where this thread's work is written down, its products are, too.
-    struct WrittenDown {
+    /// Where this thread's work is captured, its products are, too.
+    struct ProductCapture {
         const Gpu& gpu;
         Blas* blas;
-        WrittenDown(Gpu& g, Blas* b) : gpu(g), blas(b)
+        ProductCapture(Gpu& g, Blas* b) : gpu(g), blas(b)
         {
             if (!capturing_now) return;
             check_blas(Products::get().set_stream(blas, gpu.stream()), "cublasSetStream");
@@ -76,9 +76,9 @@ private:
             w.take(g.pool(), g.architecture() < 90 ? std::size_t{4} << 20 : std::size_t{32} << 20);
             check_blas(Products::get().set_workspace(blas, w.at, w.capacity), "cublasSetWorkspace");
         }
-        WrittenDown(const WrittenDown&) = delete;
-        WrittenDown& operator=(const WrittenDown&) = delete;
-        ~WrittenDown()
+        ProductCapture(const ProductCapture&) = delete;
+        ProductCapture& operator=(const ProductCapture&) = delete;
+        ~ProductCapture()
         {
             if (capturing_now) static_cast<void>(Products::get().set_stream(blas, gpu.queue().stream()));
         }
@@ -108,7 +108,7 @@ public:
         fits_ =
             fits_ && ((blas_ && (!p.adds || adds_at_once())) || Kernels::of(gpu).has(gpu, "product", text));
     }
-    /// Makes a library ready for this thread's stream: in what is written down it cannot be.
+    /// Makes a library ready for this thread's stream: in what is captured it cannot be.
     static void prepare(Gpu& gpu)
     {
         if (Products::get()) static_cast<void>(BlasHandle::of(gpu));

@@ -1,4 +1,4 @@
-// How loops and branches run on a device: steps that the host asks for one after the other, or nodes of what is written down.
+// How loops and branches run on a device: steps that the host asks for one after the other, or nodes of what is captured.
 #pragma once
 
 #include "../../graph/loops/loop_course.hpp"
