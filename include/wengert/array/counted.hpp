@@ -88,7 +88,7 @@ inline void make() noexcept {}
 }  // namespace fence_everywhere
 
 /// Have there been several threads that use the library? Until there are, what one of them may hold needs no atomic exchange
-/// (Occupied, graph/freeze/optimize.hpp): a thread that comes second sets this, and waits until all others have seen it.
+/// (FrozenLock, graph/freeze/frozen_lock.hpp): a thread that comes second sets this, and waits until all others have seen it.
 inline std::atomic<bool> several_threads __attribute__((visibility("default"))) = false;
 
 struct __attribute__((visibility("default"))) ThreadRegistry {

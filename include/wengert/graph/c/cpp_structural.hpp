@@ -26,7 +26,7 @@ public:
             });
             return;
         }
-        if (loop_parameters(*n_)) return LoopCourse<CppLoop>(w_, v).go();
+        if (loop_parameters(*n_)) return LoopSkeleton<CppLoop>(w_, v).go();
         if (n_->primitive->zero_rule) return zero_rule(n_->inputs.size() == 2);
         if (packs() || reduces()) return;
         if (w_.module.native) w_.refuse(v, "it is a call of the library");

@@ -9,16 +9,16 @@ namespace wengert::passes {
 namespace detail {
 
 /// A smaller value that broadcasts to the same elements, or the one number that they are.
-struct Peeled {
+struct Unbroadcast {
     ValueId v;
     bool number;  ///< it is to be read as a rank-0 constant, which is made when it is used
 };
 
-Peeled peeled(const Rewrite& r, const GraphNode& n, ValueId v);
+Unbroadcast unbroadcast(const Rewrite& r, const GraphNode& n, ValueId v);
 
-/// The operands of an elementwise operation, some of them peeled.
+/// The operands of an elementwise operation, some of them unbroadcast.
 struct Operands {
-    std::vector<Peeled> all;
+    std::vector<Unbroadcast> all;
     Shape shape(const Rewrite& r) const;
     std::vector<ValueId> values(Rewrite& r, const Site& at) const;
 };
@@ -26,7 +26,7 @@ struct Operands {
 /// f(broadcast x) = broadcast f(x): the smaller one is computed.
 ValueId push_down(Rewrite& r, const GraphNode& n, std::vector<ValueId> inputs, const Shape& small);
 
-/// As many operands peeled as leave the result its shape.
+/// As many operands unbroadcast as leave the result its shape.
 Operands kept_shape(const Rewrite& r, const GraphNode& n, const Operands& small);
 
 /// Operands need no broadcast: elementwise operations do that by themselves.

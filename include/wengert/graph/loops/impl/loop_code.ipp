@@ -32,7 +32,7 @@ WENGERT_INLINE std::unique_ptr<BodyPlan> LoopPlans::plan(std::shared_ptr<const G
 {
     if (!g) return nullptr;
     const BodyCompiler* const c = body_compiler().load();
-    if (!c) return std::make_unique<InterpretedStep>(std::move(g), states);
+    if (!c) return std::make_unique<InterpretedBody>(std::move(g), states);
     return c->step(std::make_shared<const Graph>(c->optimize(*g)), states, fixed);
 }
 

@@ -6,7 +6,7 @@
 
 namespace wengert::passes::detail {
 
-WENGERT_INLINE Peeled peeled(const Rewrite& r, const GraphNode& n, ValueId v)
+WENGERT_INLINE Unbroadcast unbroadcast(const Rewrite& r, const GraphNode& n, ValueId v)
 {
     if (!r.node(v).shape.empty() && r.facts(v).one) return {v, true};
     for (;;) {
@@ -24,7 +24,7 @@ WENGERT_INLINE Peeled peeled(const Rewrite& r, const GraphNode& n, ValueId v)
 WENGERT_INLINE Shape Operands::shape(const Rewrite& r) const
 {
     Shape s;
-    for (const Peeled& p : all)
+    for (const Unbroadcast& p : all)
         if (!p.number) s = broadcast_shapes("optimize", s, r.node(p.v).shape, {});
     return s;
 }
@@ -32,7 +32,7 @@ WENGERT_INLINE Shape Operands::shape(const Rewrite& r) const
 WENGERT_INLINE std::vector<ValueId> Operands::values(Rewrite& r, const Site& at) const
 {
     std::vector<ValueId> v;
-    for (const Peeled& p : all) v.push_back(p.number ? r.literal(p.v, at) : p.v);
+    for (const Unbroadcast& p : all) v.push_back(p.number ? r.literal(p.v, at) : p.v);
     return v;
 }
 
@@ -52,7 +52,7 @@ WENGERT_INLINE Operands kept_shape(const Rewrite& r, const GraphNode& n, const O
     Operands some;
     for (ValueId v : n.inputs) some.all.push_back({v, false});
     for (std::size_t k = 0; k < small.all.size(); ++k) {
-        const Peeled before = std::exchange(some.all[k], small.all[k]);
+        const Unbroadcast before = std::exchange(some.all[k], small.all[k]);
         if (!(some.shape(r) == n.shape)) some.all[k] = before;
     }
     return some;
@@ -62,12 +62,12 @@ WENGERT_INLINE ValueId drop_broadcasts(Rewrite& r, GraphNode& n)
 {
     bool differs = false;
     for (ValueId v : n.inputs) {
-        const Peeled p = peeled(r, n, v);
+        const Unbroadcast p = unbroadcast(r, n, v);
         differs = differs || p.v != v || p.number;
     }
     if (!differs) return no_value;
     Operands small;
-    for (ValueId v : n.inputs) small.all.push_back(peeled(r, n, v));
+    for (ValueId v : n.inputs) small.all.push_back(unbroadcast(r, n, v));
     const Shape all = small.shape(r);
     if (element_count(all) < element_count(n.shape) && !r.is_output)
         return push_down(r, n, small.values(r, n.at), all);

@@ -50,7 +50,7 @@ WENGERT_INLINE bool RecipeWriter::append(std::int32_t k)
 {
     const TermStep& s = step(k);
     if (s.kind == TermKind::input || s.kind == TermKind::constant) return true;
-    MachineNode o;
+    MicroNode o;
     ValueId& number = number_[static_cast<std::size_t>(k)];
     if (const ZeroRuleStep rule = zero_rule_step(steps_, s)) {
         if (scales(rule.g, rule.r)) {
