@@ -41,7 +41,7 @@ struct Counted {
 
 /// Planned memory for a result: the next buffer of exactly so many bytes that the thread takes on that device lies there,
 /// owned by whoever planned it (graph/run/). Whether the result is what took it must be looked at afterwards.
-struct Place {
+struct PlannedResult {
     std::byte* data = nullptr;
     std::size_t bytes = 0;
     std::uint8_t device = 0;
@@ -66,7 +66,7 @@ struct Thread {
     Recorder* recorder = nullptr;  ///< the trace in progress, see tape/recorder.hpp
     void (*at_exit)(Thread&) noexcept = nullptr;
     memory::Cells blocks, nodes;  ///< array headers, tape nodes
-    Place place;                  ///< see Place
+    PlannedResult planned;        ///< see PlannedResult
 };
 
 /// The calling thread's state: one object across shared libraries, whatever their default visibility.

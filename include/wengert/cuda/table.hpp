@@ -119,7 +119,7 @@ inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
 template <class F> Ref<Block> by_operations(std::uint8_t device, const Site& at, const F& f)
 {
     const NoGrad unrecorded;
-    const Restore<Place> unplanned(current_thread().place, {});
+    const Restore<PlannedResult> unplanned(current_thread().planned, {});
     const OnDevice there(device);
     Tape& tape = Tape::current();
     const Restore<Recorder*> recorder(current_thread().recorder, nullptr);

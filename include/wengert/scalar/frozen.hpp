@@ -74,7 +74,7 @@ void note_numbers(const ScalarStream& s, const Y& y, std::vector<PathValue>& out
                 note_results(s, leaf, out);
             } else if constexpr (is_differentiable<typename L::value_type>) {
                 if (!leaf.defined()) return;
-                const ScalarMoves::Gathered* const from =
+                const CellTensors::Gathered* const from =
                     cells_numbers(s.tape(), leaf.any(), s.tape().active != 0 && leaf.any().node, at);
                 const Ref<Block> b = readable(leaf.any().value);
                 for (std::size_t k = 0; k < b->count; ++k)

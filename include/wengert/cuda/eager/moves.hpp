@@ -97,7 +97,7 @@ inline Ref<Block> found_wrong(Gpu& gpu, const char* what, const Block& b)
     const Block* blocks[] = {&b, &b};
     std::optional<Places> places = places_of(b.shape, blocks, 2);
     if (!places) return {};
-    const Restore<Place> unplanned(current_thread().place, {});
+    const Restore<PlannedResult> unplanned(current_thread().planned, {});
     Ref<Block> flag =
         make_elsewhere(current_thread(), static_cast<std::uint8_t>(b.device()), DType::int32, Shape(), 1);
     check(Driver::get().set_words(reinterpret_cast<Address>(flag->data), 0, 1, gpu.stream()),

@@ -125,7 +125,7 @@ public:
         auto out = make_elsewhere(current_thread(), device, dtype_, shape, element_count(shape));
         if (out->count == 0) return out;
         if (!c_) return multiply(*out), out;
-        const Restore<Place> unplanned(current_thread().place, {});
+        const Restore<PlannedResult> unplanned(current_thread().planned, {});
         if (adds_at_once()) {
             if (c_->data != out->data) device_table(device).copy(*c_, *out);
             if (a_.m.columns > 0) multiply(*out, !alpha_ ? 1 : p_.minus ? -element() : element(), 1);

@@ -100,7 +100,7 @@ protected:
     /// Nothing of a run is left behind.
     void empty()
     {
-        current_thread().place = {};
+        current_thread().planned = {};
         std::fill(blocks_.begin(), blocks_.end(), Ref<Block>());
         std::fill(owned_.begin(), owned_.end(), Ref<Block>());
         arena_ = {};
@@ -151,12 +151,12 @@ protected:
                 in.push_back(!s.keeps ? block(i) : users_ ? copy_of(*block(i)) : on_host(block(i)));
         Thread& t = current_thread();
         const std::size_t bytes = plan_.bytes_of(v);
-        if (!s.keeps && at_[v]) t.place = {at_[v], bytes, device_};
+        if (!s.keeps && at_[v]) t.planned = {at_[v], bytes, device_};
         Ref<Block> y = s.loop                 ? s.loop->run(in)
                        : s.part               ? taken(n, *in[0])
                        : n.primitive->product ? multiplied(n, in)
                                               : compute_node(n, in.data());
-        t.place = {};
+        t.planned = {};
         if (host_has_helped != helped && transfers_.made_on_host(group)) say_host_helps(n);
         if (y->count != element_count(n.shape) || y->dtype != n.dtype)
             fail<TapeError>(n.primitive->name, "gave a result of another shape than when it was traced",

@@ -74,7 +74,7 @@ private:
 };
 
 /// A function of a container of reals, recorded on a tape of its own, with nothing before it.
-template <class X> struct Alone {
+template <class X> struct IsolatedRecording {
     using T = typename first_real<X>::type;
     const TapeScope scope;
     ScalarStream& stream = ScalarStream::of(Tape::current());
@@ -133,14 +133,14 @@ public:
     }
     template <class X> auto at_line(const Site& at, const X& x) const
     {
-        Alone<X> alone;
-        using T = typename Alone<X>::T;
-        auto y = alone.run("sparse_jacobian", function_, x, at);
+        IsolatedRecording<X> isolated;
+        using T = typename IsolatedRecording<X>::T;
+        auto y = isolated.run("sparse_jacobian", function_, x, at);
         SparseMatrix<T> m;
         m.rows.push_back(0);
-        m.width = alone.inputs;
-        SparseRow row(alone.stream);
-        for (const Real<T>* r : reals_in<T>(y)) append_row(m, row, *r, alone.first);
+        m.width = isolated.inputs;
+        SparseRow row(isolated.stream);
+        for (const Real<T>* r : reals_in<T>(y)) append_row(m, row, *r, isolated.first);
         return m;
     }
 

@@ -168,15 +168,15 @@ PathRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t 
     PathRun run;
     const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
     const Restore<PathRun*> recording(stream.run, &run);
-    ScalarMoves moves(who, stream);
-    const Restore<ScalarMoves*> moving(stream.moves, &moves);
-    const Restore<Recorder*> looking(current_thread().recorder, &moves);
+    CellTensors cell_tensors(who, stream);
+    const Restore<CellTensors*> moving(stream.cell_tensors, &cell_tensors);
+    const Restore<Recorder*> looking(current_thread().recorder, &cell_tensors);
     call(in, run);
     if (stream.chunk() != 0)
         fail<MemoryError>(who, "a cell does more than 2^31 operations: no kernel, scalar code",
                           line_of_user());
     if (stream.size() > 1) run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
-    for (const ScalarMoves::Entered& e : moves.entered)
+    for (const CellTensors::Entered& e : cell_tensors.entered)
         for (std::uint32_t k = 0; k < e.from.size(); ++k)
             run.steps[e.first + k - 1].word =
                 ScalarEntry::word_of(ScalarOp::copy, ScalarForm::unary) | e.from[k];
@@ -216,11 +216,11 @@ State record_loop(ScalarStream& s, Test& test, Body& body, State state)
         one.begin = s.size();
         const Restore<std::vector<ScalarGuard>*> guards(s.guards, &one.guards);
         const Restore<PathRun*> recording(s.run, &one);
-        const std::size_t moved = s.moves->entered.size();
+        const std::size_t moved = s.cell_tensors->entered.size();
         more = test(std::as_const(state));
         if (more) state = body(std::as_const(state));
-        if (s.moves->entered.size() != moved)
-            fail<TapeError>(s.moves->who,
+        if (s.cell_tensors->entered.size() != moved)
+            fail<TapeError>(s.cell_tensors->who,
                             "a derivative is taken inside of a while_loop or for_each of a cell's: take "
                             "it outside of the loop, or write the loop as a plain one",
                             line_of_user());

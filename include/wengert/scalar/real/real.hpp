@@ -229,8 +229,8 @@ inline void note_value_read(ScalarHandle m, const Site& at)
     if (!s || this_thread->tape != &s->tape()) return;
     if (std::vector<Site>* list = value_reads(); list && s->records(m)) [[unlikely]]
         list->push_back(at.line && !is_own_file(at.file) ? at : line_of_user());
-    if (s->moves)
-        fail<TapeError>(s->moves->who,
+    if (s->cell_tensors)
+        fail<TapeError>(s->cell_tensors->who,
                         "value() takes out a number that differs from cell to cell, or from call to call: "
                         "compute with it, compare it, or give it out",
                         at);
@@ -246,7 +246,7 @@ inline bool in_kernel() noexcept
 inline ScalarHandle converted(ScalarHandle from, double x, double y)
 {
     if (in_kernel())
-        fail<TapeError>(ScalarStream::current()->moves->who,
+        fail<TapeError>(ScalarStream::current()->cell_tensors->who,
                         "a cell's numbers have one precision, that of the tensors: no Real<float> "
                         "becomes a Real<double>, or the other way round",
                         line_of_user());

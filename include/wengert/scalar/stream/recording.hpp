@@ -31,7 +31,7 @@ struct ScalarGuard {
 
 /// Numbers of a recording as a tensor, and entries that are such numbers again; positions of 0 are constants. What is done with such a
 /// tensor would be done with one cell's numbers for all: operations on it and reads of it are refused.
-class ScalarMoves : public BasicRecorder {
+class CellTensors : public BasicRecorder {
 public:
     struct Gathered {
         Ref<Block> block;
@@ -42,8 +42,8 @@ public:
         std::vector<std::uint64_t> from;
     };
     /// `by`: for errors.
-    ScalarMoves(std::string_view by, const ScalarStream& s)
-        : BasicRecorder(recorder_table<ScalarMoves>), who(by), stream_(s)
+    CellTensors(std::string_view by, const ScalarStream& s)
+        : BasicRecorder(recorder_table<CellTensors>), who(by), stream_(s)
     {}
     const std::string_view who;
     std::vector<Gathered> gathered;

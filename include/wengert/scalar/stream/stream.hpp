@@ -268,7 +268,7 @@ public:
     std::vector<ScalarVariable> variables;
     std::vector<double> zeros;                   ///< memory for a walk's adjoints
     std::vector<ScalarGuard>* guards = nullptr;  ///< of a kernel's recording
-    ScalarMoves* moves = nullptr;                ///< of the same
+    CellTensors* cell_tensors = nullptr;         ///< of the same
     detail::PathRun* run = nullptr;              ///< that recording
     /// A number that a kernel's recording begins with, and the end of what began there.
     ScalarHandle enter_number(double value)

@@ -29,7 +29,7 @@ inline constexpr Primitive scalar_primitive = [] {
 [[noreturn]] inline void refuse_unrolled(std::size_t most)
 {
     const ScalarStream* const s = ScalarStream::current();
-    fail<TapeError>(s && s->moves ? s->moves->who : "kernel",
+    fail<TapeError>(s && s->cell_tensors ? s->cell_tensors->who : "kernel",
                     "more than " + std::to_string(most) +
                         " operations or comparisons are recorded: a plain loop is written out, step by step. "
                         "A loop whose "
@@ -154,9 +154,9 @@ inline void ScalarStream::forget(ScalarSpan& s) noexcept
 
 inline void ScalarStream::refuse(std::string_view operation, const Site& at)
 {
-    if (const ScalarStream* s = current(); s && s->moves)
+    if (const ScalarStream* s = current(); s && s->cell_tensors)
         fail<TapeError>(
-            s->moves->who,
+            s->cell_tensors->who,
             "the function captures a Real that is recorded, and whose derivative would be "
             "lost: pass it as an argument, a tensor of rank 0 (tensor(x)) where it is the same for all "
             "cells",
@@ -169,7 +169,7 @@ inline void ScalarStream::refuse(std::string_view operation, const Site& at)
         at.line > 0 ? at : detail::line_of_user());
 }
 
-inline bool ScalarMoves::is_cells(const Block& b) const
+inline bool CellTensors::is_cells(const Block& b) const
 {
     const Gathered* const g = find(b);
     return g && std::any_of(g->positions.begin(), g->positions.end(), [&](std::uint64_t position) {
@@ -182,8 +182,8 @@ inline void ScalarStream::tell(ScalarHandle m)
     Recorder* const r = recorder();
     auto* const s = static_cast<ScalarStream*>(Tape::current().extension);
     if (!s || m.index() == 0) return;
-    if (s->moves && s->tape().active == 0)
-        fail<TapeError>(s->moves->who,
+    if (s->cell_tensors && s->tape().active == 0)
+        fail<TapeError>(s->cell_tensors->who,
                         "under NoGrad a cell's numbers would be constants, the same for all cells",
                         detail::line_of_user());
     if (!r) return;

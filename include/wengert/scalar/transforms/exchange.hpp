@@ -45,14 +45,14 @@ std::vector<std::pair<std::size_t, std::vector<Real<T>>>> element_tangents(Tape&
 }
 
 /// In a kernel's recording: of which of the cell's numbers a tensor was made. Other tensors are refused, as those of one cell.
-inline const ScalarMoves::Gathered* cells_numbers(const Tape& tape, const AnyTensor& x, bool records,
+inline const CellTensors::Gathered* cells_numbers(const Tape& tape, const AnyTensor& x, bool records,
                                                   const Site& at)
 {
     const auto* const s = static_cast<const ScalarStream*>(tape.extension);
-    if (!s || !s->moves) return nullptr;
-    const ScalarMoves::Gathered* const known = s->moves->find(*x.value);
-    if (known ? !records && s->moves->is_cells(*x.value) : x.node.get() != nullptr)
-        s->moves->refuse_tensors(at);
+    if (!s || !s->cell_tensors) return nullptr;
+    const CellTensors::Gathered* const known = s->cell_tensors->find(*x.value);
+    if (known ? !records && s->cell_tensors->is_cells(*x.value) : x.node.get() != nullptr)
+        s->cell_tensors->refuse_tensors(at);
     return known;
 }
 
@@ -78,7 +78,7 @@ public:
         const auto tangents = element_tangents<T>(tape, x, mask, at);
         ScalarStream& s = ScalarStream::of(tape);
         const ScalarHandle first = s.enter(x, mask, values_, block_->count);
-        if (cell) s.moves->entered.push_back({first.index(), cell->positions});
+        if (cell) s.cell_tensors->entered.push_back({first.index(), cell->positions});
         handle_ = first.word;
         active_ = 1;
         for (const auto& [level, dots] : tangents) enter_tangents(s, level, s.chunk() + first.index(), dots);
@@ -178,8 +178,8 @@ public:
         out_.value = placed(std::move(out_.value));
         Tape& tape = Tape::current();
         auto* const s = static_cast<ScalarStream*>(tape.extension);
-        if (s && s->moves) [[unlikely]]
-            s->moves->gathered.push_back(
+        if (s && s->cell_tensors) [[unlikely]]
+            s->cell_tensors->gathered.push_back(
                 {out_.value, mask_ ? positions_ : ScalarPositions(out_.value->count)});
         if (mask_ == 0) return std::move(out_);
         auto node = Ref<Node>::adopt(tape.new_node(gather_primitive<T>, from_.size(), at_));

@@ -70,7 +70,7 @@ WENGERT_INLINE std::unique_ptr<LoopPlans> LoopCode::take(const LoopParameters& p
                 return mine;
             }
     }
-    const Restore<Place> nowhere(current_thread().place, {});  // that is for the loop's result
+    const Restore<PlannedResult> nowhere(current_thread().planned, {});  // that is for the loop's result
     return std::make_unique<LoopPlans>(p);
 }
 

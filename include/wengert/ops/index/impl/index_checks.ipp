@@ -155,7 +155,7 @@ WENGERT_INLINE void Index::demand_linear(bool affine) const
 }
 namespace detail {
 /// The axes that are determined when q and those that are `known` are: digits of a number, the one of the least step first.
-inline std::uint64_t determined_by(const Position& q, const Few<std::int64_t, 8>& extents,
+inline std::uint64_t determined_by(const Position& q, const SmallVector<std::int64_t, 8>& extents,
                                    std::uint64_t known)
 {
     using Rule = Position::Rule;

@@ -9,7 +9,7 @@ namespace wengert {
 namespace detail {
 
 /// The cotangents of a tensor whose elements have been taken in.
-struct GivingBack {
+struct DeliverEntered {
     template <class T>
     static void of(Walk& walk, ScalarAdjoints& adjoints, const ScalarSpan::Entered& e, Node& to)
     {
@@ -51,7 +51,7 @@ WENGERT_INLINE void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
             adjoints.leave(e);
             continue;
         }
-        of_real<GivingBack>(to->dtype, walk, adjoints, e, *to);
+        of_real<DeliverEntered>(to->dtype, walk, adjoints, e, *to);
     }
     adjoints.done(span);
     for (const auto& older : span.older) announce(walk, *older);
