@@ -136,7 +136,7 @@ private:
     DirectCalls* direct_calls_ = nullptr;
     std::vector<RegisterStep> registers_;  ///< since the last step of another kind
     DType registers_of_{};
-    std::map<const Primitive*, detail::MachineNode> rules_;  ///< as one operation, where they are that
+    std::map<const Primitive*, detail::MicroNode> rules_;  ///< as one operation, where they are that
     detail::RecipeNumbers numbers_;
     std::map<std::pair<ValueId, DType>, std::byte*> filled_;
     std::byte* records_ = nullptr;

@@ -193,7 +193,7 @@ WENGERT_INLINE bool Emitter::in_registers(const Primitive& p, std::size_t n, std
     if (fresh)
         if (const auto r = detail::RecipeWriter::write(p, numbers_); r.size() == 1 && r[0].op != Arith::fma)
             known->second = r[0];
-    const detail::MachineNode& o = known->second;
+    const detail::MicroNode& o = known->second;
     if (o.op == Arith::none) return false;
     const auto address = [&](ValueId v) -> const std::byte* {
         return detail::is_recipe_number(v) ? number(v, p.dtype) : in[v].address;
