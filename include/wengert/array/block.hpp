@@ -125,7 +125,7 @@ inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_
         b->shape.copy_inline(shape);
     } else {
         try {
-            memory::maybe_fail();
+            memory::inject_failure();
             b->shape = shape;
         } catch (...) {
             t.blocks.give(b);

@@ -26,7 +26,7 @@ WENGERT_INLINE Ref<Block> make_elsewhere(Thread& t, std::uint8_t device, DType d
         return make_borrowed_elsewhere(device, dtype, shape, std::exchange(t.planned.data, nullptr));
     Block* b = make_header(t, dtype, shape, count);
     try {
-        memory::maybe_fail();
+        memory::inject_failure();
         b->data = device_table(device).take(count * size_of(dtype), b->capacity);
     } catch (...) {
         b->capacity = 0;

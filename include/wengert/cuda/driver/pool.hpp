@@ -153,7 +153,7 @@ private:
     }
     /// What is captured is done in the order of the device's own stream, or after it.
     Queue& queue() noexcept { return capturing_now ? queues_.main() : queues_.now(); }
-    bool waits_for_nobody(const Free& f, const Queue& q)
+    bool is_ready(const Free& f, const Queue& q)
     {
         return !f.uses.empty() && std::all_of(f.uses.begin(), f.uses.end(), [&](const Use& u) {
             return queues_.after(q, *u.queue, u.used);
@@ -166,7 +166,7 @@ private:
             Queue& q = queue();
             const auto last = list.rend() - list.rbegin() > 8 ? list.rbegin() + 8 : list.rend();
             const auto found =
-                std::find_if(list.rbegin(), last, [&](const Free& f) { return waits_for_nobody(f, q); });
+                std::find_if(list.rbegin(), last, [&](const Free& f) { return is_ready(f, q); });
             if (found != last) std::iter_swap(found, list.rbegin());
             wait(q, list.back());
         }

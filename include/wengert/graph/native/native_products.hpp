@@ -63,7 +63,7 @@ private:
     {
         const GraphNode& n = g_.node(v);
         const Ref<Block> root =
-            make_borrowed(n.dtype, g_.node(layouts_[v].root).shape, tiling::detail::nowhere());
+            make_borrowed(n.dtype, g_.node(layouts_[v].root).shape, tiling::detail::placeholder_address());
         return tiling::detail::matrices(tiling::detail::header_on(root, n.shape, layouts_[v]), f);
     }
     Sizes sizes(const GraphNode& n, const MatrixProduct& p) const

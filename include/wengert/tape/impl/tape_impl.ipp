@@ -85,7 +85,7 @@ WENGERT_INLINE Tape::~Tape()
 WENGERT_INLINE void give_slots(Node* n, std::size_t inputs)
 {
     try {
-        memory::maybe_fail();
+        memory::inject_failure();
         auto* slots = static_cast<Node**>(::operator new((2 * inputs + 1) * sizeof(Node*)));
         std::uninitialized_value_construct_n(slots, inputs);
         std::uninitialized_value_construct_n(reinterpret_cast<Block**>(slots + inputs), inputs + 1);

@@ -63,9 +63,9 @@ WENGERT_INLINE void emit_outputs(Emitter& e)
             r.kind = OutputRule::landed;
             r.block = e.header(from);
         } else if (r.count > 0) {
-            Ref<Block> to = make_borrowed(r.dtype, r.shape, nowhere());
-            e.bind(&to->data,
-                   OperandAddress{OperandAddress::output, static_cast<std::uint32_t>(k), nowhere(), 0});
+            Ref<Block> to = make_borrowed(r.dtype, r.shape, placeholder_address());
+            e.bind(&to->data, OperandAddress{OperandAddress::output, static_cast<std::uint32_t>(k),
+                                             placeholder_address(), 0});
             emit_copy(e, e.header(v).get(), to.get());
             e.program.blocks().push_back(std::move(to));
         }

@@ -68,9 +68,11 @@ WENGERT_INLINE OperandAddress Emitter::operand_address(ValueId v)
     const std::int64_t offset = plan.layouts[v].offset;
     switch (p.home) {
     case Home::input:
-        return {OperandAddress::input, plan.graph.node(from).index, detail::nowhere() + offset, offset};
+        return {OperandAddress::input, plan.graph.node(from).index, detail::placeholder_address() + offset,
+                offset};
     case Home::output:
-        return {OperandAddress::output, plan.stores[p.store].output, detail::nowhere() + offset, offset};
+        return {OperandAddress::output, plan.stores[p.store].output, detail::placeholder_address() + offset,
+                offset};
     case Home::constant: return {OperandAddress::fixed, 0, constant(from)->data + offset, 0, true};
     default: return {OperandAddress::fixed, 0, arena_ + plan.stores[p.store].offset + offset, 0};
     }
@@ -96,7 +98,7 @@ WENGERT_INLINE const Ref<Block>& Emitter::header(ValueId v)
     else if (n.kind == Graph::Kind::constant)
         return h = constant(v);
     else
-        h = make_borrowed(n.dtype, n.shape, detail::nowhere());
+        h = make_borrowed(n.dtype, n.shape, detail::placeholder_address());
     bind(&h->data, operand_address(v));
     program.blocks().push_back(h);
     return h;
