@@ -116,10 +116,10 @@ TEST_CASE("Operations beyond the limit lie on disk, and give the same derivative
 
 namespace {
 
-/// A room of another kind while it lives.
+/// A budget of another kind while it lives.
 class Room {
 public:
-    explicit Room(wg::ScalarBudget budget) : before_(stream().set_budget(std::move(room))) {}
+    explicit Room(wg::ScalarBudget budget) : before_(stream().set_budget(std::move(budget))) {}
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;
     ~Room() { stream().set_budget(std::move(before_)); }
