@@ -66,7 +66,7 @@ TASKS = {
 }
 # Takes a line or an Operand, or lies in memory:: or tree::, and is for the library's own use.
 INTERNAL = set("""operand zero_where_undefined zeros_block apply_operator HoldersText TapeSize holders tape_size
-    Injection injection maybe_fail Pool Cells Operand LiteralOperand Padding Total Indices contains_leaf
+    Injection injection inject_failure Pool Cells Operand LiteralOperand Padding Total Indices contains_leaf
     contains_number is_number is_empty_leaf DenseElements""".split())
 LINES = {  # what a comment in one place cannot say
     "backward": "Adds ∂y/∂v · cotangent to the gradient of every variable v that y depends on.",

@@ -1,4 +1,4 @@
-// Replays that are written down as a graph of the driver: one call, with other arguments, keys, positions and guards each time.
+// Replays that are captured as a graph of the driver: one call, with other arguments, keys, positions and guards each time.
 #include "cuda/replays.hpp"
 
 TEST_CASE("a replay on a device launches what was planned, and nobody waits", "[gpu][libraries]")
@@ -41,7 +41,7 @@ TEST_CASE("a replay on a device launches what was planned, and nobody waits", "[
     CHECK(wg::cuda::memory().live == pool.live);
 }
 
-TEST_CASE("a replay that was written down is one call, with other arguments and results each time",
+TEST_CASE("a replay that was captured is one call, with other arguments and results each time",
           "[gpu][libraries]")
 {
     const auto f = [](const Tensor<double>& x, const Tensor<double>& w) {
@@ -66,7 +66,7 @@ TEST_CASE("a replay that was written down is one call, with other arguments and 
         };
         CHECK(same(std::make_index_sequence<5>()));
     }
-    // the rule of zero cotangents is a part of what was written down
+    // the rule of zero cotangents is a part of what was captured
     auto pulled =
         wg::freeze(wg::grad([](const Tensor<double>& x) { return sum(where(x > 0.0, log(x), 0.0 * x)); }),
                    on_device(false));
@@ -78,7 +78,7 @@ TEST_CASE("a replay that was written down is one call, with other arguments and 
     }
 }
 
-TEST_CASE("random numbers of a replay that was written down are those of its key", "[gpu][libraries]")
+TEST_CASE("random numbers of a replay that was captured are those of its key", "[gpu][libraries]")
 {
     const auto f = [](const Tensor<double>& x, const wg::Key& key) {
         const auto [a, b] = wg::split(key);
@@ -111,8 +111,7 @@ TEST_CASE("random numbers of a replay that was written down are those of its key
     CHECK(drawn_guard.stats().guard_failures > 0);
 }
 
-TEST_CASE("positions among the arguments are asked about before work that was written down",
-          "[gpu][libraries]")
+TEST_CASE("positions among the arguments are asked about before work that was captured", "[gpu][libraries]")
 {
     // an embedding and its derivative, whose elements meet
     const auto f = [](const Tensor<double>& table, const Tensor<std::int64_t>& i) {
@@ -156,7 +155,7 @@ TEST_CASE("guards of a graph on a device come back in one copy", "[gpu][librarie
     for (int k = 0; k < 4; ++k) frozen(x);
     const Calls calls = calls_of([&] { frozen(x); });
     CHECK(calls.to_host == (fake::calls ? 1 : 0));
-    CHECK(calls.graphs == (fake::calls ? 1 : 0));  // the guards are a part of what was written down
+    CHECK(calls.graphs == (fake::calls ? 1 : 0));  // the guards are a part of what was captured
     CHECK(calls.launches == 0);
     for (const double factor : {1.0, -1.0, 1000.0, 1.0, -3.0})
         CHECK(bits(frozen(x * factor)) == bits(f(wg::to<wg::cpu>(x * factor))));
@@ -165,7 +164,7 @@ TEST_CASE("guards of a graph on a device come back in one copy", "[gpu][librarie
     CHECK(frozen.stats().eager_calls == 0);
 }
 
-TEST_CASE("a replay that cannot be written down is launched as before", "[gpu][libraries]")
+TEST_CASE("a replay that cannot be captured is launched as before", "[gpu][libraries]")
 {
     if (!fake::fail) {
         SUCCEED("not on this driver, or not in this build");

@@ -1,4 +1,4 @@
-// Loops and branches that are written down with all around them, as conditional nodes of the driver's, and where they are not.
+// Loops and branches that are captured with all around them, as conditional nodes of the driver's, and where they are not.
 #include "cuda/replays.hpp"
 
 #include <wengert/graph/look/text.hpp>
@@ -18,7 +18,7 @@ template <class... T> std::vector<double> all_bits(const std::tuple<T...>& t)
 }
 template <class T, class D> std::vector<T> all_bits(const Tensor<T, D>& x) { return bits(x); }
 
-/// Two runs, then the graph is written down: with each of these arguments it is one launch that nobody waits for, and has the bits of
+/// Two runs, then the graph is captured: with each of these arguments it is one launch that nobody waits for, and has the bits of
 /// the host's replay. `outside`: what stays on the host's side of it, in words of explain().
 template <class F, class... X>
 wg::FreezeStats written(const F& f, const std::string& outside, const std::vector<std::tuple<X...>>& all)
@@ -82,7 +82,7 @@ TEST_CASE("a while_loop between other work is one graph with it, for any number 
                                           {some({7}, 9), some({7}, 5) * 1e9},
                                           {some({7}, 2), some({7}, 6)}});
     written(halved, "", std::vector<One>{{some({7})}, {some({7}) * 1e-4}, {some({7}) * 1e6}});
-    // never a step before it is written down
+    // never a step before it is captured
     written(halved, "", std::vector<One>{{some({7}) * 1e-4}, {some({7})}, {some({7}) * 1e6}});
 }
 
@@ -268,7 +268,7 @@ TEST_CASE("what is no part of a written graph stays as it was and says so", "[gp
             x);
     };
     written(scanned, "a scan runs step by step", points);
-    // a branch in a scan's body is written down with that body
+    // a branch in a scan's body is captured with that body
     const auto inside = [](const Tensor<double>& x) {
         return wg::scan([](const Tensor<double>& z) { return std::pair(chosen(z) * 0.1, std::tuple()); }, x,
                         6)

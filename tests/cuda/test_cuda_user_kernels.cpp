@@ -208,7 +208,7 @@ TEST_CASE("calls of a kernel of the program's own are held to what its descripti
                   !std::is_invocable_v<F, There, wg::Real<double>>);
 }
 
-TEST_CASE("a replay with kernels of the program's own is written down", "[gpu][libraries]")
+TEST_CASE("a replay with kernels of the program's own is captured", "[gpu][libraries]")
 {
     // two calls of one kernel on one operand, which differ by a scalar alone
     const auto f = [](const There& t) {
@@ -308,7 +308,7 @@ TEST_CASE("kernels of the program's own in loops and branches of a frozen functi
             return calls;
         };
         const Calls forward = check(mine, plain);
-        if (fake::calls) CHECK(forward.graphs >= least);  // bodies of two steps or more are written down
+        if (fake::calls) CHECK(forward.graphs >= least);  // bodies of two steps or more are captured
         check(wg::grad(mine), wg::grad(plain));
     };
     same(loop, 6);

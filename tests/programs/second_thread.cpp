@@ -1,5 +1,5 @@
 // A frozen function called by the only thread that there is, while a second one starts and calls it, too. The thread that was
-// alone excludes others without an atomic exchange until then (Occupied, graph/freeze/optimize.hpp), which happens once a process:
+// alone excludes others without an atomic exchange until then (FrozenLock, graph/freeze/frozen_lock.hpp), which happens once a process:
 // hence the children.
 #include <atomic>
 #include <thread>

@@ -183,7 +183,7 @@ TEST_CASE("What a kernel refuses")
     };
     CHECK_THROWS_AS(wg::kernel(special)(D{0.1}), wg::TapeError);  // has no form on arrays
     const auto elsewhere = [](auto a) {
-        if constexpr (requires { a.mark(); })
+        if constexpr (requires { a.handle(); })
             wg::external(
                 std::span(&a, 1), std::span(&a, 1), [](auto, auto) {}, [](auto, auto, auto, auto) {});
         return a;

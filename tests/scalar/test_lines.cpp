@@ -77,23 +77,23 @@ TEST_CASE("Under AnomalyMode a number knows where it was made")
         line = __LINE__ + 1;
         root = exp(loop);
     }
-    CHECK(stream.made_at(plain.mark()).line == 0);
+    CHECK(stream.made_at(plain.handle()).line == 0);
     if (lines_are_known()) {
-        CHECK(wg::to_string(stream.made_at(root.mark())) == "test_lines.cpp:" + std::to_string(line));
-        CHECK(stream.made_at(loop.mark()).line == line - 2);
+        CHECK(wg::to_string(stream.made_at(root.handle())) == "test_lines.cpp:" + std::to_string(line));
+        CHECK(stream.made_at(loop.handle()).line == line - 2);
     }
     const R after = root * 1.0;
-    CHECK(stream.made_at(after.mark()).line == 0);
+    CHECK(stream.made_at(after.handle()).line == 0);
     {
         const wg::AnomalyMode on;
-        const auto room = stream.set_room({.segment = 20});
+        const auto room = stream.set_budget({.chunk = 20});
         R more = x;
-        for (int i = 0; i < 100; ++i) more = more + 1.0;  // other segments, whose indices come again
-        CHECK(stream.segment() > 0);
-        stream.set_room(room);
+        for (int i = 0; i < 100; ++i) more = more + 1.0;  // other chunks, whose indices come again
+        CHECK(stream.chunk() > 0);
+        stream.set_budget(room);
     }
     if (lines_are_known())
-        CHECK(wg::to_string(stream.made_at(root.mark())) == "test_lines.cpp:" + std::to_string(line));
+        CHECK(wg::to_string(stream.made_at(root.handle())) == "test_lines.cpp:" + std::to_string(line));
     wg::Tape::current().rewind(before);
     x.requires_grad(false);
 }

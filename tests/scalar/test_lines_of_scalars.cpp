@@ -122,7 +122,7 @@ TEST_CASE("Scalar code in reports has the line where its numbers come from")
     table << wg::Tape::current().report();
     CHECK(table.str().find("scalar code  " + here(variable)) != std::string::npos);
     wg::backward(y, {.retain = true});
-    y = y * a;  // another stretch
+    y = y * a;  // another span
     std::ostringstream tape;
     tape << wg::Tape::current() << wg::Tape::current().report();
     CHECK(tape.str().find(":0") == std::string::npos);

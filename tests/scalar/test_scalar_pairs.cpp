@@ -116,17 +116,17 @@ TEST_CASE("Operations beyond the limit lie on disk, and give the same derivative
 
 namespace {
 
-/// A room of another kind while it lives.
+/// A budget of another kind while it lives.
 class Room {
 public:
-    explicit Room(wg::ScalarRoom room) : before_(stream().set_room(std::move(room))) {}
+    explicit Room(wg::ScalarBudget budget) : before_(stream().set_budget(std::move(budget))) {}
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;
-    ~Room() { stream().set_room(std::move(before_)); }
+    ~Room() { stream().set_budget(std::move(before_)); }
 
 private:
     static wg::ScalarStream& stream() { return wg::ScalarStream::of(wg::Tape::current()); }
-    wg::ScalarRoom before_;
+    wg::ScalarBudget before_;
 };
 
 /// Code whose operations read the newest numbers and the oldest, both operands the same one among them.
@@ -148,7 +148,7 @@ template <class X> void append(Numbers& to, const X& x)
     wg::tree::for_each([&](const R& r) { to.push_back(r.value()); }, x);
 }
 
-/// Derivatives by every road, of code that is recorded in segments of whatever size.
+/// Derivatives by every road, of code that is recorded in chunks of whatever size.
 Numbers by_all_roads()
 {
     const Reals v{0.7, 0.3}, w{1.0, -2.0};
@@ -213,33 +213,33 @@ Numbers by_all_roads()
 
 }  // namespace
 
-TEST_CASE("Segments of any size, in memory and on disk, give the same bits by every road")
+TEST_CASE("Chunks of any size, in memory and on disk, give the same bits by every road")
 {
     const std::string folder = std::filesystem::temp_directory_path() / "wengert_segments";
     std::filesystem::create_directories(folder);
     const Numbers want = by_all_roads();
     for (const std::size_t size : {60, 400}) {
         INFO(size);
-        const Room in_memory({.segment = size});
+        const Room in_memory({.chunk = size});
         CHECK(by_all_roads() == want);
     }
     for (const std::size_t size : {0, 150}) {
         INFO(size);
-        const Room far_on({.segment = size, .first = (1ULL << 32) - 700});
+        const Room far_on({.chunk = size, .first = (1ULL << 32) - 700});
         CHECK(by_all_roads() == want);
     }
     CHECK(by_all_roads() == want);
     for (const std::size_t bytes : {1, 30000}) {
         INFO(bytes);
-        const Room on_disk({.bytes = bytes, .folder = folder, .segment = 150});
+        const Room on_disk({.bytes = bytes, .folder = folder, .chunk = 150});
         CHECK(by_all_roads() == want);
     }
     std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("Adjoints of many segments take the memory of few")
+TEST_CASE("Adjoints of many chunks take the memory of few")
 {
-    const Room small({.segment = 1000});
+    const Room small({.chunk = 1000});
     wg::ScalarStream& s = wg::ScalarStream::of(wg::Tape::current());
     s.zeros = {};
     std::uint64_t places = 0;
@@ -253,7 +253,7 @@ TEST_CASE("Adjoints of many segments take the memory of few")
     CHECK(std::isfinite(g.value()));
 }
 
-TEST_CASE("Scalar code that finds no room, in memory or in segments, leaves everything as before")
+TEST_CASE("Scalar code that finds no room, in memory or in chunks, leaves everything as before")
 {
     const Reals v{0.7, 0.3};
     R a = 0.7;
@@ -261,8 +261,8 @@ TEST_CASE("Scalar code that finds no room, in memory or in segments, leaves ever
     const R kept = a * a;
     const auto size = wg::ScalarStream::of(wg::Tape::current()).end();
     const auto nodes = wg::Tape::current().size();
-    for (const std::size_t segment : {0, 50}) {
-        const Room room({.bytes = 24 * 300, .segment = segment});
+    for (const std::size_t chunk : {0, 50}) {
+        const Room room({.bytes = 24 * 300, .chunk = chunk});
         CHECK_THROWS_AS(wg::grad(long_code)(v), wg::MemoryError);
         CHECK_THROWS_AS(wg::hvp(long_code)(v, v), wg::MemoryError);
         CHECK_THROWS_AS(wg::grad(wg::checkpoint(long_code))(v), wg::MemoryError);
@@ -279,12 +279,12 @@ TEST_CASE("Scalar code that finds no room, in memory or in segments, leaves ever
     for (std::size_t k : {0, 1}) CHECK(before[k].value() == after[k].value());
 }
 
-TEST_CASE("What needs all operations in one segment says so")
+TEST_CASE("What needs all operations in one chunk says so")
 {
-    CHECK(wg::ScalarRoom{}.in_segment() == std::size_t{1} << 31);
-    CHECK(wg::ScalarRoom{.bytes = 24 * 80000, .folder = "/tmp"}.in_segment() == 10000);
+    CHECK(wg::ScalarBudget{}.in_chunk() == std::size_t{1} << 31);
+    CHECK(wg::ScalarBudget{.bytes = 24 * 80000, .folder = "/tmp"}.in_chunk() == 10000);
     const auto f = [](const Reals& v) {
-        const Room small({.segment = 50});
+        const Room small({.chunk = 50});
         return Reals{long_code(v)};
     };
     CHECK_THROWS_AS(wg::sparse_jacobian(f)(Reals{0.7, 0.3}), wg::MemoryError);

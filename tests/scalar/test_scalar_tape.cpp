@@ -52,7 +52,7 @@ TEST_CASE("Variables among reals, and backward")
     CHECK(x.grad() == 2 + 18 + 6);
     x.zero_grad(), y.zero_grad();
     const D between =
-        wg::stack(std::vector<R>{x});  // a stack of numbers of two stretches, variables and constants
+        wg::stack(std::vector<R>{x});  // a stack of numbers of two spans, variables and constants
     const R u = x * y, v = wg::elements(between)[0] * y;
     wg::backward(
         sum(wg::stack(std::vector<R>{u, x, v, 4.0, u * 1.0, y, v * x}) * D{1, 10, 100, 1, 1, 1000, 7}));

@@ -56,7 +56,7 @@ const auto mixed = [](const D& x) {
     Reals s = wg::elements(tanh(x));
     for (std::size_t i = 1; i < s.size(); ++i) s[i] = s[i] * s[i - 1] + (s[i] > 0.0 ? R(1.0) : -s[i]);
     D y = wg::stack(s) * x;
-    Reals t = wg::elements(y);  // into scalar code again: a stretch of its own, which reads the first one
+    Reals t = wg::elements(y);  // into scalar code again: a span of its own, which reads the first one
     t[0] += s[1] * s[2];
     return sum(square(wg::stack(t))) + wg::tensor(t[1] * s[0]);
 };

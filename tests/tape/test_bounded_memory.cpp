@@ -346,7 +346,7 @@ TEST_CASE("a snapshot's file that ends too early is named as such", "[memory]")
 {
     detail::SnapshotStore store("/tmp", "test", Site{});
     const D x = ones<double>({100});
-    detail::SnapshotStore::Place place = store.put(*x.any().value);
+    detail::SnapshotStore::FileRegion place = store.put(*x.any().value);
     place.offset += 400;
     CHECK_THROWS_WITH(store.get(place, *copy(x).any().value), contains("its file ends 400 bytes too early"));
 }

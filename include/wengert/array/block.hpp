@@ -125,7 +125,7 @@ inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_
         b->shape.copy_inline(shape);
     } else {
         try {
-            memory::maybe_fail();
+            memory::inject_failure();
             b->shape = shape;
         } catch (...) {
             t.blocks.give(b);
@@ -150,8 +150,8 @@ inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_
 
 __attribute__((noinline)) inline void take_elements(Thread& t, Block* b, std::size_t bytes)
 {
-    if (t.place.data && t.place.bytes == bytes && t.place.device == 0) [[unlikely]] {
-        b->data = std::exchange(t.place.data, nullptr);
+    if (t.planned.data && t.planned.bytes == bytes && t.planned.device == 0) [[unlikely]] {
+        b->data = std::exchange(t.planned.data, nullptr);
         return;
     }
     try {

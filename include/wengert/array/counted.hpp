@@ -41,7 +41,7 @@ struct Counted {
 
 /// Planned memory for a result: the next buffer of exactly so many bytes that the thread takes on that device lies there,
 /// owned by whoever planned it (graph/run/). Whether the result is what took it must be looked at afterwards.
-struct Place {
+struct PlannedResult {
     std::byte* data = nullptr;
     std::size_t bytes = 0;
     std::uint8_t device = 0;
@@ -66,7 +66,7 @@ struct Thread {
     Recorder* recorder = nullptr;  ///< the trace in progress, see tape/recorder.hpp
     void (*at_exit)(Thread&) noexcept = nullptr;
     memory::Cells blocks, nodes;  ///< array headers, tape nodes
-    Place place;                  ///< see Place
+    PlannedResult planned;        ///< see PlannedResult
 };
 
 /// The calling thread's state: one object across shared libraries, whatever their default visibility.
@@ -88,7 +88,7 @@ inline void make() noexcept {}
 }  // namespace fence_everywhere
 
 /// Have there been several threads that use the library? Until there are, what one of them may hold needs no atomic exchange
-/// (Occupied, graph/freeze/optimize.hpp): a thread that comes second sets this, and waits until all others have seen it.
+/// (FrozenLock, graph/freeze/frozen_lock.hpp): a thread that comes second sets this, and waits until all others have seen it.
 inline std::atomic<bool> several_threads __attribute__((visibility("default"))) = false;
 
 struct __attribute__((visibility("default"))) ThreadRegistry {

@@ -44,7 +44,7 @@ struct Injection {
 };
 inline constinit thread_local Injection injection __attribute__((visibility("default")));
 
-inline void maybe_fail()
+inline void inject_failure()
 {
     if (injection.fail_at != 0) [[unlikely]]
         if (const auto n = ++injection.count - injection.fail_at; n >= 0 && n < injection.times)
@@ -63,7 +63,7 @@ public:
         if (c >= classes) [[unlikely]]
             refuse(bytes);
         capacity = bytes_of(c);
-        maybe_fail();
+        inject_failure();
         void* p;
         if (Free* head = free_[c]) {
             free_[c] = head->next;
@@ -161,7 +161,7 @@ class Cells {
 public:
     template <std::size_t bytes> void* take()
     {
-        maybe_fail();
+        inject_failure();
         Free* const head = free_;
         if (!head) [[unlikely]]
             return take_fresh(bytes);

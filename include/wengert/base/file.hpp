@@ -62,7 +62,7 @@ inline std::vector<std::byte> read(const std::string& path)
 }
 
 /// The file that a symbolic link stands for, whether it exists or not: writing through a link must not replace it.
-inline std::string behind_links(std::string path)
+inline std::string resolve_links(std::string path)
 {
     char target[4096];
     for (int links = 0; links < 40; ++links) {  // as many as Linux follows
@@ -78,7 +78,7 @@ inline std::string behind_links(std::string path)
 /// A new file beside `path`, or beside the file that it links to, that commit() renames to it; without commit() it disappears.
 class Writer {
 public:
-    explicit Writer(const std::string& path) : path_(behind_links(path))
+    explicit Writer(const std::string& path) : path_(resolve_links(path))
     {
         // "x" refuses an existing file, so that two processes never write the same one.
         for (int i = 0; i < 1000 && !file_; ++i) {

@@ -106,7 +106,7 @@ template <Number T> constexpr bool is_nan(T x)
 }
 
 /// r, or 0 where g == probe and r is not finite: the zero-cotangent rule, with the probe 0, or NaN where it is off.
-template <Number T> constexpr T unless_silent(T g, T probe, T r)
+template <Number T> constexpr T unless_zero_cotangent(T g, T probe, T r)
 {
     return g == probe && !is_finite(r) ? T(0) : r;
 }

@@ -244,21 +244,21 @@ constexpr bool is_long(TermKind k)
 }
 
 /// where(g == zero_cotangent && !is_finite(r), 0, r), the zero-cotangent rule, which executors have as one operation.
-struct SilentStep {
+struct ZeroRuleStep {
     std::int32_t g = -1, r = -1;
     explicit operator bool() const noexcept { return r >= 0; }
 };
 /// A step as that rule, or nothing.
-inline SilentStep silent_step(const std::vector<TermStep>& steps, const TermStep& s)
+inline ZeroRuleStep zero_rule_step(const std::vector<TermStep>& steps, const TermStep& s)
 {
     const auto step = [&](std::int32_t k) -> const TermStep& { return steps[static_cast<std::size_t>(k)]; };
     if (s.kind != TermKind::where || step(s.a).kind != TermKind::logical_and) return {};
-    const TermStep &silent = step(step(s.a).a), &broken = step(step(s.a).b), &zero = step(s.b);
-    const bool is = silent.kind == TermKind::equal && broken.kind == TermKind::logical_not &&
+    const TermStep &zero_g = step(step(s.a).a), &broken = step(step(s.a).b), &zero = step(s.b);
+    const bool is = zero_g.kind == TermKind::equal && broken.kind == TermKind::logical_not &&
                     zero.kind == TermKind::constant && zero.value == 0 &&
-                    step(silent.b).kind == TermKind::zero_cotangent &&
+                    step(zero_g.b).kind == TermKind::zero_cotangent &&
                     step(broken.a).kind == TermKind::is_finite && step(broken.a).a == s.c;
-    return is ? SilentStep{silent.a, s.c} : SilentStep{};
+    return is ? ZeroRuleStep{zero_g.a, s.c} : ZeroRuleStep{};
 }
 /// The steps that step `root` is made from, it included; of the zero-cotangent rule its two operands.
 inline std::vector<bool> needed_steps(const std::vector<TermStep>& steps, std::int32_t root)
@@ -268,7 +268,7 @@ inline std::vector<bool> needed_steps(const std::vector<TermStep>& steps, std::i
     for (std::int32_t i = root; i >= 0; --i) {
         const TermStep& s = steps[static_cast<std::size_t>(i)];
         if (!needed[static_cast<std::size_t>(i)] || s.kind == TermKind::input) continue;
-        const SilentStep rule = silent_step(steps, s);
+        const ZeroRuleStep rule = zero_rule_step(steps, s);
         for (const std::int32_t k : {rule ? rule.g : s.a, rule ? rule.r : s.b, rule ? rule.r : s.c})
             if (k >= 0) needed[static_cast<std::size_t>(k)] = true;
     }

@@ -119,7 +119,7 @@ inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
 template <class F> Ref<Block> by_operations(std::uint8_t device, const Site& at, const F& f)
 {
     const NoGrad unrecorded;
-    const Restore<Place> unplanned(current_thread().place, {});
+    const Restore<PlannedResult> unplanned(current_thread().planned, {});
     const OnDevice there(device);
     Tape& tape = Tape::current();
     const Restore<Recorder*> recorder(current_thread().recorder, nullptr);
@@ -165,8 +165,8 @@ inline Ref<Block> structural(std::uint8_t device, const Primitive& p, const void
         y = DeviceProduct(gpu, p.product(op), p.dtype, in).run();
     else if (p.composed && Kernels::any())
         y = composed(device, p, op, in, n, at);
-    else if (p.silences && Kernels::any())
-        y = silenced(gpu, in, n);
+    else if (p.zero_rule && Kernels::any())
+        y = with_zero_rule(gpu, in, n);
     if (!y && p.expand && Kernels::any()) y = expanded(device, p, op, in, n, at);
     if (!y) y = structural_on_host(device, p, op, in, n, at);
     order.made(*y);

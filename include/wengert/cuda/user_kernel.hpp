@@ -154,7 +154,7 @@ template <class V, class J, class D, class... S> struct UserKernelCall {
         const std::uint8_t users = first->device(), there = users ? users : number_of(cuda{});
         std::vector<Ref<Block>> in;
         [&]<std::size_t... k>(std::index_sequence<k...>) {
-            const Restore<Place> of_the_result(current_thread().place, {});
+            const Restore<PlannedResult> of_the_result(current_thread().planned, {});
             (in.push_back(contiguous(placed(std::get<k>(all), there))), ...);
         }(std::make_index_sequence<n>());
         return std::apply(

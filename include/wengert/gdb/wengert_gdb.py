@@ -247,15 +247,15 @@ def vector(value):
 
 
 def beginning_of(stream, word):
-    """Where among the stream's entries the segment of a number begins, None where its stretch has gone."""
-    for stretch in vector(stream["stretches_"]):
-        if any(int(n["id"]) == word >> 32 for n in vector(stretch["numbers"])):
-            return int(stretch["segment"]) - int(stream["oldest_"])
+    """Where among the stream's entries the chunk of a number begins, None where its span has gone."""
+    for span in vector(stream["spans_"]):
+        if any(int(n["id"]) == word >> 32 for n in vector(span["numbers"])):
+            return int(span["chunk"]) - int(stream["oldest_"])
     return None
 
 
 def operation_text(entries, place):
-    """multiply of 2 and 3: the operation that gave the number at a place of a segment."""
+    """multiply of 2 and 3: the operation that gave the number at a place of a chunk."""
     entry = entries[place]
     word = int(entry["word"])  # scalar/stream/entry.hpp
     op, form, operand = word >> 34 & 0x3F, word >> 32 & 3, word & 0xFFFFFFFF
@@ -295,7 +295,7 @@ def line_of_operation(stream, begin, word):
     """Where a number was made, if AnomalyMode was on."""
     made, stacks = (stream[name]["_M_impl"]["_M_start"] for name in ("made_", "stacks_"))
     place = begin + (word & 0xFFFFFFFF)
-    if place >= int(stream["made_"]["_M_impl"]["_M_finish"] - made) or int(made[place]["stretch"]) != word >> 32:
+    if place >= int(stream["made_"]["_M_impl"]["_M_finish"] - made) or int(made[place]["span"]) != word >> 32:
         return ""
     return line_of_stack(stacks[int(made[place]["stack"])])
 
@@ -304,8 +304,8 @@ class RealPrinter(Printer):
     """6, multiply of 2 and 3 at fit.cpp:42."""
 
     def text(self):
-        text, mark = "%.8g" % float(self.value["value_"]), self.value["mark_"]
-        place = int(mark["word"]) & 0xFFFFFFFF
+        text, handle = "%.8g" % float(self.value["value_"]), self.value["handle_"]
+        place = int(handle["word"]) & 0xFFFFFFFF
         if place == 0:
             return text + ", constant"
         if place >> 31:
@@ -314,7 +314,7 @@ class RealPrinter(Printer):
             stream = scalar_stream()
         except gdb.error:
             stream = None
-        word = int(mark["word"])
+        word = int(handle["word"])
         begin = beginning_of(stream, word) if stream is not None else None
         if begin is None:
             return text + ", recorded by another thread, or on a tape or a part of it that has ended"

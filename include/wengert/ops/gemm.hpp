@@ -7,13 +7,13 @@
 namespace wengert {
 
 /// y = c ± α op(a) op(b) of matrices, α of rank 0;  c̄ = ȳ,  ā and b̄ as matmul's for ± α ȳ,  ᾱ = ± Σ ȳ op(a) op(b).
-/// `silent` names the operand, 1 for a or 2 for b, to which the zero-cotangent rule applies. If all of that operand is 0, elements
+/// `cotangent` names the operand, 1 for a or 2 for b, to which the zero-cotangent rule applies. If all of that operand is 0, elements
 /// of the product that are not finite count as 0. 0 stands for none.
 struct Gemm {
     static constexpr std::string_view name = "gemm";
     static constexpr unsigned saves = 0b1110;
     bool ta, tb, minus;
-    std::int64_t silent;
+    std::int64_t cotangent;
     Shape a, b;  ///< of the operands
 
     static constexpr bool infallible = true;
@@ -24,7 +24,7 @@ struct Gemm {
                 .adds = true,
                 .factor = 3,
                 .minus = minus,
-                .silent = silent ? static_cast<std::uint8_t>(silent) : MatrixProduct::none,
+                .cotangent = cotangent ? static_cast<std::uint8_t>(cotangent) : MatrixProduct::none,
                 .always = true};
     }
 
@@ -41,7 +41,7 @@ struct Gemm {
     {
         const Ref<Block>&x = rest[0], &y = rest[1];
         const T factor = minus ? -*rest[2]->template as<T>() : *rest[2]->template as<T>();
-        if (silent && all_zero(*rest[silent - 1])) return add_quietly(c, x, y, factor);
+        if (cotangent && all_zero(*rest[cotangent - 1])) return add_quietly(c, x, y, factor);
         const detail::Matrices mx = detail::matrices_of(x, x->shape, ta),
                                my = detail::matrices_of(y, y->shape, tb);
         kernels::gemm<T>(mx.transposed, my.transposed, mx.rows, my.columns, mx.columns, factor,

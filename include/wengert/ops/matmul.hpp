@@ -203,7 +203,7 @@ private:
     }
     MatrixProduct added(const MatrixProduct::Factor& x, const MatrixProduct::Factor& y) const
     {
-        return {.a = x, .b = y, .adds = true, .silent = 1, .batch = batch_axes()};
+        return {.a = x, .b = y, .adds = true, .cotangent = 1, .batch = batch_axes()};
     }
     static Shape batch_of(const Shape& x, const Shape& y, const Shape& sx, const Shape& sy, const Site& at)
     {

@@ -92,7 +92,7 @@ inline bool in_axis(std::int64_t start, std::int64_t step, std::int64_t count, s
 }
 
 /// Every element of a selection is one of `of`, and no two of them are the same.
-inline bool sound(const Selection& s)
+inline bool is_injective(const Selection& s)
 {
     const std::size_t rank = s.shape.size();
     if (s.start.size() != s.of.size() || s.from.size() != rank || s.step.size() != rank) return false;
@@ -124,7 +124,7 @@ inline const Shape& selected(const Selection& s, const Shape& x)
 {
     stated(s.of, x);
     check_extents(s.shape);
-    if (!sound(s))
+    if (!is_injective(s))
         throw ShapeError("the part start=" + to_string(s.start) + " step=" + to_string(s.step) + " shape " +
                          to_string(s.shape) + " does not lie in shape " + to_string(x));
     return s.shape;

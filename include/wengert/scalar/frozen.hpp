@@ -5,7 +5,7 @@
 #include "../graph/ir/arguments.hpp"
 #include "../ops/indexing.hpp"
 #include "transforms/custom.hpp"
-#include "kernel/way_tensors.hpp"
+#include "kernel/paths_on_tensors.hpp"
 
 namespace wengert::detail {
 
@@ -64,9 +64,9 @@ X of_recorded(const X& x, const std::vector<Real<T>>& in, std::size_t& next, con
     return out;
 }
 
-/// Notes the places of a result's numbers, including those of its tensors, which were stacked.
+/// Notes the positions of a result's numbers, including those of its tensors, which were stacked.
 template <class T, class Y>
-void note_numbers(const ScalarStream& s, const Y& y, std::vector<WayValue>& out, const Site& at)
+void note_numbers(const ScalarStream& s, const Y& y, std::vector<PathValue>& out, const Site& at)
 {
     tree::for_each(
         [&]<class L>(const L& leaf) {
@@ -74,11 +74,11 @@ void note_numbers(const ScalarStream& s, const Y& y, std::vector<WayValue>& out,
                 note_results(s, leaf, out);
             } else if constexpr (is_differentiable<typename L::value_type>) {
                 if (!leaf.defined()) return;
-                const ScalarMoves::Gathered* const from =
+                const CellTensors::Gathered* const from =
                     cells_numbers(s.tape(), leaf.any(), s.tape().active != 0 && leaf.any().node, at);
                 const Ref<Block> b = readable(leaf.any().value);
                 for (std::size_t k = 0; k < b->count; ++k)
-                    out.push_back({from ? static_cast<std::uint32_t>(from->places[k]) : 0,
+                    out.push_back({from ? static_cast<std::uint32_t>(from->positions[k]) : 0,
                                    static_cast<double>(b->template as<T>()[k])});
             }
         },
@@ -115,9 +115,9 @@ private:
             values.assign(b->template as<T>(), b->template as<T>() + b->count);
         }
         Result out;
-        const WayRun recorded = recorded_run<T>(
+        const PathRun recorded = recorded_run<T>(
             "freeze", std::span<const T>(values), most_operations, at,
-            [&](const std::vector<Real<T>>& in, WayRun& r) {
+            [&](const std::vector<Real<T>>& in, PathRun& r) {
                 std::size_t next = 0;
                 auto x = std::apply(
                     [&](const X&... each) { return std::tuple<X...>{of_recorded<T>(each, in, next, at)...}; },
@@ -129,7 +129,7 @@ private:
         std::vector<Tensor<T>> in;
         for (std::size_t k = 0; k < values.size(); ++k)
             in.push_back(numbers(static_cast<std::int64_t>(k), at));
-        const auto results = WayTensors<T>(in, Shape()).run(*with_run(nullptr, recorded));
+        const auto results = PathsOnTensors<T>(in, Shape()).run(*with_run(nullptr, recorded));
         out.numbers = results.empty() ? zeros<T>(Shape{0}) : stack(results, 0, at);
         return out;
     }

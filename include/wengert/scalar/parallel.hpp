@@ -28,21 +28,21 @@ public:
           zero_(kernels::zero_cotangent)
     {
         if (const auto* const s = static_cast<const ScalarStream*>(Tape::current().extension))
-            room_ = s->room();
-        if (room_.bytes != ScalarRoom{}.bytes) room_.bytes /= std::max<std::size_t>(threads, 1);
+            budget_ = s->budget();
+        if (budget_.bytes != ScalarBudget{}.bytes) budget_.bytes /= std::max<std::size_t>(threads, 1);
     }
     double zero_cotangent() const noexcept { return zero_; }
     void give(Tape& tape) const
     {
         tape.anomaly = anomaly_;
         tape.allow_nan = allow_nan_;
-        if (room_.bytes != ScalarRoom{}.bytes) ScalarStream::of(tape).set_room(room_);
+        if (budget_.bytes != ScalarBudget{}.bytes) ScalarStream::of(tape).set_budget(budget_);
     }
 
 private:
     bool anomaly_, allow_nan_;
     double zero_;
-    ScalarRoom room_;
+    ScalarBudget budget_;
 };
 
 /// work(c) for c < n, on several threads, the caller among them. Throws what the first of them in order has thrown.

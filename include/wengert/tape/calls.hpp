@@ -25,7 +25,7 @@ struct MatrixProduct {
     bool minus = false;
     /// The operand to which the zero-cotangent rule applies. If all of it is 0, elements of the product that are not finite count
     /// as 0. This holds always with `always`, otherwise as kernels::zero_cotangent says.
-    std::uint8_t silent = none;
+    std::uint8_t cotangent = none;
     bool always = false;
     std::uint8_t batch = 0;  ///< leading axes of the batch, of the operand with the most
 };

@@ -118,7 +118,7 @@ struct Primitive {
     /// may run on any thread beside others.
     bool infallible = false;
     /// Structural only: the first operand, with 0 where the last but one is not finite when all of the last one is 0.
-    bool silences = false;
+    bool zero_rule = false;
     std::uint8_t saves =
         0;  ///< of an operation on a variable number of inputs: 0xff when its rule reads them all
 

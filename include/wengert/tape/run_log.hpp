@@ -101,7 +101,7 @@ public:
 
 private:
     /// The value that a handle stands for.
-    const Block& meant(const Block& b) const;
+    const Block& unaliased(const Block& b) const;
     void take(const Block& operand, std::string_view primitive, const Site& at);
     void enter(RunLog::Entry e);
     static std::uint64_t bits_of(const RunLog::Entry& e) { return e.held ? RunLog::hash(*e.held) : e.bits; }

@@ -44,7 +44,7 @@ public:
     {
         if (tape_.anomaly && !all_finite(*g.value)) report_birth(*g.value);
         if (n.cotangent.value) return accumulate(n, g);
-        if (n.primitive->silences) [[unlikely]]
+        if (n.primitive->zero_rule) [[unlikely]]
             return hand_on(n, g);
         hold(n, std::move(g));
     }

@@ -24,7 +24,7 @@ namespace wengert::detail {
 class SnapshotStore {
 public:
     /// Where an array is, and in whose file.
-    struct Place {
+    struct FileRegion {
         off_t offset;
         pid_t process;
     };
@@ -34,14 +34,14 @@ public:
     SnapshotStore& operator=(const SnapshotStore&) = delete;
     ~SnapshotStore();
 
-    /// Writes a contiguous array. Gives its place.
-    Place put(const Block& block);
-    void get(const Place& place, Block& b) const;
-    void release(const Place& place, std::size_t bytes) noexcept;
+    /// Writes a contiguous array. Gives its region.
+    FileRegion put(const Block& block);
+    void get(const FileRegion& region, Block& b) const;
+    void release(const FileRegion& region, std::size_t bytes) noexcept;
 
 private:
-    /// A place for so many bytes: that of an array of the same size, or the end of the file.
-    Place room(std::size_t bytes);
+    /// A region for so many bytes: that of an array of the same size, or the end of the file.
+    FileRegion find_region(std::size_t bytes);
     void leave_to_parent() noexcept;
     void open();
     [[noreturn]] void refuse(const std::string& what) const { fail<MemoryError>(who_, what, at_); }
@@ -71,7 +71,7 @@ private:
     struct Part {
         DType dtype;
         Shape shape;
-        SnapshotStore::Place place;
+        SnapshotStore::FileRegion region;
         std::uint8_t device;
     };
     void let_go() noexcept;

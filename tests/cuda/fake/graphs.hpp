@@ -1,4 +1,4 @@
-// Streams of the fake devices, and work that is written down, as graphs: see fake.hpp.
+// Streams of the fake devices, and work that is captured, as graphs: see fake.hpp.
 #pragma once
 
 #include <deque>
@@ -37,7 +37,7 @@ struct Node {
     std::vector<std::unique_ptr<Graph>> bodies = {};
     std::vector<Graph*> handed_out = {};  ///< the bodies, as the driver's caller sees them
 };
-/// Work that was written down. What is ready to be launched has the nodes of the graph that it was made of.
+/// Work that was captured. What is ready to be launched has the nodes of the graph that it was made of.
 struct Graph {
     std::vector<std::shared_ptr<Node>> nodes = {};
     std::map<std::uint64_t, std::shared_ptr<Condition>> conditions = {};  ///< of all bodies, too

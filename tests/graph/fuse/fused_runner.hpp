@@ -137,20 +137,20 @@ private:
         for (std::size_t r = 0; r < out.size(); ++r) REQUIRE(same_bits(*expected[r], *out[r]));
     }
 
-    /// Each kernel once, on whatever lies at its places, as the steps of small groups are.
+    /// Each kernel once, on whatever lies at its slots, as the steps of small groups are.
     static void run_straight(const tiling::FusedKernel& kernel, const std::vector<const std::byte*>& operands,
                              const std::vector<std::byte*>& results, std::byte* scratch)
     {
         const tiling::FusedProgram& p = kernel.program();
         std::size_t begin = 0;  // of a tile
-        const auto address = [&](tiling::Place place) -> std::byte* {
-            if (place < p.streams.size()) {
-                const auto& s = p.streams[place];
+        const auto address = [&](tiling::Slot slot) -> std::byte* {
+            if (slot < p.streams.size()) {
+                const auto& s = p.streams[slot];
                 if (s.kind == tiling::FusedProgram::Source::fixed) return scratch + s.scratch;
                 return (s.result ? results[s.number] : const_cast<std::byte*>(operands[s.number])) +
                        begin * s.size;
             }
-            const std::size_t rest = place - p.streams.size();
+            const std::size_t rest = slot - p.streams.size();
             return rest < p.literals.size() ? p.literals[rest].get()
                                             : scratch + p.registers[rest - p.literals.size()];
         };

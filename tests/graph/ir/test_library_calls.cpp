@@ -1,4 +1,4 @@
-// Library calls that say what they are, as the library's own do: products, random numbers, what is silenced, takes. Whoever
+// Library calls that say what they are, as the library's own do: products, random numbers, the zero-cotangent rule, takes. Whoever
 // offers the form gets what goes with it, whatever it is called; whoever has the name alone gets nothing.
 #include "graph/c/emit_programs.hpp"
 
@@ -56,7 +56,7 @@ struct Nonsense {
 constexpr std::string_view other_names[] = {
     "matmul",     "matmul.pull0", "gemm",      "take",          "take.pull0",
     "uniform",    "normal",       "key_child", "host_callback", "scan",
-    "while_loop", "unpack",       "one_hot",   "scatter_add",   "zero_where_silent",
+    "while_loop", "unpack",       "one_hot",   "scatter_add",   "zero_where_no_cotangent",
     "*/ x"};
 
 /// y = 2x, whatever it is called.

@@ -105,7 +105,7 @@ template <class T> struct Builder {
         return on(wg::MatMul{tx, ty, shape(x), shape(y)}, x, y);
     }
     ValueId view(ValueId x, const wg::Selection& part) { return on(wg::Select{part}, x); }
-    ValueId silent(ValueId r, ValueId c) { return on(wg::detail::ZeroWhereSilent{}, r, c); }
+    ValueId zero_rule(ValueId r, ValueId c) { return on(wg::detail::ZeroWhereNoCotangent{}, r, c); }
     /// c + x at the selection: what a trace records of a view's cotangent.
     ValueId accumulate(ValueId c, ValueId x, const wg::Selection& part)
     {

@@ -162,7 +162,7 @@ private:
         const Shape s = b.shape(x);
         if (s.size() == 0) return x;
         if (s.size() == 2 && pick(2)) return product(x);
-        if (pick(3) == 0) return b.silent(x, pick(2) ? any() : b.broadcast_to(b.number(1), {2}));
+        if (pick(3) == 0) return b.zero_rule(x, pick(2) ? any() : b.broadcast_to(b.number(1), {2}));
         if (pick(3) == 0 && s.back() > 0) return b.on(wg::Softmax{s.size() - 1}, x);
         wg::Selection part(s);
         if (s[0] > 1) {

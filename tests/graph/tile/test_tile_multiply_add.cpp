@@ -99,19 +99,19 @@ TEST_CASE("a user's multiply-adds and sums beside them are one program of the ar
     };
     const wg::ValueId a = input(), b = input(), c = input(), d = input();
     g.output(add(mad(a, b, c), mad(mad(b, c, d), a, add(c, d))));
-    std::vector<wg::tiling::detail::Step> steps;
+    std::vector<wg::tiling::detail::GroupOperation> steps;
     wg::tiling::detail::ValueMap<std::uint32_t> number;
     for (wg::ValueId v = 0; v < g.size(); ++v) {
         if (g.node(v).kind != wg::Graph::Kind::operation) continue;
         number[v] = static_cast<std::uint32_t>(steps.size());
-        wg::tiling::detail::Step s;
+        wg::tiling::detail::GroupOperation s;
         s.value = v, s.dtype = wg::DType::float32, s.node = &g.node(v);
         s.in.assign(g.node(v).inputs.begin(), g.node(v).inputs.end());
         s.wanted = v + 1 == g.size();
         steps.push_back(s);
     }
-    const wg::tiling::detail::Segmenter made(g, steps, number, true);
-    REQUIRE(made.items.size() == 1);
-    CHECK(made.items[0].segment);
-    CHECK(made.items[0].nodes.size() == 5);
+    const wg::tiling::detail::MicroPartition made(g, steps, number, true);
+    REQUIRE(made.clusters.size() == 1);
+    CHECK(made.clusters[0].micro);
+    CHECK(made.clusters[0].nodes.size() == 5);
 }

@@ -1,4 +1,4 @@
-// Rows: short ones, long ones of one segment, and parts in one piece. The ways round the general loops give the same bits.
+// Rows: short ones, long ones of one micro-program, and parts in one piece. The ways round the general loops give the same bits.
 #include <vector>
 
 #include "graph/tile/tile_common.hpp"
@@ -99,7 +99,7 @@ TEST_CASE("rows of an array that are read, added to and stacked one by one")
                  {random_block<float>({9, 5}), random_block<float>({5}, 2), random_block<float>({9, 8}, 3)});
 }
 
-TEST_CASE("stencils: rows of one segment, whose last block goes over some elements twice")
+TEST_CASE("stencils: rows of one micro-program, whose last block goes over some elements twice")
 {
     for (const std::int64_t n : {130, 131, 200, 258, 400}) {
         INFO("rows of " << n - 2);

@@ -22,11 +22,11 @@ WENGERT_INLINE Ref<Block> make_elsewhere(Thread& t, std::uint8_t device, DType d
                                          std::size_t count)
 {
     if (count > max_elements) refuse_shape(shape);
-    if (t.place.data && t.place.bytes == count * size_of(dtype) && t.place.device == device)
-        return make_borrowed_elsewhere(device, dtype, shape, std::exchange(t.place.data, nullptr));
+    if (t.planned.data && t.planned.bytes == count * size_of(dtype) && t.planned.device == device)
+        return make_borrowed_elsewhere(device, dtype, shape, std::exchange(t.planned.data, nullptr));
     Block* b = make_header(t, dtype, shape, count);
     try {
-        memory::maybe_fail();
+        memory::inject_failure();
         b->data = device_table(device).take(count * size_of(dtype), b->capacity);
     } catch (...) {
         b->capacity = 0;

@@ -29,14 +29,14 @@ WENGERT_INLINE bool is_first_at(const Site& at)
 {
     static std::atomic_flag busy;
     static std::vector<Site> seen;
-    struct Turn {
-        Turn()
+    struct SpinLock {
+        SpinLock()
         {
             while (busy.test_and_set(std::memory_order_acquire)) {}
         }
-        ~Turn() { busy.clear(std::memory_order_release); }
+        ~SpinLock() { busy.clear(std::memory_order_release); }
     };
-    const Turn turn;
+    const SpinLock lock;
     const auto is_here = [&](const Site& s) {
         return s.line == at.line && std::string_view(s.file) == at.file;
     };

@@ -1,11 +1,11 @@
-// Work on a device as one thing: what a thread asks for is written down once, and done again and again by one call of the driver.
+// Work on a device as one thing: what a thread asks for is captured once, and done again and again by one call of the driver.
 #pragma once
 
 #include "ordered.hpp"
 
 namespace wengert::detail::gpu {
 
-/// Work that can be done any number of times. Memory that was given back while it was written down is its own.
+/// Work that can be done any number of times. Memory that was given back while it was captured is its own.
 class CapturedWork {
 public:
     CapturedWork(Gpu& gpu, WorkGraphExec* exec, std::vector<std::pair<std::byte*, std::size_t>> memory)
@@ -55,7 +55,7 @@ private:
 /// CU_STREAM_CAPTURE_MODE_RELAXED
 inline constexpr int whatever_else_is_called = 2;
 
-/// While it lives this thread's work on the device is written down and not done; other threads' is not. What waits for the device, or
+/// While it lives this thread's work on the device is captured and not done; other threads' is not. What waits for the device, or
 /// copies from or to the host, throws DeviceError.
 class Capture {
 public:
@@ -78,7 +78,7 @@ public:
             static_cast<void>(Driver::get().end_graph(graph));
         for (const auto& [p, capacity] : now_.kept) gpu_.pool().give(p, capacity);
     }
-    /// What has been written down; it takes the place of work that nobody needs any more, if there is some.
+    /// What has been captured; it takes the place of work that nobody needs any more, if there is some.
     std::unique_ptr<CapturedWork> finish(std::unique_ptr<CapturedWork> before = {})
     {
         WorkGraph* const graph = written();

@@ -1,11 +1,11 @@
-// Nodes of work that is written down whose body runs as often as a number on the device says: once or not at all, or again and again.
+// Nodes of work that is captured whose body runs as often as a number on the device says: once or not at all, or again and again.
 #pragma once
 
 #include "capture.hpp"
 
 namespace wengert::detail::gpu {
 
-/// A node of what this thread writes down. A kernel that is written down before it, and at the end of a body that repeats, sets its
+/// A node of what this thread captures. A kernel that is captured before it, and at the end of a body that repeats, sets its
 /// condition.
 class Conditional {
 public:
@@ -15,7 +15,7 @@ public:
     {
         constexpr unsigned none_at_first = 0, in_each_launch = 1;
         parameters_.kind = kind, parameters_.context = gpu.context();
-        const Place here(gpu);
+        const InsertionPoint here(gpu);
         check(Driver::get().make_condition(&parameters_.condition, here.graph, gpu.context(), none_at_first,
                                            in_each_launch),
               "cuGraphConditionalHandleCreate");
@@ -25,13 +25,13 @@ public:
 
     /// The handle of the condition that kernels set.
     unsigned long long number() const noexcept { return parameters_.condition; }
-    /// The node, after all that has been written down; its body is what `write` asks for.
+    /// The node, after all that has been captured; its body is what `write` asks for.
     template <class Write> void body(const Write& write)
     {
         const Driver& d = Driver::get();
         constexpr unsigned instead = 1;
         WorkNode* node = nullptr;
-        const Place here(gpu_);
+        const InsertionPoint here(gpu_);
         check(d.add_node(&node, here.graph, here.last, nullptr, here.count, &parameters_), "cuGraphAddNode");
         check(d.set_last(gpu_.stream(), &node, 1, instead), "cuStreamUpdateCaptureDependencies");
         Body inside(parameters_.bodies[0]);
@@ -41,14 +41,14 @@ public:
 
 private:
     /// The place in the capture where the next piece of work is added.
-    struct Place {
-        explicit Place(const Gpu& gpu)
+    struct InsertionPoint {
+        explicit InsertionPoint(const Gpu& gpu)
         {
             int status = 0;
             constexpr int writes = 1;
             check(Driver::get().capture_info(gpu.stream(), &status, nullptr, &graph, &last, &count),
                   "cuStreamGetCaptureInfo");
-            if (status != writes) refuse("CUDA: the driver has given up what is written down");
+            if (status != writes) refuse("CUDA: the driver has given up what is captured");
         }
         WorkGraph* graph = nullptr;
         WorkNode* const* last = nullptr;

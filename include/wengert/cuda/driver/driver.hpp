@@ -66,7 +66,7 @@ public:
     int devices = 0;
     int made = 0;  ///< its version, 12040 for 12.4
 
-    /// Can a part of what is written down run as often as a number on the device says?
+    /// Can a part of what is captured run as often as a number on the device says?
     bool has_conditions() const noexcept
     {
         return made >= 12040 && make_condition && add_node && begin_capture_to && capture_info && set_last;

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "pool.hpp"
-#include "questions.hpp"
+#include "deferred_checks.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -125,11 +125,11 @@ public:
     /// 90 for compute capability 9.0
     int architecture() const noexcept { return architecture_; }
     int multiprocessors() const noexcept { return multiprocessors_; }
-    /// That of this thread's work, or of what it writes down (capture.hpp).
+    /// That of this thread's work, or of what it captures (capture.hpp).
     Stream* stream() const noexcept { return writes_down() ? capturing_now->stream : queue().stream(); }
     Queues& queues() const noexcept { return *queues_; }
     Queue& queue() const noexcept { return queues_->now(); }
-    /// Has work to be ordered, since there are several streams? What is written down is in order by itself.
+    /// Has work to be ordered, since there are several streams? What is captured is in order by itself.
     bool orders() const noexcept { return queues_->several() && !writes_down(); }
     bool writes_down() const noexcept { return capturing_now && capturing_now->pool == pool_.get(); }
     /// Throws DeviceError where the program captures this thread's stream, or the library's own: by waiting for its events one may have come
@@ -154,7 +154,7 @@ public:
         if (!bytes) return;
         not_captured();
         staging_->to_host(to, reinterpret_cast<Address>(from), bytes, stream());
-        questions_->look(false);
+        deferred_checks_->look(false);
     }
     void copy(std::byte* to, const std::byte* from, std::size_t bytes) const
     {
@@ -191,22 +191,22 @@ public:
     {
         not_captured();
         check_wait(Driver::get().wait_for_stream(stream()), "cuStreamSynchronize");
-        questions_->look(false);
+        deferred_checks_->look(false);
     }
     /// Waits until all that was asked for has been done. Throws DeviceError where some of it has failed.
     void synchronize() const
     {
         not_captured();
         queues_->wait_for_all();
-        questions_->look();
+        deferred_checks_->look();
     }
     /// The checks that kernels make without the host waiting for them.
-    Questions& questions() const noexcept { return *questions_; }
+    DeferredChecks& deferred_checks() const noexcept { return *deferred_checks_; }
 
 private:
     void not_captured() const
     {
-        if (capturing_now) refuse("CUDA: the host has a part in work that is written down");
+        if (capturing_now) refuse("CUDA: the host has a part in work that is captured");
         refuse_capture();
     }
     struct Slot {
@@ -230,12 +230,12 @@ private:
         check(d.make_stream(&stream, beside_others), "cuStreamCreate");
         queues_ = std::make_unique<Queues>(ordinal, stream);
         staging_ = std::make_unique<Staging>();
-        questions_ = std::make_unique<Questions>(*queues_);
+        deferred_checks_ = std::make_unique<DeferredChecks>(*queues_);
         pool_ = std::make_unique<Pool>("cuda:" + std::to_string(ordinal), *queues_,
                                        ask(Attribute::memory_pools) != 0);
     }
     /// An event of a device that is recorded again and again, for one thread at a time.
-    class Sent {
+    class ReusableEvent {
     public:
         /// What is put in `later` comes after all that `before` was given.
         void wait(const Gpu& from, Stream* before, const Gpu& to, Stream* later) const
@@ -265,10 +265,10 @@ private:
     int ordinal_, device_ = 0, architecture_ = 0, multiprocessors_ = 1;
     std::string name_;
     Context* context_ = nullptr;
-    Sent sent_;
+    ReusableEvent sent_;
     std::unique_ptr<Queues> queues_;
     std::unique_ptr<Staging> staging_;
-    std::unique_ptr<Questions> questions_;
+    std::unique_ptr<DeferredChecks> deferred_checks_;
     std::unique_ptr<Pool> pool_;
 };
 

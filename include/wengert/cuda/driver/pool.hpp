@@ -34,7 +34,7 @@ namespace wengert::detail::gpu {
 class Pool;
 struct Workspace;
 
-/// Work of this thread on a device that is written down and not done: where it goes, and the memory that it has given back, which
+/// Work of this thread on a device that is captured and not done: where it goes, and the memory that it has given back, which
 /// whoever does the work keeps (capture.hpp).
 struct Capturing {
     const Pool* pool = nullptr;
@@ -151,9 +151,9 @@ private:
         } catch (...) {  // no memory on the host for a list: it is never used again
         }
     }
-    /// What is written down is done in the order of the device's own stream, or after it.
+    /// What is captured is done in the order of the device's own stream, or after it.
     Queue& queue() noexcept { return capturing_now ? queues_.main() : queues_.now(); }
-    bool waits_for_nobody(const Free& f, const Queue& q)
+    bool is_ready(const Free& f, const Queue& q)
     {
         return !f.uses.empty() && std::all_of(f.uses.begin(), f.uses.end(), [&](const Use& u) {
             return queues_.after(q, *u.queue, u.used);
@@ -166,7 +166,7 @@ private:
             Queue& q = queue();
             const auto last = list.rend() - list.rbegin() > 8 ? list.rbegin() + 8 : list.rend();
             const auto found =
-                std::find_if(list.rbegin(), last, [&](const Free& f) { return waits_for_nobody(f, q); });
+                std::find_if(list.rbegin(), last, [&](const Free& f) { return is_ready(f, q); });
             if (found != last) std::iter_swap(found, list.rbegin());
             wait(q, list.back());
         }
@@ -251,7 +251,7 @@ private:
     DeviceMemory now_;
 };
 
-/// Memory that products work with in what is written down, again and again: one run after the other.
+/// Memory that products work with in what is captured, again and again: one run after the other.
 struct Workspace {
     Workspace() = default;
     Workspace(const Workspace&) = delete;

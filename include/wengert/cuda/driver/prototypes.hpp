@@ -14,7 +14,7 @@ struct Stream;
 struct Event;
 struct Module;
 struct Function;
-struct WorkGraph;      ///< CUgraph: work that was written down
+struct WorkGraph;      ///< CUgraph: work that was captured
 struct WorkGraphExec;  ///< CUgraphExec: made ready to be done
 struct WorkNode;       ///< CUgraphNode: a piece of it
 struct Program;        ///< nvrtcProgram
@@ -95,7 +95,7 @@ struct DriverFunctions {
     Result (*launch_graph)(WorkGraphExec*, Stream*);
     Result (*end_graph)(WorkGraph*);
     Result (*end_executable)(WorkGraphExec*);
-    /// From now on it does what was written down, which has the same nodes with other parameters.
+    /// From now on it does what was captured, which has the same nodes with other parameters.
     Result (*update)(WorkGraphExec*, WorkGraph*, UpdateResult*);
     /// Of all streams that there have been.
     Result (*stream_id)(Stream*, unsigned long long* id);

@@ -21,7 +21,7 @@ class Queue {
 public:
     Queue(Stream* stream, std::size_t index, bool ours) : stream_(stream), index_(index), ours_(ours) {}
     Stream* stream() const noexcept { return stream_; }
-    /// Does the program write down what is put there, as a graph of its own? Nobody else may wait for it then, nor it for others.
+    /// Does the program capture what is put there, as a graph of its own? Nobody else may wait for it then, nor it for others.
     bool is_captured() const
     {
         int status = 0;
@@ -37,7 +37,7 @@ public:
         refuse(
             "CUDA: the stream is captured by the program, whose graph the library's work cannot be a part of "
             "(freeze "
-            "writes down graphs of its own)" +
+            "captures graphs of its own)" +
             (has_line ? "" : "; it comes after [" + std::string(last.name) + "] at " + to_string(last.at)));
     }
     /// Which stream it is of all that there have been, as the driver counts them; 0 where it does not say.

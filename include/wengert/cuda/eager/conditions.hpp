@@ -32,14 +32,14 @@ inline void set_conditions(Gpu& gpu, const Conditional& one, const Conditional* 
            static_cast<const void*>(and_also ? and_also->data : nullptr));
 }
 
-/// A graph on a device that may be a part of what is written down.
+/// A graph on a device that may be a part of what is captured.
 class DeviceGraph : public Executable {
 public:
     /// Why it may not be; "" where it may.
     virtual std::string stays_outside() const = 0;
     /// What has to be on the device before.
     virtual void bring_constants() = 0;
-    /// Its work in what this thread writes down, from the inputs where they lie.
+    /// Its work in what this thread captures, from the inputs where they lie.
     virtual void write_inside(Gpu& gpu, const std::vector<Ref<Block>>& inputs,
                               std::vector<Ref<Block>>& outputs) = 0;
 };

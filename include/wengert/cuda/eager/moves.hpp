@@ -32,8 +32,8 @@ inline std::string moves_text()
              type + " x = ((const " + type + "*)g.data[1])[at[1]];\n        if (" + wrong +
              ") *(int32_t*)g.data[0] = 1;\n    }\n}\n";
     };
-    const auto silences = [&](const char* name, const std::string& type) {
-        s += std::string("extern \"C\" __global__ void silenced_") + name +
+    const auto zero_rule = [&](const char* name, const std::string& type) {
+        s += std::string("extern \"C\" __global__ void zero_rule_") + name +
              "(const wg_places g)\n{\n    const bool keeps = *(const int32_t*)g.data[3];\n"
              "    if (keeps && g.data[0] == g.data[1]) return;\n"
              "    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n"
@@ -45,7 +45,7 @@ inline std::string moves_text()
     const auto numbers = [&](const char* name, const char* type) {
         asks("zero", name, type, "x != 0");
         asks("finite", name, type, "x - x != 0");
-        silences(name, type);
+        zero_rule(name, type);
     };
     numbers("f32", "float");
     numbers("f64", "double");
@@ -79,7 +79,7 @@ inline bool ask_positions(Gpu& gpu, const GivenUse& use, std::string_view name, 
         check_given(then, name, on_host(b), at);
     };
     {
-        Question question(gpu.questions(), refuse);
+        DeferredCheck question(gpu.deferred_checks(), refuse);
         places->data[0] = reinterpret_cast<void*>(question.at());
         places->below = static_cast<long long>(use.below());
         places->bits = static_cast<long long>(use.extent() + use.below());
@@ -97,7 +97,7 @@ inline Ref<Block> found_wrong(Gpu& gpu, const char* what, const Block& b)
     const Block* blocks[] = {&b, &b};
     std::optional<Places> places = places_of(b.shape, blocks, 2);
     if (!places) return {};
-    const Restore<Place> unplanned(current_thread().place, {});
+    const Restore<PlannedResult> unplanned(current_thread().planned, {});
     Ref<Block> flag =
         make_elsewhere(current_thread(), static_cast<std::uint8_t>(b.device()), DType::int32, Shape(), 1);
     check(Driver::get().set_words(reinterpret_cast<Address>(flag->data), 0, 1, gpu.stream()),
@@ -117,9 +117,9 @@ inline std::optional<bool> any_wrong(Gpu& gpu, const char* what, const Block& b)
     return wrong != 0;
 }
 
-/// Operand 0, with 0 where the last but one is not finite when all of the last one is 0 (Primitive::silences): a look at that and a
+/// Operand 0, with 0 where the last but one is not finite when all of the last one is 0 (Primitive::zero_rule): a look at that and a
 /// kernel, and nobody waits. Null where there is no kernel.
-inline Ref<Block> silenced(Gpu& gpu, const Ref<Block>* in, std::size_t n)
+inline Ref<Block> with_zero_rule(Gpu& gpu, const Ref<Block>* in, std::size_t n)
 {
     const Block &v = *in[0], &r = *in[n - 2], &g = *in[n - 1];
     Ref<Block> out = make_block_beside(v, v.dtype, v.shape, v.count);
@@ -128,7 +128,7 @@ inline Ref<Block> silenced(Gpu& gpu, const Ref<Block>* in, std::size_t n)
     std::optional<Places> places = places_of(v.shape, blocks, 3);
     if (!loud || !places) return {};
     places->data[3] = loud->data;
-    const std::string name = std::string("silenced_") + row_of(v.dtype).lane;
+    const std::string name = std::string("zero_rule_") + row_of(v.dtype).lane;
     launch(gpu, Kernels::of(gpu).find(gpu, "moves", name.c_str(), moves_text), places->count, *places);
     return out;
 }

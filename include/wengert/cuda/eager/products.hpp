@@ -42,7 +42,7 @@ public:
                   k = static_cast<int>(a.columns);
         const int lda = static_cast<int>(a.ld), ldb = static_cast<int>(b.ld), ldc = std::max(n, 1);
         const std::lock_guard lock(mutex_);
-        const WrittenDown now(*gpu_, blas_);
+        const ProductCapture now(*gpu_, blas_);
         const auto call = [&](auto* gemm, auto* gemms, const char* name) {
             check_blas(count == 1 ? gemm(blas_, b.transposed, a.transposed, n, m, k, &alpha, pb, ldb, pa, lda,
                                          &beta, c, ldc)
@@ -64,11 +64,11 @@ private:
         if (r != success)
             refuse(std::string("CUDA: ") + function + " failed: cuBLAS says " + std::to_string(r));
     }
-    /// Where this thread's work is written down, its products are, too.
-    struct WrittenDown {
+    /// Where this thread's work is captured, its products are, too.
+    struct ProductCapture {
         const Gpu& gpu;
         Blas* blas;
-        WrittenDown(Gpu& g, Blas* b) : gpu(g), blas(b)
+        ProductCapture(Gpu& g, Blas* b) : gpu(g), blas(b)
         {
             if (!capturing_now) return;
             check_blas(Products::get().set_stream(blas, gpu.stream()), "cublasSetStream");
@@ -76,9 +76,9 @@ private:
             w.take(g.pool(), g.architecture() < 90 ? std::size_t{4} << 20 : std::size_t{32} << 20);
             check_blas(Products::get().set_workspace(blas, w.at, w.capacity), "cublasSetWorkspace");
         }
-        WrittenDown(const WrittenDown&) = delete;
-        WrittenDown& operator=(const WrittenDown&) = delete;
-        ~WrittenDown()
+        ProductCapture(const ProductCapture&) = delete;
+        ProductCapture& operator=(const ProductCapture&) = delete;
+        ~ProductCapture()
         {
             if (capturing_now) static_cast<void>(Products::get().set_stream(blas, gpu.queue().stream()));
         }
@@ -97,8 +97,8 @@ public:
     {
         if (p.adds) c_ = in[0];
         if (p.factor != MatrixProduct::none) alpha_ = in[p.factor];
-        if (p.adds && p.silent != MatrixProduct::none && (p.always || kernels::zero_cotangent == 0.0))
-            silent_ = in[p.silent];
+        if (p.adds && p.cotangent != MatrixProduct::none && (p.always || kernels::zero_cotangent == 0.0))
+            cotangent_ = in[p.cotangent];
         fits_ = a_.m.columns == b_.m.rows && dtype != DType::boolean && (!alpha_ || p.adds) &&
                 (!p.adds || differentiable(dtype));
         const auto whole = [](std::size_t n) { return n <= std::size_t{1} << 30; };
@@ -108,7 +108,7 @@ public:
         fits_ =
             fits_ && ((blas_ && (!p.adds || adds_at_once())) || Kernels::of(gpu).has(gpu, "product", text));
     }
-    /// Makes a library ready for this thread's stream: in what is written down it cannot be.
+    /// Makes a library ready for this thread's stream: in what is captured it cannot be.
     static void prepare(Gpu& gpu)
     {
         if (Products::get()) static_cast<void>(BlasHandle::of(gpu));
@@ -125,7 +125,7 @@ public:
         auto out = make_elsewhere(current_thread(), device, dtype_, shape, element_count(shape));
         if (out->count == 0) return out;
         if (!c_) return multiply(*out), out;
-        const Restore<Place> unplanned(current_thread().place, {});
+        const Restore<PlannedResult> unplanned(current_thread().planned, {});
         if (adds_at_once()) {
             if (c_->data != out->data) device_table(device).copy(*c_, *out);
             if (a_.m.columns > 0) multiply(*out, !alpha_ ? 1 : p_.minus ? -element() : element(), 1);
@@ -177,7 +177,7 @@ private:
         return true;
     }
     /// Is it C of cuBLAS's, with β = 1?
-    bool adds_at_once() const { return blas_ && !silent_ && (!alpha_ || alpha_->device() == 0); }
+    bool adds_at_once() const { return blas_ && !cotangent_ && (!alpha_ || alpha_->device() == 0); }
     /// α, which is on the host.
     double element() const
     {
@@ -206,7 +206,7 @@ private:
             int minus, scaled;
         } s{};
         Ref<Block> loud;
-        if (silent_ && !(loud = found_wrong(gpu_, "zero", *silent_))) return false;
+        if (cotangent_ && !(loud = found_wrong(gpu_, "zero", *cotangent_))) return false;
         const Ref<Block> c = contiguous(c_);
         s.y = y.data, s.c = c->data, s.product = product.data, s.count = static_cast<long long>(y.count);
         s.loud = loud ? loud->data : nullptr;
@@ -270,7 +270,7 @@ private:
     DType dtype_;
     MatrixProduct p_;
     Factor a_, b_;
-    Ref<Block> c_, alpha_, silent_;  ///< null: there is none
+    Ref<Block> c_, alpha_, cotangent_;  ///< null: there is none
     Shape batch_;
     bool fits_ = false, blas_ = false;
 };

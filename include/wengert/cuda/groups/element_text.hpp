@@ -215,7 +215,7 @@ private:
         std::int64_t most = 0;
         const auto look_at = [&](const Index& p, const Positions& at) {
             for (std::size_t d = 0; d < at.size(); ++d) {
-                const auto [least, greatest] = Moving(p, at.data()[d]).range(p, at.data()[d]);
+                const auto [least, greatest] = VaryingTerms(p, at.data()[d]).range(p, at.data()[d]);
                 most = std::max({most, std::abs(least), std::abs(greatest)});
             }
         };

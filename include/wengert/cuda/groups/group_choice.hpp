@@ -32,9 +32,9 @@ inline bool reads_backwards(const Graph& g, const tiling::Layouts& layouts, Valu
 }
 
 /// The operations whose elements are computed where another operation reads them.
-class MadeInPlace {
+class InlinedOperations {
 public:
-    MadeInPlace(const Graph& g, const tiling::Layouts& layouts)
+    InlinedOperations(const Graph& g, const tiling::Layouts& layouts)
         : g_(g), layouts_(layouts), by_(g.size(), no_value), entry_(g.size(), no_value), moves_(g.size()),
           steps_(g.size(), 0), times_(g.size(), 1), uses_(readers_of(g))
     {
@@ -113,7 +113,7 @@ private:
     {
         std::uint64_t seen = 0;
         for (const Position& q : r.at) {
-            const Moving m(p, q);
+            const VaryingTerms m(p, q);
             const bool one = m.count <= 1 && (q.plain() || q.rule == Position::Rule::masked);
             if (one && m.count == 1) seen |= std::uint64_t{1} << m.axis[0];
         }
@@ -154,7 +154,7 @@ public:
         : g_(g), layouts_(layouts), in_place_(g, layouts), steps_(g.size(), 0), again_(g.size(), 0),
           row_folds_(g.size())
     {
-        strangers = moves = rows = true;
+        unrelated = moves = rows = true;
     }
     bool fuses(ValueId v) override
     {
@@ -325,7 +325,7 @@ private:
 
     const Graph& g_;
     const tiling::Layouts& layouts_;
-    MadeInPlace in_place_;
+    InlinedOperations in_place_;
     std::vector<std::size_t> steps_;  ///< of the programs of what fuses
     std::vector<std::size_t> again_;  ///< what it costs to make them again
     std::vector<RowFold> row_folds_;

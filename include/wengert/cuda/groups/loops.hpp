@@ -50,7 +50,7 @@ public:
             if (*g) n += (*g)->stats.host_conditions;
         return n;
     }
-    /// Why it cannot be written down as a part of something else; "" where it can.
+    /// Why it cannot be captured as a part of something else; "" where it can.
     std::string stays_outside() const
     {
         const Driver& d = Driver::get();
@@ -111,7 +111,7 @@ private:
         return {begin, begin + static_cast<std::ptrdiff_t>(n)};
     }
 
-    // in what is written down (loop_runs.hpp)
+    // in what is captured (loop_runs.hpp)
     void write_test(Gpu& gpu, const Conditional& node, const Blocks& in, const Block* guard);
     void take_states(Blocks& made, const Blocks& in) const;
     void write_repeat(Gpu& gpu, Blocks& in);

@@ -13,7 +13,7 @@ inline bool tells_element(const Index& p, const Positions& write)
     std::uint64_t seen = 0;
     for (std::size_t d = 0; d < write.size(); ++d) {
         const Position& q = write.data()[d];
-        const Moving m(p, q);
+        const VaryingTerms m(p, q);
         const bool digits = p.start == Index::Start::nothing && !p.partial && q.plain() && q.offset == 0;
         const bool turns =
             m.count == 1 && std::abs(m.step[0]) == 1 && p.extents.data()[m.axis[0]] == p.result.data()[d];
@@ -67,7 +67,7 @@ public:
         std::uint64_t known = 0;
         for (std::size_t d = 0; d < write.size(); ++d) {
             const Position& q = write.data()[d];
-            const Moving m(p, q);
+            const VaryingTerms m(p, q);
             if (m.count == 0) {
                 if (p.result[d] != 1) both(condition, filled("$ == $", r[d], q.offset));
             } else if (m.count > 1) {
@@ -85,7 +85,7 @@ public:
 
 private:
     /// The axis of which r is `q`.
-    std::string turned(const Index& p, std::size_t d, const Position& q, const Moving& m,
+    std::string turned(const Index& p, std::size_t d, const Position& q, const VaryingTerms& m,
                        const std::string& r, std::string& condition)
     {
         const std::int64_t extent = p.extents.data()[m.axis[0]], n = p.result[d], by = std::abs(m.step[0]);

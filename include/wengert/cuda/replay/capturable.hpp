@@ -1,7 +1,7 @@
-// May a graph's replay be written down and done as one thing (cuda/driver/capture.hpp), and what is another one in each?
+// May a graph's replay be captured and done as one thing (cuda/driver/capture.hpp), and what is another one in each?
 #pragma once
 
-#include "crossings.hpp"
+#include "host_transfers.hpp"
 #include "../groups/group_text.hpp"
 
 namespace wengert::detail::gpu {
@@ -46,7 +46,7 @@ public:
     bool asks() const noexcept { return asks_; }
     /// Does its address stand in the table, of a value that is no view?
     bool by_table(ValueId v) const { return by_table_[v]; }
-    /// Is its address a part of what is written down, of an argument, or of a result that is made where it is handed out?
+    /// Is its address a part of what is captured, of an argument, or of a result that is made where it is handed out?
     bool in_place(ValueId v) const
     {
         return in_place_ && !by_table_[v] &&
@@ -76,7 +76,7 @@ private:
     void refuse(const GraphNode& n)
     {
         refuse(std::string(n.primitive->name) + (n.at.line ? " at " + to_string(n.at) : "") +
-               " is not written down");
+               " is not captured");
     }
     /// Positions can be asked about before all else: they are arguments, or constants.
     bool described(const GraphNode& n)
@@ -112,7 +112,7 @@ private:
     bool can_write(const GraphNode& n)
     {
         const Primitive& p = *n.primitive;
-        return p.fold || p.product || p.launches || p.silences || Crossings::draws(n) || described(n);
+        return p.fold || p.product || p.launches || p.zero_rule || HostTransfers::draws(n) || described(n);
     }
     /// Where a guard fails, a loop after it might not end.
     void look_at(const DeviceLoop& loop)
@@ -161,12 +161,13 @@ private:
     bool asks_ = false, loops_ = false, in_place_ = false;
 };
 
-/// What launches look up that were written down: addresses, and behind them keys, of which random numbers are drawn.
-class WrittenTable {
+/// What launches look up that were captured: addresses, and behind them keys, of which random numbers are drawn.
+class CapturedTable {
 public:
-    WrittenTable() = default;
+    CapturedTable() = default;
     /// Of so many addresses at most.
-    WrittenTable(std::size_t addresses, Ref<Block> there) : keys_from_(addresses), there_(std::move(there)) {}
+    CapturedTable(std::size_t addresses, Ref<Block> there) : keys_from_(addresses), there_(std::move(there))
+    {}
     std::uintptr_t address(ValueId v)
     {
         addresses_.push_back(v);

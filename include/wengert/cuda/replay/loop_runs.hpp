@@ -1,12 +1,12 @@
-// How loops and branches run on a device: steps that the host asks for one after the other, or nodes of what is written down.
+// How loops and branches run on a device: steps that the host asks for one after the other, or nodes of what is captured.
 #pragma once
 
-#include "../../graph/loops/loop_course.hpp"
+#include "../../graph/loops/loop_skeleton.hpp"
 #include "../groups/loops.hpp"
 
 namespace wengert::detail::gpu {
 
-/// One run of its steps (graph/loops/loop_course.hpp), which are asked for one after the other.
+/// One run of its steps (graph/loops/loop_skeleton.hpp), which are asked for one after the other.
 class DeviceLoop::Run {
 public:
     Run(DeviceLoop& loop, const Blocks& in) : p_(loop.p_), loop_(loop), in_(in), at_(p_, in.size()) {}
@@ -168,7 +168,7 @@ inline Ref<Block> DeviceLoop::run(std::vector<Ref<Block>> in)
         p_.kind == Kind::cond ? write_branch(gpu, in) : write_repeat(gpu, in);
         return std::move(packed_);
     }
-    LoopCourse<Run>(*this, in).go();
+    LoopSkeleton<Run>(*this, in).go();
     return std::move(packed_);
 }
 

@@ -1,4 +1,4 @@
-// Runs of graphs on a device, and their work written down as one thing. Nobody waits for the device but where a guard is looked at.
+// Runs of graphs on a device, and their work captured as one thing. Nobody waits for the device but where a guard is looked at.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@ public:
     Replay(const Graph& g, const PlanOptions& options, std::uint8_t device)
         : ReplaySteps(g, device), watch_(options.watch), guards_(graph_, plan_, device_)
     {
-        if (watch_) tiling::tell(plan_, *watch_), watch_->crossings = crossings_.notes();
+        if (watch_) tiling::tell(plan_, *watch_), watch_->transfers = transfers_.notes();
     }
 
     Replay(const Replay&) = delete;
@@ -23,7 +23,7 @@ public:
     {
         for (const auto* list : {&constants_, &fixed_})
             for (const Ref<Block>& b : *list) end_of(b);
-        for (const std::unique_ptr<Written>& w : written_) end_of(*w);
+        for (const std::unique_ptr<CapturedRun>& w : captured_) end_of(*w);
         end_of(arena_written_);
         if (workspace_.at) runs_in_order_.end(workspace_.at, workspace_.capacity);
     }
@@ -49,7 +49,8 @@ private:
         const OnDevice there(device_);
         if (may_write()) {
             if (capturable_->asks()) ask_arguments(gpu, steps_, inputs);
-            if (Written* const w = written_here(gpu, inputs)) return run_written(gpu, *w, inputs, outputs);
+            if (CapturedRun* const w = captured_here(gpu, inputs))
+                return run_captured(gpu, *w, inputs, outputs);
             empty();
         }
         begin(inputs);
@@ -91,21 +92,21 @@ private:
         watch_->ticks[2 * t + 1] = now();
     }
 
-    /// Work that was written down, where arguments and results lay at these places, and the memory that it works with.
-    struct Written {
+    /// Work that was captured, where arguments and results lay at these places, and the memory that it works with.
+    struct CapturedRun {
         std::vector<const std::byte*> places;
-        WrittenTable table;
+        CapturedTable table;
         Ref<Block> guards;
         std::vector<Ref<Block>> handed_out, kept;
         std::unique_ptr<CapturedWork> work;
     };
-    void end_of(const Written& w) const noexcept
+    void end_of(const CapturedRun& w) const noexcept
     {
         for (const auto* list : {&w.handed_out, &w.kept})
             for (const Ref<Block>& b : *list) end_of(b);
     }
 
-    /// After some runs, which have made all kernels ready, work is written down.
+    /// After some runs, which have made all kernels ready, work is captured.
     bool may_write()
     {
         constexpr std::size_t before = 2;
@@ -114,13 +115,13 @@ private:
         if (!tried_) zero_ = zero;
         return zero == zero_;
     }
-    /// Arguments that lie where what is written down expects them, and memory for results of that kind.
+    /// Arguments that lie where what is captured expects them, and memory for results of that kind.
     void find_places(const std::vector<Ref<Block>>& inputs)
     {
         places_.clear();
         fixed_.resize(graph_.inputs().size());
         for (ValueId v : graph_.inputs()) {
-            if (!crossings_.needs(v) || crossings_.stays(v) || capturable_->by_table(v)) continue;
+            if (!transfers_.needs(v) || transfers_.stays(v) || capturable_->by_table(v)) continue;
             const std::size_t k = graph_.node(v).index;
             const Ref<Block>& x = inputs[k];
             Ref<Block>& place = fixed_[k];
@@ -138,28 +139,28 @@ private:
                 places_.push_back(owned_[k]->data);
             }
     }
-    /// What was written down for the places of this run. Where there is none it is written down now, unless they are others each time.
-    Written* written_here(Gpu& gpu, const std::vector<Ref<Block>>& inputs)
+    /// What was captured for the places of this run. Where there is none it is captured now, unless they are others each time.
+    CapturedRun* captured_here(Gpu& gpu, const std::vector<Ref<Block>>& inputs)
     {
         try {
             find_places(inputs);
-            const auto found = std::find_if(written_.begin(), written_.end(),
+            const auto found = std::find_if(captured_.begin(), captured_.end(),
                                             [&](const auto& w) { return w->places == places_; });
-            if (found != written_.end()) {
+            if (found != captured_.end()) {
                 ++found_;
-                std::rotate(written_.begin(), found, found + 1);
-            } else if (tried_ > most_written + found_) {
+                std::rotate(captured_.begin(), found, found + 1);
+            } else if (tried_ > most_captured + found_) {
                 return say_elsewhere(), nullptr;
             } else {
                 write(gpu);
             }
         } catch (const Error& e) {  // the host has a part in it, or the driver cannot
-            if (capturable_->has_conditions()) say_conditions(e.what()), news = true;
-            given_up_ = written_.empty();
+            if (capturable_->has_conditions()) say_conditions(e.what()), stats_changed = true;
+            given_up_ = captured_.empty();
             end_of_writing();
             return nullptr;
         }
-        return written_.front().get();
+        return captured_.front().get();
     }
     void end_of_writing()
     {
@@ -170,26 +171,26 @@ private:
     void say_elsewhere()
     {
         if (!std::exchange(said_, true))
-            tell("its arguments lie elsewhere each time: it is launched step by step"), news = true;
+            tell("its arguments lie elsewhere each time: it is launched step by step"), stats_changed = true;
     }
     void write(Gpu& gpu)
     {
         ++tried_;
         std::unique_ptr<CapturedWork> before;
-        if (written_.size() == most_written) {
-            end_of(*written_.back());
-            before = std::move(written_.back()->work);
-            written_.pop_back();
+        if (captured_.size() == most_captured) {
+            end_of(*captured_.back());
+            before = std::move(captured_.back()->work);
+            captured_.pop_back();
         }
-        auto made = std::make_unique<Written>();
+        auto made = std::make_unique<CapturedRun>();
         made->places = places_;
         std::size_t places = 0;
         for (const ReplayStep& s : steps_) places += s.addresses.size();
-        made->table = WrittenTable(places, bytes_there(8 * (places + 2 * steps_.size() + 1)));
+        made->table = CapturedTable(places, bytes_there(8 * (places + 2 * steps_.size() + 1)));
         table_ = &made->table;
         const std::vector<Ref<Block>> results = owned_;
         for (ValueId v : graph_.inputs())
-            if (crossings_.stays(v)) hold(v, tensor_of(Key(0)));  // no launch is given it
+            if (transfers_.stays(v)) hold(v, tensor_of(Key(0)));  // no launch is given it
         bring_constants();
         launches_ = 0;
         arena_ = arena_written_;
@@ -210,11 +211,11 @@ private:
         keep(*made, results);
         made->work = capture.finish(std::move(before));
         owned_ = results;
-        written_.insert(written_.begin(), std::move(made));
+        captured_.insert(captured_.begin(), std::move(made));
         end_of_writing();
     }
     /// All that the work needs but arguments and results, which are others' next time.
-    void keep(Written& w, const std::vector<Ref<Block>>& results)
+    void keep(CapturedRun& w, const std::vector<Ref<Block>>& results)
     {
         for (ValueId v = 0; v < graph_.size(); ++v)
             if (graph_.node(v).kind != Graph::Kind::input) w.kept.push_back(blocks_[v]);
@@ -230,20 +231,20 @@ private:
         capturing_now->key = draws ? table_->key(graph_.node(group.nodes[0]).inputs[0]) : nullptr;
     }
     /// Keys that the host makes of the arguments.
-    void make_keys(const WrittenTable& table)
+    void make_keys(const CapturedTable& table)
     {
         for (std::size_t t = 0; t < steps_.size() && table.has_keys(); ++t)
             if (const tiling::Group& group = plan_.tasks[t].group;
-                !group.fused && crossings_.stays(group.nodes[0]))
+                !group.fused && transfers_.stays(group.nodes[0]))
                 call(steps_[t], group);
     }
     /// What differs from run to run is brought to its place, then all of it is one call.
-    std::size_t run_written(Gpu& gpu, const Written& w, const std::vector<Ref<Block>>& inputs,
-                            std::vector<Ref<Block>>& outputs)
+    std::size_t run_captured(Gpu& gpu, const CapturedRun& w, const std::vector<Ref<Block>>& inputs,
+                             std::vector<Ref<Block>>& outputs)
     {
         const Computing now("freeze", {});
         for (ValueId v : graph_.inputs())
-            if (crossings_.needs(v)) bring(gpu, v, inputs[graph_.node(v).index]);
+            if (transfers_.needs(v)) bring(gpu, v, inputs[graph_.node(v).index]);
         make_keys(w.table);
         w.table.bring(
             gpu, [&](ValueId v) { return address_now(v); }, [&](ValueId v) { return block(v); });
@@ -260,7 +261,7 @@ private:
     /// An argument of this run.
     void bring(Gpu& gpu, ValueId v, const Ref<Block>& x)
     {
-        if (crossings_.stays(v)) return hold(v, contiguous(on_host(x)));
+        if (transfers_.stays(v)) return hold(v, contiguous(on_host(x)));
         if (capturable_->by_table(v)) return hold(v, contiguous(placed(x, device_)));
         const Ref<Block>& place = fixed_[graph_.node(v).index];
         if (capturable_->in_place(v) && x->device() == device_) return;  // it is where it is expected
@@ -282,16 +283,16 @@ private:
 
     PlanWatch* watch_;
     ReplayGuards guards_;
-    // of the work that was written down
-    static constexpr std::size_t most_written = 4;
-    std::size_t runs_ = 0, tried_ = 0, found_ = 0;  ///< how often it was written down, and found
+    // of the work that was captured
+    static constexpr std::size_t most_captured = 4;
+    std::size_t runs_ = 0, tried_ = 0, found_ = 0;  ///< how often it was captured, and found
     bool given_up_ = false, said_ = false;
     std::uint64_t zero_ = 0;                ///< what cotangents are compared with in it
     std::vector<const std::byte*> places_;  ///< of this run
     std::vector<Ref<Block>> fixed_;         ///< places of arguments that are copied there
     Ref<Block> arena_written_;
     Workspace workspace_;
-    std::vector<std::unique_ptr<Written>> written_;  ///< the last that was done comes first
+    std::vector<std::unique_ptr<CapturedRun>> captured_;  ///< the last that was done comes first
     OrderedRuns runs_in_order_;
 };
 

@@ -26,10 +26,10 @@ public:
                 const Primitive& p = *n.primitive;
                 if (steps_[t].loop) {
                     if (std::string why = steps_[t].loop->stays_outside(); !why.empty()) return why;
-                } else if (!steps_[t].part && (p.effects || crossings_.stays(v) ||
+                } else if (!steps_[t].part && (p.effects || transfers_.stays(v) ||
                                                !((p.value && steps_[t].kernel) || p.fold || p.product ||
-                                                 p.silences || Capturable::moves(graph_, n))))
-                    return std::string(p.name) + " is not written down in a loop or branch";
+                                                 p.zero_rule || Capturable::moves(graph_, n))))
+                    return std::string(p.name) + " is not captured in a loop or branch";
             }
         }
         return {};
@@ -57,13 +57,13 @@ public:
 
 protected:
     ReplaySteps(const Graph& g, std::uint8_t device)
-        : ReplayValues(g, device), crossings_(graph_, plan_), steps_(plan_.tasks.size()), constants_(g.size())
+        : ReplayValues(g, device), transfers_(graph_, plan_), steps_(plan_.tasks.size()), constants_(g.size())
     {
         compile();
         capturable_.emplace(graph_, plan_, wants_, steps_);
         for (std::size_t t = 0; t < steps_.size(); ++t) find_ends(t);
         find_constants();
-        stats.transfers = crossings_.count, stats.transfer_bytes = crossings_.bytes;
+        stats.transfers = transfers_.count, stats.transfer_bytes = transfers_.bytes;
         stats.kernels = steps_.size();
         stats.arena_bytes = plan_.arena.bytes, stats.arena_lower_bound = plan_.arena.lower_bound;
         for (const ReplayStep& s : steps_) stats.uncompiled += !s.kernel && !s.loop;
@@ -82,11 +82,11 @@ protected:
     /// Nobody knew before it ran.
     void say_host_helps(const GraphNode& n)
     {
-        stats.transfers = crossings_.count, stats.transfer_bytes = crossings_.bytes;
+        stats.transfers = transfers_.count, stats.transfer_bytes = transfers_.bytes;
         tell(n, " is computed on the host");
-        news = true;
+        stats_changed = true;
     }
-    /// Conditions come back to the host unless all of it is written down.
+    /// Conditions come back to the host unless all of it is captured.
     void say_conditions(const std::string& why)
     {
         for (std::size_t t = 0; t < steps_.size(); ++t) {
@@ -100,7 +100,7 @@ protected:
     /// Nothing of a run is left behind.
     void empty()
     {
-        current_thread().place = {};
+        current_thread().planned = {};
         std::fill(blocks_.begin(), blocks_.end(), Ref<Block>());
         std::fill(owned_.begin(), owned_.end(), Ref<Block>());
         arena_ = {};
@@ -112,8 +112,8 @@ protected:
             if (x->access.device) users_ = device_;
         for (ValueId v : graph_.inputs()) {
             const Ref<Block>& x = inputs[graph_.node(v).index];
-            if (crossings_.needs(v))
-                hold(v, contiguous(crossings_.stays(v) ? on_host(x) : placed(x, device_)));
+            if (transfers_.needs(v))
+                hold(v, contiguous(transfers_.stays(v) ? on_host(x) : placed(x, device_)));
         }
         begin();
     }
@@ -151,18 +151,18 @@ protected:
                 in.push_back(!s.keeps ? block(i) : users_ ? copy_of(*block(i)) : on_host(block(i)));
         Thread& t = current_thread();
         const std::size_t bytes = plan_.bytes_of(v);
-        if (!s.keeps && at_[v]) t.place = {at_[v], bytes, device_};
+        if (!s.keeps && at_[v]) t.planned = {at_[v], bytes, device_};
         Ref<Block> y = s.loop                 ? s.loop->run(in)
                        : s.part               ? taken(n, *in[0])
                        : n.primitive->product ? multiplied(n, in)
                                               : compute_node(n, in.data());
-        t.place = {};
-        if (host_has_helped != helped && crossings_.made_on_host(group)) say_host_helps(n);
+        t.planned = {};
+        if (host_has_helped != helped && transfers_.made_on_host(group)) say_host_helps(n);
         if (y->count != element_count(n.shape) || y->dtype != n.dtype)
             fail<TapeError>(n.primitive->name, "gave a result of another shape than when it was traced",
                             n.at);
         if (s.keeps && !users_) count_host_call(device_);
-        if (crossings_.stays(v)) return hold(v, std::move(y));
+        if (transfers_.stays(v)) return hold(v, std::move(y));
         if (owned_at(v) && y->data != at_[v]) {
             device_table(device_).copy(*y, *owned_at(v));
             y = owned_at(v);
@@ -189,16 +189,16 @@ protected:
         return made ? block(v) : copy_of(*block(v));
     }
 
-    Crossings crossings_;
+    HostTransfers transfers_;
     std::optional<Capturable> capturable_;  ///< when it is known what becomes of its steps
     std::vector<ReplayStep> steps_;
     std::vector<Ref<Block>> constants_;  ///< brought there by the first run
     // of a run
     Ref<Block> arena_;
-    // of work that is written down as a whole
+    // of work that is captured as a whole
     bool writing_ = false;
     std::int64_t launches_ = 0;
-    WrittenTable* table_ = nullptr;
+    CapturedTable* table_ = nullptr;
 
 private:
     void compile()

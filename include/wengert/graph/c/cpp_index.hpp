@@ -46,9 +46,9 @@ private:
     void read_parts(std::size_t k, std::size_t cuts)
     {
         const Index::Read& r = p_.reads[k];
-        Seam s;
-        const bool cut = cuts < most_cuts && (seam(p_, p_.writes[r.write], p_.result, s) ||
-                                              (!is_number(r) && seam(p_, r.at, shape(r.operand), s)));
+        WrapPoint s;
+        const bool cut = cuts < most_cuts && (wrap_point(p_, p_.writes[r.write], p_.result, s) ||
+                                              (!is_number(r) && wrap_point(p_, r.at, shape(r.operand), s)));
         if (!cut) return read(r);
         const Index whole = p_;
         const std::int64_t n = whole.extents[s.axis];
@@ -62,7 +62,7 @@ private:
     }
 
     /// The first element along an axis whose position has wrapped around.
-    struct Seam {
+    struct WrapPoint {
         std::size_t axis = 0;
         std::int64_t at = 0;
     };
@@ -72,7 +72,7 @@ private:
     {
         return q.rule == Position::Rule::wrapped && q.given == 0 && q.terms == 1 && std::abs(q.step[0]) == 1;
     }
-    static bool seam(const Index& p, const Positions& at, const Shape& array, Seam& found)
+    static bool wrap_point(const Index& p, const Positions& at, const Shape& array, WrapPoint& found)
     {
         for (std::size_t d = 0; d < at.size(); ++d) {
             const Position& q = at.data()[d];
@@ -129,14 +129,14 @@ private:
     }
 
     /// An element of an array: where it is, and the condition that there is one ("" where there always is).
-    struct Place {
+    struct IndexedElement {
         std::string element, condition;
     };
     static constexpr const char* index = "ptrdiff_t";
 
     /// Declares what the place in the array `name` needs.
-    Place place(PositionText& text, const std::string& name, Positions at, const Shape& array,
-                const Strides& strides)
+    IndexedElement place(PositionText& text, const std::string& name, Positions at, const Shape& array,
+                         const Strides& strides)
     {
         PositionText::Names axis;
         for (std::size_t a = 0; a < p_.extents.size(); ++a) axis.push_back(filled("i$", a));
@@ -174,7 +174,7 @@ private:
         w_.open_loops(box);
         if (scans) open_scan(x.type);
         PositionText text(w_.body, index, w_.indent());
-        const Place to = place(text, "y", p_.writes[r.write], p_.result, row_major(p_.result));
+        const IndexedElement to = place(text, "y", p_.writes[r.write], p_.result, row_major(p_.result));
         const DType dtype = is_number(r) ? n_.dtype : w_.graph.node(in_[r.operand]).dtype;
         w_.line("const $ v = $;", x.type,
                 is_number(r) ? constant(r.fill, dtype)
@@ -186,7 +186,7 @@ private:
         w_.close_loops(box);
         w_.close();
     }
-    static std::string guarded(const Place& p, double fill, DType d)
+    static std::string guarded(const IndexedElement& p, double fill, DType d)
     {
         return p.condition.empty() ? p.element : p.condition + " ? " + p.element + " : " + constant(fill, d);
     }
@@ -217,7 +217,7 @@ private:
         case Scan::maximum: w_.line("s = j == 0 ? v : ($);", of(TermKind::maximum, "v", "s")); break;
         case Scan::recurrence: {
             const CppOperand c = w_.operand(in_[p_.factor.operand]);
-            const Place by = place(text, "c", p_.factor.at, c.shape, c.strides);
+            const IndexedElement by = place(text, "c", p_.factor.at, c.shape, c.strides);
             w_.line("const $ f = $;", type, guarded(by, p_.factor.fill, n_.dtype));
             w_.line("const $ m = $;", type, of(TermKind::multiply, "f", "s"));
             w_.line("s = j == 0 ? v : $;", of(TermKind::add, "v", "m"));

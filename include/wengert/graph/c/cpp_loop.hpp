@@ -1,12 +1,12 @@
 // Loops and branches of a graph as loops and branches of C that call functions made of their bodies.
 #pragma once
 
-#include "../loops/loop_course.hpp"
+#include "../loops/loop_skeleton.hpp"
 #include "cpp_loop_memory.hpp"
 
 namespace wengert::detail {
 
-/// The text of one of them (loop_course.hpp).
+/// The text of one of them (loop_skeleton.hpp).
 class CppLoop : protected CppLoopMemory {
 public:
     using CppLoopMemory::CppLoopMemory;

@@ -19,11 +19,11 @@ protected:
         const std::string alpha =
             (p.minus ? "-" : "") +
             (p.factor == MatrixProduct::none ? std::string("1") : "*(" + w_.pointer(in(p.factor)) + ")");
-        if (p.silent == MatrixProduct::none) return products(p, alpha, p.adds ? "1" : "0", w_.pointer(v_));
+        if (p.cotangent == MatrixProduct::none) return products(p, alpha, p.adds ? "1" : "0", w_.pointer(v_));
         const std::size_t bytes = w_.plan.bytes_of(v_);
         w_.open("{");
-        find_silent(in(p.silent));
-        w_.open("if (silent) {");
+        find_zero_cotangent(in(p.cotangent));
+        w_.open("if (no_cotangent) {");
         w_.line("$* const x = ($*)($);", w_.type(v_), w_.type(v_), room(bytes));
         w_.line("memset(x, 0, $);", bytes);
         products(p, "1", "1", "x");
@@ -34,14 +34,14 @@ protected:
         w_.close();
         w_.close();
     }
-    /// `silent`: is all of g 0?
-    void find_silent(ValueId v)
+    /// `no_cotangent`: is all of g 0?
+    void find_zero_cotangent(ValueId v)
     {
         const CppOperand g = w_.operand(v);
         w_.declare("g", g, false);
-        w_.line("int silent = 1;");
+        w_.line("int no_cotangent = 1;");
         w_.open_loops(g.shape);
-        w_.line("silent = silent && g[$] == 0;", w_.index(g.shape, g.strides));
+        w_.line("no_cotangent = no_cotangent && g[$] == 0;", w_.index(g.shape, g.strides));
         w_.close_loops(g.shape);
     }
 

@@ -26,8 +26,8 @@ public:
             });
             return;
         }
-        if (loop_parameters(*n_)) return LoopCourse<CppLoop>(w_, v).go();
-        if (n_->primitive->silences) return silence(n_->inputs.size() == 2);
+        if (loop_parameters(*n_)) return LoopSkeleton<CppLoop>(w_, v).go();
+        if (n_->primitive->zero_rule) return zero_rule(n_->inputs.size() == 2);
         if (packs() || reduces()) return;
         if (w_.module.native) w_.refuse(v, "it is a call of the library");
         if (n_->primitive->product) return multiply();
@@ -44,15 +44,15 @@ private:
         return text;
     }
     /// (r, g) or (v, r, g): what r is not finite for becomes 0 when all of g is.
-    void silence(bool own)
+    void zero_rule(bool own)
     {
         begin_with_first();
         const std::string r = own ? "y[i]" : "r[i]";
         w_.open("{");
-        find_silent(n_->inputs.back());
+        find_zero_cotangent(n_->inputs.back());
         w_.declare("y", result(), true);
         if (!own) w_.declare("r", contiguous_input(1), false);
-        w_.line("if (silent)");
+        w_.line("if (no_cotangent)");
         w_.line("    for (ptrdiff_t i = 0; i < $; ++i)", element_count(n_->shape));
         w_.line("        if ($ - $ != 0) y[i] = 0;", r, r);
         w_.close();

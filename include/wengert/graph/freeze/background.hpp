@@ -40,7 +40,7 @@ private:
         } catch (...) {
             failed("an exception of an unknown type");
         }
-        news = true;
+        stats_changed = true;
     }
 
     std::unique_ptr<Executable> now_;

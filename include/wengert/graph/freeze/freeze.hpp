@@ -6,7 +6,7 @@
 #include "compiler.hpp"
 #include "frozen_rule.hpp"
 #include "into.hpp"
-#include "occupied.hpp"
+#include "frozen_lock.hpp"
 #include "traced_call.hpp"
 
 namespace wengert {
@@ -58,11 +58,11 @@ protected:
         if (is_inlined(tape, x...)) [[unlikely]] {
             ++core.stats.inlined;
             if (core.live.empty()) return run_function(run, at, x...);
-            Occupied alone(core);
+            FrozenLock alone(core);
             alone.wait_for_live();
             return run_function(run, at, x...);
         }
-        Occupied occupied(core);
+        FrozenLock occupied(core);
         if (!occupied) [[unlikely]]
             occupied.wait_for_live();
         if (!occupied)
@@ -73,7 +73,7 @@ protected:
             return filled<Y>(*p, plain);
         if (core.has_empty_live()) [[unlikely]]
             return run_eagerly(run, at, x...);  // no input of a graph yet: f may give it its first value
-        const Noted noted{core.call};
+        const CallCleanup noted{core.call};
         auto& [a, outputs] = core.call;
         core.expect_last(a);
         read_arguments(a, x...);
@@ -125,7 +125,7 @@ protected:
         to.check(at);
         Tape& tape = Tape::current();
         if (!is_inlined(tape, x...)) {
-            const Occupied occupied(*core_);
+            const FrozenLock occupied(*core_);
             Ref<Block> outputs[KnownArguments::most_results];
             const auto lend = [&](const FrozenPath& p, const KnownArguments& a) {
                 return to.lend(p.optimized, a, outputs, at);
@@ -228,7 +228,7 @@ protected:
         CallArguments a = arguments(x...);
         const FrozenPath* p = fitting_path(core_->entry(a), a.inputs);
         if (!p) {
-            const KeptLive kept(core_->live);
+            const LiveRestore kept(core_->live);
             static_cast<void>(call(run, Site{}, x...));
             p = fitting_path(core_->entry(a), a.inputs);
         }
@@ -299,10 +299,10 @@ public:
     /// Why the last call that was traced, or ran eagerly, did so.
     const std::string& explain() const noexcept { return core_->reason; }
     /// Both, for a thread beside which others may call: from outside of any call.
-    std::pair<FreezeStats, std::string> told() const
+    std::pair<FreezeStats, std::string> stats_and_reason() const
     {
         static_cast<void>(current_thread());
-        Occupied alone(*core_);
+        FrozenLock alone(*core_);
         alone.wait();
         return {core_->stats, core_->reason};
     }

@@ -34,12 +34,12 @@ private:
 };
 
 /// Live tensors hold at its end what they held before.
-class KeptLive {
+class LiveRestore {
 public:
-    explicit KeptLive(const std::vector<AnyTensor*>& live);
-    KeptLive(const KeptLive&) = delete;
-    KeptLive& operator=(const KeptLive&) = delete;
-    ~KeptLive();
+    explicit LiveRestore(const std::vector<AnyTensor*>& live);
+    LiveRestore(const LiveRestore&) = delete;
+    LiveRestore& operator=(const LiveRestore&) = delete;
+    ~LiveRestore();
 
 private:
     const std::vector<AnyTensor*>& live_;

@@ -31,7 +31,7 @@ class Preferences {
 public:
     bool reshapes = false;   ///< a view of all elements in their order is the operand, whatever its shape
     bool rows = false;       ///< operations on rows run with those on their elements (row_groups.hpp)
-    bool strangers = false;  ///< operations run together that have nothing in common but their elements
+    bool unrelated = false;  ///< operations run together that have nothing in common but their elements
     bool moves =
         false;  ///< index programs run with others, element by element of their results: `fuses` is asked of them, too
 

@@ -22,7 +22,10 @@ using Layouts = std::vector<Layout>;  ///< by value
 namespace detail {
 
 /// A stand-in for the address of elements. Views are made of headers only, and nothing is read there.
-inline std::byte* nowhere() noexcept { return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 44); }
+inline std::byte* placeholder_address() noexcept
+{
+    return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 44);
+}
 
 /// The header of a value as its layout says, on top of its root's.
 Ref<Block> header_on(const Ref<Block>& root, const Shape& shape, const Layout& l);

@@ -22,8 +22,8 @@ public:
         return false;
     }
     PlanStats stats;
-    std::string note;   ///< why it is not what was asked for: "" or one sentence
-    bool news = false;  ///< stats and note have changed in a run; whoever reads them may clear it
+    std::string note;            ///< why it is not what was asked for: "" or one sentence
+    bool stats_changed = false;  ///< stats and note have changed in a run; whoever reads them may clear it
 };
 
 }  // namespace wengert

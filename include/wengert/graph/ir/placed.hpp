@@ -39,7 +39,7 @@ private:
     std::size_t run_here(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs);
     /// That of the tensors among them; keys are on the host. Without tensors: where the thread's new ones go.
     static std::uint8_t device_of(const std::vector<Ref<Block>>& inputs) noexcept;
-    void take_news(Executable& e);
+    void take_stats(Executable& e);
 
     Graph graph_;
     PlanOptions options_;

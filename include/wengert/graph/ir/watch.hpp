@@ -27,7 +27,7 @@ struct PlanWatch {
     /// Kernels that run at once: strand k is kernels waves[w][k] to waves[w][k + 1], one after the other.
     std::vector<std::vector<std::uint32_t>> waves;
     std::vector<Value> values;           ///< by id
-    std::vector<std::string> crossings;  ///< by id, or none: between which devices a value is moved
+    std::vector<std::string> transfers;  ///< by id, or none: between which devices a value is moved
     std::vector<Buffer> buffers;
     std::size_t arena_bytes = 0, lower_bound = 0;
     bool timed = false;               ///< each run is to fill in `ticks`; the watch must outlive it

@@ -95,9 +95,9 @@ inline GraphPlan graph_plan(const Graph& g, const PlanWatch& watch)
     }
     note_waves(watch, plan);
     for (const PlanWatch::Value& value : watch.values) plan.notes.text.push_back(value_note(watch, value));
-    for (std::size_t v = 0; v < watch.crossings.size(); ++v)
-        if (std::string& text = plan.notes.text[v]; !watch.crossings[v].empty())
-            text += (text.empty() ? "" : ", ") + watch.crossings[v];
+    for (std::size_t v = 0; v < watch.transfers.size(); ++v)
+        if (std::string& text = plan.notes.text[v]; !watch.transfers[v].empty())
+            text += (text.empty() ? "" : ", ") + watch.transfers[v];
     for (const PlanWatch::Buffer& b : watch.buffers)
         if (b.bytes > 0 && !b.values.empty()) plan.memory.push_back(memory_block(g, b));
     return plan;

@@ -33,7 +33,7 @@ std::shared_ptr<const LoopParameters> without_effects(std::shared_ptr<const Loop
 Graph without_effects(const Graph& g);
 
 /// Of values that nobody reads, whole numbers are 0: what is made of an example's zeros (0/0) may be no index.
-void calm_indices(const GraphNode& n, const Block& b);
+void zero_unread_indices(const GraphNode& n, const Block& b);
 
 /// A body on tensors, recorded on the tape. `reverse`: loops in it keep their states for the sweep back.
 std::vector<AnyTensor> replay_body(const Graph& with_host, const std::vector<AnyTensor>& inputs,

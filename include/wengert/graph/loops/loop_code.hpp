@@ -1,7 +1,7 @@
 // What runs of loops share: graphs made ready once for each thread, and which operand is what.
 #pragma once
 
-#include "interpreted_step.hpp"
+#include "interpreted_body.hpp"
 #include "loop_graphs.hpp"
 #include "loop_schedule.hpp"
 

@@ -29,7 +29,7 @@ struct LoopPull {
     std::vector<bool> wanted;                 ///< inputs
 
     LoopPull(const Node& node, const LoopParameters& q, const AnyTensor& g, Cotangents& pulled,
-             std::shared_ptr<const LoopParameters> silent);
+             std::shared_ptr<const LoopParameters> without_host_calls);
     /// Hands a derivative's results on to the inputs that want them.
     void add(const LoopParameters& pull, const AnyTensor& packed,
              const std::vector<std::size_t>& inputs) const;

@@ -3,12 +3,12 @@
 
 #include "../ir/trace.hpp"
 #include "loop_code.hpp"
-#include "loop_course.hpp"
+#include "loop_skeleton.hpp"
 #include "speculation.hpp"
 
 namespace wengert::detail {
 
-/// One run of a loop (loop_course.hpp): operands, states, and the packed block that results are written to.
+/// One run of a loop (loop_skeleton.hpp): operands, states, and the packed block that results are written to.
 class LoopRun {
 public:
     LoopRun(const LoopParameters& p, LoopPlans& plans, const Ref<Block>* in, std::size_t n);

@@ -6,13 +6,13 @@
 namespace wengert::detail {
 
 /// A loop on values and tangents together: which inputs have tangents, and how values and tangents are ordered.
-struct Joint {
+struct DualLoop {
     const LoopParameters& p;
     std::vector<bool> active;
     std::vector<std::size_t> order;  ///< (inputs, then active tangents) in the order of the joint loop
     std::size_t states, xs;
 
-    Joint(const LoopParameters& parameters, const std::vector<bool>& inputs);
+    DualLoop(const LoopParameters& parameters, const std::vector<bool>& inputs);
     /// The body; its outputs are states, tangents of active states, tangents of the results in `wanted`.
     Graph body(const std::vector<bool>& wanted) const;
     /// The test of a while_loop, which reads no tangents.

@@ -16,13 +16,13 @@ void while_vjp(const LoopPull& rule);
 struct PullOfPull {
     const LoopParameters& p;
     const std::vector<AnyTensor>& in;
-    Joint joint;
+    DualLoop dual;
     std::size_t n;  ///< inputs of the while_loop
 
     /// `tangents` of the states and constants, of the kind of the while_pull's results: only where it has some.
     PullOfPull(const LoopParameters& parameters, const std::vector<AnyTensor>& inputs,
                const std::vector<AnyTensor>& tangents)
-        : p(parameters), in(inputs), joint(p, have_tangents(tangents.data(), tangents.size())),
+        : p(parameters), in(inputs), dual(p, have_tangents(tangents.data(), tangents.size())),
           n(in.size() - p.active_states.size())
     {}
     /// J as a while_loop with the tangents of the states as results.
@@ -35,7 +35,7 @@ struct PullOfPull {
     std::vector<AnyTensor> push(const std::vector<AnyTensor>& tangents, const Site& at) const;
 
 private:
-    /// For the position of a tangent among the joint states the state that it is of.
+    /// For the position of a tangent among the states of both the state that it is of.
     std::vector<std::size_t> tangent_states() const;
     std::vector<bool> is_active() const;
 };

@@ -29,7 +29,7 @@ public:
         const tiling::Rule r = tiling::rule_of(g_, layouts_, v);
         if (r == tiling::Rule::product) return product(v, product_of(n));
         if (r == tiling::Rule::add_product) return added(v, product_of(n));
-        if (r == tiling::Rule::silent && plain(n.inputs[0])) return silenced(v);
+        if (r == tiling::Rule::zero_rule && plain(n.inputs[0])) return with_zero_rule(v);
         return {};
     }
     /// What the text of products begins with.
@@ -63,7 +63,7 @@ private:
     {
         const GraphNode& n = g_.node(v);
         const Ref<Block> root =
-            make_borrowed(n.dtype, g_.node(layouts_[v].root).shape, tiling::detail::nowhere());
+            make_borrowed(n.dtype, g_.node(layouts_[v].root).shape, tiling::detail::placeholder_address());
         return tiling::detail::matrices(tiling::detail::header_on(root, n.shape, layouts_[v]), f);
     }
     Sizes sizes(const GraphNode& n, const MatrixProduct& p) const
@@ -83,20 +83,20 @@ private:
     ProductCode added(ValueId v, const MatrixProduct& form) const
     {
         const GraphNode& n = g_.node(v);
-        if (form.factor != MatrixProduct::none || form.silent == MatrixProduct::none || form.always ||
+        if (form.factor != MatrixProduct::none || form.cotangent == MatrixProduct::none || form.always ||
             form.minus || !plain(n.inputs[0]))
             return {};
-        const ValueId g = n.inputs[form.silent];
+        const ValueId g = n.inputs[form.cotangent];
         const std::string p = written(v, sizes(n, form), true);
         if (p.empty()) return {};
         return called("add_product<" + p + list(count(v), count(g)) + ">",
                       {n.inputs[0], n.inputs[form.a.operand], n.inputs[form.b.operand], g, v}, ", zero");
     }
-    ProductCode silenced(ValueId v) const
+    ProductCode with_zero_rule(ValueId v) const
     {
         const GraphNode& n = g_.node(v);
         if (count(v) == 0 || count(n.inputs[1]) == 0) return {};
-        return called(filled("zero_where_silent<$, $>", count(n.inputs[1]), count(v)),
+        return called(filled("zero_where_no_cotangent<$, $>", count(n.inputs[1]), count(v)),
                       {n.inputs[0], n.inputs[1], v});
     }
     /// A function that calls f with these values, the last one its result, and with `more`.

@@ -19,7 +19,7 @@ struct ConstantWork {
 ConstantWork constant_work(const Rewrite& r, const GraphNode& n);
 
 /// Reading the value from memory takes less than computing it, and the constants keep to their limit.
-bool worth_memory(Rewrite& r, const GraphNode& n, const ConstantWork& w);
+bool worth_storing(Rewrite& r, const GraphNode& n, const ConstantWork& w);
 
 /// What an operation on constants gives; null where it throws, which is left for when it runs.
 Ref<Block> folded(const Rewrite& r, const GraphNode& n, const ConstantWork& w);

@@ -35,8 +35,8 @@ Fn recognise(const Primitive& p);
 /// What p computes, whatever the shapes. Remembered for each descriptor.
 Fn function_of(const Primitive& p);
 
-/// Of Fn::silence: the first operand is the one that may not be finite.
-inline bool silences_itself(const GraphNode& n) { return n.inputs.size() == 2; }
+/// Of Fn::zero_rule: the first operand is the one that may not be finite.
+inline bool zero_rule_on_itself(const GraphNode& n) { return n.inputs.size() == 2; }
 
 /// What n, a node of g or one that is about to be, computes; of a move the Selection as well.
 std::pair<Fn, Selection> move_of(const Graph& g, const GraphNode& n);

@@ -9,16 +9,16 @@ namespace wengert::passes {
 namespace detail {
 
 /// A smaller value that broadcasts to the same elements, or the one number that they are.
-struct Peeled {
+struct Unbroadcast {
     ValueId v;
     bool number;  ///< it is to be read as a rank-0 constant, which is made when it is used
 };
 
-Peeled peeled(const Rewrite& r, const GraphNode& n, ValueId v);
+Unbroadcast unbroadcast(const Rewrite& r, const GraphNode& n, ValueId v);
 
-/// The operands of an elementwise operation, some of them peeled.
+/// The operands of an elementwise operation, some of them unbroadcast.
 struct Operands {
-    std::vector<Peeled> all;
+    std::vector<Unbroadcast> all;
     Shape shape(const Rewrite& r) const;
     std::vector<ValueId> values(Rewrite& r, const Site& at) const;
 };
@@ -26,21 +26,21 @@ struct Operands {
 /// f(broadcast x) = broadcast f(x): the smaller one is computed.
 ValueId push_down(Rewrite& r, const GraphNode& n, std::vector<ValueId> inputs, const Shape& small);
 
-/// As many operands peeled as leave the result its shape.
+/// As many operands unbroadcast as leave the result its shape.
 Operands kept_shape(const Rewrite& r, const GraphNode& n, const Operands& small);
 
 /// Operands need no broadcast: elementwise operations do that by themselves.
 ValueId drop_broadcasts(Rewrite& r, GraphNode& n);
 
 /// A number that is everywhere in v and neither 0 nor NaN.
-bool speaks(const Rewrite& r, ValueId v);
+bool is_nonzero(const Rewrite& r, ValueId v);
 bool finite_number(const Rewrite& r, ValueId v);
 
 /// Where g is not 0, or b is a finite number (and, for a quotient, not 0), there is nothing to guard.
 ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn);
 
 /// A guard is replaced by its value if g is nowhere 0, if the guarded value is finite, or if the same guard came before. Then
-/// zero_where_undefined(g, x) = x and silence(x, g) = x. Of (v, g, x) and (v, x, g) the value is v.
+/// zero_where_undefined(g, x) = x and zero_rule(x, g) = x. Of (v, g, x) and (v, x, g) the value is v.
 ValueId drop_guard(const Rewrite& r, const GraphNode& n, Fn fn);
 
 /// Zeros plus g at a place: g put there. 0 + g is g but for −0, so that g + 0 is put there where g can be −0.

@@ -25,9 +25,9 @@ public:
 
 private:
     bool waits(std::uint32_t s) const;
-    /// The steps that give a value once more from what is there at that place, in order; false when that is too much.
+    /// The occurrences that give a value once more from what is there at that position, in order; false when that is too much.
     bool gather(Candidate& c) const;
-    /// Of the derived steps those that waiting values are made of.
+    /// Of the derived occurrences those that waiting values are made of.
     void keep_needed(const std::vector<std::uint32_t>& derived, Schedule::Repeat& r) const;
     /// What can be had from one value and what outlives the peak, in order.
     std::vector<std::uint32_t> derived(std::uint32_t base, std::size_t most) const;
@@ -36,10 +36,10 @@ private:
 
     const Schedule& schedule_;
     const Schedule::Peak peak_;
-    const bool products_;                            ///< may they be repeated?
-    std::vector<std::size_t> next_;                  ///< of memory: the place of its first use after the peak
-    std::vector<bool> held_;                         ///< used at the peak, or looked at by a guard
-    std::vector<std::vector<std::uint32_t>> users_;  ///< of steps, before the peak
+    const bool products_;            ///< may they be repeated?
+    std::vector<std::size_t> next_;  ///< of memory: the position of its first use after the peak
+    std::vector<bool> held_;         ///< used at the peak, or looked at by a guard
+    std::vector<std::vector<std::uint32_t>> users_;  ///< of occurrences, before the peak
 };
 
 /// Lets values go across the peak, such that it becomes lower. False when there are none.

@@ -45,7 +45,7 @@ enum class Fn : std::uint8_t {
     sum,
     product,      ///< of matrices, as MatrixProduct says
     product_sum,  ///< c ± α times such a product
-    silence       ///< Primitive::silences, of (r, g) or (v, r, g)
+    zero_rule     ///< Primitive::zero_rule, of (r, g) or (v, r, g)
 };
 
 namespace detail {

@@ -26,7 +26,7 @@ ValueId flag_transposes(Rewrite& r, GraphNode& n);
 /// A product of two matrices that only the node at hand uses, guarded by the zero-cotangent rule or not.
 struct FoundProduct {
     ValueId product = no_value;
-    std::int64_t silent = 0;
+    std::int64_t cotangent = 0;
 };
 FoundProduct found_product(const Rewrite& r, const GraphNode& n, ValueId v);
 

@@ -19,7 +19,7 @@ enum class Rule : std::uint8_t {
     add_product,  ///< the same, added to what is there
     fold,         ///< of whole axes
     index,        ///< what it has a description of (ops/index/index.hpp), whatever it is called
-    silent,       ///< Primitive::silences, of (r, g)
+    zero_rule,    ///< Primitive::zero_rule, of (r, g)
     update,       ///< Primitive::update, in place
     compute,      ///< Primitive::compute, all the rest
 };

@@ -11,7 +11,7 @@
 namespace wengert::tiling {
 
 /// Steps of several strands, which the team runs at once. No guard is among them.
-struct AtOnce {
+struct ParallelSteps {
     const Step* steps = nullptr;
     Division strands;
 
@@ -51,11 +51,11 @@ public:
     void end_wave();
 
     /// Where the value's first element lies.
-    Spot spot(ValueId v);
+    OperandAddress operand_address(ValueId v);
     /// The same for a view of v's header.
-    Spot spot(ValueId v, const Block& view);
-    template <class P> void bind(P** slot, const Spot& s) { program.bind(slot, s); }
-    template <class P> void bind(P** slot, ValueId v) { program.bind(slot, spot(v)); }
+    OperandAddress operand_address(ValueId v, const Block& view);
+    template <class P> void bind(P** slot, const OperandAddress& s) { program.bind(slot, s); }
+    template <class P> void bind(P** slot, ValueId v) { program.bind(slot, operand_address(v)); }
     /// The addresses of the values, in their order. Each run fills them in.
     template <class P = std::byte> P** addresses(const ValueList& values)
     {
@@ -72,7 +72,7 @@ public:
     /// A step that calls f, which is kept.
     template <class F> F* step(const F& f)
     {
-        end_segment();
+        end_direct_calls();
         F* kept = program.memory.make(f);
         program.steps().push_back(Step::of(kept));
         return kept;
@@ -81,7 +81,7 @@ public:
     template <class S> S* continued(std::uint32_t store) const
     {
         const bool there = open_.self && open_.run == Step::of<S>(nullptr).run && open_.store == store &&
-                           !segment_ && registers_.empty() && program.steps().size() == open_.at;
+                           !direct_calls_ && registers_.empty() && program.steps().size() == open_.at;
         return there ? static_cast<S*>(open_.self) : nullptr;
     }
     template <class S> void may_continue(S* s, std::uint32_t store)
@@ -91,11 +91,11 @@ public:
     /// Adds the call kernel(n, in, out). If all elements are of `size` bytes (0: they are not), it runs on whole registers in
     /// places where that is allowed. It then needs no call if the rule of the primitive is arithmetic. Constants are read from
     /// copies where a whole register would read beyond their end.
-    void call(TileKernel kernel, std::size_t n, std::size_t size, const Spot* in, std::size_t arity,
-              const Spot& out, const Primitive* primitive = nullptr);
+    void call(TileKernel kernel, std::size_t n, std::size_t size, const OperandAddress* in, std::size_t arity,
+              const OperandAddress& out, const Primitive* primitive = nullptr);
     /// The element at `from`, n times: in whole registers where `whole`, as in call().
-    void spread(std::size_t n, DType d, bool whole, const Spot& from, const Spot& to);
-    void end_segment();
+    void spread(std::size_t n, DType d, bool whole, const OperandAddress& from, const OperandAddress& to);
+    void end_direct_calls();
 
     /// Room that every step of a strand may use while it runs.
     std::byte* scratch(std::size_t bytes);
@@ -104,14 +104,15 @@ public:
     /// alignment or padded().
     static std::size_t whole_registers(std::size_t n, std::size_t size) noexcept;
     /// A copy of a short constant that may be read beyond its end.
-    Spot padded(const std::byte* data, std::size_t bytes);
+    OperandAddress padded(const std::byte* data, std::size_t bytes);
 
 private:
     /// Bytes of arrays that are worked on in registers: more take longer than a call.
     static constexpr std::size_t most_in_registers = 2 * Buffer::alignment;
 
     /// n elements of `size` bytes, where the primitive's rule is one operation of arithmetic.
-    bool in_registers(const Primitive& p, std::size_t n, std::size_t size, const Spot* in, const Spot& out);
+    bool in_registers(const Primitive& p, std::size_t n, std::size_t size, const OperandAddress* in,
+                      const OperandAddress& out);
     void registers(DType d, Arith op, std::size_t n, const std::byte* a, const std::byte* b, std::byte* out);
     /// The number in as many elements as are worked on in registers.
     const std::byte* number(ValueId v, DType d);
@@ -132,10 +133,10 @@ private:
     std::size_t scratch_at_ = 0;
     std::vector<std::size_t> strands_;  ///< their first steps
     bool divided_ = false;              ///< a step is spread over the team
-    Segment* segment_ = nullptr;
+    DirectCalls* direct_calls_ = nullptr;
     std::vector<RegisterStep> registers_;  ///< since the last step of another kind
     DType registers_of_{};
-    std::map<const Primitive*, detail::MachineNode> rules_;  ///< as one operation, where they are that
+    std::map<const Primitive*, detail::MicroNode> rules_;  ///< as one operation, where they are that
     detail::RecipeNumbers numbers_;
     std::map<std::pair<ValueId, DType>, std::byte*> filled_;
     std::byte* records_ = nullptr;

@@ -13,7 +13,7 @@ namespace detail {
 /// Times of a plan count from 1, what there is before the first kernel belongs to it.
 inline std::uint32_t kernel_at(std::uint32_t time) noexcept { return time > 0 ? time - 1 : 0; }
 
-PlanWatch::Value told_value(const Plan& plan, ValueId v, const std::vector<std::uint32_t>& buffers);
+PlanWatch::Value watched_value(const Plan& plan, ValueId v, const std::vector<std::uint32_t>& buffers);
 
 }  // namespace detail
 

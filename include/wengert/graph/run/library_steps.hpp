@@ -13,7 +13,7 @@ namespace detail {
 void emit_fold(Emitter& e, ValueId v);
 
 /// The zero-cotangent rule as an operation, in the memory of its input. If all of g is 0, elements that are not finite become 0.
-template <class T> void emit_silent(Emitter& e, ValueId v)
+template <class T> void emit_zero_rule(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
     bring(e, n.inputs[0], v);

@@ -11,7 +11,7 @@ void emit_copy(Emitter& e, const Block* from, Block* to);
 
 /// n contiguous bytes to other memory, unless it is the same.
 void move_bytes(std::size_t n, const void* const* in, void* out);
-void emit_move(Emitter& e, const Spot& from, const Spot& to, std::size_t bytes);
+void emit_move(Emitter& e, const OperandAddress& from, const OperandAddress& to, std::size_t bytes);
 
 /// Input 0 comes to lie where the result is to be, unless the plan has put it there.
 void bring(Emitter& e, ValueId from, ValueId v);

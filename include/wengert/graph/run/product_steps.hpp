@@ -41,7 +41,7 @@ private:
         kernels::gemm<T>(ta, tb, m, n, k, alpha, at[0], lda, at[1], ldb, beta, to,
                          std::max<std::size_t>(n, 1));
     }
-    /// As Gemm and ZeroWhereSilent have it: a product of zeros leaves −0 as it is, a cotangent of 0 is added.
+    /// As Gemm and ZeroWhereNoCotangent have it: a product of zeros leaves −0 as it is, a cotangent of 0 is added.
     void add_quietly(T factor) const
     {
         multiply(T(1), T(0), room);
@@ -57,7 +57,8 @@ template <class T> void emit_product(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
     const MatrixProduct p = product_of(n);
-    const bool scaled = p.factor != MatrixProduct::none, guarded = p.adds && p.silent != MatrixProduct::none;
+    const bool scaled = p.factor != MatrixProduct::none,
+               guarded = p.adds && p.cotangent != MatrixProduct::none;
     if (p.adds) bring(e, n.inputs[0], v);
     T* const room = guarded ? reinterpret_cast<T*>(e.scratch(e.plan.bytes_of(v))) : nullptr;
     const auto a = matrices(e.header(n.inputs[p.a.operand]), p.a),
@@ -66,7 +67,7 @@ template <class T> void emit_product(Emitter& e, ValueId v)
     if (scaled) read.push_back(n.inputs[p.factor]);
     e.step(Product<T>{a.transposed, b.transposed, p.adds, scaled, p.minus, p.always, a.rows, b.columns,
                       a.columns, a.ld, b.ld, e.addresses<const T>(read), e.addresses<T>({v}),
-                      guarded ? e.header(n.inputs[p.silent]).get() : nullptr, room});
+                      guarded ? e.header(n.inputs[p.cotangent]).get() : nullptr, room});
 }
 
 }  // namespace wengert::tiling::detail

@@ -41,32 +41,35 @@ struct Step {
 
 /// kernel(n, in, out) on addresses that are known, the whole of a small elementwise operation. Records of this kind follow
 /// one another in memory, each with its operands' addresses behind it.
-struct Direct {
+struct DirectCall {
     TileKernel kernel;
     std::size_t n, arity;
     void* out;
     const void** in() noexcept { return reinterpret_cast<const void**>(this + 1); }
     const void* const* in() const noexcept { return reinterpret_cast<const void* const*>(this + 1); }
-    static std::size_t bytes(std::size_t arity) noexcept { return sizeof(Direct) + arity * sizeof(void*); }
-    const Direct* next() const noexcept
+    static std::size_t bytes(std::size_t arity) noexcept
     {
-        return reinterpret_cast<const Direct*>(reinterpret_cast<const std::byte*>(this) + bytes(arity));
+        return sizeof(DirectCall) + arity * sizeof(void*);
+    }
+    const DirectCall* next() const noexcept
+    {
+        return reinterpret_cast<const DirectCall*>(reinterpret_cast<const std::byte*>(this) + bytes(arity));
     }
 };
 
-/// Direct records one after another.
-struct Segment {
-    const Direct* first;
+/// DirectCall records one after another.
+struct DirectCalls {
+    const DirectCall* first;
     std::size_t count;
     void operator()(Run&) const
     {
-        const Direct* d = first;
+        const DirectCall* d = first;
         for (std::size_t left = count; left; --left, d = d->next()) d->kernel(d->n, d->in(), d->out);
     }
 };
 
 /// Where a step's operand lies: at a fixed address, or so many bytes into an input or an output of the run.
-struct Spot {
+struct OperandAddress {
     enum Kind : std::uint8_t { fixed, input, output };
     Kind kind = fixed;
     std::uint32_t index = 0;
@@ -148,7 +151,7 @@ public:
 
     WENGERT_INLINE bool run_on_pointers(const Block* const* inputs, Ref<Block>* outputs) override;
 
-    /// The steps alone, for whoever knows that no output is to be made (loop_step.hpp) and no guard is there.
+    /// The steps alone, for whoever knows that no output is to be made (program_body.hpp) and no guard is there.
     void run_steps();
     void set_input(std::size_t i, std::byte* data) noexcept { inputs_[i].set(data); }
     void set_output(std::size_t k, std::byte* data) noexcept { outputs_[k].set(data); }
@@ -163,12 +166,12 @@ public:
     std::vector<std::shared_ptr<const void>>& owned() noexcept { return owned_; }
     void shape(std::size_t inputs, std::size_t outputs, std::size_t guards);
     /// The slot holds the spot's address at every run.
-    template <class P> void bind(P** slot, const Spot& spot)
+    template <class P> void bind(P** slot, const OperandAddress& spot)
     {
         auto** raw = reinterpret_cast<std::byte**>(const_cast<std::remove_const_t<P>**>(slot));
         *raw = spot.address;
-        if (spot.kind == Spot::input) inputs_[spot.index].add(raw, spot.offset);
-        if (spot.kind == Spot::output) outputs_[spot.index].add(raw, spot.offset);
+        if (spot.kind == OperandAddress::input) inputs_[spot.index].add(raw, spot.offset);
+        if (spot.kind == OperandAddress::output) outputs_[spot.index].add(raw, spot.offset);
     }
 
 private:

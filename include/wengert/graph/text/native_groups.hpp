@@ -22,7 +22,7 @@ public:
         : g_(g), layouts_(std::move(layouts)), with_sums_(with_sums), steps_(g.size(), 0),
           chain_(g.size(), none), along_(g.size(), false)
     {
-        strangers = true;
+        unrelated = true;
         if (!with_sums) return;
         chains_ = PartChains(g_, layouts_).find();
         for (std::uint32_t k = 0; k < chains_.size(); ++k) {

@@ -9,12 +9,12 @@
 namespace wengert::detail {
 
 /// The terms of a position that move.
-struct Moving {
+struct VaryingTerms {
     std::int64_t step[Position::max_terms] = {};
     std::uint8_t axis[Position::max_terms] = {};
     std::size_t count = 0;
 
-    Moving(const Index& p, const Position& q)
+    VaryingTerms(const Index& p, const Position& q)
     {
         for (std::size_t t = 0; t < q.terms; ++t) {
             if (p.extents.data()[q.axis[t]] == 1 || q.step[t] == 0) continue;
@@ -88,7 +88,7 @@ public:
     /// i0 * 2 + i1 - 3
     static std::string affine(const Index& p, const Position& q, const Names& axis)
     {
-        const Moving m(p, q);
+        const VaryingTerms m(p, q);
         std::string s;
         for (std::size_t t = 0; t < m.count; ++t)
             s += (s.empty() ? "" : " + ") + axis[m.axis[t]] +
@@ -116,7 +116,7 @@ private:
     std::string ruled(const Index& p, const Position& q, std::int64_t n, const Names& axis,
                       std::string& condition)
     {
-        const auto [least, most] = Moving(p, q).range(p, q);
+        const auto [least, most] = VaryingTerms(p, q).range(p, q);
         const std::string i = affine(p, q, axis);
         if (q.plain() || (least >= 0 && most < n)) return i;
         if (q.rule == Rule::mirrored && n == 1) return "0";

@@ -232,18 +232,18 @@ template <class P, int count, class T> static __attribute__((noinline, cold)) vo
     P::template run<false>(a, b, room);
     for (int i = 0; i < count; ++i) c[i] += room[i] - room[i] == 0 ? room[i] : 0;
 }
-/* c = before + a b of `count` elements, by the zero-cotangent rule for the `silent` elements of g */
-template <class P, int count, int silent, class T>
+/* c = before + a b of `count` elements, by the zero-cotangent rule for the `g_count` elements of g */
+template <class P, int count, int g_count, class T>
 FN void add_product(const T* before, const T* a, const T* b, const T* g, T* c, f64 zero)
 {
     if (before != c) __builtin_memcpy(c, before, count * sizeof(T));
-    if (zero == 0 && all_zero(g, silent)) add_quietly<P, count>(a, b, c);
+    if (zero == 0 && all_zero(g, g_count)) add_quietly<P, count>(a, b, c);
     else P::template run<true>(a, b, c);
 }
-template <long silent, long count, class T> FN void zero_where_silent(const T* before, const T* g, T* c)
+template <long g_count, long count, class T> FN void zero_where_no_cotangent(const T* before, const T* g, T* c)
 {
     if (before != c) __builtin_memcpy(c, before, count * sizeof(T));
-    if (all_zero(g, silent))
+    if (all_zero(g, g_count))
         for (long i = 0; i < count; ++i) c[i] = c[i] - c[i] == 0 ? c[i] : 0;
 }
 )wg";

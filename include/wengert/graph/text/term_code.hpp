@@ -138,7 +138,7 @@ private:
         out_ += line;
         if (!lines_) return;
         const TermStep& s = program_->steps()[i];
-        const SilentStep rule = silent_step(program_->steps(), s);
+        const ZeroRuleStep rule = zero_rule_step(program_->steps(), s);
         lines_->push_back({line, names_[i]});
         for (const std::int32_t k : {rule ? rule.g : s.a, rule ? rule.r : s.b, rule ? -1 : s.c})
             if (k >= 0) lines_->back().reads.push_back(names_[static_cast<std::size_t>(k)]);
@@ -162,7 +162,7 @@ private:
     std::string expression(const TermStep& s) const
     {
         const TypedProgram& p = *program_;
-        if (const SilentStep rule = silent_step(p.steps(), s)) return guard(s, rule);
+        if (const ZeroRuleStep rule = zero_rule_step(p.steps(), s)) return guard(s, rule);
         const bool selects = s.kind == TermKind::where || s.kind == TermKind::seldom;
         const DType type = selects ? p.partner(s.b, s.c) : s.b < 0 ? p.type(s.a) : p.partner(s.a, s.b);
         const Operands in = {operand(s.a, type), operand(s.b, type), operand(s.c, type)};
@@ -231,7 +231,7 @@ private:
         if (!calls_ || !is_long(kind)) return name;
         return filled("$<$<$>>", kind >= TermKind::add ? "called2" : "called", name, vector(type));
     }
-    std::string guard(const TermStep& s, const SilentStep& rule) const
+    std::string guard(const TermStep& s, const ZeroRuleStep& rule) const
     {
         const TypedProgram& p = *program_;
         const DType type = p.partner(s.b, s.c);

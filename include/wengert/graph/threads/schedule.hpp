@@ -61,7 +61,7 @@ public:
             tbb::parallel_for(
                 std::size_t{0}, parts,
                 [&](std::size_t k) {
-                    const Setting setting(zero);
+                    const ZeroCotangentScope setting(zero);
                     part(k, static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()));
                 },
                 tbb::simple_partitioner(), context);
@@ -78,11 +78,14 @@ public:
 
 private:
 #if defined(WENGERT_TBB)
-    struct Setting {
-        explicit Setting(double x) : before(kernels::zero_cotangent) { kernels::zero_cotangent = x; }
-        Setting(const Setting&) = delete;
-        Setting& operator=(const Setting&) = delete;
-        ~Setting() { kernels::zero_cotangent = before; }
+    struct ZeroCotangentScope {
+        explicit ZeroCotangentScope(double x) : before(kernels::zero_cotangent)
+        {
+            kernels::zero_cotangent = x;
+        }
+        ZeroCotangentScope(const ZeroCotangentScope&) = delete;
+        ZeroCotangentScope& operator=(const ZeroCotangentScope&) = delete;
+        ~ZeroCotangentScope() { kernels::zero_cotangent = before; }
         double before;
     };
 #endif

@@ -42,11 +42,11 @@ struct Schedule {
 namespace detail {
 
 /// A wave while it grows.
-class Strands {
+class WaveBuilder {
 public:
     using Kernels = std::vector<std::uint32_t>;
 
-    Strands(const std::vector<KernelUse>& uses, std::size_t team, double wake);
+    WaveBuilder(const std::vector<KernelUse>& uses, std::size_t team, double wake);
     /// Takes up kernels that are independent of each other, unless two waves are faster.
     bool take(const Kernels& level);
     /// The strands, the longest first, or all as one strand where threads do not help. The next wave begins empty.
@@ -88,10 +88,10 @@ private:
 };
 
 /// Kernels begin to end, level by level.
-std::vector<Strands::Kernels> levels_of(const std::vector<KernelUse>& uses, std::uint32_t begin,
-                                        std::uint32_t end);
+std::vector<WaveBuilder::Kernels> levels_of(const std::vector<KernelUse>& uses, std::uint32_t begin,
+                                            std::uint32_t end);
 
-void add_wave(Schedule& to, const std::vector<Strands::Kernels>& strands);
+void add_wave(Schedule& to, const std::vector<WaveBuilder::Kernels>& strands);
 
 }  // namespace detail
 

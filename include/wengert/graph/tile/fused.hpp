@@ -23,7 +23,7 @@ public:
 
     /// Parts that do not need each other are [begin, end) with begin and end from here: the first element from `at` on before
     /// which the pass may be cut. No sum's block is in two of them (kernels/cpu/fold.hpp), so bits do not depend on the cuts.
-    /// Sums over rows of different lengths may leave few places, or none.
+    /// Sums over rows of different lengths may leave few slots, or none.
     std::size_t next_cut(std::size_t at) const noexcept;
     std::size_t elements() const noexcept { return p_.count; }
     std::size_t tiles() const noexcept { return p_.tiles; }
@@ -41,9 +41,9 @@ private:
     static constexpr std::size_t far_bytes =
         1U << 20;  ///< of streams, from which on they come from beyond the second-level cache
 
-    /// Addresses during a run: of every place in this tile, and of every stream's first element.
+    /// Addresses during a run: of every slot in this tile, and of every stream's first element.
     struct Table {
-        const void* at[FusedProgram::max_places];
+        const void* at[FusedProgram::max_slots];
         std::byte* base[FusedProgram::max_streams];
         std::byte* scratch;
         bool shared;  ///< a result may lie where an operand does
@@ -57,7 +57,7 @@ private:
     inline static void start_total(const Total& total, std::byte* out, std::byte* scratch, std::size_t first,
                                    std::byte* sums) noexcept;
 
-    /// One tile of n elements in so many rows, whose operands are in their places. The next `ahead` elements are asked for
+    /// One tile of n elements in so many rows, whose operands are in their slots. The next `ahead` elements are asked for
     /// meanwhile.
     inline void run_program(const Table& t, std::size_t n, std::size_t ahead = 0,
                             std::size_t rows = 0) const noexcept;
@@ -65,34 +65,34 @@ private:
     /// Kernels work on one tile for a while and touch no other: what comes next from far away is on its way then.
     inline static void ask_for(const Source& s, const std::byte* p, std::size_t n) noexcept;
 
-    /// Rows of n elements, in each of which what is in place k lies apart[k] bytes further; null for one row.
-    inline static void run_segment(const Table& t, const FusedProgram::Segment& s, std::size_t n,
-                                   std::size_t rows = 1, const std::int64_t* apart = nullptr) noexcept;
+    /// Rows of n elements, in each of which what is in slot k lies apart[k] bytes further; null for one row.
+    inline static void run_micro_program(const Table& t, const FusedProgram::MicroProgram& s, std::size_t n,
+                                         std::size_t rows = 1, const std::int64_t* apart = nullptr) noexcept;
     /// Block by block. The rest of a row is run as a whole block that ends with the last element of the row. If that could read
     /// what has been written, or if there is no whole block, the rest is run on copies.
     template <class T>
-    static void run_blocks(const Table& t, const FusedProgram::Segment& s, std::size_t n, std::size_t rows,
-                           const std::int64_t* apart) noexcept;
+    static void run_blocks(const Table& t, const FusedProgram::MicroProgram& s, std::size_t n,
+                           std::size_t rows, const std::int64_t* apart) noexcept;
     template <class T>
-    static void run_padded(const Table& t, const FusedProgram::Segment& s, std::byte** at,
+    static void run_padded(const Table& t, const FusedProgram::MicroProgram& s, std::byte** at,
                            std::size_t n) noexcept;
 
-    /// Brings n elements of a stream that starts at `from` to its place.
+    /// Brings n elements of a stream that starts at `from` to its slot.
     inline static void bring(const Source& s, const std::byte* from, std::size_t n, std::byte* to) noexcept;
 
     /// One instruction, all in place: only addresses move from row to row, and from tile to tile of a long one.
     inline bool repeats() const noexcept;
-    /// That instruction on rows of n elements; what is in place k lies apart[k] bytes further in each.
+    /// That instruction on rows of n elements; what is in slot k lies apart[k] bytes further in each.
     inline void repeat(const Table& t, std::size_t n, std::size_t rows,
                        const std::int64_t* apart) const noexcept;
-    /// So many tiles of n elements, the first where `from` says; what is in place k lies apart[k] bytes further in each.
+    /// So many tiles of n elements, the first where `from` says; what is in slot k lies apart[k] bytes further in each.
     /// `behind`: elements from the first one on, where what comes next is asked for meanwhile.
     inline void run_equal(Table& t, std::size_t n, std::size_t times, std::byte** from,
                           const std::int64_t* apart, std::size_t behind) const noexcept;
     /// Whole rows where a tile holds one, otherwise parts of a row.
     inline void run_rows(Table& t, std::size_t begin, std::size_t end) const noexcept;
 
-    /// Brings m rows, or one element of each, to their places; rows read in place come one at a time.
+    /// Brings m rows, or one element of each, to their slots; rows read in place come one at a time.
     inline void gather_rows(Table& t, FusedRows& rows, std::size_t m) const noexcept;
 
     inline void run_packed(Table& t, std::size_t begin, std::size_t end) const noexcept;

@@ -18,14 +18,14 @@ public:
     {
         if (!find_nodes() || !find_streams()) return false;
         find_loop();
-        Segmenter segmenter(g_, steps_, members_, long_enough());
-        items_ = segmenter.items;
-        machine_dtype_ = segmenter.dtype();
-        numbers_ = segmenter.numbers;
+        MicroPartition partition(g_, operations_, members_, long_enough());
+        clusters_ = partition.clusters;
+        machine_dtype_ = partition.dtype();
+        numbers_ = partition.numbers;
         find_lives();
         choose_tile();
         choose_sources();
-        if (!place_all(segmenter)) return false;
+        if (!place_all(partition)) return false;
         find_sharing();
         p_.straight = straight();
         p_.scratch = memory_.size();
@@ -35,7 +35,7 @@ public:
 private:
     static constexpr std::size_t cache = 32768, second_cache = 262144;
 
-    const Step& step(ValueId v) { return steps_[members_[v]]; }
+    const GroupOperation& operation(ValueId v) { return operations_[members_[v]]; }
 
     /// Is there a block of the machine in every tile?
     bool long_enough() const
@@ -46,22 +46,23 @@ private:
 
     void find_lives()
     {
-        for (std::uint32_t i = 0; i < items_.size(); ++i)
-            for (ValueId v : items_[i].in) last_use_[v] = i;
-        for (const Total& t : p_.totals) last_use_[t.of] = static_cast<std::uint32_t>(items_.size());
+        for (std::uint32_t i = 0; i < clusters_.size(); ++i)
+            for (ValueId v : clusters_[i].in) last_use_[v] = i;
+        for (const Total& t : p_.totals) last_use_[t.of] = static_cast<std::uint32_t>(clusters_.size());
     }
     std::size_t register_bytes(const std::vector<ValueId>& values)
     {
         std::size_t bytes = 0;
         for (ValueId v : values)
-            if (member(v) && !stream_of_.count(v) && !step(v).narrow) bytes += size_of(step(v).dtype);
+            if (member(v) && !stream_of_.count(v) && !operation(v).narrow)
+                bytes += size_of(operation(v).dtype);
         return bytes;
     }
     bool straight() const
     {
         constexpr std::size_t few = 8;  // tiles: more of them take so long that a pass costs nothing beside
         bool plain =
-            p_.extents.size() == 1 && p_.tiles <= (p_.totals.empty() ? few : 1) && p_.segments.empty();
+            p_.extents.size() == 1 && p_.tiles <= (p_.totals.empty() ? few : 1) && p_.micro_programs.empty();
         for (const Source& s : p_.streams)
             plain = plain && (s.kind == Source::linear || s.kind == Source::fixed);
         for (const Total& t : p_.totals) plain = plain && t.rows.length == p_.count;
@@ -73,11 +74,11 @@ private:
         std::size_t bytes = 0, most = 0;
         for (const Source& s : p_.streams) most += s.size;
         const std::size_t streamed = most;
-        for (std::uint32_t i = 0; i < items_.size(); ++i) {
-            bytes += register_bytes(items_[i].out);
+        for (std::uint32_t i = 0; i < clusters_.size(); ++i) {
+            bytes += register_bytes(clusters_[i].out);
             most = std::max(most, streamed + bytes);
             std::vector<ValueId> dead;
-            for (ValueId v : items_[i].in)
+            for (ValueId v : clusters_[i].in)
                 if (last_use_[v] == i && std::find(dead.begin(), dead.end(), v) == dead.end())
                     dead.push_back(v);
             bytes -= register_bytes(dead);
@@ -86,7 +87,7 @@ private:
     }
 
     /// The largest tile of which all that is alive at one time fits the first-level cache, 128 at least. A group that is
-    /// nothing but one segment keeps no tiles. Of whole rows some, so that kernels of one element a row have something to do,
+    /// nothing but one micro-program keeps no tiles. Of whole rows some, so that kernels of one element a row have something to do,
     /// as far as the caches go.
     void choose_tile()
     {
@@ -96,7 +97,7 @@ private:
         if (one_call()) tile = p_.count;
         if (p_.resident)
             tile = p_.inner * std::max(cache / row, std::min<std::size_t>(8, second_cache / row));
-        const bool arithmetic = items_.size() == 1 && items_[0].segment && p_.totals.empty();
+        const bool arithmetic = clusters_.size() == 1 && clusters_[0].micro && p_.totals.empty();
         if (p_.packed) {
             const std::size_t rows = p_.count / p_.inner;
             p_.rows_per_tile = std::min(rows, std::max<std::size_t>(1, tile / p_.inner));
@@ -114,8 +115,8 @@ private:
     /// A kernel, or sums, of all elements where they lie.
     bool one_call() const
     {
-        if (steps_.size() + p_.totals.size() > 1 || p_.extents.size() > 1) return false;
-        for (const Step& s : steps_)
+        if (operations_.size() + p_.totals.size() > 1 || p_.extents.size() > 1) return false;
+        for (const GroupOperation& s : operations_)
             for (ValueId v : s.in)
                 if (is_literal(v)) return false;
         return std::all_of(p_.streams.begin(), p_.streams.end(),
@@ -133,7 +134,7 @@ private:
             p_.gathers = p_.gathers || s.kind == Source::gathered;
         }
     }
-    Place literal_place(ValueId v)
+    Slot literal_slot(ValueId v)
     {
         const auto [it, fresh] = literal_of_.try_emplace(v, p_.literals.size());
         if (fresh) {
@@ -146,82 +147,82 @@ private:
             detail::spread(number ? element : node(v).constant->data, size, p_.fill, memory.get());
             p_.literals.push_back(std::move(memory));
         }
-        return static_cast<Place>(it->second);
+        return static_cast<Slot>(it->second);
     }
 
     /// Places are numbered streams first, then literals, then registers: two passes, since all literals must be known.
-    bool place_all(Segmenter& segmenter)
+    bool place_all(MicroPartition& partition)
     {
-        for (const Item& item : items_)
-            for (ValueId v : item.in)
-                if (!member(v) && is_literal(v)) literal_place(v);
-        for (std::uint32_t i = 0; i < items_.size(); ++i)
-            if (items_[i].segment)
-                place_segment(i, segmenter.machine_nodes(items_[i]));
+        for (const Cluster& cluster : clusters_)
+            for (ValueId v : cluster.in)
+                if (!member(v) && is_literal(v)) literal_slot(v);
+        for (std::uint32_t i = 0; i < clusters_.size(); ++i)
+            if (clusters_[i].micro)
+                place_micro_program(i, partition.micro_nodes(clusters_[i]));
             else
-                place_item(i);
+                place_cluster(i);
         for (Total& t : p_.totals) {
-            t.from = place_of(t.of);
+            t.from = slot_of(t.of);
             t.whole = sum_kernel<A>(t.dtype, t.rows.mean);
             t.scratch = memory_.reserve(std::max(sizeof(SumStream<float, A>), sizeof(SumStream<double, A>)));
             t.sums = p_.sums;
             if (blocks_of(t) > 1) p_.sums += p_.count / t.rows.length * blocks_of(t) * sizeof(double);
         }
-        return p_.streams.size() + p_.literals.size() + p_.registers.size() <= FusedProgram::max_places;
+        return p_.streams.size() + p_.literals.size() + p_.registers.size() <= FusedProgram::max_slots;
     }
     static std::size_t blocks_of(const Total& t)
     {
         return with_real(t.dtype, [&]<class T>() { return SumStream<T, A>::blocks_of(t.rows.length); });
     }
-    Place place_of(ValueId v)
+    Slot slot_of(ValueId v)
     {
-        if (const auto it = stream_of_.find(v); it != stream_of_.end()) return static_cast<Place>(it->second);
+        if (const auto it = stream_of_.find(v); it != stream_of_.end()) return static_cast<Slot>(it->second);
         if (const auto it = register_of_.find(v); it != register_of_.end()) return it->second;
-        return static_cast<Place>(p_.streams.size() + literal_place(v));
+        return static_cast<Slot>(p_.streams.size() + literal_slot(v));
     }
     /// Kernels may write where they read, the machine may not: it may go over the last elements twice.
-    void place_item(std::uint32_t i)
+    void place_cluster(std::uint32_t i)
     {
-        const Item& item = items_[i];
+        const Cluster& cluster = clusters_[i];
         Instruction o;
-        const Step& s = step(item.nodes[0]);
+        const GroupOperation& s = operation(cluster.nodes[0]);
         o.kernel = s.kernel;
         if (s.node) o.primitive = s.node->primitive;
         o.rows = s.rows.kernel;
         o.parameter = s.rows.parameter;
         o.narrow = s.narrow;
-        o.arity = static_cast<std::uint8_t>(item.in.size());
-        for (std::size_t k = 0; k < item.in.size(); ++k) {
-            o.in[k] = place_of(item.in[k]);
-            last_read_[item.in[k]] = position_;
+        o.arity = static_cast<std::uint8_t>(cluster.in.size());
+        for (std::size_t k = 0; k < cluster.in.size(); ++k) {
+            o.in[k] = slot_of(cluster.in[k]);
+            last_read_[cluster.in[k]] = position_;
         }
         free_dead(i);
-        o.out = place_out(item.nodes[0]);
-        written_[item.nodes[0]] = position_++;
+        o.out = output_slot(cluster.nodes[0]);
+        written_[cluster.nodes[0]] = position_++;
         p_.program.push_back(o);
     }
     void free_dead(std::uint32_t i)
     {
-        for (ValueId v : items_[i].in) {
+        for (ValueId v : clusters_[i].in) {
             const auto it = register_of_.find(v);
             if (it == register_of_.end() || last_use_[v] != i) continue;
             free_.emplace_back(it->second, register_size(v));
             register_of_.erase(it);
         }
     }
-    void place_segment(std::uint32_t i, const std::vector<MachineNode>& nodes)
+    void place_micro_program(std::uint32_t i, const std::vector<MicroNode>& nodes)
     {
-        const Item& item = items_[i];
-        FusedProgram::Segment s;
-        s.dtype = node(item.nodes[0]).dtype;
+        const Cluster& cluster = clusters_[i];
+        FusedProgram::MicroProgram s;
+        s.dtype = node(cluster.nodes[0]).dtype;
         ValueMap<std::size_t> number;
-        const auto add = [&](ValueId v, Place place, bool out) {
+        const auto add = [&](ValueId v, Slot slot, bool out) {
             number[v] = s.at.size();
-            s.at.push_back({place, !same_everywhere(place), out});
+            s.at.push_back({slot, !same_everywhere(slot), out});
         };
-        for (ValueId v : item.in) add(v, place_of(v), false);
-        for (ValueId v : item.out) add(v, place_out(v), true);
-        MachineProgram program(nodes, number);
+        for (ValueId v : cluster.in) add(v, slot_of(v), false);
+        for (ValueId v : cluster.out) add(v, output_slot(v), true);
+        AccumulatorAllocation program(nodes, number);
         for (const auto& [v, at] : program.last_load) last_read_[v] = position_ + at;
         for (const auto& [v, at] : program.stored_at) written_[v] = position_ + at;
         position_ += static_cast<std::uint32_t>(program.ops.size());
@@ -232,40 +233,40 @@ private:
         s.pad = memory_.reserve(s.at.size() * block);
         free_dead(i);
         Instruction o;
-        o.segment = static_cast<std::uint16_t>(p_.segments.size());
-        p_.segments.push_back(std::move(s));
+        o.micro = static_cast<std::uint16_t>(p_.micro_programs.size());
+        p_.micro_programs.push_back(std::move(s));
         p_.program.push_back(o);
     }
-    bool same_everywhere(Place place) const
+    bool same_everywhere(Slot slot) const
     {
-        if (place < p_.streams.size()) return p_.streams[place].kind == Source::fixed;
-        return place < p_.streams.size() + p_.literals.size();
+        if (slot < p_.streams.size()) return p_.streams[slot].kind == Source::fixed;
+        return slot < p_.streams.size() + p_.literals.size();
     }
-    Place place_out(ValueId v)
+    Slot output_slot(ValueId v)
     {
         const auto outside = stream_of_.find(v);
-        return outside != stream_of_.end() ? static_cast<Place>(outside->second) : new_register(v);
+        return outside != stream_of_.end() ? static_cast<Slot>(outside->second) : new_register(v);
     }
     std::size_t register_size(ValueId v)
     {
-        const Step& s = step(v);
+        const GroupOperation& s = operation(v);
         return (s.narrow ? p_.rows_per_tile : p_.tile) * size_of(s.dtype);
     }
-    Place new_register(ValueId v)
+    Slot new_register(ValueId v)
     {
         const std::size_t size = register_size(v);
-        Place place = no_place;
-        for (std::size_t k = free_.size(); k-- > 0 && place == no_place;)
+        Slot slot = no_slot;
+        for (std::size_t k = free_.size(); k-- > 0 && slot == no_slot;)
             if (free_[k].second == size) {
-                place = free_[k].first;
+                slot = free_[k].first;
                 free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(k));
             }
-        if (place == no_place) {
-            place = static_cast<Place>(p_.streams.size() + p_.literals.size() + p_.registers.size());
+        if (slot == no_slot) {
+            slot = static_cast<Slot>(p_.streams.size() + p_.literals.size() + p_.registers.size());
             p_.registers.push_back(memory_.reserve(size));
         }
-        register_of_[v] = place;
-        return place;
+        register_of_[v] = slot;
+        return slot;
     }
 
     void find_sharing()
@@ -293,16 +294,16 @@ private:
         return std::count_if(p_.streams.begin(), p_.streams.end(), reads) == 1;
     }
 
-    std::vector<Item> items_;
+    std::vector<Cluster> clusters_;
     ValueMap<std::size_t> literal_of_;
-    ValueMap<std::uint32_t> last_use_;  ///< as items
+    ValueMap<std::uint32_t> last_use_;  ///< as clusters
     ValueMap<std::uint32_t> last_read_,
-        written_;  ///< as steps, those of the machine among them
+        written_;  ///< as instructions, those of the machine among them
     std::uint32_t position_ = 0;
     DType machine_dtype_{};
     RecipeNumbers numbers_;
-    ValueMap<Place> register_of_;
-    std::vector<std::pair<Place, std::size_t>> free_;  ///< and their bytes
+    ValueMap<Slot> register_of_;
+    std::vector<std::pair<Slot, std::size_t>> free_;  ///< and their bytes
     Scratch memory_;
 };
 

@@ -66,18 +66,18 @@ template <Arith op, class L> [[gnu::always_inline]] inline L arith(L x, L y, L p
     else if constexpr (op == Arith::maximum)
         return maximum(x, y);
     else if constexpr (op == Arith::scale)
-        return unless_silent(x, probe, x * y);
+        return unless_zero_cotangent(x, probe, x * y);
     else if constexpr (op == Arith::scale_by)
-        return unless_silent(y, probe, x * y);
+        return unless_zero_cotangent(y, probe, x * y);
     else if constexpr (op == Arith::negative)
         return -x;  // a NaN changes its sign, which −1 · x leaves
     else
-        return unless_silent(y, probe, x);
+        return unless_zero_cotangent(y, probe, x);
 }
 
 struct MicroOp {
     std::uint8_t code = 0;
-    std::uint8_t operand = 0, second = 0;  ///< places in memory
+    std::uint8_t operand = 0, second = 0;  ///< slots in memory
 };
 
 /// Numbers of the instructions.
@@ -121,7 +121,7 @@ template <class T, class A = xsimd::default_arch> class MicroMachine {
 public:
     static constexpr std::size_t block = width * L::width;  ///< elements
 
-    /// One block of elements at the places `at`.
+    /// One block of elements at the slots `at`.
     static void run(const MicroOp* program, std::byte* const* at)
     {
         run(program, at, std::make_index_sequence<width>());

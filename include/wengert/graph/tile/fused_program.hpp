@@ -1,4 +1,4 @@
-// The program of a fused group: instructions over tiles. Values are numbered places: what lies outside (operands, results),
+// The program of a fused group: instructions over tiles. Values are numbered slots: what lies outside (operands, results),
 // tiles of constants, and registers, which are tiles of scratch memory shared by values that do not live at the same time.
 #pragma once
 
@@ -11,20 +11,20 @@
 namespace wengert::tiling {
 
 /// Where a value is while a tile is worked on: an index into the table of addresses.
-using Place = std::uint16_t;
-inline constexpr Place no_place = 0xffff;
+using Slot = std::uint16_t;
+inline constexpr Slot no_slot = 0xffff;
 
-/// A kernel of elements or of rows, or without one a segment of arithmetic.
+/// A kernel of elements or of rows, or without one a micro-program of arithmetic.
 struct Instruction {
     TileKernel kernel = nullptr;
     const Primitive* primitive = nullptr;  ///< whose kernel it is
     RowKernel rows = nullptr;
     double parameter = 0;  ///< of a kernel of rows
     bool narrow = false;   ///< a kernel of elements, of which there is one a row
-    std::uint16_t segment = 0;
+    std::uint16_t micro = 0;
     std::uint8_t arity = 0;
-    Place in[kernels::max_operands] = {};
-    Place out = no_place;
+    Slot in[kernels::max_operands] = {};
+    Slot out = no_slot;
 };
 
 /// A sum at the end of a group.
@@ -32,7 +32,7 @@ struct Total {
     ValueId of = no_value;
     DType dtype{};
     detail::RowSum rows;
-    Place from = no_place;
+    Slot from = no_slot;
     TileKernel whole = nullptr;  ///< of one row
     std::uint32_t result = 0;    ///< its number among the group's results
     std::size_t scratch = 0;     ///< where its state is kept
@@ -40,7 +40,7 @@ struct Total {
 };
 
 struct FusedProgram {
-    static constexpr std::size_t max_streams = 64, max_places = 256;
+    static constexpr std::size_t max_streams = 64, max_slots = 256;
     static constexpr std::size_t short_rows = 48;  ///< of elements: shorter ones are put one behind the other
     static constexpr std::uint32_t unshared = ~0U;
 
@@ -70,11 +70,11 @@ struct FusedProgram {
     using Literal = std::unique_ptr<std::byte[], Free>;
 
     /// A program of the arithmetic machine.
-    struct Segment {
+    struct MicroProgram {
         DType dtype{};
         std::vector<MicroOp> ops;
         struct Operand {
-            Place place;
+            Slot slot;
             bool moves, stored;  ///< advances from block to block; is written
         };
         std::vector<Operand> at;
@@ -95,11 +95,11 @@ struct FusedProgram {
     std::size_t sums = 0;                ///< bytes for sums of blocks, where several threads form them
     std::size_t streamed = 0;            ///< bytes of all that is read and written element after element
     std::size_t fill = 0;                ///< elements of a tile that holds one element everywhere
-    std::vector<Source> streams;         ///< places 0, 1, …
-    std::vector<Literal> literals;       ///< the places after them
+    std::vector<Source> streams;         ///< slots 0, 1, …
+    std::vector<Literal> literals;       ///< the slots after them
     std::vector<std::size_t> registers;  ///< and then those in scratch memory
     std::vector<Instruction> program;
-    std::vector<Segment> segments;
+    std::vector<MicroProgram> micro_programs;
     std::vector<Total> totals;
     /// When an operand is read for the last time, or a result written, as instructions; `unshared` where memory cannot be shared.
     struct Access {

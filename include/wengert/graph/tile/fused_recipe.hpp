@@ -24,14 +24,14 @@ struct RecipeNumbers {
 };
 
 /// An operation of the machine.
-struct MachineNode {
+struct MicroNode {
     Arith op = Arith::none;
     ValueId value = no_value, left = no_value, right = no_value, third = no_value;
-    bool wanted = false;  ///< its value is read outside of the segment
+    bool wanted = false;  ///< its value is read outside of the micro-program
 };
 
 /// Value i is input i of the primitive, first_between + k the result of step k. Empty: the machine cannot do it.
-using Recipe = std::vector<MachineNode>;
+using Recipe = std::vector<MicroNode>;
 
 /// Writes a recipe from the steps of a rule.
 class RecipeWriter {

@@ -1,7 +1,7 @@
 // What a group reads and writes: its nodes, the streams of its operands and results, and the loop over them.
 #pragma once
 
-#include "fused_segments.hpp"
+#include "fused_partition.hpp"
 #include "fused_sum.hpp"
 #include "../threads/schedule.hpp"
 
@@ -129,14 +129,14 @@ protected:
     bool add_step(ValueId v)
     {
         const GraphNode& n = node(v);
-        Step s{v,
-               {},
-               n.dtype,
-               nullptr,
-               n.primitive->value,
-               row_operation(g_, n),
-               is_narrow(v),
-               wanted_.count(v) > 0};
+        GroupOperation s{v,
+                         {},
+                         n.dtype,
+                         nullptr,
+                         n.primitive->value,
+                         row_operation(g_, n),
+                         is_narrow(v),
+                         wanted_.count(v) > 0};
         const bool wide = s.rows.kernel || !s.narrow;
         if (s.kernel && !s.narrow) s.node = &n;
         for (ValueId i : n.inputs) {
@@ -164,14 +164,15 @@ protected:
         ValueId& y = spread_of_.try_emplace(x, no_value).first->second;
         if (y != no_value) return y;
         y = first_extra + extras_++;
-        Step s{y, {x}, dtype, nullptr, nullptr, {spread_along_rows, static_cast<double>(size_of(dtype))}};
+        GroupOperation s{y,       {x},     dtype,
+                         nullptr, nullptr, {spread_along_rows, static_cast<double>(size_of(dtype))}};
         append(std::move(s));
         return y;
     }
-    void append(Step s)
+    void append(GroupOperation s)
     {
-        members_[s.value] = static_cast<std::uint32_t>(steps_.size());
-        steps_.push_back(std::move(s));
+        members_[s.value] = static_cast<std::uint32_t>(operations_.size());
+        operations_.push_back(std::move(s));
     }
     /// An operand has a stream for each way in which it is read; the first bears its name.
     ValueId stream(ValueId i, const Strides& strides)
@@ -263,8 +264,8 @@ protected:
     FusedProgram& p_;
     Shape shape_, lead_;  ///< of the elements, and without the rows
     std::vector<ValueId> nodes_;
-    std::vector<Step> steps_;
-    ValueMap<std::uint32_t> members_;  ///< by number of the step
+    std::vector<GroupOperation> operations_;
+    ValueMap<std::uint32_t> members_;  ///< by number of the operation
     ValueMap<bool> wanted_;            ///< read outside of the pass, or added up
     ValueMap<bool> read_inside_;
     ValueMap<std::size_t> stream_of_;

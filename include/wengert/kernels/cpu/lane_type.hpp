@@ -291,7 +291,7 @@ template <class T, class A> struct Lane {
     }
     /// r, or 0 where g == probe and r is not finite. This is the zero-cotangent rule in one comparison and one table of AVX-512.
     /// The table maps ±inf and NaN to 0 and keeps all else.
-    friend Lane unless_silent(Lane g, Lane probe, Lane r)
+    friend Lane unless_zero_cotangent(Lane g, Lane probe, Lane r)
     {
 #if defined(__AVX512F__)
         if constexpr (sizeof(Register) == 64) {

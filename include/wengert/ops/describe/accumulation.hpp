@@ -33,7 +33,8 @@ template <class Op, std::size_t i, class Out, class... In> struct Accumulation {
     {
         const Tensor<Out> r(pull(op, in + 1));
         if (linear<Op>() || Tape::current().allow_nan) return (Tensor<Out>(in[0]) + r).any();
-        return (Tensor<Out>(in[0]) + apply<ZeroWhereSilent, Out>({}, Site{}, r, Tensor<Out>(in[1]))).any();
+        return (Tensor<Out>(in[0]) + apply<ZeroWhereNoCotangent, Out>({}, Site{}, r, Tensor<Out>(in[1])))
+            .any();
     }
 
 private:
@@ -60,13 +61,13 @@ private:
     static Ref<Block> pulled(const void* op, const Ref<Block>* rest, const Site& at)
     {
         const Ref<Block> r = pull(op, constants(rest).data()).value;
-        if (linear<Op>() || !silent(*rest[0])) return r;
-        return ZeroWhereSilent{}.template value<Out>(r, rest[0], at);
+        if (linear<Op>() || !is_zero_cotangent(*rest[0])) return r;
+        return ZeroWhereNoCotangent{}.template value<Out>(r, rest[0], at);
     }
     static bool tried(const void* op, Block& into, const Ref<Block>* rest)
     {
         const Op& o = *static_cast<const Op*>(op);
-        if (!linear<Op>() && silent(*rest[0])) return false;
+        if (!linear<Op>() && is_zero_cotangent(*rest[0])) return false;
         if constexpr (requires { o.accumulate(wrt<i>{}, into, into); }) {
             o.accumulate(wrt<i>{}, into, *rest[0]);
             return true;

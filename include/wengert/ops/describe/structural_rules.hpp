@@ -19,7 +19,7 @@ struct StructuralPull {
     bool (*add)(const Node& n, const AnyTensor& g, const AnyTensor* x, const AnyTensor& y,
                 Block& into) = nullptr;
     /// r, with 0 for what is not finite when all of g is 0; null where the rule needs no such thing.
-    AnyTensor (*silenced)(const AnyTensor& r, const AnyTensor& g) = nullptr;
+    AnyTensor (*with_zero_rule)(const AnyTensor& r, const AnyTensor& g) = nullptr;
     bool part = false;   ///< `add` touches a part of the input: there need not be anything to add to
     unsigned reads = 0;  ///< which values the rule reads: bit i for input i, then the output
 };
@@ -51,9 +51,9 @@ template <class Op, std::size_t i, class Out, class... In> struct StructuralPull
     }
 };
 
-template <class T> [[gnu::cold]] AnyTensor silenced(const AnyTensor& r, const AnyTensor& g)
+template <class T> [[gnu::cold]] AnyTensor with_zero_rule(const AnyTensor& r, const AnyTensor& g)
 {
-    return apply<ZeroWhereSilent, T>({}, Site{}, Tensor<T>(r), Tensor<T>(g)).any();
+    return apply<ZeroWhereNoCotangent, T>({}, Site{}, Tensor<T>(r), Tensor<T>(g)).any();
 }
 
 template <class Op, std::size_t i, class Out, class... In, std::size_t... k>
@@ -72,7 +72,7 @@ constexpr StructuralPull make_structural_pull(std::index_sequence<k...>)
                                         const Tensor<In>&... x) { op.accumulate(wrt<i>{}, b, g, x..., g); };
         p.pull = StructuralPullOf<Op, i, Out, In...>::template pull<k...>;
         if constexpr (part || whole) p.add = StructuralPullOf<Op, i, Out, In...>::template add<k...>;
-        if constexpr (!linear<Op>() && !affine<Op>()) p.silenced = silenced<Out>;
+        if constexpr (!linear<Op>() && !affine<Op>()) p.with_zero_rule = with_zero_rule<Out>;
         p.part = part;
         p.reads = read_by_pull<Op, i, sizeof...(In)>();
     }

@@ -10,10 +10,10 @@ Tensor<Out, D> apply(const Op& op, const Site& at, const Tensor<In, D>&... x);
 
 namespace detail {
 
-/// v, or 0 where r is not finite, when all of g is 0: ZeroWhereSilent's derivative.
+/// v, or 0 where r is not finite, when all of g is 0: ZeroWhereNoCotangent's derivative.
 struct ZeroWhereOther {
     static constexpr std::string_view name = "zero_where_other";
-    static constexpr bool silences = true;
+    static constexpr bool zero_rule = true;
     static constexpr unsigned saves = 0b110;
     template <class T>
     Ref<Block> value(const Ref<Block>& v, const Ref<Block>& r, const Ref<Block>& g, const Site&) const
@@ -44,9 +44,9 @@ struct ZeroWhereOther {
 
 /// The zero-cotangent rule for operations whose elements cannot be told apart, as an operation of its own: r, with 0 for
 /// what is not finite in it when all of g is 0. Nearly always there is nothing to do, so it works in place.
-struct ZeroWhereSilent {
-    static constexpr std::string_view name = "zero_where_silent";
-    static constexpr bool silences = true;
+struct ZeroWhereNoCotangent {
+    static constexpr std::string_view name = "zero_where_no_cotangent";
+    static constexpr bool zero_rule = true;
     static constexpr unsigned saves = 0b011;
     template <class T> Ref<Block> value(const Ref<Block>& r, const Ref<Block>& g, const Site&) const
     {
@@ -68,12 +68,12 @@ struct ZeroWhereSilent {
                    const Tensor<T>&) const
     {
         const Tensor<T> passed = apply<ZeroWhereOther, T>({}, Site{}, dr, r, g);
-        return apply<ZeroWhereSilent, T>(*this, Site{}, passed, first_nonzero(g, dg.any()));
+        return apply<ZeroWhereNoCotangent, T>(*this, Site{}, passed, first_nonzero(g, dg.any()));
     }
 };
 
 /// All of g is 0, and that counts.
-inline bool silent(const Block& g) { return kernels::zero_cotangent == 0.0 && all_zero(g); }
+inline bool is_zero_cotangent(const Block& g) { return kernels::zero_cotangent == 0.0 && all_zero(g); }
 
 }  // namespace detail
 }  // namespace wengert

@@ -108,7 +108,7 @@ private:
             return r;
         else {
             const G probe(static_cast<scalar_t<G>>(kernels::zero_cotangent));
-            return unless_silent(g, probe, r);
+            return unless_zero_cotangent(g, probe, r);
         }
     }
     template <class G> struct scalar_of {

@@ -36,7 +36,7 @@ struct SoftmaxPull; struct LogSoftmax; struct LogSoftmaxPull; struct CrossEntrop
 
 namespace detail {
 
-struct ZeroWhereSilent;
+struct ZeroWhereNoCotangent;
 struct ZeroWhereOther;
 
 template <class... P> struct List {};
@@ -54,7 +54,7 @@ using Moves = List<BroadcastTo, Reshape, Transpose, ExpandDims, Squeeze, Select,
 using NumberMoves = List<Difference, CumMax>;
 using Accumulations = List<CumSum, CumProd>;
 using FloatReductions = List<Mean, Var, Norm, LogSumExp, ExclusiveProduct, Softmax, LogSoftmax>;
-using FloatPulls = List<SoftmaxPull, LogSoftmaxPull, ZeroWhereSilent>;
+using FloatPulls = List<SoftmaxPull, LogSoftmaxPull, ZeroWhereNoCotangent>;
 // clang-format on
 
 template <class P, class... Q> constexpr bool is_one_of(List<Q...>) { return (std::is_same_v<P, Q> || ...); }

@@ -70,7 +70,7 @@ public:
     {
         const std::vector<TermStep> steps = written_rule(inputs, rule.describe);
         const auto whole = static_cast<std::size_t>(steps.back().a);
-        const SilentStep guard = silent_step(steps, steps[whole]);
+        const ZeroRuleStep guard = zero_rule_step(steps, steps[whole]);
         guarded_ = static_cast<bool>(guard);
         write(steps, guard ? static_cast<std::size_t>(guard.r) : whole);
     }

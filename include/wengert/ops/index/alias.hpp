@@ -22,11 +22,11 @@ struct Box {
 namespace detail {
 
 /// An access without rules, in elements of an array with these strides.
-struct Steps {
-    Few<std::int64_t, 8> along;  ///< one for each axis
+struct AffineAccess {
+    SmallVector<std::int64_t, 8> along;  ///< one for each axis
     std::int64_t offset = 0;
 };
-inline bool steps_of(const Index& p, const Positions& at, const Strides& strides, Steps& out)
+inline bool affine_access(const Index& p, const Positions& at, const Strides& strides, AffineAccess& out)
 {
     out.along.resize(p.extents.size());
     for (std::int64_t& s : out.along) s = 0;
@@ -51,8 +51,8 @@ inline bool alias_of(const Index& p, const Strides& of, Alias& out)
         return false;
     out = {row_major(p.shown()), 0, false};
     if (element_count(p.result) == 0) return true;
-    detail::Steps from;
-    if (!detail::steps_of(p, p.reads[0].at, of, from)) return false;
+    detail::AffineAccess from;
+    if (!detail::affine_access(p, p.reads[0].at, of, from)) return false;
     Strides strides = row_major(p.result);
     const Positions& to = p.writes[0];
     for (std::size_t d = 0; d < to.size(); ++d) {
@@ -77,8 +77,8 @@ inline bool box_of(const Index& p, const Index::Read& r, const Strides& from, Bo
     const Positions& write = p.writes[r.write];
     const bool bijective = p.start == Index::Start::nothing && !p.partial;
     if (!bijective && !p.own_places(write)) return false;
-    detail::Steps x, y;
-    if (!detail::steps_of(p, r.at, from, x) || !detail::steps_of(p, write, row_major(p.result), y))
+    detail::AffineAccess x, y;
+    if (!detail::affine_access(p, r.at, from, x) || !detail::affine_access(p, write, row_major(p.result), y))
         return false;
     out = {};
     out.first = x.offset;

@@ -78,7 +78,7 @@ private:
         const Axis one{1, 0, 0, 0};
         const Axis &lines = rank > 1 ? axes_.data()[rank - 2] : one,
                    &line = rank > 0 ? axes_.data()[rank - 1] : one;
-        Few<std::int64_t, 8> at;
+        SmallVector<std::int64_t, 8> at;
         at.resize(outer);
         for (std::int64_t& a : at) a = 0;
         const T* x = reinterpret_cast<const T*>(x_) + x_offset_;
@@ -133,7 +133,7 @@ private:
     std::byte *x_, *y_;
     std::int64_t x_offset_, y_offset_, stride_ = 0, extent_ = 0;
     const std::int64_t* v_ = nullptr;
-    Few<Axis, 8> axes_;
+    SmallVector<Axis, 8> axes_;
     bool gathers_;
 };
 

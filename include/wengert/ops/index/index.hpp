@@ -28,7 +28,7 @@
 
 #include "../../base/dtype.hpp"
 #include "../../base/shape.hpp"
-#include "few.hpp"
+#include "small_vector.hpp"
 
 namespace wengert {
 
@@ -84,7 +84,7 @@ inline Position mirror(const Position& p) noexcept { return detail::with_rule(p,
 inline Position masked(const Position& p) noexcept { return detail::with_rule(p, Position::Rule::masked); }
 
 /// One for each axis of an array.
-using Positions = detail::Few<Position, 6>;
+using Positions = detail::SmallVector<Position, 6>;
 
 /// How an element x meets y, what is in its place already: the larger one is maximum(x, y), so a NaN stays, and of +0 and −0 y.
 enum class Combine : std::uint8_t { assign, add, multiply, maximum, minimum };
@@ -203,7 +203,7 @@ public:
     bool reads_own_place(std::size_t operand) const noexcept;
 
     std::size_t operand_count;
-    detail::Few<std::int64_t, 8> extents;  ///< of the axes
+    detail::SmallVector<std::int64_t, 8> extents;  ///< of the axes
     Read reads[most_reads];
     Positions writes[most_reads];
     Given givens[most_given];

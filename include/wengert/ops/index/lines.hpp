@@ -24,7 +24,7 @@ struct GivenPosition {
 };
 
 /// From where, by what, how far: the affine piece that begins at j = 0.
-struct Segment {
+struct PositionPiece {
     std::int64_t position, slope, length;
     bool masked = false;
 };
@@ -35,8 +35,8 @@ inline std::int64_t floored_modulo(std::int64_t a, std::int64_t n) noexcept
     return r < 0 ? r + n : r;
 }
 
-inline Segment segment_of(Position::Rule rule, std::int64_t p, std::int64_t c, std::int64_t n,
-                          std::int64_t length) noexcept
+inline PositionPiece position_piece(Position::Rule rule, std::int64_t p, std::int64_t c, std::int64_t n,
+                                    std::int64_t length) noexcept
 {
     using Rule = Position::Rule;
     const auto until =
@@ -68,8 +68,8 @@ struct Line {
     std::byte* data;
     std::int64_t offset = 0, stride = 0;
     bool masked = false;
-    Few<RuledPosition, 2> rules;
-    Few<GivenPosition, 2> givens;
+    SmallVector<RuledPosition, 2> rules;
+    SmallVector<GivenPosition, 2> givens;
 
     /// The affine piece from j on, of at most `length`.
     struct Piece {
@@ -80,7 +80,7 @@ struct Line {
     {
         Piece x{offset + j * stride, stride, length, masked};
         for (const RuledPosition& r : rules) {
-            const Segment s = segment_of(r.rule, r.p + j * r.c, r.c, r.extent, x.length);
+            const PositionPiece s = position_piece(r.rule, r.p + j * r.c, r.c, r.extent, x.length);
             x.offset += s.position * r.stride;
             x.stride += s.slope * r.stride;
             x.length = s.length;
@@ -130,19 +130,19 @@ public:
     bool affine() const noexcept { return rules_.empty() && givens_.empty(); }
     bool given() const noexcept { return !givens_.empty(); }
     std::int64_t offset() const noexcept { return offset_; }
-    const Few<std::int64_t, 8>& strides() const noexcept { return strides_; }
+    const SmallVector<std::int64_t, 8>& strides() const noexcept { return strides_; }
     std::byte* data() const noexcept { return data_; }
     struct Ruled {
         const Position* at;
         std::int64_t extent, stride;
     };
-    const Few<Ruled, 4>& rules() const noexcept { return rules_; }
+    const SmallVector<Ruled, 4>& rules() const noexcept { return rules_; }
     struct Givens {
         const Index::Given* given;
         const Ref<Block>* in;
         std::int64_t stride, extent;
     };
-    const Few<Givens, 2>& givens() const noexcept { return givens_; }
+    const SmallVector<Givens, 2>& givens() const noexcept { return givens_; }
     /// Does more than an affine step depend on the axis?
     bool special(std::size_t a) const noexcept
     {
@@ -170,7 +170,7 @@ public:
                 out.rules.push_back({r.at->rule, p, c, r.extent, r.stride});
                 continue;
             }
-            const Segment s = segment_of(r.at->rule, p, 0, r.extent, 1);
+            const PositionPiece s = position_piece(r.at->rule, p, 0, r.extent, 1);
             out.offset += s.position * r.stride;
             out.masked = out.masked || s.masked;
         }
@@ -205,9 +205,9 @@ private:
 
     std::byte* data_;
     std::int64_t offset_ = 0;
-    Few<std::int64_t, 8> strides_;
-    Few<Ruled, 4> rules_;
-    Few<Givens, 2> givens_;
+    SmallVector<std::int64_t, 8> strides_;
+    SmallVector<Ruled, 4> rules_;
+    SmallVector<Givens, 2> givens_;
 };
 
 }  // namespace wengert::detail

@@ -54,14 +54,14 @@ struct PutLesser {
 };
 
 /// An affine piece of a line with the integers that belong to it.
-struct Stretch {
+struct ElementPiece {
     std::byte* data;
     std::int64_t offset, stride;
     const GivenPosition* givens;
     std::size_t given_count;
     std::int64_t first;  ///< where in the line
 
-    Stretch from(std::int64_t j) const noexcept
+    ElementPiece from(std::int64_t j) const noexcept
     {
         return {data, offset + j * stride, stride, givens, given_count, first + j};
     }
@@ -73,16 +73,16 @@ struct Stretch {
     }
 };
 
-inline Stretch stretch_of(const Line& line, const Line::Piece& p, std::int64_t first,
-                          const std::byte* fill) noexcept
+inline ElementPiece element_piece(const Line& line, const Line::Piece& p, std::int64_t first,
+                                  const std::byte* fill) noexcept
 {
     if (p.masked) return {const_cast<std::byte*>(fill), 0, 0, nullptr, 0, 0};
     return {line.data, p.offset, p.stride, line.givens.data(), line.givens.size(), first};
 }
 
-using PieceKernel = void (*)(const Stretch& x, const Stretch& y, std::int64_t n);
+using PieceKernel = void (*)(const ElementPiece& x, const ElementPiece& y, std::int64_t n);
 
-template <class T, class Put> void run_piece(const Stretch& x, const Stretch& y, std::int64_t n)
+template <class T, class Put> void run_piece(const ElementPiece& x, const ElementPiece& y, std::int64_t n)
 {
     if (x.given_count + y.given_count == 0) {
         const T* from = reinterpret_cast<const T*>(x.data) + x.offset;
@@ -137,7 +137,7 @@ inline void run_line(const Line& x, const Line& y, std::int64_t n, const std::by
 {
     for (std::int64_t j = 0; j < n;) {
         const Line::Piece from = x.piece(j, n - j), to = y.piece(j, from.length);
-        if (!to.masked) kernel(stretch_of(x, from, j, fill), stretch_of(y, to, j, fill), to.length);
+        if (!to.masked) kernel(element_piece(x, from, j, fill), element_piece(y, to, j, fill), to.length);
         j += to.length;
     }
 }
@@ -174,7 +174,7 @@ struct ScanRecurrence {
 
 /// y ← s over n elements, each from the one before: the number after the last.
 template <class T, class Step>
-T scan_stretch(T sum, const Stretch& x, const Stretch& c, const Stretch& y, std::int64_t n)
+T scan_piece(T sum, const ElementPiece& x, const ElementPiece& c, const ElementPiece& y, std::int64_t n)
 {
     for (std::int64_t i = 0; i < n; ++i) {
         sum = Step::template next<T>(sum, *x.template at<T>(i), *c.template at<T>(i));
@@ -195,12 +195,12 @@ template <class T, class Step> void scan_line(const ScanLine& s, bool factor, Pi
         if (factor) by = s.c.piece(j, to.length);
         const bool stores = !put && !to.masked;
         const std::int64_t n = stores ? by.length : std::min(by.length, room);
-        const Stretch x = stretch_of(s.x, from, j, s.fill), y = stretch_of(s.y, to, j, s.fill),
-                      c = factor ? stretch_of(s.c, by, j, s.factor_fill) : x,
-                      w = stores ? y : Stretch{buffer, 0, 1, nullptr, 0, 0};
+        const ElementPiece x = element_piece(s.x, from, j, s.fill), y = element_piece(s.y, to, j, s.fill),
+                           c = factor ? element_piece(s.c, by, j, s.factor_fill) : x,
+                           w = stores ? y : ElementPiece{buffer, 0, 1, nullptr, 0, 0};
         const std::int64_t first = j == 0;  // it stands as it is
         if (first) *w.template at<T>(0) = sum = *x.template at<T>(0);
-        sum = scan_stretch<T, Step>(sum, x.from(first), c.from(first), w.from(first), n - first);
+        sum = scan_piece<T, Step>(sum, x.from(first), c.from(first), w.from(first), n - first);
         if (put && !to.masked) put(w, y, n);
         j += n;
     }
@@ -212,7 +212,7 @@ template <class T> void scan_places(const ScanLine& s, bool, PieceKernel)
     std::int64_t place = 0;
     for (std::int64_t j = 0; j < s.n;) {
         const Line::Piece from = s.x.piece(j, s.n - j), to = s.y.piece(j, from.length);
-        const Stretch x = stretch_of(s.x, from, j, s.fill), y = stretch_of(s.y, to, j, s.fill);
+        const ElementPiece x = element_piece(s.x, from, j, s.fill), y = element_piece(s.y, to, j, s.fill);
         for (std::int64_t i = 0; i < to.length; ++i) {
             const T v = *x.template at<T>(i);
             if (i + j == 0 || (most == most && (v > most || v != v))) {

@@ -131,7 +131,7 @@ void recorded_matrix(const std::vector<Real<T>>& in, std::span<Real<T>> out, con
 
 /// A decomposition that is recorded when it is asked for, on the tape of the asking thread. It is recorded again if that recording
 /// has ended or if other levels record.
-template <class Recorded, class Number> class WhenAsked {
+template <class Recorded, class Number> class LazyDecomposition {
 public:
     /// make() computes with these numbers.
     template <class Make> Recorded& get(const Number* begin, const Number* end, const Make& make)
@@ -162,7 +162,7 @@ private:
         {
             if (active != now.active || recorder != wengert::recorder()) return false;
             return !witness.is_active() ||
-                   (now.extension && static_cast<ScalarStream&>(*now.extension).records(witness.mark()));
+                   (now.extension && static_cast<ScalarStream&>(*now.extension).records(witness.handle()));
         }
     };
     std::mutex mutex_;
@@ -194,7 +194,7 @@ public:
         matrix_ = std::make_shared<const M>(a.derived());
         plain_ =
             std::make_shared<const Plain>(this->derived().template made<Plain>(values_of(*matrix_).eval()));
-        recorded_ = std::make_shared<WhenAsked<Recorded, Scalar>>();
+        recorded_ = std::make_shared<LazyDecomposition<Recorded, Scalar>>();
         return this->derived();
     }
     /// A decomposition like this one of another matrix.
@@ -270,7 +270,7 @@ protected:
         auto p = std::make_shared<Plain>(*plain_);
         to(*p);
         plain_ = std::move(p);
-        recorded_ = std::make_shared<WhenAsked<Recorded, Scalar>>();
+        recorded_ = std::make_shared<LazyDecomposition<Recorded, Scalar>>();
     }
 
 private:
@@ -292,7 +292,7 @@ private:
             x = as_eigen_solves<transposed>(right);
     }
 
-    std::shared_ptr<WhenAsked<Recorded, Scalar>> recorded_;
+    std::shared_ptr<LazyDecomposition<Recorded, Scalar>> recorded_;
 };
 
 }  // namespace wengert::detail

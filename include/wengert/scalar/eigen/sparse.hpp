@@ -110,7 +110,7 @@ public:
         plain_->isSymmetric(symmetric_);
         plain_->setPivotThreshold(threshold_);
         plain_->compute(form_.pattern);
-        recorded_ = std::make_shared<wengert::detail::WhenAsked<Recorded, Scalar>>();
+        recorded_ = std::make_shared<wengert::detail::LazyDecomposition<Recorded, Scalar>>();
         this->m_isInitialized = true;
     }
     Index rows() const { return matrix_.rows(); }
@@ -167,7 +167,7 @@ private:
     std::shared_ptr<Plain> plain_;
     bool symmetric_ = false;
     T threshold_ = 1;
-    std::shared_ptr<wengert::detail::WhenAsked<Recorded, Scalar>> recorded_;
+    std::shared_ptr<wengert::detail::LazyDecomposition<Recorded, Scalar>> recorded_;
 };
 
 }  // namespace Eigen

@@ -81,29 +81,29 @@ private:
 /// Places of y's reals from `first` on, 0 for others; false where f did more than operations on x's reals at this level alone.
 template <class T, class Y>
 bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, const Y& y,
-                std::uint32_t first, std::vector<std::uint32_t>& places, std::string_view transform,
+                std::uint32_t first, std::vector<std::uint32_t>& positions, std::string_view transform,
                 const Site& at)
 {
     if (!tape.extension || recorder() || tape.allow_nan) return false;
     const auto& stream = static_cast<const ScalarStream&>(*tape.extension);
-    for (const ScalarStretch* s : stream.stretches()) {
+    for (const ScalarSpan* s : stream.spans()) {
         if (s->node->sequence < scope.start()) continue;
         if (s->node->mask != Tape::bit(scope.level()) || !s->older.empty()) return false;
-        if (s->segment != stream.segment()) return false;
+        if (s->chunk != stream.chunk()) return false;
         for (const auto& e : s->entered)
             if (e.tensor.node.get() != variable.node.get()) return false;
     }
     tree::for_each(
         [&](const Real<T>& r) {
             const bool depends =
-                stream.dependence(r.mark(), transform, at) != 0 && stream.is_from(first, r.mark());
-            places.push_back(depends ? r.mark().index() : 0);
+                stream.dependence(r.handle(), transform, at) != 0 && stream.is_from(first, r.handle());
+            positions.push_back(depends ? r.handle().index() : 0);
         },
         y);
     return true;
 }
 
-/// Records f, and where it did operations on x's reals alone calls use(stream, place of the first of them, places of the results, result).
+/// Records f, and where it did operations on x's reals alone calls use(stream, position of the first of them, positions of the results, result).
 template <class T, class F, class X, class Use>
 bool with_operations(F& f, const X& x, const Tensor<T>& flat, std::string_view transform, const Site& at,
                      const Use& use)
@@ -114,11 +114,11 @@ bool with_operations(F& f, const X& x, const Tensor<T>& flat, std::string_view t
     LevelScope scope(tape, false);
     const Tensor<T> variable = lift(flat, scope.level(), transform, at);
     const X arguments = unflattened(x, variable, at);
-    const std::uint32_t first = reals_in<T>(const_cast<X&>(arguments))[0]->mark().index();
+    const std::uint32_t first = reals_in<T>(const_cast<X&>(arguments))[0]->handle().index();
     const auto y = call_with(f, arguments, at);
-    std::vector<std::uint32_t> places;
-    if (!only_reals<T>(tape, scope, variable.any(), y, first, places, transform, at)) return false;
-    use(ScalarStream::of(tape), first, places, y);
+    std::vector<std::uint32_t> positions;
+    if (!only_reals<T>(tape, scope, variable.any(), y, first, positions, transform, at)) return false;
+    use(ScalarStream::of(tape), first, positions, y);
     report_lost(tape, scope.level(), transform, at, flattened<T>(y, at));
     return true;
 }
@@ -130,9 +130,9 @@ Tensor<T> jacobian_in_lanes(F& f, const X& x, const Tensor<T>& flat, const Site&
     Tensor<T> out;
     with_operations<T>(
         f, x, flat, "jacobian", at,
-        [&]<class Y>(const ScalarStream& s, std::uint32_t first, const auto& places, const Y&) {
-            const auto J = DenseLanes(s, first, flat.size(), places).run();
-            Shape shape = is_real<Y> ? Shape() : Shape{places.size()};
+        [&]<class Y>(const ScalarStream& s, std::uint32_t first, const auto& positions, const Y&) {
+            const auto J = DenseLanes(s, first, flat.size(), positions).run();
+            Shape shape = is_real<Y> ? Shape() : Shape{positions.size()};
             for (auto e : flat.shape()) shape.push_back(e);
             out = Tensor<T>(shape, std::vector<T>(J.begin(), J.end()));
         });

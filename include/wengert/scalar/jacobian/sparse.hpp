@@ -33,16 +33,16 @@ template <class T> struct SparseMatrix {
 
 namespace detail {
 
-/// Sweeps back from one place through what it depends on and nothing else, the newest operation first. Adjoints and marks of
+/// Sweeps back from one position through what it depends on and nothing else, the newest operation first. Adjoints and handles of
 /// what was passed are zeros again afterwards.
 class SparseRow {
 public:
     explicit SparseRow(const ScalarStream& s) : stream_(s), adjoint_(s.size()), met_(s.size()) {}
 
-    /// Calls found(place, derivative) for each input, in descending order.
-    template <class Found> void sweep(std::uint32_t place, const Found& found)
+    /// Calls found(position, derivative) for each input, in descending order.
+    template <class Found> void sweep(std::uint32_t position, const Found& found)
     {
-        send(place, 1.0);
+        send(position, 1.0);
         while (!queue_.empty()) {
             const std::uint32_t i = queue_.top();
             queue_.pop();
@@ -61,11 +61,11 @@ public:
     }
 
 private:
-    void send(std::uint32_t place, double g)
+    void send(std::uint32_t position, double g)
     {
-        adjoint_[place] += g;
-        if (std::exchange(met_[place], true)) return;
-        queue_.push(place);
+        adjoint_[position] += g;
+        if (std::exchange(met_[position], true)) return;
+        queue_.push(position);
     }
     const ScalarStream& stream_;
     std::priority_queue<std::uint32_t> queue_;
@@ -74,11 +74,11 @@ private:
 };
 
 /// A function of a container of reals, recorded on a tape of its own, with nothing before it.
-template <class X> struct Alone {
+template <class X> struct IsolatedRecording {
     using T = typename first_real<X>::type;
     const TapeScope scope;
     ScalarStream& stream = ScalarStream::of(Tape::current());
-    std::uint32_t first = 0, inputs = 0;  ///< places of the arguments
+    std::uint32_t first = 0, inputs = 0;  ///< positions of the arguments
 
     template <class F> auto run(std::string_view transform, F& f, X x, const Site& at)
     {
@@ -91,22 +91,22 @@ template <class X> struct Alone {
         Tensor<T> leaf(Shape{values.size()}, values);
         leaf.requires_grad(true, at);
         const std::vector<Real<T>> in = elements(leaf, at);
-        if (!in.empty()) first = in[0].mark().index();
+        if (!in.empty()) first = in[0].handle().index();
         inputs = static_cast<std::uint32_t>(in.size());
         std::size_t k = 0;
         for (Real<T>* r : reals_in<T>(x)) *r = in[k++];
         auto y = call_at(f, at, x);
-        if (stream.segment() != 0)
+        if (stream.chunk() != 0)
             fail<MemoryError>(transform, "f does more than 2^31 operations: take its Jacobian in parts", at);
         std::size_t entered = 0;
-        for (const ScalarStretch* s : stream.stretches()) entered += s->entered.size();
+        for (const ScalarSpan* s : stream.spans()) entered += s->entered.size();
         if (entered > 1)
             fail<TapeError>(transform,
                             "f computes with tensors in between, or in checkpoints: its pattern is known "
                             "where it consists of operations on Reals",
                             at);
         tree::for_each(  // what is none of this tape's is refused
-            [&](const Real<T>& r) { static_cast<void>(stream.dependence(r.mark(), transform, at)); }, y);
+            [&](const Real<T>& r) { static_cast<void>(stream.dependence(r.handle(), transform, at)); }, y);
         return y;
     }
 };
@@ -115,8 +115,8 @@ template <class T> void append_row(SparseMatrix<T>& m, SparseRow& row, const Rea
 {
     const std::size_t begin = m.columns.size();
     if (y.is_active())
-        row.sweep(y.mark().index(), [&](std::uint32_t place, double g) {
-            m.columns.push_back(place - first);
+        row.sweep(y.handle().index(), [&](std::uint32_t position, double g) {
+            m.columns.push_back(position - first);
             m.values.push_back(static_cast<T>(g));
         });
     std::reverse(m.columns.begin() + static_cast<std::ptrdiff_t>(begin), m.columns.end());
@@ -133,14 +133,14 @@ public:
     }
     template <class X> auto at_line(const Site& at, const X& x) const
     {
-        Alone<X> alone;
-        using T = typename Alone<X>::T;
-        auto y = alone.run("sparse_jacobian", function_, x, at);
+        IsolatedRecording<X> isolated;
+        using T = typename IsolatedRecording<X>::T;
+        auto y = isolated.run("sparse_jacobian", function_, x, at);
         SparseMatrix<T> m;
         m.rows.push_back(0);
-        m.width = alone.inputs;
-        SparseRow row(alone.stream);
-        for (const Real<T>* r : reals_in<T>(y)) append_row(m, row, *r, alone.first);
+        m.width = isolated.inputs;
+        SparseRow row(isolated.stream);
+        for (const Real<T>* r : reals_in<T>(y)) append_row(m, row, *r, isolated.first);
         return m;
     }
 

@@ -64,21 +64,21 @@ public:
     }
     template <class X> auto at_line(const Site& at, const X& x) const
     {
-        Alone<X> alone;
-        using T = typename Alone<X>::T;
-        const Real<T> y = alone.run("sparse_hessian", function_, x, at);
+        IsolatedRecording<X> isolated;
+        using T = typename IsolatedRecording<X>::T;
+        const Real<T> y = isolated.run("sparse_hessian", function_, x, at);
         SparseMatrix<T> m;
-        m.width = alone.inputs;
+        m.width = isolated.inputs;
         m.rows.push_back(0);
         if (!y.is_active()) {
-            m.rows.resize(alone.inputs + 1);
+            m.rows.resize(isolated.inputs + 1);
             return m;
         }
-        const std::uint32_t result = y.mark().index();
+        const std::uint32_t result = y.handle().index();
         const std::vector<Columns> rows =
-            HessianPattern(alone.stream, alone.first, alone.inputs, result).rows();
+            HessianPattern(isolated.stream, isolated.first, isolated.inputs, result).rows();
         const auto colour = star_colours(rows);
-        read_off(m, rows, colour, CompressedColumns(alone.stream, alone.first, result, colour));
+        read_off(m, rows, colour, CompressedColumns(isolated.stream, isolated.first, result, colour));
         return m;
     }
 

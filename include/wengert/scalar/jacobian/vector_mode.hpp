@@ -72,8 +72,8 @@ private:
         sweep.reverse();
         for (std::size_t l = 0; l < seeds.size(); ++l) {
             X g = tree::detail::copied(like_);
-            std::uint32_t place = first_;
-            for (Real<T>* r : reals_in<T>(g)) *r = static_cast<T>(sweep[place++][l]);
+            std::uint32_t position = first_;
+            for (Real<T>* r : reals_in<T>(g)) *r = static_cast<T>(sweep[position++][l]);
             out.push_back(std::move(g));
         }
         sweep.clear();
@@ -102,11 +102,11 @@ template <class F, class X> auto vjps(F f, const X& x, Site at = {__builtin_FILE
     detail::VectorPullback<X, Y> pullback(x, again);
     std::optional<Y> value;
     const Tensor<T> flat = detail::flattened<T>(x, at);
-    const auto keep = [&](const ScalarStream& s, std::uint32_t first, const auto& places, const Y& y) {
-        pullback.keep(s, first, places);
+    const auto keep = [&](const ScalarStream& s, std::uint32_t first, const auto& positions, const Y& y) {
+        pullback.keep(s, first, positions);
         value = tree::detail::copied(y);
         for (Real<T>* r : detail::reals_in<T>(*value))
-            if (s.is_from(first, r->mark())) *r = r->detach();
+            if (s.is_from(first, r->handle())) *r = r->detach();
     };
     if (detail::with_operations<T>(f, x, flat, "vjps", at, keep))
         return std::pair(std::move(*value), std::move(pullback));

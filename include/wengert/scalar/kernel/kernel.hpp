@@ -67,11 +67,11 @@ public:
             return on<typename First::device_type>(out);
     }
     /// See KernelCalls::pattern.
-    template <class T> std::vector<WayPattern::Set> pattern(std::size_t arguments) const
+    template <class T> std::vector<PathPattern::Set> pattern(std::size_t arguments) const
     {
         return calls<T>().pattern(arguments);
     }
-    /// How many ways through the function have been met, and how it runs.
+    /// How many paths through the function have been met, and how it runs.
     std::string explain() const
     {
         const std::string text = calls<float>().explain(" (float)") + calls<double>().explain("");
@@ -90,7 +90,7 @@ private:
 }  // namespace detail
 
 /// A generic lambda of one cell's numbers, with plain `if`s and loops, as a function over arrays that broadcast: the operations
-/// that it does are recorded once for each way through it, and done on all cells, ways joined by selection. Where the program
+/// that it does are recorded once for each path through it, and done on all cells, paths joined by selection. Where the program
 /// includes graph/freeze/freeze.hpp, or is linked to wengert::compiled, they are a graph that is compiled, as are its derivatives. It gives
 /// a tensor for a Real, a std::vector of tensors for a struct of them. What the lambda captures is a constant: a captured Real that is
 /// recorded is refused with a TapeError, as its derivative would be lost.

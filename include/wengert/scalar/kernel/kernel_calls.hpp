@@ -5,8 +5,8 @@
 #include <mutex>
 
 #include "../../graph/ir/executable.hpp"
-#include "way_pattern.hpp"
-#include "way_tensors.hpp"
+#include "path_pattern.hpp"
+#include "paths_on_tensors.hpp"
 
 #ifdef WENGERT_COMPILED
 #include "../../graph/control/control.hpp"
@@ -31,7 +31,7 @@ template <class F> class Frozen;
 template <class T> struct CellFunction {
     const void* function;
     bool captures;  ///< has it more than its arguments to go by?
-    WayRun (*run)(const void* function, const T* cell, std::size_t most_operations, const Site& at);
+    PathRun (*run)(const void* function, const T* cell, std::size_t most_operations, const Site& at);
     std::vector<Tensor<T>> (*each)(const void* function, const std::vector<Tensor<T>>& in, const Shape& shape,
                                    const Site& at);
 };
@@ -67,12 +67,12 @@ template <class T> Shape shape_of_cells(const std::vector<Tensor<T>>& in, const 
     return shape;
 }
 
-/// The operations of some ways, for a graph.
-template <class T> struct WaysFunction {
-    std::shared_ptr<const Way> ways;
+/// The operations of some paths, for a graph.
+template <class T> struct PathsFunction {
+    std::shared_ptr<const Path> paths;
     std::vector<Tensor<T>> operator()(const std::vector<Tensor<T>>& in) const
     {
-        return WayTensors<T>(in, shape_of_cells(in, Site{})).run(*ways);
+        return PathsOnTensors<T>(in, shape_of_cells(in, Site{})).run(*paths);
     }
 };
 
@@ -80,22 +80,22 @@ template <class T> struct WaysFunction {
 template <class F>
 concept HasGraphs = requires { sizeof(Frozen<F>); };
 
-/// Graphs of the ways that are known, some for each of the threads that call last: one call at a time uses them.
-template <class T> class WayGraphs {
+/// Graphs of the paths that are known, some for each of the threads that call last: one call at a time uses them.
+template <class T> class PathGraphs {
 public:
-    using Graphs = Frozen<WaysFunction<T>>;
+    using Graphs = Frozen<PathsFunction<T>>;
 
-    Graphs of(const std::shared_ptr<const Way>& ways, const KernelOptions& o)
+    Graphs of(const std::shared_ptr<const Path>& paths, const KernelOptions& o)
     {
-        if (ways != ways_) slots_.clear();
-        ways_ = ways;
+        if (paths != paths_) slots_.clear();
+        paths_ = paths;
         const Thread* const me = &current_thread();
         auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.thread == me; });
         if (slot == slots_.end() && slots_.size() < most_threads)
             slot = slots_.insert(
                 slot,
                 {me,
-                 Graphs({ways},
+                 Graphs({paths},
                         {.backend = o.backend, .background = o.background, .check = false, .dynamic = {0}},
                         Site{})});
         else if (slot == slots_.end())
@@ -108,7 +108,7 @@ public:
     {
         std::string text;
         for (const Slot& s : slots_) {
-            const auto [done, reason] = s.graphs.told();
+            const auto [done, reason] = s.graphs.stats_and_reason();
             text += "\n  " + std::string(s.graphs.backend().name) + ": " + std::to_string(done.traces) +
                     " graphs made, " + std::to_string(done.specialised) + " more for other lengths, " +
                     std::to_string(done.kernels) + " loops and calls in the last; " +
@@ -125,11 +125,11 @@ private:
         Graphs graphs;
     };
     static constexpr std::size_t most_threads = 64;
-    std::shared_ptr<const Way> ways_;
+    std::shared_ptr<const Path> paths_;
     std::vector<Slot> slots_;
 };
 /// Without the compiler of graphs.
-struct NoWayGraphs {
+struct NoPathGraphs {
     static std::string explain()
     {
         return "\n  operation by operation: include wengert/graph/freeze/freeze.hpp before the kernel is "
@@ -148,16 +148,16 @@ public:
     {
         const Shape shape = shape_of_cells(in, at);
         if (f.captures) forget_what_changed(f, at);
-        const auto run = [&](const std::shared_ptr<const Way>& ways) {
-            return run_ways(ways, in, shape, at);
+        const auto run = [&](const std::shared_ptr<const Path>& paths) {
+            return run_paths(paths, in, shape, at);
         };
         std::vector<Tensor<T>> out;
         try {
             if (Recorder* const r = recorder()) {
-                const std::shared_ptr<const Way> ways = settled(*r, f, in, shape, at);
-                if (ways) out = on_ways(f, in, shape, at, ways, run);
+                const std::shared_ptr<const Path> paths = settled(*r, f, in, shape, at);
+                if (paths) out = on_paths(f, in, shape, at, paths, run);
             } else {
-                out = on_ways(f, in, shape, at, known(), run);
+                out = on_paths(f, in, shape, at, known(), run);
             }
         } catch (const NumericError& e) {
             refuse_birth(f, in, shape, at, e);
@@ -166,11 +166,11 @@ public:
         for (auto& y : out) y = broadcast_to(y, shape, at);
         return out;
     }
-    /// For each result the arguments that it depends on, by the ways that have been met; nothing where each cell runs by itself.
-    std::vector<WayPattern::Set> pattern(std::size_t arguments) const
+    /// For each result the arguments that it depends on, by the paths that have been met; nothing where each cell runs by itself.
+    std::vector<PathPattern::Set> pattern(std::size_t arguments) const
     {
-        const std::shared_ptr<const Way> ways = known();
-        return ways ? WayPattern(arguments).of(*ways) : std::vector<WayPattern::Set>();
+        const std::shared_ptr<const Path> paths = known();
+        return paths ? PathPattern(arguments).of(*paths) : std::vector<PathPattern::Set>();
     }
     std::string explain(const char* precision) const
     {
@@ -187,44 +187,44 @@ public:
     }
 
 private:
-    static constexpr bool compiles = HasGraphs<WaysFunction<T>>;
+    static constexpr bool compiles = HasGraphs<PathsFunction<T>>;
 
-    /// A cell that has gone a new way, and what it did, of functions that capture.
-    struct Met {
+    /// A cell that has taken a new path, and what it did, of functions that capture.
+    struct NewPath {
         std::vector<T> cell;
-        WayRun run;
+        PathRun run;
     };
-    using Mets = std::vector<std::shared_ptr<const Met>>;
-    /// What a recorded call goes by: no ways where each cell runs by itself.
-    struct Settled {
-        std::shared_ptr<const Way> ways;
-        Mets met;
+    using NewPaths = std::vector<std::shared_ptr<const NewPath>>;
+    /// What a recorded call goes by: no paths where each cell runs by itself.
+    struct CallPaths {
+        std::shared_ptr<const Path> paths;
+        NewPaths met;
     };
 
-    /// run(ways), again where a cell goes another one. Nothing where there are too many, or a cell goes another way as an array's
+    /// run(paths), again where a cell takes another one. Nothing where there are too many, or a cell takes another path as an array's
     /// element than by itself: functions differ in the last bits.
     template <class Run>
-    std::vector<Tensor<T>> on_ways(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
-                                   const Shape& shape, const Site& at, std::shared_ptr<const Way> ways,
-                                   const Run& run)
+    std::vector<Tensor<T>> on_paths(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
+                                    const Shape& shape, const Site& at, std::shared_ptr<const Path> paths,
+                                    const Run& run)
     {
-        if (!ways) {
+        if (!paths) {
             meet(f, in, shape, at, 0, {});
-            ways = known();
+            paths = known();
         }
-        for (; ways; ways = known()) {
+        for (; paths; paths = known()) {
             try {
-                return run(ways);
-            } catch (const UnmetWay& unmet) {
-                if (!meet(f, in, shape, at, unmet.cell, ways)) return {};
+                return run(paths);
+            } catch (const UnrecordedPath& unmet) {
+                if (!meet(f, in, shape, at, unmet.cell, paths)) return {};
             }
         }
         return {};
     }
-    /// The ways of a recorded call: those that its cells go, and are known then. A graph may have more the next time; a run that is
+    /// The paths of a recorded call: those that its cells take, and are known then. A graph may have more the next time; a run that is
     /// done again has those of its first.
-    std::shared_ptr<const Way> settled(Recorder& r, const CellFunction<T>& f,
-                                       const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at)
+    std::shared_ptr<const Path> settled(Recorder& r, const CellFunction<T>& f,
+                                        const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at)
     {
         r.by_value();
         bool first = false;
@@ -233,37 +233,37 @@ private:
             return explore(f, in, shape, at);
         };
         const void* const of = reinterpret_cast<const void*>(f.run);
-        const auto found = std::static_pointer_cast<const Settled>(r.settle({of, "kernel", find}, at));
+        const auto found = std::static_pointer_cast<const CallPaths>(r.settle({of, "kernel", find}, at));
         if (!first && f.captures && has_changed(found->met, f, at))
             fail<TapeError>("kernel",
                             "the recomputation does not do what the first run did: what this function "
                             "captures has changed, and must not before the backward pass",
                             at);
-        return found->ways;
+        return found->paths;
     }
-    std::shared_ptr<const Way> known() const
+    std::shared_ptr<const Path> known() const
     {
         const std::lock_guard lock(mutex_);
-        return too_many_ ? nullptr : ways_;
+        return too_many_ ? nullptr : paths_;
     }
-    std::vector<Tensor<T>> run_ways(const std::shared_ptr<const Way>& ways, const std::vector<Tensor<T>>& in,
-                                    const Shape& shape, const Site& at)
+    std::vector<Tensor<T>> run_paths(const std::shared_ptr<const Path>& paths,
+                                     const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at)
     {
         Site& line = Tape::current().site_override;  // operations on arrays are the call's
         const Restore<Site> user(line, line.line ? line : at);
         if constexpr (compiles)
-            if (!recorder()) return graphs_of(ways)(in, at);
-        return WayTensors<T>(in, shape).run(*ways);
+            if (!recorder()) return graphs_of(paths)(in, at);
+        return PathsOnTensors<T>(in, shape).run(*paths);
     }
-    auto graphs_of(const std::shared_ptr<const Way>& ways)
+    auto graphs_of(const std::shared_ptr<const Path>& paths)
     {
         const std::lock_guard lock(mutex_);
-        return graphs_.of(ways, options_);
+        return graphs_.of(paths, options_);
     }
     /// Tests on one cell of each path whether something has changed that the function refers to. If so, all paths are dropped.
     void forget_what_changed(const CellFunction<T>& f, const Site& at)
     {
-        Mets met;
+        NewPaths met;
         {
             const std::lock_guard lock(mutex_);
             if (too_many_) return;
@@ -271,30 +271,30 @@ private:
         }
         if (!has_changed(met, f, at)) return;
         const std::lock_guard lock(mutex_);
-        ways_ = nullptr;
+        paths_ = nullptr;
         met_.clear();
         count_ = operations_ = 0;
     }
-    bool has_changed(const Mets& met, const CellFunction<T>& f, const Site& at) const
+    bool has_changed(const NewPaths& met, const CellFunction<T>& f, const Site& at) const
     {
         return std::any_of(met.begin(), met.end(), [&](const auto& m) {
             return !same_run(m->run, f.run(f.function, m->cell.data(), options_.most_operations, at));
         });
     }
-    /// Meets all ways that these cells go, unseen by the trace that is being made.
-    std::shared_ptr<const Settled> explore(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
-                                           const Shape& shape, const Site& at)
+    /// Meets all paths that these cells take, unseen by the trace that is being made.
+    std::shared_ptr<const CallPaths> explore(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
+                                             const Shape& shape, const Site& at)
     {
         const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
         const NoGrad off;
         std::vector<Tensor<T>> values;
         for (const auto& x : in) values.push_back(Tensor<T>(AnyTensor{x.any().value, {}}));
-        auto found = std::make_shared<Settled>();
-        const bool done = !on_ways(f, values, shape, at, known(), [&](const auto& ways) {
-                               found->ways = ways;
-                               return WayTensors<T>(values, shape).run(*ways);
+        auto found = std::make_shared<CallPaths>();
+        const bool done = !on_paths(f, values, shape, at, known(), [&](const auto& paths) {
+                               found->paths = paths;
+                               return PathsOnTensors<T>(values, shape).run(*paths);
                            }).empty();
-        if (!done) found->ways = nullptr;
+        if (!done) found->paths = nullptr;
         const std::lock_guard lock(mutex_);
         found->met = met_;
         return found;
@@ -324,13 +324,13 @@ private:
             }
         throw e;
     }
-    /// Records the way of one cell. False where it is one of `known`.
+    /// Records the path of one cell. False where it is one of `known`.
     bool meet(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at,
-              std::size_t cell, const std::shared_ptr<const Way>& known)
+              std::size_t cell, const std::shared_ptr<const Path>& known)
     {
         const Restore<bool> no_births(Tape::current().anomaly, false);  // arrays are looked at when they run
         std::vector<T> values = numbers_of(in, shape, cell);
-        WayRun run = f.run(f.function, values.data(), options_.most_operations, at);
+        PathRun run = f.run(f.function, values.data(), options_.most_operations, at);
         if (known && with_run(known, run) == known) {
             if (with_run(known, f.run(f.function, values.data(), options_.most_operations, at)) != known)
                 fail<TapeError>("kernel",
@@ -340,22 +340,23 @@ private:
             return false;
         }
         const std::lock_guard lock(mutex_);
-        const std::shared_ptr<const Way> more = with_run(ways_, run);
-        if (more == ways_) return true;  // another thread has met it
-        ways_ = more;
+        const std::shared_ptr<const Path> more = with_run(paths_, run);
+        if (more == paths_) return true;  // another thread has met it
+        paths_ = more;
         operations_ += run.steps.size() - in.size();
-        if (f.captures) met_.push_back(std::make_shared<const Met>(Met{std::move(values), std::move(run)}));
+        if (f.captures)
+            met_.push_back(std::make_shared<const NewPath>(NewPath{std::move(values), std::move(run)}));
         too_many_ = ++count_ > options_.most_ways;
         return true;
     }
 
     const KernelOptions options_;
     mutable std::mutex mutex_;
-    Mets met_;
-    std::shared_ptr<const Way> ways_;
+    NewPaths met_;
+    std::shared_ptr<const Path> paths_;
     std::size_t count_ = 0, operations_ = 0;
     bool too_many_ = false;
-    std::conditional_t<compiles, WayGraphs<T>, NoWayGraphs> graphs_;
+    std::conditional_t<compiles, PathGraphs<T>, NoPathGraphs> graphs_;
 };
 
 #ifdef WENGERT_COMPILED

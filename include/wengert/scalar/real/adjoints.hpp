@@ -8,27 +8,27 @@
 
 namespace wengert::detail {
 
-/// The adjoints of the places of one segment, from the first that the walk can reach.
-struct SegmentAdjoints {
-    SegmentAdjoints(ScalarPlace where, ScalarPlace first) : segment(where), base(first) {}
+/// The adjoints of the positions of one chunk, from the first that the walk can reach.
+struct ChunkAdjoints {
+    ChunkAdjoints(ScalarPosition where, ScalarPosition first) : chunk(where), base(first) {}
     std::size_t size() const noexcept { return std::max(used, rich.size()); }
 
-    ScalarPlace segment, base;
+    ScalarPosition chunk, base;
     std::size_t used = 0, swept = 0;  ///< slots of plain that have an adjoint, and those that are 0 again
     std::vector<double>
-        plain;  ///< the first slot takes what is sent to places before base, which nobody asks for
+        plain;  ///< the first slot takes what is sent to positions before base, which nobody asks for
     std::vector<Real<double>> rich;
 
-    std::size_t slot(ScalarPlace p) const noexcept { return p - base + 1; }
-    double& at(ScalarPlace p) noexcept { return plain[slot(p)]; }
-    /// Into the cache; places of others do no harm.
-    void ask_for(ScalarPlace p) const noexcept
+    std::size_t slot(ScalarPosition p) const noexcept { return p - base + 1; }
+    double& at(ScalarPosition p) noexcept { return plain[slot(p)]; }
+    /// Into the cache; positions of others do no harm.
+    void ask_for(ScalarPosition p) const noexcept
     {
         const auto first = reinterpret_cast<std::uintptr_t>(plain.data());
         __builtin_prefetch(reinterpret_cast<const void*>(first + slot(p) * sizeof(double)), 1);
     }
-    /// Adjoints up to a place.
-    void grow(ScalarPlace end, std::vector<double>& zeros)
+    /// Adjoints up to a position.
+    void grow(ScalarPosition end, std::vector<double>& zeros)
     {
         const std::size_t n = end - base;
         if (used >= n) return;
@@ -36,7 +36,7 @@ struct SegmentAdjoints {
         if (plain.size() < n + 1) plain.resize(n + 1);
         used = n;
     }
-    void begin_at(ScalarPlace begin)
+    void begin_at(ScalarPosition begin)
     {
         if (begin >= base) return;
         const std::size_t more = base - begin;
@@ -63,18 +63,18 @@ struct SegmentAdjoints {
     }
 };
 
-/// The adjoints of one walk, segment by segment: only where one has been sent to is there memory for them.
+/// The adjoints of one walk, chunk by chunk: only where one has been sent to is there memory for them.
 class ScalarAdjoints {
 public:
     explicit ScalarAdjoints(ScalarStream& s, const Walk& walk)
-        : stream_(s), base_(s.end()), newest_(s.segment(), 0)
+        : stream_(s), base_(s.end()), newest_(s.chunk(), 0)
     {
-        const auto& all = s.stretches();
+        const auto& all = s.spans();
         for (std::size_t i = all.size(); i-- > 0 && !walk.is_older(*all[i]->node);) {
             base_ = all[i]->begin;
             start_ = all[i]->node->sequence;
         }
-        newest_.base = std::max(base_, newest_.segment);
+        newest_.base = std::max(base_, newest_.chunk);
     }
 
     ScalarAdjoints(const ScalarAdjoints&) = delete;
@@ -83,7 +83,7 @@ public:
     ~ScalarAdjoints()
     {
         stream_.drop_dead(start_);
-        each([&](SegmentAdjoints& part) { part.give_up(stream_.zeros); });
+        each([&](ChunkAdjoints& part) { part.give_up(stream_.zeros); });
     }
 
     static ScalarAdjoints& of(Walk& walk)
@@ -94,52 +94,52 @@ public:
     }
 
     /// Places from here on count, too: what was older than the walk when it began may have gone since.
-    void cover(ScalarPlace begin)
+    void cover(ScalarPosition begin)
     {
         if (begin >= base_) return;
         base_ = begin;
-        each([&](SegmentAdjoints& part) { part.begin_at(std::max(begin, part.segment)); });
+        each([&](ChunkAdjoints& part) { part.begin_at(std::max(begin, part.chunk)); });
     }
     /// From now on in reals.
     void become_recorded()
     {
         if (std::exchange(recorded_, true)) return;
-        each([](SegmentAdjoints& part) { part.become_recorded(); });
+        each([](ChunkAdjoints& part) { part.become_recorded(); });
     }
     bool recorded() const noexcept { return recorded_; }
 
-    void add(ScalarPlace place, const Real<double>& g)
+    void add(ScalarPosition position, const Real<double>& g)
     {
         if (g.is_active()) become_recorded();
-        if (place < base_) return;
-        SegmentAdjoints& part = part_of(place);
+        if (position < base_) return;
+        ChunkAdjoints& part = part_of(position);
         if (recorded_)
-            part.rich[place - part.base] += g;
+            part.rich[position - part.base] += g;
         else
-            part.at(place) += g.plain();
+            part.at(position) += g.plain();
     }
-    /// The same for numbers that depend on nothing; places of 0 are none.
-    template <class T> void add(const std::vector<ScalarPlace>& places, const T* g)
+    /// The same for numbers that depend on nothing; positions of 0 are none.
+    template <class T> void add(const std::vector<ScalarPosition>& positions, const T* g)
     {
-        SegmentAdjoints* part = nullptr;
-        ScalarPlace from = 0, end = 0;
-        for (std::size_t k = 0; k < places.size(); ++k) {
-            const ScalarPlace p = places[k];
+        ChunkAdjoints* part = nullptr;
+        ScalarPosition from = 0, end = 0;
+        for (std::size_t k = 0; k < positions.size(); ++k) {
+            const ScalarPosition p = positions[k];
             if (p == 0 || p < base_) continue;
             if (p - from >= end - from) {
                 part = &part_of(p);
                 from = part->base, end = from + part->used;
             }
-            if (k + 24 < places.size())
-                part->ask_for(places[k + 24]);  // every so many lines one: more than prefetchers see
+            if (k + 24 < positions.size())
+                part->ask_for(positions[k + 24]);  // every so many lines one: more than prefetchers see
             part->at(p) += static_cast<double>(g[k]);
         }
     }
-    /// Takes plain adjoints out, from this place on; is any of them not 0?
-    template <class T> bool take(ScalarPlace place, std::uint32_t count, T* to)
+    /// Takes plain adjoints out, from this position on; is any of them not 0?
+    template <class T> bool take(ScalarPosition position, std::uint32_t count, T* to)
     {
         bool any = false;
-        double* const from = &part_of(place, count).at(place);
+        double* const from = &part_of(position, count).at(position);
         for (std::uint32_t k = 0; k < count; ++k) {
             any = any || from[k] != 0.0;
             to[k] = static_cast<T>(std::exchange(from[k], 0.0));
@@ -147,58 +147,58 @@ public:
         return any;
     }
     /// Takes an adjoint out.
-    Real<double> take(ScalarPlace place)
+    Real<double> take(ScalarPosition position)
     {
-        SegmentAdjoints& part = part_of(place);
-        return recorded_ ? std::exchange(part.rich[place - part.base], Real<double>())
-                         : Real<double>(std::exchange(part.at(place), 0.0));
+        ChunkAdjoints& part = part_of(position);
+        return recorded_ ? std::exchange(part.rich[position - part.base], Real<double>())
+                         : Real<double>(std::exchange(part.at(position), 0.0));
     }
 
     /// These stay where they are: nobody takes them out.
-    void leave(const ScalarStretch::Entered& e) noexcept { part_of(e.begin).swept -= e.count; }
+    void leave(const ScalarSpan::Entered& e) noexcept { part_of(e.begin).swept -= e.count; }
 
-    void sweep(const ScalarStretch& s, bool guarded);
-    /// The sweep has been through a stretch and its inputs: a segment of which nothing is left needs no memory.
-    void done(const ScalarStretch& s);
+    void sweep(const ScalarSpan& s, bool guarded);
+    /// The sweep has been through a span and its inputs: a chunk of which nothing is left needs no memory.
+    void done(const ScalarSpan& s);
 
 private:
     template <class Fn> void each(const Fn& fn)
     {
         fn(newest_);
-        for (auto& [segment, part] : parts_) fn(part);
+        for (auto& [chunk, part] : parts_) fn(part);
     }
-    /// With adjoints for so many places from here on.
-    SegmentAdjoints& part_of(ScalarPlace p, std::size_t count = 1)
+    /// With adjoints for so many positions from here on.
+    ChunkAdjoints& part_of(ScalarPosition p, std::size_t count = 1)
     {
         if (last_ && p >= last_->base && p - last_->base + count <= last_->size()) return *last_;
-        const ScalarPlace segment = stream_.segment_of(p), end = stream_.segment_end(p);
-        last_ = segment == newest_.segment
+        const ScalarPosition chunk = stream_.chunk_of(p), end = stream_.chunk_end(p);
+        last_ = chunk == newest_.chunk
                     ? &newest_
-                    : &parts_.try_emplace(segment, segment, std::max(base_, segment)).first->second;
+                    : &parts_.try_emplace(chunk, chunk, std::max(base_, chunk)).first->second;
         recorded_ ? last_->rich.resize(std::max(last_->rich.size(), end - last_->base))
                   : last_->grow(end, stream_.zeros);
         return *last_;
     }
 
     template <bool guarded, bool inside>
-    void sweep_plain(SegmentAdjoints& part, std::uint32_t begin, std::uint32_t end);
-    void pull_function(SegmentAdjoints& part, std::uint32_t i, double g);
-    void sweep_recorded(SegmentAdjoints& part, ScalarPlace begin, ScalarPlace end, bool guarded);
+    void sweep_plain(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end);
+    void pull_function(ChunkAdjoints& part, std::uint32_t i, double g);
+    void sweep_recorded(ChunkAdjoints& part, ScalarPosition begin, ScalarPosition end, bool guarded);
 
     ScalarStream& stream_;
     std::uint64_t start_ =
         std::numeric_limits<std::uint64_t>::max();  ///< sequence number from which it counts
-    ScalarPlace base_;
+    ScalarPosition base_;
     bool recorded_ = false;
-    SegmentAdjoints newest_;  ///< of the segment that was the newest when the walk began
-    std::map<ScalarPlace, SegmentAdjoints> parts_;  ///< of others
-    SegmentAdjoints* last_ = nullptr;               ///< asked for last
+    ChunkAdjoints newest_;                           ///< of the chunk that was the newest when the walk began
+    std::map<ScalarPosition, ChunkAdjoints> parts_;  ///< of others
+    ChunkAdjoints* last_ = nullptr;                  ///< asked for last
 };
 
-/// Announces a stretch to the walk; what it sends back lies with the adjoints.
-inline void announce(Walk& walk, Node& stretch)
+/// Announces a span to the walk; what it sends back lies with the adjoints.
+inline void announce(Walk& walk, Node& span)
 {
-    if (walk.reaches(&stretch) && !stretch.cotangent.value) walk.deliver(stretch, {token_block(), {}});
+    if (walk.reaches(&span) && !span.cotangent.value) walk.deliver(span, {token_block(), {}});
 }
 
 }  // namespace wengert::detail

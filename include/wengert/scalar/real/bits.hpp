@@ -23,7 +23,7 @@ template <class X> auto taken_apart(const X& x, std::string_view function)
 {
     if (x.is_active() && in_kernel())
         fail<TapeError>(
-            ScalarStream::current()->moves->who,
+            ScalarStream::current()->cell_tensors->who,
             std::string(function) +
                 " reads the bits of a number that differs from cell to cell, or from call to call",
             line_of_user());

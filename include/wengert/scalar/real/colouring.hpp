@@ -49,10 +49,10 @@ private:
         }
     }
     /// The domain of an operand, let go of after its last use.
-    Domain take(std::uint32_t place)
+    Domain take(std::uint32_t position)
     {
-        Domain& d = domains_[place - first_];
-        return --uses_[place - first_] == 0 ? std::move(d) : d;
+        Domain& d = domains_[position - first_];
+        return --uses_[position - first_] == 0 ? std::move(d) : d;
     }
     void step(std::uint32_t i)
     {

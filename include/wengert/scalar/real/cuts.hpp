@@ -17,7 +17,7 @@ public:
         Site at;
         std::size_t count = 0;
     };
-    ValueReads() : outer_(std::exchange(detail::value_reads(), &told_)) {}
+    ValueReads() : outer_(std::exchange(detail::value_reads(), &lines_)) {}
     ValueReads(const ValueReads&) = delete;
     ValueReads& operator=(const ValueReads&) = delete;
     ~ValueReads() { detail::value_reads() = outer_; }
@@ -26,7 +26,7 @@ public:
     std::vector<Line> lines() const
     {
         std::vector<Line> out;
-        for (const Site& at : told_) {
+        for (const Site& at : lines_) {
             const auto same = [&](const Line& l) {
                 return l.at.line == at.line && std::string_view(l.at.file) == at.file;
             };
@@ -40,7 +40,7 @@ public:
     }
 
 private:
-    std::vector<Site> told_;
+    std::vector<Site> lines_;
     std::vector<Site>* outer_;
 };
 

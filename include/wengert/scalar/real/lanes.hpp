@@ -20,7 +20,7 @@ public:
     LaneSweep(const ScalarEntry* entries, std::uint32_t begin, std::uint32_t end)
         : entries_(entries), begin_(begin), end_(end), lanes_(end - begin), guarded_(true)
     {}
-    Lanes& operator[](std::uint32_t place) { return lanes_[place - begin_]; }
+    Lanes& operator[](std::uint32_t position) { return lanes_[position - begin_]; }
     void clear() { std::fill(lanes_.begin(), lanes_.end(), Lanes{}); }
 
     /// Cotangents, from the newest operation on; those of inputs stay.
@@ -80,8 +80,8 @@ public:
     HessianSweep(const ScalarStream& s, std::uint32_t begin, std::uint32_t end)
         : entries_(s.entries()), begin_(begin), end_(end), tangents_(s, begin, end), adjoints_(end - begin)
     {}
-    /// Direction l of the input at a place.
-    void seed(std::uint32_t place, std::size_t l) { tangents_[place][l] = 1; }
+    /// Direction l of the input at a position.
+    void seed(std::uint32_t position, std::size_t l) { tangents_[position][l] = 1; }
     void run(std::uint32_t result)
     {
         tangents_.forward();
@@ -103,8 +103,8 @@ public:
         }
         tangents_.clear();
     }
-    /// Row of the input at a place, in the directions of this run.
-    const Lanes& row(std::uint32_t place) const { return adjoints_[place - begin_].tangents(); }
+    /// Row of the input at a position, in the directions of this run.
+    const Lanes& row(std::uint32_t position) const { return adjoints_[position - begin_].tangents(); }
 
 private:
     const ScalarEntry* entries_;

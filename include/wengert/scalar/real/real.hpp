@@ -20,21 +20,21 @@ namespace detail {
 template <class T>
 [[gnu::always_inline]] inline Real<T> recorded(ScalarOp op, const Real<T>& a, const Real<T>& b, T y)
 {
-    return Real<T>(y, ScalarStream::note(op, a.mark(), static_cast<double>(a.plain()), b.mark(),
+    return Real<T>(y, ScalarStream::note(op, a.handle(), static_cast<double>(a.plain()), b.handle(),
                                          static_cast<double>(b.plain()), static_cast<double>(y)));
 }
 template <class T> [[gnu::always_inline]] inline Real<T> recorded(ScalarOp op, const Real<T>& a, T y)
 {
-    return Real<T>(y,
-                   ScalarStream::note(op, a.mark(), static_cast<double>(a.plain()), static_cast<double>(y)));
+    return Real<T>(
+        y, ScalarStream::note(op, a.handle(), static_cast<double>(a.plain()), static_cast<double>(y)));
 }
 
-void note_value_read(ScalarMark m, const Site& at);
+void note_value_read(ScalarHandle m, const Site& at);
 template <class T, class X>
 Real<T> only_element(const X& x, const Site& at);  // scalar/transforms/exchange.hpp
-bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome);
+bool decide(ScalarGuard::Kind kind, ScalarHandle a, double x, ScalarHandle b, double z, bool outcome);
 template <class T> Real<T> detached(const Real<T>& x);
-ScalarMark converted(ScalarMark from, double x, double y);
+ScalarHandle converted(ScalarHandle from, double x, double y);
 
 }  // namespace detail
 
@@ -56,7 +56,8 @@ public:
     explicit(sizeof(S) > sizeof(T)) Real(const Real<S>& x) : value_(static_cast<T>(x.plain()))
     {
         if (x.is_active())
-            mark_ = detail::converted(x.mark(), static_cast<double>(x.plain()), static_cast<double>(value_));
+            handle_ =
+                detail::converted(x.handle(), static_cast<double>(x.plain()), static_cast<double>(value_));
     }
     /// The only element of a tensor, as real() gives it: R(x(i, j)). Throws ShapeError where there is not exactly one.
     template <class X>
@@ -64,13 +65,13 @@ public:
     explicit Real(const X& x, Site at = {__builtin_FILE(), __builtin_LINE()})
         : Real(detail::only_element<T>(x, at))
     {}
-    constexpr Real(T value, ScalarMark mark) noexcept : value_(value), mark_(mark) {}
+    constexpr Real(T value, ScalarHandle handle) noexcept : value_(value), handle_(handle) {}
 
     /// The number alone: its derivative ends here.
     T value(Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
-        if (mark_.word) [[unlikely]]
-            detail::note_value_read(mark_, at);
+        if (handle_.word) [[unlikely]]
+            detail::note_value_read(handle_, at);
         return value_;
     }
     template <class S>
@@ -83,9 +84,9 @@ public:
             return static_cast<S>(value(Site{}));
     }
     /// Whether it is recorded: does a variable reach it?
-    bool is_active() const noexcept { return mark_.word != 0; }
+    bool is_active() const noexcept { return handle_.word != 0; }
     /// The same number as a constant.
-    Real detach() const { return mark_.word == 0 ? Real(value_) : detail::detached(*this); }
+    Real detach() const { return handle_.word == 0 ? Real(value_) : detail::detached(*this); }
 
     /// Makes this number a variable of backward(), or a constant again (scalar/transforms/variables.hpp).
     Real& requires_grad(bool on = true, Site at = {__builtin_FILE(), __builtin_LINE()});
@@ -117,7 +118,7 @@ public:
     }
     [[gnu::always_inline]] friend Real operator-(const Real& a)
     {
-        return a.mark_.word == 0 ? Real(-a.value_) : detail::recorded(ScalarOp::negative, a, -a.value_);
+        return a.handle_.word == 0 ? Real(-a.value_) : detail::recorded(ScalarOp::negative, a, -a.value_);
     }
     friend Real operator+(const Real& a) noexcept { return a; }
     [[gnu::always_inline]] Real& operator+=(const Real& b) { return *this = *this + b; }
@@ -168,10 +169,10 @@ public:
 
     // For the library.
     constexpr T plain() const noexcept { return value_; }
-    constexpr ScalarMark mark() const noexcept { return mark_; }
+    constexpr ScalarHandle handle() const noexcept { return handle_; }
     static constexpr bool passive(const Real& a, const Real& b) noexcept
     {
-        return (a.mark_.word | b.mark_.word) == 0;
+        return (a.handle_.word | b.handle_.word) == 0;
     }
 
 private:
@@ -179,12 +180,12 @@ private:
     {
         if (passive(a, b)) [[likely]]
             return outcome;
-        return detail::decide(kind, a.mark_, static_cast<double>(a.value_), b.mark_,
+        return detail::decide(kind, a.handle_, static_cast<double>(a.value_), b.handle_,
                               static_cast<double>(b.value_), outcome);
     }
 
     T value_ = 0;
-    ScalarMark mark_;
+    ScalarHandle handle_;
 };
 
 namespace tree {
@@ -222,18 +223,18 @@ inline std::vector<Site>*& value_reads() noexcept
 }
 
 /// Inside a kernel's recording a number cannot leave: it would be one cell's.
-inline void note_value_read(ScalarMark m, const Site& at)
+inline void note_value_read(ScalarHandle m, const Site& at)
 {
     ScalarStream* s = ScalarStream::current();
     if (!s || this_thread->tape != &s->tape()) return;
     if (std::vector<Site>* list = value_reads(); list && s->records(m)) [[unlikely]]
         list->push_back(at.line && !is_own_file(at.file) ? at : line_of_user());
-    if (s->moves)
-        fail<TapeError>(s->moves->who,
+    if (s->cell_tensors)
+        fail<TapeError>(s->cell_tensors->who,
                         "value() takes out a number that differs from cell to cell, or from call to call: "
                         "compute with it, compare it, or give it out",
                         at);
-    if (const ScalarStretch* from = s->find(m)) s->tape().note_number_read(*from->node, at);
+    if (const ScalarSpan* from = s->find(m)) s->tape().note_number_read(*from->node, at);
 }
 
 inline bool in_kernel() noexcept
@@ -242,10 +243,10 @@ inline bool in_kernel() noexcept
     return s && s->guards;
 }
 /// A number in another precision. A kernel's arrays have one.
-inline ScalarMark converted(ScalarMark from, double x, double y)
+inline ScalarHandle converted(ScalarHandle from, double x, double y)
 {
     if (in_kernel())
-        fail<TapeError>(ScalarStream::current()->moves->who,
+        fail<TapeError>(ScalarStream::current()->cell_tensors->who,
                         "a cell's numbers have one precision, that of the tensors: no Real<float> "
                         "becomes a Real<double>, or the other way round",
                         line_of_user());
@@ -257,11 +258,11 @@ template <class T> Real<T> detached(const Real<T>& x)
     return in_kernel() ? recorded(ScalarOp::detach, x, x.plain()) : Real<T>(x.plain());
 }
 
-inline bool decide(ScalarGuard::Kind kind, ScalarMark a, double x, ScalarMark b, double z, bool outcome)
+inline bool decide(ScalarGuard::Kind kind, ScalarHandle a, double x, ScalarHandle b, double z, bool outcome)
 {
     ScalarStream* s = ScalarStream::current();
     if (!s || !s->guards || this_thread->tape != &s->tape()) return outcome;
-    for (const ScalarMark m : {a, b}) static_cast<void>(s->dependence(m, "comparison"));
+    for (const ScalarHandle m : {a, b}) static_cast<void>(s->dependence(m, "comparison"));
     if (s->guards->size() == ScalarGuard::most) refuse_unrolled(ScalarGuard::most);
     s->guards->push_back({kind, outcome, s->size(), a.index(), b.index(), x, z});
     return outcome;

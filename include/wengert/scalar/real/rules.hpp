@@ -119,7 +119,7 @@ __attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e,
     }
 }
 
-/// Hands what an operation sends back to its operands to `add(place, amount)`. `value(place)` is a value of the stream.
+/// Hands what an operation sends back to its operands to `add(position, amount)`. `value(position)` is a value of the stream.
 template <class N, class Value, class Add>
 __attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
                                                 const Value& value, Add&& add)

@@ -1,5 +1,5 @@
 // The functions that scalar code shares with tensors: which rule (functions/rules/) an operation stands for. From it follow the
-// derivative of a recorded number (rules.hpp) and the operation on arrays in a kernel (scalar/kernel/way_tensors.hpp).
+// derivative of a recorded number (rules.hpp) and the operation on arrays in a kernel (scalar/kernel/paths_on_tensors.hpp).
 #pragma once
 
 #include "../../functions/rules/math.hpp"

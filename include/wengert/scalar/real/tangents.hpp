@@ -21,16 +21,16 @@ public:
     ScalarForward(ScalarStream& s, std::size_t level) : stream_(s), level_(level), at_(find()) {}
 
     /// The tangent of an entry.
-    Real<double> of(ScalarPlace place)
+    Real<double> of(ScalarPosition position)
     {
-        advance(place + 1);
-        return dot(place);
+        advance(position + 1);
+        return dot(position);
     }
     /// All entries so far are dealt with.
-    void advance(ScalarPlace to);
-    void set(ScalarPlace place, const Real<double>& dot)
+    void advance(ScalarPosition to);
+    void set(ScalarPosition position, const Real<double>& dot)
     {
-        dots()[place - base()] = {dot.plain(), dot.mark()};
+        dots()[position - base()] = {dot.plain(), dot.handle()};
     }
 
 private:
@@ -41,30 +41,30 @@ private:
         std::erase_if(all, [&](const ScalarTangents& t) { return t.level == level_ && t.start != start; });
         for (std::size_t k = 0; k < all.size(); ++k)
             if (all[k].level == level_) return k;
-        all.push_back({level_, start, first_place(start), {}});
+        all.push_back({level_, start, first_position(start), {}});
         return all.size() - 1;
     }
-    ScalarPlace first_place(std::uint64_t start) const
+    ScalarPosition first_position(std::uint64_t start) const
     {
-        ScalarPlace first = stream_.end();
-        const auto& stretches = stream_.stretches();
-        for (std::size_t i = stretches.size(); i-- > 0 && stretches[i]->node->sequence >= start;)
-            first = stretches[i]->begin;
+        ScalarPosition first = stream_.end();
+        const auto& spans = stream_.spans();
+        for (std::size_t i = spans.size(); i-- > 0 && spans[i]->node->sequence >= start;)
+            first = spans[i]->begin;
         return first;
     }
     // the list may move: other levels are found while this one advances
     std::vector<ScalarTangents::Dot>& dots() { return stream_.tangents[at_].dots; }
-    ScalarPlace base() { return stream_.tangents[at_].base; }
+    ScalarPosition base() { return stream_.tangents[at_].base; }
 
-    Real<double> dot(ScalarPlace place)
+    Real<double> dot(ScalarPosition position)
     {
         const ScalarTangents& t = stream_.tangents[at_];
-        if (place < t.base) return {};
-        const ScalarTangents::Dot& d = t.dots[place - t.base];
-        return Real<double>(d.value, d.mark);
+        if (position < t.base) return {};
+        const ScalarTangents::Dot& d = t.dots[position - t.base];
+        return Real<double>(d.value, d.handle);
     }
-    Real<double> step(ScalarPlace i);
-    Real<double> along(const ScalarEntry& e, ScalarPlace i, ScalarPlace segment, std::uint32_t operand);
+    Real<double> step(ScalarPosition i);
+    Real<double> along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk, std::uint32_t operand);
 
     ScalarStream& stream_;
     std::size_t level_, at_;

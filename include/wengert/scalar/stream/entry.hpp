@@ -1,6 +1,6 @@
 // One operation of scalar code as it is recorded: 24 bytes.
 //
-// An entry keeps the value and the places of the operands, not the partial derivatives. The sweep computes those from the values.
+// An entry keeps the value and the positions of the operands, not the partial derivatives. The sweep computes those from the values.
 // It does so in doubles for a gradient, and in reals if the sweep itself is recorded. So a derivative of any order comes from the
 // same stream.
 #pragma once
@@ -72,7 +72,7 @@ enum class ScalarOp : std::uint8_t {
     trunc,
     round_even,
     detach,
-    link  ///< an operand that lies in an older segment, at `far`
+    link  ///< an operand that lies in an older chunk, at `far`
 };
 
 /// Which operands of an operation are recorded.
@@ -92,7 +92,7 @@ struct ScalarEntry {
     };
     std::uint64_t word;  ///< the rest, for one store: operand, operation and form, levels
 
-    // a and b are indices: places in the segment where the entry is
+    // a and b are indices: positions in the chunk where the entry is
     static constexpr std::uint64_t word_of(ScalarOp op, ScalarForm form) noexcept
     {
         return std::uint64_t{code_of(op, form)} << 32;
@@ -118,18 +118,18 @@ constexpr bool is_pair(ScalarOp op) noexcept
     return (op >= ScalarOp::add && op <= ScalarOp::divide) || (op >= ScalarOp::pow && op < ScalarOp::floor);
 }
 
-/// Where a number is recorded: its place in its segment of the stream, and which stretch that is. Zeros for a number that is not.
+/// Where a number is recorded: its position in its chunk of the stream, and which span that is. Zeros for a number that is not.
 /// One number and not two, which compilers keep in vector registers.
-struct ScalarMark {
+struct ScalarHandle {
     std::uint64_t word = 0;
 
-    constexpr ScalarMark() noexcept = default;
-    constexpr explicit ScalarMark(std::uint64_t w) noexcept : word(w) {}
-    constexpr ScalarMark(std::uint32_t index, std::uint32_t stretch) noexcept
-        : word(std::uint64_t{stretch} << 32 | index)
+    constexpr ScalarHandle() noexcept = default;
+    constexpr explicit ScalarHandle(std::uint64_t w) noexcept : word(w) {}
+    constexpr ScalarHandle(std::uint32_t index, std::uint32_t span) noexcept
+        : word(std::uint64_t{span} << 32 | index)
     {}
     constexpr std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(word); }
-    constexpr std::uint32_t stretch() const noexcept { return static_cast<std::uint32_t>(word >> 32); }
+    constexpr std::uint32_t span() const noexcept { return static_cast<std::uint32_t>(word >> 32); }
 };
 
 constexpr std::string_view name_of(ScalarOp op)

@@ -29,21 +29,21 @@ struct ScalarGuard {
     double left, right;
 };
 
-/// Numbers of a recording as a tensor, and entries that are such numbers again; places of 0 are constants. What is done with such a
+/// Numbers of a recording as a tensor, and entries that are such numbers again; positions of 0 are constants. What is done with such a
 /// tensor would be done with one cell's numbers for all: operations on it and reads of it are refused.
-class ScalarMoves : public BasicRecorder {
+class CellTensors : public BasicRecorder {
 public:
     struct Gathered {
         Ref<Block> block;
-        std::vector<std::uint64_t> places;
+        std::vector<std::uint64_t> positions;
     };
     struct Entered {
         std::uint32_t first;
         std::vector<std::uint64_t> from;
     };
     /// `by`: for errors.
-    ScalarMoves(std::string_view by, const ScalarStream& s)
-        : BasicRecorder(recorder_table<ScalarMoves>), who(by), stream_(s)
+    CellTensors(std::string_view by, const ScalarStream& s)
+        : BasicRecorder(recorder_table<CellTensors>), who(by), stream_(s)
     {}
     const std::string_view who;
     std::vector<Gathered> gathered;
@@ -73,7 +73,7 @@ public:
     }
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site&)
     {
-        if (const Gathered* g = find(*of.value)) gathered.push_back({as, g->places});
+        if (const Gathered* g = find(*of.value)) gathered.push_back({as, g->positions});
     }
     void read(const Block& x, Read, const Site& at)
     {

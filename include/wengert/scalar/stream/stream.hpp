@@ -1,13 +1,13 @@
 // ScalarStream: what scalar code has recorded on a tape, one entry an operation, in the order of time.
 //
-//  - The stream is cut into stretches. Each is one node of the tape, so a sweep meets it where it belongs among the tensors'
+//  - The stream is cut into spans. Each is one node of the tape, so a sweep meets it where it belongs among the tensors'
 //    operations: after all that was made from its numbers, before the tensors whose elements it took in.
-//  - A stretch ends where a tensor comes in that is newer than its node; the next one begins after that tensor.
-//  - Entries name their operands in 32 bits: the stream is cut into segments, too, and a stretch ends with its segment. An operand of
-//    an older segment comes in by a link, an entry that has its whole place. Places count on from segment to segment; an index is a
-//    place less that of its segment, and index 0 is nobody's.
-//  - Numbers are plain values and hold nothing: a stretch lives as long as a level on whose variables it depends, and its
-//    entries as long as its node. What is then used is refused by the number of its stretch, which comes only once.
+//  - A span ends where a tensor comes in that is newer than its node; the next one begins after that tensor.
+//  - Entries name their operands in 32 bits: the stream is cut into chunks, too, and a span ends with its chunk. An operand of
+//    an older chunk comes in by a link, an entry that has its whole position. Positions count on from chunk to chunk; an index is a
+//    position less that of its chunk, and index 0 is nobody's.
+//  - Numbers are plain values and hold nothing: a span lives as long as a level on whose variables it depends, and its
+//    entries as long as its node. What is then used is refused by the number of its span, which comes only once.
 #pragma once
 
 #include <algorithm>
@@ -27,15 +27,15 @@ namespace wengert {
 
 class ScalarStream;
 namespace detail {
-struct WayRun;
+struct PathRun;
 }
 
-using ScalarPlace = std::uint64_t;
+using ScalarPosition = std::uint64_t;
 
 /// A part of the stream: the parameters of its node.
-struct ScalarStretch {
+struct ScalarSpan {
     struct Entered {
-        ScalarPlace begin;
+        ScalarPosition begin;
         std::uint32_t count;
         AnyTensor tensor;
     };
@@ -45,16 +45,16 @@ struct ScalarStretch {
     };
     ScalarStream* stream = nullptr;  ///< null once the tape has gone
     Node* node = nullptr;
-    ScalarPlace begin = 0, end = 0;  ///< while it is open, the end is the stream's
-    ScalarPlace segment = 0;         ///< where its segment begins
-    std::vector<Entered> entered;    ///< tensors whose elements are here
-    std::vector<Ref<Node>> older;    ///< stretches from which it reads
-    std::vector<Number> numbers;     ///< what marks say, one number for each mask
+    ScalarPosition begin = 0, end = 0;  ///< while it is open, the end is the stream's
+    ScalarPosition chunk = 0;           ///< where its chunk begins
+    std::vector<Entered> entered;       ///< tensors whose elements are here
+    std::vector<Ref<Node>> older;       ///< spans from which it reads
+    std::vector<Number> numbers;        ///< what handles say, one number for each mask
 
-    ScalarStretch() = default;
-    ScalarStretch(const ScalarStretch&) = delete;
-    ScalarStretch& operator=(const ScalarStretch&) = delete;
-    ~ScalarStretch();
+    ScalarSpan() = default;
+    ScalarSpan(const ScalarSpan&) = delete;
+    ScalarSpan& operator=(const ScalarSpan&) = delete;
+    ~ScalarSpan();
     bool has(std::uint32_t id) const noexcept
     {
         return std::any_of(numbers.begin(), numbers.end(), [&](const Number& n) { return n.id == id; });
@@ -65,54 +65,56 @@ struct ScalarStretch {
 struct ScalarTangents {
     std::size_t level = 0;
     std::uint64_t start = 0;  ///< of that level, so that one opened later is told apart
-    ScalarPlace base = 0;
+    ScalarPosition base = 0;
     struct Dot {
         double value;
-        ScalarMark mark;
+        ScalarHandle handle;
     };
     std::vector<Dot> dots;  ///< of the entries from `base` on
 };
 
-/// A variable of backward(), kept until its tape ends: marks name it by its number, with the highest bit set.
+/// A variable of backward(), kept until its tape ends: handles name it by its number, with the highest bit set.
 struct ScalarVariable {
     static constexpr std::uint32_t bit = std::uint32_t{1} << 31;
     std::uint32_t id = 0;  ///< 0 when it is no variable any more
     AnyTensor leaf;
-    ScalarMark entered;  ///< where the stream has it
+    ScalarHandle entered;  ///< where the stream has it
 };
 
-/// What recording an operation looks at: operands of one stretch and one mask, all of whose levels record, are the usual case.
+/// What recording an operation looks at: operands of one span and one mask, all of whose levels record, are the usual case.
 struct ScalarCursor {
-    static constexpr std::uint32_t nothing = ~std::uint32_t{0};  ///< no stretch's number
+    static constexpr std::uint32_t nothing = ~std::uint32_t{0};  ///< no span's number
     // of types that no entry has: writing one leaves these as they are, and in registers
     using Count = long long;
     using Word = unsigned long long;
 
-    ScalarEntry* entries = nullptr;  ///< of the newest segment
+    ScalarEntry* entries = nullptr;  ///< of the newest chunk
     Count size = 1, capacity = 0;
-    Word usual = Word{nothing} << 32;  ///< a mark of the stretch, but for its place
+    Word usual = Word{nothing} << 32;  ///< a handle of the span, but for its position
     Word levels = 0;                   ///< what an entry's word has of the mask
 
-    /// Of operands of the usual case their places; else a number of more than 32 bits. An operand twice counts as one.
+    /// Of operands of the usual case their positions; else a number of more than 32 bits. An operand twice counts as one.
     [[gnu::always_inline]] bool takes(std::uint64_t a, std::uint64_t b) const noexcept
     {
         return (a | b) >> 32 == 0 && size < capacity;
     }
-    [[gnu::always_inline]] ScalarMark append(ScalarOp op, ScalarForm form, std::uint64_t a, double y) noexcept
+    [[gnu::always_inline]] ScalarHandle append(ScalarOp op, ScalarForm form, std::uint64_t a,
+                                               double y) noexcept
     {
         const Count at = size++;
         if (at < 1) __builtin_unreachable();  // so compilers need not ask whether the result is active
         entries[at].value = y;
         entries[at].word = levels | ScalarEntry::word_of(op, form) | a;
-        return ScalarMark(usual | static_cast<std::uint64_t>(at));
+        return ScalarHandle(usual | static_cast<std::uint64_t>(at));
     }
-    [[gnu::always_inline]] ScalarMark append(ScalarOp op, std::uint64_t a, std::uint64_t b, double y) noexcept
+    [[gnu::always_inline]] ScalarHandle append(ScalarOp op, std::uint64_t a, std::uint64_t b,
+                                               double y) noexcept
     {
         entries[size].b = static_cast<std::uint32_t>(b);
         return append(op, ScalarForm::both, a, y);
     }
-    [[gnu::always_inline]] ScalarMark append(ScalarOp op, ScalarForm form, std::uint64_t a, double c,
-                                             double y) noexcept
+    [[gnu::always_inline]] ScalarHandle append(ScalarOp op, ScalarForm form, std::uint64_t a, double c,
+                                               double y) noexcept
     {
         entries[size].c = c;
         return append(op, form, a, y);
@@ -121,18 +123,18 @@ struct ScalarCursor {
 inline constinit ScalarCursor no_scalar_cursor{};  // takes nothing
 
 /// The memory that entries may take, and where those lie that find no room there: nowhere, if no folder is given.
-struct ScalarRoom {
-    static constexpr std::size_t most_in_segment = 1UL << 31;  ///< so that an index has a bit to spare
+struct ScalarBudget {
+    static constexpr std::size_t most_in_chunk = 1UL << 31;  ///< so that an index has a bit to spare
     std::size_t bytes = ~std::size_t{0};
     std::string folder = {};
-    std::size_t segment =
-        0;  ///< entries of a segment; 0: as many as it can have, with a folder an eighth of bytes
-    ScalarPlace first = 0;  ///< where the first segment begins, for a stream that is empty
+    std::size_t chunk =
+        0;  ///< entries of a chunk; 0: as many as it can have, with a folder an eighth of bytes
+    ScalarPosition first = 0;  ///< where the first chunk begins, for a stream that is empty
 
-    std::size_t in_segment() const noexcept
+    std::size_t in_chunk() const noexcept
     {
         const std::size_t eighth = std::max<std::size_t>(bytes / (8 * sizeof(ScalarEntry)), 1024);
-        return std::min(most_in_segment, segment ? segment : folder.empty() ? most_in_segment : eighth);
+        return std::min(most_in_chunk, chunk ? chunk : folder.empty() ? most_in_chunk : eighth);
     }
 };
 
@@ -147,134 +149,133 @@ public:
     ScalarStream(const ScalarStream&) = delete;
     ScalarStream& operator=(const ScalarStream&) = delete;
 
-    /// Where the operation's result is recorded; a mark of zeros where nothing that records depends on it. x and z are the
+    /// Where the operation's result is recorded; a handle of zeros where nothing that records depends on it. x and z are the
     /// values of the operands, y that of the result.
-    static ScalarMark note(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
-    static ScalarMark note(ScalarOp op, ScalarMark a, double x, double y);
+    static ScalarHandle note(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z, double y);
+    static ScalarHandle note(ScalarOp op, ScalarHandle a, double x, double y);
 
     Tape& tape() const noexcept { return tape_; }
-    /// Of the newest segment, by index.
+    /// Of the newest chunk, by index.
     std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(ScalarCursor::size); }
     const ScalarEntry* entries() const noexcept { return ScalarCursor::entries; }
-    /// Where the newest segment begins, and the stream's end.
-    ScalarPlace segment() const noexcept { return newest_; }
-    ScalarPlace end() const noexcept { return segment() + size(); }
-    /// The begin of the segment of a place; the end of that segment.
-    ScalarPlace segment_of(ScalarPlace p) const noexcept
+    /// Where the newest chunk begins, and the stream's end.
+    ScalarPosition chunk() const noexcept { return newest_; }
+    ScalarPosition end() const noexcept { return chunk() + size(); }
+    /// The begin of the chunk of a position; the end of that chunk.
+    ScalarPosition chunk_of(ScalarPosition p) const noexcept
     {
-        if (p >= segment()) [[likely]]
-            return segment();
-        return *(std::upper_bound(segments_.begin(), segments_.end(), p) - 1);
+        if (p >= chunk()) [[likely]]
+            return chunk();
+        return *(std::upper_bound(chunks_.begin(), chunks_.end(), p) - 1);
     }
-    ScalarPlace segment_end(ScalarPlace p) const noexcept
+    ScalarPosition chunk_end(ScalarPosition p) const noexcept
     {
-        if (p >= segment()) [[likely]]
+        if (p >= chunk()) [[likely]]
             return end();
-        return *std::upper_bound(segments_.begin(), segments_.end(), p);
+        return *std::upper_bound(chunks_.begin(), chunks_.end(), p);
     }
-    const ScalarEntry& entry(ScalarPlace p) const noexcept { return memory_[offset(p)]; }
+    const ScalarEntry& entry(ScalarPosition p) const noexcept { return memory_[offset(p)]; }
     std::uint64_t mask_of(const ScalarEntry& e) const noexcept { return masks_[e.mask()]; }
-    std::uint64_t mask_of(ScalarPlace p) const noexcept { return mask_of(entry(p)); }
-    const std::vector<ScalarStretch*>& stretches() const noexcept { return stretches_; }
-    /// The stretch of a place, or null.
-    ScalarStretch* find(ScalarPlace p) const noexcept
+    std::uint64_t mask_of(ScalarPosition p) const noexcept { return mask_of(entry(p)); }
+    const std::vector<ScalarSpan*>& spans() const noexcept { return spans_; }
+    /// The span of a position, or null.
+    ScalarSpan* find(ScalarPosition p) const noexcept
     {
         const auto after =
-            std::upper_bound(stretches_.begin(), stretches_.end(), p,
-                             [](ScalarPlace i, const ScalarStretch* s) { return i < s->begin; });
-        if (after == stretches_.begin()) return nullptr;
-        ScalarStretch* s = *(after - 1);
+            std::upper_bound(spans_.begin(), spans_.end(), p,
+                             [](ScalarPosition i, const ScalarSpan* s) { return i < s->begin; });
+        if (after == spans_.begin()) return nullptr;
+        ScalarSpan* s = *(after - 1);
         return p < end_of(*s) ? s : nullptr;
     }
-    /// The stretch that a mark names, or null: those of numbers that are refused, and of variables.
-    ScalarStretch* find(ScalarMark m) const noexcept
+    /// The span that a handle names, or null: those of numbers that are refused, and of variables.
+    ScalarSpan* find(ScalarHandle m) const noexcept
     {
-        const auto in = [&](ScalarPlace segment) {
-            ScalarStretch* s = find(segment + m.index());
-            return s && s->segment == segment && s->has(m.stretch()) ? s : nullptr;
+        const auto in = [&](ScalarPosition chunk) {
+            ScalarSpan* s = find(chunk + m.index());
+            return s && s->chunk == chunk && s->has(m.span()) ? s : nullptr;
         };
-        if (ScalarStretch* s = in(newest_); s || segments_.size() == 1) return s;
-        if (found_ < segments_.size())
-            if (ScalarStretch* s = in(segments_[found_])) return s;
-        for (std::size_t k = segments_.size() - 1; k-- > 0;)
-            if (ScalarStretch* s = in(segments_[k])) {
+        if (ScalarSpan* s = in(newest_); s || chunks_.size() == 1) return s;
+        if (found_ < chunks_.size())
+            if (ScalarSpan* s = in(chunks_[found_])) return s;
+        for (std::size_t k = chunks_.size() - 1; k-- > 0;)
+            if (ScalarSpan* s = in(chunks_[k])) {
                 found_ = k;
                 return s;
             }
         return nullptr;
     }
-    /// Is it of the newest segment, from that index on?
-    bool is_from(std::uint32_t first, ScalarMark m) const noexcept
+    /// Is it of the newest chunk, from that index on?
+    bool is_from(std::uint32_t first, ScalarHandle m) const noexcept
     {
-        const ScalarStretch* s = m.index() >= first ? find(m) : nullptr;
-        return s && s->segment == segment();
+        const ScalarSpan* s = m.index() >= first ? find(m) : nullptr;
+        return s && s->chunk == chunk();
     }
-    ScalarPlace end_of(const ScalarStretch& s) const noexcept { return &s == open_ ? end() : s.end; }
-    /// Nobody will read a segment for some time: where it is on disk, it leaves memory.
-    void rest(ScalarPlace segment) const noexcept
+    ScalarPosition end_of(const ScalarSpan& s) const noexcept { return &s == open_ ? end() : s.end; }
+    /// Nobody will read a chunk for some time: where it is on disk, it leaves memory.
+    void rest(ScalarPosition chunk) const noexcept
     {
         if (file_)
-            file_->rest(offset(segment) * sizeof(ScalarEntry),
-                        offset(segment_end(segment)) * sizeof(ScalarEntry));
+            file_->rest(offset(chunk) * sizeof(ScalarEntry), offset(chunk_end(chunk)) * sizeof(ScalarEntry));
     }
 
     /// Does a level that records depend on it? Asks, and refuses nothing.
-    bool records(ScalarMark m) noexcept
+    bool records(ScalarHandle m) noexcept
     {
         if (tape_.active == 0) return false;
         if (variable(m)) return true;
-        const ScalarStretch* from = find(m);
-        return from && (mask_of(from->segment + m.index()) & tape_.active);
+        const ScalarSpan* from = find(m);
+        return from && (mask_of(from->chunk + m.index()) & tape_.active);
     }
     /// Gives what held before.
-    ScalarRoom set_room(ScalarRoom room);
-    const ScalarRoom& room() const noexcept { return room_; }
+    ScalarBudget set_budget(ScalarBudget budget);
+    const ScalarBudget& budget() const noexcept { return budget_; }
     /// Where the number was made, under AnomalyMode; a line of 0 otherwise.
-    Site made_at(ScalarMark m) const
+    Site made_at(ScalarHandle m) const
     {
-        const ScalarStretch* const s = find(m);
-        const std::size_t at = offset((s ? s->segment : segment()) + m.index());
-        const bool kept = at < made_.size() && made_[at].stretch == m.stretch();
+        const ScalarSpan* const s = find(m);
+        const std::size_t at = offset((s ? s->chunk : chunk()) + m.index());
+        const bool kept = at < made_.size() && made_[at].span == m.span();
         return kept ? detail::site_of(stacks_[made_[at].stack]) : Site{};
     }
     /// The levels that a number depends on and that record. Refuses numbers of other tapes and of levels that have ended.
-    std::uint64_t dependence(ScalarMark m, std::string_view operation, const Site& at = {}) const;
-    /// The operand's place in the stream: a variable enters it where it is used.
-    ScalarMark place(ScalarMark m, double value);
-    /// The variable that a mark names, or null.
-    ScalarVariable* variable(ScalarMark m) noexcept
+    std::uint64_t dependence(ScalarHandle m, std::string_view operation, const Site& at = {}) const;
+    /// The operand's position in the stream: a variable enters it where it is used.
+    ScalarHandle operand(ScalarHandle m, double value);
+    /// The variable that a handle names, or null.
+    ScalarVariable* variable(ScalarHandle m) noexcept
     {
         const std::uint32_t k = m.index() & ~ScalarVariable::bit;
         const bool named = (m.index() & ScalarVariable::bit) && k < variables.size();
-        return named && variables[k].id == m.stretch() ? &variables[k] : nullptr;
+        return named && variables[k].id == m.span() ? &variables[k] : nullptr;
     }
     /// An entry as an operand, where a level that records depends on it.
-    ScalarMark mark(ScalarPlace p);
-    /// Elements of a tensor at the end of the stream; gives the first one's mark.
+    ScalarHandle handle(ScalarPosition p);
+    /// Elements of a tensor at the end of the stream; gives the first one's handle.
     template <class T>
-    ScalarMark enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count);
-    /// What comes next is in a stretch of its own: a sweep is past the one that is open.
+    ScalarHandle enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count);
+    /// What comes next is in a span of its own: a sweep is past the one that is open.
     void close() noexcept;
     /// Tells a recorder, where there is one, on what a number depends though nothing records: a checkpoint's first run asks.
-    static void tell(ScalarMark m);
+    static void tell(ScalarHandle m);
     void drop_dead(std::uint64_t start) noexcept;
-    /// The sweep has used a stretch up.
-    void consume(ScalarStretch& s) noexcept;
-    /// Called where the stretch's node ends.
-    void forget(ScalarStretch& s) noexcept;
+    /// The sweep has used a span up.
+    void consume(ScalarSpan& s) noexcept;
+    /// Called where the span's node ends.
+    void forget(ScalarSpan& s) noexcept;
 
     std::vector<ScalarTangents> tangents;
     std::vector<ScalarVariable> variables;
     std::vector<double> zeros;                   ///< memory for a walk's adjoints
     std::vector<ScalarGuard>* guards = nullptr;  ///< of a kernel's recording
-    ScalarMoves* moves = nullptr;                ///< of the same
-    detail::WayRun* run = nullptr;               ///< that recording
+    CellTensors* cell_tensors = nullptr;         ///< of the same
+    detail::PathRun* run = nullptr;              ///< that recording
     /// A number that a kernel's recording begins with, and the end of what began there.
-    ScalarMark enter_number(double value)
+    ScalarHandle enter_number(double value)
     {
         reserve(1);
         if (!steady_ && open_) settle(number_for(*open_, static_cast<std::uint8_t>(levels >> 40)));
-        const ScalarMark made = append(ScalarOp::input, ScalarForm::unary, 0, value);
+        const ScalarHandle made = append(ScalarOp::input, ScalarForm::unary, 0, value);
         if (!steady_) settle(nothing);
         return made;
     }
@@ -296,72 +297,73 @@ private:
         held_entries_ = 0;
         look_at_newest();
     }
-    /// What recording looks at is the newest segment's.
+    /// What recording looks at is the newest chunk's.
     void look_at_newest() noexcept
     {
-        oldest_ = segments_.front(), newest_ = segments_.back();
-        const std::size_t before = std::min(held_entries_, offset(segment())), room = held_entries_ - before;
+        oldest_ = chunks_.front(), newest_ = chunks_.back();
+        const std::size_t before = std::min(held_entries_, offset(chunk())), room = held_entries_ - before;
         ScalarCursor::entries = memory_ + before;
-        capacity = static_cast<Count>(std::min(room, std::max<std::size_t>(room_.in_segment(), size())));
+        capacity = static_cast<Count>(std::min(room, std::max<std::size_t>(budget_.in_chunk(), size())));
     }
-    /// The offset of a place in memory.
-    std::size_t offset(ScalarPlace p) const noexcept { return p - oldest_; }
+    /// The offset of a position in memory.
+    std::size_t offset(ScalarPosition p) const noexcept { return p - oldest_; }
     void* moved(std::size_t bytes);
-    static ScalarMark note_pair(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
-    static ScalarMark note_slowly(ScalarOp op, ScalarMark a, double x, ScalarMark b, double z, double y);
+    static ScalarHandle note_pair(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z, double y);
+    static ScalarHandle note_slowly(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z,
+                                    double y);
     /// The usual case from now on: operands of this one, or none.
-    void settle(std::uint32_t stretch) noexcept { usual = std::uint64_t{stretch} << 32; }
+    void settle(std::uint32_t span) noexcept { usual = std::uint64_t{span} << 32; }
     void reserve(std::size_t more);
     void open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more, Site line);
-    /// Of the stretch where a number was recorded, for one that goes on from it.
-    Site line_of(ScalarMark m) const noexcept
+    /// Of the span where a number was recorded, for one that goes on from it.
+    Site line_of(ScalarHandle m) const noexcept
     {
-        const ScalarStretch* const s = open_ || m.index() == 0 ? nullptr : find(m);
+        const ScalarSpan* const s = open_ || m.index() == 0 ? nullptr : find(m);
         return s ? s->node->at : Site{};
     }
-    void begin_segment(std::size_t more);
-    ScalarMark near(ScalarMark m, double value);
+    void begin_chunk(std::size_t more);
+    ScalarHandle near(ScalarHandle m, double value);
     std::uint8_t index_of(std::uint64_t mask);
-    std::uint32_t number_for(ScalarStretch& s, std::uint8_t mask);
+    std::uint32_t number_for(ScalarSpan& s, std::uint8_t mask);
     void end_level() noexcept;
-    void drop(ScalarStretch& s) noexcept;
-    void release(ScalarStretch& s) noexcept;
+    void drop(ScalarSpan& s) noexcept;
+    void release(ScalarSpan& s) noexcept;
 
     Tape& tape_;
-    void keep_line(ScalarMark m);
+    void keep_line(ScalarHandle m);
 
-    ScalarRoom room_;
+    ScalarBudget budget_;
     std::unique_ptr<detail::SpillFile> file_;  ///< where the entries are, if not in memory
     ScalarEntry* memory_ = nullptr;            ///< all entries
     std::size_t held_entries_ = 0;             ///< for so many there is room
-    std::vector<ScalarPlace> segments_{0};     ///< where they begin, in order
-    mutable std::size_t found_ = 0;            ///< where a mark's stretch was found last
-    ScalarPlace oldest_ = 0, newest_ = 0;      ///< the first of them and the last
+    std::vector<ScalarPosition> chunks_{0};    ///< where they begin, in order
+    mutable std::size_t found_ = 0;            ///< where a handle's span was found last
+    ScalarPosition oldest_ = 0, newest_ = 0;   ///< the first of them and the last
 
     /// Where an operation was called, under AnomalyMode.
     struct Made {
-        std::uint32_t stretch, stack;
+        std::uint32_t span, stack;
     };
     std::vector<Made> made_;
     std::vector<CallStack> stacks_;
     bool steady_ = false;  // the next operation on the same levels may be recorded without another look
-    ScalarStretch* open_ = nullptr;
-    std::vector<ScalarStretch*> stretches_;  // in order
-    std::vector<Ref<Node>> held_;            // nodes of those that a level still needs
+    ScalarSpan* open_ = nullptr;
+    std::vector<ScalarSpan*> spans_;  // in order
+    std::vector<Ref<Node>> held_;     // nodes of those that a level still needs
     std::vector<std::uint64_t> masks_;
     static inline constinit thread_local ScalarCursor* current_ __attribute__((visibility("default"))) =
         &no_scalar_cursor;
 };
 
-inline ScalarStretch::~ScalarStretch()
+inline ScalarSpan::~ScalarSpan()
 {
     if (stream) stream->forget(*this);
 }
 
 // The usual case lies where the operation is written: a call would put what the caller has in registers into memory and back.
 // Which operand is a constant is then most often known when that is compiled.
-__attribute__((always_inline)) inline ScalarMark ScalarStream::note(ScalarOp op, ScalarMark a, double x,
-                                                                    ScalarMark b, double z, double y)
+__attribute__((always_inline)) inline ScalarHandle ScalarStream::note(ScalarOp op, ScalarHandle a, double x,
+                                                                      ScalarHandle b, double z, double y)
 {
     ScalarCursor& c = *current_;
     const std::uint64_t i = a.word ^ c.usual, k = b.word ^ c.usual;
@@ -376,8 +378,8 @@ __attribute__((always_inline)) inline ScalarMark ScalarStream::note(ScalarOp op,
     }
     return note_pair(op, a, x, b, z, y);
 }
-__attribute__((always_inline)) inline ScalarMark ScalarStream::note(ScalarOp op, ScalarMark a, double x,
-                                                                    double y)
+__attribute__((always_inline)) inline ScalarHandle ScalarStream::note(ScalarOp op, ScalarHandle a, double x,
+                                                                      double y)
 {
     ScalarCursor& c = *current_;
     const std::uint64_t i = a.word ^ c.usual;
@@ -385,8 +387,8 @@ __attribute__((always_inline)) inline ScalarMark ScalarStream::note(ScalarOp op,
         return c.append(op, ScalarForm::unary, i, y);
     return note_slowly(op, a, x, {}, 0, y);
 }
-__attribute__((noinline)) inline ScalarMark ScalarStream::note_pair(ScalarOp op, ScalarMark a, double x,
-                                                                    ScalarMark b, double z, double y)
+__attribute__((noinline)) inline ScalarHandle ScalarStream::note_pair(ScalarOp op, ScalarHandle a, double x,
+                                                                      ScalarHandle b, double z, double y)
 {
     ScalarCursor& c = *current_;
     const std::uint64_t i = a.word ^ c.usual, k = b.word ^ c.usual;

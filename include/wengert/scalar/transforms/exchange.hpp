@@ -19,7 +19,8 @@ AnyTensor gathered(const Real<T>* x, std::size_t n, const Shape& shape, const Si
 
 /// The tangents of a tensor's elements, which are the entries from `first` on.
 template <class T>
-void enter_tangents(ScalarStream& s, std::size_t level, ScalarPlace first, const std::vector<Real<T>>& dots)
+void enter_tangents(ScalarStream& s, std::size_t level, ScalarPosition first,
+                    const std::vector<Real<T>>& dots)
 {
     ScalarForward forward(s, level);
     forward.advance(first + dots.size());
@@ -44,14 +45,14 @@ std::vector<std::pair<std::size_t, std::vector<Real<T>>>> element_tangents(Tape&
 }
 
 /// In a kernel's recording: of which of the cell's numbers a tensor was made. Other tensors are refused, as those of one cell.
-inline const ScalarMoves::Gathered* cells_numbers(const Tape& tape, const AnyTensor& x, bool records,
+inline const CellTensors::Gathered* cells_numbers(const Tape& tape, const AnyTensor& x, bool records,
                                                   const Site& at)
 {
     const auto* const s = static_cast<const ScalarStream*>(tape.extension);
-    if (!s || !s->moves) return nullptr;
-    const ScalarMoves::Gathered* const known = s->moves->find(*x.value);
-    if (known ? !records && s->moves->is_cells(*x.value) : x.node.get() != nullptr)
-        s->moves->refuse_tensors(at);
+    if (!s || !s->cell_tensors) return nullptr;
+    const CellTensors::Gathered* const known = s->cell_tensors->find(*x.value);
+    if (known ? !records && s->cell_tensors->is_cells(*x.value) : x.node.get() != nullptr)
+        s->cell_tensors->refuse_tensors(at);
     return known;
 }
 
@@ -76,20 +77,19 @@ public:
         if (mask == 0 || block_->count == 0) return;
         const auto tangents = element_tangents<T>(tape, x, mask, at);
         ScalarStream& s = ScalarStream::of(tape);
-        const ScalarMark first = s.enter(x, mask, values_, block_->count);
-        if (cell) s.moves->entered.push_back({first.index(), cell->places});
-        mark_ = first.word;
+        const ScalarHandle first = s.enter(x, mask, values_, block_->count);
+        if (cell) s.cell_tensors->entered.push_back({first.index(), cell->positions});
+        handle_ = first.word;
         active_ = 1;
-        for (const auto& [level, dots] : tangents)
-            enter_tangents(s, level, s.segment() + first.index(), dots);
+        for (const auto& [level, dots] : tangents) enter_tangents(s, level, s.chunk() + first.index(), dots);
     }
     std::size_t count() const noexcept { return block_->count; }
-    Real<T> next() noexcept { return {*values_++, ScalarMark(std::exchange(mark_, mark_ + active_))}; }
+    Real<T> next() noexcept { return {*values_++, ScalarHandle(std::exchange(handle_, handle_ + active_))}; }
 
 private:
     Ref<Block> block_;
     const T* values_;
-    std::uint64_t mark_ = 0, active_ = 0;  ///< the next one's mark, and what comes between two
+    std::uint64_t handle_ = 0, active_ = 0;  ///< the next one's handle, and what comes between two
 };
 
 template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Site& at)
@@ -100,8 +100,8 @@ template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Si
     return out;
 }
 
-/// The parameters of the node of a tensor that was made from reals: their places, 0 for constants.
-using Places = std::vector<ScalarPlace>;
+/// The parameters of the node of a tensor that was made from reals: their positions, 0 for constants.
+using ScalarPositions = std::vector<ScalarPosition>;
 
 template <class T> void gather_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 {
@@ -109,15 +109,15 @@ template <class T> void gather_vjp(const Node& n, const AnyTensor& g, Cotangents
     ScalarAdjoints& adjoints = ScalarAdjoints::of(walk);
     for (std::size_t i = 0; i < n.input_count; ++i)
         if (Node* from = n.inputs[i]; walk.reaches(from))
-            adjoints.cover(static_cast<ScalarStretch*>(from->op)->begin);
-    const Places& places = *static_cast<const Places*>(n.op);
+            adjoints.cover(static_cast<ScalarSpan*>(from->op)->begin);
+    const ScalarPositions& positions = *static_cast<const ScalarPositions*>(n.op);
     if (!adjoints.recorded() && !g.node && !recorder()) {
         const Ref<Block> b = readable(g.value);
-        adjoints.add(places, b->template as<T>());
+        adjoints.add(positions, b->template as<T>());
     } else {
         const std::vector<Real<T>> cotangents = elements_of<T>(g, n.at);
-        for (std::size_t k = 0; k < places.size(); ++k)
-            if (places[k]) adjoints.add(places[k], Real<double>(cotangents[k]));
+        for (std::size_t k = 0; k < positions.size(); ++k)
+            if (positions[k]) adjoints.add(positions[k], Real<double>(cotangents[k]));
     }
     for (std::size_t i = 0; i < n.input_count; ++i)
         if (out.wanted(i)) announce(walk, *n.inputs[i]);
@@ -132,20 +132,22 @@ inline constexpr Primitive gather_primitive = [] {
     p.vjp = gather_vjp<T>;
     p.add = add_any<T>;
     p.sum_to = sum_to_any<T>;
-    p.clone = [](const void* op) -> void* { return new Places(*static_cast<const Places*>(op)); };
-    p.destroy = [](void* op) noexcept { delete static_cast<Places*>(op); };
+    p.clone = [](const void* op) -> void* {
+        return new ScalarPositions(*static_cast<const ScalarPositions*>(op));
+    };
+    p.destroy = [](void* op) noexcept { delete static_cast<ScalarPositions*>(op); };
     return p;
 }();
 
 template <class T>
-void push_gathered(Tape& tape, ScalarStream& s, const Places& places, Node& node, const Site& at)
+void push_gathered(Tape& tape, ScalarStream& s, const ScalarPositions& positions, Node& node, const Site& at)
 {
     for (std::uint64_t rest = node.mask & tape.forward_levels; rest; rest &= rest - 1) {
         const auto l = static_cast<std::size_t>(std::countr_zero(rest));
         ScalarForward forward(s, l);
-        std::vector<Real<T>> dots(places.size());
-        for (std::size_t k = 0; k < places.size(); ++k)
-            if (places[k]) dots[k] = narrowed<T>(forward.of(places[k]));
+        std::vector<Real<T>> dots(positions.size());
+        for (std::size_t k = 0; k < positions.size(); ++k)
+            if (positions[k]) dots[k] = narrowed<T>(forward.of(positions[k]));
         const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(l));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
         node.add_tangent(l, gathered(dots.data(), dots.size(), node.shape, at));
@@ -164,8 +166,8 @@ public:
     {
         values_[count_] = x.plain();
         if (x.is_active()) {
-            if (x.mark().stretch() == known_) [[likely]]
-                places_[count_] = (segment_ + x.mark().index()) & kept_;
+            if (x.handle().span() == known_) [[likely]]
+                positions_[count_] = (chunk_ + x.handle().index()) & kept_;
             else
                 look(x);
         }
@@ -176,8 +178,9 @@ public:
         out_.value = placed(std::move(out_.value));
         Tape& tape = Tape::current();
         auto* const s = static_cast<ScalarStream*>(tape.extension);
-        if (s && s->moves) [[unlikely]]
-            s->moves->gathered.push_back({out_.value, mask_ ? places_ : Places(out_.value->count)});
+        if (s && s->cell_tensors) [[unlikely]]
+            s->cell_tensors->gathered.push_back(
+                {out_.value, mask_ ? positions_ : ScalarPositions(out_.value->count)});
         if (mask_ == 0) return std::move(out_);
         auto node = Ref<Node>::adopt(tape.new_node(gather_primitive<T>, from_.size(), at_));
         node->dtype = dtype_of<T>();
@@ -187,35 +190,36 @@ public:
             retain(from_[i]);
             node->inputs[i] = from_[i];
         }
-        auto* const places = new Places(std::move(places_));
-        node->op = places;
+        auto* const positions = new ScalarPositions(std::move(positions_));
+        node->op = positions;
         tape.append(node.get());
-        if (mask_ & tape.forward_levels) push_gathered<T>(tape, ScalarStream::of(tape), *places, *node, at_);
+        if (mask_ & tape.forward_levels)
+            push_gathered<T>(tape, ScalarStream::of(tape), *positions, *node, at_);
         out_.node = std::move(node);
         return std::move(out_);
     }
 
 private:
-    /// A number of another stretch, or on other levels, than the one before it: what holds for it holds for the next ones like it.
+    /// A number of another span, or on other levels, than the one before it: what holds for it holds for the next ones like it.
     __attribute__((noinline)) void look(const Real<T>& x)
     {
-        places_.resize(out_.value->count);
-        known_ = x.mark().stretch();
+        positions_.resize(out_.value->count);
+        known_ = x.handle().span();
         kept_ = 0;
         Tape& tape = Tape::current();
-        if (tape.active == 0) return ScalarStream::tell(x.mark());
+        if (tape.active == 0) return ScalarStream::tell(x.handle());
         ScalarStream& s = stream_of(tape, name_, at_);
-        const std::uint64_t own = s.dependence(x.mark(), name_, at_);
+        const std::uint64_t own = s.dependence(x.handle(), name_, at_);
         mask_ |= own;
         if (own == 0) return;
-        const ScalarMark m = s.place(x.mark(), static_cast<double>(x.plain()));
-        if (m.word == x.mark().word)
-            kept_ = ~ScalarPlace{0};
+        const ScalarHandle m = s.operand(x.handle(), static_cast<double>(x.plain()));
+        if (m.word == x.handle().word)
+            kept_ = ~ScalarPosition{0};
         else
             known_ = ScalarCursor::nothing;  // a variable, which may have entered anew
-        const ScalarStretch& from = *s.find(m);
-        segment_ = from.segment;
-        places_[count_] = segment_ + m.index();
+        const ScalarSpan& from = *s.find(m);
+        chunk_ = from.chunk;
+        positions_[count_] = chunk_ + m.index();
         if (std::find(from_.begin(), from_.end(), from.node) == from_.end()) from_.push_back(from.node);
     }
 
@@ -223,12 +227,12 @@ private:
     T* values_;
     Site at_;
     std::string_view name_;
-    Places places_;
+    ScalarPositions positions_;
     std::size_t count_ = 0;
-    std::uint32_t known_ = ScalarCursor::nothing;  ///< a stretch's number,
-    ScalarPlace kept_ = 0, segment_ = 0;           ///< whether its numbers count, and where they are
+    std::uint32_t known_ = ScalarCursor::nothing;  ///< a span's number,
+    ScalarPosition kept_ = 0, chunk_ = 0;          ///< whether its numbers count, and where they are
     std::uint64_t mask_ = 0;
-    std::vector<Node*> from_;  ///< the nodes of their stretches
+    std::vector<Node*> from_;  ///< the nodes of their spans
 };
 
 template <class T>

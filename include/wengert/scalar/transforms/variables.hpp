@@ -12,7 +12,7 @@ template <class T> Tensor<T> leaf_of(const Real<T>& x, std::string_view operatio
 {
     Tape& tape = Tape::current();
     const ScalarVariable* v =
-        tape.extension ? static_cast<ScalarStream*>(tape.extension)->variable(x.mark()) : nullptr;
+        tape.extension ? static_cast<ScalarStream*>(tape.extension)->variable(x.handle()) : nullptr;
     if (!v)
         fail<TapeError>(operation,
                         "this Real is no variable of this thread's tape: call requires_grad(true) on it", at);
@@ -24,18 +24,18 @@ template <class T> Tensor<T> leaf_of(const Real<T>& x, std::string_view operatio
 template <std::floating_point T> Real<T>& Real<T>::requires_grad(bool on, Site at)
 {
     ScalarStream& s = ScalarStream::of(Tape::current());
-    ScalarVariable* old = s.variable(mark_);
+    ScalarVariable* old = s.variable(handle_);
     if (on && old) return *this;
     if (old) *old = {};
-    mark_ = {};
+    handle_ = {};
     if (!on) return *this;
     Tensor<T> leaf(value_);
     leaf.requires_grad(true, at);
     std::size_t k = 0;
     while (k < s.variables.size() && s.variables[k].id) ++k;
     if (k == s.variables.size()) s.variables.emplace_back();
-    s.variables[k] = {detail::next_stretch_number(), leaf.any(), {}};
-    mark_ = {ScalarVariable::bit | static_cast<std::uint32_t>(k), s.variables[k].id};
+    s.variables[k] = {detail::next_span_number(), leaf.any(), {}};
+    handle_ = {ScalarVariable::bit | static_cast<std::uint32_t>(k), s.variables[k].id};
     return *this;
 }
 
@@ -51,7 +51,7 @@ template <std::floating_point T> void Real<T>::zero_grad(Site at)
 
 template <std::floating_point T> Real<T>& Real<T>::set_value(T value, Site at)
 {
-    if (mark_.index()) static_cast<void>(detail::leaf_of(*this, "set_value", at));
+    if (handle_.index()) static_cast<void>(detail::leaf_of(*this, "set_value", at));
     value_ = value;
     return *this;
 }

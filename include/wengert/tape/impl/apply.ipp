@@ -98,7 +98,7 @@ WENGERT_INLINE std::uint8_t needed(const Primitive& p, const AnyTensor* const* i
 inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const AnyTensor* const* in,
                           std::size_t n, AnyTensor& out, std::uint64_t mask)
 {
-    memory::maybe_fail();
+    memory::inject_failure();
     // Outer levels first: an inner one may read the outer one of `out`.
     out.node->tangents = new std::vector<Tangent>;
     std::vector<AnyTensor> inputs(n), dots(n);
@@ -334,7 +334,7 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
     const unsigned saves = p.arity ? detail::needed(p, in, mask) : p.saves;
     out.node = detail::make_node(tape, p, in, n, *out.value, mask, static_cast<std::uint8_t>(saves), at);
     if (out.node->input_count) {
-        memory::maybe_fail();
+        memory::inject_failure();
         out.node->op = p.clone(op);
     }
     detail::complete(tape, p, op, in, n, out, mask, saves >> std::min<std::size_t>(n, 7) & 1);

@@ -171,7 +171,7 @@ WENGERT_INLINE Ref<Block> RunRecorder::argument(const AnyTensor& x, const Site& 
     return given_.back();
 }
 
-WENGERT_INLINE const Block& RunRecorder::meant(const Block& b) const
+WENGERT_INLINE const Block& RunRecorder::unaliased(const Block& b) const
 {
     const Block* of = &b;
     for (auto i = aliases_.find(of); i != aliases_.end(); i = aliases_.find(of)) of = i->second.second.get();
@@ -180,7 +180,7 @@ WENGERT_INLINE const Block& RunRecorder::meant(const Block& b) const
 
 WENGERT_INLINE void RunRecorder::take(const Block& operand, std::string_view primitive, const Site& at)
 {
-    const Block& b = aliases_.empty() ? operand : meant(operand);
+    const Block& b = aliases_.empty() ? operand : unaliased(operand);
     for (const auto& h : held_)
         if (h.get() == &b) return;
     RunLog::Entry e{{}, 0, b.dtype, b.shape, primitive, at};

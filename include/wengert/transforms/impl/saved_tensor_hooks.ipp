@@ -48,7 +48,7 @@ public:
 };
 
 /// The upper half of a float, rounded to nearest even: 8 bits of each value, float's range.
-class BrainHooks : public SavedHooks {
+class BFloat16Hooks : public SavedHooks {
 public:
     WENGERT_INLINE std::shared_ptr<void> pack(const Ref<Block>& b) override;
     WENGERT_INLINE Ref<Block> unpack(const std::shared_ptr<void>& packed, DType dtype,
@@ -96,7 +96,7 @@ WENGERT_INLINE Ref<Block> SingleHooks::unpack(const std::shared_ptr<void>& packe
     return cast<double>(*static_cast<const Tensor<float>*>(packed.get()), Site{}).any().value;
 }
 
-WENGERT_INLINE std::shared_ptr<void> BrainHooks::pack(const Ref<Block>& b)
+WENGERT_INLINE std::shared_ptr<void> BFloat16Hooks::pack(const Ref<Block>& b)
 {
     if (!differentiable(b->dtype) || b->bytes() < least_packed) return nullptr;
     const Ref<Block> x = readable(b);
@@ -107,8 +107,8 @@ WENGERT_INLINE std::shared_ptr<void> BrainHooks::pack(const Ref<Block>& b)
     return packed;
 }
 
-WENGERT_INLINE Ref<Block> BrainHooks::unpack(const std::shared_ptr<void>& packed, DType dtype,
-                                             const Shape& shape)
+WENGERT_INLINE Ref<Block> BFloat16Hooks::unpack(const std::shared_ptr<void>& packed, DType dtype,
+                                                const Shape& shape)
 {
     const auto& [device, half] = *static_cast<const Halves*>(packed.get());
     auto b = make_block(dtype, shape);
@@ -119,7 +119,7 @@ WENGERT_INLINE Ref<Block> BrainHooks::unpack(const std::shared_ptr<void>& packed
     return placed(std::move(b), device);
 }
 
-WENGERT_INLINE std::uint16_t BrainHooks::halved(float v)
+WENGERT_INLINE std::uint16_t BFloat16Hooks::halved(float v)
 {
     const auto bits = std::bit_cast<std::uint32_t>(v);
     if (v != v) return static_cast<std::uint16_t>(bits >> 16 | 0x40);  // stays a NaN
@@ -140,7 +140,7 @@ WENGERT_INLINE std::shared_ptr<SavedHooks> save_as_float32()
 }
 WENGERT_INLINE std::shared_ptr<SavedHooks> save_as_bfloat16()
 {
-    return std::make_shared<detail::BrainHooks>();
+    return std::make_shared<detail::BFloat16Hooks>();
 }
 
 }  // namespace wengert

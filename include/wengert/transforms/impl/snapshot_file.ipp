@@ -15,39 +15,39 @@ WENGERT_INLINE SnapshotStore::~SnapshotStore()
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-WENGERT_INLINE SnapshotStore::Place SnapshotStore::put(const Block& block)
+WENGERT_INLINE SnapshotStore::FileRegion SnapshotStore::put(const Block& block)
 {
     const Ref<Block> near = readable(Ref<Block>(const_cast<Block*>(&block)));
     const Block& b = *near;
-    const Place place = room(b.bytes());
+    const FileRegion region = find_region(b.bytes());
     for (std::size_t done = 0; done < b.bytes();) {
         const ssize_t n =
-            ::pwrite(descriptor_, b.data + done, b.bytes() - done, place.offset + static_cast<off_t>(done));
+            ::pwrite(descriptor_, b.data + done, b.bytes() - done, region.offset + static_cast<off_t>(done));
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
             const int why = n < 0 ? errno : ENOSPC;
-            release(place, b.bytes());
+            release(region, b.bytes());
             refuse("cannot write a snapshot of " + std::to_string(b.bytes()) +
                    " bytes: " + std::strerror(why));
         }
         done += static_cast<std::size_t>(n);
     }
-    return place;
+    return region;
 }
 
-WENGERT_INLINE void SnapshotStore::get(const Place& place, Block& b) const
+WENGERT_INLINE void SnapshotStore::get(const FileRegion& region, Block& b) const
 {
-    if (place.process != ::getpid())
+    if (region.process != ::getpid())
         refuse("a snapshot is in the file of the process that this one was forked from, which writes "
                "over it");
     if (b.access.device) [[unlikely]] {
         auto near = make_block(b.dtype, b.shape);
-        get(place, *near);
+        get(region, *near);
         return copy_elements(*near, b);
     }
     for (std::size_t done = 0; done < b.bytes();) {
         const ssize_t n =
-            ::pread(descriptor_, b.data + done, b.bytes() - done, place.offset + static_cast<off_t>(done));
+            ::pread(descriptor_, b.data + done, b.bytes() - done, region.offset + static_cast<off_t>(done));
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) refuse(std::string("cannot read a snapshot: ") + std::strerror(errno));
         if (n == 0)
@@ -57,9 +57,9 @@ WENGERT_INLINE void SnapshotStore::get(const Place& place, Block& b) const
     }
 }
 
-WENGERT_INLINE void SnapshotStore::release(const Place& place, std::size_t bytes) noexcept
+WENGERT_INLINE void SnapshotStore::release(const FileRegion& region, std::size_t bytes) noexcept
 {
-    if (place.process != ::getpid()) return;
+    if (region.process != ::getpid()) return;
     const std::lock_guard lock(mutex_);
     if (--arrays_ == 0) {
         free_.clear();
@@ -68,13 +68,13 @@ WENGERT_INLINE void SnapshotStore::release(const Place& place, std::size_t bytes
         return;
     }
     try {
-        free_.emplace(bytes, place.offset);
+        free_.emplace(bytes, region.offset);
     } catch (const std::bad_alloc&) {
         return;  // the room stays empty until all of it is let go
     }
 }
 
-WENGERT_INLINE SnapshotStore::Place SnapshotStore::room(std::size_t bytes)
+WENGERT_INLINE SnapshotStore::FileRegion SnapshotStore::find_region(std::size_t bytes)
 {
     const std::lock_guard lock(mutex_);
     const pid_t now = ::getpid();
@@ -121,13 +121,13 @@ WENGERT_INLINE Ref<Block> Snapshot::read(std::size_t i) const
 {
     const Part& part = parts_[i];
     auto b = make_block(part.dtype, part.shape);
-    store_->get(part.place, *b);
+    store_->get(part.region, *b);
     return placed(std::move(b), part.device);
 }
 
 WENGERT_INLINE void Snapshot::let_go() noexcept
 {
-    for (const Part& p : parts_) store_->release(p.place, element_count(p.shape) * size_of(p.dtype));
+    for (const Part& p : parts_) store_->release(p.region, element_count(p.shape) * size_of(p.dtype));
 }
 
 WENGERT_INLINE Ref<Block> stand_in(const Block& like)

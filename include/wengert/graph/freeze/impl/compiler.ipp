@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../compiler.hpp"
-#include "../../loops/loop_step.hpp"
+#include "../../loops/program_body.hpp"
 #include "../../loops/loop_trim.hpp"
 #include "../../passes/memory_limit.hpp"
 #include "../../passes/partial.hpp"
@@ -22,7 +22,7 @@ WENGERT_INLINE const GraphCompiler& graph_compiler()
     static constexpr BodyCompiler bodies{[](const Graph& g) { return optimized_whole(g, {}); },
                                          [](const std::shared_ptr<const Graph>& g, std::size_t states,
                                             std::size_t fixed) -> std::unique_ptr<BodyPlan> {
-                                             return std::make_unique<LoopStep>(g, states, fixed);
+                                             return std::make_unique<ProgramBody>(g, states, fixed);
                                          }};
     static constexpr GraphCompiler whole{optimized_whole, compile_tile, rematerialise, passes::cut};
     body_compiler().store(&bodies, std::memory_order_release);

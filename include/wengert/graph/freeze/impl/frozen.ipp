@@ -107,7 +107,7 @@ WENGERT_INLINE FrozenPath* FrozenCore::replay(FrozenEntry& e, std::vector<Ref<Bl
                         e.paths.begin() + static_cast<std::ptrdiff_t>(k) + 1);
         ++p.replays;
         ++stats.replays;
-        if (p.executable->news) [[unlikely]]
+        if (p.executable->stats_changed) [[unlikely]]
             note_plan(p);
         return &p;
     }

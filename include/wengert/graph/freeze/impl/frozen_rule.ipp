@@ -4,7 +4,7 @@
 #include "../../../base/separate.hpp"
 #include "../compiler.hpp"
 #include "../frozen_derivatives.hpp"
-#include "../occupied.hpp"
+#include "../frozen_lock.hpp"
 
 namespace wengert::detail {
 
@@ -54,7 +54,7 @@ private:
     Tensors cotangents_of(const Tensors& inputs, const Tensors& handed, const Tensors& cotangents,
                           const std::vector<bool>& wanted, const Site& at) const
     {
-        const Occupied occupied(*core_);
+        const FrozenLock occupied(*core_);
         if (!occupied || recorder()) return sweep(inputs, cotangents, wanted, at);
         if ((soon_ || cut_) && !depends(inputs) && !depends(cotangents))
             if (auto result = pull_cut(inputs, handed, cotangents, wanted, at)) return *std::move(result);

@@ -115,7 +115,7 @@ WENGERT_INLINE void FrozenCore::fit_memory(FrozenPath& p) const
 WENGERT_INLINE void FrozenCore::note_plan(const FrozenPath& p)
 {
     static_cast<PlanStats&>(stats) = p.executable->stats;
-    p.executable->news = false;
+    p.executable->stats_changed = false;
     if (!p.executable->note.empty()) reason += "; " + p.executable->note;
     reason += host_calls(p.optimized);
 }

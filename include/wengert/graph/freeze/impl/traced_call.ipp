@@ -32,12 +32,12 @@ WENGERT_INLINE TracedInputs::~TracedInputs()
         if (!ended_ || !updated(i)) *live_[i] = before_[i];
 }
 
-WENGERT_INLINE KeptLive::KeptLive(const std::vector<AnyTensor*>& live) : live_(live)
+WENGERT_INLINE LiveRestore::LiveRestore(const std::vector<AnyTensor*>& live) : live_(live)
 {
     for (const AnyTensor* t : live) before_.push_back(*t);
 }
 
-WENGERT_INLINE KeptLive::~KeptLive()
+WENGERT_INLINE LiveRestore::~LiveRestore()
 {
     for (std::size_t i = 0; i < before_.size(); ++i) *live_[i] = std::move(before_[i]);
 }

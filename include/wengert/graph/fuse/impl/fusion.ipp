@@ -131,10 +131,10 @@ WENGERT_INLINE void Fusion::connect()
             const ValueId u = source_[i];
             if (together(u, v) && level_[u] == level_[v])
                 parent_[find(v)] = find(u);
-            else if (!wants_.strangers && element_count(node(u).shape) != 1)
+            else if (!wants_.unrelated && element_count(node(u).shape) != 1)
                 meet(readers, layouts_[u].root, v);
         }
-        if (wants_.strangers) meet(readers, no_value, v);
+        if (wants_.unrelated) meet(readers, no_value, v);
     }
 }
 

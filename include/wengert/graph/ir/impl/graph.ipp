@@ -170,7 +170,8 @@ WENGERT_INLINE MatrixProduct product_of(const GraphNode& n)
     const auto has = [&](std::uint8_t k, bool optional) {
         return k < n.inputs.size() || (optional && k == MatrixProduct::none);
     };
-    if (!has(p.a.operand, false) || !has(p.b.operand, false) || !has(p.factor, true) || !has(p.silent, true))
+    if (!has(p.a.operand, false) || !has(p.b.operand, false) || !has(p.factor, true) ||
+        !has(p.cotangent, true))
         fail<TapeError>(n.primitive->name,
                         "says that it is a product of an operand that it does not have: there are " +
                             std::to_string(n.inputs.size()),

@@ -11,7 +11,7 @@ WENGERT_INLINE PlacedExecutable::PlacedExecutable(const Graph& g, Placement to, 
     : graph_(g), options_(std::move(options)), to_(to), by_nodes_(by_nodes), host_(std::move(host))
 {
     static_cast<void>(on(to_.chosen && has_backend(to_.number) ? to_.number : std::uint8_t{0}));
-    news = false;
+    stats_changed = false;
 }
 
 WENGERT_INLINE std::size_t PlacedExecutable::run(std::vector<Ref<Block>>& inputs,
@@ -47,8 +47,8 @@ WENGERT_INLINE Executable& PlacedExecutable::on(std::uint8_t device)
     const Backend* const backend = has_backend(device) ? device_table(device).backend : nullptr;
     if (device && !backend) return *(e = std::make_unique<InterpretedGraph>(graph_, options_.callback));
     e = backend ? backend->compile(graph_, options_) : host_(graph_);
-    take_news(*e);
-    news = true;
+    take_stats(*e);
+    stats_changed = true;
     return *e;
 }
 
@@ -60,7 +60,7 @@ WENGERT_INLINE std::size_t PlacedExecutable::run_there(std::uint8_t device, std:
     const OnDevice now(device);
     if (e) {
         const std::size_t guards = e->run(there, outputs);
-        if (e->news) take_news(*e);
+        if (e->stats_changed) take_stats(*e);
         return guards;
     }
     Call call{this, 0};
@@ -84,7 +84,7 @@ WENGERT_INLINE std::size_t PlacedExecutable::run_here(std::vector<Ref<Block>>& i
     const OnDevice host(0);
     Executable& e = on(0);
     const std::size_t guards = e.run(inputs, outputs);
-    if (e.news) take_news(e);
+    if (e.stats_changed) take_stats(e);
     return guards;
 }
 
@@ -98,11 +98,11 @@ WENGERT_INLINE std::uint8_t PlacedExecutable::device_of(const std::vector<Ref<Bl
     return tensors ? std::uint8_t{0} : current_thread().device;
 }
 
-WENGERT_INLINE void PlacedExecutable::take_news(Executable& e)
+WENGERT_INLINE void PlacedExecutable::take_stats(Executable& e)
 {
     stats = e.stats;
     note = e.note;
-    news = std::exchange(e.news, false);
+    stats_changed = std::exchange(e.stats_changed, false);
 }
 
 }  // namespace wengert::detail

@@ -104,7 +104,7 @@ WENGERT_INLINE Graph without_effects(const Graph& g)
     return h;
 }
 
-WENGERT_INLINE void calm_indices(const GraphNode& n, const Block& b)
+WENGERT_INLINE void zero_unread_indices(const GraphNode& n, const Block& b)
 {
     if (n.primitive->value && !differentiable(b.dtype) && !b.strided && b.count > 0)
         std::memset(b.data, 0, b.count * size_of(b.dtype));
@@ -139,7 +139,7 @@ WENGERT_INLINE std::vector<AnyTensor> replay_body(const Graph& with_host,
             values[v] = apply_any(*n.primitive, n.op.get(), operands.data(), operands.size(), n.at);
         }
         example[v] = std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return example[i]; });
-        if (example[v]) calm_indices(n, *values[v].value);
+        if (example[v]) zero_unread_indices(n, *values[v].value);
     }
     for (ValueId v : g.outputs()) out.push_back(values[v]);
     return out;

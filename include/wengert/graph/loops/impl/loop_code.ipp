@@ -32,7 +32,7 @@ WENGERT_INLINE std::unique_ptr<BodyPlan> LoopPlans::plan(std::shared_ptr<const G
 {
     if (!g) return nullptr;
     const BodyCompiler* const c = body_compiler().load();
-    if (!c) return std::make_unique<InterpretedStep>(std::move(g), states);
+    if (!c) return std::make_unique<InterpretedBody>(std::move(g), states);
     return c->step(std::make_shared<const Graph>(c->optimize(*g)), states, fixed);
 }
 
@@ -70,7 +70,7 @@ WENGERT_INLINE std::unique_ptr<LoopPlans> LoopCode::take(const LoopParameters& p
                 return mine;
             }
     }
-    const Restore<Place> nowhere(current_thread().place, {});  // that is for the loop's result
+    const Restore<PlannedResult> nowhere(current_thread().planned, {});  // that is for the loop's result
     return std::make_unique<LoopPlans>(p);
 }
 

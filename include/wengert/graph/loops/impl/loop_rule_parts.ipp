@@ -43,8 +43,9 @@ WENGERT_INLINE std::vector<std::size_t> pulled_inputs(const LoopParameters& pull
 }
 
 WENGERT_INLINE LoopPull::LoopPull(const Node& node, const LoopParameters& q, const AnyTensor& g,
-                                  Cotangents& pulled, std::shared_ptr<const LoopParameters> silent)
-    : n(node), out(pulled), p(std::move(silent)), cotangents(out.walk().take_parts(n))
+                                  Cotangents& pulled,
+                                  std::shared_ptr<const LoopParameters> without_host_calls)
+    : n(node), out(pulled), p(std::move(without_host_calls)), cotangents(out.walk().take_parts(n))
 {
     for (std::size_t i = 0; i + q.ignored < n.input_count; ++i) {
         in.push_back(saved_input(n, i));

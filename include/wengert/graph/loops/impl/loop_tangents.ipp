@@ -6,7 +6,7 @@
 
 namespace wengert::detail {
 
-WENGERT_INLINE Joint::Joint(const LoopParameters& parameters, const std::vector<bool>& inputs)
+WENGERT_INLINE DualLoop::DualLoop(const LoopParameters& parameters, const std::vector<bool>& inputs)
     : p(parameters), active(active_in_loop(p, inputs)), states(p.states), xs(p.xs)
 {
     const std::size_t n = active.size();
@@ -21,7 +21,7 @@ WENGERT_INLINE Joint::Joint(const LoopParameters& parameters, const std::vector<
     }
 }
 
-WENGERT_INLINE Graph Joint::body(const std::vector<bool>& wanted) const
+WENGERT_INLINE Graph DualLoop::body(const std::vector<bool>& wanted) const
 {
     std::vector<bool> tangents = wanted;
     for (std::size_t k = 0; k < p.states; ++k) tangents[k] = active[k];
@@ -31,7 +31,7 @@ WENGERT_INLINE Graph Joint::body(const std::vector<bool>& wanted) const
     return rearranged(g, order, out);
 }
 
-WENGERT_INLINE Graph Joint::test(const Graph& body_graph) const
+WENGERT_INLINE Graph DualLoop::test(const Graph& body_graph) const
 {
     std::vector<const GraphNode*> nodes;
     for (ValueId v : body_graph.inputs()) nodes.push_back(&body_graph.node(v));
@@ -41,7 +41,7 @@ WENGERT_INLINE Graph Joint::test(const Graph& body_graph) const
     return with_inputs(*p.other, nodes, place, {0});
 }
 
-WENGERT_INLINE std::shared_ptr<LoopParameters> Joint::loop(const std::vector<bool>& wanted) const
+WENGERT_INLINE std::shared_ptr<LoopParameters> DualLoop::loop(const std::vector<bool>& wanted) const
 {
     auto q = std::make_shared<LoopParameters>(p);
     const Graph g = body(wanted);
@@ -54,7 +54,7 @@ WENGERT_INLINE std::shared_ptr<LoopParameters> Joint::loop(const std::vector<boo
     return q;
 }
 
-WENGERT_INLINE std::vector<AnyTensor> Joint::operands(const AnyTensor* in, const AnyTensor* tangents) const
+WENGERT_INLINE std::vector<AnyTensor> DualLoop::operands(const AnyTensor* in, const AnyTensor* tangents) const
 {
     std::vector<AnyTensor> all(in, in + active.size()), out;
     for (std::size_t i : chosen(active, 0, active.size()))
@@ -66,14 +66,14 @@ WENGERT_INLINE std::vector<AnyTensor> Joint::operands(const AnyTensor* in, const
 WENGERT_INLINE AnyTensor joint_jvp(const LoopParameters& p, const AnyTensor* in, const AnyTensor* tangents,
                                    std::size_t n)
 {
-    const Joint joint(p, have_tangents(tangents, n));
-    const std::vector<bool> wanted = active_outputs(*p.body, joint.active);
-    auto q = joint.loop(wanted);
+    const DualLoop dual(p, have_tangents(tangents, n));
+    const std::vector<bool> wanted = active_outputs(*p.body, dual.active);
+    auto q = dual.loop(wanted);
     q->results.assign(p.results.begin(), p.results.begin() + static_cast<std::ptrdiff_t>(p.states));
     for (auto& r : q->results) r.offset = LoopParameters::Result::nowhere;
     for (std::size_t k = 0; k < p.results.size(); ++k)
-        if (k < p.states ? joint.active[k] : wanted[k]) q->results.push_back(p.results[k]);
-    return apply_loop(q, joint.operands(in, tangents), Tape::current().site_override);
+        if (k < p.states ? dual.active[k] : wanted[k]) q->results.push_back(p.results[k]);
+    return apply_loop(q, dual.operands(in, tangents), Tape::current().site_override);
 }
 
 }  // namespace wengert::detail

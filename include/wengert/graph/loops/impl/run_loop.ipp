@@ -17,7 +17,7 @@ WENGERT_INLINE Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::si
     const Untraced untraced;
     const NoGrad unrecorded;
     auto plans = p.code->take(p);
-    LoopCourse<LoopRun> run(p, *plans, in, n - p.ignored);
+    LoopSkeleton<LoopRun> run(p, *plans, in, n - p.ignored);
     run.go();
     p.code->give(std::move(plans));
     return run.result();

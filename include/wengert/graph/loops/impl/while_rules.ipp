@@ -43,7 +43,7 @@ WENGERT_INLINE void while_vjp(const LoopPull& rule)
 
 WENGERT_INLINE std::shared_ptr<LoopParameters> PullOfPull::loop() const
 {
-    auto q = joint.loop(std::vector<bool>(p.body->outputs().size()));
+    auto q = dual.loop(std::vector<bool>(p.body->outputs().size()));
     q->kind = Kind::while_loop;
     q->pull = nullptr;
     q->active_states = q->active_constants = {};
@@ -57,15 +57,15 @@ WENGERT_INLINE std::vector<AnyTensor> PullOfPull::pull(const std::vector<AnyTens
                                                        const Site& at) const
 {
     const auto j = loop();
-    std::vector<bool> of(joint.order.size());
-    for (std::size_t k = 0; k < of.size(); ++k) of[k] = joint.order[k] < n && wanted[joint.order[k]];
+    std::vector<bool> of(dual.order.size());
+    for (std::size_t k = 0; k < of.size(); ++k) of[k] = dual.order[k] < n && wanted[dual.order[k]];
     const auto q = while_pull(*j, of);
-    std::vector<AnyTensor> operands = joint.operands(in.data(), tangents.data());
+    std::vector<AnyTensor> operands = dual.operands(in.data(), tangents.data());
     const std::vector<bool> mine = is_active();
     const std::vector<std::size_t> rank = ranks(mine), tangent = tangent_states();
     for (std::size_t k : q->active_states) {
-        const bool value = joint.order[k] < n;
-        const std::size_t state = value ? joint.order[k] : tangent[k];
+        const bool value = dual.order[k] < n;
+        const std::size_t state = value ? dual.order[k] : tangent[k];
         AnyTensor g;
         if (mine[state]) g = value ? dots[rank[state]] : in[n + rank[state]];
         const auto& like = p.body->node(p.body->inputs()[state]);
@@ -75,7 +75,7 @@ WENGERT_INLINE std::vector<AnyTensor> PullOfPull::pull(const std::vector<AnyTens
     std::vector<AnyTensor> out(n);
     const std::vector<std::size_t> inputs = pulled_inputs(*q);
     for (std::size_t k = 0; k < inputs.size(); ++k)
-        if (const std::size_t i = joint.order[inputs[k]]; i < n) out[i] = unpacked(packed, q->results[k], at);
+        if (const std::size_t i = dual.order[inputs[k]]; i < n) out[i] = unpacked(packed, q->results[k], at);
     return out;
 }
 
@@ -83,10 +83,10 @@ WENGERT_INLINE std::vector<AnyTensor> PullOfPull::push(const std::vector<AnyTens
                                                        const Site& at) const
 {
     const auto j = loop();
-    const AnyTensor packed = apply_loop(j, joint.operands(in.data(), tangents.data()), at);
+    const AnyTensor packed = apply_loop(j, dual.operands(in.data(), tangents.data()), at);
     const std::vector<std::size_t> tangent = tangent_states();
     std::vector<AnyTensor> out(p.states);
-    for (std::size_t k = p.states; k < joint.states; ++k)
+    for (std::size_t k = p.states; k < dual.states; ++k)
         out[tangent[k]] = unpacked(packed, j->results[k], at);
     return out;
 }
@@ -94,7 +94,7 @@ WENGERT_INLINE std::vector<AnyTensor> PullOfPull::push(const std::vector<AnyTens
 WENGERT_INLINE std::vector<std::size_t> PullOfPull::tangent_states() const
 {
     std::vector<std::size_t> out(p.states, LoopParameters::npos);
-    append(out, chosen(joint.active, 0, p.states));
+    append(out, chosen(dual.active, 0, p.states));
     return out;
 }
 

@@ -81,7 +81,7 @@ inline void* const* bind_constants(tiling::Emitter& e, const std::vector<Ref<Blo
 }
 
 /// Adds that an elementwise operation is not compiled, because its rule has no text; the same line once, of very many some.
-inline void note_untold(std::string& note, const GraphNode& n)
+inline void note_without_text(std::string& note, const GraphNode& n)
 {
     if (!n.primitive->value || element_count(n.shape) == 0) return;
     const std::string what = std::string(n.primitive->name) + " of " + std::string(name_of(n.dtype)) +
@@ -125,7 +125,7 @@ inline std::unique_ptr<Executable> bind_native(const Graph& g, const NativePlan&
         }
         ++uncompiled;
         loops_left += loop_parameters(n) != nullptr;
-        note_untold(program->note, n);
+        note_without_text(program->note, n);
         tiling::detail::emit_task(e, task);
     });
     program->stats.uncompiled = uncompiled;

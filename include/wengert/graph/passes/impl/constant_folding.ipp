@@ -29,7 +29,7 @@ WENGERT_INLINE ConstantWork constant_work(const Rewrite& r, const GraphNode& n)
     return w;
 }
 
-WENGERT_INLINE bool worth_memory(Rewrite& r, const GraphNode& n, const ConstantWork& w)
+WENGERT_INLINE bool worth_storing(Rewrite& r, const GraphNode& n, const ConstantWork& w)
 {
     const CostModel& costs = r.options.costs;
     if (!n.primitive->value) return false;  // others are not estimated well enough
@@ -69,7 +69,7 @@ WENGERT_INLINE ValueId fold_rule(Rewrite& r, GraphNode& n)
 {
     if (n.kind != Graph::Kind::operation || n.inputs.empty() || n.primitive->effects) return no_value;
     const ConstantWork work = constant_work(r, n);
-    if (!work.known || !(work.small || worth_memory(r, n, work))) return no_value;
+    if (!work.known || !(work.small || worth_storing(r, n, work))) return no_value;
     Ref<Block> value = folded(r, n, work);
     if (!value || value->dtype != n.dtype || !(value->shape == n.shape)) return no_value;
     r.folded_bytes += value->bytes();

@@ -47,7 +47,7 @@ WENGERT_INLINE Fn recognise(const Primitive& p)
 {
     if (p.fold && p.fold->sums) return Fn::sum;
     if (p.product) return Fn::product;
-    if (p.silences) return Fn::silence;
+    if (p.zero_rule) return Fn::zero_rule;
     if (!p.describe || p.arity > Primitive::max_elementwise) return Fn::unknown;
     const Program program = written_rule(p.arity, p.describe);
     for (const Reference& r : references())

@@ -6,7 +6,7 @@
 
 namespace wengert::passes::detail {
 
-WENGERT_INLINE Peeled peeled(const Rewrite& r, const GraphNode& n, ValueId v)
+WENGERT_INLINE Unbroadcast unbroadcast(const Rewrite& r, const GraphNode& n, ValueId v)
 {
     if (!r.node(v).shape.empty() && r.facts(v).one) return {v, true};
     for (;;) {
@@ -24,7 +24,7 @@ WENGERT_INLINE Peeled peeled(const Rewrite& r, const GraphNode& n, ValueId v)
 WENGERT_INLINE Shape Operands::shape(const Rewrite& r) const
 {
     Shape s;
-    for (const Peeled& p : all)
+    for (const Unbroadcast& p : all)
         if (!p.number) s = broadcast_shapes("optimize", s, r.node(p.v).shape, {});
     return s;
 }
@@ -32,7 +32,7 @@ WENGERT_INLINE Shape Operands::shape(const Rewrite& r) const
 WENGERT_INLINE std::vector<ValueId> Operands::values(Rewrite& r, const Site& at) const
 {
     std::vector<ValueId> v;
-    for (const Peeled& p : all) v.push_back(p.number ? r.literal(p.v, at) : p.v);
+    for (const Unbroadcast& p : all) v.push_back(p.number ? r.literal(p.v, at) : p.v);
     return v;
 }
 
@@ -52,7 +52,7 @@ WENGERT_INLINE Operands kept_shape(const Rewrite& r, const GraphNode& n, const O
     Operands some;
     for (ValueId v : n.inputs) some.all.push_back({v, false});
     for (std::size_t k = 0; k < small.all.size(); ++k) {
-        const Peeled before = std::exchange(some.all[k], small.all[k]);
+        const Unbroadcast before = std::exchange(some.all[k], small.all[k]);
         if (!(some.shape(r) == n.shape)) some.all[k] = before;
     }
     return some;
@@ -62,12 +62,12 @@ WENGERT_INLINE ValueId drop_broadcasts(Rewrite& r, GraphNode& n)
 {
     bool differs = false;
     for (ValueId v : n.inputs) {
-        const Peeled p = peeled(r, n, v);
+        const Unbroadcast p = unbroadcast(r, n, v);
         differs = differs || p.v != v || p.number;
     }
     if (!differs) return no_value;
     Operands small;
-    for (ValueId v : n.inputs) small.all.push_back(peeled(r, n, v));
+    for (ValueId v : n.inputs) small.all.push_back(unbroadcast(r, n, v));
     const Shape all = small.shape(r);
     if (element_count(all) < element_count(n.shape) && !r.is_output)
         return push_down(r, n, small.values(r, n.at), all);
@@ -80,7 +80,7 @@ WENGERT_INLINE ValueId drop_broadcasts(Rewrite& r, GraphNode& n)
     return no_value;
 }
 
-WENGERT_INLINE bool speaks(const Rewrite& r, ValueId v)
+WENGERT_INLINE bool is_nonzero(const Rewrite& r, ValueId v)
 {
     if (!r.facts(v).one) return false;
     const double x = number(*r.facts(v).one);
@@ -95,9 +95,9 @@ WENGERT_INLINE bool finite_number(const Rewrite& r, ValueId v)
 WENGERT_INLINE ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn)
 {
     const ValueId g = n.inputs[0], b = n.inputs[1];
-    if (fn == Fn::guarded_multiply && (speaks(r, g) || finite_number(r, b)))
+    if (fn == Fn::guarded_multiply && (is_nonzero(r, g) || finite_number(r, b)))
         return turn_into(r, n, Fn::multiply, {g, b});
-    if (fn == Fn::guarded_divide && (speaks(r, g) || speaks(r, b)))
+    if (fn == Fn::guarded_divide && (is_nonzero(r, g) || is_nonzero(r, b)))
         return turn_into(r, n, Fn::divide, {g, b});
     if (fn == Fn::guarded_square && r.is(g, 1) && r.node(b).shape == n.shape)
         return turn_into(r, n, Fn::multiply, {number_like(r, n, 2), b});
@@ -106,12 +106,12 @@ WENGERT_INLINE ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn)
 
 WENGERT_INLINE ValueId drop_guard(const Rewrite& r, const GraphNode& n, Fn fn)
 {
-    const bool silent = fn == Fn::silence;
+    const bool zero_rule = fn == Fn::zero_rule;
     const std::size_t k = n.inputs.size() - 2;
-    const ValueId g = n.inputs[k + silent], x = n.inputs[k + !silent], v = k ? n.inputs[0] : x;
+    const ValueId g = n.inputs[k + zero_rule], x = n.inputs[k + !zero_rule], v = k ? n.inputs[0] : x;
     const bool again = v == x && fn != Fn::zero_where_undefined_pull && r.fn_for(n, x) == fn &&
-                       r.node(x).inputs.size() == 2 && r.node(x).inputs[silent] == g;
-    return speaks(r, g) || r.facts(x).has(Facts::finite) || again ? instead(r, n, v) : no_value;
+                       r.node(x).inputs.size() == 2 && r.node(x).inputs[zero_rule] == g;
+    return is_nonzero(r, g) || r.facts(x).has(Facts::finite) || again ? instead(r, n, v) : no_value;
 }
 
 WENGERT_INLINE ValueId embed_first(Rewrite& r, const GraphNode& n)
@@ -160,7 +160,7 @@ WENGERT_INLINE ValueId gradient_rule(Rewrite& r, GraphNode& n)
     case Fn::guarded_square: return unguarded(r, n, fn);
     case Fn::zero_where_undefined:
     case Fn::zero_where_undefined_pull:
-    case Fn::silence: return drop_guard(r, n, fn);
+    case Fn::zero_rule: return drop_guard(r, n, fn);
     case Fn::add_part: return embed_first(r, n);
     case Fn::sum: return sum_of_broadcast(r, n);
     default: return no_value;

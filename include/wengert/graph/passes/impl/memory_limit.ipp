@@ -7,23 +7,23 @@
 namespace wengert::passes::detail {
 
 WENGERT_INLINE PeakSearch::PeakSearch(const Schedule& s, const Schedule::Peak& p, bool products)
-    : schedule_(s), peak_(p), products_(products), next_(s.steps().size(), 0), held_(s.steps().size(), false),
-      users_(s.steps().size())
+    : schedule_(s), peak_(p), products_(products), next_(s.occurrences().size(), 0),
+      held_(s.occurrences().size(), false), users_(s.occurrences().size())
 {
-    const auto& steps = s.steps();
+    const auto& occurrences = s.occurrences();
     const auto& order = s.order();
-    for (std::size_t i = order.size(); i-- > p.place;)
-        for (std::uint32_t in : steps[order[i]].inputs) next_[steps[in].root] = i;
-    for (std::uint32_t in : steps[order[p.place]].inputs) held_[steps[in].root] = true;
-    for (const Guard& g : s.guards()) held_[steps[g.value].root] = true;
-    for (std::size_t i = 0; i < p.place; ++i)
-        for (std::uint32_t in : steps[order[i]].inputs) users_[in].push_back(order[i]);
+    for (std::size_t i = order.size(); i-- > p.position;)
+        for (std::uint32_t in : occurrences[order[i]].inputs) next_[occurrences[in].root] = i;
+    for (std::uint32_t in : occurrences[order[p.position]].inputs) held_[occurrences[in].root] = true;
+    for (const Guard& g : s.guards()) held_[occurrences[g.value].root] = true;
+    for (std::size_t i = 0; i < p.position; ++i)
+        for (std::uint32_t in : occurrences[order[i]].inputs) users_[in].push_back(order[i]);
 }
 
 WENGERT_INLINE std::vector<PeakSearch::Candidate> PeakSearch::candidates() const
 {
     std::vector<Candidate> found;
-    for (std::size_t i = 0; i < peak_.place; ++i) {
+    for (std::size_t i = 0; i < peak_.position; ++i) {
         const std::uint32_t s = schedule_.order()[i];
         if (waits(s)) {
             Candidate c{{{s}, next_[s], {}}, 0};
@@ -41,13 +41,13 @@ WENGERT_INLINE std::vector<PeakSearch::Candidate> PeakSearch::candidates() const
 
 WENGERT_INLINE bool PeakSearch::waits(std::uint32_t s) const
 {
-    return schedule_.steps()[s].bytes && !held_[s] && next_[s] > peak_.place;
+    return schedule_.occurrences()[s].bytes && !held_[s] && next_[s] > peak_.position;
 }
 
 WENGERT_INLINE bool PeakSearch::gather(Candidate& c) const
 {
     constexpr std::size_t most = 64;
-    const auto& steps = schedule_.steps();
+    const auto& occurrences = schedule_.occurrences();
     auto& again = c.repeat.again;
     std::vector<std::uint32_t> todo = c.repeat.values;
     double work = 0;
@@ -57,13 +57,13 @@ WENGERT_INLINE bool PeakSearch::gather(Candidate& c) const
         if (std::find(again.begin(), again.end(), s) != again.end()) continue;
         if (!schedule_.may_repeat(s, products_) || again.size() == most) return false;
         again.push_back(s);
-        work += steps[s].work;
-        for (std::uint32_t i : steps[s].inputs)
+        work += occurrences[s].work;
+        for (std::uint32_t i : occurrences[s].inputs)
             if (!schedule_.available(i, c.repeat.next)) todo.push_back(i);
     }
     std::sort(again.begin(), again.end(),
-              [&](auto a, auto b) { return schedule_.place(a) < schedule_.place(b); });
-    c.cost = work / static_cast<double>(steps[c.repeat.values[0]].bytes);
+              [&](auto a, auto b) { return schedule_.position(a) < schedule_.position(b); });
+    c.cost = work / static_cast<double>(occurrences[c.repeat.values[0]].bytes);
     return true;
 }
 
@@ -77,7 +77,7 @@ WENGERT_INLINE void PeakSearch::keep_needed(const std::vector<std::uint32_t>& de
         if (!wanted && std::find(needed.begin(), needed.end(), s) == needed.end()) continue;
         if (wanted) r.values.push_back(s);
         r.again.push_back(s);
-        const auto& in = schedule_.steps()[s].inputs;
+        const auto& in = schedule_.occurrences()[s].inputs;
         needed.insert(needed.end(), in.begin(), in.end());
     }
     std::reverse(r.again.begin(), r.again.end());
@@ -85,14 +85,15 @@ WENGERT_INLINE void PeakSearch::keep_needed(const std::vector<std::uint32_t>& de
 
 WENGERT_INLINE std::vector<std::uint32_t> PeakSearch::derived(std::uint32_t base, std::size_t most) const
 {
-    const auto& steps = schedule_.steps();
+    const auto& occurrences = schedule_.occurrences();
     std::vector<std::uint32_t> found, todo = users_[base];
     const auto has = [&](std::uint32_t s) {
-        return s == base || steps[steps[s].root].bytes == 0 || schedule_.last(steps[s].root) > peak_.place ||
+        return s == base || occurrences[occurrences[s].root].bytes == 0 ||
+               schedule_.last(occurrences[s].root) > peak_.position ||
                std::find(found.begin(), found.end(), s) != found.end();
     };
     const auto later = [&](std::uint32_t a, std::uint32_t b) {
-        return schedule_.place(a) > schedule_.place(b);
+        return schedule_.position(a) > schedule_.position(b);
     };
     std::make_heap(todo.begin(), todo.end(), later);
     while (!todo.empty() && found.size() < most) {
@@ -100,7 +101,7 @@ WENGERT_INLINE std::vector<std::uint32_t> PeakSearch::derived(std::uint32_t base
         const std::uint32_t s = todo.back();
         todo.pop_back();
         if (!found.empty() && found.back() == s) continue;
-        const auto& in = steps[s].inputs;
+        const auto& in = occurrences[s].inputs;
         if (!schedule_.may_repeat(s, products_) || !std::all_of(in.begin(), in.end(), has)) continue;
         found.push_back(s);
         for (std::uint32_t u : users_[s]) {
@@ -113,18 +114,18 @@ WENGERT_INLINE std::vector<std::uint32_t> PeakSearch::derived(std::uint32_t base
 
 WENGERT_INLINE bool PeakSearch::derive(std::uint32_t base, std::size_t most, Candidate& c) const
 {
-    const auto& steps = schedule_.steps();
+    const auto& occurrences = schedule_.occurrences();
     keep_needed(derived(base, most), c.repeat);
     if (c.repeat.values.size() < 2) return false;
     double bytes = 0, work = 0;
     c.repeat.next = schedule_.order().size();
     for (std::uint32_t s : c.repeat.values) {
-        bytes += static_cast<double>(steps[s].bytes);
+        bytes += static_cast<double>(occurrences[s].bytes);
         c.repeat.next = std::min(c.repeat.next, next_[s]);
     }
-    const std::uint32_t root = steps[base].root;
-    if (schedule_.last(root) <= peak_.place) bytes -= static_cast<double>(steps[root].bytes);
-    for (std::uint32_t s : c.repeat.again) work += steps[s].work;
+    const std::uint32_t root = occurrences[base].root;
+    if (schedule_.last(root) <= peak_.position) bytes -= static_cast<double>(occurrences[root].bytes);
+    for (std::uint32_t s : c.repeat.again) work += occurrences[s].work;
     c.cost = work / bytes;
     return bytes > 0;
 }

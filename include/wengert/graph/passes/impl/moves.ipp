@@ -83,7 +83,7 @@ WENGERT_INLINE Fn move_of(const Index& p, Selection& part)
         const bool adds = p.start == Index::Start::operand && p.base == 0 && r.operand == 1 &&
                           r.how == Combine::add && !p.arranged && p.own_places(p.writes[r.write]) &&
                           selection_of(p, r.at, p.writes[r.write], p.result, part) &&
-                          wengert::detail::sound(part);
+                          wengert::detail::is_injective(part);
         return adds && part.shape == p.shape(1) ? Fn::add_part : Fn::unknown;
     }
     if (r.operand != 0 || r.how != Combine::assign || p.start != Index::Start::nothing ||

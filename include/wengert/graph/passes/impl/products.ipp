@@ -66,7 +66,7 @@ WENGERT_INLINE FoundProduct found_product(const Rewrite& r, const GraphNode& n, 
 {
     FoundProduct f;
     ValueId g = no_value;
-    if (r.fn_for(n, v) == Fn::silence && silences_itself(r.node(v)) && r.used_once(v)) {
+    if (r.fn_for(n, v) == Fn::zero_rule && zero_rule_on_itself(r.node(v)) && r.used_once(v)) {
         g = r.node(v).inputs[1];
         v = r.node(v).inputs[0];
     }
@@ -79,7 +79,7 @@ WENGERT_INLINE FoundProduct found_product(const Rewrite& r, const GraphNode& n, 
     if (r.node(a).shape.size() != 2 || r.node(b).shape.size() != 2) return f;
     if (g != no_value && g != a && g != b) return f;
     f.product = v;
-    f.silent = g == no_value ? 0 : g == a ? 1 : 2;
+    f.cotangent = g == no_value ? 0 : g == a ? 1 : 2;
     return f;
 }
 
@@ -117,7 +117,7 @@ WENGERT_INLINE ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
         const ValueId a = found.inputs[product.a.operand], b = found.inputs[product.b.operand];
         if (alpha == no_value && !rounds_alike(r, m)) continue;
         if (alpha == no_value) alpha = number_like(r, n, 1);
-        const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.silent, m.a, m.b};
+        const Gemm op{m.ta, m.tb, fn == Fn::subtract, f.cotangent, m.a, m.b};
         GraphNode y = n;
         turn_into(r, y, Fn::product_sum, {c, a, b, alpha}, &op);
         return r.add(std::move(y));

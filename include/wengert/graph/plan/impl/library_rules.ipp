@@ -48,7 +48,7 @@ WENGERT_INLINE Rule rule_of_product(const Graph& g, const Layouts& layouts, cons
                        gemm_reads(g, layouts, n.inputs[p.b.operand])
                    ? Rule::product
                    : Rule::compute;
-    const bool guard = p.silent == MatrixProduct::none || !layouts[n.inputs[p.silent]].strided;
+    const bool guard = p.cotangent == MatrixProduct::none || !layouts[n.inputs[p.cotangent]].strided;
     return n.shape.size() == 2 && guard && read_as_matrix(g, layouts, n, p.a.operand) &&
                    read_as_matrix(g, layouts, n, p.b.operand)
                ? Rule::add_product
@@ -60,8 +60,8 @@ WENGERT_INLINE Rule rule_of_call(const Graph& g, const Layouts& layouts, const G
     const bool plain = plain_floats(g, n);
     const Rule product = plain && n.primitive->product ? rule_of_product(g, layouts, n) : Rule::compute;
     if (product != Rule::compute) return product;
-    if (plain && n.primitive->silences && n.inputs.size() == 2 && !layouts[n.inputs[1]].strided)
-        return Rule::silent;
+    if (plain && n.primitive->zero_rule && n.inputs.size() == 2 && !layouts[n.inputs[1]].strided)
+        return Rule::zero_rule;
     return n.primitive->update ? Rule::update : Rule::compute;
 }
 
@@ -79,7 +79,7 @@ WENGERT_INLINE Rule rule_of(const Graph& g, const Layouts& layouts, ValueId v)
 
 WENGERT_INLINE bool updates_first(Rule r) noexcept
 {
-    return r == Rule::add_product || r == Rule::silent || r == Rule::update;
+    return r == Rule::add_product || r == Rule::zero_rule || r == Rule::update;
 }
 
 WENGERT_INLINE bool may_throw(const Graph& g, const Layouts& layouts, ValueId v)

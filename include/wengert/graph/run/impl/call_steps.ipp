@@ -15,14 +15,14 @@ WENGERT_INLINE void Call::compute(Thread& t) const
 {
     struct Planned {
         Thread& t;
-        ~Planned() { t.place = {}; }
+        ~Planned() { t.planned = {}; }
     } planned{t};
-    if (!foreign) t.place = {out->data, out->bytes()};
+    if (!foreign) t.planned = {out->data, out->bytes()};
     const Ref<Block> r = copies ? on_copies() : primitive->compute(op, in.data(), in.size(), at);
     if (r->count != out->count || r->dtype != out->dtype)
         fail<TapeError>(primitive->name, "gave a result of another shape than when it was traced", at);
     if (r->data == out->data && !r->strided) return;
-    t.place = {};
+    t.planned = {};
     if (r->strided) return copy_elements(*copy_of(*r), *out);
     std::memmove(out->data, r->data, out->bytes());
 }

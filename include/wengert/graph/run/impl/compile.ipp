@@ -63,8 +63,9 @@ WENGERT_INLINE void emit_outputs(Emitter& e)
             r.kind = OutputRule::landed;
             r.block = e.header(from);
         } else if (r.count > 0) {
-            Ref<Block> to = make_borrowed(r.dtype, r.shape, nowhere());
-            e.bind(&to->data, Spot{Spot::output, static_cast<std::uint32_t>(k), nowhere(), 0});
+            Ref<Block> to = make_borrowed(r.dtype, r.shape, placeholder_address());
+            e.bind(&to->data, OperandAddress{OperandAddress::output, static_cast<std::uint32_t>(k),
+                                             placeholder_address(), 0});
             emit_copy(e, e.header(v).get(), to.get());
             e.program.blocks().push_back(std::move(to));
         }
@@ -96,7 +97,7 @@ WENGERT_INLINE void emit_plan(Emitter& e, PlanWatch* watch, const std::function<
         for (std::size_t k : guards[t + 1]) detail::emit_guard(e, k);
     }
     detail::emit_outputs(e);
-    e.end_segment();
+    e.end_direct_calls();
     for (std::uint32_t i : plan.staged) {
         const ValueId v = g.inputs()[i];
         e.program.staged().push_back({i, nullptr, plan.bytes_of(v)});

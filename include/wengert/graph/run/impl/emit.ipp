@@ -7,7 +7,7 @@
 
 namespace wengert::tiling {
 
-WENGERT_INLINE void AtOnce::operator()(Run&) const
+WENGERT_INLINE void ParallelSteps::operator()(Run&) const
 {
     strands.run([&](std::size_t begin, std::size_t end, std::size_t) {
         Run own{current_thread()};
@@ -37,7 +37,7 @@ WENGERT_INLINE void Emitter::divide(unsigned threads)
 
 WENGERT_INLINE void Emitter::begin_strand(std::size_t k)
 {
-    end_segment();
+    end_direct_calls();
     open_ = {};
     scratch_at_ = k;
     strands_.push_back(program.steps().size());
@@ -45,7 +45,7 @@ WENGERT_INLINE void Emitter::begin_strand(std::size_t k)
 
 WENGERT_INLINE void Emitter::end_wave()
 {
-    end_segment();
+    end_direct_calls();
     open_ = {};
     scratch_at_ = 0;
     auto& steps = program.steps();
@@ -56,27 +56,31 @@ WENGERT_INLINE void Emitter::end_wave()
     auto* own = program.memory.array<Step>(n);
     std::copy(steps.end() - static_cast<std::ptrdiff_t>(n), steps.end(), own);
     steps.resize(first);
-    step(AtOnce{own, {team.get(), cuts, strands_.size()}});
+    step(ParallelSteps{own, {team.get(), cuts, strands_.size()}});
     divided_ = true;
     strands_.clear();
 }
 
-WENGERT_INLINE Spot Emitter::spot(ValueId v)
+WENGERT_INLINE OperandAddress Emitter::operand_address(ValueId v)
 {
     const ValueId from = plan.root(v);
     const Placed& p = plan.values[from];
     const std::int64_t offset = plan.layouts[v].offset;
     switch (p.home) {
-    case Home::input: return {Spot::input, plan.graph.node(from).index, detail::nowhere() + offset, offset};
-    case Home::output: return {Spot::output, plan.stores[p.store].output, detail::nowhere() + offset, offset};
-    case Home::constant: return {Spot::fixed, 0, constant(from)->data + offset, 0, true};
-    default: return {Spot::fixed, 0, arena_ + plan.stores[p.store].offset + offset, 0};
+    case Home::input:
+        return {OperandAddress::input, plan.graph.node(from).index, detail::placeholder_address() + offset,
+                offset};
+    case Home::output:
+        return {OperandAddress::output, plan.stores[p.store].output, detail::placeholder_address() + offset,
+                offset};
+    case Home::constant: return {OperandAddress::fixed, 0, constant(from)->data + offset, 0, true};
+    default: return {OperandAddress::fixed, 0, arena_ + plan.stores[p.store].offset + offset, 0};
     }
 }
 
-WENGERT_INLINE Spot Emitter::spot(ValueId v, const Block& view)
+WENGERT_INLINE OperandAddress Emitter::operand_address(ValueId v, const Block& view)
 {
-    Spot s = spot(v);
+    OperandAddress s = operand_address(v);
     const std::int64_t offset = view.data - header(v)->data;
     s.address += offset;
     s.offset += offset;
@@ -94,46 +98,48 @@ WENGERT_INLINE const Ref<Block>& Emitter::header(ValueId v)
     else if (n.kind == Graph::Kind::constant)
         return h = constant(v);
     else
-        h = make_borrowed(n.dtype, n.shape, detail::nowhere());
-    bind(&h->data, spot(v));
+        h = make_borrowed(n.dtype, n.shape, detail::placeholder_address());
+    bind(&h->data, operand_address(v));
     program.blocks().push_back(h);
     return h;
 }
 
 WENGERT_INLINE const Ref<Block>& Emitter::keep(ValueId v, Ref<Block> view)
 {
-    bind(&view->data, spot(v, *view));
+    bind(&view->data, operand_address(v, *view));
     program.blocks().push_back(std::move(view));
     return program.blocks().back();
 }
 
-WENGERT_INLINE void Emitter::call(TileKernel kernel, std::size_t n, std::size_t size, const Spot* in,
-                                  std::size_t arity, const Spot& out, const Primitive* primitive)
+WENGERT_INLINE void Emitter::call(TileKernel kernel, std::size_t n, std::size_t size,
+                                  const OperandAddress* in, std::size_t arity, const OperandAddress& out,
+                                  const Primitive* primitive)
 {
-    const std::size_t more = size ? whole_registers(n, size) : n, bytes = Direct::bytes(arity);
-    Spot at[kernels::max_operands];
+    const std::size_t more = size ? whole_registers(n, size) : n, bytes = DirectCall::bytes(arity);
+    OperandAddress at[kernels::max_operands];
     for (std::size_t k = 0; k < arity; ++k)
         at[k] = more > n && in[k].constant ? padded(in[k].address, n * size) : in[k];
     if (primitive && in_registers(*primitive, n, size, at, out)) return;
     if (room_ < bytes) {
-        end_segment();
+        end_direct_calls();
         room_ = std::size_t{1} << 14;
         records_ = program.memory.take(room_);
     }
-    auto* d = new (records_) Direct{kernel, more, arity, nullptr};
-    if (!segment_) {
-        end_segment();
-        segment_ = program.memory.make<Segment>();
-        segment_->first = d;
+    auto* d = new (records_) DirectCall{kernel, more, arity, nullptr};
+    if (!direct_calls_) {
+        end_direct_calls();
+        direct_calls_ = program.memory.make<DirectCalls>();
+        direct_calls_->first = d;
     }
     records_ += bytes;
     room_ -= bytes;
-    ++segment_->count;
+    ++direct_calls_->count;
     for (std::size_t k = 0; k < arity; ++k) bind(d->in() + k, at[k]);
     bind(&d->out, out);
 }
 
-WENGERT_INLINE void Emitter::spread(std::size_t n, DType d, bool whole, const Spot& from, const Spot& to)
+WENGERT_INLINE void Emitter::spread(std::size_t n, DType d, bool whole, const OperandAddress& from,
+                                    const OperandAddress& to)
 {
     const std::size_t size = size_of(d);
     if (whole && n * size <= most_in_registers)
@@ -141,10 +147,10 @@ WENGERT_INLINE void Emitter::spread(std::size_t n, DType d, bool whole, const Sp
     call(detail::spread_kernel(size), n, whole ? size : 0, &from, 1, to);
 }
 
-WENGERT_INLINE void Emitter::end_segment()
+WENGERT_INLINE void Emitter::end_direct_calls()
 {
-    if (segment_) program.steps().push_back(Step::of(segment_));
-    segment_ = nullptr;
+    if (direct_calls_) program.steps().push_back(Step::of(direct_calls_));
+    direct_calls_ = nullptr;
     if (registers_.empty()) return;
     auto* steps = program.memory.array<RegisterStep>(registers_.size());
     std::copy(registers_.begin(), registers_.end(), steps);
@@ -171,25 +177,25 @@ WENGERT_INLINE std::size_t Emitter::whole_registers(std::size_t n, std::size_t s
     return n * size > 2 * Buffer::alignment ? n : aligned(n * size) / size;
 }
 
-WENGERT_INLINE Spot Emitter::padded(const std::byte* data, std::size_t bytes)
+WENGERT_INLINE OperandAddress Emitter::padded(const std::byte* data, std::size_t bytes)
 {
     std::byte*& to = padded_[{data, bytes}];  // a row of a matrix begins where the matrix does
     if (!to) {
         to = program.memory.take(aligned(bytes) + Buffer::alignment);
         std::memcpy(to, data, bytes);
     }
-    return {Spot::fixed, 0, to, 0};
+    return {OperandAddress::fixed, 0, to, 0};
 }
 
-WENGERT_INLINE bool Emitter::in_registers(const Primitive& p, std::size_t n, std::size_t size, const Spot* in,
-                                          const Spot& out)
+WENGERT_INLINE bool Emitter::in_registers(const Primitive& p, std::size_t n, std::size_t size,
+                                          const OperandAddress* in, const OperandAddress& out)
 {
     if (size == 0 || n * size > most_in_registers) return false;
     const auto [known, fresh] = rules_.try_emplace(&p);
     if (fresh)
         if (const auto r = detail::RecipeWriter::write(p, numbers_); r.size() == 1 && r[0].op != Arith::fma)
             known->second = r[0];
-    const detail::MachineNode& o = known->second;
+    const detail::MicroNode& o = known->second;
     if (o.op == Arith::none) return false;
     const auto address = [&](ValueId v) -> const std::byte* {
         return detail::is_recipe_number(v) ? number(v, p.dtype) : in[v].address;
@@ -201,7 +207,7 @@ WENGERT_INLINE bool Emitter::in_registers(const Primitive& p, std::size_t n, std
 WENGERT_INLINE void Emitter::registers(DType d, Arith op, std::size_t n, const std::byte* a,
                                        const std::byte* b, std::byte* out)
 {
-    if (segment_ || registers_of_ != d) end_segment();
+    if (direct_calls_ || registers_of_ != d) end_direct_calls();
     registers_of_ = d;
     with_real(d, [&]<class T>() {
         for (std::size_t j = 0; j < n * sizeof(T); j += RegisterSteps<T>::bytes)

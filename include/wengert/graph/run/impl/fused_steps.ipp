@@ -11,7 +11,7 @@ WENGERT_INLINE void emit_straight(Emitter& e, const Task& t, std::byte* scratch)
     const FusedProgram& p = t.kernel->program();
     const DType dtype = e.plan.graph.node(t.group.nodes[0]).dtype;
     const auto of_dtype = [&](ValueId v) { return e.plan.graph.node(v).dtype == dtype; };
-    const auto stands = [&](ValueId v) { return e.spot(v).kind == Spot::fixed; };
+    const auto stands = [&](ValueId v) { return e.operand_address(v).kind == OperandAddress::fixed; };
     const auto all = [](const ValueList& list, const auto& f) {
         return std::all_of(list.begin(), list.end(), f);
     };
@@ -21,35 +21,36 @@ WENGERT_INLINE void emit_straight(Emitter& e, const Task& t, std::byte* scratch)
     const std::size_t size =
         whole ? size_of(dtype) : 0;  // of all, where they are read and written by whole registers
     std::size_t begin = 0;           // of a tile
-    const auto at = [&](Place place) -> Spot {
-        if (place < p.streams.size()) {
-            const auto& s = p.streams[place];
-            if (s.kind == FusedProgram::Source::fixed) return {Spot::fixed, 0, scratch + s.scratch};
-            Spot spot = e.spot((s.result ? t.group.results : t.group.operands)[s.number]);
+    const auto at = [&](Slot slot) -> OperandAddress {
+        if (slot < p.streams.size()) {
+            const auto& s = p.streams[slot];
+            if (s.kind == FusedProgram::Source::fixed) return {OperandAddress::fixed, 0, scratch + s.scratch};
+            OperandAddress spot =
+                e.operand_address((s.result ? t.group.results : t.group.operands)[s.number]);
             spot.address += begin * s.size;
             spot.offset += static_cast<std::int64_t>(begin * s.size);
             return spot;
         }
-        const std::size_t rest = place - p.streams.size();
-        if (rest < p.literals.size()) return {Spot::fixed, 0, p.literals[rest].get(), 0, true};
-        return {Spot::fixed, 0, scratch + p.registers[rest - p.literals.size()]};
+        const std::size_t rest = slot - p.streams.size();
+        if (rest < p.literals.size()) return {OperandAddress::fixed, 0, p.literals[rest].get(), 0, true};
+        return {OperandAddress::fixed, 0, scratch + p.registers[rest - p.literals.size()]};
     };
     for (const auto& s : p.streams) {
         if (s.kind != FusedProgram::Source::fixed) continue;
         const ValueId from = t.group.operands[s.number];
-        e.spread(p.fill, e.plan.graph.node(from).dtype, whole, e.spot(from),
-                 {Spot::fixed, 0, scratch + s.scratch});
+        e.spread(p.fill, e.plan.graph.node(from).dtype, whole, e.operand_address(from),
+                 {OperandAddress::fixed, 0, scratch + s.scratch});
     }
     for (; begin < p.count; begin += p.tile)
         for (const Instruction& i : p.program) {
-            Spot in[kernels::max_operands];
+            OperandAddress in[kernels::max_operands];
             for (std::size_t k = 0; k < i.arity; ++k) in[k] = at(i.in[k]);
             e.call(i.kernel, std::min(p.tile, p.count - begin), size, in, i.arity, at(i.out), i.primitive);
         }
     begin = 0;
     for (const Total& total : p.totals) {
-        const Spot from = at(total.from);
-        e.call(total.whole, p.count, 0, &from, 1, e.spot(t.group.results[total.result]));
+        const OperandAddress from = at(total.from);
+        e.call(total.whole, p.count, 0, &from, 1, e.operand_address(t.group.results[total.result]));
     }
 }
 
@@ -74,8 +75,8 @@ WENGERT_INLINE void emit_fused(Emitter& e, const Task& t)
     }
     std::byte* const sums = e.program.memory.take(kernel->sums_bytes());
     e.step([=](Run&) {
-        division.run([&](std::size_t begin, std::size_t end, std::size_t place) {
-            kernel->run_part(begin, end, operands, results, scratch + place * apart, sums);
+        division.run([&](std::size_t begin, std::size_t end, std::size_t slot) {
+            kernel->run_part(begin, end, operands, results, scratch + slot * apart, sums);
         });
         kernel->finish(results, sums);
     });

@@ -6,18 +6,18 @@
 
 namespace wengert::tiling::detail {
 
-WENGERT_INLINE PlanWatch::Value told_value(const Plan& plan, ValueId v,
-                                           const std::vector<std::uint32_t>& buffers)
+WENGERT_INLINE PlanWatch::Value watched_value(const Plan& plan, ValueId v,
+                                              const std::vector<std::uint32_t>& buffers)
 {
-    using Told = PlanWatch::Home;
-    if (plan.layouts[v].is_view(v)) return {Told::view, plan.root(v)};
+    using Watched = PlanWatch::Home;
+    if (plan.layouts[v].is_view(v)) return {Watched::view, plan.root(v)};
     const Placed& p = plan.values[v];
-    PlanWatch::Value value{Told::inside, 0, kernel_at(p.first), kernel_at(p.last)};
+    PlanWatch::Value value{Watched::inside, 0, kernel_at(p.first), kernel_at(p.last)};
     switch (p.home) {
-    case Home::input: value.home = Told::input; break;
-    case Home::constant: value.home = Told::constant; break;
-    case Home::arena: value.home = Told::arena, value.number = buffers[p.store]; break;
-    case Home::output: value.home = Told::output, value.number = plan.stores[p.store].output; break;
+    case Home::input: value.home = Watched::input; break;
+    case Home::constant: value.home = Watched::constant; break;
+    case Home::arena: value.home = Watched::arena, value.number = buffers[p.store]; break;
+    case Home::output: value.home = Watched::output, value.number = plan.stores[p.store].output; break;
     default: break;
     }
     return value;
@@ -47,7 +47,7 @@ WENGERT_INLINE void tell(const Plan& plan, PlanWatch& to)
     }
     to.values.resize(plan.graph.size());
     for (ValueId v = 0; v < plan.graph.size(); ++v) {
-        to.values[v] = detail::told_value(plan, v, buffers);
+        to.values[v] = detail::watched_value(plan, v, buffers);
         if (to.values[v].home == PlanWatch::Home::arena) to.buffers[to.values[v].number].values.push_back(v);
     }
     to.arena_bytes = plan.arena.bytes;

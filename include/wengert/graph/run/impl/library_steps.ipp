@@ -62,7 +62,7 @@ WENGERT_INLINE void emit_library(Emitter& e, ValueId v)
     switch (const Rule r = rule_of(e.plan.graph, e.plan.layouts, v)) {
     case Rule::product:
     case Rule::add_product: return with_real(n.dtype, [&]<class T>() { detail::emit_product<T>(e, v); });
-    case Rule::silent: return with_real(n.dtype, [&]<class T>() { detail::emit_silent<T>(e, v); });
+    case Rule::zero_rule: return with_real(n.dtype, [&]<class T>() { detail::emit_zero_rule<T>(e, v); });
     case Rule::fold: return detail::emit_fold(e, v);
     case Rule::index: return detail::emit_index(e, v);
     default: return detail::emit_call(e, v, r == Rule::update);

@@ -16,14 +16,15 @@ WENGERT_INLINE void move_bytes(std::size_t n, const void* const* in, void* out)
     if (out != in[0]) std::memcpy(out, in[0], n);
 }
 
-WENGERT_INLINE void emit_move(Emitter& e, const Spot& from, const Spot& to, std::size_t bytes)
+WENGERT_INLINE void emit_move(Emitter& e, const OperandAddress& from, const OperandAddress& to,
+                              std::size_t bytes)
 {
     e.call(move_bytes, bytes, 0, &from, 1, to);
 }
 
 WENGERT_INLINE void bring(Emitter& e, ValueId from, ValueId v)
 {
-    const Spot a = e.spot(from), b = e.spot(v);
+    const OperandAddress a = e.operand_address(from), b = e.operand_address(v);
     const bool plain = !e.plan.layouts[from].strided;
     if (plain && a.kind == b.kind && a.index == b.index && a.address == b.address && a.offset == b.offset)
         return;
@@ -36,7 +37,7 @@ WENGERT_INLINE void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, Val
                                 const Ref<Block>& from, bool clear)
 {
     if (!clear && !to->strided && !from->strided)
-        return emit_move(e, e.spot(x, *from), e.spot(v, *to), to->bytes());
+        return emit_move(e, e.operand_address(x, *from), e.operand_address(v, *to), to->bytes());
     if (clear) e.step([all = e.header(v).get()](Run&) { std::memset(all->data, 0, all->bytes()); });
     const Block* const read = e.keep(x, from).get();
     emit_copy(e, read, e.keep(v, to).get());
@@ -46,7 +47,7 @@ WENGERT_INLINE void emit_add(Emitter& e, TileKernel kernel, ValueId v, const Ref
                              const Ref<Block>& from)
 {
     if (!to->strided && !from->strided) {
-        const Spot in[] = {e.spot(v, *to), e.spot(x, *from)};
+        const OperandAddress in[] = {e.operand_address(v, *to), e.operand_address(x, *from)};
         return e.call(kernel, to->count, 0, in, 2, in[0]);
     }
     e.step([kernel, to = e.keep(v, to).get(), from = e.keep(x, from).get()](Run&) {

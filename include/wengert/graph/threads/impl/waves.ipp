@@ -6,14 +6,14 @@
 
 namespace wengert::tiling::detail {
 
-WENGERT_INLINE Strands::Strands(const std::vector<KernelUse>& uses, std::size_t team, double wake)
+WENGERT_INLINE WaveBuilder::WaveBuilder(const std::vector<KernelUse>& uses, std::size_t team, double wake)
     : uses_(uses), team_(static_cast<double>(team)), wake_(wake), parent_(uses.size()), size_(uses.size(), 1)
 {
     std::iota(parent_.begin(), parent_.end(), 0U);
     for (const KernelUse& u : uses) length_.push_back(u.length);
 }
 
-WENGERT_INLINE bool Strands::take(const Kernels& level)
+WENGERT_INLINE bool WaveBuilder::take(const Kernels& level)
 {
     Sums after, both = sums_;
     for (std::uint32_t t : level) {
@@ -32,7 +32,7 @@ WENGERT_INLINE bool Strands::take(const Kernels& level)
     return true;
 }
 
-WENGERT_INLINE std::vector<Strands::Kernels> Strands::finish()
+WENGERT_INLINE std::vector<WaveBuilder::Kernels> WaveBuilder::finish()
 {
     std::sort(kernels_.begin(), kernels_.end());
     std::vector<Kernels> found;
@@ -47,18 +47,18 @@ WENGERT_INLINE std::vector<Strands::Kernels> Strands::finish()
     return found;
 }
 
-WENGERT_INLINE double Strands::time(const Sums& s) const
+WENGERT_INLINE double WaveBuilder::time(const Sums& s) const
 {
     return std::min(s.length, wake_ + std::max(s.longest, s.work / team_));
 }
 
-WENGERT_INLINE std::uint32_t Strands::find(std::uint32_t t) const
+WENGERT_INLINE std::uint32_t WaveBuilder::find(std::uint32_t t) const
 {
     while (parent_[t] != t) t = parent_[t];
     return t;
 }
 
-WENGERT_INLINE void Strands::join(std::uint32_t a, std::uint32_t b)
+WENGERT_INLINE void WaveBuilder::join(std::uint32_t a, std::uint32_t b)
 {
     a = find(a);
     b = find(b);
@@ -70,7 +70,7 @@ WENGERT_INLINE void Strands::join(std::uint32_t a, std::uint32_t b)
     length_[a] += length_[b];
 }
 
-WENGERT_INLINE double Strands::join_users(std::uint32_t t)
+WENGERT_INLINE double WaveBuilder::join_users(std::uint32_t t)
 {
     const auto writer = [&](std::uint32_t m) {
         if (const auto w = writer_.find(m); w != writer_.end()) join(t, w->second);
@@ -84,7 +84,7 @@ WENGERT_INLINE double Strands::join_users(std::uint32_t t)
     return length_[find(t)];
 }
 
-WENGERT_INLINE void Strands::undo()
+WENGERT_INLINE void WaveBuilder::undo()
 {
     for (; !joins_.empty(); joins_.pop_back()) {
         const Join& j = joins_.back();
@@ -94,7 +94,7 @@ WENGERT_INLINE void Strands::undo()
     }
 }
 
-WENGERT_INLINE void Strands::enter(std::uint32_t t)
+WENGERT_INLINE void WaveBuilder::enter(std::uint32_t t)
 {
     kernels_.push_back(t);
     for (std::uint32_t m : uses_[t].reads) readers_[m].push_back(t);
@@ -104,7 +104,7 @@ WENGERT_INLINE void Strands::enter(std::uint32_t t)
     }
 }
 
-WENGERT_INLINE std::vector<Strands::Kernels> Strands::strands() const
+WENGERT_INLINE std::vector<WaveBuilder::Kernels> WaveBuilder::strands() const
 {
     std::vector<Kernels> found;
     std::unordered_map<std::uint32_t, std::size_t> number;
@@ -134,11 +134,11 @@ WENGERT_INLINE std::vector<Strands::Kernels> Strands::strands() const
     return found;
 }
 
-WENGERT_INLINE std::vector<Strands::Kernels> levels_of(const std::vector<KernelUse>& uses,
-                                                       std::uint32_t begin, std::uint32_t end)
+WENGERT_INLINE std::vector<WaveBuilder::Kernels> levels_of(const std::vector<KernelUse>& uses,
+                                                           std::uint32_t begin, std::uint32_t end)
 {
     std::unordered_map<std::uint32_t, std::size_t> written, used;  // the first level behind
-    std::vector<Strands::Kernels> levels;
+    std::vector<WaveBuilder::Kernels> levels;
     for (std::uint32_t t = begin; t < end; ++t) {
         std::size_t level = 0;
         for (std::uint32_t m : uses[t].reads) level = std::max(level, written[m]);
@@ -151,7 +151,7 @@ WENGERT_INLINE std::vector<Strands::Kernels> levels_of(const std::vector<KernelU
     return levels;
 }
 
-WENGERT_INLINE void add_wave(Schedule& to, const std::vector<Strands::Kernels>& strands)
+WENGERT_INLINE void add_wave(Schedule& to, const std::vector<WaveBuilder::Kernels>& strands)
 {
     Wave wave;
     for (const auto& s : strands) {
@@ -169,7 +169,7 @@ namespace wengert::tiling {
 WENGERT_INLINE Schedule schedule_of(const std::vector<KernelUse>& uses, std::size_t team, double wake)
 {
     Schedule found;
-    detail::Strands wave(uses, team, wake);
+    detail::WaveBuilder wave(uses, team, wake);
     const auto n = static_cast<std::uint32_t>(uses.size());
     for (std::uint32_t begin = 0, end = 0; begin < n; begin = end) {
         while (end < n && !uses[end].alone) ++end;

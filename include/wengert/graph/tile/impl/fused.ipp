@@ -77,9 +77,9 @@ inline FusedKernel::Table FusedKernel::start(const std::byte* const* operands, s
                                  scratch + s.scratch);
     }
     t.shared = p_.sharing && shares(t);
-    std::size_t place = p_.streams.size();
-    for (const auto& literal : p_.literals) t.at[place++] = literal.get();
-    for (std::size_t offset : p_.registers) t.at[place++] = scratch + offset;
+    std::size_t slot = p_.streams.size();
+    for (const auto& literal : p_.literals) t.at[slot++] = literal.get();
+    for (std::size_t offset : p_.registers) t.at[slot++] = scratch + offset;
     for (const Total& total : p_.totals) start_total(total, results[total.result], scratch, first, sums);
     return t;
 }
@@ -112,7 +112,7 @@ inline void FusedKernel::run_program(const Table& t, std::size_t n, std::size_t 
                 ask_for(p_.streams[k], static_cast<const std::byte*>(t.at[k]) + n * p_.streams[k].size,
                         ahead);
         if (!i.kernel && !i.rows) {
-            run_segment(t, p_.segments[i.segment], n);
+            run_micro_program(t, p_.micro_programs[i.micro], n);
             continue;
         }
         const void* in[kernels::max_operands] = {t.at[i.in[0]], t.at[i.in[1]], t.at[i.in[2]], t.at[i.in[3]]};
@@ -142,7 +142,7 @@ inline void FusedKernel::ask_for(const Source& s, const std::byte* p, std::size_
 }
 
 template <class T>
-void FusedKernel::run_padded(const Table& t, const FusedProgram::Segment& s, std::byte** at,
+void FusedKernel::run_padded(const Table& t, const FusedProgram::MicroProgram& s, std::byte** at,
                              std::size_t n) noexcept
 {
     using Machine = MicroMachine<T>;
@@ -160,8 +160,8 @@ void FusedKernel::run_padded(const Table& t, const FusedProgram::Segment& s, std
 }
 
 template <class T>
-void FusedKernel::run_blocks(const Table& t, const FusedProgram::Segment& s, std::size_t n, std::size_t rows,
-                             const std::int64_t* apart) noexcept
+void FusedKernel::run_blocks(const Table& t, const FusedProgram::MicroProgram& s, std::size_t n,
+                             std::size_t rows, const std::int64_t* apart) noexcept
 {
     using Machine = MicroMachine<T>;
     const std::size_t count = s.at.size(), whole = n / Machine::block, rest = n % Machine::block;
@@ -170,11 +170,11 @@ void FusedKernel::run_blocks(const Table& t, const FusedProgram::Segment& s, std
     std::size_t step[256], back[256];
     std::int64_t next[256];
     for (std::size_t k = 0; k < count; ++k) {
-        const auto [place, moves, stored] = s.at[k];
-        at[k] = static_cast<std::byte*>(const_cast<void*>(t.at[place]));
+        const auto [slot, moves, stored] = s.at[k];
+        at[k] = static_cast<std::byte*>(const_cast<void*>(t.at[slot]));
         step[k] = moves ? Machine::block * sizeof(T) : 0;
         back[k] = moves && overlap ? (Machine::block - rest) * sizeof(T) : 0;
-        next[k] = (apart && moves ? apart[place] : 0) - static_cast<std::int64_t>(whole * step[k] - back[k]);
+        next[k] = (apart && moves ? apart[slot] : 0) - static_cast<std::int64_t>(whole * step[k] - back[k]);
     }
     for (std::size_t k = 0; k < s.spills; ++k)
         at[count + k] = t.scratch + s.spill + k * Machine::block * sizeof(T);
@@ -192,8 +192,8 @@ void FusedKernel::run_blocks(const Table& t, const FusedProgram::Segment& s, std
     }
 }
 
-inline void FusedKernel::run_segment(const Table& t, const FusedProgram::Segment& s, std::size_t n,
-                                     std::size_t rows, const std::int64_t* apart) noexcept
+inline void FusedKernel::run_micro_program(const Table& t, const FusedProgram::MicroProgram& s, std::size_t n,
+                                           std::size_t rows, const std::int64_t* apart) noexcept
 {
     with_real(s.dtype, [&]<class T>() { run_blocks<T>(t, s, n, rows, apart); });
 }
@@ -212,7 +212,7 @@ inline void FusedKernel::repeat(const Table& t, std::size_t n, std::size_t rows,
                                 const std::int64_t* apart) const noexcept
 {
     const Instruction& i = p_.program[0];
-    if (!i.kernel) return run_segment(t, p_.segments[i.segment], n, rows, apart);
+    if (!i.kernel) return run_micro_program(t, p_.micro_programs[i.micro], n, rows, apart);
     const void* in[kernels::max_operands];
     std::int64_t step[kernels::max_operands];
     for (std::size_t k = 0; k < i.arity; ++k) {

@@ -50,9 +50,9 @@ WENGERT_INLINE bool RecipeWriter::append(std::int32_t k)
 {
     const TermStep& s = step(k);
     if (s.kind == TermKind::input || s.kind == TermKind::constant) return true;
-    MachineNode o;
+    MicroNode o;
     ValueId& number = number_[static_cast<std::size_t>(k)];
-    if (const SilentStep rule = silent_step(steps_, s)) {
+    if (const ZeroRuleStep rule = zero_rule_step(steps_, s)) {
         if (scales(rule.g, rule.r)) {
             number = number_[static_cast<std::size_t>(rule.r)];
             return true;

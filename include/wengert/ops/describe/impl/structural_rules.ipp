@@ -35,7 +35,7 @@ inline void recorded_pull(const SavedValues& v, std::size_t i, const StructuralP
 {
     if (recorded_accumulation(v.n, i, pull, v.g, out)) return;
     const AnyTensor r = v.pull(pull);
-    out.add(i, pull.silenced && !out.walk().tape().allow_nan ? pull.silenced(r, v.g) : r);
+    out.add(i, pull.with_zero_rule && !out.walk().tape().allow_nan ? pull.with_zero_rule(r, v.g) : r);
 }
 
 /// Adds to the cotangent that is there, if the rule can.
@@ -54,14 +54,14 @@ inline void structural_vjp_input(const SavedValues& v, std::size_t i, const Stru
     if (!pull.pull || !out.wanted(i)) return;
     if (recorder()) [[unlikely]]
         return recorded_pull(v, i, pull, out);
-    const bool guards = pull.silenced && !out.walk().tape().allow_nan;
+    const bool guards = pull.with_zero_rule && !out.walk().tape().allow_nan;
     if (guards && v.g.value->access.device)  // which looks for itself: nobody waits
-        return out.add(i, pull.silenced(v.pull(pull), v.g));
-    const bool silent = guards && all_zero(*v.g.value);
-    if (!silent && added_in_place(v, i, pull, out)) return;
+        return out.add(i, pull.with_zero_rule(v.pull(pull), v.g));
+    const bool no_cotangent = guards && all_zero(*v.g.value);
+    if (!no_cotangent && added_in_place(v, i, pull, out)) return;
     const AnyTensor r = v.pull(pull);
-    const bool guarded = silent && (out.walk().records(v.n, v.g) || !all_finite(*r.value));
-    out.add(i, guarded ? pull.silenced(r, v.g) : r);
+    const bool guarded = no_cotangent && (out.walk().records(v.n, v.g) || !all_finite(*r.value));
+    out.add(i, guarded ? pull.with_zero_rule(r, v.g) : r);
 }
 
 /// A rule met an empty tensor: says which of its values it was.

@@ -28,7 +28,7 @@ inline std::int64_t times(std::int64_t a, std::int64_t b) noexcept
 }
 
 /// The least and the greatest value of the affine part, false where they are too large to tell.
-inline bool range_of(const Position& p, const Few<std::int64_t, 8>& extents, std::int64_t& least,
+inline bool range_of(const Position& p, const SmallVector<std::int64_t, 8>& extents, std::int64_t& least,
                      std::int64_t& most)
 {
     constexpr std::int64_t limit = std::int64_t{1} << 61;

@@ -154,25 +154,26 @@ WENGERT_INLINE void Index::demand_linear(bool affine) const
     if (numbers && !affine) throw ShapeError("a number is added to what is linear: it is affine");
 }
 namespace detail {
-/// The axes that are told when q and those that are `known` are: digits of a number, the one of the least step first.
-inline std::uint64_t told_by(const Position& q, const Few<std::int64_t, 8>& extents, std::uint64_t known)
+/// The axes that are determined when q and those that are `known` are: digits of a number, the one of the least step first.
+inline std::uint64_t determined_by(const Position& q, const SmallVector<std::int64_t, 8>& extents,
+                                   std::uint64_t known)
 {
     using Rule = Position::Rule;
     if (q.given || (q.rule != Rule::inside && q.rule != Rule::masked)) return known;
-    std::uint64_t told = known;
+    std::uint64_t determined = known;
     for (std::int64_t below = 0;;) {
         std::int64_t least = 0;
         std::size_t axis = 0;
         for (std::size_t t = 0; t < q.terms; ++t) {
             const std::int64_t step = std::abs(q.step[t]);
-            if (step == 0 || (told >> q.axis[t] & 1) || (least && least <= step)) continue;
+            if (step == 0 || (determined >> q.axis[t] & 1) || (least && least <= step)) continue;
             least = step;
             axis = q.axis[t];
         }
-        if (least == 0) return told;
+        if (least == 0) return determined;
         if (least <= below) return known;
         below += least * (extents[axis] - 1);
-        told |= std::uint64_t{1} << axis;
+        determined |= std::uint64_t{1} << axis;
     }
 }
 }  // namespace detail
@@ -186,7 +187,7 @@ WENGERT_INLINE bool Index::own_places(const Positions& at) const
     }
     for (std::uint64_t before = ~known; known != before;) {
         before = known;
-        for (const Position& q : at) known = detail::told_by(q, extents, known);
+        for (const Position& q : at) known = detail::determined_by(q, extents, known);
     }
     return known == all;
 }

@@ -92,14 +92,14 @@ private:
         if (rule == x_.rules().size()) return box(x, y, masked);
         const Access::Ruled& r = x_.rules()[rule];
         if (r.at->terms == 0) {
-            const Segment s = segment_of(r.at->rule, r.at->offset, 0, r.extent, 1);
+            const PositionPiece s = position_piece(r.at->rule, r.at->offset, 0, r.extent, 1);
             return cut(rule + 1, x + s.position * r.stride, y, masked || s.masked);
         }
         const std::size_t a = r.at->axis[0];
         const std::int64_t n = p_.extents[a], c = r.at->step[0], x_stride = x_strides_[a],
                            y_stride = y_strides_[a];
         for (std::int64_t j = 0; j < n;) {
-            const Segment s = segment_of(r.at->rule, r.at->offset + j * c, c, r.extent, n - j);
+            const PositionPiece s = position_piece(r.at->rule, r.at->offset + j * c, c, r.extent, n - j);
             extents_[a] = s.length;
             x_strides_[a] = x_stride + s.slope * r.stride;
             cut(rule + 1, x + j * x_stride + s.position * r.stride, y + j * y_stride, masked || s.masked);
@@ -111,7 +111,7 @@ private:
     void box(std::int64_t x, std::int64_t y, bool masked)
     {
         const auto bytes = static_cast<std::int64_t>(size_);
-        Few<std::int64_t, 8> none;
+        SmallVector<std::int64_t, 8> none;
         if (masked)
             for (std::size_t a = 0; a < extents_.size(); ++a) none.push_back(0);
         kernels::copy_strided(extents_.size(), extents_.data(), (masked ? none : x_strides_).data(),
@@ -125,7 +125,7 @@ private:
     std::size_t size_;
     std::byte* y_data_;
     std::int64_t y_offset_, x_offset_;
-    Few<std::int64_t, 8> extents_, x_strides_, y_strides_;
+    SmallVector<std::int64_t, 8> extents_, x_strides_, y_strides_;
 };
 
 /// Runs the axes but some, in order, the last one fastest; the others stand at 0.
@@ -150,7 +150,7 @@ public:
 
 private:
     const Index& p_;
-    Few<std::int64_t, 8> at_;
+    SmallVector<std::int64_t, 8> at_;
     std::uint64_t left_ = 0;
 };
 

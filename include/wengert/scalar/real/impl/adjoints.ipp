@@ -12,11 +12,11 @@ namespace wengert::detail {
 /// a chain waits twice as long. An adjoint that has been used is 0 again.
 /// `inside`: operands are of this part alone, or links.
 template <bool guarded, bool inside>
-void ScalarAdjoints::sweep_plain(SegmentAdjoints& part, std::uint32_t begin, std::uint32_t end)
+void ScalarAdjoints::sweep_plain(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end)
 {
-    const ScalarEntry* const entries = &stream_.entry(part.segment);
-    const auto base = static_cast<std::uint32_t>(part.base - part.segment);
-    // the slot of index 0, were there one: slots are counted from plain, indices from the segment's beginning
+    const ScalarEntry* const entries = &stream_.entry(part.chunk);
+    const auto base = static_cast<std::uint32_t>(part.base - part.chunk);
+    // the slot of index 0, were there one: slots are counted from plain, indices from the chunk's beginning
     const auto origin = reinterpret_cast<std::uintptr_t>(part.plain.data() + 1) - base * sizeof(double);
     const auto slot = [=](std::uint32_t k) __attribute__((always_inline))
     {
@@ -52,28 +52,28 @@ void ScalarAdjoints::sweep_plain(SegmentAdjoints& part, std::uint32_t begin, std
 }
 
 /// Apart, so that the loop above has its registers for itself.
-WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::pull_function(SegmentAdjoints& part,
+WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::pull_function(ChunkAdjoints& part,
                                                                             std::uint32_t i, double g)
 {
-    const ScalarEntry* const entries = &stream_.entry(part.segment);
+    const ScalarEntry* const entries = &stream_.entry(part.chunk);
     if (entries[i].op() == ScalarOp::link) return add(entries[i].far, Real<double>(g));
     pull(
         entries[i], i, g, [=](std::uint32_t k) { return entries[k].value; },
         [&](std::uint32_t k, double r) {
-            const ScalarPlace to = part.segment + k;
+            const ScalarPosition to = part.chunk + k;
             part.plain[to >= part.base ? part.slot(to) : 0] += r;
         });
 }
 
 /// Operations that it records come behind `end`, and may move the entries.
-WENGERT_INLINE void ScalarAdjoints::sweep_recorded(SegmentAdjoints& part, ScalarPlace begin, ScalarPlace end,
-                                                   bool guarded)
+WENGERT_INLINE void ScalarAdjoints::sweep_recorded(ChunkAdjoints& part, ScalarPosition begin,
+                                                   ScalarPosition end, bool guarded)
 {
-    const ScalarPlace segment = part.segment;
+    const ScalarPosition chunk = part.chunk;
     const auto value = [&](std::uint32_t k) {
-        return Real<double>(stream_.entry(segment + k).value, stream_.mark(segment + k));
+        return Real<double>(stream_.entry(chunk + k).value, stream_.handle(chunk + k));
     };
-    for (ScalarPlace i = end; i-- > begin;) {
+    for (ScalarPosition i = end; i-- > begin;) {
         const ScalarEntry e = stream_.entry(i);
         if (e.op() == ScalarOp::input) continue;
         const Real<double> g = std::exchange(part.rich[i - part.base], Real<double>());
@@ -82,25 +82,22 @@ WENGERT_INLINE void ScalarAdjoints::sweep_recorded(SegmentAdjoints& part, Scalar
             add(e.far, g);
             continue;
         }
-        pull(e, static_cast<std::uint32_t>(i - segment), g, value,
-             [&](std::uint32_t k, const Real<double>& r) {
-                 if (guarded && g.plain() == 0.0 && !std::isfinite(r.plain())) return;
-                 if (segment + k >= part.base) part.rich[segment + k - part.base] += r;
-             });
+        pull(e, static_cast<std::uint32_t>(i - chunk), g, value, [&](std::uint32_t k, const Real<double>& r) {
+            if (guarded && g.plain() == 0.0 && !std::isfinite(r.plain())) return;
+            if (chunk + k >= part.base) part.rich[chunk + k - part.base] += r;
+        });
     }
 }
 
-WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarStretch& s, bool guarded)
+WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarSpan& s, bool guarded)
 {
-    const ScalarPlace stretch_end = stream_.end_of(s);
-    if (stretch_end == s.begin) return;
-    SegmentAdjoints& part = part_of(s.begin, stretch_end - s.begin);
-    if (recorded_) return sweep_recorded(part, s.begin, stretch_end, guarded);
-    const auto begin = static_cast<std::uint32_t>(s.begin - s.segment);
-    const auto end = static_cast<std::uint32_t>(stretch_end - s.segment);
-    const auto here = [&](const Ref<Node>& n) {
-        return static_cast<ScalarStretch*>(n->op)->segment == s.segment;
-    };
+    const ScalarPosition span_end = stream_.end_of(s);
+    if (span_end == s.begin) return;
+    ChunkAdjoints& part = part_of(s.begin, span_end - s.begin);
+    if (recorded_) return sweep_recorded(part, s.begin, span_end, guarded);
+    const auto begin = static_cast<std::uint32_t>(s.begin - s.chunk);
+    const auto end = static_cast<std::uint32_t>(span_end - s.chunk);
+    const auto here = [&](const Ref<Node>& n) { return static_cast<ScalarSpan*>(n->op)->chunk == s.chunk; };
     const bool inside = std::none_of(s.older.begin(), s.older.end(), here);
     if (!guarded)
         sweep_plain<false, false>(part, begin, end);
@@ -111,15 +108,15 @@ WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarStretch& s, bool guarded)
     part.swept += end - begin;
 }
 
-WENGERT_INLINE void ScalarAdjoints::done(const ScalarStretch& s)
+WENGERT_INLINE void ScalarAdjoints::done(const ScalarSpan& s)
 {
-    if (recorded_ || s.segment == stream_.segment() || s.begin == stream_.end_of(s)) return;
-    SegmentAdjoints& part = part_of(s.begin);
-    if (s.begin != part.base && s.begin != s.segment + 1) return;  // others are before it
+    if (recorded_ || s.chunk == stream_.chunk() || s.begin == stream_.end_of(s)) return;
+    ChunkAdjoints& part = part_of(s.begin);
+    if (s.begin != part.base && s.begin != s.chunk + 1) return;  // others are before it
     part.give_up(stream_.zeros);
-    part = SegmentAdjoints(part.segment, part.base);
+    part = ChunkAdjoints(part.chunk, part.base);
     last_ = nullptr;
-    stream_.rest(s.segment);
+    stream_.rest(s.chunk);
 }
 
 }  // namespace wengert::detail

@@ -7,7 +7,7 @@
 
 namespace wengert::detail {
 
-WENGERT_INLINE void ScalarForward::advance(ScalarPlace to)
+WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
 {
     if (base() + dots().size() >= to) return;
     Tape& tape = stream_.tape();
@@ -16,33 +16,33 @@ WENGERT_INLINE void ScalarForward::advance(ScalarPlace to)
     const Restore<bool> rule(tape.in_rule, true);
     for (auto i = base() + dots().size(); i < to; ++i) {
         const Real<double> dot = step(i);
-        dots().push_back({dot.plain(), dot.mark()});
+        dots().push_back({dot.plain(), dot.handle()});
     }
 }
 
 /// ẏ = Σ ẋ ∂y/∂x. An ẋ of 0 never makes a NaN of an infinite derivative.
-WENGERT_INLINE Real<double> ScalarForward::step(ScalarPlace i)
+WENGERT_INLINE Real<double> ScalarForward::step(ScalarPosition i)
 {
     const ScalarEntry e = stream_.entry(i);
     if (e.op() == ScalarOp::input || (stream_.mask_of(e) & Tape::bit(level_)) == 0) return {};
     if (e.op() == ScalarOp::link) return dot(e.far);
-    const ScalarPlace segment = stream_.segment_of(i);
-    Real<double> total = along(e, i, segment, e.a());
-    if (e.form() == ScalarForm::both && e.b != e.a()) total += along(e, i, segment, e.b);
+    const ScalarPosition chunk = stream_.chunk_of(i);
+    Real<double> total = along(e, i, chunk, e.a());
+    if (e.form() == ScalarForm::both && e.b != e.a()) total += along(e, i, chunk, e.b);
     return total;
 }
 
-WENGERT_INLINE Real<double> ScalarForward::along(const ScalarEntry& e, ScalarPlace i, ScalarPlace segment,
+WENGERT_INLINE Real<double> ScalarForward::along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk,
                                                  std::uint32_t operand)
 {
-    const Real<double> g = dot(segment + operand);
+    const Real<double> g = dot(chunk + operand);
     Real<double> sum;
     if (!g.is_active() && g.plain() == 0.0) return sum;
     const auto value = [&](std::uint32_t k) {
-        return Real<double>(stream_.entry(segment + k).value, stream_.mark(segment + k));
+        return Real<double>(stream_.entry(chunk + k).value, stream_.handle(chunk + k));
     };
     const bool guarded = !stream_.tape().allow_nan;
-    pull(e, static_cast<std::uint32_t>(i - segment), g, value, [&](std::uint32_t k, const Real<double>& r) {
+    pull(e, static_cast<std::uint32_t>(i - chunk), g, value, [&](std::uint32_t k, const Real<double>& r) {
         if (k != operand || (guarded && g.plain() == 0.0 && !std::isfinite(r.plain()))) return;
         sum += r;
     });

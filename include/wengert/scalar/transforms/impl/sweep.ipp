@@ -9,9 +9,9 @@ namespace wengert {
 namespace detail {
 
 /// The cotangents of a tensor whose elements have been taken in.
-struct GivingBack {
+struct DeliverEntered {
     template <class T>
-    static void of(Walk& walk, ScalarAdjoints& adjoints, const ScalarStretch::Entered& e, Node& to)
+    static void of(Walk& walk, ScalarAdjoints& adjoints, const ScalarSpan::Entered& e, Node& to)
     {
         if (!adjoints.recorded()) {
             Ref<Block> b = make_block(dtype_of<T>(), e.tensor.value->shape);
@@ -25,7 +25,7 @@ struct GivingBack {
         bool any = false;
         for (std::uint32_t k = 0; k < e.count; ++k) {
             const Real<double> taken = adjoints.take(e.begin + k);
-            g[k] = Real<T>(static_cast<T>(taken.plain()), taken.mark());
+            g[k] = Real<T>(static_cast<T>(taken.plain()), taken.handle());
             any = any || taken.is_active() || taken.plain() != 0.0;
         }
         if (!any) return;
@@ -36,26 +36,26 @@ struct GivingBack {
 WENGERT_INLINE void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
 {
     Walk& walk = out.walk();
-    auto& stretch = *static_cast<ScalarStretch*>(n.op);
+    auto& span = *static_cast<ScalarSpan*>(n.op);
     ScalarStream& stream = ScalarStream::of(walk.tape());
     ScalarAdjoints& adjoints = ScalarAdjoints::of(walk);
-    if (stream.find(stretch.begin) == &stretch && stream.end_of(stretch) == stream.end()) stream.close();
+    if (stream.find(span.begin) == &span && stream.end_of(span) == stream.end()) stream.close();
     if (walk.records(n, {})) adjoints.become_recorded();
-    adjoints.cover(stretch.begin);
-    for (const auto& older : stretch.older)
-        if (walk.reaches(older.get())) adjoints.cover(static_cast<ScalarStretch*>(older->op)->begin);
-    adjoints.sweep(stretch, !walk.tape().allow_nan);
-    for (const ScalarStretch::Entered& e : stretch.entered) {
+    adjoints.cover(span.begin);
+    for (const auto& older : span.older)
+        if (walk.reaches(older.get())) adjoints.cover(static_cast<ScalarSpan*>(older->op)->begin);
+    adjoints.sweep(span, !walk.tape().allow_nan);
+    for (const ScalarSpan::Entered& e : span.entered) {
         Node* const to = e.tensor.node.get();
         if (!walk.reaches(to)) {
             adjoints.leave(e);
             continue;
         }
-        of_real<GivingBack>(to->dtype, walk, adjoints, e, *to);
+        of_real<DeliverEntered>(to->dtype, walk, adjoints, e, *to);
     }
-    adjoints.done(stretch);
-    for (const auto& older : stretch.older) announce(walk, *older);
-    if (!walk.retains(n)) stream.consume(stretch);
+    adjoints.done(span);
+    for (const auto& older : span.older) announce(walk, *older);
+    if (!walk.retains(n)) stream.consume(span);
 }
 
 }  // namespace detail

@@ -9,9 +9,9 @@ namespace wengert::detail {
 /// has one thread that uses the library, that one sets a flag of its own. A second thread waits for a fence in all others
 /// before it goes on (ThreadRegistry), and looks at that flag, too (Dekker's algorithm, one side of it without a fence:
 /// Dice, Huang & Yang 2001).
-class Occupied {
+class FrozenLock {
 public:
-    explicit Occupied(FrozenCore& core) : core_(core)
+    explicit FrozenLock(FrozenCore& core) : core_(core)
     {
         if (!several_threads.load(std::memory_order_relaxed) && core.live.empty() && occupy_alone())
             [[likely]]
@@ -19,9 +19,9 @@ public:
         held_ = occupy();
         if (held_) note_owner();
     }
-    Occupied(const Occupied&) = delete;
-    Occupied& operator=(const Occupied&) = delete;
-    ~Occupied()
+    FrozenLock(const FrozenLock&) = delete;
+    FrozenLock& operator=(const FrozenLock&) = delete;
+    ~FrozenLock()
     {
         if (!held_) return;
         if (held_ == &core_.busy) core_.owner.store(nullptr, std::memory_order_relaxed);
@@ -65,9 +65,9 @@ private:
 };
 
 /// A call's notes, wiped when it ends.
-struct Noted {
+struct CallCleanup {
     FrozenCall& call;
-    ~Noted()
+    ~CallCleanup()
     {
         call.arguments.clear();
         call.outputs.clear();
@@ -77,5 +77,5 @@ struct Noted {
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED
-#include "impl/occupied.ipp"
+#include "impl/frozen_lock.ipp"
 #endif

@@ -9,9 +9,9 @@
 
 namespace wengert::detail {
 
-class LoopStep : public BodyPlan {
+class ProgramBody : public BodyPlan {
 public:
-    LoopStep(const std::shared_ptr<const Graph>& g, std::size_t states, std::size_t fixed);
+    ProgramBody(const std::shared_ptr<const Graph>& g, std::size_t states, std::size_t fixed);
     WENGERT_INLINE void bind(std::size_t i, std::byte* data) override;
     std::byte* own(std::size_t i) override { return inputs_[i].header->data; }
     const Block& input(std::size_t i) const override { return *inputs_[i].header; }
@@ -61,5 +61,5 @@ private:
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED
-#include "impl/loop_step.ipp"
+#include "impl/program_body.ipp"
 #endif

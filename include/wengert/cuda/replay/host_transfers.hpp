@@ -7,9 +7,9 @@
 namespace wengert::detail::gpu {
 
 /// What of a graph is on the host while it runs on a device, and what is moved between the two.
-class Crossings {
+class HostTransfers {
 public:
-    Crossings(const Graph& g, const tiling::Plan& plan)
+    HostTransfers(const Graph& g, const tiling::Plan& plan)
         : g_(g), near_(g.size(), false), needed_(g.size(), false), helped_(g.size(), false), moved_(g.size())
     {
         find_keys();
@@ -126,7 +126,7 @@ public:
         begin_ = end_;
         return failed;
     }
-    /// Where those that have been kept are, in a run that is written down and done again.
+    /// Where those that have been kept are, in a run that is captured and done again.
     Ref<Block> write()
     {
         written_ = waiting_;

@@ -13,7 +13,7 @@ namespace detail {
 template <class T> using ValueMap = std::map<ValueId, T>;
 
 /// What a group does, one by one: a node, or the spreading of values along rows.
-struct Step {
+struct GroupOperation {
     ValueId value = no_value;
     std::vector<ValueId> in;
     DType dtype{};
@@ -24,20 +24,20 @@ struct Step {
     bool wanted = false;  ///< read outside of the pass, or added up
 };
 
-/// One step of a group: a primitive's kernel, or several operations on the machine.
-struct Item {
-    std::vector<ValueId> nodes;  ///< one, or those of a segment
-    std::vector<ValueId> in;     ///< read from memory, each once in a segment
+/// A part of a group: a primitive's kernel, or several operations on the machine.
+struct Cluster {
+    std::vector<ValueId> nodes;  ///< one, or those of a micro-program
+    std::vector<ValueId> in;     ///< read from memory, each once in a micro-program
     std::vector<ValueId> out;    ///< written to memory
-    bool segment = false;
+    bool micro = false;
 };
 
-/// Chooses accumulators for the values of a segment, in order. A value that is written over while it is still needed has
+/// Chooses accumulators for the values of a micro-program, in order. A value that is written over while it is still needed has
 /// been stored before; the one whose next reading is farthest gives way (Belady 1966).
-class MachineProgram {
+class AccumulatorAllocation {
 public:
     /// `number`: of the operands, which are what lies in memory.
-    MachineProgram(const std::vector<MachineNode>& nodes, const ValueMap<std::size_t>& number)
+    AccumulatorAllocation(const std::vector<MicroNode>& nodes, const ValueMap<std::size_t>& number)
         : nodes_(nodes), number_(number)
     {
         for (; now_ < nodes_.size(); ++now_) step(nodes_[now_]);
@@ -82,7 +82,7 @@ private:
     /// An accumulator whose value may go, or `none` where the present step reads all of them.
     std::size_t take()
     {
-        const MachineNode& n = nodes_[now_];
+        const MicroNode& n = nodes_[now_];
         std::size_t best = none;
         std::uint32_t farthest = 0;
         for (std::size_t x = 0; x < none; ++x) {
@@ -117,7 +117,7 @@ private:
     }
     bool ready(ValueId v) const { return accumulator_of(v) != none && may_overwrite(v); }
 
-    void step(const MachineNode& n)
+    void step(const MicroNode& n)
     {
         if (n.op == Arith::fma) return finish(fma(n), n);
         const std::size_t l = accumulator_of(n.left), r = accumulator_of(n.right);
@@ -140,7 +140,7 @@ private:
     }
 
     /// left · right + third
-    std::size_t fma(const MachineNode& n)
+    std::size_t fma(const MicroNode& n)
     {
         const std::size_t l = accumulator_of(n.left), r = accumulator_of(n.right);
         const bool adds =
@@ -168,7 +168,7 @@ private:
         else
             emit(MicroCode::arith(x, op, MicroCode::memory), load_from(other));
     }
-    void finish(std::size_t x, const MachineNode& n)
+    void finish(std::size_t x, const MicroNode& n)
     {
         made_[n.value] = true;
         holds_[x] = n.value;
@@ -180,7 +180,7 @@ private:
             if (v != no_value && next(v) == ~0U) v = no_value;
     }
 
-    const std::vector<MachineNode>& nodes_;
+    const std::vector<MicroNode>& nodes_;
     const ValueMap<std::size_t>& number_;
     std::uint32_t now_ = 0;
     ValueId holds_[MicroCode::accumulators] = {no_value, no_value, no_value};
@@ -189,43 +189,44 @@ private:
 };
 
 /// Arithmetic and other operations take turns: each operation gets a phase, arithmetic an even one, others an odd one, as
-/// late as those that read it allow. The arithmetic of one phase is one segment.
-class Segmenter {
+/// late as those that read it allow. The arithmetic of one phase is one micro-program.
+class MicroPartition {
 public:
-    static constexpr std::size_t most = 30;  ///< operations of a segment: its operands are numbered in a byte
+    static constexpr std::size_t most =
+        30;  ///< operations of a micro-program: its operands are numbered in a byte
 
-    /// `number`: of a value among the steps. Without `machine` each operation is a call of its kernel.
-    Segmenter(const Graph& g, const std::vector<Step>& steps, const ValueMap<std::uint32_t>& number,
-              bool machine)
+    /// `number`: of a value among the operations. Without `machine` each operation is a call of its kernel.
+    MicroPartition(const Graph& g, const std::vector<GroupOperation>& operations,
+                   const ValueMap<std::uint32_t>& number, bool machine)
         : number_(number)
     {
-        for (const Step& s : steps) {
+        for (const GroupOperation& s : operations) {
             Member m{s};
             if (machine && s.node && (!any_ || s.dtype == dtype_)) m.recipe = recipe(g, *s.node);
             if (m.light()) dtype_ = s.dtype, any_ = true;
             members_.push_back(m);
         }
         find_phases();
-        make_items();
+        make_clusters();
     }
-    std::vector<Item> items;
+    std::vector<Cluster> clusters;
     DType dtype() const { return dtype_; }  ///< of the machine's operations
 
     RecipeNumbers numbers;
 
-    std::vector<MachineNode> machine_nodes(const Item& item)
+    std::vector<MicroNode> micro_nodes(const Cluster& cluster)
     {
-        std::vector<MachineNode> out;
+        std::vector<MicroNode> out;
         ValueId made = 0;  // values between the steps
-        for (ValueId v : item.nodes) {
+        for (ValueId v : cluster.nodes) {
             const Member& m = *member(v);
             const auto value = [&](ValueId x) {
-                return x >= first_number ? x : x >= first_between ? x + made : m.step.in[x];
+                return x >= first_number ? x : x >= first_between ? x + made : m.operation.in[x];
             };
-            for (const MachineNode& s : *m.recipe)
+            for (const MicroNode& s : *m.recipe)
                 out.push_back({s.op, value(s.value), value(s.left), value(s.right), value(s.third)});
             out.back().value = v;
-            out.back().wanted = std::binary_search(item.out.begin(), item.out.end(), v);
+            out.back().wanted = std::binary_search(cluster.out.begin(), cluster.out.end(), v);
             made += static_cast<ValueId>(m.recipe->size());
         }
         return out;
@@ -233,9 +234,9 @@ public:
 
 private:
     struct Member {
-        const Step& step;
+        const GroupOperation& operation;
         const Recipe* recipe = nullptr;
-        std::uint32_t phase = 0, item = 0;
+        std::uint32_t phase = 0, cluster = 0;
         bool light() const { return recipe != nullptr; }
     };
     /// The recipe of an operation on floats of one type, null where there is none; each primitive's is written once.
@@ -258,15 +259,15 @@ private:
     {
         for (Member& m : members_) {
             m.phase = m.light() ? 0 : 1;
-            for (ValueId i : m.step.in)
+            for (ValueId i : m.operation.in)
                 if (const Member* u = member(i))
                     m.phase = std::max(m.phase, u->phase + (u->light() != m.light()));
         }
         std::vector<std::uint32_t> latest(members_.size(), ~0U);
         for (std::size_t k = members_.size(); k-- > 0;) {
             Member& m = members_[k];
-            if (!m.step.wanted && latest[k] != ~0U) m.phase = std::max(m.phase, latest[k]);
-            for (ValueId i : m.step.in)
+            if (!m.operation.wanted && latest[k] != ~0U) m.phase = std::max(m.phase, latest[k]);
+            for (ValueId i : m.operation.in)
                 if (const Member* u = member(i)) {
                     std::uint32_t& l = latest[static_cast<std::size_t>(u - members_.data())];
                     l = std::min(l, m.phase - (u->light() != m.light()));
@@ -274,7 +275,7 @@ private:
         }
     }
 
-    void make_items()
+    void make_clusters()
     {
         std::vector<std::uint32_t> order(members_.size());
         for (std::uint32_t k = 0; k < order.size(); ++k) order[k] = k;
@@ -283,42 +284,43 @@ private:
         for (std::size_t i = 0; i < order.size(); ++i) {
             Member& m = members_[order[i]];
             const bool joins = i > 0 && m.light() && members_[order[i - 1]].phase == m.phase &&
-                               items.back().nodes.size() < most;
-            if (!joins) items.emplace_back();
-            items.back().nodes.push_back(m.step.value);
-            m.item = static_cast<std::uint32_t>(items.size() - 1);
+                               clusters.back().nodes.size() < most;
+            if (!joins) clusters.emplace_back();
+            clusters.back().nodes.push_back(m.operation.value);
+            m.cluster = static_cast<std::uint32_t>(clusters.size() - 1);
         }
-        for (std::uint32_t k = 0; k < items.size(); ++k) find_edges(k);
-        for (Item& item : items) {
-            std::sort(item.out.begin(), item.out.end());
-            item.out.erase(std::unique(item.out.begin(), item.out.end()), item.out.end());
+        for (std::uint32_t k = 0; k < clusters.size(); ++k) find_edges(k);
+        for (Cluster& cluster : clusters) {
+            std::sort(cluster.out.begin(), cluster.out.end());
+            cluster.out.erase(std::unique(cluster.out.begin(), cluster.out.end()), cluster.out.end());
         }
     }
     void find_edges(std::uint32_t k)
     {
-        Item& item = items[k];
-        item.segment = item.nodes.size() > 1;
-        for (ValueId v : item.nodes) {
+        Cluster& cluster = clusters[k];
+        cluster.micro = cluster.nodes.size() > 1;
+        for (ValueId v : cluster.nodes) {
             const Member& m = *member(v);
-            if (m.step.wanted) item.out.push_back(v);
-            for (ValueId i : m.step.in) {
+            if (m.operation.wanted) cluster.out.push_back(v);
+            for (ValueId i : m.operation.in) {
                 const Member* u = member(i);
-                if (u && u->item == k) continue;
-                if (u) items[u->item].out.push_back(i);
-                add_input(item, i);
+                if (u && u->cluster == k) continue;
+                if (u) clusters[u->cluster].out.push_back(i);
+                add_input(cluster, i);
             }
-            if (!item.segment) continue;
-            for (const MachineNode& s : *m.recipe)
+            if (!cluster.micro) continue;
+            for (const MicroNode& s : *m.recipe)
                 for (ValueId x : {s.left, s.right, s.third})
-                    if (is_recipe_number(x)) add_input(item, x);
+                    if (is_recipe_number(x)) add_input(cluster, x);
         }
     }
 
-    /// A kernel's inputs are in order, a segment's are operands, each once.
-    static void add_input(Item& item, ValueId v)
+    /// A kernel's inputs are in order, a micro-program's are operands, each once.
+    static void add_input(Cluster& cluster, ValueId v)
     {
-        const bool known = item.segment && std::find(item.in.begin(), item.in.end(), v) != item.in.end();
-        if (!known) item.in.push_back(v);
+        const bool known =
+            cluster.micro && std::find(cluster.in.begin(), cluster.in.end(), v) != cluster.in.end();
+        if (!known) cluster.in.push_back(v);
     }
 
     std::vector<Member> members_;

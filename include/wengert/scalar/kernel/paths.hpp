@@ -1,4 +1,4 @@
-// The ways through a scalar function, as kernels have met them: programs of its operations, joined where they part at a
+// The paths through a scalar function, as kernels have met them: programs of its operations, joined where they part at a
 // comparison. Recorded by running the function on reals of a tape of their own.
 #pragma once
 
@@ -12,49 +12,49 @@
 namespace wengert::detail {
 
 /// A number of a program: that of a step, or where `step` is 0 a constant.
-struct WayValue {
+struct PathValue {
     std::uint32_t step = 0;
     double constant = 0;
 };
 
-struct Way;
+struct Path;
 
 /// A loop: its state as steps before it, and the paths through one test and body. The paths begin after the numbers of the state.
 /// They end with 1 if the loop continues and 0 if it does not, and with the next state.
-struct WayLoop {
+struct PathLoop {
     std::uint32_t begin = 1;  ///< number of the first of the state's numbers
-    std::vector<WayValue> state;
-    std::shared_ptr<const Way> ways;
+    std::vector<PathValue> state;
+    std::shared_ptr<const Path> paths;
 };
 
-/// A stretch of operations up to a comparison, a loop, or the end. Steps are numbered along the way from the first one.
-struct Way {
+/// A span of operations up to a comparison, a loop, or the end. Steps are numbered along the path from the first one.
+struct Path {
     std::vector<ScalarEntry> steps;
     std::uint32_t begin = 1;  ///< number of the first of them
     bool parts = false;       ///< at a comparison:
     ScalarGuard guard{};
-    std::shared_ptr<Way>
+    std::shared_ptr<Path>
         next[2];  ///< where it is false, where it is true; null as long as no cell went there
-    std::shared_ptr<const WayLoop> loop;  ///< or null; next[1] comes after it
-    std::vector<WayValue> results;        ///< at the end
+    std::shared_ptr<const PathLoop> loop;  ///< or null; next[1] comes after it
+    std::vector<PathValue> results;        ///< at the end
 };
 
-struct WayRunLoop;
+struct PathRunLoop;
 /// One run of the function.
-struct WayRun {
+struct PathRun {
     std::uint32_t begin = 1;  ///< number of the first step
     std::vector<ScalarEntry> steps;
     std::vector<ScalarGuard> guards;
-    std::vector<WayValue> results;
-    std::vector<WayRunLoop> loops;
+    std::vector<PathValue> results;
+    std::vector<PathRunLoop> loops;
 };
-struct WayRunLoop {
+struct PathRunLoop {
     std::uint32_t begin = 1;
-    std::vector<WayValue> state;
-    std::vector<WayRun> runs;  ///< steps that went different ways
+    std::vector<PathValue> state;
+    std::vector<PathRun> runs;  ///< steps that took different paths
 };
 
-inline std::vector<ScalarEntry> cut(const WayRun& run, std::uint32_t begin, std::uint32_t end)
+inline std::vector<ScalarEntry> cut(const PathRun& run, std::uint32_t begin, std::uint32_t end)
 {
     return {run.steps.begin() + (begin - run.begin), run.steps.begin() + (end - run.begin)};
 }
@@ -62,9 +62,9 @@ inline std::vector<ScalarEntry> cut(const WayRun& run, std::uint32_t begin, std:
 inline std::uint64_t bits_of(double x) noexcept { return std::bit_cast<std::uint64_t>(x); }
 
 /// Have two runs on the same numbers done the same?
-inline bool same_run(const WayRun& a, const WayRun& b)
+inline bool same_run(const PathRun& a, const PathRun& b)
 {
-    const auto values = [](const WayValue& x, const WayValue& y) {
+    const auto values = [](const PathValue& x, const PathValue& y) {
         return x.step == y.step && bits_of(x.constant) == bits_of(y.constant);
     };
     const auto steps = [](const ScalarEntry& x, const ScalarEntry& y) {
@@ -76,31 +76,31 @@ inline bool same_run(const WayRun& a, const WayRun& b)
         return x.kind == y.kind && x.outcome == y.outcome && x.at == y.at && x.a == y.a && x.b == y.b &&
                bits_of(x.left) == bits_of(y.left) && bits_of(x.right) == bits_of(y.right);
     };
-    const auto loops = [&](const WayRunLoop& x, const WayRunLoop& y) {
+    const auto loops = [&](const PathRunLoop& x, const PathRunLoop& y) {
         return std::ranges::equal(x.state, y.state, values) && std::ranges::equal(x.runs, y.runs, same_run);
     };
     return std::ranges::equal(a.steps, b.steps, steps) && std::ranges::equal(a.guards, b.guards, guards) &&
            std::ranges::equal(a.results, b.results, values) && std::ranges::equal(a.loops, b.loops, loops);
 }
 
-std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& ways, const WayRun& run);
+std::shared_ptr<const Path> with_run(const std::shared_ptr<const Path>& paths, const PathRun& run);
 
 /// The same of a loop; true where it has got more.
-inline bool add_runs(std::shared_ptr<const WayLoop>& loop, const WayRunLoop& more)
+inline bool add_runs(std::shared_ptr<const PathLoop>& loop, const PathRunLoop& more)
 {
-    auto both = loop ? std::make_shared<WayLoop>(*loop) : std::make_shared<WayLoop>();
+    auto both = loop ? std::make_shared<PathLoop>(*loop) : std::make_shared<PathLoop>();
     both->begin = more.begin;
     both->state = more.state;
-    for (const WayRun& r : more.runs) both->ways = with_run(both->ways, r);
-    const bool grown = !loop || both->ways != loop->ways;
+    for (const PathRun& r : more.runs) both->paths = with_run(both->paths, r);
+    const bool grown = !loop || both->paths != loop->paths;
     if (grown) loop = both;
     return grown;
 }
 
 /// The paths together with that of a run. If it is not a new one, the same object is returned. What others hold is not changed.
-inline std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& ways, const WayRun& run)
+inline std::shared_ptr<const Path> with_run(const std::shared_ptr<const Path>& paths, const PathRun& run)
 {
-    std::shared_ptr<Way> root = std::const_pointer_cast<Way>(ways), *at = &root;
+    std::shared_ptr<Path> root = std::const_pointer_cast<Path>(paths), *at = &root;
     std::uint32_t begin = run.begin;
     bool grown = false;
     for (std::size_t k = 0;; ++k) {
@@ -108,7 +108,7 @@ inline std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& way
         const auto end = last ? static_cast<std::uint32_t>(run.begin + run.steps.size()) : run.guards[k].at;
         const bool fresh = !*at, loop = !last && run.guards[k].kind == ScalarGuard::Kind::loop;
         grown = grown || fresh;
-        *at = fresh ? std::make_shared<Way>() : std::make_shared<Way>(**at);
+        *at = fresh ? std::make_shared<Path>() : std::make_shared<Path>(**at);
         if (fresh) {
             (*at)->steps = cut(run, begin, end);
             (*at)->begin = begin;
@@ -118,10 +118,10 @@ inline std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& way
             else
                 (*at)->guard = run.guards[k];
         }
-        if (last) return grown ? root : ways;
+        if (last) return grown ? root : paths;
         begin = end;
         if (loop) {
-            const WayRunLoop& l = run.loops[run.guards[k].a];
+            const PathRunLoop& l = run.loops[run.guards[k].a];
             grown = add_runs((*at)->loop, l) || grown;
             begin += static_cast<std::uint32_t>(l.state.size());
         }
@@ -130,12 +130,12 @@ inline std::shared_ptr<const Way> with_run(const std::shared_ptr<const Way>& way
 }
 
 /// The numbers of a struct at the end of a recording.
-template <class Y> void note_results(const ScalarStream& s, const Y& y, std::vector<WayValue>& out)
+template <class Y> void note_results(const ScalarStream& s, const Y& y, std::vector<PathValue>& out)
 {
     tree::for_each(
         [&](const auto& r) {
-            const bool active = s.dependence(r.mark(), "kernel") != 0;
-            out.push_back({active ? r.mark().index() : 0, static_cast<double>(r.plain())});
+            const bool active = s.dependence(r.handle(), "kernel") != 0;
+            out.push_back({active ? r.handle().index() : 0, static_cast<double>(r.plain())});
         },
         y);
 }
@@ -152,8 +152,8 @@ template <class F, class... X> auto call_cell(const void* function, const X&... 
 
 /// Records call(numbers, run) once on a tape of its own: what it did with the numbers, `most` operations or less. `at` is the call.
 template <class T, class Call>
-WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t most, const Site& at,
-                    const Call& call)
+PathRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t most, const Site& at,
+                     const Call& call)
 {
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
     const Restore<Site> within(enclosing_call, at);
@@ -161,22 +161,22 @@ WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t m
     TapeScope scope;
     const Restore<bool> births(scope.tape().anomaly, anomaly);
     ScalarStream& stream = ScalarStream::of(scope.tape());
-    stream.set_room({most * sizeof(ScalarEntry), {}});
+    stream.set_budget({most * sizeof(ScalarEntry), {}});
     Tensor<T> x(Shape{cell.size()}, cell);
     x.requires_grad(true, at);
     const std::vector<Real<T>> in = elements(x, at);
-    WayRun run;
+    PathRun run;
     const Restore<std::vector<ScalarGuard>*> guards(stream.guards, &run.guards);
-    const Restore<WayRun*> recording(stream.run, &run);
-    ScalarMoves moves(who, stream);
-    const Restore<ScalarMoves*> moving(stream.moves, &moves);
-    const Restore<Recorder*> looking(current_thread().recorder, &moves);
+    const Restore<PathRun*> recording(stream.run, &run);
+    CellTensors cell_tensors(who, stream);
+    const Restore<CellTensors*> moving(stream.cell_tensors, &cell_tensors);
+    const Restore<Recorder*> looking(current_thread().recorder, &cell_tensors);
     call(in, run);
-    if (stream.segment() != 0)
+    if (stream.chunk() != 0)
         fail<MemoryError>(who, "a cell does more than 2^31 operations: no kernel, scalar code",
                           line_of_user());
     if (stream.size() > 1) run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
-    for (const ScalarMoves::Entered& e : moves.entered)
+    for (const CellTensors::Entered& e : cell_tensors.entered)
         for (std::uint32_t k = 0; k < e.from.size(); ++k)
             run.steps[e.first + k - 1].word =
                 ScalarEntry::word_of(ScalarOp::copy, ScalarForm::unary) | e.from[k];
@@ -185,9 +185,9 @@ WayRun recorded_run(std::string_view who, std::span<const T> cell, std::size_t m
 
 /// Runs f once on the numbers of a cell. Results of f are a Real or a struct of them.
 template <class T, std::size_t n, class F>
-WayRun run_once(const void* function, const T* cell, std::size_t most, const Site& at)
+PathRun run_once(const void* function, const T* cell, std::size_t most, const Site& at)
 {
-    return recorded_run<T>("kernel", {cell, n}, most, at, [&](const std::vector<Real<T>>& in, WayRun& run) {
+    return recorded_run<T>("kernel", {cell, n}, most, at, [&](const std::vector<Real<T>>& in, PathRun& run) {
         const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
             return call_cell<F>(function, in[k]...);
         }(std::make_index_sequence<n>());
@@ -206,21 +206,21 @@ template <class State> void enter_state(ScalarStream& s, State& state)
 template <class Test, class Body, class State>
 State record_loop(ScalarStream& s, Test& test, Body& body, State state)
 {
-    WayRunLoop loop;
+    PathRunLoop loop;
     loop.begin = s.size();
     note_results(s, state, loop.state);
-    std::shared_ptr<const Way> met;
+    std::shared_ptr<const Path> met;
     for (bool more = true; more;) {
         enter_state(s, state);
-        WayRun one;
+        PathRun one;
         one.begin = s.size();
         const Restore<std::vector<ScalarGuard>*> guards(s.guards, &one.guards);
-        const Restore<WayRun*> recording(s.run, &one);
-        const std::size_t moved = s.moves->entered.size();
+        const Restore<PathRun*> recording(s.run, &one);
+        const std::size_t moved = s.cell_tensors->entered.size();
         more = test(std::as_const(state));
         if (more) state = body(std::as_const(state));
-        if (s.moves->entered.size() != moved)
-            fail<TapeError>(s.moves->who,
+        if (s.cell_tensors->entered.size() != moved)
+            fail<TapeError>(s.cell_tensors->who,
                             "a derivative is taken inside of a while_loop or for_each of a cell's: take "
                             "it outside of the loop, or write the loop as a plain one",
                             line_of_user());

@@ -1,4 +1,4 @@
-// Few: a list whose first elements lie in itself, uninitialised until they are added, so that it costs nothing on the stack.
+// SmallVector: a list whose first elements lie in itself, uninitialised until they are added, so that it costs nothing on the stack.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@ namespace wengert::detail {
 
 [[noreturn]] __attribute__((cold)) void refuse_position(std::size_t i, std::size_t size);
 
-template <class T, std::size_t room> class Few {
+template <class T, std::size_t room> class SmallVector {
     static_assert(std::is_trivially_copyable_v<T>);
 
 public:
-    Few() noexcept : data_(inside()) {}
-    Few(const Few& o) : data_(inside()) { copy(o); }
-    Few& operator=(const Few& o)
+    SmallVector() noexcept : data_(inside()) {}
+    SmallVector(const SmallVector& o) : data_(inside()) { copy(o); }
+    SmallVector& operator=(const SmallVector& o)
     {
         if (this != &o) copy(o);
         return *this;
     }
-    ~Few()
+    ~SmallVector()
     {
         if (data_ != inside()) [[unlikely]]
             delete[] data_;
@@ -64,7 +64,7 @@ private:
             refuse_position(i, size_);
         return i;
     }
-    void copy(const Few& o)
+    void copy(const SmallVector& o)
     {
         resize(o.size_);
         std::memcpy(static_cast<void*>(data_), o.data_, size_ * sizeof(T));

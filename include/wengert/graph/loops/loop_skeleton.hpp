@@ -7,7 +7,7 @@ namespace wengert::detail {
 
 /// M makes bodies ready, has them make a step, keeps states, and goes on: a function that it repeats says whether there is
 /// more to do. Text is written once and goes on where it runs, so it is always told that there is.
-template <class M> class LoopCourse : public M {
+template <class M> class LoopSkeleton : public M {
 public:
     using M::M;
 

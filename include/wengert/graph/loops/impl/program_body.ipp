@@ -1,13 +1,13 @@
-// What loop_step.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// What program_body.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
 #include "../../../base/separate.hpp"
-#include "../loop_step.hpp"
+#include "../program_body.hpp"
 
 namespace wengert::detail {
 
-WENGERT_INLINE LoopStep::LoopStep(const std::shared_ptr<const Graph>& g, std::size_t states,
-                                  std::size_t fixed)
+WENGERT_INLINE ProgramBody::ProgramBody(const std::shared_ptr<const Graph>& g, std::size_t states,
+                                        std::size_t fixed)
     : body_(hoisted(g, fixed)), fixed_(fixed)
 {
     if (body_.before) before_ = compile_tile(*body_.before, {});
@@ -15,7 +15,7 @@ WENGERT_INLINE LoopStep::LoopStep(const std::shared_ptr<const Graph>& g, std::si
     const tiling::Plan plan(step, tiling::Rotation{states, fixed});
     tiling::Emitter e(plan, program_);
     for (const tiling::Task& t : plan.tasks) tiling::detail::emit_task(e, t);
-    e.end_segment();
+    e.end_direct_calls();
     for (ValueId v : step.inputs())
         inputs_.push_back({e.header(v), plan.values[v].home == tiling::Home::arena});
     for (std::size_t k = 0; k < step.outputs().size(); ++k)
@@ -29,7 +29,7 @@ WENGERT_INLINE LoopStep::LoopStep(const std::shared_ptr<const Graph>& g, std::si
         if (!plan.in_place(i)) plan_move(plan, i);
 }
 
-WENGERT_INLINE void LoopStep::bind(std::size_t i, std::byte* data)
+WENGERT_INLINE void ProgramBody::bind(std::size_t i, std::byte* data)
 {
     if (inputs_[i].own)
         copy_small(*inputs_[i].header, data);
@@ -37,13 +37,13 @@ WENGERT_INLINE void LoopStep::bind(std::size_t i, std::byte* data)
         program_.set_input(i, data);
 }
 
-WENGERT_INLINE void LoopStep::run()
+WENGERT_INLINE void ProgramBody::run()
 {
     if (std::exchange(waits_, false)) work_out();
     program_.run_steps();
 }
 
-WENGERT_INLINE void LoopStep::advance()
+WENGERT_INLINE void ProgramBody::advance()
 {
     for (const auto& [from, to] : kept_) copy_elements(*from, *to);
     for (const Move& m : moves_) {
@@ -55,7 +55,7 @@ WENGERT_INLINE void LoopStep::advance()
     }
 }
 
-inline void LoopStep::work_out()
+inline void ProgramBody::work_out()
 {
     std::vector<Ref<Block>> constants;
     const std::size_t n = inputs_.size() - body_.before->outputs().size();
@@ -64,7 +64,7 @@ inline void LoopStep::work_out()
     for (std::size_t k = 0; k < made_.size(); ++k) bind(n + k, made_[k]->data);
 }
 
-inline void LoopStep::plan_move(const tiling::Plan& plan, std::size_t i)
+inline void ProgramBody::plan_move(const tiling::Plan& plan, std::size_t i)
 {
     const ValueId v = plan.graph.outputs()[i], from = plan.root(v);
     Move m{outputs_[i].header, inputs_[i].header, false};
@@ -78,12 +78,12 @@ inline void LoopStep::plan_move(const tiling::Plan& plan, std::size_t i)
     moves_.push_back(std::move(m));
 }
 
-inline void LoopStep::copy_register(const std::byte* from, std::byte* to)
+inline void ProgramBody::copy_register(const std::byte* from, std::byte* to)
 {
     Lane<double>::load(reinterpret_cast<const double*>(from)).store(reinterpret_cast<double*>(to));
 }
 
-inline void LoopStep::copy_small(Block& to, const std::byte* from)
+inline void ProgramBody::copy_small(Block& to, const std::byte* from)
 {
     const auto fill = [&]<class T>() {
         using V = Lane<T>;

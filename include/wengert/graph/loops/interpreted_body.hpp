@@ -7,9 +7,9 @@
 
 namespace wengert::detail {
 
-class InterpretedStep : public BodyPlan {
+class InterpretedBody : public BodyPlan {
 public:
-    InterpretedStep(std::shared_ptr<const Graph> g, std::size_t states);
+    InterpretedBody(std::shared_ptr<const Graph> g, std::size_t states);
     void bind(std::size_t i, std::byte* data) override { in_[i]->data = data; }
     std::byte* own(std::size_t i) override { return in_[i]->data; }
     const Block& input(std::size_t i) const override { return *in_[i]; }
@@ -30,5 +30,5 @@ private:
 }  // namespace wengert::detail
 
 #ifndef WENGERT_COMPILED
-#include "impl/interpreted_step.ipp"
+#include "impl/interpreted_body.ipp"
 #endif

@@ -1,4 +1,4 @@
-// A scalar program on arrays: each of its operations on all cells, ways that part joined by selection.
+// A scalar program on arrays: each of its operations on all cells, paths that part joined by selection.
 #pragma once
 
 #include "../../ops/arg_reductions.hpp"
@@ -9,7 +9,7 @@
 #include "../../ops/elementwise/trigonometry.hpp"
 #include "../real/shared_functions.hpp"
 #include "special_tensors.hpp"
-#include "ways.hpp"
+#include "paths.hpp"
 
 namespace wengert::detail {
 
@@ -43,23 +43,23 @@ template <class T> Tensor<T> binary_on_tensors(ScalarOp op, const Tensor<T>& a, 
 }
 
 /// Thrown when paths are evaluated on tensors and a cell takes a path that none took before. Holds the number of that cell.
-struct UnmetWay {
+struct UnrecordedPath {
     std::size_t cell;
 };
 
-template <class T> class WayTensors {
+template <class T> class PathsOnTensors {
 public:
-    WayTensors(const std::vector<Tensor<T>>& inputs, Shape shape)
+    PathsOnTensors(const std::vector<Tensor<T>>& inputs, Shape shape)
         : shape_(std::move(shape)), inputs_(inputs.size()), values_(inputs)
     {}
 
-    /// The results of a way's cells; `reached` tells which, all where it is empty.
-    std::vector<Tensor<T>> run(const Way& way, const Tensor<bool>& reached = {})
+    /// The results of a path's cells; `reached` tells which, all where it is empty.
+    std::vector<Tensor<T>> run(const Path& path, const Tensor<bool>& reached = {})
     {
-        values_.resize(std::max<std::size_t>(way.begin - 1, inputs_));
-        for (const ScalarEntry& e : way.steps)
+        values_.resize(std::max<std::size_t>(path.begin - 1, inputs_));
+        for (const ScalarEntry& e : path.steps)
             if (e.op() != ScalarOp::input) values_.push_back(step(e));
-        return way.parts ? joined(way, reached) : way.loop ? looped(way, reached) : results(way);
+        return path.parts ? joined(path, reached) : path.loop ? looped(path, reached) : results(path);
     }
 
 private:
@@ -73,10 +73,10 @@ private:
         return e.form() == ScalarForm::right_constant ? binary_on_tensors(e.op(), at(e.a()), c)
                                                       : binary_on_tensors(e.op(), c, at(e.a()));
     }
-    std::vector<Tensor<T>> results(const Way& way) const
+    std::vector<Tensor<T>> results(const Path& path) const
     {
         std::vector<Tensor<T>> out;
-        for (const WayValue& r : way.results) out.push_back(r.step ? at(r.step) : Tensor<T>(r.constant));
+        for (const PathValue& r : path.results) out.push_back(r.step ? at(r.step) : Tensor<T>(r.constant));
         return out;
     }
     Tensor<bool> condition(const ScalarGuard& g) const
@@ -86,17 +86,17 @@ private:
                : g.kind == ScalarGuard::Kind::less_equal ? a <= b
                                                          : a == b;
     }
-    std::vector<Tensor<T>> joined(const Way& way, const Tensor<bool>& reached)
+    std::vector<Tensor<T>> joined(const Path& path, const Tensor<bool>& reached)
     {
-        const Tensor<bool> yes = condition(way.guard), no = !yes;
+        const Tensor<bool> yes = condition(path.guard), no = !yes;
         const Tensor<bool> to[] = {reached.defined() ? reached && no : no,
                                    reached.defined() ? reached && yes : yes};
         for (int k : {0, 1})
-            if (!way.next[k]) refuse(to[k]);
-        if (!way.next[0]) return run(*way.next[1], to[1]);
-        if (!way.next[1]) return run(*way.next[0], to[0]);
-        const std::vector<Tensor<T>> a = run(*way.next[1], to[1]);
-        std::vector<Tensor<T>> b = run(*way.next[0], to[0]);
+            if (!path.next[k]) refuse(to[k]);
+        if (!path.next[0]) return run(*path.next[1], to[1]);
+        if (!path.next[1]) return run(*path.next[0], to[0]);
+        const std::vector<Tensor<T>> a = run(*path.next[1], to[1]);
+        std::vector<Tensor<T>> b = run(*path.next[0], to[0]);
         for (std::size_t k = 0; k < b.size(); ++k) b[k] = where(yes, a[k], b[k]);
         return b;
     }
@@ -106,17 +106,17 @@ private:
         if (lost_)
             *lost_ = *lost_ || here;
         else if (any(here).item())
-            throw UnmetWay{first_of(here)};
+            throw UnrecordedPath{first_of(here)};
     }
     /// The state of a loop, the cells that go on, and those that have gone where none had.
     using LoopState = std::tuple<std::vector<Tensor<T>>, Tensor<bool>, Tensor<bool>>;
 
     /// All cells together, for as long as one of them goes on.
-    std::vector<Tensor<T>> looped(const Way& way, const Tensor<bool>& reached)
+    std::vector<Tensor<T>> looped(const Path& path, const Tensor<bool>& reached)
     {
-        const WayLoop& loop = *way.loop;
+        const PathLoop& loop = *path.loop;
         std::vector<Tensor<T>> state;
-        for (const WayValue& v : loop.state)
+        for (const PathValue& v : loop.state)
             state.push_back(broadcast_to(v.step ? at(v.step) : Tensor<T>(v.constant), shape_));
         const Tensor<bool> all = broadcast_to(reached.defined() ? reached : Tensor<bool>(true), shape_);
         const std::vector<Tensor<T>> before = values_;
@@ -128,7 +128,7 @@ private:
             const Restore<Tensor<bool>*> asked_later(lost_, &missed);
             values_ = before;
             values_.insert(values_.end(), x.begin(), x.end());
-            std::vector<Tensor<T>> y = run(*loop.ways, going);
+            std::vector<Tensor<T>> y = run(*loop.paths, going);
             values_ = before;  // a graph's body leaves nothing outside of it
             const Tensor<bool> on = going && !missed && y[0] > 0.5;
             for (std::size_t k = 0; k < x.size(); ++k) y[k] = where(on, y[k + 1], x[k]);
@@ -140,7 +140,7 @@ private:
         refuse(lost);
         values_ = before;
         values_.insert(values_.end(), end.begin(), end.end());
-        return run(*way.next[1], reached);
+        return run(*path.next[1], reached);
     }
     /// One node of a graph, where the program includes graph/control/control.hpp.
     template <class Test, class Body>
@@ -163,7 +163,7 @@ private:
 
     Shape shape_;
     std::size_t inputs_;
-    std::vector<Tensor<T>> values_;  // of the steps along the way
+    std::vector<Tensor<T>> values_;  // of the steps along the path
     Tensor<bool>* lost_ = nullptr;   // in a loop: cells that have gone where none had
 };
 

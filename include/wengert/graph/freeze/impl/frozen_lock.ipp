@@ -1,14 +1,14 @@
-// What occupied.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
+// What frozen_lock.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
 #include <thread>
 
 #include "../../../base/separate.hpp"
-#include "../occupied.hpp"
+#include "../frozen_lock.hpp"
 
 namespace wengert::detail {
 
-WENGERT_INLINE void Occupied::wait_for_live()
+WENGERT_INLINE void FrozenLock::wait_for_live()
 {
     if (held_ || core_.live.empty() || core_.owner.load(std::memory_order_relaxed) == &current_thread())
         return;
@@ -16,7 +16,7 @@ WENGERT_INLINE void Occupied::wait_for_live()
     note_owner();
 }
 
-WENGERT_INLINE void Occupied::wait()
+WENGERT_INLINE void FrozenLock::wait()
 {
     while (!held_ && !(held_ = occupy())) std::this_thread::yield();
 }
