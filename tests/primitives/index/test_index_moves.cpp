@@ -1,5 +1,5 @@
 /// roll, flip, pad, repeat, sliding_window, diff: values against plain loops, on shapes, layouts and dtypes of all kinds; errors.
-#include "index_reference.hpp"
+#include "index/index_reference.hpp"
 
 using namespace reference;
 
