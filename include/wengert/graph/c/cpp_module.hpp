@@ -55,7 +55,7 @@ public:
         std::vector<std::size_t> states = {};  ///< of a step: where they lie in the arena, from call to call
     };
     /// The body of a loop in two functions: what is the same in all steps, and a step, whose inputs are those of the body and
-    /// then `before`'s outputs. `before` is null where all is another one from step to step.
+    /// then `before`'s outputs. `before` is null where nothing is the same in all steps.
     struct LoopBody {
         std::shared_ptr<const Graph> before;
         Body first, step;
