@@ -32,7 +32,7 @@ public:
             check(d.record(h.done, stream), "cuEventRecord");
         }
     }
-    /// Waits for all that the stream was given before.
+    /// Waits for all earlier work of the stream.
     void to_host(void* to, Address from, std::size_t bytes, Stream* stream)
     {
         const Driver& d = Driver::get();
@@ -82,7 +82,7 @@ private:
         }
         return true;
     }
-    /// The one that was used before the other, when the device is done with it.
+    /// The half that was used longest ago, once the device is done with it.
     Half& next()
     {
         Half& h = halves_[turn_ ^= 1];
@@ -105,7 +105,7 @@ class Gpu {
 public:
     static constexpr int most = most_devices;
 
-    /// The device of this number, counted from 0; its context is this thread's from now on. Throws DeviceError.
+    /// The device of this number, counted from 0. Its context becomes this thread's. Throws DeviceError.
     static Gpu& get(int ordinal)
     {
         const Driver& d = Driver::get();
@@ -132,8 +132,8 @@ public:
     /// Has work to be ordered, since there are several streams? What is captured is in order by itself.
     bool orders() const noexcept { return queues_->several() && !writes_down(); }
     bool writes_down() const noexcept { return capturing_now && capturing_now->pool == pool_.get(); }
-    /// Throws DeviceError where the program captures this thread's stream, or the library's own: by waiting for its events one may have come
-    /// to be a part of that.
+    /// Throws DeviceError if the program captures this thread's stream, or the library's own, which becomes part of a capture when it
+    /// waits for an event of one.
     void refuse_capture() const
     {
         if (queues_->several() && !writes_down()) [[unlikely]]
@@ -179,7 +179,7 @@ public:
         enter();
         asked();
     }
-    /// Work has been put in this thread's stream.
+    /// Called when work has been put in this thread's stream.
     void asked() const
     {
         last_asked = Operation::now();

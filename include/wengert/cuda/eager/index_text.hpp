@@ -1,6 +1,6 @@
-// The kernel of index programs (ops/index/index.hpp): one text for all of them, which is given the program. A thread takes what is
-// written to places of its own, one element after another in the stated order, so the bits are the host's. Where that would be few
-// threads, elements are sorted by their places first.
+// The kernel of index programs (ops/index/index.hpp): one text for all of them, with the program as an argument. Each thread writes
+// elements that no other thread writes, in the stated order, so the bits are the host's. Where that would be few threads, elements are
+// sorted by their places first.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 /// Which descriptions are views.
-#include "index_reference.hpp"
+#include "index/index_reference.hpp"
 
 #include <wengert/ops/index/alias.hpp>
 #include <wengert/ops/view.hpp>

@@ -1,5 +1,5 @@
 /// What the author of a primitive is told when its rule reads what it did not ask for.
-#include "../catch.hpp"
+#include "catch.hpp"
 
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/describe/structural.hpp>

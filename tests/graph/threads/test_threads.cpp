@@ -5,7 +5,7 @@
 #include <cfenv>
 #include <thread>
 
-#include "graph/plan/seven_threads.hpp"
+#include "graph/threads/seven_threads.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 /// New tensors, copies, comparison, random tensors.
-#include "../catch.hpp"
+#include "catch.hpp"
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/random.hpp>

@@ -1,5 +1,5 @@
 /// Tensors and structs of tensors to files and back.
-#include "../catch.hpp"
+#include "catch.hpp"
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>

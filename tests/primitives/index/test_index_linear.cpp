@@ -1,6 +1,6 @@
 /// What a program's own description says of itself, and its derivatives: what is called linear and is not is refused with its name; a
 /// transpose is of all that a description does, of what it writes into and of places that are written twice, too.
-#include "index_reference.hpp"
+#include "index/index_reference.hpp"
 
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>

@@ -1,5 +1,5 @@
 /// view, take, scatter_add and one_hot: values, gradients and tangents from the fixtures.
-#include "../fixtures/fixtures.hpp"
+#include "fixtures/fixtures.hpp"
 
 #include <wengert/ops/indexing.hpp>
 

@@ -1,5 +1,5 @@
 // Values with a shape, and tensors of the caller's memory: never written to, kept as long as anything reads them.
-#include "../catch.hpp"
+#include "catch.hpp"
 
 #include <memory>
 #include <thread>

@@ -1,5 +1,5 @@
 /// cumsum, cumprod, cummax, take_along_axis, put_along_axis, segment_sum: values against plain loops; errors.
-#include "index_reference.hpp"
+#include "index/index_reference.hpp"
 
 #include <cmath>
 #include <limits>

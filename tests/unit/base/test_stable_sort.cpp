@@ -1,5 +1,5 @@
 // Sorting that keeps the order of equals, beside std::stable_sort.
-#include "../catch.hpp"
+#include "catch.hpp"
 
 #include <wengert/base/stable_sort.hpp>
 

@@ -8,7 +8,7 @@
 #include "wengert/graph/look/text.hpp"
 #include "wengert/graph/run/compile.hpp"
 
-#include "graph/plan/seven_threads.hpp"
+#include "graph/threads/seven_threads.hpp"
 
 namespace {
 

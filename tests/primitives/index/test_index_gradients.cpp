@@ -1,5 +1,5 @@
 /// Derivatives of index programs: both modes to order 2 against differences, linear ones against their transposes.
-#include "index_reference.hpp"
+#include "index/index_reference.hpp"
 
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>

@@ -1,5 +1,5 @@
 // Errors and reports of scalar code and of kernels name a line of the user's: never one of the library, never ":0".
-#include "../catch.hpp"
+#include "catch.hpp"
 
 #include <sstream>
 

@@ -119,7 +119,7 @@ namespace {
 /// A budget of another kind while it lives.
 class Room {
 public:
-    explicit Room(wg::ScalarBudget budget) : before_(stream().set_budget(std::move(room))) {}
+    explicit Room(wg::ScalarBudget budget) : before_(stream().set_budget(std::move(budget))) {}
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;
     ~Room() { stream().set_budget(std::move(before_)); }
@@ -146,6 +146,25 @@ using Numbers = std::vector<double>;
 template <class X> void append(Numbers& to, const X& x)
 {
     wg::tree::for_each([&](const R& r) { to.push_back(r.value()); }, x);
+}
+
+/// Variables, rewinding, sweeps of what is kept.
+void by_variables(Numbers& all)
+{
+    R a = 0.7, b = 0.3;
+    a.requires_grad(), b.requires_grad();
+    const auto before = wg::Tape::current().mark();
+    const R gone = long_code({a, b});
+    wg::Tape::current().rewind(before);
+    CHECK_THROWS_AS(gone * 2.0, wg::TapeError);
+    const R y = long_code({a, b}) * a, z = y * long_code({b, a});
+    wg::backward(y, {.retain = true});
+    wg::backward(z);
+    all.insert(all.end(), {a.grad(), b.grad()});
+    CHECK_THROWS_AS(y * 2.0, wg::TapeError);
+    a.requires_grad(false), b.requires_grad(false);
+    CHECK(recorded() == 0);
+    CHECK(wg::Tape::current().size() == 0);
 }
 
 /// Derivatives by every road, of code that is recorded in chunks of whatever size.
@@ -194,20 +213,7 @@ Numbers by_all_roads()
                const auto [y, pullback] = wg::vjps(f, Reals{0.7, 0.3});
                return y[1] * y[1] + wg::real(wg::jacobian(f)(Reals{0.7, 0.3})(1, 0));
            })(R(0.4)));
-    R a = 0.7, b = 0.3;  // variables, rewinding, sweeps of what is kept
-    a.requires_grad(), b.requires_grad();
-    const auto before = wg::Tape::current().mark();
-    const R gone = long_code({a, b});
-    wg::Tape::current().rewind(before);
-    CHECK_THROWS_AS(gone * 2.0, wg::TapeError);
-    const R y = long_code({a, b}) * a, z = y * long_code({b, a});
-    wg::backward(y, {.retain = true});
-    wg::backward(z);
-    all.insert(all.end(), {a.grad(), b.grad()});
-    CHECK_THROWS_AS(y * 2.0, wg::TapeError);
-    a.requires_grad(false), b.requires_grad(false);
-    CHECK(recorded() == 0);
-    CHECK(wg::Tape::current().size() == 0);
+    by_variables(all);
     return all;
 }
 

@@ -1,5 +1,5 @@
 /// Printing tensors and the tape.
-#include "../catch.hpp"
+#include "catch.hpp"
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/io/print.hpp>

@@ -2,7 +2,7 @@
 // overflow; digits that kernels had lost, and what has no form on arrays.
 #include "catch.hpp"
 
-#include "function_sweep.hpp"
+#include "real/function_sweep.hpp"
 
 #include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/indexing.hpp>

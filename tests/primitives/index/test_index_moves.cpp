@@ -1,5 +1,5 @@
 /// roll, flip, pad, repeat, sliding_window, diff: values against plain loops, on shapes, layouts and dtypes of all kinds; errors.
-#include "index_reference.hpp"
+#include "index/index_reference.hpp"
 
 using namespace reference;
 
@@ -7,7 +7,7 @@ namespace {
 
 std::int64_t modulo(std::int64_t a, std::int64_t n) { return ((a % n) + n) % n; }
 
-template <class T> void check_moves()
+template <class T> void check_rolls()
 {
     on_shapes<T>([](const Tensor<T>& x) { return roll(x, 2, 0); },
                  [](const Array<T>& x) {
@@ -37,6 +37,9 @@ template <class T> void check_moves()
             });
         },
         2);
+}
+template <class T> void check_flips_and_repeats()
+{
     on_shapes<T>([](const Tensor<T>& x) { return flip(x); },
                  [](const Array<T>& x) {
                      return made<T>(x.shape, [&](At at) {
@@ -117,7 +120,7 @@ template <class T> void check_pad(PadMode mode, std::int64_t before, std::int64_
 
 TEMPLATE_TEST_CASE("roll, flip and repeat", "[index]", double, float, std::int32_t, std::int64_t, bool)
 {
-    check_moves<TestType>();
+    check_rolls<TestType>(), check_flips_and_repeats<TestType>();
 }
 
 TEMPLATE_TEST_CASE("pad in every mode", "[index]", double, std::int32_t, bool)

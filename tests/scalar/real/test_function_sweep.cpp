@@ -4,7 +4,7 @@
 #include "catch.hpp"
 
 #include "graph/c/emit_programs.hpp"
-#include "function_sweep.hpp"
+#include "real/function_sweep.hpp"
 
 #include <wengert/graph/native/native.hpp>
 #include <wengert/graph/ir/interpret.hpp>
