@@ -174,6 +174,23 @@ TEST_CASE("long loops are text in functions of bounded length, the same for all 
     CHECK((wg::native_text(graph_of(f, 5)) == text));
 }
 
+TEST_CASE("a loop that would copy more than it computes is not in strips", "[native]")
+{
+    // An unrolled recurrence that reads an array at each step and leaves one: two copies for three operations.
+    const auto steps = [](const D& x, const D& w) {
+        D h = w, all = zeros_like(w);
+        for (std::int64_t t = 0; t < 600; ++t) {
+            h = tanh(h * view(x, t) + w);
+            all = all + sum(h) * w;
+        }
+        return all;
+    };
+    const D x = wg::normal<double>(wg::Key(3), {600, 14}), w = wg::normal<double>(wg::Key(4), {14});
+    const std::string text = wg::native_text(wg::freeze(steps).graph(x, w));
+    CHECK(text.find("wg_run_strips") == std::string::npos);
+    CHECK(numbers(wg::freeze(steps, {.backend = wg::native})(x, w)) == numbers(steps(x, w)));
+}
+
 TEST_CASE("functions that differ in nothing but places are one", "[kernel][native]")
 {
     const auto chain = [](const auto& x) {
