@@ -20,6 +20,7 @@
 #include "../tape/impl/apply.ipp"
 #include "../tape/impl/backward.ipp"
 #include "../tape/impl/elsewhere.ipp"
+#include "../tape/impl/hooks.ipp"
 #include "../tape/impl/report.ipp"
 #include "../tape/impl/run_log.ipp"
 #include "../tape/impl/section.ipp"

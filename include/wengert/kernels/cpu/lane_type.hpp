@@ -2,6 +2,7 @@
 
 #include "../../base/literal.hpp"
 #include "../../base/scalar_math.hpp"
+#include "../../base/site.hpp"
 #include "registers.hpp"
 
 #include <bit>
@@ -30,15 +31,6 @@ namespace wengert {
 template <class T, class A = xsimd::default_arch> struct Lane;
 template <class T, class A> struct LaneMask;
 template <class T, class A> struct LaneInteger;
-
-/// Functions whose code does not fit beside the operators: defined in lane_math.hpp.
-namespace lane_math {
-template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y);
-template <class T, class A> Lane<T, A> atan2(Lane<T, A> y, Lane<T, A> x);
-template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y);
-template <class T, class A> Lane<T, A> fmod(Lane<T, A> x, Lane<T, A> y);
-template <class T, class A> Lane<T, A> remainder(Lane<T, A> x, Lane<T, A> y);
-}  // namespace lane_math
 
 namespace detail {
 
@@ -176,6 +168,11 @@ template <class T, class A> struct Lane {
 
     T first() const { return batch.get(0); }
 
+    /// A function of numbers (functions/calls.hpp), by its approximation or by what it is composed of: lane_math.hpp.
+    template <class F> static constexpr int calls = 1;
+    template <class F> static Lane call(Lane x, const Site&);
+    template <class F> [[gnu::always_inline]] static Lane call(Lane x, Lane y, const Site&);
+
     Register reg() const { return batch; }
     friend Lane operator+(Lane a, Lane b) { return Batch(detail::in_order<Register>(a.reg() + b.reg())); }
     friend Lane operator-(Lane a, Lane b) { return Batch(detail::in_order<Register>(a.reg() - b.reg())); }
@@ -211,11 +208,6 @@ template <class T, class A> struct Lane {
     friend Lane maximum(Lane a, Lane b) { return where((a > b) | is_nan(a), a, b); }
     friend Lane minimum(Lane a, Lane b) { return where((a < b) | is_nan(a), a, b); }
     friend Lane copysign(Lane magnitude, Lane s) { return (s.batch & Batch(T(-0.0))) | abs(magnitude).batch; }
-    [[gnu::always_inline]] friend Lane pow(Lane x, Lane y) { return lane_math::pow(x, y); }
-    friend Lane atan2(Lane y, Lane x) { return lane_math::atan2(y, x); }
-    [[gnu::always_inline]] friend Lane hypot(Lane x, Lane y) { return lane_math::hypot(x, y); }
-    friend Lane fmod(Lane x, Lane y) { return lane_math::fmod(x, y); }
-    friend Lane remainder(Lane x, Lane y) { return lane_math::remainder(x, y); }
 
     friend Lane abs(Lane x) { return registers::abs(x.batch); }
     friend Lane sqrt(Lane x) { return registers::sqrt(x.batch); }
