@@ -209,12 +209,12 @@ inline ZeroRuleStep zero_rule_step(const std::vector<TermStep>& steps, const Ter
 {
     const auto step = [&](std::int32_t k) -> const TermStep& { return steps[static_cast<std::size_t>(k)]; };
     if (s.kind != TermKind::where || step(s.a).kind != TermKind::logical_and) return {};
-    const TermStep &silent = step(step(s.a).a), &broken = step(step(s.a).b), &zero = step(s.b);
-    const bool is = silent.kind == TermKind::equal && broken.kind == TermKind::logical_not &&
+    const TermStep &zero_g = step(step(s.a).a), &broken = step(step(s.a).b), &zero = step(s.b);
+    const bool is = zero_g.kind == TermKind::equal && broken.kind == TermKind::logical_not &&
                     zero.kind == TermKind::constant && zero.value == 0 &&
-                    step(silent.b).kind == TermKind::zero_cotangent &&
+                    step(zero_g.b).kind == TermKind::zero_cotangent &&
                     step(broken.a).kind == TermKind::is_finite && step(broken.a).a == s.c;
-    return is ? ZeroRuleStep{silent.a, s.c} : ZeroRuleStep{};
+    return is ? ZeroRuleStep{zero_g.a, s.c} : ZeroRuleStep{};
 }
 /// The steps that step `root` is made from, it included; of the zero-cotangent rule its two operands.
 inline std::vector<bool> needed_steps(const std::vector<TermStep>& steps, std::int32_t root)

@@ -67,8 +67,8 @@ template <class T> struct Elements {
     bool is_list = false;
 };
 
-/// The second operand of an operator: a tensor or a literal of its dtype, and the line of the expression. One that `refuses` takes
-/// tensors of other devices, too, to say that it does not.
+/// The second operand of an operator: a tensor or a literal of its dtype, and the line of the expression. With `refuses` it also
+/// converts from tensors of other devices, for an error that says what is wrong.
 template <class T, class Device = cpu, bool refuses = true> class Operand {
 public:
     Operand(const Tensor<T, Device>& t, const char* file = __builtin_FILE(), int line = __builtin_LINE())
@@ -305,7 +305,7 @@ public:
 
     // Arithmetic: literals take the tensor's dtype, shapes broadcast as in NumPy.
     using Arg = Operand<T, Device>;
-    /// Of x + y on two devices only the host's operator says so: two that did would be ambiguous.
+    /// x + y on two devices is refused by the host's operator alone: two such operators would be ambiguous.
     using Side = Operand<T, Device, std::is_same_v<Device, cpu>>;
     static unsigned temporaries(const Side& a, const Side& b) noexcept
     {
@@ -388,7 +388,7 @@ private:
 };
 
 namespace detail {
-/// x by its type on another device, for code that does without: rules, and what has tensors of all devices in one list.
+/// x with the type of another device, for code that knows no devices: rules, and lists of tensors of all devices.
 template <class D, class T, class E> decltype(auto) on(const Tensor<T, E>& x)
 {
     if constexpr (std::is_same_v<D, E>)
@@ -396,7 +396,7 @@ template <class D, class T, class E> decltype(auto) on(const Tensor<T, E>& x)
     else
         return Tensor<T, D>(x.any_unchecked());
 }
-/// A number as an operand: it stays on the host, and goes along with tensors of any device.
+/// A number as an operand. It stays on the host, and operations take it beside tensors of any device.
 template <class T, class D, class S> Tensor<T, D> number(S s)
 {
     return Tensor<T, D>(AnyTensor{number_block(static_cast<T>(s)), {}});

@@ -82,6 +82,13 @@ public:
         : vectors_(false), dialect_(Dialect::numbers), out_(out), indent_(std::move(indent)),
           prefix_(std::move(prefix)), zero_(zero), helpers_(&helpers)
     {}
+    /// Casts of floating-point numbers to whole ones are calls of `prefix`cast_i32 and cast_i64 from now on: C leaves open what becomes
+    /// of NaN and of what is beyond their range, and devices do otherwise than the host.
+    TermCode& call_casts()
+    {
+        calls_casts_ = true;
+        return *this;
+    }
     /// Vectors; `calls`: functions are called and not inlined. Statements are noted in `lines` as well.
     explicit TermCode(std::string& out, bool calls = false, std::vector<BodyLine>* lines = nullptr)
         : vectors_(true), calls_(calls), dialect_(Dialect::vectors), out_(out), lines_(lines)
@@ -255,12 +262,14 @@ private:
     std::string cast(const std::string& a, DType from, DType to) const
     {
         if (from == to) return a;
+        const bool to_whole = differentiable(from) && !differentiable(to) && to != DType::boolean;
+        if (calls_casts_ && to_whole) return filled("$cast_$($)", prefix_, row_of(to).lane, a);
         if (!vectors_) return to == DType::boolean ? a + " != 0" : filled("($)$", c_type(to, dialect_), a);
         if (to == DType::boolean) return filled("$ != K<$>(0)", a, vector(from));
         return filled("convert<$>($$)", vector(to), a, from == DType::boolean ? " & 1" : "");
     }
 
-    bool vectors_, calls_ = false;
+    bool vectors_, calls_ = false, calls_casts_ = false;
     Dialect dialect_;
     std::string& out_;
     std::string indent_ = "        ", prefix_;

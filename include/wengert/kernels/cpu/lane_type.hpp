@@ -3,7 +3,7 @@
 #include "../../base/literal.hpp"
 #include "../../base/scalar_math.hpp"
 #include "../../base/site.hpp"
-#include "simd.hpp"
+#include "registers.hpp"
 
 #include <bit>
 #include <cstddef>
@@ -79,27 +79,13 @@ template <class T, class A, class F>
     return where(m, F::of(x, y), x);
 }
 
-/// a b + c in one rounding. Of AVX-512 not xsimd's, which 8.1 has as two operations.
-template <class T, class Register> [[gnu::always_inline]] inline Register fused(auto a, auto b, auto c)
-{
-#if defined(__AVX512F__)
-    if constexpr (sizeof(Register) == 64) {
-        if constexpr (sizeof(T) == 4)
-            return _mm512_fmadd_ps(a, b, c);
-        else
-            return _mm512_fmadd_pd(a, b, c);
-    } else
-#endif
-        return xsimd::fma(a, b, c);
-}
-
 /// The bits of the first `count` elements set: what AVX-512 takes as a mask.
 [[gnu::always_inline]] constexpr unsigned first_bits(std::size_t count) { return (1U << count) - 1U; }
 
 }  // namespace detail
 
 template <class T, class A> struct LaneMask {
-    using Batch = xsimd::batch_bool<T, A>;
+    using Batch = registers::batch_bool<T, A>;
     Batch batch;
 
     LaneMask() = default;
@@ -113,15 +99,15 @@ template <class T, class A> struct LaneMask {
     friend LaneMask operator&&(LaneMask a, LaneMask b) { return a.batch & b.batch; }
     friend LaneMask operator||(LaneMask a, LaneMask b) { return a.batch | b.batch; }
     friend LaneMask operator!(LaneMask a) { return ~a.batch; }
-    friend bool any(LaneMask a) { return xsimd::any(a.batch); }
-    friend bool all(LaneMask a) { return xsimd::all(a.batch); }
+    friend bool any(LaneMask a) { return registers::any(a.batch); }
+    friend bool all(LaneMask a) { return registers::all(a.batch); }
 };
 
 /// The bits of a register as whole numbers of the elements' width.
 template <class T, class A> struct LaneInteger {
     using Int = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-    using Batch = xsimd::batch<Int, A>;
-    using Unsigned = xsimd::batch<std::make_unsigned_t<Int>, A>;
+    using Batch = registers::batch<Int, A>;
+    using Unsigned = registers::batch<std::make_unsigned_t<Int>, A>;
     Batch batch;
 
     LaneInteger(Batch b) : batch(b) {}
@@ -149,7 +135,7 @@ template <class T, class A> struct Lane {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
     using value_type = T;
     using arch_type = A;
-    using Batch = xsimd::batch<T, A>;
+    using Batch = registers::batch<T, A>;
     using Register = typename Batch::register_type;
     using Mask = LaneMask<T, A>;
     using Integer = LaneInteger<T, A>;
@@ -196,7 +182,7 @@ template <class T, class A> struct Lane {
         return Batch(detail::in_order<Register>(a.reg() / detail::in_order(b.reg())));
     }
     friend Lane operator+(Lane a) { return a; }
-    friend Lane operator-(Lane a) { return xsimd::bitwise_xor(a.batch, Batch(T(-0.0))); }
+    friend Lane operator-(Lane a) { return registers::bitwise_xor(a.batch, Batch(T(-0.0))); }
     Lane& operator+=(Lane b) { return *this = *this + b; }
     Lane& operator-=(Lane b) { return *this = *this - b; }
     Lane& operator*=(Lane b) { return *this = *this * b; }
@@ -210,21 +196,21 @@ template <class T, class A> struct Lane {
     friend Mask operator>(Lane a, Lane b) { return a.batch > b.batch; }
     friend Mask operator>=(Lane a, Lane b) { return a.batch >= b.batch; }
 
-    friend Lane where(Mask m, Lane a, Lane b) { return xsimd::select(m.batch, a.batch, b.batch); }
+    friend Lane where(Mask m, Lane a, Lane b) { return registers::select(m.batch, a.batch, b.batch); }
     /// a·b + c in one rounding where the target has the instruction, in two where it has not.
     friend Lane fma(Lane a, Lane b, Lane c)
     {
         if constexpr (!fused)
             return a * b + c;
         else
-            return Batch(detail::in_order<Register>(detail::fused<T, Register>(a.batch, b.batch, c.batch)));
+            return Batch(detail::in_order<Register>(registers::fma(a.batch, b.batch, c.batch)));
     }
     friend Lane maximum(Lane a, Lane b) { return where((a > b) | is_nan(a), a, b); }
     friend Lane minimum(Lane a, Lane b) { return where((a < b) | is_nan(a), a, b); }
     friend Lane copysign(Lane magnitude, Lane s) { return (s.batch & Batch(T(-0.0))) | abs(magnitude).batch; }
 
-    friend Lane abs(Lane x) { return xsimd::abs(x.batch); }
-    friend Lane sqrt(Lane x) { return xsimd::sqrt(x.batch); }
+    friend Lane abs(Lane x) { return registers::abs(x.batch); }
+    friend Lane sqrt(Lane x) { return registers::sqrt(x.batch); }
     friend Lane square(Lane x) { return x * x; }
 #if defined(__x86_64__) && !defined(__SSE4_1__)
     friend Lane round_even(Lane x)
@@ -244,10 +230,10 @@ template <class T, class A> struct Lane {
     }
 #else
     // copysign: xsimd may go through integers, which have no −0.
-    friend Lane floor(Lane x) { return copysign(Lane(xsimd::floor(x.batch)), x); }
-    friend Lane ceil(Lane x) { return copysign(Lane(xsimd::ceil(x.batch)), x); }
+    friend Lane floor(Lane x) { return copysign(Lane(registers::floor(x.batch)), x); }
+    friend Lane ceil(Lane x) { return copysign(Lane(registers::ceil(x.batch)), x); }
     /// Halves go to the even neighbour, as NumPy's round.
-    friend Lane round_even(Lane x) { return copysign(Lane(xsimd::nearbyint(x.batch)), x); }
+    friend Lane round_even(Lane x) { return copysign(Lane(registers::nearbyint(x.batch)), x); }
 #endif
     friend Lane round(Lane x) { return round_even(x); }
     friend Lane nearbyint(Lane x) { return round_even(x); }
@@ -300,7 +286,7 @@ template <class T, class A> struct Lane {
 #endif
             return where((g == probe) & !is_finite(r), Lane(T(0)), r);
     }
-    friend Mask is_nan(Lane x) { return xsimd::isnan(x.batch); }
+    friend Mask is_nan(Lane x) { return registers::isnan(x.batch); }
     friend Mask is_finite(Lane x) { return abs(x) <= Lane(std::numeric_limits<T>::max()); }
 
     Integer bits() const

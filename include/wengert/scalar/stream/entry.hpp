@@ -79,7 +79,7 @@ struct ScalarEntry {
         double c;
         std::uint64_t far;
     };
-    std::uint64_t word;  ///< the rest, for one store: operand, operation and form, levels
+    std::uint64_t word;  ///< operand, operation and form, levels: one word, for one store
 
     // a and b are indices: positions in the chunk where the entry is
     static constexpr std::uint64_t word_of(ScalarOp op, ScalarForm form) noexcept
@@ -108,8 +108,8 @@ constexpr bool is_pair(ScalarOp op) noexcept
     return (op >= ScalarOp::add && op <= ScalarOp::divide) || (op >= ScalarOp::pairs && op < ScalarOp::whole);
 }
 
-/// Where a number is recorded: its position in its chunk of the stream, and which span that is. Zeros for a number that is not.
-/// One number and not two, which compilers keep in vector registers.
+/// Where a number is recorded: its index in its chunk of the stream, and the number of its span. 0 for a number that is not.
+/// It is one integer, as compilers keep two in vector registers.
 struct ScalarHandle {
     std::uint64_t word = 0;
 
