@@ -34,7 +34,7 @@ fake::Result products(const char* name, Blas* blas, int ta, int tb, int m, int n
     if (m < 0 || n < 0 || k < 0 || lda < (ta ? k : m) || ldb < (tb ? n : k) || ldc < m || lda < 1 ||
         ldb < 1 || ldc < 1)
         return 7;  // CUBLAS_STATUS_INVALID_VALUE
-    // without one it takes memory as it is captured: a body may not, and others keep it
+    // Without one it takes memory as it is captured. A body may not, and others keep it.
     if (!blas->workspace && fake::is_written(blas->stream)) return fake::spoil(blas->stream);
     fake::put(blas->stream, [=, alpha = *alpha, beta = *beta] {
         for (int i = 0; i < count; ++i)

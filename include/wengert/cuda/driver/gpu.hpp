@@ -14,7 +14,7 @@ class Gpu {
 public:
     static constexpr int most = most_devices;
 
-    /// The device of this number, counted from 0; its context is this thread's from now on. Throws DeviceError.
+    /// The device of this number, counted from 0. Its context becomes this thread's. Throws DeviceError.
     static Gpu& get(int ordinal)
     {
         const Driver& d = Driver::get();
@@ -41,8 +41,8 @@ public:
     /// Has work to be ordered, since there are several streams? What is captured is in order by itself.
     bool orders() const noexcept { return queues_->several() && !writes_down(); }
     bool writes_down() const noexcept { return capturing_now && capturing_now->pool == pool_.get(); }
-    /// Throws DeviceError where the program captures this thread's stream, or the library's own: by waiting for its events one may have come
-    /// to be a part of that.
+    /// Throws DeviceError if the program captures this thread's stream, or the library's own, which becomes part of a capture when it
+    /// waits for an event of one.
     void refuse_capture() const
     {
         if (queues_->several() && !writes_down()) [[unlikely]]
@@ -88,7 +88,7 @@ public:
         enter();
         asked();
     }
-    /// Work has been put in this thread's stream.
+    /// Called when work has been put in this thread's stream.
     void asked() const
     {
         last_asked = Operation::now();

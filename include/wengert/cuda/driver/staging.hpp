@@ -32,7 +32,7 @@ public:
             check(d.record(h.done, stream), "cuEventRecord");
         }
     }
-    /// Waits for all that the stream was given before.
+    /// Waits for all earlier work of the stream.
     void to_host(void* to, Address from, std::size_t bytes, Stream* stream)
     {
         const Driver& d = Driver::get();

@@ -1,8 +1,8 @@
-// The kernels of index programs (ops/index/index.hpp), which are given the program: one text for each type of elements. A thread takes
-// what is written to places of its own, one element after another in the stated order, so the bits are the host's. Where that would be
-// few threads, elements are sorted by their places first. Scans have a text of their own (scan_text.hpp).
+// The kernels of index programs (ops/index/index.hpp), with the program as an argument: one text for each type of elements. Each thread
+// writes elements that no other thread writes, in the stated order, so the bits are the host's. Where that would be few threads, elements
+// are sorted by their places first. Scans have a text of their own (scan_text.hpp).
 //
-// Loops over axes are not unrolled: a compiler that does so takes seconds.
+// Loops over axes are not unrolled, as a compiler that does so takes seconds.
 #pragma once
 
 #include <string>

@@ -82,8 +82,7 @@ private:
     std::string kernels_;
 };
 
-/// Asks whether elements that an operation uses as positions are such; `block(i)` is operand i, or null where
-/// that is known.
+/// Checks that elements that an operation uses as positions are valid ones. `block(i)` is operand i, or null where that is known.
 template <class Blocks> void ask_positions_of(Gpu& gpu, const Graph& g, ValueId v, const Blocks& block)
 {
     const GraphNode& n = g.node(v);

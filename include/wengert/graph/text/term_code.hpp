@@ -211,14 +211,14 @@ private:
     /// aᵇ for the exponent that is a multiplication.
     bool is_square(const TermStep& s) const
     {
-        return s.kind == TermKind::pow && program_->step(s.b).kind == TermKind::constant &&
+        return s.kind == kind_of<Pow> && program_->step(s.b).kind == TermKind::constant &&
                program_->step(s.b).value == 2;
     }
     /// The function of large arguments where there are any.
     std::string seldom(const TermStep& s, const Operands& in, DType type) const
     {
         const auto kind = static_cast<TermKind>(static_cast<int>(s.value));
-        const bool two = functions::of_remainder(kind);
+        const bool two = is_function_of_two(kind);
         const std::string far = filled("$_far_$", std::string(name_of(kind)), c_type(type, Dialect::vectors));
         if (vectors_)
             return filled("$<$<$>>($, $, $)", two ? "seldom2" : "seldom", far, vector(type), in[0], in[1],
@@ -229,14 +229,14 @@ private:
     /// A helper of numbers, or a function over vectors.
     std::string function(TermKind kind, DType type) const
     {
-        const bool whole_power = kind == TermKind::pow && !differentiable(type);
+        const bool whole_power = kind == kind_of<Pow> && !differentiable(type);
         const std::string name = std::string(whole_power ? "power" : name_of(kind)) + "_";
         if (!vectors_) {
             helpers_->insert(name + row_of(type).lane);
             return prefix_ + name + row_of(type).lane;
         }
         if (!calls_ || !is_long(kind)) return name;
-        return filled("$<$<$>>", kind >= TermKind::add ? "called2" : "called", name, vector(type));
+        return filled("$<$<$>>", is_function_of_two(kind) ? "called2" : "called", name, vector(type));
     }
     std::string guard(const TermStep& s, const ZeroRuleStep& rule) const
     {
