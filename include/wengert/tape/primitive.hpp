@@ -125,7 +125,7 @@ struct Primitive {
         0;  ///< of an operation on a variable number of inputs: 0xff when its rule reads them all
 
     TileKernel value = nullptr;  ///< elementwise only
-    /// The same as a program (base/term.hpp), from terms of the inputs; null where the rule is opaque.
+    /// The same as a program (functions/term.hpp), from terms of the inputs; null where the rule is opaque.
     Term (*describe)(const Term* in) = nullptr;
     Pull pull[max_elementwise] = {};  ///< kernels for elementwise ones only, `uses` for all
 

@@ -247,6 +247,12 @@ protected:
     std::shared_ptr<FrozenCore> core_;
 };
 
+#ifdef WENGERT_COMPILED  // in impl/tile.ipp: functions of one tensor are the most common
+template <class T> using RunOfOne = Tensor<T> (*)(void*, const Site&, std::tuple<Tensor<T>>&);
+extern template Tensor<float> FrozenCalls::call(RunOfOne<float>, const Site&, const Tensor<float>&) const;
+extern template Tensor<double> FrozenCalls::call(RunOfOne<double>, const Site&, const Tensor<double>&) const;
+#endif
+
 /// Of functions of reals (scalar/frozen.hpp).
 template <class F, class Y, class... X> struct FrozenReals;
 

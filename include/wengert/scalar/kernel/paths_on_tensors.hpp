@@ -100,7 +100,7 @@ private:
         for (std::size_t k = 0; k < b.size(); ++k) b[k] = where(yes, a[k], b[k]);
         return b;
     }
-    /// No cell is to be here. In a loop that is asked at its end.
+    /// Throws if any cell is here. Inside of a loop that is checked when the loop has ended.
     void refuse(const Tensor<bool>& here)
     {
         if (lost_)
@@ -108,10 +108,10 @@ private:
         else if (any(here).item())
             throw UnrecordedPath{first_of(here)};
     }
-    /// The state of a loop, the cells that go on, and those that have gone where none had.
+    /// The state of a loop, the cells that go on, and the cells whose path is not recorded.
     using LoopState = std::tuple<std::vector<Tensor<T>>, Tensor<bool>, Tensor<bool>>;
 
-    /// All cells together, for as long as one of them goes on.
+    /// Runs the loop on all cells together, for as long as one of them goes on.
     std::vector<Tensor<T>> looped(const Path& path, const Tensor<bool>& reached)
     {
         const PathLoop& loop = *path.loop;
@@ -164,7 +164,7 @@ private:
     Shape shape_;
     std::size_t inputs_;
     std::vector<Tensor<T>> values_;  // of the steps along the path
-    Tensor<bool>* lost_ = nullptr;   // in a loop: cells that have gone where none had
+    Tensor<bool>* lost_ = nullptr;   // in a loop: the cells whose path is not recorded
 };
 
 }  // namespace wengert::detail

@@ -2,6 +2,7 @@
 // derivative of a recorded number (rules.hpp) and the operation on arrays in a kernel (scalar/kernel/paths_on_tensors.hpp).
 #pragma once
 
+#include "../../base/enumerators.hpp"
 #include "../../functions/rules/math.hpp"
 #include "../../functions/rules/pairs.hpp"
 #include "../../functions/rules/probability.hpp"
@@ -11,60 +12,40 @@
 
 namespace wengert::detail {
 
+/// The place of an operation among those from `first` on; large where it is below.
+constexpr std::size_t place_after(ScalarOp first, ScalarOp op) noexcept
+{
+    return static_cast<std::size_t>(op) - static_cast<std::size_t>(first);
+}
+
 /// visit(P()) for the rule P of a function of one number, other() where `op` is none that tensors have.
 template <class Visit, class Other>
 [[gnu::always_inline]] inline auto visit_function(ScalarOp op, const Visit& visit, const Other& other)
 {
-    switch (op) {
-    case ScalarOp::sqrt: return visit(Sqrt());
-    case ScalarOp::cbrt: return visit(Cbrt());
-    case ScalarOp::exp: return visit(Exp());
-    case ScalarOp::exp2: return visit(Exp2());
-    case ScalarOp::expm1: return visit(Expm1());
-    case ScalarOp::log: return visit(Log());
-    case ScalarOp::log2: return visit(Log2());
-    case ScalarOp::log10: return visit(Log10());
-    case ScalarOp::log1p: return visit(Log1p());
-    case ScalarOp::sin: return visit(Sin());
-    case ScalarOp::cos: return visit(Cos());
-    case ScalarOp::tan: return visit(Tan());
-    case ScalarOp::asin: return visit(Asin());
-    case ScalarOp::acos: return visit(Acos());
-    case ScalarOp::atan: return visit(Atan());
-    case ScalarOp::sinh: return visit(Sinh());
-    case ScalarOp::cosh: return visit(Cosh());
-    case ScalarOp::tanh: return visit(Tanh());
-    case ScalarOp::asinh: return visit(Asinh());
-    case ScalarOp::acosh: return visit(Acosh());
-    case ScalarOp::atanh: return visit(Atanh());
-    case ScalarOp::erf: return visit(Erf());
-    case ScalarOp::erfc: return visit(Erfc());
-    case ScalarOp::erfinv: return visit(Erfinv());
-    case ScalarOp::log_sigmoid: return visit(LogSigmoid());
-    case ScalarOp::tgamma: return visit(Tgamma());
-    case ScalarOp::lgamma: return visit(Lgamma());
-    case ScalarOp::floor: return visit(Floor());
-    case ScalarOp::ceil: return visit(Ceil());
-    case ScalarOp::trunc: return visit(Trunc());
-    case ScalarOp::round_even: return visit(Round());
-    default: return other();
-    }
+    if (op == ScalarOp::sqrt) return visit(Sqrt());
+    return visit_position(
+        RecordedFunctions(), place_after(ScalarOp::functions, op),
+        visit, [&]() __attribute__((always_inline)) {
+            return visit_position(WholeFunctions(), place_after(ScalarOp::whole, op), visit, other);
+        });
 }
 
 /// The same of two numbers.
 template <class Visit, class Other>
 [[gnu::always_inline]] inline auto visit_pair(ScalarOp op, const Visit& visit, const Other& other)
 {
-    switch (op) {
-    case ScalarOp::pow: return visit(Pow());
-    case ScalarOp::atan2: return visit(Atan2());
-    case ScalarOp::hypot: return visit(Hypot());
-    case ScalarOp::fmod: return visit(Fmod());
-    case ScalarOp::remainder: return visit(Remainder());
-    case ScalarOp::logaddexp: return visit(LogAddExp());
-    case ScalarOp::xlogy: return visit(Xlogy());
-    default: return other();
-    }
+    return visit_position(RecordedPairs(), place_after(ScalarOp::pairs, op), visit, other);
 }
 
 }  // namespace wengert::detail
+
+namespace wengert {
+
+inline std::string_view name_of(ScalarOp op)
+{
+    const auto name = []<class P>(P) { return P::name; };
+    const auto other = [&] { return detail::enumerator_names<ScalarOp::link>[static_cast<std::size_t>(op)]; };
+    return detail::visit_function(op, name, [&] { return detail::visit_pair(op, name, other); });
+}
+
+}  // namespace wengert
