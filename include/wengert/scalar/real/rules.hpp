@@ -4,7 +4,7 @@
 #pragma once
 
 #include "bits.hpp"
-#include "shared_functions.hpp"
+#include "../stream/shared_functions.hpp"
 #include "special.hpp"
 
 namespace wengert::detail {

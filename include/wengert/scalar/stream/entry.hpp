@@ -122,7 +122,9 @@ struct ScalarHandle {
     constexpr std::uint32_t span() const noexcept { return static_cast<std::uint32_t>(word >> 32); }
 };
 
-/// In scalar/real/shared_functions.hpp: names are those of the functions.
+/// In shared_functions.hpp: names are those of the functions.
 inline std::string_view name_of(ScalarOp op);
 
 }  // namespace wengert
+
+#include "shared_functions.hpp"

@@ -8,7 +8,7 @@
 #include "../../functions/rules/probability.hpp"
 #include "../../functions/rules/special.hpp"
 #include "../../functions/rules/trigonometry.hpp"
-#include "../stream/entry.hpp"
+#include "entry.hpp"
 
 namespace wengert::detail {
 
