@@ -113,6 +113,7 @@ TEST_CASE("Reals that outlive their transform are refused by every other one, wi
 
 TEST_CASE("Scalar code in reports has the line where its numbers come from")
 {
+    const auto before = wg::Tape::current().mark();
     R a = 3.0;
     const int variable = __LINE__ + 1;
     a.requires_grad();
@@ -137,6 +138,8 @@ TEST_CASE("Scalar code in reports has the line where its numbers come from")
     const wg::AnomalyMode on;
     const auto slope = wg::grad([](R x) { return sqrt(x); });
     CHECK(lacks<wg::NumericError>([&] { slope(R(0.0)); }, "[scalar code]", here(__LINE__)) == "");
+    a.requires_grad(false);
+    wg::Tape::current().rewind(before);
 }
 
 TEST_CASE("What is refused in a cell or by the tape has a line without debug information, too")
