@@ -6,7 +6,7 @@ level=${1:---all}
 
 demo=(g++ cmake ninja-build libxtensor-dev libxsimd-dev libopenblas-dev liblapacke-dev gnuplot-nox)
 test=(catch2 libbenchmark-dev libtbb-dev libeigen3-dev gdb python3 git graphviz)
-ci=(clang-16 clang-format-16 libclang-rt-16-dev)
+ci=(clang-16 clang-format-16 libclang-rt-16-dev libopenmpi-dev openmpi-bin)
 case $level in
     --demo) wanted=("${demo[@]}") ;;
     --test) wanted=("${demo[@]}" "${test[@]}") ;;
@@ -16,7 +16,8 @@ esac
 
 # A tool may have come some other way than by its package.
 declare -A command_of=([g++]=g++ [cmake]=cmake [ninja-build]=ninja [gnuplot-nox]=gnuplot [gdb]=gdb
-    [python3]=python3 [git]=git [graphviz]=dot [clang-16]=clang++-16 [clang-format-16]=clang-format-16)
+    [python3]=python3 [git]=git [graphviz]=dot [clang-16]=clang++-16 [clang-format-16]=clang-format-16
+    [libopenmpi-dev]=mpicxx [openmpi-bin]=mpirun)
 declare -A header_of=([libxtensor-dev]='xtensor/xarray.hpp xtensor/containers/xarray.hpp'
     [libxsimd-dev]=xsimd/xsimd.hpp [libopenblas-dev]=openblas_config.h [liblapacke-dev]=lapacke.h
     [catch2]='catch2/catch.hpp catch2/catch_all.hpp' [libbenchmark-dev]=benchmark/benchmark.h

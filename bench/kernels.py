@@ -65,12 +65,12 @@ def used(ptxas, code, architecture, folder):
         yield name, int(registers), int(stores) + int(loads), int(stack), int(shared[1]) if shared else 0
 
 
-def kept_texts(program, driver):
+def kept_texts(program, driver, arguments=()):
     with tempfile.TemporaryDirectory() as folder:
         counts = pathlib.Path(folder) / "counts"
         settings = {"WENGERT_CUDA_DRIVER": driver, "WENGERT_FAKE_CUDA_KEEP": folder, "XDG_CACHE_HOME": folder,
                     "WENGERT_COUNTS": str(counts)}
-        subprocess.run([program], env=os.environ | settings, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([program, *arguments], env=os.environ | settings, stdout=subprocess.DEVNULL, check=True)
         texts = [file.read_text() for file in sorted(pathlib.Path(folder).glob("*.cu"))]
         return texts, [line.split("|") for line in counts.read_text().splitlines()] if counts.exists() else []
 

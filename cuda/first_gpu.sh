@@ -18,6 +18,7 @@
 #   frozen        frozen functions, groups, captures, counts of calls
 #   conditions    conditional nodes, alone: a driver that gives up on one may end the process
 #   streams       streams, memory and kernels of the program's own, kernels compiled ahead
+#   bench         what work costs: times beside the host and cuBLAS, and what is asked of the driver (bench/device.cpp)
 #   memcheck      compute-sanitizer over a selection
 #   racecheck     the same, for races within blocks
 #
@@ -25,7 +26,7 @@
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=build/first_gpu out= deps= fake= jobs=$(nproc) limit=480 stages=()
-all=(build tensors elementwise primitives frozen conditions streams memcheck racecheck)
+all=(build tensors elementwise primitives frozen conditions streams bench memcheck racecheck)
 while [ $# -gt 0 ]; do
     case $1 in
     --deps | --build | --out | --jobs | --limit)
@@ -57,11 +58,16 @@ of_files() { local names=("$@"); (IFS=,; echo "${names[*]/%/]}" | sed 's/\(^\|,\
 compile() {
     cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DWENGERT_TESTS_TOGETHER=1 -DWENGERT_BUILD_BENCH=OFF \
         -DWENGERT_BUILD_EXAMPLES=OFF ${deps:+-DCMAKE_PREFIX_PATH="$deps"} ${launcher:+-DCMAKE_CXX_COMPILER_LAUNCHER="$launcher"} --log-level=WARNING &&
-        cmake --build "$build" -j "$jobs" --target test_cuda test_cuda_ahead fake_cuda fake_cuda_driver fake_cuda_no_blas
+        cmake --build "$build" -j "$jobs" --target test_cuda wengert_device fake_cuda fake_cuda_driver fake_cuda_no_blas \
+            "$([ -n "$fake" ] && echo test_cuda_ahead || echo test_cuda_ahead_gpu)"
 }
 tests() { "$build/tests/test_cuda" "-#" "$(of_files "$@")"; }
-# ahead: where the kernels compiled ahead are the fake driver's, a GPU has no use for them
-ahead() { [ -z "$fake" ] || WENGERT_CUDA_DRIVER=$build/tests/libfake_cuda_driver.so "$build/tests/test_cuda_ahead" "-#" "[#test_cuda_ahead]"; }
+# ahead: the kernels compiled ahead, with a driver that has no NVRTC beside it
+ahead() {
+    local driver=libcuda.so.1 program=test_cuda_ahead_gpu
+    [ -z "$fake" ] || driver=$build/tests/libfake_cuda_driver.so program=test_cuda_ahead
+    WENGERT_CUDA_DRIVER=$driver "$build/tests/$program" "-#" "[#test_cuda_ahead]"
+}
 sanitizer() {
     local tool=$1
     shift
@@ -81,12 +87,13 @@ run() {
     case $1 in
     build) compile ;;
     tensors) tests tensors memory faults ;;
-    elementwise) tests operations folds rows own ;;
+    elementwise) tests operations elements folds rows own ;;
     primitives) tests primitives ;;
     frozen) tests frozen groups captures counts ;;
     conditions) tests conditions ;;
     streams) tests streams interop user_kernels ahead && ahead ;;
-    memcheck) sanitizer memcheck operations rows user_kernels ;;
+    bench) "$build/tests/wengert_device" ;;
+    memcheck) sanitizer memcheck operations elements rows user_kernels ;;
     racecheck) sanitizer racecheck rows folds user_kernels ;;
     esac
 }
@@ -116,6 +123,7 @@ for stage in "${stages[@]}"; do
     {
         printf '{"stage": "%s", "result": "%s", "seconds": %d, "summary": ' "$stage" "$result" $((SECONDS - begin))
         grep -E '^(test cases:|assertions:|All tests passed)' "$log" | tail -2 | json
+        [ "$stage" != bench ] || { printf ', "rows": ['; grep '^{"' "$log" | paste -sd ,; printf ']'; }
         printf ', "text": '
         { [ "$result" = passed ] || { grep -nE -A 12 'FAILED:|error:|ERROR|Sanitizer|due to' "$log" | head -400; tail -40 "$log"; }; } | json
         printf '}'

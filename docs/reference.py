@@ -27,8 +27,8 @@ TASKS = {
                                   "divide negative operator<=less less less_equal greater greater_equal equal not_equal "
                                   "logical_and logical_or logical_not where is_finite=isfinite isfinite isnan nan_to_num maximum minimum clip",
     "Functions of elements": "abs sign floor ceil trunc round=round square sqrt reciprocal exp expm1 log log1p log2 log10 pow=power "
-                             "hypot sin cos tan asin=arcsin acos=arccos atan=arctan atan2=arctan2 sinh cosh tanh asinh=arcsinh acosh=arccosh atanh=arctanh exp2 cbrt fmod remainder=- erf=- erfc=- erfinv=- logaddexp xlogy=- log_sigmoid=- tgamma=- lgamma=- digamma=- "
-                             "sigmoid=- softplus=- relu=- gelu=- silu=- elementwise=vectorize",
+                             "hypot sin cos tan asin=arcsin acos=arccos atan=arctan atan2=arctan2 sinh cosh tanh asinh=arcsinh acosh=arccosh atanh=arctanh exp2 cbrt fmod remainder=- erf=- erfc=- erfcx=- erfinv=- logaddexp xlogy=- log_sigmoid=- tgamma=- lgamma=- digamma=- "
+                             "sigmoid=- normal_cdf=- softplus=- relu=- gelu=- silu=- elementwise=vectorize",
     "Reductions": "sum mean prod amax amin var stddev=std norm=linalg.norm logsumexp=- argmax argmin all any "
                   "cumsum cumprod cummax=maximum.accumulate diff segment_sum=-",
     "Shape": "reshape flatten=ravel transpose swapaxes expand_dims squeeze concatenate stack split@axis=split pad PadMode=- roll "
@@ -311,6 +311,8 @@ def signature(head, name):
     at = bare.find(name + "(")
     end = closing(bare, at + len(name))
     given = [p for p in split_list(bare[at + len(name) + 1:end]) if not re.search(r"\bSite\b", p)]
+    if "detail::Calls" in head:  # for every value type (functions/calls.hpp), of which a page about tensors shows them
+        return f"Tensor<T> {name}({', '.join('Tensor<T> ' + re.sub('.*[ &]', '', p) for p in given)})"
     shown_parameters = []
     for p in given:
         written = re.search(r"(?<!const )\b[\w:<>, ]+&(?!&)", p) and not p.startswith("const ")
@@ -462,6 +464,8 @@ def page():
             written = "<br>".join(f"`{cell(one)}`" for one in shown(name, names, parameter))
             text += f"| {written} | {cell(what)} | {header_of(name, names, parameter, within)} | {theirs} |\n"
         text += f"\n{MARK}\n\n{code.strip()}\n"
+    if re.search(r"^(<{7}|={7}|>{7})", text, re.M):
+        problems.append("docs/reference.md: a mark that a merge has left")
     problems += [f"{name}: is public, TASKS does not place it" for name in sorted(public - listed)]
     return text, problems
 

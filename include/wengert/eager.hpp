@@ -41,6 +41,7 @@
 #include "transforms/grad.hpp"
 #include "transforms/jvp.hpp"
 #include "transforms/lambda.hpp"
+#include "transforms/often.hpp"
 #include "transforms/preaccumulate.hpp"
 #include "transforms/saved_tensor_hooks.hpp"
 #include "version.hpp"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One way to consume the library: run.sh KIND BUILD_DIR, with KIND one of
-#   find_package  add_subdirectory  fetch_content  plain  no_blas  missing
+#   find_package  precompiled  add_subdirectory  fetch_content  plain  no_blas  missing
 # CXX names the compiler.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -31,6 +31,10 @@ case $kind in
         "$build/consumer/frozen"
         # The install stands alone: it names neither the source nor the build folder.
         if grep -rlF -e "$root/include" -e "$build/wengert" "$build/prefix"; then exit 1; fi
+        ;;
+    precompiled)  # by the package: its source includes nothing
+        install_to_prefix
+        configure_and_run "$here/precompiled" -DCMAKE_PREFIX_PATH="$build/prefix" -DCMAKE_CXX_FLAGS=-Werror=invalid-pch
         ;;
     add_subdirectory | fetch_content)
         configure_and_run "$here/$kind"

@@ -38,6 +38,9 @@ endforeach()
 # The oldest driver that has conditional nodes; cuda.test_cuda_conditions runs on one that has none.
 add_test(NAME cuda.conditions COMMAND test_cuda "-#" ${catch_strict} "[#test_cuda_conditions]")
 wengert_on_fake(cuda.conditions fake_cuda WENGERT_FAKE_CUDA_VERSION=12040)
+# The counters that stand before a GPU's driver (counted_driver.hpp), in the place of the fake one's own.
+add_test(NAME cuda.counted COMMAND test_cuda "-#" "[#test_cuda_counts],[#test_cuda_faults],[#test_cuda_captures],[#test_cuda_frozen]")
+wengert_on_fake(cuda.counted fake_cuda WENGERT_COUNTED=1)
 add_test(NAME cuda.driver_only COMMAND test_cuda "~[once]" "~[libraries]")
 wengert_on_fake(cuda.driver_only fake_cuda_driver)
 
@@ -47,6 +50,11 @@ add_executable(test_cuda_ahead $<TARGET_OBJECTS:test_cuda>)
 target_link_libraries(test_cuda_ahead PRIVATE wengert_test_main listed_primitives fake_kernels)
 add_test(NAME cuda.ahead COMMAND test_cuda_ahead "-#" "[#test_cuda_ahead],the host helps*")
 wengert_on_fake(cuda.ahead fake_cuda_driver)
+# The same with those of a real NVRTC, for cuda/first_gpu.sh: with the driver alone, WENGERT_CUDA_DRIVER=libcuda.so.1.
+if(TARGET wengert::cuda_kernels)
+    add_executable(test_cuda_ahead_gpu EXCLUDE_FROM_ALL $<TARGET_OBJECTS:test_cuda>)
+    target_link_libraries(test_cuda_ahead_gpu PRIVATE wengert_test_main listed_primitives wengert::cuda_kernels)
+endif()
 
 # The driver, its cuBLAS and all kernels under the sanitizers, in three orders: what is between streams, and with
 # WENGERT_SANITIZED_CUDA all. The programs are as they are: made with sanitizers they take an hour to compile, and they run under them
@@ -77,6 +85,19 @@ else()
     set_target_properties(fake_cuda_sanitized PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
 
+# What work on a device asks the driver for, held as counts (bench/device.py); on a GPU the same program measures.
+add_executable(wengert_device ${PROJECT_SOURCE_DIR}/bench/device.cpp)
+target_compile_options(wengert_device PRIVATE -O2)
+target_include_directories(wengert_device PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(wengert_device PRIVATE wengert::compiled)
+add_dependencies(wengert_device fake_cuda)
+add_test(NAME cuda.bench COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/bench/device.py $<TARGET_FILE:wengert_device> --check)
+wengert_on_fake(cuda.bench fake_cuda)
+
+# What a real NVRTC makes of elementwise kernels; the script says where there is none.
+add_test(NAME cuda.ptx COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/ptx.py $<TARGET_FILE:test_cuda> $<TARGET_FILE:fake_cuda>)
+set_tests_properties(cuda.ptx PROPERTIES LABELS cuda TIMEOUT 600 SKIP_RETURN_CODE 77)
+
 add_test(NAME cuda.no_blas COMMAND test_cuda "products*")
 wengert_on_fake(cuda.no_blas fake_cuda_no_blas)
 
@@ -97,5 +118,5 @@ wengert_cuda_reason(no_device "CUDA: the driver knows no device" WENGERT_FAKE_CU
 wengert_cuda_reason(no_start "CUDA: cuInit failed: CUDA_ERROR_NO_DEVICE \\(an error\\)" WENGERT_FAKE_CUDA_FAIL=cuInit:1:1:100)
 
 # What a machine with a GPU is given, without one: stages by themselves, one JSON.
-add_test(NAME cuda.first_gpu COMMAND ${PROJECT_SOURCE_DIR}/cuda/first_gpu.sh --fake --build ${PROJECT_BINARY_DIR} conditions memcheck)
-set_tests_properties(cuda.first_gpu PROPERTIES LABELS cuda TIMEOUT 600 PASS_REGULAR_EXPRESSION "conditions: passed.*memcheck: skipped.*first_gpu.json")
+add_test(NAME cuda.first_gpu COMMAND ${PROJECT_SOURCE_DIR}/cuda/first_gpu.sh --fake --build ${PROJECT_BINARY_DIR} tensors conditions bench memcheck racecheck)
+set_tests_properties(cuda.first_gpu PROPERTIES LABELS cuda TIMEOUT 600 PASS_REGULAR_EXPRESSION "tensors: passed.*conditions: passed.*bench: passed.*memcheck: skipped.*racecheck: skipped.*first_gpu.json")

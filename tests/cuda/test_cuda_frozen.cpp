@@ -381,7 +381,10 @@ TEST_CASE("a graph whose groups cannot be compiled runs node by node and says wh
         CHECK_THAT(frozen.explain(), contains(why) && contains("it runs node by node"));
     };
     if (!wg::detail::gpu::Kernels::available()) return runs("CUDA: ");
-    if (!fake::fail) return;
+    if (!fake::fail) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     const fake::Failing failing("cuModuleLoadDataEx", 1, 2, 209);
     runs("CUDA: cuModuleLoadDataEx failed: CUDA_ERROR_NO_BINARY_FOR_GPU");
 }

@@ -1,4 +1,6 @@
 // Memory of a device: its pool and limits, from one device to another, saved values at the host, arrays beyond 2³¹ elements.
+#include <thread>
+
 #include "cuda/everywhere.hpp"
 
 TEST_CASE("memory of a device is counted, kept, limited and given back", "[gpu]")
@@ -102,4 +104,36 @@ TEST_CASE("positions beyond 2³¹", "[gpu][libraries]")
     const auto part = copy(view(long_row, wg::all(), wg::range(n - 3, n)));
     CHECK(wg::to<wg::cpu>(sum(part, {1}))(1).item() == 6.0F);
     CHECK_THROWS_AS(wg::to<wg::cpu>(take(long_row, wg::to<wg::cuda>(wg::Indices{n}), 1)), wg::IndexError);
+}
+
+TEST_CASE("large transfers go in parts, each by several threads", "[gpu]")
+{
+    for (const std::int64_t n : {65536, 65537, 400000, 1048576, 3000001}) {
+        const Tensor<double> x = wg::arange<double>(static_cast<double>(n)) * 0.5;
+        const auto there = wg::to<wg::cuda>(x);
+        CHECK(bits(there) == std::vector<double>(x.data(), x.data() + n));
+    }
+}
+
+TEST_CASE("threads copy both ways between two devices at once", "[gpu]")
+{
+    if (wg::cuda::device_count() < 2) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
+    const auto work = [](int from, bool& good) {
+        const Tensor<double> x = some({500}, static_cast<std::uint64_t>(from) + 1);
+        const std::vector<double> expected(x.data(), x.data() + 500);
+        for (int k = 0; k < 10; ++k) {
+            const auto a = wg::to<wg::cuda>(x, wg::cuda{from});
+            const auto b = wg::to<wg::cuda>(a, wg::cuda{1 - from});
+            good = good && bits(b) == expected && bits(wg::to<wg::cuda>(b, wg::cuda{from})) == expected;
+        }
+    };
+    std::array<bool, 4> good = {true, true, true, true};
+    std::vector<std::thread> threads;
+    for (int k = 0; k < 4; ++k)
+        threads.emplace_back(work, k % 2, std::ref(good[static_cast<std::size_t>(k)]));
+    for (std::thread& t : threads) t.join();
+    CHECK(good == std::array<bool, 4>{true, true, true, true});
 }

@@ -7,21 +7,16 @@
 
 namespace {
 
-void shuffle(int seed)
-{
-    if (fake::order) fake::order(("random:" + std::to_string(seed)).c_str());
-}
-
 /// The numbers that f gives, in several orders of streams, which are to be the same as with one stream alone.
 template <class F> void same_in_all_orders(const F& f, int orders = 6)
 {
     const std::vector<double> expected = f(false);
     for (int seed = 1; seed <= orders; ++seed) {
         CAPTURE(seed);
-        shuffle(seed);
+        fake::shuffle(seed);
         CHECK(f(true) == expected);
     }
-    shuffle(0);
+    fake::shuffle(0);
 }
 /// Two streams, or what looks like it.
 struct Two {
@@ -89,7 +84,7 @@ template <class F> std::pair<int, int> waits_and_needed(const F& f)
 {
     wg::cuda::trim();
     const std::vector<double> expected = f(false);
-    shuffle(1);
+    fake::shuffle(1);
     const long before = fake::calls("cuStreamWaitEvent");
     CHECK(f(true) == expected);
     const auto waits = static_cast<int>(fake::calls("cuStreamWaitEvent") - before);
@@ -97,7 +92,7 @@ template <class F> std::pair<int, int> waits_and_needed(const F& f)
     for (int k = 1; k <= waits; ++k) {
         bool seen = false;
         for (int seed = 1; seed <= 12 && !seen; ++seed) {
-            shuffle(seed);
+            fake::shuffle(seed);
             try {
                 const fake::Failing missing("a wait", k, 1, 1);
                 seen = f(true) != expected;
@@ -108,7 +103,7 @@ template <class F> std::pair<int, int> waits_and_needed(const F& f)
         }
         needed += seen;
     }
-    shuffle(0);
+    fake::shuffle(0);
     CHECK(f(true) == expected);
     return {waits, needed};
 }
@@ -133,7 +128,7 @@ TEST_CASE("what one stream has made another waits for", "[gpu][libraries]")
 
 TEST_CASE("a wait that is left out is seen", "[gpu][once][libraries]")
 {
-    if (!fake::fail) {
+    if (!fake::order) {
         SUCCEED("not on this driver, or not in this build");
         return;
     }
@@ -257,13 +252,17 @@ TEST_CASE("the user's streams and events", "[gpu]")
 {
     using Make = int(void**, unsigned);
     Make* const make = fake::control<Make>("cuStreamCreate");
-    if (!make) return;
+    if (!make) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
     void* raw = nullptr;
+    wg::cuda::synchronize();  // the device is this thread's
     REQUIRE(make(&raw, 1) == 0);
     const There x = wg::to<wg::cuda>(wg::arange<double>(1000.0));
     for (void* stream : {raw, static_cast<void*>(nullptr)})
         for (int seed = 1; seed <= 4; ++seed) {
-            shuffle(seed);
+            fake::shuffle(seed);
             There y;
             {
                 const wg::cuda::Stream theirs(stream);
@@ -283,7 +282,7 @@ TEST_CASE("the user's streams and events", "[gpu]")
             other.synchronize();
             CHECK(z(999).item() == 1999.0);
         }
-    shuffle(0);
+    fake::shuffle(0);
     wg::cuda::synchronize();
 }
 
@@ -297,7 +296,7 @@ TEST_CASE("a stream at the address of one that has ended waits as a new one does
     }
     for (const bool has_ids : {true, false})
         for (int seed = 1; seed <= 6; ++seed) {
-            shuffle(seed);
+            fake::shuffle(seed);
             if (!has_ids) fake::fail("cuStreamGetId", 1, 1000000, 999);
             const There x = wg::to<wg::cuda>(wg::arange<double>(1000.0)), w = tanh(x) * 0.0 + x;
             const auto in_new_stream = [&](const auto& f) {
@@ -313,19 +312,19 @@ TEST_CASE("a stream at the address of one that has ended waits as a new one does
             const auto [first, y] = in_new_stream([&] { return w * 2.0; });
             const long waits = fake::calls("cuStreamWaitEvent");
             const auto [second, z] = in_new_stream([&] { return w * 3.0; });
-            CHECK(second == first);
+            if (fake::heal) CHECK(second == first);  // a GPU's driver may take another place
             CHECK(fake::calls("cuStreamWaitEvent") > waits);
             const auto both = in_new_stream([&] { return y + z; }).second;
             CHECK(both(999).item() == 4995.0);
             fake::fail("cuStreamGetId", 0, 0, 0);
         }
-    shuffle(0);
+    fake::shuffle(0);
 }
 
 TEST_CASE("errors in a stream name the last line, and with a wait after each the very one",
           "[gpu][libraries]")
 {
-    if (!fake::fail) {
+    if (!fake::heal) {
         SUCCEED("not on this driver, or not in this build");
         return;
     }

@@ -323,7 +323,7 @@ TEST_CASE("kernels of the program's own in several streams", "[gpu][libraries]")
     auto frozen = wg::freeze(f, on_device(false));
     const std::vector<double> expected = bits(f(f(x)));
     for (int seed = 1; seed < 5; ++seed) {
-        if (fake::order) fake::order(("random:" + std::to_string(seed)).c_str());
+        fake::shuffle(seed);
         const wg::cuda::Stream a, b;
         const auto in = [](const wg::cuda::Stream& s, const auto& g, const There& t) {
             const auto now = wg::cuda::on(s);
@@ -332,7 +332,7 @@ TEST_CASE("kernels of the program's own in several streams", "[gpu][libraries]")
         CHECK(bits(in(b, f, in(a, f, x))) == expected);
         CHECK(bits(in(b, frozen, in(a, frozen, x))) == expected);
     }
-    if (fake::order) fake::order("random:0");
+    fake::shuffle(0);
 }
 
 TEST_CASE("a kernel of the program's own that does not compile says so wherever it is called first",

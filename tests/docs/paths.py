@@ -3,7 +3,8 @@
 
 A name counts as found where a tracked file's path ends with it. Only what has a folder in front, or is a header, is looked
 at: `main.cpp` may be anybody's. What programs write, or what belongs to others, is listed in ELSEWHERE; a word in capitals
-stands for a name."""
+stands for a name. A script that begins with `#!` can be executed."""
+import os
 import pathlib
 import re
 import subprocess
@@ -53,6 +54,9 @@ def main():
     all_files = files()
     problems, seen = [], 0
     for path in all_files:
+        with open(ROOT / path, "rb") as file:
+            if file.read(2) == b"#!" and not os.access(ROOT / path, os.X_OK):
+                problems.append(f"{path}: begins with #!, but cannot be executed")
         if path.startswith("bench/data/") or not path.endswith((".hpp", ".ipp", ".cpp", ".md", ".py", ".sh", ".cmake", "CMakeLists.txt", ".ci/run")):
             continue
         text = (ROOT / path).read_text()

@@ -74,24 +74,29 @@ void piecewise(Visit visit) {
     visit("round", [](const auto& x) { return round(x); });
 }
 
-/// Those of <cmath> and of special functions beside the ones above: no fixtures, their values are tests/scalar/'s.
+/// What has a line of its own in a family above or below, where it has fixtures or needs operands of its own.
+using WithLines = detail::List<Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Erf, Sigmoid, Erfinv,
+                               LogSigmoid, Pow, Atan2, Hypot, LogAddExp, Xlogy>;
+/// Moved into the domain of F.
+template <class F> constexpr double moved_by = 0;
+template <> inline constexpr double moved_by<Acosh> = 1;
+
+/// All others of the library's list of functions: no fixtures, their values are tests/scalar/'s.
 template <class Visit>
 void special(Visit visit) {
-    visit("exp2", [](const auto& x) { return exp2(x); });
-    visit("cbrt", [](const auto& x) { return cbrt(x); });
-    visit("asinh", [](const auto& x) { return asinh(x); });
-    visit("acosh", [](const auto& x) { return acosh(x + 1.0); });
-    visit("atanh", [](const auto& x) { return atanh(x); });
-    visit("erfc", [](const auto& x) { return erfc(x); });
-    visit("tgamma", [](const auto& x) { return tgamma(x); });
-    visit("lgamma", [](const auto& x) { return lgamma(x); });
-    visit("digamma", [](const auto& x) { return digamma(x); });
+    const auto one = [&]<class F>() {
+        if constexpr (!detail::is_in<F, WithLines>)
+            visit(F::name.data(), [](const auto& x) { return detail::call<F>(moved_by<F> == 0 ? x : x + moved_by<F>, Site{}); });
+    };
+    [&]<class... F>(detail::List<F...>) { (one.template operator()<F>(), ...); }(detail::Joined<detail::ApproximatedOfOne, ComposedFunctions>());
 }
 
 template <class Visit>
 void remainders(Visit visit) {
-    visit("fmod", [](const auto& a, const auto& b) { return fmod(a, b); });
-    visit("remainder", [](const auto& a, const auto& b) { return remainder(a, b); });
+    const auto two = [&]<class F>() {
+        if constexpr (!detail::is_in<F, WithLines>) visit(F::name.data(), [](const auto& a, const auto& b) { return detail::call<F>(a, b, Site{}); });
+    };
+    [&]<class... F>(detail::List<F...>) { (two.template operator()<F>(), ...); }(detail::Joined<PairFunctions, ComposedPairs>());
 }
 
 template <class Visit>

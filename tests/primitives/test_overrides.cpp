@@ -1,7 +1,7 @@
 /// Every kernel of a primitive's own beside its description, from the table of them (ops/describe/overrides.hpp): what it computes is what the
 /// one executor of index programs makes of the description, for all dtypes, layouts and ranks. Its views are those that alias_of
 /// says.
-#include "index_reference.hpp"
+#include "index/index_reference.hpp"
 
 #include <wengert/array/elsewhere.hpp>
 #include <wengert/graph/ir/fields.hpp>

@@ -59,8 +59,8 @@ struct Thread {
     std::mutex mutex;
     std::vector<Returned> returned;  ///< released by other threads, guarded by mutex
     std::atomic<bool> has_returned{false};
-    std::uint8_t device = 0;       ///< where blocks are made that nobody says more of, see array/device.hpp
-    bool ended = false;            ///< guarded by mutex
+    std::uint8_t device = 0;  ///< where new blocks go unless something else is said, see array/device.hpp
+    bool ended = false;       ///< guarded by mutex
     Thread* next_ended = nullptr;  ///< guarded by the registry's mutex
     void* tape = nullptr;          ///< the current tape, see tape/tape.hpp
     Recorder* recorder = nullptr;  ///< the trace in progress, see tape/recorder.hpp
@@ -87,15 +87,15 @@ inline void make() noexcept {}
 #endif
 }  // namespace fence_everywhere
 
-/// Have there been several threads that use the library? Until there are, what one of them may hold needs no atomic exchange
-/// (FrozenLock, graph/freeze/frozen_lock.hpp): a thread that comes second sets this, and waits until all others have seen it.
+/// Have several threads used the library? Until then FrozenLock (graph/freeze/frozen_lock.hpp) needs no atomic exchange. The second
+/// thread sets this, and waits until all others have seen it.
 inline std::atomic<bool> several_threads __attribute__((visibility("default"))) = false;
 
 struct __attribute__((visibility("default"))) ThreadRegistry {
     std::mutex mutex;
     Thread* ended = nullptr;
     bool started = false;  ///< a thread has
-    /// Under the mutex: nobody goes on before the fence.
+    /// Called under the mutex, so no thread goes on before the fence.
     void count_start() noexcept
     {
         if (several_threads.load(std::memory_order_relaxed)) return;
@@ -181,7 +181,7 @@ inline Stats stats()
     if (t.tape) s.tape_nodes = static_cast<std::int64_t>(tape_size.load()(t.tape));
     return s;
 }
-/// The peak counts from what is live now.
+/// From now on the peak counts from the bytes that are live now.
 inline void reset_peak()
 {
     Stats& s = current_thread().pool.stats();
@@ -195,7 +195,7 @@ inline void trim()
     t.blocks.trim();
     t.nodes.trim();
 #ifdef __GLIBC__
-    ::malloc_trim(0);  // glibc keeps what lies below live memory: of a long tape's cells that is nearly all
+    ::malloc_trim(0);  // glibc keeps free memory below live memory: nearly all cells of a long tape
 #endif
 }
 
@@ -268,7 +268,7 @@ __attribute__((noinline)) inline void release_shared(Counted* x, const Disposal&
     }
 }
 
-/// The owner let its last own reference go; others may still hold some.
+/// The owner has released its last reference; other threads may still hold some.
 __attribute__((noinline)) inline void release_last_local(Counted* x, const Disposal& disposal) noexcept
 {
     if (x->shared.load(std::memory_order_acquire) != 0) {

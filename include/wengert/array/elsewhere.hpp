@@ -1,12 +1,12 @@
-// Blocks on other devices: scopes that say where new ones go, and the ways between there and the host. Bodies come with layout.hpp.
+// Blocks on other devices: scopes that set the device of new ones, and copies to and from the host. layout.hpp includes the bodies.
 #pragma once
 
 #include "block.hpp"
 
 namespace wengert {
 
-/// The tensors that this thread makes of numbers, lists and files go to a device, as long as this lives. Operations stay where their
-/// operands are.
+/// While it lives, tensors that this thread makes of numbers, lists and files go to a device. Operations run where their operands
+/// are.
 class OnDevice {
 public:
     explicit OnDevice(std::uint8_t device) : thread_(current_thread()), before_(thread_.device)
@@ -25,7 +25,7 @@ private:
 /// A new block with uninitialised elements on a device, never in line. `count` must be the product of the shape.
 Ref<Block> make_elsewhere(Thread& t, std::uint8_t device, DType dtype, const Shape& shape, std::size_t count);
 
-/// A block on a device whose elements belong to somebody else, who keeps them as long as it or a view of it lives; or `owner` does.
+/// A block on a device whose elements belong to somebody else. They must live as long as it or a view of it; `owner` may keep them.
 Ref<Block> make_borrowed_elsewhere(std::uint8_t device, DType dtype, const Shape& shape, std::byte* data,
                                    LentOwner owner = {});
 

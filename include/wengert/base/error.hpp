@@ -26,15 +26,18 @@ struct DeviceError : Error { using Error::Error; };   ///< no such device, or op
 struct MemoryError : Error { using Error::Error; };   ///< an allocation that failed
 // clang-format on
 
-/// Throws E with the text "[primitive] what (file:line)".
+/// "[primitive] what (file:line)".
+std::string failure_text(std::string_view primitive, const std::string& what, const Site& at);
+
+/// Throws E with that text.
 template <class E>
 [[noreturn]] inline void fail(std::string_view primitive, const std::string& what, const Site& at)
 {
-    std::string text = "[";
-    text += primitive;
-    text += "] " + what;
-    if (at.line > 0) text += " (" + to_string(at) + ")";
-    throw E(text);
+    throw E(failure_text(primitive, what, at));
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/error.ipp"
+#endif

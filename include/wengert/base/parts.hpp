@@ -169,7 +169,7 @@ consteval bool is_plain_name(std::string_view n)
                       "error_code",    "bitset",      "error_condition", "type_index",
                       "atomic_flag",   "basic_regex", "source_location", "counting_semaphore"});
 }
-/// Free of tensors where its argument is.
+/// Free of tensors if its argument is.
 consteval bool is_holder_name(std::string_view n)
 {
     return one_of(n, {"atomic", "complex", "valarray", "shared_ptr", "unique_ptr", "weak_ptr",

@@ -1,4 +1,4 @@
-// Reports: what the library has to say about a program that goes on. Errors are exceptions (error.hpp).
+// Reports: messages of the library about a program that goes on. Errors are exceptions (error.hpp).
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@ void print_report(const std::string& text, const Site& at);
 std::atomic<ReportHandler>& report_handler() noexcept;
 void report(const std::string& text, const Site& at);
 
-/// Asked about a line for the first time?
+/// Is this the first question about that line?
 bool is_first_at(const Site& at);
 
 }  // namespace detail
 
-/// Who takes the library's reports from now on, on all threads; null for nobody. Returns who took them before: at first a function that
-/// prints to standard error.
+/// Sets the handler of the library's reports, on all threads; null for none. Returns the handler before. The first one prints to
+/// standard error.
 ReportHandler set_report_handler(ReportHandler handler) noexcept;
 
 }  // namespace wengert

@@ -105,10 +105,13 @@ template <Number T> constexpr bool is_nan(T x)
         return false;
 }
 
-/// r, or 0 where g == probe and r is not finite: the zero-cotangent rule, with the probe 0, or NaN where it is off.
+/// The zero-cotangent rule: r counts as 0 where the cotangent g is the probe, which is 0, or NaN where the rule is off, and r is not
+/// finite.
+template <Number T> constexpr bool is_zero_by_rule(T g, T probe, T r) { return g == probe && !is_finite(r); }
+/// r, or 0 by the zero-cotangent rule.
 template <Number T> constexpr T unless_zero_cotangent(T g, T probe, T r)
 {
-    return g == probe && !is_finite(r) ? T(0) : r;
+    return is_zero_by_rule(g, probe, r) ? T(0) : r;
 }
 
 /// Halves go to the even neighbour (std::round takes them away from zero, NumPy does not).

@@ -191,7 +191,7 @@ inline std::size_t element_count(const Shape& shape) noexcept
     return n;
 }
 
-/// Of n of that shape along a new first axis.
+/// The shape of n arrays of shape `one`, stacked along a new first axis.
 inline Shape stacked_shape(std::int64_t n, const Shape& one)
 {
     Shape s{n};
@@ -210,7 +210,7 @@ inline Strides row_major(const Shape& shape)
     return strides;
 }
 
-/// More elements has no shape: the bytes of an array and every stride fit 63 bits then, whatever its dtype.
+/// The most elements of a shape: then the bytes of an array and every stride fit in 63 bits, whatever the dtype.
 inline constexpr std::size_t max_elements = std::size_t{1} << 59;
 
 /// Non-negative extents, and those that are not 0 have a product of at most max_elements: (0, 2⁶²) is refused as

@@ -21,12 +21,10 @@ struct Site {
 };
 
 /// "heat.cpp:42"; the folder is left out because a message should fit on a line.
-inline std::string to_string(const Site& at)
-{
-    if (at.line <= 0) return "an unknown line";
-    const std::string file = at.file;
-    const auto slash = file.find_last_of('/');
-    return (slash == std::string::npos ? file : file.substr(slash + 1)) + ":" + std::to_string(at.line);
-}
+std::string to_string(const Site& at);
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/site.ipp"
+#endif

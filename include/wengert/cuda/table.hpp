@@ -13,7 +13,7 @@
 
 namespace wengert::detail::gpu {
 
-/// All that blocks know is a number; this is the way back to the device, counted from 1: 0 is what is none of these.
+/// By the number of a device that blocks have: its ordinal among CUDA's devices plus 1, or 0 where it is none of them.
 inline std::array<std::atomic<int>, DeviceList::most>& ordinals()
 {
     static std::array<std::atomic<int>, DeviceList::most> all{};
@@ -54,7 +54,7 @@ inline bool from_device(const Block& from, Block& to)
     here.from_peer(to.data, there, from.data, from.bytes());
     return true;
 }
-/// The element in every place of contiguous memory, where that is the same byte or word over and over.
+/// Fills contiguous memory with an element that is one byte or word over and over; false where it is not.
 inline bool fill_words(const Block& to, const void* element)
 {
     const std::size_t size = size_of(to.dtype);
@@ -115,7 +115,7 @@ inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
     order.writes(out);
     if (!run_elementwise(gpu, p, in, out)) elementwise_on_host(p, in, out);
 }
-/// The result of f, made by operations that have descriptions. They are not recorded, and none of them writes to a planned place.
+/// The result of f, which applies operations that have descriptions. They are not recorded, and none writes to the planned result.
 template <class F> Ref<Block> by_operations(std::uint8_t device, const Site& at, const F& f)
 {
     const NoGrad unrecorded;
@@ -201,7 +201,7 @@ inline constexpr Backend backend{"cuda", [](const Graph& g, const PlanOptions& o
                                      return compile_replay(g, options, number<ordinal>());
                                  }};
 
-/// The functions that have no block to ask are one for each device.
+/// Functions without a block among their arguments exist once for each device.
 template <int ordinal> const DeviceTable& table()
 {
     static DeviceCounts counts;

@@ -14,6 +14,7 @@
 
 #include "../ops/every_primitive.hpp"
 #include "eager/draws.hpp"
+#include "eager/elementwise_text.hpp"
 #include "eager/folds.hpp"
 #include "eager/index.hpp"
 #include "eager/products.hpp"
@@ -59,8 +60,11 @@ private:
 /// The texts of all kernels that eager code launches.
 inline std::vector<std::string> texts_ahead()
 {
-    std::set<std::string> all = {moves_text(), draws_text(), sorting_text(), std::string(index_text),
-                                 std::string(product_text)};
+    std::set<std::string> all = {moves_text(), draws_text(), sorting_text(), std::string(product_text)};
+    for (const DTypeRow& row : dtype_rows) {
+        const auto d = static_cast<DType>(&row - dtype_rows);
+        all.insert({index_text(d), scan_text_of(d)});
+    }
     PrimitiveTexts primitives{all};
     each_primitive(primitives);
     all.erase("");

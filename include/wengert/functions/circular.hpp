@@ -141,39 +141,46 @@ template <class V> [[gnu::always_inline]] inline V cos_kernel(V r)
     return w + fma(z * z, p, (lit(1) - w) - half);
 }
 
-struct Sin {
-    template <class V> [[gnu::always_inline]] static V of(V x, const Turned<V>& at)
+/// The function of large arguments.
+template <class F> struct Far {
+    template <class... V> [[gnu::always_inline]] static auto of(V... x)
+    {
+        return Approximation<F>::far(x...);
+    }
+};
+/// By `turned`, of x turned back.
+template <class F> struct Circular {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        using A = Approximation<F>;
+        return seldom(abs(x) > V(AngleOf<V>::limit), A::turned(x, turn_back(x)), Far<F>(), x);
+    }
+    template <class V> [[gnu::always_inline]] static V far(V x)
+    {
+        return Approximation<F>::turned(x, turn_back_far(x));
+    }
+};
+template <> struct Approximation<Sin> : Circular<Sin> {
+    template <class V> [[gnu::always_inline]] static V turned(V x, const Turned<V>& at)
     {
         const V s = sin_kernel(at.r), c = cos_kernel(at.r), v = where(at.swap, c, s);
         return where(x == lit(0), x, where(at.sin_down, -v, v));
     }
 };
-struct Cos {
-    template <class V> [[gnu::always_inline]] static V of(V, const Turned<V>& at)
+template <> struct Approximation<Cos> : Circular<Cos> {
+    template <class V> [[gnu::always_inline]] static V turned(V, const Turned<V>& at)
     {
         const V s = sin_kernel(at.r), c = cos_kernel(at.r), v = where(at.swap, s, c);
         return where(at.cos_down, -v, v);
     }
 };
-struct Tan {
-    template <class V> [[gnu::always_inline]] static V of(V x, const Turned<V>& at)
+template <> struct Approximation<Tan> : Circular<Tan> {
+    template <class V> [[gnu::always_inline]] static V turned(V x, const Turned<V>& at)
     {
         const V s = sin_kernel(at.r), c = cos_kernel(at.r);
         return where(x == lit(0), x, where(at.swap, -c, s) / where(at.swap, s, c));
     }
 };
-/// The functions of large arguments.
-template <class Function> struct Far {
-    template <class V> [[gnu::always_inline]] static V of(V x) { return Function::of(x, turn_back_far(x)); }
-    template <class V> [[gnu::always_inline]] static V of(V x, V y) { return Function::far(x, y); }
-};
-template <class Function, class V> [[gnu::always_inline]] inline V circular(V x)
-{
-    return seldom(abs(x) > V(AngleOf<V>::limit), Function::of(x, turn_back(x)), Far<Function>(), x);
-}
-template <class V> [[gnu::always_inline]] inline V sin(V x) { return circular<Sin>(x); }
-template <class V> [[gnu::always_inline]] inline V cos(V x) { return circular<Cos>(x); }
-template <class V> [[gnu::always_inline]] inline V tan(V x) { return circular<Tan>(x); }
 
 /// atan a for a ≥ 0 (Cephes atan.c, atanf.c; Moshier 1989): of a, (a − 1)/(a + 1) or −1/a.
 template <class V> [[gnu::always_inline]] inline V atan_kernel(V a)
@@ -198,19 +205,23 @@ template <class V> [[gnu::always_inline]] inline V atan_kernel(V a)
     y = fma(x, y, x) + where(middle, lit(0.5) * rest, where(near, zero, rest));
     return where(middle, lit(0.5) * half_pi, where(near, zero, half_pi)) + y;
 }
-template <class V> [[gnu::always_inline]] inline V atan(V x) { return copysign(atan_kernel(abs(x)), x); }
+template <> struct Approximation<Atan> {
+    template <class V> [[gnu::always_inline]] static V of(V x) { return copysign(atan_kernel(abs(x)), x); }
+};
 
-template <class V> [[gnu::always_inline]] inline V atan2(V y, V x)
-{
-    using T = NumberOf<V>;
-    // 0/0 and inf/inf: ±1 in the place of both (of x at the origin) has the same angle
-    const V inf(std::numeric_limits<T>::infinity()), one(T(1)), pi(2 * AngleOf<V>::half_pi);
-    const auto both_infinite = (abs(x) == inf) & (abs(y) == inf), origin = (x == lit(0)) & (y == lit(0));
-    const V x_like = where(both_infinite | origin, copysign(one, x), x);
-    const V y_like = where(both_infinite, copysign(one, y), y);
-    const V a = atan_kernel(abs(y_like / x_like));
-    return copysign(where(x_like > lit(0), a, pi - a), y);
-}
+template <> struct Approximation<Atan2> {
+    template <class V> [[gnu::always_inline]] static V of(V y, V x)
+    {
+        using T = NumberOf<V>;
+        // 0/0 and inf/inf: ±1 in the place of both (of x at the origin) has the same angle
+        const V inf(std::numeric_limits<T>::infinity()), one(T(1)), pi(2 * AngleOf<V>::half_pi);
+        const auto both_infinite = (abs(x) == inf) & (abs(y) == inf), origin = (x == lit(0)) & (y == lit(0));
+        const V x_like = where(both_infinite | origin, copysign(one, x), x);
+        const V y_like = where(both_infinite, copysign(one, y), y);
+        const V a = atan_kernel(abs(y_like / x_like));
+        return copysign(where(x_like > lit(0), a, pi - a), y);
+    }
+};
 
 /// asin a for 0 ≤ a ≤ 1, NaN beyond (Cephes asin.c, asinf.c).
 template <class V> [[gnu::always_inline]] inline V asin_kernel(V a)
@@ -240,31 +251,37 @@ template <class V> [[gnu::always_inline]] inline V asin_kernel(V a)
         return where(beyond, V(A::half_pi) - (y + y), y);
     }
 }
-template <class V> [[gnu::always_inline]] inline V asin(V x) { return copysign(asin_kernel(abs(x)), x); }
+template <> struct Approximation<Asin> {
+    template <class V> [[gnu::always_inline]] static V of(V x) { return copysign(asin_kernel(abs(x)), x); }
+};
 
 /// 2 asin √((1 − |x|)/2), from π for negative x, beyond ½; π/2 − asin x elsewhere.
-template <class V> [[gnu::always_inline]] inline V acos(V x)
-{
-    using A = AngleOf<V>;
-    const V a = abs(x);
-    const auto beyond = a > lit(0.5);
-    const V s = asin_kernel(where(beyond, sqrt(fma(V(NumberOf<V>(-0.5)), a, V(NumberOf<V>(0.5)))), a));
-    const V twice = s + s, end = where(x < lit(0), V(2 * A::half_pi) - twice, twice);
-    return where(beyond, end, V(A::half_pi) - copysign(s, x));
-}
+template <> struct Approximation<Acos> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        using A = AngleOf<V>;
+        const V a = abs(x);
+        const auto beyond = a > lit(0.5);
+        const V s = asin_kernel(where(beyond, sqrt(fma(V(NumberOf<V>(-0.5)), a, V(NumberOf<V>(0.5)))), a));
+        const V twice = s + s, end = where(x < lit(0), V(2 * A::half_pi) - twice, twice);
+        return where(beyond, end, V(A::half_pi) - copysign(s, x));
+    }
+};
 
-template <class V> [[gnu::always_inline]] inline V hypot(V x, V y)
-{
-    using T = NumberOf<V>;
-    const V inf(std::numeric_limits<T>::infinity()), one(T(1));
-    const V far(either<V>(0x1p500, 0x1p60F)), near(either<V>(0x1p-500, 0x1p-60F));
-    const V up(either<V>(0x1p600, 0x1p80F)), down(either<V>(0x1p-600, 0x1p-80F));
-    const V a = abs(x), b = abs(y), m = where(a > b, a, b);
-    const V scale = where(m > far, down, where(m < near, up, one));
-    const V back = where(m > far, up, where(m < near, down, one));
-    const V big = m * scale, small = where(a > b, b, a) * scale;
-    const V r = sqrt(fma(big, big, small * small)) * back;
-    return where((a == inf) | (b == inf), inf, r);
-}
+template <> struct Approximation<Hypot> {
+    template <class V> [[gnu::always_inline]] static V of(V x, V y)
+    {
+        using T = NumberOf<V>;
+        const V inf(std::numeric_limits<T>::infinity()), one(T(1));
+        const V far(either<V>(0x1p500, 0x1p60F)), near(either<V>(0x1p-500, 0x1p-60F));
+        const V up(either<V>(0x1p600, 0x1p80F)), down(either<V>(0x1p-600, 0x1p-80F));
+        const V a = abs(x), b = abs(y), m = where(a > b, a, b);
+        const V scale = where(m > far, down, where(m < near, up, one));
+        const V back = where(m > far, up, where(m < near, down, one));
+        const V big = m * scale, small = where(a > b, b, a) * scale;
+        const V r = sqrt(fma(big, big, small * small)) * back;
+        return where((a == inf) | (b == inf), inf, r);
+    }
+};
 
 }  // namespace wengert::detail::functions

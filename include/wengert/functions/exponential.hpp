@@ -74,61 +74,75 @@ template <class V> [[gnu::always_inline]] inline V exp_scaled(V x, NumberOf<V> s
     const V y = scaled(lit(1) + expm1_kernel(reduced.r), s == 0 ? reduced.n : reduced.n + V(s));
     return where(vanishes, V(T(0)), y);
 }
-template <class V> [[gnu::always_inline]] inline V exp(V x) { return exp_scaled(x); }
+template <> struct Approximation<Exp> {
+    template <class V> [[gnu::always_inline]] static V of(V x) { return exp_scaled(x); }
+};
 
 /// 2ˣ = 2ⁿ e^(r ln 2), n the nearest whole number; exact where x is whole.
-template <class V> [[gnu::always_inline]] inline V exp2(V x)
-{
-    using T = NumberOf<V>;
-    const V hi(either<V>(1025, 129)), lo(either<V>(-1080, -155));
-    const V c = at_least(at_most(x, hi), lo), n = round_even(c);
-    return scaled(lit(1) + expm1_kernel((c - n) * V(T(std::numbers::ln2))), n);
-}
+template <> struct Approximation<Exp2> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        using T = NumberOf<V>;
+        const V hi(either<V>(1025, 129)), lo(either<V>(-1080, -155));
+        const V c = at_least(at_most(x, hi), lo), n = round_even(c);
+        return scaled(lit(1) + expm1_kernel((c - n) * V(T(std::numbers::ln2))), n);
+    }
+};
 
 /// 2ᵏ (eʳ − 1) + (2ᵏ − 1), halved on the way so that k = 1024 does not overflow.
-template <class V> [[gnu::always_inline]] inline V expm1(V x)
-{
-    using F = FormatOf<V>;
-    const ExpReduced<V> reduced(at_least(at_most(x, V(F::exp_max)), V(F::expm1_min)));
-    const V scale = pow2(reduced.n - lit(1));
-    const V y = lit(2) * fma(expm1_kernel(reduced.r), scale, scale - lit(0.5));
-    return where(x == lit(0), x, y);
-}
+template <> struct Approximation<Expm1> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        using F = FormatOf<V>;
+        const ExpReduced<V> reduced(at_least(at_most(x, V(F::exp_max)), V(F::expm1_min)));
+        const V scale = pow2(reduced.n - lit(1));
+        const V y = lit(2) * fma(expm1_kernel(reduced.r), scale, scale - lit(0.5));
+        return where(x == lit(0), x, y);
+    }
+};
 
 /// t/(t + 2) with t = e²ˣ − 1.
-template <class V> [[gnu::always_inline]] inline V tanh(V x)
-{
-    using F = FormatOf<V>;
-    const V big(NumberOf<V>(is_double<V> ? 20 : 10)), a = at_most(abs(x), big);
-    const ExpReduced<V> reduced(a + a, F::rounder + F::bias);
-    const V scale = pow2_of_shifted(reduced.shifted);
-    const V t = fma(expm1_kernel(reduced.r), scale, scale - lit(1));
-    return copysign(t / (t + lit(2)), x);
-}
+template <> struct Approximation<Tanh> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        using F = FormatOf<V>;
+        const V big(NumberOf<V>(is_double<V> ? 20 : 10)), a = at_most(abs(x), big);
+        const ExpReduced<V> reduced(a + a, F::rounder + F::bias);
+        const V scale = pow2_of_shifted(reduced.shifted);
+        const V t = fma(expm1_kernel(reduced.r), scale, scale - lit(1));
+        return copysign(t / (t + lit(2)), x);
+    }
+};
 
 /// Odd Taylor polynomial below 1, (eˣ − e⁻ˣ)/2 above.
-template <class V> [[gnu::always_inline]] inline V sinh(V x)
-{
-    const V a = abs(x), e = exp_scaled(a, -1), z = x * x;
-    V p;
-    if constexpr (is_double<V>)
-        p = poly(z, 1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880, 1.0 / 39916800, 1.0 / 6227020800.0,
-                 1.0 / 1307674368000.0, 1.0 / 355687428096000.0);
-    else
-        p = poly(z, 1.0F / 6, 1.0F / 120, 1.0F / 5040, 1.0F / 362880);
-    return where(a < lit(1), fma(x * z, p, x), copysign(e - lit(0.25) / e, x));
-}
-template <class V> [[gnu::always_inline]] inline V cosh(V x)
-{
-    const V e = exp_scaled(abs(x), -1);
-    return e + lit(0.25) / e;
-}
+template <> struct Approximation<Sinh> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        const V a = abs(x), e = exp_scaled(a, -1), z = x * x;
+        V p;
+        if constexpr (is_double<V>)
+            p = poly(z, 1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880, 1.0 / 39916800, 1.0 / 6227020800.0,
+                     1.0 / 1307674368000.0, 1.0 / 355687428096000.0);
+        else
+            p = poly(z, 1.0F / 6, 1.0F / 120, 1.0F / 5040, 1.0F / 362880);
+        return where(a < lit(1), fma(x * z, p, x), copysign(e - lit(0.25) / e, x));
+    }
+};
+template <> struct Approximation<Cosh> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        const V e = exp_scaled(abs(x), -1);
+        return e + lit(0.25) / e;
+    }
+};
 
 /// 1/(1 + e⁻ˣ); e^(−|x|) neither overflows nor loses the lower tail.
-template <class V> [[gnu::always_inline]] inline V sigmoid(V x)
-{
-    const V e = exp_scaled(-abs(x));
-    return where(x < lit(0), e, lit(1)) / (lit(1) + e);
-}
+template <> struct Approximation<Sigmoid> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        const V e = exp_scaled(-abs(x));
+        return where(x < lit(0), e, lit(1)) / (lit(1) + e);
+    }
+};
 
 }  // namespace wengert::detail::functions

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "../base/literal.hpp"
+#include "calls.hpp"
 
 /// exp, log, sin and their like, each written once, over a value type V: a SIMD register (kernels/cpu/lane.hpp), which gives the
 /// kernels, or a number that remembers how it was made (written.hpp), which gives the text of native code and of emitted
@@ -21,6 +22,10 @@
 ///   all(mask): of what may be skipped; seldom(mask, y, f, x): f(x) where the mask says so, y elsewhere;
 ///   seldom_of_two(mask, x, f, y): f(x, y) where the mask says so, x elsewhere.
 namespace wengert::detail::functions {
+
+/// How a function of list.hpp is computed: `of(x…)`. Those with another way for arguments that are seldom as large say `far(x…)`; those
+/// of two numbers that have a quick way where `is_quick(x, y)` holds for all, `quick(x, y)`.
+template <class F> struct Approximation;
 
 template <class T> struct Format;
 template <> struct Format<double> {

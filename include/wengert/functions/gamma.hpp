@@ -107,18 +107,20 @@ template <class V> struct FromPole {
 };
 
 /// ln |Γ(x)|; ln π − ln |sin πx| − ln Γ(1 − x) for x < 0, −ln |x| next to 0.
-template <class V> [[gnu::always_inline]] inline V lgamma(V x)
-{
-    using T = NumberOf<V>;
-    const V inf(std::numeric_limits<T>::infinity());
-    const auto minus = x < lit(0);
-    const V y = log_gamma_of_positive(where(minus, lit(1) - x, x));
-    const V f = FromPole<V>(x).f;
-    const auto beside = abs(x) < V(either<V>(0x1p-100, 0x1p-50F));
-    const V ln_pi = where(beside, V(T(0)), V(T(1.1447298858494001741)));
-    const V turned = (ln_pi - log(abs(where(beside, x, sin_pi(f))))) - y;
-    return where(minus, where((f == lit(0)) | (x == -inf), inf, turned), y);
-}
+template <> struct Approximation<Lgamma> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        using T = NumberOf<V>;
+        const V inf(std::numeric_limits<T>::infinity());
+        const auto minus = x < lit(0);
+        const V y = log_gamma_of_positive(where(minus, lit(1) - x, x));
+        const V f = FromPole<V>(x).f;
+        const auto beside = abs(x) < V(either<V>(0x1p-100, 0x1p-50F));
+        const V ln_pi = where(beside, V(T(0)), V(T(1.1447298858494001741)));
+        const V turned = (ln_pi - log(abs(where(beside, x, sin_pi(f))))) - y;
+        return where(minus, where((f == lit(0)) | (x == -inf), inf, turned), y);
+    }
+};
 
 /// (x − ½) ln x − x + ½ ln 2π and Stirling's rest, as a pair: ln Γ(x) for x ≥ 12.
 template <class V> [[gnu::always_inline]] inline Pair<V> log_gamma_pair(V x)
@@ -151,25 +153,28 @@ template <class V> [[gnu::always_inline]] inline V gamma_near(V a)
 }
 
 /// Γ(x); −π/(a sin πa Γ(a)) for x = −a < 0.
-template <class V> [[gnu::always_inline]] inline V tgamma(V x)
-{
-    using T = NumberOf<V>;
-    const V nan(std::numeric_limits<T>::quiet_NaN()), one(T(1)), a = abs(x);
-    const auto minus = x < lit(0), near = a < lit(12);
-    const V base = gamma_near(where(near, a, one));
-    const auto beside = a < lit(2);  // base is a Γ(a)
-    const FromPole<V> at(a);
-    const V sine = sin_pi(where(at.odd, -at.f, at.f));
-    const V near_value = where(minus, V(T(-std::numbers::pi)) / (sine * where(beside, base, a * base)),
-                               where(beside, base / x, base));
-    // beyond all finite results; its exponent is rounded to the result's after the division by the sine, which may be tiny
-    const V b = at_most(a, V(either<V>(200, 60)));
-    const Pair<V> l = log_gamma_pair(where(near, V(T(12)), b));
-    const Unscaled<V> e = exp_of_pair_unscaled(Pair<V>{where(minus, -l.hi, l.hi), where(minus, -l.lo, l.lo)});
-    const V far_value = scaled(e.y * where(minus, V(T(-std::numbers::pi)) / (a * sine), one), e.n);
-    const V y = where(near, near_value, far_value);
-    return where((minus & (at.f == lit(0))) | (x != x), nan, y);
-}
+template <> struct Approximation<Tgamma> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        using T = NumberOf<V>;
+        const V nan(std::numeric_limits<T>::quiet_NaN()), one(T(1)), a = abs(x);
+        const auto minus = x < lit(0), near = a < lit(12);
+        const V base = gamma_near(where(near, a, one));
+        const auto beside = a < lit(2);  // base is a Γ(a)
+        const FromPole<V> at(a);
+        const V sine = sin_pi(where(at.odd, -at.f, at.f));
+        const V near_value = where(minus, V(T(-std::numbers::pi)) / (sine * where(beside, base, a * base)),
+                                   where(beside, base / x, base));
+        // beyond all finite results; its exponent is rounded to the result's after the division by the sine, which may be tiny
+        const V b = at_most(a, V(either<V>(200, 60)));
+        const Pair<V> l = log_gamma_pair(where(near, V(T(12)), b));
+        const Unscaled<V> e =
+            exp_of_pair_unscaled(Pair<V>{where(minus, -l.hi, l.hi), where(minus, -l.lo, l.lo)});
+        const V far_value = scaled(e.y * where(minus, V(T(-std::numbers::pi)) / (a * sine), one), e.n);
+        const V y = where(near, near_value, far_value);
+        return where((minus & (at.f == lit(0))) | (x != x), nan, y);
+    }
+};
 
 /// ψ(x) for x > 0 by its asymptotic series (6.3.18), of x + 10 below 16.
 template <class V> [[gnu::always_inline]] inline V digamma_of_positive(V x)
@@ -186,16 +191,18 @@ template <class V> [[gnu::always_inline]] inline V digamma_of_positive(V x)
     return (log(w) - (lit(0.5) * inverse + series)) - where(near, sum, V(T(0)));
 }
 /// ψ(x), for x < 0 ψ(1 − x) − π cot πx.
-template <class V> [[gnu::always_inline]] inline V digamma(V x)
-{
-    using T = NumberOf<V>;
-    const auto minus = x < lit(0);
-    const V y = digamma_of_positive(where(minus, lit(1) - x, x));
-    const V f = FromPole<V>(x).f;
-    const V cot = copysign(sin_pi(lit(0.5) - abs(f)), f) / abs(sin_pi(f));
-    const V nan(std::numeric_limits<T>::quiet_NaN());
-    const V turned = where(f == lit(0), nan, y - V(T(std::numbers::pi)) * cot);
-    return where(x == lit(0), nan, where(minus, turned, y));
-}
+template <> struct Approximation<Digamma> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        using T = NumberOf<V>;
+        const auto minus = x < lit(0);
+        const V y = digamma_of_positive(where(minus, lit(1) - x, x));
+        const V f = FromPole<V>(x).f;
+        const V cot = copysign(sin_pi(lit(0.5) - abs(f)), f) / abs(sin_pi(f));
+        const V nan(std::numeric_limits<T>::quiet_NaN());
+        const V turned = where(f == lit(0), nan, y - V(T(std::numbers::pi)) * cot);
+        return where(x == lit(0), nan, where(minus, turned, y));
+    }
+};
 
 }  // namespace wengert::detail::functions

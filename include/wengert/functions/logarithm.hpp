@@ -53,45 +53,53 @@ template <class V> [[gnu::always_inline]] inline V log_edges(V x, V origin, V in
     return where(x > origin, upper, where(x == origin, V(-inf), nan));
 }
 
-template <class V> [[gnu::always_inline]] inline V log(V x)
-{
-    const V zero(NumberOf<V>(0));
-    const LogReduced<V> reduced(x);
-    return log_edges(x, zero, log_kernel(reduced.f, reduced.k, zero));
-}
+template <> struct Approximation<Log> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        const V zero(NumberOf<V>(0));
+        const LogReduced<V> reduced(x);
+        return log_edges(x, zero, log_kernel(reduced.f, reduced.k, zero));
+    }
+};
 
 /// With u = 1 + x rounded and c = (1 + x − u)/u: ln u + c. Near 0, u is not needed: f = x.
-template <class V> [[gnu::always_inline]] inline V log1p(V x)
-{
-    using T = NumberOf<V>;
-    const V u = lit(1) + x;
-    const LogReduced<V> reduced(u);
-    const auto near = reduced.k == lit(0);
-    const V lost = where(x > lit(1), lit(1) - (u - x), x - (u - lit(1)));
-    const V f = where(near, x, reduced.f);
-    const V c = where(near, V(T(0)), lost / u);
-    const V y = log_edges(x, V(T(-1)), log_kernel(f, reduced.k, c));
-    return where(x == lit(0), x, y);
-}
+template <> struct Approximation<Log1p> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        using T = NumberOf<V>;
+        const V u = lit(1) + x;
+        const LogReduced<V> reduced(u);
+        const auto near = reduced.k == lit(0);
+        const V lost = where(x > lit(1), lit(1) - (u - x), x - (u - lit(1)));
+        const V f = where(near, x, reduced.f);
+        const V c = where(near, V(T(0)), lost / u);
+        const V y = log_edges(x, V(T(-1)), log_kernel(f, reduced.k, c));
+        return where(x == lit(0), x, y);
+    }
+};
 
-template <class V> [[gnu::always_inline]] inline V log2(V x)
-{
-    const V zero(NumberOf<V>(0));
-    const LogReduced<V> reduced(x);
-    const V m = log_kernel(reduced.f, zero, zero);
-    return log_edges(x, zero, fma(m, V(NumberOf<V>(1.44269504088896340736)), reduced.k));
-}
+template <> struct Approximation<Log2> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        const V zero(NumberOf<V>(0));
+        const LogReduced<V> reduced(x);
+        const V m = log_kernel(reduced.f, zero, zero);
+        return log_edges(x, zero, fma(m, V(NumberOf<V>(1.44269504088896340736)), reduced.k));
+    }
+};
 
-template <class V> [[gnu::always_inline]] inline V log10(V x)
-{
-    const V zero(NumberOf<V>(0));
-    const LogReduced<V> reduced(x);
-    const V m = log_kernel(reduced.f, zero, zero);
-    const V hi(either<V>(0x1.34413508p-2, 0x1.344p-2F));  // k · hi is exact
-    const V lo(either<V>(0x1.f79fef311f12bp-34, 0x1.3509f8p-18F));
-    const V y = fma(reduced.k, hi, fma(m, V(NumberOf<V>(0.43429448190325182765)), reduced.k * lo));
-    return log_edges(x, zero, y);
-}
+template <> struct Approximation<Log10> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        const V zero(NumberOf<V>(0));
+        const LogReduced<V> reduced(x);
+        const V m = log_kernel(reduced.f, zero, zero);
+        const V hi(either<V>(0x1.34413508p-2, 0x1.344p-2F));  // k · hi is exact
+        const V lo(either<V>(0x1.f79fef311f12bp-34, 0x1.3509f8p-18F));
+        const V y = fma(reduced.k, hi, fma(m, V(NumberOf<V>(0.43429448190325182765)), reduced.k * lo));
+        return log_edges(x, zero, y);
+    }
+};
 
 /// ln x with some 12 bits more than V has, for positive x: 2 artanh s, s = f/(2 + f), s and s³ as pairs.
 template <class V> [[gnu::always_inline]] inline Pair<V> log_pair(V x)
@@ -162,13 +170,17 @@ template <class V> [[gnu::always_inline]] inline V pow_edges(V x, V y, V inside)
 }
 
 /// xʸ; x², x and 1/x are those of plain arithmetic.
-template <class V> [[gnu::always_inline]] inline V pow(V x, V y)
-{
-    using T = NumberOf<V>;
-    const V far(either<V>(0x1p900, 0x1p100F)), b = where(abs(y) < far, y, copysign(far, y));
-    const Pair<V> l = log_pair(abs(x)), p = product(b, l.hi);
-    const V r = pow_edges(x, y, exp_of_pair(Pair<V>{p.hi, fma(b, l.lo, p.lo)}));
-    return where(y == lit(2), x * x, where(y == lit(1), x, where(y == lit(-1), V(T(1)) / x, r)));
-}
+template <> struct Approximation<Pow> {
+    template <class V> [[gnu::always_inline]] static V of(V x, V y)
+    {
+        using T = NumberOf<V>;
+        const V far(either<V>(0x1p900, 0x1p100F)), b = where(abs(y) < far, y, copysign(far, y));
+        const Pair<V> l = log_pair(abs(x)), p = product(b, l.hi);
+        const V r = pow_edges(x, y, exp_of_pair(Pair<V>{p.hi, fma(b, l.lo, p.lo)}));
+        return where(y == lit(2), x * x, where(y == lit(1), x, where(y == lit(-1), V(T(1)) / x, r)));
+    }
+    template <class V> [[gnu::always_inline]] static bool is_quick(V, V y) { return all(y == lit(2)); }
+    template <class V> [[gnu::always_inline]] static V quick(V x, V) { return x * x; }
+};
 
 }  // namespace wengert::detail::functions

@@ -59,7 +59,5 @@ inline double polygamma(unsigned n, double x)
     return n == 0 ? detail::polygamma_far(0, x) - sum : -sign * scale * (detail::polygamma_far(n, x) + sum);
 }
 inline float polygamma(unsigned n, float x) { return static_cast<float>(polygamma(n, double{x})); }
-/// ψ(x) = Γ'(x) / Γ(x)
-template <std::floating_point T> [[gnu::noinline]] T digamma(T x) { return polygamma(0U, x); }
 
 }  // namespace wengert

@@ -73,8 +73,6 @@ struct Modulo {
         return scaled(where(r < lit(0), r + y.digits, r), y.exponent);
     }
 };
-struct Fmod : Modulo {};
-struct Remainder : Modulo {};
 
 /// a modulo b in [0, b) for a < 2⁵¹ b: the nearest quotient, and b added to a negative rest. All differences are exact.
 template <class V> [[gnu::always_inline]] inline V modulo_near(V a, V b)
@@ -83,13 +81,13 @@ template <class V> [[gnu::always_inline]] inline V modulo_near(V a, V b)
     const V r = (a - p.hi) - p.lo;
     return where(r < lit(0), r + b, r);
 }
-/// The same for all a, b > 0, by a part of Function. The products of modulo_near neither overflow nor vanish.
-template <class Function, class V> [[gnu::always_inline]] inline V modulo(V a, V b)
+/// The same for all a, b > 0, by a part of F. The products of modulo_near neither overflow nor vanish.
+template <class F, class V> [[gnu::always_inline]] inline V modulo(V a, V b)
 {
     const V most(either<V>(0x1p51, 0x1p22F)), one(NumberOf<V>(1));
     const V far(either<V>(0x1p900, 0x1p90F)), near(either<V>(0x1p-800, 0x1p-70F));
     const V up(either<V>(0x1p150, 0x1p40F)), down(either<V>(0x1p-150, 0x1p-40F));
-    a = seldom_of_two(a / b >= most, a, Far<Function>(), b);
+    a = seldom_of_two(a / b >= most, a, Far<F>(), b);
     const auto large = b > far, small = b < near;
     const V scale = where(large, down, where(small, up, one));
     const V back = where(large, up, where(small, down, one));
@@ -105,19 +103,23 @@ template <class V> [[gnu::always_inline]] inline V modulo_edges(V x, V y, V insi
     return where((abs(x) == inf) | (y == lit(0)) | (x != x) | (y != y), nan, r);
 }
 /// x − y trunc(x/y), of the sign of x.
-template <class V> [[gnu::always_inline]] inline V fmod(V x, V y)
-{
-    return modulo_edges(x, y, copysign(modulo<Fmod>(abs(x), abs(y)), x));
-}
+template <> struct Approximation<Fmod> : Modulo {
+    template <class V> [[gnu::always_inline]] static V of(V x, V y)
+    {
+        return modulo_edges(x, y, copysign(modulo<Fmod>(abs(x), abs(y)), x));
+    }
+};
 /// x − y n, n the whole number next to x/y, the even one of two: from |x| modulo 2|y| (fdlibm e_remainder.c).
-template <class V> [[gnu::always_inline]] inline V remainder(V x, V y)
-{
-    using T = NumberOf<V>;
-    const V a = abs(x), b = abs(y);
-    const auto doubles = b < V(std::numeric_limits<T>::max() / 2);
-    const V rest = where(doubles, modulo<Remainder>(a, where(doubles, b + b, b)), a), once = rest - b;
-    const V r = where(rest > b - rest, where(once >= b - once, once - b, once), rest);
-    return modulo_edges(x, y, where(r == lit(0), copysign(r, x), where(x < lit(0), -r, r)));
-}
+template <> struct Approximation<Remainder> : Modulo {
+    template <class V> [[gnu::always_inline]] static V of(V x, V y)
+    {
+        using T = NumberOf<V>;
+        const V a = abs(x), b = abs(y);
+        const auto doubles = b < V(std::numeric_limits<T>::max() / 2);
+        const V rest = where(doubles, modulo<Remainder>(a, where(doubles, b + b, b)), a), once = rest - b;
+        const V r = where(rest > b - rest, where(once >= b - once, once - b, once), rest);
+        return modulo_edges(x, y, where(r == lit(0), copysign(r, x), where(x < lit(0), -r, r)));
+    }
+};
 
 }  // namespace wengert::detail::functions

@@ -21,17 +21,19 @@ template <class V> [[gnu::always_inline]] inline V cbrt_kernel(V z)
     return y + rest / (lit(3) * square.hi);
 }
 /// x = 2^(3q) z.
-template <class V> [[gnu::always_inline]] inline V cbrt(V x)
-{
-    using T = NumberOf<V>;
-    const V a = abs(x), one(T(1));
-    const LogReduced<V> reduced(a);
-    const V q = round_even(reduced.k * V(T(1) / 3)), rest = reduced.k - lit(3) * q;
-    const V power = where(rest > lit(0), V(T(2)), where(rest < lit(0), V(T(0.5)), one));
-    const V y = cbrt_kernel((reduced.f + one) * power) * pow2(q);
-    const auto inside = (a > lit(0)) & (a < V(std::numeric_limits<T>::infinity()));
-    return where(inside, copysign(y, x), x);
-}
+template <> struct Approximation<Cbrt> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        using T = NumberOf<V>;
+        const V a = abs(x), one(T(1));
+        const LogReduced<V> reduced(a);
+        const V q = round_even(reduced.k * V(T(1) / 3)), rest = reduced.k - lit(3) * q;
+        const V power = where(rest > lit(0), V(T(2)), where(rest < lit(0), V(T(0.5)), one));
+        const V y = cbrt_kernel((reduced.f + one) * power) * pow2(q);
+        const auto inside = (a > lit(0)) & (a < V(std::numeric_limits<T>::infinity()));
+        return where(inside, copysign(y, x), x);
+    }
+};
 
 /// From here on x² would overflow, and x + 1 is x.
 template <class V> [[gnu::always_inline]] inline V root_limit() { return V(either<V>(0x1p500, 0x1p60F)); }
@@ -42,26 +44,32 @@ template <class V> [[gnu::always_inline]] inline V ln2_where(typename V::Mask do
 }
 
 /// ln(a + √(a² + 1)) = log1p(a + a²/(1 + √(a² + 1))), without cancellation.
-template <class V> [[gnu::always_inline]] inline V asinh(V x)
-{
-    const V a = abs(x), square = a * a;
-    const auto far = a > root_limit<V>();
-    const V y = log1p(where(far, a, a + square / (lit(1) + sqrt(square + lit(1)))));
-    return copysign(y + ln2_where<V>(far), x);
-}
+template <> struct Approximation<Asinh> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        const V a = abs(x), square = a * a;
+        const auto far = a > root_limit<V>();
+        const V y = log1p(where(far, a, a + square / (lit(1) + sqrt(square + lit(1)))));
+        return copysign(y + ln2_where<V>(far), x);
+    }
+};
 /// ln(x + √(x² − 1)) = log1p(t + √(t (t + 2))) of t = x − 1.
-template <class V> [[gnu::always_inline]] inline V acosh(V x)
-{
-    const V t = x - lit(1), nan(std::numeric_limits<NumberOf<V>>::quiet_NaN());
-    const auto far = x > root_limit<V>();
-    const V y = log1p(where(far, x, t + sqrt(t * (t + lit(2)))));
-    return where(x < lit(1), nan, y + ln2_where<V>(far));
-}
+template <> struct Approximation<Acosh> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        const V t = x - lit(1), nan(std::numeric_limits<NumberOf<V>>::quiet_NaN());
+        const auto far = x > root_limit<V>();
+        const V y = log1p(where(far, x, t + sqrt(t * (t + lit(2)))));
+        return where(x < lit(1), nan, y + ln2_where<V>(far));
+    }
+};
 /// ½ ln((1 + a)/(1 − a)) = ½ log1p(2a/(1 − a)).
-template <class V> [[gnu::always_inline]] inline V atanh(V x)
-{
-    const V a = abs(x);
-    return copysign(lit(0.5) * log1p((a + a) / (lit(1) - a)), x);
-}
+template <> struct Approximation<Atanh> {
+    template <class V> [[gnu::always_inline]] static V of(V x)
+    {
+        const V a = abs(x);
+        return copysign(lit(0.5) * log1p((a + a) / (lit(1) - a)), x);
+    }
+};
 
 }  // namespace wengert::detail::functions

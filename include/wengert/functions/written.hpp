@@ -1,12 +1,12 @@
-// The value type on which a function of numbers writes itself down: a number that is a step of a program (base/term.hpp).
+// The value type on which a function of numbers writes itself down: a number that is a step of a program (term.hpp).
 #pragma once
 
-#include "../base/term.hpp"
 #include "circular.hpp"
 #include "error_function.hpp"
 #include "gamma.hpp"
 #include "remainders.hpp"
 #include "roots.hpp"
+#include "term.hpp"
 
 namespace wengert::detail::functions {
 
@@ -53,6 +53,14 @@ template <class T, bool Fused> struct Written {
     static constexpr bool fused = Fused, may_scale = true;
     static bool scales() { return TermProgram::current()->scales; }
 
+    /// Within another function its steps are written out, too.
+    template <class F> static constexpr int calls = is_in<F, ApproximatedFunctions>;
+    template <class F> static Written call(Written x, const Site&) { return Approximation<F>::of(x); }
+    template <class F> static Written call(Written x, Written y, const Site&)
+    {
+        return Approximation<F>::of(x, y);
+    }
+
     Term term;
 
     Written() = default;
@@ -85,93 +93,33 @@ template <class T, bool Fused> struct Written {
     Integer bits() const { return Term(TermKind::bits, term); }
     static Written from_bits(Integer b) { return Term(TermKind::from_bits, b.term); }
 
-    template <class Function> friend Written seldom(Mask m, Written y, Far<Function>, Written x)
+    template <class F> friend Written seldom(Mask m, Written y, Far<F>, Written x)
     {
         return Term::at(wengert::detail::append_term(TermKind::seldom, m.term.id, y.term.id, x.term.id,
-                                                     static_cast<double>(far_kind<Function>())));
+                                                     static_cast<double>(kind_of<F>)));
     }
-    template <class Function> friend Written seldom_of_two(Mask m, Written x, Far<Function> f, Written y)
+    template <class F> friend Written seldom_of_two(Mask m, Written x, Far<F> f, Written y)
     {
         return seldom(m, x, f, y);
     }
-
-private:
-    template <class Function> static constexpr TermKind far_kind()
-    {
-        return std::is_same_v<Function, Sin>    ? TermKind::sin
-               : std::is_same_v<Function, Cos>  ? TermKind::cos
-               : std::is_same_v<Function, Tan>  ? TermKind::tan
-               : std::is_same_v<Function, Fmod> ? TermKind::fmod
-                                                : TermKind::remainder;
-    }
 };
-
-/// How the function of one number of this kind computes y; false where it has no program.
-template <class V> inline bool write_one(TermKind kind, V x, V& y)
-{
-    switch (kind) {
-    case TermKind::exp: y = functions::exp(x); break;
-    case TermKind::expm1: y = functions::expm1(x); break;
-    case TermKind::log: y = functions::log(x); break;
-    case TermKind::log1p: y = functions::log1p(x); break;
-    case TermKind::log2: y = functions::log2(x); break;
-    case TermKind::log10: y = functions::log10(x); break;
-    case TermKind::sin: y = functions::sin(x); break;
-    case TermKind::cos: y = functions::cos(x); break;
-    case TermKind::tan: y = functions::tan(x); break;
-    case TermKind::asin: y = functions::asin(x); break;
-    case TermKind::acos: y = functions::acos(x); break;
-    case TermKind::atan: y = functions::atan(x); break;
-    case TermKind::sinh: y = functions::sinh(x); break;
-    case TermKind::cosh: y = functions::cosh(x); break;
-    case TermKind::tanh: y = functions::tanh(x); break;
-    case TermKind::erf: y = functions::erf(x); break;
-    case TermKind::erfc: y = functions::erfc(x); break;
-    case TermKind::exp2: y = functions::exp2(x); break;
-    case TermKind::cbrt: y = functions::cbrt(x); break;
-    case TermKind::asinh: y = functions::asinh(x); break;
-    case TermKind::acosh: y = functions::acosh(x); break;
-    case TermKind::atanh: y = functions::atanh(x); break;
-    case TermKind::tgamma: y = functions::tgamma(x); break;
-    case TermKind::lgamma: y = functions::lgamma(x); break;
-    case TermKind::digamma: y = functions::digamma(x); break;
-    case TermKind::sigmoid: y = functions::sigmoid(x); break;
-    case TermKind::normal_cdf: y = functions::normal_cdf(x); break;
-    default: return false;
-    }
-    return true;
-}
-/// Of large arguments.
-template <class V> inline V write_far(TermKind kind, V x)
-{
-    return kind == TermKind::sin   ? Far<Sin>::of(x)
-           : kind == TermKind::cos ? Far<Cos>::of(x)
-                                   : Far<Tan>::of(x);
-}
-template <class V> inline V write_two(TermKind kind, V x, V y)
-{
-    return kind == TermKind::pow         ? functions::pow(x, y)
-           : kind == TermKind::hypot     ? functions::hypot(x, y)
-           : kind == TermKind::fmod      ? functions::fmod(x, y)
-           : kind == TermKind::remainder ? functions::remainder(x, y)
-                                         : functions::atan2(x, y);
-}
 
 /// Which program of a function is meant: `scales` with times_pow2, `far` that of large arguments.
 struct Version {
     bool scales = false, far = false;
 };
 
-constexpr bool of_two(TermKind k) { return k >= TermKind::pow && k <= TermKind::remainder; }
-constexpr bool of_angle(TermKind k) { return k == TermKind::sin || k == TermKind::cos || k == TermKind::tan; }
-constexpr bool of_remainder(TermKind k) { return k == TermKind::fmod || k == TermKind::remainder; }
-/// Has it a program of its own for large arguments?
-constexpr bool has_far(TermKind k) { return of_angle(k) || of_remainder(k); }
-/// Is it written by a function here?
-constexpr bool has_program(TermKind k)
+/// Has a function a program of its own for large arguments?
+template <class F> constexpr bool has_far_program()
 {
-    return (k >= TermKind::exp && k <= TermKind::digamma) || k == TermKind::sigmoid ||
-           k == TermKind::normal_cdf || of_two(k);
+    using V = Written<double, true>;
+    return requires(V x) { Approximation<F>::far(x); } || requires(V x) { Approximation<F>::far(x, x); };
+}
+constexpr bool has_far(TermKind kind)
+{
+    return []<class... F>(TermKind k, List<F...>) {
+        return ((k == kind_of<F> && has_far_program<F>()) || ...);
+    }(kind, ApproximatedFunctions());
 }
 
 /// The program of a function; its result is step `root`.
@@ -181,16 +129,22 @@ template <class T, bool Fused> inline TermProgram written(TermKind kind, Version
     TermProgram program;
     program.scales = version.scales;
     const TermScope scope(program);
-    const V x(Term::input(0));
+    const V x(Term::input(0)), z = is_function_of_two(kind) ? V(Term::input(1)) : x;
     V y(x);
-    if (version.far && of_remainder(kind))
-        y = Modulo::far(x, V(Term::input(1)));
-    else if (version.far)
-        y = write_far(kind, x);
-    else if (of_two(kind))
-        y = write_two(kind, x, V(Term::input(1)));
-    else
-        write_one(kind, x, y);
+    const auto write = [&]<class F>() {
+        const auto of = [&](auto... in) {
+            if constexpr (has_far_program<F>())
+                return version.far ? Approximation<F>::far(in...) : Approximation<F>::of(in...);
+            else
+                return Approximation<F>::of(in...);
+        };
+        if (kind != kind_of<F>) return;
+        if constexpr (is_in<F, ApproximatedOfTwo>)
+            y = of(x, z);
+        else
+            y = of(x);
+    };
+    [&]<class... F>(List<F...>) { (write.template operator()<F>(), ...); }(ApproximatedFunctions());
     root = y.term.id;
     return program;
 }

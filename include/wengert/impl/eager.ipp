@@ -3,8 +3,10 @@
 
 #include "../array/impl/elsewhere.ipp"
 #include "../array/impl/layout.ipp"
+#include "../base/impl/error.ipp"
 #include "../base/impl/report.ipp"
 #include "../base/impl/shape.ipp"
+#include "../base/impl/site.ipp"
 #include "../kernels/impl/about.ipp"
 #include "../ops/elementwise/impl/elementwise.ipp"
 #include "../graph/control/impl/host.ipp"
@@ -18,6 +20,8 @@
 #include "../tape/impl/apply.ipp"
 #include "../tape/impl/backward.ipp"
 #include "../tape/impl/elsewhere.ipp"
+#include "../tape/impl/hooks.ipp"
+#include "../tape/impl/obliged.ipp"
 #include "../tape/impl/report.ipp"
 #include "../tape/impl/run_log.ipp"
 #include "../tape/impl/section.ipp"
@@ -30,6 +34,17 @@
 #include "../transforms/impl/snapshot_file.ipp"
 
 #ifdef WENGERT_COMPILED
+#include "../transforms/often.hpp"
+
+#define WENGERT_ONCE
+#define WENGERT_T float
+#include "../transforms/impl/often.ipp"
+#undef WENGERT_T
+#define WENGERT_T double
+#include "../transforms/impl/often.ipp"
+#undef WENGERT_T
+#undef WENGERT_ONCE
+
 namespace wengert::detail {
 
 template AnyTensor add_any<float>(const AnyTensor&, const AnyTensor&);

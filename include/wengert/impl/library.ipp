@@ -32,8 +32,8 @@ template <class Op, class A, class Out, class... In>
     return structural_primitive<Op, A, Out, In...>;
 }
 
-/// Makes those that are the library's: their addresses are written down, or the compiler would leave out what it sees nobody call. One for
-/// each instruction set, as its descriptors are.
+/// Instantiates the library's primitives. Their addresses are stored, or the compiler would leave out what nothing calls. There is one
+/// for each instruction set, as there is of their descriptors.
 template <class A> struct LibraryCode {
     const Primitive& (*volatile made)() noexcept;
 

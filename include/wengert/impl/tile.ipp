@@ -2,6 +2,7 @@
 // wengert::compiled.
 #pragma once
 
+#include "../graph/freeze/freeze.hpp"
 #include "../graph/freeze/impl/frozen.ipp"
 #include "../graph/freeze/impl/frozen_rule.ipp"
 #include "../graph/freeze/impl/into.ipp"
@@ -32,3 +33,12 @@
 #include "../graph/tile/impl/fused_direct.ipp"
 #include "../graph/tile/impl/fused_program.ipp"
 #include "../graph/tile/impl/fused_recipe.ipp"
+
+#ifdef WENGERT_COMPILED
+namespace wengert::detail {
+
+template Tensor<float> FrozenCalls::call(RunOfOne<float>, const Site&, const Tensor<float>&) const;
+template Tensor<double> FrozenCalls::call(RunOfOne<double>, const Site&, const Tensor<double>&) const;
+
+}  // namespace wengert::detail
+#endif

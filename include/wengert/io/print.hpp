@@ -9,8 +9,8 @@ namespace wengert {
 
 namespace detail {
 
-/// The elements of a tensor with their brackets.
-std::string printed_elements(const Block& b);
+/// What is printed of a tensor of this type of elements.
+std::string printed(const AnyTensor& x, DType dtype);
 
 }  // namespace detail
 
@@ -19,20 +19,8 @@ std::string printed_elements(const Block& b);
 /// tensor prints as Tensor<float64>(undefined).
 template <class T, class Device> std::ostream& operator<<(std::ostream& out, const Tensor<T, Device>& x)
 {
-    const AnyTensor& any = x.any_unchecked();
-    if (!any.value) return out << "Tensor<" << name_of(dtype_of<T>()) << ">(undefined)";
-    note_read(*any.value, Read::elements, {});
-    std::string text = detail::printed_elements(*any.value);
-    text += any.value->shape.size() > 1 ? '\n' : ' ';
-    text += "shape=" + to_string(any.value->shape) + " dtype=" + std::string(name_of(any.value->dtype));
-    if (const Node* n = any.node.get()) {
-        text += " op=" + std::string(n->primitive->name);
-        if (n->at.line > 0) text += " (" + to_string(n->at) + ")";
-    }
-    return out << text;
+    return out << detail::printed(x.any_unchecked(), dtype_of<T>());
 }
-
-namespace detail {}  // namespace detail
 
 /// One line for each live node in time order: sequence number, primitive, inputs, shape, dtype, saved bytes, file:line.
 std::ostream& operator<<(std::ostream& out, const Tape& tape);

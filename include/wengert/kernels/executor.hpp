@@ -1,7 +1,7 @@
 // The tile executor: brings strided and broadcast operands to contiguous tiles, calls one kernel, stores the result.
 //
 // Every primitive has one kernel per dtype that knows nothing but contiguous tiles (the ufunc model); all layouts are
-// met here, once. A tile is 512 elements, so that operands, result and adjoint stay in the first-level cache.
+// handled here, once. A tile is 512 elements, so that operands, result and adjoint stay in the first-level cache.
 #pragma once
 
 #include <algorithm>

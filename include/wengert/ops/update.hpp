@@ -18,7 +18,7 @@ inline bool is_variable(const AnyTensor& x) noexcept
 
 void refuse_writer(std::string_view primitive, const AnyTensor& x, const Site& at);
 
-/// `from` can be stored into a place of shape `to`.
+/// Requires that `from` broadcasts to `to`.
 void check_stores(std::string_view primitive, const Shape& from, const Shape& to, const Site& at);
 
 /// The node that x has after a write that is not recorded: a variable stays one. When other handles share its gradient,

@@ -115,7 +115,7 @@ private:
             values.assign(b->template as<T>(), b->template as<T>() + b->count);
         }
         Result out;
-        const auto way = way_of(values, at, [&](const std::vector<Real<T>>& in, PathRun& r) {
+        const auto path = path_of(values, at, [&](const std::vector<Real<T>>& in, PathRun& r) {
             std::size_t next = 0;
             auto x = std::apply(
                 [&](const X&... each) { return std::tuple<X...>{of_recorded<T>(each, in, next, at)...}; },
@@ -127,20 +127,21 @@ private:
         std::vector<Tensor<T>> in;
         for (std::size_t k = 0; k < values.size(); ++k)
             in.push_back(numbers(static_cast<std::int64_t>(k), at));
-        const auto results = PathsOnTensors<T>(in, Shape()).run(*way);
+        const auto results = PathsOnTensors<T>(in, Shape()).run(*path);
         out.numbers = results.empty() ? zeros<T>(Shape{0}) : stack(results, 0, at);
         return out;
     }
-    /// The way of call(numbers, run) that tensors go, too: where they differ from numbers in the last bits, their comparisons
+    /// The path of call(numbers, run) that tensors take, too: where they differ from numbers in the last bits, their comparisons
     /// decide.
     template <class Call>
-    static std::shared_ptr<const Way> way_of(const std::vector<T>& numbers, const Site& at, const Call& call)
+    static std::shared_ptr<const Path> path_of(const std::vector<T>& numbers, const Site& at,
+                                               const Call& call)
     {
-        for (WayOutcomes o;;) {
-            const auto way =
+        for (PathOutcomes o;;) {
+            const auto path =
                 with_run(nullptr, recorded_run<T>("freeze", numbers, o.each, most_operations, at, call));
-            o = outcomes_of<T>(*way, numbers);
-            if (o.known) return way;
+            o = outcomes_of<T>(*path, numbers);
+            if (o.known) return path;
         }
     }
     /// The result with constants in place of its numbers, for use as a form.

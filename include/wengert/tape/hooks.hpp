@@ -1,4 +1,5 @@
-// Hooks on what the tape saves: packed when an operation is recorded, unpacked when its derivative needs it.
+// Hooks on what the tape saves: packed when an operation is recorded, unpacked when its derivative needs it. The tape calls them in
+// impl/hooks.ipp; users set them with SavedTensorHooks (transforms/saved_tensor_hooks.hpp).
 #pragma once
 
 #include <memory>

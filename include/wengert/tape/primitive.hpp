@@ -113,7 +113,9 @@ struct Primitive {
     /// told where its result goes, and may be captured (cuda/driver/capture.hpp).
     bool launches = false;
     bool effects = false;  ///< runs once and in order, also where nobody reads the result
-    bool random = false;   ///< drawn from a key: never made twice to save memory
+    /// Other processes take part: its derivative has effects as well. A sweep passes it whoever used its result (tape/obliged.hpp).
+    bool communicates = false;
+    bool random = false;  ///< drawn from a key: never made twice to save memory
     /// Structural only: whatever the elements are, it fails for want of memory only, and calls nothing of the user's, so that it
     /// may run on any thread beside others.
     bool infallible = false;
@@ -123,7 +125,7 @@ struct Primitive {
         0;  ///< of an operation on a variable number of inputs: 0xff when its rule reads them all
 
     TileKernel value = nullptr;  ///< elementwise only
-    /// The same as a program (base/term.hpp), from terms of the inputs; null where the rule is opaque.
+    /// The same as a program (functions/term.hpp), from terms of the inputs; null where the rule is opaque.
     Term (*describe)(const Term* in) = nullptr;
     Pull pull[max_elementwise] = {};  ///< kernels for elementwise ones only, `uses` for all
 
@@ -158,6 +160,9 @@ struct Primitive {
                      const AnyTensor& out) = nullptr;
     /// The sum of two cotangents of the result, recorded.
     AnyTensor (*add)(const AnyTensor&, const AnyTensor&) = nullptr;
+    /// On tensors, where computing and recording is not all that there is to it (tape/obliged.hpp); else null.
+    AnyTensor (*apply)(const Primitive& p, const void* op, const AnyTensor* inputs, std::size_t n,
+                       const Site& at) = nullptr;
     /// Undoes a broadcast: the sum of a cotangent to a smaller shape.
     AnyTensor (*sum_to)(const AnyTensor&, const Shape&) = nullptr;
     /// The parameters' end.

@@ -91,6 +91,7 @@ public:
     /// A loop's body has taken this block for a constant. What other operations take is an operand of theirs.
     void constant(const Block& b, const Site& at) { table_->constant(*this, b, at); }
 
+    std::uint64_t start = 0;    ///< of a trace: the tape's next number when it began
     std::uint16_t segment = 0;  ///< operations of different segments are not to be merged (checkpoint)
     Ref<Block>
         effect;  ///< result of the last operation with effects: the next one takes it as an operand, which orders them

@@ -116,6 +116,8 @@ public:
         --depth_;
         active = active & ~bit(depth_);
         forward_levels &= ~bit(depth_);
+        if (!obliged.empty()) [[unlikely]]
+            release_obliged(depth_);
         if (extension) [[unlikely]]
             extension->level_ended(*extension);
     }
@@ -188,8 +190,19 @@ public:
     bool in_rule = false;
     bool pull_follows = false;  ///< what is recorded now is swept next: sections may keep what that reads
     TapeExtension* extension = nullptr;
+    /// What every sweep of its levels passes, whoever used the results, in the order of time (tape/obliged.hpp).
+    std::vector<Ref<Node>> obliged;
+    std::uint64_t communications = 0;  ///< so far, whether recorded or not
 
 private:
+    /// Those of a level that has ended, on which no level below depends.
+    void release_obliged(std::size_t level) noexcept
+    {
+        const std::uint64_t start = levels_[level].start;
+        std::erase_if(obliged, [&](const Ref<Node>& n) {
+            return n->sequence >= start && (n->mask & below(level)) == 0;
+        });
+    }
     static void start(Thread& t);
     [[noreturn]] void refuse(const Node& n, std::string_view primitive, const Site& at) const;
     std::uint64_t nested_dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive,

@@ -84,5 +84,6 @@ inline void Tape::unlink(Node* n) noexcept
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED
+#include "impl/hooks.ipp"
 #include "impl/tape_impl.ipp"
 #endif

@@ -7,6 +7,7 @@
 #include "../array/xtensor.hpp"
 #include "../base/literal.hpp"
 #include "../base/parts.hpp"
+#include "../functions/list.hpp"
 #include "apply.hpp"
 
 namespace wengert {
@@ -66,8 +67,8 @@ template <class T> struct Elements {
     bool is_list = false;
 };
 
-/// The second operand of an operator: a tensor or a literal of its dtype, and the line of the expression. One that `refuses` takes
-/// tensors of other devices, too, to say that it does not.
+/// The second operand of an operator: a tensor or a literal of its dtype, and the line of the expression. With `refuses` it also
+/// converts from tensors of other devices, for an error that says what is wrong.
 template <class T, class Device = cpu, bool refuses = true> class Operand {
 public:
     Operand(const Tensor<T, Device>& t, const char* file = __builtin_FILE(), int line = __builtin_LINE())
@@ -97,7 +98,7 @@ public:
     {}
     template <class Other>
         requires(refuses && !std::is_same_v<Other, Device>)
-    Operand(const Tensor<T, Other>&)
+    Operand(const Tensor<T, Other>&, const char* = "", int = 0)
     {
         detail::refuse_mixed_devices<Operand, Device, Other>();
     }
@@ -148,6 +149,12 @@ template <class T, class Device> class Tensor {
 public:
     using value_type = T;
     using device_type = Device;
+    /// A function of numbers (functions/calls.hpp) is one operation, which is recorded. Whole numbers have powers alone.
+    template <class F>
+    static constexpr int calls =
+        is_differentiable<T> || (Scalar<T> && detail::is_in<F, PowerFunctions>) ? 2 : 0;
+    template <class F> static Tensor call(const Tensor& x, const Site& at);
+    template <class F, class A, class B> static Tensor call(const A& a, const B& b, const Site& at);
 
     /// Empty: neither elements nor a shape, as a tensor that has been moved from. It is there to be assigned to: copies, structs
     /// and files carry it along, all else throws TapeError. A list of no elements is zeros({0}).
@@ -298,7 +305,7 @@ public:
 
     // Arithmetic: literals take the tensor's dtype, shapes broadcast as in NumPy.
     using Arg = Operand<T, Device>;
-    /// Of x + y on two devices only the host's operator says so: two that did would be ambiguous.
+    /// x + y on two devices is refused by the host's operator alone: two such operators would be ambiguous.
     using Side = Operand<T, Device, std::is_same_v<Device, cpu>>;
     static unsigned temporaries(const Side& a, const Side& b) noexcept
     {
@@ -381,7 +388,7 @@ private:
 };
 
 namespace detail {
-/// x by its type on another device, for code that does without: rules, and what has tensors of all devices in one list.
+/// x with the type of another device, for code that knows no devices: rules, and lists of tensors of all devices.
 template <class D, class T, class E> decltype(auto) on(const Tensor<T, E>& x)
 {
     if constexpr (std::is_same_v<D, E>)
@@ -389,7 +396,7 @@ template <class D, class T, class E> decltype(auto) on(const Tensor<T, E>& x)
     else
         return Tensor<T, D>(x.any_unchecked());
 }
-/// A number as an operand: it stays on the host, and goes along with tensors of any device.
+/// A number as an operand. It stays on the host, and operations take it beside tensors of any device.
 template <class T, class D, class S> Tensor<T, D> number(S s)
 {
     return Tensor<T, D>(AnyTensor{number_block(static_cast<T>(s)), {}});

@@ -33,8 +33,11 @@ public:
 
     /// Sweeps back from `out`, whose cotangent is g.
     void run(const Ref<Node>& out, AnyTensor g);
-    /// Sweeps back from several results at once.
-    void run(std::pair<Node*, AnyTensor>* roots, std::size_t count);
+    /// Sweeps back from several results at once, and from what the tape, or somebody else, says that it is obliged to pass.
+    void run(std::pair<Node*, AnyTensor>* roots, std::size_t count) { run(roots, count, tape_.obliged); }
+    void run(std::pair<Node*, AnyTensor>* roots, std::size_t count, const std::vector<Ref<Node>>& obliged);
+    /// Is there something to pass although no result depends on it?
+    bool is_obliged() const noexcept { return !tape_.obliged.empty(); }
 
     /// True when n is a variable of this sweep or depends on one.
     bool reaches(const Node* n) const noexcept { return n && (n->mask & bit_) && n->sequence >= start_; }
@@ -51,7 +54,8 @@ public:
     /// The first contribution, to which others are added.
     void hold(Node& n, AnyTensor&& g)
     {
-        announce(n);
+        if (!n.pending) [[likely]]
+            announce(n);
         n.cotangent = std::move(g);
     }
 
@@ -62,7 +66,7 @@ public:
         if (c.node || tape_.thread().recorder) return nullptr;
         if (!c.value) {
             auto zeros = zeros_block(n.dtype, n.shape);
-            announce(n);
+            if (!n.pending) announce(n);
             c.value = std::move(zeros);
         } else if (!may_write(*c.value) || c.value->strided) {
             c.value = copy_of(*c.value);
@@ -93,9 +97,11 @@ public:
         const Restore<Site> site(tape_.site_override, Site{});  // errors inside name their own lines
         const Restore<bool> rule(tape_.in_rule, false);
         if (tape_.extension) tape_.extension->rerun(*tape_.extension);
+        const std::size_t before = tape_.obliged.size();
         const std::vector<AnyTensor> y = f();
         extended_ = true;
         current_ = const_cast<Node*>(tape_.last());
+        if (tape_.obliged.size() > before) take_obliged(before);
         for (std::size_t k = 0; k < y.size(); ++k)
             if (cotangents[k].value && reaches(y[k].node.get()))
                 deliver(*y[k].node, std::move(cotangents[k]));
@@ -111,6 +117,7 @@ public:
     bool retains(const Node& n) const noexcept { return keep_ || (n.mask & lower_) != 0; }
     const std::vector<Ref<Node>>& leaves() const noexcept { return leaves_; }
     Tape& tape() noexcept { return tape_; }
+    std::size_t level() const noexcept { return level_; }
 
     std::shared_ptr<void>
         attached;  ///< what a rule keeps for the time of the sweep: the adjoints of scalar code
@@ -126,6 +133,14 @@ private:
             ++pending_;
         }
     }
+
+    /// To be passed, with a cotangent of zeros where none arrives.
+    bool owes(const Node& n) const noexcept
+    {
+        return reaches(&n) && !n.pending && !(n.flags & Node::consumed);
+    }
+    /// Those that a second run has recorded belong to this sweep.
+    void take_obliged(std::size_t first);
 
     /// May leave g without a value.
     void accumulate(Node& n, AnyTensor& g)
@@ -212,7 +227,7 @@ private:
     std::uint64_t highest_ = 0;
     Node* current_ = nullptr;
     Ref<Node> held_;
-    std::vector<Ref<Node>> leaves_;
+    std::vector<Ref<Node>> leaves_, rerun_;
     std::unordered_map<const Node*, std::vector<AnyTensor>> parts_;
 };
 

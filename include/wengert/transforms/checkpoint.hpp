@@ -129,6 +129,7 @@ private:
         if (!is_kept(tape, inputs)) return Y(apply_at(*function_, at, x));
         RunLog log;
         std::uint64_t captured = 0;
+        const std::uint64_t communications = tape.communications;
         Y y = first_run<Y>(x, log, captured, at);
         captured &= tape.active;
         if (captured & tape.forward_levels) return Y(apply_at(*function_, at, x));
@@ -136,7 +137,8 @@ private:
         auto rule = std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log));
         std::vector<Ref<Block>> values;
         each_tensor([&](AnyTensor& t) { values.push_back(t.value); }, y);
-        const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at, captured);
+        const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at, captured,
+                                             tape.communications != communications);
         std::size_t k = 0;
         each_tensor(
             [&](AnyTensor& t) {

@@ -77,7 +77,10 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
         check_scalar(y, transform, at);
         report_lost(tape, level, transform, at, y);
         std::optional<Walk> walk(std::in_place, tape, level, false);
-        if (walk->reaches(y.any().node.get())) walk->run(y.any().node, ones_of(y));
+        if (walk->reaches(y.any().node.get()))
+            walk->run(y.any().node, ones_of(y));
+        else if (walk->is_obliged())
+            walk->run(nullptr, 0);
         std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients(
             cotangents_of(std::get<I>(variables))...);
         walk.reset();
@@ -149,18 +152,23 @@ namespace detail {
 /// What vjp returns: maps a cotangent of f's result to those of its arguments, as often as wanted.
 template <class Y, class... X> class Pullback {
 public:
-    Pullback(Y y, std::tuple<X...> variables, const LevelScope& scope)
-        : y_(std::move(y)), variables_(std::move(variables)), level_(scope.level()), start_(scope.start())
+    Pullback(Y y, std::tuple<X...> variables, const LevelScope& scope, std::vector<Ref<Node>> obliged)
+        : y_(std::move(y)), variables_(std::move(variables)), level_(scope.level()), start_(scope.start()),
+          obliged_(std::move(obliged))
     {}
 
     auto operator()(const Y& cotangent, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         Tape& tape = Tape::current();
         Walk walk(tape, level_, start_, ~std::uint64_t{0}, true);
+        std::vector<Root> roots;
         zip_at(
             "vjp", at,
-            [&]<class T, class D>(const Tensor<T, D>& y, const Tensor<T, D>& g) { sweep(walk, y, g, at); },
+            [&]<class T, class D>(const Tensor<T, D>& y, const Tensor<T, D>& g) {
+                if (const auto root = root_of(walk, y, g, at)) roots.push_back(*root);
+            },
             y_, cotangent);
+        run(walk, roots);
         if constexpr (sizeof...(X) == 1)
             return cotangents_of(std::get<0>(variables_));
         else
@@ -169,8 +177,10 @@ public:
     }
 
 private:
+    using Root = std::pair<Node*, AnyTensor>;
     template <class T, class D>
-    void sweep(Walk& walk, const Tensor<T, D>& y, const Tensor<T, D>& g, const Site& at) const
+    static std::optional<Root> root_of(Walk& walk, const Tensor<T, D>& y, const Tensor<T, D>& g,
+                                       const Site& at)
     {
         if (!(g.shape("vjp", at) == y.shape("vjp", at)))
             fail<ShapeError>("vjp",
@@ -182,14 +192,23 @@ private:
                 if (y.any().node->tape != &walk.tape())
                     fail<TapeError>(
                         "vjp", "this pullback belongs to another thread or to a tape that has ended", at);
-                walk.run(y.any().node, {beside("vjp", g.any().value, *y.any().value, at), g.any().node});
+                return Root(y.any().node.get(),
+                            {beside("vjp", g.any().value, *y.any().value, at), g.any().node});
             }
+        return {};
+    }
+    /// One sweep for each result, in order. What is obliged to be passed is passed once, by a sweep from all of them.
+    void run(Walk& walk, std::vector<Root>& roots) const
+    {
+        if (!obliged_.empty()) return walk.run(roots.data(), roots.size(), obliged_);
+        for (Root& root : roots) walk.run(&root, 1, obliged_);
     }
 
     Y y_;
     std::tuple<X...> variables_;
     std::size_t level_;
     std::uint64_t start_;
+    std::vector<Ref<Node>> obliged_;
 };
 
 template <class F, class... X> auto vjp_tensors(F& f, const Site& at, const X&... x)
@@ -201,8 +220,10 @@ template <class F, class... X> auto vjp_tensors(F& f, const Site& at, const X&..
     using Y = Argument<decltype(apply_at(f, at, arguments))>;
     Y y = apply_at(f, at, arguments);
     report_lost(tape, scope.level(), "vjp", at, y);
+    std::vector<Ref<Node>> obliged = tape.obliged;
     scope.close();
-    return std::pair(lower_tree(y, scope.level(), at), Pullback<Y, X...>(y, variables, scope));
+    return std::pair(lower_tree(y, scope.level(), at),
+                     Pullback<Y, X...>(y, variables, scope, std::move(obliged)));
 }
 
 template <class F, class... X> auto vjp_at(F& f, const Site& at, const X&... x)

@@ -10,9 +10,13 @@
 
 namespace wengert {
 
+template <class V> struct Dual;
+
 namespace detail {
 template <class V, class X> V as_value(const X& x);
-}
+template <class P, class V> Dual<V> dual_unary(const Dual<V>& x);
+template <class P, class A, class B> auto dual_binary(const A& a, const B& b);
+}  // namespace detail
 
 /// A value and its derivative with respect to one input, over any V that rules run on: SIMD lanes give the backward
 /// loop, tensors the recorded derivative. Values that do not depend on that input stay plain V.
@@ -24,6 +28,14 @@ template <class V> struct Dual {
     explicit Dual(Literal x) : value(detail::as_value<V>(x)), dot(detail::as_value<V>(lit(0))) {}
     /// A dual number is no double: `using std::sin; sin(x)` in place of std::sin(x).
     template <std::same_as<double> D> operator D() const = delete;
+
+    /// A function of numbers (functions/calls.hpp), by its rule.
+    template <class F> static constexpr int calls = 3;
+    template <class F> static Dual call(const Dual& x, const Site&) { return detail::dual_unary<F>(x); }
+    template <class F, class A, class B> static Dual call(const A& a, const B& b, const Site&)
+    {
+        return detail::dual_binary<F>(a, b);
+    }
 };
 
 namespace detail {
@@ -58,17 +70,21 @@ using dual_value_t =
 template <class P, class V> Dual<V> dual_unary(const Dual<V>& x)
 {
     const V y = P::value(x.value);
-    return {y, P::pull(wrt<0>{}, x.dot, x.value, y)};
+    if constexpr (requires(Uses u) { P::pull(wrt<0>{}, u, u, u); })
+        return {y, P::pull(wrt<0>{}, x.dot, x.value, y)};
+    else
+        return {y, zero_like(x.dot)};
 }
-template <class P, class A, class B, class V = dual_value_t<A, B>> Dual<V> dual_binary(const A& a, const B& b)
+template <class P, class A, class B> auto dual_binary(const A& a, const B& b)
 {
+    using V = dual_value_t<A, B>;
     const V x = as_value<V>(a), z = as_value<V>(b), y = P::value(x, z);
     if constexpr (is_dual<A> && is_dual<B>)
-        return {y, P::pull(wrt<0>{}, a.dot, x, z, y) + P::pull(wrt<1>{}, b.dot, x, z, y)};
+        return Dual<V>{y, P::pull(wrt<0>{}, a.dot, x, z, y) + P::pull(wrt<1>{}, b.dot, x, z, y)};
     else if constexpr (is_dual<A>)
-        return {y, P::pull(wrt<0>{}, a.dot, x, z, y)};
+        return Dual<V>{y, P::pull(wrt<0>{}, a.dot, x, z, y)};
     else
-        return {y, P::pull(wrt<1>{}, b.dot, x, z, y)};
+        return Dual<V>{y, P::pull(wrt<1>{}, b.dot, x, z, y)};
 }
 
 template <class A, class B>
@@ -90,43 +106,31 @@ template <class A, class B> requires detail::either_dual<A, B>
 auto operator<=(const A& a, const B& b) { using V = detail::dual_value_t<A, B>; return detail::as_value<V>(a) <= detail::as_value<V>(b); }
 template <class A, class B> requires detail::either_dual<A, B>
 auto operator>=(const A& a, const B& b) { using V = detail::dual_value_t<A, B>; return detail::as_value<V>(a) >= detail::as_value<V>(b); }
-template <class A, class B> requires detail::either_dual<A, B> auto pow(const A& a, const B& b) { return detail::dual_binary<Pow>(a, b); }
-template <class A, class B> requires detail::either_dual<A, B> auto atan2(const A& a, const B& b) { return detail::dual_binary<Atan2>(a, b); }
-template <class A, class B> requires detail::either_dual<A, B> auto hypot(const A& a, const B& b) { return detail::dual_binary<Hypot>(a, b); }
 template <class A, class B> requires detail::either_dual<A, B> auto maximum(const A& a, const B& b) { return detail::dual_binary<Maximum>(a, b); }
 template <class A, class B> requires detail::either_dual<A, B> auto minimum(const A& a, const B& b) { return detail::dual_binary<Minimum>(a, b); }
-template <class A, class B> requires detail::either_dual<A, B> auto fmod(const A& a, const B& b) { return detail::dual_binary<Fmod>(a, b); }
-template <class A, class B> requires detail::either_dual<A, B> auto remainder(const A& a, const B& b) { return detail::dual_binary<Remainder>(a, b); }
 template <class V> Dual<V> square(const Dual<V>& x) { return detail::dual_unary<Square>(x); }
 template <class V> Dual<V> sqrt(const Dual<V>& x) { return detail::dual_unary<Sqrt>(x); }
-template <class V> Dual<V> exp(const Dual<V>& x) { return detail::dual_unary<Exp>(x); }
-template <class V> Dual<V> expm1(const Dual<V>& x) { return detail::dual_unary<Expm1>(x); }
-template <class V> Dual<V> log(const Dual<V>& x) { return detail::dual_unary<Log>(x); }
-template <class V> Dual<V> log1p(const Dual<V>& x) { return detail::dual_unary<Log1p>(x); }
-template <class V> Dual<V> log2(const Dual<V>& x) { return detail::dual_unary<Log2>(x); }
-template <class V> Dual<V> log10(const Dual<V>& x) { return detail::dual_unary<Log10>(x); }
-template <class V> Dual<V> sin(const Dual<V>& x) { return detail::dual_unary<Sin>(x); }
-template <class V> Dual<V> cos(const Dual<V>& x) { return detail::dual_unary<Cos>(x); }
-template <class V> Dual<V> tan(const Dual<V>& x) { return detail::dual_unary<Tan>(x); }
-template <class V> Dual<V> asin(const Dual<V>& x) { return detail::dual_unary<Asin>(x); }
-template <class V> Dual<V> acos(const Dual<V>& x) { return detail::dual_unary<Acos>(x); }
-template <class V> Dual<V> atan(const Dual<V>& x) { return detail::dual_unary<Atan>(x); }
-template <class V> Dual<V> sinh(const Dual<V>& x) { return detail::dual_unary<Sinh>(x); }
-template <class V> Dual<V> cosh(const Dual<V>& x) { return detail::dual_unary<Cosh>(x); }
-template <class V> Dual<V> tanh(const Dual<V>& x) { return detail::dual_unary<Tanh>(x); }
-template <class V> Dual<V> sigmoid(const Dual<V>& x) { return detail::dual_unary<Sigmoid>(x); }
-template <class V> Dual<V> erf(const Dual<V>& x) { return detail::dual_unary<Erf>(x); }
-template <class V> Dual<V> exp2(const Dual<V>& x) { return detail::dual_unary<Exp2>(x); }
-template <class V> Dual<V> cbrt(const Dual<V>& x) { return detail::dual_unary<Cbrt>(x); }
-template <class V> Dual<V> asinh(const Dual<V>& x) { return detail::dual_unary<Asinh>(x); }
-template <class V> Dual<V> acosh(const Dual<V>& x) { return detail::dual_unary<Acosh>(x); }
-template <class V> Dual<V> atanh(const Dual<V>& x) { return detail::dual_unary<Atanh>(x); }
-template <class V> Dual<V> erfc(const Dual<V>& x) { return detail::dual_unary<Erfc>(x); }
-template <class V> Dual<V> tgamma(const Dual<V>& x) { return detail::dual_unary<Tgamma>(x); }
-template <class V> Dual<V> lgamma(const Dual<V>& x) { return detail::dual_unary<Lgamma>(x); }
-template <class V> Dual<V> digamma(const Dual<V>& x) { return detail::dual_unary<Digamma>(x); }
 template <class V> Dual<V> abs(const Dual<V>& x) { return detail::dual_unary<Abs>(x); }
+template <class V> Dual<V> sign(const Dual<V>& x) { return detail::dual_unary<Sign>(x); }
+template <class V> Dual<V> floor(const Dual<V>& x) { return detail::dual_unary<Floor>(x); }
+template <class V> Dual<V> ceil(const Dual<V>& x) { return detail::dual_unary<Ceil>(x); }
+template <class V> Dual<V> round_even(const Dual<V>& x) { return detail::dual_unary<Round>(x); }
+template <class V> Dual<V> round(const Dual<V>& x) { return detail::dual_unary<Round>(x); }
+template <class V> Dual<V> nearbyint(const Dual<V>& x) { return detail::dual_unary<Round>(x); }
 template <class V> auto is_finite(const Dual<V>& x) { return is_finite(x.value); }
+template <class V> auto is_nan(const Dual<V>& x) { return is_nan(x.value); }
+// clang-format on
+
+namespace detail {
+/// What a lambda of elementwise is given: no tensor, no Real, no plain number.
+template <class V>
+concept LambdaValue = Calls<V, Exp> && !HasBlock<V> && requires(const V& x) { where(is_nan(x), x, x); };
+}  // namespace detail
+// clang-format off
+template <detail::LambdaValue V> auto isnan(const V& x) { return is_nan(x); }
+template <detail::LambdaValue V> auto isfinite(const V& x) { return is_finite(x); }
+/// Numbers in place of NaN and the infinities. A lambda does not know its numbers' type, so it names all three.
+template <detail::LambdaValue V> V nan_to_num(const V& x, double nan, double posinf, double neginf) { return where(is_finite(x), x, where(is_nan(x), V(lit(nan)), where(x < V(lit(0)), V(lit(neginf)), V(lit(posinf))))); }
 // clang-format on
 
 /// Selection by a condition on values: both branches are computed, the derivative is that of the one selected.

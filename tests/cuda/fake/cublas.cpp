@@ -34,8 +34,8 @@ fake::Result products(const char* name, Blas* blas, int ta, int tb, int m, int n
     if (m < 0 || n < 0 || k < 0 || lda < (ta ? k : m) || ldb < (tb ? n : k) || ldc < m || lda < 1 ||
         ldb < 1 || ldc < 1)
         return 7;  // CUBLAS_STATUS_INVALID_VALUE
-    // without one it takes memory as it is captured, which no body may
-    if (!blas->workspace && fake::is_body(blas->stream)) return fake::spoil(blas->stream);
+    // Without one it takes memory as it is captured. A body may not, and others keep it.
+    if (!blas->workspace && fake::is_written(blas->stream)) return fake::spoil(blas->stream);
     fake::put(blas->stream, [=, alpha = *alpha, beta = *beta] {
         for (int i = 0; i < count; ++i)
             product(ta != 0, tb != 0, m, n, k, alpha, a + i * to_a, lda, b + i * to_b, ldb, beta,

@@ -27,7 +27,7 @@
 // Nodes of a graph run after those that they depend on, else the last one first. Conditional nodes (from version 12040 on; a call before is
 // error 700) look at a number that begins anew with each launch and that kernels of that launch alone set. Refused are what a driver
 // refuses: a condition without a node, or with two, a second executable of such a graph, one in another graph, memory that is taken in a
-// body, also by cuBLAS without a workspace. A body whose capture fails is freed, and who ends the graph around it ends the process.
+// body, and by cuBLAS without a workspace in any graph. A body whose capture fails is freed, and who ends the graph around it ends the process.
 //
 // The driver and the kernels may be compiled with sanitizers (WENGERT_SANITIZED_CUDA in cuda.cmake): then nothing reads a byte of
 // device memory or of a block's shared memory that was not taken, and accesses are aligned.
@@ -108,6 +108,8 @@ struct Stream;
 Stream* existing(Stream* s);  ///< the default streams of each device are the numbers 0, 1 and 2
 void put(Stream* s, std::function<void()> work);
 int device_of(Stream* s);
+/// Does it write a graph?
+bool is_written(Stream* s);
 /// Does it write the body of a conditional node? Nothing takes or gives memory there.
 bool is_body(Stream* s);
 Result spoil(Stream* s);  ///< what it writes is lost

@@ -76,6 +76,7 @@ void write(Stream& s, std::function<void()> work)
 {
     add(*s.captures, s, std::make_shared<Node>(Node{std::move(work)}));
 }
+bool is_written(Stream* s) { return s && existing(s)->captures; }
 bool is_body(Stream* s) { return s && existing(s)->captures && existing(s)->captures->outer; }
 Result spoil(Stream* s)
 {

@@ -44,6 +44,7 @@ FAKE_EXPORT Result cuModuleLoadDataEx(fake::Module** module, const void* image, 
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    if (reinterpret_cast<std::uintptr_t>(image) % 8 != 0) return fake::no_binary;  // code lies aligned
     std::size_t bytes = 0;
     char kind[8] = {};
     int made_for = 0;

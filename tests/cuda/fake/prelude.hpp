@@ -50,6 +50,9 @@ void* memcpy(void*, const void*, unsigned long);
 #define __forceinline__ inline
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __noinline__
+#define __builtin_assume(...)
+#define __cvta_global_to_generic(x) ((void*)(x))
 #define threadIdx (fake_now->thread)
 #define blockIdx (fake_now->block)
 #define blockDim (fake_now->threads)

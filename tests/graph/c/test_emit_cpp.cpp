@@ -96,36 +96,11 @@ std::vector<Program> programs()
     return list;
 }
 
-/// Rules that need care: products without one factor, whole numbers, vectors in batches, operands in another order.
-std::vector<Program> corners()
+/// Whole numbers, infinities, operands that nothing uses.
+void add_edges(std::vector<Program>& list)
 {
     using Count = Tensor<std::int64_t>;
     using Small = Tensor<std::int32_t>;
-    std::vector<Program> list;
-    list.push_back(gradient<double>(
-        "product", {numbers<double>({2, 3, 4}, 1), D{2.0, 0.0, -1.5, 0.5}},
-        [](const std::vector<D>& w) { return sum(prod(w[0], {1}) * w[1]) + prod(w[1], {0}) + prod(w[0]); }));
-    list.push_back(
-        program<double>("slopes", {D{2.0, 0.0, -1.5, 0.5}}, [](const std::vector<D>& w, const auto& out) {
-            out(hessian([](const D& x) { return prod(x); })(w[0]));
-        }));
-    list.push_back(gradient<double>(
-        "vectors", {numbers<double>({2, 3, 4}, 1), numbers<double>({4}, 2), numbers<double>({3}, 3)},
-        [](const std::vector<D>& w) {
-            return sum(square(matmul(w[0], w[1]))) + sum(square(matmul(w[2], w[0]))) + matmul(w[1], w[1]);
-        }));
-    list.push_back(gradient<double>(
-        "orders", {numbers<double>({4, 3}, 1), numbers<double>({3, 3}, 2)}, [](const std::vector<D>& w) {
-            const D turned = transpose(w[0], {1, 0});
-            const Count index = {2, -1, 0}, labels = {3, 0, 1};
-            return sum(square(take(turned, index, 1))) + cross_entropy(turned, labels) +
-                   sum(diagonal(w[1]) * diagonal(w[1])) + sum(square(take(turned, labels, 1)));
-        }));
-    list.push_back(program<double>("places", {numbers<double>({300, 3}, 1), numbers<double>({4, 1}, 2)},
-                                   [](const std::vector<D>& w, const auto& out) {
-                                       out(cast<double>(argmax(w[0], 1)) * 2.0);
-                                       out(var(w[1], {1}, false, 1));  // 0 / 0
-                                   }));
     list.push_back(
         program<double>("whole", {numbers<double>({4, 4}, 1)}, [](const std::vector<D>& w, const auto& out) {
             const Count n = cast<std::int64_t>(w[0] * 10.0);
@@ -156,6 +131,38 @@ std::vector<Program> corners()
                                        static_cast<void>(sum(exp(x), {1}) * 3.0);
                                        out(first(x, exp(w[0] + w[1])));
                                    }));
+}
+
+/// Rules that need care: products without one factor, whole numbers, vectors in batches, operands in another order.
+std::vector<Program> corners()
+{
+    using Count = Tensor<std::int64_t>;
+    std::vector<Program> list;
+    list.push_back(gradient<double>(
+        "product", {numbers<double>({2, 3, 4}, 1), D{2.0, 0.0, -1.5, 0.5}},
+        [](const std::vector<D>& w) { return sum(prod(w[0], {1}) * w[1]) + prod(w[1], {0}) + prod(w[0]); }));
+    list.push_back(
+        program<double>("slopes", {D{2.0, 0.0, -1.5, 0.5}}, [](const std::vector<D>& w, const auto& out) {
+            out(hessian([](const D& x) { return prod(x); })(w[0]));
+        }));
+    list.push_back(gradient<double>(
+        "vectors", {numbers<double>({2, 3, 4}, 1), numbers<double>({4}, 2), numbers<double>({3}, 3)},
+        [](const std::vector<D>& w) {
+            return sum(square(matmul(w[0], w[1]))) + sum(square(matmul(w[2], w[0]))) + matmul(w[1], w[1]);
+        }));
+    list.push_back(gradient<double>(
+        "orders", {numbers<double>({4, 3}, 1), numbers<double>({3, 3}, 2)}, [](const std::vector<D>& w) {
+            const D turned = transpose(w[0], {1, 0});
+            const Count index = {2, -1, 0}, labels = {3, 0, 1};
+            return sum(square(take(turned, index, 1))) + cross_entropy(turned, labels) +
+                   sum(diagonal(w[1]) * diagonal(w[1])) + sum(square(take(turned, labels, 1)));
+        }));
+    list.push_back(program<double>("places", {numbers<double>({300, 3}, 1), numbers<double>({4, 1}, 2)},
+                                   [](const std::vector<D>& w, const auto& out) {
+                                       out(cast<double>(argmax(w[0], 1)) * 2.0);
+                                       out(var(w[1], {1}, false, 1));  // 0 / 0
+                                   }));
+    add_edges(list);
     return list;
 }
 

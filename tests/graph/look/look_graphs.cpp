@@ -42,6 +42,13 @@ template <class T> void add_shapes(std::vector<Named>& out)
         return wg::sum(wg::sliding_window(around, 2, 1), {0, 2}) + wg::sum(wg::diff(wg::repeat(v[1], 3, 1))) +
                wg::sum(wg::roll(v[0], {1, -2}, {0, 1}) * wg::flip(v[1]));
     });
+}
+
+/// Elements by their places, writes, products.
+template <class T> void add_places(std::vector<Named>& out)
+{
+    const Many<T> x{numbers<T>({3, 4}), numbers<T>({3, 4}, 1.2)};
+    const auto add = [&](const char* name, auto f) { out.push_back({name, with_gradients<T>(f, x)}); };
     add("scans", [](const Many<T>& v) {
         return wg::cumsum(v[0], 1, true) * wg::cumprod(v[1], 0) + wg::cummax(v[0], 1);
     });
@@ -240,7 +247,9 @@ std::vector<Named> graphs()
     add_reductions<double>(out);
     add_reductions<float>(out);
     add_shapes<double>(out);
+    add_places<double>(out);
     add_shapes<float>(out);
+    add_places<float>(out);
     add_second<double>(out);
     out.push_back({"loops", loops<double>()});
     out.push_back({"loops f32", loops<float>()});

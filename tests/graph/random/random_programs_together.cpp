@@ -14,7 +14,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "graph/plan/seven_threads.hpp"
+#include "graph/threads/seven_threads.hpp"
 
 namespace random_programs {
 

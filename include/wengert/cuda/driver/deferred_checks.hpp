@@ -1,5 +1,5 @@
-// What kernels are asked and nobody waits for: is there anything wrong? Each question has a place in the device's memory; answers are
-// read where somebody has to wait for the device anyhow, and throw there.
+// Checks that kernels make and nobody waits for. Each has a word in the device's memory, where its kernel writes a 1 for a failure.
+// The host reads these words where it has to wait for the device anyhow, and throws there.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ public:
 
     explicit DeferredChecks(Queues& queues) : queues_(queues) {}
 
-    /// Where kernels of this thread's stream write a 1 for yes. `refuse` throws then. Waits for answers where there are too many open
-    /// questions.
+    /// The word where kernels of this thread's stream write a 1 for a failure. `refuse` throws then. Waits where too many checks are
+    /// open.
     Address ask(std::function<void()> refuse)
     {
         Queue& q = queues_.now();
@@ -47,7 +47,7 @@ public:
         one = {};
         --count_;
     }
-    /// Waits for this thread's stream, or for all. Throws what the first of them throws that has been answered with yes.
+    /// Waits for this thread's stream, or for all. Throws what the first of them throws that has failed.
     void look(bool all = true)
     {
         Open first;
@@ -97,7 +97,7 @@ private:
     std::uint64_t serial_ = 0;
 };
 
-/// One of them, which is none where its kernel is not launched.
+/// One check. It is dropped where its kernel is not launched.
 class DeferredCheck {
 public:
     DeferredCheck(DeferredChecks& all, std::function<void()> refuse)

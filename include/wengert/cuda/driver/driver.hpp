@@ -1,5 +1,5 @@
-// The libraries of CUDA, opened when they are first asked for: libcuda, without which there are no devices, and NVRTC and cuBLAS,
-// without which others things serve. WENGERT_CUDA_DRIVER names one library that has all three (tests/cuda/fake/).
+// The libraries of CUDA, opened when they are first used: libcuda, without which there are no devices, and NVRTC and cuBLAS, without
+// which other code does their work. WENGERT_CUDA_DRIVER names one library that has all three (tests/cuda/fake/).
 #pragma once
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ template <class Functions> struct Library : Functions {
     explicit operator bool() const noexcept { return reason.empty(); }
 
 protected:
-    /// The first of these files that there is; `words` name the library where there is none.
+    /// Opens the first of these files that exists. `words` name the library for an error where none does.
     Library(const char* words, const std::vector<std::string>& files) : Functions{}
     {
         const char* const given = std::getenv("WENGERT_CUDA_DRIVER");
@@ -108,8 +108,8 @@ private:
     }
 };
 
-/// Where a library of the toolkit may be, in the order in which it is looked for: in the toolkit's folder, where one is named, then where
-/// the system looks. What is newer than the driver comes last: the driver may refuse what it makes.
+/// Files of a library of the toolkit in the order in which they are tried: in the toolkit's folder, if one is named, then where the
+/// system looks. Versions newer than the driver come last, as the driver may refuse what they make.
 inline std::vector<std::string> toolkit_files(const std::string& name, int driver, const std::string& home)
 {
     const int major = driver / 1000;
@@ -162,15 +162,15 @@ private:
     fail<DeviceError>(now.name.empty() ? std::string_view("device") : now.name, reason, now.at);
 }
 
-/// The last work that this thread has asked a device for; the device may not have come to it.
+/// The last work that this thread has put on a device. It may not have run yet.
 inline constinit thread_local Operation last_asked __attribute__((visibility("default")));
 
-/// Does the device stay as it is, so that it is of no use to this process?
+/// Is the device of no more use to this process after the error?
 constexpr bool is_fatal(Result r) noexcept
 {
     return r == 700 || r == 702 || r == 710 || (r >= 714 && r <= 719) || r == 721;
 }
-/// What is to be said of an error that may be of work before.
+/// The text of an error that may come from earlier work.
 inline std::string of_work_before()
 {
     const Operation& last = last_asked;
@@ -183,14 +183,14 @@ inline std::string of_work_before()
 inline constexpr std::string_view of_no_more_use =
     "; the device is of no use to this process any more, the host is";
 
-/// Is all work waited for at once, so that errors show at the operation that they are of?
+/// Does the host wait for each operation, so that an error is reported where it happened?
 inline std::atomic<bool>& waits_for_each() noexcept
 {
     static std::atomic<bool> each{false};
     return each;
 }
 
-/// Throws DeviceError where a function of the driver has failed. `before`: can the error be one of work before?
+/// Throws DeviceError where a function of the driver has failed. `before`: can the error come from earlier work?
 inline void check(Result r, const char* function, bool before = false)
 {
     if (r == success) [[likely]]

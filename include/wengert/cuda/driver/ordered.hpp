@@ -1,5 +1,5 @@
-// Work in the order that its memory asks for, where a device has several streams: before it is put in this thread's stream that waits
-// for what the others have to do first, and afterwards it is noted what the work has used.
+// Orders work by the memory that it uses, where a device has several streams. Before work is put in this thread's stream, the stream
+// waits for earlier work of others on that memory. Afterwards the use is noted.
 #pragma once
 
 #include "../../array/block.hpp"
@@ -7,8 +7,8 @@
 
 namespace wengert::detail::gpu {
 
-/// What the operation that this thread puts in its stream reads and writes, said before it is put there; noted when this ends. Does
-/// nothing where there is one stream.
+/// The memory that an operation reads and writes, told before this thread puts the operation in its stream, and noted when this ends.
+/// Does nothing where there is one stream.
 class Ordered {
 public:
     explicit Ordered(Gpu& gpu) : gpu_(gpu.orders() ? &gpu : nullptr) { gpu.refuse_capture(); }
@@ -30,7 +30,7 @@ public:
     {
         return gpu_ ? wait(owner_of(b).data, bytes_of(owner_of(b)), true) : *this;
     }
-    /// Memory that was taken for it and is handed out.
+    /// Memory that was taken for the operation and is its result.
     void made(const Block& b)
     {
         if (!gpu_) return;
@@ -40,7 +40,7 @@ public:
         if (owner.count) all_.push_back({reinterpret_cast<Address>(owner.data), bytes_of(owner), true});
     }
 
-    /// Work of the program's that q has been given by now may read it.
+    /// Notes that work that the program has put in q by now may read b.
     static void note_reading(Gpu& gpu, Queue& q, const Block& b)
     {
         const Block& owner = owner_of(b);
@@ -82,7 +82,7 @@ private:
     std::vector<Memory> all_;
 };
 
-/// The same for memory that only one thing works with, run after run, in any stream.
+/// The same for memory of one object that runs again and again, in any stream.
 class OrderedRuns {
 public:
     /// A run comes after the one before, which may have been in another stream.
@@ -94,7 +94,7 @@ public:
         gpu.queues().wait(gpu.queue(), *last_, ticket());
         last_ = &gpu.queue(), ticket_ = Uses::not_put;
     }
-    /// All of it has been put in the stream.
+    /// Called when all work of the run has been put in the stream.
     void put() noexcept
     {
         if (last_) ticket_ = last_->ticket();

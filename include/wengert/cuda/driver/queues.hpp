@@ -1,4 +1,4 @@
-// The streams of a device that this program puts work in: one of our own for whoever says nothing, others of ours, and the user's.
+// The streams of a device that this program puts work in: the library's default one, further ones of the library, and the user's.
 #pragma once
 
 #include <algorithm>
@@ -14,21 +14,21 @@
 
 namespace wengert::detail::gpu {
 
-/// A stream, and how far it is: each piece of work that is put there has a ticket, one more than the one before. It lives as long as
-/// the program, also where the stream is a user's and ends. A later one at the same address has the same queue, and waits for the one
-/// before.
+/// A stream and its progress. Each piece of work that is put there has a ticket, one more than the piece before. A queue lives as long
+/// as the program, even where the stream is a user's and ends. A later stream at the same address has the same queue, and waits for
+/// the earlier one.
 class Queue {
 public:
     Queue(Stream* stream, std::size_t index, bool ours) : stream_(stream), index_(index), ours_(ours) {}
     Stream* stream() const noexcept { return stream_; }
-    /// Does the program capture what is put there, as a graph of its own? Nobody else may wait for it then, nor it for others.
+    /// Does the program capture this stream into a graph of its own? Then no other stream may wait for it, and it for no other.
     bool is_captured() const
     {
         int status = 0;
         check(Driver::get().is_captured(stream_, &status), "cuStreamIsCapturing");
         return status != 0;
     }
-    /// Throws DeviceError where that is so.
+    /// Throws DeviceError if it is captured.
     void refuse_capture() const
     {
         if (!is_captured()) return;
@@ -40,7 +40,7 @@ public:
             "captures graphs of its own)" +
             (has_line ? "" : "; it comes after [" + std::string(last.name) + "] at " + to_string(last.at)));
     }
-    /// Which stream it is of all that there have been, as the driver counts them; 0 where it does not say.
+    /// The driver's number of the stream among all that there have been; 0 where the driver has none.
     std::uint64_t id() const noexcept { return id_; }
     /// The ticket of what has just been put there; all that was put before has a smaller one.
     std::uint64_t ticket() noexcept { return put_.fetch_add(1) + 1; }
@@ -56,11 +56,11 @@ private:
     std::vector<std::uint64_t> seen_;  ///< tickets of the others that what is put here comes after
     Event* tail_ = nullptr;
     bool marked_ = false;  ///< has `tail_` been recorded?
-    bool owes_ = false;    ///< it was captured when it should have been
+    bool owes_ = false;    ///< `tail_` was not recorded, because the stream was captured
     std::size_t scopes_ = 0;
 };
 
-/// The most devices that are looked at.
+/// The most devices that the library uses.
 inline constexpr int most_devices = 8;
 
 /// Where this thread puts its work, device by device; null for the device's own stream.
@@ -94,7 +94,7 @@ public:
     void give(Queue& q) noexcept
     {
         const std::lock_guard lock(mutex_);
-        idle_.push_back(&q);  // there is room for all
+        idle_.push_back(&q);  // memory for all has been reserved
     }
     /// The user's.
     Queue& of(Stream* stream)
@@ -113,7 +113,7 @@ public:
         ++q.scopes_;
         several_.store(true, std::memory_order_release);
     }
-    /// A user's stream may be gone after that: what others will wait for is recorded now.
+    /// A user's stream may end after that. So the event that others will wait for is recorded now.
     void leave(Queue& q) noexcept
     {
         const std::lock_guard lock(mutex_);
@@ -125,7 +125,7 @@ public:
         }
     }
 
-    /// Makes the present work of q something that others wait for, after somebody else has put work in a user's stream.
+    /// Lets others wait for all work that q has now. Called after somebody else has put work in a user's stream.
     void mark(Queue& q)
     {
         enter(q);
@@ -164,13 +164,13 @@ public:
             q.seen_[k] = std::max(q.seen_[k], other.seen_[k]);
         q.seen_[other.index_] = std::max(q.seen_[other.index_], all);
     }
-    /// The host waits for one of them.
+    /// The host waits for one queue.
     void wait_here(Queue& q)
     {
         if (!q.ours_) return wait_for_users(q);
         check_wait(Driver::get().wait_for_stream(q.stream_), "cuStreamSynchronize");
     }
-    /// And for all.
+    /// The host waits for all queues.
     void wait_for_all()
     {
         wait_here(main_);
@@ -192,8 +192,8 @@ private:
         constexpr unsigned no_timing = 2;
         if (!q.tail_) check(Driver::get().make_event(&q.tail_, no_timing), "cuEventCreate");
     }
-    /// A user's stream may be another one than when it was last used: that one comes after nothing, and others find out through its
-    /// events what the one before has done.
+    /// A user's stream may have ended, and another one may have its address. The new one then waits for the work of the old one, and
+    /// for nothing else.
     static void renew(Queue& q)
     {
         const Driver& d = Driver::get();
@@ -226,7 +226,7 @@ private:
     std::atomic<bool> several_{false};
     std::mutex mutex_;
     Queue main_;
-    std::deque<Queue> more_;  ///< they stay where they are
+    std::deque<Queue> more_;  ///< a deque: their addresses stay
     std::map<Stream*, Queue*> users_;
     std::vector<Queue*> idle_;
 };

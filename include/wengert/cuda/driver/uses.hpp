@@ -1,5 +1,5 @@
-// Which streams have written and read which memory of a device, so that work in one waits for what it needs of another. Kept from the
-// moment on when there is more than one; what nobody has noted before is the device's own stream's.
+// Which streams have written and read which memory of a device, so that work in one waits for what it needs of another. Uses are noted
+// from the second stream on. Memory without a note has been used by the device's own stream.
 #pragma once
 
 #include <iterator>
@@ -29,7 +29,7 @@ public:
             if (const std::uint64_t ticket = writes ? u.used : u.written)
                 queues_.wait(q, *u.queue, settled(u, ticket));
     }
-    /// Work of q that has been put reads it, or writes it after all others.
+    /// Notes that work in q reads the memory, or writes it after all others.
     void note(Queue& q, Address at, std::size_t bytes, bool writes, std::uint64_t ticket)
     {
         const std::lock_guard lock(mutex_);
@@ -42,14 +42,14 @@ public:
             }
         list.push_back({&q, 0, ticket});
     }
-    /// Somebody else has written it in q, and we may have used it before.
+    /// Notes that somebody else has written it in q, after the library may have used it.
     void add(Queue& q, Address at, std::size_t bytes)
     {
         const std::lock_guard lock(mutex_);
         const std::uint64_t ticket = q.ticket();
         join(joined(at, bytes), {{&q, ticket, ticket}});
     }
-    /// Memory that q is given.
+    /// The memory is given to q.
     void take(Queue& q, Address at, std::size_t bytes)
     {
         const std::lock_guard lock(mutex_);
@@ -57,14 +57,14 @@ public:
         ranges_.erase(first, last);
         ranges_[at] = {at + bytes, {{&q, not_put, not_put}}};
     }
-    /// Who has used it.
+    /// Who has used the memory.
     List of(Address at, std::size_t bytes)
     {
         List out = found(at, bytes);
         for (Use& u : out) u.used = settled(u, u.used);
         return out;
     }
-    /// The same of memory that nobody has any more.
+    /// The same, for memory that is given back.
     List give(Address at, std::size_t bytes)
     {
         List out = of(at, bytes);
@@ -73,7 +73,7 @@ public:
         ranges_.erase(first, last);
         return out;
     }
-    /// Of all that was put in the device's own stream up to now.
+    /// The uses of memory without notes: all that the device's own stream has been given by now.
     List unknown()
     {
         const std::uint64_t ticket = queues_.main().ticket();
@@ -110,7 +110,7 @@ private:
             }
         }
     }
-    /// Of all memory from here to there; what nobody has noted of some of it is in the list as well.
+    /// The uses of all memory in the range, parts without notes included.
     List found(Address at, std::size_t bytes)
     {
         const std::lock_guard lock(mutex_);

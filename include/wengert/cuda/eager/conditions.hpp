@@ -1,4 +1,4 @@
-// What a loop or a branch on the device is decided by: a truth value there becomes the condition of a node of the driver's.
+// Conditions of loops and branches on a device: a truth value there becomes the condition of a conditional node.
 #pragma once
 
 #include "../driver/conditional.hpp"
@@ -20,7 +20,7 @@ extern "C" __global__ void set_conditions(unsigned long long one, unsigned long 
 }
 )wg";
 
-/// `one` has its body run where it holds, `other` where it does not.
+/// The body of `one` runs where the value is true, that of `other` where it is false.
 inline void set_conditions(Gpu& gpu, const Conditional& one, const Conditional* other, const Block& truth,
                            const Block* and_also = nullptr)
 {
@@ -37,9 +37,9 @@ class DeviceGraph : public Executable {
 public:
     /// Why it may not be; "" where it may.
     virtual std::string stays_outside() const = 0;
-    /// What has to be on the device before.
+    /// Brings the constants to the device, before a capture.
     virtual void bring_constants() = 0;
-    /// Its work in what this thread captures, from the inputs where they lie.
+    /// Adds its work to this thread's capture. Inputs are read where they lie.
     virtual void write_inside(Gpu& gpu, const std::vector<Ref<Block>>& inputs,
                               std::vector<Ref<Block>>& outputs) = 0;
 };

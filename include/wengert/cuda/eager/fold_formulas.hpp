@@ -139,7 +139,9 @@ private:
             good_ = false;
             return "0";
         }
-        return TermCode(body, "        ", "wg_", helpers_).write(p, {names_.begin(), names_.end()});
+        return TermCode(body, "        ", "wg_", helpers_)
+            .call_casts()
+            .write(p, {names_.begin(), names_.end()});
     }
     /// What a formula reads of its line, as variables.
     std::string line(const FoldFormula& f) const

@@ -25,8 +25,10 @@ struct Folding {
     long long parts = 1;    ///< of a row, or of a column
     long long tail = 0;     ///< elements behind the last whole group of rows
     double number = 0, least = 0;
-    int line = 0;  ///< single elements are ended, too
-    int rest = 0;  ///< only lines that have not had enough
+    int line = 0;   ///< single elements are ended, too
+    int rest = 0;   ///< only lines that have not had enough
+    int lanes = 1;  ///< threads of a row: as many as it has elements, or as its order has sums
+    int few = 0;    ///< columns are joined by a block of threads for some
 };
 
 inline constexpr std::string_view fold_arguments = R"wg(
@@ -35,16 +37,16 @@ struct wg_fold {
     void *out, *states, *scratch, *kept, *enough;
     wg_int outer, n, inner, count, stride, columns, parts, tail;
     double number, least;
-    int line, rest;
+    int line, rest, lanes, few;
 };
 )wg";
 
 inline constexpr std::string_view fold_kernels = R"wg(
-/// Lines may be columns, whose elements are far apart.
+/// Lines may be columns, whose elements are far apart. Sums that a short row leaves empty have no threads.
 template <class P> inline void wg_rows(const wg_fold& f)
 {
     typedef typename P::S S;
-    const int lanes = P::lanes, groups = 256 / lanes, lane = threadIdx.x % lanes;
+    const int lanes = f.lanes, groups = 256 / lanes, lane = threadIdx.x & (lanes - 1);
     __shared__ S sum[256];
     const wg_int tasks = f.outer * f.inner * f.parts;
     for (wg_int first = (wg_int)blockIdx.x * groups; first < tasks; first += (wg_int)gridDim.x * groups) {
@@ -55,6 +57,7 @@ template <class P> inline void wg_rows(const wg_fold& f)
         S s = P::none();
         if (some)
             for (wg_int k = begin + lane; k < end; k += lanes) s = P::with(s, P::element(f, at + k * f.inner, o, k));
+        for (int l = lanes; l < P::lanes; l *= 2) s = P::with(s, P::none());
         sum[threadIdx.x] = s;
         for (int h = lanes / 2; h > 0; h /= 2) {
             __syncthreads();
@@ -68,7 +71,12 @@ template <class P> inline void wg_rows(const wg_fold& f)
         __syncthreads();
     }
 }
-/// A block of threads for each row: pairs of parts, pairs of pairs; what is left over at each step waits for the end.
+template <class P> inline typename P::S wg_four(const typename P::S* x)
+{
+    return P::with(P::with(x[0], x[1]), P::with(x[2], x[3]));
+}
+/// A block of threads for each row: pairs of parts, pairs of pairs; what is left over at each step waits for the end. Three steps are
+/// one while there is enough to read.
 template <class P> inline void wg_join_rows(const wg_fold& f)
 {
     typedef typename P::S S;
@@ -76,12 +84,24 @@ template <class P> inline void wg_join_rows(const wg_fold& f)
         if (f.rest && ((const unsigned char*)f.enough)[o]) continue;
         S *from = (S*)f.states + o * f.parts, *to = (S*)f.scratch + o * ((f.parts + 1) / 2), total = P::none();
         bool any = false;
-        for (wg_int n = f.parts;; n /= 2) {
-            if (n % 2) {
-                const S left = from[n - 1];
-                total = any ? P::with(left, total) : left;
-                any = true;
-            }
+        const auto wait = [&](S left) {
+            total = any ? P::with(left, total) : left;
+            any = true;
+        };
+        wg_int n = f.parts;
+        for (; n >= 8; n /= 8) {
+            const S* const rest = from + n / 8 * 8;
+            if (n & 1) wait(from[n - 1]);
+            if (n & 2) wait(P::with(rest[n & 4], rest[(n & 4) + 1]));
+            if (n & 4) wait(wg_four<P>(rest));
+            for (wg_int i = threadIdx.x; i < n / 8; i += blockDim.x)
+                to[i] = P::with(wg_four<P>(from + 8 * i), wg_four<P>(from + 8 * i + 4));
+            __syncthreads();
+            S* const before = from;
+            from = to, to = before;
+        }
+        for (;; n /= 2) {
+            if (n % 2) wait(from[n - 1]);
             if (n == 1) break;
             for (wg_int i = threadIdx.x; i < n / 2; i += blockDim.x) to[i] = P::with(from[2 * i], from[2 * i + 1]);
             __syncthreads();
@@ -111,16 +131,48 @@ template <class P> inline void wg_columns(const wg_fold& f)
         else ((S*)f.states)[t] = s;
     }
 }
+/// Column t of the parts' states.
+template <class P> inline const typename P::S* wg_column(const wg_fold& f, wg_int t)
+{
+    return (const typename P::S*)f.states + (t / f.inner * f.parts * f.inner + t % f.inner);
+}
+template <class P> inline void wg_put_column(const wg_fold& f, wg_int t, typename P::S s)
+{
+    s = P::end(s);
+    if (f.columns == f.inner) P::put(f, t, s);
+    else ((typename P::S*)f.scratch)[t] = s;
+}
+/// A block of threads reads 32 parts of as many columns, of which one thread each combines them in order.
+template <class P> inline void wg_join_few_columns(const wg_fold& f)
+{
+    typedef typename P::S S;
+    __shared__ S part[32][32];
+    const int j = threadIdx.x % 32, all = f.parts < 32 ? (int)f.parts : 32;
+    const wg_int columns = f.outer * f.inner;
+    for (wg_int first = (wg_int)blockIdx.x * 32; first < columns; first += (wg_int)gridDim.x * 32) {
+        const wg_int t = first + j < columns ? first + j : first;
+        const S* const x = wg_column<P>(f, t);
+        S s = P::none();
+        for (wg_int b = 0; b < f.parts; b += 32) {
+            for (int r = threadIdx.x / 32; r < all && b + r < f.parts; r += blockDim.x / 32)
+                part[r][j] = x[(b + r) * f.inner];
+            __syncthreads();
+            if (threadIdx.x < 32)
+                for (int r = 0; r < all && b + r < f.parts; ++r) s = b + r ? P::with(s, part[r][j]) : part[r][j];
+            __syncthreads();
+        }
+        if (threadIdx.x < 32 && first + j < columns) wg_put_column<P>(f, t, s);
+    }
+}
 template <class P> inline void wg_join_columns(const wg_fold& f)
 {
     typedef typename P::S S;
+    if (f.few) return wg_join_few_columns<P>(f);
     for (wg_int t = wg_thread(); t < f.outer * f.inner; t += wg_threads()) {
-        const S* const x = (const S*)f.states + (t / f.inner * f.parts * f.inner + t % f.inner);
+        const S* const x = wg_column<P>(f, t);
         S s = x[0];
         for (wg_int b = 1; b < f.parts; ++b) s = P::with(s, x[b * f.inner]);
-        s = P::end(s);
-        if (f.columns == f.inner) P::put(f, t, s);
-        else ((S*)f.scratch)[t] = s;
+        wg_put_column<P>(f, t, s);
     }
 }
 /// Sums of columns of `inner` / `columns` rows that were read as one; f.scratch has them.

@@ -1,6 +1,7 @@
 // Folds of whole axes on a device: launches of fold_text.hpp's kernels, pass after pass.
 #pragma once
 
+#include <bit>
 #include <map>
 
 #include "../../graph/ir/fold_of.hpp"
@@ -169,7 +170,7 @@ private:
         if (f.rest || f.inner == 1 || f.n == 0)
             rows(p, f);
         else if (!f.line && !types_.plain && f.inner * group <= 256 && f.n >= 2 * group)
-            few_columns(p, f, group);
+            grouped_columns(p, f, group);
         else
             static_cast<void>(columns(p, f));
     }
@@ -182,7 +183,10 @@ private:
             each = states(p, lines * f.parts), scratch = states(p, lines * ((f.parts + 1) / 2));
             f.states = each->data, f.scratch = scratch->data;
         }
-        kernel("rows", p, f, lines * f.parts * types_.lanes());
+        const auto length = static_cast<unsigned long long>(std::max(f.n, 1LL));
+        f.lanes = static_cast<int>(
+            std::min(types_.lanes(), static_cast<long long>(std::bit_ceil(std::min(length, 256ULL)))));
+        kernel("rows", p, f, lines * f.parts * f.lanes);
         if (f.parts > 1) kernel("join_rows", p, f, lines * static_cast<long long>(Kernels::block));
     }
     /// Where rows are read several at once, the states of all columns.
@@ -199,11 +203,16 @@ private:
             joined = states(p, f.outer * f.inner);
             f.scratch = joined->data;
         }
-        kernel("join_columns", p, f, f.outer * f.inner);
+        const long long all = f.outer * f.inner;
+        f.few =
+            f.parts >= few_columns && all < gpu_.multiprocessors() * static_cast<long long>(Kernels::block);
+        kernel("join_columns", p, f, f.few ? (all + few_columns - 1) / few_columns * Kernels::block : all);
         return joined;
     }
+    /// A block of threads joins so many columns where these are few.
+    static constexpr long long few_columns = 32;
     /// `group` rows are read as one.
-    void few_columns(std::size_t p, Folding f, long long group)
+    void grouped_columns(std::size_t p, Folding f, long long group)
     {
         f.tail = f.n % group * f.inner;
         f.inner *= group, f.n /= group;

@@ -1,12 +1,12 @@
-// Index programs on a device: each read is a launch of the one kernel of index_text.hpp.
+// Index programs on a device: each read is a launch of a kernel of index_text.hpp or scan_text.hpp.
 #pragma once
 
 #include <algorithm>
 
 #include "../../ops/index/alias.hpp"
 #include "../../ops/describe/structural.hpp"
-#include "index_text.hpp"
 #include "moves.hpp"
+#include "scan_text.hpp"
 #include "sort.hpp"
 
 namespace wengert::detail::gpu {
@@ -16,12 +16,14 @@ public:
     IndexKernel(Gpu& gpu, const Index& p, const Ref<Block>* in, Block& out)
         : gpu_(gpu), p_(p), in_(in), out_(out)
     {}
-    /// Are there few enough axes, and few enough rules in each array?
-    static bool can(Gpu& gpu, const Index& p)
+    /// Are there few enough axes, and few enough rules in each array, and kernels? `dtype` is the result's.
+    static bool can(Gpu& gpu, const Index& p, const Ref<Block>* in, DType dtype)
     {
-        bool good = p.extents.size() <= Reach::most_axes && Kernels::of(gpu).has(gpu, "index", text);
+        bool good = p.extents.size() <= Reach::most_axes;
         for (std::size_t w = 0; w < p.write_count; ++w) good = good && few_rules(p.writes[w]);
-        for (std::size_t r = 0; r < p.read_count; ++r) good = good && few_rules(p.reads[r].at);
+        for (std::size_t r = 0; r < p.read_count; ++r)
+            good =
+                good && few_rules(p.reads[r].at) && has_kernels(gpu, p, dtype_of_read(p.reads[r], in, dtype));
         return good && (!p.has_factor || few_rules(p.factor.at));
     }
     void run()
@@ -33,7 +35,23 @@ public:
     }
 
 private:
-    static std::string text() { return std::string(index_text); }
+    static DType dtype_of_read(const Index::Read& r, const Ref<Block>* in, DType dtype)
+    {
+        return r.operand == Index::no_operand ? dtype : in[r.operand]->dtype;
+    }
+    /// The text for elements of a type.
+    static std::string key(const Index& p, DType dtype)
+    {
+        return std::string(p.scanned != Scan::none ? "scan " : "index ") + row_of(dtype).lane;
+    }
+    static std::string text(const Index& p, DType dtype)
+    {
+        return p.scanned != Scan::none ? scan_text_of(dtype) : index_text(dtype);
+    }
+    static bool has_kernels(Gpu& gpu, const Index& p, DType dtype)
+    {
+        return Kernels::of(gpu).has(gpu, key(p, dtype), [&] { return text(p, dtype); });
+    }
     static bool few_rules(const Positions& at)
     {
         return std::count_if(at.begin(), at.end(), [](const Position& q) { return !q.plain(); }) <=
@@ -130,7 +148,7 @@ private:
     }
     void read(const Index::Read& r)
     {
-        const DType dtype = r.operand == Index::no_operand ? out_.dtype : in_[r.operand]->dtype;
+        const DType dtype = dtype_of_read(r, in_, out_.dtype);
         IndexLaunch l;
         l.x = reach(r);
         l.y = reach(p_.writes[r.write], out_.data, p_.result, row_major(p_.result));
@@ -143,14 +161,37 @@ private:
         set_axes(r, l);
         l.scanned = static_cast<int>(p_.scanned), l.reverse = p_.reverse, l.has_factor = p_.has_factor;
         l.how = static_cast<int>(r.how), l.minus = r.minus;
+        find_divisions(l);
+        if (p_.scanned != Scan::none) return scan(r, dtype, l);
         if (sorts(r, l)) return run_sorted(r, dtype, l);
-        const std::string name =
-            std::string(p_.scanned == Scan::first_maximum ? "places_" : "run_") + row_of(dtype).lane;
-        kernel(name, l.threads, l);
+        kernel("run", dtype, l.threads, l);
     }
-    void kernel(const std::string& name, long long threads, const IndexLaunch& l)
+    static void find_divisions(IndexLaunch& l)
     {
-        launch(gpu_, Kernels::of(gpu_).find(gpu_, "index", name.c_str(), text), threads, l);
+        constexpr long long most = 0x7fffffff;
+        l.narrow = l.threads <= most && l.each <= most && l.room <= most;
+        for (std::size_t a = 0; a < Reach::most_axes && l.narrow; ++a) {
+            const Division by(std::clamp(l.extents[a], 1LL, most));
+            l.times[a] = by.times, l.shift[a] = by.shift;
+        }
+    }
+    void kernel(const char* name, DType dtype, long long threads, const IndexLaunch& l)
+    {
+        launch(gpu_, Kernels::of(gpu_).find(gpu_, key(p_, dtype), name, [&] { return text(p_, dtype); }),
+               threads, l);
+    }
+    /// Lines have a block of threads each where they are few and long.
+    void scan(const Index::Read& r, DType dtype, const IndexLaunch& l)
+    {
+        constexpr long long long_line = 128, lines_of_each = 64;
+        if (p_.scanned == Scan::first_maximum) return kernel("scan_places", dtype, l.threads, l);
+        const auto axis = static_cast<std::size_t>(l.scan_axis);
+        const bool few = l.each == 1 && l.extents[axis] >= long_line && has_own_places(r, axis) &&
+                         l.threads <= lines_of_each * gpu_.multiprocessors();
+        if (few)
+            kernel("scan_line", dtype, l.threads * Kernels::block, l);
+        else
+            kernel("scan", dtype, l.threads, l);
     }
 
     /// The axes that a position along an axis of the result depends on.
@@ -198,11 +239,12 @@ private:
         };
         const Ref<Block> words = scratch(), places = scratch();
         l.word = finding.word = words->data, l.place = finding.place = places->data;
-        kernel("find_places", l.room, finding);
+        find_divisions(l), find_divisions(finding);
+        kernel("find_places", dtype, l.room, finding);
         Sorting s;
         s.word = l.word, s.place = l.place, s.count = l.room;
         sort_pairs(gpu_, s);
-        kernel(std::string("sorted_") + row_of(dtype).lane, l.threads * l.each, l);
+        kernel("run_sorted", dtype, l.threads * l.each, l);
     }
 
     Gpu& gpu_;
@@ -237,7 +279,7 @@ inline Ref<Block> index_program(Gpu& gpu, const Primitive& p, const void* op, co
     Alias view;
     if (p.overridden && n == 1 && in[0]->dtype == p.dtype && alias_of(program, in[0]->strides(), view))
         return make_view(in[0], program.shown(), &view.strides, view.offset);
-    if (!IndexKernel::can(gpu, program)) return {};
+    if (!IndexKernel::can(gpu, program, in, p.dtype)) return {};
     check_there(gpu, program, p.name, in, p.dtype, at);
     const std::uint8_t device = in[0]->device();
     auto out =
@@ -256,7 +298,7 @@ inline Ref<Block> index_parts(Gpu& gpu, const Primitive& p, const void* op, cons
         Index part(shapes, 1);
         p.part(op, k, part);
         part.check(p.name, at);
-        if (!IndexKernel::can(gpu, part)) return {};
+        if (!IndexKernel::can(gpu, part, &in[k], p.dtype)) return {};
         if (!out)
             out = make_elsewhere(current_thread(), in[0]->device(), p.dtype, part.result,
                                  element_count(part.result));

@@ -1,11 +1,15 @@
-// The kernel of index programs (ops/index/index.hpp): one text for all of them, which is given the program. A thread takes what is
-// written to places of its own, one element after another in the stated order, so the bits are the host's. Where that would be few
-// threads, elements are sorted by their places first.
+// The kernels of index programs (ops/index/index.hpp), with the program as an argument: one text for each type of elements. Each thread
+// writes elements that no other thread writes, in the stated order, so the bits are the host's. Where that would be few threads, elements
+// are sorted by their places first. Scans have a text of their own (scan_text.hpp).
+//
+// Loops over axes are not unrolled, as a compiler that does so takes seconds.
 #pragma once
 
 #include <string>
 
+#include "../../graph/text/typed_program.hpp"
 #include "kernels.hpp"
+#include "places.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -38,10 +42,14 @@ struct IndexLaunch {
     void* word = nullptr;  ///< where elements of shared places go, in order, and which they are
     void* place = nullptr;
     long long room = 0;
+    long long narrow =
+        0;  ///< numbers of elements have 31 bits, so that extents are divided by with products (places.hpp)
+    unsigned times[Reach::most_axes] = {};
+    int shift[Reach::most_axes] = {};
 };
 static_assert(sizeof(IndexLaunch) <= 4096, "what a launch can be given");
 
-inline constexpr std::string_view index_text = R"wg(
+inline constexpr std::string_view index_program_text = R"wg(
 struct wg_rule {
     wg_int offset, step[3], extent, stride;
     int axis[3], terms, rule, given;
@@ -62,22 +70,25 @@ struct wg_program {
     int order[16], axes, apart, scan_axis, scanned, reverse, has_factor, how, minus;
     uint64_t* word;
     int64_t* place;
-    wg_int room;
+    wg_int room, narrow;
+    uint32_t times[16];
+    int shift[16];
 };
 enum { inside, wrapped, clamped, mirrored, masked };
 enum { assigned, added, multiplied, greatest, least };
-enum { no_scan, sums, products, maxima, places, recurrence };
 
 inline wg_int wg_ruled(const wg_program& p, const wg_rule& r, const wg_int* i)
 {
     if (r.given) {
         const wg_given& g = p.given[r.given - 1];
         wg_int at = g.offset;
+#pragma unroll 1
         for (int a = 0; a < p.axes; ++a) at += g.step[a] * i[a];
         const wg_int v = g.data[at];
         return g.from_end && v < 0 ? v + r.extent : v;
     }
     wg_int q = r.offset;
+#pragma unroll 1
     for (int t = 0; t < r.terms; ++t) q += r.step[t] * i[r.axis[t]];
     const wg_int n = r.extent;
     if (r.rule == wrapped) {
@@ -100,7 +111,9 @@ inline wg_int wg_ruled(const wg_program& p, const wg_rule& r, const wg_int* i)
 inline wg_int wg_find(const wg_program& p, const wg_reach& r, const wg_int* i)
 {
     wg_int at = r.offset;
+#pragma unroll 1
     for (int a = 0; a < p.axes; ++a) at += r.step[a] * i[a];
+#pragma unroll 1
     for (int k = 0; k < r.rules; ++k) {
         const wg_int q = wg_ruled(p, r.rule[k], i);
         if ((r.rule[k].rule == masked || r.rule[k].given) && (q < 0 || q >= r.rule[k].extent)) return wg_nowhere;
@@ -145,46 +158,37 @@ template <class T> inline void wg_meet(const wg_program& p, T& y, T v)
     default: y = p.minus ? wg_minus(v) : v;
     }
 }
-template <class T> inline T wg_step(const wg_program& p, T s, T v, wg_int j, const wg_int* i)
-{
-    switch (p.scanned) {
-    case sums: return j ? wg_add(s, v) : v;
-    case products: return j ? wg_times(s, v) : v;
-    case maxima: return j == 0 || v > s || v != v ? v : s;
-    default: return j ? wg_add(v, wg_times(wg_read<T>(p, p.factor, p.factor_fill, i), s)) : v;
-    }
-}
 /// Sets the axes order[first .. last) to element number k of them, the last one fastest.
 inline void wg_set(const wg_program& p, int first, int last, wg_int k, wg_int* i)
 {
+#pragma unroll 1
     for (int a = last; a-- > first;) {
-        const wg_int n = p.extents[p.order[a]];
-        i[p.order[a]] = k % n;
-        k /= n;
+        const int axis = p.order[a];
+        const wg_int n = p.extents[axis];
+        const wg_int q = p.narrow ? (wg_int)((uint64_t)k * p.times[axis] >> p.shift[axis]) : k / n;
+        i[axis] = k - q * n;
+        k = q;
     }
 }
+)wg";
+
+inline constexpr std::string_view index_run_text = R"wg(
 template <class T> inline void wg_run(const wg_program& p)
 {
     T* const y = (T*)p.y.data;
     wg_int i[16] = {0};
     for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
         wg_set(p, 0, p.apart, t, i);
+#pragma unroll 1
         for (wg_int k = 0; k < p.each; ++k) {
-            wg_set(p, p.apart, p.axes - (p.scan_axis >= 0), k, i);
-            const wg_int n = p.scan_axis < 0 ? 1 : p.extents[p.scan_axis];
-            T s = 0;
-            for (wg_int j = 0; j < n; ++j) {
-                if (p.scan_axis >= 0) i[p.scan_axis] = p.reverse ? n - 1 - j : j;
-                const T v = wg_read<T>(p, p.x, p.fill, i);
-                s = p.scan_axis < 0 ? v : wg_step<T>(p, s, v, j, i);
-                const wg_int at = wg_find(p, p.y, i);
-                if (at >= 0) wg_meet<T>(p, y[at], s);
-            }
+            wg_set(p, p.apart, p.axes, k, i);
+            const wg_int at = wg_find(p, p.y, i);
+            if (at >= 0) wg_meet<T>(p, y[at], wg_read<T>(p, p.x, p.fill, i));
         }
     }
 }
 /// For each element of the axes without threads: where it goes, the others at 0. What goes nowhere comes last.
-extern "C" __global__ void find_places(const wg_program p)
+extern "C" __global__ void find_places(const __grid_constant__ wg_program p)
 {
     wg_int i[16] = {0};
     for (wg_int k = wg_thread(); k < p.room; k += wg_threads()) {
@@ -215,43 +219,21 @@ template <class T> inline void wg_run_sorted(const wg_program& p)
         y[at] = s;
     }
 }
-/// The place of the first greatest element so far, or of the first NaN.
-template <class T> inline void wg_run_places(const wg_program& p)
-{
-    int64_t* const y = (int64_t*)p.y.data;
-    wg_int i[16] = {0};
-    for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
-        wg_set(p, 0, p.apart, t, i);
-        for (wg_int k = 0; k < p.each; ++k) {
-            wg_set(p, p.apart, p.axes - 1, k, i);
-            const wg_int n = p.extents[p.scan_axis];
-            T s = 0;
-            wg_int place = 0;
-            for (wg_int j = 0; j < n; ++j) {
-                const wg_int here = i[p.scan_axis] = p.reverse ? n - 1 - j : j;
-                const T v = wg_read<T>(p, p.x, p.fill, i);
-                if (j == 0 || (s == s && (v > s || v != v))) s = v, place = here;
-                const wg_int at = wg_find(p, p.y, i);
-                if (at >= 0) wg_meet<int64_t>(p, y[at], place);
-            }
-        }
-    }
-}
-extern "C" __global__ void run_f32(const wg_program p) { wg_run<float>(p); }
-extern "C" __global__ void run_f64(const wg_program p) { wg_run<double>(p); }
-extern "C" __global__ void run_i32(const wg_program p) { wg_run<int32_t>(p); }
-extern "C" __global__ void run_i64(const wg_program p) { wg_run<int64_t>(p); }
-extern "C" __global__ void run_u8(const wg_program p) { wg_run<unsigned char>(p); }
-extern "C" __global__ void sorted_f32(const wg_program p) { wg_run_sorted<float>(p); }
-extern "C" __global__ void sorted_f64(const wg_program p) { wg_run_sorted<double>(p); }
-extern "C" __global__ void sorted_i32(const wg_program p) { wg_run_sorted<int32_t>(p); }
-extern "C" __global__ void sorted_i64(const wg_program p) { wg_run_sorted<int64_t>(p); }
-extern "C" __global__ void sorted_u8(const wg_program p) { wg_run_sorted<unsigned char>(p); }
-extern "C" __global__ void places_f32(const wg_program p) { wg_run_places<float>(p); }
-extern "C" __global__ void places_f64(const wg_program p) { wg_run_places<double>(p); }
-extern "C" __global__ void places_i32(const wg_program p) { wg_run_places<int32_t>(p); }
-extern "C" __global__ void places_i64(const wg_program p) { wg_run_places<int64_t>(p); }
-extern "C" __global__ void places_u8(const wg_program p) { wg_run_places<unsigned char>(p); }
 )wg";
+
+/// The kernels of one type: `name` calls wg_name.
+inline std::string kernels_of_type(DType d, std::initializer_list<const char*> names)
+{
+    std::string s;
+    for (const char* name : names)
+        s += filled("extern \"C\" __global__ void $(const __grid_constant__ wg_program p) { wg_$<$>(p); }\n",
+                    name, name, row_of(d).c);
+    return s;
+}
+inline std::string index_text(DType d)
+{
+    return std::string(index_program_text) + std::string(index_run_text) +
+           kernels_of_type(d, {"run", "run_sorted"});
+}
 
 }  // namespace wengert::detail::gpu

@@ -40,6 +40,11 @@ typedef long long ptrdiff_t;
 #endif
 #define wg_thread() ((wg_int)blockIdx.x * blockDim.x + threadIdx.x)
 #define wg_threads() ((wg_int)gridDim.x * blockDim.x)
+// a processor of x86 gives the least number for all that is none of the type
+inline int32_t wg_cast_i32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : -2147483647 - 1; }
+inline int32_t wg_cast_i32(double x) { return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : -2147483647 - 1; }
+inline int64_t wg_cast_i64(float x) { return x >= -9223372036854775808.0f && x < 9223372036854775808.0f ? (int64_t)x : -INT64_MAX - 1; }
+inline int64_t wg_cast_i64(double x) { return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : -INT64_MAX - 1; }
 )wg";
 
 /// NVRTC with the host's arithmetic: no contraction, subnormal numbers, division and root rounded once.

@@ -3,7 +3,8 @@
 
 #include "../../ops/index/run_index.hpp"
 #include "../../tape/tape.hpp"
-#include "elementwise.hpp"
+#include "kernels.hpp"
+#include "places.hpp"
 
 namespace wengert::detail::gpu {
 
@@ -23,7 +24,7 @@ inline std::string moves_text()
     words("1", "unsigned char");
     words("4", "uint32_t");
     words("8", "uint64_t");
-    // whoever looks for one that is wrong need not look on when it has been found
+    // the search for a wrong element ends when one has been found
     const auto asks = [&](const char* what, const char* name, const std::string& type, const char* wrong) {
         s += std::string("extern \"C\" __global__ void ") + what + "_" + name +
              "(const wg_places g)\n{\n    for (wg_int i = wg_thread(); i < g.count; i += wg_threads()) {\n"
@@ -90,7 +91,7 @@ inline bool ask_positions(Gpu& gpu, const GivenUse& use, std::string_view name, 
     return true;
 }
 
-/// Where a kernel writes a 1 if an element of b is so that `what` finds it wrong, and 0 is otherwise. Null where there is no kernel.
+/// A word on the device: 1 if `what` finds an element of b wrong, else 0. Null where there is no kernel.
 inline Ref<Block> found_wrong(Gpu& gpu, const char* what, const Block& b)
 {
     if (!Kernels::of(gpu).has(gpu, "moves", moves_text)) return {};

@@ -9,8 +9,8 @@
 
 namespace wengert::detail::gpu {
 
-/// cuBLAS in one stream, one call at a time: handles have memory of their own, which only work of one stream may share. What is written
-/// down has a workspace of the size that cuBLAS's manual gives (cublasSetWorkspace).
+/// A handle of cuBLAS for one stream and one call at a time: its memory may be shared only by work of one stream. Captured work has a
+/// workspace of the size that cuBLAS's manual gives (cublasSetWorkspace).
 class BlasHandle {
 public:
     static BlasHandle& of(Gpu& gpu)
@@ -64,7 +64,7 @@ private:
         if (r != success)
             refuse(std::string("CUDA: ") + function + " failed: cuBLAS says " + std::to_string(r));
     }
-    /// Where this thread's work is captured, its products are, too.
+    /// While it lives, products of this thread are captured where its other work is.
     struct ProductCapture {
         const Gpu& gpu;
         Blas* blas;
@@ -108,12 +108,12 @@ public:
         fits_ =
             fits_ && ((blas_ && (!p.adds || adds_at_once())) || Kernels::of(gpu).has(gpu, "product", text));
     }
-    /// Makes a library ready for this thread's stream: in what is captured it cannot be.
+    /// Prepares cuBLAS for this thread's stream, which is impossible while work is captured.
     static void prepare(Gpu& gpu)
     {
         if (Products::get()) static_cast<void>(BlasHandle::of(gpu));
     }
-    /// Null where the host has to help, or to say what is wrong.
+    /// The result. Null where the host has to compute it or to report an error.
     Ref<Block> run()
     {
         if (!fits_ || !join_batches()) return {};
@@ -159,7 +159,7 @@ private:
         out.m = matrices_of(out.x, out.shape, f.transposed && out.shown);
         return out;
     }
-    /// The batch is that of both, broadcast.
+    /// Broadcasts the batches of both factors.
     bool join_batches()
     {
         const Shape a = leading(a_.shape), b = leading(b_.shape);
@@ -176,7 +176,7 @@ private:
         b_.next = broadcast_strides(b, b_.m.batch, batch_);
         return true;
     }
-    /// Is it C of cuBLAS's, with β = 1?
+    /// Can cuBLAS itself add to C, with β = 1?
     bool adds_at_once() const { return blas_ && !cotangent_ && (!alpha_ || alpha_->device() == 0); }
     /// α, which is on the host.
     double element() const

@@ -1,5 +1,5 @@
 // Pairs of a word and a place in ascending order: a bitonic network (Batcher 1968) over tiles in shared memory, and steps between
-// tiles. No two pairs are equal, so the order is one, whoever sorts.
+// tiles. No two pairs are equal, so there is one sorted order.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ struct Sorting {
     long long count = 0;  ///< a power of two, of whole tiles
     long long run = 0, step = 0;
 
-    /// So many pairs are sorted for `n`: what is behind them has to be greater.
+    /// The number of pairs that are sorted for n. Those behind the first n must be greater.
     static long long room(long long n)
     {
         return std::max(tile, static_cast<long long>(std::bit_ceil(static_cast<unsigned long long>(n))));

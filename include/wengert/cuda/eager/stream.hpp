@@ -24,8 +24,8 @@ private:
     std::shared_ptr<Event> event_;
 };
 
-/// Work in it is done one after another, beside that of other streams. Copies are the same stream. Tensors may be used in any: what was
-/// made in another stream is waited for there, and memory is not handed out again before all streams are done with it.
+/// Its work is done in order, beside that of other streams. Copies are the same stream. Tensors may be used in any stream: work waits
+/// for what another stream makes, and memory is handed out again when all streams are done with it.
 class CudaStream {
 public:
     /// A new one.

@@ -13,17 +13,21 @@ template <int n> struct wg_group {
     double zero;
     void* p[n];
 };
-/// An address, or where it stands: with the highest bit set.
+/// An address in the device's memory, or where it stands there: with the highest bit set.
 inline void* wg_at(void* p)
 {
     const uint64_t marked = (uint64_t)p;
-    return marked >> 63 ? *(void**)(marked & ~(1ULL << 63)) : p;
+    if (marked >> 63) p = *(void**)__cvta_global_to_generic(marked & ~(1ULL << 63));
+    __builtin_assume(__isGlobal(p));
+    return p;
 }
-/// What the `lanes` threads of a row have combined, in halves, for each of them. M is a pass of a fold, `sums` has room for all threads.
-template <class M, int lanes> inline typename M::S wg_joined(wg_int* sums, typename M::S s)
+/// What the `lanes` threads of a row have combined, in halves, for each of them. M is a pass of a fold, whose order has `whole` sums:
+/// those that a short row leaves empty have no threads. `sums` has room for all threads.
+template <class M, int lanes, int whole> inline typename M::S wg_joined(wg_int* sums, typename M::S s)
 {
     typename M::S* const all = (typename M::S*)sums;
     const int lane = threadIdx.x % lanes;
+    for (int l = lanes; l < whole; l *= 2) s = M::with(s, M::none());
     all[threadIdx.x] = s;
     for (int h = lanes / 2; h > 0; h /= 2) {
         __syncthreads();
@@ -58,6 +62,7 @@ protected:
         : g_(g), layouts_(layouts), group_(group), wants_(wants), places_(body_, index_),
           code_(body_, "        ", "wg_", helpers, "zero")
     {
+        code_.call_casts();
         for (ValueId v : group.operands)
             if (!is_literal(v)) addresses_.push_back(v);
         operands_ = addresses_.size();

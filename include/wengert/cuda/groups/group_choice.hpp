@@ -4,6 +4,7 @@
 
 #include "../../graph/text/loop_text.hpp"
 #include "../../graph/fuse/fusion.hpp"
+#include "../eager/elementwise_text.hpp"
 #include "../eager/folds.hpp"
 #include "place_text.hpp"
 
@@ -159,7 +160,7 @@ public:
     bool fuses(ValueId v) override
     {
         const TypedProgram p = program_of(g_, layouts_, v);
-        again_[v] = cost_of(p.steps());
+        again_[v] = AtOnce::cost(p.steps());
         if (in_place_.contains(v)) return false;
         if (p) steps_[v] = p.steps().size();
         if (in_place_.moves(v)) steps_[v] = again_[v] = 8 * g_.node(v).inputs.size() + in_place_.steps(v);
@@ -259,6 +260,13 @@ public:
         }
         return said.empty() ? said : said + ": several blocks fold rows so long, in launches of their own";
     }
+    /// What it costs to make an element of each value of a group (AtOnce).
+    std::size_t cost(const tiling::Group& group) const
+    {
+        std::size_t all = 0;
+        for (ValueId v : group.nodes) all += again_[v];
+        return all;
+    }
     const ValueList* whole_step(ValueId v) const override { return in_place_.list(v); }
     /// The result begins with it.
     bool in_step(ValueId i, ValueId v) const override
@@ -278,8 +286,8 @@ private:
     /// More of them take registers from other threads, and the compiler long.
     static constexpr std::size_t most_steps = 400;
     static constexpr std::size_t most_again = 16;
-    /// Elements are made again in each pass over a row; a function of many terms is so many steps there.
-    static constexpr std::size_t most_again_in_rows = 512, long_steps = 24;
+    /// Elements are made again in each pass over a row.
+    static constexpr std::size_t most_again_in_rows = 512;
 
     struct RowFold {
         std::size_t passes = 0;
@@ -293,19 +301,12 @@ private:
         for (auto e : shape) last = e == 1 ? last : e;
         return lines.adjacent && lines.inner == 1 && lines.n > 1 && lines.n == last && lines.outer > 0;
     }
-    /// Of making it again: functions that many instructions make are long.
-    static std::size_t cost_of(const std::vector<TermStep>& steps)
-    {
-        std::size_t cost = steps.size();
-        for (const TermStep& s : steps) cost += is_long(s.kind) ? long_steps : 0;
-        return cost;
-    }
     void count_steps(ValueId v, const FoldProgram& p)
     {
-        steps_[v] = p.each.program.steps.size(), again_[v] = cost_of(p.each.program.steps);
+        steps_[v] = p.each.program.steps.size(), again_[v] = AtOnce::cost(p.each.program.steps);
         for (const FoldPass& pass : p.passes) {
             steps_[v] += pass.map.program.steps.size();
-            again_[v] += cost_of(pass.map.program.steps);
+            again_[v] += AtOnce::cost(pass.map.program.steps);
         }
     }
     std::size_t count(ValueId v) const { return element_count(g_.node(v).shape); }

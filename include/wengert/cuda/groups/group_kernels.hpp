@@ -23,7 +23,7 @@ public:
             steps_.emplace_back(&s, rows(text));
         } else {
             const GroupText text(g_, layouts_, group, wants_, helpers_);
-            s.addresses = text.addresses(), s.count = text.count(), s.fold = text.fold();
+            s.addresses = text.addresses(), s.count = text.threads(), s.fold = text.fold();
             steps_.emplace_back(&s, s.fold == no_value ? map(text) : fold(text, s.chain));
         }
         for (ValueId v : group.nodes)
@@ -82,8 +82,7 @@ private:
     std::string kernels_;
 };
 
-/// Asks whether elements that an operation uses as positions are such; `block(i)` is operand i, or null where
-/// that is known.
+/// Checks that elements that an operation uses as positions are valid ones. `block(i)` is operand i, or null where that is known.
 template <class Blocks> void ask_positions_of(Gpu& gpu, const Graph& g, ValueId v, const Blocks& block)
 {
     const GraphNode& n = g.node(v);

@@ -1,5 +1,6 @@
-// A fused group of a graph (graph/fuse/fusion.hpp) as one kernel: a thread makes all of the group's values of one element, then of
-// the element as many threads further on. Extents and strides are numbers in the text.
+// A fused group of a graph (graph/fuse/fusion.hpp) as one kernel: a thread makes all of the group's values of some elements, then of
+// those as many threads further on. It reads all that it needs for these before it writes the first of them. Extents and strides are
+// numbers in the text.
 #pragma once
 
 #include "element_text.hpp"
@@ -19,7 +20,8 @@ public:
         loads();
         for (ValueId v : group.nodes)
             if (!inside(v) && v != fold_) statements(v);
-        stores();
+        at_once_ = AtOnce::of(wants.cost(group) + group.results.size());
+        while (at_once_ > 1 && at_once_ * addresses_.size() > most_values) at_once_ /= 2;
     }
     /// What is folded of the elements as they are made, or no_value.
     ValueId fold() const noexcept { return fold_; }
@@ -32,20 +34,43 @@ public:
         return {
             filled("inline $ wg_chain(const wg_group<$>& g, wg_int at)\n{\n", type(x), addresses_.size()) +
                 pointers() + filled("    const $ i = ($)at;\n", index_, index_) + body_ +
+                each_result([](std::size_t k, const std::string& name) {
+                    return filled("        p$[i] = $;\n", k, name);
+                }) +
                 filled("        return $;\n}\n", names_.at(x)),
             addresses_.size(), FoldLines(shape_, f).inner > 1};
     }
     /// Everything behind the kernel's name.
     std::string text() const
     {
+        const std::string some = filled("#pragma unroll\n        for (int u = 0; u < $; ++u) {\n        "
+                                        "const $ i = first + u * ($)wg_threads();\n"
+                                        "        if (i < $) {\n",
+                                        at_once_, index_, index_, count());
+        const std::string end = "        }\n        }\n";
         return filled("(const wg_group<$> g)\n{\n", addresses_.size()) + pointers() +
-               filled("    for ($ i = ($)wg_thread(); i < $; i += ($)wg_threads()) {\n", index_, index_,
-                      element_count(shape_), index_) +
-               body_ + "    }\n}\n";
+               filled("    for ($ first = ($)wg_thread(); first < $; first += $ * ($)wg_threads()) {\n",
+                      index_, index_, count(), at_once_, index_) +
+               made() + some + body_ + each_result([](std::size_t k, const std::string& name) {
+                   return filled("        made$[u] = $;\n", k, name);
+               }) +
+               end + some + each_result([](std::size_t k, const std::string&) {
+                   return filled("        p$[i] = made$[u];\n", k, k);
+               }) +
+               end + "    }\n}\n";
     }
     std::int64_t count() const { return static_cast<std::int64_t>(element_count(shape_)); }
+    /// Of a launch, each of which makes some elements.
+    std::int64_t threads() const
+    {
+        const auto each = static_cast<std::int64_t>(at_once_);
+        return fold_ == no_value ? (count() + each - 1) / each : count();
+    }
 
 private:
+    /// Of operands and results that a thread has at once; more take registers from other threads.
+    static constexpr std::size_t most_values = 32;
+
     const Shape& find_shape() const
     {
         return g_.node(fold_ == no_value ? group_.nodes.back() : g_.node(fold_).inputs[0]).shape;
@@ -90,10 +115,21 @@ private:
         for (ValueId i : g_.node(v).inputs) in.push_back(names_[i]);
         names_[v] = code_.write(program_of(g_, layouts_, v), in);
     }
-    void stores()
+    /// The results of some elements, before they are written.
+    std::string made() const
     {
+        std::string s;
         for (std::size_t k = operands_; k < addresses_.size(); ++k)
-            body_ += filled("        p$[i] = $;\n", k, names_[addresses_[k]]);
+            s += filled("        $ made$[$];\n", type(addresses_[k]), k, at_once_);
+        return s;
+    }
+    /// Statements about each result and its name.
+    template <class Statement> std::string each_result(const Statement& statement) const
+    {
+        std::string s;
+        for (std::size_t k = operands_; k < addresses_.size(); ++k)
+            s += statement(k, names_.at(addresses_[k]));
+        return s;
     }
 
     ValueId fold_;
@@ -101,6 +137,7 @@ private:
     std::optional<LoopSpace> space_;   ///< of the direct operands, then of all results
     std::vector<std::size_t> direct_;  ///< those addresses that are read at the places that are made
     bool any_moves_ = false;
+    std::size_t at_once_ = 1;
     Known names_;
     Names here_;
 };

@@ -130,7 +130,7 @@ struct ReplayStep {
     std::vector<ValueId> positions;         ///< operations of it for which elements are positions
     ValueId fold = no_value;                ///< what is folded of the elements as they are made
     FoldChain chain;                        ///< its kernels
-    std::int64_t count = 0;                 ///< elements
+    std::int64_t count = 0;                 ///< threads
     std::unique_ptr<DeviceLoop> loop = {};  ///< or a loop or branch, whose bodies run there
     bool part = false;          ///< or a result of one, of another type than the block that it is in
     bool keeps = false;         ///< code of the user's: it gets memory of its own

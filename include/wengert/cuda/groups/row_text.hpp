@@ -17,6 +17,10 @@ public:
         for (std::size_t d = 0; d < shape_.size(); ++d)
             if (shape_[d] != 1) axis_ = d;
         find_phases();
+        whole_ = lanes_;
+        while (lanes_ / 2 >= length()) lanes_ /= 2;
+        const auto most = static_cast<std::size_t>((length() + lanes_ - 1) / lanes_);
+        at_once_ = std::min({AtOnce::of(wants.cost(group)), most, std::size_t{4}});
         find_index(static_cast<std::int64_t>(element_count(shape_)));
         Shape leading = shape_;
         leading[axis_] = 1;
@@ -134,16 +138,43 @@ private:
         for (ValueId v : group_.results)
             if (known_[v] == p && !narrow(v)) wanted.insert(v), stores = true;
         if (wanted.empty()) return;
-        body_ += filled("        for ($ k = $ ? lane : $; k < $; k += $) {\n", index_,
-                        always || stores ? std::string("some") : "some && !(" + all_enough(p) + ")", length(),
+        const std::string where = always || stores ? "some" : "some && !(" + all_enough(p) + ")";
+        if (stores)
+            stored_elements(p, wanted);
+        else
+            folded_elements(p, wanted, where);
+        for (const Pass& q : passes_[p]) end(q);
+    }
+    void folded_elements(std::size_t p, const std::set<ValueId>& wanted, const std::string& where)
+    {
+        body_ += filled("        for ($ k = $ ? lane : $; k < $; k += $) {\n", index_, where, length(),
                         length(), lanes_);
-        Known names = elements(wanted, "k", p);
+        const Known names = elements(wanted, "k", p);
+        for (const Pass& q : passes_[p]) combine(q, names);
+        body_ += "        }\n";
+    }
+    /// A thread makes some elements before it writes the first of them.
+    void stored_elements(std::size_t p, const std::set<ValueId>& wanted)
+    {
+        const std::string some = filled(
+            "#pragma unroll\n        for (int u = 0; u < $; ++u) {\n        const $ k = from + u * $;\n"
+            "        if (k < $) {\n",
+            at_once_, index_, lanes_, length());
+        body_ += filled("        for ($ from = some ? lane : $; from < $; from += $) {\n", index_, length(),
+                        length(), static_cast<long long>(at_once_) * lanes_);
+        std::string stores;
+        for (ValueId v : group_.results) {
+            if (known_[v] != p || narrow(v)) continue;
+            body_ += filled("        $ made$[$];\n", type(v), address_of(v), at_once_);
+            stores += filled("        p$[row * $ + k] = made$[u];\n", address_of(v), length(), address_of(v));
+        }
+        body_ += some;
+        const Known names = elements(wanted, "k", p);
         for (const Pass& q : passes_[p]) combine(q, names);
         for (ValueId v : group_.results)
             if (known_[v] == p && !narrow(v))
-                body_ += filled("        p$[row * $ + k] = $;\n", address_of(v), length(), names.at(v));
-        body_ += "        }\n";
-        for (const Pass& q : passes_[p]) end(q);
+                body_ += filled("        made$[u] = $;\n", address_of(v), names.at(v));
+        body_ += "        }\n        }\n" + some + stores + "        }\n        }\n        }\n";
     }
     std::string all_enough(std::size_t p)
     {
@@ -256,7 +287,8 @@ private:
         RowFold& f = folds_.at(q.v);
         const FoldPass& p = formulas(q);
         const char* const t = c_type(f.types.number, Dialect::numbers);
-        body_ += filled("        $ = wg_joined<$, $>(sums, $);\n", q.state, q.monoid, lanes_, q.state);
+        body_ +=
+            filled("        $ = wg_joined<$, $, $>(sums, $);\n", q.state, q.monoid, lanes_, whole_, q.state);
         std::vector<std::string> names = f.names;
         for (std::size_t k = 0; k < p.numbers(); ++k) names[FoldInput::a + k] = filled("$.v$", q.state, k);
         std::string y = names[p.places ? FoldInput::a + 1 : FoldInput::a];
@@ -274,8 +306,8 @@ private:
 
     std::set<std::string>& helpers_;
     Shape shape_;  ///< of the elements
-    std::size_t axis_ = 0, phases_ = 1, words_ = 1;
-    long long lanes_ = 32;
+    std::size_t axis_ = 0, phases_ = 1, words_ = 1, at_once_ = 1;
+    long long lanes_ = 32, whole_ = 32;               ///< threads of a row, and sums that the order has
     Names here_;                                      ///< but the position in the row
     std::unordered_map<ValueId, std::size_t> known_;  ///< before which phase
     std::unordered_map<ValueId, RowFold> folds_;

@@ -1,4 +1,4 @@
-// Where a graph that runs on a device meets the host: arguments and results, keys, what the host computes, guards.
+// What a graph on a device exchanges with the host: arguments and results, keys, values that the host computes, guards.
 #pragma once
 
 #include "../../graph/ir/guard_check.hpp"
@@ -7,7 +7,7 @@
 
 namespace wengert::detail::gpu {
 
-/// What of a graph is on the host while it runs on a device, and what is moved between the two.
+/// Which values of a graph are on the host while it runs on a device, and which are moved between the two.
 class HostTransfers {
 public:
     HostTransfers(const Graph& g, const tiling::Plan& plan)
@@ -23,7 +23,7 @@ public:
         for (ValueId v : g.outputs()) move(v, "back to where the arguments lie");
         for (const Guard& guard : g.guards()) move(guard.value, "to the host as a guard");
     }
-    /// The host computes what is a step by itself. True where nobody knew.
+    /// Notes that the host computes this operation. True where that is new.
     bool made_on_host(const tiling::Group& group)
     {
         const ValueId v = group.nodes[0];
@@ -34,9 +34,9 @@ public:
         move(v, "made on the host");
         return true;
     }
-    /// Keys, which are only looked at by who draws of them: two numbers that a launch is given.
+    /// Is v a key that only random draws read? It stays on the host, and launches are given its two numbers.
     bool stays(ValueId v) const { return near_[v]; }
-    /// Does anybody look at it?
+    /// Does anything read the value?
     bool needs(ValueId v) const { return needed_[v]; }
     const std::vector<std::string>& notes() const noexcept { return moved_; }
     std::size_t count = 0, bytes = 0;
@@ -65,7 +65,7 @@ private:
             for (ValueId i : n.inputs) read[i] = true;
         for (ValueId v = 0; v < g_.size(); ++v) near_[v] = near_[v] && read[v];
     }
-    /// Code of somebody's, and rules that have no text; of everything else the device says when it runs.
+    /// Does the host compute it: code of the user's, or a rule without a text? Of anything else the device says so when it runs.
     bool helps(ValueId v) const
     {
         const GraphNode& n = g_.node(v);
@@ -85,8 +85,8 @@ private:
     std::vector<std::string> moved_;
 };
 
-/// The guards of a graph. Each is copied aside when it is made; they are looked at together, as late as can be: before what may throw or
-/// has effects, and when the last of them is there. Then the host waits, once.
+/// The guards of a graph. Each value is copied aside when it has been computed. They are checked together, as late as possible: before
+/// an operation that may throw or has effects, and after the last of them. There alone the host waits.
 class ReplayGuards {
 public:
     ReplayGuards(const Graph& g, const tiling::Plan& plan, std::uint8_t device)
@@ -102,7 +102,7 @@ public:
         }
         for (const Guard& guard : all) bytes_ += guard.expected->bytes();
     }
-    /// Those made by the tasks before task t.
+    /// Copies the values that the tasks before task t have made.
     template <class Values> void keep(std::size_t t, const Values& block)
     {
         for (const std::uint32_t k : made_[t]) {
@@ -117,7 +117,7 @@ public:
             end_ += to->bytes();
         }
     }
-    /// The first one that does not hold of those that are to be looked at before task t; or the number of all.
+    /// The first guard that fails of those that are checked before task t, or the number of all guards.
     std::size_t failing(std::size_t t)
     {
         if (waiting_.empty() || !looked_at_[t]) return graph_.guards().size();
@@ -127,13 +127,13 @@ public:
         begin_ = end_;
         return failed;
     }
-    /// Where those that have been kept are, in a run that is captured and done again.
+    /// The memory of the copies, for a run that is captured.
     Ref<Block> write()
     {
         written_ = waiting_;
         return there_;
     }
-    /// The first one that does not hold there, after such a run.
+    /// The first guard that fails there, after such a run.
     std::size_t failing(const Block& there) const { return first_wrong(there.data, bytes_, written_); }
     void end() noexcept
     {

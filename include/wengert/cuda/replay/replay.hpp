@@ -1,4 +1,4 @@
-// Runs of graphs on a device, and their work captured as one thing. Nobody waits for the device but where a guard is looked at.
+// Runs of graphs on a device, and their work captured as one CUDA graph. The host waits for the device only where it checks guards.
 #pragma once
 
 #include <bit>
@@ -65,7 +65,7 @@ private:
         return graph_.guards().size();
     }
 
-    /// Nothing of a run is left behind, however it ends.
+    /// Drops the values of a run when it ends, also by an exception.
     struct Emptied {
         Replay& self;
         ~Emptied()
@@ -75,7 +75,7 @@ private:
         }
     };
 
-    /// Memory that runs have worked with, in whichever stream.
+    /// Memory that runs have used ends: whoever gets it next comes after the last run.
     void end_of(const Ref<Block>& b) const noexcept
     {
         if (b && b->capacity) runs_in_order_.end(b->data, b->capacity);
@@ -92,7 +92,7 @@ private:
         watch_->ticks[2 * t + 1] = now();
     }
 
-    /// Work that was captured, where arguments and results lay at these places, and the memory that it works with.
+    /// Captured work, the addresses of arguments and results for which it is right, and its memory.
     struct CapturedRun {
         std::vector<const std::byte*> places;
         CapturedTable table;
@@ -106,7 +106,7 @@ private:
             for (const Ref<Block>& b : *list) end_of(b);
     }
 
-    /// After some runs, which have made all kernels ready, work is captured.
+    /// May work be captured? Only after some runs, which have prepared all kernels.
     bool may_write()
     {
         constexpr std::size_t before = 2;
@@ -115,7 +115,7 @@ private:
         if (!tried_) zero_ = zero;
         return zero == zero_;
     }
-    /// Arguments that lie where what is captured expects them, and memory for results of that kind.
+    /// Finds the addresses of arguments that captured work reads in place, and memory for such results.
     void find_places(const std::vector<Ref<Block>>& inputs)
     {
         places_.clear();
@@ -139,7 +139,7 @@ private:
                 places_.push_back(owned_[k]->data);
             }
     }
-    /// What was captured for the places of this run. Where there is none it is captured now, unless they are others each time.
+    /// The captured work for the addresses of this run. If there is none, it is captured now, unless addresses differ each time.
     CapturedRun* captured_here(Gpu& gpu, const std::vector<Ref<Block>>& inputs)
     {
         try {
@@ -190,7 +190,7 @@ private:
         table_ = &made->table;
         const std::vector<Ref<Block>> results = owned_;
         for (ValueId v : graph_.inputs())
-            if (transfers_.stays(v)) hold(v, tensor_of(Key(0)));  // no launch is given it
+            if (transfers_.stays(v)) hold(v, tensor_of(Key(0)));  // no launch reads it
         bring_constants();
         launches_ = 0;
         arena_ = arena_written_;
@@ -214,7 +214,7 @@ private:
         captured_.insert(captured_.begin(), std::move(made));
         end_of_writing();
     }
-    /// All that the work needs but arguments and results, which are others' next time.
+    /// Keeps all memory of the work but arguments and results, which differ in the next run.
     void keep(CapturedRun& w, const std::vector<Ref<Block>>& results)
     {
         for (ValueId v = 0; v < graph_.size(); ++v)
@@ -223,7 +223,7 @@ private:
         for (std::size_t k = 0; k < owned_.size(); ++k)
             if (!results[k]) w.kept.push_back(owned_[k]);
     }
-    /// Random numbers that are drawn in step t find their key in the table.
+    /// Lets step t read the key of its random numbers from the table.
     void write_key(std::size_t t)
     {
         const tiling::Group& group = plan_.tasks[t].group;
@@ -238,7 +238,7 @@ private:
                 !group.fused && transfers_.stays(group.nodes[0]))
                 call(steps_[t], group);
     }
-    /// What differs from run to run is brought to its place, then all of it is one call.
+    /// Copies what differs from run to run to its address. Then the whole graph is one call.
     std::size_t run_captured(Gpu& gpu, const CapturedRun& w, const std::vector<Ref<Block>>& inputs,
                              std::vector<Ref<Block>>& outputs)
     {
@@ -258,7 +258,7 @@ private:
             outputs.push_back(w.handed_out[k] ? copy_of(*w.handed_out[k]) : output(k, inputs, outputs));
         return graph_.guards().size();
     }
-    /// An argument of this run.
+    /// Brings an argument of this run to the address that the captured work reads.
     void bring(Gpu& gpu, ValueId v, const Ref<Block>& x)
     {
         if (transfers_.stays(v)) return hold(v, contiguous(on_host(x)));
@@ -287,7 +287,7 @@ private:
     static constexpr std::size_t most_captured = 4;
     std::size_t runs_ = 0, tried_ = 0, found_ = 0;  ///< how often it was captured, and found
     bool given_up_ = false, said_ = false;
-    std::uint64_t zero_ = 0;                ///< what cotangents are compared with in it
+    std::uint64_t zero_ = 0;                ///< kernels::zero_cotangent when it was captured
     std::vector<const std::byte*> places_;  ///< of this run
     std::vector<Ref<Block>> fixed_;         ///< places of arguments that are copied there
     Ref<Block> arena_written_;

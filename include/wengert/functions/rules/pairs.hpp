@@ -22,6 +22,7 @@ template <std::integral T> constexpr T pow_whole(T a, T b)
 /// y = aᵇ with std::pow's values;  ā = ȳ b aᵇ⁻¹ (0 for b = 0, but with the derivative 1/a with respect to b),  b̄ = ȳ y ln a (0 for a = 0 and b ≥ 0, NaN for a < 0)
 struct Pow {
     static constexpr std::string_view name = "pow";
+    static constexpr double transcendentals = 2;
     template <class V> static V value(const V& a, const V& b)
     {
         using std::pow;
@@ -71,6 +72,7 @@ struct Atan2 {
 /// y = √(a² + b²);  ā = ȳ a/y,  b̄ = ȳ b/y; 0 at the origin
 struct Hypot {
     static constexpr std::string_view name = "hypot";
+    static constexpr bool brief = true;
     template <class V> static V value(const V& a, const V& b)
     {
         using std::hypot;

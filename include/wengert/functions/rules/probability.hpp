@@ -128,10 +128,4 @@ struct Xlogy {
     }
 };
 
-// Of plain numbers, as <cmath> has none.
-template <std::floating_point T> T erfinv(T x) { return Erfinv::value(x); }
-template <std::floating_point T> T log_sigmoid(T x) { return LogSigmoid::value(x); }
-template <std::floating_point T> T logaddexp(T a, T b) { return LogAddExp::value(a, b); }
-template <std::floating_point T> T xlogy(T a, T b) { return Xlogy::value(a, b); }
-
 }  // namespace wengert

@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "../../base/scalar_math.hpp"
-#include "../../base/uses.hpp"
+#include "../calls.hpp"
+#include "../uses.hpp"
 
 namespace wengert {
 

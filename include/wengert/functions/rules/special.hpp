@@ -7,6 +7,8 @@
 #include <numbers>
 #include <vector>
 
+#include "../error_function.hpp"
+#include "../number.hpp"
 #include "../polygamma.hpp"
 #include "rule.hpp"
 
@@ -144,10 +146,27 @@ struct Erfc {
     }
 };
 
+/// y = e^(x²) erfc x;  x̄ = ȳ (2xy − 2/√π). From 28 on that is −(1 − 3u/2 + 15u²/4 − …) u/√π, u = 1/x² (DLMF 7.12.1): the two terms cancel.
+struct Erfcx {
+    static constexpr std::string_view name = "erfcx";
+    template <class V> static V value(const V& x) { return erfcx(x); }
+    template <std::floating_point T> static T number(T x) { return detail::functions::of_number<Erfcx>(x); }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V& y)
+    {
+        constexpr double scale = std::numbers::inv_sqrtpi;
+        const V near = lit(2) * (x * y) - lit(2 * scale), u = lit(1) / (x * x);
+        V far = lit(135135.0 / 64) * u;
+        for (const double c : {10395.0 / 32, 945.0 / 16, 105.0 / 8, 15.0 / 4, 3.0 / 2})
+            far = (lit(c) - far) * u;
+        return g * where(x > lit(28), (far - lit(1)) * (lit(scale) * u), near);
+    }
+};
+
 /// y = ψ(x);  x̄ = ȳ ψ'(x)
 struct Digamma {
     static constexpr std::string_view name = "digamma";
     template <class V> static V value(const V& x) { return digamma(x); }
+    template <std::floating_point T> [[gnu::noinline]] static T number(T x) { return polygamma(0U, x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
         if constexpr (std::is_same_v<V, Uses>)
@@ -188,6 +207,7 @@ struct Tgamma {
 /// y = a − b n with n = trunc(a/b);  ā = ȳ,  b̄ = −ȳ n
 struct Fmod {
     static constexpr std::string_view name = "fmod";
+    static constexpr bool linear = true;  ///< in pieces, as far as derivatives go
     template <class V> static V value(const V& a, const V& b)
     {
         using std::fmod;
@@ -203,6 +223,7 @@ struct Fmod {
 /// y = a − b n, n next to a/b;  ā = ȳ,  b̄ = −ȳ n
 struct Remainder {
     static constexpr std::string_view name = "remainder";
+    static constexpr bool linear = true;  ///< in pieces, as far as derivatives go
     template <class V> static V value(const V& a, const V& b)
     {
         using std::remainder;

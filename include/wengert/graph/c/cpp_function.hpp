@@ -168,7 +168,7 @@ private:
         w_.close();
     }
 
-    /// What is no output's own memory is copied there.
+    /// Copies results that are not in the memory of their output.
     void outputs()
     {
         const Graph& g = w_.graph;
@@ -186,7 +186,7 @@ private:
         const CppOperand x = w_.operand(w_.graph.outputs()[k]);
         if (element_count(x.shape) > 0) w_.copy(x, "out" + std::to_string(k), row_major(x.shape));
     }
-    /// Next states that lie elsewhere come to their places: first those aside that are states themselves.
+    /// Copies next states that lie elsewhere to their places. Those that are states themselves are set aside first.
     void move_states()
     {
         const Graph& g = w_.graph;

@@ -60,7 +60,7 @@ private:
         }
         return copied(i, x);
     }
-    /// Numbers of a row's pass are numbers, those of columns' as many lanes as columns.
+    /// Is a number of a pass one number, as of rows? Of columns it has a lane for each.
     bool of_numbers() const { return rows() || !vectors(); }
     const FoldInputs& inputs(bool numbers) const { return numbers || !vectors() ? numbers_ : lanes_; }
 

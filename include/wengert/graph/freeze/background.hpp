@@ -1,4 +1,4 @@
-// A slow backend that gets ready while a quick one serves.
+// A graph is compiled for a slow backend on another thread, while tiles run it.
 #pragma once
 
 #include <chrono>

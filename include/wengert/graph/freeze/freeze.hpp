@@ -86,6 +86,7 @@ protected:
         FrozenEntry& entry = core.entry(a);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
         if (levels && loops_call_host(entry)) return run_eagerly(run, at, x...);
+        if (levels_of_transforms(tape) && communicates(entry)) return run_eagerly(run, at, x...);
         const bool looked = recorder() && !entry.paths.empty();
         if (looked && entry.paths.front()->effects) return run_function(run, at, x...);
         if (levels && tape.pull_follows && !recorder())
@@ -147,7 +148,11 @@ protected:
         if (path) ++core.stats.checks;
         FrozenTrace t;
         std::optional<TracedInputs> live;
+        Tape& tape = Tape::current();
+        const std::size_t obliged = tape.obliged.size();
         Y y = traced(run, a, t, live, at, x...);
+        tape.obliged.resize(
+            std::min(obliged, tape.obliged.size()));  // of constants: it runs again, or nothing is swept
         drop_refuted(entry, path, t);
         std::vector<Ref<Block>> values;
         // what depends on a variable that f captures is swept later, when no trace looks on
@@ -242,6 +247,12 @@ protected:
     std::shared_ptr<void> function_;
     std::shared_ptr<FrozenCore> core_;
 };
+
+#ifdef WENGERT_COMPILED  // in impl/tile.ipp: functions of one tensor are the most common
+template <class T> using RunOfOne = Tensor<T> (*)(void*, const Site&, std::tuple<Tensor<T>>&);
+extern template Tensor<float> FrozenCalls::call(RunOfOne<float>, const Site&, const Tensor<float>&) const;
+extern template Tensor<double> FrozenCalls::call(RunOfOne<double>, const Site&, const Tensor<double>&) const;
+#endif
 
 /// Of functions of reals (scalar/frozen.hpp).
 template <class F, class Y, class... X> struct FrozenReals;

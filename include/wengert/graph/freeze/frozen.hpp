@@ -36,6 +36,8 @@ struct FrozenPath : FrozenOutcome {
     bool confirmed =
         true;  ///< f has done what the path says; a derived one waits for that, where f is to be checked
     bool effects = false;  ///< it calls the host, which a checked replay would call twice
+    bool communicates =
+        false;  ///< other processes take part: under a transform all of them run the function itself
     std::uint64_t replays = 0;
     std::shared_ptr<FrozenDerivatives> derivatives;  ///< those made so far
 };

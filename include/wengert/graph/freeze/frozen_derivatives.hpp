@@ -15,7 +15,8 @@ inline std::vector<ValueId> host_values(const Graph& g)
 {
     std::vector<ValueId> found;
     for (ValueId v = 0; v < g.size(); ++v)
-        if (const Primitive* p = g.node(v).primitive; p && p->effects && !p->loop) found.push_back(v);
+        if (const Primitive* p = g.node(v).primitive; p && p->effects && !p->communicates && !p->loop)
+            found.push_back(v);
     return found;
 }
 

@@ -1,5 +1,5 @@
-// A call of a frozen function while it is traced: what the trace ends with, and what becomes of it. All that does not depend on
-// the function's type: a program compiles freeze.hpp once for each function that it freezes.
+// A call of a frozen function while it is traced: how the trace ends, and what is made of it. Nothing here depends on the type of
+// the function, as a program compiles freeze.hpp once for each function that it freezes.
 #pragma once
 
 #include "frozen.hpp"
@@ -7,8 +7,8 @@
 
 namespace wengert::detail {
 
-/// The inputs of a call's trace. Live tensors stand for the last of them while f is traced, variables among them for constants: the
-/// section that is recorded brings their derivative. They keep what f assigned to them when the call has come to its end.
+/// The inputs of a call's trace. While f is traced, the last of them take the place of live tensors. Variables among these become
+/// constants, as the recorded section has their derivative. Live tensors keep what f assigned to them when the call has ended.
 class TracedInputs {
 public:
     /// Records what the thread does from here on.
@@ -33,7 +33,7 @@ private:
     bool ended_ = false;
 };
 
-/// Live tensors hold at its end what they held before.
+/// Restores the values of live tensors when it ends.
 class LiveRestore {
 public:
     explicit LiveRestore(const std::vector<AnyTensor*>& live);

@@ -39,7 +39,7 @@ public:
     virtual bool fuses(ValueId v) = 0;
     /// Has the group room for v, one more of these?
     virtual bool has_room(const Group& group, ValueId v) const = 0;
-    /// Is v, of no such kind, a sum that is taken while the group makes its operand?
+    /// Is v, which does not fuse, a sum that is computed while the group makes its operand?
     virtual bool adds_up(const Group& group, ValueId v) const = 0;
     /// All that runs in one step with v: the last one needs the others, which fuse with nothing else. Null for v alone.
     virtual const ValueList* whole_step(ValueId) const { return nullptr; }

@@ -96,7 +96,7 @@ template <class Visitor, class X> void visit_part(Visitor& visitor, X& x)
             visitor.tensor(x);
         else if (x.defined()) [[likely]]
             visitor.tensor(x);
-        else  // no input but a fact, as a number is
+        else  // compared by value, as a number is
             visit_number(visitor, empty_tensor);
     } else if constexpr (std::is_same_v<Plain, Key>) {
         visitor.key(x);
@@ -187,13 +187,13 @@ struct CallArguments : WordWriter<CallArguments> {
     bool dynamic = false;      ///< the argument being visited has it
     std::uint64_t mask = 0;    ///< levels that an argument depends on
 
-    /// Words that are likely to come, and stay where they are meanwhile: nothing is written down while they do.
+    /// Words that are expected, which the caller keeps. Nothing is stored as long as the words agree with them.
     void expect(const Words& w) noexcept
     {
         expected_ = next_ = w.data();
         end_ = next_ + w.size();
     }
-    /// All words have come: were they the expected ones? If not they are all in `signature`.
+    /// Called after the last word: were all as expected? If not, all of them are in `signature`.
     bool as_expected()
     {
         if (!expected_) return false;
@@ -222,8 +222,8 @@ private:
     const std::uint64_t *expected_ = nullptr, *next_ = nullptr, *end_ = nullptr;
 };
 
-/// Arguments that are constants here, contiguous, and like those of the last call: they are compared and stay where they are, as most
-/// do. Of anything else `known` is false.
+/// Compares arguments with those of the last call, where they lie. `known` becomes false at the first one that differs, is not
+/// contiguous, or is no constant here.
 struct KnownArguments : WordWriter<KnownArguments> {
     static constexpr std::size_t most = 8, most_results = 4;
     KnownArguments(const Words& w, Tape& on, const Site& line) noexcept
@@ -250,7 +250,7 @@ struct KnownArguments : WordWriter<KnownArguments> {
     void word(std::uint64_t w) noexcept { known = known && next != end && *next++ == w; }
 
 private:
-    /// Under NoGrad, or of a level that does not record. Refuses what another tape has, or a level that has ended.
+    /// Is it a constant: under NoGrad, or of a level that does not record? Refuses tensors of another tape or an ended level.
     bool is_constant(const AnyTensor& t) const
     {
         const AnyTensor* const in[] = {&t};

@@ -1,13 +1,13 @@
 // What an operation takes, estimated. An elementwise one over n elements takes
 //
-//     n Σ rate(s)   over the steps s of its rule (base/term.hpp)
+//     n Σ rate(s)   over the steps s of its rule (functions/term.hpp)
 //
 // where a fused pass carries it out; a value of b bytes that one pass leaves to another one takes b · store there and
 // b · load in each that reads it, at the rate of the smallest cache that holds b. A product takes its multiplications, any
 // other operation one arithmetic step for each element of its largest operand or result, views nothing.
 #pragma once
 
-#include "../../base/term.hpp"
+#include "../../functions/term.hpp"
 #include "cost_model.hpp"
 #include "graph.hpp"
 

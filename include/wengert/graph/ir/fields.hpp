@@ -7,7 +7,7 @@
 #include <string>
 
 #include "../../array/layout.hpp"
-#include "../../base/term_text.hpp"
+#include "../../functions/rules/term_text.hpp"
 #include "graph.hpp"
 
 namespace wengert {

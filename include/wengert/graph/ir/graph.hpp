@@ -105,6 +105,8 @@ inline std::vector<std::vector<ValueId>> readers_of(const Graph& g)
 
 /// Does it do more than compute its outputs? Such operations are kept, in order, and never merged.
 bool has_effects(const Graph& g);
+/// Is there something that other processes take part in?
+bool communicates(const Graph& g);
 
 /// For each value whether an output, a guard or an effect needs it. Linear.
 std::vector<bool> live_values(const Graph& g);

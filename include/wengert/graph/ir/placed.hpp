@@ -1,6 +1,5 @@
-// A graph's executable for inputs on any device: where they are not on the host, by the backend that the device has, node by node, or by
-// the device's way to call host code. In programs that have other devices only; graphs hold their constants, and what guards expect, on
-// the host.
+// A graph's executable for inputs on any device. On a device it runs by the device's backend, node by node, or by calls of host code.
+// Only programs that have other devices contain it. Constants and the expected values of guards are on the host.
 #pragma once
 
 #include "../../base/separate.hpp"
@@ -14,7 +13,7 @@ public:
     /// What makes the graph ready to run on the host.
     using OnHost = std::function<std::unique_ptr<Executable>(const Graph&)>;
 
-    /// `by_nodes`: so it runs on devices, too, whatever they have.
+    /// `by_nodes`: node by node on devices, too, even where they have a backend.
     PlacedExecutable(const Graph& g, Placement to, PlanOptions options, bool by_nodes, OnHost host);
 
     WENGERT_INLINE std::size_t run(std::vector<Ref<Block>>& inputs,
@@ -24,8 +23,7 @@ public:
 private:
     bool has_backend(std::uint8_t device) const;
     bool runs_on(std::uint8_t device) const;
-    /// The executable of a device, made when it is first wanted. A device without a backend runs node by node, of which there is
-    /// nothing to say.
+    /// The executable of a device, made when it is first used. A device without a backend runs node by node, and has no note.
     Executable& on(std::uint8_t device);
     std::size_t run_there(std::uint8_t device, std::vector<Ref<Block>>& there,
                           std::vector<Ref<Block>>& outputs);
@@ -37,7 +35,7 @@ private:
     };
     static std::vector<Ref<Block>> run_call(void* context, std::vector<Ref<Block>>& in);
     std::size_t run_here(std::vector<Ref<Block>>& inputs, std::vector<Ref<Block>>& outputs);
-    /// That of the tensors among them; keys are on the host. Without tensors: where the thread's new ones go.
+    /// The device of the tensors among the inputs; keys are on the host. Without tensors: the device of the thread's new ones.
     static std::uint8_t device_of(const std::vector<Ref<Block>>& inputs) noexcept;
     void take_stats(Executable& e);
 

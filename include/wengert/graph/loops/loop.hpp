@@ -8,6 +8,7 @@
 
 #include "../../ops/elementwise/cast.hpp"
 #include "../../ops/describe/structural.hpp"
+#include "../../tape/obliged.hpp"
 #include "../ir/fields.hpp"
 
 namespace wengert {
@@ -47,9 +48,10 @@ struct LoopParameters {
 
     Kind kind = Kind::scan;
     std::shared_ptr<const Graph> body, other, pull;
-    std::int64_t steps = 0;  ///< of a scan and a scan_pull
-    bool backwards = false;  ///< from the last slice to the first
-    bool effects = false;    ///< the body calls the host
+    std::int64_t steps = 0;     ///< of a scan and a scan_pull
+    bool backwards = false;     ///< from the last slice to the first
+    bool effects = false;       ///< the body calls the host
+    bool communicates = false;  ///< other processes take part in what it does (then it has effects, too)
     std::size_t states = 0, xs = 0;
     std::size_t ignored = 0;  ///< inputs at the end that only put operations with effects in order
     std::size_t kept =
@@ -99,13 +101,24 @@ AnyTensor loop_jvp(const void* op, const AnyTensor* in, const AnyTensor* tangent
 
 void visit_loop(void* op, FieldVisitor& visitor);
 
-template <LoopParameters::Kind kind, class T, bool effects> constexpr Primitive make_loop_primitive()
+/// A loop in which other processes take part.
+AnyTensor apply_communicating_loop(const Primitive& p, const void* op, const AnyTensor* in, std::size_t n,
+                                   const Site& at);
+
+/// What a loop does beside computing.
+enum class LoopEffects : std::uint8_t { none, host, communication };
+
+template <LoopParameters::Kind kind, class T, LoopEffects effects> constexpr Primitive make_loop_primitive()
 {
     Primitive p;
     p.name = LoopParameters::names[static_cast<std::size_t>(kind)];
     p.ours = true;
     p.dtype = dtype_of<T>();
-    p.effects = effects;
+    p.effects = effects != LoopEffects::none;
+    if constexpr (effects == LoopEffects::communication) {
+        p.communicates = true;
+        p.apply = apply_communicating_loop;
+    }
     p.compute = run_loop;
     p.clone = clone_pooled<Loop>;
     p.destroy = destroy_pooled<Loop>;
@@ -130,15 +143,16 @@ template <LoopParameters::Kind kind, class T, bool effects> constexpr Primitive 
     }
     return p;
 }
-template <LoopParameters::Kind kind, class T, bool effects>
+template <LoopParameters::Kind kind, class T, LoopEffects effects>
 inline constexpr Primitive loop_primitive = make_loop_primitive<kind, T, effects>();
 
-/// Number k of all of them: by kind, by the packed block's type, by whether they call the host.
+/// Number k of all of them: by kind, by the packed block's type, by their effects.
 template <std::size_t... k> const Primitive& loop_primitive_number(std::size_t i, std::index_sequence<k...>)
 {
     using Types = std::tuple<std::int64_t, float, double>;
     static constexpr const Primitive* all[] = {
-        &loop_primitive<LoopParameters::Kind(k / 6), std::tuple_element_t<k / 2 % 3, Types>, k % 2 == 1>...};
+        &loop_primitive<LoopParameters::Kind(k / 9), std::tuple_element_t<k / 3 % 3, Types>,
+                        LoopEffects(k % 3)>...};
     return *all[i];
 }
 const Primitive& primitive_of(const LoopParameters& p);

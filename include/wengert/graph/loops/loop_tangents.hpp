@@ -9,7 +9,7 @@ namespace wengert::detail {
 struct DualLoop {
     const LoopParameters& p;
     std::vector<bool> active;
-    std::vector<std::size_t> order;  ///< (inputs, then active tangents) in the order of the joint loop
+    std::vector<std::size_t> order;  ///< (inputs, then active tangents) in the order of this loop
     std::size_t states, xs;
 
     DualLoop(const LoopParameters& parameters, const std::vector<bool>& inputs);
@@ -17,7 +17,7 @@ struct DualLoop {
     Graph body(const std::vector<bool>& wanted) const;
     /// The test of a while_loop, which reads no tangents.
     Graph test(const Graph& body_graph) const;
-    /// That loop, its results still those of p.
+    /// The parameters of this loop; its results are still those of p.
     std::shared_ptr<LoopParameters> loop(const std::vector<bool>& wanted) const;
     std::vector<AnyTensor> operands(const AnyTensor* in, const AnyTensor* tangents) const;
 };

@@ -1,4 +1,4 @@
-// Which function an operation computes. Elementwise ones are known by the program of their rule (base/term.hpp), all others by
+// Which function an operation computes. Elementwise ones are known by the program of their rule (functions/term.hpp), all others by
 // their description, so a name means nothing: a user's x + y is an addition, a user's `add` that multiplies is none, and
 // whatever exchanges axes is a transpose.
 #pragma once

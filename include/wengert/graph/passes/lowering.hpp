@@ -103,8 +103,8 @@ private:
         case TermKind::multiply: return (a * b).any_unchecked();
         case TermKind::divide: return (a / b).any_unchecked();
         case TermKind::square: return square(a).any_unchecked();
-        case TermKind::exp: return exp(a).any_unchecked();
-        case TermKind::log: return log(a).any_unchecked();
+        case kind_of<Exp>: return exp(a).any_unchecked();
+        case kind_of<Log>: return log(a).any_unchecked();
         case TermKind::sqrt: return sqrt(a).any_unchecked();
         case TermKind::is_finite: return is_finite(a, Site{}).any_unchecked();
         default: return {};

@@ -7,7 +7,7 @@
 
 namespace wengert::passes::detail {
 
-/// Without derivatives: what passes write only runs.
+/// Without derivatives: graphs that passes write only run.
 template <class Op> const Primitive* moving(DType d)
 {
     return with_dtype(

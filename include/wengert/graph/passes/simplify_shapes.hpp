@@ -14,7 +14,7 @@ ValueId make_broadcast(Rewrite& r, GraphNode& n, ValueId x);
 /// Does fn show the elements of its operand in their order?
 inline bool keeps_order(Fn fn) noexcept { return fn == Fn::reshape || fn == Fn::unit_axes; }
 
-/// A fold with the other choice of keepdims has the shape of this reshape: the fold itself can have it.
+/// reshape(fold(x)) is one fold where the reshape undoes or adds keepdims.
 bool reshape_of_fold(Rewrite& r, GraphNode& n, ValueId x);
 
 /// reshape(reshape(x)) is one reshape, or x; also with axes of extent 1 put in or taken out between.
@@ -23,7 +23,7 @@ ValueId simplify_reshape(Rewrite& r, GraphNode& n, Fn fn);
 /// Axes of extent 1 in front change nothing for what is broadcast.
 ValueId simplify_broadcast(Rewrite& r, GraphNode& n);
 
-/// A part of a part is a part, and an order of the axes in another order is one.
+/// A part of a part is one part; a transpose of a transpose is one transpose.
 ValueId simplify_part(Rewrite& r, GraphNode& n, Fn fn);
 
 /// A sum over axes of extent 1 is its operand: sums of one number are not begun with 0.

@@ -20,7 +20,8 @@ struct Call {
     Site at;
     Call(const GraphNode& n, std::vector<Ref<Block>> operands, Ref<Block> result)
         : primitive(n.primitive), op(n.op.get()), in(std::move(operands)), out(std::move(result)),
-          foreign(is_foreign(n)), copies(n.primitive->effects || n.primitive->inside), at(n.at)
+          foreign(is_foreign(n)),
+          copies((n.primitive->effects && !n.primitive->communicates) || n.primitive->inside), at(n.at)
     {}
 
     /// The result comes to lie where `out` does: as a rule the primitive puts it there itself.

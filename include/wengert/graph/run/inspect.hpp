@@ -1,4 +1,4 @@
-// A plan told to those who look at it, and steps that note the time: there are none of these in programs that nobody watches.
+// Copies of a plan for whoever watches it (PlanWatch), and steps that note the time. Programs that nobody watches have no such steps.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace wengert::tiling {
 
 namespace detail {
 
-/// Times of a plan count from 1, what there is before the first kernel belongs to it.
+/// The kernel at a time of a plan. Times count from 1; time 0 belongs to the first kernel, too.
 inline std::uint32_t kernel_at(std::uint32_t time) noexcept { return time > 0 ? time - 1 : 0; }
 
 PlanWatch::Value watched_value(const Plan& plan, ValueId v, const std::vector<std::uint32_t>& buffers);

@@ -35,9 +35,8 @@ public:
         bool angles = false;
         for (int k = 0; k <= static_cast<int>(TermKind::seldom); ++k) {
             const auto kind = static_cast<TermKind>(k);
-            if (!functions::has_program(kind) || text.find(std::string(name_of(kind)) + "_") == text.npos)
-                continue;
-            angles = angles || functions::of_angle(kind);
+            if (!is_function(kind) || text.find(std::string(name_of(kind)) + "_") == text.npos) continue;
+            angles = angles || (functions::has_far(kind) && !is_function_of_two(kind));
             written += function(kind);
         }
         return (angles ? digits<double>("f64", "digits_f64") + digits<float>("f32", "digits_f32") + look_up
@@ -48,7 +47,7 @@ public:
 private:
     static std::string function(TermKind kind)
     {
-        const std::string name(name_of(kind)), x = functions::of_two(kind) ? "(x0, x1)" : "(x0)";
+        const std::string name(name_of(kind)), x = is_function_of_two(kind) ? "(x0, x1)" : "(x0)";
         std::string out;
         for (const DType type : real_dtypes) {
             if (functions::has_far(kind)) out += definition(kind, type, true);
@@ -67,7 +66,7 @@ template <class X> FN X two_over_pi_(X i)
     return i;
 }
 )wg";
-    static const char* parameters(TermKind kind) { return functions::of_two(kind) ? "X x0, X x1" : "X x0"; }
+    static const char* parameters(TermKind kind) { return is_function_of_two(kind) ? "X x0, X x1" : "X x0"; }
     static std::string definition(TermKind kind, DType type, bool far)
     {
         const std::string t = c_type(type, Dialect::vectors), plain = statements(kind, type, {false, far}),
@@ -98,7 +97,7 @@ public:
         for (int k = 0; k <= static_cast<int>(TermKind::seldom); ++k)
             for (const DType type : real_dtypes)
                 if (const auto kind = static_cast<TermKind>(k);
-                    functions::has_program(kind) && helpers.contains(name(kind, type)))
+                    is_function(kind) && helpers.contains(name(kind, type)))
                     function(kind, type);
     }
     /// Other helpers, those that the functions call among them, then the functions. `named`: types have names of their own.
@@ -128,7 +127,7 @@ private:
         for (const bool far : {true, false}) {
             if (far && !functions::has_far(kind)) continue;
             functions_ += std::string("static inline ") + t + " " + prefix_ +
-                          name(kind, type, far ? "_far" : "") + one + (functions::of_two(kind) ? two : "") +
+                          name(kind, type, far ? "_far" : "") + one + (is_function_of_two(kind) ? two : "") +
                           ")\n{\n";
             TermCode code(functions_, "    ", prefix_, called_);
             const std::string y = code.write(function_program(kind, type, {false, far}), {"x0", "x1"});

@@ -122,7 +122,7 @@ protected:
                                           : filled("gather<$v>($ + ($) * $, $, c.value)", t, at, j, s, s);
         return g_.node(v).dtype == DType::boolean ? "mask_of_bytes(" + load + ")" : load;
     }
-    /// A place with the offsets of the loops over all axes but the last.
+    /// An address with the offsets of the loops over all axes but the last.
     template <class S> static std::string row(std::string at, const S& strides, std::size_t rank)
     {
         for (std::size_t d = 0; d + 1 < rank; ++d)
@@ -136,8 +136,8 @@ protected:
             for (ValueId v : *list) bytes = std::max(bytes, size_of(g_.node(v).dtype));
         return bytes;
     }
-    /// The vectors of a run of elements: of the widest type as many as a register has, few take less. What lies behind those
-    /// costs time and, in masked loads, waits.
+    /// Chooses the vectors of a run of elements: as many of the widest type as a register has, less for short runs. Lanes
+    /// without elements cost time, and masked loads of them wait.
     void vectors_for(std::int64_t elements)
     {
         const std::size_t bytes = widest();
@@ -230,7 +230,7 @@ private:
         return short_row_ ? most / short_row_ * short_row_ : most;
     }
 
-    /// Place in operand or result k.
+    /// The address of the present row in operand or result k.
     std::string row(std::size_t k, const std::string& name) const
     {
         return FusedText::row(name, space_->strides[k], space_->rank());
@@ -388,7 +388,7 @@ private:
     std::int64_t short_row_ = 0;  ///< elements of rows that are computed as one and summed across
     std::unordered_map<ValueId, std::string> names_;
     std::vector<BodyLine> body_;
-    std::string calls_, bodies_;  ///< what goes through the elements, of what
+    std::string calls_, bodies_;  ///< the call that loops over elements, and the bodies that it is given
 };
 
 }  // namespace wengert::detail

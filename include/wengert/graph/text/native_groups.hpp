@@ -4,6 +4,8 @@
 // common, and sums over the last axes of what it makes. A chain of additions to parts is a loop of its own (part_chains.hpp).
 #pragma once
 
+#include <unordered_set>
+
 #include "../fuse/fusion.hpp"
 #include "part_chains.hpp"
 
@@ -15,6 +17,9 @@ public:
     static constexpr std::size_t most_steps = 160;
     /// Operations over the same elements from which on they are one loop as functions of bounded length (strip_text.hpp).
     static constexpr std::size_t least_in_strips = 1000;
+    /// Operations for each operand or result from which on strips pay: each is copied to the strips or from them. An unrolled
+    /// recurrence has few (ADBench's LSTM of 1024 characters: 2, and 1.65 times the time in strips).
+    static constexpr std::size_t least_for_each_copy = 8;
     /// Rows of fewer elements are not worth a sum within the loop.
     static constexpr std::int64_t shortest_sum = 5;
 
@@ -34,7 +39,13 @@ public:
 
     const std::vector<PartChain>& chains() const noexcept { return chains_; }
     /// In an order in which they can run.
-    std::vector<tiling::Group> take() { return tiling::groups_of(g_, layouts_, *this); }
+    std::vector<tiling::Group> take()
+    {
+        std::vector<tiling::Group> groups = tiling::groups_of(g_, layouts_, *this);
+        if (!give_up_strips(groups)) return groups;
+        counted_.clear(), totals_.clear();
+        return tiling::groups_of(g_, layouts_, *this);
+    }
 
     bool fuses(ValueId v) override
     {
@@ -106,7 +117,20 @@ private:
     }
     bool in_strips(ValueId v) const
     {
-        return along_[v] && totals_.at(element_count(g_.node(v).shape)) >= least_in_strips;
+        const std::size_t count = element_count(g_.node(v).shape);
+        return along_[v] && !without_strips_.contains(count) && totals_.at(count) >= least_in_strips;
+    }
+    /// Loops that would copy more than they compute are not in strips; were there any?
+    bool give_up_strips(const std::vector<tiling::Group>& groups)
+    {
+        std::unordered_set<std::size_t> found;
+        for (const tiling::Group& group : groups) {
+            const std::size_t copies = group.operands.size() + group.results.size();
+            if (in_strips(group) && group.nodes.size() < least_for_each_copy * copies)
+                found.insert(element_count(g_.node(group.nodes[0]).shape));
+        }
+        without_strips_ = std::move(found);
+        return !without_strips_.empty();
     }
     /// One run through memory, or one number, is what v reads of each operand.
     bool runs_along(ValueId v) const
@@ -144,6 +168,7 @@ private:
     std::vector<ValueList> whole_;                          ///< their nodes
     std::vector<bool> along_;                               ///< may it be in strips?
     std::unordered_map<std::size_t, std::size_t> totals_;   ///< steps of these, by their elements
+    std::unordered_set<std::size_t> without_strips_;        ///< elements of loops that they do not pay for
     mutable std::unordered_map<ValueId, Counted> counted_;  ///< by a group's first node
 };
 

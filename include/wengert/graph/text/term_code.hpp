@@ -82,6 +82,13 @@ public:
         : vectors_(false), dialect_(Dialect::numbers), out_(out), indent_(std::move(indent)),
           prefix_(std::move(prefix)), zero_(zero), helpers_(&helpers)
     {}
+    /// Casts of floating-point numbers to whole ones are calls of `prefix`cast_i32 and cast_i64 from now on: C leaves open what becomes
+    /// of NaN and of what is beyond their range, and devices do otherwise than the host.
+    TermCode& call_casts()
+    {
+        calls_casts_ = true;
+        return *this;
+    }
     /// Vectors; `calls`: functions are called and not inlined. Statements are noted in `lines` as well.
     explicit TermCode(std::string& out, bool calls = false, std::vector<BodyLine>* lines = nullptr)
         : vectors_(true), calls_(calls), dialect_(Dialect::vectors), out_(out), lines_(lines)
@@ -204,14 +211,14 @@ private:
     /// aᵇ for the exponent that is a multiplication.
     bool is_square(const TermStep& s) const
     {
-        return s.kind == TermKind::pow && program_->step(s.b).kind == TermKind::constant &&
+        return s.kind == kind_of<Pow> && program_->step(s.b).kind == TermKind::constant &&
                program_->step(s.b).value == 2;
     }
     /// The function of large arguments where there are any.
     std::string seldom(const TermStep& s, const Operands& in, DType type) const
     {
         const auto kind = static_cast<TermKind>(static_cast<int>(s.value));
-        const bool two = functions::of_remainder(kind);
+        const bool two = is_function_of_two(kind);
         const std::string far = filled("$_far_$", std::string(name_of(kind)), c_type(type, Dialect::vectors));
         if (vectors_)
             return filled("$<$<$>>($, $, $)", two ? "seldom2" : "seldom", far, vector(type), in[0], in[1],
@@ -222,14 +229,14 @@ private:
     /// A helper of numbers, or a function over vectors.
     std::string function(TermKind kind, DType type) const
     {
-        const bool whole_power = kind == TermKind::pow && !differentiable(type);
+        const bool whole_power = kind == kind_of<Pow> && !differentiable(type);
         const std::string name = std::string(whole_power ? "power" : name_of(kind)) + "_";
         if (!vectors_) {
             helpers_->insert(name + row_of(type).lane);
             return prefix_ + name + row_of(type).lane;
         }
         if (!calls_ || !is_long(kind)) return name;
-        return filled("$<$<$>>", kind >= TermKind::add ? "called2" : "called", name, vector(type));
+        return filled("$<$<$>>", is_function_of_two(kind) ? "called2" : "called", name, vector(type));
     }
     std::string guard(const TermStep& s, const ZeroRuleStep& rule) const
     {
@@ -255,12 +262,14 @@ private:
     std::string cast(const std::string& a, DType from, DType to) const
     {
         if (from == to) return a;
+        const bool to_whole = differentiable(from) && !differentiable(to) && to != DType::boolean;
+        if (calls_casts_ && to_whole) return filled("$cast_$($)", prefix_, row_of(to).lane, a);
         if (!vectors_) return to == DType::boolean ? a + " != 0" : filled("($)$", c_type(to, dialect_), a);
         if (to == DType::boolean) return filled("$ != K<$>(0)", a, vector(from));
         return filled("convert<$>($$)", vector(to), a, from == DType::boolean ? " & 1" : "");
     }
 
-    bool vectors_, calls_ = false;
+    bool vectors_, calls_ = false, calls_casts_ = false;
     Dialect dialect_;
     std::string& out_;
     std::string indent_ = "        ", prefix_;

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <cstdio>
 
-#include "../../base/term_text.hpp"
+#include "../../functions/rules/term_text.hpp"
 #include "../ir/graph.hpp"
 
 namespace wengert::detail {
@@ -144,7 +144,7 @@ private:
         case TermKind::logical_or: return a == DType::boolean && (s.b < 0 || type(s.b) == DType::boolean);
         case TermKind::equal:
         case TermKind::not_equal: return true;
-        case TermKind::pow: return differentiable(a) || (a != DType::boolean && plain_);
+        case kind_of<Pow>: return differentiable(a) || (a != DType::boolean && plain_);
         default: break;
         }
         const auto among = [&](std::initializer_list<TermKind> kinds) {

@@ -1,11 +1,11 @@
-// Recipes: what a primitive does, as operations of the arithmetic machine. Read off its rule (base/term.hpp), so that the
+// Recipes: what a primitive does, as operations of the arithmetic machine. Read off its rule (functions/term.hpp), so that the
 // user's own primitives and all derivatives have one, too, as far as the machine has the operations.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 
-#include "../../base/term.hpp"
+#include "../../functions/term.hpp"
 #include "fused_program.hpp"
 
 namespace wengert::tiling::detail {

@@ -158,7 +158,7 @@ protected:
         const ValueId x = stream(i, strides_of(i, node(on_rows(v) ? i : v).shape));
         return x != no_value && wide && p_.streams[stream_of_[x]].narrow ? spread(x, node(i).dtype) : x;
     }
-    /// A value with one element a row, along the rows.
+    /// Spreads a value with one element a row along the rows.
     ValueId spread(ValueId x, DType dtype)
     {
         ValueId& y = spread_of_.try_emplace(x, no_value).first->second;

@@ -138,10 +138,25 @@ template <class T> std::string printed_as(const Block& b)
     return printer.text;
 }
 
-WENGERT_INLINE std::string printed_elements(const Block& b)
+/// The elements with their brackets.
+inline std::string printed_elements(const Block& b)
 {
     std::string text;
     with_dtype(b.dtype, [&]<class T>() { text = printed_as<T>(b); });
+    return text;
+}
+
+WENGERT_INLINE std::string printed(const AnyTensor& x, DType dtype)
+{
+    if (!x.value) return "Tensor<" + std::string(name_of(dtype)) + ">(undefined)";
+    note_read(*x.value, Read::elements, {});
+    std::string text = printed_elements(*x.value);
+    text += x.value->shape.size() > 1 ? '\n' : ' ';
+    text += "shape=" + to_string(x.value->shape) + " dtype=" + std::string(name_of(x.value->dtype));
+    if (const Node* n = x.node.get()) {
+        text += " op=" + std::string(n->primitive->name);
+        if (n->at.line > 0) text += " (" + to_string(n->at) + ")";
+    }
     return text;
 }
 

@@ -61,7 +61,7 @@ inline bool blas_is_narrow(std::string_view core)
 template <class A>
 bool own_is_faster(bool narrow, bool tb, std::size_t m, std::size_t n, std::size_t k) noexcept
 {
-    if (sizeof(xsimd::batch<double, A>) < 64) return false;
+    if (sizeof(Lane<double, A>) < 64) return false;
     if (narrow) return true;
     if (tb) return k <= 24 || m >= 200 || (m >= 24 && n >= 32) || (m >= 3 && n >= 128);
     return m >= 3 && m <= 32 && m * n * k > 1'000'000;

@@ -151,10 +151,10 @@ template <std::size_t Half, std::size_t From, class L, std::size_t... I>
         static_cast<int>(From + I / Half % 2 * width + I / (2 * Half) * (2 * Half) + I % Half)...)));
 #else
     using Int = typename L::Int;
-    typedef Int Places __attribute__((vector_size(sizeof(typename L::Register))));
+    typedef Int Indices __attribute__((vector_size(sizeof(typename L::Register))));
     return L(typename L::Batch(__builtin_shuffle(
         a.reg(), b.reg(),
-        Places{static_cast<Int>(From + I / Half % 2 * width + I / (2 * Half) * (2 * Half) + I % Half)...})));
+        Indices{static_cast<Int>(From + I / Half % 2 * width + I / (2 * Half) * (2 * Half) + I % Half)...})));
 #endif
 }
 

@@ -3,6 +3,7 @@
 #include "blas.hpp"
 #include "gemm_small.hpp"
 #include "gemv.hpp"
+#include "outer_product.hpp"
 
 namespace wengert::kernels {
 

@@ -100,7 +100,7 @@ inline void run_tile(std::size_t k, const Operand<T>& a, const Operand<T>& b, co
 }
 
 /// Registers: 32 with AVX-512, 16 elsewhere on x86-64.
-template <class A> inline constexpr std::size_t tile_rows = sizeof(xsimd::batch<double, A>) == 64 ? 8 : 4;
+template <class A> inline constexpr std::size_t tile_rows = sizeof(Lane<double, A>) == 64 ? 8 : 4;
 inline constexpr std::size_t tile_lanes = 2;
 
 /// m rows of one strip of at most tile_lanes lanes: tiles of tile_rows, then half of that, and so on.

@@ -5,6 +5,7 @@
 #include "../../functions/gamma.hpp"
 #include "../../functions/remainders.hpp"
 #include "../../functions/roots.hpp"
+#include "../../functions/rules/pairs.hpp"
 #include "lane_type.hpp"
 
 /// The functions of functions/ on lanes.
@@ -51,60 +52,43 @@
 /// AVX-512 masks is |, its fma of AVX-512 is a product and a sum, fused or not as the compiler likes.
 namespace wengert {
 
-namespace lane_math {
-template <class T, class A> [[gnu::noinline]] Lane<T, A> general_pow(Lane<T, A> x, Lane<T, A> y)
-{
-    return detail::functions::pow(x, y);
-}
-template <class T, class A> inline Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y)
-{
-    return all(y == lit(2)) ? x * x : general_pow(x, y);
-}
-template <class T, class A> Lane<T, A> atan2(Lane<T, A> y, Lane<T, A> x)
-{
-    return detail::functions::atan2(y, x);
-}
-template <class T, class A> inline Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y)
-{
-    return detail::functions::hypot(x, y);
-}
-template <class T, class A> Lane<T, A> fmod(Lane<T, A> x, Lane<T, A> y)
-{
-    return detail::functions::fmod(x, y);
-}
-template <class T, class A> Lane<T, A> remainder(Lane<T, A> x, Lane<T, A> y)
-{
-    return detail::functions::remainder(x, y);
-}
-}  // namespace lane_math
+namespace detail {
 
-template <class T, class A> Lane<T, A> exp(Lane<T, A> x) { return detail::functions::exp(x); }
-template <class T, class A> Lane<T, A> expm1(Lane<T, A> x) { return detail::functions::expm1(x); }
-template <class T, class A> Lane<T, A> log(Lane<T, A> x) { return detail::functions::log(x); }
-template <class T, class A> Lane<T, A> log1p(Lane<T, A> x) { return detail::functions::log1p(x); }
-template <class T, class A> Lane<T, A> log2(Lane<T, A> x) { return detail::functions::log2(x); }
-template <class T, class A> Lane<T, A> log10(Lane<T, A> x) { return detail::functions::log10(x); }
-template <class T, class A> Lane<T, A> sin(Lane<T, A> x) { return detail::functions::sin(x); }
-template <class T, class A> Lane<T, A> cos(Lane<T, A> x) { return detail::functions::cos(x); }
-template <class T, class A> Lane<T, A> tan(Lane<T, A> x) { return detail::functions::tan(x); }
-template <class T, class A> Lane<T, A> asin(Lane<T, A> x) { return detail::functions::asin(x); }
-template <class T, class A> Lane<T, A> acos(Lane<T, A> x) { return detail::functions::acos(x); }
-template <class T, class A> Lane<T, A> atan(Lane<T, A> x) { return detail::functions::atan(x); }
-template <class T, class A> Lane<T, A> sinh(Lane<T, A> x) { return detail::functions::sinh(x); }
-template <class T, class A> Lane<T, A> cosh(Lane<T, A> x) { return detail::functions::cosh(x); }
-template <class T, class A> Lane<T, A> tanh(Lane<T, A> x) { return detail::functions::tanh(x); }
-template <class T, class A> Lane<T, A> erf(Lane<T, A> x) { return detail::functions::erf(x); }
-template <class T, class A> Lane<T, A> erfc(Lane<T, A> x) { return detail::functions::erfc(x); }
-template <class T, class A> Lane<T, A> exp2(Lane<T, A> x) { return detail::functions::exp2(x); }
-template <class T, class A> Lane<T, A> cbrt(Lane<T, A> x) { return detail::functions::cbrt(x); }
-template <class T, class A> Lane<T, A> asinh(Lane<T, A> x) { return detail::functions::asinh(x); }
-template <class T, class A> Lane<T, A> acosh(Lane<T, A> x) { return detail::functions::acosh(x); }
-template <class T, class A> Lane<T, A> atanh(Lane<T, A> x) { return detail::functions::atanh(x); }
-template <class T, class A> Lane<T, A> tgamma(Lane<T, A> x) { return detail::functions::tgamma(x); }
-template <class T, class A> Lane<T, A> lgamma(Lane<T, A> x) { return detail::functions::lgamma(x); }
-template <class T, class A> Lane<T, A> digamma(Lane<T, A> x) { return detail::functions::digamma(x); }
-template <class T, class A> Lane<T, A> sigmoid(Lane<T, A> x) { return detail::functions::sigmoid(x); }
-template <class T, class A> Lane<T, A> normal_cdf(Lane<T, A> x) { return detail::functions::normal_cdf(x); }
+template <class F, class T, class A> Lane<T, A> approximated(Lane<T, A> x, Lane<T, A> y)
+{
+    return functions::Approximation<F>::of(x, y);
+}
+/// Not inlined, so that the quick way is.
+template <class F, class T, class A>
+    requires requires(Lane<T, A> x) { functions::Approximation<F>::is_quick(x, x); }
+[[gnu::noinline]] Lane<T, A> approximated(Lane<T, A> x, Lane<T, A> y)
+{
+    return functions::Approximation<F>::of(x, y);
+}
+
+}  // namespace detail
+
+template <class T, class A> template <class F> Lane<T, A> Lane<T, A>::call(Lane x, const Site&)
+{
+    if constexpr (detail::is_in<F, detail::ApproximatedOfOne>)
+        return detail::functions::Approximation<F>::of(x);
+    else
+        return F::value(x);
+}
+template <class T, class A>
+template <class F>
+[[gnu::always_inline]] inline Lane<T, A> Lane<T, A>::call(Lane x, Lane y, const Site&)
+{
+    using Function = detail::functions::Approximation<F>;
+    if constexpr (!detail::is_in<F, detail::ApproximatedOfTwo>)
+        return F::value(x, y);
+    else if constexpr (requires { Function::is_quick(x, y); })
+        return Function::is_quick(x, y) ? Function::quick(x, y) : detail::approximated<F>(x, y);
+    else if constexpr (requires { F::brief; })
+        return Function::of(x, y);
+    else
+        return detail::approximated<F>(x, y);
+}
 
 /// The digits of 2/π at whole i.
 template <class T, class A> Lane<T, A> two_over_pi(Lane<T, A> i)

@@ -2,7 +2,8 @@
 
 #include "../../base/literal.hpp"
 #include "../../base/scalar_math.hpp"
-#include "simd.hpp"
+#include "../../base/site.hpp"
+#include "registers.hpp"
 
 #include <bit>
 #include <cstddef>
@@ -30,15 +31,6 @@ namespace wengert {
 template <class T, class A = xsimd::default_arch> struct Lane;
 template <class T, class A> struct LaneMask;
 template <class T, class A> struct LaneInteger;
-
-/// Functions whose code does not fit beside the operators: defined in lane_math.hpp.
-namespace lane_math {
-template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> pow(Lane<T, A> x, Lane<T, A> y);
-template <class T, class A> Lane<T, A> atan2(Lane<T, A> y, Lane<T, A> x);
-template <class T, class A> [[gnu::always_inline]] inline Lane<T, A> hypot(Lane<T, A> x, Lane<T, A> y);
-template <class T, class A> Lane<T, A> fmod(Lane<T, A> x, Lane<T, A> y);
-template <class T, class A> Lane<T, A> remainder(Lane<T, A> x, Lane<T, A> y);
-}  // namespace lane_math
 
 namespace detail {
 
@@ -87,27 +79,13 @@ template <class T, class A, class F>
     return where(m, F::of(x, y), x);
 }
 
-/// a b + c in one rounding. Of AVX-512 not xsimd's, which 8.1 has as two operations.
-template <class T, class Register> [[gnu::always_inline]] inline Register fused(auto a, auto b, auto c)
-{
-#if defined(__AVX512F__)
-    if constexpr (sizeof(Register) == 64) {
-        if constexpr (sizeof(T) == 4)
-            return _mm512_fmadd_ps(a, b, c);
-        else
-            return _mm512_fmadd_pd(a, b, c);
-    } else
-#endif
-        return xsimd::fma(a, b, c);
-}
-
 /// The bits of the first `count` elements set: what AVX-512 takes as a mask.
 [[gnu::always_inline]] constexpr unsigned first_bits(std::size_t count) { return (1U << count) - 1U; }
 
 }  // namespace detail
 
 template <class T, class A> struct LaneMask {
-    using Batch = xsimd::batch_bool<T, A>;
+    using Batch = registers::batch_bool<T, A>;
     Batch batch;
 
     LaneMask() = default;
@@ -121,15 +99,15 @@ template <class T, class A> struct LaneMask {
     friend LaneMask operator&&(LaneMask a, LaneMask b) { return a.batch & b.batch; }
     friend LaneMask operator||(LaneMask a, LaneMask b) { return a.batch | b.batch; }
     friend LaneMask operator!(LaneMask a) { return ~a.batch; }
-    friend bool any(LaneMask a) { return xsimd::any(a.batch); }
-    friend bool all(LaneMask a) { return xsimd::all(a.batch); }
+    friend bool any(LaneMask a) { return registers::any(a.batch); }
+    friend bool all(LaneMask a) { return registers::all(a.batch); }
 };
 
 /// The bits of a register as whole numbers of the elements' width.
 template <class T, class A> struct LaneInteger {
     using Int = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-    using Batch = xsimd::batch<Int, A>;
-    using Unsigned = xsimd::batch<std::make_unsigned_t<Int>, A>;
+    using Batch = registers::batch<Int, A>;
+    using Unsigned = registers::batch<std::make_unsigned_t<Int>, A>;
     Batch batch;
 
     LaneInteger(Batch b) : batch(b) {}
@@ -157,7 +135,7 @@ template <class T, class A> struct Lane {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
     using value_type = T;
     using arch_type = A;
-    using Batch = xsimd::batch<T, A>;
+    using Batch = registers::batch<T, A>;
     using Register = typename Batch::register_type;
     using Mask = LaneMask<T, A>;
     using Integer = LaneInteger<T, A>;
@@ -190,6 +168,11 @@ template <class T, class A> struct Lane {
 
     T first() const { return batch.get(0); }
 
+    /// A function of numbers (functions/calls.hpp), by its approximation or by what it is composed of: lane_math.hpp.
+    template <class F> static constexpr int calls = 1;
+    template <class F> static Lane call(Lane x, const Site&);
+    template <class F> [[gnu::always_inline]] static Lane call(Lane x, Lane y, const Site&);
+
     Register reg() const { return batch; }
     friend Lane operator+(Lane a, Lane b) { return Batch(detail::in_order<Register>(a.reg() + b.reg())); }
     friend Lane operator-(Lane a, Lane b) { return Batch(detail::in_order<Register>(a.reg() - b.reg())); }
@@ -199,7 +182,7 @@ template <class T, class A> struct Lane {
         return Batch(detail::in_order<Register>(a.reg() / detail::in_order(b.reg())));
     }
     friend Lane operator+(Lane a) { return a; }
-    friend Lane operator-(Lane a) { return xsimd::bitwise_xor(a.batch, Batch(T(-0.0))); }
+    friend Lane operator-(Lane a) { return registers::bitwise_xor(a.batch, Batch(T(-0.0))); }
     Lane& operator+=(Lane b) { return *this = *this + b; }
     Lane& operator-=(Lane b) { return *this = *this - b; }
     Lane& operator*=(Lane b) { return *this = *this * b; }
@@ -213,26 +196,21 @@ template <class T, class A> struct Lane {
     friend Mask operator>(Lane a, Lane b) { return a.batch > b.batch; }
     friend Mask operator>=(Lane a, Lane b) { return a.batch >= b.batch; }
 
-    friend Lane where(Mask m, Lane a, Lane b) { return xsimd::select(m.batch, a.batch, b.batch); }
+    friend Lane where(Mask m, Lane a, Lane b) { return registers::select(m.batch, a.batch, b.batch); }
     /// a·b + c in one rounding where the target has the instruction, in two where it has not.
     friend Lane fma(Lane a, Lane b, Lane c)
     {
         if constexpr (!fused)
             return a * b + c;
         else
-            return Batch(detail::in_order<Register>(detail::fused<T, Register>(a.batch, b.batch, c.batch)));
+            return Batch(detail::in_order<Register>(registers::fma(a.batch, b.batch, c.batch)));
     }
     friend Lane maximum(Lane a, Lane b) { return where((a > b) | is_nan(a), a, b); }
     friend Lane minimum(Lane a, Lane b) { return where((a < b) | is_nan(a), a, b); }
     friend Lane copysign(Lane magnitude, Lane s) { return (s.batch & Batch(T(-0.0))) | abs(magnitude).batch; }
-    [[gnu::always_inline]] friend Lane pow(Lane x, Lane y) { return lane_math::pow(x, y); }
-    friend Lane atan2(Lane y, Lane x) { return lane_math::atan2(y, x); }
-    [[gnu::always_inline]] friend Lane hypot(Lane x, Lane y) { return lane_math::hypot(x, y); }
-    friend Lane fmod(Lane x, Lane y) { return lane_math::fmod(x, y); }
-    friend Lane remainder(Lane x, Lane y) { return lane_math::remainder(x, y); }
 
-    friend Lane abs(Lane x) { return xsimd::abs(x.batch); }
-    friend Lane sqrt(Lane x) { return xsimd::sqrt(x.batch); }
+    friend Lane abs(Lane x) { return registers::abs(x.batch); }
+    friend Lane sqrt(Lane x) { return registers::sqrt(x.batch); }
     friend Lane square(Lane x) { return x * x; }
 #if defined(__x86_64__) && !defined(__SSE4_1__)
     friend Lane round_even(Lane x)
@@ -252,10 +230,10 @@ template <class T, class A> struct Lane {
     }
 #else
     // copysign: xsimd may go through integers, which have no −0.
-    friend Lane floor(Lane x) { return copysign(Lane(xsimd::floor(x.batch)), x); }
-    friend Lane ceil(Lane x) { return copysign(Lane(xsimd::ceil(x.batch)), x); }
+    friend Lane floor(Lane x) { return copysign(Lane(registers::floor(x.batch)), x); }
+    friend Lane ceil(Lane x) { return copysign(Lane(registers::ceil(x.batch)), x); }
     /// Halves go to the even neighbour, as NumPy's round.
-    friend Lane round_even(Lane x) { return copysign(Lane(xsimd::nearbyint(x.batch)), x); }
+    friend Lane round_even(Lane x) { return copysign(Lane(registers::nearbyint(x.batch)), x); }
 #endif
     friend Lane round(Lane x) { return round_even(x); }
     friend Lane nearbyint(Lane x) { return round_even(x); }
@@ -308,7 +286,7 @@ template <class T, class A> struct Lane {
 #endif
             return where((g == probe) & !is_finite(r), Lane(T(0)), r);
     }
-    friend Mask is_nan(Lane x) { return xsimd::isnan(x.batch); }
+    friend Mask is_nan(Lane x) { return registers::isnan(x.batch); }
     friend Mask is_finite(Lane x) { return abs(x) <= Lane(std::numeric_limits<T>::max()); }
 
     Integer bits() const

@@ -10,7 +10,7 @@ namespace wengert::kernels {
 WENGERT_INLINE std::string about_loops()
 {
     using A = xsimd::default_arch;
-    return std::string(A::name()) + ", " + std::to_string(8 * sizeof(xsimd::batch<double, A>)) + " bits";
+    return std::string(A::name()) + ", " + std::to_string(8 * sizeof(Lane<double, A>)) + " bits";
 }
 
 WENGERT_INLINE std::string about_products()
@@ -19,7 +19,7 @@ WENGERT_INLINE std::string about_products()
     using A = xsimd::default_arch;
     const std::string core(detail::blas_core());
     const std::string name = core.empty() ? "CBLAS" : "OpenBLAS (" + core + ")";
-    if (sizeof(xsimd::batch<double, A>) < 64) return name;
+    if (sizeof(Lane<double, A>) < 64) return name;
     return name + (detail::blas_is_narrow(core) ? ", but products by own loops, which have wider registers"
                                                 : ", some shapes by own loops");
 #else

@@ -1,7 +1,7 @@
 // The formulas of a fold as programs of terms, from which every text is printed.
 #pragma once
 
-#include "../../base/term.hpp"
+#include "../../functions/term.hpp"
 #include "../../kernels/cpu/passes.hpp"
 
 namespace wengert {

@@ -99,6 +99,11 @@ struct IsFinite {
     template <class V> static auto value(const V& a) { return is_finite(a); }
 };
 
+struct IsNan {
+    static constexpr std::string_view name = "isnan";
+    template <class V> static auto value(const V& x) { return is_nan(x); }
+};
+
 /// y = c ? a : b;  ā = c ? ȳ : 0,  b̄ = c ? 0 : ȳ. The unselected branch never reaches the gradient.
 struct Where {
     static constexpr std::string_view name = "where";
@@ -238,6 +243,11 @@ template <class T, class D>
 Tensor<bool, D> is_finite(const Tensor<T, D>& x, const Site& at = {__builtin_FILE(), __builtin_LINE()})
 {
     return apply_elementwise<IsFinite, bool>(at, x);
+}
+/// As rules call it.
+template <class T, class D> Tensor<bool, D> is_nan(const Tensor<T, D>& x)
+{
+    return apply_elementwise<IsNan, bool>({}, x);
 }
 
 namespace detail {

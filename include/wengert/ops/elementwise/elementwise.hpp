@@ -14,7 +14,7 @@
 #include <array>
 
 #include "../../base/separate.hpp"
-#include "../../base/term.hpp"
+#include "../../functions/term.hpp"
 #include "../../functions/rules/rule.hpp"
 #include "../../kernels/cpu/elementwise.hpp"
 #include "../../tape/tensor_impl.hpp"
@@ -386,6 +386,20 @@ Tensor<Out, D> apply_elementwise(const Site& at, const Tensor<In, D>&... x)
 {
     const AnyTensor* const in[] = {&x.any_unchecked()...};
     return Tensor<Out, D>(apply_elementwise(detail::elementwise_of<P, A, Out, In...>(), in, at));
+}
+
+template <class T, class D>
+template <class F>
+Tensor<T, D> Tensor<T, D>::call(const Tensor& x, const Site& at)
+{
+    return apply_elementwise<F, T>(at, x);
+}
+template <class T, class D>
+template <class F, class A, class B>
+Tensor<T, D> Tensor<T, D>::call(const A& a, const B& b, const Site& at)
+{
+    const Operand<T, D> x(a, at.file, at.line), y(b, at.file, at.line);
+    return apply_elementwise<F, T>(at, *x, *y);
 }
 
 /// The same for operators, whose operands may be temporaries: the result may use their memory.

@@ -9,18 +9,15 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "../../functions/list.hpp"
 #include "../../tape/primitive.hpp"
 
 namespace wengert {
 
 // clang-format off
-struct Sqrt; struct Reciprocal; struct Exp; struct Expm1; struct Log; struct Log1p; struct Log2; struct Log10; struct Erf;
-struct Floor; struct Ceil; struct Round; struct Sin; struct Cos; struct Tan; struct Asin; struct Acos; struct Atan;
-struct Sinh; struct Cosh; struct Tanh; struct Sigmoid; struct Softplus; struct Relu; struct NormalCdf; struct Gelu; struct Silu;
-struct Exp2; struct Cbrt; struct Asinh; struct Acosh; struct Atanh; struct Erfc; struct Tgamma; struct Lgamma; struct Digamma;
-struct Erfinv; struct LogSigmoid; struct Trunc; struct LogAddExp; struct Xlogy; struct Fmod; struct Remainder; struct RootFlatAtZero; struct Divide; struct Atan2; struct Hypot; struct SameValue; struct QuotientOrZero;
-struct ZeroWhereUndefined; struct Negative; struct Square; struct Abs; struct Sign; struct Add; struct Subtract;
-struct Multiply; struct Pow; struct Maximum; struct Minimum; struct Less; struct LessEqual; struct Equal; struct NotEqual;
+struct Sqrt; struct Square; struct Abs; struct Sign; struct RootFlatAtZero; struct Divide; struct SameValue; struct QuotientOrZero;
+struct ZeroWhereUndefined; struct Negative; struct Add; struct Subtract; struct Multiply; struct Maximum; struct Minimum;
+struct Less; struct LessEqual; struct Equal; struct NotEqual;
 struct IsFinite; struct IsNan; struct Where; struct StopGradient; struct Clip; struct WeighByExp;
 struct LogicalAnd; struct LogicalOr; struct LogicalNot;
 struct BroadcastTo; struct Reshape; struct Transpose; struct ExpandDims; struct Squeeze; struct Select; struct Split;
@@ -39,14 +36,11 @@ namespace detail {
 struct ZeroWhereNoCotangent;
 struct ZeroWhereOther;
 
-template <class... P> struct List {};
-
-using FloatUnary = List<Sqrt, Reciprocal, Exp, Expm1, Log, Log1p, Log2, Log10, Erf, Floor, Ceil, Round, Sin, Cos, Tan, Asin, Acos, Atan,
-                        Sinh, Cosh, Tanh, Sigmoid, Softplus, Relu, NormalCdf, Gelu, Silu, RootFlatAtZero, Exp2, Cbrt,
-                        Asinh, Acosh, Atanh, Erfc, Tgamma, Lgamma, Digamma, Erfinv, LogSigmoid, Trunc>;
-using FloatBinary = List<Divide, Atan2, Hypot, Fmod, Remainder, LogAddExp, Xlogy, SameValue, QuotientOrZero, ZeroWhereUndefined>;
+// Functions of numbers are those of functions/list.hpp.
+using FloatUnary = Joined<List<Sqrt, RootFlatAtZero>, ApproximatedOfOne, ComposedFunctions, ComposedTensorFunctions, WholeFunctions>;
+using FloatBinary = Joined<List<Divide, SameValue, QuotientOrZero, ZeroWhereUndefined>, PairFunctions, ComposedPairs>;
 using NumberUnary = List<Negative, Square, Abs, Sign>;
-using NumberBinary = List<Add, Subtract, Multiply, Pow, Maximum, Minimum>;
+using NumberBinary = Joined<List<Add, Subtract, Multiply, Maximum, Minimum>, PowerFunctions>;
 using Comparisons = List<Less, LessEqual, Equal, NotEqual>;
 /// Structural ones from elements of any type to the same type.
 using Moves = List<BroadcastTo, Reshape, Transpose, ExpandDims, Squeeze, Select, Split, Embed, Pad, Tril, Triu, Diagonal,

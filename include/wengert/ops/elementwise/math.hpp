@@ -13,14 +13,6 @@ namespace wengert {
 template <Scalar T, class D> Tensor<T, D> square(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Square, T>(at, x); }
 /// The gradient at 0 is infinite.
 template <Differentiable T, class D> Tensor<T, D> sqrt(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Sqrt, T>(at, x); }
-template <Differentiable T, class D> Tensor<T, D> reciprocal(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Reciprocal, T>(at, x); }
-template <Differentiable T, class D> Tensor<T, D> exp(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Exp, T>(at, x); }
-template <Differentiable T, class D> Tensor<T, D> expm1(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Expm1, T>(at, x); }
-template <Differentiable T, class D> Tensor<T, D> log(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Log, T>(at, x); }
-template <Differentiable T, class D> Tensor<T, D> log1p(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Log1p, T>(at, x); }
-template <Differentiable T, class D> Tensor<T, D> log2(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Log2, T>(at, x); }
-template <Differentiable T, class D> Tensor<T, D> log10(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Log10, T>(at, x); }
-template <Differentiable T, class D> Tensor<T, D> erf(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Erf, T>(at, x); }
 /// |x|; the gradient at 0 is 0.
 template <Scalar T, class D> Tensor<T, D> abs(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Abs, T>(at, x); }
 /// −1, 0 or 1; NaN for NaN. The gradient is 0, as that of floor, ceil and round.
@@ -29,8 +21,6 @@ template <Scalar T, class D> Tensor<T, D> sign(const Tensor<T, D>& x, Site at = 
 template <Differentiable T, class D> Tensor<T, D> floor(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Floor, T>(at, x); }
 /// The next whole number above.
 template <Differentiable T, class D> Tensor<T, D> ceil(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Ceil, T>(at, x); }
-/// The whole number next to x towards 0.
-template <Differentiable T, class D> Tensor<T, D> trunc(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Trunc, T>(at, x); }
 /// To the nearest whole number, halves to the even one, as NumPy.
 template <Differentiable T, class D> Tensor<T, D> round(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Round, T>(at, x); }
 // clang-format on

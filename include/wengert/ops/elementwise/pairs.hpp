@@ -22,13 +22,6 @@ template <class T, class D, LiteralOperand S> Tensor<T, D> literal_tensor(S s)
 }  // namespace detail
 
 // clang-format off
-/// aᵇ, all sign cases as std::pow. The exponent's gradient is 0 where a is 0 and b ≥ 0, NaN where a is negative.
-/// Integers wrap; a negative exponent leaves the whole part of 1/a^|b|.
-template <Scalar T, class D> Tensor<T, D> pow(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return apply_elementwise<Pow, T>(b.at, a, *b); }
-/// The angle of the point (x, y), in (−π, π]; the gradient at the origin is 0.
-template <Differentiable T, class D> Tensor<T, D> atan2(const Tensor<T, D>& y, const std::type_identity_t<Operand<T, D>>& x) { return apply_elementwise<Atan2, T>(x.at, y, *x); }
-/// √(a² + b²) without overflow on the way; the gradient at the origin is 0.
-template <Differentiable T, class D> Tensor<T, D> hypot(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return apply_elementwise<Hypot, T>(b.at, a, *b); }
 /// The larger one; NaN if either is. Two equal ones share the gradient, half each.
 template <Scalar T, class D> Tensor<T, D> maximum(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return apply_elementwise<Maximum, T>(b.at, a, *b); }
 /// The smaller one; NaN if either is. Two equal ones share the gradient, half each.
@@ -40,9 +33,6 @@ Tensor<T, D> clip(const Tensor<T, D>& x, const std::type_identity_t<Operand<T, D
     return apply_elementwise<Clip, T>(hi.at, x, *lo, *hi);
 }
 
-template <LiteralOperand S, Scalar T, class D> Tensor<T, D> pow(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Pow, T>(at, detail::literal_tensor<T, D>(a), b); }
-template <LiteralOperand S, Differentiable T, class D> Tensor<T, D> atan2(S y, const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Atan2, T>(at, detail::literal_tensor<T, D>(y), x); }
-template <LiteralOperand S, Differentiable T, class D> Tensor<T, D> hypot(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Hypot, T>(at, detail::literal_tensor<T, D>(a), b); }
 template <LiteralOperand S, Scalar T, class D> Tensor<T, D> maximum(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Maximum, T>(at, detail::literal_tensor<T, D>(a), b); }
 template <LiteralOperand S, Scalar T, class D> Tensor<T, D> minimum(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Minimum, T>(at, detail::literal_tensor<T, D>(a), b); }
 

@@ -1,7 +1,7 @@
 // The text of an elementwise primitive's rules, from the rules themselves.
 #pragma once
 
-#include "../../base/term_text.hpp"
+#include "../../functions/rules/term_text.hpp"
 #include "elementwise.hpp"
 
 namespace wengert {

@@ -1,6 +1,6 @@
 // The library's rules on tensors, walked instead of compiled: one function for all of them in place of one for each.
 //
-// A rule evaluated on terms is a program (base/term.hpp). Its steps are operations of the library, so the walk records what the
+// A rule evaluated on terms is a program (functions/term.hpp). Its steps are operations of the library, so the walk records what the
 // rule evaluated on tensors would: the same operations on the same operands in the same order.
 #pragma once
 

@@ -20,34 +20,29 @@ template <class T> const Primitive* operation_of(TermKind kind)
     const auto unary = [&]<class P>(List<P> p) { return of(p, List<T>(), List<T>()); };
     const auto binary = [&]<class P>(List<P> p) { return of(p, List<T>(), List<T, T>()); };
     const auto compared = [&]<class P>(List<P> p) { return of(p, List<bool>(), List<T, T>()); };
+    const auto function = [&]<class P>(P) -> const Primitive* {
+        if constexpr (is_in<P, ApproximatedOfTwo>)
+            return binary(List<P>());
+        else
+            return unary(List<P>());
+    };
+    if (is_function(kind))
+        return visit_position(ApproximatedFunctions(),
+                              static_cast<std::size_t>(kind) - static_cast<std::size_t>(TermKind::functions),
+                              function, []() -> const Primitive* { return nullptr; });
     switch (kind) {
     case TermKind::negative: return unary(List<Negative>());
     case TermKind::square: return unary(List<Square>());
     case TermKind::sqrt: return unary(List<Sqrt>());
-    case TermKind::exp: return unary(List<Exp>());
-    case TermKind::expm1: return unary(List<Expm1>());
-    case TermKind::log: return unary(List<Log>());
-    case TermKind::log1p: return unary(List<Log1p>());
-    case TermKind::sin: return unary(List<Sin>());
-    case TermKind::cos: return unary(List<Cos>());
-    case TermKind::tan: return unary(List<Tan>());
-    case TermKind::sinh: return unary(List<Sinh>());
-    case TermKind::cosh: return unary(List<Cosh>());
-    case TermKind::tanh: return unary(List<Tanh>());
-    case TermKind::digamma: return unary(List<Digamma>());
     case TermKind::abs: return unary(List<Abs>());
     case TermKind::sign: return unary(List<Sign>());
     case TermKind::round_even: return unary(List<Round>());
-    case TermKind::sigmoid: return unary(List<Sigmoid>());
-    case TermKind::normal_cdf: return unary(List<NormalCdf>());
     case TermKind::add: return binary(List<Add>());
     case TermKind::subtract: return binary(List<Subtract>());
     case TermKind::multiply: return binary(List<Multiply>());
     case TermKind::divide: return binary(List<Divide>());
     case TermKind::maximum: return binary(List<Maximum>());
     case TermKind::minimum: return binary(List<Minimum>());
-    case TermKind::pow: return binary(List<Pow>());
-    case TermKind::hypot: return binary(List<Hypot>());
     case TermKind::less:
     case TermKind::greater: return compared(List<Less>());
     case TermKind::less_equal:

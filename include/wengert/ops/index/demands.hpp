@@ -14,7 +14,7 @@ inline void check_extents(const Shape& shape)
     check_shape("graph", shape, {});
     if (shape.size() > 64) throw ShapeError("[graph] more than 64 dimensions");
     std::int64_t n = 1;
-    for (auto e : shape)  // extents of 0 leave the others free, but strides are made of them all
+    for (auto e : shape)  // with an extent of 0 the count is 0, but strides are products of the others
         if (__builtin_mul_overflow(n, e > 0 ? e : 1, &n) || n > most)
             throw ShapeError("[graph] shape " + to_string(shape) + " has too many elements");
 }
@@ -32,7 +32,7 @@ inline const Shape& same_shape(const Shape& a, const Shape& b, const char* what)
                          " is needed");
     return a;
 }
-/// The parameters name the shape that the operand has.
+/// Requires the operand to have the shape that the parameters name.
 inline const Shape& stated(const Shape& parameter, const Shape& operand)
 {
     if (!(parameter == operand))
@@ -45,7 +45,7 @@ inline void demand_axis(std::size_t axis, const Shape& s)
     if (axis >= s.size())
         throw ShapeError("axis " + std::to_string(axis) + " is out of range for shape " + to_string(s));
 }
-/// Ascending and in [0, rank).
+/// Requires axes that ascend and lie in [0, rank).
 inline void demand_axes(const Axes& axes, std::size_t rank)
 {
     std::int64_t before = -1;

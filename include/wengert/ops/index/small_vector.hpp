@@ -35,7 +35,7 @@ public:
     T* end() noexcept { return data() + size_; }
     const T* begin() const noexcept { return data(); }
     const T* end() const noexcept { return data() + size_; }
-    /// Checked: descriptions are users', too. Throws ShapeError.
+    /// Checked, as users write descriptions, too. Throws ShapeError.
     template <class I> T& operator[](I i) { return data()[checked(static_cast<std::size_t>(i))]; }
     template <class I> const T& operator[](I i) const { return data()[checked(static_cast<std::size_t>(i))]; }
     T& back() noexcept { return data()[size_ - 1]; }
@@ -47,7 +47,7 @@ public:
         std::memcpy(static_cast<void*>(data_ + size_), &x, sizeof(T));
         ++size_;
     }
-    /// n of them, whatever they are.
+    /// Sets the size. New elements are not initialised.
     void resize(std::size_t n)
     {
         if (n > capacity_) [[unlikely]]

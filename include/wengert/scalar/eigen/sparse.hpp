@@ -16,7 +16,7 @@ template <class Ordering> struct OrdersAsEigenDoes : Ordering {};
 template <class Ordering> inline constexpr bool is_eigens = false;
 template <class Ordering> inline constexpr bool is_eigens<OrdersAsEigenDoes<Ordering>> = true;
 
-/// A sparse matrix's structure: of its values a matrix is made again.
+/// The structure of a sparse matrix. With values it is a matrix again.
 template <class T> struct SparseForm {
     using Plain = Eigen::SparseMatrix<T>;
     Plain pattern;
@@ -40,7 +40,7 @@ template <class T> struct SparseSolveRules {
     SparseForm<T> form;
     Eigen::Index columns;
     using Lu = Eigen::SparseLU<Eigen::SparseMatrix<T>>;
-    std::shared_ptr<Lu> lu;  // whose solutions of the transposed system change nothing
+    std::shared_ptr<Lu> lu;  // solving the transposed system does not change it
 
     std::size_t count() const { return static_cast<std::size_t>(form.pattern.nonZeros()); }
     Eigen::Index size() const { return form.pattern.rows(); }

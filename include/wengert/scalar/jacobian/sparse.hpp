@@ -54,9 +54,8 @@ public:
                 continue;
             }
             const auto value = [&](std::uint32_t k) { return stream_.entries()[k].value; };
-            pull(e, i, g, value, [&](std::uint32_t k, double r) {
-                send(k, g == 0.0 && !std::isfinite(r) ? 0.0 : r);  // a zero cotangent makes no NaN
-            });
+            pull(e, i, g, value,
+                 [&](std::uint32_t k, double r) { send(k, unless_zero_cotangent(g, 0.0, r)); });
         }
     }
 

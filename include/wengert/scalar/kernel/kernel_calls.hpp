@@ -203,7 +203,8 @@ private:
         NewPaths met;
     };
 
-    /// run(paths), again where a cell takes another one. Nothing where there are too many.
+    /// run(paths), again where a cell takes another one. Nothing where there are too many, or a cell takes another path as an array's
+    /// element than by itself: functions differ in the last bits.
     template <class Run>
     std::vector<Tensor<T>> on_paths(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
                                     const Shape& shape, const Site& at, std::shared_ptr<const Path> paths,
@@ -330,7 +331,7 @@ private:
     {
         return f.run(f.function, cell.data(), outcomes, options_.most_operations, at);
     }
-    /// Records the path of one cell: that which it goes by itself, or as an array's element where it is one of `known` by itself.
+    /// Records the path of one cell: the one it takes by itself, or as an array's element if it is one of `known` by itself.
     /// False where it is one of those, too.
     bool meet(const CellFunction<T>& f, const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at,
               std::size_t cell, const std::shared_ptr<const Path>& known)

@@ -31,7 +31,7 @@ private:
     Set step(const ScalarEntry& e) const
     {
         Set all(inputs_);
-        if (e.op() >= ScalarOp::floor) return all;  // flat
+        if (e.op() >= ScalarOp::whole) return all;  // flat
         if (e.a()) add(all, sets_[e.a() - 1]);
         if (e.form() == ScalarForm::both) add(all, sets_[e.b - 1]);
         return all;

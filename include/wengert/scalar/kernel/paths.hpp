@@ -151,7 +151,7 @@ template <class F, class... X> auto call_cell(const void* function, const X&... 
 }
 
 /// Records call(numbers, run) once on a tape of its own: what it did with the numbers, `most` operations or less. Its first
-/// comparisons go as `outcomes` say. `at` is the call.
+/// comparisons have these outcomes. `at` is the call.
 template <class T, class Call>
 PathRun recorded_run(std::string_view who, std::span<const T> cell, const std::vector<bool>& outcomes,
                      std::size_t most, const Site& at, const Call& call)

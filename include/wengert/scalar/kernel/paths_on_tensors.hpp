@@ -7,7 +7,7 @@
 #include "../../ops/elementwise/pairs.hpp"
 #include "../../ops/sum.hpp"
 #include "../../ops/elementwise/trigonometry.hpp"
-#include "../real/shared_functions.hpp"
+#include "../stream/shared_functions.hpp"
 #include "special_tensors.hpp"
 #include "paths.hpp"
 
@@ -48,7 +48,7 @@ struct UnrecordedPath {
 };
 
 /// How one cell's comparisons go as operations on arrays give them, and whether they end on a path that is known.
-struct WayOutcomes {
+struct PathOutcomes {
     std::vector<bool> each;
     bool known = false;
 };
@@ -66,9 +66,9 @@ public:
         return path.parts ? joined(path, reached) : path.loop ? looped(path, reached) : results(path);
     }
     /// Of inputs that are one cell's numbers.
-    WayOutcomes outcomes(const Path& path)
+    PathOutcomes outcomes(const Path& path)
     {
-        WayOutcomes o;
+        PathOutcomes o;
         o.known = follow(path, o.each).has_value();
         return o;
     }
@@ -149,7 +149,7 @@ private:
         for (std::size_t k = 0; k < b.size(); ++k) b[k] = where(yes, a[k], b[k]);
         return b;
     }
-    /// No cell is to be here. In a loop that is asked at its end.
+    /// Throws if any cell is here. Inside of a loop that is checked when the loop has ended.
     void refuse(const Tensor<bool>& here)
     {
         if (lost_)
@@ -157,10 +157,10 @@ private:
         else if (any(here).item())
             throw UnrecordedPath{first_of(here)};
     }
-    /// The state of a loop, the cells that go on, and those that have gone where none had.
+    /// The state of a loop, the cells that go on, and the cells whose path is not recorded.
     using LoopState = std::tuple<std::vector<Tensor<T>>, Tensor<bool>, Tensor<bool>>;
 
-    /// All cells together, for as long as one of them goes on.
+    /// Runs the loop on all cells together, for as long as one of them goes on.
     std::vector<Tensor<T>> looped(const Path& path, const Tensor<bool>& reached)
     {
         const PathLoop& loop = *path.loop;
@@ -212,11 +212,11 @@ private:
     Shape shape_;
     std::size_t inputs_;
     std::vector<Tensor<T>> values_;  // of the steps along the path
-    Tensor<bool>* lost_ = nullptr;   // in a loop: cells that have gone where none had
+    Tensor<bool>* lost_ = nullptr;   // in a loop: the cells whose path is not recorded
 };
 
 /// The outcomes of a cell with these numbers, unseen by what records.
-template <class T> WayOutcomes outcomes_of(const Path& path, std::span<const T> cell)
+template <class T> PathOutcomes outcomes_of(const Path& path, std::span<const T> cell)
 {
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
     const NoGrad off;

@@ -21,7 +21,7 @@ struct ChunkAdjoints {
 
     std::size_t slot(ScalarPosition p) const noexcept { return p - base + 1; }
     double& at(ScalarPosition p) noexcept { return plain[slot(p)]; }
-    /// Into the cache; positions of others do no harm.
+    /// Prefetches an adjoint. A position of another chunk does no harm.
     void ask_for(ScalarPosition p) const noexcept
     {
         const auto first = reinterpret_cast<std::uintptr_t>(plain.data());
@@ -53,7 +53,7 @@ struct ChunkAdjoints {
         plain = {};
         used = 0;
     }
-    /// Gives its memory back, as zeros.
+    /// Gives its memory back to `zeros`, filled with zeros.
     void give_up(std::vector<double>& zeros)
     {
         if (plain.empty() || plain.size() < zeros.size()) return;
@@ -63,7 +63,7 @@ struct ChunkAdjoints {
     }
 };
 
-/// The adjoints of one walk, chunk by chunk: only where one has been sent to is there memory for them.
+/// The adjoints of one walk, chunk by chunk. A chunk has memory once an adjoint has been added there.
 class ScalarAdjoints {
 public:
     explicit ScalarAdjoints(ScalarStream& s, const Walk& walk)
@@ -79,7 +79,7 @@ public:
 
     ScalarAdjoints(const ScalarAdjoints&) = delete;
     ScalarAdjoints& operator=(const ScalarAdjoints&) = delete;
-    /// What checkpoints have recorded again for a level that has ended before goes with the walk.
+    /// Drops what checkpoints have recorded again for a level that has ended before the walk.
     ~ScalarAdjoints()
     {
         stream_.drop_dead(start_);
@@ -93,14 +93,14 @@ public:
         return *static_cast<ScalarAdjoints*>(walk.attached.get());
     }
 
-    /// Places from here on count, too: what was older than the walk when it began may have gone since.
+    /// Takes in positions from here on, which were older than the walk when it began.
     void cover(ScalarPosition begin)
     {
         if (begin >= base_) return;
         base_ = begin;
         each([&](ChunkAdjoints& part) { part.begin_at(std::max(begin, part.chunk)); });
     }
-    /// From now on in reals.
+    /// From now on adjoints are reals.
     void become_recorded()
     {
         if (std::exchange(recorded_, true)) return;
@@ -118,7 +118,7 @@ public:
         else
             part.at(position) += g.plain();
     }
-    /// The same for numbers that depend on nothing; positions of 0 are none.
+    /// The same for plain numbers. Positions of 0 are left out.
     template <class T> void add(const std::vector<ScalarPosition>& positions, const T* g)
     {
         ChunkAdjoints* part = nullptr;
@@ -154,7 +154,7 @@ public:
                          : Real<double>(std::exchange(part.at(position), 0.0));
     }
 
-    /// These stay where they are: nobody takes them out.
+    /// The adjoints of these elements stay: nobody takes them out.
     void leave(const ScalarSpan::Entered& e) noexcept { part_of(e.begin).swept -= e.count; }
 
     void sweep(const ScalarSpan& s, bool guarded);
@@ -167,7 +167,7 @@ private:
         fn(newest_);
         for (auto& [chunk, part] : parts_) fn(part);
     }
-    /// With adjoints for so many positions from here on.
+    /// The chunk of p, with memory for the adjoints of so many positions from p on.
     ChunkAdjoints& part_of(ScalarPosition p, std::size_t count = 1)
     {
         if (last_ && p >= last_->base && p - last_->base + count <= last_->size()) return *last_;
@@ -195,7 +195,7 @@ private:
     ChunkAdjoints* last_ = nullptr;                  ///< asked for last
 };
 
-/// Announces a span to the walk; what it sends back lies with the adjoints.
+/// Announces a span to the walk. Its cotangents are in ScalarAdjoints, not in the node.
 inline void announce(Walk& walk, Node& span)
 {
     if (walk.reaches(&span) && !span.cotangent.value) walk.deliver(span, {token_block(), {}});

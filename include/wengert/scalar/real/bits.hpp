@@ -44,7 +44,6 @@ template <detail::ActiveNumber X> X nextafter(const X& x, const std::type_identi
 template <detail::ActiveNumber X> X nexttoward(const X& x, long double to) { using std::nexttoward; return detail::Computed<X>::unary(ScalarOp::copy, x, nexttoward(detail::taken_apart(x, "nexttoward"), to)); }
 /// Whole and fractional part, which has the derivative.
 template <detail::ActiveNumber X> X modf(const X& x, X* whole) { *whole = trunc(x); return !detail::in_kernel() && isinf(x) ? X(0) : X(x - *whole); }
-template <class A, class B, class R = detail::number_of<A, B>> R remainder(const A& a, const B& b) { const R x(a), z(b); using std::remainder; return detail::Computed<R>::binary(ScalarOp::remainder, x, z, remainder(x.plain(), z.plain())); }
 template <class A, class B, class R = detail::number_of<A, B>> R remquo(const A& a, const B& b, int* quotient)
 {
     const R x(a), z(b);
@@ -75,7 +74,7 @@ R hypot(const A& a, const B& b, const C& c)
 {
     using std::hypot;
     const R x(a), y(b), z(c);
-    return detail::Computed<R>::binary(ScalarOp::hypot, hypot(x, y), z,
+    return detail::Computed<R>::binary(scalar_op<Hypot>(), hypot(x, y), z,
                                        hypot(x.plain(), y.plain(), z.plain()));
 }
 /// a b + c, rounded once, as std::fma rounds.

@@ -72,6 +72,17 @@ private:
         couple_operands(e.op(), a, b);
         own = joined(a, b);
     }
+    /// A function of two numbers without a second derivative.
+    static bool linear_pair(ScalarOp op)
+    {
+        const auto is = []<class P>(P) {
+            if constexpr (requires { P::linear; })
+                return P::linear;
+            else
+                return false;
+        };
+        return visit_pair(op, is, [] { return false; });
+    }
     static bool linear(const ScalarEntry& e)
     {
         switch (e.op()) {
@@ -79,20 +90,17 @@ private:
         case ScalarOp::add:
         case ScalarOp::subtract:
         case ScalarOp::multiply:
-        case ScalarOp::negative:
-        case ScalarOp::fmod:
-        case ScalarOp::remainder: return true;
+        case ScalarOp::negative: return true;
         case ScalarOp::divide: return e.form() == ScalarForm::right_constant;
-        default: return e.op() >= ScalarOp::floor;
+        default: return e.op() >= ScalarOp::whole || linear_pair(e.op());
         }
     }
     void couple_operands(ScalarOp op, const Domain& a, const Domain& b)
     {
+        if (linear_pair(op)) return;
         switch (op) {
         case ScalarOp::add:
-        case ScalarOp::subtract:
-        case ScalarOp::fmod:
-        case ScalarOp::remainder: return;
+        case ScalarOp::subtract: return;
         case ScalarOp::multiply: return couple(a, b);
         case ScalarOp::divide: couple(b, b); return couple(a, b);
         default:

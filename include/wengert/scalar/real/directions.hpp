@@ -24,6 +24,14 @@ template <class T> bool is_finite_number(const T& x)
 /// operations each and no memory, on any thread.
 template <class T, std::size_t N> class Tangents {
 public:
+    /// Functions of numbers (functions/calls.hpp); the bodies are in functions.hpp.
+    template <class F> static constexpr int calls = detail::is_recorded<F> ? 1 : 0;
+    template <class F> static Tangents call(const Tangents& x, const Site&) { return detail::called<F>(x); }
+    template <class F> static Tangents call(const Tangents& a, const Tangents& b, const Site&)
+    {
+        return detail::called<F>(a, b);
+    }
+
     using plain_type = T;
 
     constexpr Tangents() = default;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numbers>
 
-#include "../../functions/rules/probability.hpp"
 #include "real.hpp"
+#include "../stream/shared_functions.hpp"
 
 namespace wengert {
 
@@ -46,6 +46,20 @@ template <class T> struct Computed<Real<T>> {
     }
 };
 
+/// Real's and Tangents' functions (functions/calls.hpp): the value of the plain number is that of <cmath>, where it has one.
+template <class F, class X> X called(const X& x)
+{
+    const typename X::plain_type y = F::value(x.plain());
+    if constexpr (requires(Uses u) { F::pull(wrt<0>{}, u, u, u); })
+        return Computed<X>::unary(scalar_op<F>(), x, y);
+    else
+        return Computed<X>::flat(scalar_op<F>(), x, y);
+}
+template <class F, class X> X called(const X& x, const X& z)
+{
+    return Computed<X>::binary(scalar_op<F>(), x, z, F::value(x.plain(), z.plain()));
+}
+
 /// std::round of a number that is recorded: what is added is less than ½, or the sum would round up from below ½. Zeros keep
 /// their sign, and a NaN is one: ceil of them is flat, as all of it.
 template <class X> X rounded_away(const X& x)
@@ -58,49 +72,17 @@ template <class X> X rounded_away(const X& x)
 
 // clang-format off
 template <detail::ActiveNumber X> X sqrt(const X& x) { using std::sqrt; return detail::Computed<X>::unary(ScalarOp::sqrt, x, sqrt(x.plain())); }
-template <detail::ActiveNumber X> X cbrt(const X& x) { using std::cbrt; return detail::Computed<X>::unary(ScalarOp::cbrt, x, cbrt(x.plain())); }
-template <detail::ActiveNumber X> X exp(const X& x) { using std::exp; return detail::Computed<X>::unary(ScalarOp::exp, x, exp(x.plain())); }
-template <detail::ActiveNumber X> X exp2(const X& x) { using std::exp2; return detail::Computed<X>::unary(ScalarOp::exp2, x, exp2(x.plain())); }
-template <detail::ActiveNumber X> X expm1(const X& x) { using std::expm1; return detail::Computed<X>::unary(ScalarOp::expm1, x, expm1(x.plain())); }
-template <detail::ActiveNumber X> X log(const X& x) { using std::log; return detail::Computed<X>::unary(ScalarOp::log, x, log(x.plain())); }
-template <detail::ActiveNumber X> X log2(const X& x) { using std::log2; return detail::Computed<X>::unary(ScalarOp::log2, x, log2(x.plain())); }
-template <detail::ActiveNumber X> X log10(const X& x) { using std::log10; return detail::Computed<X>::unary(ScalarOp::log10, x, log10(x.plain())); }
-template <detail::ActiveNumber X> X log1p(const X& x) { using std::log1p; return detail::Computed<X>::unary(ScalarOp::log1p, x, log1p(x.plain())); }
-template <detail::ActiveNumber X> X sin(const X& x) { using std::sin; return detail::Computed<X>::unary(ScalarOp::sin, x, sin(x.plain())); }
-template <detail::ActiveNumber X> X cos(const X& x) { using std::cos; return detail::Computed<X>::unary(ScalarOp::cos, x, cos(x.plain())); }
-template <detail::ActiveNumber X> X tan(const X& x) { using std::tan; return detail::Computed<X>::unary(ScalarOp::tan, x, tan(x.plain())); }
-template <detail::ActiveNumber X> X asin(const X& x) { using std::asin; return detail::Computed<X>::unary(ScalarOp::asin, x, asin(x.plain())); }
-template <detail::ActiveNumber X> X acos(const X& x) { using std::acos; return detail::Computed<X>::unary(ScalarOp::acos, x, acos(x.plain())); }
-template <detail::ActiveNumber X> X atan(const X& x) { using std::atan; return detail::Computed<X>::unary(ScalarOp::atan, x, atan(x.plain())); }
-template <detail::ActiveNumber X> X sinh(const X& x) { using std::sinh; return detail::Computed<X>::unary(ScalarOp::sinh, x, sinh(x.plain())); }
-template <detail::ActiveNumber X> X cosh(const X& x) { using std::cosh; return detail::Computed<X>::unary(ScalarOp::cosh, x, cosh(x.plain())); }
-template <detail::ActiveNumber X> X tanh(const X& x) { using std::tanh; return detail::Computed<X>::unary(ScalarOp::tanh, x, tanh(x.plain())); }
-template <detail::ActiveNumber X> X asinh(const X& x) { using std::asinh; return detail::Computed<X>::unary(ScalarOp::asinh, x, asinh(x.plain())); }
-template <detail::ActiveNumber X> X acosh(const X& x) { using std::acosh; return detail::Computed<X>::unary(ScalarOp::acosh, x, acosh(x.plain())); }
-template <detail::ActiveNumber X> X atanh(const X& x) { using std::atanh; return detail::Computed<X>::unary(ScalarOp::atanh, x, atanh(x.plain())); }
-template <detail::ActiveNumber X> X erf(const X& x) { using std::erf; return detail::Computed<X>::unary(ScalarOp::erf, x, erf(x.plain())); }
-template <detail::ActiveNumber X> X erfc(const X& x) { using std::erfc; return detail::Computed<X>::unary(ScalarOp::erfc, x, erfc(x.plain())); }
 
-template <detail::ActiveNumber X> X erfinv(const X& x) { return detail::Computed<X>::unary(ScalarOp::erfinv, x, erfinv(x.plain())); }
-template <detail::ActiveNumber X> X log_sigmoid(const X& x) { return detail::Computed<X>::unary(ScalarOp::log_sigmoid, x, log_sigmoid(x.plain())); }
-
-template <detail::ActiveNumber X> X floor(const X& x) { using std::floor; return detail::Computed<X>::flat(ScalarOp::floor, x, floor(x.plain())); }
-template <detail::ActiveNumber X> X ceil(const X& x) { using std::ceil; return detail::Computed<X>::flat(ScalarOp::ceil, x, ceil(x.plain())); }
-template <detail::ActiveNumber X> X trunc(const X& x) { using std::trunc; return detail::Computed<X>::flat(ScalarOp::trunc, x, trunc(x.plain())); }
-template <detail::ActiveNumber X> X nearbyint(const X& x) { using std::nearbyint; return detail::Computed<X>::flat(ScalarOp::round_even, x, nearbyint(x.plain())); }
-template <detail::ActiveNumber X> X rint(const X& x) { using std::rint; return detail::Computed<X>::flat(ScalarOp::round_even, x, rint(x.plain())); }
+template <detail::ActiveNumber X> X floor(const X& x) { using std::floor; return detail::Computed<X>::flat(scalar_op<Floor>(), x, floor(x.plain())); }
+template <detail::ActiveNumber X> X ceil(const X& x) { using std::ceil; return detail::Computed<X>::flat(scalar_op<Ceil>(), x, ceil(x.plain())); }
+template <detail::ActiveNumber X> X nearbyint(const X& x) { using std::nearbyint; return detail::Computed<X>::flat(scalar_op<Round>(), x, nearbyint(x.plain())); }
+template <detail::ActiveNumber X> X rint(const X& x) { using std::rint; return detail::Computed<X>::flat(scalar_op<Round>(), x, rint(x.plain())); }
 /// Halves away from zero, as std::round has them.
 template <detail::ActiveNumber X> X round(const X& x) { using std::round; return detail::in_kernel() ? detail::rounded_away(x) : X(round(x.plain())); }
 template <detail::ActiveNumber X> long lround(const X& x) { using std::lround; return lround(x.value()); }
 template <detail::ActiveNumber X> long long llround(const X& x) { using std::llround; return llround(x.value()); }
 template <detail::ActiveNumber X> long lrint(const X& x) { using std::lrint; return lrint(x.value()); }
 
-template <class A, class B, class R = detail::number_of<A, B>> R pow(const A& a, const B& b) { const R x(a), z(b); using std::pow; return detail::Computed<R>::binary(ScalarOp::pow, x, z, pow(x.plain(), z.plain())); }
-template <class A, class B, class R = detail::number_of<A, B>> R atan2(const A& a, const B& b) { const R x(a), z(b); using std::atan2; return detail::Computed<R>::binary(ScalarOp::atan2, x, z, atan2(x.plain(), z.plain())); }
-template <class A, class B, class R = detail::number_of<A, B>> R hypot(const A& a, const B& b) { const R x(a), z(b); using std::hypot; return detail::Computed<R>::binary(ScalarOp::hypot, x, z, hypot(x.plain(), z.plain())); }
-template <class A, class B, class R = detail::number_of<A, B>> R fmod(const A& a, const B& b) { const R x(a), z(b); using std::fmod; return detail::Computed<R>::binary(ScalarOp::fmod, x, z, fmod(x.plain(), z.plain())); }
-template <class A, class B, class R = detail::number_of<A, B>> R logaddexp(const A& a, const B& b) { const R x(a), z(b); return detail::Computed<R>::binary(ScalarOp::logaddexp, x, z, logaddexp(x.plain(), z.plain())); }
-template <class A, class B, class R = detail::number_of<A, B>> R xlogy(const A& a, const B& b) { const R x(a), z(b); return detail::Computed<R>::binary(ScalarOp::xlogy, x, z, xlogy(x.plain(), z.plain())); }
 /// The larger one itself, as a branch would choose it: at equal operands the first.
 template <class A, class B, class R = detail::number_of<A, B>> R fmax(const A& a, const B& b) { const R x(a), z(b); return x >= z || z != z ? x : z; }
 template <class A, class B, class R = detail::number_of<A, B>> R fmin(const A& a, const B& b) { const R x(a), z(b); return x <= z || z != z ? x : z; }

@@ -97,7 +97,7 @@ public:
             const Number g = adjoints_[i - begin_];
             if (g.plain() == 0.0 && g.tangents() == Lanes{}) continue;
             pull(entries_[i], i, g, value, [&](std::uint32_t k, const Number& r) {
-                if (g.plain() == 0.0 && !std::isfinite(r.plain())) return;
+                if (is_zero_by_rule(g.plain(), 0.0, r.plain())) return;
                 adjoints_[k - begin_] += r;
             });
         }

@@ -17,6 +17,9 @@ template <std::floating_point T> class Real;
 
 namespace detail {
 
+template <class F, class X> X called(const X& x);
+template <class F, class X> X called(const X& x, const X& z);
+
 template <class T>
 [[gnu::always_inline]] inline Real<T> recorded(ScalarOp op, const Real<T>& a, const Real<T>& b, T y)
 {
@@ -42,6 +45,14 @@ ScalarHandle converted(ScalarHandle from, double x, double y);
 /// a template over the number type is. Copies are copies of bytes; zeros are a passive 0. Comparisons give bool.
 template <std::floating_point T> class Real {
 public:
+    /// Functions of numbers (functions/calls.hpp); the bodies are in functions.hpp.
+    template <class F> static constexpr int calls = detail::is_recorded<F> ? 1 : 0;
+    template <class F> static Real call(const Real& x, const Site&) { return detail::called<F>(x); }
+    template <class F> static Real call(const Real& a, const Real& b, const Site&)
+    {
+        return detail::called<F>(a, b);
+    }
+
     using plain_type = T;  ///< no value_type: other libraries take what has one for a container
 
     constexpr Real() noexcept = default;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "bits.hpp"
-#include "shared_functions.hpp"
+#include "../stream/shared_functions.hpp"
 #include "special.hpp"
 
 namespace wengert::detail {
@@ -43,7 +43,7 @@ __attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, cons
         [&]() __attribute__((always_inline)) {
             if (op == ScalarOp::negative) return N(-g);
             if (op == ScalarOp::copy) return N(g);
-            return op < ScalarOp::floor ? special_rule(op, g, N(x())) : N(0.0);
+            return op < ScalarOp::whole ? special_rule(op, g, N(x())) : N(0.0);
         });
 }
 

@@ -30,8 +30,6 @@ template <class X, class Order, class F> X of_order(ScalarOp op, Order order, co
 template <detail::ActiveNumber X> X polygamma(unsigned n, const X& x) { return detail::Computed<X>::binary(ScalarOp::polygamma, X(n), x, polygamma(n, x.plain())); }
 /// ψ(x) = Γ'(x) / Γ(x)
 template <detail::ActiveNumber X> X digamma(const X& x) { return polygamma(0u, x); }
-template <detail::ActiveNumber X> X tgamma(const X& x) { using std::tgamma; return detail::Computed<X>::unary(ScalarOp::tgamma, x, tgamma(x.plain())); }
-template <detail::ActiveNumber X> X lgamma(const X& x) { using std::lgamma; return detail::Computed<X>::unary(ScalarOp::lgamma, x, lgamma(x.plain())); }
 // clang-format on
 
 #ifdef __STDCPP_MATH_SPEC_FUNCS__

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "../../base/enumerators.hpp"
+#include "../../functions/list.hpp"
 
 namespace wengert {
 
@@ -21,43 +21,13 @@ enum class ScalarOp : std::uint8_t {
     divide,
     negative,
     sqrt,
-    cbrt,
-    exp,
-    exp2,
-    expm1,
-    log,
-    log2,
-    log10,
-    log1p,
-    sin,
-    cos,
-    tan,
-    asin,
-    acos,
-    atan,
-    sinh,
-    cosh,
-    tanh,
-    asinh,
-    acosh,
-    atanh,
-    erf,
-    erfc,
-    erfinv,
-    log_sigmoid,
-    tgamma,  ///< the special functions (scalar/real/special.hpp)
-    lgamma,
-    expint,
+    functions,  ///< of one number, in the order of their list (functions/list.hpp)
+    expint = functions +
+             detail::length_of(detail::RecordedFunctions()),  ///< special functions (scalar/real/special.hpp)
     comp_ellint_1,
     comp_ellint_2,
-    pow,
-    atan2,
-    hypot,
-    fmod,
-    remainder,
-    logaddexp,
-    xlogy,
-    beta,
+    pairs,  ///< functions of two numbers, likewise
+    beta = pairs + detail::length_of(detail::RecordedPairs()),
     polygamma,  ///< special functions of an order, a constant, and a number
     cyl_bessel_j,
     cyl_neumann,
@@ -67,13 +37,32 @@ enum class ScalarOp : std::uint8_t {
     sph_neumann,
     ellint_1,
     ellint_2,
-    floor,  ///< from here on in kernels alone: flat, so elsewhere the result is a constant
-    ceil,
-    trunc,
-    round_even,
-    detach,
+    whole,  ///< from here on in kernels alone: flat, so elsewhere the result is a constant
+    detach = whole + detail::length_of(WholeFunctions()),
     link  ///< an operand that lies in an older chunk, at `far`
 };
+
+/// The operation of a function.
+template <class F> constexpr ScalarOp scalar_op() noexcept
+{
+    using namespace detail;
+    const auto after = [](ScalarOp first, std::size_t k) {
+        return static_cast<ScalarOp>(static_cast<std::size_t>(first) + k);
+    };
+    if constexpr (is_in<F, RecordedFunctions>)
+        return after(ScalarOp::functions, position_in<F>(RecordedFunctions()));
+    else if constexpr (is_in<F, RecordedPairs>)
+        return after(ScalarOp::pairs, position_in<F>(RecordedPairs()));
+    else
+        return after(ScalarOp::whole, position_in<F>(WholeFunctions()));
+}
+
+namespace detail {
+/// Does scalar code record it as one operation?
+template <class F>
+inline constexpr bool is_recorded =
+    is_in<F, RecordedFunctions> || is_in<F, RecordedPairs> || is_in<F, WholeFunctions>;
+}  // namespace detail
 
 /// Which operands of an operation are recorded.
 enum class ScalarForm : std::uint8_t {
@@ -90,7 +79,7 @@ struct ScalarEntry {
         double c;
         std::uint64_t far;
     };
-    std::uint64_t word;  ///< the rest, for one store: operand, operation and form, levels
+    std::uint64_t word;  ///< operand, operation and form, levels: one word, for one store
 
     // a and b are indices: positions in the chunk where the entry is
     static constexpr std::uint64_t word_of(ScalarOp op, ScalarForm form) noexcept
@@ -111,15 +100,16 @@ struct ScalarEntry {
     constexpr ScalarForm form() const noexcept { return static_cast<ScalarForm>(code() & 3); }
 };
 static_assert(sizeof(ScalarEntry) == 24);
+static_assert(static_cast<unsigned>(ScalarOp::link) < 64, "an operation has six bits of ScalarEntry::code");
 
 /// Has it two operands?
 constexpr bool is_pair(ScalarOp op) noexcept
 {
-    return (op >= ScalarOp::add && op <= ScalarOp::divide) || (op >= ScalarOp::pow && op < ScalarOp::floor);
+    return (op >= ScalarOp::add && op <= ScalarOp::divide) || (op >= ScalarOp::pairs && op < ScalarOp::whole);
 }
 
-/// Where a number is recorded: its position in its chunk of the stream, and which span that is. Zeros for a number that is not.
-/// One number and not two, which compilers keep in vector registers.
+/// Where a number is recorded: its index in its chunk of the stream, and the number of its span. 0 for a number that is not.
+/// It is one integer, as compilers keep two in vector registers.
 struct ScalarHandle {
     std::uint64_t word = 0;
 
@@ -132,9 +122,9 @@ struct ScalarHandle {
     constexpr std::uint32_t span() const noexcept { return static_cast<std::uint32_t>(word >> 32); }
 };
 
-constexpr std::string_view name_of(ScalarOp op)
-{
-    return detail::enumerator_names<ScalarOp::link>[static_cast<std::size_t>(op)];
-}
+/// In shared_functions.hpp: names are those of the functions.
+inline std::string_view name_of(ScalarOp op);
 
 }  // namespace wengert
+
+#include "shared_functions.hpp"

@@ -29,7 +29,7 @@ struct ScalarGuard {
     double left, right;
 };
 
-/// How comparisons of a recording go in place of how its numbers do. As an array's element a cell may go another way than by
+/// How comparisons of a recording go in place of how its numbers do. As an array's element a cell may take another path than by
 /// itself: functions of arrays differ in the last bits. Those after the last one go by the numbers.
 struct ScalarOutcomes {
     std::vector<bool> given;

@@ -5,9 +5,9 @@
 //  - A span ends where a tensor comes in that is newer than its node; the next one begins after that tensor.
 //  - Entries name their operands in 32 bits: the stream is cut into chunks, too, and a span ends with its chunk. An operand of
 //    an older chunk comes in by a link, an entry that has its whole position. Positions count on from chunk to chunk; an index is a
-//    position less that of its chunk, and index 0 is nobody's.
+//    position less that of its chunk, and no entry has index 0.
 //  - Numbers are plain values and hold nothing: a span lives as long as a level on whose variables it depends, and its
-//    entries as long as its node. What is then used is refused by the number of its span, which comes only once.
+//    entries as long as its node. Numbers that are used later are refused: the number of a span is never used again.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct ScalarSpan {
     ScalarPosition chunk = 0;           ///< where its chunk begins
     std::vector<Entered> entered;       ///< tensors whose elements are here
     std::vector<Ref<Node>> older;       ///< spans from which it reads
-    std::vector<Number> numbers;        ///< what handles say, one number for each mask
+    std::vector<Number> numbers;        ///< that its handles have, one for each mask
 
     ScalarSpan() = default;
     ScalarSpan(const ScalarSpan&) = delete;
@@ -84,7 +84,7 @@ struct ScalarVariable {
 /// What recording an operation looks at: operands of one span and one mask, all of whose levels record, are the usual case.
 struct ScalarCursor {
     static constexpr std::uint32_t nothing = ~std::uint32_t{0};  ///< no span's number
-    // of types that no entry has: writing one leaves these as they are, and in registers
+    // of types that no entry has: a store to an entry cannot change these, so they stay in registers
     using Count = long long;
     using Word = unsigned long long;
 
@@ -122,7 +122,7 @@ struct ScalarCursor {
 };
 inline constinit ScalarCursor no_scalar_cursor{};  // takes nothing
 
-/// The memory that entries may take, and where those lie that find no room there: nowhere, if no folder is given.
+/// The memory that entries may take, and the folder for a file of those beyond it. Without a folder there may be none beyond it.
 struct ScalarBudget {
     static constexpr std::size_t most_in_chunk = 1UL << 31;  ///< so that an index has a bit to spare
     std::size_t bytes = ~std::size_t{0};
@@ -188,7 +188,7 @@ public:
         ScalarSpan* s = *(after - 1);
         return p < end_of(*s) ? s : nullptr;
     }
-    /// The span that a handle names, or null: those of numbers that are refused, and of variables.
+    /// The span that a handle names. Null for variables and for numbers that are refused.
     ScalarSpan* find(ScalarHandle m) const noexcept
     {
         const auto in = [&](ScalarPosition chunk) {
@@ -227,7 +227,7 @@ public:
         const ScalarSpan* from = find(m);
         return from && (mask_of(from->chunk + m.index()) & tape_.active);
     }
-    /// Gives what held before.
+    /// Returns the budget before.
     ScalarBudget set_budget(ScalarBudget budget);
     const ScalarBudget& budget() const noexcept { return budget_; }
     /// Where the number was made, under AnomalyMode; a line of 0 otherwise.
@@ -254,9 +254,9 @@ public:
     /// Elements of a tensor at the end of the stream; gives the first one's handle.
     template <class T>
     ScalarHandle enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count);
-    /// What comes next is in a span of its own: a sweep is past the one that is open.
+    /// Closes the open span, which a sweep has passed: what comes next is in a new one.
     void close() noexcept;
-    /// Tells a recorder, where there is one, on what a number depends though nothing records: a checkpoint's first run asks.
+    /// Tells a recorder on what a number depends, even if nothing records: the first run of a checkpoint needs it.
     static void tell(ScalarHandle m);
     void drop_dead(std::uint64_t start) noexcept;
     /// The sweep has used a span up.
@@ -271,7 +271,7 @@ public:
     ScalarOutcomes* outcomes = nullptr;          ///< of the same, or null
     CellTensors* cell_tensors = nullptr;         ///< of the same
     detail::PathRun* run = nullptr;              ///< that recording
-    /// A number that a kernel's recording begins with, and the end of what began there.
+    /// Enters a number with which a kernel's recording begins; take_back() drops the entries from an index on.
     ScalarHandle enter_number(double value)
     {
         reserve(1);
@@ -298,7 +298,7 @@ private:
         held_entries_ = 0;
         look_at_newest();
     }
-    /// What recording looks at is the newest chunk's.
+    /// Points the cursor at the newest chunk.
     void look_at_newest() noexcept
     {
         oldest_ = chunks_.front(), newest_ = chunks_.back();
@@ -312,11 +312,11 @@ private:
     static ScalarHandle note_pair(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z, double y);
     static ScalarHandle note_slowly(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z,
                                     double y);
-    /// The usual case from now on: operands of this one, or none.
+    /// Makes operands of this span the usual case. With `nothing` there is none.
     void settle(std::uint32_t span) noexcept { usual = std::uint64_t{span} << 32; }
     void reserve(std::size_t more);
     void open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more, Site line);
-    /// Of the span where a number was recorded, for one that goes on from it.
+    /// The line of the span where a number was recorded, for a new span that goes on from it.
     Site line_of(ScalarHandle m) const noexcept
     {
         const ScalarSpan* const s = open_ || m.index() == 0 ? nullptr : find(m);

@@ -200,7 +200,7 @@ public:
     }
 
 private:
-    /// A number of another span, or on other levels, than the one before it: what holds for it holds for the next ones like it.
+    /// Looks at a number of another span, or on other levels, than the one before it. The next ones like it need no look.
     __attribute__((noinline)) void look(const Real<T>& x)
     {
         positions_.resize(out_.value->count);

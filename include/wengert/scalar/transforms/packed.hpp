@@ -101,7 +101,7 @@ template <class T, class X> std::vector<Real<T>*> reals_in(X& x)
     return all;
 }
 
-/// An X without its differentiable leaves, and these: all reals of a precision as one tensor, then the tensors.
+/// An X in two parts: its form, and its differentiable leaves. All reals of a precision are one tensor; tensors follow.
 template <class X> struct Packed {
     std::shared_ptr<const X> shell;
     std::vector<Tensor<double>> doubles;
@@ -156,7 +156,7 @@ template <class T, class X> void pack_as(const X& x, std::vector<Tensor<T>>& out
     out.insert(out.end(), tensors.begin(), tensors.end());
 }
 
-/// x's form: what is packed is taken out.
+/// x's form: x without the leaves that are packed.
 template <class X> std::shared_ptr<const X> shell_of(const X& x)
 {
     X shell = tree::detail::copied(x);
@@ -185,7 +185,7 @@ template <class X> bool same_form(const X& a, const X& b)
     }
 }
 
-/// `like`: a shell that serves here, too, where x has the same form.
+/// `like`: a shell that is used again where x has the same form.
 template <class X> packed_t<X> pack(const X& x, const Site& at, const std::shared_ptr<const X>& like = {})
 {
     if constexpr (!tree::contains_number<X>) {
@@ -231,7 +231,7 @@ template <class X> X unpack(const packed_t<X>& p, const Site& at)
     }
 }
 
-/// A gradient: what has no derivative is 0 in it.
+/// A gradient as an X. What has no derivative is 0.
 template <class X> X unpack_gradient(const packed_t<X>& p, const Site& at)
 {
     X x = unpack<X>(p, at);

@@ -136,7 +136,7 @@ inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const 
             dots[i] = dot ? *dot : AnyTensor{};
             any = any || dot;
         }
-        if (!any) continue;
+        if (!any && !p.communicates) continue;
         const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(l));
         const Restore<int> lowered(tape.lowered, tape.lowered + 1);
         const Restore<Site> site(tape.site_override, out.node->at);
@@ -162,6 +162,30 @@ inline void complete(Tape& tape, const Primitive& p, const void* op, const AnyTe
     tape.append(out.node.get());
     if (mask & tape.forward_levels) [[unlikely]]
         push_tangents(tape, p, op, in, n, out, mask);
+}
+
+/// How the operands of an elementwise operation lie beside one another.
+struct OperandForms {
+    const Block* widest;  ///< the one of the most axes, and of the most elements among these
+    bool direct = true;   ///< each is contiguous, and of the widest one's shape or of rank 0
+    bool same = true;     ///< all have the widest one's shape
+};
+inline OperandForms forms_of(const Block* const* in, std::size_t n) noexcept
+{
+    OperandForms forms{in[0]};
+    const Block*& widest = forms.widest;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (in[i]->shape.size() > widest->shape.size() ||
+            (in[i]->count > widest->count && in[i]->shape.size() == widest->shape.size()))
+            widest = in[i];
+        forms.direct = forms.direct && !in[i]->strided;
+    }
+    for (std::size_t i = 0; i < n; ++i)
+        if (in[i] != widest && !equal_but_for_leading_ones(in[i]->shape, widest->shape)) {
+            forms.same = false;
+            forms.direct = forms.direct && in[i]->count == 1 && in[i]->shape.size() == 0;
+        }
+    return forms;
 }
 
 }  // namespace detail
@@ -190,22 +214,11 @@ WENGERT_INLINE Ref<Block> compute_elementwise(Thread& t, const Primitive& p, con
         p.value(out->count, data, out->data);
         return out;
     }
-    bool direct = true, same = true;
-    for (std::size_t i = 0; i < n; ++i) {
-        if (in[i]->shape.size() > widest->shape.size() ||
-            (in[i]->count > widest->count && in[i]->shape.size() == widest->shape.size()))
-            widest = in[i];
-        direct = direct && !in[i]->strided;
-    }
-    for (std::size_t i = 0; i < n; ++i)
-        if (in[i] != widest && !equal_but_for_leading_ones(in[i]->shape, widest->shape)) {
-            same = false;
-            direct = direct && in[i]->count == 1 && in[i]->shape.size() == 0;
-        }
-    if (direct) {
+    if (const detail::OperandForms forms = detail::forms_of(in, n); forms.direct) {
+        widest = forms.widest;
         auto out = result(widest->shape, widest->count);
         const void* data[kernels::max_operands];
-        if (same) {
+        if (forms.same) {
             for (std::size_t i = 0; i < n; ++i) data[i] = in[i]->data;
             p.value(out->count, data, out->data);
             return out;
@@ -408,6 +421,7 @@ WENGERT_INLINE AnyTensor apply_any(const Primitive& p, const void* op, const Any
         depends = depends || in[i].node;
     }
     if (depends && p.expand) return p.expand(op, in, n);
+    if (p.apply) return p.apply(p, op, in, n, at);
     if (p.value) return apply_elementwise(p, operands.data(), at);
     std::vector<Ref<Block>> blocks(n);
     for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i].value;

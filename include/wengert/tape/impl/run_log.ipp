@@ -122,7 +122,8 @@ WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, c
     // where it is; what they read of the function has been an operand before.
     const bool in_rule = Tape::current().in_rule;
     for (std::size_t i = 0; i < n && !in_rule; ++i)
-        if (in[i]->run < run_ && in[i] != effect.get()) take(*in[i], p.name, at);  // an order is no value
+        if (in[i]->run < run_ && !(p.effects && i + 1 == n && in[i] == effect.get()))  // an order is no value
+            take(*in[i], p.name, at);
     MaskRecorder::operation(p, op, in, n, out, at);
     out.run = run_;
 }

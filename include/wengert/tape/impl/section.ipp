@@ -50,9 +50,10 @@ WENGERT_INLINE std::vector<AnyTensor> record_section(const std::vector<AnyTensor
                                                      const std::vector<Ref<Block>>& out,
                                                      std::shared_ptr<const SectionRule> rule,
                                                      const Primitive& (*part)(DType), const Site& at,
-                                                     std::uint64_t captured)
+                                                     std::uint64_t captured, bool communicates)
 {
     Tape& tape = Tape::current();
+    if (communicates) captured |= detail::levels_of_transforms(tape);
     std::vector<const AnyTensor*> operands;
     for (const AnyTensor& x : in) operands.push_back(&x);
     const std::uint64_t mask = captured | tape.dependence(operands.data(), in.size(), rule->name, at);
@@ -67,6 +68,7 @@ WENGERT_INLINE std::vector<AnyTensor> record_section(const std::vector<AnyTensor
     hub->op = detail::section_primitive.clone(&op);
     if (tape.hooks) tape.pack(*hub);
     tape.append(hub.get());
+    if (communicates) detail::oblige(tape, hub);
     const AnyTensor source{token, hub};
     const AnyTensor* const from[] = {&source};
     for (std::size_t k = 0; k < out.size(); ++k) {

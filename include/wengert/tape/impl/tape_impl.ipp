@@ -74,6 +74,7 @@ WENGERT_INLINE void destroy_node(Counted* counted) noexcept
 WENGERT_INLINE Tape::~Tape()
 {
     if (extension) extension->tape_ended(*extension);
+    obliged.clear();
     for (Node* n = first_; n;) {
         Node* next = n->next;
         n->tape = nullptr;
@@ -98,48 +99,11 @@ WENGERT_INLINE void give_slots(Node* n, std::size_t inputs)
     }
 }
 
-WENGERT_INLINE void Tape::pack(Node& n)
-{
-    const std::shared_ptr<SavedHooks> now = hooks;
-    const Restore<std::shared_ptr<SavedHooks>> without(hooks, nullptr);  // they may compute with tensors
-    PackedValues p{now, std::vector<PackedValues::Value>(n.input_count + 1U)};
-    bool any = false;
-    const NoGrad nothing_recorded;
-    for (std::size_t i = 0; i <= n.input_count; ++i) {
-        if (!n.saved()[i]) continue;
-        auto& v = p.values[i];
-        v = {now->pack(Ref<Block>(n.saved()[i])), n.saved()[i]->dtype, n.saved()[i]->shape};
-        any = any || v.packed;
-    }
-    if (!any) return;
-    packed.emplace(&n, p);
-    n.flags |= Node::packed;
-    for (std::size_t i = 0; i <= n.input_count; ++i)
-        if (p.values[i].packed) release(std::exchange(n.saved()[i], nullptr), Block::disposal);
-}
-
-WENGERT_INLINE void Tape::unpack(Node& n)
-{
-    const PackedValues p = packed.at(&n);
-    const Restore<std::shared_ptr<SavedHooks>> without(hooks, nullptr);
-    const NoGrad nothing_recorded;
-    for (std::size_t i = 0; i < p.values.size(); ++i) {
-        const auto& v = p.values[i];
-        if (!v.packed || n.saved()[i]) continue;
-        Ref<Block> b = p.hooks->unpack(v.packed, v.dtype, v.shape);
-        if (!b || b->dtype != v.dtype || !(b->shape == v.shape))
-            fail<TapeError>("SavedTensorHooks",
-                            "unpack must return what was packed: shape " + to_string(v.shape) + " of " +
-                                std::string(name_of(v.dtype)),
-                            n.at);
-        n.saved()[i] = b.leak();
-    }
-}
-
 WENGERT_INLINE void Tape::rewind(Position position, Site at)
 {
     if (depth_ > 1 && levels_[depth_ - 1].start >= position.sequence)
         fail<TapeError>("rewind", "a transform that was begun after this position is still running", at);
+    std::erase_if(obliged, [&](const Ref<Node>& n) { return n->sequence >= position.sequence; });
     while (last_ && last_->sequence >= position.sequence) {
         const Ref<Node> n(last_);  // letting go of its inputs must not destroy it, or nodes on the way
         for (std::size_t i = 0; i < n->input_count; ++i)

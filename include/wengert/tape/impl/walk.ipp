@@ -1,6 +1,9 @@
 // The bodies of walk.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+
 #include "../../base/separate.hpp"
 #include "../walk.hpp"
 
@@ -30,19 +33,39 @@ WENGERT_INLINE void Walk::run(const Ref<Node>& out, AnyTensor g)
     run(&root, 1);
 }
 
-WENGERT_INLINE void Walk::run(std::pair<Node*, AnyTensor>* roots, std::size_t count)
+WENGERT_INLINE void Walk::take_obliged(std::size_t first)
 {
-    if (count == 0) return;
-    current_ = roots[0].first;
-    for (std::size_t k = 1; k < count; ++k)
-        if (roots[k].first->sequence > current_->sequence) current_ = roots[k].first;
+    const auto begin = tape_.obliged.begin() + static_cast<std::ptrdiff_t>(first);
+    for (auto n = begin; n != tape_.obliged.end(); ++n)
+        if (owes(**n)) announce(**n);
+    const auto mine = std::stable_partition(begin, tape_.obliged.end(),
+                                            [&](const Ref<Node>& n) { return (n->mask & lower_) != 0; });
+    std::move(mine, tape_.obliged.end(), std::back_inserter(rerun_));
+    tape_.obliged.erase(mine, tape_.obliged.end());
+}
+
+WENGERT_INLINE void Walk::run(std::pair<Node*, AnyTensor>* roots, std::size_t count,
+                              const std::vector<Ref<Node>>& obliged)
+{
+    current_ = nullptr;
+    const auto start_at = [&](Node* n) {
+        if (!current_ || n->sequence > current_->sequence) current_ = n;
+    };
+    for (std::size_t k = 0; k < count; ++k) start_at(roots[k].first);
+    for (const auto& n : obliged)
+        if (owes(*n)) start_at(n.get());
+    if (!current_) return;
     highest_ = current_->sequence;
     try {
+        for (const auto& n : obliged)
+            if (owes(*n)) announce(*n);
         for (std::size_t k = 0; k < count; ++k) deliver(*roots[k].first, std::move(roots[k].second));
         if (pending_ > 0) current_ = newest(current_);
         while (pending_ > 0) {
             Node& n = *current_;
             AnyTensor g = take(n);
+            if (!g.value) [[unlikely]]  // obliged to be passed, and nobody used it
+                g.value = zeros_block(n.dtype, n.shape);
             if (n.flags & Node::packed) [[unlikely]]
                 tape_.unpack(n);
             if (n.primitive->elementwise && !records(n, g))
@@ -55,6 +78,8 @@ WENGERT_INLINE void Walk::run(std::pair<Node*, AnyTensor>* roots, std::size_t co
         detail::last_failure() = {current_ ? current_->sequence : 0, highest_, e.what()};
         throw;
     }
+    if (!tape_.obliged.empty())
+        std::erase_if(tape_.obliged, [](const Ref<Node>& n) { return (n->flags & Node::consumed) != 0; });
 }
 
 WENGERT_INLINE void Walk::add_part(Node& hub, std::size_t k, const AnyTensor& g)

@@ -12,7 +12,11 @@ WENGERT_INLINE LoopState LoopSteps::make(std::uint64_t i, const LoopState& state
                                          std::uint64_t LoopReport::*count) const
 {
     if (report) ++(report->*count);
-    return step(i, state);
+    const Tape& tape = Tape::current();
+    const std::uint64_t communications = tape.communications;
+    LoopState next = step(i, state);
+    communicates = communicates || tape.communications != communications;
+    return next;
 }
 
 WENGERT_INLINE LoopState LoopSteps::look(std::uint64_t i, const LoopState& state)
@@ -73,7 +77,7 @@ WENGERT_INLINE void cut_loop(const std::shared_ptr<LoopSteps>& loop, LoopState& 
         for (AnyTensor& t : state) t.value = stand_in(*t.value);
     }
     AnyTensors results = record_section(state, blocks, std::move(section), part_primitive, loop->at,
-                                        loop->captured & Tape::current().active);
+                                        loop->captured & Tape::current().active, loop->communicates);
     const auto end = results.begin() + static_cast<std::ptrdiff_t>(loop->state_size);
     outputs.insert(outputs.end(), end, results.end());
     results.erase(end, results.end());

@@ -14,7 +14,7 @@ namespace detail {
 /// Arrays of less than this many bytes are not worth the trouble.
 inline constexpr std::size_t least_packed = 1024;
 
-/// Arrays in a file without a name, in a folder.
+/// Keeps arrays in a file without a name, in a folder.
 class DiskHooks : public SavedHooks {
 public:
     explicit DiskHooks(std::string folder)
@@ -27,7 +27,7 @@ private:
     std::shared_ptr<SnapshotStore> store_;
 };
 
-/// Arrays of devices on the host.
+/// Keeps arrays of devices on the host.
 class HostHooks : public SavedHooks {
 public:
     WENGERT_INLINE std::shared_ptr<void> pack(const Ref<Block>& b) override;
@@ -40,14 +40,14 @@ private:
     };
 };
 
-/// Doubles as floats: 24 bits of each value.
+/// Keeps doubles as floats: 24 bits of each value.
 class SingleHooks : public SavedHooks {
 public:
     WENGERT_INLINE std::shared_ptr<void> pack(const Ref<Block>& b) override;
     WENGERT_INLINE Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override;
 };
 
-/// The upper half of a float, rounded to nearest even: 8 bits of each value, float's range.
+/// Keeps the upper half of a float, rounded to nearest even: 8 bits of each value, float's range.
 class BFloat16Hooks : public SavedHooks {
 public:
     WENGERT_INLINE std::shared_ptr<void> pack(const Ref<Block>& b) override;

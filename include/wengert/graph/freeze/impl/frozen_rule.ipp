@@ -18,6 +18,11 @@ WENGERT_INLINE bool loops_call_host(const FrozenEntry& e)
     });
 }
 
+WENGERT_INLINE bool communicates(const FrozenEntry& e)
+{
+    return std::any_of(e.paths.begin(), e.paths.end(), [](const auto& p) { return p->communicates; });
+}
+
 /// Which inputs want a cotangent, and whether the zero-cotangent rule is on: by these a derivative's graph is known.
 inline std::string wanted_key(const std::vector<bool>& wanted)
 {

@@ -72,6 +72,7 @@ WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTra
     p->recorded = std::move(recorded);
     p->optimized = optimized(p->recorded, options);
     p->effects = has_effects(p->recorded);
+    p->communicates = communicates(p->recorded);
     static_cast<FrozenOutcome&>(*p) = t;
     p->executable = compile(p->optimized);
     if (options.memory_limit && p->executable->stats.arena_bytes > options.memory_limit) fit_memory(*p);
@@ -120,9 +121,30 @@ WENGERT_INLINE void FrozenCore::note_plan(const FrozenPath& p)
     reason += host_calls(p.optimized);
 }
 
+/// The first guard on what depends on a communication, or null. Where it failed on one process alone, that one would communicate
+/// again and the others not.
+inline const Guard* guard_after_communication(const Graph& g)
+{
+    std::vector<bool> after(g.size());
+    for (ValueId v = 0; v < g.size(); ++v) {
+        const GraphNode& n = g.node(v);
+        after[v] = n.primitive && n.primitive->communicates;
+        for (const ValueId i : n.inputs) after[v] = after[v] || after[i];
+    }
+    for (const Guard& guard : g.guards())
+        if (after[guard.value]) return &guard;
+    return nullptr;
+}
+
 WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, FrozenTrace t, const Words& family,
                                                            std::int64_t extent)
 {
+    const Guard* const late = guard_after_communication(t.graph);
+    if (late)
+        e.why = "it reads a value that depends on a communication, at " + to_string(late->at) +
+                ": where that differed on one rank alone, it would communicate again and the others would "
+                "not. It "
+                "runs eagerly (use where, cond or while_loop)";
     if (t.depends)
         e.why =
             "its result depends on a variable that it captures, which a graph would take for a constant: it "
@@ -134,7 +156,7 @@ WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::add(FrozenEntry& e, Froze
             " at " + to_string(n->at) +
             ", which a replay could not give it: it runs eagerly (declare that tensor live)";
     const auto count = [&] { signatures_ += !std::exchange(e.traced, true); };
-    if (t.depends || t.escaped != no_value) {
+    if (late || t.depends || t.escaped != no_value) {
         count();
         e.eager = true;
         reason = e.why;

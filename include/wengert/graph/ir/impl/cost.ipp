@@ -14,11 +14,11 @@ WENGERT_INLINE double rate_of(TermKind k, const CostModel::Rates& r)
     case TermKind::zero_cotangent: return 0;
     case TermKind::sqrt:
     case TermKind::divide: return r.division;
-    case TermKind::sigmoid: return r.transcendental + r.division;
-    case TermKind::hypot: return r.transcendental;
-    case TermKind::pow: return 2 * r.transcendental;
-    default: return is_long(k) ? r.transcendental : r.arithmetic;
+    default: break;
     }
+    if (!is_function(k)) return r.arithmetic;
+    const FunctionFacts& facts = function_facts(k);
+    return facts.transcendentals * r.transcendental + facts.divisions * r.division;
 }
 
 WENGERT_INLINE const CostModel::Rates& rates_of(DType dtype, const CostModel& c)

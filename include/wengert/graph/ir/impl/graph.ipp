@@ -114,6 +114,12 @@ WENGERT_INLINE bool has_effects(const Graph& g)
                        [](const GraphNode& n) { return n.primitive && n.primitive->effects; });
 }
 
+WENGERT_INLINE bool communicates(const Graph& g)
+{
+    return std::any_of(g.nodes().begin(), g.nodes().end(),
+                       [](const GraphNode& n) { return n.primitive && n.primitive->communicates; });
+}
+
 WENGERT_INLINE std::vector<bool> live_values(const Graph& g)
 {
     std::vector<bool> live(g.size(), false);

@@ -22,7 +22,7 @@ WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{
     detail::know_control();
 #endif
     const Tape& tape = Tape::current();
-    start_ = tape.mark().sequence;
+    start = start_ = tape.mark().sequence;
     // Last: what fails before leaves no recorder behind.
     outer_ = std::exchange(tape.thread().recorder, this);
     outer_keys_ = std::exchange(key_hook, this);

@@ -15,7 +15,8 @@ WENGERT_INLINE std::vector<bool> active_values(const Graph& g, const std::vector
             active[v] = n.index < inputs.size() && inputs[n.index] && differentiable(n.dtype);
         else if (n.kind == Graph::Kind::operation && differentiable(n.dtype) &&
                  (n.primitive->differentiable || n.primitive->expand))
-            active[v] = std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return active[i]; });
+            active[v] = n.primitive->communicates ||
+                        std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return active[i]; });
     }
     return active;
 }
@@ -64,10 +65,33 @@ WENGERT_INLINE std::shared_ptr<const LoopParameters> without_effects(std::shared
     auto q = std::make_shared<LoopParameters>(*p);
     for (auto* g : {&q->body, &q->other, &q->pull})
         if (*g) *g = shared_graph(without_effects(**g));
-    q->effects = false;
+    q->effects = q->communicates;
     q->ignored = 0;
     q->code = make_loop_code();
     return q;
+}
+
+/// Communications stay, in their order: one that came behind a call of the host comes behind the one before that.
+inline void put_in_order(GraphNode& n, ValueId before, const std::vector<ValueId>& map)
+{
+    if (n.inputs.empty() || map[n.inputs.back()] != no_value) return;
+    n.inputs.resize(n.inputs.size() - 1);
+    if (before != no_value) n.inputs.push_back(before);
+}
+
+/// The loop of a node without calls of the host, behind the communication before it.
+inline void make_silent(GraphNode& n, const LoopParameters& l, ValueId before)
+{
+    auto q = without_effects(std::shared_ptr<const LoopParameters>(n.op, &l));
+    n.inputs.resize(n.inputs.size() - l.ignored);
+    if (q->communicates && before != no_value) {
+        auto behind = std::make_shared<LoopParameters>(*q);
+        behind->ignored = 1;
+        q = std::move(behind);
+        n.inputs.push_back(before);
+    }
+    n.primitive = &primitive_of(*q);
+    n.op = std::make_shared<const Loop>(Loop{std::move(q)});
 }
 
 WENGERT_INLINE void refuse_host_value(const GraphNode& n)
@@ -83,17 +107,17 @@ WENGERT_INLINE Graph without_effects(const Graph& g)
 {
     std::vector<ValueId> map;
     Graph h = g.like(map);
+    ValueId before = no_value;
     for (ValueId v = 0; v < g.size(); ++v) {
         GraphNode n = g.node(v);
         if (n.kind == Graph::Kind::input) continue;
-        if (const LoopParameters* l = loop_parameters(n); l && l->effects) {
-            auto q = without_effects(std::shared_ptr<const LoopParameters>(n.op, l));
-            n.inputs.resize(n.inputs.size() - l->ignored);
-            n.primitive = &primitive_of(*q);
-            n.op = std::make_shared<const Loop>(Loop{std::move(q)});
-        } else if (n.primitive && n.primitive->effects) {
+        if (const LoopParameters* l = loop_parameters(n); l && l->effects)
+            make_silent(n, *l, before);
+        else if (n.primitive && n.primitive->communicates)
+            put_in_order(n, before, map);
+        else if (n.primitive && n.primitive->effects)
             continue;
-        }
+        if (n.primitive && n.primitive->communicates) before = v;
         for (ValueId i : n.inputs)
             if (map[i] == no_value) refuse_host_value(n);
         map[v] = h.copy(n, map);
@@ -128,8 +152,8 @@ WENGERT_INLINE std::vector<AnyTensor> replay_body(const Graph& with_host,
         const bool depends =
             std::any_of(operands.begin(), operands.end(), [](const AnyTensor& t) { return bool(t.node); });
         const LoopParameters* l = loop_parameters(n);
-        if (l && l->kind == LoopParameters::Kind::scan && reverse && depends && l->kept == 0 &&
-            differentiable(l->dtype)) {
+        if (l && l->kind == LoopParameters::Kind::scan && reverse && (depends || l->communicates) &&
+            l->kept == 0 && differentiable(l->dtype)) {
             values[v] = apply_loop(with_history(*l), operands, n.at);
         } else if (const auto part = packed_part(n)) {
             const Parameters op =

@@ -21,7 +21,7 @@ WENGERT_INLINE void cond_vjp(const LoopPull& rule)
     for (std::size_t k = 0; k < given.size(); ++k) given[k] = given[k] && rule.cotangents[k].value;
     const auto q = branch_of(vjp_graph(*rule.p->body, wanted, given, none),
                              vjp_graph(*rule.p->other, wanted, given, none));
-    if (q->results.empty()) return;
+    if (q->results.empty() && !q->communicates) return;
     std::vector<AnyTensor> operands{in[0]};
     for (std::size_t k : chosen(given, 0, given.size())) operands.push_back(rule.cotangents[k]);
     operands.insert(operands.end(), in.begin() + 1, in.end());

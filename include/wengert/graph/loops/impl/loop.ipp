@@ -36,6 +36,8 @@ WENGERT_INLINE std::shared_ptr<LoopParameters> completed(std::shared_ptr<LoopPar
     p->code = make_loop_code();
     p->size = 0;
     place_results(*p, 0);
+    for (const auto& g : {p->body, p->other, p->pull})
+        if (g && communicates(*g)) p->communicates = p->effects = true;
     return p;
 }
 
@@ -61,8 +63,9 @@ WENGERT_INLINE const Primitive& primitive_of(const LoopParameters& p)
 {
     const std::size_t type = differentiable(p.dtype) ? 1 + static_cast<std::size_t>(p.dtype) : 0;
     const LoopParameters::Kind kind = p.kind;
-    return loop_primitive_number((static_cast<std::size_t>(kind) * 3 + type) * 2 + p.effects,
-                                 std::make_index_sequence<6 * std::size(LoopParameters::names)>());
+    const std::size_t effects = p.communicates ? 2 : p.effects ? 1 : 0;
+    return loop_primitive_number((static_cast<std::size_t>(kind) * 3 + type) * 3 + effects,
+                                 std::make_index_sequence<9 * std::size(LoopParameters::names)>());
 }
 
 }  // namespace wengert::detail
@@ -140,6 +143,37 @@ WENGERT_INLINE void pack_result(const Block& from, std::byte* to, DType packed)
                 reinterpret_cast<U*>(to)[i] = static_cast<U>(from.as<T>()[i]);
         });
     });
+}
+
+/// The same loop with so many inputs at its end that only put it in order.
+inline Loop with_ignored(const Loop& loop, std::size_t ignored)
+{
+    if (loop.parameters->ignored == ignored) return loop;
+    auto p = std::make_shared<LoopParameters>(*loop.parameters);
+    p->ignored = ignored;
+    return Loop{std::move(p)};
+}
+
+WENGERT_INLINE AnyTensor apply_communicating_loop(const Primitive& p, const void* op, const AnyTensor* in,
+                                                  std::size_t n, const Site& at)
+{
+    const Loop& given = *static_cast<const Loop*>(op);
+    const std::size_t own = n - given.parameters->ignored;
+    const Loop loop = with_ignored(given, 0);
+    std::vector<const AnyTensor*> operands(own);
+    std::vector<Ref<Block>> blocks(own);
+    for (std::size_t i = 0; i < own; ++i) {
+        operands[i] = &in[i];
+        blocks[i] = in[i].value;
+    }
+    Recorder* const r = recorder();
+    Ref<Block> out;
+    {
+        const Restore<Recorder*> one_operation(current_thread().recorder, nullptr);
+        out = compute_structural(p, &loop, blocks.data(), own, at);
+    }
+    const Loop noted = with_ignored(given, r && r->effect ? 1 : 0);
+    return record_obliged(p, operands.data(), own, std::move(out), &loop, &noted, at, false);
 }
 
 WENGERT_INLINE AnyTensor apply_loop(std::shared_ptr<const LoopParameters> p, const std::vector<AnyTensor>& in,

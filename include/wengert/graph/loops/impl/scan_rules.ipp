@@ -23,7 +23,7 @@ WENGERT_INLINE void scan_vjp(LoopPull& rule)
     std::vector<std::size_t> inputs = pull.states;
     append(inputs, pull.constants);
     append(inputs, pull.xs);
-    if (inputs.empty()) return;
+    if (inputs.empty() && !rule.p->communicates) return;
     const bool few = rule.p->snapshots > 0;
     auto q = few ? pull_of_snapshots(pull) : pull.parameters();
     std::vector<AnyTensor> operands = few ? operands_with_snapshots(pull, rule.cotangents, y, rule.in, at)

@@ -34,7 +34,7 @@ WENGERT_INLINE std::shared_ptr<LoopParameters> while_pull(const LoopParameters& 
 WENGERT_INLINE void while_vjp(const LoopPull& rule)
 {
     auto q = while_pull(*rule.p, rule.wanted);
-    if (q->results.empty()) return;
+    if (q->results.empty() && !rule.p->communicates) return;
     std::vector<AnyTensor> in = rule.in;
     for (std::size_t i : q->active_states)
         in.push_back(or_zeros(rule.cotangents[i], rule.p->results[i].dtype, rule.p->results[i].shape));

@@ -8,7 +8,8 @@ namespace wengert::tiling::detail {
 
 WENGERT_INLINE bool is_foreign(const GraphNode& n)
 {
-    return !n.primitive->launches && (n.primitive->effects || wengert::detail::words_of(n, 0).code);
+    return !n.primitive->launches && !n.primitive->communicates &&
+           (n.primitive->effects || wengert::detail::words_of(n, 0).code);
 }
 
 WENGERT_INLINE void Call::compute(Thread& t) const

@@ -83,7 +83,7 @@ WENGERT_INLINE void ScalarAdjoints::sweep_recorded(ChunkAdjoints& part, ScalarPo
             continue;
         }
         pull(e, static_cast<std::uint32_t>(i - chunk), g, value, [&](std::uint32_t k, const Real<double>& r) {
-            if (guarded && g.plain() == 0.0 && !std::isfinite(r.plain())) return;
+            if (guarded && is_zero_by_rule(g.plain(), 0.0, r.plain())) return;
             if (chunk + k >= part.base) part.rich[chunk + k - part.base] += r;
         });
     }

@@ -43,7 +43,7 @@ WENGERT_INLINE Real<double> ScalarForward::along(const ScalarEntry& e, ScalarPos
     };
     const bool guarded = !stream_.tape().allow_nan;
     pull(e, static_cast<std::uint32_t>(i - chunk), g, value, [&](std::uint32_t k, const Real<double>& r) {
-        if (k != operand || (guarded && g.plain() == 0.0 && !std::isfinite(r.plain()))) return;
+        if (k != operand || (guarded && is_zero_by_rule(g.plain(), 0.0, r.plain()))) return;
         sum += r;
     });
     return sum;

@@ -1,0 +1,18 @@
+// The bodies of error.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
+#pragma once
+
+#include "../error.hpp"
+#include "../separate.hpp"
+
+namespace wengert {
+
+WENGERT_INLINE std::string failure_text(std::string_view primitive, const std::string& what, const Site& at)
+{
+    std::string text = "[";
+    text += primitive;
+    text += "] " + what;
+    if (at.line > 0) text += " (" + to_string(at) + ")";
+    return text;
+}
+
+}  // namespace wengert

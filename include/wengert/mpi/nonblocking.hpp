@@ -1,0 +1,212 @@
+// isend, irecv, wait: messages behind which the program computes.
+//
+// The transposes (Schanen, Naumann, Hascoet & Utke 2010): where the program waits for a message that comes, the sweep starts to send
+// its cotangent, and waits for that where the program began to receive. So a sweep overlaps what the program does.
+#pragma once
+
+#include "point_to_point.hpp"
+
+namespace wengert::mpi {
+
+namespace detail {
+
+/// A message on its way, known to the operation that starts it and to the one that waits.
+struct Slot {
+    Sending sending;
+    MPI_Request request = MPI_REQUEST_NULL;
+    Received coming;
+    AnyTensor kept = {};  ///< a cotangent on its way
+    std::shared_ptr<Slot> adjoint = {}, tangent = {};
+
+    ~Slot()
+    {
+        if (request != MPI_REQUEST_NULL) keep_for_ever(coming.elements);
+    }
+    static std::shared_ptr<Slot> of(std::shared_ptr<Slot>& other)
+    {
+        if (!other) other = std::make_shared<Slot>();
+        return other;
+    }
+    void receive(const Call& call, DType dtype, const Shape& shape, int from, int tag)
+    {
+        coming.elements = make_block(dtype, shape);
+        MPI_Datatype both = type_of_both(call, coming.envelope, *coming.elements);
+        call.check(MPI_Irecv(MPI_BOTTOM, 1, both, from, tag, call.channel.comm, &request));
+        MPI_Type_free(&both);
+    }
+    Ref<Block> received(const Call& call, DType wanted, const Shape& shape, int from)
+    {
+        complete(call, request, coming.elements);
+        check_envelope(call, coming.envelope, wanted, from);
+        if (!(coming.envelope.shape() == shape)) refuse_shape(call, coming.envelope.shape(), shape, from);
+        return std::move(coming.elements);
+    }
+};
+using SlotRef = std::shared_ptr<Slot>;
+
+/// Begins to send x. The result is a number that nobody reads.
+struct StartSend {
+    static constexpr std::string_view name = "isend";
+    static constexpr std::size_t operands = 1;
+    ChannelRef channel;
+    SlotRef slot;
+    int to, tag;
+    Shape shape = {};
+
+    void look(const Block& x) { shape = x.shape; }
+    Shape predicted(const Block*) const { return {}; }
+    template <class T> Ref<Block> exchange(const Ref<Block>& x, const Call& call, bool& variables)
+    {
+        channel->check_rank(to, "the rank to send to,", name, call.at);
+        slot->sending.envelope = envelope_of(call, dtype_of<T>(), x->shape, variables);
+        slot->sending.elements = x;
+        slot->sending.start(call, to, tag);
+        return zeros_block(dtype_of<T>(), Shape());
+    }
+    template <class T> Tensor<T> pull(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, bool all) const;
+    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return communicate<StartSend, T>({channel, Slot::of(slot->tangent), to, tag}, Site{}, dx);
+    }
+};
+
+/// Waits until x has gone: it is an operand, so that nothing is written there before.
+struct EndSend {
+    static constexpr std::string_view name = "wait";
+    static constexpr std::size_t operands = 1;
+    ChannelRef channel;
+    SlotRef slot;
+    int to, tag;
+
+    Shape predicted(const Block*) const { return {}; }
+    template <class T> Ref<Block> exchange(const Ref<Block>&, const Call& call, bool&)
+    {
+        slot->sending.finish(call);
+        return zeros_block(dtype_of<T>(), Shape());
+    }
+    template <class T> Tensor<T> pull(const Tensor<T>&, const Tensor<T>& x, const Tensor<T>&, bool all) const;
+    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return communicate<EndSend, T>({channel, Slot::of(slot->tangent), to, tag}, Site{}, dx);
+    }
+    static constexpr unsigned saves = 0b01;  // its shape
+};
+
+/// Begins to receive.
+struct StartReceive {
+    static constexpr std::string_view name = "irecv";
+    static constexpr std::size_t operands = 0;
+    ChannelRef channel;
+    SlotRef slot;
+    int from, tag;
+    Shape shape;
+
+    Shape predicted(const Block*) const { return {}; }
+    template <class T> Ref<Block> exchange(const Ref<Block>&, const Call& call, bool&)
+    {
+        channel->check_rank(from, "the rank to receive from,", name, call.at);
+        slot->receive(call, dtype_of<T>(), shape, from, tag);
+        return zeros_block(dtype_of<T>(), Shape());
+    }
+    template <class T> void pull(const Tensor<T>&, bool all) const
+    {
+        if (!all) return;
+        const SlotRef back = Slot::of(slot->adjoint);
+        const AnyTensor g = std::exchange(back->kept, {});
+        communicate<EndSend, T>({channel, back, from, tag}, Site{}, Tensor<T>(g));
+    }
+    template <class T> Tensor<T> push() const
+    {
+        return communicate<StartReceive, T>({channel, Slot::of(slot->tangent), from, tag, shape}, Site{});
+    }
+};
+
+/// y, when it has come.
+struct EndReceive {
+    static constexpr std::string_view name = "wait";
+    static constexpr std::size_t operands = 0;
+    ChannelRef channel;
+    SlotRef slot;
+    int from, tag;
+    Shape shape;
+
+    Shape predicted(const Block*) const { return shape; }
+    template <class T> Ref<Block> exchange(const Ref<Block>&, const Call& call, bool& variables)
+    {
+        Ref<Block> y = slot->received(call, dtype_of<T>(), shape, from);
+        variables = slot->coming.envelope.variables != 0;
+        return y;
+    }
+    template <class T> void pull(const Tensor<T>& g, bool all) const
+    {
+        if (!all) {  // the other operation is not recorded at level 0
+            communicate<Send, T>({channel, from, tag}, Site{}, g);
+            return;
+        }
+        const SlotRef back = Slot::of(slot->adjoint);
+        back->kept = g.any();
+        communicate<StartSend, T>({channel, back, from, tag}, Site{}, g);
+    }
+    template <class T> Tensor<T> push() const
+    {
+        return communicate<EndReceive, T>({channel, Slot::of(slot->tangent), from, tag, shape}, Site{});
+    }
+};
+
+template <class T>
+Tensor<T> StartSend::pull(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, bool all) const
+{
+    if (!all) return received<T>(shape, true, to, tag, channel, Site{});
+    return communicate<EndReceive, T>({channel, Slot::of(slot->adjoint), to, tag, shape}, Site{});
+}
+template <class T>
+Tensor<T> EndSend::pull(const Tensor<T>&, const Tensor<T>& x, const Tensor<T>&, bool all) const
+{
+    if (all) communicate<StartReceive, T>({channel, Slot::of(slot->adjoint), to, tag, x.shape()}, Site{});
+    return Tensor<T>();
+}
+
+}  // namespace detail
+
+/// A message that is being sent: to be waited for.
+template <class T> struct Sent {
+    detail::EndSend end;
+    Tensor<T> x;
+};
+/// A message that is to come: to be waited for.
+template <class T> struct Coming {
+    detail::EndReceive end;
+};
+
+/// Begins to send x to rank `to`. Every message is waited for, and its ranks begin and wait in the same order in the sweep, backwards.
+template <class T>
+[[nodiscard]] Sent<T> isend(const Tensor<T>& x, int to, const Comm& comm, Tag tag = {},
+                            Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    auto slot = std::make_shared<detail::Slot>();
+    static_cast<void>(
+        detail::communicate<detail::StartSend, T>({comm.channel(), slot, to, tag.value}, at, x));
+    return {{comm.channel(), slot, to, tag.value}, x};
+}
+/// Begins to receive a tensor of this shape from rank `from`.
+template <class T>
+[[nodiscard]] Coming<T> irecv(const Shape& shape, int from, const Comm& comm, Tag tag = {},
+                              Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    auto slot = std::make_shared<detail::Slot>();
+    static_cast<void>(
+        detail::communicate<detail::StartReceive, T>({comm.channel(), slot, from, tag.value, shape}, at));
+    return {{comm.channel(), slot, from, tag.value, shape}};
+}
+/// Waits until a message has gone.
+template <class T> void wait(const Sent<T>& s, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    static_cast<void>(detail::communicate<detail::EndSend, T>(s.end, at, s.x));
+}
+/// What has come. Throws ShapeError or DTypeError where that is something else.
+template <class T> Tensor<T> wait(const Coming<T>& c, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::communicate<detail::EndReceive, T>(c.end, at);
+}
+
+}  // namespace wengert::mpi

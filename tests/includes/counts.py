@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""How often the headers say what is to be said once: a function of numbers, the zero-cotangent rule, the order of folds, and the like.
+Prints each count; one that has grown beyond its limit fails. A path, as of another checkout's include/wengert, is counted instead."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2] / "include" / "wengert"
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
+
+# What is counted: how, of which files, and how many there may be.
+COUNTS = {
+    "headers that name a function with an approximation (erfc)": ("files", r"\b[Ee]rfc\b", "", 5),
+    "headers that name one that is composed (log_sigmoid)": ("files", r"\blog_sigmoid\b|\bLogSigmoid\b", "", 3),
+    "enumerators of functions": ("places", r"^\s+(?:expm1|log1p|sinh|erfc|lgamma|hypot|atan2|fmod)\s*,", "", 0),
+    "places that spell the zero-cotangent rule": (
+        "places", r"(?:==|_EQ_)[^\n;]*(?:&&?|\?)[^\n;]*(?:is_?finite|- \$ != 0)|\ball_zero(?:_of)?(?:<\w+>)?\((?!const)", "", 17),
+    "writers of the order of folds": ("files", r"% 2 == 0;[^\n]*/= 2", "", 3),
+    "writers of a fused group": ("files", r"\((?:[^()\n]*, )?const Group& \w+", "graph/ cuda/", 6),
+    "headers that a kernel of reals passes through": ("files", r"\bScalarEntry\b|\bScalarGuard\b|\bWay\b|\bWayTensors\b", "scalar/ graph/", 19),
+    "lists of primitives": ("files", r"\beach_primitive\b\(Taker|\bis_library_elementwise\(List<T>, List<T>\)", "", 2),
+    "nodes of one result with packing hubs": ("places", r"\bhubs?\b|\bpacked\b|\bpacking\b", "tape/ graph/ scalar/ transforms/", 114),
+    "visitors of arguments": ("places", r"\b(?:void|bool|auto) (?:visit_arguments|each_tensor|for_each_leaf)\(", "", 2),
+}
+
+
+def code(text):
+    """Without comments, strings kept."""
+    return COMMENT.sub(lambda m: m.group(1) or "", text)
+
+
+def count(root):
+    sources = {f.relative_to(root).as_posix(): code(f.read_text()) for f in sorted(root.rglob("*.[hi]pp"))}
+    found = {}
+    for what, (unit, pattern, folders, _) in COUNTS.items():
+        each = {path: len(re.findall(pattern, text, re.M)) for path, text in sources.items()
+                if not folders or path.startswith(tuple(folders.split()))}
+        found[what] = {path: n for path, n in each.items() if n}
+    return found
+
+
+def main():
+    given = [a for a in sys.argv[1:] if not a.startswith("-")]
+    root = pathlib.Path(given[0]) if given else ROOT
+    failed = 0
+    for what, places in count(root).items():
+        unit, _, _, most = COUNTS[what]
+        n = len(places) if unit == "files" else sum(places.values())
+        note = "" if n <= most else f", {most} are allowed"
+        print(f"{n:4} {what}" + (f", in {len(places)} headers" if unit == "places" else "") + note)
+        if "--show" in sys.argv:
+            print(*(f"         {path}: {k}" for path, k in places.items()), sep="\n")
+        failed += n > most
+    sys.exit(bool(failed) and not given)
+
+
+if __name__ == "__main__":
+    main()

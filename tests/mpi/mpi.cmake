@@ -1,0 +1,23 @@
+# Programs of several ranks: mpi.<file>.<ranks>, run by mpirun. Where no MPI is installed there are none of them.
+# C++ bindings of MPI are not used, and their headers are full of warnings.
+find_package(MPI COMPONENTS CXX QUIET)
+if(NOT TARGET MPI::MPI_CXX)
+    message(STATUS "wengert: no MPI, so no tests of <wengert/mpi.hpp> (Debian: libopenmpi-dev openmpi-bin)")
+    return()
+endif()
+file(GLOB sources CONFIGURE_DEPENDS mpi/*.cpp)
+add_custom_target(wengert_tests_mpi)
+foreach(source IN LISTS sources)
+    cmake_path(GET source STEM stem)
+    add_executable(mpi_${stem} ${source})
+    target_link_libraries(mpi_${stem} PRIVATE wengert::compiled MPI::MPI_CXX)
+    target_compile_options(mpi_${stem} PRIVATE -Wall -Wextra)
+    target_compile_definitions(mpi_${stem} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+    add_dependencies(wengert_tests_mpi mpi_${stem})
+    foreach(ranks IN ITEMS 1 2 3 4)
+        set(name mpi.${stem}.${ranks})
+        add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+                 OMPI_MCA_rmaps_base_oversubscribe=1 ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:mpi_${stem}>)
+        set_tests_properties(${name} PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS 2)
+    endforeach()
+endforeach()
