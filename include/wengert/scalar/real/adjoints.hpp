@@ -66,11 +66,11 @@ struct SegmentAdjoints {
 /// The adjoints of one walk, segment by segment: only where one has been sent to is there memory for them.
 class ScalarAdjoints {
 public:
-    explicit ScalarAdjoints(ScalarStream& s, const Walk& walk)
-        : stream_(s), base_(s.end()), newest_(s.segment(), 0)
+    /// Of stretches from that sequence number on.
+    ScalarAdjoints(ScalarStream& s, std::uint64_t since) : stream_(s), base_(s.end()), newest_(s.segment(), 0)
     {
         const auto& all = s.stretches();
-        for (std::size_t i = all.size(); i-- > 0 && !walk.is_older(*all[i]->node);) {
+        for (std::size_t i = all.size(); i-- > 0 && all[i]->node->sequence >= since;) {
             base_ = all[i]->begin;
             start_ = all[i]->node->sequence;
         }
@@ -89,7 +89,7 @@ public:
     static ScalarAdjoints& of(Walk& walk)
     {
         if (!walk.attached)
-            walk.attached = std::make_shared<ScalarAdjoints>(ScalarStream::of(walk.tape()), walk);
+            walk.attached = std::make_shared<ScalarAdjoints>(ScalarStream::of(walk.tape()), walk.start());
         return *static_cast<ScalarAdjoints*>(walk.attached.get());
     }
 
@@ -157,7 +157,8 @@ public:
     /// These stay where they are: nobody takes them out.
     void leave(const ScalarStretch::Entered& e) noexcept { part_of(e.begin).swept -= e.count; }
 
-    void sweep(const ScalarStretch& s, bool guarded);
+    /// Through the operations of a stretch, down to `from`.
+    void sweep(const ScalarStretch& s, ScalarPlace from, bool guarded);
     /// The sweep has been through a stretch and its inputs: a segment of which nothing is left needs no memory.
     void done(const ScalarStretch& s);
 

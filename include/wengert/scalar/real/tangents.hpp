@@ -30,7 +30,15 @@ public:
     void advance(ScalarPlace to);
     void set(ScalarPlace place, const Real<double>& dot)
     {
-        dots()[place - base()] = {dot.plain(), dot.mark()};
+        ScalarTangents& t = stream_.tangents[at_];
+        t.dots[place - t.base] = {dot.plain(), dot.mark()};
+        t.plain = t.plain && !dot.is_active();
+    }
+    /// The tangents of all entries up to a place, if none of them is recorded, else null.
+    const ScalarTangents* plain_up_to(ScalarPlace end)
+    {
+        advance(end);
+        return stream_.tangents[at_].plain ? &stream_.tangents[at_] : nullptr;
     }
 
 private:
@@ -63,7 +71,14 @@ private:
         const ScalarTangents::Dot& d = t.dots[place - t.base];
         return Real<double>(d.value, d.mark);
     }
+    double plain_dot(ScalarPlace place) const
+    {
+        const ScalarTangents& t = stream_.tangents[at_];
+        return place < t.base ? 0.0 : t.dots[place - t.base].value;
+    }
     Real<double> step(ScalarPlace i);
+    double plain_step(const ScalarEntry& e, ScalarPlace i) const;
+    double plain_along(const ScalarEntry& e, ScalarPlace i, ScalarPlace segment, std::uint32_t operand) const;
     Real<double> along(const ScalarEntry& e, ScalarPlace i, ScalarPlace segment, std::uint32_t operand);
 
     ScalarStream& stream_;

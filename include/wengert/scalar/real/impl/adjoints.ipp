@@ -90,13 +90,13 @@ WENGERT_INLINE void ScalarAdjoints::sweep_recorded(SegmentAdjoints& part, Scalar
     }
 }
 
-WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarStretch& s, bool guarded)
+WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarStretch& s, ScalarPlace from, bool guarded)
 {
     const ScalarPlace stretch_end = stream_.end_of(s);
     if (stretch_end == s.begin) return;
     SegmentAdjoints& part = part_of(s.begin, stretch_end - s.begin);
-    if (recorded_) return sweep_recorded(part, s.begin, stretch_end, guarded);
-    const auto begin = static_cast<std::uint32_t>(s.begin - s.segment);
+    if (recorded_) return sweep_recorded(part, from, stretch_end, guarded);
+    const auto begin = static_cast<std::uint32_t>(from - s.segment);
     const auto end = static_cast<std::uint32_t>(stretch_end - s.segment);
     const auto here = [&](const Ref<Node>& n) {
         return static_cast<ScalarStretch*>(n->op)->segment == s.segment;
@@ -108,7 +108,7 @@ WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarStretch& s, bool guarded)
         sweep_plain<true, true>(part, begin, end);
     else
         sweep_plain<true, false>(part, begin, end);
-    part.swept += end - begin;
+    part.swept += stretch_end - s.begin;  // what is before `from` is taken out, or was not sent to
 }
 
 WENGERT_INLINE void ScalarAdjoints::done(const ScalarStretch& s)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
+#include "../../real/adjoints.hpp"
 #include "../exchange.hpp"
 
 namespace wengert {
@@ -44,7 +45,10 @@ WENGERT_INLINE void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
     adjoints.cover(stretch.begin);
     for (const auto& older : stretch.older)
         if (walk.reaches(older.get())) adjoints.cover(static_cast<ScalarStretch*>(older->op)->begin);
-    adjoints.sweep(stretch, !walk.tape().allow_nan);
+    ScalarPlace from = stretch.begin;
+    for (const ScalarStretch::Entered& e : stretch.entered)  // a level's variables are where its sweep ends
+        if (e.variables && walk.reaches(e.tensor.node.get())) from = e.begin + e.count;
+    adjoints.sweep(stretch, from, !walk.tape().allow_nan);
     for (const ScalarStretch::Entered& e : stretch.entered) {
         Node* const to = e.tensor.node.get();
         if (!walk.reaches(to)) {
