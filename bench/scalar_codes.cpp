@@ -351,6 +351,45 @@ void first_calls()
     std::filesystem::remove_all(folder);
 }
 
+/// Gradients of a few operations, where what a transform itself takes is all.
+void small_gradients()
+{
+    constexpr int many = 2000;
+    const auto repeated = [](const auto& once) {
+        return [&once] {
+            for (int i = 0; i < many; ++i) worth += once(1.0 + i).value();
+        };
+    };
+    const auto square = [](const R& x) { return x * x; };
+    const auto nested = [](const R& x) {
+        return 0.5 * wg::grad([](const R& q) { return q * q * 0.5 + cos(q); })(x);
+    };
+    const auto gradient = [&](double x) { return wg::grad(square)(R(x)); };
+    const auto tangent = [&](double x) { return wg::jvp(square, R(x), R(1.0)).second; };
+    const auto outer = [&](double x) { return wg::grad(nested)(R(x)); };
+    const auto took = in_turn(31, {repeated(gradient), repeated(tangent), repeated(outer)});
+    const auto row = [&](const char* what, double seconds, double wanted) {
+        print({what, 0, seconds / many, seconds / many * 1e9, " ns", wanted});
+    };
+    row("gradient of x · x", took[0], 100);
+    row("jvp of x · x", took[1], 0);
+    row("gradient of a gradient of four operations", took[2], 0);
+}
+
+/// Second derivatives of a long code, beside its gradient.
+void long_second_order()
+{
+    const auto decay = [](const R& a) {
+        R x = a;
+        for (int k = 0; k < 100'000; ++k) x = x - 1e-5 * sin(x) * x;
+        return x;
+    };
+    const auto took = in_turn(11, {[&] { worth += wg::grad(decay)(R(1.0)).value(); },
+                                   [&] { worth += wg::hvp(decay)(R(1.0), R(1.0)).value(); }});
+    print({"hvp of 400,000 operations, beside their gradient", took[0], took[1], took[1] / took[0], " times",
+           4});
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -364,6 +403,7 @@ int main(int argc, char** argv)
         chain(
             "functions", [](auto x, auto y) { return bench::chain_of_functions(x, y); }, 0, 0);
     }
+    if (wanted("small")) small_gradients(), long_second_order();
     if (wanted("hydro")) hydro(), hydro_cell();
     if (wanted("heston")) heston();
     if (wanted("ba1")) bundle_adjustment();

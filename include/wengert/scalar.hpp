@@ -2,6 +2,7 @@
 #pragma once
 
 #include "scalar/transforms/custom.hpp"
+#include "scalar/real/bits.hpp"
 #include "scalar/real/cuts.hpp"
 #include "scalar/jacobian/dense.hpp"
 #include "scalar/real/directions.hpp"
@@ -14,6 +15,7 @@
 #include "scalar/transforms/loop.hpp"
 #include "scalar/stream/memory.hpp"
 #include "scalar/parallel.hpp"
+#include "scalar/real/special.hpp"
 #include "scalar/jacobian/sparse.hpp"
 #include "scalar/jacobian/sparse_hessian.hpp"
 #include "scalar/jacobian/sparse_of_blocks.hpp"

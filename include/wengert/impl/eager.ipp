@@ -28,7 +28,9 @@
 #include "../tape/impl/tape_impl.ipp"
 #include "../tape/impl/walk_elementwise.ipp"
 #include "../tape/impl/walk.ipp"
+#include "../transforms/impl/check_grads.ipp"
 #include "../transforms/impl/loop_sections.ipp"
+#include "../transforms/impl/preaccumulate.ipp"
 #include "../transforms/impl/saved_tensor_hooks.ipp"
 #include "../transforms/impl/section.ipp"
 #include "../transforms/impl/snapshot_file.ipp"
@@ -51,6 +53,17 @@ template AnyTensor add_any<float>(const AnyTensor&, const AnyTensor&);
 template AnyTensor add_any<double>(const AnyTensor&, const AnyTensor&);
 template AnyTensor sum_to_any<float>(const AnyTensor&, const Shape&);
 template AnyTensor sum_to_any<double>(const AnyTensor&, const Shape&);
+template class JacobianRule<>;
+template Tensors<float> random_like(const Tensors<float>&, std::uint64_t&);
+template double inner(const Tensors<float>&, const Tensors<float>&, double*);
+template double difference(const TensorFunction<float>&, const Tensors<float>&, const Tensors<float>&,
+                           const Tensors<float>&, double, double&);
+template class Checker<float>;
+template Tensors<double> random_like(const Tensors<double>&, std::uint64_t&);
+template double inner(const Tensors<double>&, const Tensors<double>&, double*);
+template double difference(const TensorFunction<double>&, const Tensors<double>&, const Tensors<double>&,
+                           const Tensors<double>&, double, double&);
+template class Checker<double>;
 
 }  // namespace wengert::detail
 #endif

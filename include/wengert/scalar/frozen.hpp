@@ -5,7 +5,7 @@
 #include "../graph/ir/arguments.hpp"
 #include "../ops/indexing.hpp"
 #include "transforms/custom.hpp"
-#include "kernel/paths_on_tensors.hpp"
+#include "kernel/cells.hpp"
 
 namespace wengert::detail {
 
@@ -127,7 +127,7 @@ private:
         std::vector<Tensor<T>> in;
         for (std::size_t k = 0; k < values.size(); ++k)
             in.push_back(numbers(static_cast<std::int64_t>(k), at));
-        const auto results = PathsOnTensors<T>(in, Shape()).run(*path);
+        const auto results = run_on_tensors<T>(*path, in);
         out.numbers = results.empty() ? zeros<T>(Shape{0}) : stack(results, 0, at);
         return out;
     }

@@ -111,8 +111,8 @@ public:
     {
         return ((n.mask | (g.node ? g.node->mask : 0)) & lower_) != 0;
     }
-    /// Is n of this sweep's time?
-    bool is_older(const Node& n) const noexcept { return n.sequence < start_; }
+    /// Of nodes from this sequence number on.
+    std::uint64_t start() const noexcept { return start_; }
     /// Is what n's derivative needs still wanted after this sweep?
     bool retains(const Node& n) const noexcept { return keep_ || (n.mask & lower_) != 0; }
     const std::vector<Ref<Node>>& leaves() const noexcept { return leaves_; }

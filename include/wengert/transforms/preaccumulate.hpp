@@ -1,8 +1,6 @@
 // preaccumulate(f): a section of few inputs and results kept as its local Jacobian (Griewank & Walther 2008, section 10.2).
 #pragma once
 
-#include "../ops/elementwise/cast.hpp"
-#include "../ops/matmul.hpp"
 #include "checkpoint.hpp"
 #include "derivatives.hpp"
 
@@ -21,36 +19,12 @@ private:
     static std::vector<AnyTensor> pull_jacobians(const SectionRule& rule,
                                                  const std::vector<AnyTensor>& inputs,
                                                  const std::vector<AnyTensor>& cotangents,
-                                                 const std::vector<bool>& wanted, const Site& at)
-    {
-        const auto& jacobians = static_cast<const JacobianRule&>(rule).jacobians;
-        std::vector<AnyTensor> out(inputs.size());
-        for (std::size_t k = 0; k < cotangents.size(); ++k)
-            for (std::size_t i = 0; i < inputs.size(); ++i) {
-                if (!cotangents[k].value || !wanted[i] || !jacobians[k][i].value) continue;
-                const DType d = wider(cotangents[k].value->dtype, inputs[i].value->dtype);
-                const AnyTensor term = of_real<Contraction>(d, cotangents[k], jacobians[k][i], inputs[i], at);
-                out[i] = out[i].value ? sum_of_any(out[i], term) : term;
-            }
-        return out;
-    }
-    /// In T, the wider of the two types, and then rounded to x's.
-    struct Contraction {
-        template <class T>
-        static AnyTensor of(const AnyTensor& g, const AnyTensor& jacobian, const AnyTensor& x, const Site& at)
-        {
-            const auto as = [&](const AnyTensor& t) { return Tensor<T>(converted(t, dtype_of<T>(), at)); };
-            const Tensor<T> row = reshape(as(g), {1, g.value->count}, at);
-            const Tensor<T> all = reshape(as(jacobian), {g.value->count, x.value->count}, at);
-            const AnyTensor sum = reshape(matmul(row, all, at), x.value->shape, at).any();
-            return converted(sum, x.value->dtype, at);
-        }
-    };
-    static AnyTensor sum_of_any(const AnyTensor& a, const AnyTensor& b)
-    {
-        return with_real(a.value->dtype, [&]<class T>() { return add_any<T>(a, b); });
-    }
+                                                 const std::vector<bool>& wanted, const Site& at);
 };
+
+#ifdef WENGERT_COMPILED
+extern template class JacobianRule<>;
+#endif
 
 template <class F> class Preaccumulate : public Closure<Preaccumulate<F>> {
 public:
@@ -178,3 +152,7 @@ template <class F> auto preaccumulate(F f, Site at = {__builtin_FILE(), __builti
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/preaccumulate.ipp"
+#endif

@@ -4,7 +4,6 @@
 
 #include "../../transforms/derivatives.hpp"
 #include "../transforms/custom.hpp"
-#include "../real/lanes.hpp"
 #include "../transforms/transforms.hpp"
 
 namespace wengert::detail {
@@ -27,56 +26,10 @@ template <class T, class X> X unflattened(const X& like, const Tensor<T>& x, con
         return with_numbers(like, x, at);
 }
 
-/// J, m × n, in lanes: rows by cotangents, or columns by tangents where those are fewer.
-class DenseLanes {
-public:
-    static constexpr std::size_t lanes = 8;
-    DenseLanes(const ScalarStream& s, std::uint32_t first, std::size_t inputs,
-               const std::vector<std::uint32_t>& results)
-        : first_(first), n_(inputs), results_(results), sweep_(s, first, s.size()),
-          out_(results.size() * inputs)
-    {}
-    std::vector<double> run()
-    {
-        n_ < results_.size() ? by_columns() : by_rows();
-        return std::move(out_);
-    }
-
-private:
-    void by_rows()
-    {
-        const std::size_t m = results_.size();
-        for (std::size_t from = 0; from < m; from += lanes) {
-            const std::size_t some = std::min(lanes, m - from);
-            for (std::size_t l = 0; l < some; ++l)
-                if (results_[from + l]) sweep_[results_[from + l]][l] += 1;
-            sweep_.reverse();
-            for (std::uint32_t j = 0; j < n_; ++j) {
-                auto& g = sweep_[first_ + j];
-                for (std::size_t l = 0; l < some; ++l) out_[(from + l) * n_ + j] = g[l];
-                g = {};
-            }
-        }
-    }
-    void by_columns()
-    {
-        for (std::size_t from = 0; from < n_; from += lanes) {
-            const std::size_t some = std::min(lanes, n_ - from);
-            for (std::size_t l = 0; l < some; ++l)
-                sweep_[first_ + static_cast<std::uint32_t>(from + l)][l] = 1;
-            sweep_.forward();
-            for (std::size_t i = 0; i < results_.size(); ++i)
-                for (std::size_t l = 0; l < some && results_[i]; ++l)
-                    out_[i * n_ + from + l] = sweep_[results_[i]][l];
-            for (std::size_t l = 0; l < some; ++l) sweep_[first_ + static_cast<std::uint32_t>(from + l)] = {};
-        }
-    }
-    std::uint32_t first_;
-    std::size_t n_;
-    const std::vector<std::uint32_t>& results_;
-    LaneSweep<lanes> sweep_;
-    std::vector<double> out_;
-};
+/// J, m × n, of the operations from `first` on, where the n inputs are: eight rows by cotangents in one sweep, or eight columns by
+/// tangents where those are fewer. Results of 0 depend on nothing.
+std::vector<double> jacobian_of_operations(const ScalarStream& s, std::uint32_t first, std::size_t inputs,
+                                           const std::vector<std::uint32_t>& results);
 
 /// Places of y's reals from `first` on, 0 for others; false where f did more than operations on x's reals at this level alone.
 template <class T, class Y>
@@ -131,7 +84,7 @@ Tensor<T> jacobian_in_lanes(F& f, const X& x, const Tensor<T>& flat, const Site&
     with_operations<T>(
         f, x, flat, "jacobian", at,
         [&]<class Y>(const ScalarStream& s, std::uint32_t first, const auto& positions, const Y&) {
-            const auto J = DenseLanes(s, first, flat.size(), positions).run();
+            const auto J = jacobian_of_operations(s, first, flat.size(), positions);
             Shape shape = is_real<Y> ? Shape() : Shape{positions.size()};
             for (auto e : flat.shape()) shape.push_back(e);
             out = Tensor<T>(shape, std::vector<T>(J.begin(), J.end()));
@@ -176,3 +129,7 @@ template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site&
 }
 
 }  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/dense.ipp"
+#endif

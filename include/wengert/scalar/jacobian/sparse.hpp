@@ -1,7 +1,8 @@
 // sparse_jacobian: pattern and values of a Jacobian from the program of a scalar function.
 #pragma once
 
-#include <queue>
+#include <utility>
+#include <vector>
 
 #include "../../transforms/closure.hpp"
 #include "../transforms/packed.hpp"
@@ -37,39 +38,20 @@ namespace detail {
 /// what was passed are zeros again afterwards.
 class SparseRow {
 public:
-    explicit SparseRow(const ScalarStream& s) : stream_(s), adjoint_(s.size()), met_(s.size()) {}
+    using Found = std::pair<std::uint32_t, double>;  ///< an input's position, and the derivative by it
 
-    /// Calls found(position, derivative) for each input, in descending order.
-    template <class Found> void sweep(std::uint32_t position, const Found& found)
-    {
-        send(position, 1.0);
-        while (!queue_.empty()) {
-            const std::uint32_t i = queue_.top();
-            queue_.pop();
-            met_[i] = false;
-            const double g = std::exchange(adjoint_[i], 0.0);
-            const ScalarEntry& e = stream_.entries()[i];
-            if (e.op() == ScalarOp::input) {
-                found(i, g);
-                continue;
-            }
-            const auto value = [&](std::uint32_t k) { return stream_.entries()[k].value; };
-            pull(e, i, g, value,
-                 [&](std::uint32_t k, double r) { send(k, unless_zero_cotangent(g, 0.0, r)); });
-        }
-    }
+    explicit SparseRow(const ScalarStream& s) : stream_(s), adjoint_(s.size()), met_(s.size()) {}
+    /// Of each input, in descending order.
+    const std::vector<Found>& sweep(std::uint32_t position);
 
 private:
-    void send(std::uint32_t position, double g)
-    {
-        adjoint_[position] += g;
-        if (std::exchange(met_[position], true)) return;
-        queue_.push(position);
-    }
+    void send(std::uint32_t position, double g);
+
     const ScalarStream& stream_;
-    std::priority_queue<std::uint32_t> queue_;
+    std::vector<std::uint32_t> queue_;  ///< a heap
     std::vector<double> adjoint_;
     std::vector<char> met_;
+    std::vector<Found> found_;
 };
 
 /// A function of a container of reals, recorded on a tape of its own, with nothing before it.
@@ -112,14 +94,13 @@ template <class X> struct IsolatedRecording {
 
 template <class T> void append_row(SparseMatrix<T>& m, SparseRow& row, const Real<T>& y, std::uint32_t first)
 {
-    const std::size_t begin = m.columns.size();
-    if (y.is_active())
-        row.sweep(y.handle().index(), [&](std::uint32_t position, double g) {
-            m.columns.push_back(position - first);
-            m.values.push_back(static_cast<T>(g));
-        });
-    std::reverse(m.columns.begin() + static_cast<std::ptrdiff_t>(begin), m.columns.end());
-    std::reverse(m.values.begin() + static_cast<std::ptrdiff_t>(begin), m.values.end());
+    if (y.is_active()) {
+        const auto& found = row.sweep(y.handle().index());
+        for (auto e = found.rbegin(); e != found.rend(); ++e) {
+            m.columns.push_back(e->first - first);
+            m.values.push_back(static_cast<T>(e->second));
+        }
+    }
     m.rows.push_back(static_cast<std::int64_t>(m.columns.size()));
 }
 
@@ -157,3 +138,7 @@ template <class F> auto sparse_jacobian(F f, Site at = {__builtin_FILE(), __buil
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/sparse.ipp"
+#endif

@@ -1,35 +1,26 @@
 // sparse_hessian: pattern and values of a Hessian from the program of a scalar function.
 #pragma once
 
-#include "../real/colouring.hpp"
-#include "../real/lanes.hpp"
 #include "sparse.hpp"
 
 namespace wengert {
 
 namespace detail {
 
+using Columns = std::vector<std::uint32_t>;
+
+/// The columns of each row, both triangles in ascending order. Inputs are the entries from `first` on.
+std::vector<Columns> hessian_pattern(const ScalarStream& s, std::uint32_t first, std::uint32_t inputs,
+                                     std::uint32_t result);
+/// Star colouring of a symmetric pattern: with a column for each colour, the sum of its columns, every entry can be read off directly
+/// (Coleman & Moré 1984).
+std::vector<std::uint32_t> star_colours(const std::vector<Columns>& rows);
+
 /// The sums of the columns of each colour, row by row.
 class CompressedColumns {
 public:
-    static constexpr std::size_t lanes = 4;
-
     CompressedColumns(const ScalarStream& s, std::uint32_t first, std::uint32_t result,
-                      const std::vector<std::uint32_t>& colour)
-        : width_(colour.empty() ? 0 : *std::max_element(colour.begin(), colour.end()) + 1),
-          sums_(colour.size() * width_)
-    {
-        HessianSweep<lanes> sweep(s, first, result + 1);
-        const auto n = static_cast<std::uint32_t>(colour.size());
-        for (std::size_t from = 0; from < width_; from += lanes) {
-            for (std::uint32_t j = 0; j < n; ++j)
-                if (colour[j] >= from && colour[j] < from + lanes) sweep.seed(first + j, colour[j] - from);
-            sweep.run(result);
-            for (std::uint32_t i = 0; i < n; ++i)
-                for (std::size_t l = 0; l < lanes && from + l < width_; ++l)
-                    sums_[i * width_ + from + l] = sweep.row(first + i)[l];
-        }
-    }
+                      const std::vector<std::uint32_t>& colour);
     double at(std::uint32_t row, std::uint32_t colour) const { return sums_[row * width_ + colour]; }
 
 private:
@@ -75,8 +66,7 @@ public:
             return m;
         }
         const std::uint32_t result = y.handle().index();
-        const std::vector<Columns> rows =
-            HessianPattern(isolated.stream, isolated.first, isolated.inputs, result).rows();
+        const auto rows = hessian_pattern(isolated.stream, isolated.first, isolated.inputs, result);
         const auto colour = star_colours(rows);
         read_off(m, rows, colour, CompressedColumns(isolated.stream, isolated.first, result, colour));
         return m;
@@ -97,3 +87,7 @@ template <class F> auto sparse_hessian(F f, Site at = {__builtin_FILE(), __built
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/sparse_hessian.ipp"
+#endif

@@ -129,15 +129,15 @@ public:
         const auto pattern = function_.template pattern<T>(n + sizeof...(Data));
         for (std::size_t b = 0; b < structure_.blocks(); ++b)
             for (std::size_t r = 0; r < J.size(); ++r)
-                append(m, J[r], pattern.empty() ? PathPattern::Set(n, true) : pattern[r], b);
+                append(m, J[r], pattern.empty() ? typename ArrayCalls<T>::Set(n, true) : pattern[r], b);
         return m;
     }
 
 private:
     /// A row of a block. Of an unknown that it has twice the derivatives add up.
     template <class T>
-    void append(SparseMatrix<T>& m, const std::array<std::vector<T>, n>& row, const PathPattern::Set& depends,
-                std::size_t block) const
+    void append(SparseMatrix<T>& m, const std::array<std::vector<T>, n>& row,
+                const typename ArrayCalls<T>::Set& depends, std::size_t block) const
     {
         std::int64_t last = -1;
         for (const std::size_t k : structure_.order(block)) {

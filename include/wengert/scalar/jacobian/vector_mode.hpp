@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "../real/lanes.hpp"
 #include "dense.hpp"
 
 namespace wengert {

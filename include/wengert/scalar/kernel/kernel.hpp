@@ -5,7 +5,7 @@
 
 #include "../../ops/elementwise/cast.hpp"
 #include "../../transforms/closure.hpp"
-#include "kernel_calls.hpp"
+#include "cells.hpp"
 #include "../transforms/packed.hpp"
 
 namespace wengert {
@@ -44,8 +44,7 @@ template <class F> class Kernel : public Closure<Kernel<F>> {
 public:
     Kernel(F f, const KernelOptions& options, const Site& made)
         : Closure<Kernel>(made), function_(std::move(f)),
-          calls_(std::make_shared<KernelCalls<float>>(options),
-                 std::make_shared<KernelCalls<double>>(options))
+          calls_(array_calls<float>(options), array_calls<double>(options))
     {}
     template <class... X> static constexpr bool accepts()
     {
@@ -60,17 +59,14 @@ public:
         const CellFunction<T> cell{&function_, !std::is_empty_v<F>, &run_once<T, sizeof...(X), F>,
                                    &each_cell<T, sizeof...(X), F>};
         const std::vector<Tensor<T>> in{kernel_operand<T, typename First::device_type>(argument(x), at)...};
-        std::vector<Tensor<T>> out = calls<T>()(cell, in, at);
+        std::vector<Tensor<T>> out = calls<T>().call(cell, in, at);
         if constexpr (is_real<Y>)
             return First(std::move(out[0].any_unchecked()));
         else
             return on<typename First::device_type>(out);
     }
-    /// See KernelCalls::pattern.
-    template <class T> std::vector<PathPattern::Set> pattern(std::size_t arguments) const
-    {
-        return calls<T>().pattern(arguments);
-    }
+    /// See ArrayCalls::pattern.
+    template <class T> auto pattern(std::size_t arguments) const { return calls<T>().pattern(arguments); }
     /// How many paths through the function have been met, and how it runs.
     std::string explain() const
     {
@@ -79,12 +75,12 @@ public:
     }
 
 private:
-    template <class T> KernelCalls<T>& calls() const
+    template <class T> ArrayCalls<T>& calls() const
     {
-        return *std::get<std::shared_ptr<KernelCalls<T>>>(calls_);
+        return *std::get<std::shared_ptr<ArrayCalls<T>>>(calls_);
     }
     F function_;
-    std::tuple<std::shared_ptr<KernelCalls<float>>, std::shared_ptr<KernelCalls<double>>> calls_;
+    std::tuple<std::shared_ptr<ArrayCalls<float>>, std::shared_ptr<ArrayCalls<double>>> calls_;
 };
 
 }  // namespace detail

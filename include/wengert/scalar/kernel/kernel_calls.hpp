@@ -1,10 +1,11 @@
 // The calls of a kernel in one precision. Paths are recorded where cells take them, and compiled as a graph. Two plain functions
-// are all that differs between kernels, so a program compiles this once.
+// are all that differs between kernels, so a program compiles this once; with WENGERT_COMPILED wengert::compiled does.
 #pragma once
 
 #include <mutex>
 
 #include "../../graph/ir/executable.hpp"
+#include "cells.hpp"
 #include "path_pattern.hpp"
 #include "paths_on_tensors.hpp"
 
@@ -15,51 +16,9 @@
 
 namespace wengert {
 
-/// How kernel() treats functions of many branches, and which backend runs them.
-struct KernelOptions {
-    std::size_t most_ways = 64;               ///< with more of them each cell runs by itself
-    std::size_t most_operations = 1'000'000;  ///< of one cell; a loop that does more is an error
-    Backend backend{};        ///< of calls in eager code: `tile` when not given; `native` takes a compiler
-    bool background = false;  ///< tiles serve until another thread has compiled for the backend
-};
-
 namespace detail {
 
 template <class F> class Frozen;
-
-/// A function of one cell's numbers: recorded once, or done for each cell by itself.
-template <class T> struct CellFunction {
-    const void* function;
-    bool captures;  ///< has it more than its arguments to go by?
-    PathRun (*run)(const void* function, const T* cell, const std::vector<bool>& outcomes,
-                   std::size_t most_operations, const Site& at);
-    std::vector<Tensor<T>> (*each)(const void* function, const std::vector<Tensor<T>>& in, const Shape& shape,
-                                   const Site& at);
-};
-
-/// f for each cell by itself, as scalar code.
-template <class T, std::size_t n, class F>
-std::vector<Tensor<T>> each_cell(const void* function, const std::vector<Tensor<T>>& in, const Shape& shape,
-                                 const Site& at)
-{
-    std::vector<std::vector<Real<T>>> cells, out;
-    for (const auto& x : in) cells.push_back(elements(broadcast_to(x, shape, at), at));
-    for (std::size_t c = 0; c < cells[0].size(); ++c) {
-        const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
-            return call_cell<F>(function, cells[k][c]...);
-        }(std::make_index_sequence<n>());
-        std::size_t i = 0;
-        tree::for_each(
-            [&](const Real<T>& r) {
-                if (out.size() == i) out.emplace_back();
-                out[i++].push_back(r);
-            },
-            y);
-    }
-    std::vector<Tensor<T>> results;
-    for (const auto& y : out) results.push_back(Tensor<T>(gathered(y.data(), y.size(), shape, at)));
-    return results;
-}
 
 template <class T> Shape shape_of_cells(const std::vector<Tensor<T>>& in, const Site& at)
 {
@@ -139,13 +98,14 @@ struct NoPathGraphs {
     }
 };
 
-/// For all copies of a kernel.
-template <class T> class KernelCalls {
+template <class T> class KernelCalls final : public ArrayCalls<T> {
 public:
+    using typename ArrayCalls<T>::Set;
+
     explicit KernelCalls(const KernelOptions& options) : options_(options) {}
 
-    std::vector<Tensor<T>> operator()(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
-                                      const Site& at)
+    std::vector<Tensor<T>> call(const CellFunction<T>& f, const std::vector<Tensor<T>>& in,
+                                const Site& at) override
     {
         const Shape shape = shape_of_cells(in, at);
         if (f.captures) forget_what_changed(f, at);
@@ -167,13 +127,12 @@ public:
         for (auto& y : out) y = broadcast_to(y, shape, at);
         return out;
     }
-    /// For each result the arguments that it depends on, by the paths that have been met; nothing where each cell runs by itself.
-    std::vector<PathPattern::Set> pattern(std::size_t arguments) const
+    std::vector<Set> pattern(std::size_t arguments) const override
     {
         const std::shared_ptr<const Path> paths = known();
-        return paths ? PathPattern(arguments).of(*paths) : std::vector<PathPattern::Set>();
+        return paths ? PathPattern(arguments).of(*paths) : std::vector<Set>();
     }
-    std::string explain(const char* precision) const
+    std::string explain(const char* precision) const override
     {
         const std::lock_guard lock(mutex_);
         if (count_ == 0) return {};
@@ -373,10 +332,15 @@ private:
     std::conditional_t<compiles, PathGraphs<T>, NoPathGraphs> graphs_;
 };
 
-#ifdef WENGERT_COMPILED
-extern template class KernelCalls<float>;
-extern template class KernelCalls<double>;
-#endif
+template <class T> std::shared_ptr<ArrayCalls<T>> array_calls(const KernelOptions& options)
+{
+    return std::make_shared<KernelCalls<T>>(options);
+}
+
+template <class T> std::vector<Tensor<T>> run_on_tensors(const Path& path, const std::vector<Tensor<T>>& in)
+{
+    return PathsOnTensors<T>(in, Shape()).run(path);
+}
 
 }  // namespace detail
 }  // namespace wengert

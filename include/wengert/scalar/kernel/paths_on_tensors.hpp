@@ -47,12 +47,6 @@ struct UnrecordedPath {
     std::size_t cell;
 };
 
-/// How one cell's comparisons go as operations on arrays give them, and whether they end on a path that is known.
-struct PathOutcomes {
-    std::vector<bool> each;
-    bool known = false;
-};
-
 template <class T> class PathsOnTensors {
 public:
     PathsOnTensors(const std::vector<Tensor<T>>& inputs, Shape shape)

@@ -66,11 +66,11 @@ struct ChunkAdjoints {
 /// The adjoints of one walk, chunk by chunk. A chunk has memory once an adjoint has been added there.
 class ScalarAdjoints {
 public:
-    explicit ScalarAdjoints(ScalarStream& s, const Walk& walk)
-        : stream_(s), base_(s.end()), newest_(s.chunk(), 0)
+    /// Of spans from that sequence number on.
+    ScalarAdjoints(ScalarStream& s, std::uint64_t since) : stream_(s), base_(s.end()), newest_(s.chunk(), 0)
     {
         const auto& all = s.spans();
-        for (std::size_t i = all.size(); i-- > 0 && !walk.is_older(*all[i]->node);) {
+        for (std::size_t i = all.size(); i-- > 0 && all[i]->node->sequence >= since;) {
             base_ = all[i]->begin;
             start_ = all[i]->node->sequence;
         }
@@ -89,7 +89,7 @@ public:
     static ScalarAdjoints& of(Walk& walk)
     {
         if (!walk.attached)
-            walk.attached = std::make_shared<ScalarAdjoints>(ScalarStream::of(walk.tape()), walk);
+            walk.attached = std::make_shared<ScalarAdjoints>(ScalarStream::of(walk.tape()), walk.start());
         return *static_cast<ScalarAdjoints*>(walk.attached.get());
     }
 
@@ -157,7 +157,8 @@ public:
     /// The adjoints of these elements stay: nobody takes them out.
     void leave(const ScalarSpan::Entered& e) noexcept { part_of(e.begin).swept -= e.count; }
 
-    void sweep(const ScalarSpan& s, bool guarded);
+    /// Through the operations of a span, down to `from`.
+    void sweep(const ScalarSpan& s, ScalarPosition from, bool guarded);
     /// The sweep has been through a span and its inputs: a chunk of which nothing is left needs no memory.
     void done(const ScalarSpan& s);
 

@@ -30,7 +30,15 @@ public:
     void advance(ScalarPosition to);
     void set(ScalarPosition position, const Real<double>& dot)
     {
-        dots()[position - base()] = {dot.plain(), dot.handle()};
+        ScalarTangents& t = stream_.tangents[at_];
+        t.dots[position - t.base] = {dot.plain(), dot.handle()};
+        t.plain = t.plain && !dot.is_active();
+    }
+    /// The tangents of all entries up to a position, if none of them is recorded, else null.
+    const ScalarTangents* plain_up_to(ScalarPosition end)
+    {
+        advance(end);
+        return stream_.tangents[at_].plain ? &stream_.tangents[at_] : nullptr;
     }
 
 private:
@@ -63,7 +71,15 @@ private:
         const ScalarTangents::Dot& d = t.dots[position - t.base];
         return Real<double>(d.value, d.handle);
     }
+    double plain_dot(ScalarPosition position) const
+    {
+        const ScalarTangents& t = stream_.tangents[at_];
+        return position < t.base ? 0.0 : t.dots[position - t.base].value;
+    }
     Real<double> step(ScalarPosition i);
+    double plain_step(const ScalarEntry& e, ScalarPosition i) const;
+    double plain_along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk,
+                       std::uint32_t operand) const;
     Real<double> along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk, std::uint32_t operand);
 
     ScalarStream& stream_;

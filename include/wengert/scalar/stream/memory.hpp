@@ -1,84 +1,9 @@
-// ScalarMemory: a limit of what scalar code may hold. And where the stream's entries lie: one piece of memory, or of a file, for all
-// chunks.
+// ScalarMemory: a limit of what scalar code may hold.
 #pragma once
-
-#include <cstring>
 
 #include "stream.hpp"
 
 namespace wengert {
-
-namespace detail {
-[[noreturn]] void refuse_unrolled(std::size_t most);  // stream_impl.hpp
-}
-
-inline void ScalarStream::reserve(std::size_t more)
-{
-    const std::size_t held = held_entries_, wanted = offset(end()) + more;
-    const std::size_t in_memory = budget_.bytes / sizeof(ScalarEntry);
-    if (wanted <= held) return;
-    std::size_t roomy = 2 * held + 1024;
-    if (roomy > in_memory)
-        roomy = held < in_memory ? in_memory : held + std::max<std::size_t>(in_memory, 1 << 16);
-    roomy = std::max(wanted, roomy);
-    const bool some = wanted <= in_memory || !budget_.folder.empty();
-    void* p = some ? moved(roomy * sizeof(ScalarEntry)) : nullptr;
-    if (!p && guards) detail::refuse_unrolled(in_memory);
-    if (!p)
-        fail<MemoryError>(
-            "scalar code",
-            "no memory for more operations: " + std::to_string(offset(end())) + " are recorded, " +
-                std::to_string(offset(end()) * sizeof(ScalarEntry) >> 20) + " MiB" +
-                (wanted > in_memory ? ", and the limit is " + std::to_string(budget_.bytes) + " bytes" : "") +
-                "; checkpoint() drops those inside of a function until its derivative needs them",
-            detail::line_of_user());
-    memory_ = static_cast<ScalarEntry*>(p);
-    held_entries_ = roomy;
-    look_at_newest();
-}
-
-/// Begins a chunk with room for so many entries. The open span ends with its chunk.
-inline void ScalarStream::begin_chunk(std::size_t more)
-{
-    chunks_.reserve(chunks_.size() + 1);
-    reserve(more + 3);  // index 0, and two links
-    close();
-    const ScalarPosition before = chunk();
-    chunks_.push_back(end());
-    ScalarCursor::size = 1;
-    look_at_newest();
-    ScalarCursor::entries[0] = {};
-    rest(before);
-}
-
-/// The entries in a larger piece of memory, or in a file; null where there is none.
-inline void* ScalarStream::moved(std::size_t bytes)
-{
-    if (!file_ && bytes <= budget_.bytes) return std::realloc(memory_, bytes);
-    if (file_) return file_->grow(bytes);
-    auto file = std::make_unique<detail::SpillFile>(budget_.folder);
-    void* const p = file->grow(bytes);
-    if (memory_) std::memcpy(p, memory_, offset(end()) * sizeof(ScalarEntry));
-    std::free(memory_);
-    file->rest(0, offset(end()) * sizeof(ScalarEntry));
-    file_ = std::move(file);
-    return p;
-}
-
-inline ScalarBudget ScalarStream::set_budget(ScalarBudget budget)
-{
-    const std::size_t most = budget.bytes / sizeof(ScalarEntry);
-    const ScalarBudget before = std::exchange(budget_, std::move(budget));
-    if (!file_ && held_entries_ > most) {
-        if (spans_.empty())
-            give_up_entries();
-        else
-            held_entries_ = std::max(most, offset(end()));
-    }
-    if (spans_.empty()) chunks_.assign(1, budget_.first);
-    look_at_newest();
-    return before;
-}
 
 /// While it lives, the operations recorded on this thread's tape take at most so many bytes of memory. With a folder, the rest goes
 /// to a file there, which has no name and vanishes when it is no longer needed. Without one, a MemoryError says how much is held.

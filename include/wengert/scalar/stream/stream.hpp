@@ -27,17 +27,23 @@ namespace wengert {
 
 class ScalarStream;
 namespace detail {
+
 struct PathRun;
-}
+void scalar_vjp(const Node&, const AnyTensor&, Cotangents&);  // scalar/transforms/sweep.hpp
+[[noreturn]] void refuse_unrolled(std::size_t most);
+
+}  // namespace detail
 
 using ScalarPosition = std::uint64_t;
 
 /// A part of the stream: the parameters of its node.
 struct ScalarSpan {
+    /// Inputs: the elements of a tensor, or variables of a level, which have a tensor only where a walk over the tape wants one.
     struct Entered {
         ScalarPosition begin;
         std::uint32_t count;
         AnyTensor tensor;
+        bool variables = false;
     };
     struct Number {
         std::uint8_t mask;
@@ -61,6 +67,12 @@ struct ScalarSpan {
     }
 };
 
+/// A number without its precision: where it is recorded, and its value.
+struct ScalarNumber {
+    ScalarHandle handle;
+    double value;
+};
+
 /// Tangents of a forward level, computed when they are asked for.
 struct ScalarTangents {
     std::size_t level = 0;
@@ -71,6 +83,7 @@ struct ScalarTangents {
         ScalarHandle handle;
     };
     std::vector<Dot> dots;  ///< of the entries from `base` on
+    bool plain = true;      ///< none of them is recorded
 };
 
 /// A variable of backward(), kept until its tape ends: handles name it by its number, with the highest bit set.
@@ -249,11 +262,25 @@ public:
         const bool named = (m.index() & ScalarVariable::bit) && k < variables.size();
         return named && variables[k].id == m.span() ? &variables[k] : nullptr;
     }
+    /// A leaf of the tape as a variable of backward(); it is one until it is ended, or its tape is.
+    ScalarHandle begin_variable(const AnyTensor& leaf, const Site& at);
+    void end_variable(ScalarVariable& v) noexcept
+    {
+        free_variable_ = std::min(free_variable_, static_cast<std::size_t>(&v - variables.data()));
+        v = {};
+    }
     /// An entry as an operand, where a level that records depends on it.
     ScalarHandle handle(ScalarPosition p);
     /// Elements of a tensor at the end of the stream; gives the first one's handle.
     template <class T>
     ScalarHandle enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count);
+    /// Numbers as they are below an open level: where they are recorded, or nowhere. Gives the levels that they depend on.
+    std::uint64_t find_below(std::size_t level, std::vector<ScalarNumber>& x, std::string_view transform,
+                             const Site& at);
+    /// Numbers as variables of an open level, side by side; gives the first one's position. Each is a copy of what it was made from where a
+    /// level below depends on that, else an input.
+    ScalarPosition lift(std::size_t level, std::vector<ScalarNumber>& x, std::string_view transform,
+                        const Site& at);
     /// Closes the open span, which a sweep has passed: what comes next is in a new one.
     void close() noexcept;
     /// Tells a recorder on what a number depends, even if nothing records: the first run of a checkpoint needs it.
@@ -267,6 +294,7 @@ public:
     std::vector<ScalarTangents> tangents;
     std::vector<ScalarVariable> variables;
     std::vector<double> zeros;                   ///< memory for a walk's adjoints
+    std::vector<ScalarNumber> numbers;           ///< on their way into a level, or out of it
     std::vector<ScalarGuard>* guards = nullptr;  ///< of a kernel's recording
     ScalarOutcomes* outcomes = nullptr;          ///< of the same, or null
     CellTensors* cell_tensors = nullptr;         ///< of the same
@@ -316,6 +344,7 @@ private:
     void settle(std::uint32_t span) noexcept { usual = std::uint64_t{span} << 32; }
     void reserve(std::size_t more);
     void open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more, Site line);
+    void be_on(std::uint64_t mask);
     /// The line of the span where a number was recorded, for a new span that goes on from it.
     Site line_of(ScalarHandle m) const noexcept
     {
@@ -347,6 +376,7 @@ private:
     };
     std::vector<Made> made_;
     std::vector<CallStack> stacks_;
+    std::size_t free_variable_ = 0;  // all before it are in use
     bool steady_ = false;  // the next operation on the same levels may be recorded without another look
     ScalarSpan* open_ = nullptr;
     std::vector<ScalarSpan*> spans_;  // in order
@@ -355,6 +385,11 @@ private:
     static inline constinit thread_local ScalarCursor* current_ __attribute__((visibility("default"))) =
         &no_scalar_cursor;
 };
+
+#ifdef WENGERT_COMPILED
+extern template ScalarHandle ScalarStream::enter(const AnyTensor&, std::uint64_t, const float*, std::size_t);
+extern template ScalarHandle ScalarStream::enter(const AnyTensor&, std::uint64_t, const double*, std::size_t);
+#endif
 
 inline ScalarSpan::~ScalarSpan()
 {
@@ -400,6 +435,7 @@ __attribute__((noinline)) inline ScalarHandle ScalarStream::note_pair(ScalarOp o
 
 }  // namespace wengert
 
-#include "stream_impl.hpp"
-
-#include "memory.hpp"
+#ifndef WENGERT_COMPILED
+#include "impl/note.ipp"
+#include "impl/memory.ipp"
+#endif

@@ -1,4 +1,4 @@
-// The rule of a span of scalar code: scalar_vjp, which stream_impl.hpp declares.
+// The rule of a span of scalar code: scalar_vjp, which stream.hpp declares.
 #pragma once
 
 #include "exchange.hpp"

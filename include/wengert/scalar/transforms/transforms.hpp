@@ -4,6 +4,7 @@
 #include "../../transforms/check_grads.hpp"
 #include "../../transforms/checkpoint.hpp"
 #include "../../transforms/preaccumulate.hpp"
+#include "level.hpp"
 #include "packed.hpp"
 
 namespace wengert::detail {
@@ -65,6 +66,15 @@ template <class... X> struct ByTensors {
     template <std::size_t... I, class F>
     static auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
     {
+        if constexpr (is_real<Result<F>> &&
+                      (of_reals_alone<std::tuple_element_t<I, std::tuple<X...>>> && ...))
+            return reverse_of_reals<I...>(f, transform, at, x...);
+        else
+            return reverse_by_tensors<I...>(f, transform, at, x...);
+    }
+    template <std::size_t... I, class F>
+    static auto reverse_by_tensors(F& f, std::string_view transform, const Site& at, const X&... x)
+    {
         const auto g = [&](const packed_t<X>&... p) { return loss_tensor(call(f, at, p...), at); };
         auto [value, gradients] = detail::reverse<I...>(g, transform, at, pack(x, at)...);
         using Gradients = std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>;
@@ -118,9 +128,15 @@ template <class... X> struct ByTensors {
         using Y = decltype(called_with(f, x, at));
         zip_at(
             who, at, [](const auto&, const auto&) {}, x, v);
-        const auto g = [&](const packed_t<A>& p) { return pack(called_with(f, unpack<A>(p, at), at), at); };
-        auto [y, dot] = forward_tensors(g, pack(x, at), pack(v, at), who, at);
-        return std::pair(unpack<Y>(y, at), unpack_gradient<Y>(dot, at));
+        if constexpr (of_reals_alone<A> && of_reals_alone<Y>) {
+            return forward_of_reals(f, x, v, who, at);
+        } else {
+            const auto g = [&](const packed_t<A>& p) {
+                return pack(called_with(f, unpack<A>(p, at), at), at);
+            };
+            auto [y, dot] = forward_tensors(g, pack(x, at), pack(v, at), who, at);
+            return std::pair(unpack<Y>(y, at), unpack_gradient<Y>(dot, at));
+        }
     }
     template <class F, class A> static auto jacobian(F& f, const A& x, const Site& at)
     {

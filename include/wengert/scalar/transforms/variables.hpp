@@ -26,16 +26,12 @@ template <std::floating_point T> Real<T>& Real<T>::requires_grad(bool on, Site a
     ScalarStream& s = ScalarStream::of(Tape::current());
     ScalarVariable* old = s.variable(handle_);
     if (on && old) return *this;
-    if (old) *old = {};
+    if (old) s.end_variable(*old);
     handle_ = {};
     if (!on) return *this;
     Tensor<T> leaf(value_);
     leaf.requires_grad(true, at);
-    std::size_t k = 0;
-    while (k < s.variables.size() && s.variables[k].id) ++k;
-    if (k == s.variables.size()) s.variables.emplace_back();
-    s.variables[k] = {detail::next_span_number(), leaf.any(), {}};
-    handle_ = {ScalarVariable::bit | static_cast<std::uint32_t>(k), s.variables[k].id};
+    handle_ = s.begin_variable(leaf.any(), at);
     return *this;
 }
 

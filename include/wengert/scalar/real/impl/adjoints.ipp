@@ -89,13 +89,13 @@ WENGERT_INLINE void ScalarAdjoints::sweep_recorded(ChunkAdjoints& part, ScalarPo
     }
 }
 
-WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarSpan& s, bool guarded)
+WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarSpan& s, ScalarPosition from, bool guarded)
 {
     const ScalarPosition span_end = stream_.end_of(s);
     if (span_end == s.begin) return;
     ChunkAdjoints& part = part_of(s.begin, span_end - s.begin);
-    if (recorded_) return sweep_recorded(part, s.begin, span_end, guarded);
-    const auto begin = static_cast<std::uint32_t>(s.begin - s.chunk);
+    if (recorded_) return sweep_recorded(part, from, span_end, guarded);
+    const auto begin = static_cast<std::uint32_t>(from - s.chunk);
     const auto end = static_cast<std::uint32_t>(span_end - s.chunk);
     const auto here = [&](const Ref<Node>& n) { return static_cast<ScalarSpan*>(n->op)->chunk == s.chunk; };
     const bool inside = std::none_of(s.older.begin(), s.older.end(), here);
@@ -105,7 +105,7 @@ WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarSpan& s, bool guarded)
         sweep_plain<true, true>(part, begin, end);
     else
         sweep_plain<true, false>(part, begin, end);
-    part.swept += end - begin;
+    part.swept += span_end - s.begin;  // what is before `from` is taken out, or was not sent to
 }
 
 WENGERT_INLINE void ScalarAdjoints::done(const ScalarSpan& s)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
+#include "../../real/adjoints.hpp"
 #include "../exchange.hpp"
 
 namespace wengert {
@@ -44,7 +45,10 @@ WENGERT_INLINE void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
     adjoints.cover(span.begin);
     for (const auto& older : span.older)
         if (walk.reaches(older.get())) adjoints.cover(static_cast<ScalarSpan*>(older->op)->begin);
-    adjoints.sweep(span, !walk.tape().allow_nan);
+    ScalarPosition from = span.begin;
+    for (const ScalarSpan::Entered& e : span.entered)  // a level's variables are where its sweep ends
+        if (e.variables && walk.reaches(e.tensor.node.get())) from = e.begin + e.count;
+    adjoints.sweep(span, from, !walk.tape().allow_nan);
     for (const ScalarSpan::Entered& e : span.entered) {
         Node* const to = e.tensor.node.get();
         if (!walk.reaches(to)) {

@@ -1,16 +1,16 @@
-// The pattern of a Hessian from the operations that a function did, and the columns that can be computed together.
+// What sparse_hessian.hpp declares: the pattern of a Hessian from the operations that a function did, and the columns that can be
+// computed together. With WENGERT_COMPILED only wengert::compiled compiles it.
 #pragma once
 
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <unordered_set>
 
-#include "rules.hpp"
+#include "../../../base/separate.hpp"
+#include "../../real/lanes.hpp"
+#include "../sparse_hessian.hpp"
 
 namespace wengert::detail {
-
-using Columns = std::vector<std::uint32_t>;
 
 inline Columns united(const Columns& a, const Columns& b)
 {
@@ -49,10 +49,10 @@ private:
         }
     }
     /// The domain of an operand, let go of after its last use.
-    Domain take(std::uint32_t position)
+    Domain take(std::uint32_t place)
     {
-        Domain& d = domains_[position - first_];
-        return --uses_[position - first_] == 0 ? std::move(d) : d;
+        Domain& d = domains_[place - first_];
+        return --uses_[place - first_] == 0 ? std::move(d) : d;
     }
     void step(std::uint32_t i)
     {
@@ -132,9 +132,14 @@ private:
     Domain last_[2];
 };
 
-/// Star colouring of a symmetric pattern, greedy (Gebremedhin, Manne & Pothen 2005, algorithm 4.1): with a column for each colour, the sum of
-/// its columns, every entry can be read off directly (Coleman & Moré 1984).
-inline std::vector<std::uint32_t> star_colours(const std::vector<Columns>& rows)
+WENGERT_INLINE std::vector<Columns> hessian_pattern(const ScalarStream& s, std::uint32_t first,
+                                                    std::uint32_t inputs, std::uint32_t result)
+{
+    return HessianPattern(s, first, inputs, result).rows();
+}
+
+/// Greedy (Gebremedhin, Manne & Pothen 2005, algorithm 4.1).
+WENGERT_INLINE std::vector<std::uint32_t> star_colours(const std::vector<Columns>& rows)
 {
     constexpr std::uint32_t none = ~std::uint32_t{0};
     std::vector<std::uint32_t> colour(rows.size(), none), forbidden;
@@ -160,6 +165,25 @@ inline std::vector<std::uint32_t> star_colours(const std::vector<Columns>& rows)
         colour[v] = c;
     }
     return colour;
+}
+
+WENGERT_INLINE CompressedColumns::CompressedColumns(const ScalarStream& s, std::uint32_t first,
+                                                    std::uint32_t result,
+                                                    const std::vector<std::uint32_t>& colour)
+    : width_(colour.empty() ? 0 : *std::max_element(colour.begin(), colour.end()) + 1),
+      sums_(colour.size() * width_)
+{
+    constexpr std::size_t lanes = 4;
+    HessianSweep<lanes> sweep(s, first, result + 1);
+    const auto n = static_cast<std::uint32_t>(colour.size());
+    for (std::size_t from = 0; from < width_; from += lanes) {
+        for (std::uint32_t j = 0; j < n; ++j)
+            if (colour[j] >= from && colour[j] < from + lanes) sweep.seed(first + j, colour[j] - from);
+        sweep.run(result);
+        for (std::uint32_t i = 0; i < n; ++i)
+            for (std::size_t l = 0; l < lanes && from + l < width_; ++l)
+                sums_[i * width_ + from + l] = sweep.row(first + i)[l];
+    }
 }
 
 }  // namespace wengert::detail

@@ -1,0 +1,232 @@
+// The bodies of transforms/level.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
+#pragma once
+
+#include <bit>
+#include <cmath>
+
+#include "../../../base/separate.hpp"
+#include "../../real/adjoints.hpp"
+#include "../../real/directions.hpp"
+#include "../../real/tangents.hpp"
+#include "../level.hpp"
+
+namespace wengert::detail {
+
+WENGERT_INLINE NumberLevel::NumberLevel(bool forward, std::string_view transform, const Site& at)
+    : tape_(Tape::current()), stream_(ScalarStream::of(tape_)), scope_(tape_, forward), transform_(transform),
+      at_(at)
+{
+    refuse_in_graph(at);
+    numbers().clear();
+}
+
+WENGERT_INLINE void NumberLevel::begin()
+{
+    count_ = numbers().size();
+    first_ = stream_.lift(scope_.level(), numbers(), numbers_name, at_);
+}
+
+WENGERT_INLINE void NumberLevel::set_tangents()
+{
+    stream_.find_below(scope_.level(), numbers(), numbers_name, at_);
+    ScalarForward forward(stream_, scope_.level());
+    forward.advance(first_ + count_);
+    for (std::size_t k = 0; k < count_; ++k)
+        forward.set(first_ + k, Real<double>(numbers()[k].value, numbers()[k].handle));
+}
+
+/// The levels that a result depends on and that record.
+WENGERT_INLINE std::uint64_t NumberLevel::mask_of(const ScalarNumber& y) const
+{
+    return y.handle.word ? stream_.dependence(y.handle, numbers_name, at_) : 0;
+}
+
+WENGERT_INLINE ScalarPosition NumberLevel::place_of(const ScalarNumber& y) const
+{
+    return stream_.find(y.handle)->chunk + y.handle.index();
+}
+
+/// Numbers were read, and these results depend on no variable.
+WENGERT_INLINE void NumberLevel::look_for_lost(const ScalarNumber* y, std::size_t count) const
+{
+    if (!tape_.level(scope_.level()).was_read) return;
+    std::vector<double> values;
+    for (std::size_t k = 0; k < count; ++k) values.push_back(y[k].value);
+    report_lost(tape_, scope_.level(), transform_, at_, Tensor<double>(Shape{count}, values));
+}
+
+/// A result outside of the level, which has been closed.
+WENGERT_INLINE ScalarHandle NumberLevel::outside(const ScalarNumber& y, std::uint64_t mask) const
+{
+    if (!(mask & Tape::bit(scope_.level()))) return mask ? y.handle : ScalarHandle();
+    if (!(mask & Tape::below(scope_.level()))) return {};
+    const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
+    return ScalarStream::note(ScalarOp::copy, y.handle, y.value, y.value);
+}
+
+WENGERT_INLINE ScalarHandle NumberLevel::sweep_from(const ScalarNumber& y)
+{
+    const std::uint64_t mask = mask_of(y);
+    AnyTensor cotangent;
+    std::size_t forward = 0;
+    numbers().assign(count_, {});
+    if (!(mask & Tape::bit(scope_.level())))
+        look_for_lost(&y, 1);
+    else if (tape_.anomaly || !stretches_alone())
+        cotangent = walk(y);
+    else if (forward = forward_level_below(); !forward || !sweep_with_tangents(forward, place_of(y)))
+        sweep_stretches(place_of(y));
+    scope_.close();
+    if (!dots_.empty()) give_tangents(forward);
+    if (cotangent.value) {
+        const std::vector<Real<double>> g = elements_of<double>(cotangent, at_);
+        for (std::size_t k = 0; k < count_; ++k) numbers()[k] = {g[k].handle(), g[k].plain()};
+    }
+    return outside(y, mask);
+}
+
+/// Is all that has been recorded since the level began operations on reals?
+WENGERT_INLINE bool NumberLevel::stretches_alone() const
+{
+    const auto& all = stream_.spans();
+    std::size_t i = all.size();
+    for (const Node* n = tape_.last(); n && n->sequence >= scope_.start(); n = n->previous)
+        if (i == 0 || all[--i]->node != n) return false;
+    return true;
+}
+
+/// What a walk would do, without tensors between.
+WENGERT_INLINE void NumberLevel::sweep_stretches(ScalarPosition result)
+{
+    ScalarAdjoints adjoints(stream_, scope_.start());
+    adjoints.add(result, Real<double>(1.0));
+    const auto& all = stream_.spans();  // a recorded sweep adds to them
+    for (std::size_t i = all.size(); i-- > 0 && all[i]->node->sequence >= scope_.start();)
+        if (all[i]->begin <= result && (all[i]->node->mask & Tape::bit(scope_.level())))
+            pull(adjoints, *all[i]);
+    for (std::size_t k = 0; k < count_; ++k) {
+        const Real<double> g = adjoints.take(first_ + k);
+        numbers()[k] = {g.handle(), g.plain()};
+    }
+}
+
+/// The only level below that this one's operations depend on, where that is one of forward mode; 0 otherwise.
+WENGERT_INLINE std::size_t NumberLevel::forward_level_below() const
+{
+    if (tape_.forward_levels == 0 || stream_.cell_tensors) return 0;
+    std::uint64_t mask = 0;
+    const auto& all = stream_.spans();
+    for (std::size_t i = all.size(); i-- > 0 && all[i]->node->sequence >= scope_.start();)
+        mask |= all[i]->node->mask;
+    mask &= tape_.active & Tape::below(scope_.level());
+    const bool one = std::has_single_bit(mask) && (mask & tape_.forward_levels);
+    return one ? static_cast<std::size_t>(std::countr_zero(mask)) : 0;
+}
+
+/// Forward over reverse in one pass: values with their tangents, adjoints with theirs, and nothing is recorded. False where that
+/// would have to be: tangents may depend on other levels.
+WENGERT_INLINE bool NumberLevel::sweep_with_tangents(std::size_t forward, ScalarPosition result)
+{
+    if (stream_.chunk_of(first_) != stream_.chunk()) return false;
+    const ScalarTangents* const tangents = ScalarForward(stream_, forward).plain_up_to(result + 1);
+    if (!tangents) return false;
+    using Number = Tangents<double, 1>;
+    const auto at = [&](ScalarPosition p) { return static_cast<std::uint32_t>(p - stream_.chunk()); };
+    const std::uint32_t base = at(first_), begin = base + static_cast<std::uint32_t>(count_);
+    const ScalarEntry* const entries = stream_.entries();
+    std::vector<Number> adjoints(result + 1 - first_);
+    adjoints.back() = 1.0;
+    const auto value = [&](std::uint32_t k) {
+        Number x(entries[k].value);
+        const ScalarPosition p = stream_.chunk() + k;
+        if (p >= tangents->base) x.tangent(0) = tangents->dots[p - tangents->base].value;
+        return x;
+    };
+    for (std::uint32_t i = at(result) + 1; i-- > begin;) {
+        const Number g = adjoints[i - base];
+        if (entries[i].op() == ScalarOp::input) continue;
+        if (!tape_.allow_nan && g.plain() == 0.0 && g.tangent(0) == 0.0) continue;
+        detail::pull(entries[i], i, g, value, [&](std::uint32_t k, const Number& r) {
+            if (k >= base && (g.plain() != 0.0 || tape_.allow_nan || std::isfinite(r.plain())))
+                adjoints[k - base] += r;
+        });
+    }
+    for (std::size_t k = 0; k < count_; ++k) {
+        numbers()[k] = {{}, adjoints[k].plain()};
+        dots_.push_back(adjoints[k].tangent(0));
+    }
+    return true;
+}
+
+/// The gradient as variables of the level of forward mode, with their tangents.
+WENGERT_INLINE void NumberLevel::give_tangents(std::size_t forward)
+{
+    const ScalarPosition first = stream_.lift(forward, numbers(), numbers_name, at_);
+    ScalarForward tangents(stream_, forward);
+    tangents.advance(first + count_);
+    for (std::size_t k = 0; k < count_; ++k) tangents.set(first + k, Real<double>(dots_[k]));
+}
+
+WENGERT_INLINE void NumberLevel::pull(ScalarAdjoints& adjoints, ScalarSpan& s)
+{
+    ScalarPosition from = s.begin;
+    for (const ScalarSpan::Entered& e : s.entered)
+        if (e.variables && e.begin == first_)
+            from = first_ + count_;
+        else
+            adjoints.leave(e);
+    const std::uint64_t lower = tape_.active & Tape::below(scope_.level());
+    if (s.node->mask & lower) adjoints.become_recorded();
+    if (!adjoints.recorded()) {
+        adjoints.sweep(s, from, !tape_.allow_nan);
+    } else {
+        if (stream_.end_of(s) == stream_.end()) stream_.close();
+        const Restore<ActiveLevels> active(tape_.active, lower);
+        const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
+        const Restore<Site> site(tape_.site_override, s.node->at);
+        const Restore<bool> rule(tape_.in_rule, true);
+        adjoints.sweep(s, from, !tape_.allow_nan);
+    }
+    if (from == s.begin) adjoints.done(s);  // else its inputs are still wanted
+}
+
+/// Past everything that the function did: the variables are a tensor's elements from now on.
+WENGERT_INLINE AnyTensor NumberLevel::walk(const ScalarNumber& y)
+{
+    auto node = Ref<Node>::adopt(tape_.new_node(identity_primitive<double>, 0, at_));
+    node->mask = Tape::bit(scope_.level());
+    node->level = static_cast<std::uint8_t>(scope_.level());
+    node->flags = Node::is_leaf;
+    node->dtype = dtype_of<double>();
+    node->shape = Shape{count_};
+    tape_.append(node.get());
+    for (ScalarSpan::Entered& e : stream_.find(first_)->entered)
+        if (e.variables && e.begin == first_) e.tensor = {make_block(dtype_of<double>(), node->shape), node};
+    const Real<double> result(y.value, y.handle);
+    const AnyTensor loss = gathered(&result, 1, Shape(), at_, numbers_name);
+    auto one = make_block(dtype_of<double>(), Shape());
+    *one->as<double>() = 1;
+    Walk back(tape_, scope_.level(), false);
+    back.run(loss.node, {placed(std::move(one)), {}});
+    return node->cotangent;
+}
+
+/// Each result in `numbers` as it is outside of the level, and behind them their tangents.
+WENGERT_INLINE void NumberLevel::end_with_tangents()
+{
+    const std::size_t count = numbers().size();
+    std::vector<std::uint64_t> masks;
+    std::uint64_t all = 0;
+    for (const ScalarNumber& y : numbers()) all |= masks.emplace_back(mask_of(y));
+    const std::uint64_t own = Tape::bit(scope_.level());
+    if (!(all & own)) look_for_lost(numbers().data(), count);
+    ScalarForward forward(stream_, scope_.level());
+    for (std::size_t k = 0; k < count; ++k) {
+        const Real<double> dot = masks[k] & own ? forward.of(place_of(numbers()[k])) : Real<double>();
+        numbers().push_back({dot.handle(), dot.plain()});
+    }
+    scope_.close();
+    for (std::size_t k = 0; k < count; ++k) numbers()[k].handle = outside(numbers()[k], masks[k]);
+}
+
+}  // namespace wengert::detail

@@ -1,0 +1,146 @@
+// grad and jvp of functions of reals alone, from the stream to the stream: no tensor stands between. What else such a function does,
+// with tensors or in checkpoints, is found by a walk over the tape.
+#pragma once
+
+#include "../../transforms/jvp.hpp"
+#include "packed.hpp"
+
+namespace wengert::detail {
+
+/// Are all leaves of an X reals?
+template <class X> inline constexpr bool of_reals_alone = tree::contains_number<X> && !has_tensors<X>();
+
+class ScalarAdjoints;
+
+/// A level of the tape whose variables are numbers.
+class NumberLevel {
+public:
+    NumberLevel(bool forward, std::string_view transform, const Site& at);
+
+    /// x's reals behind those in `numbers`.
+    template <class X> void take(const X& x)
+    {
+        tree::for_each(
+            [&]<class T>(const Real<T>& r) {
+                numbers().push_back({r.handle(), static_cast<double>(r.plain())});
+            },
+            x);
+    }
+    /// The reals that have been taken are variables from now on.
+    void begin();
+    /// These stand for x's reals, in the same order, from then on.
+    template <class... X> void stand_for(X&... x)
+    {
+        std::size_t next = 0;
+        (tree::for_each([&]<class T>(Real<T>& r) { r = Real<T>(r.plain(), numbers()[next++].handle); }, x),
+         ...);
+    }
+    /// The tangents of the variables.
+    template <class X> void set_tangents(const X& dot)
+    {
+        numbers().clear();
+        take(dot);
+        set_tangents();
+    }
+    /// The gradient of y in `numbers`, and y as it is outside of the level.
+    template <class T> Real<T> sweep(const Real<T>& y)
+    {
+        return Real<T>(y.plain(), sweep_from({y.handle(), static_cast<double>(y.plain())}));
+    }
+    /// Gives these reals the values in `numbers`, one after another.
+    template <class X> void give(X& x)
+    {
+        tree::for_each(
+            [&]<class T>(Real<T>& r) {
+                const ScalarNumber& n = numbers()[next_++];
+                r = Real<T>(static_cast<T>(n.value), n.handle);
+            },
+            x);
+    }
+    /// (y, ẏ) as they are outside of the level.
+    template <class Y> std::pair<Y, Y> with_tangents(const Y& y)
+    {
+        numbers().clear();
+        take(y);
+        end_with_tangents();
+        std::pair<Y, Y> out(tree::detail::copied(y), tree::detail::copied(y));
+        std::size_t next = 0;
+        tree::for_each([&]<class T>(Real<T>& r) { r = Real<T>(r.plain(), numbers()[next++].handle); },
+                       out.first);
+        next_ = next;
+        give(out.second);
+        return out;
+    }
+
+private:
+    static constexpr std::string_view numbers_name =
+        "scalar code";  ///< for errors of numbers that are nobody's
+
+    std::vector<ScalarNumber>& numbers() { return stream_.numbers; }
+    void set_tangents();
+    ScalarHandle sweep_from(const ScalarNumber& y);
+    void end_with_tangents();
+    std::uint64_t mask_of(const ScalarNumber& y) const;
+    ScalarPosition place_of(const ScalarNumber& y) const;
+    void look_for_lost(const ScalarNumber* y, std::size_t count) const;
+    ScalarHandle outside(const ScalarNumber& y, std::uint64_t mask) const;
+    bool stretches_alone() const;
+    void sweep_stretches(ScalarPosition result);
+    std::size_t forward_level_below() const;
+    bool sweep_with_tangents(std::size_t forward, ScalarPosition result);
+    void give_tangents(std::size_t forward);
+    void pull(ScalarAdjoints& adjoints, ScalarSpan& s);
+    AnyTensor walk(const ScalarNumber& y);
+
+    Tape& tape_;
+    ScalarStream& stream_;
+    LevelScope scope_;
+    std::string_view transform_;
+    Site at_;
+    ScalarPosition first_ = 0;  ///< of the variables
+    std::size_t count_ = 0, next_ = 0;
+    std::vector<double> dots_;  ///< tangents of the gradient
+};
+
+/// grad and value_and_grad of f by the arguments I.
+template <std::size_t... I, class F, class... X>
+auto reverse_of_reals(F& f, std::string_view transform, const Site& at, const X&... x)
+{
+    NumberLevel level(false, transform, at);
+    (level.take(std::get<I>(std::tie(x...))), ...);
+    std::tuple<X...> arguments(tree::detail::copied(x)...);
+    level.begin();
+    level.stand_for(std::get<I>(arguments)...);
+    const auto y = [&] {
+        const Restore<Site> within(enclosing_call, at);
+        return Argument<decltype(apply_at(f, at, arguments))>(apply_at(f, at, arguments));
+    }();
+    auto value = level.sweep(y);
+    std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients(
+        tree::detail::copied(std::get<I>(std::tie(x...)))...);
+    std::apply([&](auto&... g) { (level.give(g), ...); }, gradients);
+    return std::pair(std::move(value), std::move(gradients));
+}
+
+/// (f(x), ∂f/∂x · v).
+template <class F, class X>
+auto forward_of_reals(F& f, const X& x, const X& v, std::string_view who, const Site& at)
+{
+    NumberLevel level(true, who, at);
+    level.take(x);
+    X variables = tree::detail::copied(x);
+    level.begin();
+    level.stand_for(variables);
+    level.set_tangents(v);
+    const auto y = [&] {
+        const Restore<Site> within(enclosing_call, at);
+        return call_with(f, variables, at);
+    }();
+    return level.with_tangents(y);
+}
+
+}  // namespace wengert::detail
+
+#ifndef WENGERT_COMPILED
+#include "impl/level.ipp"
+#endif

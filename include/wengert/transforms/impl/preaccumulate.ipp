@@ -1,0 +1,45 @@
+// The rule of preaccumulate.hpp. With WENGERT_COMPILED only wengert::compiled compiles it.
+#pragma once
+
+#include "../../ops/elementwise/cast.hpp"
+#include "../../ops/matmul.hpp"
+#include "../preaccumulate.hpp"
+
+namespace wengert::detail {
+
+/// In T, the wider of the two types, and then rounded to x's.
+struct JacobianProduct {
+    template <class T>
+    static AnyTensor of(const AnyTensor& g, const AnyTensor& jacobian, const AnyTensor& x, const Site& at)
+    {
+        const auto as = [&](const AnyTensor& t) { return Tensor<T>(converted(t, dtype_of<T>(), at)); };
+        const Tensor<T> row = reshape(as(g), {1, g.value->count}, at);
+        const Tensor<T> all = reshape(as(jacobian), {g.value->count, x.value->count}, at);
+        const AnyTensor sum = reshape(matmul(row, all, at), x.value->shape, at).any();
+        return converted(sum, x.value->dtype, at);
+    }
+};
+inline AnyTensor sum_of_real(const AnyTensor& a, const AnyTensor& b)
+{
+    return with_real(a.value->dtype, [&]<class T>() { return add_any<T>(a, b); });
+}
+
+template <class X>
+std::vector<AnyTensor> JacobianRule<X>::pull_jacobians(const SectionRule& rule,
+                                                       const std::vector<AnyTensor>& inputs,
+                                                       const std::vector<AnyTensor>& cotangents,
+                                                       const std::vector<bool>& wanted, const Site& at)
+{
+    const auto& jacobians = static_cast<const JacobianRule&>(rule).jacobians;
+    std::vector<AnyTensor> out(inputs.size());
+    for (std::size_t k = 0; k < cotangents.size(); ++k)
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            if (!cotangents[k].value || !wanted[i] || !jacobians[k][i].value) continue;
+            const DType d = wider(cotangents[k].value->dtype, inputs[i].value->dtype);
+            const AnyTensor term = of_real<JacobianProduct>(d, cotangents[k], jacobians[k][i], inputs[i], at);
+            out[i] = out[i].value ? sum_of_real(out[i], term) : term;
+        }
+    return out;
+}
+
+}  // namespace wengert::detail
