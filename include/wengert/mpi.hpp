@@ -10,5 +10,6 @@
 #include "mpi/reduce.hpp"
 #include "mpi/reproducible_sum.hpp"
 #include "mpi/scalars.hpp"
+#include "mpi/trees.hpp"
 #include "mpi/varying.hpp"
 #include "mpi/wait.hpp"

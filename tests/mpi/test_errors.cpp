@@ -94,8 +94,7 @@ void kernels(const mpi::Comm& w)
     using R = wg::Real<double>;
     const auto cell = wg::kernel([&](const R& a) { return a * mpi::allreduce(a, mpi::sum, w); });
     const std::string text = thrown<wg::Error>([&] { static_cast<void>(cell(wg::ones<double>({4}))); });
-    if (w.rank() == 0) std::printf("%s\n", text.c_str());
-    CHECK(has(text, "test_errors.cpp"));
+    CHECK(has(text, "a kernel's cell cannot communicate") && has(text, "test_errors.cpp"));
 }
 
 void threads(const mpi::Comm& w)

@@ -213,6 +213,13 @@ void types(const mpi::Comm& w)
     };
     const Parameters p{mine(w), {f, f * 2.0F}, i}, q = mpi::average(p, w);
     CHECK(wg::allclose(q.a, D{1.0, -2.0, 0.5} * (sum_to(n) / n), 1e-14));
+    const Parameters around = mpi::bcast(p, n - 1, w), total = mpi::allreduce(p, mpi::sum, w);
+    CHECK(around.c(0).item() == n - 1 && wg::allclose(total.b[0], f * static_cast<float>(n)));
+    const auto struct_loss = [&](const Parameters& t) {
+        const Parameters got = mpi::sendrecv(t, (r + 1) % n, (r + n - 1) % n, w);
+        return sum(got.a) * (1.0 + r);
+    };
+    CHECK(wg::allclose(wg::grad(struct_loss)(p).a, everywhere(1.0 + (r + 1) % n), 0.0));
     CHECK(wg::allclose(q.b[1], f * 2.0F) && q.c(0).item() == r);
 }
 

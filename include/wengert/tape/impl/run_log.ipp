@@ -39,7 +39,7 @@ WENGERT_INLINE MaskRecorder::MaskRecorder(std::string_view who, std::vector<cons
     : BasicRecorder(table), who_(who), seen_(seen)
 {
     outer_ = std::exchange(current_thread().recorder, this);
-    if (outer_) segment = outer_->segment, effect = outer_->effect;
+    if (outer_) segment = outer_->segment, effect = outer_->effect, start = outer_->start;
 }
 
 WENGERT_INLINE MaskRecorder::~MaskRecorder()
