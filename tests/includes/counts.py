@@ -16,10 +16,10 @@ COUNTS = {
     "places that spell the zero-cotangent rule": (
         "places", r"(?:==|_EQ_)[^\n;]*(?:&&?|\?)[^\n;]*(?:is_?finite|- \$ != 0)|\ball_zero(?:_of)?(?:<\w+>)?\((?!const)", "", 17),
     "writers of the order of folds": ("files", r"% 2 == 0;[^\n]*/= 2", "", 3),
-    "writers of a fused group": ("files", r"\((?:[^()\n]*, )?const Group& \w+", "graph/ cuda/", 6),
-    "headers that a kernel of reals passes through": ("files", r"\bScalarEntry\b|\bScalarGuard\b|\bWay\b|\bWayTensors\b", "scalar/ graph/", 19),
+    "writers of a fused group": ("files", r"\((?:[^()\n]*, )?const Group& \w+", "graph/ cuda/", 5),
+    "headers that read entries, guards or paths of scalar code": ("files", r"\bScalarEntry\b|\bScalarGuard\b|\bPath\b|\bPathsOnTensors\b", "scalar/ graph/", 20),
     "lists of primitives": ("files", r"\beach_primitive\b\(Taker|\bis_library_elementwise\(List<T>, List<T>\)", "", 2),
-    "nodes of one result with packing hubs": ("places", r"\bhubs?\b|\bpacked\b|\bpacking\b", "tape/ graph/ scalar/ transforms/", 114),
+    "nodes of one result with packing hubs": ("places", r"\bhubs?\b|\bpacked\b|\bpacking\b", "tape/ graph/ scalar/ transforms/", 116),
     "visitors of arguments": ("places", r"\b(?:void|bool|auto) (?:visit_arguments|each_tensor|for_each_leaf)\(", "", 2),
 }
 
@@ -35,7 +35,11 @@ def count(root):
     for what, (unit, pattern, folders, _) in COUNTS.items():
         each = {path: len(re.findall(pattern, text, re.M)) for path, text in sources.items()
                 if not folders or path.startswith(tuple(folders.split()))}
-        found[what] = {path: n for path, n in each.items() if n}
+        found[what] = {}
+        for path, n in each.items():  # X.hpp and impl/X.ipp are one
+            one = path.replace("/impl/", "/").rsplit(".", 1)[0]
+            if n:
+                found[what][one] = found[what].get(one, 0) + n
     return found
 
 

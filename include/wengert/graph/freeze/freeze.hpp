@@ -2,6 +2,7 @@
 // is assumed; graph/ir/trace.hpp records, graph/freeze/frozen.hpp keeps the paths, graph/run/ runs them.
 #pragma once
 
+#include "../../tape/obliged.hpp"
 #include "../../transforms/closure.hpp"
 #include "compiler.hpp"
 #include "frozen_rule.hpp"
