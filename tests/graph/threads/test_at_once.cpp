@@ -179,7 +179,7 @@ TEST_CASE("an exception in a strand reaches the caller")
     int counts[2] = {};
     const tl::Step steps[] = {{Counts::run, &counts[0]}, {Throws::run, nullptr}, {Counts::run, &counts[1]}};
     const std::size_t cuts[] = {0, 2, 3};
-    tl::AtOnce wave;
+    tl::ParallelSteps wave;
     wave.steps = steps;
     wave.strands = {&team, cuts, 2};
     tl::Run run{current_thread()};
