@@ -13,7 +13,7 @@ namespace detail {
 inline void refuse_in_kernel(std::string_view name, const Site& at)
 {
     const auto* const s = static_cast<const ScalarStream*>(Tape::current().extension);
-    if (s && s->moves)
+    if (s && s->cell_tensors)
         fail<TapeError>(name,
                         "a kernel's cell cannot communicate: each rank has cells of its own, in an order of "
                         "their own; communicate outside of the kernel",
