@@ -33,9 +33,9 @@ public:
 
     /// Sweeps back from `out`, whose cotangent is g.
     void run(const Ref<Node>& out, AnyTensor g);
-    /// Sweeps back from several results at once, and from what the tape, or somebody else, says that it is obliged to pass.
-    void run(std::pair<Node*, AnyTensor>* roots, std::size_t count) { run(roots, count, tape_.obliged); }
-    void run(std::pair<Node*, AnyTensor>* roots, std::size_t count, const std::vector<Ref<Node>>& obliged);
+    /// Sweeps back from several results at once, and from what it is obliged to pass: the tape's list if none is given.
+    void run(std::pair<Node*, AnyTensor>* roots, std::size_t count,
+             const std::vector<Ref<Node>>* obliged = nullptr);
     /// Is there something to pass although no result depends on it?
     bool is_obliged() const noexcept { return !tape_.obliged.empty(); }
 

@@ -200,8 +200,8 @@ private:
     /// One sweep for each result, in order. What is obliged to be passed is passed once, by a sweep from all of them.
     void run(Walk& walk, std::vector<Root>& roots) const
     {
-        if (!obliged_.empty()) return walk.run(roots.data(), roots.size(), obliged_);
-        for (Root& root : roots) walk.run(&root, 1, obliged_);
+        if (!obliged_.empty()) return walk.run(roots.data(), roots.size(), &obliged_);
+        for (Root& root : roots) walk.run(&root, 1, &obliged_);
     }
 
     Y y_;

@@ -45,8 +45,9 @@ WENGERT_INLINE void Walk::take_obliged(std::size_t first)
 }
 
 WENGERT_INLINE void Walk::run(std::pair<Node*, AnyTensor>* roots, std::size_t count,
-                              const std::vector<Ref<Node>>& obliged)
+                              const std::vector<Ref<Node>>* given)
 {
+    const std::vector<Ref<Node>>& obliged = given ? *given : tape_.obliged;
     current_ = nullptr;
     const auto start_at = [&](Node* n) {
         if (!current_ || n->sequence > current_->sequence) current_ = n;

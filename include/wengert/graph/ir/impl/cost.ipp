@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
+#include "../../../functions/rules/kinds.hpp"
 #include "../cost.hpp"
 
 namespace wengert::detail {
