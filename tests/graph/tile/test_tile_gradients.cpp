@@ -80,6 +80,20 @@ TEST_CASE("parts that are written and read")
     check<double>(with_gradients(loss), in);
 }
 
+TEST_CASE("a part of an array is added after a part of the same memory in another shape")
+{
+    const Blocks in{random_block<double>({3, 4}), random_block<double>({9}, 2),
+                    random_block<double>({2, 3}, 3)};
+    const auto sums = [](const List& w) {
+        D flat = reshape(w[0] * 2.0, {-1});
+        view(flat, range(2, 11)) += w[1];
+        D matrix = reshape(flat, {3, 4});
+        view(matrix, range(1, 3), range(1, 4)) += w[2];
+        return List{matrix};
+    };
+    check<double>(sums, in);
+}
+
 TEST_CASE("softmax, extrema and concatenation")
 {
     const Blocks in{random_block<double>({5, 12}), random_block<double>({5, 3}, 2)};

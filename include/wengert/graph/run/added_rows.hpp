@@ -2,6 +2,8 @@
 // parts of a row at once. Each element has its sums in the order of the parts, so the bits are those of one pass a part.
 #pragma once
 
+#include <algorithm>
+
 #include "../../kernels/cpu/lane.hpp"
 #include "program.hpp"
 
@@ -54,6 +56,11 @@ template <class T> struct AddedRows {
     bool together = true;            ///< the parts of a row can be added in one pass
     std::int64_t low = 0, high = 0;  ///< the columns that all parts have
 
+    bool is_of(const Shape& shape) const
+    {
+        return axes + 1 == shape.size() && row == shape.back() &&
+               std::equal(extents, extents + axes, shape.data());
+    }
     void add(Part* p)
     {
         (last ? last->next : parts) = p;

@@ -28,7 +28,7 @@ template <class T> void add_rows(Emitter& e, ValueId v, const Shape& first, Valu
 {
     const Shape &shape = e.plan.graph.node(v).shape, &part = e.plan.graph.node(x).shape;
     auto* rows = e.continued<AddedRows<T>>(e.plan.values[v].store);
-    if (!rows) {
+    if (!rows || !rows->is_of(shape)) {  // there may be a reshape between two parts of one memory
         rows = e.step(AddedRows<T>{});
         rows->axes = shape.size() - 1;
         std::copy_n(shape.data(), rows->axes, rows->extents);
