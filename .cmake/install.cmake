@@ -17,5 +17,5 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wengertConfig.cmake
               ${CMAKE_CURRENT_SOURCE_DIR}/.cmake/wengertDependencies.cmake
               ${CMAKE_CURRENT_SOURCE_DIR}/.cmake/compiled.cmake
               ${CMAKE_CURRENT_SOURCE_DIR}/.cmake/precompiled.cmake
-              ${CMAKE_CURRENT_SOURCE_DIR}/.cmake/cuda_kernels.cmake
+              ${CMAKE_CURRENT_SOURCE_DIR}/cuda/cuda_kernels.cmake
         DESTINATION ${wengert_config_dir})

@@ -18,7 +18,7 @@
 #   frozen        frozen functions, groups, captures, counts of calls
 #   conditions    conditional nodes, alone: a driver that gives up on one may end the process
 #   streams       streams, memory and kernels of the program's own, kernels compiled ahead
-#   bench         what work costs: times beside the host and cuBLAS, and what is asked of the driver (bench/device.cpp)
+#   bench         what work costs: times beside the host and cuBLAS, and what is asked of the driver (cuda/device_bench.cpp)
 #   memcheck      compute-sanitizer over a selection
 #   racecheck     the same, for races within blocks
 #

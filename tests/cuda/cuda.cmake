@@ -85,13 +85,13 @@ else()
     set_target_properties(fake_cuda_sanitized PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
 
-# What work on a device asks the driver for, held as counts (bench/device.py); on a GPU the same program measures.
-add_executable(wengert_device ${PROJECT_SOURCE_DIR}/bench/device.cpp)
+# What work on a device asks the driver for, held as counts (cuda/device_bench.py); on a GPU the same program measures.
+add_executable(wengert_device ${PROJECT_SOURCE_DIR}/cuda/device_bench.cpp)
 target_compile_options(wengert_device PRIVATE -O2)
 target_include_directories(wengert_device PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(wengert_device PRIVATE wengert::compiled)
 add_dependencies(wengert_device fake_cuda)
-add_test(NAME cuda.bench COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/bench/device.py $<TARGET_FILE:wengert_device> --check)
+add_test(NAME cuda.bench COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/cuda/device_bench.py $<TARGET_FILE:wengert_device> --check)
 wengert_on_fake(cuda.bench fake_cuda)
 
 # What a real NVRTC makes of elementwise kernels; the script says where there is none.

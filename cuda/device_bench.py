@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
-"""What work on a device costs: the rows of wengert_device (bench/device.cpp), and where PyTorch or JAX see a GPU some of theirs.
+"""What work on a device costs: the rows of wengert_device (cuda/device_bench.cpp), and where PyTorch or JAX see a GPU some of theirs.
 
-    bench/device.py PROGRAM            prints a table; on a GPU with times
-    bench/device.py PROGRAM --store    writes it to bench/results, device.json on a GPU and else device_counts.json
-    bench/device.py PROGRAM --check    fails where counts are others than those in bench/results/device_counts.json
+    cuda/device_bench.py PROGRAM            prints a table; on a GPU with times
+    cuda/device_bench.py PROGRAM --store    writes it to bench/results, device.json on a GPU and else device_counts.json
+    cuda/device_bench.py PROGRAM --check    fails where counts are others than those in bench/results/device_counts.json
 
 The program runs on the driver that WENGERT_CUDA_DRIVER names; without it on the machine's GPU."""
 import argparse
 import json
+import pathlib
 import subprocess
 import sys
 import time
 
-import tables
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import tables  # noqa: E402
 
 COUNTS = ["launches", "graphs", "copies", "waits", "bytes"]
 COLUMNS = ["a run", "launches", "graphs", "copies", "waits", "bytes copied"]
@@ -116,7 +119,7 @@ def main():
     if arguments.store:
         timed = len(columns) > len(COLUMNS)
         tables.store("device" if timed else "device_counts",
-                     f"`bench/device.py`, on {device}" if timed else "`bench/device.py`, on the fake driver",
+                     f"`cuda/device_bench.py`, on {device}" if timed else "`cuda/device_bench.py`, on the fake driver",
                      columns=columns, rows=rows)
     return 0
 

@@ -1,6 +1,6 @@
 // wengert_device: what work on a device of CUDA costs, beside the host and, for products, beside cuBLAS called by hand. Each row has the
 // launches, copies, waits and bytes that one run asks the driver for. On a GPU it has the time as well, and the share of the bandwidth
-// of a copy; on the driver without a GPU (tests/cuda/fake/) arrays are small and there are no times. bench/device.py makes a table.
+// of a copy; on the driver without a GPU (tests/cuda/fake/) arrays are small and there are no times. cuda/device_bench.py makes a table.
 #include <wengert/cuda.hpp>
 
 #include <algorithm>
