@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -59,7 +60,12 @@ template <class... A> struct Slots<gpu::Result(A...)> {
             Entry& one = entries.all[names[k]];
             (static_cast<void>(one.bytes += std::is_same_v<A, std::size_t> ? size_in(a) : 0), ...);
             const gpu::Result mine = one.next(), of_all = entries.all["*"].next();
-            if (mine || of_all) return of_all ? of_all : mine;
+            if (mine || of_all) {
+                if (names[k] ==
+                    std::string_view("cuStreamEndCapture"))  // one that fails ends the capture as well
+                    static_cast<void>(counted[static_cast<std::size_t>(k)](a...));
+                return of_all ? of_all : mine;
+            }
         }
         return counted[static_cast<std::size_t>(k)](a...);
     }
