@@ -135,14 +135,30 @@ def not_included(headers):
     return [h for h in headers if h not in inner]
 
 
-def without_eigen(compiler, texts):
-    """The headers that cannot be compiled here: those that reach Eigen, where it is not installed."""
-    probe = "#if !__has_include(<Eigen/Dense>) && !__has_include(<eigen3/Eigen/Dense>)\n#error\n#endif\n"
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-x", "c++", "-"]
-    if subprocess.run(command, input=probe, capture_output=True, text=True).returncode == 0:
-        return set()
-    need = {h for h, text in texts.items() if "<eigen3/Eigen/" in text}
-    return need | {h for h, seen in reached(texts).items() if seen & need}
+# Libraries that a program may do without: what includes them, and where Debian has them.
+OPTIONAL = {"Eigen": (r"<eigen3/Eigen/", "<eigen3/Eigen/Dense>", "libeigen3-dev"), "MPI": (r"<mpi\.h>", "<mpi.h>", "libopenmpi-dev")}
+
+
+def find_mpi():
+    """Compilers find <mpi.h> where mpicxx says that it is."""
+    if shutil.which("mpicxx"):
+        shown = subprocess.run(["mpicxx", "-show"], capture_output=True, text=True).stdout
+        folders = [word[2:] for word in shown.split() if word.startswith("-I")]
+        os.environ["CPLUS_INCLUDE_PATH"] = ":".join(folders + [os.environ.get("CPLUS_INCLUDE_PATH", "")]).strip(":")
+
+
+def without_optional(compiler, texts):
+    """The headers that cannot be compiled here: those that reach a library which is not installed."""
+    skipped = set()
+    for name, (pattern, header, package) in OPTIONAL.items():
+        command = [compiler, "-std=c++20", "-fsyntax-only", "-x", "c++", "-"]
+        if subprocess.run(command, input=f"#include {header}\n", capture_output=True, text=True).returncode == 0:
+            continue
+        need = {h for h, text in texts.items() if re.search(pattern, text)}
+        need |= {h for h, seen in reached(texts).items() if seen & need}
+        print(f"no {name} here (Debian: {package}): {len(need)} headers left out", flush=True)
+        skipped |= need
+    return skipped
 
 
 def self_test():
@@ -188,10 +204,9 @@ def main():
         print(f"changed since {base[:12]}: {len(headers)} of {len(here)} headers", flush=True)
     elif args.changed:
         print("no base to compare with: all headers", flush=True)
-    skipped = without_eigen(compilers[0].split()[-1], here)
+    find_mpi()
+    skipped = without_optional(compilers[0].split()[-1], here)
     headers = [h for h in headers if h not in skipped]
-    if skipped:
-        print(f"no Eigen here (Debian: libeigen3-dev): {len(skipped)} headers left out", flush=True)
     work = [(compilers[0], h, ()) for h in headers]
     work += [(compilers[0], h, ("-DWENGERT_COMPILED",)) for h in headers if h.endswith(".hpp")]
     work += [(c, h, ()) for c in compilers[1:] for h in not_included(headers)]

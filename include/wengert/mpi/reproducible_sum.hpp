@@ -60,7 +60,8 @@ private:
             shift = 0;
         }
         const int first = shift / 32;
-        const __int128 wide = static_cast<__int128>(m < 0 ? -m : m) << (shift % 32);
+        __extension__ using Wide = __int128;
+        const Wide wide = static_cast<Wide>(m < 0 ? -m : m) << (shift % 32);
         for (int k = 0; k < 3; ++k) {
             const auto part = static_cast<std::int64_t>((wide >> (32 * k)) & 0xffffffff);
             limb[first + k] += m < 0 ? -part : part;

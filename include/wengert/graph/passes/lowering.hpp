@@ -97,14 +97,14 @@ private:
         if (s.kind == TermKind::where)
             return where(Tensor<bool>(any), Tensor<T>(at(s.b)), Tensor<T>(at(s.c))).any_unchecked();
         const Tensor<T> a(any), b(s.b < 0 ? any : at(s.b));
+        if (s.kind == kind_of<Exp>) return exp(a).any_unchecked();
+        if (s.kind == kind_of<Log>) return log(a).any_unchecked();
         switch (s.kind) {
         case TermKind::add: return (a + b).any_unchecked();
         case TermKind::subtract: return (a - b).any_unchecked();
         case TermKind::multiply: return (a * b).any_unchecked();
         case TermKind::divide: return (a / b).any_unchecked();
         case TermKind::square: return square(a).any_unchecked();
-        case kind_of<Exp>: return exp(a).any_unchecked();
-        case kind_of<Log>: return log(a).any_unchecked();
         case TermKind::sqrt: return sqrt(a).any_unchecked();
         case TermKind::is_finite: return is_finite(a, Site{}).any_unchecked();
         default: return {};

@@ -433,6 +433,24 @@ __attribute__((noinline)) inline ScalarHandle ScalarStream::note_pair(ScalarOp o
     return note_slowly(op, a, x, b, z, y);
 }
 
+namespace detail {
+
+inline void destroy_span(void* op) noexcept { delete static_cast<ScalarSpan*>(op); }
+
+inline constexpr Primitive scalar_primitive = [] {
+    Primitive p;
+    p.name = "scalar code";
+    p.differentiable = true;
+    p.vjp = scalar_vjp;
+    p.destroy = destroy_span;
+    return p;
+}();
+
+/// Numbers come once in a process, so that a number of another thread is nobody's here.
+std::uint32_t next_span_number() noexcept;
+
+}  // namespace detail
+
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED

@@ -16,17 +16,6 @@ namespace wengert {
 
 namespace detail {
 
-inline void destroy_span(void* op) noexcept { delete static_cast<ScalarSpan*>(op); }
-
-inline constexpr Primitive scalar_primitive = [] {
-    Primitive p;
-    p.name = "scalar code";
-    p.differentiable = true;
-    p.vjp = scalar_vjp;
-    p.destroy = destroy_span;
-    return p;
-}();
-
 [[noreturn]] WENGERT_INLINE void refuse_unrolled(std::size_t most)
 {
     const ScalarStream* const s = ScalarStream::current();
@@ -39,7 +28,6 @@ inline constexpr Primitive scalar_primitive = [] {
                     line_of_user());
 }
 
-/// Numbers come once in a process, so that a number of another thread is nobody's here.
 WENGERT_INLINE std::uint32_t next_span_number() noexcept
 {
     static std::atomic<std::uint32_t> last{0};
