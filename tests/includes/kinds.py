@@ -53,7 +53,7 @@ NOT_ASKING = {
     "mpi/primitive.hpp": 3,
     "scalar/real/impl/adjoints.ipp": 1,
     "scalar/transforms/impl/exchange.ipp": 4,
-    "scalar/stream/impl/stream.ipp": 1,
+    "scalar/stream/stream.hpp": 1,
     "scalar/transforms/impl/sweep.ipp": 2,
     "tape/primitive.hpp": 1,
     "tape/impl/run_log.ipp": 1,
