@@ -108,57 +108,61 @@ using RecordedPairs = Joined<ApproximatedOfTwo, ComposedPairs>;
 /// Fills a block up.
 struct NoFunction {};
 
-template <class P, class Visit, class Other>
-[[gnu::always_inline]] constexpr auto visit_one(const Visit& visit, const Other& other)
+template <class R, class P, class Visit> [[gnu::always_inline]] constexpr R visit_one(const Visit& visit)
 {
     if constexpr (__is_same(P, NoFunction))
-        return other();
+        __builtin_unreachable();
     else
         return visit(P());
 }
-/// visit(P()) for the P in place `i` of a list, other() beyond its end: a table of jumps for each 16.
-template <class Visit, class Other>
-[[gnu::always_inline]] constexpr auto visit_position(List<>, std::size_t, const Visit&, const Other& other)
+template <class R, class Visit>
+[[gnu::always_inline]] constexpr R visit_within(List<>, std::size_t, const Visit&)
 {
-    return other();
+    __builtin_unreachable();
 }
-template <class A, class B, class C, class D, class E, class F, class G, class H, class I, class J, class K,
-          class L, class M, class N, class O, class P, class... More, class Visit, class Other>
-[[gnu::always_inline]] constexpr auto visit_position(
-    List<A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, More...>, std::size_t i, const Visit& visit,
-    const Other& other)
+template <class R, class A, class B, class C, class D, class E, class F, class G, class H, class I, class J,
+          class K, class L, class M, class N, class O, class P, class... More, class Visit>
+[[gnu::always_inline]] constexpr R visit_within(List<A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, More...>,
+                                                std::size_t i, const Visit& visit)
 {
     switch (i) {
-    case 0: return visit_one<A>(visit, other);
-    case 1: return visit_one<B>(visit, other);
-    case 2: return visit_one<C>(visit, other);
-    case 3: return visit_one<D>(visit, other);
-    case 4: return visit_one<E>(visit, other);
-    case 5: return visit_one<F>(visit, other);
-    case 6: return visit_one<G>(visit, other);
-    case 7: return visit_one<H>(visit, other);
-    case 8: return visit_one<I>(visit, other);
-    case 9: return visit_one<J>(visit, other);
-    case 10: return visit_one<K>(visit, other);
-    case 11: return visit_one<L>(visit, other);
-    case 12: return visit_one<M>(visit, other);
-    case 13: return visit_one<N>(visit, other);
-    case 14: return visit_one<O>(visit, other);
-    case 15: return visit_one<P>(visit, other);
-    default: return visit_position(List<More...>(), i - 16, visit, other);
+    case 0: return visit_one<R, A>(visit);
+    case 1: return visit_one<R, B>(visit);
+    case 2: return visit_one<R, C>(visit);
+    case 3: return visit_one<R, D>(visit);
+    case 4: return visit_one<R, E>(visit);
+    case 5: return visit_one<R, F>(visit);
+    case 6: return visit_one<R, G>(visit);
+    case 7: return visit_one<R, H>(visit);
+    case 8: return visit_one<R, I>(visit);
+    case 9: return visit_one<R, J>(visit);
+    case 10: return visit_one<R, K>(visit);
+    case 11: return visit_one<R, L>(visit);
+    case 12: return visit_one<R, M>(visit);
+    case 13: return visit_one<R, N>(visit);
+    case 14: return visit_one<R, O>(visit);
+    case 15: return visit_one<R, P>(visit);
+    default: return visit_within<R>(List<More...>(), i - 16, visit);
     }
 }
-template <class P, class... Few, class Visit, class Other>
+template <class R, class P, class... Few, class Visit>
     requires(sizeof...(Few) < 15)
-[[gnu::always_inline]] constexpr auto visit_position(List<P, Few...>, std::size_t i, const Visit& visit,
-                                                     const Other& other)
+[[gnu::always_inline]] constexpr R visit_within(List<P, Few...>, std::size_t i, const Visit& visit)
 {
     using X = NoFunction;
     if constexpr (__is_same(P, X))
-        return other();
+        __builtin_unreachable();
     else
-        return visit_position(Joined<List<P, Few...>, List<X, X, X, X, X, X, X, X, X, X, X, X, X, X, X>>(), i,
-                              visit, other);
+        return visit_within<R>(Joined<List<P, Few...>, List<X, X, X, X, X, X, X, X, X, X, X, X, X, X, X>>(),
+                               i, visit);
+}
+/// visit(P()) for the P in place `i` of a list, other() beyond its end: a table of jumps for each 16.
+/// other() stands there once, as it may be long and is inlined.
+template <class... F, class Visit, class Other>
+[[gnu::always_inline]] constexpr auto visit_position(List<F...> all, std::size_t i, const Visit& visit,
+                                                     const Other& other)
+{
+    return i < sizeof...(F) ? visit_within<decltype(other())>(all, i, visit) : other();
 }
 
 }  // namespace detail

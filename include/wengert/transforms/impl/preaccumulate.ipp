@@ -7,8 +7,8 @@
 
 namespace wengert::detail {
 
-/// In T, the wider of the two types, and then rounded to x's.
-struct JacobianProduct {
+/// In T, the wider of the two types, and then rounded to x's. A template, as JacobianRule is.
+template <class> struct JacobianProduct {
     template <class T>
     static AnyTensor of(const AnyTensor& g, const AnyTensor& jacobian, const AnyTensor& x, const Site& at)
     {
@@ -19,10 +19,12 @@ struct JacobianProduct {
         return converted(sum, x.value->dtype, at);
     }
 };
-inline AnyTensor sum_of_real(const AnyTensor& a, const AnyTensor& b)
-{
-    return with_real(a.value->dtype, [&]<class T>() { return add_any<T>(a, b); });
-}
+template <class> struct JacobianSum {
+    template <class T> static AnyTensor of(const AnyTensor& a, const AnyTensor& b)
+    {
+        return add_any<T>(a, b);
+    }
+};
 
 template <class X>
 std::vector<AnyTensor> JacobianRule<X>::pull_jacobians(const SectionRule& rule,
@@ -36,8 +38,9 @@ std::vector<AnyTensor> JacobianRule<X>::pull_jacobians(const SectionRule& rule,
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             if (!cotangents[k].value || !wanted[i] || !jacobians[k][i].value) continue;
             const DType d = wider(cotangents[k].value->dtype, inputs[i].value->dtype);
-            const AnyTensor term = of_real<JacobianProduct>(d, cotangents[k], jacobians[k][i], inputs[i], at);
-            out[i] = out[i].value ? sum_of_real(out[i], term) : term;
+            const AnyTensor term =
+                of_real<JacobianProduct<X>>(d, cotangents[k], jacobians[k][i], inputs[i], at);
+            out[i] = out[i].value ? of_real<JacobianSum<X>>(term.value->dtype, out[i], term) : term;
         }
     return out;
 }
