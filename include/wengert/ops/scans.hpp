@@ -1,9 +1,10 @@
-// Scans: cumsum, cumprod, cummax. Elements are combined one after another along the axis, as NumPy does, in that order on every
+// Scans: cumsum, cumprod, cummax, logcumsumexp; trapezoid. Elements are combined one after another along the axis, as NumPy does, in that order on every
 // executor; so sums of floats are those of a plain loop.
 #pragma once
 
 #include "along.hpp"
 #include "elementwise/cast.hpp"
+#include "elementwise/math.hpp"
 
 namespace wengert {
 
@@ -158,6 +159,15 @@ Tensor<T, D> in_one_line(std::string_view name, const Tensor<T, D>& x, const Sit
     static_cast<void>(x.shape(name, at));
     return reshape(x, Shape{static_cast<std::int64_t>(x.size())}, at);
 }
+/// (yᵢ + yᵢ₊₁)/2 along an axis.
+template <class T, class D> Tensor<T, D> halves(const Tensor<T, D>& y, std::size_t axis)
+{
+    const std::int64_t less = y.shape()[axis] == 0 ? 0 : -1;
+    Pad first{Extents::filled(y.shape().size()), Extents::filled(y.shape().size()), 0, 0}, second = first;
+    first.after[axis] = less;
+    second.before[axis] = less;
+    return T(0.5) * (apply<Pad, T>(first, Site{}, y) + apply<Pad, T>(second, Site{}, y));
+}
 }  // namespace detail
 
 /// Sums of all elements up to each along an axis, or from each on where `reverse`; integers and bools give std::int64_t. Floats are
@@ -205,6 +215,48 @@ template <class T, class D>
 Tensor<T, D> cummax(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return cummax(detail::in_one_line("cummax", x, at), 0, false, at);
+}
+
+/// ln Σ e^x of all elements up to each along an axis, or from each on where `reverse`. Nothing overflows: with the greatest element
+/// M so far, y = M + ln s and sₖ = sₖ₋₁ e^(Mₖ₋₁ − Mₖ) + e^(xₖ − Mₖ). Throws ShapeError for an axis out of range.
+template <Differentiable T, class D>
+Tensor<T, D> logcumsumexp(const Tensor<T, D>& x, std::int64_t axis, bool reverse = false,
+                          Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const std::size_t k = normalize_axis("logcumsumexp", axis, x.shape("logcumsumexp", at), at);
+    const Tensor<T, D> most = cummax(x.detach(), axis, reverse, at);
+    const Tensor<T, D> level = where(is_finite(most), most, T(0));
+    const Tensor<T, D> shrinks = exp(detail::shifted(level, k, reverse ? -1 : 1, 0) - level);
+    return level + log(apply<Recurrence, T>(Recurrence{k, reverse, 0}, at, shrinks, exp(x - level)));
+}
+/// The same along all elements in row-major order.
+template <Differentiable T, class D>
+Tensor<T, D> logcumsumexp(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return logcumsumexp(detail::in_one_line("logcumsumexp", x, at), 0, false, at);
+}
+
+/// ∫ y along an axis by the trapezoidal rule, at points that are `distance` apart: less than two points give 0. Throws ShapeError
+/// for an axis out of range.
+template <Differentiable T, class D>
+Tensor<T, D> trapezoid(const Tensor<T, D>& y, double distance = 1, std::int64_t axis = -1,
+                       Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const std::size_t k = normalize_axis("trapezoid", axis, y.shape("trapezoid", at), at);
+    return sum(detail::halves(y, k), Axes{axis}, false, at) * static_cast<T>(distance);
+}
+/// At points x, which broadcast to y: Σ (xᵢ₊₁ − xᵢ)(yᵢ + yᵢ₊₁)/2.
+template <Differentiable T, class D>
+Tensor<T, D> trapezoid(const Tensor<T, D>& y, const std::type_identity_t<Tensor<T, D>>& x,
+                       std::int64_t axis = -1, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    const std::size_t k = normalize_axis("trapezoid", axis, y.shape("trapezoid", at), at);
+    const Shape& points = x.shape("trapezoid", at);
+    const bool line = points.size() == 1 && points[0] == y.shape()[k];
+    Shape along = Shape::filled(y.shape().size(), 1);
+    along[k] = y.shape()[k];
+    const Tensor<T, D> widths = diff(line ? reshape(x, along, at) : x, axis, 1, at);
+    return sum(widths * detail::halves(y, k), Axes{axis}, false, at);
 }
 
 }  // namespace wengert

@@ -54,7 +54,7 @@ void each_way(const std::size_t results, const Check& check, const F& f, const X
     detail::body_compiler().store(compiler);
     std::vector<Ref<Block>> in = blocks_of(x...), out;
     for (Ref<Block>& b : in) b = contiguous(on_host(b));  // executables run on the host
-    tile.compile(graph_of(f, x...), {})->run(in, out);
+    Backend(tile).compile(graph_of(f, x...), {})->run(in, out);
     for (Ref<Block>& b : out) b = readable(b);
     check(out);
 }

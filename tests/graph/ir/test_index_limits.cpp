@@ -358,7 +358,7 @@ TEST_CASE("a program's own folds and scans of every type of elements, on every e
               "[described] read 0: truth values are moved, not added or compared");
     for (const Program& p : all) {
         INFO(p.name);
-        const auto compiled = compile_native(p.graph, {}), tiles = tile.compile(p.graph, {});
+        const auto compiled = compile_native(p.graph, {}), tiles = Backend(tile).compile(p.graph, {});
         CHECK(compiled->note == "");
         for (Executable* e : {compiled.get(), tiles.get()}) {
             std::vector<Ref<Block>> in = p.inputs, out;

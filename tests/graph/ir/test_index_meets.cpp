@@ -77,7 +77,7 @@ TEST_CASE("elements meet what is there by maximum and minimum: plain loops' bits
     }
     for (const Program& p : all) {
         INFO(p.name);
-        const auto compiled = compile_native(p.graph, {}), tiles = tile.compile(p.graph, {}),
+        const auto compiled = compile_native(p.graph, {}), tiles = Backend(tile).compile(p.graph, {}),
                    steps = interpret.compile(p.graph, {});
         CHECK(compiled->note == "");
         for (Executable* e : {compiled.get(), tiles.get(), steps.get()}) {

@@ -122,7 +122,7 @@ TEST_CASE("a program's own views have the same bits on every executor")
         const auto values = interpret(p.graph, p.inputs);
         for (std::size_t k = 0; k < p.expected.size(); ++k)
             CHECK(same_elements(*readable(values[p.graph.outputs()[k]]), *p.expected[k]));
-        const auto tiles = tile.compile(p.graph, {});
+        const auto tiles = Backend(tile).compile(p.graph, {});
         check_bits(p, *tiles);
         const auto native = compile_native(p.graph, {});
         CHECK(native->note == "");

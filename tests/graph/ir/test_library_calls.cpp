@@ -128,7 +128,7 @@ void check_everywhere(const Program& p)
     const auto values = interpret(p.graph, p.inputs);
     for (ValueId v : p.graph.outputs()) read.push_back(values[v]);
     same(read);
-    for (const auto& e : {tile.compile(p.graph, {}), compile_native(p.graph, {})})
+    for (const auto& e : {Backend(tile).compile(p.graph, {}), compile_native(p.graph, {})})
         for (int twice = 0; twice < 2; ++twice) {
             std::vector<Ref<Block>> in = p.inputs, out;
             e->run(in, out);

@@ -50,7 +50,7 @@ std::vector<std::string> names_in(const std::string& list)
 TEST_CASE("the plan of a graph: groups in order, buffers apart, lifetimes that cover all readers")
 {
     const Example example;
-    const auto executable = tile.compile(example.graph, {});
+    const auto executable = Backend(tile).compile(example.graph, {});
     const GraphPlan plan = inspect(example.graph, tile);
     CHECK(plan.kernels.size() == executable->stats.kernels);
     CHECK(plan.arena_bytes == executable->stats.arena_bytes);
@@ -121,10 +121,10 @@ TEST_CASE("a watched program computes the same bits; one that is not timed has n
     watch.timed = true;
     PlanOptions options;
     options.watch = &watch;
-    const auto timed = tile.compile(example.graph, options);
+    const auto timed = Backend(tile).compile(example.graph, options);
     Blocks in = copies(example.inputs), out, plain = copies(example.inputs), expected;
     timed->run(in, out);
-    tile.compile(example.graph, {})->run(plain, expected);
+    Backend(tile).compile(example.graph, {})->run(plain, expected);
     REQUIRE(out.size() == expected.size());
     for (std::size_t k = 0; k < out.size(); ++k) CHECK(identical(*out[k], *expected[k]));
     for (std::size_t k = 0; k + 1 < watch.ticks.size(); ++k) CHECK(watch.ticks[k] <= watch.ticks[k + 1]);
@@ -137,7 +137,7 @@ TEST_CASE("a watched program computes the same bits; one that is not timed has n
     const auto steps = [&](PlanWatch* to) {
         PlanOptions with;
         with.watch = to;
-        const auto program = tile.compile(products, with);
+        const auto program = Backend(tile).compile(products, with);
         return static_cast<tiling::Program&>(*program).steps().size();
     };
     PlanWatch quiet;

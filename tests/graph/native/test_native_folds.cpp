@@ -36,7 +36,7 @@ void check_native(const Program& p, std::size_t left = 0)
 {
     INFO(p.name);
     const auto want = interpret(p.graph, p.inputs);
-    const auto native = compile_native(p.graph, {}), tiles = tile.compile(p.graph, {});
+    const auto native = compile_native(p.graph, {}), tiles = Backend(tile).compile(p.graph, {});
     INFO(native->note);
     CHECK(native->stats.uncompiled_loops == left);
     CHECK((native->note == "") == (left == 0));

@@ -204,8 +204,8 @@ std::unique_ptr<wg::Executable> compile_side_by_side(const wg::Graph& g, const w
     wg::PlanOptions several = options;
     several.threads = 3;
     several.wake_cost = 0;
-    e->all.push_back({"tile", wg::tile.compile(g, options)});
-    if (wanted & threads) e->all.push_back({"threads", wg::tile.compile(g, several)});
+    e->all.push_back({"tile", wg::Backend(wg::tile).compile(g, options)});
+    if (wanted & threads) e->all.push_back({"threads", wg::Backend(wg::tile).compile(g, several)});
     if (wanted & interpreter) e->all.push_back({"interpreter", wg::interpret.compile(g, options)});
     if (compiles()) waiting.push_back(e);
     return std::make_unique<SideBySide>(std::move(e));

@@ -244,7 +244,7 @@ std::size_t check_waves(const Graph& g, const Blocks& inputs, double wake = 0)
                     REQUIRE(apart(bytes_of(plan, w.cuts[i], w.cuts[i + 1]),
                                   bytes_of(plan, w.cuts[j - 1], w.cuts[j])));
         waves = plan.waves.size();
-        const auto program = tile.compile(g, options);
+        const auto program = Backend(tile).compile(g, options);
         for (int run = 0; run < 5; ++run) {
             Blocks in = copies(inputs), outputs;
             REQUIRE(program->run(in, outputs) == g.guards().size());

@@ -22,7 +22,7 @@ template <class T, class F> void check_threads(const F& f, const Blocks& inputs)
         INFO(threads << " threads");
         PlanOptions options;
         options.threads = threads;
-        const auto program = tile.compile(g, options);
+        const auto program = Backend(tile).compile(g, options);
         for (int run = 0; run < 2; ++run) {
             Blocks in = inputs, outputs;
             REQUIRE(program->run(in, outputs) == g.guards().size());
@@ -142,7 +142,7 @@ TEST_CASE("a step that throws between divided ones")
         {random_block<double>(shape), row(0)});
     PlanOptions options;
     options.threads = 3;
-    const auto program = tile.compile(g, options);
+    const auto program = Backend(tile).compile(g, options);
     for (std::int64_t i : {1, 5, 0}) {
         Blocks in{random_block<double>(shape), row(i)}, out;
         if (i == 5) {
@@ -205,16 +205,16 @@ TEST_CASE("a plan says on how many threads it runs, and why not on as many as we
     const Blocks few{random_block<float>({10})}, many{random_block<float>({100'000})};
     const Graph small = graph_of<float>(f, few), large = graph_of<float>(f, many);
     PlanOptions options;
-    CHECK(tile.compile(large, options)->note.empty());
-    CHECK(tile.compile(large, options)->stats.threads == 1);
+    CHECK(Backend(tile).compile(large, options)->note.empty());
+    CHECK(Backend(tile).compile(large, options)->stats.threads == 1);
     options.threads = 3;
-    CHECK(tile.compile(large, options)->note.empty());
-    CHECK(tile.compile(large, options)->stats.threads == 3);
-    CHECK(tile.compile(small, options)->note.find("no step is long enough") != std::string::npos);
-    CHECK(tile.compile(small, options)->stats.threads == 1);
+    CHECK(Backend(tile).compile(large, options)->note.empty());
+    CHECK(Backend(tile).compile(large, options)->stats.threads == 3);
+    CHECK(Backend(tile).compile(small, options)->note.find("no step is long enough") != std::string::npos);
+    CHECK(Backend(tile).compile(small, options)->stats.threads == 1);
     options.threads = 9;
-    CHECK(tile.compile(large, options)->note.find("7 of the 9 threads") != std::string::npos);
-    CHECK(tile.compile(large, options)->stats.threads == 7);
+    CHECK(Backend(tile).compile(large, options)->note.find("7 of the 9 threads") != std::string::npos);
+    CHECK(Backend(tile).compile(large, options)->stats.threads == 7);
     auto frozen = freeze([](const Tensor<float>& x) { return exp(x); }, {.threads = 9});
     static_cast<void>(frozen(ones<float>({100'000})));
     CHECK(frozen.stats().threads == 7);

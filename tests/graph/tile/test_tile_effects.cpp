@@ -46,7 +46,7 @@ TEST_CASE("an output takes over the memory of the input that it updates")
         Step s({n});
         s.graph.output(s.next);
         s.graph.update(0, 0);
-        const auto program = tile.compile(s.graph, {});
+        const auto program = Backend(tile).compile(s.graph, {});
         Blocks in{random_block<double>({n}), random_block<double>({n}, 2), scalar(0.1)}, out;
         const Blocks expected = interpret(s.graph, copies(in));
         const std::byte* memory = in[0]->data;
@@ -80,7 +80,7 @@ TEST_CASE("nothing is written when a guard fails")
         s.graph.output(s.next);
         s.graph.update(0, 0);
         s.graph.guard({less, yes, Read::truth, {}});
-        const auto program = tile.compile(s.graph, {});
+        const auto program = Backend(tile).compile(s.graph, {});
         Blocks in{random_block<double>({n}), random_block<double>({n}, 2), scalar(0.1)}, out{scalar(7)};
         for (std::int64_t i = 0; i < n; ++i) in[1]->as<double>()[i] = -1;
         const Blocks before = copies(in);
@@ -112,7 +112,7 @@ TEST_CASE("nothing is written when a step throws")
     g.output(next);
     g.output(late);
     g.update(0, 0);
-    const auto program = tile.compile(g, {});
+    const auto program = Backend(tile).compile(g, {});
     Blocks in{random_block<double>(shape), random_block<double>(shape, 2), random_block<std::int64_t>({2})},
         out;
     in[2]->as<std::int64_t>()[0] = 3;
@@ -141,7 +141,7 @@ TEST_CASE("an input that is read after its update is written is not lent")
         g.output(next);
         g.output(both);
         g.update(0, 0);
-        const auto program = tile.compile(g, {});
+        const auto program = Backend(tile).compile(g, {});
         Blocks in{random_block<double>(shape), random_block<double>(shape, 2)}, out;
         const Blocks expected = interpret(g, copies(in));
         REQUIRE(program->run(in, out) == 0);
@@ -188,7 +188,7 @@ TEST_CASE("guards on inputs, constants and views")
     const Blocks at = interpret(g, {value});
     for (ValueId v : {x, t, y}) g.guard({v, copy_of(*at[v]), Read::elements, {}});
     check(g, {value});
-    const auto program = tile.compile(g, {});
+    const auto program = Backend(tile).compile(g, {});
     Blocks in{random_block<double>(shape, 3)}, out;
     REQUIRE(program->run(in, out) == 0);
     REQUIRE(out.empty());
@@ -238,7 +238,7 @@ TEST_CASE("the host may keep what it is given and what it gives")
             return std::vector<AnyTensor>{exp(exp(b * 0.1) * 0.1).any()};
         },
         in);
-    const auto program = tile.compile(g, {});
+    const auto program = Backend(tile).compile(g, {});
     const Blocks expected = interpret(g, in);
     const std::vector<D> seen = *kept;
     for (int run = 0; run < 3; ++run) {

@@ -52,7 +52,7 @@ TEST_CASE("weights are updated by the product itself, where they lie")
             const Graph g = training_step(in, transposed);
             REQUIRE((transposed || holds(g, "gemm")));
             check(g, in);
-            const auto program = tile.compile(g, {});
+            const auto program = Backend(tile).compile(g, {});
             const Blocks expected = interpret(g, copies(in));
             Blocks out;
             const std::byte* memory = in[0]->data;

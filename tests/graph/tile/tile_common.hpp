@@ -35,7 +35,7 @@ inline Blocks copies(const Blocks& in)
 /// Runs the graph several times and compares each with interpret, bit for bit; inputs must be as before.
 inline std::unique_ptr<Executable> check(const Graph& g, Blocks inputs, int runs = 3)
 {
-    auto program = tile.compile(g, {});
+    auto program = Backend(tile).compile(g, {});
     REQUIRE(program->stats.arena_bytes >= program->stats.arena_lower_bound);
     for (int run = 0; run < runs; ++run) {
         const Blocks before = copies(inputs);

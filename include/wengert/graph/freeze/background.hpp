@@ -13,7 +13,7 @@ namespace wengert::detail {
 class BackgroundExecutable : public Executable {
 public:
     BackgroundExecutable(const Graph& g, const Backend& backend, const PlanOptions& options)
-        : now_(tile.compile(g, options)),
+        : now_(Backend(tile).compile(g, options)),
           better_(std::async(std::launch::async, [=] { return backend.compile(g, options); }))
     {
         stats = now_->stats;

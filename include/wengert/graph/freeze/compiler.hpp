@@ -7,6 +7,7 @@
 
 #include "../ir/executable.hpp"
 #include "../../base/separate.hpp"
+#include "../../ops/tile.hpp"
 #include "../passes/options.hpp"
 
 namespace wengert {
@@ -25,9 +26,11 @@ WENGERT_INLINE const GraphCompiler& graph_compiler();
 
 }  // namespace detail
 
-/// The default backend: kernels tile by tile, no compiler needed.
-inline constexpr Backend tile{
-    "tile", [](const Graph& g, const PlanOptions& o) { return detail::graph_compiler().tile(g, o); }};
+namespace detail {
+inline constexpr Backend tiles{
+    "tile", [](const Graph& g, const PlanOptions& o) { return graph_compiler().tile(g, o); }};
+}
+inline constexpr Tile::operator const Backend&() const noexcept { return detail::tiles; }
 
 }  // namespace wengert
 

@@ -239,6 +239,13 @@ Tensor<T, D> where(const std::type_identity_t<Tensor<bool, D>>& c, S a, const Te
 {
     return apply_elementwise<Where, T>(at, c, detail::number<T, D>(a), b);
 }
+/// x with `value` where the mask holds; both broadcast.
+template <class T, class D>
+Tensor<T, D> masked_fill(const Tensor<T, D>& x, const std::type_identity_t<Tensor<bool, D>>& mask,
+                         const std::type_identity_t<Operand<T, D>>& value)
+{
+    return apply_elementwise<Where, T>(value.at, mask, *value, x);
+}
 template <class T, class D>
 Tensor<bool, D> is_finite(const Tensor<T, D>& x, const Site& at = {__builtin_FILE(), __builtin_LINE()})
 {

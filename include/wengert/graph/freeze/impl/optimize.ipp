@@ -56,7 +56,7 @@ WENGERT_INLINE std::unique_ptr<Executable> FrozenCore::compile(const Graph& g) c
 {
     const OnDevice host(0);
     const Backend& chosen = options.backend.compile ? options.backend : tile;
-    const bool later = options.background && chosen.compile != tile.compile;
+    const bool later = options.background && chosen.compile != Backend(tile).compile;
     const auto on_host = [chosen, later, plan = plan_options()](const Graph& graph) {
         return later ? std::make_unique<BackgroundExecutable>(graph, chosen, plan)
                      : chosen.compile(graph, plan);
