@@ -25,18 +25,19 @@ TASKS = {
                            "Tensor.array=- Tensor.item allclose operator<<=array2string to_string=- element_count=-",
     "Arithmetic and comparisons": "operator+=add operator-=subtract operator*=multiply operator/=divide add subtract multiply "
                                   "divide negative operator<=less less less_equal greater greater_equal equal not_equal "
-                                  "logical_and logical_or logical_not where is_finite=isfinite isfinite isnan nan_to_num maximum minimum clip",
+                                  "logical_and logical_or logical_not where masked_fill=ma.filled is_finite=isfinite isfinite isnan nan_to_num maximum minimum clip",
     "Functions of elements": "abs sign floor ceil trunc round=round square sqrt reciprocal exp expm1 log log1p log2 log10 pow=power "
                              "hypot sin cos tan asin=arcsin acos=arccos atan=arctan atan2=arctan2 sinh cosh tanh asinh=arcsinh acosh=arccosh atanh=arctanh exp2 cbrt fmod remainder=- erf=- erfc=- erfcx=- erfinv=- logaddexp xlogy=- log_sigmoid=- tgamma=- lgamma=- digamma=- "
                              "sigmoid=- normal_cdf=- softplus=- relu=- gelu=- silu=- elementwise=vectorize",
     "Reductions": "sum mean prod amax amin var stddev=std norm=linalg.norm logsumexp=- argmax argmin all any "
-                  "cumsum cumprod cummax=maximum.accumulate diff segment_sum=-",
+                  "cumsum cumprod cummax=maximum.accumulate logcumsumexp=logaddexp.accumulate diff trapezoid segment_sum=-",
     "Shape": "reshape flatten=ravel transpose swapaxes expand_dims squeeze concatenate stack split@axis=split pad PadMode=- roll "
              "flip repeat sliding_window=lib.stride_tricks.sliding_window_view tril triu "
-             "diagonal",
+             "diagonal moveaxis rot90 tile meshgrid",
+    "Order": "sort argsort topk=- median quantile searchsorted interp",
     "Indexing": "Tensor.operator()=- view=- View=- range=- newaxis ellipsis=- take gather=take scatter_add=add.at "
                 "one_hot=- take_along_axis put_along_axis write@x=- Writer=-",
-    "Products": "matmul dot outer",
+    "Products": "matmul dot outer einsum Subscripts=- tensordot kron trace cross",
     "Random numbers": "Key=random.Generator split@key=random.SeedSequence.spawn fold_in=- uniform=random.uniform "
                       "normal=random.normal bernoulli=- randint=random.randint permutation=random.permutation "
                       "dropout_mask=-",
@@ -45,7 +46,7 @@ TASKS = {
                          "Tensor.zero_grad=- Tensor.detach=- stop_gradient=- NoGrad=- AllowNaN=- TapeScope=- Tape=- "
                          "SavedTensorHooks=- save_on_disk=- save_on_host=- save_as_float32=- save_as_bfloat16=-",
     "Transforms": "grad=- value_and_grad=- vjp=- jvp=- jacobian=- hessian=- hvp=- custom_vjp=- custom_jvp=- preaccumulate=- "
-                  "checkpoint=-",
+                  "checkpoint=- vmap=vectorize VmapOptions=-",
     "Scalar code (`scalar.hpp`)": "Real=- Real.value=- Real.is_active=- Real.detach=- Real.requires_grad=- Real.grad=- "
                                   "Real.set_value=- is_real_number=- elements=- real=- kernel=- KernelOptions=- for_each=- "
                                   "vjps=- sparse_jacobian=- sparse_hessian=- BlockPlaces=- SparseMatrix=- external=- parallel_for=- ParallelOptions=- "
@@ -55,7 +56,7 @@ TASKS = {
     "Loops and branches": "checkpoint_loop=- LoopOptions=- LoopReport=- loop_report=- scan=- ScanOptions=- while_loop=- cond=- "
                           "host_callback=-",
     "Freezing": "freeze=- Frozen=- Frozen.live=- Frozen.into=- Frozen.stats=- Frozen.explain=- Frozen.graph=- FreezeOptions=- "
-                "FreezeStats=- PassOptions=- tile=- interpret=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
+                "FreezeStats=- PassOptions=- interpret=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
                 "to_dot=- profile=- trace_graph=-",
     "Memory": "memory::stats=- memory::Stats=- memory::reset_peak=- memory::trim=- TapeReport=-",
     "Devices": "to=- cuda=- DeviceMemory=- OnDevice=-",

@@ -7,11 +7,14 @@
 #include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/elementwise/cast.hpp>
+#include <wengert/ops/arrange.hpp>
+#include <wengert/ops/contractions.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/losses.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/moves.hpp>
+#include <wengert/ops/order.hpp>
 #include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/elementwise/probability.hpp>
 #include <wengert/ops/random.hpp>
@@ -198,6 +201,19 @@ void scans(Visit visit) {
     visit("cummax", [](const auto& x) { return cummax(x, -1); }, Asks{1});
     visit("cummax_back", [](const auto& x) { return cummax(x, 0, true); }, Asks{1});
     visit("diff", [](const auto& x) { return diff(x, 0, 2); }, Asks{1});
+    visit("logcumsumexp", [](const auto& x) { return logcumsumexp(x, -1) + logcumsumexp(x, 0, true); }, Asks{1});
+    visit("trapezoid", [](const auto& x) { return trapezoid(x, 0.5, 0) + trapezoid(x, cumsum(square(x), 0), 0); }, Asks{1});
+}
+
+/// By the order of elements. The places have no derivative.
+template <class Visit>
+void orders(Visit visit) {
+    visit("sort", [](const auto& x) { return sort(x, -1) * sort(x, 0, true); }, Asks{1});
+    visit("argsort", [](const auto& x) { return argsort(x, 0); }, Asks{1, false, 0});
+    visit("topk", [](const auto& x) { return topk(x, 1, -1).first - topk(x, 1, -1, false).first; }, Asks{1, true});
+    visit("quantile", [](const auto& x) { return quantile(x, 0.3, -1) + median(x, -1); }, Asks{1, true});
+    visit("searchsorted", []<class T, class D>(const Tensor<T, D>& x) { return searchsorted(arange<T, D>(5) * T(0.5) - T(1), x) + searchsorted(sort(flatten(x)), x, true); }, Asks{.order = 0});
+    visit("interp", []<class T, class D>(const Tensor<T, D>& x) { return interp(x, arange<T, D>(7) * T(1.01) - T(3), sin(arange<T, D>(7))); });
 }
 
 template <class Visit>
@@ -234,6 +250,10 @@ void moves(Visit visit) {
     visit("pad_wrap", []<class T, class D>(const Tensor<T, D>& x) { return pad(x, Padding(x.dimension(), {0, 7}), PadMode::wrap); }, Asks{.elements = true});
     visit("pad_reflect", []<class T, class D>(const Tensor<T, D>& x) { return pad(x, Padding(x.dimension(), {1, 1}), PadMode::reflect); }, Asks{.elements = true});
     visit("repeat", [](const auto& x) { return repeat(x, 3, -1); }, Asks{1});
+    visit("tile", []<class T, class D>(const Tensor<T, D>& x) { return tile(x, Extents::filled(x.dimension() + 1, 2)); });
+    visit("moveaxis", [](const auto& x) { return moveaxis(x, 0, -1); }, Asks{1});
+    visit("rot90", [](const auto& x) { return rot90(x) * rot90(x, 3) + rot90(transpose(x), 2, {-1, -2}); }, Asks{2, false, 2, false, 2});
+    visit("meshgrid", [](const auto& x) { return meshgrid(flatten(x), sin(flatten(x)))[0] * meshgrid(x, x, x)[2]; }, Asks{1, false, 2, false, 1});
     visit("repeat_all", [](const auto& x) { return repeat(x, 2); });
     visit("tril", [](const auto& x) { return tril(x, 1); }, Asks{2});
     visit("triu", [](const auto& x) { return triu(x, -1); }, Asks{2});
@@ -301,6 +321,12 @@ void products(Visit visit) {
     visit("matmul_vector", [](const auto& a, const auto& b) { return matmul(a, view(flatten(b), range(0, a.shape().back()))); }, Asks{2, true, 2, true});
     visit("dot", [](const auto& a, const auto& b) { return dot(flatten(a), flatten(b)); }, Asks{.library = true});
     visit("outer", [](const auto& a, const auto& b) { return outer(sum(a, {-1}), b); }, Asks{1, false, 2, true});
+    visit("tensordot", [](const auto& a, const auto& b) { return tensordot(a, b, {-1}, {-1}); }, Asks{1, false, 2, true});
+    visit("einsum", [](const auto& a, const auto& b) { return einsum("...i,...i->i...", a, b) + einsum("...j,...k,...k->j...", a, b, sin(b)); }, Asks{1, false, 2, true});
+    visit("kron", [](const auto& a, const auto& b) { return kron(a, b); }, Asks{.most = 2});
+    visit("trace", [](const auto& a, const auto& b) { return trace(a) * trace(b); }, Asks{2});
+    visit("cross", [](const auto& a, const auto& b) { return cross(wengert::stack({a, b, a * b}, 0), wengert::stack({b, sin(b), a}, 0), 0); });
+    visit("masked_fill", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return masked_fill(a, a < b, T(0.5)); });
     visit("mse", [](const auto& a, const auto& b) { return mse(a, b) + mse(a, 0.5); });
     visit("cross_entropy", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return cross_entropy(a, argmax(b, -1)); }, Asks{2, true, 2, true});
 }
@@ -325,7 +351,7 @@ template <class One, class Two> void numbers_of(One one, Two two)
 }
 template <class One, class Two> void arrays_of(One one, Two two)
 {
-    folds(one), scans(one), views(one), moves(one);
+    folds(one), scans(one), orders(one), views(one), moves(one);
     stores(two), gathers(two), products(two), randoms(one);
 }
 

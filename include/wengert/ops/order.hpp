@@ -164,10 +164,10 @@ Tensor<T, D> quantile(const Tensor<T, D>& x, double q, std::int64_t axis, bool k
     const auto low = static_cast<std::int64_t>(place), high = std::min(low + 1, n - 1);
     const double part = place - static_cast<double>(low);
     const auto places = take(detail::all_places("quantile", x, axis, false, at),
-                             Tensor<std::int64_t>{low, high, n - 1}, axis, at);
+                             Tensor<std::int64_t, D>{low, high, n - 1}, axis, at);
     const Tensor<T, D> found = take_along_axis(x, places, axis, at);
     const auto element = [&](std::int64_t k) {
-        return take(found, keepdims ? Tensor<std::int64_t>{k} : Tensor<std::int64_t>(k), axis, at);
+        return take(found, keepdims ? Tensor<std::int64_t, D>{k} : Tensor<std::int64_t, D>(k), axis, at);
     };
     const Tensor<T, D> a = element(0), last = element(2);
     const Tensor<T, D> y = part == 0 ? a : a + static_cast<T>(part) * (element(1) - a);
@@ -219,7 +219,7 @@ Tensor<T, D> interp(const Tensor<T, D>& x, const std::type_identity_t<Tensor<T, 
                              " of points where vectors of one length are expected",
                          at);
     const auto end = [&](const Tensor<T, D>& of, std::int64_t k) {
-        return take(of, Tensor<std::int64_t>(k), 0, at);
+        return take(of, Tensor<std::int64_t, D>(k), 0, at);
     };
     const std::int64_t n = sx[0];
     const Tensor<T, D> first = end(fp, 0), last = end(fp, n - 1);

@@ -31,9 +31,8 @@ template <class T, class D> Tensor<T, D> tiled(const Tensor<T, D>& x, const Exte
 
 }  // namespace detail
 
+/// What `tile` is.
 struct Tile {
-    /// x laid side by side times[k] times along each axis, as numpy.tile: the shorter of x's shape and `times` has ones in
-    /// front. Throws ShapeError for a negative number.
     template <class T, class D>
     Tensor<T, D> operator()(const Tensor<T, D>& x, const Extents& times,
                             Site at = {__builtin_FILE(), __builtin_LINE()}) const
@@ -43,6 +42,8 @@ struct Tile {
     /// The default backend: kernels tile by tile, no compiler needed. (graph/freeze/compiler.hpp)
     constexpr operator const Backend&() const noexcept;
 };
+/// tile(x, times): x laid side by side times[k] times along each axis; the shorter of x's shape and `times` has ones in front. As an
+/// option, `{.backend = wengert::tile}`, it is the default backend. Throws ShapeError for a negative number.
 inline constexpr Tile tile{};
 
 }  // namespace wengert

@@ -1,0 +1,128 @@
+/// vmap: each row as the function itself has it, to the bit, in every place where functions stand.
+#include "catch.hpp"
+
+#include <functional>
+#include <tuple>
+
+#include <wengert/wengert.hpp>
+
+using namespace wengert;
+
+namespace {
+
+using D = Tensor<double>;
+const D rows = {{1.0, 2.0, 3.0}, {0.5, -1.0, 2.0}, {-0.25, 4.0, 0.125}, {2.0, 2.0, -3.0}};
+
+bool same(const D& a, const D& b) { return a.shape() == b.shape() && allclose(a, b, 0.0); }
+
+/// Row by row.
+template <class F> D by_hand(const F& f, const D& x)
+{
+    std::vector<D> parts;
+    for (std::int64_t k = 0; k < x.shape()[0]; ++k) parts.push_back(f(x(k)));
+    return stack(parts, 0);
+}
+template <class F> void check_rows(const F& f)
+{
+    CHECK(same(vmap(f)(rows), by_hand(f, rows)));
+    CHECK(same(vmap(vmap(f))(stack({rows, 2.0 * rows}, 0)),
+               stack({by_hand(f, rows), by_hand(f, 2.0 * rows)}, 0)));
+    CHECK(check_grads([&](const D& x) { return sum(square(vmap(f)(x))); }, rows, {.order = 2}).ok);
+    auto frozen = freeze(vmap(f));
+    static_cast<void>(frozen(rows));
+    CHECK(same(frozen(rows + 0.5), by_hand(f, rows + 0.5)));
+    const auto loss = [&](const D& x) { return sum(sin(vmap(f)(x))); };
+    auto slope = freeze(grad(loss));
+    static_cast<void>(slope(rows));
+    CHECK(same(slope(rows), grad(loss)(rows)));
+}
+
+struct Pair {
+    D first, second;
+    double scale = 1;
+};
+
+}  // namespace
+
+TEST_CASE("vmap of what functions do", "[vmap]")
+{
+    check_rows([](const D& r) { return sum(cumsum(r, 0) * roll(r, 1, 0)) + r(0) * r(2); });
+    check_rows([](const D& r) { return exp(0.3 * r); });
+    check_rows([](const D& r) { return matmul(reshape(r, {3, 1}), reshape(r, {1, 3})); });
+    check_rows([](const D& r) {
+        return cond(
+            r(0) > 0.75, [](const D& t) { return t * t; }, [](const D& t) { return 3.0 * t; }, r);
+    });
+    check_rows([](const D& r) {
+        return scan([](const D& s, const D& x) { return std::pair(s * 0.5 + x, s); }, D(1.0), r).second;
+    });
+    check_rows([](const D& r) { return checkpoint([](const D& t) { return sin(t) * t; })(r); });
+    check_rows([](const D& r) { return sort(r); });
+}
+
+TEST_CASE("vmap around and inside of transforms", "[vmap]")
+{
+    const auto f = [](const D& r) { return sum(r * r * r) * r(1); };
+    CHECK(same(vmap(grad(f))(rows), by_hand(grad(f), rows)));
+    CHECK(same(vmap(hessian(f))(rows), by_hand(hessian(f), rows)));
+    CHECK(same(grad([&](const D& x) { return sum(vmap(f)(x)); })(rows), by_hand(grad(f), rows)));
+    const auto [value, tangent] = jvp(vmap(f), rows, ones_like(rows));
+    CHECK(same(value, by_hand(f, rows)));
+    CHECK(same(tangent, by_hand([&](const D& r) { return jvp(f, r, ones_like(r)).second; }, rows)));
+    const D by(2.0);  // captured
+    const auto with = [&](const D& w) { return sum(vmap([&](const D& r) { return sum(r) * w; })(rows)); };
+    CHECK(grad(with)(by).item() == sum(rows).item());
+}
+
+TEST_CASE("vmap: axes, arguments that every row has whole, structs, several results", "[vmap]")
+{
+    const D v = {10.0, 20.0, 30.0};
+    const auto f = [](const D& r, const D& w) { return r * w; };
+    CHECK(same(vmap(f, {.in_axes = {0, whole}})(rows, v), rows * v));
+    CHECK(same(vmap(f, {.in_axes = {1, 0}})(rows, v), transpose(rows * v)));
+    CHECK(same(vmap(f, {.in_axes = {-1, 0}, .out_axis = 1})(rows, v), rows * v));
+    CHECK(same(vmap(f, {.in_axes = {whole, 0}})(v, rows), rows * v));
+    const auto [a, b] = vmap([](const Pair& p) { return std::tuple(p.first * p.scale, sum(p.second)); })(
+        Pair{rows, 2.0 * rows, 3.0});
+    CHECK(same(a, rows * 3.0));
+    CHECK(same(b, by_hand([](const D& r) { return sum(2.0 * r); }, rows)));
+    const auto whole_slope = grad([&](const D& w) {
+        return sum(vmap(f, {.in_axes = {0, whole}})(rows, w));
+    })(v);
+    CHECK(allclose(whole_slope, sum(rows, {0}), 1e-15));
+    CHECK(vmap(f, {.in_axes = {0, whole}})(D(Shape{0, 3}, std::vector<double>{}), v).shape() == Shape{0, 3});
+}
+
+TEST_CASE(
+    "vmap: a branch on data by if takes each row's own way; in a graph it is refused or unrolled as in scan",
+    "[vmap]")
+{
+    const auto f = [](const D& r) { return r(0).item() > 0.75 ? r * r : 3.0 * r; };
+    CHECK(same(vmap(f)(rows), by_hand(f, rows)));
+    auto frozen = freeze(vmap(f));
+    static_cast<void>(frozen(rows));
+    CHECK(same(frozen(flip(rows, 0)), by_hand(f, flip(rows, 0))));
+}
+
+TEST_CASE("vmap: errors name it and the line", "[vmap]")
+{
+    const auto f = [](const D& a, const D& b) { return a * b; };
+    const auto refused = [](const std::function<void()>& g, const std::string& why) {
+        try {
+            g();
+            FAIL(why);
+        } catch (const ShapeError& e) {
+            INFO(e.what());
+            CHECK(std::string(e.what()).find(why) != std::string::npos);
+            CHECK(std::string(e.what()).find("test_vmap.cpp") != std::string::npos);
+        }
+    };
+    refused(
+        [&] {
+            vmap(f)(rows, D{1.0, 2.0});
+        },
+        "[vmap] shape (2) has 2 rows along axis 0 where others have 4");
+    refused([&] { vmap(f, {.in_axes = {whole, whole}})(rows, rows); }, "there are no rows");
+    refused([&] { vmap(f)(D(1.0), D(1.0)); }, "[vmap]");
+    refused([&] { vmap([](const D& r) { return r; }, {.in_axes = {2}})(rows); }, "[vmap]");
+}
