@@ -7,14 +7,14 @@
 #include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
 #include <wengert/ops/elementwise/cast.hpp>
-#include <wengert/ops/arrange.hpp>
-#include <wengert/ops/contractions.hpp>
+#include <wengert/ops/composed/arrange.hpp>
+#include <wengert/ops/composed/contractions.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/losses.hpp>
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/moves.hpp>
-#include <wengert/ops/order.hpp>
+#include <wengert/ops/composed/order.hpp>
 #include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/elementwise/probability.hpp>
 #include <wengert/ops/random.hpp>

@@ -14,7 +14,7 @@
 #include "../graph/ir/impl/arguments.ipp"
 #include "../io/impl/npz.ipp"
 #include "../io/impl/print.ipp"
-#include "../ops/impl/contractions.ipp"
+#include "../ops/composed/impl/contractions.ipp"
 #include "../ops/impl/slices.ipp"
 #include "../ops/describe/impl/structural_rules.ipp"
 #include "../ops/impl/update.ipp"

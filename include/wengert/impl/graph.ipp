@@ -43,6 +43,7 @@
 #include "../graph/passes/impl/passes.ipp"
 #include "../graph/passes/impl/products.ipp"
 #include "../graph/passes/impl/repeats.ipp"
+#include "../graph/passes/impl/rows.ipp"
 #include "../graph/passes/impl/rewrite.ipp"
 #include "../graph/passes/impl/simplify.ipp"
 #include "../graph/passes/impl/simplify_shapes.ipp"

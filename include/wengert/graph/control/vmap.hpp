@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "../../ops/arrange.hpp"
+#include "../../ops/composed/arrange.hpp"
 #include "functions.hpp"
 
 namespace wengert {

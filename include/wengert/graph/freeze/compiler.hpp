@@ -7,7 +7,7 @@
 
 #include "../ir/executable.hpp"
 #include "../../base/separate.hpp"
-#include "../../ops/tile.hpp"
+#include "../../ops/composed/tile.hpp"
 #include "../passes/options.hpp"
 
 namespace wengert {

@@ -3,6 +3,7 @@
 
 #include "../../ops/gemm.hpp"
 #include "../../ops/shape_rules.hpp"
+#include "../../ops/view.hpp"
 #include "moves.hpp"
 
 namespace wengert::passes::detail {
@@ -28,6 +29,14 @@ template <class T> const Primitive* multiplying()
         return nullptr;
     else
         return &wengert::detail::structural_call<MatMul, T, T, T>;
+}
+
+template <class T> const Primitive* adding_part()
+{
+    if constexpr (std::is_same_v<T, bool>)
+        return nullptr;
+    else
+        return &wengert::detail::structural_call<AddView<false>, T, T, T>;
 }
 
 /// The library's operation of that function; arithmetic and sums with products on floating-point numbers alone.

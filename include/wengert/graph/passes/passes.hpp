@@ -7,13 +7,14 @@
 #include "gradients.hpp"
 #include "inlining.hpp"
 #include "products.hpp"
+#include "rows.hpp"
 #include "simplify.hpp"
 
 namespace wengert::passes {
 
 /// In the order in which optimize() tries them on a node.
-inline constexpr Pass all[] = {dead_code, inlining, constant_folding,     gradients,
-                               simplify,  products, common_subexpressions};
+inline constexpr Pass all[] = {dead_code, inlining, rows,     constant_folding,
+                               gradients, simplify, products, common_subexpressions};
 
 namespace detail {
 

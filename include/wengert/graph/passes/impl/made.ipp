@@ -20,6 +20,7 @@ WENGERT_INLINE const Primitive& primitive_of(Fn fn, DType d)
     case Fn::broadcast_to: p = moving<BroadcastTo>(d); break;
     case Fn::select: p = moving<Select>(d); break;
     case Fn::embed: p = moving<Embed>(d); break;
+    case Fn::add_part: with_dtype(d, [&]<class T>() { p = adding_part<T>(); }); break;
     case Fn::product: with_dtype(d, [&]<class T>() { p = multiplying<T>(); }); break;
     case Fn::product_sum:
         with_real(d, [&]<class T>() { p = &wengert::detail::structural_call<Gemm, T, T, T, T, T>; });

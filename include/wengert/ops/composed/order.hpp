@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
-#include "along.hpp"
-#include "elementwise/pairs.hpp"
-#include "take.hpp"
+#include "../along.hpp"
+#include "../elementwise/pairs.hpp"
+#include "../take.hpp"
 
 namespace wengert {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "../../base/separate.hpp"
+#include "../../../base/separate.hpp"
 #include "../contractions.hpp"
 
 namespace wengert::detail {

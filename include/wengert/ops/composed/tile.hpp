@@ -1,7 +1,7 @@
 // `tile` has two meanings: of arrays it is numpy.tile, as an option it is the backend that runs graphs tile by tile.
 #pragma once
 
-#include "sum.hpp"
+#include "../sum.hpp"
 
 namespace wengert {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "arrange.hpp"
-#include "elementwise/arithmetic.hpp"
-#include "matmul.hpp"
+#include "../elementwise/arithmetic.hpp"
+#include "../matmul.hpp"
 
 namespace wengert {
 

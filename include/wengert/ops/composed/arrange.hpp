@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "moves.hpp"
+#include "../moves.hpp"
 #include "tile.hpp"
 
 namespace wengert {
