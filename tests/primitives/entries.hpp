@@ -15,6 +15,7 @@ struct Asks {
     int order = 2;          ///< of the derivatives that differences can follow; 0: it has none
     bool library = false;   ///< a library call: its sums may be added up in another order
     std::size_t most = 99;  ///< axes, at most
+    bool host = false;      ///< finds places by a kernel of the host's
 };
 
 /// One line of the list: a function of two tensors of one shape, the second of which it may not care for.

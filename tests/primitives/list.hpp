@@ -208,12 +208,12 @@ void scans(Visit visit) {
 /// By the order of elements. The places have no derivative.
 template <class Visit>
 void orders(Visit visit) {
-    visit("sort", [](const auto& x) { return sort(x, -1) * sort(x, 0, true); }, Asks{1});
-    visit("argsort", [](const auto& x) { return argsort(x, 0); }, Asks{1, false, 0});
-    visit("topk", [](const auto& x) { return topk(x, 1, -1).first - topk(x, 1, -1, false).first; }, Asks{1, true});
-    visit("quantile", [](const auto& x) { return quantile(x, 0.3, -1) + median(x, -1); }, Asks{1, true});
-    visit("searchsorted", []<class T, class D>(const Tensor<T, D>& x) { return searchsorted(arange<T, D>(5) * T(0.5) - T(1), x) + searchsorted(sort(flatten(x)), x, true); }, Asks{.order = 0});
-    visit("interp", []<class T, class D>(const Tensor<T, D>& x) { return interp(x, arange<T, D>(7) * T(1.01) - T(3), sin(arange<T, D>(7))); });
+    visit("sort", [](const auto& x) { return sort(x, -1) * sort(x, 0, true); }, Asks{.axes = 1, .host = true});
+    visit("argsort", [](const auto& x) { return argsort(x, 0); }, Asks{.axes = 1, .order = 0, .host = true});
+    visit("topk", [](const auto& x) { return topk(x, 1, -1).first - topk(x, 1, -1, false).first; }, Asks{.axes = 1, .elements = true, .host = true});
+    visit("quantile", [](const auto& x) { return quantile(x, 0.3, -1) + median(x, -1); }, Asks{.axes = 1, .elements = true, .host = true});
+    visit("searchsorted", []<class T, class D>(const Tensor<T, D>& x) { return searchsorted(arange<T, D>(5) * T(0.5) - T(1), x) + searchsorted(sort(flatten(x)), x, true); }, Asks{.order = 0, .host = true});
+    visit("interp", []<class T, class D>(const Tensor<T, D>& x) { return interp(x, arange<T, D>(7) * T(1.01) - T(3), sin(arange<T, D>(7))); }, Asks{.host = true});
 }
 
 template <class Visit>
@@ -253,7 +253,10 @@ void moves(Visit visit) {
     visit("tile", []<class T, class D>(const Tensor<T, D>& x) { return tile(x, Extents::filled(x.dimension() + 1, 2)); });
     visit("moveaxis", [](const auto& x) { return moveaxis(x, 0, -1); }, Asks{1});
     visit("rot90", [](const auto& x) { return rot90(x) * rot90(x, 3) + rot90(transpose(x), 2, {-1, -2}); }, Asks{2, false, 2, false, 2});
-    visit("meshgrid", [](const auto& x) { return meshgrid(flatten(x), sin(flatten(x)))[0] * meshgrid(x, x, x)[2]; }, Asks{1, false, 2, false, 1});
+    visit("meshgrid", []<class T, class D>(const Tensor<T, D>& x) {
+        const Tensor<T, D> v = view(flatten(x), range(placeholders::_, 5));
+        return meshgrid(v, sin(v))[0] * meshgrid(v, v, v)[2];
+    });
     visit("repeat_all", [](const auto& x) { return repeat(x, 2); });
     visit("tril", [](const auto& x) { return tril(x, 1); }, Asks{2});
     visit("triu", [](const auto& x) { return triu(x, -1); }, Asks{2});
