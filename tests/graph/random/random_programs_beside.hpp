@@ -243,14 +243,18 @@ template <class T> struct EagerRun {
     std::vector<List<T>> calls, live;
     std::vector<Outcome<T>> made;
 
-    /// `off`: so many units in the last place are inputs off.
+    /// `off`: so many units in the last place is all that the program reads off.
     explicit EagerRun(const Program& p, int off = 0) : calls(calls_of<T>(p))
     {
         Surroundings<T> s(p);
-        if (off)
-            for (auto& x : calls)
-                for (auto& t : x)
-                    t = t * (1.0 + off * static_cast<double>(std::numeric_limits<T>::epsilon()));
+        const auto move = [off](List<T>& list) {
+            for (auto& t : list) t = t * (1.0 + off * static_cast<double>(std::numeric_limits<T>::epsilon()));
+        };
+        if (off) {
+            for (auto& x : calls) move(x);
+            move(s.constants);
+            move(s.live);
+        }
         List<T> now = own(s.live);
         const Step<T> step{&p, &s.constants, &now};
         for (std::size_t k = 0; k < calls.size(); ++k) {
