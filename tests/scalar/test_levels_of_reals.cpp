@@ -4,7 +4,9 @@
 
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/sum.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/scalar.hpp>
+#include <wengert/transforms/saved_tensor_hooks.hpp>
 
 #include <array>
 #include <map>
@@ -221,6 +223,53 @@ TEST_CASE("Levels of numbers where the stream has many chunks")
     const Pair parted = wg::hvp(f)(at, along);
     stream.set_budget(before);
     CHECK((near(parted.x.value(), h.x.value()) && near(parted.y.value(), h.y.value())));
+    CHECK(held() == 0);
+}
+
+TEST_CASE("Levels of numbers under hooks of saved tensors: tensors are packed, numbers are not")
+{
+    const auto through = [](const Pair& p) {
+        const D t = wg::stack(Reals{p.x, p.y});
+        return smooth(p) + wg::elements(tanh(t) * t)[0];
+    };
+    const Pair g = wg::grad(smooth)(at), h = wg::hvp(smooth)(at, along);
+    const Pair mixed = wg::grad(through)(at), mixed_h = wg::hvp(through)(at, along);
+    const auto dot = wg::jvp(through, at, along).second;
+    int packed = 0;
+    const auto keep = [&](const D& t) { return ++packed, wg::copy(t); };
+    const wg::SavedTensorHooks hooks(keep, [](const D& t) { return t; });
+    CHECK((same(wg::grad(smooth)(at), g) && same(wg::hvp(smooth)(at, along), h)));
+    CHECK(packed == 0);
+    CHECK((same(wg::grad(through)(at), mixed) && same(wg::hvp(through)(at, along), mixed_h)));
+    CHECK(wg::jvp(through, at, along).second.value() == dot.value());
+    CHECK(packed > 0);
+    CHECK(held() == 0);
+}
+
+TEST_CASE("Levels of numbers in frozen functions, and of them")
+{
+    const auto f = [](const R& x, const R& y) { return smooth(Pair{x, y}); };
+    const auto slope = [&](const R& x, const R& y) {
+        const Pair g = wg::grad(smooth)(Pair{x, y});
+        return g.x * g.y + wg::jvp(smooth, Pair{x, y}, along).second;
+    };
+    const auto curvature = [](const R& x, const R& y) { return wg::hvp(smooth)(Pair{x, y}, along).x; };
+    const auto frozen = wg::freeze(f);
+    const auto frozen_slope = wg::freeze(slope);
+    const auto frozen_curvature = wg::freeze(curvature);
+    for (const double x : {0.7, 0.2, -0.3, 1.1}) {
+        const R a = x, b = -0.4;
+        CHECK(near(frozen_slope(a, b).value(), slope(a, b).value()));
+        CHECK(near(frozen_curvature(a, b).value(), curvature(a, b).value()));
+        CHECK(near(wg::grad<0>(frozen)(a, b).value(), wg::grad<0>(f)(a, b).value()));
+        CHECK(near(wg::grad<1>(frozen_slope)(a, b).value(), wg::grad<1>(slope)(a, b).value()));
+        const auto along_x = [&](const auto& of) {
+            return wg::jvp([&](const R& u) { return of(u, b); }, a, R(0.5)).second.value();
+        };
+        CHECK(near(along_x(frozen), along_x(f)));
+        CHECK(near(along_x(frozen_slope), along_x(slope)));
+    }
+    CHECK((frozen_slope.stats().traces == 1 && frozen_curvature.stats().traces == 1));
     CHECK(held() == 0);
 }
 

@@ -47,9 +47,16 @@ public:
     {
         if (tape_.anomaly && !all_finite(*g.value)) report_birth(*g.value);
         if (n.cotangent.value) return accumulate(n, g);
-        if (n.primitive->zero_rule) [[unlikely]]
+        if (n.primitive->zero_rule && !n.pending) [[unlikely]]
             return hand_on(n, g);
         hold(n, std::move(g));
+    }
+    /// n's cotangent so far, also where n has handed it on.
+    const AnyTensor& so_far(Node& n)
+    {
+        if (!n.cotangent.value && n.primitive->zero_rule) [[unlikely]]
+            take_back(n);
+        return n.cotangent;
     }
     /// The first contribution, to which others are added.
     void hold(Node& n, AnyTensor&& g)
@@ -62,8 +69,8 @@ public:
     /// The block to add a contribution into: n's cotangent made writable, zeros at first. Null where it is recorded.
     Block* writable(Node& n)
     {
+        if (so_far(n).node || tape_.thread().recorder) return nullptr;
         AnyTensor& c = n.cotangent;
-        if (c.node || tape_.thread().recorder) return nullptr;
         if (!c.value) {
             auto zeros = zeros_block(n.dtype, n.shape);
             if (!n.pending) announce(n);
@@ -190,6 +197,7 @@ private:
     static Node* newest(const Node* n);
 
     void hand_on(Node& n, AnyTensor& g);
+    void take_back(Node& n);
     void differentiate(Node& n, AnyTensor& g);
     void pull_elementwise(Node& n, AnyTensor& g);
     void pull_input(Node& n, std::size_t i, AnyTensor& g, bool last);
@@ -237,6 +245,7 @@ public:
     Cotangents(Walk& walk, const Node& n) : walk_(walk), node_(n) {}
     bool wanted(std::size_t i) const { return walk_.reaches(node_.inputs[i]); }
     void add(std::size_t i, AnyTensor g) { walk_.deliver(*node_.inputs[i], std::move(g)); }
+    const AnyTensor& so_far(std::size_t i) { return walk_.so_far(*node_.inputs[i]); }
     /// For rules that write a part only: the cotangent's own memory, or null when it has to be recorded.
     Block* writable(std::size_t i) { return walk_.writable(*node_.inputs[i]); }
     /// A cotangent that has the one so far in it.

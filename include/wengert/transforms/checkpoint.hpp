@@ -48,6 +48,18 @@ private:
     std::uint16_t before_ = 0;
 };
 
+/// Is something to sweep back through? Forward mode keeps nothing anyway. A trace is the same in whatever mode its frozen
+/// function is called: there a forward level counts only where f depends on it.
+template <class Inputs> bool is_kept(const Tape& tape, const Inputs& inputs)
+{
+    const std::uint64_t forward = tape.active & tape.forward_levels;
+    if ((tape.active & ~forward) == 0) return false;
+    const bool traced = recorder() && recorder()->trace_of_loops();
+    return !forward || (traced && std::none_of(inputs.begin(), inputs.end(), [&](const AnyTensor& t) {
+                            return t.node && (t.node->mask & forward);
+                        }));
+}
+
 /// Under hooks the second run is given other tensors than the first.
 template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
 {
@@ -110,17 +122,6 @@ public:
     }
 
 private:
-    /// Is something to sweep back through? Forward mode keeps nothing anyway. A trace is the same in whatever mode its frozen
-    /// function is called: there a forward level counts only where f depends on it.
-    static bool is_kept(const Tape& tape, const std::vector<AnyTensor>& inputs)
-    {
-        const std::uint64_t forward = tape.active & tape.forward_levels;
-        if ((tape.active & ~forward) == 0) return false;
-        const bool traced = recorder() && recorder()->trace_of_loops();
-        return !forward || (traced && std::none_of(inputs.begin(), inputs.end(), [&](const AnyTensor& t) {
-                                return t.node && (t.node->mask & forward);
-                            }));
-    }
     template <class Arguments> auto run(const Site& at, Arguments x) const
     {
         using Y = Argument<decltype(apply_at(*function_, at, x))>;

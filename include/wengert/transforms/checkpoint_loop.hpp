@@ -130,17 +130,21 @@ public:
     auto run()
     {
         const Tape& tape = Tape::current();
-        LoopState state = loop_state(state_);
+        const LoopState state = loop_state(state_);
         std::uint64_t n = options_.steps;
         if (options_.report) *options_.report = {};
-        if (tape.active == 0 || (tape.active & tape.forward_levels)) return finish(plain_loop(state, n), n);
+        if (!is_kept(tape, state)) return finish(plain_loop(state, n), n);
         steps_->active = tape.active;
         const std::uint64_t s = snapshots(state);
         LoopState all = options_.while_
                             ? extend_while(
                                   steps_, state, [&](const LoopState& t) { return more(t); }, s, most(), n)
-                        : !options_.folder.empty() ? extend_on_disk(steps_, state, n, chunk(n, s), s)
-                                                   : extend_loop(steps_, state, 0, n, s);
+                        : is_on_disk() ? extend_on_disk(steps_, state, n, chunk(n, s), s)
+                                       : extend_loop(steps_, state, 0, n, s);
+        if (steps_->captured & tape.forward_levels) {
+            n = options_.steps;
+            return finish(plain_loop(state, n), n);
+        }
         if (options_.report) {
             options_.report->steps = n;
             options_.report->planned = revolve::forward_steps(n, s);
@@ -149,6 +153,11 @@ public:
     }
 
 private:
+    /// A graph keeps its values in memory: what came back from a file would be a constant of it.
+    bool is_on_disk() const
+    {
+        return !options_.folder.empty() && !(recorder() && recorder()->trace_of_loops());
+    }
     /// The leaves of what a step returned. Throws ShapeError when the state has changed its form.
     template <class Y> static LoopState checked(const LoopState& before, State after, Y y, const Site& at)
     {

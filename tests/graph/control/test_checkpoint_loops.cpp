@@ -6,6 +6,8 @@
 #include <wengert/wengert.hpp>
 #include <wengert/graph/loops/loop_graphs.hpp>
 
+#include <filesystem>
+
 using namespace wengert;
 using D = Tensor<double>;
 
@@ -82,6 +84,42 @@ std::vector<std::pair<const char*, std::function<Function(const Function&)>>> pl
              }}};
 }
 
+/// Loops of checkpoint_loop itself.
+std::vector<std::pair<const char*, Function>> checkpoint_loops(const D& w)
+{
+    const auto step = [w](const D& s) { return sin(s * w); };
+    const auto shrunk = [w](const D& s) { return s * (0.5 + 0.1 * w); };
+    LoopOptions<D> large, disk{.steps = 9, .snapshots = 2, .chunk = 3};
+    large.snapshots = 2;
+    large.while_ = [](const D& s) { return bool(sum(s * s) > 0.05); };
+    disk.folder = std::filesystem::temp_directory_path().string();
+    return {{"steps", [step](const D& x) { return checkpoint_loop(step, x, {.steps = 5, .snapshots = 2}); }},
+            {"outputs",
+             [step](const D& x) {
+                 const auto both = [step](const D& s) { return std::pair(step(s), s * 2.0); };
+                 const auto [last, all] = checkpoint_loop(both, x, {.steps = 5, .snapshots = 2});
+                 return last + sum(all, {0});
+             }},
+            {"slices",
+             [w](const D& x) {
+                 const auto forced = [w](const D& s, const D& u) { return sin(s * w + u); };
+                 return checkpoint_loop(forced, x, x * 2.0, {.steps = 3, .snapshots = 2});
+             }},
+            {"while", [shrunk, large](const D& x) { return checkpoint_loop(shrunk, x, large); }},
+            {"on disk", [step, disk](const D& x) { return checkpoint_loop(step, x, disk); }},
+            {"captured",
+             [](const D& x) {
+                 const auto captures = [x](const D& s) { return sin(s * x); };
+                 return checkpoint_loop(captures, D{0.8, 1.1, 0.6}, {.steps = 5, .snapshots = 2});
+             }},
+            {"in a checkpoint", [step](const D& x) {
+                 const auto looped = [step](const D& y) {
+                     return checkpoint_loop(step, y, {.steps = 3, .snapshots = 1});
+                 };
+                 return checkpoint(looped)(x);
+             }}};
+}
+
 D scalar(const Function& f, const D& x) { return sum(f(x) * D{1.0, -2.0, 0.5}); }
 
 /// What is asked of a function, from outside.
@@ -129,6 +167,25 @@ TEST_CASE("a frozen function with a loop in a checkpoint, in one mode after anot
                     CHECK(frozen.stats().traces == 1);
                 }
         }
+}
+
+TEST_CASE("a frozen function with derivatives of a checkpoint_loop inside, in one mode after another")
+{
+    const D w{0.8, 1.1, 0.6}, x{0.3, -0.1, 0.5};
+    for (const auto& [kind, f] : checkpoint_loops(w))
+        for (const auto& [first, ask] : modes())
+            for (const auto& [second, then] : modes()) {
+                INFO(kind << ", " << first << ", then " << second);
+                const Function g = [f = f, ask = ask, then = then](const D& t) {
+                    return ask(f, t) + then(f, t * 0.5);
+                };
+                const auto frozen = freeze(g);
+                for (int twice = 0; twice < 2; ++twice) {
+                    CHECK(allclose(ask(frozen, x), ask(g, x), 1e-10));
+                    CHECK(allclose(then(frozen, x), then(g, x), 1e-10));
+                }
+                CHECK(frozen.stats().traces == 1);
+            }
 }
 
 TEST_CASE("derivatives that are frozen, of loops in checkpoints")

@@ -3,6 +3,10 @@
 #include "graph/freeze/frozen_beside.hpp"
 
 #include <wengert/graph/c/emit_cpp.hpp>
+#include <wengert/graph/ir/interpret.hpp>
+#include <wengert/graph/native/native.hpp>
+
+#include <functional>
 
 namespace {
 
@@ -53,6 +57,50 @@ TEST_CASE("the body of a function with a rule fuses with what is around it")
     auto whole = wg::freeze(f, off);
     check_beside(whole, f, std::vector{x0, x0 * 3.0});
     CHECK(custom_nodes(whole.graph(x0)) == 1);
+}
+
+TEST_CASE("a graph holds both branches: a rule without forward mode is refused also where it is not taken")
+{
+    const D v{{1.0, -2.0, 0.5}, {0.5, 1.0, 2.0}}, taken{{1.0, 0.5, 0.25}, {2.0, 0.5, 1.0}};
+    using Function = std::function<D(const D&)>;
+    const auto chosen = [](const D& x, const Function& f, const Function& g) {
+        return wg::cond(sum(x) > 0.0, f, g, x);
+    };
+    const auto squared = [](const D& y) { return y * y; };
+    const auto half = [](const D&) { return wg::full<double>({2, 3}, 0.5); };
+    const std::pair<const char*, Function> functions[] = {
+        {"in the other branch",
+         [&](const D& x) { return chosen(x, squared, [](const D& y) { return soft(y); }); }},
+        {"beside others",
+         [&](const D& x) { return chosen(x, squared, [](const D& y) { return soft(y) * y; }); }},
+        {"of what is captured",
+         [&](const D& x) { return chosen(x, squared, [x](const D&) { return soft(x); }); }},
+        {"of the result", [&](const D& x) { return soft(chosen(x, half, squared)); }}};
+    wg::FreezeOptions threads = unchecked();
+    threads.threads = 3;
+    std::vector<wg::FreezeOptions> executors(3, unchecked());
+    executors[1].backend = wg::interpret;
+    executors[2].backend = wg::native;
+    executors.push_back(threads);
+    for (const auto& [name, f] : functions) {
+        const Function pushed = [&f = f, v](const D& x) { return wg::jvp(f, x, v).second; };
+        const Function both = [&f = f, v](const D& x) {
+            return wg::hvp([&](const D& y) { return sum(f(y)); })(x, v);
+        };
+        for (const auto& options : executors) {
+            INFO(name << ", " << options.backend.name);
+            const auto inside = wg::freeze(pushed, options), second = wg::freeze(both, options);
+            const auto frozen = wg::freeze(f, options);
+            const auto line = contains("(test_freeze_custom.cpp:");
+            for (int k = 0; k < 2; ++k) {
+                CHECK_NOTHROW(pushed(taken));  // eager code runs what is taken
+                CHECK_THROWS_WITH(inside(taken), line);
+                CHECK_THROWS_WITH(second(taken), line);
+                CHECK_THROWS_WITH(wg::jvp(frozen, taken, v), line);
+                CHECK(same_bits(frozen(taken), f(taken)));
+            }
+        }
+    }
 }
 
 TEST_CASE("its rule holds for every derivative")

@@ -12,6 +12,7 @@
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/softmax.hpp>
 #include <wengert/ops/sum.hpp>
+#include <wengert/ops/take.hpp>
 #include <wengert/transforms/grad.hpp>
 
 #include <cmath>
@@ -56,7 +57,22 @@ void same_in_graphs(const char* name, const Function& f, const std::vector<D>& a
         }
 }
 
+/// Positions that come several times add up onto what is there, one after the other.
+D scattered(const D& x)
+{
+    const Tensor<std::int64_t> at{1, 1, 0, 1};
+    return scatter_add(scatter_add(x, at, take(x, at, 1), 1), at, take(x * -0.5, at, 1), 1);
+}
+
 const std::pair<const char*, Function> functions[] = {
+    {"amin of scatters", [](const D& x) { return amin(scattered(x), {1}, true); }},
+    {"logsumexp of scatters", [](const D& x) { return logsumexp(scattered(x), {1}, true); }},
+    {"scatters of softmax", [](const D& x) { return scattered(softmax(scattered(x), 1)); }},
+    {"parts and wholes",
+     [](const D& x) {
+         const D y = softmax(x * x, 1);
+         return y * y + scattered(y) * y(0) + take(y, Tensor<std::int64_t>{2, 2, 2}, 1) * y(1) * norm(y);
+     }},
     {"logsumexp", [](const D& x) { return x * logsumexp(x, {1}, true); }},
     {"softmax", [](const D& x) { return x * softmax(x, 1); }},
     {"norm", [](const D& x) { return norm(x, {1}, true) + x; }},

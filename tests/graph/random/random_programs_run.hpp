@@ -78,6 +78,30 @@ template <class T> Tensor<T> data(Random& r, const Shape& shape, bool edges = fa
     return Tensor<T>(shape, values);
 }
 
+template <class Is> bool holds(const std::vector<Instruction>& body, const Is& is)
+{
+    for (const auto& i : body)
+        if (is(i.op) || holds(i.body, is) || holds(i.other, is)) return true;
+    return false;
+}
+inline bool is_transform(Op op)
+{
+    return (op >= Op::recorded_scan && op <= Op::frozen_inside) ||
+           (op >= Op::equal_branches && op <= Op::cell);
+}
+/// So many units in the last place are results off: how a program answers to rounding.
+inline thread_local int units_off = 0;
+
+template <class T> Tensor<T> nudged(Tensor<T> x)
+{
+    return units_off ? x * (1.0 + units_off * static_cast<double>(std::numeric_limits<T>::epsilon())) : x;
+}
+template <class T> List<T> nudged(List<T> list)
+{
+    for (auto& t : list) t = nudged(std::move(t));
+    return list;
+}
+
 /// One run of a program. The recursion of templates ends because bodies are data.
 template <class T> class Machine {
 public:
@@ -131,7 +155,7 @@ private:
     {
         if (t.size() > 20000) t = mean(t);
         if (t.dimension() > 4) t = flatten(t);
-        values_.push_back(std::move(t));
+        values_.push_back(nudged(std::move(t)));
     }
     const Tensor<T>& operand(const Instruction& i, int k) const
     {
@@ -641,7 +665,10 @@ Tensor<T> Machine<T>::control(const Instruction& i, const Tensor<T>& a_now, cons
             x = run_body(i.body, {x}, true) * 0.75;
         return x;
     }
-    case Op::inner_gradient: return wg::grad(BodyLoss<T>{this, &i.body, {b}})(a);
+    case Op::inner_gradient: {
+        const Tensor<T> g = wg::grad(BodyLoss<T>{this, &i.body, {b}})(a);
+        return holds(i.body, is_transform) ? g + 0.0 : g;  // sums in another order have zeros of another sign
+    }
     case Op::inner_jvp:
         return wg::jvp(BodyStep<T>{this, &i.body}, a, wg::broadcast_to(fitted(b, a.shape()), a.shape()))
             .second;

@@ -51,6 +51,14 @@ TEMPLATE_TEST_CASE("elementwise passes in parts", "", float, double)
         {random_block<T>(flat, 1), random_block<T>(flat, 2)});
     check_threads<T>([](const List<T>& x) { return List<T>{x[0] * x[1]}; },
                      {random_block<T>(flat), random_block<T>(Shape{})});
+    check_threads<
+        T>(  // the scaled complement of the error function from all its branches, and its derivative
+        [](const List<T>& x) {
+            const Tensor<T> wide = x[0] * T(14);
+            const auto slope = grad([](const Tensor<T>& t) { return sum(erfcx(t)); })(wide);
+            return List<T>{erfcx(wide), slope, sum(erfcx(x[0]) * slope)};
+        },
+        {random_block<T>(flat)});
 }
 
 TEMPLATE_TEST_CASE("broadcast and transposed operands in parts", "", float, double)

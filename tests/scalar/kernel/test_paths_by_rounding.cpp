@@ -4,6 +4,8 @@
 
 #include <wengert/graph/control/control.hpp>
 #include <wengert/graph/freeze/freeze.hpp>
+#include <wengert/graph/ir/interpret.hpp>
+#include <wengert/graph/native/native.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/special.hpp>
 #include <wengert/ops/indexing.hpp>
@@ -70,9 +72,15 @@ TEST_CASE("a cell that rounding sends another way as an array's element goes it"
         const D eager = known()(here, bound);
         CHECK(eager(0).item() == Approx(first).epsilon(1e-14));
         CHECK(eager(1).item() == Approx(second).epsilon(1e-14));
-        const D frozen = wg::freeze([g = known()](const D& a, const D& b) { return g(a, b); })(here, bound);
-        CHECK(frozen(0).item() == eager(0).item());
-        CHECK(frozen(1).item() == eager(1).item());
+        for (const wg::Backend& backend : std::vector<wg::Backend>{wg::tile, wg::interpret, wg::native}) {
+            INFO(backend.name);
+            const auto called = [g = known()](const D& a, const D& b) { return g(a, b); };
+            const auto frozen = wg::freeze(called, {.backend = backend, .check = false});
+            for (int again = 0; again < 2; ++again) {
+                const D y = frozen(here, bound);
+                CHECK((y(0).item() == eager(0).item() && y(1).item() == eager(1).item()));
+            }
+        }
         const auto slope = [&](const auto& g) {
             return wg::grad([&](const D& a) { return wg::sum(g(a)); })(here)(0).item();
         };
@@ -80,6 +88,7 @@ TEST_CASE("a cell that rounding sends another way as an array's element goes it"
         CHECK(slope(at_bound) == Approx(2 * first / x).epsilon(1e-13));
         CHECK(slope(wg::checkpoint(at_bound)) == slope(at_bound));
         CHECK(slope(wg::freeze(at_bound)) == slope(at_bound));
+        CHECK(slope(wg::freeze(at_bound, {.backend = wg::native})) == slope(at_bound));
     };
     check(below, x * x, 3 * x);
     SECTION("with a captured number, which is looked at again in each call")
@@ -103,8 +112,11 @@ TEST_CASE("the same in a loop's test")
     CHECK(g(D{x}, D(s.bound))(0).item() == Approx(x * x * x));
     auto again = wg::kernel(loop_below);
     static_cast<void>(again(D{x}, D(-1.0)));
-    const auto frozen = wg::freeze([again](const D& a, const D& b) { return again(a, b); });
-    CHECK(frozen(D{x}, D(s.bound))(0).item() == Approx(x * x * x));
+    for (const wg::Backend& backend : std::vector<wg::Backend>{wg::tile, wg::native}) {
+        const auto called = [again](const D& a, const D& b) { return again(a, b); };
+        const auto frozen = wg::freeze(called, {.backend = backend});
+        CHECK(frozen(D{x}, D(s.bound))(0).item() == Approx(x * x * x));
+    }
 }
 
 TEST_CASE("frozen scalar code goes the way of its tensors")

@@ -161,6 +161,15 @@ WENGERT_INLINE void Walk::hand_on(Node& n, AnyTensor& g)
     if (packed) drop_unpacked(n);
 }
 
+/// What n has handed on becomes its own again. The next contribution adds several terms to it, one after the other, as it does
+/// without the zero-cotangent rule. The operand belongs to n alone if it is the operation before: nothing else is in its sum.
+WENGERT_INLINE void Walk::take_back(Node& n)
+{
+    Node* const r = n.inputs[0];
+    if (!reaches(r) || r->sequence + 1 != n.sequence || !so_far(*r).value || r->cotangent.node) return;
+    hold(n, std::exchange(r->cotangent, {}));
+}
+
 /// Calls the rule on tensors. It is recorded if levels below ask for it.
 WENGERT_INLINE void Walk::differentiate(Node& n, AnyTensor& g)
 {

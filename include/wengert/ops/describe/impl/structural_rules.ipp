@@ -20,8 +20,9 @@ inline bool recorded_accumulation(const Node& n, std::size_t i, const Structural
                                   const AnyTensor& g, Cotangents& out)
 {
     const Primitive* add = n.primitive->pull[i].add;
-    const AnyTensor& so_far = n.inputs[i]->cotangent;
-    if (!add || (!pull.part && !so_far.value) || so_far.node || out.walk().records(n, g)) return false;
+    if (!add || out.walk().records(n, g)) return false;
+    const AnyTensor& so_far = out.so_far(i);
+    if ((!pull.part && !so_far.value) || so_far.node) return false;
     const Node& to = *n.inputs[i];
     std::vector<AnyTensor> in{
         so_far.value ? so_far : AnyTensor{zeros_beside(*g.value, to.dtype, to.shape), {}}, g};
@@ -41,9 +42,10 @@ inline void recorded_pull(const SavedValues& v, std::size_t i, const StructuralP
 /// Adds to the cotangent that is there, if the rule can.
 inline bool added_in_place(const SavedValues& v, std::size_t i, const StructuralPull& pull, Cotangents& out)
 {
+    if (!pull.add || out.walk().tape().anomaly || v.g.value->access.device || out.walk().records(v.n, v.g))
+        return false;
     // a whole contribution is only added where there is something to add to
-    if (!pull.add || (!pull.part && !v.n.inputs[i]->cotangent.value)) return false;
-    if (out.walk().tape().anomaly || v.g.value->access.device || out.walk().records(v.n, v.g)) return false;
+    if (!pull.part && !out.so_far(i).value) return false;
     Block* const into = out.writable(i);
     return into && pull.add(v.n, v.g, v.x, v.y, *into);
 }
