@@ -221,6 +221,14 @@ def collect(folder, beside):
         store("scalar_codes", f"One run of wengert_scalar_codes, systems in turn, medians, g++ {compiler} -O3 -march=native",
               columns=["what", "plain loops", "measured", "figure", "wanted", "holds"],
               rows=[[part.strip() for part in line.split("|")] for line in codes.read_text().splitlines() if line.count("|") == 5])
+    peers = folder / "scalar_peers.txt"
+    if peers.exists():
+        peer = re.match("beside (.*)", peers.read_text())[1]
+        store("scalar_peers", f"One run of wengert_scalar_peers beside {peer}, in turn, the least of many samples, nanoseconds and bytes "
+                              f"an operation of `Real`, adjoints included, g++ {compiler} -O3 -march=native",
+              columns=["what", "operations", "plain", "record", "sweep", "bytes", "peer: record", "sweep", "bytes", "time, ratio",
+                       "bytes, ratio"],
+              rows=[[part.strip() for part in line.split("|")] for line in peers.read_text().splitlines() if line.count("|") == 10])
     if loops.exists():
         found = re.findall(r"^(\D.*?\S) {2,}(\S+) +(\S+) +(\S+) +(\S+) +(\d+)$", loops.read_text(), re.M)
         store("loops", f"One run of wengert_loops, 100,000 steps, milliseconds, g++ {compiler} -O3 -march=native",
