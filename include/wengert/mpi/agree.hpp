@@ -64,12 +64,8 @@ inline Intent intent_of(const Call& call, DType dtype, const Shape& shape, int d
 {
     std::vector<Intent> all(static_cast<std::size_t>(call.channel.size));
     constexpr int bytes = sizeof(Intent);
-    collective(
-        call,
-        [&] { return MPI_Allgather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, call.channel.comm); },
-        [&](MPI_Request* r) {
-            return MPI_Iallgather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, call.channel.comm, r);
-        });
+    collective(call, {}, MPI_Allgather, MPI_Iallgather, &mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE,
+               call.channel.comm);
     std::size_t other = 1;
     while (all[other].hash() == all[0].hash()) ++other;
     const Intent &a = all[0], &b = all[other];
@@ -87,12 +83,12 @@ inline std::uint64_t agree(const Call& call, DType dtype, const Shape& shape, in
     call.channel.check_thread(call.name, call.at);
     const Intent mine = intent_of(call, dtype, shape, detail);
     const std::uint64_t h = mine.hash();
-    std::uint64_t in[3] = {h, ~h, flags}, out[3] = {};
-    collective(
-        call, [&] { return MPI_Allreduce(in, out, 3, MPI_UINT64_T, MPI_BOR, call.channel.comm); },
-        [&](MPI_Request* r) {
-            return MPI_Iallreduce(in, out, 3, MPI_UINT64_T, MPI_BOR, call.channel.comm, r);
-        });
+    const Ref<Block> words = make_block(DType::int64, Shape{6});
+    auto* const in = reinterpret_cast<std::uint64_t*>(words->data);
+    const std::uint64_t* const out = in + 3;
+    std::copy_n(std::array<std::uint64_t, 3>{h, ~h, flags}.begin(), 3, in);
+    collective(call, {words}, MPI_Allreduce, MPI_Iallreduce, in, in + 3, 3, MPI_UINT64_T, MPI_BOR,
+               call.channel.comm);
     if ((out[0] & out[1]) != 0) disagree(call, mine);
     return out[2];
 }

@@ -20,9 +20,7 @@ struct Barrier {
     Shape predicted(const Block*) const { return {}; }
     template <class T> Ref<Block> exchange(const Ref<Block>&, const Call& call, bool&)
     {
-        collective(
-            call, [&] { return MPI_Barrier(channel->comm); },
-            [&](MPI_Request* r) { return MPI_Ibarrier(channel->comm, r); });
+        collective(call, {}, MPI_Barrier, MPI_Ibarrier, channel->comm);
         return zeros_block(dtype_of<T>(), Shape());
     }
 };

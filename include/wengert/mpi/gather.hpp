@@ -39,21 +39,13 @@ struct AllGather {
         auto y = make_block(dtype_of<T>(), predicted(x.get()));
         const int n = count_of(call, x->count);
         const MPI_Datatype type = type_of(dtype_of<T>());
-        collective(
-            call, [&] { return MPI_Allgather(x->data, n, type, y->data, n, type, channel->comm); },
-            [&](MPI_Request* r) {
-                return MPI_Iallgather(x->data, n, type, y->data, n, type, channel->comm, r);
-            },
-            x, y);
+        collective(call, {x, y}, MPI_Allgather, MPI_Iallgather, x->data, n, type, y->data, n, type,
+                   channel->comm);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return scattered_sum(g, channel, Site{});
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<AllGather, T>(*this, Site{}, dx);
     }
 };
 
@@ -71,21 +63,13 @@ struct ReduceScatter {
         auto y = make_block(dtype_of<T>(), piece_of(x->shape, call));
         const int n = count_of(call, y->count);
         const MPI_Datatype type = type_of(dtype_of<T>());
-        collective(
-            call, [&] { return MPI_Reduce_scatter_block(x->data, y->data, n, type, op, channel->comm); },
-            [&](MPI_Request* r) {
-                return MPI_Ireduce_scatter_block(x->data, y->data, n, type, op, channel->comm, r);
-            },
-            x, y);
+        collective(call, {x, y}, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, x->data, y->data, n,
+                   type, op, channel->comm);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return communicate<AllGather, T>({channel}, Site{}, g);
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<ReduceScatter, T>(*this, Site{}, dx);
     }
 };
 
@@ -107,21 +91,13 @@ struct AllToAll {
         const int n = count_of(call, element_count(piece_of(x->shape, call)));
         auto y = make_block(dtype_of<T>(), x->shape);
         const MPI_Datatype type = type_of(dtype_of<T>());
-        collective(
-            call, [&] { return MPI_Alltoall(x->data, n, type, y->data, n, type, channel->comm); },
-            [&](MPI_Request* r) {
-                return MPI_Ialltoall(x->data, n, type, y->data, n, type, channel->comm, r);
-            },
-            x, y);
+        collective(call, {x, y}, MPI_Alltoall, MPI_Ialltoall, x->data, n, type, y->data, n, type,
+                   channel->comm);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return communicate<AllToAll, T>(*this, Site{}, g);
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<AllToAll, T>(*this, Site{}, dx);
     }
 };
 
@@ -146,21 +122,13 @@ struct Gather {
         auto y = make_block(dtype_of<T>(), predicted(x.get()));
         const int n = count_of(call, x->count);
         const MPI_Datatype type = type_of(dtype_of<T>());
-        collective(
-            call, [&] { return MPI_Gather(x->data, n, type, y->data, n, type, root, channel->comm); },
-            [&](MPI_Request* r) {
-                return MPI_Igather(x->data, n, type, y->data, n, type, root, channel->comm, r);
-            },
-            x, y);
+        collective(call, {x, y}, MPI_Gather, MPI_Igather, x->data, n, type, y->data, n, type, root,
+                   channel->comm);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return scattered(g, root, channel, Site{});
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<Gather, T>(*this, Site{}, dx);
     }
 };
 
@@ -184,12 +152,8 @@ struct Scatter {
         auto y = make_block(dtype_of<T>(), piece);
         const int n = count_of(call, y->count);
         const MPI_Datatype type = type_of(dtype_of<T>());
-        collective(
-            call, [&] { return MPI_Scatter(x->data, n, type, y->data, n, type, root, channel->comm); },
-            [&](MPI_Request* r) {
-                return MPI_Iscatter(x->data, n, type, y->data, n, type, root, channel->comm, r);
-            },
-            x, y);
+        collective(call, {x, y}, MPI_Scatter, MPI_Iscatter, x->data, n, type, y->data, n, type, root,
+                   channel->comm);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
@@ -198,10 +162,6 @@ struct Scatter {
         return channel->rank == root
                    ? x
                    : Tensor<T>(AnyTensor{zeros_beside(*g.any().value, dtype_of<T>(), from), {}});
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<Scatter, T>(*this, Site{}, dx);
     }
 };
 

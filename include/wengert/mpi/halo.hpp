@@ -1,6 +1,8 @@
 // halo: an array with a margin of its neighbours' elements.
 #pragma once
 
+#include "../ops/shape.hpp"
+#include "../ops/view.hpp"
 #include "point_to_point.hpp"
 
 namespace wengert::mpi {
@@ -51,165 +53,99 @@ private:
 
 namespace detail {
 
-inline Shape with_extent(Shape s, std::size_t axis, std::int64_t extent)
-{
-    s[axis] = extent;
-    return s;
-}
-/// Elements [first, first + n) along an axis.
-inline Ref<Block> slab(const Ref<Block>& b, std::size_t axis, std::int64_t first, std::int64_t n)
-{
-    const Strides strides = b->strides();
-    return make_view(b, with_extent(b->shape, axis, n), &strides, first * strides[axis]);
-}
-
 /// The tags of both directions, which no user's message has.
 inline constexpr int to_upper = 32001, to_lower = 32002;
 
-/// The ranks to send to and to receive from.
-struct Neighbours {
-    int to_lower, to_upper, from_lower, from_upper;
-    Neighbours(int lower, int upper) : to_lower(lower), to_upper(upper), from_lower(lower), from_upper(upper)
-    {}
+/// The neighbours along an axis, and how many elements each of them gets.
+struct Edges {
+    int lower, upper;
+    std::int64_t axis, width;
 };
 
-/// What both neighbours send, given what is for them: blocks from the lower one and from the upper one, null from nobody.
-inline std::pair<Received, Received> from_neighbours(const Call& call, const Ref<Block>& for_lower,
-                                                     const Ref<Block>& for_upper, const Neighbours& ranks,
-                                                     Envelope e)
-{
-    Sending down, up;
-    const auto start = [&](Sending& s, const Ref<Block>& b, int to, int tag) {
-        if (to == nobody) return;
-        s.envelope = e;
-        s.elements = b;
-        s.start(call, to, tag);
-    };
-    start(down, for_lower, ranks.to_lower, to_lower);
-    start(up, for_upper, ranks.to_upper, to_upper);
-    std::pair<Received, Received> in;
-    const auto dtype = static_cast<DType>(e.dtype);
-    if (ranks.from_lower != nobody) in.first = receive(call, ranks.from_lower, to_upper, dtype);
-    if (ranks.from_upper != nobody) in.second = receive(call, ranks.from_upper, to_lower, dtype);
-    down.finish(call);
-    up.finish(call);
-    return in;
-}
-
 /// A rank that cannot take part tells its neighbours before it throws.
-inline void refuse_width(const Call& call, const Shape& shape, std::size_t axis, std::int64_t width,
-                         int lower, int upper)
+[[noreturn]] inline void refuse_width(const Call& call, const Shape& shape, const Edges& edges)
 {
-    if (shape[axis] >= width) return;
-    Envelope e = envelope_of(call, DType::boolean, Shape{0}, false);
-    e.failed = 1;
-    call.channel.broken = true;
-    Sending down, up;
-    down.envelope = up.envelope = e;
-    if (lower != nobody) down.start(call, lower, to_lower);
-    if (upper != nobody) up.start(call, upper, to_upper);
-    call.fail<ShapeError>("a margin of " + std::to_string(width) + " along axis " + std::to_string(axis) +
-                          " of shape " + to_string(shape) +
+    if (!only_traces()) {
+        Sending down, up;
+        down.envelope = up.envelope = envelope_of(call, DType::boolean, Shape{0}, false);
+        down.envelope.failed = up.envelope.failed = 1;
+        call.channel.broken = true;
+        if (edges.lower != nobody) down.start(call, edges.lower, to_lower);
+        if (edges.upper != nobody) up.start(call, edges.upper, to_upper);
+    }
+    call.fail<ShapeError>("a margin of " + std::to_string(edges.width) + " along axis " +
+                          std::to_string(edges.axis) + " of shape " + to_string(shape) +
                           ": a neighbour has no more elements than there are");
 }
 
-/// x̄ = the inner part of ȳ, to which the neighbours add what they have of it: first the lower one, then the upper.
-struct FoldMargin {
+/// x[0] goes to the lower neighbour, x[1] to the upper one; y[0] comes from the lower one, y[1] from the upper one, zeros from
+/// nobody. It is its own transpose: what was sent to a neighbour is what that one's cotangent comes back for.
+struct Swap {
     static constexpr std::string_view name = "halo";
     static constexpr std::size_t operands = 1;
     ChannelRef channel;
     int lower, upper;
-    std::int64_t axis, width;
-    /// Which neighbours want their part, and does this rank want what it is owed?
-    bool lower_wants = true, upper_wants = true, wants = true;
+    /// Does what comes from a neighbour, does x depend on a variable of backward()? Where not, nothing is swept there.
+    bool lower_varies = true, upper_varies = true, varies = true;
+    /// In a sweep at level 0 it is known who waits for what.
+    bool to_lower_goes = true, to_upper_goes = true, comes = true;
 
-    std::size_t along() const { return static_cast<std::size_t>(axis); }
-    Shape predicted(const Block* x) const
-    {
-        return with_extent(x->shape, along(), x->shape[along()] - 2 * width);
-    }
-    template <class T> Ref<Block> exchange(const Ref<Block>& x, const Call& call, bool&);
-    template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const;
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<FoldMargin, T>(*this, Site{}, dx);
-    }
-};
-
-/// y = x between the nearest `width` elements of both neighbours; zeros where there is none.
-struct Margin {
-    static constexpr std::string_view name = "halo";
-    static constexpr std::size_t operands = 1;
-    ChannelRef channel;
-    int lower, upper;
-    std::int64_t axis, width;
-    /// Whose elements depend on a variable of backward()?
-    bool lower_varies = false, upper_varies = false, varies = false;
-
-    std::size_t along() const { return static_cast<std::size_t>(axis); }
-    Shape predicted(const Block* x) const
-    {
-        return with_extent(x->shape, along(), x->shape[along()] + 2 * width);
-    }
+    Shape predicted(const Block* x) const { return x->shape; }
     template <class T> Ref<Block> exchange(const Ref<Block>& x, const Call& call, bool& variables)
     {
-        const std::int64_t n = x->shape[along()];
-        refuse_width(call, x->shape, along(), width, lower, upper);
-        const Ref<Block> low = contiguous(slab(x, along(), 0, width)),
-                         high = contiguous(slab(x, along(), n - width, width));
-        const Envelope e = envelope_of(call, dtype_of<T>(), low->shape, variables);
-        const auto [below, above] = from_neighbours(call, low, high, Neighbours(lower, upper), e);
-        auto y = make_block(dtype_of<T>(), predicted(x.get()));
-        const Ref<Block> places[] = {slab(y, along(), 0, width), slab(y, along(), n + width, width)};
-        const Received* const came[] = {&below, &above};
-        for (int k = 0; k < 2; ++k) {
-            const Ref<Block>& from = came[k]->elements;
-            if (from) check_shape(call, *came[k], places[k]->shape, k == 0 ? lower : upper);
-            copy_elements(from ? *from : *zeros_block(dtype_of<T>(), places[k]->shape), *places[k]);
-        }
+        const Shape half(x->shape.data() + 1, x->shape.size() - 1);
+        const auto n = static_cast<std::int64_t>(element_count(half));
+        Envelope e = envelope_of(call, dtype_of<T>(), half, variables);
+        Sending down, up;
+        const auto start = [&](Sending& s, int to, int tag, std::int64_t first) {
+            s.envelope = e;
+            s.elements = make_view(x, half, nullptr, first);
+            s.start(call, to, tag);
+        };
+        if (lower != nobody && to_lower_goes) start(down, lower, to_lower, 0);
+        if (upper != nobody && to_upper_goes) start(up, upper, to_upper, n);
+        auto y = zeros_block(dtype_of<T>(), x->shape);
+        const auto receive_half = [&](int from, int tag, std::int64_t first) {
+            if (from == nobody || !comes) return false;
+            const Received in = receive(call, from, tag, dtype_of<T>());
+            check_shape(call, in, half, from);
+            copy_elements(*in.elements, *make_view(y, half, nullptr, first));
+            return in.envelope.variables != 0;
+        };
         varies = variables;
-        lower_varies = below.envelope.variables != 0;
-        upper_varies = above.envelope.variables != 0;
+        lower_varies = receive_half(lower, to_upper, 0);
+        upper_varies = receive_half(upper, to_lower, n);
         variables = varies || lower_varies || upper_varies;
-        copy_elements(*x, *slab(y, along(), width, n));
+        down.finish(call);
+        up.finish(call);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool all) const
     {
-        return communicate<FoldMargin, T>(
-            {channel, lower, upper, axis, width, all || lower_varies, all || upper_varies, all || varies},
-            Site{}, g);
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<Margin, T>(*this, Site{}, dx);
+        Swap back{channel, lower, upper};
+        back.to_lower_goes = all || lower_varies;
+        back.to_upper_goes = all || upper_varies;
+        back.comes = all || varies;
+        return communicate<Swap, T>(back, Site{}, g);
     }
 };
 
-template <class T> Ref<Block> FoldMargin::exchange(const Ref<Block>& x, const Call& call, bool&)
-{
-    const std::int64_t n = x->shape[along()] - 2 * width;
-    const Ref<Block> low = contiguous(slab(x, along(), 0, width)),
-                     high = contiguous(slab(x, along(), n + width, width));
-    const Envelope e = envelope_of(call, dtype_of<T>(), low->shape, false);
-    Neighbours ranks(lower, upper);
-    if (!lower_wants) ranks.to_lower = nobody;
-    if (!upper_wants) ranks.to_upper = nobody;
-    if (!wants) ranks.from_lower = ranks.from_upper = nobody;
-    const auto [below, above] = from_neighbours(call, low, high, ranks, e);
-    auto y = copy_of(*slab(x, along(), width, n));
-    const auto add = [&](const Received& r, std::int64_t first) {
-        if (r.elements) add_into(*slab(y, along(), first, width), *r.elements);
-    };
-    add(below, 0);
-    add(above, n - width);
-    return y;
-}
-
+/// u between the nearest elements of both neighbours. The sweep adds what comes from the lower one first.
 template <class T>
-Tensor<T> FoldMargin::pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
+Tensor<T> with_margins(const Tensor<T>& u, const Edges& edges, const ChannelRef& channel, const Site& at)
 {
-    return communicate<Margin, T>({channel, lower, upper, axis, width}, Site{}, g);
+    const auto axis = static_cast<std::size_t>(edges.axis);
+    const Shape& shape = u.shape(Swap::name, at);
+    if (shape[axis] < edges.width) refuse_width({*channel, Swap::name, at}, shape, edges);
+    const auto part = [&](const Tensor<T>& x, std::int64_t first) {
+        std::vector<Slice> which(shape.size(), all());
+        which[axis] = range(first, first + edges.width);
+        return view(x, which, at);
+    };
+    const Tensor<T> high = part(u, shape[axis] - edges.width), low = part(u, 0);
+    const Tensor<T> came =
+        communicate<Swap, T>({channel, edges.lower, edges.upper}, at, stack({low, high}, 0, at));
+    return concatenate({came(0, at), u, came(1, at)}, edges.axis, at);
 }
 
 }  // namespace detail
@@ -231,8 +167,8 @@ Tensor<T> halo(const Tensor<T>& u, const std::vector<Halo>& margins, const Grid&
                                  std::to_string(axis) + " on a grid " + to_string(grid.extents()),
                              at);
         const int lower = grid.neighbour(axis, -1, m.periodic), upper = grid.neighbour(axis, 1, m.periodic);
-        y = detail::communicate<detail::Margin, T>(
-            {grid.comm().channel(), lower, upper, static_cast<std::int64_t>(axis), m.width}, at, y);
+        y = detail::with_margins(y, {lower, upper, static_cast<std::int64_t>(axis), m.width},
+                                 grid.comm().channel(), at);
     }
     return y;
 }
@@ -247,7 +183,7 @@ Tensor<T> halo(const Tensor<T>& u, Halo margin, const Comm& comm,
     if (margin.width < 0) fail<ShapeError>("halo", "a margin of " + std::to_string(margin.width), at);
     const int lower = margin.periodic ? (r + n - 1) % n : r - 1,
               upper = margin.periodic ? (r + 1) % n : (r + 1 < n ? r + 1 : detail::nobody);
-    return detail::communicate<detail::Margin, T>({comm.channel(), lower, upper, axis, margin.width}, at, u);
+    return detail::with_margins(u, {lower, upper, axis, margin.width}, comm.channel(), at);
 }
 
 }  // namespace wengert::mpi

@@ -79,7 +79,7 @@ struct Sending {
     }
     void finish(const Call& call)
     {
-        if (request != MPI_REQUEST_NULL) complete(call, request, elements, packed);
+        if (request != MPI_REQUEST_NULL) complete(call, request, {elements, packed});
         elements = packed = {};
     }
 };

@@ -36,27 +36,34 @@ struct Slot {
     }
     Ref<Block> received(const Call& call, DType wanted, const Shape& shape, int from)
     {
-        complete(call, request, coming.elements);
+        complete(call, request, {coming.elements});
         check_envelope(call, coming.envelope, wanted, from);
         if (!(coming.envelope.shape() == shape)) refuse_shape(call, coming.envelope.shape(), shape, from);
         return std::move(coming.elements);
     }
 };
-using SlotRef = std::shared_ptr<Slot>;
+
+/// A message, at either end: from whom or to whom, of what shape.
+struct Message {
+    std::shared_ptr<Slot> slot = std::make_shared<Slot>();
+    int partner, tag;
+    Shape shape = {};
+    Message adjoint() const { return {Slot::of(slot->adjoint), partner, tag, shape}; }
+    Message tangent() const { return {Slot::of(slot->tangent), partner, tag, shape}; }
+};
 
 /// Begins to send x. The result is a number that nobody reads.
 struct StartSend {
     static constexpr std::string_view name = "isend";
     static constexpr std::size_t operands = 1;
     ChannelRef channel;
-    SlotRef slot;
-    int to, tag;
-    Shape shape = {};
+    Message message;
 
-    void look(const Block& x) { shape = x.shape; }
+    void look(const Block& x) { message.shape = x.shape; }
     Shape predicted(const Block*) const { return {}; }
     template <class T> Ref<Block> exchange(const Ref<Block>& x, const Call& call, bool& variables)
     {
+        const auto& [slot, to, tag, shape] = message;
         channel->check_rank(to, "the rank to send to,", name, call.at);
         slot->sending.envelope = envelope_of(call, dtype_of<T>(), x->shape, variables);
         slot->sending.elements = x;
@@ -66,7 +73,7 @@ struct StartSend {
     template <class T> Tensor<T> pull(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, bool all) const;
     template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
     {
-        return communicate<StartSend, T>({channel, Slot::of(slot->tangent), to, tag}, Site{}, dx);
+        return communicate<StartSend, T>({channel, message.tangent()}, Site{}, dx);
     }
 };
 
@@ -75,21 +82,20 @@ struct EndSend {
     static constexpr std::string_view name = "wait";
     static constexpr std::size_t operands = 1;
     ChannelRef channel;
-    SlotRef slot;
-    int to, tag;
+    Message message;
 
+    void look(const Block& x) { message.shape = x.shape; }
     Shape predicted(const Block*) const { return {}; }
     template <class T> Ref<Block> exchange(const Ref<Block>&, const Call& call, bool&)
     {
-        slot->sending.finish(call);
+        message.slot->sending.finish(call);
         return zeros_block(dtype_of<T>(), Shape());
     }
-    template <class T> Tensor<T> pull(const Tensor<T>&, const Tensor<T>& x, const Tensor<T>&, bool all) const;
+    template <class T> Tensor<T> pull(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, bool all) const;
     template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
     {
-        return communicate<EndSend, T>({channel, Slot::of(slot->tangent), to, tag}, Site{}, dx);
+        return communicate<EndSend, T>({channel, message.tangent()}, Site{}, dx);
     }
-    static constexpr unsigned saves = 0b01;  // its shape
 };
 
 /// Begins to receive.
@@ -97,13 +103,12 @@ struct StartReceive {
     static constexpr std::string_view name = "irecv";
     static constexpr std::size_t operands = 0;
     ChannelRef channel;
-    SlotRef slot;
-    int from, tag;
-    Shape shape;
+    Message message;
 
     Shape predicted(const Block*) const { return {}; }
     template <class T> Ref<Block> exchange(const Ref<Block>&, const Call& call, bool&)
     {
+        const auto& [slot, from, tag, shape] = message;
         channel->check_rank(from, "the rank to receive from,", name, call.at);
         slot->receive(call, dtype_of<T>(), shape, from, tag);
         return zeros_block(dtype_of<T>(), Shape());
@@ -111,13 +116,13 @@ struct StartReceive {
     template <class T> void pull(const Tensor<T>&, bool all) const
     {
         if (!all) return;
-        const SlotRef back = Slot::of(slot->adjoint);
-        const AnyTensor g = std::exchange(back->kept, {});
-        communicate<EndSend, T>({channel, back, from, tag}, Site{}, Tensor<T>(g));
+        const Message back = message.adjoint();
+        const AnyTensor g = std::exchange(back.slot->kept, {});
+        communicate<EndSend, T>({channel, back}, Site{}, Tensor<T>(g));
     }
     template <class T> Tensor<T> push() const
     {
-        return communicate<StartReceive, T>({channel, Slot::of(slot->tangent), from, tag, shape}, Site{});
+        return communicate<StartReceive, T>({channel, message.tangent()}, Site{});
     }
 };
 
@@ -126,13 +131,12 @@ struct EndReceive {
     static constexpr std::string_view name = "wait";
     static constexpr std::size_t operands = 0;
     ChannelRef channel;
-    SlotRef slot;
-    int from, tag;
-    Shape shape;
+    Message message;
 
-    Shape predicted(const Block*) const { return shape; }
+    Shape predicted(const Block*) const { return message.shape; }
     template <class T> Ref<Block> exchange(const Ref<Block>&, const Call& call, bool& variables)
     {
+        const auto& [slot, from, tag, shape] = message;
         Ref<Block> y = slot->received(call, dtype_of<T>(), shape, from);
         variables = slot->coming.envelope.variables != 0;
         return y;
@@ -140,29 +144,29 @@ struct EndReceive {
     template <class T> void pull(const Tensor<T>& g, bool all) const
     {
         if (!all) {  // the other operation is not recorded at level 0
-            communicate<Send, T>({channel, from, tag}, Site{}, g);
+            communicate<Send, T>({channel, message.partner, message.tag}, Site{}, g);
             return;
         }
-        const SlotRef back = Slot::of(slot->adjoint);
-        back->kept = g.any();
-        communicate<StartSend, T>({channel, back, from, tag}, Site{}, g);
+        const Message back = message.adjoint();
+        back.slot->kept = g.any();
+        communicate<StartSend, T>({channel, back}, Site{}, g);
     }
     template <class T> Tensor<T> push() const
     {
-        return communicate<EndReceive, T>({channel, Slot::of(slot->tangent), from, tag, shape}, Site{});
+        return communicate<EndReceive, T>({channel, message.tangent()}, Site{});
     }
 };
 
 template <class T>
 Tensor<T> StartSend::pull(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, bool all) const
 {
-    if (!all) return received<T>(shape, true, to, tag, channel, Site{});
-    return communicate<EndReceive, T>({channel, Slot::of(slot->adjoint), to, tag, shape}, Site{});
+    if (!all) return received<T>(message.shape, true, message.partner, message.tag, channel, Site{});
+    return communicate<EndReceive, T>({channel, message.adjoint()}, Site{});
 }
 template <class T>
-Tensor<T> EndSend::pull(const Tensor<T>&, const Tensor<T>& x, const Tensor<T>&, bool all) const
+Tensor<T> EndSend::pull(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, bool all) const
 {
-    if (all) communicate<StartReceive, T>({channel, Slot::of(slot->adjoint), to, tag, x.shape()}, Site{});
+    if (all) communicate<StartReceive, T>({channel, message.adjoint()}, Site{});
     return Tensor<T>();
 }
 
@@ -183,20 +187,18 @@ template <class T>
 [[nodiscard]] Sent<T> isend(const Tensor<T>& x, int to, const Comm& comm, Tag tag = {},
                             Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    auto slot = std::make_shared<detail::Slot>();
-    static_cast<void>(
-        detail::communicate<detail::StartSend, T>({comm.channel(), slot, to, tag.value}, at, x));
-    return {{comm.channel(), slot, to, tag.value}, x};
+    const detail::Message m{.partner = to, .tag = tag.value};
+    static_cast<void>(detail::communicate<detail::StartSend, T>({comm.channel(), m}, at, x));
+    return {{comm.channel(), m}, x};
 }
 /// Begins to receive a tensor of this shape from rank `from`.
 template <class T>
 [[nodiscard]] Coming<T> irecv(const Shape& shape, int from, const Comm& comm, Tag tag = {},
                               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    auto slot = std::make_shared<detail::Slot>();
-    static_cast<void>(
-        detail::communicate<detail::StartReceive, T>({comm.channel(), slot, from, tag.value, shape}, at));
-    return {{comm.channel(), slot, from, tag.value, shape}};
+    const detail::Message m{.partner = from, .tag = tag.value, .shape = shape};
+    static_cast<void>(detail::communicate<detail::StartReceive, T>({comm.channel(), m}, at));
+    return {{comm.channel(), m}};
 }
 /// Waits until a message has gone.
 template <class T> void wait(const Sent<T>& s, Site at = {__builtin_FILE(), __builtin_LINE()})

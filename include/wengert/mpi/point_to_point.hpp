@@ -59,10 +59,6 @@ struct SendRecv {
         return communicate<SendRecv, T>(
             {channel, all || got ? from : nobody, all || sent ? to : nobody, tag, shape}, Site{}, g);
     }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<SendRecv, T>({channel, to, from, tag, nothing}, Site{}, dx);
-    }
 };
 
 template <class T>
@@ -92,10 +88,6 @@ struct Send {
     template <class T> Tensor<T> pull(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return received<T>(shape, true, to, tag, channel, Site{});
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<Send, T>({channel, to, tag}, Site{}, dx);
     }
 };
 

@@ -10,7 +10,8 @@
 //         template <class T> Ref<Block> exchange(const Ref<Block>& x, const Call& call, bool& variables);
 //         template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y, bool all) const;
 //             // an empty tensor where the cotangent is zero
-//         template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>& x, const Tensor<T>& y) const;  // not linear
+//         template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>& x, const Tensor<T>& y) const;
+//             // optional: without it the operation is linear, and the tangent of its result is what it makes of dx
 //     };
 //
 // `variables` is whether the operand depends on a variable of backward(); exchange makes of it whether somebody's does. `all` says
@@ -85,6 +86,8 @@ template <class Op, class T> void communication_vjp(const Node& n, const AnyTens
     }
 }
 
+template <class Op, class T> Tensor<T> communicate(const Op& op, const Site& at, const Tensor<T>& x);
+
 template <class Op, class T>
 AnyTensor communication_jvp(const void* parameters, const AnyTensor* x, const AnyTensor* dot, std::size_t,
                             const AnyTensor& y)
@@ -96,7 +99,10 @@ AnyTensor communication_jvp(const void* parameters, const AnyTensor* x, const An
         const Tensor<T> dx(dot[0].value
                                ? dot[0]
                                : AnyTensor{zeros_beside(*x[0].value, dtype_of<T>(), x[0].value->shape), {}});
-        return op.push(dx, Tensor<T>(x[0]), Tensor<T>(y)).any();
+        if constexpr (requires { op.push(dx, dx, dx); })
+            return op.push(dx, Tensor<T>(x[0]), Tensor<T>(y)).any();
+        else
+            return communicate<Op, T>(op, Site{}, dx).any();
     }
 }
 

@@ -79,10 +79,7 @@ struct AllReduce {
         auto y = make_block(dtype_of<T>(), x->shape);
         const int n = count_of(call, x->count);
         const MPI_Datatype type = type_of(dtype_of<T>());
-        collective(
-            call, [&] { return MPI_Allreduce(x->data, y->data, n, type, op, channel->comm); },
-            [&](MPI_Request* r) { return MPI_Iallreduce(x->data, y->data, n, type, op, channel->comm, r); },
-            x, y);
+        collective(call, {x, y}, MPI_Allreduce, MPI_Iallreduce, x->data, y->data, n, type, op, channel->comm);
         return y;
     }
     /// x̄ = Σ ȳ; of the largest, the ranks that have it share that alike; of a product times the others' elements.
@@ -132,21 +129,12 @@ struct Reduce {
         auto y = zeros_block(dtype_of<T>(), x->shape);
         const int n = count_of(call, x->count);
         const MPI_Datatype type = type_of(dtype_of<T>());
-        collective(
-            call, [&] { return MPI_Reduce(x->data, y->data, n, type, op, root, channel->comm); },
-            [&](MPI_Request* r) {
-                return MPI_Ireduce(x->data, y->data, n, type, op, root, channel->comm, r);
-            },
-            x, y);
+        collective(call, {x, y}, MPI_Reduce, MPI_Ireduce, x->data, y->data, n, type, op, root, channel->comm);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return broadcasted(g, root, channel, Site{});
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<Reduce, T>(*this, Site{}, dx);
     }
 };
 
@@ -166,18 +154,12 @@ struct Broadcast {
         if (channel->rank == root) std::memcpy(y->data, x->data, x->bytes());
         const int n = count_of(call, y->count);
         const MPI_Datatype type = type_of(dtype_of<T>());
-        collective(
-            call, [&] { return MPI_Bcast(y->data, n, type, root, channel->comm); },
-            [&](MPI_Request* r) { return MPI_Ibcast(y->data, n, type, root, channel->comm, r); }, y);
+        collective(call, {y}, MPI_Bcast, MPI_Ibcast, y->data, n, type, root, channel->comm);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return communicate<Reduce, T>({channel, root}, Site{}, g);
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<Broadcast, T>(*this, Site{}, dx);
     }
 };
 

@@ -110,14 +110,12 @@ struct ReproducibleSum {
         for (std::size_t i = 0; i < x->count; ++i) s.add(static_cast<double>(x->template as<T>()[i]));
         s.carry();
         constexpr int n = ExactSum::limbs + 3;
-        std::int64_t mine[n], sum[n];
+        const Ref<Block> words = make_block(DType::int64, Shape{2 * n});
+        auto *const mine = words->as<std::int64_t>(), *const sum = mine + n;
         std::copy(s.limb, s.limb + ExactSum::limbs, mine);
         std::copy(s.special, s.special + 3, mine + ExactSum::limbs);
-        collective(
-            call, [&] { return MPI_Allreduce(mine, sum, n, MPI_INT64_T, MPI_SUM, channel->comm); },
-            [&](MPI_Request* r) {
-                return MPI_Iallreduce(mine, sum, n, MPI_INT64_T, MPI_SUM, channel->comm, r);
-            });
+        collective(call, {words}, MPI_Allreduce, MPI_Iallreduce, mine, sum, n, MPI_INT64_T, MPI_SUM,
+                   channel->comm);
         std::copy(sum, sum + ExactSum::limbs, all.limb);
         std::copy(sum + ExactSum::limbs, sum + n, all.special);
         auto y = make_block(dtype_of<T>(), Shape());
@@ -127,10 +125,6 @@ struct ReproducibleSum {
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return broadcast_to(communicate<ReproducibleSum, T>({channel}, Site{}, g), from, Site{});
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<ReproducibleSum, T>({channel}, Site{}, dx);
     }
 };
 

@@ -72,21 +72,13 @@ struct AllGatherRows {
         const int n = count_of(call, x->count);
         const MPI_Datatype t = type_of(dtype_of<T>());
         const int *counts = c.counts.data(), *places = c.places.data();
-        collective(
-            call, [&] { return MPI_Allgatherv(x->data, n, t, y->data, counts, places, t, channel->comm); },
-            [&](MPI_Request* r) {
-                return MPI_Iallgatherv(x->data, n, t, y->data, counts, places, t, channel->comm, r);
-            },
-            x, y);
+        collective(call, {x, y}, MPI_Allgatherv, MPI_Iallgatherv, x->data, n, t, y->data, counts, places, t,
+                   channel->comm);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return scattered_rows(g, rows, channel, Site{});
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<AllGatherRows, T>(*this, Site{}, dx);
     }
 };
 
@@ -107,21 +99,13 @@ struct ReduceScatterRows {
         auto y = make_block(dtype_of<T>(), predicted(x.get()));
         const Counts c(call, rows, x->shape);
         const MPI_Datatype t = type_of(dtype_of<T>());
-        collective(
-            call, [&] { return MPI_Reduce_scatter(x->data, y->data, c.counts.data(), t, op, channel->comm); },
-            [&](MPI_Request* r) {
-                return MPI_Ireduce_scatter(x->data, y->data, c.counts.data(), t, op, channel->comm, r);
-            },
-            x, y);
+        collective(call, {x, y}, MPI_Reduce_scatter, MPI_Ireduce_scatter, x->data, y->data, c.counts.data(),
+                   t, op, channel->comm);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return communicate<AllGatherRows, T>({channel, rows}, Site{}, g);
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<ReduceScatterRows, T>(*this, Site{}, dx);
     }
 };
 
@@ -146,21 +130,13 @@ struct AllToAllRows {
         const Counts a(call, to, x->shape), b(call, from, x->shape);
         const MPI_Datatype t = type_of(dtype_of<T>());
         const int *n = a.counts.data(), *i = a.places.data(), *m = b.counts.data(), *j = b.places.data();
-        collective(
-            call, [&] { return MPI_Alltoallv(x->data, n, i, t, y->data, m, j, t, channel->comm); },
-            [&](MPI_Request* r) {
-                return MPI_Ialltoallv(x->data, n, i, t, y->data, m, j, t, channel->comm, r);
-            },
-            x, y);
+        collective(call, {x, y}, MPI_Alltoallv, MPI_Ialltoallv, x->data, n, i, t, y->data, m, j, t,
+                   channel->comm);
         return y;
     }
     template <class T> Tensor<T> pull(const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, bool) const
     {
         return communicate<AllToAllRows, T>({channel, from, to}, Site{}, g);
-    }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&) const
-    {
-        return communicate<AllToAllRows, T>(*this, Site{}, dx);
     }
     /// What each rank sends is what the other one awaits, and the rows are alike.
     bool agree_on_parts(const Call& call, DType dtype, const Shape& x, bool variables) const
@@ -169,19 +145,12 @@ struct AllToAllRows {
         const bool good = !x.empty() && to.size() == n && from.size() == n && x[0] == total_of(to);
         const Shape row = x.empty() ? x : Shape(x.data() + 1, x.size() - 1);
         std::uint64_t flags = agree(call, dtype, row, 0, variables | (good ? 0U : 2U));
-        std::vector<std::int64_t> told(n);
+        const Ref<Block> words = make_block(DType::int64, Shape{n});
+        auto* const told = words->as<std::int64_t>();
         if (!(flags & 2)) {
-            collective(
-                call,
-                [&] {
-                    return MPI_Alltoall(to.data(), 1, MPI_INT64_T, told.data(), 1, MPI_INT64_T,
-                                        channel->comm);
-                },
-                [&](MPI_Request* r) {
-                    return MPI_Ialltoall(to.data(), 1, MPI_INT64_T, told.data(), 1, MPI_INT64_T,
-                                         channel->comm, r);
-                });
-            const bool fits = std::equal(told.begin(), told.end(), from.begin());
+            collective(call, {words}, MPI_Alltoall, MPI_Ialltoall, to.data(), 1, MPI_INT64_T, told, 1,
+                       MPI_INT64_T, channel->comm);
+            const bool fits = std::equal(told, told + n, from.begin());
             flags |= agree(call, dtype, row, 0, fits ? 0U : 2U);
         }
         if (flags & 2)

@@ -1,7 +1,9 @@
 // Waiting for MPI, with an end to it: Watchdog.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <initializer_list>
 
 #include "../array/block.hpp"
 #include "comm.hpp"
@@ -71,8 +73,10 @@ inline void keep_for_ever(const Ref<Block>& b) noexcept
     if (b) retain(b.get());
 }
 
-/// Waits for a request. `kept` are the blocks that it reads and writes.
-template <class... Kept> void complete(const Call& call, MPI_Request& request, const Kept&... kept)
+/// The blocks that a request reads and writes.
+using Kept = std::initializer_list<Ref<Block>>;
+
+inline void complete(const Call& call, MPI_Request& request, const Kept& kept)
 {
     if (Watchdog::limit() <= 0) return call.check(MPI_Wait(&request, MPI_STATUS_IGNORE));
     const auto done = [&] {
@@ -80,17 +84,17 @@ template <class... Kept> void complete(const Call& call, MPI_Request& request, c
         call.check(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
         return flag != 0;
     };
-    poll(call, done, [&] { (keep_for_ever(kept), ...); });
+    poll(call, done, [&] { std::for_each(kept.begin(), kept.end(), keep_for_ever); });
 }
 
-/// A collective: `now` where nobody watches, else `start` and a wait.
-template <class Now, class Start, class... Kept>
-void collective(const Call& call, const Now& now, const Start& start, const Kept&... kept)
+/// A collective on these arguments: `now` where nobody watches, else `start` and a wait.
+template <class Now, class Start, class... A>
+void collective(const Call& call, const Kept& kept, const Now& now, const Start& start, A... a)
 {
-    if (Watchdog::limit() <= 0) return call.check(now());
+    if (Watchdog::limit() <= 0) return call.check(now(a...));
     MPI_Request request = MPI_REQUEST_NULL;
-    call.check(start(&request));
-    complete(call, request, kept...);
+    call.check(start(a..., &request));
+    complete(call, request, kept);
 }
 
 /// The count that MPI takes.
