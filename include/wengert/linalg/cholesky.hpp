@@ -19,7 +19,10 @@ struct Cholesky {
         for (std::size_t i = 0; i < m.count; ++i) {
             T* const y = l->template as<T>() + i * m.size();
             lower_symmetric(m.rows, a->template as<T>() + i * m.size(), y);
-            if (const int minor = kernels::lapack::cholesky(m.rows, y))
+            std::size_t minor = static_cast<std::size_t>(kernels::lapack::cholesky(m.rows, y));
+            for (std::size_t k = 0; minor == 0 && k < m.rows; ++k)
+                if (std::isnan(y[k * (m.rows + 1)])) minor = k + 1;  // which not every LAPACK sees
+            if (minor != 0)
                 detail::refuse(name, *a,
                                "the leading minor of order " + std::to_string(minor) +
                                    detail::which(i, m.count) +
@@ -43,7 +46,7 @@ private:
     template <class T> static void lower_symmetric(std::size_t n, const T* a, T* y)
     {
         for (std::size_t r = 0; r < n; ++r) {
-            for (std::size_t c = 0; c < r; ++c) y[r * n + c] = T(0.5) * (a[r * n + c] + a[c * n + r]);
+            for (std::size_t c = 0; c < r; ++c) y[r * n + c] = T(0.5) * a[r * n + c] + T(0.5) * a[c * n + r];
             y[r * n + r] = a[r * n + r];
             std::fill(y + r * n + r + 1, y + (r + 1) * n, T(0));
         }

@@ -169,7 +169,7 @@ struct Determinant {
     }
 };
 
-/// det A. Its first derivative is that of a polynomial, also where A is singular; where it is, the second one throws NumericError.
+/// The determinant of each matrix. Its first derivative is that of a polynomial, also where A is singular; where it is, the second one throws NumericError.
 template <Differentiable T, class D>
 Tensor<T, D> det(const Tensor<T, D>& a, Site at = {__builtin_FILE(), __builtin_LINE()})
 {

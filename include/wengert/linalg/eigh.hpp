@@ -12,20 +12,16 @@ struct EighFactor {
 
     template <class T> Ref<Block> value(const Ref<Block>& of, const Site& at) const
     {
-        const Ref<Block> a = contiguous(of);
-        detail::demand_finite(name, *a, at);
-        const detail::Matrices m(a->shape);
-        const std::size_t n = m.rows, length = n * n + n;
-        auto packed = make_block(dtype_of<T>(), detail::vectors_like(a->shape, length));
-        for (std::size_t i = 0; i < m.count && n > 0; ++i) {
-            const T* const x = a->template as<T>() + i * n * n;
-            T* const y = packed->template as<T>() + i * length;
+        detail::demand_finite(name, *of, at);
+        const detail::Matrices m(of->shape);
+        const std::size_t n = m.rows;
+        return detail::packed_factors<T>(of, n * n + n, [&](std::size_t i, const T* x, T* y) {
             for (std::size_t r = 0; r < n; ++r)
-                for (std::size_t c = 0; c < n; ++c) y[r * n + c] = T(0.5) * (x[r * n + c] + x[c * n + r]);
+                for (std::size_t c = 0; c < n; ++c)
+                    y[r * n + c] = T(0.5) * x[r * n + c] + T(0.5) * x[c * n + r];
             if (kernels::lapack::eigh<T>(n, y, y + n * n))
-                detail::refuse(name, *a, "did not converge" + detail::which(i, m.count), at);
-        }
-        return packed;
+                detail::refuse(name, *of, "did not converge" + detail::which(i, m.count), at);
+        });
     }
 };
 

@@ -14,19 +14,15 @@ struct LuFactor {
 
     template <class T> Ref<Block> value(const Ref<Block>& of, const Site&) const
     {
-        const Ref<Block> a = contiguous(of);
-        const detail::Matrices m(a->shape);
-        const std::size_t k = std::min(m.rows, m.columns), length = m.size() + k;
-        auto packed = make_block(dtype_of<T>(), detail::vectors_like(a->shape, length));
+        const detail::Matrices m(of->shape);
+        const std::size_t k = std::min(m.rows, m.columns);
         std::vector<int> pivots(k);
-        for (std::size_t i = 0; i < m.count && length > 0; ++i) {
-            T* const y = packed->template as<T>() + i * length;
-            std::copy_n(a->template as<T>() + i * m.size(), m.size(), y);
+        return detail::packed_factors<T>(of, m.size() + k, [&](std::size_t, const T* x, T* y) {
+            std::copy_n(x, m.size(), y);
             kernels::lapack::lu<T>(m.rows, m.columns, y, pivots.data());
             for (std::size_t p = 0; p < k; ++p)
                 y[m.size() + p] = static_cast<T>(is_rounding(y, m.columns, k, p) ? -pivots[p] : pivots[p]);
-        }
-        return packed;
+        });
     }
     /// The matrix of the packed factors of an n × n matrix, in place of which there is a zero pivot; n where there is none.
     template <class T> static std::size_t singular_at(std::size_t n, const T* packed)

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 
+#include "../graph/loops/speculation.hpp"
 #include "../kernels/cpu/lapack.hpp"
 #include "../ops/creation.hpp"
 #include "../ops/matmul.hpp"
@@ -56,10 +57,11 @@ inline std::string digits(double x)
     return text;
 }
 
-/// Throws NumericError with the operand and the user's line; in a rule that is the line of the operation.
-[[noreturn]] inline void refuse(std::string_view name, const Block& a, const std::string& what,
-                                const Site& at)
+/// Throws NumericError with the operand and the user's line; in a rule that is the line of the operation. Where a loop's body is
+/// traced on values that nobody reads, zeros often, it returns.
+inline void refuse(std::string_view name, const Block& a, const std::string& what, const Site& at)
 {
+    if (wengert::detail::body_depth() > 0 || wengert::detail::Speculation::active()) return;
     fail<NumericError>(name,
                        "of " + std::string(name_of(a.dtype)) + ", shape " + to_string(a.shape) + ": " + what,
                        at.line ? at : Tape::current().site_override);
@@ -142,6 +144,18 @@ Tensor<T, D> part(const Tensor<T, D>& a, std::int64_t axis, std::int64_t first, 
 {
     const std::size_t k = normalize_axis("part", axis, a.shape(), at);
     return apply<Split, T>(Split{{Selection::part(a.shape(), k, first, count)}}, at, a);
+}
+
+/// The kernel of a factorization: a vector of `length` elements for each matrix x of A, which factor(i, x, y) writes to y.
+template <class T, class Factor>
+Ref<Block> packed_factors(const Ref<Block>& of, std::size_t length, const Factor& factor)
+{
+    const Ref<Block> a = contiguous(of);
+    const Matrices m(a->shape);
+    auto packed = make_block(dtype_of<T>(), vectors_like(a->shape, length));
+    for (std::size_t i = 0; i < m.count && length > 0; ++i)
+        factor(i, a->template as<T>() + i * m.size(), packed->template as<T>() + i * length);
+    return packed;
 }
 
 /// A part of packed factorizations as a view: matrices that start `offset` elements after each vector's first one.

@@ -12,16 +12,12 @@ struct QrFactor {
 
     template <class T> Ref<Block> value(const Ref<Block>& of, const Site&) const
     {
-        const Ref<Block> a = contiguous(of);
-        const detail::Matrices m(a->shape);
-        const std::size_t length = m.size() + m.columns * m.columns;
-        auto packed = make_block(dtype_of<T>(), detail::vectors_like(a->shape, length));
-        for (std::size_t i = 0; i < m.count && length > 0; ++i) {
-            T* const y = packed->template as<T>() + i * length;
-            std::copy_n(a->template as<T>() + i * m.size(), m.size(), y);
-            kernels::lapack::qr<T>(m.rows, m.columns, y, y + m.size());
-        }
-        return packed;
+        const detail::Matrices m(of->shape);
+        return detail::packed_factors<T>(of, m.size() + m.columns * m.columns,
+                                         [&](std::size_t, const T* x, T* y) {
+                                             std::copy_n(x, m.size(), y);
+                                             kernels::lapack::qr<T>(m.rows, m.columns, y, y + m.size());
+                                         });
     }
 };
 

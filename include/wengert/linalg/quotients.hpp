@@ -65,8 +65,8 @@ template <Divisor divisor> struct Quotients {
 private:
     static constexpr bool differs = divisor != Divisor::singular_values;
     template <class T>
-    [[noreturn]] static void refuse_pole(const Block& numerators, std::size_t r, std::size_t c, const T* w,
-                                         std::size_t i, std::size_t count, const Site& at)
+    static void refuse_pole(const Block& numerators, std::size_t r, std::size_t c, const T* w, std::size_t i,
+                            std::size_t count, const Site& at)
     {
         const std::string kind = divisor == Divisor::eigenvalues ? "eigenvalue" : "singular value",
                           last = std::to_string(c) + detail::which(i, count);

@@ -13,19 +13,17 @@ struct SvdFactor {
 
     template <class T> Ref<Block> value(const Ref<Block>& of, const Site& at) const
     {
-        const Ref<Block> a = contiguous(of);
-        detail::demand_finite(name, *a, at);
-        const detail::Matrices m(a->shape);
-        const std::size_t k = std::min(m.rows, m.columns), length = k * (m.rows + 1 + m.columns);
-        auto packed = make_block(dtype_of<T>(), detail::vectors_like(a->shape, length));
-        for (std::size_t i = 0; i < m.count && k > 0; ++i) {
-            const T* const x = a->template as<T>() + i * m.size();
-            std::vector<T> work(x, x + m.size());
-            T *const u = packed->template as<T>() + i * length, *const s = u + m.rows * k;
-            if (kernels::lapack::svd<T>(m.rows, m.columns, work.data(), u, s, s + k))
-                detail::refuse(name, *a, "did not converge" + detail::which(i, m.count), at);
-        }
-        return packed;
+        detail::demand_finite(name, *of, at);
+        const detail::Matrices m(of->shape);
+        const std::size_t k = std::min(m.rows, m.columns);
+        std::vector<T> work(m.size());
+        return detail::packed_factors<T>(
+            of, k * (m.rows + 1 + m.columns), [&](std::size_t i, const T* x, T* u) {
+                std::copy_n(x, m.size(), work.data());
+                T* const s = u + m.rows * k;
+                if (kernels::lapack::svd<T>(m.rows, m.columns, work.data(), u, s, s + k))
+                    detail::refuse(name, *of, "did not converge" + detail::which(i, m.count), at);
+            });
     }
 };
 
@@ -136,6 +134,7 @@ struct PseudoInverse {
         const Ref<Block> a = contiguous(of);
         const detail::Matrices m(a->shape);
         const std::size_t k = std::min(m.rows, m.columns), length = k * (m.rows + 1 + m.columns);
+        detail::demand_finite(name, *a, at);
         const Ref<Block> packed = SvdFactor{}.value<T>(a, at);
         auto y = zeros_block(dtype_of<T>(),
                              detail::matrices_like(a->shape, a->shape.back(), a->shape[a->shape.size() - 2]));

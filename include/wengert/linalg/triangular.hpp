@@ -5,7 +5,7 @@
 
 namespace wengert::linalg {
 
-/// Which triangle of a matrix solve_triangular reads, and how.
+/// Which triangle solve_triangular reads, `lower`, whether its transpose is meant, `transposed`, and whether its diagonal is 1, `unit`.
 struct TriangleOptions {
     bool lower = true;        ///< the lower one, else the upper one; the other one is not read
     bool transposed = false;  ///< Aᵀ X = B is solved
