@@ -5,7 +5,7 @@ its NumPy name. The examples behind each table are written by hand and stay; the
     docs/reference.py            writes the page
     docs/reference.py --check    fails where it is not what the headers give, or a name has no example
 
-Public are: functions of namespace wengert that take the caller's line or an Operand; what memory:: and tree:: hold; classes
+Public are: functions of namespaces wengert and linalg that take the caller's line or an Operand; what memory:: and tree:: hold; classes
 derived from Error; and all that TASKS names besides. A public name that TASKS does not place, and a name in TASKS that no
 header declares, are errors. The line is the first sentence of the `///` comment, or of that of the primitive behind it.
 """
@@ -38,6 +38,12 @@ TASKS = {
     "Indexing": "Tensor.operator()=- view=- View=- range=- newaxis ellipsis=- take gather=take scatter_add=add.at "
                 "one_hot=- take_along_axis put_along_axis write@x=- Writer=-",
     "Products": "matmul dot outer einsum Subscripts=- tensordot kron trace cross",
+    "Linear algebra (`linalg.hpp`)": "linalg::solve=linalg.solve linalg::inv=linalg.inv linalg::matrix_power=linalg.matrix_power "
+                                     "linalg::det=linalg.det linalg::slogdet=linalg.slogdet linalg::lu=- "
+                                     "linalg::cholesky=linalg.cholesky linalg::cho_solve=- linalg::solve_triangular=- "
+                                     "linalg::TriangleOptions=- linalg::qr=linalg.qr linalg::lstsq=linalg.lstsq "
+                                     "linalg::eigh=linalg.eigh linalg::svd=linalg.svd linalg::pinv=linalg.pinv linalg::expm=- "
+                                     "linalg::norm=linalg.norm linalg::MatrixNorm=- linalg::cond=linalg.cond",
     "Random numbers": "Key=random.Generator split@key=random.SeedSequence.spawn fold_in=- uniform=random.uniform "
                       "normal=random.normal bernoulli=- randint=random.randint permutation=random.permutation "
                       "dropout_mask=-",
@@ -230,7 +236,7 @@ def everything():
             name = name_of(head)
             if not spaces or not spaces[0].startswith("wengert") or not name:
                 continue
-            if space not in ("", "memory", "tree") and (owners or [name])[0] != "Frozen":
+            if space not in ("", "memory", "tree", "linalg") and (owners or [name])[0] != "Frozen":
                 continue
             if space == "detail":  # what freeze returns
                 space = ""
@@ -238,7 +244,7 @@ def everything():
             if owners and (len(owners) > 1 or head.startswith(("friend", "template <class> friend"))):
                 prefix = "" if head.startswith("friend") and len(owners) == 1 else "-"
             names.setdefault(prefix + name, []).append((comment, head, path))
-            if not owners and (takes_line(head) or space or re.search(r": (\w*Error)$", head)) and name not in INTERNAL:
+            if not owners and (takes_line(head) or space in ("memory", "tree") or re.search(r": (\w*Error)$", head)) and name not in INTERNAL:
                 public.add(prefix + name)
     return names, public
 
@@ -398,7 +404,7 @@ def umbrella(front):
     return seen
 
 
-FRONTS = ("wengert.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
+FRONTS = ("wengert.hpp", "linalg.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
 ELSEWHERE = {"from_dlpack": "io/dlpack.hpp", "to_dlpack": "io/dlpack.hpp", "cuda": "cuda.hpp"}  # what several headers declare
 
 

@@ -1,0 +1,113 @@
+// The factorization behind solve, inv, det, slogdet and lu.
+#pragma once
+
+#include "matrices.hpp"
+
+namespace wengert::linalg {
+
+/// Aᵀ = P L U by elimination with the largest pivots of each column, packed for each matrix: the elements of (L U)ᵀ, then the rows
+/// that changed places, counted from 1. One is negative where its pivot is nothing but rounding: |uₖₖ| ≤ n ε Σⱼ |lₖⱼ| |uⱼₖ|, the
+/// sum from whose terms it is left (Higham 2002, 9.3). That depends on no scaling of rows or columns.
+struct LuFactor {
+    static constexpr std::string_view name = "lu_factor";
+    static constexpr bool flat = true;  // what reads it has the derivative with respect to A
+
+    template <class T> Ref<Block> value(const Ref<Block>& of, const Site&) const
+    {
+        const detail::Matrices m(of->shape);
+        const std::size_t k = std::min(m.rows, m.columns);
+        std::vector<int> pivots(k);
+        return detail::packed_factors<T>(of, m.size() + k, [&](std::size_t, const T* x, T* y) {
+            std::copy_n(x, m.size(), y);
+            kernels::lapack::lu<T>(m.rows, m.columns, y, pivots.data());
+            for (std::size_t p = 0; p < k; ++p)
+                y[m.size() + p] = static_cast<T>(is_rounding(y, m.columns, k, p) ? -pivots[p] : pivots[p]);
+        });
+    }
+    /// The matrix of the packed factors of an n × n matrix, in place of which there is a zero pivot; n where there is none.
+    template <class T> static std::size_t singular_at(std::size_t n, const T* packed)
+    {
+        const T* const pivots = packed + n * n;
+        return static_cast<std::size_t>(std::find_if(pivots, pivots + n, [](T p) { return p < 0; }) - pivots);
+    }
+
+private:
+    /// lₖⱼ and uⱼₖ are elements (j, k) and (k, j) of what is stored.
+    template <class T> static bool is_rounding(const T* y, std::size_t columns, std::size_t n, std::size_t p)
+    {
+        const T pivot = std::abs(y[p * columns + p]);
+        T sum = pivot;
+        for (std::size_t j = 0; j < p; ++j)
+            sum += std::abs(y[j * columns + p]) * std::abs(y[p * columns + j]);
+        return pivot <= static_cast<T>(n) * std::numeric_limits<T>::epsilon() * sum;
+    }
+};
+
+namespace detail {
+/// The packed factors of a; nothing of a's derivative.
+template <class T, class D> Tensor<T, D> lu_factor(const Tensor<T, D>& a, const Site& at)
+{
+    return apply<LuFactor, T>({}, at, a);
+}
+}  // namespace detail
+
+/// X = A⁻¹ B, or A⁻ᵀ B, of (packed factors of A, A, B).  B̄ = A⁻ᵀ X̄,  Ā = −B̄ Xᵀ;  Ẋ = A⁻¹ (Ḃ − Ȧ X).  Giles 2008.
+struct LuSolve {
+    static constexpr std::string_view name = "solve";
+    static constexpr unsigned saves = 0b1011;
+    bool transposed;
+    Shape a, b;
+
+    template <class T>
+    Ref<Block> value(const Ref<Block>& factors_of, const Ref<Block>& of, const Ref<Block>& right,
+                     const Site& at) const
+    {
+        const Ref<Block> packed = contiguous(factors_of);
+        const detail::Matrices m(of->shape);
+        const std::size_t n = m.rows, length = n * n + n;
+        const T* const factors = packed->template as<T>();
+        for (std::size_t i = 0; i < m.count; ++i)
+            if (const std::size_t k = LuFactor::singular_at(n, factors + i * length); k < n)
+                detail::refuse(name, *of,
+                               "singular to working precision: pivot " + std::to_string(k) +
+                                   detail::which(i, m.count) + " is " +
+                                   detail::digits(static_cast<double>(factors[i * length + k * (n + 1)])) +
+                                   ", a regular matrix is expected",
+                               at);
+        return detail::solve_batch<T>(
+            wengert::detail::leading(of->shape), right, [&](std::size_t i, std::size_t columns, T* x) {
+                const T* const f = factors + i * length;
+                kernels::lapack::solve_by_lu<T>(transposed, n, columns, f, f + n * n, x);
+            });
+    }
+    template <class T>
+    Tensor<T> pull(wrt<2>, const Tensor<T>& g, const Tensor<T>& f, const Tensor<T>& of, const Tensor<T>&,
+                   const Tensor<T>&) const
+    {
+        return sum_to(solved(f, of, g, !transposed), b);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& f, const Tensor<T>& of, const Tensor<T>&,
+                   const Tensor<T>& x) const
+    {
+        const Tensor<T> h = solved(f, of, g, !transposed);
+        const Tensor<T> outer =
+            transposed ? detail::times(x, detail::transposed(h)) : detail::times(h, detail::transposed(x));
+        return sum_to(-outer, a);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T>& db, const Tensor<T>& f,
+                   const Tensor<T>& of, const Tensor<T>&, const Tensor<T>& x) const
+    {
+        return solved(f, of, db - detail::times(transposed ? detail::transposed(da) : da, x), transposed);
+    }
+    template <class T, class D>
+    static Tensor<T, D> solved(const Tensor<T, D>& f, const Tensor<T, D>& a, const Tensor<T, D>& b,
+                               bool transposed, const Site& at = {})
+    {
+        return apply<LuSolve, T>({transposed, a.shape(), b.shape()}, at, f, a, b);
+    }
+    std::string parameters() const { return transposed ? "transposed" : ""; }
+};
+
+}  // namespace wengert::linalg
