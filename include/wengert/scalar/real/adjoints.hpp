@@ -183,7 +183,7 @@ private:
 
     template <bool guarded, bool inside, bool far>
     void sweep_plain(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end);
-    void pull_function(ChunkAdjoints& part, std::uint32_t i, double g);
+    void sweep_function(ChunkAdjoints& part, std::uint32_t i, double g);
     void sweep_recorded(ChunkAdjoints& part, ScalarPosition begin, ScalarPosition end, bool guarded);
 
     ScalarStream& stream_;

@@ -169,5 +169,17 @@ template <class T, std::size_t N> struct Computed<Tangents<T, N>> {
     static X flat(ScalarOp, const X&, const T& y) { return X(y); }
 };
 
+template <class N> void provide_slopes_of()
+{
+    SpecialSlopes<N>::of_order.store(slope_of_order<N>, std::memory_order_relaxed);
+    SpecialSlopes<N>::elliptic.store(ellint_slopes<N>, std::memory_order_relaxed);
+}
+/// A template, so that programs that call special functions compile their rules, and nobody else does.
+template <class> void provide_special_slopes()
+{
+    provide_slopes_of<double>();
+    provide_slopes_of<Real<double>>();
+    provide_slopes_of<Tangents<double, 1>>();
+}
 }  // namespace detail
 }  // namespace wengert

@@ -3,6 +3,8 @@
 // same product.
 #pragma once
 
+#include <array>
+
 #include "bits.hpp"
 #include "../stream/shared_functions.hpp"
 #include "special.hpp"
@@ -65,16 +67,21 @@ __attribute__((always_inline)) inline N second_rule(ScalarOp op, const N& g, con
         [&]() __attribute__((always_inline)) { return special_second_rule(op, g, x, z, y); });
 }
 
-/// What functions of two operands send back.
-template <class N, class Value, class Add>
-__attribute__((always_inline)) inline void pull_pair(const ScalarEntry& e, std::uint32_t i, const N& g,
-                                                     const Value& value, Add&& add)
+/// What a function sends back to its operands, to the first and to the second. Once for each kind of number: it is long.
+/// `result` is its value, and `x` and `z` are its operands'. Where there is one, both are its.
+template <class N>
+[[gnu::noinline]] std::array<N, 2> pull_function(const ScalarEntry& e, const N& g, const N& x, const N& z,
+                                                 const N& result)
 {
-    const bool both = e.form() == ScalarForm::both, left = e.form() == ScalarForm::left_constant;
-    const N x = left ? N(e.c) : N(value(e.a())), y = value(i);
-    const N z = both ? N(value(e.b)) : left ? N(value(e.a())) : N(e.c);
-    if (!left) add(e.a(), first_rule(e.op(), g, x, z, y));
-    if (left || both) add(both ? e.b : e.a(), second_rule(e.op(), g, x, z, y));
+    using enum ScalarForm;
+    if (e.form() == unary)
+        return {unary_rule(
+                    e.op(), g, [&] { return x; }, [&] { return result; }),
+                N(0.0)};
+    std::array<N, 2> sent{};
+    if (e.form() != left_constant) sent[0] = first_rule(e.op(), g, x, z, result);
+    if (e.form() != right_constant) sent[1] = second_rule(e.op(), g, x, z, result);
+    return sent;
 }
 
 /// What an operation of + − × ÷ √ sends back; what an input has stays with it. `result()` is the value of the operation.
@@ -124,11 +131,17 @@ template <class N, class Value, class Add>
 __attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
                                                 const Value& value, Add&& add)
 {
+    using enum ScalarForm;
     const auto result = [&] { return N(value(i)); };
     if (e.op() <= ScalarOp::sqrt) return pull_arithmetic<false>(e, g, result, value, add, [](const N&) {});
-    if (e.form() != ScalarForm::unary) return pull_pair(e, i, g, value, add);
-    add(e.a(), unary_rule(
-                   e.op(), g, [&] { return N(value(e.a())); }, result));
+    if (e.op() >= ScalarOp::whole) return;  // flat
+    const bool two = e.form() == both;
+    const N a = value(e.a());
+    const N x = e.form() == left_constant ? N(e.c) : a;
+    const N z = two ? N(value(e.b)) : e.form() == right_constant ? N(e.c) : a;
+    const auto sent = pull_function(e, g, x, z, result());
+    if (e.form() != left_constant) add(e.a(), sent[0]);
+    if (two || e.form() == left_constant) add(two ? e.b : e.a(), sent[1]);
 }
 
 }  // namespace wengert::detail

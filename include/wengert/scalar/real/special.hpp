@@ -2,10 +2,15 @@
 // (Abramowitz & Stegun 1964, 6.3, 9.1, 9.6, 10.1, 17.3). Those of the integral kind come from the standard library where it has them.
 #pragma once
 
+#include <array>
+#include <atomic>
+
 #include "../../functions/polygamma.hpp"
 #include "functions.hpp"
 
 namespace wengert {
+
+template <class T, std::size_t N> class Tangents;
 
 namespace detail {
 
@@ -17,10 +22,21 @@ template <class N> double plain_of(const N& x)
     else
         return plain_of(x.plain());
 }
+/// The long ones of the rules of special functions. A program has them once it calls such a function: the sweep finds them here.
+template <class N> struct SpecialSlopes {
+    using OfOrder = N (*)(ScalarOp op, const N& order, const N& x);
+    using Elliptic = std::array<N, 2> (*)(const N& k, const N& phi);
+    static inline std::atomic<OfOrder> of_order = nullptr;
+    static inline std::atomic<Elliptic> elliptic = nullptr;
+};
+/// For the numbers of the sweep: scalar/real/directions.hpp has the body.
+template <class = void> void provide_special_slopes();
+
 /// A function f of an order, which is a constant, and a number.
 template <class X, class Order, class F> X of_order(ScalarOp op, Order order, const X& x, const F& f)
 {
     using T = typename X::plain_type;
+    provide_special_slopes();
     return Computed<X>::binary(op, X(order), x, static_cast<T>(f(order, x.plain())));
 }
 
@@ -36,10 +52,10 @@ template <detail::ActiveNumber X> X digamma(const X& x) { return polygamma(0u, x
 
 // clang-format off
 template <detail::ActiveNumber X> X expint(const X& x) { using std::expint; return detail::Computed<X>::unary(ScalarOp::expint, x, expint(x.plain())); }
-template <detail::ActiveNumber X> X comp_ellint_1(const X& k) { using std::comp_ellint_1; return detail::Computed<X>::unary(ScalarOp::comp_ellint_1, k, comp_ellint_1(k.plain())); }
-template <detail::ActiveNumber X> X comp_ellint_2(const X& k) { using std::comp_ellint_2; return detail::Computed<X>::unary(ScalarOp::comp_ellint_2, k, comp_ellint_2(k.plain())); }
-template <class A, class B, class R = detail::number_of<A, B>> R ellint_1(const A& k, const B& phi) { const R x(k), z(phi); using std::ellint_1; return detail::Computed<R>::binary(ScalarOp::ellint_1, x, z, ellint_1(x.plain(), z.plain())); }
-template <class A, class B, class R = detail::number_of<A, B>> R ellint_2(const A& k, const B& phi) { const R x(k), z(phi); using std::ellint_2; return detail::Computed<R>::binary(ScalarOp::ellint_2, x, z, ellint_2(x.plain(), z.plain())); }
+template <detail::ActiveNumber X> X comp_ellint_1(const X& k) { detail::provide_special_slopes(); using std::comp_ellint_1; return detail::Computed<X>::unary(ScalarOp::comp_ellint_1, k, comp_ellint_1(k.plain())); }
+template <detail::ActiveNumber X> X comp_ellint_2(const X& k) { detail::provide_special_slopes(); using std::comp_ellint_2; return detail::Computed<X>::unary(ScalarOp::comp_ellint_2, k, comp_ellint_2(k.plain())); }
+template <class A, class B, class R = detail::number_of<A, B>> R ellint_1(const A& k, const B& phi) { detail::provide_special_slopes(); const R x(k), z(phi); using std::ellint_1; return detail::Computed<R>::binary(ScalarOp::ellint_1, x, z, ellint_1(x.plain(), z.plain())); }
+template <class A, class B, class R = detail::number_of<A, B>> R ellint_2(const A& k, const B& phi) { detail::provide_special_slopes(); const R x(k), z(phi); using std::ellint_2; return detail::Computed<R>::binary(ScalarOp::ellint_2, x, z, ellint_2(x.plain(), z.plain())); }
 template <class A, class B, class R = detail::number_of<A, B>> R beta(const A& a, const B& b) { const R x(a), z(b); using std::beta; return detail::Computed<R>::binary(ScalarOp::beta, x, z, beta(x.plain(), z.plain())); }
 // The order is a constant: a derivative by it is no elementary function.
 template <detail::ActiveNumber X> X cyl_bessel_j(double nu, const X& x) { using std::cyl_bessel_j; return detail::of_order<X>(ScalarOp::cyl_bessel_j, nu, x, [](auto n, const auto& p) { return cyl_bessel_j(n, p); }); }
@@ -99,12 +115,6 @@ template <class N> std::array<N, 2> ellint_slopes(const N& k, const N& phi)
     return {E / (k * m) - F / k - k * s * cos(phi) / (m * sqrt(1.0 - k * k * s * s)), (E - F) / k};
 }
 
-template <class N> N elliptic_slope(ScalarOp op, const N& k)
-{
-    const auto slopes = ellint_slopes(k, N(std::numbers::pi / 2));
-    return slopes[op == ScalarOp::comp_ellint_2 || op == ScalarOp::ellint_2];
-}
-
 }  // namespace detail
 
 #else
@@ -114,13 +124,37 @@ namespace detail {
 /// Without the standard library's special functions, none of their operations is recorded.
 template <class N> N slope_of_order(ScalarOp, const N&, const N&) { return N(0.0); }
 template <class N> std::array<N, 2> ellint_slopes(const N&, const N&) { return {N(0.0), N(0.0)}; }
-template <class N> N elliptic_slope(ScalarOp, const N&) { return N(0.0); }
 
 }  // namespace detail
 
 #endif
 
 namespace detail {
+
+/// The same rules by way of SpecialSlopes for the numbers of the sweep, which every program of scalar code compiles.
+template <class N> inline constexpr bool slopes_are_provided = std::is_same_v<N, double>;
+template <> inline constexpr bool slopes_are_provided<Real<double>> = true;
+template <> inline constexpr bool slopes_are_provided<Tangents<double, 1>> = true;
+
+template <class N> N special_slope(ScalarOp op, const N& order, const N& x)
+{
+    if constexpr (slopes_are_provided<N>)
+        return SpecialSlopes<N>::of_order.load(std::memory_order_relaxed)(op, order, x);
+    else
+        return slope_of_order(op, order, x);
+}
+template <class N> std::array<N, 2> elliptic_slopes(const N& k, const N& phi)
+{
+    if constexpr (slopes_are_provided<N>)
+        return SpecialSlopes<N>::elliptic.load(std::memory_order_relaxed)(k, phi);
+    else
+        return ellint_slopes(k, phi);
+}
+/// Of the complete integrals.
+template <class N> N elliptic_slope(ScalarOp op, const N& k)
+{
+    return elliptic_slopes(k, N(std::numbers::pi / 2))[op == ScalarOp::comp_ellint_2];
+}
 
 /// The rules of special functions, apart so that those of sin and exp stay small: g ∂y/∂x.
 template <class N> [[gnu::noinline]] N special_rule(ScalarOp op, const N& g, const N& x)
@@ -133,8 +167,8 @@ template <class N>
 [[gnu::noinline]] N special_first_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
 {
     if (op == ScalarOp::beta) return g * y * (digamma(x) - digamma(x + z));
-    if (op == ScalarOp::ellint_1) return g * ellint_slopes(x, z)[0];
-    if (op == ScalarOp::ellint_2) return g * ellint_slopes(x, z)[1];
+    if (op == ScalarOp::ellint_1) return g * elliptic_slopes(x, z)[0];
+    if (op == ScalarOp::ellint_2) return g * elliptic_slopes(x, z)[1];
     return N(0.0);  // an order, a constant
 }
 /// By the second one.
@@ -148,7 +182,7 @@ template <class N>
     case ScalarOp::polygamma: return g * polygamma(static_cast<unsigned>(plain_of(x)) + 1, z);
     case ScalarOp::ellint_1: return g / root();
     case ScalarOp::ellint_2: return g * root();
-    default: return g * slope_of_order(op, x, z);
+    default: return g * special_slope(op, x, z);
     }
 }
 

@@ -15,6 +15,10 @@ inline ScalarStream& stream_of(Tape& tape, std::string_view operation, const Sit
     return static_cast<ScalarStream&>(*tape.extension);
 }
 
+/// Is it a constant 0?
+inline bool is_passive_zero(double x) { return x == 0; }
+inline bool is_passive_zero(const Real<double>& x) { return !x.is_active() && x.plain() == 0; }
+
 class ScalarForward {
 public:
     /// Of a forward level that is open.
@@ -24,7 +28,7 @@ public:
     Real<double> of(ScalarPosition position)
     {
         advance(position + 1);
-        return dot(position);
+        return dot<Real<double>>(position);
     }
     /// All entries so far are dealt with.
     void advance(ScalarPosition to);
@@ -64,23 +68,24 @@ private:
     std::vector<ScalarTangents::Dot>& dots() { return stream_.tangents[at_].dots; }
     ScalarPosition base() { return stream_.tangents[at_].base; }
 
-    Real<double> dot(ScalarPosition position)
+    template <class N> N dot(ScalarPosition position) const
     {
         const ScalarTangents& t = stream_.tangents[at_];
         if (position < t.base) return {};
         const ScalarTangents::Dot& d = t.dots[position - t.base];
-        return Real<double>(d.value, d.handle);
+        return number<N>(d.value, [&] { return d.handle; });
     }
-    double plain_dot(ScalarPosition position) const
+    /// A number with the handle that handle() finds, as a double without.
+    template <class N, class Handle> static N number(double value, const Handle& handle)
     {
-        const ScalarTangents& t = stream_.tangents[at_];
-        return position < t.base ? 0.0 : t.dots[position - t.base].value;
+        if constexpr (std::is_same_v<N, double>)
+            return value;
+        else
+            return N(value, handle());
     }
-    Real<double> step(ScalarPosition i);
-    double plain_step(const ScalarEntry& e, ScalarPosition i) const;
-    double plain_along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk,
-                       std::uint32_t operand) const;
-    Real<double> along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk, std::uint32_t operand);
+    template <class N> N step(ScalarPosition i);
+    template <class N>
+    N along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk, std::uint32_t operand);
 
     ScalarStream& stream_;
     std::size_t level_, at_;

@@ -12,8 +12,8 @@
 
 namespace wengert::detail {
 
-/// The place of an operation among those from `first` on; large where it is below.
-constexpr std::size_t place_after(ScalarOp first, ScalarOp op) noexcept
+/// The position of an operation among those from `first` on; large where it is below.
+constexpr std::size_t position_from(ScalarOp first, ScalarOp op) noexcept
 {
     return static_cast<std::size_t>(op) - static_cast<std::size_t>(first);
 }
@@ -24,9 +24,9 @@ template <class Visit, class Other>
 {
     if (op == ScalarOp::sqrt) return visit(Sqrt());
     return visit_position(
-        RecordedFunctions(), place_after(ScalarOp::functions, op),
+        RecordedFunctions(), position_from(ScalarOp::functions, op),
         visit, [&]() __attribute__((always_inline)) {
-            return visit_position(WholeFunctions(), place_after(ScalarOp::whole, op), visit, other);
+            return visit_position(WholeFunctions(), position_from(ScalarOp::whole, op), visit, other);
         });
 }
 
@@ -34,7 +34,7 @@ template <class Visit, class Other>
 template <class Visit, class Other>
 [[gnu::always_inline]] inline auto visit_pair(ScalarOp op, const Visit& visit, const Other& other)
 {
-    return visit_position(RecordedPairs(), place_after(ScalarOp::pairs, op), visit, other);
+    return visit_position(RecordedPairs(), position_from(ScalarOp::pairs, op), visit, other);
 }
 
 }  // namespace wengert::detail

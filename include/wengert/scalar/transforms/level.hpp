@@ -81,11 +81,11 @@ private:
     ScalarHandle sweep_from(const ScalarNumber& y);
     void end_with_tangents();
     std::uint64_t mask_of(const ScalarNumber& y) const;
-    ScalarPosition place_of(const ScalarNumber& y) const;
+    ScalarPosition position_of(const ScalarNumber& y) const;
     void look_for_lost(const ScalarNumber* y, std::size_t count) const;
     ScalarHandle outside(const ScalarNumber& y, std::uint64_t mask) const;
-    bool stretches_alone() const;
-    void sweep_stretches(ScalarPosition result);
+    bool spans_alone() const;
+    void sweep_spans(ScalarPosition result);
     std::size_t forward_level_below() const;
     bool sweep_with_tangents(std::size_t forward, ScalarPosition result);
     void give_tangents(std::size_t forward);

@@ -57,33 +57,46 @@ template <class X> consteval bool only_reals_in()
     else
         return is_real<X>;
 }
-template <class X> consteval bool has_tensors();
-template <class Tuple> consteval bool has_tensors_in()
+template <class X, class Is> consteval bool has_leaf();
+template <class Tuple, class Is> consteval bool has_leaf_in()
 {
     return []<std::size_t... k>(std::index_sequence<k...>) {
-        return (false || ... || has_tensors<std::remove_cvref_t<std::tuple_element_t<k, Tuple>>>());
+        return (false || ... || has_leaf<std::remove_cvref_t<std::tuple_element_t<k, Tuple>>, Is>());
     }(std::make_index_sequence<std::tuple_size<Tuple>::value>());
 }
-/// Are there tensors in it?
-template <class X> consteval bool has_tensors()
+/// Are there leaves in it of which Is is true? True where the type does not say.
+template <class X, class Is> consteval bool has_leaf()
 {
     using tree::detail::Kind;
     constexpr Kind k = tree::detail::kind<X>;
     if constexpr (k == Kind::leaf)
-        return !is_real<X>;
+        return Is()(std::type_identity<X>());
     else if constexpr (!tree::contains_leaf<X>)
         return false;
     else if constexpr (k == Kind::map)
-        return has_tensors<typename X::mapped_type>();
+        return has_leaf<typename X::mapped_type, Is>();
     else if constexpr (k == Kind::optional || k == Kind::sequence)
-        return has_tensors<std::remove_cv_t<typename X::value_type>>();
+        return has_leaf<std::remove_cv_t<typename X::value_type>, Is>();
     else if constexpr (k == Kind::tuple)
-        return has_tensors_in<X>();
+        return has_leaf_in<X, Is>();
     else if constexpr (k == Kind::fields)
-        return has_tensors_in<decltype(tree::detail::fields_of(std::declval<X&>()))>();
+        return has_leaf_in<decltype(tree::detail::fields_of(std::declval<X&>())), Is>();
     else
         return true;
 }
+struct IsTensor {
+    template <class L> consteval bool operator()(std::type_identity<L>) const { return !is_real<L>; }
+};
+template <class T> struct IsOfPrecision {
+    template <class L> consteval bool operator()(std::type_identity<L>) const { return false; }
+    consteval bool operator()(std::type_identity<Real<T>>) const { return true; }
+    template <class D> consteval bool operator()(std::type_identity<Tensor<T, D>>) const { return true; }
+};
+/// Are there tensors in it?
+template <class X> consteval bool has_tensors() { return has_leaf<X, IsTensor>(); }
+/// Can there be reals and tensors of T in it? What is done for each precision is compiled for those alone.
+template <class X, class T> inline constexpr bool may_hold = has_leaf<X, IsOfPrecision<T>>();
+
 /// Is it a sequence of reals, which has no form but its size?
 template <class X> consteval bool has_many_reals()
 {
@@ -107,8 +120,15 @@ template <class X> struct Packed {
     std::vector<Tensor<double>> doubles;
     std::vector<Tensor<float>> floats;
 
-    auto fields() { return std::tie(doubles, floats); }
-    template <class T> std::vector<Tensor<T>>& of() { return std::get<std::vector<Tensor<T>>&>(fields()); }
+    auto fields()
+    {
+        if constexpr (!may_hold<X, float>)
+            return std::tie(doubles);
+        else if constexpr (!may_hold<X, double>)
+            return std::tie(floats);
+        else
+            return std::tie(doubles, floats);
+    }
 };
 
 template <class X> using packed_t = std::conditional_t<tree::contains_number<X>, Packed<X>, X>;
@@ -195,8 +215,8 @@ template <class X> packed_t<X> pack(const X& x, const Site& at, const std::share
         if constexpr (only_reals_in<X>())
             if (like && same_form(x, *like)) p.shell = like;
         if (!p.shell) p.shell = shell_of(x);
-        pack_as<double>(x, p.doubles, at);
-        pack_as<float>(x, p.floats, at);
+        if constexpr (may_hold<X, double>) pack_as<double>(x, p.doubles, at);
+        if constexpr (may_hold<X, float>) pack_as<float>(x, p.floats, at);
         return p;
     }
 }
@@ -217,8 +237,8 @@ template <class T, class X> void unpack_as(X& x, const std::vector<Tensor<T>>& f
 /// Into an x of the shell's form.
 template <class X> void unpack_into(X& x, const Packed<X>& p, const Site& at)
 {
-    unpack_as<double>(x, p.doubles, at);
-    unpack_as<float>(x, p.floats, at);
+    if constexpr (may_hold<X, double>) unpack_as<double>(x, p.doubles, at);
+    if constexpr (may_hold<X, float>) unpack_as<float>(x, p.floats, at);
 }
 template <class X> X unpack(const packed_t<X>& p, const Site& at)
 {

@@ -147,8 +147,13 @@ template <class... X> struct ByTensors {
     {
         const auto g = [&](const packed_t<A>& p) { return pack(called_with(f, unpack<A>(p, at), at), at); };
         const packed_t<A> p = pack(x, at);
-        return holds_double(p) ? check_grads_as<double>(g, p, options, at)
-                               : check_grads_as<float>(g, p, options, at);
+        if constexpr (!may_hold<A, float>)
+            return check_grads_as<double>(g, p, options, at);
+        else if constexpr (!may_hold<A, double>)
+            return check_grads_as<float>(g, p, options, at);
+        else
+            return holds_double(p) ? check_grads_as<double>(g, p, options, at)
+                                   : check_grads_as<float>(g, p, options, at);
     }
 };
 

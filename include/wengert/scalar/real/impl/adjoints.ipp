@@ -61,7 +61,7 @@ template <bool guarded, bool inside, bool far>
         if (e->op() > ScalarOp::sqrt) [[unlikely]] {
             if (guarded && g == 0.0) continue;
             own[-1] = next;
-            pull_function(part, static_cast<std::uint32_t>(e - entries), g);
+            sweep_function(part, static_cast<std::uint32_t>(e - entries), g);
             next = own[-1];
             continue;
         }
@@ -81,8 +81,8 @@ template <bool guarded, bool inside, bool far>
 }
 
 /// Apart, so that the loop above has its registers for itself.
-WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::pull_function(ChunkAdjoints& part,
-                                                                            std::uint32_t i, double g)
+WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::sweep_function(ChunkAdjoints& part,
+                                                                             std::uint32_t i, double g)
 {
     const ScalarEntry* const entries = &stream_.entry(part.chunk);
     if (entries[i].op() == ScalarOp::link) return add(entries[i].far, Real<double>(g));

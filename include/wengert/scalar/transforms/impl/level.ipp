@@ -2,7 +2,6 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 
 #include "../../../base/separate.hpp"
 #include "../../real/adjoints.hpp"
@@ -41,7 +40,7 @@ WENGERT_INLINE std::uint64_t NumberLevel::mask_of(const ScalarNumber& y) const
     return y.handle.word ? stream_.dependence(y.handle, numbers_name, at_) : 0;
 }
 
-WENGERT_INLINE ScalarPosition NumberLevel::place_of(const ScalarNumber& y) const
+WENGERT_INLINE ScalarPosition NumberLevel::position_of(const ScalarNumber& y) const
 {
     return stream_.find(y.handle)->chunk + y.handle.index();
 }
@@ -72,10 +71,10 @@ WENGERT_INLINE ScalarHandle NumberLevel::sweep_from(const ScalarNumber& y)
     numbers().assign(count_, {});
     if (!(mask & Tape::bit(scope_.level())))
         look_for_lost(&y, 1);
-    else if (tape_.anomaly || !stretches_alone())
+    else if (tape_.anomaly || !spans_alone())
         cotangent = walk(y);
-    else if (forward = forward_level_below(); !forward || !sweep_with_tangents(forward, place_of(y)))
-        sweep_stretches(place_of(y));
+    else if (forward = forward_level_below(); !forward || !sweep_with_tangents(forward, position_of(y)))
+        sweep_spans(position_of(y));
     scope_.close();
     if (!dots_.empty()) give_tangents(forward);
     if (cotangent.value) {
@@ -86,7 +85,7 @@ WENGERT_INLINE ScalarHandle NumberLevel::sweep_from(const ScalarNumber& y)
 }
 
 /// Is all that has been recorded since the level began operations on reals?
-WENGERT_INLINE bool NumberLevel::stretches_alone() const
+WENGERT_INLINE bool NumberLevel::spans_alone() const
 {
     const auto& all = stream_.spans();
     std::size_t i = all.size();
@@ -96,7 +95,7 @@ WENGERT_INLINE bool NumberLevel::stretches_alone() const
 }
 
 /// What a walk would do, without tensors between.
-WENGERT_INLINE void NumberLevel::sweep_stretches(ScalarPosition result)
+WENGERT_INLINE void NumberLevel::sweep_spans(ScalarPosition result)
 {
     ScalarAdjoints adjoints(stream_, scope_.start());
     adjoints.add(result, Real<double>(1.0));
@@ -147,8 +146,8 @@ WENGERT_INLINE bool NumberLevel::sweep_with_tangents(std::size_t forward, Scalar
         if (entries[i].op() == ScalarOp::input) continue;
         if (!tape_.allow_nan && g.plain() == 0.0 && g.tangent(0) == 0.0) continue;
         detail::pull(entries[i], i, g, value, [&](std::uint32_t k, const Number& r) {
-            if (k >= base && (g.plain() != 0.0 || tape_.allow_nan || std::isfinite(r.plain())))
-                adjoints[k - base] += r;
+            if (k < base || (!tape_.allow_nan && is_zero_by_rule(g.plain(), 0.0, r.plain()))) return;
+            adjoints[k - base] += r;
         });
     }
     for (std::size_t k = 0; k < count_; ++k) {
@@ -222,7 +221,7 @@ WENGERT_INLINE void NumberLevel::end_with_tangents()
     if (!(all & own)) look_for_lost(numbers().data(), count);
     ScalarForward forward(stream_, scope_.level());
     for (std::size_t k = 0; k < count; ++k) {
-        const Real<double> dot = masks[k] & own ? forward.of(place_of(numbers()[k])) : Real<double>();
+        const Real<double> dot = masks[k] & own ? forward.of(position_of(numbers()[k])) : Real<double>();
         numbers().push_back({dot.handle(), dot.plain()});
     }
     scope_.close();
