@@ -6,6 +6,7 @@
 #include "mpi/gather.hpp"
 #include "mpi/halo.hpp"
 #include "mpi/nonblocking.hpp"
+#include "mpi/nonblocking_sum.hpp"
 #include "mpi/point_to_point.hpp"
 #include "mpi/reduce.hpp"
 #include "mpi/reproducible_sum.hpp"

@@ -55,6 +55,7 @@ struct Message {
 /// Begins to send x. The result is a number that nobody reads.
 struct StartSend {
     static constexpr std::string_view name = "isend";
+    static constexpr bool begins = true;
     static constexpr std::size_t operands = 1;
     ChannelRef channel;
     Message message;
@@ -80,6 +81,7 @@ struct StartSend {
 /// Waits until x has gone: it is an operand, so that nothing is written there before.
 struct EndSend {
     static constexpr std::string_view name = "wait";
+    static constexpr bool waits = true;
     static constexpr std::size_t operands = 1;
     ChannelRef channel;
     Message message;
@@ -101,6 +103,7 @@ struct EndSend {
 /// Begins to receive.
 struct StartReceive {
     static constexpr std::string_view name = "irecv";
+    static constexpr bool begins = true;
     static constexpr std::size_t operands = 0;
     ChannelRef channel;
     Message message;
@@ -129,6 +132,7 @@ struct StartReceive {
 /// y, when it has come.
 struct EndReceive {
     static constexpr std::string_view name = "wait";
+    static constexpr bool waits = true;
     static constexpr std::size_t operands = 0;
     ChannelRef channel;
     Message message;

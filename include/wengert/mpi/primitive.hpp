@@ -3,6 +3,7 @@
 //     struct AllReduce {
 //         static constexpr std::string_view name = "allreduce";
 //         static constexpr std::size_t operands = 1;   // 0 or 1
+//         static constexpr bool begins = false, waits = false;  // optional: of a pair that computing goes on between
 //         static constexpr unsigned saves = 0b00;      // bit 0 for the operand, bit 1 for the result: what `pull` reads
 //         ChannelRef channel;
 //         Shape predicted(const Block* x) const;       // of the result, where nothing is sent: while a loop's body is traced
@@ -118,6 +119,8 @@ template <class Op, class T> constexpr Primitive make_communication()
     p.clone = wengert::detail::clone_pooled<Op>;
     p.destroy = wengert::detail::destroy_pooled<Op>;
     p.fields = wengert::detail::visit_fields<Op>;
+    if constexpr (requires { Op::begins; }) p.begins = Op::begins;
+    if constexpr (requires { Op::waits; }) p.waits = Op::waits;
     if constexpr (requires { Op::saves; }) p.saves = Op::saves;
     if constexpr (is_differentiable<T>) {
         p.differentiable = true;

@@ -115,6 +115,8 @@ struct Primitive {
     bool effects = false;  ///< runs once and in order, also where nobody reads the result
     /// Other processes take part: its derivative has effects as well. A sweep passes it whoever used its result (tape/obliged.hpp).
     bool communicates = false;
+    /// It begins what goes on while the program computes, or waits for that: graphs begin early and wait late (graph/fuse/fusion.hpp).
+    bool begins = false, waits = false;
     bool random = false;  ///< drawn from a key: never made twice to save memory
     /// Structural only: whatever the elements are, it fails for want of memory only, and calls nothing of the user's, so that it
     /// may run on any thread beside others.

@@ -87,7 +87,7 @@ protected:
         FrozenEntry& entry = core.entry(a);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
         if (levels && loops_call_host(entry)) return run_eagerly(run, at, x...);
-        if (levels_of_transforms(tape) && communicates(entry)) return run_eagerly(run, at, x...);
+        if (communicates_under_transforms(core, entry)) return run_eagerly(run, at, x...);
         const bool looked = recorder() && !entry.paths.empty();
         if (looked && entry.paths.front()->effects) return run_function(run, at, x...);
         if (levels && tape.pull_follows && !recorder())

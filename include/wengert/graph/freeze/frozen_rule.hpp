@@ -14,8 +14,8 @@ std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCore>& core,
                                    const std::vector<Ref<Block>>& out, std::shared_ptr<const FrozenCut> cut,
                                    const Site& at);
 
-/// Do other processes take part in one of its paths?
-bool communicates(const FrozenEntry& e);
+/// Is it a call under a transform, and do other processes take part in one of its paths? Then the reason is said.
+bool communicates_under_transforms(FrozenCore& core, const FrozenEntry& e);
 /// A derivative would call it again: f is to run instead.
 bool loops_call_host(const FrozenEntry& e);
 

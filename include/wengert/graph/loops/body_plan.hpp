@@ -34,12 +34,14 @@ public:
     }
 };
 
+/// Makes the step of a loop with so many states ready; inputs from number `fixed` on are the same in all steps.
+using MakeStep = std::unique_ptr<BodyPlan> (*)(const std::shared_ptr<const Graph>& g, std::size_t states,
+                                               std::size_t fixed);
+
 /// How bodies are made ready; set by whoever has passes and compilers (graph/freeze/impl/compiler.ipp).
 struct BodyCompiler {
     Graph (*optimize)(const Graph&);
-    /// The step of a loop with so many states; inputs from number `fixed` on are the same in all steps.
-    std::unique_ptr<BodyPlan> (*step)(const std::shared_ptr<const Graph>& g, std::size_t states,
-                                      std::size_t fixed);
+    MakeStep step;  ///< where a loop's own backend has no other (LoopCode)
 };
 inline std::atomic<const BodyCompiler*>& body_compiler() noexcept
 {

@@ -20,7 +20,11 @@ std::vector<bool> active_outputs(const Graph& g, const std::vector<bool>& inputs
 /// The inputs of a loop's body that depend on those given after some step: a state that does once does for good.
 std::vector<bool> active_in_loop(const LoopParameters& p, std::vector<bool> inputs);
 
-/// The scan that keeps its states before each step, or those that it has room for, as further results.
+/// What other processes take part in by itself, not in a loop or a branch: in order.
+std::vector<ValueId> communications(const Graph& g);
+
+/// The scan that keeps its states before each step, or those that it has room for, as further results. With room for all it keeps
+/// what its communications have given, too: its derivative does not communicate forwards again.
 std::shared_ptr<const LoopParameters> with_history(const LoopParameters& p);
 
 Graph without_effects(const Graph& g);
@@ -35,9 +39,10 @@ Graph without_effects(const Graph& g);
 /// Of values that nobody reads, whole numbers are 0: what is made of an example's zeros (0/0) may be no index.
 void zero_unread_indices(const GraphNode& n, const Block& b);
 
-/// A body on tensors, recorded on the tape. `reverse`: loops in it keep their states for the sweep back.
-std::vector<AnyTensor> replay_body(const Graph& with_host, const std::vector<AnyTensor>& inputs,
-                                   bool reverse);
+/// A body on tensors, recorded on the tape. `reverse`: loops in it keep their states for the sweep back. `known`: what its first
+/// communications have given before; they are recorded only.
+std::vector<AnyTensor> replay_body(const Graph& with_host, const std::vector<AnyTensor>& inputs, bool reverse,
+                                   const std::vector<AnyTensor>& known = {});
 
 /// A trace of work on graphs: whatever else is being traced or differentiated does not see it.
 class GraphTrace {
@@ -66,9 +71,10 @@ AnyTensor variable_of(const AnyTensor& x, std::size_t level);
 inline AnyTensor zeros_like_node(const GraphNode& n) { return {zeros_block(n.dtype, n.shape), {}}; }
 
 /// One step of the derivative, backwards. Inputs: cotangents of the outputs `given`, cotangents so far of the inputs `summed`,
-/// all inputs of g. Outputs: cotangents of the inputs `wanted`, among them all that are summed.
+/// all inputs of g, what its first `known` communications have given. Outputs: cotangents of the inputs `wanted`, among them all
+/// that are summed.
 Graph vjp_graph(const Graph& g, const std::vector<bool>& wanted, const std::vector<bool>& given,
-                const std::vector<bool>& summed);
+                const std::vector<bool>& summed, std::size_t known = 0);
 
 /// Values and tangents. Inputs: those of g, the tangents of those in `active`. Outputs: those of g, the tangents of those in
 /// `wanted`.

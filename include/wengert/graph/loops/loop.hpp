@@ -55,7 +55,8 @@ struct LoopParameters {
     std::size_t states = 0, xs = 0;
     std::size_t ignored = 0;  ///< inputs at the end that only put operations with effects in order
     std::size_t kept =
-        0;  ///< the last results of a scan are its first `kept` states before each step, for the reverse rule
+        0;  ///< the last results of a scan are for the reverse rule: its states before each step, then what its
+            ///< communications have given
     std::int64_t snapshots =
         0;  ///< states that a reverse sweep of a scan has room for, fewer than steps; 0: for all. A
             ///< result with so many rows holds the states before the steps of the binomial schedule,

@@ -11,10 +11,10 @@ namespace wengert::detail {
 struct LoopPlans {
     Thread* owner;
     std::unique_ptr<BodyPlan> body, other, pull;
-    explicit LoopPlans(const LoopParameters& p)
-        : owner(&current_thread()), body(plan(body_of(p), p.states, same_from(p, p.states + p.xs))),
-          other(plan(p.other, 0, same_from(p, p.states))),
-          pull(plan(p.pull, carried(p), carried(p) + p.states + p.xs + given(p)))
+    LoopPlans(const LoopParameters& p, MakeStep make)
+        : owner(&current_thread()), body(plan(body_of(p), p.states, same_from(p, p.states + p.xs), make)),
+          other(plan(p.other, 0, same_from(p, p.states), make)),
+          pull(plan(p.pull, carried(p), carried(p) + p.states + p.xs + given(p), make))
     {}
     /// Cotangents and sums that a step of the derivative hands to the next one.
     static std::size_t carried(const LoopParameters& p);
@@ -25,7 +25,7 @@ struct LoopPlans {
     /// A branch runs once.
     static std::size_t same_from(const LoopParameters& p, std::size_t constants);
     static std::unique_ptr<BodyPlan> plan(std::shared_ptr<const Graph> g, std::size_t states,
-                                          std::size_t fixed);
+                                          std::size_t fixed, MakeStep make);
 };
 
 /// Which operands of a loop are what (LoopParameters has their order): the first constant, how many there are, the first of the
@@ -46,11 +46,14 @@ class LoopCode {
 public:
     std::unique_ptr<LoopPlans> take(const LoopParameters& p);
     void give(std::unique_ptr<LoopPlans> plans);
+    /// A backend's own way to make steps ready, from now on.
+    void make_steps_by(MakeStep make);
     /// Steps made by the run that ended last: forwards, and by the derivative.
     std::atomic<std::uint64_t> forward{0}, recorded{0};
 
 private:
     std::mutex mutex_;
+    MakeStep make_ = nullptr;
     std::vector<std::unique_ptr<LoopPlans>> free_;
 };
 

@@ -1,6 +1,7 @@
 // The body of a loop as steps of a program: its states keep their places, and what is the same in all steps is worked out once.
 #pragma once
 
+#include <functional>
 #include <utility>
 
 #include "../../base/separate.hpp"
@@ -12,6 +13,9 @@ namespace wengert::detail {
 class ProgramBody : public BodyPlan {
 public:
     ProgramBody(const std::shared_ptr<const Graph>& g, std::size_t states, std::size_t fixed);
+    /// The same with steps that somebody else emits: `plan` is that of body.step.
+    ProgramBody(HoistedBody body, const tiling::Plan& plan, const tiling::Rotation& rotation,
+                const std::function<void(tiling::Emitter&)>& emit);
     WENGERT_INLINE void bind(std::size_t i, std::byte* data) override;
     std::byte* own(std::size_t i) override { return inputs_[i].header->data; }
     const Block& input(std::size_t i) const override { return *inputs_[i].header; }
@@ -37,6 +41,9 @@ private:
 
     /// What all steps share, before the first one: a loop of no steps throws nothing.
     inline void work_out();
+    /// Steps by `emit`, and where inputs and outputs are.
+    void prepare(const tiling::Plan& plan, std::size_t states,
+                 const std::function<void(tiling::Emitter&)>& emit);
     /// The next value of state i lies elsewhere when a step ends. Where another state is that value it is kept first, as that one may
     /// be written by then.
     inline void plan_move(const tiling::Plan& plan, std::size_t i);

@@ -14,7 +14,9 @@ struct ScanPull {
     ScanPull(const LoopParameters& parameters, const std::vector<bool>& wanted,
              const std::vector<AnyTensor>& cotangents);
 
-    /// One step: cotangents of states, sums; states, slices, cotangents of results; constants.
+    /// What communications have given, kept by the scan.
+    std::size_t known() const { return p.snapshots ? 0 : p.kept - p.states; }
+    /// One step: cotangents of states, sums; states, slices, what communications have given, cotangents of results; constants.
     Graph body() const;
     std::vector<AnyTensor> operands(const std::vector<AnyTensor>& g, const AnyTensor& y,
                                     const std::vector<AnyTensor>& in, const Site& at) const;

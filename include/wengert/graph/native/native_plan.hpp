@@ -48,9 +48,10 @@ struct NativePlan {
                " statements, which would take the compiler too long: the graph runs as tiles";
     }
 
-    /// Names of functions begin with `prefix`.
-    explicit NativePlan(const Graph& g, std::string_view prefix = "wg")
-        : groups(g, tiling::layouts_of(g)), plan(g, groups.take()), module(prefix),
+    /// Names of functions begin with `prefix`. `rotation`: g is a step of a loop.
+    explicit NativePlan(const Graph& g, std::string_view prefix = "wg",
+                        std::optional<tiling::Rotation> rotation = {})
+        : groups(g, tiling::layouts_of(g)), plan(g, groups.take(), rotation), module(prefix),
           functions(plan.tasks.size())
     {
         const ProductWriter products(g, plan.layouts);

@@ -18,9 +18,15 @@ WENGERT_INLINE bool loops_call_host(const FrozenEntry& e)
     });
 }
 
-WENGERT_INLINE bool communicates(const FrozenEntry& e)
+WENGERT_INLINE bool communicates_under_transforms(FrozenCore& core, const FrozenEntry& e)
 {
-    return std::any_of(e.paths.begin(), e.paths.end(), [](const auto& p) { return p->communicates; });
+    const auto communicates = [](const auto& p) { return p->communicates; };
+    if (!levels_of_transforms(Tape::current()) || std::none_of(e.paths.begin(), e.paths.end(), communicates))
+        return false;
+    core.reason = "it communicates and was called under a transform, which sweeps every communication by "
+                  "itself: it ran eagerly (freeze "
+                  "the gradient: freeze(grad(f)))";
+    return true;
 }
 
 /// Which inputs want a cotangent, and whether the zero-cotangent rule is on: by these a derivative's graph is known.

@@ -252,7 +252,13 @@ WENGERT_INLINE std::vector<Group> Fusion::ordered()
         }
     using Entry = std::pair<ValueId, std::uint32_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-    const auto push = [&](std::uint32_t k) { ready.push({groups_[k].nodes.back(), k}); };
+    // Operations with effects read the one before them, so they keep their order. What begins is not kept waiting by what can
+    // run, too, and what waits lets all of that go first.
+    const auto turn = [&](ValueId v) {
+        const Primitive* const p = node(v).primitive;
+        return p && p->begins ? 0 : p && p->waits ? no_value : v;
+    };
+    const auto push = [&](std::uint32_t k) { ready.push({turn(groups_[k].nodes.back()), k}); };
     for (std::uint32_t k = 0; k < groups_.size(); ++k)
         if (waits[k] == 0) push(k);
     std::vector<Group> out;

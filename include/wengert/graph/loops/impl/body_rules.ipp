@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
+#include "../../../tape/obliged.hpp"
 #include "../body_rules.hpp"
 
 namespace wengert::detail {
@@ -42,17 +43,29 @@ WENGERT_INLINE std::vector<bool> active_in_loop(const LoopParameters& p, std::ve
     return inputs;
 }
 
+WENGERT_INLINE std::vector<ValueId> communications(const Graph& g)
+{
+    std::vector<ValueId> found;
+    for (ValueId v = 0; v < g.size(); ++v)
+        if (const Primitive* p = g.node(v).primitive; p && p->communicates && !p->loop) found.push_back(v);
+    return found;
+}
+
 WENGERT_INLINE std::shared_ptr<const LoopParameters> with_history(const LoopParameters& p)
 {
     auto q = std::make_shared<LoopParameters>(p);
     Graph body = *p.body;
     const std::size_t first = p.results.size();
-    for (std::size_t i = 0; i < p.states; ++i) {
-        const GraphNode& n = body.node(body.inputs()[i]);
-        body.output(body.inputs()[i]);
+    std::vector<ValueId> kept(body.inputs().begin(),
+                              body.inputs().begin() + static_cast<std::ptrdiff_t>(p.states));
+    if (!p.snapshots)
+        for (const ValueId v : communications(body)) kept.push_back(v);
+    for (const ValueId v : kept) {
+        const GraphNode& n = body.node(v);
         q->results.push_back({n.dtype, stacked_shape(p.snapshots ? p.snapshots : p.steps, n.shape), 0});
+        body.output(v);
     }
-    q->kept = p.states;
+    q->kept = kept.size();
     q->body = shared_graph(std::move(body));
     q->code = make_loop_code();
     place_results(*q, first);
@@ -134,10 +147,26 @@ WENGERT_INLINE void zero_unread_indices(const GraphNode& n, const Block& b)
         std::memset(b.data, 0, b.count * size_of(b.dtype));
 }
 
+/// A communication that has given y before. Behind its operands is the one before it, where there is one.
+inline AnyTensor recorded_again(const Graph& g, const GraphNode& n, const std::vector<AnyTensor>& in,
+                                const AnyTensor& y)
+{
+    std::vector<const AnyTensor*> operands;
+    for (const AnyTensor& x : in) operands.push_back(&x);
+    if (!n.inputs.empty())
+        if (const Primitive* before = g.node(n.inputs.back()).primitive; before && before->effects)
+            operands.pop_back();
+    const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
+    return record_obliged(*n.primitive, operands.data(), operands.size(), y.value, n.op.get(), n.op.get(),
+                          n.at, false);
+}
+
 WENGERT_INLINE std::vector<AnyTensor> replay_body(const Graph& with_host,
-                                                  const std::vector<AnyTensor>& inputs, bool reverse)
+                                                  const std::vector<AnyTensor>& inputs, bool reverse,
+                                                  const std::vector<AnyTensor>& known)
 {
     const Graph g = without_effects(with_host);
+    std::size_t next = 0;
     std::vector<AnyTensor> values(g.size()), operands, out;
     std::vector<bool> example(g.size(), false);  // made of the inputs
     for (ValueId v = 0; v < g.size(); ++v) {
@@ -155,6 +184,8 @@ WENGERT_INLINE std::vector<AnyTensor> replay_body(const Graph& with_host,
         if (l && l->kind == LoopParameters::Kind::scan && reverse && (depends || l->communicates) &&
             l->kept == 0 && differentiable(l->dtype)) {
             values[v] = apply_loop(with_history(*l), operands, n.at);
+        } else if (!l && n.primitive->communicates && next < known.size()) {
+            values[v] = recorded_again(g, n, operands, known[next++]);
         } else if (const auto part = packed_part(n)) {
             const Parameters op =
                 packed_at(n, part->offset, static_cast<std::int64_t>(operands[0].value->count));
@@ -193,22 +224,25 @@ WENGERT_INLINE AnyTensor variable_of(const AnyTensor& x, std::size_t level)
 }
 
 WENGERT_INLINE Graph vjp_graph(const Graph& g, const std::vector<bool>& wanted,
-                               const std::vector<bool>& given, const std::vector<bool>& summed)
+                               const std::vector<bool>& given, const std::vector<bool>& summed,
+                               std::size_t known)
 {
     GraphTrace made;
     Tape& tape = Tape::current();
     const Restore<std::shared_ptr<SavedHooks>> unpacked(tape.hooks,
                                                         nullptr);  // else blocks of theirs are constants
     const LevelScope scope(tape, false);
-    std::vector<AnyTensor> cotangents(g.outputs().size()), sums(g.inputs().size()), x;
+    std::vector<AnyTensor> cotangents(g.outputs().size()), sums(g.inputs().size()), x, given_before;
     for (std::size_t k = 0; k < g.outputs().size(); ++k)
         if (given[k]) cotangents[k] = made.input(g.node(g.outputs()[k]));
     for (std::size_t i = 0; i < g.inputs().size(); ++i)
         if (summed[i]) sums[i] = made.input(g.node(g.inputs()[i]));
     for (ValueId v : g.inputs()) x.push_back(made.input(g.node(v)));
+    const std::vector<ValueId> all = communications(g);
+    for (std::size_t k = 0; k < known; ++k) given_before.push_back(made.input(g.node(all[k])));
     for (std::size_t i = 0; i < x.size(); ++i)
         if (wanted[i]) x[i] = variable_of(x[i], scope.level());
-    const std::vector<AnyTensor> y = replay_body(g, x, true);
+    const std::vector<AnyTensor> y = replay_body(g, x, true, given_before);
     Walk walk(tape, scope.level(), false);
     for (std::size_t i = 0; i < x.size(); ++i)
         if (summed[i]) walk.deliver(*x[i].node, std::move(sums[i]));

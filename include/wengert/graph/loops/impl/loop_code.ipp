@@ -28,12 +28,12 @@ WENGERT_INLINE std::size_t LoopPlans::same_from(const LoopParameters& p, std::si
 }
 
 WENGERT_INLINE std::unique_ptr<BodyPlan> LoopPlans::plan(std::shared_ptr<const Graph> g, std::size_t states,
-                                                         std::size_t fixed)
+                                                         std::size_t fixed, MakeStep make)
 {
     if (!g) return nullptr;
     const BodyCompiler* const c = body_compiler().load();
     if (!c) return std::make_unique<InterpretedBody>(std::move(g), states);
-    return c->step(std::make_shared<const Graph>(c->optimize(*g)), states, fixed);
+    return (make ? make : c->step)(std::make_shared<const Graph>(c->optimize(*g)), states, fixed);
 }
 
 WENGERT_INLINE LoopOperands::LoopOperands(const LoopParameters& p, std::size_t n)
@@ -60,8 +60,10 @@ WENGERT_INLINE bool has_gaps(const LoopParameters& p)
 
 WENGERT_INLINE std::unique_ptr<LoopPlans> LoopCode::take(const LoopParameters& p)
 {
+    MakeStep make;
     {
         const std::lock_guard lock(mutex_);
+        make = make_;
         for (auto& plans : free_)
             if (plans->owner == this_thread) {
                 std::swap(plans, free_.back());
@@ -71,7 +73,13 @@ WENGERT_INLINE std::unique_ptr<LoopPlans> LoopCode::take(const LoopParameters& p
             }
     }
     const Restore<PlannedResult> nowhere(current_thread().planned, {});  // that is for the loop's result
-    return std::make_unique<LoopPlans>(p);
+    return std::make_unique<LoopPlans>(p, make);
+}
+
+WENGERT_INLINE void LoopCode::make_steps_by(MakeStep make)
+{
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(make_, make) != make) free_.clear();
 }
 
 WENGERT_INLINE void LoopCode::give(std::unique_ptr<LoopPlans> plans)

@@ -14,10 +14,12 @@ WENGERT_INLINE LoopReaders::LoopReaders(const Graph& g) : read(g.size())
 {
     for (ValueId v = 0; v < g.size(); ++v) {
         const GraphNode& n = g.node(v);
-        if (const LoopParameters* l = loop_parameters(n); l && !l->effects)
+        if (const LoopParameters* l = loop_parameters(n); l && (!l->effects || l->communicates))
             for (const auto& r : l->results) read[v].push_back(!r.wanted());
-        for (ValueId i : n.inputs)
-            if (!read[i].empty()) look(g, n, i);
+        const bool in_order = n.primitive && n.primitive->effects && !n.inputs.empty();
+        for (ValueId i :
+             n.inputs)  // the last operand of what has effects is the one before it, and is not read
+            if (!read[i].empty() && !(in_order && i == n.inputs.back())) look(g, n, i);
     }
     for (ValueId v : g.outputs()) read[v].clear();
     for (const Guard& guard : g.guards()) read[guard.value].clear();
@@ -49,9 +51,10 @@ WENGERT_INLINE std::shared_ptr<LoopParameters> trimmed(const LoopParameters& p, 
     std::vector<std::size_t> outputs;
     for (std::size_t k = 0; k < p.results.size(); ++k) {
         place.push_back(q->results.size());
-        if (k >= carried && !read[k]) continue;
+        const bool stays = read[k] || (p.effects && k == 0);  // without elements nothing would run it
+        if (k >= carried && !stays) continue;
         q->results.push_back(p.results[k]);
-        if (!read[k]) q->results.back().offset = LoopParameters::Result::nowhere;
+        if (!stays) q->results.back().offset = LoopParameters::Result::nowhere;
         outputs.push_back(k);
     }
     place_results(*q, 0);
@@ -80,7 +83,7 @@ WENGERT_INLINE Graph trimmed_loops(Graph g)
             auto q = detail::trimmed(*l, readers.read[v], places[v]);
             n.shape = Shape{q->size};
             n.op = std::make_shared<const detail::Loop>(detail::Loop{std::move(q)});
-        } else if (n.inputs.size() == 1 && !places[n.inputs[0]].empty()) {
+        } else if (n.inputs.size() == 1 && packed_part(n) && !places[n.inputs[0]].empty()) {
             const LoopParameters &before = *loop_parameters(g.node(n.inputs[0])),
                                  &after = *loop_parameters(h.node(map[n.inputs[0]]));
             const PackedPart part = *packed_part(n);

@@ -10,11 +10,27 @@ WENGERT_INLINE ProgramBody::ProgramBody(const std::shared_ptr<const Graph>& g, s
                                         std::size_t fixed)
     : body_(hoisted(g, fixed)), fixed_(fixed)
 {
+    const tiling::Plan plan(*body_.step, tiling::Rotation{states, fixed});
+    prepare(plan, states, [&](tiling::Emitter& e) {
+        for (const tiling::Task& t : plan.tasks) tiling::detail::emit_task(e, t);
+    });
+}
+
+WENGERT_INLINE ProgramBody::ProgramBody(HoistedBody body, const tiling::Plan& plan,
+                                        const tiling::Rotation& rotation,
+                                        const std::function<void(tiling::Emitter&)>& emit)
+    : body_(std::move(body)), fixed_(rotation.fixed)
+{
+    prepare(plan, rotation.states, emit);
+}
+
+WENGERT_INLINE void ProgramBody::prepare(const tiling::Plan& plan, std::size_t states,
+                                         const std::function<void(tiling::Emitter&)>& emit)
+{
     if (body_.before) before_ = compile_tile(*body_.before, {});
     const Graph& step = *body_.step;
-    const tiling::Plan plan(step, tiling::Rotation{states, fixed});
     tiling::Emitter e(plan, program_);
-    for (const tiling::Task& t : plan.tasks) tiling::detail::emit_task(e, t);
+    emit(e);
     e.end_direct_calls();
     for (ValueId v : step.inputs())
         inputs_.push_back({e.header(v), plan.values[v].home == tiling::Home::arena});

@@ -22,12 +22,13 @@ WENGERT_INLINE Graph ScanPull::body() const
 {
     std::vector<bool> summed(active.size());
     for (std::size_t i : constants) summed[i] = true;
-    const Graph g = vjp_graph(*p.body, active, given, summed);
+    const Graph g = vjp_graph(*p.body, active, given, summed, known());
     const std::size_t n = active.size(), ys = chosen(given, p.states, given.size()).size();
     const std::size_t sums = states.size() + ys, inputs = sums + constants.size();
     std::vector<std::size_t> in = all_of(0, states.size());
     append(in, all_of(sums, inputs));
     append(in, all_of(0, p.states + p.xs), inputs);
+    append(in, all_of(n, n + known()), inputs);
     append(in, all_of(states.size(), sums));
     append(in, all_of(p.states + p.xs, n), inputs);
     std::vector<std::size_t> out = all_of(0, states.size());
@@ -43,9 +44,11 @@ WENGERT_INLINE std::vector<AnyTensor> ScanPull::operands(const std::vector<AnyTe
     std::vector<AnyTensor> out;
     for (std::size_t k : states) out.push_back(or_zeros(g[k], p.results[k].dtype, p.results[k].shape));
     for (std::size_t i : constants) out.push_back(filled(in[i].value->dtype, in[i].value->shape, -0.0));
-    for (std::size_t k = p.results.size() - p.kept; k < p.results.size(); ++k)
-        out.push_back(unpacked(y, p.results[k], at));
+    const std::size_t kept = p.results.size() - p.kept;
+    for (std::size_t k = kept; k < kept + p.states; ++k) out.push_back(unpacked(y, p.results[k], at));
     for (std::size_t i = p.states; i < p.states + p.xs; ++i) out.push_back(in[i]);
+    for (std::size_t k = kept + p.states; k < p.results.size(); ++k)
+        out.push_back(unpacked(y, p.results[k], at));
     for (std::size_t k = p.states; k < given.size(); ++k)
         if (given[k]) out.push_back(g[k]);
     for (std::size_t i = p.states + p.xs; i < in.size(); ++i) out.push_back(in[i]);
@@ -59,7 +62,7 @@ WENGERT_INLINE std::shared_ptr<LoopParameters> ScanPull::parameters() const
     q->steps = p.steps;
     q->backwards = !p.backwards;
     q->states = states.size() + constants.size();
-    q->xs = p.states + p.xs + chosen(given, p.states, given.size()).size();
+    q->xs = p.states + p.xs + known() + chosen(given, p.states, given.size()).size();
     q->results = results_of(*q->body, q->states, p.steps);
     return completed(std::move(q));
 }

@@ -3,6 +3,8 @@
 
 #include "../native.hpp"
 #include "../../../base/compiler/shared_object.hpp"
+#include "../../loops/loop_code.hpp"
+#include "../../loops/program_body.hpp"
 #include "../../run/compile.hpp"
 #include "../native_flags.hpp"
 #include "../native_plan.hpp"
@@ -100,6 +102,56 @@ inline Compiled compile_plans(std::vector<const NativePlan*> plans)
     return compile_text(NativePlan::text_of(plans), native_flags(compiler_now(), quick));
 }
 
+/// A plan's steps: functions of the object that was made of its text, and the library's for the others.
+class NativeEmission {
+public:
+    NativeEmission(const NativePlan& code, const Compiled& compiled, tiling::Emitter& e)
+        : code_(code), compiled_(compiled), e_(e), constants_(bind_constants(e, code.module.shared))
+    {
+        e.program.owned().push_back(compiled.object);
+    }
+    void task(std::size_t t)
+    {
+        const tiling::Task& task = code_.plan.tasks[t];
+        const GraphNode& n = code_.plan.graph.node(task.group.nodes[0]);
+        const LoopParameters* const loop = loop_parameters(n);
+        if (const NativeFunction& f = code_.functions[t]; !f.name.empty()) {
+            const bool single = !task.group.fused && (loop || n.primitive->index);
+            emit_native(e_, f, reinterpret_cast<NativeCode>(compiled_.object->symbol(f.name.c_str())),
+                        constants_, single);
+            return;
+        }
+        if (loop) loop->code->make_steps_by(&native_step);
+        ++uncompiled;
+        loops_left += loop != nullptr;
+        note_without_text(note, n);
+        tiling::detail::emit_task(e_, task);
+    }
+    /// The step of a loop that has no text as a whole.
+    static std::unique_ptr<BodyPlan> native_step(const std::shared_ptr<const Graph>& g, std::size_t states,
+                                                 std::size_t fixed)
+    {
+        HoistedBody body = hoisted(g, fixed);
+        const tiling::Rotation rotation{states, fixed};
+        const NativePlan code(*body.step, "wg", rotation);
+        const Compiled compiled = compile_plans({&code});
+        if (code.too_long() || !compiled.object) return std::make_unique<ProgramBody>(g, states, fixed);
+        return std::make_unique<ProgramBody>(std::move(body), code.plan, rotation, [&](tiling::Emitter& e) {
+            NativeEmission steps(code, compiled, e);
+            for (std::size_t t = 0; t < code.plan.tasks.size(); ++t) steps.task(t);
+        });
+    }
+
+    std::string note;
+    std::size_t uncompiled = 0, loops_left = 0;
+
+private:
+    const NativePlan& code_;
+    const Compiled& compiled_;
+    tiling::Emitter& e_;
+    void* const* constants_;
+};
+
 /// The plan with the functions of the object that was made of its text; without one, tiles.
 inline std::unique_ptr<Executable> bind_native(const Graph& g, const NativePlan& code,
                                                const Compiled& compiled, const PlanOptions& options)
@@ -107,29 +159,15 @@ inline std::unique_ptr<Executable> bind_native(const Graph& g, const NativePlan&
     if (code.too_long()) return as_tiles(g, options, code.why_too_long());
     if (!code.module.functions.empty() && !compiled.object) return as_tiles(g, options, compiled.message);
     auto program = std::make_unique<tiling::Program>();
-    program->owned().push_back(compiled.object);
     program->note = code.reasons;
-    std::size_t uncompiled = 0, loops_left = 0;
     if (options.threads != 1)
         program->note += (program->note.empty() ? "" : "; ") + std::string("native code runs on one thread");
     tiling::Emitter e(code.plan, *program);
-    void* const* const constants = bind_constants(e, code.module.shared);
-    tiling::emit_plan(e, options.watch, [&](std::size_t t) {
-        const tiling::Task& task = code.plan.tasks[t];
-        const GraphNode& n = g.node(task.group.nodes[0]);
-        if (const NativeFunction& f = code.functions[t]; !f.name.empty()) {
-            const bool single = !task.group.fused && (loop_parameters(n) || n.primitive->index);
-            emit_native(e, f, reinterpret_cast<NativeCode>(compiled.object->symbol(f.name.c_str())),
-                        constants, single);
-            return;
-        }
-        ++uncompiled;
-        loops_left += loop_parameters(n) != nullptr;
-        note_without_text(program->note, n);
-        tiling::detail::emit_task(e, task);
-    });
-    program->stats.uncompiled = uncompiled;
-    program->stats.uncompiled_loops = loops_left;
+    NativeEmission steps(code, compiled, e);
+    tiling::emit_plan(e, options.watch, [&](std::size_t t) { steps.task(t); });
+    if (!steps.note.empty()) program->note += (program->note.empty() ? "" : "; ") + steps.note;
+    program->stats.uncompiled = steps.uncompiled;
+    program->stats.uncompiled_loops = steps.loops_left;
     return program;
 }
 
