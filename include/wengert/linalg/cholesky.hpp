@@ -6,7 +6,7 @@
 namespace wengert::linalg {
 
 /// L with L Lᵀ = A, of the symmetric part of A.  With Φ the lower triangle, its diagonal halved:
-/// L̇ = L Φ(L⁻¹ Ȧ L⁻ᵀ);  Ā = the symmetric part of L⁻ᵀ Φ(Lᵀ L̄) L⁻¹.  Smith 1995; Murray 2016.
+/// L̇ = L Φ(L⁻¹ Ȧ L⁻ᵀ);  Ā = the symmetric part of L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, taken in the middle.  Smith 1995; Murray 2016.
 struct Cholesky {
     static constexpr std::string_view name = "cholesky";
     static constexpr unsigned saves = 0b10;
@@ -18,7 +18,7 @@ struct Cholesky {
         auto l = make_block(dtype_of<T>(), a->shape);
         for (std::size_t i = 0; i < m.count; ++i) {
             T* const y = l->template as<T>() + i * m.size();
-            lower_symmetric(m.rows, a->template as<T>() + i * m.size(), y);
+            kernels::lapack::lower_symmetric(m.rows, a->template as<T>() + i * m.size(), y);
             std::size_t minor = static_cast<std::size_t>(kernels::lapack::cholesky(m.rows, y));
             for (std::size_t k = 0; minor == 0 && k < m.rows; ++k)
                 if (std::isnan(y[k * (m.rows + 1)])) minor = k + 1;  // which not every LAPACK sees
@@ -33,8 +33,8 @@ struct Cholesky {
     }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& l) const
     {
-        const Tensor<T> m = phi(detail::times(detail::transposed(l), tril(g, 0, Site{})));
-        return detail::symmetric(both_sides(l, m, true));
+        const Tensor<T> x = detail::times(detail::transposed(l), tril(g, 0, Site{}));
+        return both_sides(l, detail::mirrored(x) * T(0.5), true);
     }
     template <class T> Tensor<T> push(const Tensor<T>& da, const Tensor<T>&, const Tensor<T>& l) const
     {
@@ -42,15 +42,6 @@ struct Cholesky {
     }
 
 private:
-    /// The lower triangle of (A + Aᵀ) / 2, zeros above.
-    template <class T> static void lower_symmetric(std::size_t n, const T* a, T* y)
-    {
-        for (std::size_t r = 0; r < n; ++r) {
-            for (std::size_t c = 0; c < r; ++c) y[r * n + c] = T(0.5) * a[r * n + c] + T(0.5) * a[c * n + r];
-            y[r * n + r] = a[r * n + r];
-            std::fill(y + r * n + r + 1, y + (r + 1) * n, T(0));
-        }
-    }
     template <class T> static Tensor<T> phi(const Tensor<T>& x)
     {
         return (tril(x, 0, Site{}) + tril(x, -1, Site{})) * T(0.5);

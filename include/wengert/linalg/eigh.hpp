@@ -16,9 +16,7 @@ struct EighFactor {
         const detail::Matrices m(of->shape);
         const std::size_t n = m.rows;
         return detail::packed_factors<T>(of, n * n + n, [&](std::size_t i, const T* x, T* y) {
-            for (std::size_t r = 0; r < n; ++r)
-                for (std::size_t c = 0; c < n; ++c)
-                    y[r * n + c] = T(0.5) * x[r * n + c] + T(0.5) * x[c * n + r];
+            kernels::lapack::lower_symmetric(n, x, y);
             if (kernels::lapack::eigh<T>(n, y, y + n * n))
                 detail::refuse(name, *of, "did not converge" + detail::which(i, m.count), at);
         });

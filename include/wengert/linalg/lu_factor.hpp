@@ -32,14 +32,17 @@ struct LuFactor {
     }
 
 private:
-    /// lₖⱼ and uⱼₖ are elements (j, k) and (k, j) of what is stored.
+    /// lₖⱼ and uⱼₖ are elements (j, k) and (k, j) of what is stored. As |lₖⱼ| ≤ 1, a row's sum nearly always answers.
     template <class T> static bool is_rounding(const T* y, std::size_t columns, std::size_t n, std::size_t p)
     {
-        const T pivot = std::abs(y[p * columns + p]);
-        T sum = pivot;
+        const T pivot = std::abs(y[p * columns + p]),
+                unit = static_cast<T>(n) * std::numeric_limits<T>::epsilon();
+        T most = pivot, sum = pivot;
+        for (std::size_t j = 0; j < p; ++j) most += std::abs(y[p * columns + j]);
+        if (!(pivot <= unit * most)) return false;
         for (std::size_t j = 0; j < p; ++j)
             sum += std::abs(y[j * columns + p]) * std::abs(y[p * columns + j]);
-        return pivot <= static_cast<T>(n) * std::numeric_limits<T>::epsilon() * sum;
+        return pivot <= unit * sum;
     }
 };
 

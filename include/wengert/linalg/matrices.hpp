@@ -117,8 +117,16 @@ template <class T, class D> Tensor<T, D> transposed(const Tensor<T, D>& a, const
 {
     return swapaxes(a, -1, -2, at);
 }
-/// (A + Aᵀ) / 2
-template <class T> Tensor<T> symmetric(const Tensor<T>& a) { return (a + transposed(a)) * T(0.5); }
+/// (A + Aᵀ) / 2; the copy is faster than reading columns.
+template <class T> Tensor<T> symmetric(const Tensor<T>& a)
+{
+    return (a + copy(transposed(a), Site{})) * T(0.5);
+}
+/// The symmetric matrix with A's lower triangle.
+template <class T> Tensor<T> mirrored(const Tensor<T>& a)
+{
+    return tril(a, 0, Site{}) + copy(transposed(tril(a, -1, Site{})), Site{});
+}
 /// A B without the shortcut for batches: rules know their shapes.
 template <class T, class D>
 Tensor<T, D> times(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at = {})

@@ -41,8 +41,10 @@ struct QrPart {
     {
         const Tensor<T> q = upper ? other(f, a) : y, r = upper ? y : other(f, a);
         if (upper)
-            return divided(detail::times(q, mirrored(detail::times(r, detail::transposed(g)))), r, true);
-        return divided(g - detail::times(q, mirrored(detail::times(detail::transposed(g), q))), r, true);
+            return divided(detail::times(q, detail::mirrored(detail::times(r, detail::transposed(g)))), r,
+                           true);
+        return divided(g - detail::times(q, detail::mirrored(detail::times(detail::transposed(g), q))), r,
+                       true);
     }
     template <class T>
     Tensor<T> push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T>& f, const Tensor<T>& a,
@@ -60,10 +62,6 @@ private:
     template <class T> Tensor<T> other(const Tensor<T>& f, const Tensor<T>& a) const
     {
         return apply<QrPart, T>({!upper}, Site{}, f, a);
-    }
-    template <class T> static Tensor<T> mirrored(const Tensor<T>& x)
-    {
-        return tril(x, 0, Site{}) + detail::transposed(tril(x, -1, Site{}));
     }
     /// X R⁻¹, or X R⁻ᵀ
     template <class T> static Tensor<T> divided(const Tensor<T>& x, const Tensor<T>& r, bool transposed)

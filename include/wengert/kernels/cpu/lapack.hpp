@@ -28,6 +28,22 @@ inline int as_int(std::size_t n) { return static_cast<int>(n); }
 /// A leading dimension: BLAS wants at least 1.
 inline int leading(std::size_t n) { return std::max(as_int(n), 1); }
 
+/// Y = the lower triangle of (A + Aᵀ) / 2, by blocks whose columns stay in the cache.
+template <Number T> void lower_symmetric(std::size_t n, const T* a, T* y)
+{
+    constexpr std::size_t edge = 64 / sizeof(T);  // a line of it
+    for (std::size_t top = 0; top < n; top += edge)
+        for (std::size_t left = 0; left <= top; left += edge)
+            for (std::size_t r = top; r < std::min(top + edge, n); ++r) {
+                const std::size_t end = std::min(left + edge, r);
+                for (std::size_t c = left; c < end; ++c) {
+                    y[r * n + c] = T(0.5) * a[r * n + c] + T(0.5) * a[c * n + r];
+                    y[c * n + r] = T(0);
+                }
+                if (left == top) y[r * n + r] = a[r * n + r];
+            }
+}
+
 /// A = L Lᵀ, of what is on and below the diagonal; what is above it is not touched. Not 0: the order of the leading minor that is
 /// not positive.
 template <Number T> int cholesky(std::size_t n, T* a)
@@ -108,13 +124,13 @@ template <Number T> void qr(std::size_t m, std::size_t n, T* a, T* r)
         LAPACKE_dorglq(LAPACK_COL_MAJOR, rows, columns, rows, a, leading(n), tau.data());
 }
 
-/// A = Σ wᵢ vᵢ vᵢᵀ of a symmetric A: row i of it becomes vᵢ, the wᵢ ascend. Not 0: it did not converge.
+/// A = Σ wᵢ vᵢ vᵢᵀ of a symmetric A, whose lower triangle is read: its row i becomes vᵢ, the wᵢ ascend. Not 0: it did not converge.
 template <Number T> int eigh(std::size_t n, T* a, T* w)
 {
     if constexpr (std::same_as<T, float>)
-        return LAPACKE_ssyevd(LAPACK_COL_MAJOR, 'V', 'L', as_int(n), a, leading(n), w);
+        return LAPACKE_ssyevd(LAPACK_COL_MAJOR, 'V', 'U', as_int(n), a, leading(n), w);
     else
-        return LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', as_int(n), a, leading(n), w);
+        return LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', as_int(n), a, leading(n), w);
 }
 
 /// A = U diag(s) Vᵀ, thin: with k = min(m, n), U has k columns, Vᵀ has k rows, s descends. A is overwritten. Not 0: it did not
