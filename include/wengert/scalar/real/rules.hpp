@@ -67,20 +67,33 @@ __attribute__((always_inline)) inline N second_rule(ScalarOp op, const N& g, con
         [&]() __attribute__((always_inline)) { return special_second_rule(op, g, x, z, y); });
 }
 
-/// What a function sends back to its operands, to the first and to the second. Once for each kind of number: it is long.
-/// `result` is its value, and `x` and `z` are its operands'. Where there is one, both are its.
-template <class N>
-[[gnu::noinline]] std::array<N, 2> pull_function(const ScalarEntry& e, const N& g, const N& x, const N& z,
-                                                 const N& result)
+/// What a function sends back to its operands.
+template <class N, class Value, class Add>
+__attribute__((always_inline)) inline void pull_function(const ScalarEntry& e, std::uint32_t i, const N& g,
+                                                         const Value& value, Add&& add)
 {
     using enum ScalarForm;
+    const bool two = e.form() == both, left = e.form() == left_constant;
     if (e.form() == unary)
-        return {unary_rule(
-                    e.op(), g, [&] { return x; }, [&] { return result; }),
-                N(0.0)};
-    std::array<N, 2> sent{};
-    if (e.form() != left_constant) sent[0] = first_rule(e.op(), g, x, z, result);
-    if (e.form() != right_constant) sent[1] = second_rule(e.op(), g, x, z, result);
+        return add(e.a(), unary_rule(
+                              e.op(), g, [&] { return N(value(e.a())); }, [&] { return N(value(i)); }));
+    const N x = left ? N(e.c) : N(value(e.a())), y = value(i);
+    const N z = two ? N(value(e.b)) : left ? N(value(e.a())) : N(e.c);
+    if (!left) add(e.a(), first_rule(e.op(), g, x, z, y));
+    if (left || two) add(two ? e.b : e.a(), second_rule(e.op(), g, x, z, y));
+}
+/// The same of reals, to a and b. Once: it is long, and the call is little beside what reals record.
+template <class T>
+[[gnu::noinline]] std::array<Real<T>, 2> pulled(const ScalarEntry& e, std::uint32_t i, const Real<T>& g,
+                                                const Real<T>& a, const Real<T>& b, const Real<T>& result)
+{
+    std::array<Real<T>, 2> sent;
+    std::size_t count = 0;
+    pull_function(
+        e, i, g, [&](std::uint32_t k) -> const Real<T>& { return k == i       ? result
+                                                                 : k == e.a() ? a
+                                                                              : b; },
+        [&](std::uint32_t, const Real<T>& r) { sent[count++] = r; });
     return sent;
 }
 
@@ -131,17 +144,18 @@ template <class N, class Value, class Add>
 __attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
                                                 const Value& value, Add&& add)
 {
-    using enum ScalarForm;
     const auto result = [&] { return N(value(i)); };
     if (e.op() <= ScalarOp::sqrt) return pull_arithmetic<false>(e, g, result, value, add, [](const N&) {});
     if (e.op() >= ScalarOp::whole) return;  // flat
-    const bool two = e.form() == both;
-    const N a = value(e.a());
-    const N x = e.form() == left_constant ? N(e.c) : a;
-    const N z = two ? N(value(e.b)) : e.form() == right_constant ? N(e.c) : a;
-    const auto sent = pull_function(e, g, x, z, result());
-    if (e.form() != left_constant) add(e.a(), sent[0]);
-    if (two || e.form() == left_constant) add(two ? e.b : e.a(), sent[1]);
+    if constexpr (is_real<N>) {
+        const bool two = e.form() == ScalarForm::both;
+        const N a = value(e.a());
+        const auto sent = pulled(e, i, g, a, two ? N(value(e.b)) : a, result());
+        add(e.a(), sent[0]);
+        if (two) add(e.b, sent[1]);
+    } else {
+        pull_function(e, i, g, value, add);
+    }
 }
 
 }  // namespace wengert::detail

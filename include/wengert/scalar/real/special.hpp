@@ -132,7 +132,8 @@ template <class N> std::array<N, 2> ellint_slopes(const N&, const N&) { return {
 namespace detail {
 
 /// The same rules by way of SpecialSlopes for the numbers of the sweep, which every program of scalar code compiles.
-template <class N> inline constexpr bool slopes_are_provided = std::is_same_v<N, double>;
+template <class N> inline constexpr bool slopes_are_provided = false;
+template <> inline constexpr bool slopes_are_provided<double> = true;
 template <> inline constexpr bool slopes_are_provided<Real<double>> = true;
 template <> inline constexpr bool slopes_are_provided<Tangents<double, 1>> = true;
 

@@ -78,12 +78,12 @@ private:
     /// A number with the handle that handle() finds, as a double without.
     template <class N, class Handle> static N number(double value, const Handle& handle)
     {
-        if constexpr (std::is_same_v<N, double>)
+        if constexpr (std::is_arithmetic_v<N>)
             return value;
         else
             return N(value, handle());
     }
-    template <class N> N step(ScalarPosition i);
+    template <class N> N step(const ScalarEntry& e, ScalarPosition i);
     template <class N>
     N along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk, std::uint32_t operand);
 

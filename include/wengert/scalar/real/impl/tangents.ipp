@@ -17,9 +17,10 @@ WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
     for (auto i = base() + dots().size(); i < to; ++i) {
         const ScalarEntry& e = stream_.entry(i);
         if (stream_.tangents[at_].plain && (stream_.mask_of(e) & tape.active) == 0) {
-            dots().push_back({step<double>(i), {}});
+            dots().push_back({step<double>(e, i), {}});
         } else {
-            const Real<double> dot = step<Real<double>>(i);
+            const ScalarEntry copy = e;  // entries move where reals record
+            const auto dot = step<Real<double>>(copy, i);
             dots().push_back({dot.plain(), dot.handle()});
             stream_.tangents[at_].plain = stream_.tangents[at_].plain && !dot.is_active();
         }
@@ -27,9 +28,9 @@ WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
 }
 
 /// ẏ = Σ ẋ ∂y/∂x, as reals, or as doubles where no level below depends on it.
-template <class N> N ScalarForward::step(ScalarPosition i)
+template <class N>
+__attribute__((always_inline)) inline N ScalarForward::step(const ScalarEntry& e, ScalarPosition i)
 {
-    const ScalarEntry e = stream_.entry(i);  // entries move where reals record
     if (e.op() == ScalarOp::input || (stream_.mask_of(e) & Tape::bit(level_)) == 0) return {};
     if (e.op() == ScalarOp::link) return dot<N>(e.far);
     const ScalarPosition chunk = stream_.chunk_of(i);
@@ -49,11 +50,13 @@ N ScalarForward::along(const ScalarEntry& e, ScalarPosition i, ScalarPosition ch
         const ScalarPosition at = chunk + k;
         return number<N>(stream_.entry(at).value, [&] { return stream_.handle(at); });
     };
-    const bool guarded = !stream_.tape().allow_nan;
-    pull(e, static_cast<std::uint32_t>(i - chunk), g, value, [&](std::uint32_t k, const N& r) {
+    const bool guarded = is_real<N> && !stream_.tape().allow_nan;  // a double of 0 has been passed over
+    const auto add = [&](std::uint32_t k, N r) __attribute__((always_inline))
+    {
         if (k != operand || (guarded && is_zero_by_rule(plain_of(g), 0.0, plain_of(r)))) return;
         sum += r;
-    });
+    };
+    pull(e, static_cast<std::uint32_t>(i - chunk), g, value, add);
     return sum;
 }
 
