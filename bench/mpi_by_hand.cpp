@@ -1,7 +1,8 @@
-// Programs of several ranks beside MPI and an adjoint by hand: mpirun -np 2 mpi_by_hand [cells] [steps]
-//   heat    the gradient of Σ u² after steps of the heat equation on cells × cells, split into rows
+// Programs of several ranks beside MPI and an adjoint by hand: mpirun -np 2 wengert_mpi [cells] [steps] (bench/run.sh mpi)
+//   heat    the gradient of Σ u² after steps of the heat equation on cells × cells, split into rows; "a piece alone": the
+//           same on every rank's rows by roll, without a message; "weak": half as many rows on each rank
 //   8 B, 1 MB   a ring of messages, beside MPI_Sendrecv
-// Prints the least of several runs, in turn, and the ratio.
+// A line for each: what | ranks | by hand | wengert | more | times. The least of several runs, in turn.
 #include <mpi.h>
 #include <wengert/mpi.hpp>
 #include <wengert/native.hpp>
@@ -80,9 +81,17 @@ std::vector<double> least(const std::vector<std::function<void()>>& ways, int ru
     return best;
 }
 
-void heat(const mpi::Comm& w, int cells, int steps)
+void print(const mpi::Comm& w, const std::string& what, double hand, double own, double unit,
+           const char* name)
 {
-    const int n = w.size(), r = w.rank(), rows = cells / n;
+    if (w.rank() == 0)
+        std::printf("%s | %d | %.3f %s | %.3f %s | %.3f %s | %.2f\n", what.c_str(), w.size(), hand * unit,
+                    name, own * unit, name, (own - hand) * unit, name, own / hand);
+}
+
+void heat(const mpi::Comm& w, const std::string& what, int rows, int cells, int steps)
+{
+    const int n = w.size(), r = w.rank();
     const D u =
         sin(reshape(wg::arange<double>(static_cast<double>(rows) * cells), {rows, cells}) * (1.0 + r));
     const auto step = [&](const D& t) {
@@ -90,12 +99,17 @@ void heat(const mpi::Comm& w, int cells, int steps)
         return t + c * (view(h, wg::range(0, rows)) + view(h, wg::range(2, rows + 2)) + roll(t, 1, 1) +
                         roll(t, -1, 1) - 4.0 * t);
     };
-    const auto loss = [&](const D& t) {
-        return sum(
-            square(wg::scan([&](const D& s) { return std::pair(step(s), std::tuple<>()); }, t, steps).first));
+    const auto alone = [&](const D& t) {
+        return t + c * (roll(t, 1, 0) + roll(t, -1, 0) + roll(t, 1, 1) + roll(t, -1, 1) - 4.0 * t);
     };
-    auto tile = wg::freeze(wg::grad(loss));
-    auto native = wg::freeze(wg::grad(loss), {.backend = wg::native});
+    const auto loss = [&](const auto& by, const D& t) {
+        return sum(
+            square(wg::scan([&](const D& s) { return std::pair(by(s), std::tuple<>()); }, t, steps).first));
+    };
+    const auto across = [&](const D& t) { return loss(step, t); };
+    auto tile = wg::freeze(wg::grad(across));
+    auto native = wg::freeze(wg::grad(across), {.backend = wg::native});
+    auto piece = wg::freeze(wg::grad([&](const D& t) { return loss(alone, t); }), {.backend = wg::native});
     ByHand hand{w.get(), (r + n - 1) % n, (r + 1) % n, rows, cells, {}, {}};
     const std::vector<double> wanted = hand.gradient(u.data(), steps);
     const D same = native(u), alike = tile(u);
@@ -103,12 +117,11 @@ void heat(const mpi::Comm& w, int cells, int steps)
         if (std::abs(same.data()[i] - wanted[i]) > 1e-10 || std::abs(alike.data()[i] - wanted[i]) > 1e-10)
             std::printf("other numbers at %zu\n", i), std::exit(1);
     const auto t = least({[&] { static_cast<void>(hand.gradient(u.data(), steps)); },
-                          [&] { static_cast<void>(native(u)); }, [&] { static_cast<void>(tile(u)); }},
-                         5, w.get());
-    if (r == 0)
-        std::printf(
-            "heat %d², %d steps, %d ranks: by hand %.4f s, native %.4f s (%.2f), tile %.4f s (%.2f)\n", cells,
-            steps, n, t[0], t[1], t[1] / t[0], t[2], t[2] / t[0]);
+                          [&] { static_cast<void>(native(u)); }, [&] { static_cast<void>(tile(u)); },
+                          [&] { static_cast<void>(piece(u)); }},
+                         7, w.get());
+    const char* const names[] = {"native", "tiles", "native, a piece alone"};
+    for (std::size_t k = 0; k < 3; ++k) print(w, what + ", " + names[k], t[0], t[k + 1], 1e3, "ms");
 }
 
 void messages(const mpi::Comm& w, std::int64_t elements, int times)
@@ -126,10 +139,8 @@ void messages(const mpi::Comm& w, std::int64_t elements, int times)
         for (int i = 0; i < times; ++i) static_cast<void>(mpi::sendrecv(x, next, before, w));
     };
     const auto t = least({by_hand, own}, 7, w.get());
-    if (r == 0)
-        std::printf("%lld B, %d ranks: MPI %.3f µs, wengert %.3f µs, %.3f µs more, %.3f times\n",
-                    static_cast<long long>(8 * elements), n, 1e6 * t[0] / times, 1e6 * t[1] / times,
-                    1e6 * (t[1] - t[0]) / times, t[1] / t[0]);
+    const std::string what = "a message of " + std::to_string(8 * elements) + " B";
+    print(w, what, t[0] / times, t[1] / times, 1e6, "µs");
 }
 
 }  // namespace
@@ -141,7 +152,10 @@ int main(int argc, char** argv)
         const mpi::Comm world(MPI_COMM_WORLD);
         messages(world, 1, 20000);
         messages(world, 131072, 200);
-        heat(world, argc > 1 ? std::atoi(argv[1]) : 1024, argc > 2 ? std::atoi(argv[2]) : 100);
+        const int cells = argc > 1 ? std::atoi(argv[1]) : 1024, steps = argc > 2 ? std::atoi(argv[2]) : 100;
+        const std::string size = std::to_string(cells) + "², " + std::to_string(steps) + " steps";
+        heat(world, "heat " + size, cells / world.size(), cells, steps);
+        heat(world, "weak, heat of half a " + size + " a rank", cells / 2, cells, steps);
     }
     MPI_Finalize();
 }

@@ -9,7 +9,7 @@
 # bench/run.sh --plan [WORKLOAD...] what tracing and planning take, bench/run.sh memory what bounded memory costs,
 # bench/run.sh tune the constants of this machine for PassOptions::costs, bench/run.sh products the library's products of
 # matrices beside those of the BLAS, and which of them kernels::gemm chooses, bench/run.sh loops what loops take whose bodies fold,
-# bench/run.sh scalars what scalar code takes, and writes its tables.
+# bench/run.sh scalars what scalar code takes, bench/run.sh mpi what programs of one and two ranks take; both write their tables.
 # XLA's rows need `python3 -m pip install jax`, with the interpreter in $WENGERT_BENCH_PYTHON where it is another one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -21,6 +21,7 @@ tune=1
 products=1
 loops=1
 scalars=1
+ranks=1
 tables=1
 timed=
 options=
@@ -31,6 +32,7 @@ for argument in "$@"; do
         products) products=0 ;;
         loops) loops=0 ;;
         scalars) scalars=0 ;;
+        mpi) ranks=0 ;;
         tables) tables=0 ;;
         --*) options="$options $argument" ;;
         *) timed="$timed $argument" ;;
@@ -46,6 +48,7 @@ cmake -S "$root" -B "$build" $launcher -DCMAKE_BUILD_TYPE=Release -DWENGERT_BUIL
 wanted=
 if [ "$tables" -eq 0 ]; then wanted='--target wengert_bench wengert_memory wengert_scalars wengert_scalar_codes wengert_loops'; fi
 if [ "$scalars" -eq 0 ]; then wanted='--target wengert_scalars wengert_scalar_codes'; fi
+if [ "$ranks" -eq 0 ]; then wanted='--target wengert_mpi'; fi
 # shellcheck disable=SC2086
 cmake --build "$build" --parallel "${JOBS:-2}" $wanted >&2
 
@@ -66,6 +69,14 @@ if [ "$scalars" -eq 0 ]; then  # in a folder of their own, so that no other tabl
     OPENBLAS_NUM_THREADS=1 run_scalars "$build/scalars"
     cat "$build/scalars/scalars.txt" "$build/scalars/scalar_codes.txt"
     python3 -B "$root/bench/tables.py" --collect "$build/scalars"
+fi
+
+if [ "$ranks" -eq 0 ]; then
+    mkdir -p "$build/ranks"
+    export OPENBLAS_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    for n in 1 2; do mpirun -np $n "$build/bench/wengert_mpi"; done >"$build/ranks/mpi.txt"
+    cat "$build/ranks/mpi.txt"
+    python3 -B "$root/bench/tables.py" --collect "$build/ranks"
 fi
 
 # Each workload has a process of its own, so that one which fails takes no other's rows with it.

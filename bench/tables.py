@@ -136,7 +136,34 @@ def light_view(results):
     return origin(results) + markdown(["program, -O2", "`wengert::compiled` (times xtensor's xarray alone)", *libraries[1:]], rows)
 
 
-VIEWS = {"light-readme": ("light", light_view), "readme": ("speed", readme_view), "speed": ("speed", speed_view), "change": ("before", change_view), "ci": ("ci", ci_view)}
+# Of MPI between two machines: half a round trip, and bytes a second (J. Squyres 2014, MPI over 40Gb Ethernet, Cisco's blog:
+# NetPIPE with Open MPI 1.8.1 on usNIC, 1.93 µs and 37.23 Gb/s).
+LATENCY, BANDWIDTH = 1.93e-6, 37.23e9 / 8
+
+
+def scaling_view(results):
+    """Seconds a cell and step, and what a message costs more than MPI's own, as measured on one rank; messages as published."""
+    figure = {(row[0], row[1]): row for row in results["rows"]}
+    row = next(r for (what, ranks), r in figure.items() if ranks == "1" and re.match(r"heat (\d+)², (\d+) steps, native$", what))
+    side, steps = map(int, re.match(r"heat (\d+)², (\d+)", row[0]).groups())
+    cell = float(row[3].split()[0]) * 1e-3 / (side * side * steps)  # forwards and back
+    more = max(0, float(figure["a message of 8 B", "1"][4].split()[0])) * 1e-6
+    rows = []
+    for ranks in (1, 4, 16, 100, 1024, 4096, 10000):
+        across = ranks ** 0.5
+
+        def step(cells):  # of one rank, on a grid of ranks: four messages forwards and four back
+            edge = cells ** 0.5 * 8
+            return cells * cell, 8 * (LATENCY + more + edge / BANDWIDTH) if ranks > 1 else 0
+
+        strong, weak = step(10240 ** 2 / ranks), step(1024 ** 2)
+        limit = "computing" if strong[0] > strong[1] else "latency" if LATENCY + more > 8 * 10240 / across / BANDWIDTH else "bandwidth"
+        rows.append([ranks, readable(sum(strong)), f"{strong[0] / sum(strong):.2f}", limit, readable(sum(weak)), f"{weak[0] / sum(weak):.2f}"])
+    return origin(results) + markdown(["ranks", "a step and its adjoint, 10240² in all", "efficiency", "what limits it",
+                                       "the same, 1024² a rank", "efficiency"], rows)
+
+
+VIEWS = {"mpi-scaling": ("mpi", scaling_view), "light-readme": ("light", light_view), "readme": ("speed", readme_view), "speed": ("speed", speed_view), "change": ("before", change_view), "ci": ("ci", ci_view)}
 
 
 def section(name):
@@ -229,6 +256,12 @@ def collect(folder, beside):
               columns=["what", "operations", "plain", "record", "sweep", "bytes", "peer: record", "sweep", "bytes", "time, ratio",
                        "bytes, ratio"],
               rows=[[part.strip() for part in line.split("|")] for line in peers.read_text().splitlines() if line.count("|") == 10])
+    ranks = folder / "mpi.txt"
+    if ranks.exists():
+        version = output("mpirun", "--version").splitlines()[:1]
+        store("mpi", f"bench/run.sh mpi, the least of several runs in turn, {''.join(version)}, g++ {compiler} -O3 -march=native",
+              columns=["what", "ranks", "by hand", "wengert", "more", "times"],
+              rows=[[part.strip() for part in line.split("|")] for line in ranks.read_text().splitlines() if line.count("|") == 5])
     if loops.exists():
         found = re.findall(r"^(\D.*?\S) {2,}(\S+) +(\S+) +(\S+) +(\S+) +(\d+)$", loops.read_text(), re.M)
         store("loops", f"One run of wengert_loops, 100,000 steps, milliseconds, g++ {compiler} -O3 -march=native",
