@@ -1,6 +1,10 @@
 // The exponential of matrices.
 #pragma once
 
+#include <array>
+#include <cmath>
+#include <vector>
+
 #include "matrices.hpp"
 
 namespace wengert::linalg {

@@ -1,6 +1,8 @@
 // The factors of elimination with pivots.
 #pragma once
 
+#include <tuple>
+
 #include "../ops/along.hpp"
 #include "../ops/take.hpp"
 #include "lu_factor.hpp"

@@ -127,7 +127,7 @@ template <class T> Tensor<T> mirrored(const Tensor<T>& a)
 {
     return tril(a, 0, Site{}) + copy(transposed(tril(a, -1, Site{})), Site{});
 }
-/// A B without the shortcut for batches: rules know their shapes.
+/// A B, in a rule at the line of its operation.
 template <class T, class D>
 Tensor<T, D> times(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at = {})
 {

@@ -1,6 +1,8 @@
 // Singular values and vectors, and what is made of them.
 #pragma once
 
+#include <tuple>
+
 #include "quotients.hpp"
 
 namespace wengert::linalg {
