@@ -3,18 +3,22 @@ file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda_cache)  # kernels that have
 # random, and as version 13. On a machine with a GPU the same programs run on that: test_cuda with WENGERT_CUDA_DRIVER unset.
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/cuda/fake)
 option(WENGERT_SANITIZED_CUDA "Tests of CUDA also with the fake driver and all kernels under sanitizers" OFF)
-foreach(kind IN ITEMS cuda cuda_no_blas cuda_driver cuda_sanitized)
-    add_library(fake_${kind} MODULE ${fake}/calls.cpp ${fake}/devices.cpp ${fake}/streams.cpp ${fake}/graphs.cpp ${fake}/memory.cpp ${fake}/copies.cpp
-        ${fake}/modules.cpp ${fake}/kernels.cpp ${fake}/compile.cpp)
-    target_compile_features(fake_${kind} PRIVATE cxx_std_20)
-    target_compile_definitions(fake_${kind} PRIVATE FAKE_FOLDER="${fake}")
-    target_compile_options(fake_${kind} PRIVATE -Wall -Wextra)
-    target_link_libraries(fake_${kind} PRIVATE ${CMAKE_DL_LIBS})
-    set_target_properties(fake_${kind} PROPERTIES CXX_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
+set(fake_driver ${fake}/calls.cpp ${fake}/devices.cpp ${fake}/streams.cpp ${fake}/graphs.cpp ${fake}/memory.cpp ${fake}/copies.cpp
+    ${fake}/modules.cpp ${fake}/kernels.cpp ${fake}/compile.cpp)
+# The driver is compiled once for three libraries.
+add_library(fake_parts_driver OBJECT EXCLUDE_FROM_ALL ${fake_driver})
+add_library(fake_parts_nvrtc OBJECT EXCLUDE_FROM_ALL ${fake}/nvrtc.cpp)
+add_library(fake_cuda MODULE $<TARGET_OBJECTS:fake_parts_driver> $<TARGET_OBJECTS:fake_parts_nvrtc> ${fake}/cublas.cpp)
+add_library(fake_cuda_no_blas MODULE $<TARGET_OBJECTS:fake_parts_driver> $<TARGET_OBJECTS:fake_parts_nvrtc>)
+add_library(fake_cuda_driver MODULE $<TARGET_OBJECTS:fake_parts_driver>)
+add_library(fake_cuda_sanitized MODULE ${fake_driver} ${fake}/nvrtc.cpp ${fake}/cublas.cpp)
+foreach(part IN ITEMS parts_driver parts_nvrtc cuda cuda_no_blas cuda_driver cuda_sanitized)
+    target_compile_features(fake_${part} PRIVATE cxx_std_20)
+    target_compile_definitions(fake_${part} PRIVATE FAKE_FOLDER="${fake}")
+    target_compile_options(fake_${part} PRIVATE -Wall -Wextra)
+    target_link_libraries(fake_${part} PRIVATE ${CMAKE_DL_LIBS})
+    set_target_properties(fake_${part} PROPERTIES CXX_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON LINKER_LANGUAGE CXX)
 endforeach()
-target_sources(fake_cuda PRIVATE ${fake}/nvrtc.cpp ${fake}/cublas.cpp)
-target_sources(fake_cuda_no_blas PRIVATE ${fake}/nvrtc.cpp)
-target_sources(fake_cuda_sanitized PRIVATE ${fake}/nvrtc.cpp ${fake}/cublas.cpp)
 
 wengert_test_group(cuda "")
 add_dependencies(test_cuda fake_cuda fake_cuda_no_blas fake_cuda_driver)

@@ -164,6 +164,34 @@ TEST_CASE("guards of a graph on a device come back in one copy", "[gpu][librarie
     CHECK(frozen.stats().eager_calls == 0);
 }
 
+TEST_CASE("what a checkpoint makes again is a part of what is captured", "[gpu][libraries]")
+{
+    const auto block = [](const Tensor<double>& t) { return tanh(t * 1.5) * sum(t, {1}, true); };
+    const auto kept = wg::grad([=](const Tensor<double>& x) { return sum(block(block(x))); });
+    const auto again = wg::grad([=](const Tensor<double>& x) {
+        return sum(wg::checkpoint([=](const Tensor<double>& t) { return block(block(t)); })(x));
+    });
+    auto frozen = wg::freeze(again, on_device(false));
+    const auto put = [](const Tensor<double>& x) { return wg::detail::on<wg::cpu>(wg::to<wg::cuda>(x)); };
+    for (std::uint64_t k = 1; k < 7; ++k) {
+        const Tensor<double> x = some({4, 3}, k), there = put(x);
+        std::optional<Tensor<double>> y;
+        const Calls calls = calls_of([&] { y = frozen(there); });
+        if (fake::calls) CHECK(calls.graphs == (k > 3));
+        if (k > 1) CHECK(calls.waits + calls.to_host == 0);
+        CHECK(bits(*y) == bits(kept(x)));
+    }
+    // a checkpoint around a function that is captured
+    auto inner = wg::freeze(block, on_device(false));
+    for (std::uint64_t k = 1; k < 7; ++k) {
+        const Tensor<double> x = some({4, 3}, k);
+        const auto f = [](const auto& g) {
+            return wg::grad([&](const Tensor<double>& t) { return sum(g(t)); });
+        };
+        CHECK(allclose(f(wg::checkpoint(inner))(x), f(block)(x), 1e-14));
+    }
+}
+
 TEST_CASE("a replay that cannot be captured is launched as before", "[gpu][libraries]")
 {
     if (!fake::fail) {

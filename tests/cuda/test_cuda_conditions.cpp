@@ -222,6 +222,35 @@ TEST_CASE("folds, products, moves and shapes of all kinds in the bodies of writt
     written(counts, "", std::vector<One>{{some({6})}, {some({6}, 7) * 3.0}, {some({6}) * 0.0}});
 }
 
+TEST_CASE("a handle of cuBLAS for products in a branch is made before the capture", "[gpu][libraries]")
+{
+    const auto make = fake::control<int(void**, unsigned)>("cuStreamCreate");
+    if (!make || !has_nodes()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
+    const auto f = [](const Tensor<double>& x) {
+        return wg::cond(
+            sum(x) > 0.0, [](const Tensor<double>& t) { return matmul(t, t); },
+            [](const Tensor<double>& t) { return t * 2.0; }, x);
+    };
+    const auto put = [](const Tensor<double>& t) { return wg::detail::on<wg::cpu>(wg::to<wg::cuda>(t)); };
+    const Tensor<double> more = wg::abs(some({4, 4}));
+    const auto above = put(more), below = put(-more);
+    auto frozen = wg::freeze(f, on_device(false));
+    for (int k = 0; k < 3; ++k)
+        frozen(below);  // the next is captured, in a stream where nothing has been multiplied
+    void* raw = nullptr;
+    REQUIRE(make(&raw, 1) == 0);
+    const auto there = wg::cuda::on(wg::cuda::Stream(raw));
+    CHECK(bits(frozen(below)) == bits(more * -2.0));
+    std::optional<Tensor<double>> y;
+    const Calls calls = calls_of([&] { y = frozen(above); });
+    if (fake::calls) CHECK(calls.graphs == 1);
+    CHECK(frozen.stats().host_conditions == 0);
+    CHECK(allclose(wg::to<wg::cpu>(*y), matmul(more, more), 1e-13));
+}
+
 TEST_CASE("what an element of a written loop's step may not be: a position beyond the end",
           "[gpu][libraries]")
 {

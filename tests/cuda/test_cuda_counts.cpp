@@ -169,6 +169,61 @@ TEST_CASE("what the host computes for a graph on a device is counted and explain
     CHECK_THAT(frozen.explain(), contains("backwards is a host call"));
 }
 
+TEST_CASE("what is added into a block is the device's sum, or the host's, counted, if it has more elements",
+          "[gpu][libraries]")
+{
+    const Tensor<double> x = some({3}), y = some({4, 3}, 5);
+    const auto added = [](const Tensor<double>& into, const Tensor<double>& what) {
+        const There to = wg::to<wg::cuda>(into), from = wg::to<wg::cuda>(what);
+        const std::int64_t before = host_calls();
+        wg::device_table(to.any().value->device()).add(*to.any().value, *from.any().value);
+        return std::pair(bits(to), host_calls() - before);
+    };
+    CHECK(added(y, y) == std::pair(bits(y + y), std::int64_t{0}));
+    const auto [few, helped] = added(x, y);
+    CHECK(helped == 1);
+    Tensor<double> here = copy(x);
+    wg::add_into(*here.any().value, *y.any().value);
+    CHECK(few == bits(here));
+}
+
+TEST_CASE("what the host does for a device without kernels is counted, each time", "[gpu]")
+{
+    if (wg::detail::gpu::Kernels::any()) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
+    const There x = wg::to<wg::cuda>(some({4, 3}));
+    const wg::Block& b = *x.any().value;
+    const wg::DeviceTable& table = wg::device_table(b.device());
+    const auto helps = [](const auto& f) {
+        const std::int64_t before = host_calls();
+        f();
+        return host_calls() - before;
+    };
+    CHECK(helps([&] { table.all_zero(b); }) == 1);
+    CHECK(helps([&] { table.all_finite(b); }) == 1);
+    CHECK(helps([] { wg::uniform<double, wg::cuda>(wg::Key(1), {5}); }) == 1);
+    CHECK(helps([&] { tanh(x); }) == 1);
+    CHECK(helps([&] { sum(x); }) == 1);
+    CHECK(helps([&] { roll(x, 1, 0); }) == 1);
+    CHECK(helps([&] { copy(transpose(x)); }) == 1);
+    CHECK(helps([&] { matmul(x, transpose(x)); }) == 1);
+    // an operand comes back: it was looked at
+    CHECK(helps([&] { wg::apply<wg::detail::ZeroWhereNoCotangent, double>({}, wg::Site{}, x, x); }) == 1);
+    // code of the user's, whose arguments are on the host
+    auto frozen = wg::freeze(
+        [](const Tensor<double>& t) {
+            return wg::host_callback<double>(
+                {4, 3}, [](const Tensor<double>& u) { return u * 2.0; }, t);
+        },
+        on_device(false));
+    const Tensor<double> here = some({4, 3});
+    for (int k = 0; k < 3; ++k) CHECK(bits(frozen(here)) == bits(here * 2.0));
+    CHECK(helps([&] { frozen(here); }) == 1);
+    CHECK_THAT(frozen.explain(), contains("it runs node by node, on the host, where its arguments are"));
+}
+
 TEST_CASE("the toolkit's libraries are those of the driver's version, where a folder is named from there",
           "[gpu]")
 {

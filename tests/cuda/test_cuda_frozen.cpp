@@ -238,6 +238,42 @@ TEST_CASE("frozen functions on a device under derivatives, with other extents, c
     CHECK(rows.stats().specialised > 0);
 }
 
+TEST_CASE("index programs of a frozen function on a device take any number of rows", "[gpu][libraries]")
+{
+    const auto f = [](const Tensor<double>& x, const Tensor<std::int64_t>& i) {
+        const Tensor<double> wide = wg::concatenate({flip(x), roll(x, 1, 0) * 2.0});
+        return std::tuple(take(wide, i, 0) + 1.0, cumsum(x, 0) - view(x, wg::range(0, 1)),
+                          wg::pad(transpose(x), {{1, 0}, {0, 2}}), scatter_add(x, i, x, 0));
+    };
+    const auto pulled = [&](const Tensor<double>& x, const Tensor<std::int64_t>& i) {
+        return wg::grad([&](const Tensor<double>& t) {
+            const auto [a, b, c, d] = f(t, i);
+            return sum(a * a) + sum(b * b) + sum(c * c) + sum(d * d);
+        })(x);
+    };
+    for (const bool check : {true, false}) {
+        wg::FreezeOptions o = on_device(check);
+        o.dynamic = {0, 1};
+        auto there = wg::freeze(f, o);
+        auto slope = wg::freeze(pulled, o);
+        for (int again = 0; again < 2; ++again)
+            for (std::int64_t n = 2; n < 8; ++n) {
+                CAPTURE(check, n);
+                const Tensor<double> x = some({n, 3}, static_cast<std::uint64_t>(n));
+                const auto i = wg::arange<std::int64_t>(n) - 1;
+                const auto found = there(x, i), right = f(x, i);
+                const auto same = [&]<std::size_t... k>(std::index_sequence<k...>) {
+                    return ((bits(std::get<k>(found)) == bits(std::get<k>(right))) && ...);
+                };
+                CHECK(same(std::make_index_sequence<4>()));
+                CHECK(allclose(slope(x, i), pulled(x, i), 1e-13));
+            }
+        CHECK(there.stats().traces <= 2);
+        CHECK(there.stats().specialised > 0);
+        CHECK(there.stats().uncompiled_loops == 0);
+    }
+}
+
 TEST_CASE("frozen functions on a device: live tensors, buffers, host callbacks, exceptions", "[gpu]")
 {
     Tensor<double> w = some({3});

@@ -94,6 +94,43 @@ TEST_CASE("saved values wait in the host's memory", "[gpu]")
     CHECK(live() - packed >= 16000);
 }
 
+TEST_CASE("hooks are given saved values where they lie, and give them back there", "[gpu]")
+{
+    const auto f = [](const auto& t) { return sum(exp(sin(t)) * t); };
+    const Tensor<double> here = some({20, 30});
+    const There there = wg::to<wg::cuda>(here);
+    const auto slope = [&](const auto& x) { return wg::grad(f)(x); };
+    const auto exact = bits(slope(here));
+    int packed = 0, unpacked = 0;
+    const auto device_of = [](const Tensor<double>& t) { return t.any().value->device(); };
+    {
+        const wg::SavedTensorHooks hooks(
+            [&](const Tensor<double>& t) {
+                ++packed;
+                CHECK(device_of(t) == there.any().value->device());
+                return t * 2.0;
+            },
+            [&](const Tensor<double>& t) {
+                ++unpacked;
+                return t * 0.5;
+            });
+        CHECK(bits(slope(there)) == exact);
+        CHECK(packed > 0);
+        CHECK(unpacked == packed);
+    }
+    {
+        const wg::SavedTensorHooks hooks(wg::save_on_disk("/tmp"));
+        CHECK(bits(slope(there)) == exact);
+    }
+    for (const auto& make : {&wg::save_as_float32, &wg::save_as_bfloat16}) {
+        const wg::SavedTensorHooks hooks(make());
+        const auto rounded = slope(there);
+        CHECK(is_there(rounded));
+        CHECK(bits(rounded) == bits(slope(here)));
+        CHECK(bits(rounded) != exact);
+    }
+}
+
 TEST_CASE("positions beyond 2³¹", "[gpu][libraries]")
 {
     const std::int64_t n = std::int64_t{1} << 33;

@@ -206,6 +206,29 @@ TEST_CASE("threads with a stream each, whose tensors meet", "[gpu][libraries]")
     CHECK(bits(made[3]) == expected);
 }
 
+TEST_CASE("threads with a stream each multiply, draw and sweep", "[gpu][libraries]")
+{
+    const There w = wg::to<wg::cuda>(wg::normal<double>(wg::Key(3), {20, 20}));
+    const auto work = [&](std::uint64_t k) {
+        const There x = wg::normal<double, wg::cuda>(wg::Key(k), {20, 20});
+        const auto loss = [&](const There& u) { return mean(square(tanh(matmul(x, u) * 0.1))); };
+        return bits(w - 0.1 * wg::grad(loss)(w));
+    };
+    std::vector<std::vector<double>> expected, found(4);
+    for (std::uint64_t k = 0; k < found.size(); ++k) expected.push_back(work(k));
+    std::vector<std::thread> threads;
+    for (std::size_t k = 0; k < found.size(); ++k)
+        threads.emplace_back([&, k] {
+            for (int again = 0; again < 3; ++again) {
+                const wg::cuda::Stream s;
+                const auto there = wg::cuda::on(s);
+                found[k] = work(k);
+            }
+        });
+    for (std::thread& t : threads) t.join();
+    CHECK(found == expected);
+}
+
 TEST_CASE("a frozen function from several threads, each in a stream of its own", "[gpu][libraries]")
 {
     auto f = wg::freeze([](const There& x) { return sum(tanh(x) * 2.0, {1}) + 1.0; });

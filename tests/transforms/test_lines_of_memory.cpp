@@ -1,5 +1,6 @@
 // Where memory is refused, and of files, errors name what was called and the line of the call.
 #include "../catch.hpp"
+#include "../lacks.hpp"
 
 #include <cstdio>
 #include <map>
@@ -21,20 +22,7 @@ namespace {
 
 std::string here(int line) { return "(test_lines_of_memory.cpp:" + std::to_string(line) + ")"; }
 
-/// The text of the E that f throws, where it lacks a part; nothing where it has them all.
-template <class E = wg::Error, class F, class... Part> std::string lacks(F&& f, const Part&... part)
-{
-    std::string text = "no such error";
-    try {
-        f();
-    } catch (const E& e) {
-        text = e.what();
-    }
-    const auto has = [&](const std::string& p) { return text.find(p) != std::string::npos; };
-    return (has(part) && ...) ? "" : text;
-}
-
-/// The same where one of f's first allocations from the pool fails: that of the result is among them.
+/// What `lacks` gives where one of f's first allocations from the pool fails: that of the result is among them.
 template <class F> std::string refused(const F& f, const std::string& name, int line)
 {
     std::string texts;
@@ -103,17 +91,19 @@ TEST_CASE("errors of files have the line of the call")
     wg::save_npy(npy.path, x);
     wg::save_npz(npz.path, x);
     const std::string none = "wengert_test_lines_none";
-    CHECK(lacks([&] { wg::load_npy<double>(none); }, "cannot open", here(__LINE__)) == "");
-    CHECK(lacks([&] { wg::load_npz<double>(none); }, "cannot open", here(__LINE__)) == "");
-    CHECK(lacks([&] { wg::load_npz(none, x); }, "cannot open", here(__LINE__)) == "");
-    CHECK(lacks([&] { wg::save_npy(none + "/x", x); }, "cannot create", here(__LINE__)) == "");
-    CHECK(lacks([&] { wg::save_npz(none + "/x", x); }, "cannot create", here(__LINE__)) == "");
-    CHECK(lacks([&] { wg::load_npy<double>("."); }, "directory", here(__LINE__)) == "");
-    CHECK(lacks([&] { wg::load_npy<double>(npz.path); }, "not a .npy file", here(__LINE__)) == "");
-    CHECK(lacks([&] { wg::load_npz<double>(npy.path); }, "not a zip archive", here(__LINE__)) == "");
+    CHECK(lacks<wg::Error>([&] { wg::load_npy<double>(none); }, "cannot open", here(__LINE__)) == "");
+    CHECK(lacks<wg::Error>([&] { wg::load_npz<double>(none); }, "cannot open", here(__LINE__)) == "");
+    CHECK(lacks<wg::Error>([&] { wg::load_npz(none, x); }, "cannot open", here(__LINE__)) == "");
+    CHECK(lacks<wg::Error>([&] { wg::save_npy(none + "/x", x); }, "cannot create", here(__LINE__)) == "");
+    CHECK(lacks<wg::Error>([&] { wg::save_npz(none + "/x", x); }, "cannot create", here(__LINE__)) == "");
+    CHECK(lacks<wg::Error>([&] { wg::load_npy<double>("."); }, "directory", here(__LINE__)) == "");
+    CHECK(lacks<wg::Error>([&] { wg::load_npy<double>(npz.path); }, "not a .npy file", here(__LINE__)) == "");
+    CHECK(lacks<wg::Error>([&] { wg::load_npz<double>(npy.path); }, "not a zip archive", here(__LINE__)) ==
+          "");
     CHECK(lacks<wg::DTypeError>([&] { wg::load_npy<float>(npy.path); }, "f8", here(__LINE__)) == "");
     CHECK(lacks<wg::DTypeError>([&] { wg::load_npz<float>(npz.path); }, "f8", here(__LINE__)) == "");
     CHECK(lacks<wg::ShapeError>([&] { wg::load_npz(npz.path, D{1.0}); }, "shape (2)", here(__LINE__)) == "");
-    CHECK(lacks([&] { wg::load_npz(npz.path, std::pair(x, x)); }, "no array", here(__LINE__)) == "");
+    CHECK(lacks<wg::Error>([&] { wg::load_npz(npz.path, std::pair(x, x)); }, "no array", here(__LINE__)) ==
+          "");
     CHECK(lacks<wg::TapeError>([&] { wg::save_npy(npy.path, D()); }, "[save_npy]", here(__LINE__)) == "");
 }

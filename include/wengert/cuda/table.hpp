@@ -96,7 +96,7 @@ inline bool all_zero(const Block& b)
     Ordered order(gpu_of(b));
     order.reads(b);
     const std::optional<bool> wrong = any_wrong(gpu_of(b), "zero", b);
-    return wrong ? !*wrong : wengert::all_zero(*image_of(b));
+    return wrong ? !*wrong : wengert::all_zero(*read_on_host(b));
 }
 inline bool all_finite(const Block& b)
 {
@@ -104,7 +104,7 @@ inline bool all_finite(const Block& b)
     Ordered order(gpu_of(b));
     order.reads(b);
     const std::optional<bool> wrong = any_wrong(gpu_of(b), "finite", b);
-    return wrong ? !*wrong : wengert::all_finite(*image_of(b));
+    return wrong ? !*wrong : wengert::all_finite(*read_on_host(b));
 }
 inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
 {
@@ -176,9 +176,11 @@ inline bool draw(const RandomDraw& what, const std::uint64_t* key, Block& out)
 {
     Ordered order(gpu_of(out));
     order.writes(out);
-    return DeviceDraw(gpu_of(out), what, key, out).run();
+    const bool drawn = DeviceDraw(gpu_of(out), what, key, out).run();
+    if (!drawn) count_host_call(out.device());  // who asked draws, and copies
+    return drawn;
 }
-/// The sum of two blocks of one shape is an operation; where one is broadcast, the host adds.
+/// The sum of two blocks of one shape is an operation; where `to` is broadcast, the host adds.
 inline void add(Block& to, const Block& from)
 {
     Ordered order(gpu_of(to));

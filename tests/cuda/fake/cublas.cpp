@@ -50,6 +50,7 @@ FAKE_EXPORT fake::Result cublasCreate_v2(Blas** blas)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
+    if (fake::thread_writes()) return 1;  // CUBLAS_STATUS_NOT_INITIALIZED
     *blas = new Blas;
     return 0;
 }

@@ -27,7 +27,8 @@
 // Nodes of a graph run after those that they depend on, else the last one first. Conditional nodes (from version 12040 on; a call before is
 // error 700) look at a number that begins anew with each launch and that kernels of that launch alone set. Refused are what a driver
 // refuses: a condition without a node, or with two, a second executable of such a graph, one in another graph, memory that is taken in a
-// body, and by cuBLAS without a workspace in any graph. A body whose capture fails is freed, and who ends the graph around it ends the process.
+// body, and by cuBLAS a handle that is made in a capture, and work without a workspace in any graph. A body whose capture fails is
+// freed, and who ends the graph around it ends the process.
 //
 // The driver and the kernels may be compiled with sanitizers (WENGERT_SANITIZED_CUDA in cuda.cmake): then nothing reads a byte of
 // device memory or of a block's shared memory that was not taken, and accesses are aligned.
@@ -110,6 +111,8 @@ void put(Stream* s, std::function<void()> work);
 int device_of(Stream* s);
 /// Does it write a graph?
 bool is_written(Stream* s);
+/// Does this thread capture anything?
+bool thread_writes();
 /// Does it write the body of a conditional node? Nothing takes or gives memory there.
 bool is_body(Stream* s);
 Result spoil(Stream* s);  ///< what it writes is lost

@@ -77,6 +77,13 @@ void write(Stream& s, std::function<void()> work)
     add(*s.captures, s, std::make_shared<Node>(Node{std::move(work)}));
 }
 bool is_written(Stream* s) { return s && existing(s)->captures; }
+/// Streams that this thread has begun to capture.
+thread_local std::vector<Stream*> begun;
+bool thread_writes()
+{
+    return std::any_of(begun.begin(), begun.end(),
+                       [](const Stream* s) { return s->captures && !s->captures->freed; });
+}
 bool is_body(Stream* s) { return s && existing(s)->captures && existing(s)->captures->outer; }
 Result spoil(Stream* s)
 {
@@ -121,6 +128,7 @@ FAKE_EXPORT Result cuStreamBeginCapture_v2(fake::Stream* stream, int)
     if (call.result) return call.result;
     if (stream->captures) return fake::invalid_value;
     stream->captures = new fake::Graph;
+    fake::begun.push_back(stream);
     stream->spoilt = false;
     stream->last.clear();
     return fake::success;
@@ -134,6 +142,7 @@ FAKE_EXPORT Result cuStreamBeginCaptureToGraph(fake::Stream* stream, fake::Graph
     if (const Result r = fake::refuse_old(__func__)) return r;
     if (stream->captures || edges || !graph->outer) return fake::invalid_value;
     stream->captures = graph;
+    fake::begun.push_back(stream);
     stream->spoilt = false;
     stream->last.assign(after, after + count);
     return fake::success;
@@ -143,6 +152,7 @@ FAKE_EXPORT Result cuStreamEndCapture(fake::Stream* stream, fake::Graph** graph)
     const fake::Call call(__func__);
     fake::Graph* const written = stream->captures;
     stream->captures = nullptr;
+    std::erase(fake::begun, stream);
     if (!written) return 401;  // CUDA_ERROR_ILLEGAL_STATE
     if (written->freed) fake::crash(__func__);
     if (call.result || stream->spoilt) {

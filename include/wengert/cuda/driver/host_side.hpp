@@ -26,8 +26,16 @@ inline Ref<Block> image_of(const Block& b)
     return make_view(whole, b.shape, &strides,
                      (b.data - owner.data) / static_cast<std::ptrdiff_t>(size_of(b.dtype)));
 }
-inline std::vector<Ref<Block>> images_of(const Ref<Block>* in, std::size_t n)
+/// Of what the host looks at for a device.
+inline Ref<Block> read_on_host(const Block& b)
 {
+    count_host_call(b.device());
+    return image_of(b);
+}
+/// Operands of what the host computes for the device.
+inline std::vector<Ref<Block>> images_of(std::uint8_t device, const Ref<Block>* in, std::size_t n)
+{
+    count_host_call(device);
     std::vector<Ref<Block>> images(n);
     for (std::size_t k = 0; k < n; ++k) images[k] = image_of(*in[k]);
     return images;
@@ -52,7 +60,6 @@ inline Ref<Block> brought_back(const Ref<Block>& y, const std::vector<Ref<Block>
         return make_view(Ref<Block>(in[k]->base ? in[k]->base : in[k].get()), y->shape, &strides,
                          (y->data - seen->data) / static_cast<std::ptrdiff_t>(size_of(y->dtype)));
     }
-    count_host_call(device);
     return placed(y, device);
 }
 
@@ -60,7 +67,7 @@ inline std::vector<Ref<Block>> host_call(std::uint8_t device, HostFunction f, vo
                                          const Ref<Block>* in, std::size_t n)
 {
     const OnDevice host(0);
-    const auto images = images_of(in, n);
+    const auto images = images_of(device, in, n);
     std::vector<Ref<Block>> seen = images, results = f(context, seen);
     for (Ref<Block>& y : results)
         if (y) y = brought_back(y, images, in, device);
@@ -72,7 +79,7 @@ inline Ref<Block> structural_on_host(std::uint8_t device, const Primitive& p, co
                                      const Ref<Block>* in, std::size_t n, const Site& at)
 {
     const OnDevice host(0);
-    const auto images = images_of(in, n);
+    const auto images = images_of(device, in, n);
     return brought_back(p.compute(op, images.data(), n, at), images, in, device);
 }
 

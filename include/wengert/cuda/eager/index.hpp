@@ -264,10 +264,8 @@ inline void check_there(Gpu& gpu, const Index& p, std::string_view name, const R
 {
     check_index_types(p, name, in, dtype, at);
     if (capturing_now && capturing_now->asked) return;
-    each_given(p, [&](const GivenUse& use) {
-        const Ref<Block>& b = in[use.operand];
-        if (!ask_positions(gpu, use, name, b, line_now(at))) check_given(use, name, on_host(b), at);
-    });
+    each_given(
+        p, [&](const GivenUse& use) { check_positions(gpu, use, name, in[use.operand], at, line_now(at)); });
 }
 
 /// Null where the host has to help.

@@ -170,22 +170,29 @@ inline void wg_set(const wg_program& p, int first, int last, wg_int k, wg_int* i
         k = q;
     }
 }
+/// f(i) for what this thread does: its places along the first axes, and along the next, up to `last`, one after another.
+template <class F> inline void wg_each_place(const wg_program& p, int last, const F& f)
+{
+    wg_int i[16] = {0};
+    for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
+        wg_set(p, 0, p.apart, t, i);
+#pragma unroll 1
+        for (wg_int k = 0; k < p.each; ++k) {
+            wg_set(p, p.apart, last, k, i);
+            f(i);
+        }
+    }
+}
 )wg";
 
 inline constexpr std::string_view index_run_text = R"wg(
 template <class T> inline void wg_run(const wg_program& p)
 {
     T* const y = (T*)p.y.data;
-    wg_int i[16] = {0};
-    for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
-        wg_set(p, 0, p.apart, t, i);
-#pragma unroll 1
-        for (wg_int k = 0; k < p.each; ++k) {
-            wg_set(p, p.apart, p.axes, k, i);
-            const wg_int at = wg_find(p, p.y, i);
-            if (at >= 0) wg_meet<T>(p, y[at], wg_read<T>(p, p.x, p.fill, i));
-        }
-    }
+    wg_each_place(p, p.axes, [&](wg_int* i) {
+        const wg_int at = wg_find(p, p.y, i);
+        if (at >= 0) wg_meet<T>(p, y[at], wg_read<T>(p, p.x, p.fill, i));
+    });
 }
 /// For each element of the axes without threads: where it goes, the others at 0. What goes nowhere comes last.
 extern "C" __global__ void find_places(const __grid_constant__ wg_program p)

@@ -3,6 +3,7 @@
 
 #include "../../ops/index/run_index.hpp"
 #include "../../tape/tape.hpp"
+#include "../driver/host_side.hpp"
 #include "kernels.hpp"
 #include "places.hpp"
 
@@ -89,6 +90,15 @@ inline bool ask_positions(Gpu& gpu, const GivenUse& use, std::string_view name, 
     }
     gpu.asked();
     return true;
+}
+
+/// The same, or the host looks at them.
+inline void check_positions(Gpu& gpu, const GivenUse& use, std::string_view name, const Ref<Block>& b,
+                            const Site& at, const Site& later)
+{
+    if (ask_positions(gpu, use, name, b, later)) return;
+    count_host_call(b->device());
+    check_given(use, name, on_host(b), at);
 }
 
 /// A word on the device: 1 if `what` finds an element of b wrong, else 0. Null where there is no kernel.

@@ -25,23 +25,17 @@ template <class T> inline T wg_factor(const wg_program& p, wg_int j, const wg_in
 template <class T> inline void wg_scan(const wg_program& p)
 {
     T* const y = (T*)p.y.data;
-    wg_int i[16] = {0};
     const wg_int n = p.extents[p.scan_axis];
-    for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
-        wg_set(p, 0, p.apart, t, i);
+    wg_each_place(p, p.axes - 1, [&](wg_int* i) {
+        T s = 0;
 #pragma unroll 1
-        for (wg_int k = 0; k < p.each; ++k) {
-            wg_set(p, p.apart, p.axes - 1, k, i);
-            T s = 0;
-#pragma unroll 1
-            for (wg_int j = 0; j < n; ++j) {
-                i[p.scan_axis] = p.reverse ? n - 1 - j : j;
-                s = wg_step<T>(p, s, wg_read<T>(p, p.x, p.fill, i), wg_factor<T>(p, j, i), j);
-                const wg_int at = wg_find(p, p.y, i);
-                if (at >= 0) wg_meet<T>(p, y[at], s);
-            }
+        for (wg_int j = 0; j < n; ++j) {
+            i[p.scan_axis] = p.reverse ? n - 1 - j : j;
+            s = wg_step<T>(p, s, wg_read<T>(p, p.x, p.fill, i), wg_factor<T>(p, j, i), j);
+            const wg_int at = wg_find(p, p.y, i);
+            if (at >= 0) wg_meet<T>(p, y[at], s);
         }
-    }
+    });
 }
 /// A block for each line, whose elements have places of their own.
 template <class T> inline void wg_scan_line(const wg_program& p)
@@ -81,25 +75,19 @@ template <class T> inline void wg_scan_line(const wg_program& p)
 template <class T> inline void wg_scan_places(const wg_program& p)
 {
     int64_t* const y = (int64_t*)p.y.data;
-    wg_int i[16] = {0};
-    for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
-        wg_set(p, 0, p.apart, t, i);
+    const wg_int n = p.extents[p.scan_axis];
+    wg_each_place(p, p.axes - 1, [&](wg_int* i) {
+        T s = 0;
+        wg_int place = 0;
 #pragma unroll 1
-        for (wg_int k = 0; k < p.each; ++k) {
-            wg_set(p, p.apart, p.axes - 1, k, i);
-            const wg_int n = p.extents[p.scan_axis];
-            T s = 0;
-            wg_int place = 0;
-#pragma unroll 1
-            for (wg_int j = 0; j < n; ++j) {
-                const wg_int here = i[p.scan_axis] = p.reverse ? n - 1 - j : j;
-                const T v = wg_read<T>(p, p.x, p.fill, i);
-                if (j == 0 || (s == s && (v > s || v != v))) s = v, place = here;
-                const wg_int at = wg_find(p, p.y, i);
-                if (at >= 0) wg_meet<int64_t>(p, y[at], place);
-            }
+        for (wg_int j = 0; j < n; ++j) {
+            const wg_int here = i[p.scan_axis] = p.reverse ? n - 1 - j : j;
+            const T v = wg_read<T>(p, p.x, p.fill, i);
+            if (j == 0 || (s == s && (v > s || v != v))) s = v, place = here;
+            const wg_int at = wg_find(p, p.y, i);
+            if (at >= 0) wg_meet<int64_t>(p, y[at], place);
         }
-    }
+    });
 }
 )wg";
 

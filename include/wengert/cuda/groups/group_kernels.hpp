@@ -92,8 +92,8 @@ template <class Blocks> void ask_positions_of(Gpu& gpu, const Graph& g, ValueId 
             if (!b) return;
             if (b->device() == 0)
                 check_given(use, n.primitive->name, b, n.at);
-            else if (!ask_positions(gpu, use, n.primitive->name, b, n.at))
-                check_given(use, n.primitive->name, on_host(b), n.at);
+            else
+                check_positions(gpu, use, n.primitive->name, b, n.at, n.at);
         });
         return true;
     });

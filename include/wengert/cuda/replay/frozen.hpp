@@ -20,6 +20,7 @@ public:
         const bool here =
             std::none_of(inputs.begin(), inputs.end(), [](const Ref<Block>& x) { return x->access.device; });
         const std::uint8_t device = users_ && here ? std::uint8_t{0} : device_;
+        if (!device) say_on_host();
         const OnDevice there(device);
         std::vector<Ref<Block>> in = inputs;
         for (Ref<Block>& x : in) x = placed(std::move(x), device);
@@ -27,7 +28,15 @@ public:
     }
 
 private:
+    void say_on_host()
+    {
+        count_host_call(device_);
+        if (std::exchange(said_, true)) return;
+        note += ", on the host, where its arguments are";
+        stats_changed = true;
+    }
     std::uint8_t device_;
+    bool said_ = false;
     bool users_ =
         false;  ///< it calls code of the user's, which is given tensors that lie where the arguments do
 };
