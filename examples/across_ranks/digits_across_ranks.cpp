@@ -7,65 +7,38 @@
 
 #include <cmath>
 #include <cstdio>
-#include <stdexcept>
 
+#include "../digits/images.hpp"
 #include "../plot.hpp"
 
-namespace wg = wengert;
 namespace mpi = wengert::mpi;
-using Values = wg::Tensor<float>;
-using Labels = wg::Tensor<std::int64_t>;
 
 struct Layer {
-    Values weight, bias;
+    Real weight, bias;
 };
 struct Network {
     std::vector<Layer> layers;
 };
-struct Images {
-    Values pixels;
-    Labels labels;
-    Images at(const Labels& indices) const { return {take(pixels, indices, 0), take(labels, indices, 0)}; }
-};
-
-/// ../digits/data/pack.py describes the format.
-Images load(const std::filesystem::path& path)
-{
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("cannot read " + path.string());
-    std::vector<float> pixels;
-    std::vector<std::int64_t> labels;
-    for (std::string line; std::getline(file, line);) {
-        labels.push_back(line.at(0) - '0');
-        for (const char c : line.substr(1))
-            if (c >= 'a')
-                pixels.insert(pixels.end(), static_cast<std::size_t>(c - 'a' + 1), 0.0f);
-            else
-                pixels.push_back(static_cast<float>(c - 'A' + 1) / 16.0f);
-    }
-    return {Values({labels.size(), 64}, pixels), labels};
-}
-
 Network initial(const std::vector<std::int64_t>& sizes)
 {
     Network net;
     for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
-        const Values weight = wg::normal<float>(wg::Key(i + 1), {sizes[i], sizes[i + 1]});
+        const Real weight = wg::normal<float>(wg::Key(i + 1), {sizes[i], sizes[i + 1]});
         net.layers.push_back(
             {weight * std::sqrt(2.0 / static_cast<double>(sizes[i])), wg::zeros<float>({sizes[i + 1]})});
     }
     return net;
 }
-Values predict(const Network& net, const Values& pixels)
+Real predict(const Network& net, const Real& pixels)
 {
-    Values x = pixels;
+    Real x = pixels;
     for (std::size_t i = 0; i < net.layers.size(); ++i) {
         if (i > 0) x = relu(x);
         x = matmul(x, net.layers[i].weight) + net.layers[i].bias;
     }
     return x;
 }
-Values loss(const Network& net, const Values& pixels, const Labels& labels)
+Real loss(const Network& net, const Real& pixels, const Labels& labels)
 {
     return cross_entropy(predict(net, pixels), labels);
 }
@@ -74,8 +47,8 @@ double difference(const Network& a, const Network& b)
 {
     double worst = 0;
     wg::tree::zip_for_each(
-        [&](const Values& x, const Values& y) { worst = std::max<double>(worst, amax(abs(x - y)).item()); },
-        a, b);
+        [&](const Real& x, const Real& y) { worst = std::max<double>(worst, amax(abs(x - y)).item()); }, a,
+        b);
     return worst;
 }
 
@@ -91,8 +64,8 @@ int learn(const mpi::Comm& world, const char* folder)
                  training = all.at(view(order, wg::range(fifth, count)));
 
     Network net = initial({64, 128, 64, 10}),
-            velocity = wg::tree::map([](const Values& w) { return zeros_like(w); }, net);
-    const auto averaged = wg::freeze([&](const Network& w, const Values& pixels, const Labels& labels) {
+            velocity = wg::tree::map([](const Real& w) { return zeros_like(w); }, net);
+    const auto averaged = wg::freeze([&](const Network& w, const Real& pixels, const Labels& labels) {
         const auto on_images = [&](const Network& v) { return loss(v, pixels, labels); };
         return mpi::average(wg::grad(on_images)(w), world);
     });
@@ -111,8 +84,8 @@ int learn(const mpi::Comm& world, const char* folder)
                 const auto on_all = [&](const Network& v) { return loss(v, whole.pixels, whole.labels); };
                 off = difference(gradient, wg::grad(on_all)(net));
             }
-            wg::tree::zip_for_each([](Values& v, const Values& g) { v = 0.9 * v + g; }, velocity, gradient);
-            wg::tree::zip_for_each([](Values& w, const Values& v) { w -= 0.05 * v; }, net, velocity);
+            wg::tree::zip_for_each([](Real& v, const Real& g) { v = 0.9 * v + g; }, velocity, gradient);
+            wg::tree::zip_for_each([](Real& w, const Real& v) { w -= 0.05 * v; }, net, velocity);
         }
         const auto right = argmax(predict(net, test.pixels), -1) == test.labels;
         errors.push_back(100 * (1 - mean(right).item()));

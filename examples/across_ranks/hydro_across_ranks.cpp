@@ -40,7 +40,6 @@ Tube<Number> piece(const std::vector<Number>& energy, std::size_t first)
 /// Each rank moves its cells and all their nodes; the node between two ranks is moved on both.
 void step(Tube<Number>& t, const mpi::Comm& comm)
 {
-    using std::sqrt;
     const std::size_t m = t.e.size();
     const int r = comm.rank(), k = comm.size(), lower = (r + k - 1) % k, upper = (r + 1) % k;
     const Number dt = mpi::allreduce(courant_step(t), mpi::min, comm);
@@ -54,15 +53,7 @@ void step(Tube<Number>& t, const mpi::Comm& comm)
     if (r > 0) push(0, below, edge(0));
     for (std::size_t i = 1; i < m; ++i) push(i, edge(i - 1), edge(i));
     if (r + 1 < k) push(m, edge(m - 1), above);
-    for (std::size_t i = 0; i <= m; ++i) t.x[i] += dt * t.u[i];
-    for (std::size_t i = 0; i < m; ++i) {
-        const Number du = t.u[i + 1] - t.u[i], before = 1.0 / t.rho[i];
-        t.rho[i] = t.mass[i] / (t.x[i + 1] - t.x[i]);
-        t.q[i] = 0.0;
-        if (du < 0.0) t.q[i] = t.rho[i] * (2.0 * du * du - 0.3 * du * sqrt(heat_ratio * t.p[i] / t.rho[i]));
-        t.e[i] -= (t.p[i] + t.q[i]) * (1.0 / t.rho[i] - before);
-        t.p[i] = pressure(t.rho[i], t.e[i]);
-    }
+    move(t, dt);
 }
 
 /// A rank's part of the kinetic energy: that of its nodes but the last, which belongs to the next rank.

@@ -6,13 +6,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <stdexcept>
 
 #include "../plot.hpp"
-
-namespace wg = wengert;
-using Real = wg::Tensor<float>;
-using Labels = wg::Tensor<std::int64_t>;
+#include "images.hpp"
 
 // Any aggregate of tensors can be differentiated.
 struct Layer {
@@ -21,31 +17,6 @@ struct Layer {
 struct Network {
     std::vector<Layer> layers;
 };
-
-struct Images {
-    Real pixels;    // (images, 64), from 0 to 1
-    Labels labels;  // (images)
-    std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
-    Images at(const Labels& indices) const { return {take(pixels, indices, 0), take(labels, indices, 0)}; }
-};
-
-/// data/pack.py describes the format: a label, then A…P for 1…16 and a…z for runs of 1…26 zeros.
-Images load(const std::filesystem::path& path)
-{
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("cannot read " + path.string());
-    std::vector<float> pixels;
-    std::vector<std::int64_t> labels;
-    for (std::string line; std::getline(file, line);) {
-        labels.push_back(line.at(0) - '0');
-        for (const char c : line.substr(1))
-            if (c >= 'a')
-                pixels.insert(pixels.end(), static_cast<std::size_t>(c - 'a' + 1), 0.0f);
-            else
-                pixels.push_back(static_cast<float>(c - 'A' + 1) / 16.0f);
-    }
-    return {Real({labels.size(), 64}, pixels), labels};
-}
 
 /// Weights of variance 2 / inputs keep the size of the signal through ReLU layers (He et al. 2015).
 Network initial(wg::Key key, const std::vector<std::size_t>& sizes)

@@ -45,13 +45,11 @@ template <class Number> Number courant_step(const Tube<Number>& t)
     return dt;
 }
 
-template <class Number> void step(Tube<Number>& t)
+/// Nodes go where their velocity takes them; the cells between them follow.
+template <class Number> void move(Tube<Number>& t, const Number& dt)
 {
     using std::sqrt;
     const std::size_t n = t.e.size();
-    const Number dt = courant_step(t);
-    for (std::size_t i = 1; i < n; ++i)
-        t.u[i] -= dt * (t.p[i] + t.q[i] - t.p[i - 1] - t.q[i - 1]) / (0.5 * (t.mass[i] + t.mass[i - 1]));
     for (std::size_t i = 0; i <= n; ++i) t.x[i] += dt * t.u[i];
     for (std::size_t i = 0; i < n; ++i) {
         const Number du = t.u[i + 1] - t.u[i], before = 1.0 / t.rho[i];
@@ -61,6 +59,15 @@ template <class Number> void step(Tube<Number>& t)
         t.e[i] -= (t.p[i] + t.q[i]) * (1.0 / t.rho[i] - before);
         t.p[i] = pressure(t.rho[i], t.e[i]);
     }
+}
+
+template <class Number> void step(Tube<Number>& t)
+{
+    const std::size_t n = t.e.size();
+    const Number dt = courant_step(t);
+    for (std::size_t i = 1; i < n; ++i)
+        t.u[i] -= dt * (t.p[i] + t.q[i] - t.p[i - 1] - t.q[i - 1]) / (0.5 * (t.mass[i] + t.mass[i - 1]));
+    move(t, dt);
 }
 
 template <class Number> Number kinetic_energy(const std::vector<Number>& energy, int steps)
