@@ -3,6 +3,7 @@
 
 #include <wengert/scalar.hpp>
 
+#include <filesystem>
 #include <sstream>
 #include <thread>
 
@@ -30,6 +31,17 @@ template <class F> std::string message(const F& f)
 }
 
 }  // namespace
+
+TEST_CASE("The user's line is the first that is in no file of the library")
+{
+    const auto root = std::filesystem::path(WENGERT_TESTS_DIR).parent_path();
+    const std::string header = (root / "include/wengert/scalar/real/functions.hpp").string();
+    const std::string up = (root / "include/wengert/scalar/kernel/../real/real.hpp").string();
+    const wg::Site at = wg::detail::first_of_user(header + ":36\n" + up +
+                                                  ":7\n/usr/include/c++/12/functional:1\n/x/heat.cpp:42\n");
+    CHECK(std::string(at.file) == "/x/heat.cpp");
+    CHECK(at.line == 42);
+}
 
 TEST_CASE("Refused reals and anomalies name the operation and its line")
 {
