@@ -1,4 +1,4 @@
-// wengert_scalar_peers: whole codes by Real beside CoDiPack's RealReverse, where CMake finds codi.hpp (-DWENGERT_CODIPACK_DIR=…/include).
+// wengert_scalar_peers: whole codes by Real beside CoDiPack's RealReverse, where CMake finds it (-DWENGERT_CODIPACK_DIR=…/include).
 // Systems take turns in one process; processor time, the least of many samples. A row is a code, `what | operations | …`, for bench/tables.py.
 #include <wengert/scalar.hpp>
 
