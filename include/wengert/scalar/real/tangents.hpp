@@ -49,7 +49,7 @@ private:
         std::erase_if(all, [&](const ScalarTangents& t) { return t.level == level_ && t.start != start; });
         for (std::size_t k = 0; k < all.size(); ++k)
             if (all[k].level == level_) return k;
-        all.push_back({level_, start, first_position(start), {}});
+        all.push_back({level_, start, first_position(start), std::exchange(stream_.dots, {})});
         return all.size() - 1;
     }
     ScalarPosition first_position(std::uint64_t start) const
@@ -71,15 +71,8 @@ private:
         const ScalarTangents::Dot& d = t.dots[position - t.base];
         return Real<double>(d.value, d.handle);
     }
-    double plain_dot(ScalarPosition position) const
-    {
-        const ScalarTangents& t = stream_.tangents[at_];
-        return position < t.base ? 0.0 : t.dots[position - t.base].value;
-    }
+    ScalarPosition advance_plain(ScalarPosition i, ScalarPosition to);
     Real<double> step(ScalarPosition i);
-    double plain_step(const ScalarEntry& e, ScalarPosition i) const;
-    double plain_along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk,
-                       std::uint32_t operand) const;
     Real<double> along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk, std::uint32_t operand);
 
     ScalarStream& stream_;

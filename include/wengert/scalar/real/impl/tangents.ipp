@@ -14,40 +14,65 @@ WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
     const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(level_));
     const Restore<int> lowered(tape.lowered, tape.lowered + 1);
     const Restore<bool> rule(tape.in_rule, true);
-    for (auto i = base() + dots().size(); i < to; ++i) {
-        const ScalarEntry& e = stream_.entry(i);
-        if (stream_.tangents[at_].plain && (stream_.mask_of(e) & tape.active) == 0) {
-            dots().push_back({plain_step(e, i), {}});
-        } else {
-            const Real<double> dot = step(i);
-            dots().push_back({dot.plain(), dot.handle()});
-            stream_.tangents[at_].plain = stream_.tangents[at_].plain && !dot.is_active();
-        }
+    for (auto i = base() + dots().size(); (i = advance_plain(i, to)) < to; ++i) {
+        const Real<double> dot = step(i);
+        dots().push_back({dot.plain(), dot.handle()});
+        stream_.tangents[at_].plain = stream_.tangents[at_].plain && !dot.is_active();
     }
 }
 
-/// What step() computes, of operations that no level below depends on.
-WENGERT_INLINE double ScalarForward::plain_step(const ScalarEntry& e, ScalarPosition i) const
-{
-    if (e.op() == ScalarOp::input || (stream_.mask_of(e) & Tape::bit(level_)) == 0) return 0;
-    if (e.op() == ScalarOp::link) return plain_dot(e.far);
-    const ScalarPosition chunk = stream_.chunk_of(i);
-    double total = plain_along(e, i, chunk, e.a());
-    if (e.form() == ScalarForm::both && e.b != e.a()) total += plain_along(e, i, chunk, e.b);
-    return total;
-}
+/// Tangents of a chunk's entries that no level below depends on. Nothing is recorded meanwhile, so no memory moves.
+struct PlainTangents {
+    const ScalarEntry* entries;  ///< of the chunk, by index
+    const std::vector<ScalarTangents::Dot>& dots;
+    std::int64_t chunk;  ///< where its dots would begin
 
-WENGERT_INLINE double ScalarForward::plain_along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk,
-                                                 std::uint32_t operand) const
+    double dot(std::uint32_t k) const noexcept
+    {
+        const std::int64_t at = chunk + k;
+        return at < 0 ? 0.0 : dots[static_cast<std::size_t>(at)].value;
+    }
+    double along(const ScalarEntry& e, std::uint32_t operand) const
+    {
+        const double g = dot(operand);
+        double sum = 0;
+        if (g == 0) return sum;
+        const auto value = [&](std::uint32_t k) { return entries[k].value; };
+        pull(e, static_cast<std::uint32_t>(&e - entries), g, value, [&](std::uint32_t k, double r) {
+            if (k == operand) sum += r;
+        });
+        return sum;
+    }
+    /// What ScalarForward::step() computes.
+    double step(const ScalarEntry& e) const
+    {
+        const double total = along(e, e.a());
+        return e.form() == ScalarForm::both && e.b != e.a() ? total + along(e, e.b) : total;
+    }
+};
+
+/// From entry i on, as long as no level below depends on any; gives the first one that is left.
+WENGERT_INLINE ScalarPosition ScalarForward::advance_plain(ScalarPosition i, ScalarPosition to)
 {
-    const double g = plain_dot(chunk + operand);
-    double sum = 0;
-    if (g == 0) return sum;
-    const auto value = [&](std::uint32_t k) { return stream_.entry(chunk + k).value; };
-    pull(e, static_cast<std::uint32_t>(i - chunk), g, value, [&](std::uint32_t k, double r) {
-        if (k == operand) sum += r;
-    });
-    return sum;
+    ScalarTangents& t = stream_.tangents[at_];
+    if (!t.plain) return i;
+    const std::uint64_t own = Tape::bit(level_), below = stream_.tape().active;
+    while (i < to) {
+        const ScalarPosition chunk = stream_.chunk_of(i), end = std::min(to, stream_.chunk_end(i));
+        const PlainTangents plain{&stream_.entry(chunk), t.dots, static_cast<std::int64_t>(chunk - t.base)};
+        for (; i < end; ++i) {
+            const ScalarEntry& e = plain.entries[i - chunk];
+            const std::uint64_t mask = stream_.mask_of(e);
+            if (mask & below) return i;
+            const bool none = e.op() == ScalarOp::input || (mask & own) == 0;
+            const bool far = e.op() == ScalarOp::link;
+            t.dots.push_back({none  ? 0.0
+                              : far ? e.far < t.base ? 0.0 : t.dots[e.far - t.base].value
+                                    : plain.step(e),
+                              {}});
+        }
+    }
+    return i;
 }
 
 /// ẏ = Σ ẋ ∂y/∂x. An ẋ of 0 never makes a NaN of an infinite derivative.
